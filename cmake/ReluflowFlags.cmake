@@ -1,0 +1,30 @@
+# One target holds every compiler flag, so that the core, the bindings and the tests agree: code that passes Eigen
+# objects around must be compiled with one set of vector instructions.
+add_library(reluflow_flags INTERFACE)
+
+if(MSVC)
+  target_compile_options(reluflow_flags INTERFACE /W4 /fp:precise /bigobj)
+  if(RELUFLOW_WERROR)
+    target_compile_options(reluflow_flags INTERFACE /WX)
+  endif()
+  return()
+endif()
+
+target_compile_options(reluflow_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual
+  # Contraction turns a*b + c*d into one rounding where the compiler likes to, so that a*a - w*w is not 0 at a == w, and
+  # the same formula inlined in two places gives two results. Ties and invariants need those bits: a fused
+  # multiply-add is used where std::fma or an Eigen kernel asks for it, nowhere else. Never add -ffast-math.
+  -ffp-contract=off)
+
+if(RELUFLOW_NATIVE)
+  target_compile_options(reluflow_flags INTERFACE -march=native)
+endif()
+if(RELUFLOW_WERROR)
+  target_compile_options(reluflow_flags INTERFACE -Werror)
+endif()
+if(RELUFLOW_SANITIZE)
+  target_compile_options(reluflow_flags INTERFACE
+    -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g -O1 -UNDEBUG)
+  target_link_options(reluflow_flags INTERFACE -fsanitize=address,undefined)
+endif()

@@ -1,0 +1,10 @@
+/// One function a room, each in its own bind_<room>.cpp. A new room: declare it here, call it in module.cpp.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace reluflow::bindings {
+
+void bind_descent(pybind11::module_& module);
+
+}  // namespace reluflow::bindings

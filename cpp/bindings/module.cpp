@@ -1,0 +1,9 @@
+/// The module reluflow._core: it only calls the rooms' bindings.
+#include "bindings.hpp"
+
+PYBIND11_MODULE(_core, module) {
+    using namespace reluflow::bindings;
+    module.doc() = "The compiled core of reluflow. Use the package reluflow: this module checks little and may change.";
+    module.attr("__version__") = RELUFLOW_VERSION;
+    bind_descent(module);
+}
