@@ -1,0 +1,201 @@
+"""What a neuron may do at a kink: the slow obvious answer, by trying every sign of every wall.
+
+A wall is a direction of pre-activation zero. Parallel samples (x, cx, -x) are one wall. For a neuron that
+stands on some walls, a continuation is a sign for each wall (+1 leaves upward, -1 downward, 0 stays) such
+that the velocity of that choice really goes there, and such that the velocity lies in the convex hull of
+the velocities of the cells beside the point. All 3^k choices are tried.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import product
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.special import expit
+
+# A rate below this part of the rates that make it up is rounding, not motion.
+RATE_TOL = 1e-11
+# Rows are parallel when the sine of their angle is below this.
+PARALLEL_TOL = 1e-14
+
+
+class Undecided(RuntimeError):
+    """The twin cannot tell what happens; a comparison with it means nothing there."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A data set with a loss; walls are found once."""
+
+    X: np.ndarray
+    y: np.ndarray
+    leak: float = 0.0
+    loss: str = "logistic"
+    reduction: str = "sum"
+    wall_of: np.ndarray = field(init=False)
+    normals: np.ndarray = field(init=False)
+    coef: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        wall_of, normals, coef = [], [], []
+        for x in self.X:
+            size = np.linalg.norm(x)
+            for k, u in enumerate(normals):
+                if np.linalg.norm(x - (x @ u) * u) <= PARALLEL_TOL * size:
+                    wall_of.append(k)
+                    coef.append(x @ u)
+                    break
+            else:
+                wall_of.append(len(normals))
+                normals.append(x / size)
+                coef.append(size)
+        object.__setattr__(self, "wall_of", np.array(wall_of))
+        object.__setattr__(self, "normals", np.array(normals))
+        object.__setattr__(self, "coef", np.array(coef))
+
+    def margins(self, W: np.ndarray, a: np.ndarray) -> np.ndarray:
+        Z = W @ self.X.T
+        return self.y * (a @ np.maximum(Z, self.leak * Z))
+
+    def duals(self, q: np.ndarray) -> np.ndarray:
+        """lambda_i = -y_i l'(q_i), with the factor of the reduction."""
+        slope = expit(-q) if self.loss == "logistic" else np.exp(-q)
+        return self.y * slope * self.weight
+
+    @property
+    def weight(self) -> float:
+        return 1.0 / len(self.y) if self.reduction == "mean" else 1.0
+
+    def log_loss(self, q: np.ndarray) -> float:
+        terms = np.logaddexp(0.0, -q) if self.loss == "logistic" else np.exp(-q)
+        return float(np.log(self.weight * np.sum(terms)))
+
+    def edges(self, lam: np.ndarray, wall: int) -> tuple[float, float]:
+        """Coefficients along the wall's normal of its samples' drive, on its lower and its upper side."""
+        rows = self.wall_of == wall
+        pull = lam[rows] * self.coef[rows]
+        up = self.coef[rows] > 0
+        lower = float(np.sum(np.where(up, self.leak, 1.0) * pull))
+        upper = float(np.sum(np.where(up, 1.0, self.leak) * pull))
+        return lower, upper
+
+    def sample_signs(self, wall: int, sign: int) -> dict[int, int]:
+        """The signs of a wall's samples when the wall's own sign is `sign`."""
+        rows = np.flatnonzero(self.wall_of == wall)
+        return {int(i): int(sign * np.sign(self.coef[i])) for i in rows}
+
+
+@dataclass(frozen=True)
+class Continuation:
+    signs: dict[int, int]  # wall -> sign
+    velocity: np.ndarray
+
+
+def complement(normals: np.ndarray, d: int) -> np.ndarray:
+    """Projector onto the complement of the rows of `normals`."""
+    if len(normals) == 0:
+        return np.eye(d)
+    u, s, vt = np.linalg.svd(normals, full_matrices=False)
+    basis = vt[s > 1e-12 * s[0]]
+    return np.eye(d) - basis.T @ basis
+
+
+def independent(normals: np.ndarray) -> bool:
+    return len(normals) == 0 or (
+        len(normals) <= normals.shape[1] and np.linalg.svd(normals, compute_uv=False)[-1] > 1e-9
+    )
+
+
+def multipliers(problem: Problem, lam: np.ndarray, held: list[int], drive: np.ndarray) -> np.ndarray:
+    """Positions tau in [0, 1] between the lower and the upper edge of each held wall (independent walls)."""
+    normals = problem.normals[held]
+    need = -np.linalg.lstsq(normals.T, drive, rcond=None)[0]
+    edges = np.array([problem.edges(lam, c) for c in held])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return (need - edges[:, 0]) / (edges[:, 1] - edges[:, 0])
+
+
+def cells(normals: np.ndarray) -> np.ndarray:
+    """All sign vectors that some direction takes on these walls."""
+    d = normals.shape[1]
+    found = []
+    for signs in product((-1, 1), repeat=len(normals)):
+        rows = np.array(signs)[:, None] * normals
+        fit = linprog(
+            np.r_[np.zeros(d), -1.0],
+            A_ub=np.c_[-rows, np.ones(len(rows))],
+            b_ub=np.zeros(len(rows)),
+            bounds=[(-1, 1)] * d + [(None, 1)],
+        )
+        if fit.status == 0 and -fit.fun > 1e-9:
+            found.append(signs)
+    return np.array(found)
+
+
+def hull_gap(problem: Problem, lam: np.ndarray, held: list[int], drive: np.ndarray) -> float:
+    """Largest weight that every cell can keep while the drive within the held span is cancelled.
+
+    Positive or zero: the neuron can stay on these walls. Works for dependent walls too.
+    """
+    normals = problem.normals[held]
+    edges = np.array([problem.edges(lam, c) for c in held])
+    corner = cells(normals)
+    pulls = np.where(corner > 0, edges[:, 1], edges[:, 0]) @ normals
+    basis = np.linalg.svd(normals, full_matrices=False)
+    span = basis[2][basis[1] > 1e-12 * basis[1][0]]
+    scale = np.abs(lam) @ np.linalg.norm(problem.X, axis=1)
+    fit = linprog(
+        np.r_[np.zeros(len(pulls)), -1.0],
+        A_ub=np.c_[-np.eye(len(pulls)), np.ones(len(pulls))],
+        b_ub=np.zeros(len(pulls)),
+        A_eq=np.c_[np.vstack([span @ pulls.T / scale, np.ones(len(pulls))]), np.zeros(len(span) + 1)],
+        b_eq=np.r_[-span @ drive / scale, 1.0],
+        bounds=[(None, None)] * len(pulls) + [(None, 1)],
+    )
+    if fit.status != 0:
+        return -1.0
+    return float(-fit.fun)
+
+
+def can_stay(problem: Problem, lam: np.ndarray, held: list[int], drive: np.ndarray) -> bool:
+    if not held:
+        return True
+    normals = problem.normals[held]
+    if not independent(normals):
+        return hull_gap(problem, lam, held, drive) >= -1e-10
+    need = -np.linalg.lstsq(normals.T, drive, rcond=None)[0]
+    edges = np.array([problem.edges(lam, c) for c in held])
+    slack = RATE_TOL * float(np.abs(lam) @ np.linalg.norm(problem.X, axis=1))
+    low, high = edges.min(axis=1) - slack, edges.max(axis=1) + slack
+    return bool(np.all((need >= low) & (need <= high)))
+
+
+def continuations(
+    problem: Problem, lam: np.ndarray, row: np.ndarray, walls: list[int], a: float
+) -> list[Continuation]:
+    """Every first-order continuation of one neuron that stands on `walls`, the other samples signed by `row`.
+
+    `a` is the neuron's output weight, or its rate if the weight is zero: only its sign decides.
+    """
+    d = problem.X.shape[1]
+    on = np.isin(problem.wall_of, walls)
+    slopes = np.where(row > 0, 1.0, problem.leak)
+    outside = (lam * slopes * ~on) @ problem.X
+    edges = {c: problem.edges(lam, c) for c in walls}
+    tol = RATE_TOL * abs(a) * float(np.abs(lam) @ np.linalg.norm(problem.X, axis=1))
+    found = []
+    for signs in product((-1, 0, 1), repeat=len(walls)):
+        held = [c for c, s in zip(walls, signs, strict=True) if s == 0]
+        drive = outside.copy()
+        for c, s in zip(walls, signs, strict=True):
+            if s != 0:
+                drive = drive + edges[c][s > 0] * problem.normals[c]
+        velocity = a * complement(problem.normals[held], d) @ drive
+        leaves = all(
+            s * (velocity @ problem.normals[c]) > tol for c, s in zip(walls, signs, strict=True) if s
+        )
+        if leaves and can_stay(problem, lam, held, drive):
+            found.append(Continuation(dict(zip(walls, signs, strict=True)), velocity))
+    return found
