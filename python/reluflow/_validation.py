@@ -1,0 +1,167 @@
+"""Checks of arguments, shared by every public entry.
+
+A bad argument raises ``ValueError`` with one sentence: the argument's name, what is expected and what was found.
+The helpers here return checked values: plain Python numbers, or read-only C-contiguous float64 copies of arrays.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import numbers
+import operator
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+IntArray: TypeAlias = npt.NDArray[np.int64]
+PatternArray: TypeAlias = npt.NDArray[np.int8]
+
+REAL_KINDS = "biuf"  # numpy dtype kinds that convert to float64 without a loss of meaning
+
+
+def invalid(name: str, expected: str, found: object) -> ValueError:
+    """Return the error of a bad argument: "``name`` must ``expected``, found ``found``"."""
+    return ValueError(f"{name} must {expected}, found {found}")
+
+
+def freeze(array: npt.NDArray[Any]) -> None:
+    """Make an array read-only."""
+    array.flags.writeable = False
+
+
+def real_array(value: npt.ArrayLike, name: str, shape: str) -> FloatArray:
+    """Return a read-only C-contiguous float64 copy of finite real numbers.
+
+    Parameters
+    ----------
+    value
+        Anything numpy reads as an array.
+    name
+        The argument's name, for the message.
+    shape
+        The expected shape as text, e.g. ``"(n, d)"``; the number of its entries is checked here.
+
+    Raises
+    ------
+    ValueError
+        Ragged rows, another number of dimensions, a dtype that is not real, masked or non-finite entries.
+    """
+    raw = _read(value, name, shape)
+    ndim = shape.count(",") + (0 if shape.endswith(",)") else 1)
+    if raw.ndim != ndim:
+        raise invalid(name, f"have the shape {shape}", f"the shape {raw.shape}")
+    if raw.dtype.kind not in REAL_KINDS:
+        raise invalid(name, "hold real numbers", f"the dtype {raw.dtype}")
+    array = np.array(raw, dtype=np.float64, order="C", copy=True, subok=False)
+    bad = ~np.isfinite(array)
+    if bad.any():
+        raise invalid(name, "hold finite numbers only", place(array, bad))
+    freeze(array)
+    return array
+
+
+def _read(value: npt.ArrayLike, name: str, shape: str) -> npt.NDArray[Any]:
+    if isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
+        raise invalid(name, "have no masked entries", f"{int(np.ma.getmaskarray(value).sum())} masked")
+    try:
+        return np.asarray(value)
+    except (ValueError, TypeError) as error:
+        raise invalid(name, f"be an array of shape {shape}", _ragged(value) or str(error)) from None
+
+
+def _ragged(value: object) -> str:
+    """Say which row differs in length from the first, or nothing if no row does."""
+    if not isinstance(value, Sequence):
+        return ""
+    lengths = [len(row) if hasattr(row, "__len__") else None for row in value]
+    for row, length in enumerate(lengths):
+        if length != lengths[0]:
+            return f"{_entries(length)} at row {row} after {_entries(lengths[0])} at row 0"
+    return ""
+
+
+def _entries(length: int | None) -> str:
+    return "a single number" if length is None else f"{length} entries"
+
+
+def place(array: npt.NDArray[Any], bad: npt.NDArray[np.bool_]) -> str:
+    """Describe the first entry of ``array`` that is ``bad``: its value and its row (and column)."""
+    index = np.argwhere(bad)[0]
+    value = array[tuple(index)]
+    where = ", ".join(f"{axis} {i}" for axis, i in zip(("row", "column"), index, strict=False))
+    return f"{value:g} at {where}"
+
+
+def real(value: object, name: str, expected: str = "be a finite number") -> float:
+    """Return a finite float; booleans, strings, NaN and infinities are refused."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise invalid(name, expected, repr(value))
+    number = float(value)
+    if not math.isfinite(number):
+        raise invalid(name, expected, repr(number))
+    return number
+
+
+def positive(value: object, name: str) -> float:
+    """Return a finite float above zero."""
+    expected = "be a finite number above 0"
+    number = real(value, name, expected)
+    if number <= 0:
+        raise invalid(name, expected, repr(number))
+    return number
+
+
+def integer(value: object, name: str, least: int = 1) -> int:
+    """Return an int that is at least ``least``; booleans and floats are refused."""
+    expected = f"be an integer of at least {least}"
+    if isinstance(value, (bool, np.bool_)):
+        raise invalid(name, expected, repr(value))
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise invalid(name, expected, repr(value)) from None
+    if number < least:
+        raise invalid(name, expected, repr(number))
+    return number
+
+
+def one_of(value: object, name: str, choices: Sequence[str]) -> str:
+    """Return ``value`` if it is one of the strings ``choices``."""
+    if isinstance(value, str) and value in choices:
+        return value
+    raise invalid(name, "be one of " + ", ".join(repr(choice) for choice in choices), repr(value))
+
+
+def instance(value: object, name: str, kind: type | tuple[type, ...], expected: str) -> None:
+    """Refuse a value of another class."""
+    if not isinstance(value, kind):
+        raise invalid(name, f"be {expected}", f"a value of type {type(value).__name__}")
+
+
+def leak_value(value: object) -> float:
+    """Return the leak of the activation, a float in [0, 1)."""
+    expected = "lie in [0, 1)"
+    number = real(value, "leak", expected)
+    if not 0 <= number < 1:
+        raise invalid("leak", expected, repr(number))
+    return number
+
+
+def optional_module(name: str, extra: str) -> ModuleType:
+    """Import an optional library, or say which extra of reluflow brings it.
+
+    Raises
+    ------
+    ImportError
+        The library is not installed; the message names the extra.
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        hint = f'pip install "reluflow[{extra}]"'
+        raise ImportError(f"{name.partition('.')[0]} is needed here and is not installed: {hint}") from error

@@ -1,0 +1,168 @@
+"""The data of a binary problem: inputs X, labels y, checked once and read-only from then on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._validation import FloatArray, freeze, instance, invalid, place, real_array
+
+# Squares and products of inputs must stay inside the range of float64 (about 1e-308 to 1e308), with room for weights.
+MIN_ROW_NORM = 1e-100
+MAX_ROW_NORM = 1e100
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Dataset:
+    """Inputs and labels of a binary classification problem.
+
+    Everything is checked here, once. The arrays are private copies and read-only.
+
+    Parameters
+    ----------
+    X : array_like, shape (n, d)
+        Inputs, one row a sample. There is no bias: a bias is a constant column. No row may be all zeros, for such a
+        sample lies on every wall and its margin is 0 for every network.
+    y : array_like, shape (n,)
+        Labels, +1 or -1. One class alone is allowed.
+    name : str, optional
+        What to call the data in tables and figures.
+    feature_names : sequence of str, optional
+        One name for each of the d columns.
+
+    Attributes
+    ----------
+    X : ndarray, shape (n, d), float64, C order, read-only
+    y : ndarray, shape (n,), float64, read-only
+    name : str
+    feature_names : tuple of str, or None
+    n, d : int
+        Number of samples and of inputs.
+    rank : int
+        Numerical rank of X, see `rank_tol`.
+
+    Raises
+    ------
+    ValueError
+        A bad shape, dtype, entry or label; the message names the argument, what was found and what is expected.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.Dataset([[1.65, -0.47], [-0.47, 1.35]], [1, -1])
+    >>> data
+    Dataset(n=2, d=2, n_positive=1, n_negative=1)
+    >>> data.rank
+    2
+    """
+
+    X: FloatArray
+    y: FloatArray
+    name: str
+    feature_names: tuple[str, ...] | None
+
+    def __init__(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        *,
+        name: str = "",
+        feature_names: Sequence[str] | None = None,
+    ) -> None:
+        inputs = _inputs(X)
+        instance(name, "name", str, "a string")
+        fields = {
+            "X": inputs,
+            "y": _labels(y, len(inputs)),
+            "name": name,
+            "feature_names": _feature_names(feature_names, inputs.shape[1]),
+        }
+        for field, value in fields.items():
+            object.__setattr__(self, field, value)
+
+    @property
+    def n(self) -> int:
+        """Number of samples."""
+        return int(self.X.shape[0])
+
+    @property
+    def d(self) -> int:
+        """Number of inputs of a sample."""
+        return int(self.X.shape[1])
+
+    @cached_property
+    def rank(self) -> int:
+        """Numerical rank of X: the number of singular values above `rank_tol`."""
+        return int(np.count_nonzero(self._singular_values > self.rank_tol))
+
+    @property
+    def rank_tol(self) -> float:
+        """Singular values up to this size count as zero: max(n, d) times machine epsilon times the largest one.
+
+        It is the rounding error of the singular values themselves, and numpy's rule in `numpy.linalg.matrix_rank`.
+        """
+        return float(max(self.n, self.d) * np.finfo(np.float64).eps * self._singular_values[0])
+
+    @cached_property
+    def _singular_values(self) -> FloatArray:
+        return np.asarray(np.linalg.svd(self.X, compute_uv=False), dtype=np.float64)
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether X and y are equal, entry by entry, and the names too."""
+        if not isinstance(other, Dataset):
+            return NotImplemented
+        same = np.array_equal(self.X, other.X) and np.array_equal(self.y, other.y)
+        return same and (self.name, self.feature_names) == (other.name, other.feature_names)
+
+    def __repr__(self) -> str:
+        """One line: sizes, class counts and the name if there is one."""
+        n_positive = int(np.count_nonzero(self.y > 0))
+        label = f", name={self.name!r}" if self.name else ""
+        return f"Dataset(n={self.n}, d={self.d}, n_positive={n_positive}, n_negative={self.n - n_positive}{label})"
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickled or copied dataset with its arrays read-only again."""
+        self.__dict__.update(state)
+        freeze(self.X)
+        freeze(self.y)
+
+
+def _inputs(value: npt.ArrayLike) -> FloatArray:
+    X = real_array(value, "X", "(n, d)")
+    if X.shape[0] < 1 or X.shape[1] < 1:
+        raise invalid("X", "hold at least one row and one column", f"the shape {X.shape}")
+    zero = ~X.any(axis=1)
+    if zero.any():
+        raise invalid("X", "have no row of zeros", f"zeros only at row {int(np.argmax(zero))}")
+    largest = np.abs(X).max(axis=1)
+    outside = (largest < MIN_ROW_NORM) | (largest > MAX_ROW_NORM)
+    if outside.any():
+        expected = f"have a largest entry between {MIN_ROW_NORM:g} and {MAX_ROW_NORM:g} in each row"
+        raise invalid("X", expected, place(largest, outside))
+    return X
+
+
+def _labels(value: npt.ArrayLike, n: int) -> FloatArray:
+    y = real_array(value, "y", "(n,)")
+    if len(y) != n:
+        raise invalid("y", f"have one label for each of the {n} rows of X", f"{len(y)} labels")
+    other = np.abs(y) != 1
+    if other.any():
+        raise invalid("y", "hold +1 and -1 only", place(y, other))
+    return y
+
+
+def _feature_names(value: Sequence[str] | None, d: int) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    names = tuple(value)
+    for name in names:
+        instance(name, "feature_names", str, "a sequence of strings")
+    if isinstance(value, str) or len(names) != d:
+        raise invalid("feature_names", f"hold one name for each of the {d} columns of X", f"{len(names)} names")
+    return names
