@@ -19,6 +19,10 @@ target_compile_options(reluflow_flags INTERFACE
 
 if(RELUFLOW_NATIVE)
   target_compile_options(reluflow_flags INTERFACE -march=native)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    # GCC's own AVX-512 headers start a variable from itself and are then warned about (GCC bug 105593).
+    target_compile_options(reluflow_flags INTERFACE -Wno-maybe-uninitialized -Wno-uninitialized)
+  endif()
 endif()
 if(RELUFLOW_WERROR)
   target_compile_options(reluflow_flags INTERFACE -Werror)

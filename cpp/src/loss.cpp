@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
+
+#include "reluflow/errors.hpp"
 
 namespace reluflow {
 namespace {
@@ -16,6 +19,18 @@ double softplus(double q) noexcept {
 }
 
 }  // namespace
+
+LossKind loss_kind(std::string_view name) {
+    if (name == "logistic") return LossKind::logistic;
+    if (name == "exponential") return LossKind::exponential;
+    throw InvalidArgument("loss", "'" + std::string(name) + "'", "'logistic' or 'exponential'");
+}
+
+Reduction reduction(std::string_view name) {
+    if (name == "sum") return Reduction::sum;
+    if (name == "mean") return Reduction::mean;
+    throw InvalidArgument("reduction", "'" + std::string(name) + "'", "'sum' or 'mean'");
+}
 
 double log_loss(LossKind kind, double q) noexcept {
     if (kind == LossKind::exponential || q > kTailMargin) return -q;

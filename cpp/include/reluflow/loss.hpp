@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include "reluflow/types.hpp"
 
@@ -10,6 +11,12 @@ namespace reluflow {
 
 enum class LossKind { logistic, exponential };
 enum class Reduction { sum, mean };
+
+/// "logistic" or "exponential"; throws InvalidArgument.
+LossKind loss_kind(std::string_view name);
+
+/// "sum" or "mean"; throws InvalidArgument.
+Reduction reduction(std::string_view name);
 
 /// log l(q), finite for every finite q.
 double log_loss(LossKind kind, double q) noexcept;

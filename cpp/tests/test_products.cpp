@@ -1,0 +1,66 @@
+/// The tiled products against three plain loops, at sizes below, at and above a tile; and that they allocate nothing.
+#include <Eigen/Core>
+
+#include "allocations.hpp"
+#include "check.hpp"
+#include "reluflow/products.hpp"
+
+namespace {
+
+using namespace reluflow;
+
+/// Entries are in [-1, 1]: a sum of at most 500 terms is good to far better than this.
+constexpr double kTolerance = 1e-12;
+
+Matrix plain_product(const Matrix& A, const Matrix& B) {
+    Matrix out = Matrix::Zero(A.rows(), B.cols());
+    for (Index i = 0; i < A.rows(); ++i)
+        for (Index j = 0; j < B.cols(); ++j)
+            for (Index k = 0; k < A.cols(); ++k) out(i, j) += A(i, k) * B(k, j);
+    return out;
+}
+
+void both_products_agree_with_plain_loops(Index rows, Index terms, Index cols) {
+    const Matrix A = Matrix::Random(rows, terms);
+    const Matrix B = Matrix::Random(terms, cols);
+    const Matrix expected = plain_product(A, B);
+    const Matrix B_transposed = B.transpose();
+    const Matrix before = Matrix::Random(rows, cols);
+    Matrix product(rows, cols);
+    Matrix sum = before;
+
+    const long allocations_before = tests::allocations();
+    multiply_transposed(A, B_transposed, product);
+    add_product(A, B, sum);
+    CHECK(tests::allocations() == allocations_before);
+
+    CHECK((product - expected).cwiseAbs().maxCoeff() < kTolerance);
+    CHECK((sum - before - expected).cwiseAbs().maxCoeff() < kTolerance);
+}
+
+void a_product_over_no_terms_is_zero() {
+    Matrix out = Matrix::Ones(2, 3);
+    multiply_transposed(Matrix(2, 0), Matrix(3, 0), out);
+    CHECK(out.isZero(0.0));
+}
+
+void the_counter_sees_an_allocation() {
+    const long before = tests::allocations();
+    const Vector values = Vector::Zero(100);
+    CHECK(tests::allocations() > before);
+    CHECK(values.size() == 100);
+}
+
+}  // namespace
+
+int main() {
+    both_products_agree_with_plain_loops(1, 1, 1);
+    both_products_agree_with_plain_loops(3, 2, 1);
+    both_products_agree_with_plain_loops(64, 192, 64);
+    both_products_agree_with_plain_loops(65, 193, 63);
+    both_products_agree_with_plain_loops(130, 500, 129);
+    both_products_agree_with_plain_loops(300, 1, 70);
+    a_product_over_no_terms_is_zero();
+    the_counter_sees_an_allocation();
+    return reluflow::tests::failures();
+}
