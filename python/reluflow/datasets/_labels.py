@@ -1,0 +1,136 @@
+"""The one place where labels in a user's form become +1 and -1, or class indices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Hashable
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from .._validation import FloatArray, IntArray, freeze, invalid
+
+ClassValue: TypeAlias = Hashable
+
+# Pairs whose positive member everybody agrees on; any other pair needs `positive`. True == 1 and False == 0.
+KNOWN_PAIRS: tuple[tuple[float, float], ...] = ((-1, 1), (0, 1))
+MAX_NAMED = 6  # classes listed in a message before it says "..."
+
+
+def binary_labels(values: npt.ArrayLike, *, positive: ClassValue | Collection[ClassValue] | None = None) -> FloatArray:
+    """Turn labels of any kind into +1 and -1.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        Labels: numbers, booleans or strings, of two classes or of more.
+    positive : hashable, or list, tuple or set of them, optional
+        The class, or the classes, that get +1. All others get -1. It may be left out only where the values are
+        ±1, 0 and 1, or False and True.
+
+    Returns
+    -------
+    ndarray, shape (n,), float64, read-only
+        +1 and -1.
+
+    Raises
+    ------
+    ValueError
+        A missing label, one class only, a positive class that does not occur, or values that do not say
+        which class is positive.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> rf.datasets.binary_labels([0, 1, 1])
+    array([-1.,  1.,  1.])
+    >>> rf.datasets.binary_labels(["ham", "spam", "ham"], positive="spam")
+    array([-1.,  1., -1.])
+    """
+    codes, classes = class_labels(values)
+    chosen = _default_positive(classes) if positive is None else _chosen(positive, classes)
+    y = np.where(np.isin(codes, chosen), 1.0, -1.0)
+    if len(chosen) == len(classes):
+        raise invalid("positive", "leave at least one class for -1", f"all {len(classes)} classes")
+    freeze(y)
+    return y
+
+
+def class_labels(values: npt.ArrayLike) -> tuple[IntArray, tuple[Any, ...]]:
+    """Give each class of labels of any kind a number.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        Labels: numbers, booleans or strings.
+
+    Returns
+    -------
+    codes : ndarray of int64, shape (n,), read-only
+        The class index of each sample.
+    classes : tuple
+        The distinct values in increasing order, as Python objects.
+
+    Raises
+    ------
+    ValueError
+        Another shape than (n,), a missing label, values that cannot be ordered, or one class only.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> rf.datasets.class_labels(["b", "a", "c", "a"])
+    (array([1, 0, 2, 0]), ('a', 'b', 'c'))
+    """
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise invalid("values", "have the shape (n,)", f"the shape {array.shape}")
+    listed = [_plain(value) for value in array.tolist()]
+    for row, value in enumerate(listed):
+        if _is_missing(value):
+            raise invalid("values", "have a label in each row", f"{value!r} at row {row}")
+    try:
+        classes = tuple(sorted(set(listed)))
+    except TypeError:
+        kinds = sorted({type(value).__name__ for value in listed})
+        raise invalid("values", "hold labels of one type", " and ".join(kinds)) from None
+    if len(classes) < 2:
+        raise invalid("values", "hold at least two classes", f"{named(classes)} in all {len(listed)} rows")
+    index = {value: code for code, value in enumerate(classes)}
+    codes = np.array([index[value] for value in listed], dtype=np.int64)
+    freeze(codes)
+    return codes, classes
+
+
+def named(classes: tuple[Any, ...]) -> str:
+    """List classes for a message."""
+    if not classes:
+        return "no label"
+    shown = ", ".join(repr(value) for value in classes[:MAX_NAMED])
+    return shown + (", ..." if len(classes) > MAX_NAMED else "")
+
+
+def _plain(value: Any) -> Any:
+    return value.strip() if isinstance(value, str) else value
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
+
+
+def _default_positive(classes: tuple[Any, ...]) -> list[int]:
+    if tuple(classes) in KNOWN_PAIRS:
+        return [1]
+    raise invalid("positive", "name the class that gets +1", f"none for the classes {named(classes)}")
+
+
+def _chosen(positive: ClassValue | Collection[ClassValue], classes: tuple[Any, ...]) -> list[int]:
+    wanted = list(positive) if isinstance(positive, (list, tuple, set, frozenset)) else [positive]
+    index = {value: code for code, value in enumerate(classes)}
+    for value in wanted:
+        if value not in index:
+            raise invalid("positive", f"be a class that occurs ({named(classes)})", repr(value))
+    if not wanted:
+        raise invalid("positive", "name at least one class", "none")
+    return [index[value] for value in wanted]
