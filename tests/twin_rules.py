@@ -15,8 +15,8 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.special import expit
 
-# A rate below this part of the rates that make it up is rounding, not motion.
-RATE_TOL = 1e-11
+# A rate below this part of the pulls that make it up is rounding, not motion.
+RATE_TOL = 1e-13
 # Rows are parallel when the sine of their angle is below this.
 PARALLEL_TOL = 1e-14
 
@@ -159,7 +159,10 @@ def hull_gap(problem: Problem, lam: np.ndarray, held: list[int], drive: np.ndarr
     return float(-fit.fun)
 
 
-def can_stay(problem: Problem, lam: np.ndarray, held: list[int], drive: np.ndarray) -> bool:
+def can_stay(
+    problem: Problem, lam: np.ndarray, held: list[int], drive: np.ndarray, slack: float
+) -> bool:
+    """Whether some multipliers in the hull cancel the drive along the held walls."""
     if not held:
         return True
     normals = problem.normals[held]
@@ -167,7 +170,6 @@ def can_stay(problem: Problem, lam: np.ndarray, held: list[int], drive: np.ndarr
         return hull_gap(problem, lam, held, drive) >= -1e-10
     need = -np.linalg.lstsq(normals.T, drive, rcond=None)[0]
     edges = np.array([problem.edges(lam, c) for c in held])
-    slack = RATE_TOL * float(np.abs(lam) @ np.linalg.norm(problem.X, axis=1))
     low, high = edges.min(axis=1) - slack, edges.max(axis=1) + slack
     return bool(np.all((need >= low) & (need <= high)))
 
@@ -183,19 +185,23 @@ def continuations(
     on = np.isin(problem.wall_of, walls)
     slopes = np.where(row > 0, 1.0, problem.leak)
     outside = (lam * slopes * ~on) @ problem.X
+    pulls = float((np.abs(lam) * slopes * ~on) @ np.linalg.norm(problem.X, axis=1))
     edges = {c: problem.edges(lam, c) for c in walls}
-    tol = RATE_TOL * abs(a) * float(np.abs(lam) @ np.linalg.norm(problem.X, axis=1))
     found = []
     for signs in product((-1, 0, 1), repeat=len(walls)):
         held = [c for c, s in zip(walls, signs, strict=True) if s == 0]
-        drive = outside.copy()
+        drive, scale = outside.copy(), pulls
         for c, s in zip(walls, signs, strict=True):
             if s != 0:
                 drive = drive + edges[c][s > 0] * problem.normals[c]
+                scale += abs(edges[c][s > 0])
         velocity = a * complement(problem.normals[held], d) @ drive
+        tol = RATE_TOL * scale
         leaves = all(
-            s * (velocity @ problem.normals[c]) > tol for c, s in zip(walls, signs, strict=True) if s
+            s * (velocity @ problem.normals[c]) > abs(a) * tol
+            for c, s in zip(walls, signs, strict=True)
+            if s
         )
-        if leaves and can_stay(problem, lam, held, drive):
+        if leaves and can_stay(problem, lam, held, drive, tol):
             found.append(Continuation(dict(zip(walls, signs, strict=True)), velocity))
     return found
