@@ -21,9 +21,11 @@ namespace detail {
 template <class Scalar>
 void check_array(const char* name, const py::array& array, py::ssize_t n_axes) {
     if (array.ndim() != n_axes)
-        throw InvalidArgument(name, std::to_string(array.ndim()) + " axes", "an array of " + std::to_string(n_axes) + " axes");
+        throw InvalidArgument(name, std::to_string(array.ndim()) + " axes",
+                              "an array of " + std::to_string(n_axes) + " axes");
     if (!py::isinstance<py::array_t<Scalar>>(array))
-        throw InvalidArgument(name, py::str(array.dtype()), "an array of " + std::string(py::str(py::dtype::of<Scalar>())));
+        throw InvalidArgument(name, py::str(array.dtype()),
+                              "an array of " + std::string(py::str(py::dtype::of<Scalar>())));
     if ((array.flags() & py::array::c_style) == 0) throw InvalidArgument(name, "another storage order", "C-contiguous");
 }
 

@@ -98,8 +98,7 @@ void DescentKernel::add_rows(std::span<const Index> batch, const MatrixView& X, 
 
 bool DescentKernel::move(Matrix& W, Vector& a, double step) {
     // The new state is made beside the old one, so that a step out of the finite numbers can be refused.
-    for (Index j = 0; j < W.rows(); ++j)
-        velocity_W_.row(j) = W.row(j) + (step * a[j]) * velocity_W_.row(j);
+    for (Index j = 0; j < W.rows(); ++j) velocity_W_.row(j) = W.row(j) + (step * a[j]) * velocity_W_.row(j);
     velocity_a_ = a + step * velocity_a_;
     if (!velocity_W_.allFinite() || !velocity_a_.allFinite()) return false;
     W.swap(velocity_W_);

@@ -9,7 +9,8 @@
 
 namespace reluflow {
 
-/// Visits the samples in a new order every epoch; the last batch of an epoch is shorter when batch_size does not divide n.
+/// Visits the samples in a new order every epoch; the last batch of an epoch is shorter when batch_size does not divide
+/// n.
 class EpochSampler {
   public:
     EpochSampler(Index n, Index batch_size, std::uint64_t seed);
@@ -37,8 +38,8 @@ class DescentKernel {
     void add(const MatrixView& X, const VectorView& y, const Matrix& W, const Vector& a, double scale);
 
     /// Gathers the rows `batch` of X and y, and adds them.
-    void add_rows(std::span<const Index> batch, const MatrixView& X, const VectorView& y, const Matrix& W, const Vector& a,
-                  double scale);
+    void add_rows(std::span<const Index> batch, const MatrixView& X, const VectorView& y, const Matrix& W,
+                  const Vector& a, double scale);
 
     /// W, a <- one Euler step; false, with both as they were, if the result is not finite.
     bool move(Matrix& W, Vector& a, double step);
@@ -55,15 +56,15 @@ class DescentKernel {
     LossKind loss_;
     double leak_;
     EpochSampler sampler_;
-    Matrix velocity_W_;   // (m, d): Σ_i λ_i s_ji x_i, without the factor a_j
-    Vector velocity_a_;   // (m,)
-    Matrix Z_;            // (m, kSamples): pre-activations of the tile
-    Matrix S_;            // (m, kSamples): λ_i s_ji
-    Vector q_;            // (kSamples,): margins of the tile
-    Vector dual_;         // (kSamples,): λ_i
-    Vector leaked_dual_;  // (kSamples,): α λ_i
-    Matrix gathered_X_;   // (kSamples, d)
-    Vector gathered_y_;   // (kSamples,)
+    Matrix velocity_W_;                // (m, d): Σ_i λ_i s_ji x_i, without the factor a_j
+    Vector velocity_a_;                // (m,)
+    Matrix Z_;                         // (m, kSamples): pre-activations of the tile
+    Matrix S_;                         // (m, kSamples): λ_i s_ji
+    Vector q_;                         // (kSamples,): margins of the tile
+    Vector dual_;                      // (kSamples,): λ_i
+    Vector leaked_dual_;               // (kSamples,): α λ_i
+    Matrix gathered_X_;                // (kSamples, d)
+    Vector gathered_y_;                // (kSamples,)
     std::vector<double> all_margins_;  // (n,)
 };
 

@@ -50,12 +50,18 @@ void* operator new(std::size_t size) {
     return block;
 }
 
-void operator delete(void* block) noexcept { std::free(block); }
+void operator delete(void* block) noexcept {
+    std::free(block);
+}
 
-void operator delete(void* block, std::size_t) noexcept { std::free(block); }
+void operator delete(void* block, std::size_t) noexcept {
+    std::free(block);
+}
 
 namespace reluflow::tests {
 
-long allocations() noexcept { return count.load(); }
+long allocations() noexcept {
+    return count.load();
+}
 
 }  // namespace reluflow::tests

@@ -17,7 +17,9 @@ inline void check(bool holds, const char* fact, const char* file, int line) {
 }
 
 /// The exit code of a test program.
-inline int failures() { return failure_count() == 0 ? 0 : 1; }
+inline int failures() {
+    return failure_count() == 0 ? 0 : 1;
+}
 
 }  // namespace reluflow::tests
 

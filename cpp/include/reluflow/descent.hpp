@@ -18,12 +18,12 @@ namespace reluflow {
 struct DescentSettings {
     LossKind loss = LossKind::logistic;
     Reduction reduction = Reduction::sum;
-    double leak = 0.0;            ///< α in [0, 1)
-    double step = 0.0;            ///< the Euler step: the flow's time that one step covers
-    Index n_steps = 0;            ///< how many steps
-    Index batch_size = 0;         ///< samples a step; 0 = all of them
-    std::uint64_t seed = 0;       ///< of the order in which batches visit the samples
-    Index save_every = 0;         ///< steps between two records; 0 = the start and the end only
+    double leak = 0.0;       ///< α in [0, 1)
+    double step = 0.0;       ///< the Euler step: the flow's time that one step covers
+    Index n_steps = 0;       ///< how many steps
+    Index batch_size = 0;    ///< samples a step; 0 = all of them
+    std::uint64_t seed = 0;  ///< of the order in which batches visit the samples
+    Index save_every = 0;    ///< steps between two records; 0 = the start and the end only
 };
 
 /// `non_finite`: the next step would leave the finite numbers; the result ends with the last finite state.

@@ -3,7 +3,8 @@
 
 namespace reluflow {
 
-/// `stop` is the caller's wish, `interrupt` is Ctrl-C: the run ends in order and gives what it has, with another status.
+/// `stop` is the caller's wish, `interrupt` is Ctrl-C: the run ends in order and gives what it has, with another
+/// status.
 enum class Request { go_on, stop, interrupt };
 
 }  // namespace reluflow

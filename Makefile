@@ -1,0 +1,86 @@
+# Everything a person or the CI does here. Each environment is made once and kept in .venv; a second call is quick.
+# PYTHON chooses the Python that makes it.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/stamps
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check
+# Compiled for this machine, in a build folder that is kept, so that only what changed is compiled again.
+BUILD := build/native
+NATIVE := --no-build-isolation --editable ".[EXTRA]" --config-settings=build-dir=$(BUILD) \
+          --config-settings=cmake.define.RELUFLOW_NATIVE=ON \
+          --config-settings=cmake.define.RELUFLOW_TESTS=ON
+CPP := CMakeLists.txt $(wildcard cmake/*.cmake) $(shell find cpp -type f)
+CPP_FORMATTED := $(filter %.cpp %.hpp,$(CPP))
+PY := python tests tools docs bench examples
+
+.PHONY: run test fast bench lint format types docs sanitize warnings wheel lower-bounds clean
+.DELETE_ON_ERROR:
+
+run: $(STAMPS)/all ## one run of the command line: two digits, from a small start to a small loss
+	$(BIN)/reluflow run --data digits:3,8 --width 50 --scale 1e-3 --until mean_loss=0.01 --out out/digits
+
+test: $(STAMPS)/dev ## every test, C++ and Python
+	$(BIN)/cmake --build $(BUILD) --target cpp_tests
+	$(BIN)/ctest --test-dir $(BUILD) --output-on-failure
+	$(BIN)/python -m pytest -m "" --durations=10
+
+fast: $(STAMPS)/dev ## the tests that take a second or less
+	$(BIN)/python -m pytest
+
+bench: $(STAMPS)/all ## the benchmarks: each answer is checked before it is timed
+	$(BIN)/python -m bench
+
+lint: $(STAMPS)/dev ## layout and style of Python and C++
+	$(BIN)/ruff check $(PY)
+	$(BIN)/ruff format --check $(PY)
+	$(BIN)/clang-format --dry-run --Werror $(CPP_FORMATTED)
+
+format: $(STAMPS)/dev ## put layout right
+	$(BIN)/ruff check --fix-only $(PY)
+	$(BIN)/ruff format $(PY)
+	$(BIN)/clang-format -i $(CPP_FORMATTED)
+
+types: $(STAMPS)/dev ## mypy --strict
+	$(BIN)/mypy
+
+docs: $(STAMPS)/dev ## the HTML in docs/_build/html; a warning is an error
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs docs/_build/html
+
+warnings: $(STAMPS)/build ## the portable build with warnings as errors
+	$(call configure,build/warnings,-D RELUFLOW_WERROR=ON)
+	$(BIN)/cmake --build build/warnings --target all cpp_tests
+	$(BIN)/ctest --test-dir build/warnings --output-on-failure
+
+sanitize: $(STAMPS)/dev ## C++ tests and the core's Python tests under the address and undefined-behaviour sanitizers
+	$(call configure,build/sanitize,-D RELUFLOW_SANITIZE=ON)
+	$(BIN)/cmake --build build/sanitize --target all cpp_tests
+	$(BIN)/ctest --test-dir build/sanitize --output-on-failure
+	BIN=$(BIN) bash tools/pytest_sanitized build/sanitize
+
+wheel: $(STAMPS)/build ## a wheel as users get it, installed alone and tried
+	BIN=$(BIN) bash tools/try_wheel
+
+lower-bounds: ## the fast tests with every runtime dependency at its lower bound
+	PYTHON=$(PYTHON) bash tools/try_lower_bounds
+
+clean: ## remove what the commands above made
+	rm -rf $(VENV) build dist out docs/_build docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# configure(folder, definitions): a plain CMake build against the Python of the environment
+define configure
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake -S . -B $(1) -G Ninja -D Python_EXECUTABLE="$(CURDIR)/$(BIN)/python" \
+	  -D pybind11_DIR="$$($(BIN)/python -m pybind11 --cmakedir)" -D RELUFLOW_TESTS=ON $(2)
+endef
+
+$(STAMPS)/build: pyproject.toml tools/requirements.py
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	mkdir -p $(STAMPS)
+	$(BIN)/python tools/requirements.py build > $(STAMPS)/build-requirements.txt
+	$(PIP) cmake -r $(STAMPS)/build-requirements.txt
+	touch $@
+
+$(STAMPS)/all $(STAMPS)/dev: $(STAMPS)/%: $(CPP) $(STAMPS)/build
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) $(subst EXTRA,$*,$(NATIVE))
+	touch $@
