@@ -5,5 +5,6 @@ PYBIND11_MODULE(_core, module) {
     using namespace reluflow::bindings;
     module.doc() = "The compiled core of reluflow. Use the package reluflow: this module checks little and may change.";
     module.attr("__version__") = RELUFLOW_VERSION;
+    bind_arrangement(module);
     bind_descent(module);
 }

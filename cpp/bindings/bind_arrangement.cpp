@@ -1,0 +1,74 @@
+/// Binds the rooms arrangement and polar: the combinatorial side of the convex programs.
+#include <pybind11/pybind11.h>
+
+#include <utility>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "hook.hpp"
+#include "reluflow/arrangement.hpp"
+#include "reluflow/polar.hpp"
+
+namespace reluflow::bindings {
+namespace {
+
+py::dict arrangements_py(const py::array& X, Index max_count, py::object hook) {
+    HookGate gate(std::move(hook));
+    const auto rows = matrix_in("X", X);
+    ArrangementResult result;
+    {
+        const py::gil_scoped_release no_gil;
+        result = enumerate_cells(rows, {.max_count = max_count}, [&](Index count) {
+            return gate.ask([&] {
+                py::dict report;
+                report["count"] = count;
+                report["seconds"] = gate.seconds();
+                return report;
+            });
+        });
+    }
+    py::dict out;
+    out["points"] = array_out(std::move(result.points), {result.count, rows.cols()});
+    out["patterns"] = array_out(std::move(result.patterns), {result.count, rows.rows()});
+    out["status"] = name(result.status);
+    return out;
+}
+
+py::dict bound_polar_py(const py::array& gram, Index n_up, double lower, double target, double rtol, Index max_nodes,
+                        py::object hook) {
+    HookGate gate(std::move(hook));
+    const auto products = matrix_in("gram", gram);
+    PolarResult result;
+    {
+        const py::gil_scoped_release no_gil;
+        const PolarSettings settings{.lower = lower, .target = target, .rtol = rtol, .max_nodes = max_nodes};
+        result = bound_polar(products, n_up, settings, [&](Index n_nodes, double upper) {
+            return gate.ask([&] {
+                py::dict report;
+                report["n_nodes"] = n_nodes;
+                report["upper"] = upper;
+                report["seconds"] = gate.seconds();
+                return report;
+            });
+        });
+    }
+    py::dict out;
+    out["lower"] = result.lower;
+    out["upper"] = result.upper;
+    out["choice"] = array_out(std::move(result.choice));
+    out["n_nodes"] = result.n_nodes;
+    out["status"] = name(result.status);
+    return out;
+}
+
+}  // namespace
+
+void bind_arrangement(py::module_& module) {
+    module.def("arrangements", &arrangements_py, py::arg("X"), py::arg("max_count"), py::arg("hook"),
+               "All cells of the walls x_i·w = 0: a dict of interior points, patterns 1(Xw >= 0) and the status.");
+    module.def("bound_polar", &bound_polar_py, py::arg("gram"), py::arg("n_up"), py::arg("lower"), py::arg("target"),
+               py::arg("rtol"), py::arg("max_nodes"), py::arg("hook"),
+               "Bounds of the largest value of a rectified sum on the unit ball: a dict of lower, upper and the status.");
+}
+
+}  // namespace reluflow::bindings

@@ -1,0 +1,44 @@
+/// How large Σ μ_i φ(x_i·u) gets on the unit ball: bounds from both sides, which decide whether a dual vector lies in the
+/// polar set Q* of the rectified ellipsoid.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "reluflow/observer.hpp"
+#include "reluflow/types.hpp"
+
+namespace reluflow {
+
+enum class PolarStatus { proven, node_limit, stopped, interrupted };
+
+/// The name the bindings give to Python.
+const char* name(PolarStatus status) noexcept;
+
+struct PolarSettings {
+    double lower;     ///< a value that is known to be attained; 0 if none is
+    double target;    ///< an upper bound of at most this is good enough
+    double rtol;      ///< and so is one of at most (1 + rtol) times the best lower bound
+    Index max_nodes;  ///< subproblems to bound before giving up
+};
+
+struct PolarResult {
+    double lower = 0;  ///< the value of `choice`, or settings.lower if that is larger
+    double upper = 0;
+    std::vector<std::int8_t> choice;  ///< the σ of the best value met, one of 0, 1 each; empty if no value was met
+    Index n_nodes = 0;
+    PolarStatus status = PolarStatus::proven;
+};
+
+/// Asked after every node with the nodes done and the current upper bound.
+using PolarHook = std::function<Request(Index, double)>;
+
+/// Bounds  max over σ in {0,1}^k  of  min over τ in [0,1]^l  of  |b + Σ σ_i p_i + Σ τ_j q_j|.
+/// `gram` holds the inner products of b, p_1..p_k, q_1..q_l in this order; k = n_up. A convex term μ_i φ (μ_i > 0) is the
+/// larger of two linear ones, a concave term the least of a segment of them: that is why one maximises and one
+/// minimises. Branch and bound on σ; a node's bound is the semidefinite relaxation over its free σ, at a fixed τ that is
+/// improved by turns, made valid by a shift of the multipliers. Throws InvalidArgument for shapes that do not fit.
+PolarResult bound_polar(MatrixView gram, Index n_up, const PolarSettings& settings, const PolarHook& hook);
+
+}  // namespace reluflow

@@ -1,0 +1,214 @@
+#include "reluflow/polar.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <queue>
+#include <string>
+#include <utility>
+
+#include "polar_parts.hpp"
+#include "reluflow/errors.hpp"
+
+namespace reluflow {
+namespace {
+
+constexpr std::int8_t kFree = -1;
+constexpr int kTurns = 4;            // of τ and the relaxation against each other; the gain is in the first two
+constexpr double kRoughTau = 1e-8;   // duality gap of τ, relative to the squared bound, while σ is not decided
+constexpr double kSharpTau = 1e-16;  // and at a leaf, where the value itself is wanted
+constexpr double kFirstTau = 0.5;
+
+struct Node {
+    std::vector<std::int8_t> choice;
+    Vector tau;
+    double upper2;  // squared bound
+    Index branch;   // the free σ to decide next, -1 if none is free
+
+    bool operator<(const Node& other) const { return upper2 < other.upper2; }
+};
+
+class BranchAndBound {
+  public:
+    BranchAndBound(MatrixView gram, Index n_up, const PolarSettings& settings)
+        : gram_(gram), n_up_(n_up), n_down_(gram.rows() - 1 - n_up), settings_(settings), scale2_(gram.diagonal().sum()) {
+        down_ = gram_.bottomRightCorner(n_down_, n_down_);
+        result_.lower = settings.lower;
+    }
+
+    PolarResult run(const PolarHook& hook) {
+        Node root{std::vector<std::int8_t>(static_cast<std::size_t>(n_up_), kFree), Vector::Constant(n_down_, kFirstTau),
+                  std::numeric_limits<double>::infinity(), -1};
+        add(std::move(root));
+        while (!open_.empty() && open_.top().upper2 > good_enough2()) {
+            if (!go_on(hook)) break;
+            const Node node = open_.top();
+            open_.pop();
+            for (const std::int8_t value : {std::int8_t{1}, std::int8_t{0}}) {
+                Node child = node;
+                child.choice[static_cast<std::size_t>(node.branch)] = value;
+                add(std::move(child));
+            }
+        }
+        if (!open_.empty()) closed2_ = std::max(closed2_, open_.top().upper2);
+        result_.upper = std::max(std::sqrt(closed2_), result_.lower);
+        return std::move(result_);
+    }
+
+  private:
+    double good_enough2() const {
+        const double enough = std::max(settings_.target, (1 + settings_.rtol) * result_.lower);
+        return enough * enough;
+    }
+
+    bool go_on(const PolarHook& hook) {
+        if (result_.n_nodes >= settings_.max_nodes) result_.status = PolarStatus::node_limit;
+        const Request request = hook(result_.n_nodes, std::sqrt(open_.top().upper2));
+        if (request == Request::stop) result_.status = PolarStatus::stopped;
+        if (request == Request::interrupt) result_.status = PolarStatus::interrupted;
+        return result_.status == PolarStatus::proven;
+    }
+
+    /// Bounds the node and keeps it if its bound is not good enough yet.
+    void add(Node&& node) {
+        ++result_.n_nodes;
+        bound(node);
+        if (node.branch >= 0 && node.upper2 > good_enough2())
+            open_.push(std::move(node));
+        else
+            closed2_ = std::max(closed2_, node.upper2);
+    }
+
+    void bound(Node& node) {
+        std::vector<Index> free;
+        for (Index i = 0; i < n_up_; ++i)
+            if (node.choice[static_cast<std::size_t>(i)] == kFree) free.push_back(1 + i);
+        if (free.empty())
+            bound_leaf(node);
+        else
+            bound_inner(node, free);
+    }
+
+    void bound_leaf(Node& node) {
+        node.upper2 = std::min(node.upper2, value2(node.choice, node.tau, kSharpTau));
+        node.branch = -1;
+        offer(node.choice, std::sqrt(node.upper2));
+    }
+
+    /// Least |b + Σ σ p + Σ τ q|² over τ, which is updated.
+    double value2(const std::vector<std::int8_t>& choice, Vector& tau, double tolerance) const {
+        Vector weights = Vector::Zero(gram_.rows());
+        weights[0] = 1;
+        for (Index i = 0; i < n_up_; ++i) weights[1 + i] = choice[static_cast<std::size_t>(i)];
+        respond(weights, tau, tolerance);
+        weights.tail(n_down_) = tau;
+        return std::max(0.0, weights.dot(gram_ * weights));
+    }
+
+    void respond(const Vector& weights, Vector& tau, double tolerance) const {
+        if (n_down_ == 0) return;
+        const Vector linear = gram_.bottomLeftCorner(n_down_, 1 + n_up_) * weights.head(1 + n_up_);
+        detail::minimise_in_box(down_, linear, tolerance * scale2_, tau);
+    }
+
+    /// Turns of τ, best against the moments of σ, and the relaxation over σ at this τ; the least bound counts.
+    void bound_inner(Node& node, const std::vector<Index>& free) {
+        const auto n_free = static_cast<Index>(free.size());
+        Matrix M = Matrix::Zero(n_free + 1, n_free + 1);
+        M.bottomRightCorner(n_free, n_free) = 0.25 * gram_(free, free);
+        const double constant = M.diagonal().sum();
+        M.diagonal().setZero();
+        Vector moments = Vector::Zero(n_free), tau = node.tau, best_moments = moments;
+        for (int turn = 0; turn < kTurns; ++turn) {
+            const Vector centre = centred(node, free, moments, tau);
+            const Vector products = gram_ * centre;
+            M.row(0).tail(n_free) = 0.5 * products(free);
+            M.col(0) = M.row(0).transpose();
+            const detail::SignBound found = detail::bound_signs(M);
+            const double upper2 = centre.dot(products) + constant + found.value;
+            const Vector fresh = found.moments.tail(n_free);
+            if (turn == 0 || upper2 < node.upper2) best_moments = fresh;
+            if (upper2 < node.upper2) {
+                node.upper2 = std::max(0.0, upper2);
+                node.tau = tau;
+            }
+            if (node.upper2 <= good_enough2()) break;
+            moments = turn == 0 ? fresh : Vector(0.5 * (moments + fresh));  // halved: two best replies can chase each other
+        }
+        choose_branch(node, free, best_moments);
+        round(node, free, best_moments);
+    }
+
+    /// Weights with every free σ at 1/2, after τ has replied to the moments of the free σ.
+    Vector centred(const Node& node, const std::vector<Index>& free, const Vector& moments, Vector& tau) const {
+        Vector weights = Vector::Zero(gram_.rows());
+        weights[0] = 1;
+        for (Index i = 0; i < n_up_; ++i)
+            weights[1 + i] = node.choice[static_cast<std::size_t>(i)] == kFree ? 0.5 : node.choice[static_cast<std::size_t>(i)];
+        Vector leaning = weights;
+        for (std::size_t p = 0; p < free.size(); ++p) leaning[free[p]] += 0.5 * moments[static_cast<Index>(p)];
+        respond(leaning, tau, kRoughTau);
+        weights.tail(n_down_) = tau;
+        return weights;
+    }
+
+    /// The longest vector decides first: what is left then can change little.
+    void choose_branch(Node& node, const std::vector<Index>& free, const Vector& moments) const {
+        double most = -1;
+        for (std::size_t p = 0; p < free.size(); ++p) {
+            const double lean = moments[static_cast<Index>(p)];
+            const double weight = gram_(free[p], free[p]) * (2 - lean * lean);
+            if (weight > most) {
+                most = weight;
+                node.branch = free[p] - 1;
+            }
+        }
+    }
+
+    /// The nearest σ of the relaxed solution: its value is attained, so it can raise the lower bound.
+    void round(const Node& node, const std::vector<Index>& free, const Vector& moments) {
+        std::vector<std::int8_t> choice = node.choice;
+        for (std::size_t p = 0; p < free.size(); ++p)
+            choice[static_cast<std::size_t>(free[p] - 1)] = moments[static_cast<Index>(p)] > 0 ? 1 : 0;
+        Vector tau = node.tau;
+        const double value = std::sqrt(value2(choice, tau, kSharpTau));
+        offer(choice, value);
+    }
+
+    void offer(const std::vector<std::int8_t>& choice, double value) {
+        if (value <= result_.lower && !result_.choice.empty()) return;
+        result_.lower = std::max(value, result_.lower);
+        result_.choice = choice;
+    }
+
+    const MatrixView gram_;
+    const Index n_up_, n_down_;
+    const PolarSettings settings_;
+    const double scale2_;
+    Matrix down_;
+    std::priority_queue<Node> open_;
+    double closed2_ = 0;
+    PolarResult result_;
+};
+
+}  // namespace
+
+const char* name(PolarStatus status) noexcept {
+    switch (status) {
+        case PolarStatus::proven: return "proven";
+        case PolarStatus::node_limit: return "node_limit";
+        case PolarStatus::stopped: return "stopped";
+        case PolarStatus::interrupted: return "interrupted";
+    }
+    return "unknown";
+}
+
+PolarResult bound_polar(MatrixView gram, Index n_up, const PolarSettings& settings, const PolarHook& hook) {
+    if (gram.rows() != gram.cols())
+        throw InvalidArgument("gram", std::to_string(gram.rows()) + " by " + std::to_string(gram.cols()), "square");
+    if (n_up < 0 || n_up >= gram.rows())
+        throw InvalidArgument("n_up", std::to_string(n_up), "from 0 to " + std::to_string(gram.rows() - 1));
+    return BranchAndBound(gram, n_up, settings).run(hook);
+}
+
+}  // namespace reluflow
