@@ -61,6 +61,17 @@ py::dict bound_polar_py(const py::array& gram, Index n_up, double lower, double 
     return out;
 }
 
+py::array climb_polar_py(const py::array& gram, Index n_up, const py::array& choices) {
+    const auto products = matrix_in("gram", gram);
+    const auto starts = signs_in("choices", choices);
+    Matrix weights;
+    {
+        const py::gil_scoped_release no_gil;
+        weights = climb_polar(products, n_up, starts);
+    }
+    return array_out(std::move(weights));
+}
+
 }  // namespace
 
 void bind_arrangement(py::module_& module) {
@@ -69,6 +80,8 @@ void bind_arrangement(py::module_& module) {
     module.def("bound_polar", &bound_polar_py, py::arg("gram"), py::arg("n_up"), py::arg("lower"), py::arg("target"),
                py::arg("rtol"), py::arg("max_nodes"), py::arg("hook"),
                "Bounds of the largest value of a rectified sum on the unit ball: a dict of lower, upper and the status.");
+    module.def("climb_polar", &climb_polar_py, py::arg("gram"), py::arg("n_up"), py::arg("choices"),
+               "Local maxima of a rectified sum on the unit ball from given sign choices: the weights of each sum.");
 }
 
 }  // namespace reluflow::bindings

@@ -7,4 +7,5 @@ PYBIND11_MODULE(_core, module) {
     module.attr("__version__") = RELUFLOW_VERSION;
     bind_arrangement(module);
     bind_descent(module);
+    bind_flow(module);
 }

@@ -204,10 +204,7 @@ const char* name(PolarStatus status) noexcept {
 }
 
 PolarResult bound_polar(MatrixView gram, Index n_up, const PolarSettings& settings, const PolarHook& hook) {
-    if (gram.rows() != gram.cols())
-        throw InvalidArgument("gram", std::to_string(gram.rows()) + " by " + std::to_string(gram.cols()), "square");
-    if (n_up < 0 || n_up >= gram.rows())
-        throw InvalidArgument("n_up", std::to_string(n_up), "from 0 to " + std::to_string(gram.rows() - 1));
+    detail::check_polar(gram, n_up);
     return BranchAndBound(gram, n_up, settings).run(hook);
 }
 

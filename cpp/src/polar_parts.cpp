@@ -3,7 +3,9 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <string>
 
+#include "reluflow/errors.hpp"
 #include "reluflow/generator.hpp"
 
 namespace reluflow::detail {
@@ -66,6 +68,13 @@ Matrix first_vectors(Index f) {
 }
 
 }  // namespace
+
+void check_polar(const MatrixView& gram, Index n_up) {
+    if (gram.rows() != gram.cols())
+        throw InvalidArgument("gram", std::to_string(gram.rows()) + " by " + std::to_string(gram.cols()), "square");
+    if (n_up < 0 || n_up >= gram.rows())
+        throw InvalidArgument("n_up", std::to_string(n_up), "from 0 to " + std::to_string(gram.rows() - 1));
+}
 
 void minimise_in_box(const Matrix& H, const Vector& linear, double tolerance, Vector& tau) {
     Vector gradient = H * tau + linear;

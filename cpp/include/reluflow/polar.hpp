@@ -41,4 +41,8 @@ using PolarHook = std::function<Request(Index, double)>;
 /// improved by turns, made valid by a shift of the multipliers. Throws InvalidArgument for shapes that do not fit.
 PolarResult bound_polar(MatrixView gram, Index n_up, const PolarSettings& settings, const PolarHook& hook);
 
+/// Climbs from each row of `choices` (σ, entries 0 and 1): τ replies best to σ, then each σ_i becomes 1 where p_i points along
+/// the sum, until nothing changes; the value never falls. Returns the weights of b, p, q in each final sum, a row each.
+Matrix climb_polar(MatrixView gram, Index n_up, const SignMatrixView& choices);
+
 }  // namespace reluflow

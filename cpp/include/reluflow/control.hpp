@@ -1,0 +1,35 @@
+/// How far a step may go, and how long the next one should be.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "reluflow/settings.hpp"
+
+namespace reluflow {
+
+/// An event that the others do not hear of in this step: at u, disturbing them by ½ (U - u)² coupling until U.
+struct Disturbance {
+    double u = 0.0;
+    double coupling = 0.0;
+};
+
+/// The largest U in [0, end] with Σ_{u < U} ½ (U - u)² coupling <= budget. An event never keeps U from reaching it.
+double coupled_end(std::span<const Disturbance> disturbances, double budget, double end) noexcept;
+
+/// Chooses step scales H from what limited the last step.
+class StepControl {
+  public:
+    /// Scale of the next step when the fastest group has gradient `fastest`.
+    double propose(double fastest) const noexcept;
+    /// The last step: its scale, the order it needed, the part of it that truncation allowed.
+    void truncated(double step, int order, double allowed) noexcept;
+    /// It ended at u; `next_end` is how far after u the events foreseen would let a step go, in the same scale.
+    void taken(double step, double u, double next_end) noexcept;
+
+  private:
+    double smooth_ = 0.0;  // what truncation allows
+    double events_ = 0.0;  // what events allow
+};
+
+}  // namespace reluflow

@@ -1,0 +1,58 @@
+/// The common series of a step, order by order: λ drives the neurons, the neurons return margins, the margins correct λ.
+#pragma once
+
+#include <vector>
+
+#include "reluflow/dataset.hpp"
+#include "reluflow/drive.hpp"
+#include "reluflow/groups.hpp"
+#include "reluflow/held.hpp"
+#include "reluflow/network.hpp"
+#include "reluflow/pattern.hpp"
+#include "reluflow/series.hpp"
+#include "reluflow/settings.hpp"
+#include "reluflow/types.hpp"
+#include "reluflow/waveform.hpp"
+
+namespace reluflow {
+
+/// Owns the waveform and the neurons' series. Neurons of one group share a gradient and its projection.
+class Expansion {
+  public:
+    Expansion(const Dataset& data, Objective objective, const Settings& settings, const NetworkState& state);
+
+    /// Order 0: groups, slopes, margins and weights at the state. `held` has one set per neuron.
+    void start(const NetworkState& state, const Pattern& pattern, const std::vector<HeldSet>& held);
+    /// All orders for a step of about `step`; returns how much of u in (0, 1] the truncation allows.
+    double expand(double step);
+
+    const Waveform& waveform() const noexcept { return waveform_; }
+    const NeuronSeries& series() const noexcept { return series_; }
+    const Groups& groups() const noexcept { return groups_; }
+    const Vector& margins() const noexcept { return q_; }
+    /// What projection took from a group's gradient, (order, r), or null when the group holds nothing.
+    const Matrix* held_part(Index group) const noexcept;
+    /// Gradient of the samples that are not held, at the start of the step.
+    void gradient_at_start(Index neuron, double* g) const noexcept;
+    /// Largest |g| over the groups at the start of the step; 0 when nothing moves.
+    double fastest() const noexcept { return fastest_; }
+
+  private:
+    void project(int order);
+
+    const Dataset& data_;
+    double tolerance_;
+    double floor_;
+    Groups groups_;
+    Drive drive_;
+    Waveform waveform_;
+    NeuronSeries series_;
+    const std::vector<HeldSet>* held_ = nullptr;
+    Matrix gradients_, moments_;     // (r, groups)
+    Vector q_, q_next_, column_;
+    std::vector<int> slot_of_group_;  // index into held_parts_, -1 when nothing is held
+    std::vector<Matrix> held_parts_;
+    double fastest_ = 0.0;
+};
+
+}  // namespace reluflow

@@ -1,0 +1,106 @@
+/// The run: step after step to the first stop rule that holds.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "reluflow/clock.hpp"
+#include "reluflow/dataset.hpp"
+#include "reluflow/network.hpp"
+#include "reluflow/observer.hpp"
+#include "reluflow/pattern.hpp"
+#include "reluflow/recorder.hpp"
+#include "reluflow/settings.hpp"
+#include "reluflow/status.hpp"
+#include "reluflow/step.hpp"
+
+namespace reluflow {
+
+/// What a caller sees of a run under way.
+struct Progress {
+    double t = 0.0;
+    double log_t = 0.0;
+    double log_loss = 0.0;
+    std::int64_t steps = 0;
+    std::int64_t events = 0;
+    double seconds = 0.0;
+    Index groups = 0;
+};
+
+/// Called after every step (the caller's side limits how often it acts on it).
+using Hook = std::function<Request(const Progress&)>;
+
+/// Everything a run needs besides data and network.
+struct RunPlan {
+    Objective objective;
+    Settings settings;
+    StopRule stop;
+    Clock start{0.0};
+    std::vector<double> save_at;  ///< increasing times, or log times
+    bool save_in_log = false;
+    Hook hook;
+};
+
+class Flow {
+  public:
+    /// `pattern` (m, n) continues from exact signs; null reads them off W Xᵀ. Throws InvalidArgument.
+    Flow(const Dataset& data, const MatrixView& W, const VectorView& a, double leak, RunPlan plan,
+         const SignMatrix* pattern = nullptr);
+
+    void run();
+
+    const Recorder& recorder() const noexcept { return recorder_; }
+    const NetworkState& state() const noexcept { return state_; }
+    const SignMatrix& first_pattern() const noexcept { return first_pattern_; }
+    SignMatrix last_pattern() const { return pattern_.sample_signs(data_); }
+    const Clock& clock() const noexcept { return clock_; }
+    const StepCounts& counts() const noexcept { return stepper_.counts(); }
+    Status status() const noexcept { return status_; }
+    const std::string& message() const noexcept { return message_; }
+    double log_loss() const noexcept { return log_loss_; }
+    double seconds() const;
+
+  private:
+    void read_pattern(const MatrixView& W, const SignMatrix* given);
+    bool advance();
+    void rest();
+    double largest_step() const;
+    double end_by_rules();
+    double end_by_loss(double end);
+    double end_by_events(double end);
+    void save_within(double end);
+    void save_state(const Clock& when, double u);
+    double next_save_amount() const;
+    void record_events();
+    bool check_obstacle();
+    bool poll();
+    void finish(Status status, std::string message);
+    double log_loss_of(const Matrix& w, const Vector& a) const;
+    std::string name_corner(const Obstacle& obstacle) const;
+
+    const Dataset& data_;
+    RunPlan plan_;
+    NetworkState state_;
+    Pattern pattern_;
+    SignMatrix first_pattern_;
+    bool pattern_was_given_;
+    Clock clock_;
+    Stepper stepper_;
+    Recorder recorder_;
+    double log_factor_;
+    double log_loss_ = 0.0;
+    std::size_t saved_ = 0;
+    int still_ = 0;  // steps in a row that took no time
+    Status status_ = Status::running;
+    Status pending_ = Status::running;  // what holds at the end of this step
+    std::string message_;
+    std::chrono::steady_clock::time_point began_;
+    Matrix w_;
+    Vector a_;
+    mutable Vector q_;
+};
+
+}  // namespace reluflow

@@ -1,0 +1,47 @@
+/// The walls one neuron is held on: the projector onto their complement and the multipliers that keep it there.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "reluflow/types.hpp"
+
+namespace reluflow {
+
+/// Walls H with independent unit normals e_h, factored as E_Hᵀ = Qᵀ R with orthonormal rows of Q (flow.md §2).
+class HeldSet {
+  public:
+    explicit HeldSet(Index rank = 0);
+
+    bool empty() const noexcept { return walls_.empty(); }
+    int size() const noexcept { return static_cast<int>(walls_.size()); }
+    std::span<const int> walls() const noexcept { return walls_; }
+    bool contains(int wall) const noexcept;
+    /// True when the neuron can only move along one line.
+    bool is_line() const noexcept { return rank_ > 1 && size() == rank_ - 1; }
+
+    void clear() noexcept;
+    /// Adds a wall; false, and nothing changed, when its normal depends on those already held.
+    bool add(int wall, const double* normal);
+    /// Sets the walls anew; false when they are dependent (the set then holds the independent ones that came first).
+    bool assign(std::span<const int> walls, const Matrix& normals);
+
+    /// v -= Qᵀ Q v.
+    void project(double* v) const noexcept;
+    /// The same, and coordinates = Q v of what was taken away.
+    void project(double* v, double* coordinates) const noexcept;
+    /// β with Σ_h β_h e_h = -Qᵀ coordinates.
+    void multipliers(const double* coordinates, double* beta) const noexcept;
+    /// The unit vector of the line; precondition: is_line().
+    Vector line() const;
+
+  private:
+    const double* row(int i) const noexcept { return q_.data() + i * rank_; }
+
+    Index rank_;
+    std::vector<int> walls_;
+    std::vector<double> q_;  // size × rank, orthonormal rows
+    std::vector<double> r_;  // packed columns of the upper triangle: column h starts at h(h+1)/2
+};
+
+}  // namespace reluflow

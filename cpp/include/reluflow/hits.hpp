@@ -1,0 +1,53 @@
+/// The earliest event of one neuron on a piece of its motion, with proof that none came before it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "reluflow/held.hpp"
+#include "reluflow/neuron.hpp"
+#include "reluflow/pattern.hpp"
+#include "reluflow/types.hpp"
+
+namespace reluflow {
+
+enum class HitKind : std::uint8_t { none, wall, release, output_sign };
+
+struct Hit {
+    double u = kNoRoot;  ///< absolute in the step
+    HitKind kind = HitKind::none;
+    int wall = -1;          ///< the first wall concerned
+    std::int8_t side = 0;   ///< of a release: where the wall goes
+    double slope = 0.0;     ///< of a release: rate of the leaving multiplier (its contribution, in gradient units)
+};
+
+/// Looks for hits on pieces of a NeuronMotion.
+class HitFinder {
+  public:
+    explicit HitFinder(const NeuronMotion& motion);
+
+    /// First time a wall of `candidates` is reached on (begin, end] of the piece. Sides are those of the neuron on the piece.
+    Hit first_wall(int piece, double end, std::span<const int> candidates, std::span<const std::int8_t> sides);
+    /// First release of a held wall.
+    Hit first_release(int piece, double end, const HeldSet& held, bool output_positive);
+    /// First change of sign of the output weight; looked for only while the neuron holds walls.
+    Hit output_sign_change(int piece, double end) const;
+
+    /// Walls that are zero (to rounding) for the neuron standing at w.
+    void walls_at_zero(const double* w, std::span<const int> candidates, std::span<const std::int8_t> sides,
+                       std::vector<int>& zero) const;
+    /// |z| below this is zero for weights of this size; |z'| below rate_tol for this output weight.
+    double zero_tol(double size) const noexcept;
+    double rate_tol(double output) const noexcept;
+    /// The largest amount by which a pre-activation was found on the wrong side of its wall, relative to |w|.
+    double worst_inconsistency() const noexcept { return worst_inconsistency_; }
+    void forget_inconsistency() noexcept { worst_inconsistency_ = 0.0; }
+
+  private:
+    const NeuronMotion& motion_;
+    double worst_inconsistency_ = 0.0;
+    std::vector<double> coordinates_, multipliers_, work_;
+};
+
+}  // namespace reluflow

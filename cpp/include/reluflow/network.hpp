@@ -1,0 +1,45 @@
+/// The weights in working coordinates, with the invariants a_j² - |w_j|² kept exactly.
+#pragma once
+
+#include "reluflow/dataset.hpp"
+#include "reluflow/types.hpp"
+
+namespace reluflow {
+
+/// Two-layer network of m neurons. Column j of `w` is neuron j: the neuron index runs fastest, so that one operation moves
+/// all neurons at once. The part of W outside the span of the samples never moves and is kept aside.
+class NetworkState {
+  public:
+    /// W (m, d), a (m,), leak in [0, 1). Throws InvalidArgument on shapes, non-finite entries or a leak out of range.
+    NetworkState(const Dataset& data, const MatrixView& W, const VectorView& a, double leak);
+
+    Index neurons() const noexcept { return a.size(); }
+    Index rank() const noexcept { return w.rows(); }
+    double leak() const noexcept { return leak_; }
+
+    /// a_j² - |w_j|² in working coordinates; exactly 0 for a balanced neuron.
+    double invariant(Index neuron) const noexcept { return invariant_[neuron]; }
+    /// |θ_j| of the whole neuron, the part at rest included, is √(|w|² + a² + at_rest(j)²).
+    double at_rest(Index neuron) const noexcept { return at_rest_[neuron]; }
+    /// Puts a moved neuron (w contiguous, r entries) back on its invariant: the smaller of |w|, |a| gives way.
+    void restore_invariant(Index neuron, double* w, double& a) const noexcept;
+
+    /// The same for all neurons of (w, a), shaped like the state, but those at rest (moved[j] = 0).
+    void restore_invariants(Matrix& w, Vector& a, const Vector& moved) const;
+
+    /// W (m, d) in the given coordinates.
+    Matrix full_weights(const Dataset& data) const;
+    Matrix full_weights(const Dataset& data, const Matrix& moving) const;
+
+    Matrix w;  ///< (r, m)
+    Vector a;  ///< (m,)
+
+  private:
+    double leak_;
+    Matrix resting_;  // (m, d), empty at full rank
+    Vector invariant_;
+    Vector at_rest_;
+    mutable Vector squares_;  // workspace
+};
+
+}  // namespace reluflow

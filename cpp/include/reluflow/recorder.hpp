@@ -1,0 +1,78 @@
+/// What is kept of a run: states at the times asked for, accepted steps within a memory budget, events, branch points.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "reluflow/clock.hpp"
+#include "reluflow/dataset.hpp"
+#include "reluflow/local.hpp"
+#include "reluflow/network.hpp"
+#include "reluflow/pattern.hpp"
+#include "reluflow/types.hpp"
+
+namespace reluflow {
+
+/// States of a run in working coordinates, row by row.
+struct States {
+    std::vector<double> t, log_t, log_loss;
+    std::vector<double> w;  // (k, r, m)
+    std::vector<double> a;  // (k, m)
+
+    Index count() const noexcept { return static_cast<Index>(t.size()); }
+    void add(const Clock& clock, double log_loss_now, const Matrix& w_now, const Vector& a_now);
+    /// Keeps every second row, the first included.
+    void thin(Index state_size, Index neurons);
+};
+
+/// Events of single samples, in order of time.
+struct EventList {
+    std::vector<double> t, log_t;
+    std::vector<std::int32_t> neuron, sample;
+    std::vector<std::uint8_t> kind;
+    std::vector<std::int64_t> tie;  ///< one number for all events that happen together
+    std::int64_t sets = 0;
+
+    std::int64_t count() const noexcept { return static_cast<std::int64_t>(t.size()); }
+    void add(const Clock& clock, int neuron_index, int sample_index, EventKind event_kind);
+};
+
+/// A branch point in terms of samples.
+struct Branching {
+    double t = 0.0;
+    double log_t = 0.0;
+    int neuron = -1;
+    std::vector<int> samples;
+    std::vector<std::vector<std::int8_t>> options;  ///< one sign per sample for each option
+    int chosen = 0;
+};
+
+class Recorder {
+  public:
+    Recorder(const Dataset& data, Index neurons, std::size_t checkpoint_bytes);
+
+    /// An accepted step. Every stride-th is kept; when the budget is full every second one is dropped.
+    void checkpoint(const Clock& clock, double log_loss, const Matrix& w, const Vector& a);
+    void save(const Clock& clock, double log_loss, const Matrix& w, const Vector& a);
+    void events(const Clock& clock_at_event, const WallEvent& event);
+    void branching(const Clock& clock_at_event, const BranchPoint& point);
+
+    const States& checkpoints() const noexcept { return checkpoints_; }
+    const States& saved() const noexcept { return saved_; }
+    const EventList& event_list() const noexcept { return events_; }
+    const std::vector<Branching>& branchings() const noexcept { return branchings_; }
+    std::int64_t stride() const noexcept { return stride_; }
+
+  private:
+    const Dataset& data_;
+    Index neurons_;
+    Index max_checkpoints_;
+    std::int64_t stride_ = 1;
+    std::int64_t seen_ = 0;
+    States checkpoints_, saved_;
+    EventList events_;
+    std::vector<Branching> branchings_;
+};
+
+}  // namespace reluflow

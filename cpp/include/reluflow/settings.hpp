@@ -1,0 +1,66 @@
+/// What a caller can choose, and every number of the method with the reason for its value.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "reluflow/loss.hpp"
+#include "reluflow/types.hpp"
+
+namespace reluflow {
+
+/// What to do where the flow is not unique.
+enum class BranchPolicy { inactive, active, stay, raise };
+
+/// The loss of the network and its reduction.
+struct Objective {
+    LossKind loss = LossKind::logistic;
+    Reduction reduction = Reduction::sum;
+};
+
+/// The first of these that holds ends the run.
+struct StopRule {
+    double time = std::numeric_limits<double>::infinity();
+    double log_time = std::numeric_limits<double>::infinity();
+    double log_loss = -std::numeric_limits<double>::infinity();
+    double direction = 0.0;
+    std::int64_t events = std::numeric_limits<std::int64_t>::max();
+    double seconds = std::numeric_limits<double>::infinity();
+};
+
+struct Settings {
+    double rtol = 1e-9;
+    double atol = 0.0;
+    BranchPolicy on_branch = BranchPolicy::inactive;
+    std::int64_t max_events = std::numeric_limits<std::int64_t>::max();
+    /// Memory for the accepted steps; when it is full every second one goes.
+    std::size_t checkpoint_bytes = std::size_t{256} << 20;
+};
+
+/// The highest Taylor order. At order 24 a step covers 3.4 time constants to 1e-11; order 28 would add a fifth to that
+/// for a third more work.
+inline constexpr int kMaxOrder = 24;
+/// Below this order the last two terms say too little about the tail.
+inline constexpr int kMinOrder = 4;
+/// The last Taylor terms are held below this part of rtol, because a run takes about a thousand steps.
+inline constexpr double kTruncationPart = 0.05;
+/// What a step neglects of the coupling of local events, as a part of rtol, for the same reason.
+inline constexpr double kCouplingPart = 0.05;
+/// A step covers at most this many time constants of the fastest neuron: beyond it the alternating terms of a decaying
+/// neuron cancel to more than three digits.
+inline constexpr double kMaxRate = 2.5;
+/// Pre-activations below this many ulp of |w| count as zero: the rounding of one dot product and one projection.
+inline constexpr double kZeroUlps = 32.0;
+/// Rates below this many ulp of |a| Σ p_i |x_i| count as zero.
+inline constexpr double kRateUlps = 256.0;
+/// A wall whose normal keeps less than this of its length outside the span of the others depends on them. Data have
+/// about 1e-16 of rounding; genuine near-parallel walls keep more.
+inline constexpr double kRankTol = 1e-10;
+/// a² - |w|² below this many ulp of a² is balance.
+inline constexpr double kBalanceUlps = 8.0;
+/// One neuron with more events than this inside one step ends the step there.
+inline constexpr int kMaxEventsPerTrack = 64;
+/// Ridge walls decided together by enumeration: 3^7 = 2187 small programs.
+inline constexpr int kMaxRidges = 7;
+
+}  // namespace reluflow

@@ -1,0 +1,32 @@
+/// How a run ended. Numerical outcomes are statuses with a message, not exceptions.
+#pragma once
+
+#include <string_view>
+
+namespace reluflow {
+
+enum class Status {
+    running,
+    reached_time,
+    reached_log_time,
+    reached_loss,
+    reached_direction,
+    reached_events,
+    reached_seconds,
+    stationary,
+    max_events,
+    branch,
+    interrupted,
+    stopped_by_callback,
+    undecided_event,
+    accuracy_not_reached,
+    non_finite,
+};
+
+/// The name Python sees.
+std::string_view status_name(Status status) noexcept;
+
+/// True when the run ended the way the caller asked for, or at rest.
+bool is_success(Status status) noexcept;
+
+}  // namespace reluflow

@@ -1,0 +1,82 @@
+/// One step of the whole network: expand, watch, follow local events, end where they matter to everyone.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "reluflow/control.hpp"
+#include "reluflow/expansion.hpp"
+#include "reluflow/held.hpp"
+#include "reluflow/hits.hpp"
+#include "reluflow/local.hpp"
+#include "reluflow/network.hpp"
+#include "reluflow/neuron.hpp"
+#include "reluflow/pattern.hpp"
+#include "reluflow/settings.hpp"
+#include "reluflow/watch.hpp"
+
+namespace reluflow {
+
+struct StepCounts {
+    std::int64_t steps = 0;
+    std::int64_t cut_by_events = 0;
+    std::int64_t orders = 0;
+    double rhs_equivalents = 0.0;  ///< orders weighted by the part of the groups that had to be driven
+};
+
+/// Takes steps. Usage: begin(), attempt(), any number of readings up to end(), then commit(u) with u <= end().
+class Stepper {
+  public:
+    Stepper(const Dataset& data, Objective objective, const Settings& settings, NetworkState& state, Pattern& pattern);
+
+    /// Decides the neurons that start on walls. False when one cannot be decided (see obstacle()).
+    bool decide_start(bool pattern_was_given);
+    /// Margins, weights and gradients at the present state.
+    void begin();
+    /// True when no neuron moves.
+    bool is_at_rest() const noexcept { return expansion_.fastest() == 0.0; }
+    /// Expands a step of at most `max_step` in the clock of the waveform and follows the events on it. False on a non-finite state.
+    bool attempt(double max_step);
+    /// Shortens the step: events after u are undone.
+    void cut(double u);
+    /// Moves the state to end().
+    void commit();
+
+    double end() const noexcept { return end_; }
+    const Waveform& waveform() const noexcept { return expansion_.waveform(); }
+    const Expansion& expansion() const noexcept { return expansion_; }
+    const std::vector<WallEvent>& events() const noexcept { return local_.events(); }
+    const std::vector<BranchPoint>& branches() const noexcept { return local_.branches(); }
+    const Obstacle& obstacle() const noexcept { return local_.obstacle(); }
+    const StepCounts& counts() const noexcept { return counts_; }
+    double worst_inconsistency() const noexcept { return finder_.worst_inconsistency(); }
+    Index groups() const noexcept { return expansion_.groups().count(); }
+
+    /// The state at u in [0, end()].
+    void state_at(double u, Matrix& w, Vector& a) const;
+
+  private:
+    void follow(const FirstHit& first);
+    void foresee(const std::vector<FirstHit>& hits);
+
+    const Dataset& data_;
+    double budget_;
+    NetworkState& state_;
+    Pattern& pattern_;
+    std::vector<HeldSet> held_;
+    Expansion expansion_;
+    NeuronMotion motion_;
+    HitFinder finder_;
+    Watch watch_;
+    LocalEvents local_;
+    StepControl control_;
+    StepCounts counts_;
+    std::vector<Disturbance> disturbances_, later_;
+    double end_ = 0.0;
+    double allowed_ = 0.0;
+    Vector column_;
+    Matrix w_next_;
+    Vector a_next_;
+};
+
+}  // namespace reluflow

@@ -1,0 +1,69 @@
+/// Which neurons can reach a wall in a step, and the first hit of each. Unstirred neurons are not looked at.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "reluflow/expansion.hpp"
+#include "reluflow/held.hpp"
+#include "reluflow/hits.hpp"
+#include "reluflow/network.hpp"
+#include "reluflow/neuron.hpp"
+#include "reluflow/pattern.hpp"
+
+namespace reluflow {
+
+/// The first hit of a neuron in a step, and how strongly it disturbs the others: by ½ (U - u)² coupling, relative, until U.
+struct FirstHit {
+    int neuron = -1;
+    Hit hit;
+    double coupling = 0.0;
+};
+
+class Watch {
+  public:
+    Watch(const Dataset& data, const NetworkState& state, const Pattern& pattern, const std::vector<HeldSet>& held,
+          const Expansion& expansion, NeuronMotion& motion, HitFinder& finder);
+
+    /// First hits on (0, 1], sorted by time.
+    const std::vector<FirstHit>& scan();
+    /// The walls a neuron can reach while its path from the start of the step stays below `path`.
+    std::span<const int> candidates(int neuron, double path);
+    /// The next hit of a neuron on its last piece, up to `end`.
+    Hit next_hit(int neuron, double end);
+    double coupling(int piece, const Hit& hit) const;
+
+    /// The step was taken up to u: what each neuron may have moved. Neurons with an event are looked at anew.
+    void commit(double u);
+    void forget(int neuron) noexcept { slack_[neuron] = 0.0; }
+    /// Path bounds of the whole step, for what did not move at all.
+    const Vector& paths() const noexcept { return paths_; }
+
+  private:
+    void look_at(std::span<const int> neurons);
+    void first_hit(int neuron, const double* z);
+    bool can_reach(int neuron, int wall, double z, double tail) const;
+    Hit first_release_of_group(int neuron);
+    int open(int neuron);
+
+    const Dataset& data_;
+    const NetworkState& state_;
+    const Pattern& pattern_;
+    const std::vector<HeldSet>& held_;
+    const Expansion& expansion_;
+    NeuronMotion& motion_;
+    HitFinder& finder_;
+    std::vector<double> slack_;  // no wall is nearer than this to a neuron
+    Vector paths_;
+    std::vector<FirstHit> hits_;
+    std::vector<int> due_, candidates_, near_;
+    std::vector<double> z_, gathered_;
+    struct GroupRelease {
+        bool known = false;
+        bool positive = false;
+        Hit hit;
+    };
+    std::vector<GroupRelease> release_of_group_;
+};
+
+}  // namespace reluflow

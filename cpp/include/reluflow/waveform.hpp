@@ -1,0 +1,80 @@
+/// The dual waveform on one step: Taylor series of the margins q, of the weights p = |λ|/Σ|λ| that drive the neurons, and of time.
+#pragma once
+
+#include <vector>
+
+#include "reluflow/dataset.hpp"
+#include "reluflow/loss.hpp"
+#include "reluflow/polynomial.hpp"
+#include "reluflow/settings.hpp"
+#include "reluflow/types.hpp"
+
+namespace reluflow {
+
+/// The step runs in the dual-mass clock: dt = factor · (H / D) du with D = Σ_i |ℓ'(q_i)|, so that the weights p_i = |ℓ'(q_i)|/D
+/// add up to one whatever the loss, and a step of size one in u means the same early and at log t = 1000.
+///
+/// With c = (1 - l) q' (logistic, l = |ℓ'|) or c = q' (exponential), and B = p·c:
+///     p' = p (B - c),   l' = -l c,   (1/D)' = B/D.
+class Waveform {
+  public:
+    Waveform(const Dataset& data, Objective objective);
+
+    /// Starts a step at margins q.
+    void start(const Vector& q);
+    /// Sets the step scale H; before the first push.
+    void set_step(double step) noexcept;
+    /// The margins' coefficient of order `order() + 1` (times y, so already a margin); derives the other series one order up.
+    void push(const Vector& q_next);
+
+    int order() const noexcept { return order_; }
+    double step() const noexcept { return step_; }
+    /// Coefficients of order k of y_i p_i, and of p_i, over the samples.
+    const double* signed_weights(int k) const noexcept { return signed_.row(k).data(); }
+    const double* margins(int k) const noexcept { return q_.row(k).data(); }
+    /// Series of y_i p_i of one sample about the origin of the step.
+    void signed_weight_series(Index sample, double* c) const noexcept;
+    /// y_i p_i of one sample at u.
+    double signed_weight_at(Index sample, double u) const noexcept;
+    /// Margins at u.
+    void margins_at(double u, Vector& q) const;
+
+    /// log D at the start of the step.
+    double log_mass() const noexcept { return log_mass_; }
+    /// Σ_i ℓ(q_i) in the log domain at the start of the step, without the reduction.
+    double log_loss() const noexcept { return log_loss_; }
+    /// Σ_i p_i |x_i| and Σ_i p_i |x_i|² at the start of the step.
+    double mean_norm() const noexcept { return mean_norm_; }
+    double mean_square() const noexcept { return mean_square_; }
+
+    /// Time since the start of the step at u, in units of e^log_time_unit().
+    double time_at(double u) const noexcept;
+    double time_rate_at(double u) const noexcept;
+    /// The newest term of the time series at u = 1 over their sum: what truncation does to the clock.
+    double relative_time_term() const noexcept;
+    double log_time_unit() const noexcept { return log_time_unit_; }
+    /// The u at which time_at(u) = target, for target in [0, time_at(end)].
+    double u_at_time(double target, double end) const noexcept;
+
+  private:
+    void next_weights();
+
+    Objective objective_;
+    Vector y_;
+    Vector norms_;
+    double log_factor_;  // log of dt per unit of summed-loss time: log n for the mean
+    double step_ = 0.0;
+    double log_mass_ = 0.0;
+    double log_loss_ = 0.0;
+    double log_time_unit_ = 0.0;
+    double mean_norm_ = 0.0;
+    double mean_square_ = 0.0;
+    int order_ = 0;
+    Matrix q_, l_, p_, c_, signed_;  // (order, n)
+    Vector weighted_;                // one order of p c
+    Coefficients rate_{};            // B
+    Coefficients time_rate_{};       // D(0)/D
+    Coefficients time_{};            // ∫ of it
+};
+
+}  // namespace reluflow

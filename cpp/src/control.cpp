@@ -1,0 +1,67 @@
+#include "reluflow/control.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace reluflow {
+
+namespace {
+
+/// First step, in time constants of the fastest neuron.
+constexpr double kFirstRate = 0.1;
+/// Growth of the step by the order the last one needed: far below the maximum it may double.
+constexpr double kFastGrowth = 2.0;
+constexpr double kSlowGrowth = 1.25;
+/// After a cut by truncation the next step keeps this margin.
+constexpr double kShrink = 0.9;
+/// The next step is made a little longer than foreseen, so that it ends at its events and not before them.
+constexpr double kEventMargin = 1.2;
+/// With no event in sight a step limited by events may grow by this.
+constexpr double kEventGrowth = 3.0;
+/// Halvings for the end of a step: a relative error of 2^-40 in a quantity that is an estimate.
+constexpr int kHalvings = 40;
+
+double neglected(std::span<const Disturbance> disturbances, double end) noexcept {
+    double sum = 0.0;
+    for (const auto& event : disturbances)
+        if (event.u < end) sum += 0.5 * (end - event.u) * (end - event.u) * event.coupling;
+    return sum;
+}
+
+}  // namespace
+
+double coupled_end(std::span<const Disturbance> disturbances, double budget, double end) noexcept {
+    if (neglected(disturbances, end) <= budget) return end;
+    double low = 0.0;
+    double high = end;
+    for (int pass = 0; pass < kHalvings; ++pass) {
+        const double middle = 0.5 * (low + high);
+        (neglected(disturbances, middle) <= budget ? low : high) = middle;
+    }
+    // The bisection may stop just before an event that a step can reach at no cost.
+    double first = std::numeric_limits<double>::infinity();
+    for (const auto& event : disturbances) first = std::min(first, event.u);
+    return std::max(low, std::min(first, end));
+}
+
+double StepControl::propose(double fastest) const noexcept {
+    const double cap = kMaxRate / fastest;
+    if (smooth_ == 0.0) return kFirstRate / fastest;
+    return std::min({cap, smooth_, events_});
+}
+
+void StepControl::truncated(double step, int order, double allowed) noexcept {
+    if (allowed < 1.0)
+        smooth_ = kShrink * allowed * step;
+    else
+        smooth_ = step * (order <= kMaxOrder / 2 ? kFastGrowth : (order < kMaxOrder - 2 ? kSlowGrowth : 1.0));
+}
+
+void StepControl::taken(double step, double u, double next_end) noexcept {
+    if (next_end + u >= 1.0)
+        events_ = kEventGrowth * step;
+    else
+        events_ = kEventMargin * next_end * step;
+}
+
+}  // namespace reluflow

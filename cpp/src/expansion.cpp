@@ -1,0 +1,88 @@
+#include "reluflow/expansion.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace reluflow {
+
+namespace {
+
+/// The term before the last may exceed the tolerance by this much: with it and the last one small, so is what follows.
+constexpr double kTermBeforeLast = 30.0;
+
+}  // namespace
+
+Expansion::Expansion(const Dataset& data, Objective objective, const Settings& settings, const NetworkState& state)
+    : data_(data),
+      tolerance_(kTruncationPart * settings.rtol),
+      floor_(settings.atol / settings.rtol),
+      groups_(state.neurons()),
+      drive_(data, state.neurons(), state.leak()),
+      waveform_(data, objective),
+      series_(state.neurons(), data.rank()),
+      gradients_(data.rank(), state.neurons()),
+      moments_(data.rank(), state.neurons()),
+      q_(data.n()),
+      q_next_(data.n()),
+      column_(data.rank()),
+      slot_of_group_(state.neurons(), -1) {}
+
+void Expansion::start(const NetworkState& state, const Pattern& pattern, const std::vector<HeldSet>& held) {
+    held_ = &held;
+    if (groups_.update(pattern)) {
+        drive_.set_slopes(pattern, groups_);
+        int slots = 0;
+        for (Index c = 0; c < groups_.count(); ++c)
+            slot_of_group_[c] = held[groups_.leader(c)].empty() ? -1 : slots++;
+        while (static_cast<int>(held_parts_.size()) < slots) held_parts_.emplace_back(kMaxOrder + 2, data_.rank());
+    }
+    series_.start(state, floor_, groups_, moments_);
+    drive_.margins(moments_, q_);
+    waveform_.start(q_);
+    drive_.gradients(waveform_.signed_weights(0), gradients_);
+    project(0);
+    fastest_ = std::sqrt(gradients_.leftCols(groups_.count()).colwise().squaredNorm().maxCoeff());
+}
+
+double Expansion::expand(double step) {
+    waveform_.set_step(step);
+    double before = 0.0;
+    double last = 0.0;
+    for (int k = 0; k < kMaxOrder; ++k) {
+        if (k > 0) {
+            drive_.margins(moments_, q_next_);
+            waveform_.push(q_next_);
+            drive_.gradients(waveform_.signed_weights(k), gradients_);
+            project(k);
+        }
+        series_.push(gradients_, step, groups_, moments_);
+        before = last / kTermBeforeLast;
+        last = std::max(series_.relative_size(k + 1), k > 0 ? waveform_.relative_time_term() : 1.0);
+        if (k + 1 >= kMinOrder && std::max(last, before) <= tolerance_) return 1.0;
+    }
+    return std::min({1.0, std::pow(tolerance_ / last, 1.0 / kMaxOrder), std::pow(tolerance_ / before, 1.0 / (kMaxOrder - 1))});
+}
+
+void Expansion::project(int order) {
+    for (Index c = 0; c < groups_.count(); ++c) {
+        if (slot_of_group_[c] < 0) continue;
+        Matrix& taken = held_parts_[slot_of_group_[c]];
+        column_ = gradients_.col(c);
+        taken.row(order) = column_.transpose();
+        (*held_)[groups_.leader(c)].project(column_.data());
+        taken.row(order) -= column_.transpose();
+        gradients_.col(c) = column_;
+    }
+}
+
+const Matrix* Expansion::held_part(Index group) const noexcept {
+    return slot_of_group_[group] < 0 ? nullptr : &held_parts_[slot_of_group_[group]];
+}
+
+void Expansion::gradient_at_start(Index neuron, double* g) const noexcept {
+    const Index group = groups_.of(neuron);
+    const Matrix* taken = held_part(group);
+    for (Index x = 0; x < data_.rank(); ++x) g[x] = gradients_(x, group) + (taken ? (*taken)(0, x) : 0.0);
+}
+
+}  // namespace reluflow

@@ -1,0 +1,276 @@
+#include "reluflow/flow.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "reluflow/errors.hpp"
+
+namespace reluflow {
+
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+
+/// Steps in a row that end where they began: cascades need a few per wall; beyond this the events do not settle.
+constexpr int kStillPerWall = 4;
+constexpr int kStillAtLeast = 64;
+/// A pre-activation found on the wrong side of its wall by more than this part of |w| means that an event was missed.
+constexpr double kWrongSide = 1e-8;
+/// Halvings for the instant at which the loss reaches its stop.
+constexpr int kLossHalvings = 60;
+
+}  // namespace
+
+Flow::Flow(const Dataset& data, const MatrixView& W, const VectorView& a, double leak, RunPlan plan,
+           const SignMatrix* pattern)
+    : data_(data),
+      plan_(std::move(plan)),
+      state_(data, W, a, leak),
+      pattern_(W.rows(), data.n_walls()),
+      pattern_was_given_(pattern != nullptr),
+      clock_(plan_.start),
+      stepper_(data, plan_.objective, plan_.settings, state_, pattern_),
+      recorder_(data, W.rows(), plan_.settings.checkpoint_bytes),
+      log_factor_(std::log(reduction_factor(plan_.objective.reduction, data.n()))),
+      w_(state_.w),
+      a_(state_.a),
+      q_(data.n()) {
+    read_pattern(W, pattern);
+}
+
+void Flow::read_pattern(const MatrixView& W, const SignMatrix* given) {
+    if (given && (given->rows() != W.rows() || given->cols() != data_.n()))
+        throw InvalidArgument("pattern", "shape (" + std::to_string(given->rows()) + ", " + std::to_string(given->cols()) + ")",
+                              "of shape (" + std::to_string(W.rows()) + ", " + std::to_string(data_.n()) + ")");
+    const std::size_t d = data_.d();
+    for (Index j = 0; j < W.rows(); ++j)
+        for (Index wall = 0; wall < data_.n_walls(); ++wall) {
+            const int sample = data_.samples_of(static_cast<int>(wall))[0];
+            const int sign = given ? (*given)(j, sample)
+                                   : exact_sign_of_dot({W.row(j).data(), d}, {data_.raw().row(sample).data(), d});
+            pattern_.set(j, wall, static_cast<std::int8_t>(sign * data_.orientation(sample)));
+        }
+    first_pattern_ = pattern_.sample_signs(data_);
+}
+
+double Flow::seconds() const { return Seconds(std::chrono::steady_clock::now() - began_).count(); }
+
+void Flow::run() {
+    began_ = std::chrono::steady_clock::now();
+    const bool decided = stepper_.decide_start(pattern_was_given_);
+    record_events();
+    stepper_.begin();
+    log_loss_ = stepper_.waveform().log_loss() + log_factor_;
+    recorder_.checkpoint(clock_, log_loss_, state_.w, state_.a);
+    while (saved_ < plan_.save_at.size() && next_save_amount() <= 0.0) save_state(clock_, 0.0);
+    if (!decided)
+        check_obstacle();
+    else if (log_loss_ <= plan_.stop.log_loss)
+        finish(Status::reached_loss, "the loss was there at the start");
+    while (status_ == Status::running && advance()) {
+    }
+}
+
+bool Flow::advance() {
+    if (stepper_.is_at_rest()) {
+        rest();
+        return false;
+    }
+    if (!stepper_.attempt(largest_step())) {
+        finish(Status::non_finite, "a weight or its derivative is not finite");
+        return false;
+    }
+    if (stepper_.worst_inconsistency() > kWrongSide) {
+        finish(Status::accuracy_not_reached, "a pre-activation was found on the wrong side of its wall");
+        return false;
+    }
+    const double end = end_by_rules();
+    if (end < stepper_.end()) stepper_.cut(end);
+    save_within(stepper_.end());
+    record_events();
+    const Waveform& waveform = stepper_.waveform();
+    clock_ = clock_.later(waveform.time_at(stepper_.end()), waveform.log_time_unit());
+    still_ = stepper_.end() > 0.0 ? 0 : still_ + 1;
+    stepper_.commit();
+    stepper_.begin();
+    log_loss_ = waveform.log_loss() + log_factor_;
+    recorder_.checkpoint(clock_, log_loss_, state_.w, state_.a);
+    if (check_obstacle()) return false;
+    if (pending_ != Status::running) {
+        finish(pending_, "");
+        return false;
+    }
+    if (still_ > kStillPerWall * data_.n_walls() + kStillAtLeast) {
+        finish(Status::undecided_event, "events follow each other without any time between them");
+        return false;
+    }
+    return !poll();
+}
+
+/// Nothing moves any more: every later time sees the same state.
+void Flow::rest() {
+    const double time = plan_.stop.time;
+    const double log_time = plan_.stop.log_time;
+    if (std::isinf(time) && std::isinf(log_time)) {
+        finish(Status::stationary, "no neuron moves any more");
+        return;
+    }
+    const Clock target = time <= std::exp(log_time) ? Clock(time) : Clock::at_log(log_time);
+    while (saved_ < plan_.save_at.size()) {
+        const double when = plan_.save_at[saved_];
+        const Clock clock = plan_.save_in_log ? Clock::at_log(when) : Clock(when);
+        if (clock.log_t() > target.log_t()) break;
+        recorder_.save(clock, log_loss_, state_.w, state_.a);
+        ++saved_;
+    }
+    clock_ = target;
+    recorder_.checkpoint(clock_, log_loss_, state_.w, state_.a);
+    finish(time <= std::exp(log_time) ? Status::reached_time : Status::reached_log_time, "no neuron moves any more");
+}
+
+/// Step scale beyond which a step would only be cut at the time stop; a little longer, because time speeds up as the loss falls.
+double Flow::largest_step() const {
+    const double unit = -stepper_.waveform().log_mass() - log_factor_;
+    return std::min(clock_.amount_to(plan_.stop.time, unit), clock_.amount_to_log(plan_.stop.log_time, unit));
+}
+
+double Flow::end_by_rules() {
+    const Waveform& waveform = stepper_.waveform();
+    double end = stepper_.end();
+    pending_ = Status::running;
+    const double unit = waveform.log_time_unit();
+    const double to_time = clock_.amount_to(plan_.stop.time, unit);
+    const double to_log_time = clock_.amount_to_log(plan_.stop.log_time, unit);
+    const double left = std::min(to_time, to_log_time);
+    if (left <= waveform.time_at(end)) {
+        end = waveform.u_at_time(left, end);
+        pending_ = to_time <= to_log_time ? Status::reached_time : Status::reached_log_time;
+    }
+    end = end_by_loss(end);
+    return end_by_events(end);
+}
+
+double Flow::end_by_loss(double end) {
+    if (std::isinf(plan_.stop.log_loss)) return end;
+    const auto loss_at = [&](double u) {
+        stepper_.waveform().margins_at(u, q_);
+        return reluflow::log_loss(plan_.objective.loss, plan_.objective.reduction,
+                                  {q_.data(), static_cast<std::size_t>(q_.size())});
+    };
+    if (loss_at(end) > plan_.stop.log_loss) return end;
+    double low = 0.0;
+    double high = end;
+    for (int pass = 0; pass < kLossHalvings; ++pass) {
+        const double middle = 0.5 * (low + high);
+        (loss_at(middle) > plan_.stop.log_loss ? low : high) = middle;
+    }
+    pending_ = Status::reached_loss;
+    return high;
+}
+
+double Flow::end_by_events(double end) {
+    std::int64_t count = recorder_.event_list().count();
+    for (const auto& event : stepper_.events()) {
+        if (event.u > end) break;
+        count += static_cast<std::int64_t>(data_.samples_of(event.wall).size());
+        const bool asked = count >= plan_.stop.events;
+        if (!asked && count < plan_.settings.max_events) continue;
+        pending_ = asked ? Status::reached_events : Status::max_events;
+        return event.u;
+    }
+    return end;
+}
+
+double Flow::next_save_amount() const {
+    const double unit = stepper_.waveform().log_time_unit();
+    const double when = plan_.save_at[saved_];
+    return plan_.save_in_log ? clock_.amount_to_log(when, unit) : clock_.amount_to(when, unit);
+}
+
+void Flow::save_within(double end) {
+    const Waveform& waveform = stepper_.waveform();
+    while (saved_ < plan_.save_at.size()) {
+        const double amount = next_save_amount();
+        if (amount > waveform.time_at(end)) return;
+        const double when = plan_.save_at[saved_];
+        save_state(plan_.save_in_log ? Clock::at_log(when) : Clock(when), waveform.u_at_time(amount, end));
+    }
+}
+
+void Flow::save_state(const Clock& when, double u) {
+    if (u > 0.0)
+        stepper_.state_at(u, w_, a_);
+    else {
+        w_ = state_.w;
+        a_ = state_.a;
+    }
+    recorder_.save(when, log_loss_of(w_, a_), w_, a_);
+    ++saved_;
+}
+
+double Flow::log_loss_of(const Matrix& w, const Vector& a) const {
+    const double leak = state_.leak();
+    Vector z(data_.n());
+    q_.setZero();
+    for (Index j = 0; j < a.size(); ++j) {
+        z.noalias() = data_.X() * w.col(j);
+        q_ += a[j] * z.cwiseMax(leak * z);
+    }
+    q_.array() *= data_.y().array();
+    return reluflow::log_loss(plan_.objective.loss, plan_.objective.reduction,
+                              {q_.data(), static_cast<std::size_t>(q_.size())});
+}
+
+void Flow::record_events() {
+    const Waveform& waveform = stepper_.waveform();
+    const auto at = [&](double u) { return u > 0.0 ? clock_.later(waveform.time_at(u), waveform.log_time_unit()) : clock_; };
+    std::size_t branch = 0;
+    const auto& branches = stepper_.branches();
+    for (const auto& event : stepper_.events()) {
+        while (branch < branches.size() && branches[branch].u <= event.u) {
+            recorder_.branching(at(branches[branch].u), branches[branch]);
+            ++branch;
+        }
+        recorder_.events(at(event.u), event);
+    }
+    for (; branch < branches.size(); ++branch) recorder_.branching(at(branches[branch].u), branches[branch]);
+}
+
+std::string Flow::name_corner(const Obstacle& obstacle) const {
+    std::string text = "neuron " + std::to_string(obstacle.neuron) + ", samples";
+    for (const int wall : obstacle.walls)
+        for (const int sample : data_.samples_of(wall)) text += " " + std::to_string(sample);
+    return text;
+}
+
+bool Flow::check_obstacle() {
+    const Obstacle& obstacle = stepper_.obstacle();
+    if (!obstacle.present) return false;
+    if (obstacle.is_branch)
+        finish(Status::branch, "the flow branches here: " + name_corner(obstacle));
+    else
+        finish(Status::undecided_event, "no rule decides what happens here: " + name_corner(obstacle));
+    return true;
+}
+
+bool Flow::poll() {
+    const double elapsed = seconds();
+    if (elapsed >= plan_.stop.seconds) {
+        finish(Status::reached_seconds, "");
+        return true;
+    }
+    if (!plan_.hook) return false;
+    const Request request = plan_.hook({clock_.t(), clock_.log_t(), log_loss_, counts().steps,
+                                        recorder_.event_list().count(), elapsed, stepper_.groups()});
+    if (request == Request::stop) finish(Status::stopped_by_callback, "the callback asked to stop");
+    if (request == Request::interrupt) finish(Status::interrupted, "interrupted; this is the solution so far");
+    return request != Request::go_on;
+}
+
+void Flow::finish(Status status, std::string message) {
+    status_ = status;
+    message_ = std::move(message);
+}
+
+}  // namespace reluflow

@@ -1,0 +1,106 @@
+#include "reluflow/held.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "reluflow/settings.hpp"
+
+namespace reluflow {
+
+namespace {
+
+/// Most neurons hold a few walls; more cost one allocation when they come.
+constexpr Index kUsualWalls = 4;
+
+double dot(const double* a, const double* b, Index size) noexcept {
+    double sum = 0.0;
+    for (Index k = 0; k < size; ++k) sum += a[k] * b[k];
+    return sum;
+}
+
+}  // namespace
+
+HeldSet::HeldSet(Index rank) : rank_(rank) {
+    const Index usual = std::min(rank, kUsualWalls);
+    walls_.reserve(usual);
+    q_.reserve(usual * rank);
+    r_.reserve(usual * (usual + 1) / 2);
+}
+
+bool HeldSet::contains(int wall) const noexcept { return std::find(walls_.begin(), walls_.end(), wall) != walls_.end(); }
+
+void HeldSet::clear() noexcept {
+    walls_.clear();
+    q_.clear();
+    r_.clear();
+}
+
+bool HeldSet::add(int wall, const double* normal) {
+    const int h = size();
+    if (h >= rank_) return false;
+    q_.insert(q_.end(), normal, normal + rank_);
+    r_.resize(r_.size() + h + 1, 0.0);
+    double* q = q_.data() + h * rank_;
+    double* column = r_.data() + h * (h + 1) / 2;
+    for (int pass = 0; pass < 2; ++pass)  // twice is enough for orthogonality to rounding (Kahan, Parlett)
+        for (int i = 0; i < h; ++i) {
+            const double part = dot(row(i), q, rank_);
+            column[i] += part;
+            for (Index k = 0; k < rank_; ++k) q[k] -= part * row(i)[k];
+        }
+    const double left = std::sqrt(dot(q, q, rank_));
+    if (left < kRankTol) {
+        q_.resize(q_.size() - rank_);
+        r_.resize(r_.size() - h - 1);
+        return false;
+    }
+    column[h] = left;
+    for (Index k = 0; k < rank_; ++k) q[k] /= left;
+    walls_.push_back(wall);
+    return true;
+}
+
+bool HeldSet::assign(std::span<const int> walls, const Matrix& normals) {
+    clear();
+    bool independent = true;
+    for (const int wall : walls) independent = add(wall, normals.row(wall).data()) && independent;
+    return independent;
+}
+
+void HeldSet::project(double* v) const noexcept {
+    for (int i = 0; i < size(); ++i) {
+        const double* q = row(i);
+        const double part = dot(q, v, rank_);
+        for (Index k = 0; k < rank_; ++k) v[k] -= part * q[k];
+    }
+}
+
+void HeldSet::project(double* v, double* coordinates) const noexcept {
+    for (int i = 0; i < size(); ++i) {
+        const double* q = row(i);
+        const double part = dot(q, v, rank_);
+        coordinates[i] = part;
+        for (Index k = 0; k < rank_; ++k) v[k] -= part * q[k];
+    }
+}
+
+void HeldSet::multipliers(const double* coordinates, double* beta) const noexcept {
+    for (int i = size() - 1; i >= 0; --i) {
+        double value = -coordinates[i];
+        for (int h = i + 1; h < size(); ++h) value -= r_[h * (h + 1) / 2 + i] * beta[h];
+        beta[i] = value / r_[i * (i + 1) / 2 + i];
+    }
+}
+
+Vector HeldSet::line() const {
+    Vector best = Vector::Zero(rank_);
+    for (Index axis = 0; axis < rank_; ++axis) {
+        Vector v = Vector::Unit(rank_, axis);
+        project(v.data());
+        project(v.data());
+        if (v.norm() > best.norm()) best = v;
+    }
+    return best.normalized();
+}
+
+}  // namespace reluflow

@@ -1,0 +1,180 @@
+#include "reluflow/neuron.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "reluflow/polynomial.hpp"
+
+namespace reluflow {
+
+namespace {
+
+using ConstMap = Eigen::Map<const Vector>;
+using Map = Eigen::Map<Vector>;
+
+}  // namespace
+
+NeuronMotion::NeuronMotion(const Dataset& data, const Waveform& waveform, const NeuronSeries& series, double leak,
+                           Index neurons)
+    : data_(data),
+      waveform_(waveform),
+      series_(series),
+      leak_(leak),
+      rank_(data.rank()),
+      first_(neurons, -1),
+      last_(neurons, -1),
+      gradient_((kMaxOrder + 2) * data.rank()),
+      projected_((kMaxOrder + 2) * data.rank()) {}
+
+void NeuronMotion::begin_step() {
+    order_ = series_.order();
+    for (const int neuron : touched_) first_[neuron] = last_[neuron] = -1;
+    touched_.clear();
+    pieces_.clear();
+    used_ = 0;
+}
+
+int NeuronMotion::allocate(int neuron, double begin) {
+    const std::size_t size = (order_ + 1) * (rank_ + 1) + order_ * rank_;
+    if (used_ + size > store_.size()) store_.resize(std::max(2 * store_.size(), used_ + size));
+    pieces_.push_back({neuron, -1, begin, used_});
+    used_ += size;
+    return static_cast<int>(pieces_.size()) - 1;
+}
+
+int NeuronMotion::open(int neuron, const Matrix* held_part) {
+    if (is_open(neuron)) return first_[neuron];
+    const int index = allocate(neuron, 0.0);
+    first_[neuron] = last_[neuron] = index;
+    touched_.push_back(neuron);
+    double* w = data_of(index);
+    double* a = w + (order_ + 1) * rank_;
+    double* g = a + order_ + 1;
+    for (int k = 0; k <= order_; ++k) {
+        for (Index x = 0; x < rank_; ++x) w[k * rank_ + x] = series_.w(k, x, neuron);
+        a[k] = series_.a(k, neuron);
+    }
+    for (int k = 0; k < order_; ++k)
+        for (Index x = 0; x < rank_; ++x)
+            g[k * rank_ + x] = series_.g(k, x, neuron) + (held_part ? (*held_part)(k, x) : 0.0);
+    return index;
+}
+
+int NeuronMotion::follow(int piece, double u, const HeldSet& held, const double* w, double a) {
+    const int neuron = pieces_[piece].neuron;
+    const int index = allocate(neuron, u);
+    pieces_[piece].next = index;
+    last_[neuron] = index;
+    double* data = data_of(index);
+    std::copy_n(w, rank_, data);
+    data[(order_ + 1) * rank_] = a;
+    std::copy_n(gradient_.data(), order_ * rank_, data + (order_ + 1) * (rank_ + 1));
+    expand(index, held);
+    return index;
+}
+
+void NeuronMotion::expand(int piece, const HeldSet& held) {
+    double* w = data_of(piece);
+    double* a = w + (order_ + 1) * rank_;
+    const double* g = a + order_ + 1;
+    std::copy_n(g, order_ * rank_, projected_.data());
+    if (!held.empty())
+        for (int k = 0; k < order_; ++k) held.project(projected_.data() + k * rank_);
+    for (int k = 0; k < order_; ++k) {
+        const double factor = waveform_.step() / (k + 1);
+        Map next(w + (k + 1) * rank_, rank_);
+        next.setZero();
+        double output = 0.0;
+        for (int l = 0; l <= k; ++l) {
+            const ConstMap gradient(projected_.data() + (k - l) * rank_, rank_);
+            next += a[l] * gradient;
+            output += ConstMap(w + l * rank_, rank_).dot(gradient);
+        }
+        next *= factor;
+        a[k + 1] = factor * output;
+    }
+}
+
+int NeuronMotion::in_force(int neuron, double u) const noexcept {
+    int index = first_[neuron];
+    while (pieces_[index].next >= 0 && pieces_[pieces_[index].next].begin <= u) index = pieces_[index].next;
+    return index;
+}
+
+int NeuronMotion::truncate(int neuron, double u) noexcept {
+    const int index = in_force(neuron, u);
+    pieces_[index].next = -1;
+    last_[neuron] = index;
+    return index;
+}
+
+void NeuronMotion::evaluate(int piece, double u, double* w, double& a) const noexcept {
+    const double v = u - pieces_[piece].begin;
+    Map value(w, rank_);
+    value = ConstMap(this->w(piece, order_), rank_);
+    for (int k = order_ - 1; k >= 0; --k) value = value * v + ConstMap(this->w(piece, k), rank_);
+    a = reluflow::evaluate(this->a(piece), order_, v);
+}
+
+double NeuronMotion::path_bound(int piece, double v) const noexcept {
+    double bound = 0.0;
+    for (int k = order_; k >= 1; --k) bound = bound * v + ConstMap(w(piece, k), rank_).norm();
+    return bound * v;
+}
+
+void NeuronMotion::wall_series(int piece, const double* normal, double* c) const noexcept {
+    const ConstMap e(normal, rank_);
+    for (int k = 0; k <= order_; ++k) c[k] = e.dot(ConstMap(w(piece, k), rank_));
+}
+
+void NeuronMotion::load_gradient(int piece, double u) {
+    const double shift = u - pieces_[piece].begin;
+    std::copy_n(g(piece), order_ * rank_, gradient_.data());
+    if (shift == 0.0) return;
+    for (int i = 0; i < order_ - 1; ++i)
+        for (int k = order_ - 2; k >= i; --k)
+            Map(gradient_.data() + k * rank_, rank_) += shift * ConstMap(gradient_.data() + (k + 1) * rank_, rank_);
+}
+
+void NeuronMotion::contribution_series(int wall, double u, double* base, double* range) const noexcept {
+    std::fill_n(base, order_, 0.0);
+    std::fill_n(range, order_, 0.0);
+    Coefficients weight;
+    for (const int sample : data_.samples_of(wall)) {
+        waveform_.signed_weight_series(sample, weight);
+        const double coefficient = data_.coefficient(sample);
+        const double at_lower = coefficient * (coefficient > 0.0 ? leak_ : 1.0);
+        const double spread = (1.0 - leak_) * std::abs(coefficient);
+        for (int k = 0; k < order_; ++k) {
+            base[k] += at_lower * weight[k];
+            range[k] += spread * weight[k];
+        }
+    }
+    shift_origin(base, order_ - 1, u);
+    shift_origin(range, order_ - 1, u);
+}
+
+void NeuronMotion::contribution_at(int wall, double u, double& base, double& range) const noexcept {
+    base = 0.0;
+    range = 0.0;
+    for (const int sample : data_.samples_of(wall)) {
+        const double weight = waveform_.signed_weight_at(sample, u);
+        const double coefficient = data_.coefficient(sample);
+        base += coefficient * (coefficient > 0.0 ? leak_ : 1.0) * weight;
+        range += (1.0 - leak_) * std::abs(coefficient) * weight;
+    }
+}
+
+void NeuronMotion::add_contribution(int wall, double u, std::int8_t side, double factor) {
+    if (side == 0) return;
+    Coefficients base;
+    Coefficients range;
+    contribution_series(wall, u, base, range);
+    const ConstMap normal(data_.normals().row(wall).data(), rank_);
+    for (int k = 0; k < order_; ++k) {
+        const double value = side > 0 ? base[k] + range[k] : base[k];
+        Map(gradient_.data() + k * rank_, rank_) += (factor * value) * normal;
+    }
+}
+
+}  // namespace reluflow

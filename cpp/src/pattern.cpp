@@ -1,0 +1,58 @@
+#include "reluflow/pattern.hpp"
+
+#include <algorithm>
+
+namespace reluflow {
+
+namespace {
+
+/// splitmix64: a fixed stream of well-mixed words, the same on every machine.
+std::uint64_t next_word(std::uint64_t& state) noexcept {
+    std::uint64_t z = (state += 0x9e3779b97f4a7c15ULL);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+}
+
+}  // namespace
+
+std::string_view event_kind_name(EventKind kind) noexcept {
+    constexpr std::string_view names[kEventKinds] = {"cross_up", "cross_down", "hold",       "release_up", "release_down",
+                                                     "stop",     "branch",     "start_up",   "start_down", "start_hold"};
+    return names[static_cast<int>(kind)];
+}
+
+EventKind kind_of_change(std::int8_t before, std::int8_t after, bool at_rest) noexcept {
+    if (after == 0) return at_rest ? EventKind::stop : EventKind::hold;
+    if (before == 0) return after > 0 ? EventKind::release_up : EventKind::release_down;
+    return after > 0 ? EventKind::cross_up : EventKind::cross_down;
+}
+
+Pattern::Pattern(Index neurons, Index walls, std::uint64_t seed)
+    : sides_(SignMatrix::Zero(neurons, walls)), keys_(3 * walls), hashes_(neurons, 0) {
+    for (auto& key : keys_) key = next_word(seed);
+    for (Index w = 0; w < walls; ++w)
+        for (auto& hash : hashes_) hash ^= keys_[3 * w + 1];
+}
+
+bool Pattern::same_row(Index a, Index b) const noexcept {
+    const auto first = row(a);
+    return std::equal(first.begin(), first.end(), row(b).begin());
+}
+
+void Pattern::set(Index neuron, Index wall, std::int8_t side) noexcept {
+    std::int8_t& current = sides_(neuron, wall);
+    if (current == side) return;
+    hashes_[neuron] ^= keys_[3 * wall + 1 + current] ^ keys_[3 * wall + 1 + side];
+    current = side;
+    ++version_;
+}
+
+SignMatrix Pattern::sample_signs(const Dataset& data) const {
+    SignMatrix signs(neurons(), data.n());
+    for (Index j = 0; j < neurons(); ++j)
+        for (Index i = 0; i < data.n(); ++i) signs(j, i) = sample_sign(data, i, side(j, data.wall_of(i)));
+    return signs;
+}
+
+}  // namespace reluflow

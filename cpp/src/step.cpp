@@ -1,0 +1,125 @@
+#include "reluflow/step.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace reluflow {
+
+Stepper::Stepper(const Dataset& data, Objective objective, const Settings& settings, NetworkState& state, Pattern& pattern)
+    : data_(data),
+      budget_(kCouplingPart * settings.rtol),
+      state_(state),
+      pattern_(pattern),
+      held_(state.neurons(), HeldSet(data.rank())),
+      expansion_(data, objective, settings, state),
+      motion_(data, expansion_.waveform(), expansion_.series(), state.leak(), state.neurons()),
+      finder_(motion_),
+      watch_(data, state, pattern, held_, expansion_, motion_, finder_),
+      local_(data, state, settings.on_branch, motion_, finder_, pattern, held_),
+      column_(data.rank()),
+      w_next_(data.rank(), state.neurons()),
+      a_next_(state.neurons()) {}
+
+bool Stepper::decide_start(bool pattern_was_given) {
+    expansion_.start(state_, pattern_, held_);
+    local_.begin_step();
+    for (int j = 0; j < static_cast<int>(state_.neurons()); ++j)
+        if (!local_.apply_start(expansion_, j, pattern_was_given)) return false;
+    return true;
+}
+
+void Stepper::begin() { expansion_.start(state_, pattern_, held_); }
+
+bool Stepper::attempt(double max_step) {
+    const double step = std::min(control_.propose(expansion_.fastest()), max_step);
+    allowed_ = expansion_.expand(step);
+    const int order = expansion_.series().order();
+    if (!std::isfinite(expansion_.series().relative_size(order))) return false;
+    if (step < max_step || allowed_ < 1.0) control_.truncated(step, order, allowed_);
+    ++counts_.steps;
+    counts_.orders += order;
+    counts_.rhs_equivalents += order * static_cast<double>(groups()) / static_cast<double>(state_.neurons());
+
+    local_.begin_step();
+    motion_.begin_step();
+    finder_.forget_inconsistency();
+    const auto& hits = watch_.scan();
+    disturbances_.clear();
+    for (const auto& first : hits) disturbances_.push_back({first.hit.u, first.coupling});
+    end_ = coupled_end(disturbances_, budget_, allowed_);
+    for (const auto& first : hits) {
+        if (first.hit.u > end_ || local_.obstacle().present) break;
+        follow(first);
+    }
+    foresee(hits);
+    cut(coupled_end(disturbances_, budget_, end_));
+    return true;
+}
+
+/// Takes one neuron through its events up to the end of the step.
+void Stepper::follow(const FirstHit& first) {
+    Hit hit = first.hit;
+    const int neuron = first.neuron;
+    for (int count = 0; hit.u <= end_; ++count) {
+        if (count == kMaxEventsPerTrack) {
+            end_ = hit.u;
+            return;
+        }
+        if (count > 0) disturbances_.push_back({hit.u, watch_.coupling(motion_.last(neuron), hit)});
+        if (!local_.apply(neuron, hit, watch_.candidates(neuron, watch_.paths()[neuron]))) {
+            end_ = hit.u;
+            return;
+        }
+        hit = watch_.next_hit(neuron, end_);
+        if (hit.kind == HitKind::none) return;
+    }
+}
+
+/// How far the events in sight would let the next step go.
+void Stepper::foresee(const std::vector<FirstHit>& hits) {
+    later_.clear();
+    for (const auto& first : hits)
+        if (first.hit.u > end_) later_.push_back({first.hit.u - end_, first.coupling});
+    const double left = std::max(allowed_ - end_, 0.0);
+    control_.taken(waveform().step(), end_, later_.empty() ? 1.0 : coupled_end(later_, budget_, left));
+}
+
+void Stepper::cut(double u) {
+    end_ = u;
+    local_.cut(u);
+    for (const int neuron : motion_.touched()) motion_.truncate(neuron, u);
+}
+
+void Stepper::state_at(double u, Matrix& w, Vector& a) const {
+    expansion_.series().evaluate(u, w, a);
+    Vector column(data_.rank());
+    for (const int neuron : motion_.touched()) {
+        const int piece = motion_.in_force(neuron, u);
+        if (motion_.piece(piece).begin == 0.0 && piece == motion_.first(neuron)) continue;
+        motion_.evaluate(piece, u, column.data(), a[neuron]);
+        w.col(neuron) = column;
+    }
+    state_.restore_invariants(w, a, watch_.paths());
+}
+
+void Stepper::commit() {
+    expansion_.series().evaluate(end_, w_next_, a_next_);
+    for (const int neuron : motion_.touched()) {
+        const int piece = motion_.last(neuron);
+        if (piece == motion_.first(neuron)) continue;
+        motion_.evaluate(piece, end_, column_.data(), a_next_[neuron]);
+        w_next_.col(neuron) = column_;
+    }
+    watch_.commit(end_);
+    state_.w.swap(w_next_);
+    state_.a.swap(a_next_);
+    for (Index j = 0; j < state_.neurons(); ++j) {
+        if (held_[j].empty()) continue;
+        column_ = state_.w.col(j);
+        held_[j].project(column_.data());
+        state_.w.col(j) = column_;
+    }
+    state_.restore_invariants(state_.w, state_.a, watch_.paths());
+}
+
+}  // namespace reluflow

@@ -1,0 +1,270 @@
+#include "reluflow/transition.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace reluflow {
+
+namespace {
+
+/// Multipliers this close to the ends of [0, 1] are at the end: the rounding of a small solve.
+constexpr double kBoxTol = 1e-12;
+/// Passes of the active-set method per wall before it is given up; it needs one or two.
+constexpr int kPassesPerWall = 12;
+
+}  // namespace
+
+void Corner::resize(int size) {
+    walls.resize(size);
+    before.resize(size);
+    gram.resize(size, size);
+    rest.resize(size);
+    base.resize(size);
+    range.resize(size);
+}
+
+bool TransitionSolver::is_dependent(const Corner& corner) {
+    // Cholesky of the Gram matrix: a pivot is the squared part of a normal outside the span of those before it.
+    const int k = corner.size();
+    factor_.assign(k * k, 0.0);
+    for (int j = 0; j < k; ++j) {
+        double pivot = corner.gram(j, j);
+        for (int i = 0; i < j; ++i) pivot -= factor_[j * k + i] * factor_[j * k + i];
+        // A Gram pivot carries 1e-16 of rounding, so a normal's own part is only seen down to 1e-8.
+        if (pivot < 1e-14) return true;
+        factor_[j * k + j] = std::sqrt(pivot);
+        for (int row = j + 1; row < k; ++row) {
+            double value = corner.gram(row, j);
+            for (int i = 0; i < j; ++i) value -= factor_[row * k + i] * factor_[j * k + i];
+            factor_[row * k + j] = value / factor_[j * k + j];
+        }
+    }
+    return false;
+}
+
+void TransitionSolver::update_rates(const Corner& corner) {
+    c_ = corner.base + mu_.cwiseProduct(corner.range);
+    rates_ = corner.rest;
+    rates_.noalias() += corner.gram * c_;
+}
+
+/// Unknown c of the free and pinned walls with zero rate there, the others fixed; false when the walls are dependent.
+bool TransitionSolver::solve_free(const Corner& corner) {
+    free_.clear();
+    for (int w = 0; w < corner.size(); ++w)
+        if (mode_[w] == Mode::free || mode_[w] == Mode::pinned) free_.push_back(w);
+    const int k = static_cast<int>(free_.size());
+    factor_.assign(k * k, 0.0);
+    right_.assign(k, 0.0);
+    for (int i = 0; i < k; ++i) {
+        double value = -corner.rest[free_[i]];
+        for (int w = 0; w < corner.size(); ++w)
+            if (mode_[w] == Mode::lower || mode_[w] == Mode::upper) value -= corner.gram(free_[i], w) * c_[w];
+        for (int j = 0; j < i; ++j) {
+            double entry = corner.gram(free_[i], free_[j]);
+            for (int l = 0; l < j; ++l) entry -= factor_[i * k + l] * factor_[j * k + l];
+            factor_[i * k + j] = entry / factor_[j * k + j];
+            value -= factor_[i * k + j] * right_[j];
+        }
+        double pivot = corner.gram(free_[i], free_[i]);
+        for (int j = 0; j < i; ++j) pivot -= factor_[i * k + j] * factor_[i * k + j];
+        if (pivot < 1e-14) return false;
+        factor_[i * k + i] = std::sqrt(pivot);
+        right_[i] = value / factor_[i * k + i];
+    }
+    target_ = mu_;
+    for (int i = k - 1; i >= 0; --i) {
+        double value = right_[i];
+        for (int j = i + 1; j < k; ++j) value -= factor_[j * k + i] * right_[j];
+        right_[i] = value / factor_[i * k + i];
+        const int w = free_[i];
+        target_[w] = (right_[i] - corner.base[w]) / corner.range[w];
+    }
+    return true;
+}
+
+/// Least-norm element of the subdifferential over the valley walls, the ridge walls fixed or pinned (bounded least squares).
+bool TransitionSolver::solve_boxed(const Corner& corner) {
+    const int k = corner.size();
+    for (int pass = 0; pass < kPassesPerWall * (k + 1); ++pass) {
+        update_rates(corner);
+        if (!solve_free(corner)) return false;
+        double fraction = 1.0;
+        int blocking = -1;
+        for (const int w : free_) {
+            if (mode_[w] == Mode::pinned) continue;
+            const double step = target_[w] - mu_[w];
+            const double room = step > 0.0 ? 1.0 - mu_[w] : mu_[w];
+            if (std::abs(step) > room && room / std::abs(step) < fraction) {
+                fraction = room / std::abs(step);
+                blocking = w;
+            }
+        }
+        for (const int w : free_) mu_[w] += (mode_[w] == Mode::pinned ? 1.0 : fraction) * (target_[w] - mu_[w]);
+        if (blocking >= 0) {
+            const bool up = target_[blocking] > mu_[blocking];
+            mode_[blocking] = up ? Mode::upper : Mode::lower;
+            mu_[blocking] = up ? 1.0 : 0.0;
+            continue;
+        }
+        update_rates(corner);
+        int worst = -1;
+        double violation = corner.rate_tol;
+        for (int w = 0; w < k; ++w) {
+            if (corner.output * corner.range[w] > 0.0) continue;
+            const double rate = corner.output > 0.0 ? rates_[w] : -rates_[w];
+            const double excess = mode_[w] == Mode::lower ? rate : (mode_[w] == Mode::upper ? -rate : 0.0);
+            if (excess > violation) {
+                violation = excess;
+                worst = w;
+            }
+        }
+        if (worst < 0) return true;
+        mode_[worst] = Mode::free;
+    }
+    return false;
+}
+
+void TransitionSolver::accept_if_consistent(const Corner& corner) {
+    for (int w = 0; w < corner.size(); ++w) {
+        const double rate = corner.output > 0.0 ? rates_[w] : -rates_[w];
+        const bool ridge = corner.output * corner.range[w] > 0.0;
+        if (mode_[w] == Mode::pinned && (mu_[w] < kBoxTol || mu_[w] > 1.0 - kBoxTol)) return;
+        if (ridge && mode_[w] == Mode::upper && rate <= corner.rate_tol) return;
+        if (ridge && mode_[w] == Mode::lower && rate > -corner.rate_tol && std::abs(corner.base[w]) > 0.0) return;
+        if (ridge && mode_[w] == Mode::lower && rate > corner.rate_tol) return;
+    }
+    add_found(corner);
+}
+
+void TransitionSolver::add_found(const Corner& corner) {
+    Continuation next;
+    next.side.resize(corner.size());
+    next.held.resize(corner.size());
+    next.rates = rates_;
+    for (int w = 0; w < corner.size(); ++w) {
+        const double rate = corner.output > 0.0 ? rates_[w] : -rates_[w];
+        const bool held = mode_[w] == Mode::free || mode_[w] == Mode::pinned || std::abs(rate) <= corner.rate_tol;
+        next.held[w] = held;
+        next.side[w] = held ? 0 : (rate > 0.0 ? 1 : -1);
+    }
+    for (const auto& known : found_)
+        if (known.side == next.side) return;
+    found_.push_back(std::move(next));
+}
+
+void TransitionSolver::enumerate_ridges(const Corner& corner) {
+    const int k = corner.size();
+    int cases = 1;
+    for (std::size_t i = 0; i < ridges_.size(); ++i) cases *= 3;
+    for (int number = 0; number < cases; ++number) {
+        for (int w = 0; w < k; ++w) {
+            mode_[w] = corner.before[w] > 0 ? Mode::upper : (corner.before[w] < 0 ? Mode::lower : Mode::free);
+            mu_[w] = corner.before[w] > 0 ? 1.0 : (corner.before[w] < 0 ? 0.0 : 0.5);
+        }
+        int digits = number;
+        for (const int w : ridges_) {
+            constexpr Mode choices[3] = {Mode::upper, Mode::lower, Mode::pinned};
+            mode_[w] = choices[digits % 3];
+            mu_[w] = mode_[w] == Mode::upper ? 1.0 : 0.0;
+            digits /= 3;
+        }
+        if (solve_boxed(corner)) accept_if_consistent(corner);
+    }
+}
+
+/// Walls through one point of a plane: every direction out of the corner lies in one of its sectors or on one of its rays.
+void TransitionSolver::enumerate_plane(const Corner& corner) {
+    const int k = corner.size();
+    plane_x_.resize(k);
+    plane_y_.resize(k);
+    plane_x_[0] = 1.0;
+    plane_y_[0] = 0.0;
+    int second = 1;
+    while (second < k && 1.0 - corner.gram(0, second) * corner.gram(0, second) < 1e-12) ++second;
+    if (second == k) return;
+    const double cosine = corner.gram(0, second);
+    const double sine = std::sqrt(1.0 - cosine * cosine);
+    for (int w = 1; w < k; ++w) {
+        plane_x_[w] = corner.gram(0, w);
+        plane_y_[w] = (corner.gram(second, w) - cosine * corner.gram(0, w)) / sine;
+        if (std::abs(plane_x_[w] * plane_x_[w] + plane_y_[w] * plane_y_[w] - 1.0) > 1e-10) return;  // not a plane
+    }
+    std::vector<std::pair<double, int>> rays;
+    for (int w = 0; w < k; ++w)
+        for (const int sign : {1, -1}) rays.emplace_back(std::atan2(sign * plane_x_[w], -sign * plane_y_[w]), w);
+    std::sort(rays.begin(), rays.end());
+    for (std::size_t i = 0; i < rays.size(); ++i) {
+        const double here = rays[i].first;
+        const double next = i + 1 < rays.size() ? rays[i + 1].first : rays[0].first + 2.0 * M_PI;
+        try_plane_direction(corner, std::cos(here), std::sin(here), rays[i].second);
+        const double middle = 0.5 * (here + next);
+        try_plane_direction(corner, std::cos(middle), std::sin(middle), -1);
+    }
+}
+
+void TransitionSolver::try_plane_direction(const Corner& corner, double x, double y, int on_wall) {
+    for (int w = 0; w < corner.size(); ++w) {
+        const bool positive = plane_x_[w] * x + plane_y_[w] * y > 0.0;
+        mode_[w] = w == on_wall ? Mode::pinned : (positive ? Mode::upper : Mode::lower);
+        mu_[w] = positive ? 1.0 : 0.0;
+    }
+    update_rates(corner);
+    if (!solve_free(corner)) return;
+    mu_ = target_;
+    update_rates(corner);
+    for (int w = 0; w < corner.size(); ++w) {
+        const double rate = corner.output > 0.0 ? rates_[w] : -rates_[w];
+        if (w == on_wall ? (mu_[w] < 0.0 || mu_[w] > 1.0)
+                         : (mode_[w] == Mode::upper ? rate <= corner.rate_tol : rate >= -corner.rate_tol))
+            return;
+    }
+    add_found(corner);
+}
+
+Verdict TransitionSolver::decide(const Corner& corner) {
+    const int k = corner.size();
+    found_.clear();
+    mode_.assign(k, Mode::lower);
+    mu_.setZero(k);
+    ridges_.clear();
+    for (int w = 0; w < k; ++w)
+        if (corner.output * corner.range[w] > 0.0) ridges_.push_back(w);
+    const bool dependent = is_dependent(corner);
+    if (dependent && !ridges_.empty())
+        enumerate_plane(corner);
+    else if (static_cast<int>(ridges_.size()) <= kMaxRidges)
+        enumerate_ridges(corner);
+    // A dependent wall that stays at zero has no multiplier of its own: the box would not be the Clarke set.
+    if (dependent)
+        for (const auto& next : found_) {
+            int zero = 0;
+            for (const auto side : next.side) zero += side == 0;
+            int free = 0;
+            for (const auto mode : mode_) free += mode == Mode::free || mode == Mode::pinned;
+            if (ridges_.empty() && zero > free) return Verdict::undecided;
+        }
+    if (found_.empty()) return Verdict::undecided;
+    return found_.size() == 1 ? Verdict::unique : Verdict::branching;
+}
+
+int TransitionSolver::choose(BranchPolicy policy) const noexcept {
+    // The policy's word decides wall by wall; among equals the first found wins.
+    int best = 0;
+    int best_score = -1;
+    for (int i = 0; i < static_cast<int>(found_.size()); ++i) {
+        int score = 0;
+        for (const auto side : found_[i].side) {
+            if (policy == BranchPolicy::inactive) score += side < 0 ? 2 : (side == 0 ? 1 : 0);
+            if (policy == BranchPolicy::active) score += side > 0 ? 2 : (side == 0 ? 1 : 0);
+            if (policy == BranchPolicy::stay) score += side == 0 ? 2 : 0;
+        }
+        if (score > best_score) {
+            best_score = score;
+            best = i;
+        }
+    }
+    return best;
+}
+
+}  // namespace reluflow

@@ -1,0 +1,174 @@
+#include "reluflow/watch.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace reluflow {
+
+namespace {
+
+/// Neurons whose pre-activations are computed in one product: enough for a full-speed product, small enough for the cache.
+constexpr Index kBlock = 128;
+
+using ConstMap = Eigen::Map<const Vector>;
+
+}  // namespace
+
+Watch::Watch(const Dataset& data, const NetworkState& state, const Pattern& pattern, const std::vector<HeldSet>& held,
+             const Expansion& expansion, NeuronMotion& motion, HitFinder& finder)
+    : data_(data),
+      state_(state),
+      pattern_(pattern),
+      held_(held),
+      expansion_(expansion),
+      motion_(motion),
+      finder_(finder),
+      slack_(state.neurons(), 0.0),
+      paths_(state.neurons()),
+      z_(std::min(kBlock, state.neurons()) * data.n_walls()),
+      gathered_(std::min(kBlock, state.neurons()) * data.rank()),
+      release_of_group_(state.neurons()) {
+    hits_.reserve(state.neurons());
+    due_.reserve(state.neurons());
+    candidates_.reserve(data.n_walls());
+    near_.reserve(data.n_walls());
+}
+
+const std::vector<FirstHit>& Watch::scan() {
+    hits_.clear();
+    due_.clear();
+    std::fill_n(release_of_group_.begin(), expansion_.groups().count(), GroupRelease{});
+    expansion_.series().path_bounds(1.0, paths_);
+    for (Index j = 0; j < state_.neurons(); ++j) {
+        if (paths_[j] == 0.0 && state_.invariant(j) >= 0.0) continue;  // at rest
+        const double size = expansion_.series().motion(0, j);
+        if (paths_[j] >= slack_[j] - finder_.zero_tol(size) || !held_[j].empty()) due_.push_back(static_cast<int>(j));
+    }
+    for (std::size_t begin = 0; begin < due_.size(); begin += kBlock)
+        look_at({due_.data() + begin, std::min<std::size_t>(kBlock, due_.size() - begin)});
+    std::sort(hits_.begin(), hits_.end(), [](const FirstHit& a, const FirstHit& b) {
+        return a.hit.u < b.hit.u || (a.hit.u == b.hit.u && a.neuron < b.neuron);
+    });
+    return hits_;
+}
+
+void Watch::look_at(std::span<const int> neurons) {
+    const Index count = static_cast<Index>(neurons.size());
+    Eigen::Map<Matrix> weights(gathered_.data(), data_.rank(), count);
+    for (Index x = 0; x < data_.rank(); ++x)
+        for (Index i = 0; i < count; ++i) weights(x, i) = state_.w(x, neurons[i]);
+    Eigen::Map<Matrix> z(z_.data(), count, data_.n_walls());
+    z.noalias() = weights.transpose() * data_.normals().transpose();
+    for (Index i = 0; i < count; ++i) first_hit(neurons[i], z.row(i).data());
+}
+
+bool Watch::can_reach(int neuron, int wall, double z, double tail) const {
+    const double side = pattern_.side(neuron, wall);
+    const double* normal = data_.normals().row(wall).data();
+    double rate = 0.0;
+    for (Index x = 0; x < data_.rank(); ++x) rate += normal[x] * expansion_.series().w(1, x, neuron);
+    return std::min(side * z, side * (z + rate)) <= tail;
+}
+
+void Watch::first_hit(int neuron, const double* z) {
+    const auto sides = pattern_.row(neuron);
+    const double size = expansion_.series().motion(0, neuron);
+    const double reach = paths_[neuron] + finder_.zero_tol(size);
+    double nearest = std::numeric_limits<double>::infinity();
+    near_.clear();
+    for (int wall = 0; wall < data_.n_walls(); ++wall) {
+        if (sides[wall] == 0) continue;
+        const double distance = std::abs(z[wall]);
+        nearest = std::min(nearest, distance);
+        if (distance <= reach) near_.push_back(wall);
+    }
+    slack_[neuron] = nearest;
+    double tail = finder_.zero_tol(size);
+    for (int k = 2; k <= expansion_.series().order(); ++k) tail += expansion_.series().motion(k, neuron);
+    std::erase_if(near_, [&](int wall) { return !can_reach(neuron, wall, z[wall], tail); });
+
+    Hit hit;
+    if (!near_.empty()) hit = finder_.first_wall(open(neuron), 1.0, near_, sides);
+    if (!held_[neuron].empty()) {
+        const Hit release = first_release_of_group(neuron);
+        if (release.u < hit.u) hit = release;
+        if (state_.invariant(neuron) < 0.0) {
+            const Hit turn = finder_.output_sign_change(open(neuron), 1.0);
+            if (turn.u < hit.u) hit = turn;
+        }
+    }
+    if (hit.kind != HitKind::none) hits_.push_back({neuron, hit, coupling(open(neuron), hit)});
+}
+
+int Watch::open(int neuron) { return motion_.open(neuron, expansion_.held_part(expansion_.groups().of(neuron))); }
+
+/// Multipliers are those of the group, whatever the size of the neuron: the same bits give all of them the same time.
+Hit Watch::first_release_of_group(int neuron) {
+    const bool positive = state_.a[neuron] > 0.0;
+    GroupRelease& release = release_of_group_[expansion_.groups().of(neuron)];
+    if (!release.known || release.positive != positive)
+        release = {true, positive, finder_.first_release(open(neuron), 1.0, held_[neuron], positive)};
+    return release.hit;
+}
+
+std::span<const int> Watch::candidates(int neuron, double path) {
+    candidates_.clear();
+    const auto sides = pattern_.row(neuron);
+    const ConstMap w(motion_.w(motion_.first(neuron)), data_.rank());
+    const double reach = path + finder_.zero_tol(w.norm());
+    for (int wall = 0; wall < data_.n_walls(); ++wall)
+        if (sides[wall] != 0 && std::abs(ConstMap(data_.normals().row(wall).data(), data_.rank()).dot(w)) <= reach)
+            candidates_.push_back(wall);
+    return candidates_;
+}
+
+Hit Watch::next_hit(int neuron, double end) {
+    const int piece = motion_.last(neuron);
+    const double begin = motion_.piece(piece).begin;
+    double path = motion_.path_bound(piece, end - begin);
+    for (int p = motion_.first(neuron); p != piece; p = motion_.piece(p).next)
+        path += motion_.path_bound(p, motion_.piece(motion_.piece(p).next).begin - motion_.piece(p).begin);
+    Hit hit = finder_.first_wall(piece, end, candidates(neuron, path), pattern_.row(neuron));
+    if (held_[neuron].empty()) return hit;
+    const Hit release = finder_.first_release(piece, end, held_[neuron], motion_.a(piece)[0] > 0.0);
+    if (release.u < hit.u) hit = release;
+    if (state_.invariant(neuron) < 0.0) {
+        const Hit turn = finder_.output_sign_change(piece, end);
+        if (turn.u < hit.u) hit = turn;
+    }
+    return hit;
+}
+
+/// δq of the others grows from the event on like a_j² |x|² times the jump of the neuron's gradient; ½ (U - u)² H² of it is
+/// their relative error when the event is left out of λ (flow.md §4).
+double Watch::coupling(int piece, const Hit& hit) const {
+    const double v = hit.u - motion_.piece(piece).begin;
+    const double output = evaluate(motion_.a(piece), motion_.order(), v);
+    const Waveform& waveform = motion_.waveform();
+    double jump = 0.0;
+    double self = 0.0;
+    if (hit.kind == HitKind::release) {
+        jump = hit.slope / 3.0;
+    } else if (hit.kind == HitKind::wall) {
+        double base = 0.0;
+        double range = 0.0;
+        motion_.contribution_at(hit.wall, hit.u, base, range);
+        for (const int sample : data_.samples_of(hit.wall)) {
+            jump += (1.0 - motion_.leak()) * std::abs(data_.coefficient(sample) * waveform.signed_weight_at(sample, hit.u));
+            self = std::max(self, std::abs(data_.coefficient(sample)));
+        }
+    } else {
+        jump = waveform.mean_norm();
+    }
+    const double step = motion_.step();
+    return step * step * output * output * jump * (waveform.mean_square() + self * waveform.mean_norm());
+}
+
+void Watch::commit(double u) {
+    if (u < 1.0) expansion_.series().path_bounds(u, paths_);
+    for (Index j = 0; j < state_.neurons(); ++j) slack_[j] -= paths_[j];
+    for (const int neuron : motion_.touched())
+        if (motion_.piece(motion_.first(neuron)).next >= 0) slack_[neuron] = 0.0;
+}
+
+}  // namespace reluflow
