@@ -103,7 +103,9 @@ py::list branchings_out(const std::vector<Branching>& branchings) {
         row["t"] = point.t;
         row["log_t"] = point.log_t;
         row["neuron"] = point.neuron;
-        row["samples"] = py::cast(point.samples);
+        py::list samples;
+        for (const int sample : point.samples) samples.append(sample);
+        row["samples"] = samples;
         py::list options;
         for (const auto& signs : point.options) {
             py::dict option;

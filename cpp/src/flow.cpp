@@ -20,6 +20,8 @@ constexpr double kWrongSide = 1e-8;
 /// Halvings for the instant at which the loss reaches its stop.
 constexpr int kLossHalvings = 60;
 
+bool is_time_stop(Status status) noexcept { return status == Status::reached_time || status == Status::reached_log_time; }
+
 }  // namespace
 
 Flow::Flow(const Dataset& data, const MatrixView& W, const VectorView& a, double leak, RunPlan plan,
@@ -90,7 +92,7 @@ bool Flow::advance() {
     save_within(stepper_.end());
     record_events();
     const Waveform& waveform = stepper_.waveform();
-    clock_ = clock_.later(waveform.time_at(stepper_.end()), waveform.log_time_unit());
+    clock_ = clock_at_end();
     still_ = stepper_.end() > 0.0 ? 0 : still_ + 1;
     stepper_.commit();
     stepper_.begin();
@@ -188,13 +190,24 @@ double Flow::next_save_amount() const {
     return plan_.save_in_log ? clock_.amount_to_log(when, unit) : clock_.amount_to(when, unit);
 }
 
+/// The clock at the end of the step; exactly the time asked for when that ends it.
+Clock Flow::clock_at_end() const {
+    if (pending_ == Status::reached_time) return Clock(plan_.stop.time);
+    if (pending_ == Status::reached_log_time) return Clock::at_log(plan_.stop.log_time);
+    const Waveform& waveform = stepper_.waveform();
+    return clock_.later(waveform.time_at(stepper_.end()), waveform.log_time_unit());
+}
+
 void Flow::save_within(double end) {
     const Waveform& waveform = stepper_.waveform();
     while (saved_ < plan_.save_at.size()) {
         const double amount = next_save_amount();
-        if (amount > waveform.time_at(end)) return;
         const double when = plan_.save_at[saved_];
-        save_state(plan_.save_in_log ? Clock::at_log(when) : Clock(when), waveform.u_at_time(amount, end));
+        const Clock clock = plan_.save_in_log ? Clock::at_log(when) : Clock(when);
+        // At the time stop itself rounding must not decide whether a time equal to it is reached.
+        const bool at_stop = is_time_stop(pending_) && clock.log_t() <= clock_at_end().log_t();
+        if (amount > waveform.time_at(end) && !at_stop) return;
+        save_state(clock, waveform.u_at_time(std::min(amount, waveform.time_at(end)), end));
     }
 }
 

@@ -159,8 +159,10 @@ void TransitionSolver::enumerate_ridges(const Corner& corner) {
     for (std::size_t i = 0; i < ridges_.size(); ++i) cases *= 3;
     for (int number = 0; number < cases; ++number) {
         for (int w = 0; w < k; ++w) {
-            mode_[w] = corner.before[w] > 0 ? Mode::upper : (corner.before[w] < 0 ? Mode::lower : Mode::free);
-            mu_[w] = corner.before[w] > 0 ? 1.0 : (corner.before[w] < 0 ? 0.0 : 0.5);
+            // Dependent walls cannot all be free at once: they start at a bound and become free one by one.
+            const bool free = corner.before[w] == 0 && !dependent_;
+            mode_[w] = corner.before[w] > 0 ? Mode::upper : (free ? Mode::free : Mode::lower);
+            mu_[w] = corner.before[w] > 0 ? 1.0 : (free ? 0.5 : 0.0);
         }
         int digits = number;
         for (const int w : ridges_) {
@@ -230,13 +232,13 @@ Verdict TransitionSolver::decide(const Corner& corner) {
     ridges_.clear();
     for (int w = 0; w < k; ++w)
         if (corner.output * corner.range[w] > 0.0) ridges_.push_back(w);
-    const bool dependent = is_dependent(corner);
-    if (dependent && !ridges_.empty())
+    dependent_ = is_dependent(corner);
+    if (dependent_ && !ridges_.empty())
         enumerate_plane(corner);
     else if (static_cast<int>(ridges_.size()) <= kMaxRidges)
         enumerate_ridges(corner);
     // A dependent wall that stays at zero has no multiplier of its own: the box would not be the Clarke set.
-    if (dependent)
+    if (dependent_)
         for (const auto& next : found_) {
             int zero = 0;
             for (const auto side : next.side) zero += side == 0;

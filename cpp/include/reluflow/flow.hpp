@@ -71,6 +71,7 @@ class Flow {
     double end_by_rules();
     double end_by_loss(double end);
     double end_by_events(double end);
+    Clock clock_at_end() const;
     void save_within(double end);
     void save_state(const Clock& when, double u);
     double next_save_amount() const;

@@ -57,6 +57,7 @@ class TransitionSolver {
     bool is_known() const;
 
     enum class Mode : std::uint8_t { lower, upper, free, pinned };  // pinned: a ridge wall held at zero rate
+    bool dependent_ = false;
     std::vector<Mode> mode_;
     std::vector<int> ridges_, free_;
     Vector mu_, target_, c_, rates_, plane_x_, plane_y_;
