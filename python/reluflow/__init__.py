@@ -1,9 +1,53 @@
-"""reluflow: the exact subgradient flow of two-layer ReLU networks."""
+"""reluflow: the exact subgradient flow of two-layer ReLU networks.
+
+>>> import reluflow as rf
+>>> data = rf.Dataset([[1.65, -0.47], [-0.47, 1.35]], [1, -1])
+>>> net = rf.Network.init(10, data.d, scale=1e-2, seed=1)
+>>> sol = rf.integrate(data, net, until=rf.Stop(mean_loss=0.1))
+>>> sol.success
+True
+"""
 
 from __future__ import annotations
 
 from . import datasets
-from .datasets import Dataset
+from ._core import __version__
+from .datasets import Dataset, MultiClassDataset
+from .descent import DescentResult, descend
+from .flow import (
+    EVENT_KINDS,
+    Branching,
+    BranchingError,
+    BranchingTable,
+    Event,
+    EventTable,
+    Progress,
+    Settings,
+    Solution,
+    Stop,
+    integrate,
+    load,
+)
 from .networks import Network
 
-__all__ = ["Dataset", "Network", "datasets"]
+__all__ = [
+    "EVENT_KINDS",
+    "Branching",
+    "BranchingError",
+    "BranchingTable",
+    "Dataset",
+    "DescentResult",
+    "Event",
+    "EventTable",
+    "MultiClassDataset",
+    "Network",
+    "Progress",
+    "Settings",
+    "Solution",
+    "Stop",
+    "__version__",
+    "datasets",
+    "descend",
+    "integrate",
+    "load",
+]

@@ -107,9 +107,8 @@ def real(value: object, name: str, expected: str = "be a finite number") -> floa
     return number
 
 
-def positive(value: object, name: str) -> float:
+def positive(value: object, name: str, expected: str = "be a finite number above 0") -> float:
     """Return a finite float above zero."""
-    expected = "be a finite number above 0"
     number = real(value, name, expected)
     if number <= 0:
         raise invalid(name, expected, repr(number))

@@ -1,1 +1,30 @@
 """The exact flow: `integrate`, its stopping rules, its solution with the table of events, and storage."""
+
+from __future__ import annotations
+
+from ._branchings import Branching, BranchingTable
+from ._events import EVENT_KINDS, Event, EventTable
+from ._integrate import LOSSES, POLICIES, REDUCTIONS, BranchingError, integrate
+from ._progress import Progress
+from ._settings import Settings
+from ._solution import Solution
+from ._stop import Stop
+from ._storage import load
+
+__all__ = [
+    "EVENT_KINDS",
+    "LOSSES",
+    "POLICIES",
+    "REDUCTIONS",
+    "Branching",
+    "BranchingError",
+    "BranchingTable",
+    "Event",
+    "EventTable",
+    "Progress",
+    "Settings",
+    "Solution",
+    "Stop",
+    "integrate",
+    "load",
+]

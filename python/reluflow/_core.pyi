@@ -1,0 +1,39 @@
+"""The compiled core: what cpp/bindings defines. It checks little: the package's own functions check first."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+_Array = npt.NDArray[np.float64]
+_Hook = Callable[[dict[str, Any]], object] | None
+
+__version__: str
+
+def descend(
+    X: _Array,
+    y: _Array,
+    W: _Array,
+    a: _Array,
+    leak: float,
+    loss: str,
+    reduction: str,
+    step: float,
+    n_steps: int,
+    batch_size: int,
+    seed: int,
+    save_every: int,
+    hook: _Hook,
+) -> dict[str, Any]: ...
+def integrate(
+    X: _Array,
+    y: _Array,
+    W: _Array,
+    a: _Array,
+    leak: float,
+    loss: str,
+    reduction: str,
+    options: dict[str, Any],
+    hook: _Hook,
+) -> dict[str, Any]: ...

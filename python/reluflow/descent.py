@@ -1,0 +1,179 @@
+"""Gradient descent and minibatch SGD: the naive Euler steps of the flow, to compare with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import _core
+from ._validation import FloatArray, IntArray, instance, integer, invalid, one_of, positive
+from .datasets import Dataset
+from .flow import LOSSES, REDUCTIONS
+from .networks import Network
+
+_MESSAGES = {
+    "finished": "all steps were taken",
+    "interrupted": "interrupted; these are the steps so far",
+    "non_finite": "a weight is not finite; the step size is too large",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class DescentResult:
+    """What `descend` returns. All arrays are read-only.
+
+    Attributes
+    ----------
+    data : Dataset
+    initial, final : Network
+        The network before the first and after the last step.
+    t : ndarray, shape (k,)
+        Flow time of the kept states: step size times step index.
+    step_index : ndarray of int, shape (k,)
+        Number of steps taken at the kept states, from 0.
+    W : ndarray, shape (k, m, d)
+    a : ndarray, shape (k, m)
+    log_loss : ndarray, shape (k,)
+        Natural logarithm of the loss on all samples, with the reduction.
+    steps_done : int
+    status : str
+        ``finished``, ``interrupted`` or ``non_finite``.
+    message : str
+        The status as a sentence.
+    settings : dict
+        Every argument that was used, and the version.
+    """
+
+    data: Dataset
+    initial: Network
+    final: Network
+    t: FloatArray = field(repr=False)
+    step_index: IntArray = field(repr=False)
+    W: FloatArray = field(repr=False)
+    a: FloatArray = field(repr=False)
+    log_loss: FloatArray = field(repr=False)
+    steps_done: int
+    status: str
+    message: str
+    settings: dict[str, Any]
+
+    @property
+    def success(self) -> bool:
+        """Whether all steps were taken."""
+        return self.status == "finished"
+
+
+def descend(
+    data: Dataset,
+    net: Network,
+    *,
+    step: float = 1e-3,
+    n_steps: int,
+    batch_size: int | None = None,
+    seed: int = 0,
+    loss: str = "logistic",
+    reduction: str = "sum",
+    save_every: int | None = None,
+) -> DescentResult:
+    """Run gradient descent θ ← θ - step ∇L(θ), or SGD, with ReLU'(0) = 0.
+
+    Gradient descent is the explicit Euler method for the flow of `reluflow.integrate`: its error falls like `step`, and
+    it passes over the kinks without seeing them.
+
+    Parameters
+    ----------
+    data : Dataset
+        n samples in d dimensions.
+    net : Network
+        The start. A pattern that it carries is not used.
+    step : float, optional
+        Step size, above 0.
+    n_steps : int
+        Number of steps, at least 1.
+    batch_size : int, optional
+        Number of samples of a minibatch, from 1 to n; each epoch is a new permutation. None: all samples every time.
+    seed : int, optional
+        Seed of the permutations.
+    loss : {"logistic", "exponential"}, optional
+        ℓ(q) = log(1 + e^-q) or e^-q of the margin q.
+    reduction : {"sum", "mean"}, optional
+        Whether the losses of the samples (of a minibatch) are added or averaged.
+    save_every : int, optional
+        Keep every so many-th state, and the first and the last. None: only these two.
+
+    Returns
+    -------
+    DescentResult
+
+    Raises
+    ------
+    ValueError
+        A bad argument; the message names it, what was found and what is expected.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.Dataset([[1.0], [-1.0]], [1, -1])
+    >>> net = rf.Network([[0.1], [-0.1]], [0.1, -0.1])
+    >>> run = rf.descend(data, net, step=0.01, n_steps=100, save_every=50)
+    >>> run.step_index
+    array([  0,  50, 100])
+    """
+    instance(data, "data", Dataset, "a Dataset")
+    instance(net, "net", Network, "a Network")
+    if net.dim != data.d:
+        raise invalid("net", f"have dim {data.d}, the columns of X", f"dim {net.dim}")
+    steps = integer(n_steps, "n_steps")
+    settings: dict[str, Any] = {
+        "step": positive(step, "step"),
+        "n_steps": steps,
+        "batch_size": None if batch_size is None else _batch_size(batch_size, data.n),
+        "seed": integer(seed, "seed", least=0),
+        "loss": one_of(loss, "loss", LOSSES),
+        "reduction": one_of(reduction, "reduction", REDUCTIONS),
+        "save_every": steps if save_every is None else integer(save_every, "save_every"),
+    }
+    raw = _call(data, net, settings)
+    return _result(data, net, {**settings, "version": _core.__version__}, raw)
+
+
+def _batch_size(value: object, n: int) -> int:
+    size = integer(value, "batch_size")
+    if size > n:
+        raise invalid("batch_size", f"be at most n = {n}", repr(size))
+    return size
+
+
+def _call(data: Dataset, net: Network, settings: dict[str, Any]) -> dict[str, Any]:
+    return _core.descend(
+        data.X,
+        data.y,
+        net.W,
+        net.a,
+        net.leak,
+        settings["loss"],
+        settings["reduction"],
+        settings["step"],
+        settings["n_steps"],
+        settings["batch_size"] or 0,
+        settings["seed"],
+        settings["save_every"],
+        None,
+    )
+
+
+def _result(data: Dataset, net: Network, settings: dict[str, Any], raw: dict[str, Any]) -> DescentResult:
+    return DescentResult(
+        data=data,
+        initial=net,
+        final=Network._trusted(raw["W"][-1], raw["a"][-1], net.leak, None),
+        t=raw["t"],
+        step_index=raw["step_index"],
+        W=raw["W"],
+        a=raw["a"],
+        log_loss=raw["log_loss"],
+        steps_done=raw["steps_done"],
+        status=raw["status"],
+        message=_MESSAGES.get(raw["status"], raw["status"]),
+        settings=settings,
+    )

@@ -1,0 +1,235 @@
+"""The table of events of a run: what happened at which wall, when, and how the sign pattern changed."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from .._validation import FloatArray, PatternArray, freeze, instance, invalid, optional_module, real, real_array
+from ._files import atomic_write
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+EVENT_KINDS = (
+    "cross_up",
+    "cross_down",
+    "hold",
+    "release_up",
+    "release_down",
+    "stop",
+    "branch",
+    "start_up",
+    "start_down",
+    "start_hold",
+)
+"""Names of the kinds of events; the position is the code."""
+
+BRANCH = EVENT_KINDS.index("branch")
+# The sign that an event of each kind leaves behind; a branch changes none itself and is left out of replays.
+_SIGN_AFTER = np.array([1, -1, 0, 1, -1, 0, 0, 1, -1, 0], dtype=np.int8)
+_NAMES = np.array(EVENT_KINDS)
+_SHOWN = 10  # rows of a table's text
+
+
+class Event(NamedTuple):
+    """One event: neuron `neuron` at the wall of sample `sample`, at time `t`."""
+
+    t: float
+    log_t: float
+    neuron: int
+    sample: int
+    kind: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EventTable:
+    """Events in order of time, as read-only columns of one length.
+
+    ``len(events)``, iteration and ``events[i]`` give single events; a slice, a boolean mask or an index array gives a
+    table.
+
+    Attributes
+    ----------
+    t, log_t : ndarray, float64
+        Time and its logarithm; where t overflows to inf, log_t is the truth.
+    neuron, sample : ndarray, int32
+    code : ndarray, uint8
+        Position of the kind in `EVENT_KINDS`.
+    tie : ndarray, int64
+        Events with one number happen at the same time, as one set; their order means nothing.
+    kind : ndarray of str
+        Names of the kinds, made from `code` when first asked for.
+    """
+
+    t: FloatArray
+    log_t: FloatArray
+    neuron: npt.NDArray[np.int32]
+    sample: npt.NDArray[np.int32]
+    code: npt.NDArray[np.uint8]
+    tie: npt.NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        """Make the columns read-only."""
+        for column in self._columns():
+            freeze(column)
+
+    def _columns(self) -> list[npt.NDArray[Any]]:
+        return [getattr(self, field.name) for field in fields(self)]
+
+    @cached_property
+    def kind(self) -> npt.NDArray[np.str_]:
+        """Names of the kinds, read-only."""
+        names: npt.NDArray[np.str_] = _NAMES[self.code]
+        freeze(names)
+        return names
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __iter__(self) -> Iterator[Event]:
+        columns = (self.t, self.log_t, self.neuron, self.sample)
+        kinds = (EVENT_KINDS[code] for code in self.code.tolist())
+        return map(Event._make, zip(*(column.tolist() for column in columns), kinds, strict=True))
+
+    @overload
+    def __getitem__(self, key: int | np.integer[Any]) -> Event: ...
+    @overload
+    def __getitem__(self, key: slice | npt.NDArray[Any] | Sequence[int]) -> EventTable: ...
+    def __getitem__(self, key: int | np.integer[Any] | slice | npt.NDArray[Any] | Sequence[int]) -> Event | EventTable:
+        if isinstance(key, (int, np.integer)):
+            t, log_t, neuron, sample, code, _ = (column[key] for column in self._columns())
+            return Event(float(t), float(log_t), int(neuron), int(sample), EVENT_KINDS[code])
+        return EventTable(*(column[key] for column in self._columns()))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, EventTable):
+            return NotImplemented
+        return all(map(np.array_equal, self._columns(), other._columns()))
+
+    def counts(self) -> dict[str, int]:
+        """Return how many events of each kind there are; kinds that do not occur are left out."""
+        numbers = np.bincount(self.code, minlength=len(EVENT_KINDS)).tolist()
+        return {kind: number for kind, number in zip(EVENT_KINDS, numbers, strict=True) if number}
+
+    def of(
+        self,
+        *,
+        neuron: int | Sequence[int] | None = None,
+        sample: int | Sequence[int] | None = None,
+        kind: str | Sequence[str] | None = None,
+    ) -> EventTable:
+        """Return the events of the given neurons, samples and kinds.
+
+        Raises
+        ------
+        ValueError
+            A name that is no kind of event.
+        """
+        keep = np.ones(len(self), dtype=np.bool_)
+        if neuron is not None:
+            keep &= np.isin(self.neuron, neuron)
+        if sample is not None:
+            keep &= np.isin(self.sample, sample)
+        if kind is not None:
+            keep &= np.isin(self.code, _codes(kind))
+        return self[keep]
+
+    def replay(self, pattern: npt.ArrayLike, until: float | None = None) -> PatternArray:
+        """Return the sign pattern after the events, or after those up to and at the time `until`.
+
+        Parameters
+        ----------
+        pattern : array_like of int, shape (m, n)
+            The pattern before the first event of the table.
+        until : float, optional
+            A time. Later events are left out.
+
+        Returns
+        -------
+        ndarray, shape (m, n), int8
+
+        Raises
+        ------
+        ValueError
+            A pattern that is no integer matrix or too small for the events, or `until` is no number.
+        """
+        signs = real_array(pattern, "pattern", "(m, n)").astype(np.int8)
+        last = len(self) if until is None else int(np.searchsorted(self.t, real(until, "until"), side="right"))
+        needed = (int(self.neuron.max(initial=-1)) + 1, int(self.sample.max(initial=-1)) + 1)
+        if signs.shape[0] < needed[0] or signs.shape[1] < needed[1]:
+            raise invalid("pattern", f"have at least the shape {needed}", f"the shape {signs.shape}")
+        self.apply(signs, 0, last)
+        return signs
+
+    def apply(self, pattern: PatternArray, first: int, last: int) -> None:
+        """Change `pattern` in place by the events `first` to `last` - 1; it must fit them."""
+        part = slice(first, last)
+        pairs = self.neuron[part].astype(np.int64) * pattern.shape[1] + self.sample[part]
+        codes = self.code[part]
+        pairs, codes = pairs[codes != BRANCH], codes[codes != BRANCH]
+        # numpy promises no order of assignment for repeated indices: only the last event of each pair is assigned.
+        changed, from_end = np.unique(pairs[::-1], return_index=True)
+        pattern.reshape(-1)[changed] = _SIGN_AFTER[codes[::-1][from_end]]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the columns t, log_t, neuron, sample, kind (categorical) as a data frame.
+
+        Raises
+        ------
+        ImportError
+            pandas is not installed.
+        """
+        pandas = optional_module("pandas", "data")
+        frame: pd.DataFrame = pandas.DataFrame({name: getattr(self, name) for name in Event._fields[:-1]})
+        frame["kind"] = pandas.Categorical.from_codes(self.code, categories=list(EVENT_KINDS))
+        return frame
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write the columns t, log_t, neuron, sample, kind; the file is there whole or not at all.
+
+        Floats are written with all their digits. An older file of that name is replaced.
+
+        Raises
+        ------
+        ValueError
+            The folder does not exist or cannot be written to; the message names the path.
+        """
+        text = io.StringIO(newline="")
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(Event._fields)
+        writer.writerows(self)
+        with atomic_write(path) as file:
+            file.write(text.getvalue().encode())
+
+    def __repr__(self) -> str:
+        """Show a small text table: counts by kind and the first and last rows."""
+        counts = ", ".join(f"{kind} {number}" for kind, number in self.counts().items())
+        title = f"EventTable: {len(self)} events" + (f" ({counts})" if counts else "")
+        half = _SHOWN // 2
+        rows = list(self) if len(self) <= _SHOWN else [*self[:half], None, *self[-half:]]
+        lines = ["..." if row is None else _line(row) for row in rows]
+        head = [f"{'t':>14} {'neuron':>7} {'sample':>7}  kind"] if lines else []
+        return "\n".join([title, *head, *lines])
+
+
+def _line(event: Event) -> str:
+    when = f"{event.t:.8g}" if np.isfinite(event.t) else f"e^{event.log_t:.8g}"
+    return f"{when:>14} {event.neuron:>7} {event.sample:>7}  {event.kind}"
+
+
+def _codes(kind: str | Sequence[str]) -> list[int]:
+    names = [kind] if isinstance(kind, str) else list(kind)
+    for name in names:
+        instance(name, "kind", str, "the name of a kind of event")
+        if name not in EVENT_KINDS:
+            raise invalid("kind", "be one of " + ", ".join(EVENT_KINDS), repr(name))
+    return [EVENT_KINDS.index(name) for name in names]

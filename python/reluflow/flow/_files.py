@@ -1,0 +1,62 @@
+"""Files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from .._validation import invalid
+
+
+def checked_path(path: str | os.PathLike[str]) -> Path:
+    """Return `path` as a Path.
+
+    Raises
+    ------
+    ValueError
+        It is no path at all.
+    """
+    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
+        raise invalid("path", "be the path of a file", repr(path))
+    return Path(path)
+
+
+@contextmanager
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a new file beside `path` and rename it to `path` when the block ends without an error.
+
+    Raises
+    ------
+    ValueError
+        The folder is missing, `path` is a folder, or the system refuses to write there; the message names the path.
+    """
+    target = checked_path(path)
+    if not target.parent.is_dir():
+        raise invalid("path", "lie in a folder that exists", f"{str(target)!r}")
+    if target.is_dir():
+        raise invalid("path", "be a file", f"the folder {str(target)!r}")
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as error:
+        raise invalid("path", "be writable", f"{str(target)!r}: {error.strerror}") from error
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+        os.chmod(name, _mode(target))
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def _mode(target: Path) -> int:
+    """Permissions of the file to replace, or those that a newly opened file would get."""
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

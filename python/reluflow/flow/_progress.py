@@ -1,0 +1,110 @@
+"""What a run says of itself while it runs: the callback's argument and the live line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+# A run shorter than this says nothing: the line would only flicker.
+QUIET_SECONDS = 2.0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A run under way, as its callback sees it.
+
+    Attributes
+    ----------
+    t, log_t : float
+        Time reached and its logarithm.
+    log_loss : float
+        Natural logarithm of the loss.
+    steps, events : int
+        Accepted steps and events so far.
+    seconds : float
+        Wall-clock time so far.
+    width_groups : int
+        Number of groups of neurons that move together.
+    """
+
+    t: float
+    log_t: float
+    log_loss: float
+    steps: int
+    events: int
+    seconds: float
+    width_groups: int
+
+    def __str__(self) -> str:
+        """Return the text of the live line."""
+        when = f"t = {self.t:.4g}" if self.t < 1e300 else f"log t = {self.log_t:.6g}"
+        work = f"{self.steps} steps, {self.events} events, {self.seconds:.0f} s"
+        return f"{when}, log loss = {self.log_loss:.4g}, {work}"
+
+
+Callback = Callable[[Progress], object]
+
+
+class LiveLine:
+    """One line on the standard error that is rewritten: by rich if it is installed, else plain."""
+
+    def __init__(self) -> None:
+        """Nothing is shown before the first `show`."""
+        self._status: Any = None
+        self._width = 0
+
+    def show(self, text: str) -> None:
+        """Replace the line by `text`."""
+        if self._status is None and not self._width:
+            self._status = _rich_status(text)
+        if self._status is not None:
+            self._status.update(text)
+            return
+        sys.stderr.write("\r" + text.ljust(self._width))
+        sys.stderr.flush()
+        self._width = max(self._width, len(text))
+
+    def close(self) -> None:
+        """Remove the line."""
+        if self._status is not None:
+            self._status.stop()
+        elif self._width:
+            sys.stderr.write("\r" + " " * self._width + "\r")
+            sys.stderr.flush()
+
+
+def _rich_status(text: str) -> Any:
+    try:
+        from rich.console import Console
+    except ImportError:
+        return None
+    status = Console(stderr=True).status(text)
+    status.start()
+    return status
+
+
+class Reporter:
+    """Hands each report of the core to the live line and the callback."""
+
+    def __init__(self, progress: bool, callback: Callback | None) -> None:
+        """Keep what is to be served."""
+        self._line = LiveLine() if progress else None
+        self._callback = callback
+
+    @property
+    def hook(self) -> Callable[[dict[str, Any]], object] | None:
+        """What the core calls, or None if nobody listens."""
+        return None if self._line is None and self._callback is None else self._report
+
+    def _report(self, report: dict[str, Any]) -> bool:
+        progress = Progress(**report)
+        if self._line is not None and progress.seconds >= QUIET_SECONDS:
+            self._line.show(str(progress))
+        return self._callback is not None and bool(self._callback(progress))
+
+    def close(self) -> None:
+        """Remove the live line."""
+        if self._line is not None:
+            self._line.close()

@@ -1,0 +1,285 @@
+"""The solution of a run: states, events and outcome, with dense output."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._validation import FloatArray, PatternArray, freeze, invalid, real, real_array
+from ..datasets import Dataset
+from ..networks import Network
+from ._branchings import BranchingTable
+from ._dense import Dense
+from ._events import EventTable
+from ._settings import Settings
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Solution:
+    """What `integrate` returns: the flow of one network on one dataset. All arrays are read-only.
+
+    The states ``t, log_t, W, a, log_loss`` are those at ``save_at``, or else at the accepted steps (of a long run in a
+    large network, every second, fourth, ... one). ``sol(t)`` gives any other time of the run to the accuracy of the
+    run itself.
+
+    Attributes
+    ----------
+    data : Dataset
+    initial : Network
+        The network at the start, with the pattern of the start.
+    settings : Settings
+        Every argument that was used, and the version.
+    """
+
+    data: Dataset
+    initial: Network
+    settings: Settings
+    _raw: dict[str, Any]
+
+    # --- kept states ---
+
+    @property
+    def t(self) -> FloatArray:
+        """Times of the states, shape (k,); inf where they overflow."""
+        return self._array("t")
+
+    @property
+    def log_t(self) -> FloatArray:
+        """Natural logarithms of the times, shape (k,); -inf at t = 0."""
+        return self._array("log_t")
+
+    @property
+    def W(self) -> FloatArray:
+        """First-layer weights, shape (k, m, d)."""
+        return self._array("W")
+
+    @property
+    def a(self) -> FloatArray:
+        """Output weights, shape (k, m)."""
+        return self._array("a")
+
+    @property
+    def log_loss(self) -> FloatArray:
+        """Natural logarithm of the loss, a sum or a mean as ``reduction`` says, shape (k,)."""
+        return self._array("log_loss")
+
+    def _array(self, name: str) -> FloatArray:
+        array: FloatArray = self._raw[name]
+        return array
+
+    # --- events ---
+
+    @cached_property
+    def events(self) -> EventTable:
+        """Every event, in order of time."""
+        names = ("t", "log_t", "neuron", "sample", "kind", "tie")
+        return EventTable(*(self._raw["event_" + name] for name in names))
+
+    @cached_property
+    def branchings(self) -> BranchingTable:
+        """Every time at which the flow had several continuations."""
+        return BranchingTable._from_core(self._raw["branchings"])
+
+    @property
+    def pattern0(self) -> PatternArray:
+        """Signs of the pre-activations at the start, before its events, shape (m, n)."""
+        pattern: PatternArray = self._raw["pattern0"]
+        return pattern
+
+    # --- outcome ---
+
+    @cached_property
+    def final(self) -> Network:
+        """The network at the end. It carries its pattern, so that a run can continue from it exactly."""
+        raw = self._raw
+        return Network._trusted(raw["final_W"], raw["final_a"], self.leak, raw["final_pattern"])
+
+    @property
+    def status(self) -> str:
+        """Why the run ended, one word: ``reached_time``, ``reached_mean_loss``, ``interrupted``, ..."""
+        return str(self._raw["status"])
+
+    @property
+    def message(self) -> str:
+        """Why the run ended, a sentence."""
+        return str(self._raw["message"])
+
+    @property
+    def success(self) -> bool:
+        """Whether the run ended by a criterion of its Stop, or at rest."""
+        return bool(self._raw["success"])
+
+    @cached_property
+    def stats(self) -> dict[str, Any]:
+        """Work done: ``steps``, ``events`` by kind, ``n_events``, ``rhs_equivalents``, ``seconds`` and more."""
+        stats = dict(self._raw["stats"])
+        return {**stats, "events": self.events.counts(), "n_events": len(self.events)}
+
+    @property
+    def t_start(self) -> float:
+        """Time at which the run starts."""
+        return self.settings.start_time
+
+    @property
+    def t_end(self) -> float:
+        """Time at which the run ended; inf where it overflows."""
+        return float(self._raw["final_t"])
+
+    @property
+    def log_t_end(self) -> float:
+        """Natural logarithm of the time at which the run ended."""
+        return float(self._raw["final_log_t"])
+
+    @property
+    def log_loss_end(self) -> float:
+        """Natural logarithm of the loss at the end."""
+        return float(self._raw["final_log_loss"])
+
+    @property
+    def leak(self) -> float:
+        """Slope of the activation on the negative side."""
+        return self.initial.leak
+
+    @property
+    def loss(self) -> str:
+        """Name of the loss."""
+        return self.settings.loss
+
+    @property
+    def reduction(self) -> str:
+        """``"sum"`` or ``"mean"``."""
+        return self.settings.reduction
+
+    # --- dense output ---
+
+    @cached_property
+    def _dense(self) -> Dense:
+        return Dense(self.data, self.leak, self.settings, self._raw, self.events)
+
+    def __call__(self, t: float) -> Network:
+        """Return the network at time t, with its pattern.
+
+        Parameters
+        ----------
+        t : float
+            A time of the run, from `t_start` to `t_end`.
+
+        Raises
+        ------
+        ValueError
+            t is outside the run; the message names the range.
+
+        Examples
+        --------
+        >>> import reluflow as rf
+        >>> data = rf.Dataset([[1.0]], [1])
+        >>> sol = rf.integrate(data, rf.Network([[0.1]], [0.1]), until=1.0)
+        >>> sol(0.0) == sol.initial
+        True
+        """
+        return self._network(t, "t")
+
+    def at(self, *, log_t: float) -> Network:
+        """Return the network at the time whose natural logarithm is `log_t`, for times that overflow.
+
+        Raises
+        ------
+        ValueError
+            `log_t` is outside the run; the message names the range.
+        """
+        return self._network(log_t, "log_t")
+
+    def _network(self, time: float, clock: str) -> Network:
+        when = real(time, clock)
+        W, a = self._dense.states(np.array([when]), clock)
+        return Network._trusted(W[0], a[0], self.leak, self._dense.pattern(when, clock))
+
+    def states(
+        self, times: npt.ArrayLike | None = None, *, log_times: npt.ArrayLike | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the weights at many times.
+
+        Parameters
+        ----------
+        times : array_like, shape (k,)
+            Times of the run in any order.
+        log_times : array_like, shape (k,)
+            Natural logarithms of times, instead of `times`.
+
+        Returns
+        -------
+        W : ndarray, shape (k, m, d)
+        a : ndarray, shape (k, m)
+
+        Raises
+        ------
+        ValueError
+            A time outside the run, or both kinds of times, or none.
+        """
+        if (times is None) == (log_times is None):
+            raise invalid("times", "be given, or else log_times", "neither" if times is None else "both")
+        if times is not None:
+            return self._dense.states(real_array(times, "times", "(k,)"), "t")
+        assert log_times is not None  # for the type checker: one of the two is given
+        return self._dense.states(real_array(log_times, "log_times", "(k,)"), "log_t")
+
+    def pattern(self, t: float) -> PatternArray:
+        """Return the signs of the pre-activations at time t, after the events of that time, shape (m, n).
+
+        Raises
+        ------
+        ValueError
+            t is outside the run; the message names the range.
+        """
+        return self._dense.pattern(real(t, "t"), "t")
+
+    # --- storage and text ---
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the solution to one .npz file, whole or not at all; `reluflow.load` reads it back exactly.
+
+        Raises
+        ------
+        ValueError
+            The folder does not exist or cannot be written to; the message names the path.
+        """
+        from ._storage import write
+
+        write(self, path)
+
+    def summary(self) -> str:
+        """Return a few lines of text: the outcome, the work and the events."""
+        stats = self.stats
+        counts = ", ".join(f"{kind} {number}" for kind, number in stats["events"].items()) or "none"
+        network = f"width {self.initial.width}, dim {self.initial.dim}, leak {self.leak:g}"
+        return "\n".join(
+            (
+                f"status      {self.status}: {self.message}",
+                f"time        from {self.t_start:.6g} to {self.t_end:.10g} (log t = {self.log_t_end:.10g})",
+                f"network     {network}, |θ| = {self.final.norm:.6g} at the end",
+                f"data        {self.data!r}",
+                f"loss        {self.loss}, {self.reduction}: log loss = {self.log_loss_end:.8g} at the end",
+                f"events      {counts}",
+                f"branchings  {len(self.branchings)}",
+                f"work        {stats['steps']} steps in {stats['seconds']:.3g} s",
+            )
+        )
+
+    def __repr__(self) -> str:
+        """One line: the outcome, the time span and the sizes."""
+        return (
+            f"Solution({self.status}, t from {self.t_start:.6g} to {self.t_end:.6g}, {len(self.t)} states, "
+            f"{len(self.events)} events, width={self.initial.width}, dim={self.initial.dim})"
+        )
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickled or copied solution with its arrays read-only again."""
+        self.__dict__.update(state)
+        for value in self._raw.values():
+            if isinstance(value, np.ndarray):
+                freeze(value)

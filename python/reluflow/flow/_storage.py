@@ -1,0 +1,136 @@
+"""One solution, one .npz file: arrays as they are, everything else as JSON; no pickle."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._validation import freeze, invalid
+from ..datasets import Dataset
+from ..networks import Network
+from ._files import atomic_write, checked_path
+from ._settings import Settings
+from ._solution import Solution
+from ._stop import Stop
+
+FORMAT = "reluflow solution"
+SCHEMA = 1  # raise it when the names or meanings below change
+
+_STATES = ("t", "log_t", "W", "a", "log_loss")
+_CHECKPOINTS = tuple("checkpoint_" + name for name in ("t", "log_t", "W", "a"))
+_EVENTS = tuple("event_" + name for name in ("t", "log_t", "neuron", "sample", "kind", "tie"))
+_RAW_ARRAYS = (*_STATES, *_CHECKPOINTS, *_EVENTS, "final_W", "final_a", "final_pattern", "pattern0")
+_RAW_VALUES = ("final_t", "final_log_t", "final_log_loss", "status", "message", "success", "stats", "branchings")
+_GIVEN = ("X", "y", "W0", "a0")
+_TIMES = ("save_at", "save_at_log")
+
+
+def write(solution: Solution, path: str | os.PathLike[str]) -> None:
+    """Write a solution to `path`; see `Solution.save`."""
+    raw = solution._raw
+    arrays = {name: raw[name] for name in _RAW_ARRAYS if not _is_repeated(raw, name)}
+    given = (solution.data.X, solution.data.y, solution.initial.W, solution.initial.a)
+    arrays.update(zip(_GIVEN, given, strict=True))
+    settings = solution.settings.as_dict()
+    arrays.update({name: settings[name] for name in _TIMES if settings[name] is not None})
+    with atomic_write(path) as file:
+        np.savez(file, meta=np.array(json.dumps(_meta(solution), default=_plain)), **arrays)
+
+
+def _is_repeated(raw: dict[str, Any], name: str) -> bool:
+    """Tell whether a checkpoint array is the array of kept states itself."""
+    return name in _CHECKPOINTS and raw[name] is raw[name.removeprefix("checkpoint_")]
+
+
+def _meta(solution: Solution) -> dict[str, Any]:
+    settings = {name: value for name, value in solution.settings.as_dict().items() if name not in _TIMES}
+    return {
+        "format": FORMAT,
+        "schema": SCHEMA,
+        "settings": {**settings, "until": solution.settings.until.as_dict()},
+        "leak": solution.leak,
+        "data_name": solution.data.name,
+        "feature_names": solution.data.feature_names,
+        **{name: solution._raw[name] for name in _RAW_VALUES},
+    }
+
+
+def _plain(value: object) -> object:
+    """JSON for numpy's numbers."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} has no place in a solution file")
+
+
+def load(path: str | os.PathLike[str]) -> Solution:
+    """Read a solution that `Solution.save` wrote: the same bits, with dense output.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    Solution
+
+    Raises
+    ------
+    ValueError
+        The file is missing, is no reluflow solution, is damaged, or has a schema of another version; the message names
+        the path.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import reluflow as rf
+    >>> sol = rf.integrate(rf.Dataset([[1.0]], [1]), rf.Network([[0.1]], [0.1]), until=1.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder) / "run.npz"
+    ...     sol.save(file)
+    ...     rf.load(file).final == sol.final
+    True
+    """
+    file = checked_path(path)
+    if not file.is_file():
+        raise invalid("path", "be a file that exists", repr(str(file)))
+    content, meta = _read(file)
+    if meta.get("schema") != SCHEMA:
+        raise invalid("path", f"hold a solution of schema {SCHEMA}", f"schema {meta.get('schema')} in {str(file)!r}")
+    try:
+        return _solution(content, meta)
+    except (KeyError, TypeError, ValueError) as error:
+        raise invalid("path", "hold a whole reluflow solution", f"{str(file)!r}, damaged: {error}") from error
+
+
+def _read(file: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    found = f"{str(file)!r}"
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            content = {name: archive[name] for name in archive.files}
+        meta = json.loads(str(content["meta"]))
+    except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as error:
+        raise invalid("path", "hold a reluflow solution", found) from error
+    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
+        raise invalid("path", "hold a reluflow solution", found)
+    return content, meta
+
+
+def _solution(content: dict[str, Any], meta: dict[str, Any]) -> Solution:
+    for array in content.values():
+        freeze(array)
+    for name in _CHECKPOINTS:
+        content.setdefault(name, content[name.removeprefix("checkpoint_")])
+    raw = {name: content[name] for name in _RAW_ARRAYS} | {name: meta[name] for name in _RAW_VALUES}
+    names = meta["feature_names"]
+    data = Dataset(content["X"], content["y"], name=meta["data_name"], feature_names=names)
+    initial = Network(content["W0"], content["a0"], leak=meta["leak"], pattern=content["pattern0"])
+    until = Stop(**meta["settings"]["until"])
+    times = {name: content.get(name) for name in _TIMES}
+    settings = Settings(**{**meta["settings"], "until": until, **times})
+    return Solution(data, initial, settings, raw)
