@@ -40,7 +40,8 @@ class Enumeration {
         const Index n = walls.size();
         std::vector<double> angles;  // of the lines, in [0, π)
         for (Index i = 0; i < n; ++i) {
-            const double angle = std::atan2(walls.normals(i, 0), -walls.normals(i, 1));  // the normal turned by 90 degrees
+            const double angle =
+                std::atan2(walls.normals(i, 0), -walls.normals(i, 1));  // the normal turned by 90 degrees
             angles.push_back(angle < 0 ? angle + M_PI : angle);
         }
         std::sort(angles.begin(), angles.end());
@@ -138,7 +139,8 @@ const char* name(ArrangementStatus status) noexcept {
 
 ArrangementResult enumerate_cells(MatrixView X, const ArrangementSettings& settings, const ArrangementHook& hook) {
     if (X.rows() < 1 || X.cols() < 1)
-        throw InvalidArgument("X", std::to_string(X.rows()) + " rows of " + std::to_string(X.cols()), "at least 1 by 1");
+        throw InvalidArgument("X", std::to_string(X.rows()) + " rows of " + std::to_string(X.cols()),
+                              "at least 1 by 1");
     Enumeration enumeration(settings, hook);
     ArrangementResult result;
     result.points = enumeration.points(detail::distinct_walls(X));
@@ -146,6 +148,10 @@ ArrangementResult enumerate_cells(MatrixView X, const ArrangementSettings& setti
     result.status = result.count > settings.max_count ? ArrangementStatus::over_limit : enumeration.status();
     result.patterns = patterns_of(X, result.points, result.count);
     return result;
+}
+
+Index count_walls(MatrixView X) {
+    return detail::distinct_walls(X).size();
 }
 
 }  // namespace reluflow

@@ -11,7 +11,8 @@ Walls merged(const Matrix& rows, const std::vector<double>& error) {
     std::vector<Index> kept;
     for (Index k = 0; k < rows.rows(); ++k) {
         const auto same = [&](Index j) {
-            const double tolerance = kSameWall * (error[static_cast<std::size_t>(j)] + error[static_cast<std::size_t>(k)]);
+            const double tolerance =
+                kSameWall * (error[static_cast<std::size_t>(j)] + error[static_cast<std::size_t>(k)]);
             const double side = rows.row(j).dot(rows.row(k)) < 0 ? -1.0 : 1.0;
             return (rows.row(k) - side * rows.row(j)).squaredNorm() <= tolerance * tolerance;
         };

@@ -43,15 +43,18 @@ Clock Clock::later(double amount, double log_unit) const noexcept {
     return next;
 }
 
-double Clock::amount_to(double target, double log_unit) const noexcept {
-    if (std::isinf(target)) return target;
-    return ((target - t_) - carry_) * std::exp(-log_unit);
+Clock Clock::later_by_log(double log_amount) const noexcept {
+    return log_amount < kLargestLog ? later(std::exp(log_amount), 0.0) : later(1.0, log_amount);
 }
 
-double Clock::amount_to_log(double log_target, double log_unit) const noexcept {
-    if (std::isinf(log_target)) return log_target;
-    if (log_target < kLargestLog && log_t_ < kLargestLog) return amount_to(std::exp(log_target), log_unit);
-    return std::exp(log_target - log_unit) * -std::expm1(log_t_ - log_target);
+bool Clock::is_before(const Clock& other) const noexcept {
+    return log_t_ < kLargestLog && other.log_t_ < kLargestLog ? t_ < other.t_ : log_t_ < other.log_t_;
+}
+
+double Clock::amount_to(const Clock& target, double log_unit) const noexcept {
+    if (std::isinf(target.log_t_) && target.log_t_ > 0.0) return target.log_t_;
+    if (target.log_t_ < kLargestLog && log_t_ < kLargestLog) return ((target.t_ - t_) - carry_) * std::exp(-log_unit);
+    return std::exp(target.log_t_ - log_unit) * -std::expm1(log_t_ - target.log_t_);
 }
 
 }  // namespace reluflow

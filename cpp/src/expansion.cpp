@@ -52,16 +52,33 @@ double Expansion::expand(double step) {
         if (k > 0) {
             drive_.margins(moments_, q_next_);
             waveform_.push(q_next_);
-            drive_.gradients(waveform_.signed_weights(k), gradients_);
-            project(k);
         }
-        series_.push(gradients_, step, groups_, moments_);
+        drive(waveform_.signed_weights(k), step);
         before = last / kTermBeforeLast;
         last = std::max(series_.relative_size(k + 1), k > 0 ? waveform_.relative_time_term() : 1.0);
         if (k + 1 >= kMinOrder && std::max(last, before) <= tolerance_) return 1.0;
     }
     return std::min({1.0, std::pow(tolerance_ / last, 1.0 / kMaxOrder), std::pow(tolerance_ / before, 1.0 / (kMaxOrder - 1))});
 }
+
+void Expansion::restart(const NetworkState& state) {
+    series_.start(state, floor_, groups_, moments_);
+    waveform_.start(q_);
+}
+
+void Expansion::drive(const double* signed_weights, double step) {
+    const int order = series_.order();
+    if (signed_weights) {
+        drive_.gradients(signed_weights, gradients_);
+        project(order);
+    } else {
+        gradients_.leftCols(groups_.count()).setZero();
+        for (auto& taken : held_parts_) taken.row(order).setZero();
+    }
+    series_.push(gradients_, step, groups_, moments_);
+}
+
+void Expansion::project(Index group, double* v) const noexcept { (*held_)[groups_.leader(group)].project(v); }
 
 void Expansion::project(int order) {
     for (Index c = 0; c < groups_.count(); ++c) {

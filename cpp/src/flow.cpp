@@ -65,7 +65,7 @@ void Flow::run() {
     stepper_.begin();
     log_loss_ = stepper_.waveform().log_loss() + log_factor_;
     recorder_.checkpoint(clock_, log_loss_, state_.w, state_.a);
-    while (saved_ < plan_.save_at.size() && next_save_amount() <= 0.0) save_state(clock_, 0.0);
+    while (saved_ < plan_.save_at.size() && !clock_.is_before(next_save())) save_state(clock_, 0.0);
     if (!decided)
         check_obstacle();
     else if (log_loss_ <= plan_.stop.log_loss)
@@ -112,42 +112,42 @@ bool Flow::advance() {
 
 /// Nothing moves any more: every later time sees the same state.
 void Flow::rest() {
-    const double time = plan_.stop.time;
-    const double log_time = plan_.stop.log_time;
-    if (std::isinf(time) && std::isinf(log_time)) {
+    const Clock stop = time_stop();
+    if (std::isinf(stop.log_t())) {
         finish(Status::stationary, "no neuron moves any more");
         return;
     }
-    const Clock target = time <= std::exp(log_time) ? Clock(time) : Clock::at_log(log_time);
-    while (saved_ < plan_.save_at.size()) {
-        const double when = plan_.save_at[saved_];
-        const Clock clock = plan_.save_in_log ? Clock::at_log(when) : Clock(when);
-        if (clock.log_t() > target.log_t()) break;
-        recorder_.save(clock, log_loss_, state_.w, state_.a);
+    while (saved_ < plan_.save_at.size() && !stop.is_before(next_save())) {
+        recorder_.save(next_save(), log_loss_, state_.w, state_.a);
         ++saved_;
     }
-    clock_ = target;
+    clock_ = stop;
     recorder_.checkpoint(clock_, log_loss_, state_.w, state_.a);
-    finish(time <= std::exp(log_time) ? Status::reached_time : Status::reached_log_time, "no neuron moves any more");
+    finish(plan_.stop.time < std::numeric_limits<double>::infinity() && stop.t() == plan_.stop.time ? Status::reached_time
+                                                                                                   : Status::reached_log_time,
+           "no neuron moves any more");
 }
 
-/// Step scale beyond which a step would only be cut at the time stop; a little longer, because time speeds up as the loss falls.
+/// The earlier of the two time stops.
+Clock Flow::time_stop() const {
+    const Clock time(plan_.stop.time);
+    const Clock log_time = Clock::at_log(plan_.stop.log_time);
+    return log_time.is_before(time) ? log_time : time;
+}
+
+/// Step scale beyond which a step would only be cut at the time stop.
 double Flow::largest_step() const {
-    const double unit = -stepper_.waveform().log_mass() - log_factor_;
-    return std::min(clock_.amount_to(plan_.stop.time, unit), clock_.amount_to_log(plan_.stop.log_time, unit));
+    return clock_.amount_to(time_stop(), -stepper_.waveform().log_mass() - log_factor_);
 }
 
 double Flow::end_by_rules() {
-    const Waveform& waveform = stepper_.waveform();
     double end = stepper_.end();
     pending_ = Status::running;
-    const double unit = waveform.log_time_unit();
-    const double to_time = clock_.amount_to(plan_.stop.time, unit);
-    const double to_log_time = clock_.amount_to_log(plan_.stop.log_time, unit);
-    const double left = std::min(to_time, to_log_time);
-    if (left <= waveform.time_at(end)) {
-        end = waveform.u_at_time(left, end);
-        pending_ = to_time <= to_log_time ? Status::reached_time : Status::reached_log_time;
+    const Clock stop = time_stop();
+    const double at_stop = std::isinf(stop.log_t()) ? kNoRoot : stepper_.waveform().reach(clock_, stop, end);
+    if (at_stop <= end) {
+        end = at_stop;
+        pending_ = stop.log_t() == std::log(plan_.stop.time) ? Status::reached_time : Status::reached_log_time;
     }
     end = end_by_loss(end);
     return end_by_events(end);
@@ -184,31 +184,21 @@ double Flow::end_by_events(double end) {
     return end;
 }
 
-double Flow::next_save_amount() const {
-    const double unit = stepper_.waveform().log_time_unit();
+Clock Flow::next_save() const {
     const double when = plan_.save_at[saved_];
-    return plan_.save_in_log ? clock_.amount_to_log(when, unit) : clock_.amount_to(when, unit);
+    return plan_.save_in_log ? Clock::at_log(when) : Clock(when);
 }
 
 /// The clock at the end of the step; exactly the time asked for when that ends it.
 Clock Flow::clock_at_end() const {
-    if (pending_ == Status::reached_time) return Clock(plan_.stop.time);
-    if (pending_ == Status::reached_log_time) return Clock::at_log(plan_.stop.log_time);
-    const Waveform& waveform = stepper_.waveform();
-    return clock_.later(waveform.time_at(stepper_.end()), waveform.log_time_unit());
+    if (is_time_stop(pending_)) return time_stop();
+    return stepper_.waveform().clock_at(clock_, stepper_.end());
 }
 
 void Flow::save_within(double end) {
-    const Waveform& waveform = stepper_.waveform();
-    while (saved_ < plan_.save_at.size()) {
-        const double amount = next_save_amount();
-        const double when = plan_.save_at[saved_];
-        const Clock clock = plan_.save_in_log ? Clock::at_log(when) : Clock(when);
-        // At the time stop itself rounding must not decide whether a time equal to it is reached.
-        const bool at_stop = is_time_stop(pending_) && clock.log_t() <= clock_at_end().log_t();
-        if (amount > waveform.time_at(end) && !at_stop) return;
-        save_state(clock, waveform.u_at_time(std::min(amount, waveform.time_at(end)), end));
-    }
+    const Clock last = clock_at_end();
+    while (saved_ < plan_.save_at.size() && !last.is_before(next_save()))
+        save_state(next_save(), std::min(stepper_.waveform().reach(clock_, next_save(), end), end));
 }
 
 void Flow::save_state(const Clock& when, double u) {
@@ -236,8 +226,7 @@ double Flow::log_loss_of(const Matrix& w, const Vector& a) const {
 }
 
 void Flow::record_events() {
-    const Waveform& waveform = stepper_.waveform();
-    const auto at = [&](double u) { return u > 0.0 ? clock_.later(waveform.time_at(u), waveform.log_time_unit()) : clock_; };
+    const auto at = [&](double u) { return stepper_.waveform().clock_at(clock_, u); };
     std::size_t branch = 0;
     const auto& branches = stepper_.branches();
     for (const auto& event : stepper_.events()) {

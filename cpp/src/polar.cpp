@@ -31,14 +31,18 @@ struct Node {
 class BranchAndBound {
   public:
     BranchAndBound(MatrixView gram, Index n_up, const PolarSettings& settings)
-        : gram_(gram), n_up_(n_up), n_down_(gram.rows() - 1 - n_up), settings_(settings), scale2_(gram.diagonal().sum()) {
+        : gram_(gram),
+          n_up_(n_up),
+          n_down_(gram.rows() - 1 - n_up),
+          settings_(settings),
+          scale2_(gram.diagonal().sum()) {
         down_ = gram_.bottomRightCorner(n_down_, n_down_);
         result_.lower = settings.lower;
     }
 
     PolarResult run(const PolarHook& hook) {
-        Node root{std::vector<std::int8_t>(static_cast<std::size_t>(n_up_), kFree), Vector::Constant(n_down_, kFirstTau),
-                  std::numeric_limits<double>::infinity(), -1};
+        Node root{std::vector<std::int8_t>(static_cast<std::size_t>(n_up_), kFree),
+                  Vector::Constant(n_down_, kFirstTau), std::numeric_limits<double>::infinity(), -1};
         add(std::move(root));
         while (!open_.empty() && open_.top().upper2 > good_enough2()) {
             if (!go_on(hook)) break;
@@ -133,7 +137,8 @@ class BranchAndBound {
                 node.tau = tau;
             }
             if (node.upper2 <= good_enough2()) break;
-            moments = turn == 0 ? fresh : Vector(0.5 * (moments + fresh));  // halved: two best replies can chase each other
+            moments =
+                turn == 0 ? fresh : Vector(0.5 * (moments + fresh));  // halved: two best replies can chase each other
         }
         choose_branch(node, free, best_moments);
         round(node, free, best_moments);
@@ -144,7 +149,8 @@ class BranchAndBound {
         Vector weights = Vector::Zero(gram_.rows());
         weights[0] = 1;
         for (Index i = 0; i < n_up_; ++i)
-            weights[1 + i] = node.choice[static_cast<std::size_t>(i)] == kFree ? 0.5 : node.choice[static_cast<std::size_t>(i)];
+            weights[1 + i] =
+                node.choice[static_cast<std::size_t>(i)] == kFree ? 0.5 : node.choice[static_cast<std::size_t>(i)];
         Vector leaning = weights;
         for (std::size_t p = 0; p < free.size(); ++p) leaning[free[p]] += 0.5 * moments[static_cast<Index>(p)];
         respond(leaning, tau, kRoughTau);

@@ -54,7 +54,8 @@ class Climb {
 Matrix climb_polar(MatrixView gram, Index n_up, const SignMatrixView& choices) {
     detail::check_polar(gram, n_up);
     if (choices.cols() != n_up)
-        throw InvalidArgument("choices", std::to_string(choices.cols()) + " columns", std::to_string(n_up) + " columns wide");
+        throw InvalidArgument("choices", std::to_string(choices.cols()) + " columns",
+                              std::to_string(n_up) + " columns");
     const Climb climb(gram, n_up);
     Matrix weights(choices.rows(), gram.rows());
     for (Index s = 0; s < choices.rows(); ++s) weights.row(s) = climb.weights(choices.row(s)).transpose();

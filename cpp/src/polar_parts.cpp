@@ -11,11 +11,12 @@
 namespace reluflow::detail {
 namespace {
 
-constexpr int kRounds = 60;       // of coordinate sweeps and one Newton step; a dozen is usual
-constexpr int kSweeps = 5;        // coordinate sweeps a round: enough to find the bounds that hold
-constexpr int kMixingSweeps = 60; // the relaxation is good to 1e-5 after about 20; what is missing only loosens the bound
-constexpr double kMixed = 1e-7;   // relative progress of a sweep below which more of them are not worth while
-constexpr double kNoise = 1e-2;   // start of the mixing method: near the rank-one solution, with something to grow from
+constexpr int kRounds = 60;  // of coordinate sweeps and one Newton step; a dozen is usual
+constexpr int kSweeps = 5;   // coordinate sweeps a round: enough to find the bounds that hold
+constexpr int kMixingSweeps =
+    60;  // the relaxation is good to 1e-5 after about 20; what is missing only loosens the bound
+constexpr double kMixed = 1e-7;  // relative progress of a sweep below which more of them are not worth while
+constexpr double kNoise = 1e-2;  // start of the mixing method: near the rank-one solution, with something to grow from
 
 /// How far q(τ) can be above the least value, by convexity.
 double duality_gap(const Vector& gradient, const Vector& tau) {
@@ -73,7 +74,8 @@ void check_polar(const MatrixView& gram, Index n_up) {
     if (gram.rows() != gram.cols())
         throw InvalidArgument("gram", std::to_string(gram.rows()) + " by " + std::to_string(gram.cols()), "square");
     if (n_up < 0 || n_up >= gram.rows())
-        throw InvalidArgument("n_up", std::to_string(n_up), "from 0 to " + std::to_string(gram.rows() - 1));
+        throw InvalidArgument("n_up", std::to_string(n_up),
+                              std::string("from 0 to ").append(std::to_string(gram.rows() - 1)));
 }
 
 void minimise_in_box(const Matrix& H, const Vector& linear, double tolerance, Vector& tau) {

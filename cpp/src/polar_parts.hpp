@@ -11,8 +11,8 @@ namespace reluflow::detail {
 /// Throws InvalidArgument unless `gram` is square and has room for b and n_up vectors p.
 void check_polar(const MatrixView& gram, Index n_up);
 
-/// Improves τ in [0,1]^l towards the least of τᵀHτ + 2 linearᵀτ until the duality gap is at most `tolerance`, or no step
-/// helps. H is positive semidefinite. Any τ it leaves is in the box.
+/// Improves τ in [0,1]^l towards the least of τᵀHτ + 2 linearᵀτ until the duality gap is at most `tolerance`, or no
+/// step helps. H is positive semidefinite. Any τ it leaves is in the box.
 void minimise_in_box(const Matrix& H, const Vector& linear, double tolerance, Vector& tau);
 
 /// A bound of xᵀMx over x in {-1,1}^f, M symmetric with zero diagonal, and the first moments E[x_0 x_i] of the relaxed

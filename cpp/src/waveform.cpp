@@ -16,11 +16,15 @@ Waveform::Waveform(const Dataset& data, Objective objective)
       p_(kMaxOrder + 2, data.n()),
       c_(kMaxOrder + 2, data.n()),
       signed_(kMaxOrder + 2, data.n()),
-      weighted_(data.n()) {}
+      weighted_(data.n()) {
+    margins_now_.resize(data.n());
+}
 
 void Waveform::start(const Vector& q) {
     const Index n = q.size();
     order_ = 0;
+    margin_order_ = 0;
+    prescribed_ = false;
     q_.row(0) = q.transpose();
     log_loss_ = log_loss_sum(objective_.loss, {q.data(), static_cast<std::size_t>(n)});
     double largest = -std::numeric_limits<double>::infinity();
@@ -51,6 +55,7 @@ void Waveform::set_step(double step) noexcept {
 
 void Waveform::push(const Vector& q_next) {
     q_.row(order_ + 1) = q_next.transpose();
+    margin_order_ = order_ + 1;
     next_weights();
     ++order_;
 }
@@ -90,8 +95,8 @@ double Waveform::signed_weight_at(Index sample, double u) const noexcept {
 }
 
 void Waveform::margins_at(double u, Vector& q) const {
-    q = q_.row(order_).transpose();
-    for (int k = order_ - 1; k >= 0; --k) q = q * u + q_.row(k).transpose();
+    q = q_.row(margin_order_).transpose();
+    for (int k = margin_order_ - 1; k >= 0; --k) q = q * u + q_.row(k).transpose();
 }
 
 double Waveform::time_at(double u) const noexcept { return evaluate(time_, std::min(order_ + 1, kMaxOrder + 1), u); }
@@ -113,6 +118,102 @@ double Waveform::u_at_time(double target, double end) const noexcept {
         double next = u - miss / time_rate_at(u);
         if (!(next >= low && next <= high)) next = 0.5 * (low + high);
         if (std::abs(next - u) <= std::numeric_limits<double>::epsilon() * next) return next;
+        u = next;
+    }
+    return u;
+}
+
+void Waveform::prescribe_weights(const Matrix& weights, int count) {
+    prescribed_ = true;
+    order_ = kMaxOrder - 1;
+    for (int k = 0; k <= order_ + 1; ++k) {
+        if (k < count)
+            signed_.row(k) = weights.row(k).cwiseProduct(y_.transpose());
+        else
+            signed_.row(k).setZero();
+    }
+}
+
+void Waveform::prescribe_margins(const Matrix& margins, int count) {
+    margin_order_ = count - 1;
+    q_.topRows(count) = margins.topRows(count);
+}
+
+Clock Waveform::clock_at(const Clock& start, double u) const {
+    if (u == 0.0) return start;
+    return prescribed_ ? start.later_by_log(log_time_at(u)) : start.later(time_at(u), log_time_unit_);
+}
+
+double Waveform::reach(const Clock& start, const Clock& target, double end) const {
+    if (!start.is_before(target)) return 0.0;
+    if (prescribed_) return reach_prescribed(start, target, end);
+    const double amount = start.amount_to(target, log_time_unit_);
+    return amount > time_at(end) ? kNoRoot : u_at_time(amount, end);
+}
+
+double Waveform::log_mass_at(double u) const {
+    margins_at(u, margins_now_);
+    double largest = -std::numeric_limits<double>::infinity();
+    for (Index i = 0; i < margins_now_.size(); ++i) {
+        margins_now_[i] = log_weight(objective_.loss, margins_now_[i]);
+        largest = std::max(largest, margins_now_[i]);
+    }
+    double sum = 0.0;
+    for (Index i = 0; i < margins_now_.size(); ++i) sum += std::exp(margins_now_[i] - largest);
+    return largest + std::log(sum);
+}
+
+namespace {
+
+/// Gauss-Legendre of 8 points on [0, 1]: exact to rounding for e^x over panels on which x grows by kPanel.
+constexpr double kNodes[8] = {0.019855071751231884, 0.10166676129318664, 0.2372337950418355, 0.4082826787521751,
+                              0.5917173212478249,   0.7627662049581645,  0.8983332387068134, 0.9801449282487681};
+constexpr double kWeights[8] = {0.05061426814518813, 0.11119051722668724, 0.15685332293894363, 0.18134189168918100,
+                                0.18134189168918100, 0.15685332293894363, 0.11119051722668724, 0.05061426814518813};
+constexpr double kPanel = 3.0;
+/// What came more than this many e-foldings before the end is below rounding.
+constexpr double kForgotten = 42.0;
+
+}  // namespace
+
+/// log of ∫_0^u H e^factor / D: the mass D falls by thousands of e-foldings in a step, so only the end counts.
+double Waveform::log_time_at(double u) const {
+    const double end_value = -log_mass_at(u);
+    double sum = 0.0;
+    double right = u;
+    double right_value = end_value;
+    const double probe = 1e-4 * u;  // a first guess of the slope; the panels adapt from there
+    double width = kPanel * probe / std::max(end_value + log_mass_at(u - probe), kPanel * 1e-4);
+    while (right > 0.0 && end_value - right_value < kForgotten) {
+        width = std::min(width, right);
+        const double left = right - width;
+        const double left_value = -log_mass_at(left);
+        if (right_value - left_value > 2.0 * kPanel) {
+            width *= 0.5;
+            continue;
+        }
+        for (int i = 0; i < 8; ++i)
+            sum += width * kWeights[i] * std::exp(-log_mass_at(left + width * kNodes[i]) - end_value);
+        right = left;
+        right_value = left_value;
+        width *= 1.5;
+    }
+    return std::log(sum * step_) + log_factor_ + end_value;
+}
+
+double Waveform::reach_prescribed(const Clock& start, const Clock& target, double end) const {
+    if (clock_at(start, end).log_t() < target.log_t()) return kNoRoot;
+    double low = 0.0;
+    double high = end;
+    double u = 0.5 * end;
+    for (int pass = 0; pass < 100; ++pass) {  // d log t / du = H e^factor / (D t), inside a bracket
+        const double now = clock_at(start, u).log_t();
+        const double miss = now - target.log_t();
+        (miss < 0.0 ? low : high) = u;
+        const double slope = std::exp(std::log(step_) + log_factor_ - log_mass_at(u) - now);
+        double next = u - miss / slope;
+        if (!(next > low && next < high)) next = 0.5 * (low + high);
+        if (std::abs(next - u) <= 4.0 * std::numeric_limits<double>::epsilon() * end) return next;
         u = next;
     }
     return u;

@@ -32,10 +32,13 @@ struct ArrangementResult {
 /// Asked now and then with the number of cells found so far.
 using ArrangementHook = std::function<Request(Index)>;
 
-/// Enumerates every open cell of the central arrangement of the rows of X, exactly up to rounding: parallel rows are one
-/// wall, walls that meet in more than general position are seen as such, and a cell thinner than about 1e-11 (the
+/// Enumerates every open cell of the central arrangement of the rows of X, exactly up to rounding: parallel rows are
+/// one wall, walls that meet in more than general position are seen as such, and a cell thinner than about 1e-11 (the
 /// sine of its opening) counts as empty. Deletion and restriction: the cells that wall i cuts are the cells of walls
 /// 0..i-1 inside wall i, one dimension lower, so no linear program is solved. Throws InvalidArgument for an empty X.
 ArrangementResult enumerate_cells(MatrixView X, const ArrangementSettings& settings, const ArrangementHook& hook);
+
+/// The number of distinct walls: rows of zeros make none, parallel rows make one.
+Index count_walls(MatrixView X);
 
 }  // namespace reluflow

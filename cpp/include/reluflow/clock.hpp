@@ -13,9 +13,11 @@ class Clock {
 
     /// The time `amount` · e^log_unit later.
     Clock later(double amount, double log_unit) const noexcept;
+    /// The time e^log_amount later.
+    Clock later_by_log(double log_amount) const noexcept;
+    bool is_before(const Clock& other) const noexcept;
     /// (target - now) / e^log_unit; +inf when it overflows.
-    double amount_to(double target, double log_unit) const noexcept;
-    double amount_to_log(double log_target, double log_unit) const noexcept;
+    double amount_to(const Clock& target, double log_unit) const noexcept;
 
   private:
     double t_ = 0.0;

@@ -23,6 +23,8 @@ class Drive {
     /// q_i = y_i Σ_c s_ic x_i·M_c for moments M (r, groups).
     void margins(const Matrix& M, Vector& q);
 
+    double slope(Index sample, Index group) const noexcept { return slopes_[sample * groups_ + group]; }
+
   private:
     /// Up to this many groups plain loops over the samples beat a matrix product that packs X anew each time.
     static constexpr Index kFewGroups = 6;

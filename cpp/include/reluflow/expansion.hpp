@@ -26,6 +26,19 @@ class Expansion {
     /// All orders for a step of about `step`; returns how much of u in (0, 1] the truncation allows.
     double expand(double step);
 
+    /// Back to order 0 of the same step, for another try.
+    void restart(const NetworkState& state);
+    /// One more order of the neurons under given signed weights y_i p_i of that order (null: all zero).
+    void drive(const double* signed_weights, double step);
+    /// The newest order of the moments Σ a_j w_j of the groups, (r, groups).
+    const Matrix& moments() const noexcept { return moments_; }
+    /// Margins that moments of the groups give.
+    void margins_of(const Matrix& moments, Vector& q) { drive_.margins(moments, q); }
+    double slope(Index sample, Index group) const noexcept { return drive_.slope(sample, group); }
+    /// v becomes its part that a group can move along.
+    void project(Index group, double* v) const noexcept;
+    Waveform& waveform() noexcept { return waveform_; }
+
     const Waveform& waveform() const noexcept { return waveform_; }
     const NeuronSeries& series() const noexcept { return series_; }
     const Groups& groups() const noexcept { return groups_; }

@@ -74,7 +74,8 @@ class Flow {
     Clock clock_at_end() const;
     void save_within(double end);
     void save_state(const Clock& when, double u);
-    double next_save_amount() const;
+    Clock next_save() const;
+    Clock time_stop() const;
     void record_events();
     bool check_obstacle();
     bool poll();

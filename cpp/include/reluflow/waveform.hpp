@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "reluflow/clock.hpp"
 #include "reluflow/dataset.hpp"
 #include "reluflow/loss.hpp"
 #include "reluflow/polynomial.hpp"
@@ -47,6 +48,17 @@ class Waveform {
     double mean_norm() const noexcept { return mean_norm_; }
     double mean_square() const noexcept { return mean_square_; }
 
+    /// Sets the step by its weights instead: p_i(u) polynomials of `count` coefficients (count, n), margins (orders, n).
+    /// Used where the weights follow the margins so fast that their own series is of no use (see horizon.hpp).
+    void prescribe_weights(const Matrix& weights, int count);
+    void prescribe_margins(const Matrix& margins, int count);
+    bool is_prescribed() const noexcept { return prescribed_; }
+
+    /// The clock at u, when it shows `start` at the start of the step.
+    Clock clock_at(const Clock& start, double u) const;
+    /// The first u in [0, end] at which the clock shows log t = target.log_t() or more; kNoRoot when it does not.
+    double reach(const Clock& start, const Clock& target, double end) const;
+
     /// Time since the start of the step at u, in units of e^log_time_unit().
     double time_at(double u) const noexcept;
     double time_rate_at(double u) const noexcept;
@@ -58,6 +70,9 @@ class Waveform {
 
   private:
     void next_weights();
+    double log_mass_at(double u) const;
+    double log_time_at(double u) const;
+    double reach_prescribed(const Clock& start, const Clock& target, double end) const;
 
     Objective objective_;
     Vector y_;
@@ -70,6 +85,9 @@ class Waveform {
     double mean_norm_ = 0.0;
     double mean_square_ = 0.0;
     int order_ = 0;
+    bool prescribed_ = false;
+    int margin_order_ = 0;
+    mutable Vector margins_now_;
     Matrix q_, l_, p_, c_, signed_;  // (order, n)
     Vector weighted_;                // one order of p c
     Coefficients rate_{};            // B
