@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+import zipfile
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, overload
 
@@ -230,16 +231,19 @@ def _existing(path: PathLike) -> Path:
 
 
 def _arrays(file: Path, *names: str) -> list[npt.NDArray[Any]]:
+    if not zipfile.is_zipfile(file):
+        raise invalid("path", "name a NumPy archive (.npz)", repr(file.name))
+    with np.load(file, allow_pickle=False) as archive:
+        return [_array(archive, argument, name) for argument, name in zip(("X", "y"), names, strict=True)]
+
+
+def _array(archive: Mapping[str, npt.NDArray[Any]], argument: str, name: str) -> npt.NDArray[Any]:
+    if name not in archive:
+        raise invalid(argument, f"name an array of the file ({', '.join(archive)})", repr(name))
     try:
-        with np.load(file, allow_pickle=False) as archive:
-            if not hasattr(archive, "files"):
-                raise ValueError("a single array")
-            for argument, name in zip(("X", "y"), names, strict=True):
-                if name not in archive.files:
-                    raise invalid(argument, f"name an array of the file ({', '.join(archive.files)})", repr(name))
-            return [archive[name] for name in names]
-    except (OSError, EOFError) as error:
-        raise invalid("path", "name a NumPy archive (.npz)", f"{file.name!r}: {error}") from None
+        return archive[name]
+    except ValueError:
+        raise invalid(argument, "name an array of numbers or strings", f"pickled objects in {name!r}") from None
 
 
 class _Columns:

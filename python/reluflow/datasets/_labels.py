@@ -83,20 +83,20 @@ def class_labels(values: npt.ArrayLike) -> tuple[IntArray, tuple[Any, ...]]:
     >>> rf.datasets.class_labels(["b", "a", "c", "a"])
     (array([1, 0, 2, 0]), ('a', 'b', 'c'))
     """
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise invalid("values", "have the shape (n,)", f"the shape {array.shape}")
-    listed = [_plain(value) for value in array.tolist()]
-    for row, value in enumerate(listed):
-        if _is_missing(value):
-            raise invalid("values", "have a label in each row", f"{value!r} at row {row}")
+    return numbered(values, "values")
+
+
+def numbered(values: npt.ArrayLike, name: str) -> tuple[IntArray, tuple[Any, ...]]:
+    """Do the work of `class_labels`; messages call the argument `name`."""
+    listed = _listed(values, name)
     try:
         classes = tuple(sorted(set(listed)))
     except TypeError:
         kinds = sorted({type(value).__name__ for value in listed})
-        raise invalid("values", "hold labels of one type", " and ".join(kinds)) from None
+        raise invalid(name, "hold labels of one type", " and ".join(kinds)) from None
     if len(classes) < 2:
-        raise invalid("values", "hold at least two classes", f"{named(classes)} in all {len(listed)} rows")
+        found = f"{named(classes)} in all {len(listed)} rows" if listed else "no label"
+        raise invalid(name, "hold at least two classes", found)
     index = {value: code for code, value in enumerate(classes)}
     codes = np.array([index[value] for value in listed], dtype=np.int64)
     freeze(codes)
@@ -105,13 +105,28 @@ def class_labels(values: npt.ArrayLike) -> tuple[IntArray, tuple[Any, ...]]:
 
 def named(classes: tuple[Any, ...]) -> str:
     """List classes for a message."""
-    if not classes:
-        return "no label"
     shown = ", ".join(repr(value) for value in classes[:MAX_NAMED])
     return shown + (", ..." if len(classes) > MAX_NAMED else "")
 
 
+def _listed(values: Any, name: str) -> list[Any]:
+    """Return labels as plain Python objects; numpy would turn a mixed list into strings."""
+    shape = getattr(values, "shape", None)
+    if isinstance(values, str) or (shape is not None and len(shape) != 1) or not hasattr(values, "__iter__"):
+        found = repr(values) if shape is None else f"the shape {tuple(shape)}"
+        raise invalid(name, "have the shape (n,)", found)
+    listed = [_plain(value) for value in (values.tolist() if hasattr(values, "tolist") else values)]
+    for row, value in enumerate(listed):
+        if not isinstance(value, Hashable):
+            raise invalid(name, "have the shape (n,)", f"a {type(value).__name__} at row {row}")
+        if _is_missing(value):
+            raise invalid(name, "have a label in each row", f"{value!r} at row {row}")
+    return listed
+
+
 def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
     return value.strip() if isinstance(value, str) else value
 
 

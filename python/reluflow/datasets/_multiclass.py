@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, IntArray, freeze, invalid
+from .._validation import FloatArray, IntArray, freeze, invalid, real_array
 from ._dataset import Dataset
-from ._labels import class_labels
+from ._labels import numbered
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -75,9 +75,10 @@ class MultiClassDataset:
         name: str = "",
         feature_names: Sequence[str] | None = None,
     ) -> None:
-        codes, classes = class_labels(labels)
+        codes, classes = numbered(labels, "labels")
         # Dataset is the one home of the checks of X; its labels play no part here.
-        checked = Dataset(X, np.ones(len(np.asarray(X))), name=name, feature_names=feature_names)
+        inputs = real_array(X, "X", "(n, d)")
+        checked = Dataset(inputs, np.ones(len(inputs)), name=name, feature_names=feature_names)
         if len(codes) != checked.n:
             raise invalid("labels", f"have one label for each of the {checked.n} rows of X", f"{len(codes)} labels")
         object.__setattr__(self, "_inputs", checked)

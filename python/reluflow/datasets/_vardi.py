@@ -15,7 +15,7 @@ from ._construction import Construction, Weights, fixed, weights
 from ._dataset import Dataset
 
 PRINTED_H = 0.25  # height of the two samples in Theorems 3.2, 4.3 and 5.4
-MAX_H = 0.5  # the formulae for the global optimum hold up to here: the pair of samples stays far beyond 120 degrees
+MAX_H = 0.4  # the global optimum of Theorem 4.3 has the form below up to √2 - 1, that of 3.2 up to 1/√3
 _SAME = {"5.3": "4.2", "5.4": "4.3"}  # theorems that use another one's construction
 
 
@@ -35,7 +35,7 @@ def vardi_shamir_srebro(theorem: str, *, h: float = PRINTED_H) -> Construction:
         - "4.3" (the same in "5.4"): samples (±1, h) and (0, -1), two neurons. A local optimum, not a global one. The
           paper gives the limit up to α >= 2, β >= 1; it is α = 2, β = 1 exactly.
     h : float, optional
-        Height of the pair (±1, h) in "3.2" and "4.3", in (0, 1/2]; the paper's theorems have 1/4. As h -> 0 the limit
+        Height of the pair (±1, h) in "3.2" and "4.3", in (0, 0.4]; the paper's theorems have 1/4. As h -> 0 the limit
         is worse than the optimum by any factor [VSS, Remark 3.1]. The start of "4.3" is scaled with h so that its
         margins do not depend on it.
 
@@ -47,7 +47,7 @@ def vardi_shamir_srebro(theorem: str, *, h: float = PRINTED_H) -> Construction:
     Raises
     ------
     ValueError
-        Another theorem, ``h`` outside (0, 1/2], or ``h`` given for "4.2".
+        Another theorem, ``h`` outside (0, 0.4], or ``h`` given for "4.2".
 
     References
     ----------
@@ -63,9 +63,9 @@ def vardi_shamir_srebro(theorem: str, *, h: float = PRINTED_H) -> Construction:
     (8.0, 3.88057)
     """
     number = one_of(theorem, "theorem", ("3.2", "4.2", "4.3", "5.3", "5.4"))
-    height = real(h, "h", "lie in (0, 0.5]")
+    height = real(h, "h", "lie in (0, 0.4]")
     if not 0 < height <= MAX_H:
-        raise invalid("h", "lie in (0, 0.5]", repr(height))
+        raise invalid("h", "lie in (0, 0.4]", repr(height))
     name = f"[VSS] Theorem {number}"
     kind = _SAME.get(number, number)
     if kind == "4.2":
@@ -129,6 +129,6 @@ def _two_groups(name: str, h: float) -> Construction:
     )
 
 
-def _better_than_two_groups(e: float) -> Weights:  # noqa: ARG001  the paper's network has no small parameter
+def _better_than_two_groups(e: float) -> Weights:  # the paper's network has no small parameter
     norm = math.hypot(1, PRINTED_H)
     return weights([[0.5 / norm, 0.5 * PRINTED_H / norm], [-1 - PRINTED_H, -1]], [2, 1])
