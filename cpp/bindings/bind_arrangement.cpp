@@ -34,15 +34,15 @@ py::dict arrangements_py(const py::array& X, Index max_count, py::object hook) {
     return out;
 }
 
-py::dict bound_polar_py(const py::array& gram, Index n_up, double lower, double target, double rtol, Index max_nodes,
+py::dict bound_polar_py(const py::array& vectors, Index n_up, double lower, double target, double rtol, Index max_nodes,
                         py::object hook) {
     HookGate gate(std::move(hook));
-    const auto products = matrix_in("gram", gram);
+    const auto rows = matrix_in("vectors", vectors);
     PolarResult result;
     {
         const py::gil_scoped_release no_gil;
         const PolarSettings settings{.lower = lower, .target = target, .rtol = rtol, .max_nodes = max_nodes};
-        result = bound_polar(products, n_up, settings, [&](Index n_nodes, double upper) {
+        result = bound_polar(rows, n_up, settings, [&](Index n_nodes, double upper) {
             return gate.ask([&] {
                 py::dict report;
                 report["n_nodes"] = n_nodes;
@@ -61,13 +61,13 @@ py::dict bound_polar_py(const py::array& gram, Index n_up, double lower, double 
     return out;
 }
 
-py::array climb_polar_py(const py::array& gram, Index n_up, const py::array& choices) {
-    const auto products = matrix_in("gram", gram);
+py::array climb_polar_py(const py::array& vectors, Index n_up, const py::array& choices) {
+    const auto rows = matrix_in("vectors", vectors);
     const auto starts = signs_in("choices", choices);
     Matrix weights;
     {
         const py::gil_scoped_release no_gil;
-        weights = climb_polar(products, n_up, starts);
+        weights = climb_polar(rows, n_up, starts);
     }
     return array_out(std::move(weights));
 }
@@ -81,10 +81,10 @@ void bind_arrangement(py::module_& module) {
         "count_walls", [](const py::array& X) { return count_walls(matrix_in("X", X)); }, py::arg("X"),
         "The number of distinct walls x_i·w = 0.");
     module.def(
-        "bound_polar", &bound_polar_py, py::arg("gram"), py::arg("n_up"), py::arg("lower"), py::arg("target"),
+        "bound_polar", &bound_polar_py, py::arg("vectors"), py::arg("n_up"), py::arg("lower"), py::arg("target"),
         py::arg("rtol"), py::arg("max_nodes"), py::arg("hook"),
         "Bounds of the largest value of a rectified sum on the unit ball: a dict of lower, upper and the status.");
-    module.def("climb_polar", &climb_polar_py, py::arg("gram"), py::arg("n_up"), py::arg("choices"),
+    module.def("climb_polar", &climb_polar_py, py::arg("vectors"), py::arg("n_up"), py::arg("choices"),
                "Local maxima of a rectified sum on the unit ball from given sign choices: the weights of each sum.");
 }
 

@@ -44,6 +44,7 @@ RunPlan plan_in(const std::string& loss, const std::string& reduction_name, cons
     read(options, "rtol", plan.settings.rtol);
     read(options, "atol", plan.settings.atol);
     read(options, "max_events", plan.settings.max_events);
+    read(options, "horizon_log_loss", plan.settings.horizon_log_loss);
     read(options, "checkpoint_bytes", plan.settings.checkpoint_bytes);
     std::string policy = "inactive";
     read(options, "on_branch", policy);
@@ -124,6 +125,9 @@ py::dict stats_out(const Flow& flow) {
     py::dict stats;
     stats["steps"] = counts.steps;
     stats["orders"] = counts.orders;
+    stats["late_steps"] = counts.late_steps;
+    stats["late_refused"] = counts.late_refused;
+    stats["late_iterations"] = counts.late_iterations;
     stats["rhs_equivalents"] = counts.rhs_equivalents;
     stats["events"] = flow.recorder().event_list().count();
     stats["event_sets"] = flow.recorder().event_list().sets;

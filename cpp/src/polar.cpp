@@ -30,19 +30,14 @@ struct Node {
 
 class BranchAndBound {
   public:
-    BranchAndBound(MatrixView gram, Index n_up, const PolarSettings& settings)
-        : gram_(gram),
-          n_up_(n_up),
-          n_down_(gram.rows() - 1 - n_up),
-          settings_(settings),
-          scale2_(gram.diagonal().sum()) {
-        down_ = gram_.bottomRightCorner(n_down_, n_down_);
+    BranchAndBound(MatrixView vectors, Index n_up, const PolarSettings& settings)
+        : v_(vectors, n_up), settings_(settings) {
         result_.lower = settings.lower;
     }
 
     PolarResult run(const PolarHook& hook) {
-        Node root{std::vector<std::int8_t>(static_cast<std::size_t>(n_up_), kFree),
-                  Vector::Constant(n_down_, kFirstTau), std::numeric_limits<double>::infinity(), -1};
+        Node root{std::vector<std::int8_t>(static_cast<std::size_t>(v_.n_up), kFree),
+                  Vector::Constant(v_.n_down, kFirstTau), std::numeric_limits<double>::infinity(), -1};
         add(std::move(root));
         while (!open_.empty() && open_.top().upper2 > good_enough2()) {
             if (!go_on(hook)) break;
@@ -85,7 +80,7 @@ class BranchAndBound {
 
     void bound(Node& node) {
         std::vector<Index> free;
-        for (Index i = 0; i < n_up_; ++i)
+        for (Index i = 0; i < v_.n_up; ++i)
             if (node.choice[static_cast<std::size_t>(i)] == kFree) free.push_back(1 + i);
         if (free.empty())
             bound_leaf(node);
@@ -94,42 +89,38 @@ class BranchAndBound {
     }
 
     void bound_leaf(Node& node) {
-        node.upper2 = std::min(node.upper2, value2(node.choice, node.tau, kSharpTau));
+        node.upper2 = std::min(node.upper2, value2(node.choice, node.tau));
         node.branch = -1;
         offer(node.choice, std::sqrt(node.upper2));
     }
 
     /// Least |b + Σ σ p + Σ τ q|² over τ, which is updated.
-    double value2(const std::vector<std::int8_t>& choice, Vector& tau, double tolerance) const {
-        Vector weights = Vector::Zero(gram_.rows());
+    double value2(const std::vector<std::int8_t>& choice, Vector& tau) const {
+        Vector weights(v_.rows.rows());
         weights[0] = 1;
-        for (Index i = 0; i < n_up_; ++i) weights[1 + i] = choice[static_cast<std::size_t>(i)];
-        respond(weights, tau, tolerance);
-        weights.tail(n_down_) = tau;
-        return std::max(0.0, weights.dot(gram_ * weights));
-    }
-
-    void respond(const Vector& weights, Vector& tau, double tolerance) const {
-        if (n_down_ == 0) return;
-        const Vector linear = gram_.bottomLeftCorner(n_down_, 1 + n_up_) * weights.head(1 + n_up_);
-        detail::minimise_in_box(down_, linear, tolerance * scale2_, tau);
+        for (Index i = 0; i < v_.n_up; ++i) weights[1 + i] = choice[static_cast<std::size_t>(i)];
+        weights.tail(v_.n_down) = tau;
+        const double squared = v_.respond(weights, kSharpTau).squaredNorm();
+        tau = weights.tail(v_.n_down);
+        return squared;
     }
 
     /// Turns of τ, best against the moments of σ, and the relaxation over σ at this τ; the least bound counts.
     void bound_inner(Node& node, const std::vector<Index>& free) {
         const auto n_free = static_cast<Index>(free.size());
         Matrix M = Matrix::Zero(n_free + 1, n_free + 1);
-        M.bottomRightCorner(n_free, n_free) = 0.25 * gram_(free, free);
+        M.bottomRightCorner(n_free, n_free) = 0.25 * v_.gram(free, free);
         const double constant = M.diagonal().sum();
         M.diagonal().setZero();
         Vector moments = Vector::Zero(n_free), tau = node.tau, best_moments = moments;
         for (int turn = 0; turn < kTurns; ++turn) {
             const Vector centre = centred(node, free, moments, tau);
-            const Vector products = gram_ * centre;
+            const Vector sum = v_.rows.transpose() * centre;
+            const Vector products = v_.rows * sum;
             M.row(0).tail(n_free) = 0.5 * products(free);
             M.col(0) = M.row(0).transpose();
             const detail::SignBound found = detail::bound_signs(M);
-            const double upper2 = centre.dot(products) + constant + found.value;
+            const double upper2 = sum.squaredNorm() + constant + found.value;
             const Vector fresh = found.moments.tail(n_free);
             if (turn == 0 || upper2 < node.upper2) best_moments = fresh;
             if (upper2 < node.upper2) {
@@ -146,15 +137,17 @@ class BranchAndBound {
 
     /// Weights with every free σ at 1/2, after τ has replied to the moments of the free σ.
     Vector centred(const Node& node, const std::vector<Index>& free, const Vector& moments, Vector& tau) const {
-        Vector weights = Vector::Zero(gram_.rows());
+        Vector weights = Vector::Zero(v_.rows.rows());
         weights[0] = 1;
-        for (Index i = 0; i < n_up_; ++i)
+        for (Index i = 0; i < v_.n_up; ++i)
             weights[1 + i] =
                 node.choice[static_cast<std::size_t>(i)] == kFree ? 0.5 : node.choice[static_cast<std::size_t>(i)];
         Vector leaning = weights;
         for (std::size_t p = 0; p < free.size(); ++p) leaning[free[p]] += 0.5 * moments[static_cast<Index>(p)];
-        respond(leaning, tau, kRoughTau);
-        weights.tail(n_down_) = tau;
+        leaning.tail(v_.n_down) = tau;
+        v_.respond(leaning, kRoughTau);
+        tau = leaning.tail(v_.n_down);
+        weights.tail(v_.n_down) = tau;
         return weights;
     }
 
@@ -163,7 +156,7 @@ class BranchAndBound {
         double most = -1;
         for (std::size_t p = 0; p < free.size(); ++p) {
             const double lean = moments[static_cast<Index>(p)];
-            const double weight = gram_(free[p], free[p]) * (2 - lean * lean);
+            const double weight = v_.gram(free[p], free[p]) * (2 - lean * lean);
             if (weight > most) {
                 most = weight;
                 node.branch = free[p] - 1;
@@ -177,7 +170,7 @@ class BranchAndBound {
         for (std::size_t p = 0; p < free.size(); ++p)
             choice[static_cast<std::size_t>(free[p] - 1)] = moments[static_cast<Index>(p)] > 0 ? 1 : 0;
         Vector tau = node.tau;
-        const double value = std::sqrt(value2(choice, tau, kSharpTau));
+        const double value = std::sqrt(value2(choice, tau));
         offer(choice, value);
     }
 
@@ -187,11 +180,8 @@ class BranchAndBound {
         result_.choice = choice;
     }
 
-    const MatrixView gram_;
-    const Index n_up_, n_down_;
+    const detail::PolarVectors v_;
     const PolarSettings settings_;
-    const double scale2_;
-    Matrix down_;
     std::priority_queue<Node> open_;
     double closed2_ = 0;
     PolarResult result_;
@@ -209,9 +199,8 @@ const char* name(PolarStatus status) noexcept {
     return "unknown";
 }
 
-PolarResult bound_polar(MatrixView gram, Index n_up, const PolarSettings& settings, const PolarHook& hook) {
-    detail::check_polar(gram, n_up);
-    return BranchAndBound(gram, n_up, settings).run(hook);
+PolarResult bound_polar(MatrixView vectors, Index n_up, const PolarSettings& settings, const PolarHook& hook) {
+    return BranchAndBound(vectors, n_up, settings).run(hook);
 }
 
 }  // namespace reluflow

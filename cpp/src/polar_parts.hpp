@@ -1,4 +1,4 @@
-/// Inside the room polar: the two inner problems of a node.
+/// Inside the room polar: the vectors of a problem and its two inner problems.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,23 @@
 
 namespace reluflow::detail {
 
-/// Throws InvalidArgument unless `gram` is square and has room for b and n_up vectors p.
-void check_polar(const MatrixView& gram, Index n_up);
+/// b, p_1..p_k, q_1..q_l as rows. Sums of them are formed in their own space: the terms can be a thousand times longer
+/// than their sum, and inner products alone would lose twice as many digits.
+struct PolarVectors {
+    Matrix rows;
+    Matrix gram;  // all inner products, for the steps of the searches
+    Matrix down;  // the rows q
+    Index n_up;
+    Index n_down;
+    double scale2;  // Σ of all squared lengths
 
-/// Improves τ in [0,1]^l towards the least of τᵀHτ + 2 linearᵀτ until the duality gap is at most `tolerance`, or no
-/// step helps. H is positive semidefinite. Any τ it leaves is in the box.
-void minimise_in_box(const Matrix& H, const Vector& linear, double tolerance, Vector& tau);
+    /// Throws InvalidArgument unless there is room for b and n_up vectors p.
+    PolarVectors(const MatrixView& vectors, Index n_up);
+
+    /// Moves τ in [0,1]^l, the tail of `weights`, to the least |Σ weights · rows|², to `tolerance` times scale2 or
+    /// until no step helps; returns the sum.
+    Vector respond(Vector& weights, double tolerance) const;
+};
 
 /// A bound of xᵀMx over x in {-1,1}^f, M symmetric with zero diagonal, and the first moments E[x_0 x_i] of the relaxed
 /// solution. Row 0 of M is the linear part. Burer-Monteiro form of the semidefinite relaxation by the mixing method

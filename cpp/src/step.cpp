@@ -16,6 +16,8 @@ Stepper::Stepper(const Dataset& data, Objective objective, const Settings& setti
       finder_(motion_),
       watch_(data, state, pattern, held_, expansion_, motion_, finder_),
       local_(data, state, settings.on_branch, motion_, finder_, pattern, held_),
+      horizon_(data, objective, settings),
+      horizon_log_loss_(settings.horizon_log_loss),
       column_(data.rank()),
       w_next_(data.rank(), state.neurons()),
       a_next_(state.neurons()) {}
@@ -30,12 +32,42 @@ bool Stepper::decide_start(bool pattern_was_given) {
 
 void Stepper::begin() { expansion_.start(state_, pattern_, held_); }
 
-bool Stepper::attempt(double max_step) {
+/// The common series of a step from the weights' own series.
+void Stepper::expand_series(double max_step) {
     const double step = std::min(control_.propose(expansion_.fastest()), max_step);
     allowed_ = expansion_.expand(step);
+    if (step < max_step || allowed_ < 1.0) control_.truncated(step, expansion_.series().order(), allowed_);
+}
+
+/// The same by collocation, where the weights' own series would need steps far shorter than the neurons do.
+bool Stepper::expand_late() {
+    if (waveform().log_loss() > horizon_log_loss_ || expansion_.margins().minCoeff() <= 0.0) return false;
+    const double rate = expansion_.fastest();
+    if (!late_ && control_.smooth() * rate > kStiffRate) return false;
+    if (late_pause_ > 0) {
+        --late_pause_;
+        return false;
+    }
+    const double step = std::min(late_step_ > 0.0 ? late_step_ : kStiffRate / rate, kMaxRate / rate);
+    late_ = horizon_.expand(expansion_, state_, step);
+    late_step_ = horizon_.next_step();
+    counts_.late_iterations += horizon_.iterations();
+    if (!late_) {
+        ++counts_.late_refused;
+        if (late_step_ < 2.0 * control_.smooth()) late_pause_ = kStiffPause;
+        late_step_ = std::max(late_step_, 2.0 * control_.smooth());
+        expansion_.restart(state_);
+        return false;
+    }
+    ++counts_.late_steps;
+    allowed_ = 1.0;
+    return true;
+}
+
+bool Stepper::attempt(double max_step) {
+    if (!expand_late()) expand_series(max_step);
     const int order = expansion_.series().order();
     if (!std::isfinite(expansion_.series().relative_size(order))) return false;
-    if (step < max_step || allowed_ < 1.0) control_.truncated(step, order, allowed_);
     ++counts_.steps;
     counts_.orders += order;
     counts_.rhs_equivalents += order * static_cast<double>(groups()) / static_cast<double>(state_.neurons());
@@ -46,13 +78,15 @@ bool Stepper::attempt(double max_step) {
     const auto& hits = watch_.scan();
     disturbances_.clear();
     for (const auto& first : hits) disturbances_.push_back({first.hit.u, first.coupling});
-    end_ = coupled_end(disturbances_, budget_, allowed_);
+    // In the late phase the others hear of an event at once, through the weights: the step ends there.
+    const double budget = late_ ? 0.0 : budget_;
+    end_ = coupled_end(disturbances_, budget, allowed_);
     for (const auto& first : hits) {
         if (first.hit.u > end_ || local_.obstacle().present) break;
         follow(first);
     }
     foresee(hits);
-    cut(coupled_end(disturbances_, budget_, end_));
+    cut(coupled_end(disturbances_, budget, end_));
     return true;
 }
 
@@ -77,6 +111,10 @@ void Stepper::follow(const FirstHit& first) {
 
 /// How far the events in sight would let the next step go.
 void Stepper::foresee(const std::vector<FirstHit>& hits) {
+    if (late_) {
+        if (!local_.events().empty()) late_ = false;  // a kink in the weights: their own series resolves what follows
+        return;
+    }
     later_.clear();
     for (const auto& first : hits)
         if (first.hit.u > end_) later_.push_back({first.hit.u - end_, first.coupling});

@@ -22,6 +22,8 @@ class StepControl {
   public:
     /// Scale of the next step when the fastest group has gradient `fastest`.
     double propose(double fastest) const noexcept;
+    /// What truncation allows the next step.
+    double smooth() const noexcept { return smooth_; }
     /// The last step: its scale, the order it needed, the part of it that truncation allowed.
     void truncated(double step, int order, double allowed) noexcept;
     /// It ended at u; `next_end` is how far after u the events foreseen would let a step go, in the same scale.

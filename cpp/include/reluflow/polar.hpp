@@ -35,15 +35,15 @@ struct PolarResult {
 using PolarHook = std::function<Request(Index, double)>;
 
 /// Bounds  max over σ in {0,1}^k  of  min over τ in [0,1]^l  of  |b + Σ σ_i p_i + Σ τ_j q_j|.
-/// `gram` holds the inner products of b, p_1..p_k, q_1..q_l in this order; k = n_up. A convex term μ_i φ (μ_i > 0) is
+/// The rows of `vectors` are b, p_1..p_k, q_1..q_l in this order; k = n_up. A convex term μ_i φ (μ_i > 0) is
 /// the larger of two linear ones, a concave term the least of a segment of them: that is why one maximises and one
 /// minimises. Branch and bound on σ; a node's bound is the semidefinite relaxation over its free σ, at a fixed τ that
 /// is improved by turns, made valid by a shift of the multipliers. Throws InvalidArgument for shapes that do not fit.
-PolarResult bound_polar(MatrixView gram, Index n_up, const PolarSettings& settings, const PolarHook& hook);
+PolarResult bound_polar(MatrixView vectors, Index n_up, const PolarSettings& settings, const PolarHook& hook);
 
 /// Climbs from each row of `choices` (σ, entries 0 and 1): τ replies best to σ, then each σ_i becomes 1 where p_i
 /// points along the sum, until nothing changes; the value never falls. Returns the weights of b, p, q in each final
 /// sum, a row each.
-Matrix climb_polar(MatrixView gram, Index n_up, const SignMatrixView& choices);
+Matrix climb_polar(MatrixView vectors, Index n_up, const SignMatrixView& choices);
 
 }  // namespace reluflow

@@ -8,6 +8,7 @@
 #include "reluflow/expansion.hpp"
 #include "reluflow/held.hpp"
 #include "reluflow/hits.hpp"
+#include "reluflow/horizon.hpp"
 #include "reluflow/local.hpp"
 #include "reluflow/network.hpp"
 #include "reluflow/neuron.hpp"
@@ -20,6 +21,9 @@ namespace reluflow {
 struct StepCounts {
     std::int64_t steps = 0;
     std::int64_t cut_by_events = 0;
+    std::int64_t late_steps = 0;       ///< of them, in the late phase
+    std::int64_t late_refused = 0;
+    std::int64_t late_iterations = 0;
     std::int64_t orders = 0;
     double rhs_equivalents = 0.0;  ///< orders weighted by the part of the groups that had to be driven
 };
@@ -56,6 +60,8 @@ class Stepper {
     void state_at(double u, Matrix& w, Vector& a) const;
 
   private:
+    bool expand_late();
+    void expand_series(double max_step);
     void follow(const FirstHit& first);
     void foresee(const std::vector<FirstHit>& hits);
 
@@ -70,6 +76,11 @@ class Stepper {
     Watch watch_;
     LocalEvents local_;
     StepControl control_;
+    Horizon horizon_;
+    double horizon_log_loss_;
+    double late_step_ = 0.0;  // proposal for the late phase, 0 when there is none
+    int late_pause_ = 0;
+    bool late_ = false;
     StepCounts counts_;
     std::vector<Disturbance> disturbances_, later_;
     double end_ = 0.0;

@@ -1,0 +1,304 @@
+#include "reluflow/horizon.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace reluflow {
+
+namespace {
+
+/// Weights above this are unknowns of Newton's method; the rest are so small that they follow their margins by substitution.
+constexpr double kActiveWeight = 1e-11;
+/// Simplified Newton gains about a digit an iteration; a step that needs more is too long.
+constexpr int kMaxIterations = 14;
+/// One correction never takes more than this part of a weight away.
+constexpr double kLargestDrop = 0.8;
+/// Newton stops at this part of the tolerance of a step.
+constexpr double kNewtonPart = 0.02;
+/// The last Legendre coefficient of the weights overstates the error of θ, whose order at Radau nodes is about twice as high.
+constexpr double kErrorPart = 0.1;
+constexpr double kShrink = 0.4;
+constexpr double kLargestGrowth = 2.0;
+
+double legendre(int degree, double x) noexcept {
+    double before = 1.0;
+    double value = x;
+    if (degree == 0) return 1.0;
+    for (int k = 1; k < degree; ++k) {
+        const double next = ((2 * k + 1) * x * value - k * before) / (k + 1);
+        before = value;
+        value = next;
+    }
+    return value;
+}
+
+}  // namespace
+
+Horizon::Horizon(const Dataset& data, Objective objective, const Settings& settings)
+    : data_(data),
+      objective_(objective),
+      tolerance_(kTruncationPart * settings.rtol),
+      p_(kStages, data.n()),
+      q_(kStages, data.n()),
+      log_mass_(kStages),
+      coefficients_(kStages, data.n()),
+      margins_(kMaxOrder + 1, data.n()),
+      node_moments_(kStages),
+      q_now_(data.n()),
+      start_weights_(data.n()) {
+    make_nodes();
+}
+
+/// Radau nodes: the roots of P_s - P_{s-1} on [-1, 1], moved to (0, 1]; the last one is 1.
+void Horizon::make_nodes() {
+    const auto radau = [](double x) { return legendre(kStages, x) - legendre(kStages - 1, x); };
+    constexpr int kScan = 400;  // the gaps between six nodes are far wider than 1/200
+    int found = 0;
+    for (int i = 0; i < kScan && found < kStages - 1; ++i) {
+        double low = -1.0 + 2.0 * i / kScan;
+        double high = -1.0 + 2.0 * (i + 1) / kScan;
+        if (radau(low) * radau(high) > 0.0) continue;
+        for (int pass = 0; pass < 60; ++pass) {
+            const double middle = 0.5 * (low + high);
+            (radau(low) * radau(middle) <= 0.0 ? high : low) = middle;
+        }
+        nodes_[found++] = 0.5 * (1.0 + 0.5 * (low + high));
+    }
+    nodes_[kStages - 1] = 1.0;
+    Dense powers(kStages, kStages);
+    Dense integrals(kStages, kStages);
+    Dense values(kStages, kStages);
+    for (int k = 0; k < kStages; ++k)
+        for (int j = 0; j < kStages; ++j) {
+            powers(k, j) = std::pow(nodes_[k], j);
+            integrals(k, j) = std::pow(nodes_[k], j + 1) / (j + 1);
+            values(k, j) = legendre(j, 2.0 * nodes_[k] - 1.0);
+        }
+    to_monomial_ = powers.inverse();
+    integration_ = integrals * to_monomial_;
+    to_legendre_ = values.inverse();
+}
+
+bool Horizon::expand(Expansion& expansion, const NetworkState& state, double step) {
+    expansion.waveform().set_step(step);
+    guess(expansion);
+    for (iterations_ = 0; iterations_ < kMaxIterations; ++iterations_) {
+        run_series(expansion, state, step);
+        if (iterations_ == 0) {
+            choose_active();
+            factor_jacobian(expansion, state, step);
+        }
+        const double change = correct();
+        if (!std::isfinite(change)) break;
+        if (change * step * data_.X().rowwise().norm().maxCoeff() > kNewtonPart * tolerance_) continue;
+        run_series(expansion, state, step);
+        expansion.waveform().prescribe_margins(margins_, kMaxOrder + 1);
+        const double miss = error(step) / tolerance_;
+        const double ratio = miss > 0.0 ? std::pow(miss, -1.0 / kStages) : kLargestGrowth;
+        next_step_ = step * std::clamp(0.9 * ratio, kShrink, kLargestGrowth);
+        return miss <= 1.0;
+    }
+    next_step_ = kShrink * step;
+    return false;
+}
+
+void Horizon::guess(const Expansion& expansion) {
+    const Waveform& waveform = expansion.waveform();
+    for (Index i = 0; i < data_.n(); ++i) start_weights_[i] = data_.y()[i] * waveform.signed_weights(0)[i];
+    for (int k = 0; k < kStages; ++k) p_.row(k) = start_weights_.transpose();
+}
+
+/// Weights at the nodes -> neurons' series -> margins at the nodes.
+void Horizon::run_series(Expansion& expansion, const NetworkState& state, double step) {
+    coefficients_.noalias() = to_monomial_ * p_;
+    expansion.restart(state);
+    expansion.waveform().set_step(step);
+    expansion.waveform().prescribe_weights(coefficients_, kStages);
+    for (auto& moments : node_moments_) moments.setZero(data_.rank(), state.neurons());
+    for (int k = 0; k <= kMaxOrder; ++k) {
+        if (k > 0) expansion.drive(k <= kStages ? expansion.waveform().signed_weights(k - 1) : nullptr, step);
+        const Index groups = expansion.groups().count();
+        for (int node = 0; node < kStages; ++node)
+            node_moments_[node].leftCols(groups) += std::pow(nodes_[node], k) * expansion.moments().leftCols(groups);
+        expansion.margins_of(expansion.moments(), q_now_);
+        margins_.row(k) = q_now_.transpose();
+    }
+    for (int node = 0; node < kStages; ++node) {
+        expansion.margins_of(node_moments_[node], q_now_);
+        q_.row(node) = q_now_.transpose();
+    }
+}
+
+void Horizon::choose_active() {
+    active_.clear();
+    for (Index i = 0; i < data_.n(); ++i)
+        if (start_weights_[i] > kActiveWeight) active_.push_back(static_cast<int>(i));
+    for (int node = 0; node < kStages; ++node) {  // a first value of log D: what the weights say on average
+        double sum = 0.0;
+        for (const int i : active_) sum += p_(node, i) * (log_weight(objective_.loss, q_(node, i)) - std::log(p_(node, i)));
+        log_mass_[node] = sum;
+    }
+}
+
+void Horizon::factor_jacobian(const Expansion& expansion, const NetworkState& state, double step) {
+    const Index count = static_cast<Index>(active_.size());
+    const Index size = kStages * (count + 1);
+    node_w_.resize(kStages);
+    node_a_.resize(kStages);
+    for (int node = 0; node < kStages; ++node) {
+        node_w_[node].resize(data_.rank(), state.neurons());
+        node_a_[node].resize(state.neurons());
+        expansion.series().evaluate(nodes_[node], node_w_[node], node_a_[node]);
+    }
+    jacobian_.setZero(size, size);
+    own_kernel_.setZero(count);
+    for (Index group = 0; group < expansion.groups().count(); ++group) {
+        prepare_group(expansion, group, step);
+        add_group_kernels(expansion, group, step);
+    }
+    for (int node = 0; node < kStages; ++node) {
+        const Index row = node * (count + 1);
+        for (Index k = 0; k < count; ++k) {
+            const double follows =
+                objective_.loss == LossKind::logistic ? 1.0 - weight(objective_.loss, q_(node, active_[k])) : 1.0;
+            jacobian_.row(row + k) *= follows;
+            jacobian_(row + k, row + k) += 1.0 / p_(node, active_[k]);
+            jacobian_(row + k, row + count) = 1.0;
+            jacobian_(row + count, row + k) = 1.0;
+        }
+    }
+    lu_.compute(jacobian_);
+}
+
+/// The active samples as the group sees them, and its mean gradient over the step.
+void Horizon::prepare_group(const Expansion& expansion, Index group, double step) {
+    const Index count = static_cast<Index>(active_.size());
+    moving_.resize(data_.rank(), count);
+    mean_gradient_.setZero(data_.rank());
+    for (Index k = 0; k < count; ++k) {
+        const double factor = data_.y()[active_[k]] * expansion.slope(active_[k], group);
+        moving_.col(k) = factor * data_.X().row(active_[k]).transpose();
+        expansion.project(group, moving_.col(k).data());
+        double mean = 0.0;
+        for (int node = 0; node < kStages; ++node) mean += integration_(kStages - 1, node) * p_(node, active_[k]);
+        mean_gradient_ += mean * moving_.col(k);
+    }
+    const double length = mean_gradient_.norm();
+    growth_ = length * step;
+    if (length > 0.0) mean_gradient_ /= length;
+    products_.noalias() = moving_.transpose() * moving_;
+    along_.noalias() = moving_.transpose() * mean_gradient_;
+}
+
+/// M = Σ θ θᵀ over the members at one node: its products with the samples, the mean gradient ĝ and the output axis.
+void Horizon::take_moments(const Expansion& expansion, Index group, int node) {
+    const Matrix& w = node_w_[node];
+    const Vector& a = node_a_[node];
+    GroupMoments& m = moments_;
+    m.square = 0.0;
+    Index members = 0;
+    for (Index j = 0; j < a.size(); ++j) members += expansion.groups().of(j) == group;
+    z_.resize(moving_.cols(), members);
+    outputs_.resize(members);
+    turns_.resize(members);
+    members = 0;
+    for (Index j = 0; j < a.size(); ++j) {
+        if (expansion.groups().of(j) != group) continue;
+        m.square += a[j] * a[j];
+        outputs_[members] = a[j];
+        turns_[members] = w.col(j).dot(mean_gradient_);
+        z_.col(members++).noalias() = moving_.transpose() * w.col(j);
+    }
+    m.along = outputs_.dot(turns_);
+    m.with_output.noalias() = z_ * outputs_;
+    m.with_gradient.noalias() = z_ * turns_;
+    m.gram.noalias() = z_ * z_.transpose();
+}
+
+/// Adds H A_kl K_kl for all nodes k: a change δg at node l moves M by δG M + M δG, and the group's flow, a boost T along ĝ of
+/// rapidity |g| H (c_k - c_l), carries that to node k, where the margins read off the (w, a) entry.
+void Horizon::add_group_kernels(const Expansion& expansion, Index group, double step) {
+    const Index count = static_cast<Index>(active_.size());
+    for (int other = 0; other < kStages; ++other) {
+        take_moments(expansion, group, other);
+        const GroupMoments& m = moments_;
+        if (m.square == 0.0) continue;
+        for (int node = 0; node < kStages; ++node) {
+            const double rapidity = growth_ * (nodes_[node] - nodes_[other]);
+            const double c = std::cosh(rapidity);
+            const double s = std::sinh(rapidity);
+            auto block = jacobian_.block(node * (count + 1), other * (count + 1), count, count);
+            const double factor = step * integration_(node, other);
+            block += factor * (c * m.square + s * m.along) * products_;
+            block += factor * c * m.gram;
+            change_ = s * (c * m.with_output + s * m.with_gradient) + (c - 1.0) * (c * m.square + s * m.along) * along_ +
+                      c * ((c - 1.0) * m.with_gradient + s * m.with_output) +
+                      s * ((c - 1.0) * m.along + s * m.square) * along_;
+            block.noalias() += factor * along_ * change_.transpose();
+            block.noalias() += factor * s * m.with_output * along_.transpose();
+        }
+        if (other == 0) own_kernel_ += m.square * products_.diagonal() + m.gram.diagonal();
+    }
+}
+
+/// One correction of the weights at the nodes; returns the largest change.
+double Horizon::correct() {
+    const Index count = static_cast<Index>(active_.size());
+    residual_.resize(kStages * (count + 1));
+    double change = 0.0;
+    for (int node = 0; node < kStages; ++node) {
+        const Index row = node * (count + 1);
+        std::size_t next_active = 0;
+        double sum = 0.0;
+        for (Index i = 0; i < data_.n(); ++i) {
+            const bool is_active = next_active < active_.size() && active_[next_active] == i;
+            if (is_active) {
+                residual_[row + next_active] =
+                    -(std::log(p_(node, i)) - log_weight(objective_.loss, q_(node, i)) + log_mass_[node]);
+                ++next_active;
+            } else {
+                const double value = std::exp(std::min(log_weight(objective_.loss, q_(node, i)) - log_mass_[node], 0.0));
+                change = std::max(change, std::abs(value - p_(node, i)));
+                p_(node, i) = value;
+            }
+            sum += p_(node, i);
+        }
+        residual_[row + count] = 1.0 - sum;
+    }
+    residual_ = lu_.solve(residual_);
+    for (int node = 0; node < kStages; ++node) {
+        const Index row = node * (count + 1);
+        for (Index k = 0; k < count; ++k) {
+            double& value = p_(node, active_[k]);
+            const double next = std::max(value + residual_[row + k], (1.0 - kLargestDrop) * value);
+            change = std::max(change, std::abs(next - value));
+            value = next;
+        }
+        log_mass_[node] += residual_[row + count];
+    }
+    return change;
+}
+
+/// What the polynomials of the weights may miss: their last Legendre coefficient over the step, and at the start the difference to
+/// the true weights, which lasts as long as a sample's weight needs to follow (1 over p K).
+double Horizon::error(double step) const {
+    double smooth = 0.0;
+    double layer = 0.0;
+    std::size_t next_active = 0;
+    for (Index i = 0; i < data_.n(); ++i) {
+        double last = 0.0;
+        for (int node = 0; node < kStages; ++node) last += to_legendre_(kStages - 1, node) * p_(node, i);
+        const double norm = data_.X().row(i).norm();
+        smooth += std::abs(last) * norm * step;
+        double width = step;
+        if (next_active < active_.size() && active_[next_active] == i) {
+            const double rate = start_weights_[i] * own_kernel_[next_active];
+            width = std::min(width, 1.0 / rate);
+            ++next_active;
+        }
+        layer += std::abs(coefficients_(0, i) - start_weights_[i]) * norm * width;
+    }
+    return kErrorPart * smooth + layer;
+}
+
+}  // namespace reluflow
