@@ -10,7 +10,7 @@ True
 
 from __future__ import annotations
 
-from . import datasets
+from . import conditions, datasets
 from ._core import __version__
 from .datasets import Dataset, MultiClassDataset
 from .descent import DescentResult, descend
@@ -46,6 +46,7 @@ __all__ = [
     "Solution",
     "Stop",
     "__version__",
+    "conditions",
     "datasets",
     "descend",
     "integrate",

@@ -170,7 +170,7 @@ def _outside_witness(X: FloatArray, directions: FloatArray) -> FloatArray:
     best: FloatArray = leader
     best_outside = -1.0
     for _ in range(N_WITNESS_TRIES):
-        on_wall = rng.standard_normal(X.shape[1])
+        on_wall = rng.standard_normal((X.shape[1],))
         on_wall -= (on_wall @ leader) * leader
         nearest = float(np.abs(others @ on_wall).min())
         for shift in (0.0, -nearest, nearest):

@@ -1,0 +1,138 @@
+"""Files of users: what they hold arrives unchanged, and every defect is named."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import reluflow as rf
+
+GOOD = "u,v,kind\n1.5,2,yes\n-1,0.25,no\n3,1e-3,yes\n"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="table.csv"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def read(path, **options):
+    return rf.datasets.from_csv(path, **{"label": "kind", "positive": "yes", **options})
+
+
+def test_a_table_becomes_a_dataset_with_its_names(write):
+    data = read(write(GOOD))
+    assert data.X.tolist() == [[1.5, 2], [-1, 0.25], [3, 1e-3]]
+    assert data.y.tolist() == [1, -1, 1]
+    assert (data.name, data.feature_names) == ("table", ("u", "v"))
+
+
+def test_columns_can_be_chosen_and_ordered(write):
+    data = read(write(GOOD), features=["v"])
+    assert data.X.tolist() == [[2], [0.25], [1e-3]]
+    assert read(write(GOOD), features=["v", "u"]).feature_names == ("v", "u")
+
+
+def test_another_delimiter_and_a_path_as_text(write):
+    assert read(str(write(GOOD.replace(",", ";"))), delimiter=";").n == 3
+
+
+def test_all_classes_are_kept_on_request(write):
+    path = write("u,kind\n1,a\n2,b\n3,c\n")
+    data = rf.datasets.from_csv(path, label="kind", multiclass=True)
+    assert (data.K, data.classes) == (3, ("a", "b", "c"))
+    assert rf.datasets.from_csv(path, label="kind", positive=["a", "c"]).y.tolist() == [1, -1, 1]
+
+
+def test_rows_with_holes_are_dropped_on_request_only(write):
+    path = write("u,v,kind\n1,2,yes\n,3,no\n4,5,\n6,7,no\n")
+    with pytest.raises(ValueError, match=r"column 'u' must have no missing entry .*, found nan at row 1"):
+        read(path)
+    assert read(path, missing="drop").X.tolist() == [[1, 2], [6, 7]]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("u,v,kind\n1,2,yes\n3,soon,no\n", {}, "column 'v' must hold numbers only, found '2' at row 0"),
+        ("u,v,kind\n1,2,yes\n3,inf,no\n", {}, "X must hold finite numbers only, found inf at row 1, column 1"),
+        ("u,v,kind\n1,2,yes\n3,4,yes\n", {}, "values must hold at least two classes, found 'yes' in all 2 rows"),
+        ("u,v,kind\n1,2,yes\n0,0,no\n", {}, "X must have no row of zeros, found zeros only at row 1"),
+        ("u,v,kind\n1,2,yes\n3,4,\n", {}, "values must have a label in each row, found nan at row 1"),
+        (GOOD, {"label": "class"}, r"label must name columns of the file \('u', 'v', 'kind'\), found 'class'"),
+        (GOOD, {"features": ["w"]}, "features must name columns of the file .*, found 'w'"),
+        (GOOD, {"features": "u"}, "features must be a sequence of column names, found 'u'"),
+        (GOOD, {"features": ["kind"]}, "features must name at least one column, and not the label"),
+        (GOOD, {"features": []}, "features must name at least one column, and not the label"),
+        (GOOD, {"positive": "maybe"}, r"positive must be a class that occurs \('no', 'yes'\), found 'maybe'"),
+        (GOOD, {"positive": None}, "positive must name the class that gets"),
+        (GOOD, {"missing": "skip"}, "missing must be one of 'raise', 'drop', found 'skip'"),
+        ("u,v,kind\n", {}, "path must name a file with at least one complete row, found none in 'table.csv'"),
+        ("", {}, "path must name a table of text, found 'table.csv': No columns"),
+        ("u,kind\n1,yes\n1,2,3\n", {}, "path must name a table of text, found 'table.csv'"),
+    ],
+)
+def test_defects_of_a_table_are_named(write, text, options, message):
+    with pytest.raises(ValueError, match=message):
+        read(write(text), **options)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    for reader in (read, rf.datasets.from_npz, lambda p: rf.datasets.from_parquet(p, label="y")):
+        with pytest.raises(FileNotFoundError, match="path must name a file, found no file '.*nowhere'"):
+            reader(tmp_path / "nowhere")
+
+
+def test_parquet_gives_the_same_data_as_the_table_it_came_from(tmp_path, write):
+    pd.read_csv(write(GOOD)).to_parquet(tmp_path / "table.parquet")
+    data = rf.datasets.from_parquet(tmp_path / "table.parquet", label="kind", positive="yes")
+    assert data == read(write(GOOD))
+    assert rf.datasets.from_parquet(tmp_path / "table.parquet", label="kind", multiclass=True).K == 2
+
+
+def test_a_file_that_is_no_parquet_is_refused(write):
+    with pytest.raises(ValueError, match="path must name a Parquet file, found 'table.csv'"):
+        rf.datasets.from_parquet(write(GOOD), label="kind")
+
+
+def test_an_archive_keeps_every_bit(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((5, 3)), np.array([1, 0, 1, 1, 0])
+    np.savez(tmp_path / "points.npz", X=X, y=y, inputs=2 * X, kinds=np.array(list("abcab")))
+    assert np.array_equal(rf.datasets.from_npz(tmp_path / "points.npz").X, X)
+    other = rf.datasets.from_npz(tmp_path / "points.npz", X="inputs", y="kinds", multiclass=True)
+    assert np.array_equal(other.X, 2 * X) and other.classes == ("a", "b", "c")
+    assert rf.datasets.from_npz(tmp_path / "points.npz", y="kinds", positive="a").y.tolist() == [1, -1, -1, 1, -1]
+
+
+def test_defects_of_an_archive_are_named(tmp_path, write):
+    path = tmp_path / "points.npz"
+    np.savez(path, X=np.ones((3, 2)), y=np.array([1, -1]), text=np.array([["a"], ["b"]]), holes=[[1, math.nan]] * 2)
+    np.save(tmp_path / "single.npy", np.ones(3))
+    np.savez(tmp_path / "objects.npz", X=np.array([{}]), y=np.array([1]))
+    refusals = {
+        "y must have one label for each of the 3 rows of X, found 2 labels": lambda: rf.datasets.from_npz(path),
+        r"X must name an array of the file \(X, y, text, holes\), found 'Z'": lambda: rf.datasets.from_npz(path, X="Z"),
+        "X must hold real numbers, found the dtype <U1": lambda: rf.datasets.from_npz(path, X="text"),
+        "X must hold finite numbers only, found nan at row 0": lambda: rf.datasets.from_npz(path, X="holes"),
+        "path must name a NumPy archive": lambda: rf.datasets.from_npz(write(GOOD)),
+        r"path must name a NumPy archive \(.npz\), found 'single.npy'": lambda: rf.datasets.from_npz(
+            tmp_path / "single.npy"
+        ),
+        "X must name an array of numbers or strings, found pickled objects in 'X'": lambda: rf.datasets.from_npz(tmp_path / "objects.npz"),
+    }
+    for message, call in refusals.items():
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+@pytest.mark.parametrize("module", ["pandas", "pyarrow"])
+def test_without_the_library_the_message_names_the_extra(write, monkeypatch, module):
+    monkeypatch.setitem(__import__("sys").modules, module, None)
+    with pytest.raises(ImportError, match=rf'{module} is needed here .*reluflow\[data\]'):
+        rf.datasets.from_parquet(write(GOOD), label="kind")

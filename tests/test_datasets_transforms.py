@@ -1,0 +1,60 @@
+"""Bias columns, centring and standardising keep labels and names and refuse what they cannot do."""
+
+import numpy as np
+import pytest
+
+import reluflow as rf
+
+BINARY = rf.Dataset([[1.0, 5.0, 2.0], [3.0, 5.0, 0.0], [8.0, 5.0, 1.0]], [1, -1, 1], name="b", feature_names="u v w".split())
+SEVERAL = rf.datasets.MultiClassDataset(BINARY.X, ["x", "y", "z"], name="m", feature_names=BINARY.feature_names)
+BOTH = pytest.mark.parametrize("data", [BINARY, SEVERAL], ids=["binary", "several classes"])
+
+
+@BOTH
+def test_a_bias_is_one_more_column(data):
+    made = rf.datasets.add_bias(data, 0.1)
+    assert np.array_equal(made.X[:, :3], data.X) and (made.X[:, 3] == 0.1).all()
+    assert made.feature_names == ("u", "v", "w", "bias")
+    assert type(made) is type(data) and made.name == data.name
+
+
+@BOTH
+def test_centring_makes_the_column_means_zero(data):
+    made = rf.datasets.centre(data)
+    assert np.allclose(made.X.mean(axis=0), 0, atol=1e-15)
+    assert np.allclose(made.X - made.X[0], data.X - data.X[0])
+
+
+@BOTH
+def test_standardising_gives_unit_spread_and_zeroes_constant_columns(data):
+    made = rf.datasets.standardise(data)
+    assert np.allclose(made.X.std(axis=0), [1, 0, 1])
+    assert np.allclose(made.X.mean(axis=0), 0, atol=1e-15)
+    assert (made.X[:, 1] == 0).all()
+
+
+def test_labels_survive():
+    assert np.array_equal(rf.datasets.standardise(BINARY).y, BINARY.y)
+    assert rf.datasets.standardise(SEVERAL).classes == SEVERAL.classes
+    assert np.array_equal(rf.datasets.centre(SEVERAL).labels, SEVERAL.labels)
+
+
+def test_standardising_does_not_take_rounding_for_spread():
+    data = rf.Dataset([[0.1, 1.0], [0.1, 2.0], [0.1, 4.0]], [1, 1, -1])
+    assert (rf.datasets.standardise(data).X[:, 0] == 0).all()
+
+
+@pytest.mark.parametrize("value", [0, float("nan"), float("inf"), "1"])
+def test_a_bias_that_is_no_bias_is_refused(value):
+    with pytest.raises(ValueError, match="value must be a finite number other than 0, found"):
+        rf.datasets.add_bias(BINARY, value)
+
+
+def test_a_sample_at_the_mean_is_refused_by_name():
+    with pytest.raises(ValueError, match="X must have no row of zeros, found zeros only at row 1"):
+        rf.datasets.centre(rf.Dataset([[1.0], [2.0], [3.0]], [1, 1, -1]))
+
+
+def test_arrays_are_not_taken_for_data():
+    with pytest.raises(ValueError, match="data must be a Dataset or a MultiClassDataset, found a value of type ndarray"):
+        rf.datasets.centre(np.ones((2, 2)))
