@@ -84,7 +84,7 @@ def test_defects_of_a_table_are_named(write, text, options, message):
 
 def test_a_missing_file_is_named(tmp_path):
     for reader in (read, rf.datasets.from_npz, lambda p: rf.datasets.from_parquet(p, label="y")):
-        with pytest.raises(FileNotFoundError, match="path must name a file, found no file '.*nowhere'"):
+        with pytest.raises(FileNotFoundError, match=r"path must name a file, found no file '.*nowhere'"):
             reader(tmp_path / "nowhere")
 
 
@@ -96,7 +96,7 @@ def test_parquet_gives_the_same_data_as_the_table_it_came_from(tmp_path, write):
 
 
 def test_a_file_that_is_no_parquet_is_refused(write):
-    with pytest.raises(ValueError, match="path must name a Parquet file, found 'table.csv'"):
+    with pytest.raises(ValueError, match=r"path must name a Parquet file, found 'table\.csv'"):
         rf.datasets.from_parquet(write(GOOD), label="kind")
 
 
@@ -106,7 +106,8 @@ def test_an_archive_keeps_every_bit(tmp_path):
     np.savez(tmp_path / "points.npz", X=X, y=y, inputs=2 * X, kinds=np.array(list("abcab")))
     assert np.array_equal(rf.datasets.from_npz(tmp_path / "points.npz").X, X)
     other = rf.datasets.from_npz(tmp_path / "points.npz", X="inputs", y="kinds", multiclass=True)
-    assert np.array_equal(other.X, 2 * X) and other.classes == ("a", "b", "c")
+    assert np.array_equal(other.X, 2 * X)
+    assert other.classes == ("a", "b", "c")
     assert rf.datasets.from_npz(tmp_path / "points.npz", y="kinds", positive="a").y.tolist() == [1, -1, -1, 1, -1]
 
 
@@ -124,7 +125,9 @@ def test_defects_of_an_archive_are_named(tmp_path, write):
         r"path must name a NumPy archive \(.npz\), found 'single.npy'": lambda: rf.datasets.from_npz(
             tmp_path / "single.npy"
         ),
-        "X must name an array of numbers or strings, found pickled objects in 'X'": lambda: rf.datasets.from_npz(tmp_path / "objects.npz"),
+        "X must name an array of numbers or strings, found pickled objects in 'X'": lambda: rf.datasets.from_npz(
+            tmp_path / "objects.npz"
+        ),
     }
     for message, call in refusals.items():
         with pytest.raises(ValueError, match=message):
@@ -134,5 +137,5 @@ def test_defects_of_an_archive_are_named(tmp_path, write):
 @pytest.mark.parametrize("module", ["pandas", "pyarrow"])
 def test_without_the_library_the_message_names_the_extra(write, monkeypatch, module):
     monkeypatch.setitem(__import__("sys").modules, module, None)
-    with pytest.raises(ImportError, match=rf'{module} is needed here .*reluflow\[data\]'):
+    with pytest.raises(ImportError, match=rf"{module} is needed here .*reluflow\[data\]"):
         rf.datasets.from_parquet(write(GOOD), label="kind")

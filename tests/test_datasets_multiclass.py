@@ -43,8 +43,10 @@ def test_a_pair_of_classes_leaves_the_other_samples_out(data):
 
 def test_copies_and_pickles_are_equal_and_read_only(data):
     for twin in (copy.deepcopy(data), pickle.loads(pickle.dumps(data))):
-        assert twin == data and twin.rank == 2
-        assert not twin.X.flags.writeable and not twin.labels.flags.writeable
+        assert twin == data
+        assert twin.rank == 2
+        assert not twin.X.flags.writeable
+        assert not twin.labels.flags.writeable
     assert data != rf.datasets.MultiClassDataset(X, ["b", "a", "c", "c"], name="letters", feature_names=["u", "v"])
     assert data != rf.datasets.MultiClassDataset(X, [1, 0, 2, 1], name="letters", feature_names=["u", "v"])
     assert data != "letters"
@@ -80,4 +82,5 @@ def test_class_indices_out_of_range_are_refused(data):
 
 def test_two_classes_are_allowed():
     data = rf.datasets.MultiClassDataset(X, [0, 1, 0, 1])
-    assert data.K == 2 and data.binary(1).y.tolist() == [-1, 1, -1, 1]
+    assert data.K == 2
+    assert data.binary(1).y.tolist() == [-1, 1, -1, 1]

@@ -5,7 +5,9 @@ import pytest
 
 import reluflow as rf
 
-BINARY = rf.Dataset([[1.0, 5.0, 2.0], [3.0, 5.0, 0.0], [8.0, 5.0, 1.0]], [1, -1, 1], name="b", feature_names="u v w".split())
+BINARY = rf.Dataset(
+    [[1.0, 5.0, 2.0], [3.0, 5.0, 0.0], [8.0, 5.0, 1.0]], [1, -1, 1], name="b", feature_names=["u", "v", "w"]
+)
 SEVERAL = rf.datasets.MultiClassDataset(BINARY.X, ["x", "y", "z"], name="m", feature_names=BINARY.feature_names)
 BOTH = pytest.mark.parametrize("data", [BINARY, SEVERAL], ids=["binary", "several classes"])
 
@@ -13,9 +15,11 @@ BOTH = pytest.mark.parametrize("data", [BINARY, SEVERAL], ids=["binary", "severa
 @BOTH
 def test_a_bias_is_one_more_column(data):
     made = rf.datasets.add_bias(data, 0.1)
-    assert np.array_equal(made.X[:, :3], data.X) and (made.X[:, 3] == 0.1).all()
+    assert np.array_equal(made.X[:, :3], data.X)
+    assert (made.X[:, 3] == 0.1).all()
     assert made.feature_names == ("u", "v", "w", "bias")
-    assert type(made) is type(data) and made.name == data.name
+    assert type(made) is type(data)
+    assert made.name == data.name
 
 
 @BOTH
@@ -56,5 +60,7 @@ def test_a_sample_at_the_mean_is_refused_by_name():
 
 
 def test_arrays_are_not_taken_for_data():
-    with pytest.raises(ValueError, match="data must be a Dataset or a MultiClassDataset, found a value of type ndarray"):
+    with pytest.raises(
+        ValueError, match="data must be a Dataset or a MultiClassDataset, found a value of type ndarray"
+    ):
         rf.datasets.centre(np.ones((2, 2)))

@@ -67,7 +67,8 @@ def test_the_better_network_is_feasible_and_has_the_printed_smaller_norm(theorem
 def test_where_the_limit_is_no_local_optimum_the_better_network_tends_to_it(theorem):
     c = rf.datasets.vardi_shamir_srebro(theorem)
     gaps = [math.dist(np.ravel(c.better(e).W), np.ravel(c.limit.W)) for e in (1e-2, 1e-4, 1e-6)]
-    assert gaps[0] > gaps[1] > gaps[2] and gaps[2] < 2e-3
+    assert gaps[0] > gaps[1] > gaps[2]
+    assert gaps[2] < 2e-3
 
 
 def test_the_better_network_of_theorem_4_3_changes_the_first_layer_only():
@@ -111,7 +112,9 @@ def test_the_limit_gets_worse_without_bound_as_the_height_tends_to_zero():
 def test_the_start_of_theorem_3_2_lies_in_the_open_set(h):
     c = rf.datasets.vardi_shamir_srebro("3.2", h=h)
     Z = c.start.W @ c.data.X.T
-    assert (Z[0] > 0).all() and (Z[1] < 0).all() and c.start.a[0] > 0
+    assert (Z[0] > 0).all()
+    assert (Z[1] < 0).all()
+    assert c.start.a[0] > 0
     assert np.allclose(margins(c.limit, c.data), 1)
 
 
@@ -119,14 +122,16 @@ def test_the_start_of_theorem_3_2_lies_in_the_open_set(h):
 def test_the_starts_have_a_loss_below_ln_2(theorem, losses):
     c = rf.datasets.vardi_shamir_srebro(theorem)
     loss = float(np.log1p(np.exp(-margins(c.start, c.data))).sum())
-    assert loss == pytest.approx(losses[0], abs=5e-5) and loss < math.log(2)
+    assert loss == pytest.approx(losses[0], abs=5e-5)
+    assert loss < math.log(2)
 
 
 def test_a_construction_builds_networks():
     c = rf.datasets.vardi_shamir_srebro("4.3")
     net = rf.Network(*c.start, leak=c.leak)
     assert net(c.data.X).tolist() == [2.25, 2.25, 4.0]
-    assert not c.limit.W.flags.writeable and not c.multipliers.flags.writeable
+    assert not c.limit.W.flags.writeable
+    assert not c.multipliers.flags.writeable
 
 
 @pytest.mark.parametrize(

@@ -169,13 +169,15 @@ def _outside_witness(X: FloatArray, directions: FloatArray) -> FloatArray:
     rng = np.random.default_rng(0)
     best: FloatArray = leader
     best_outside = -1.0
+    span = np.linalg.svd(X, full_matrices=False)[0][:, : np.linalg.matrix_rank(X)]
     for _ in range(N_WITNESS_TRIES):
         on_wall = rng.standard_normal((X.shape[1],))
         on_wall -= (on_wall @ leader) * leader
         nearest = float(np.abs(others @ on_wall).min())
         for shift in (0.0, -nearest, nearest):
             u = on_wall + shift * leader
-            outside = _measure(X, u)[1]
+            rectified = np.maximum(X @ u, 0)
+            outside = float(np.linalg.norm(rectified - span @ (span.T @ rectified)) / np.linalg.norm(X @ u))
             if outside > best_outside:
                 best, best_outside = u / np.linalg.norm(u), outside
     return best

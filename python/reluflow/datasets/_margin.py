@@ -17,6 +17,9 @@ from .._validation import FloatArray, IntArray, freeze
 MAX_SWEEPS = 30  # active-set changes allowed a sample; the solver's own default 3 can be too few on dense support sets
 SUPPORT_RTOL = 1e-9  # margins this close to the least one count as attaining it; the solver itself reaches 1e-12
 N_RESCALES = 3  # each pass rescales the data by |w|, so that the last one solves a problem with |w| = 1
+# Sizes of max |x_i| in the first pass. One pass sees margins down to about 1e-8 of it; the next ones look further down.
+# Data that seem separable through rounding alone are caught by the test of the sign of y_i w·x_i.
+FIRST_SIZES = (1.0, 1e4, 1e8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,18 +67,26 @@ def max_margin(X: FloatArray, y: FloatArray) -> MaxMargin:
         +1 and -1; one class alone is allowed.
     """
     G = X * y[:, None]
-    w, multipliers = _least_distance(G)
-    if w is None or not _separates(G, w):
-        return _inseparable(G, multipliers)
+    weights = None
+    for size in FIRST_SIZES:
+        w, multipliers = _least_distance(G, size)
+        if w is not None and _separates(G, w):
+            return _separated(G, w, multipliers)
+        weights = multipliers if weights is None else weights
+    assert weights is not None
+    return _inseparable(G, weights)
+
+
+def _separated(G: FloatArray, w: FloatArray, multipliers: FloatArray) -> MaxMargin:
     w, multipliers, support = _polish(G, w, multipliers)
     residual = float(np.linalg.norm(w - multipliers @ G) / np.linalg.norm(w))
     return _frozen(MaxMargin(True, w, float(1 / np.linalg.norm(w)), multipliers, support, residual))
 
 
-def _least_distance(G: FloatArray) -> tuple[FloatArray | None, FloatArray]:
+def _least_distance(G: FloatArray, size: float) -> tuple[FloatArray | None, FloatArray]:
     """Solve min |w| s.t. G w >= 1; return (w, multipliers), or (None, weights u with G^T u near 0)."""
     n, d = G.shape
-    scale = 1 / float(np.linalg.norm(G, axis=1).max())
+    scale = size / float(np.linalg.norm(G, axis=1).max())
     target = np.zeros(d + 1)
     target[d] = 1
     w: FloatArray | None = None

@@ -1,0 +1,204 @@
+"""Assumptions of [LLWA]: means, principal direction, networks without positive neurons."""
+
+import math
+
+import numpy as np
+import pytest
+
+import reluflow as rf
+
+conditions = rf.conditions
+BASE = rf.Dataset([[0.6, 0.3], [0.5, -0.2], [-0.6, 0.2], [-0.5, -0.4]], [1, 1, -1, -1])
+
+
+def hinted(H):
+    return rf.datasets.hinted(BASE, H=H, K=1, eps=0.125)
+
+
+def middle(far):
+    return rf.Dataset(
+        [[0.1, 1, 0.05], [0.1, -1, 0.05], [far, 1, 0.05], [far, -1, 0.05], [-1, 0, 0.05]], [1, 1, 1, 1, -1]
+    )
+
+
+def random_data(seed, d=2):
+    """Separable data with many samples near one direction, so that the assumptions hold about half of the time."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((5, d))
+    X[:, 0] = np.abs(X[:, 0]) * rng.uniform(1, 6) + 0.2
+    y = rng.choice([-1.0, 1.0], 5)
+    return rf.Dataset(X * y[:, None], y)
+
+
+def printed_slack(data, leak):
+    """Assumption A.2 as printed, in loops."""
+    n = data.n
+    z = [data.y[i] * data.X[i] for i in range(n)]
+    mean = sum(z) / n
+    slacks = []
+    for i in range(n):
+        against = sum(max(-float(z[i] @ z[j]), 0) for j in range(n))
+        slacks.append(float(mean @ z[i]) - (1 - leak) / (n * leak) * against)
+    return min(slacks)
+
+
+def test_mean_dominance_is_the_printed_inequality():
+    seen = set()
+    for seed in range(200):
+        data, leak = random_data(seed), [0.1, 0.5, 0.9][seed % 3]
+        verdict = conditions.mean_dominance(data, leak=leak)
+        assert verdict.value == pytest.approx(printed_slack(data, leak), abs=1e-12)
+        assert verdict.holds == (verdict.value > 0)
+        seen.add(verdict.holds)
+    assert seen == {True, False}
+
+
+@pytest.mark.parametrize(("far", "slack"), [(20, 0.628), (10, 0.228), (6, -0.0115)])
+def test_the_middle_panel_needs_far_samples(far, slack):
+    verdict = conditions.mean_dominance(middle(far), leak=0.5)
+    assert verdict.value == pytest.approx(slack, abs=5e-4)
+    assert verdict.holds == (slack > 0)
+
+
+@pytest.mark.parametrize(("H", "principal", "dominant"), [(12, False, False), (13, None, True), (47.1, None, True)])
+def test_hints_below_the_bound_are_no_proof_of_a_principal_direction(H, principal, dominant):
+    assert conditions.mean_dominance(hinted(H), leak=0.5).holds is dominant
+    assert conditions.principal_direction(hinted(H), leak=0.5, w=[1, 0]).holds is False
+    if principal is False:
+        assert conditions.principal_direction(hinted(H), leak=0.5).holds is False
+
+
+def test_the_max_margin_direction_is_principal_from_the_printed_bound_on():
+    bound = rf.datasets.hint_bounds(BASE, H=60, K=1, eps=0.125, leak=0.5).principal
+    for H, holds in ((bound * (1 - 1e-6), False), (bound * (1 + 1e-6), True)):
+        verdict = conditions.principal_direction(hinted(H), leak=0.5, w=[2, 0])
+        assert verdict.holds is holds
+        assert verdict.value == pytest.approx(1, abs=1e-5)
+
+
+def test_a_principal_direction_implies_mean_dominance():
+    hits = 0
+    for seed in range(200):
+        data = random_data(seed)
+        verdict = conditions.principal_direction(data, leak=0.7)
+        if verdict.holds:
+            hits += 1
+            assert conditions.mean_dominance(data, leak=0.7).holds, seed
+            w = verdict.witness.w
+            signed = data.X * data.y[:, None]
+            off = np.linalg.norm(signed - np.outer(signed @ w, w), axis=1)
+            assert off.mean() * off.max() < 0.7 * (signed @ w).min() * (signed.mean(axis=0) @ w)
+    assert hits > 20
+
+
+def test_the_positive_mean_is_larger_where_positive_samples_are():
+    data = rf.Dataset([[3.0, 0.0], [0.0, -1.0]], [1, -1])
+    verdict = conditions.larger_positive_mean(data, leak=0.5)
+    # μ⁺ = ((3, 0) + ½ (0, 1)) / 2, μ⁻ = (½ (3, 0) + (0, 1)) / 2
+    assert verdict.witness.positive == pytest.approx([1.5, 0.25])
+    assert verdict.witness.negative == pytest.approx([0.75, 0.5])
+    assert verdict.value == pytest.approx(1 - math.hypot(0.75, 0.5) / math.hypot(1.5, 0.25))
+    assert verdict.holds
+    assert not conditions.larger_positive_mean(rf.Dataset(data.X, -data.y), leak=0.5).holds
+    assert not conditions.larger_positive_mean(rf.datasets.lyu_figure1("left"), leak=0.5).holds
+
+
+def test_the_mean_lies_on_the_wall_of_an_orthogonal_sample():
+    verdict = conditions.mean_off_walls(rf.Dataset([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]], [1, 1, -1]))
+    assert (verdict.holds, verdict.witness.sample) == (False, 2)
+    assert conditions.mean_off_walls(rf.datasets.symmetric(8, 2, seed=0)).holds
+
+
+def test_a_mean_of_zero_lies_on_every_wall():
+    assert not conditions.mean_off_walls(rf.Dataset([[1.0], [-1.0]], [1, 1])).holds
+
+
+def greatest_margin_by_grid(X, y, leak):
+    """min over λ of max over u by grids, for at most two samples in the plane."""
+    t = np.linspace(0, 2 * np.pi, 20_001)
+    u = np.column_stack((np.cos(t), np.sin(t)))
+    z = u @ X.T
+    terms = -0.5 * y * np.maximum(z, leak * z)
+    shares = np.linspace(0, 1, 401) if len(y) == 2 else np.ones(1)
+    return min(float((terms @ np.array([s, 1 - s])[: len(y)]).max()) for s in shares)
+
+
+def test_margins_without_positive_neurons_are_those_of_a_grid():
+    counts = {True: 0, False: 0}
+    for seed in range(200):
+        data, leak = random_data(seed), [0.2, 0.6][seed % 2]
+        verdict = conditions.one_sign_margin(data, leak=leak)
+        witness = verdict.witness
+        X, y = data.X[witness.support], data.y[witness.support]
+        assert len(y) <= 2
+        v = greatest_margin_by_grid(X, y, leak)
+        tol = 5e-3 * np.linalg.norm(X, axis=1).max()  # of the grids
+        assert witness.lower <= v + tol and v <= witness.upper + tol, seed
+        if abs(v - witness.bound) > tol:
+            assert verdict.holds == (v < witness.bound), seed
+            counts[verdict.holds] += 1
+    assert min(counts.values()) > 30
+
+
+def test_the_network_of_the_witness_reaches_its_lower_bound_and_the_multipliers_prove_the_upper_one():
+    for seed in range(100):
+        data = random_data(seed, d=3)
+        witness = conditions.one_sign_margin(data, leak=0.4).witness
+        X, y = data.X[witness.support], data.y[witness.support]
+        z = X @ witness.W.T
+        margins = y * (np.maximum(z, 0.4 * z) @ witness.a)
+        assert (witness.a <= 0).all()
+        assert (witness.W**2).sum() + (witness.a**2).sum() == pytest.approx(1)
+        assert margins.min() >= witness.lower - 1e-12
+        u = np.random.default_rng(seed).standard_normal((5000, 3))
+        z = (u / np.linalg.norm(u, axis=1, keepdims=True)) @ X.T
+        assert (-0.5 * np.maximum(z, 0.4 * z) @ (witness.multipliers * y)).max() <= witness.upper + 1e-12
+
+
+def test_positive_support_makes_the_assumption_hold_and_symmetric_support_makes_it_fail():
+    right = conditions.one_sign_margin(rf.datasets.lyu_figure1("right"), leak=0.5)
+    assert right.holds
+    assert right.witness.bound == pytest.approx(0.0625)
+    left = conditions.one_sign_margin(rf.datasets.lyu_figure1("left"), leak=0.5)
+    assert not left.holds
+    assert left.witness.lower >= left.witness.bound * (1 - 1e-9)
+
+
+def test_the_middle_panel_has_the_bound_of_its_separator():
+    verdict = conditions.one_sign_margin(rf.datasets.lyu_figure1("middle"), leak=0.5)
+    assert verdict.holds
+    assert verdict.witness.bound == pytest.approx(math.hypot(0.1, 0.05) / 2)
+
+
+def test_without_leak_a_negative_sample_refutes_the_assumptions():
+    data = rf.datasets.lyu_figure1("right")
+    assert conditions.one_sign_margin(data, leak=0.0).holds is False
+    assert conditions.mean_dominance(data, leak=0.0).value == -math.inf
+    assert conditions.principal_direction(data, leak=0.0).value == math.inf
+
+
+def test_large_supports_and_few_cuts_leave_the_question_open():
+    digits = rf.datasets.digits(3, 8)
+    assert conditions.one_sign_margin(digits, leak=0.5).holds is None
+    undecided = [
+        seed for seed in range(60) if conditions.one_sign_margin(random_data(seed), leak=0.6, max_cuts=1).holds is None
+    ]
+    assert undecided
+    assert conditions.one_sign_margin(random_data(undecided[0]), leak=0.6).holds is not None
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: conditions.mean_dominance(BASE, leak=1.0), r"leak must lie in \[0, 1\), found 1.0"),
+        (
+            lambda: conditions.principal_direction(BASE, leak=0.5, w=[0, 0]),
+            "w must be a vector of 2 entries, not all 0",
+        ),
+        (lambda: conditions.principal_direction(BASE, leak=0.5, w=[1, 0, 0]), "w must be a vector of 2 entries"),
+        (lambda: conditions.one_sign_margin(BASE, leak=0.5, max_cuts=0), "max_cuts must be an integer of at least 1"),
+    ],
+)
+def test_bad_arguments_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
