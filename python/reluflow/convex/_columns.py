@@ -1,0 +1,216 @@
+"""Column generation: solve with few pieces and few samples, add what is violated, until nothing is.
+
+The program over some pieces is above P*; over some samples it is below. A sample that violates its margin joins the program, a piece whose constraint the
+duals violate joins it too. A margin can be missed at a price (the penalty), so that the first programs have a solution; the price rises while it
+is paid at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._validation import FloatArray
+from ._bounds import DualNorm, feasible_value
+from ._conic import Answer, Piece, Samples
+from ._inputs import Deadline, rectify, without_noise
+from ._polish import ActiveSet, active_set, polish
+from ._pricing import NOISE_RTOL, Key, Pricing
+
+ALL_SAMPLES = 60  # up to so many samples all take part from the start
+FIRST_PENALTY = 1e2  # times 1 / min |x_i|, the size of a dual of a sample on its own
+PENALTY_STEP = 100.0
+MAX_PENALTY_STEPS = 4  # 1e10 in the end: beyond, the margins are below the rounding of the weights
+MARGIN_TOL = 1e-7  # a margin of 1 - MARGIN_TOL is kept by the polish and the scaling
+SLACK_TOL = 1e-6  # a violation beyond this is real
+PAID_RTOL = 1e-7  # and so is one that costs this share of the value
+IDLE_ROUNDS = 1  # a piece without a neuron for so long leaves the program, and returns when it is violated again
+IDLE_SIZE = 1e-7  # a neuron below this, beside the sum, is none
+MAX_ROUNDS = 200  # 10 on digits, 5 on small data
+SUPPORT_RTOLS = (1e-6, 1e-5, 1e-7, 1e-4, 1e-8)  # |λ_i||x_i| beside the largest that makes a support sample; tried in turn
+
+Solver = Callable[[Samples, Sequence[Piece], float, Deadline], Answer]
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The best feasible points met and their bounds.
+
+    Attributes
+    ----------
+    neurons, signs : ndarray, shapes (k, r), (k,)
+        A network with all margins >= 1.
+    upper : float
+        Its value Σ|u_j|.
+    duals : ndarray, shape (n,)
+        Feasible: max |λᵀφ(Xu)| <= 1.
+    lower : float
+        yᵀλ.
+    norm : DualNorm
+        The bounds of max |λᵀφ(Xu)| before the scaling.
+    """
+
+    neurons: FloatArray
+    signs: FloatArray
+    upper: float
+    duals: FloatArray
+    lower: float
+    norm: DualNorm
+
+    @property
+    def gap(self) -> float:
+        """(upper - lower) / upper."""
+        return float("inf") if not np.isfinite(self.upper) else (self.upper - self.lower) / self.upper
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What column generation ended with."""
+
+    found: Found
+    status: str
+    message: str
+    n_rounds: int
+    n_pieces: int
+
+
+class Generation:
+    """One run of column generation."""
+
+    def __init__(
+        self, samples: Samples, pricing: Pricing, solver: Solver, gap_tol: float, deadline: Deadline
+    ) -> None:
+        self.all, self.pricing, self.solver = samples, pricing, solver
+        self.gap_tol, self.deadline = gap_tol, deadline
+        self.norms = np.linalg.norm(samples.R, axis=1)
+        self.pieces: dict[Key, Piece] = {}
+        self.idle: dict[Key, int] = {}
+        self.penalty = FIRST_PENALTY / float(self.norms.min())
+        self.n_raises = 0
+        self.signs = np.empty(0)
+
+    def run(self, first: Sequence[Piece]) -> Outcome:
+        """Start from the pieces ``first`` and go on until nothing is violated."""
+        self._add(first)
+        samples = self.all
+        for n_rounds in range(1, MAX_ROUNDS + 1):
+            pieces = list(self.pieces.values())
+            self.signs = np.array([float(piece.sign) for piece in pieces])
+            answer = self.solver(samples, pieces, self.penalty, self.deadline)
+            if not answer.usable:
+                return self._end(answer, "solver_failed", f"the conic solver ended with {answer.status}", n_rounds)
+            samples, changed = self._violated_samples(samples, answer)
+            new = self.pricing.offer(answer.duals, answer.neurons, self.pieces, self.deadline)
+            self._retire(answer)
+            if self.deadline.passed:
+                message = f"the time limit of {self.deadline.seconds:g} s was reached in round {n_rounds}"
+                return self._end(answer, "time_limit", message, n_rounds)
+            if not self._add(new) and not changed and not self._raise_penalty(answer):
+                return self._finished(answer, n_rounds)
+        return self._end(answer, "round_limit", f"pieces were still missing after {MAX_ROUNDS} rounds", MAX_ROUNDS)
+
+    def _finished(self, answer: Answer, n_rounds: int) -> Outcome:
+        if answer.slack > SLACK_TOL:
+            message = f"a margin falls short by {answer.slack:.2g} at any price tried: the patterns allow no separation"
+            return self._end(answer, "infeasible", message, n_rounds)
+        return self._end(answer, "optimal", "", n_rounds)
+
+    def _violated_samples(self, samples: Samples, answer: Answer) -> tuple[Samples, bool]:
+        margins = samples.y * (rectify(samples.R @ answer.neurons.T, samples.leak) @ self.signs)
+        violated = margins < 1 - MARGIN_TOL
+        violated[samples.active] = False
+        if not violated.any():
+            return samples, False
+        active = np.union1d(samples.active, np.flatnonzero(violated))
+        return Samples(samples.R, samples.y, samples.leak, active), True
+
+    def _retire(self, answer: Answer) -> None:
+        """Drop the pieces that have carried no neuron for some rounds."""
+        sizes = np.linalg.norm(answer.neurons, axis=1)
+        for key, size in zip(list(self.pieces), sizes, strict=True):
+            self.idle[key] = self.idle[key] + 1 if size <= IDLE_SIZE * sizes.sum() else 0
+            if self.idle[key] > IDLE_ROUNDS:
+                del self.pieces[key], self.idle[key]
+
+    def _add(self, pieces: Sequence[Piece]) -> bool:
+        known = len(self.pieces)
+        for piece in pieces:
+            key = piece.key(self.all.y)
+            self.pieces.setdefault(key, piece)
+            self.idle.setdefault(key, 0)
+        return len(self.pieces) > known
+
+    def _raise_penalty(self, answer: Answer) -> bool:
+        value = float(np.linalg.norm(answer.neurons, axis=1).sum())
+        paid = answer.slack > SLACK_TOL or answer.slack * self.penalty > PAID_RTOL * value
+        if not paid or self.n_raises >= MAX_PENALTY_STEPS:
+            return False
+        self.n_raises += 1
+        self.penalty *= PENALTY_STEP
+        return True
+
+    def _end(self, answer: Answer, status: str, message: str, n_rounds: int) -> Outcome:
+        found = best_found(self.all, self.pricing, answer, self.signs, self.gap_tol, self.deadline)
+        if status == "optimal":
+            status, message = verdict(found, self.gap_tol)
+        return Outcome(found, status, message, n_rounds, len(self.pieces))
+
+
+def verdict(found: Found, gap_tol: float) -> tuple[str, str]:
+    """Return status and message of a program that was solved to the end."""
+    if found.gap <= gap_tol:
+        return "optimal", f"the relative gap {max(found.gap, 0.0):.1e} is computed from feasible points of both programs"
+    if found.norm.status != "proven":
+        why = f"the search for violated patterns ended with {found.norm.status} after {found.norm.n_nodes} nodes"
+    else:
+        why = "the active set could not be polished further"
+    return "inaccurate", f"the proven relative gap is {found.gap:.1e}, above gap_tol = {gap_tol:g}: {why}"
+
+
+def best_found(
+    samples: Samples, pricing: Pricing, answer: Answer, signs: FloatArray, gap_tol: float, deadline: Deadline
+) -> Found:
+    """Return the best bounds from the solver's answer and from its polished forms."""
+    y, norms = samples.y, np.linalg.norm(samples.R, axis=1)
+    sizes = np.linalg.norm(answer.neurons, axis=1)
+    used = sizes > IDLE_SIZE * sizes.sum()
+    neurons, signs = answer.neurons[used], signs[used]
+    first = bounded(samples, pricing, neurons, signs, without_noise(answer.duals, norms, NOISE_RTOL), deadline)
+    best = first
+    tried: set[bytes] = set()
+    for rtol in (*SUPPORT_RTOLS, *SUPPORT_RTOLS):
+        if deadline.passed or (best is not first and best.gap <= gap_tol):
+            break
+        source = without_noise(answer.duals if best is first else best.duals, norms, rtol)
+        duals = np.where(y * source > 0, source, 0.0)
+        start = active_set(samples.R, y, duals, pricing.directions(duals, neurons), samples.leak)
+        mark = start.support.tobytes() + start.walls.tobytes()
+        if mark in tried or not len(start.sizes):
+            continue
+        tried.add(mark)
+        done = polish(samples.R, y, start)
+        if done is not None:
+            polished = bounded(samples, pricing, done.neurons, done.signs, done.duals, deadline)
+            best = polished if polished.gap <= gap_tol else better(best, polished)
+    return best
+
+
+def bounded(
+    samples: Samples, pricing: Pricing, neurons: FloatArray, signs: FloatArray, duals: FloatArray, deadline: Deadline
+) -> Found:
+    """Scale neurons and duals to feasibility and return them with their values."""
+    upper, least = feasible_value(samples.R, samples.y, samples.leak, neurons, signs)
+    signed = np.where(samples.y * duals > 0, duals, 0.0)
+    norm = pricing.norm(signed, neurons, deadline)
+    scale = norm.upper if norm.upper > 0 else 1.0
+    scaled = neurons / least if least > 0 else neurons
+    return Found(scaled, signs, upper, signed / scale, float(samples.y @ signed) / scale, norm)
+
+
+def better(one: Found, other: Found) -> Found:
+    """Return the better network with the better duals."""
+    network = one if one.upper <= other.upper else other
+    dual = one if one.lower >= other.lower else other
+    return Found(network.neurons, network.signs, network.upper, dual.duals, dual.lower, dual.norm)

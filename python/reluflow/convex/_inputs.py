@@ -1,0 +1,89 @@
+"""What every program here does first: check the arguments, and go to the coordinates of the row space of X."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from .._validation import FloatArray, freeze, instance, invalid, real_array
+from ..datasets import Dataset
+
+# An entry of a dual vector is nothing if its term |λ_i||x_i| is this small beside the largest one: below the rounding of a solver.
+ZERO_DUAL_RTOL = 1e-13
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """A time by which to be done; None is never."""
+
+    seconds: float | None = None
+    start: float = field(default_factory=time.monotonic)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self.start
+
+    @property
+    def left(self) -> float:
+        """Seconds left, at least 0."""
+        return float("inf") if self.seconds is None else max(0.0, self.seconds - self.elapsed)
+
+    @property
+    def passed(self) -> bool:
+        """Whether no time is left."""
+        return self.left <= 0
+
+
+def check_data(data: object) -> Dataset:
+    """Return ``data`` if it is a Dataset."""
+    instance(data, "data", Dataset, "a reluflow.Dataset")
+    assert isinstance(data, Dataset)
+    return data
+
+
+def check_duals(duals: npt.ArrayLike, data: Dataset) -> FloatArray:
+    """Return the dual vector with negligible entries set to 0; raise unless there is one finite number a sample."""
+    values = real_array(duals, "duals", "(n,)")
+    if len(values) != data.n:
+        raise invalid("duals", f"have one entry for each of the {data.n} samples", f"{len(values)} entries")
+    return without_noise(values, np.linalg.norm(data.X, axis=1))
+
+
+def without_noise(duals: FloatArray, norms: FloatArray, rtol: float = ZERO_DUAL_RTOL) -> FloatArray:
+    """Set the entries whose terms |λ_i||x_i| are negligible beside the largest to 0."""
+    sizes = np.abs(duals) * norms
+    return np.where(sizes > rtol * sizes.max(initial=0.0), duals, 0.0)
+
+
+def row_space(X: FloatArray) -> FloatArray:
+    """Return an orthonormal basis of the row space of X, shape (d, r); the identity if the rank is full."""
+    _, sizes, rows = np.linalg.svd(X, full_matrices=False)
+    tol = max(X.shape) * np.finfo(np.float64).eps * sizes[0]  # the rule of Dataset.rank_tol
+    rank = int(np.count_nonzero(sizes > tol))
+    if rank == X.shape[1]:
+        return np.eye(rank)
+    return np.ascontiguousarray(rows[:rank].T, dtype=np.float64)
+
+
+def fixed(array: npt.ArrayLike) -> FloatArray:
+    """Return a read-only float64 copy."""
+    copy = np.array(array, dtype=np.float64)
+    freeze(copy)
+    return copy
+
+
+def fixed_bool(array: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    """Return a read-only copy of truth values."""
+    copy = np.array(array, dtype=np.bool_)
+    freeze(copy)
+    return copy
+
+
+def rectify(Z: FloatArray, leak: float) -> FloatArray:
+    """Return φ(z) = max(z, leak z), entry by entry."""
+    values: FloatArray = np.maximum(Z, leak * Z)
+    return values

@@ -1,0 +1,73 @@
+"""Two small problems with an exact active-set solution: the least norm in a polyhedron, and the projection on a cone.
+
+Both are non-negative least squares [Lawson & Hanson, Solving Least Squares Problems, ch. 23].
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import nnls
+
+from .._validation import FloatArray
+
+MAX_SWEEPS = 30  # active-set changes allowed a constraint; scipy's default 3 can be too few
+N_RESCALES = 3  # each pass solves the problem at the scale of the last solution, which sharpens it to rounding
+EMPTY_RTOL = 1e-10  # a least-squares residual below this says that the constraints contradict each other
+
+
+class LeastNorm(NamedTuple):
+    """The solution of min ½|w|² s.t. G w >= h, or the proof that there is none.
+
+    Attributes
+    ----------
+    w : ndarray, shape (p,), or None
+        None if no w satisfies the constraints.
+    multipliers : ndarray, shape (k,)
+        z >= 0 with w = Gᵀz; if there is no solution, z >= 0 with Gᵀz = 0 and hᵀz > 0.
+    """
+
+    w: FloatArray | None
+    multipliers: FloatArray
+
+
+def least_norm(G: FloatArray, h: FloatArray) -> LeastNorm:
+    """Solve min ½|w|² s.t. G w >= h.
+
+    Parameters
+    ----------
+    G : ndarray, shape (k, p)
+    h : ndarray, shape (k,)
+        At least one entry is positive, else w = 0.
+    """
+    k, p = G.shape
+    if not (h > 0).any():
+        return LeastNorm(np.zeros(p), np.zeros(k))
+    target = np.zeros(p + 1)
+    target[p] = 1.0
+    scale = float(h.max() / np.linalg.norm(G, axis=1).max())  # a first guess of |w|
+    w: FloatArray | None = None
+    multipliers = np.zeros(k)
+    for _ in range(N_RESCALES):
+        u, _ = nnls(np.vstack((scale * G.T, h)), target, maxiter=MAX_SWEEPS * (k + p))
+        gap = target[p] - float(h @ u)  # = 1 / (1 + |w / scale|²)
+        if w is None:
+            multipliers = u
+        if gap <= EMPTY_RTOL:
+            break
+        multipliers = u * (scale**2 / gap)
+        w = multipliers @ G
+        scale = float(np.linalg.norm(w))
+    return LeastNorm(w, multipliers)
+
+
+def project_on_cone(c: FloatArray, A: FloatArray) -> FloatArray:
+    """Return the point of the cone {u : A u >= 0} nearest to c; its norm is the largest c·u on the cone's unit ball.
+
+    By Moreau, it is c + Aᵀz with the z >= 0 that makes this shortest.
+    """
+    if len(A) == 0 or (A @ c >= 0).all():
+        return c
+    z, _ = nnls(A.T, -c, maxiter=MAX_SWEEPS * sum(A.shape))
+    return c + z @ A
