@@ -10,7 +10,7 @@ True
 
 from __future__ import annotations
 
-from . import conditions, datasets
+from . import analysis, conditions, datasets, figures
 from ._core import __version__
 from .datasets import Dataset, MultiClassDataset
 from .descent import DescentResult, descend
@@ -46,9 +46,11 @@ __all__ = [
     "Solution",
     "Stop",
     "__version__",
+    "analysis",
     "conditions",
     "datasets",
     "descend",
+    "figures",
     "integrate",
     "load",
 ]

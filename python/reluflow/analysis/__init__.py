@@ -1,0 +1,83 @@
+"""What the papers plot: quantities along a run, sectors and groups, alignment, limits and their certificates.
+
+Functions take a `reluflow.Solution`, or the `States` that `states` collects once for several of them.
+"""
+
+from __future__ import annotations
+
+from ._alignment import alignment, alignment_bound, alignment_times, limit_time
+from ._comparison import compare_with_descent, relative_error, suggest_steps
+from ._dataset import to_xarray
+from ._directions import Directions, angles_to_group, directions
+from ._extremal import ExtremalDirection, early_objective, extremal_directions, extremal_from
+from ._kkt import kkt_residuals
+from ._plane import (
+    DecisionPlane,
+    PlaneSectors,
+    WeightPlane,
+    decision_plane,
+    plane_sectors,
+    weight_plane,
+)
+from ._rectified import RectifiedEllipsoid, rectified_ellipsoid, rectified_paths
+from ._sectors import groups, sector_ids, sectors
+from ._series import margins, series
+from ._shape import Embedding, LinearDistance, correlations, distance_to_linear, embedding_error, singular_values
+from ._states import States, state_of, states
+from ._summary import Summary, summary
+from ._tail import TailFit, tail_fit
+from ._timeline import Raster, Timeline, raster, timeline
+from ._times import ends, sample, snapshots
+
+__all__ = [
+    "DecisionPlane",
+    "Directions",
+    "Embedding",
+    "ExtremalDirection",
+    "LinearDistance",
+    "PlaneSectors",
+    "Raster",
+    "RectifiedEllipsoid",
+    "States",
+    "Summary",
+    "TailFit",
+    "Timeline",
+    "WeightPlane",
+    "alignment",
+    "alignment_bound",
+    "alignment_times",
+    "angles_to_group",
+    "compare_with_descent",
+    "correlations",
+    "decision_plane",
+    "directions",
+    "distance_to_linear",
+    "early_objective",
+    "embedding_error",
+    "ends",
+    "extremal_directions",
+    "extremal_from",
+    "groups",
+    "kkt_residuals",
+    "limit_time",
+    "margins",
+    "plane_sectors",
+    "raster",
+    "rectified_ellipsoid",
+    "rectified_paths",
+    "relative_error",
+    "sample",
+    "sector_ids",
+    "sectors",
+    "series",
+    "singular_values",
+    "snapshots",
+    "state_of",
+    "states",
+    "suggest_steps",
+    "summary",
+    "tail_fit",
+    "timeline",
+    "to_xarray",
+    "weight_plane",
+]

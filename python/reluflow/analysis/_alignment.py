@@ -1,0 +1,213 @@
+"""Alignment of the neurons with the extreme points of the dual, and when it happens ([WP] Theorem 1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from .._validation import FloatArray, invalid, optional_module, real
+from ._kernels import cosines, drive, slopes_of
+from ._states import Source, States, states
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+    from ..flow import Solution
+
+# The time of alignment is wanted to this relative accuracy: that of the run itself.
+_TIME_TOL = 1e-9
+# Halvings of a bracket between two sampled times: enough for that accuracy from any bracket within a factor of 2^10.
+_MAX_HALVINGS = 40
+
+
+def early_slope(loss: str) -> float:
+    """Return -l'(0): 1/2 for the logistic loss ([WP] prints 1/4), 1 for the exponential one."""
+    return 0.5 if loss == "logistic" else 1.0
+
+
+def alignment(
+    source: Source,
+    times: npt.ArrayLike | None = None,
+    *,
+    projected: bool = False,
+) -> xr.DataArray:
+    """Return cos∠(w_j, ± Xᵀ D(w_j) y) of each neuron, with the sign of a_j ([WP] Theorem 1).
+
+    D(w) holds the slopes of the activation: 1 where x_i·w > 0, the leak where it is negative, 0 on the wall.
+
+    Parameters
+    ----------
+    source : Solution or States
+    times : array_like, shape (k,), optional
+    projected : bool, optional
+        True takes the part of Xᵀ D y along the walls that hold the neuron, the pull of [PL] (31). The
+        theorem as printed fails on data with sliding (x₁ = (1, 1), y₁ = 1; x₂ = (0, 3), y₂ = -1); this form does not.
+
+    Returns
+    -------
+    xarray.DataArray
+        Dimensions time and neuron; nan where the pull or the neuron is zero.
+    """
+    xarray = optional_module("xarray", "analysis")
+    run = states(source, times)
+    coords = {"time": run.t, "log_t": ("time", run.log_t), "sign": ("neuron", run.signs)}
+    array: xr.DataArray = xarray.DataArray(
+        _cosines(run, projected), dims=("time", "neuron"), coords=coords, name="alignment"
+    )
+    array.attrs["units"] = "1"
+    array["time"].attrs["units"] = "time"
+    return array
+
+
+def alignment_times(
+    solution: Solution,
+    *,
+    delta: float = 0.1,
+    projected: bool = False,
+    times: npt.ArrayLike | None = None,
+) -> pd.DataFrame:
+    """Find when each neuron's alignment first exceeds 1 - δ, beside the bound T* of [WP] (26).
+
+    The first of the sampled times that exceeds 1 - δ is refined by bisection in dense output.
+
+    Parameters
+    ----------
+    solution : Solution
+    delta : float, optional
+        δ in (0, 1).
+    projected : bool, optional
+        As in `alignment`.
+    times : array_like, optional
+        Sampling times; without it the times of the solution.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a neuron: ``neuron``, ``sign``; ``condition`` whether sign(yᵀφ(X w)) = sign(a) at the start ([WP]
+        (9)); ``start`` and ``end`` cosines; ``time`` (nan if never); ``bound`` T* with R = (1 - δ/4)^½;
+        ``bound_printed`` with the printed R = (1 - δ/8)^½; ``limit_time`` (atanh(1-δ) - atanh(start))/|g|, exact
+        for vanishing initialisation; ``n_switches`` of the neuron before that time. Bounds and limit time hold for a
+        neuron that stays in its first sector.
+    """
+    pandas = optional_module("pandas", "analysis")
+    target = 1.0 - _delta(delta)
+    run = states(solution, times)
+    values = _cosines(run, projected)
+    found = _first_above(solution, run, values, target, projected)
+    pull = np.linalg.norm(_early_pull(run, 0, projected), axis=1)
+    start = values[0]
+    scores = _scores(run)
+    table: pd.DataFrame = pandas.DataFrame(
+        {
+            "neuron": np.arange(run.width),
+            "sign": run.signs.astype(int),
+            "condition": np.sign(scores) == run.signs,
+            "start": start,
+            "end": values[-1],
+            "time": found,
+            "bound": alignment_bound(start, pull, delta=delta),
+            "bound_printed": alignment_bound(start, pull, delta=delta, printed=True),
+            "limit_time": limit_time(start, pull, delta=delta),
+            "n_switches": _switches_before(solution, found),
+        }
+    )
+    return table
+
+
+def alignment_bound(start: npt.ArrayLike, pull: npt.ArrayLike, *, delta: float, printed: bool = False) -> FloatArray:
+    """Return the bound T* of [WP] (26) on the time to reach a cosine of 1 - δ inside one sector.
+
+    Parameters
+    ----------
+    start : array_like
+        Cosine at the start, in (-1, 1).
+    pull : array_like
+        |g(σ₀, λ₀)| with λ₀ = -ℓ'(0) y, that is y/2 for the logistic loss.
+    delta : float
+    printed : bool, optional
+        True uses R = (1 - δ/8)^½ as printed; the paper's own ODE (92) gives R = (1 - δ/4)^½.
+
+    Examples
+    --------
+    The first row of the catalogue: δ = 0.1, |g| = |x₁|/2 and a start at -60 degrees.
+
+    >>> import numpy as np
+    >>> from reluflow.analysis import alignment_bound
+    >>> x, u = np.array([1.65, -0.47]), np.array([0.5, -np.sqrt(0.75)])
+    >>> size = np.linalg.norm(x)
+    >>> print(alignment_bound(x @ u / size, size / 2, delta=0.1).round(4))
+    0.724
+    """
+    R = np.sqrt(1.0 - _delta(delta) / (8.0 if printed else 4.0))
+    start, pull = np.asarray(start, dtype=float), np.asarray(pull, dtype=float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        time = (np.arctanh((1.0 - delta) / R) - np.arctanh(start / R)) / (pull * R)
+    return np.where(start >= 1.0 - delta, 0.0, time)
+
+
+def limit_time(start: npt.ArrayLike, pull: npt.ArrayLike, *, delta: float) -> FloatArray:
+    """Return (atanh(1-δ) - atanh(start))/|g|, the exact time inside one sector for vanishing initialisation."""
+    start, pull = np.asarray(start, dtype=float), np.asarray(pull, dtype=float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        time = (np.arctanh(1.0 - _delta(delta)) - np.arctanh(start)) / pull
+    return np.where(start >= 1.0 - delta, 0.0, time)
+
+
+def _delta(value: float) -> float:
+    number = real(value, "delta", "lie in (0, 1)")
+    if not 0.0 < number < 1.0:
+        raise invalid("delta", "lie in (0, 1)", repr(number))
+    return number
+
+
+def _early_pull(run: States, k: int, projected: bool) -> FloatArray:
+    """g(σ_j, λ₀) of each neuron at time number k, shape (m, d)."""
+    scale = early_slope(run.loss) / (run.data.n if run.reduction == "mean" else 1)
+    weights = scale * run.data.y
+    if projected:
+        return drive(run.data.X, weights, run.pattern[k], run.leak)
+    return np.asarray((slopes_of(run.pattern[k], run.leak) * weights) @ run.data.X)
+
+
+def _cosines(run: States, projected: bool) -> FloatArray:
+    rows = [cosines(run.W[k], np.sign(run.a[k])[:, None] * _early_pull(run, k, projected)) for k in range(len(run))]
+    return np.array(rows)
+
+
+def _scores(run: States) -> FloatArray:
+    """yᵀφ(X w_j) at the first time, shape (m,)."""
+    Z = run.W[0] @ run.data.X.T
+    return np.asarray((np.maximum(Z, run.leak * Z) * np.sign(np.abs(run.pattern[0]))) @ run.data.y)
+
+
+def _first_above(solution: Solution, run: States, values: FloatArray, target: float, projected: bool) -> FloatArray:
+    """First time with a cosine of at least `target`, per neuron; nan if there is none."""
+    above = values >= target
+    index = np.argmax(above, axis=0)
+    ever = above.any(axis=0)
+    found = np.where(ever, run.t[index], np.nan)
+    open_ = ever & (index > 0) & np.isfinite(found)
+    low = np.where(open_, run.t[np.maximum(index - 1, 0)], found)
+    high = np.array(found)
+    for _ in range(_MAX_HALVINGS):
+        wide = open_ & (high - low > _TIME_TOL * high)
+        if not wide.any():
+            break
+        middle = 0.5 * (low + high)
+        grid, where = np.unique(middle[wide], return_inverse=True)
+        now = _cosines(states(solution, grid), projected)
+        hit = np.zeros_like(wide)
+        hit[wide] = now[where, np.flatnonzero(wide)] >= target
+        high = np.where(wide & hit, middle, high)
+        low = np.where(wide & ~hit, middle, low)
+    return high
+
+
+def _switches_before(solution: Solution, when: FloatArray) -> npt.NDArray[np.int64]:
+    events = solution.events
+    neuron = np.asarray(events.neuron)
+    limit = np.where(np.isnan(when), np.inf, when)
+    return np.bincount(neuron[np.asarray(events.t) <= limit[neuron]], minlength=len(when))

@@ -1,0 +1,269 @@
+"""G(w), its extremal directions and their sectors ([PL] Definition 2): where small neurons turn to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .._validation import FloatArray, PatternArray, leak_value, one_of, real_array
+from ..convex import arrangements
+from ..datasets import Dataset
+from ._alignment import early_slope
+from ._kernels import slopes_of
+from ._walls import Walls, project_on_cone, walls
+
+# Two unit vectors closer than this are one extremal direction.
+_SAME_TOL = 1e-7
+# A sample with |x_i·w| below this times |x_i| lies on the wall of an extremal direction.
+_WALL_TOL = 1e-9
+# Crossings of walls that one ascent may take per wall of the data; ascents seen need far fewer than one.
+_CROSSINGS_PER_WALL = 20
+
+
+@dataclass(frozen=True, eq=False)
+class ExtremalDirection:
+    """A strict local maximum (sign +1) or minimum (sign -1) of G on the unit sphere.
+
+    Attributes
+    ----------
+    sign : int
+    direction : ndarray, shape (d,)
+        A unit vector.
+    value : float
+        G there.
+    sector : ndarray, shape (n,), int8
+        Its sign pattern, 0 on a wall.
+    """
+
+    sign: int
+    direction: FloatArray
+    value: float
+    sector: PatternArray
+
+
+@dataclass(frozen=True, eq=False)
+class _Early:
+    """G as sums over walls: everything the searches below need."""
+
+    data: Dataset
+    lam: FloatArray
+    leak: float
+    walls: Walls
+
+    def pull(self, signs: PatternArray) -> FloatArray:
+        return np.asarray((slopes_of(signs, self.leak) * self.lam) @ self.data.X)
+
+    def kink(self) -> FloatArray:
+        """Slope that G gains per unit when a wall is crossed upwards, shape (p,)."""
+        strength = (1.0 - self.leak) * self.lam * np.linalg.norm(self.data.X, axis=1)
+        return np.asarray(np.bincount(self.walls.wall, weights=strength), dtype=np.float64)
+
+
+def early_objective(
+    data: Dataset,
+    directions: npt.ArrayLike,
+    *,
+    leak: float = 0.0,
+    loss: str = "logistic",
+    reduction: str = "sum",
+) -> FloatArray:
+    """Evaluate G(w) = -Σ_i ℓ'(0) y_i φ(w·x_i) ([PL] (12)), what a small neuron's direction climbs or descends.
+
+    Parameters
+    ----------
+    data : Dataset
+    directions : array_like, shape (p, d)
+    leak, loss, reduction
+        As for `reluflow.integrate`; the mean divides by n as in [LLWA].
+
+    Returns
+    -------
+    ndarray, shape (p,)
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.Dataset([[1.0, 0.0], [0.0, 1.0]], [1, -1])
+    >>> rf.analysis.early_objective(data, [[1.0, 0.0], [0.0, 2.0]])
+    array([ 0.5, -1. ])
+    """
+    rows = real_array(directions, "directions", "(p, d)")
+    Z = rows @ data.X.T
+    slope = leak_value(leak)
+    return np.asarray(np.maximum(Z, slope * Z) @ _early_dual(data, loss, reduction))
+
+
+def extremal_directions(
+    data: Dataset,
+    *,
+    leak: float = 0.0,
+    loss: str = "logistic",
+    reduction: str = "sum",
+    limit: int = 5000,
+) -> list[ExtremalDirection]:
+    """Find all extremal directions with G > 0 (maxima) or G < 0 (minima), by looking into every cell of the data.
+
+    In each cell G is linear, so its best direction there is the projection of its gradient on the cell's cone; it
+    is a strict local maximum of G exactly if all cells that touch it agree.
+
+    Parameters
+    ----------
+    data : Dataset
+    leak, loss, reduction
+        As for `reluflow.integrate`.
+    limit : int, optional
+        The cells number up to 2 n^(r-1)/(r-1)!; more than this are refused.
+
+    Returns
+    -------
+    list of ExtremalDirection
+        Maxima first, each kind sorted by |G|, largest first.
+
+    Raises
+    ------
+    ValueError
+        The data have more than `limit` cells; use `extremal_from` then.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.Dataset([[1.65, -0.47], [-0.47, 1.35]], [1, -1])
+    >>> for found in rf.analysis.extremal_directions(data):
+    ...     print(found.sign, found.direction.round(6), found.sector)
+    1 [ 0.961744 -0.273951] [ 1 -1]
+    -1 [-0.328792  0.944402] [-1  1]
+    """
+    cells = np.where(arrangements(data.X, limit=limit).patterns, 1, -1).astype(np.int8)
+    found: list[ExtremalDirection] = []
+    for sign in (1, -1):
+        early = _early(data, leak, loss, reduction, sign)
+        best = np.array([_cell_best(early, cell) for cell in cells])
+        kept = [_extremal(early, sign, u) for u in _distinct(best) if _all_agree(early, u, cells, best)]
+        found += sorted(kept, key=lambda e: -abs(e.value))
+    return found
+
+
+def extremal_from(
+    data: Dataset,
+    directions: npt.ArrayLike,
+    signs: npt.ArrayLike,
+    *,
+    leak: float = 0.0,
+    loss: str = "logistic",
+    reduction: str = "sum",
+) -> list[ExtremalDirection]:
+    """Find the extremal directions that are reached from given ones, for data with too many cells to list.
+
+    From each direction G is climbed (sign +1) or descended (sign -1) from cell to cell, as a neuron
+    of vanishing size does; directions that die on the way find nothing.
+
+    Parameters
+    ----------
+    data : Dataset
+    directions : array_like, shape (p, d)
+        For example the rows of W at the start.
+    signs : array_like, shape (p,)
+        +1 or -1, for example the signs of a.
+    leak, loss, reduction
+        As for `reluflow.integrate`.
+
+    Returns
+    -------
+    list of ExtremalDirection
+        Without repeats, maxima first, each kind sorted by |G|.
+    """
+    rows = real_array(directions, "directions", "(p, d)")
+    side = real_array(signs, "signs", "(p,)")
+    found: list[ExtremalDirection] = []
+    for sign in (1, -1):
+        early = _early(data, leak, loss, reduction, sign)
+        known: dict[bytes, FloatArray | None] = {}
+        tops = [_climb(early, row, known) for row in rows[side == sign]]
+        reached = _distinct(np.array([top for top in tops if top is not None]))
+        found += sorted((_extremal(early, sign, u) for u in reached), key=lambda e: -abs(e.value))
+    return found
+
+
+def _early_dual(data: Dataset, loss: str, reduction: str) -> FloatArray:
+    one_of(loss, "loss", ("logistic", "exponential"))
+    one_of(reduction, "reduction", ("sum", "mean"))
+    scale = early_slope(loss) / (data.n if reduction == "mean" else 1)
+    return np.asarray(scale * data.y)
+
+
+def _early(data: Dataset, leak: float, loss: str, reduction: str, sign: int) -> _Early:
+    return _Early(data, sign * _early_dual(data, loss, reduction), leak_value(leak), walls(data))
+
+
+def _cell_best(early: _Early, cell: PatternArray) -> FloatArray:
+    """Return the unit vector where G is largest in the closure of a cell; zeros if G is positive nowhere there."""
+    point, _ = project_on_cone(early.pull(cell), cell[:, None] * early.data.X)
+    size = np.linalg.norm(point)
+    return np.asarray(point / size if size > 0 else point)
+
+
+def _distinct(rows: FloatArray) -> list[FloatArray]:
+    kept: list[FloatArray] = []
+    for row in rows:
+        if row.any() and all(np.linalg.norm(row - other) > _SAME_TOL for other in kept):
+            kept.append(row)
+    return kept
+
+
+def _sector(data: Dataset, u: FloatArray) -> PatternArray:
+    z = data.X @ u
+    on_wall = np.abs(z) <= _WALL_TOL * np.linalg.norm(data.X, axis=1)
+    return np.where(on_wall, 0, np.sign(z)).astype(np.int8)
+
+
+def _all_agree(early: _Early, u: FloatArray, cells: PatternArray, best: FloatArray) -> bool:
+    sector = _sector(early.data, u)
+    touching = ((cells == sector) | (sector == 0)).all(axis=1)
+    return bool((np.linalg.norm(best[touching] - u, axis=1) <= _SAME_TOL).all())
+
+
+def _extremal(early: _Early, sign: int, u: FloatArray) -> ExtremalDirection:
+    z = early.data.X @ u
+    value = sign * float(np.maximum(z, early.leak * z) @ early.lam)
+    return ExtremalDirection(sign, u, value, _sector(early.data, u))
+
+
+def _climb(early: _Early, start: FloatArray, known: dict[bytes, FloatArray | None]) -> FloatArray | None:
+    """Climb G from cell to cell; None if the direction dies. `known` holds where earlier climbs ended, by cell."""
+    tau = np.where(early.walls.normal @ start < 0, -1.0, 1.0)
+    passed: list[bytes] = []
+    top: FloatArray | None = None
+    for _ in range(_CROSSINGS_PER_WALL * len(tau)):
+        key = tau.tobytes()
+        if key in known:
+            top = known[key]
+            break
+        passed.append(key)
+        point, push = project_on_cone(early.pull(early.walls.signs(tau)), tau[:, None] * early.walls.normal)
+        size = np.linalg.norm(point)
+        crossed = _crossed(push, early.kink(), float(size))
+        if not crossed.any():
+            top = np.asarray(point / size) if size > 0 else None
+            break
+        tau = np.where(crossed, -tau, tau)
+    known.update(dict.fromkeys(passed, top))
+    return top
+
+
+def _crossed(push: FloatArray, kink: FloatArray, size: float) -> npt.NDArray[np.bool_]:
+    """Which of the walls that stop the pull let it through: those where G is not concave enough to hold.
+
+    Walls with a convex kink are crossed together, for G grows across each; the others one at a time.
+    """
+    none = np.zeros(len(push), dtype=np.bool_)
+    if size == 0.0:
+        return none
+    excess = np.where(push > 0, push + np.minimum(kink, 0.0), 0.0)
+    open_ = excess > _WALL_TOL * size
+    free = open_ & (kink >= 0)
+    if free.any() or not open_.any():
+        return free
+    none[int(np.argmax(excess))] = True
+    return none

@@ -1,0 +1,71 @@
+"""How nearly a state is a KKT point of the max-margin problem, in the sense of Lyu and Li."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from .._validation import FloatArray, optional_module
+from ._kernels import drive, dual_weights
+from ._states import Source, States, states
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def kkt_residuals(source: Source, times: npt.ArrayLike | None = None) -> pd.DataFrame:
+    """Return the (ε, δ) for which θ/√q_min is an approximate KKT point of min ½|θ|², q_i >= 1, along a run.
+
+    With the multipliers λ_i ∝ -ℓ'(q_i) of the flow itself, scaled as in Lyu and Li (2020, Section C):
+    ε = |θ̃ - Σ λ_i h_i| = (2 (1 - β))^½ / γ^½ with β the cosine between θ and its velocity, and
+    δ = max_i λ_i (q_i/q_min - 1).
+
+    Parameters
+    ----------
+    source : Solution or States
+    times : array_like, optional
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a time: ``t``, ``log_t``, ``beta``, ``epsilon``, ``delta``, ``normalised_margin`` γ, ``multiplier_sum``
+        Σ λ_i, which tends to ½|θ̃|² = 1/(2γ). All but times and β are nan while some margin is not positive.
+    """
+    pandas = optional_module("pandas", "analysis")
+    run = states(source, times)
+    rows = [_residuals(run, k) for k in range(len(run))]
+    columns = ["beta", "epsilon", "delta", "normalised_margin", "multiplier_sum"]
+    table: pd.DataFrame = pandas.DataFrame(rows, columns=columns)
+    table.insert(0, "t", run.t)
+    table.insert(1, "log_t", run.log_t)
+    return table
+
+
+def velocity(run: States, k: int) -> tuple[FloatArray, FloatArray, float]:
+    """Return the velocity of (W, a) at time number k divided by Σ|ℓ'|, and its Euclidean norm."""
+    X, y = run.data.X, run.data.y
+    weights = dual_weights(run.margins[k], run.loss) * y
+    Z = run.W[k] @ X.T
+    W_dot = run.a[k][:, None] * drive(X, weights, run.pattern[k], run.leak)
+    a_dot = (np.maximum(Z, run.leak * Z) * (run.pattern[k] != 0)) @ weights
+    return W_dot, a_dot, float(np.sqrt((W_dot**2).sum() + (a_dot**2).sum()))
+
+
+def _residuals(run: States, k: int) -> tuple[float, float, float, float, float]:
+    W_dot, a_dot, speed = velocity(run, k)
+    W, a, norm = run.W[k], run.a[k], float(run.norm[k])
+    if speed == 0.0 or norm == 0.0:
+        return (np.nan,) * 5
+    # |θ̂ - v̂|² = 2 (1 - β), taken from the difference: 1 - β would lose half of the digits.
+    gap = np.sqrt(((W / norm - W_dot / speed) ** 2).sum() + ((a / norm - a_dot / speed) ** 2).sum())
+    beta = 1.0 - 0.5 * gap**2
+    q = run.margins[k]
+    smallest = float(q.min())
+    if smallest <= 0.0:
+        return beta, np.nan, np.nan, np.nan, np.nan
+    gamma = smallest / norm**2
+    multipliers = dual_weights(q, run.loss) * norm / speed
+    delta = float((multipliers * (q / smallest - 1.0)).max())
+    return beta, float(gap / np.sqrt(gamma)), delta, gamma, float(multipliers.sum())

@@ -1,0 +1,155 @@
+"""Two-dimensional pictures in numbers: sectors of the weight plane, decision values on a plane through 0."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .._validation import FloatArray, PatternArray, integer, invalid
+from ..datasets import Dataset
+from ..networks import Network
+from ._directions import Directions, directions
+from ._extremal import ExtremalDirection, extremal_directions
+from ._states import Source, state_of, states
+
+# Two walls closer than this angle are drawn as one.
+_SAME_ANGLE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class PlaneSectors:
+    """The sectors of two-dimensional data.
+
+    Attributes
+    ----------
+    data : Dataset
+    walls : ndarray, shape (p,)
+        Angles in [0, 2π) of the rays where some x_i·w = 0, increasing; wall k opens sector k.
+    pattern : ndarray, shape (p, n), int8
+        Sign pattern of sector k, between walls k and k + 1.
+    extremal : tuple of ExtremalDirection
+    """
+
+    data: Dataset
+    walls: FloatArray
+    pattern: PatternArray
+    extremal: tuple[ExtremalDirection, ...]
+
+
+def plane_sectors(data: Dataset, *, leak: float = 0.0, loss: str = "logistic") -> PlaneSectors:
+    """Cut the weight plane of two-dimensional data into its sectors.
+
+    Raises
+    ------
+    ValueError
+        The data do not have two inputs.
+
+    Examples
+    --------
+    >>> import numpy as np, reluflow as rf
+    >>> found = rf.analysis.plane_sectors(rf.Dataset([[1.0, 0.0], [0.0, 1.0]], [1, -1]))
+    >>> np.degrees(found.walls).round(6)
+    array([  0.,  90., 180., 270.])
+    >>> found.pattern.tolist()
+    [[1, 1], [-1, 1], [-1, -1], [1, -1]]
+    """
+    if data.d != 2:
+        raise invalid("data", "have two inputs", f"{data.d}")
+    normal = np.arctan2(data.X[:, 1], data.X[:, 0])
+    angles = np.sort(np.concatenate((normal + np.pi / 2, normal - np.pi / 2)) % (2 * np.pi))
+    angles[angles > 2 * np.pi - _SAME_ANGLE] = 0.0
+    angles = np.sort(angles)
+    walls = angles[np.concatenate(([True], np.diff(angles) > _SAME_ANGLE))]
+    middle = walls + 0.5 * (np.diff(walls, append=walls[0] + 2 * np.pi))
+    inside = np.column_stack((np.cos(middle), np.sin(middle)))
+    pattern = np.sign(inside @ data.X.T).astype(np.int8)
+    return PlaneSectors(data, walls, pattern, tuple(extremal_directions(data, leak=leak, loss=loss)))
+
+
+@dataclass(frozen=True, eq=False)
+class WeightPlane:
+    """Paths of the neurons in the plane of their directions, with the radius on a logarithmic scale.
+
+    Attributes
+    ----------
+    paths : Directions
+    radius : ndarray, shape (k, m)
+        1 + log10(|w_j| / floor): decades above a floor just below the smallest neuron; nan where w_j = 0.
+    floor : float
+    sectors : PlaneSectors or None
+        For two-dimensional data.
+    """
+
+    paths: Directions
+    radius: FloatArray
+    floor: float
+    sectors: PlaneSectors | None
+
+
+def weight_plane(source: Source, times: npt.ArrayLike | None = None) -> WeightPlane:
+    """Prepare the picture of the neurons in the weight plane.
+
+    The radius is logarithmic, for on a linear scale the early phase, where directions turn, is a dot at the origin.
+    """
+    run = states(source, times)
+    paths = directions(run)
+    size = np.where(paths.size > 0, paths.size, np.nan)
+    floor = float(10.0 ** np.floor(np.log10(np.nanmin(size)))) if np.isfinite(size).any() else 1.0
+    sectors = plane_sectors(run.data, leak=run.leak, loss=run.loss) if run.data.d == 2 else None
+    return WeightPlane(paths, 1.0 + np.log10(size / floor), floor, sectors)
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionPlane:
+    """Outputs of a network on a plane through 0.
+
+    Attributes
+    ----------
+    u, v : ndarray, shape (g,)
+        Coordinates along the two axes.
+    values : ndarray, shape (g, g)
+        f at u[column] basis[0] + v[row] basis[1].
+    points : ndarray, shape (n, 2)
+        The samples, projected.
+    y : ndarray, shape (n,)
+    basis : ndarray, shape (2, d)
+    """
+
+    u: FloatArray
+    v: FloatArray
+    values: FloatArray
+    points: FloatArray
+    y: FloatArray
+    basis: FloatArray
+
+
+def decision_plane(
+    data: Dataset,
+    net: Network,
+    *,
+    basis: npt.ArrayLike | None = None,
+    n_grid: int = 201,
+    extent: float | None = None,
+) -> DecisionPlane:
+    """Evaluate a network on a plane through 0: the input plane for d = 2, else the plane of its leading directions.
+
+    Parameters
+    ----------
+    data : Dataset
+    net : Network
+    basis : array_like, shape (2, d), optional
+        Orthonormal rows, as in `directions`.
+    n_grid : int, optional
+        Points along each axis.
+    extent : float, optional
+        Half width of the square; without it 1.2 times the largest coordinate of a projected sample.
+    """
+    view = directions(state_of(data, net), basis=basis)
+    points = data.X @ view.basis.T
+    half = 1.2 * float(np.abs(points).max()) if extent is None else float(extent)
+    u = np.linspace(-half, half, integer(n_grid, "n_grid", least=2))
+    U, V = np.meshgrid(u, u)
+    inputs = np.column_stack((U.ravel(), V.ravel())) @ view.basis
+    return DecisionPlane(u, u, net(inputs).reshape(U.shape), points, data.y, view.basis)

@@ -1,0 +1,142 @@
+"""Scalars along a run: loss, margins, norms and the counts of sectors, held pairs and dead neurons."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from .._validation import FloatArray, IntArray, PatternArray, optional_module
+from ._kernels import inverse_loss
+from ._states import Source, States, states
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+# Unit of each column of `series`; times are those of the flow dθ/dt = -∂L, all else is a pure number.
+SERIES_UNITS = {"t": "time", "log_t": "log(time)", "norm2_per_log_t": "1/log(time)"}
+
+
+def series(source: Source, times: npt.ArrayLike | None = None) -> pd.DataFrame:
+    """Tabulate what the papers plot against time, one row a time.
+
+    Parameters
+    ----------
+    source : Solution or States
+    times : array_like, shape (k,), optional
+        Where to look, by dense output; without it the times of the solution.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns: ``t``, ``log_t``; ``log_loss`` and ``loss`` (with the reduction of the run); ``norm`` |θ|, ``norm_W``,
+        ``norm_a``; ``norm2_per_log_t`` |θ|²/log t (nan for t <= 1); ``min_margin`` min_i q_i; ``normalised_margin``
+        min_i q_i/|θ|²; ``smoothed_margin`` ℓ⁻¹(Σℓ)/|θ|² ([LLWA, Sec. 3]), which never falls once the loss
+        separates the data; ``balance_drift`` max_j |a_j² - |w_j|² - its first value|/|θ_j|²; ``n_wrong`` samples with
+        q_i <= 0; ``n_sectors`` different sign patterns among the neurons; ``n_held`` pairs on their wall; ``n_dead``
+        neurons that no sample can move any more. Units are in ``.attrs["units"]``.
+
+    Raises
+    ------
+    ImportError
+        pandas is not installed (extra ``analysis``).
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.Dataset([[1.0, 0.0], [0.0, 1.0]], [1, -1])
+    >>> table = rf.analysis.series(rf.analysis.state_of(data, rf.Network([[2.0, 0.0], [0.0, 2.0]], [2.0, -2.0])))
+    >>> table[["normalised_margin", "n_sectors", "n_held"]].to_dict("records")
+    [{'normalised_margin': 0.25, 'n_sectors': 2, 'n_held': 2}]
+    """
+    pandas = optional_module("pandas", "analysis")
+    run = states(source, times)
+    with np.errstate(over="ignore"):
+        loss = np.exp(run.log_loss)
+    columns = {
+        "t": run.t,
+        "log_t": run.log_t,
+        "log_loss": run.log_loss,
+        "loss": loss,
+        **_norms(run),
+        **_margin_columns(run),
+        **_counts(run),
+    }
+    table: pd.DataFrame = pandas.DataFrame(columns)
+    table.attrs["units"] = {name: SERIES_UNITS.get(name, "1") for name in columns}
+    return table
+
+
+def margins(source: Source, times: npt.ArrayLike | None = None, *, normalised: bool = False) -> xr.DataArray:
+    """Return the margins q_i = y_i f(x_i), or q_i/|θ|², with the dimensions time and sample.
+
+    Raises
+    ------
+    ImportError
+        xarray is not installed (extra ``analysis``).
+    """
+    xarray = optional_module("xarray", "analysis")
+    run = states(source, times)
+    values = run.margins / run.norm[:, None] ** 2 if normalised else run.margins
+    name = "normalised_margin" if normalised else "margin"
+    coords = {"time": run.t, "log_t": ("time", run.log_t), "y": ("sample", run.data.y)}
+    array: xr.DataArray = xarray.DataArray(values, dims=("time", "sample"), coords=coords, name=name)
+    array.attrs["units"] = "1"
+    array["time"].attrs["units"] = "time"
+    return array
+
+
+def count_sectors(pattern: PatternArray) -> int:
+    """Count the different rows of one sign pattern (m, n)."""
+    return len(np.unique(sector_keys(pattern)))
+
+
+def sector_keys(pattern: PatternArray) -> npt.NDArray[np.void]:
+    """Return each row of a sign pattern as one opaque value, equal exactly where the sectors are equal."""
+    packed = np.concatenate([np.packbits(pattern > 0, axis=-1), np.packbits(pattern == 0, axis=-1)], axis=-1)
+    rows = np.ascontiguousarray(packed)
+    return rows.view(np.dtype((np.void, rows.shape[-1])))[..., 0]
+
+
+def dead(pattern: PatternArray, leak: float) -> npt.NDArray[np.bool_]:
+    """Tell which neurons are inactive on every sample (ReLU only), over the last axis of a pattern."""
+    inactive = np.asarray(~(pattern > 0).any(axis=-1))
+    return inactive if leak == 0 else np.zeros_like(inactive)
+
+
+def _norms(run: States) -> dict[str, FloatArray]:
+    norm2 = run.norm**2
+    late = run.log_t > 0
+    per_log = np.divide(norm2, run.log_t, out=np.full(len(run), np.nan), where=late)
+    row = np.linalg.norm(run.W, axis=2)
+    size = np.abs(run.a)
+    balance = (size - row) * (size + row)
+    scale = np.maximum(run.sizes**2, np.finfo(float).tiny)
+    return {
+        "norm": run.norm,
+        "norm_W": np.asarray(np.linalg.norm(row, axis=1)),
+        "norm_a": np.asarray(np.linalg.norm(run.a, axis=1)),
+        "norm2_per_log_t": per_log,
+        "balance_drift": (np.abs(balance - balance[0]) / scale).max(axis=1),
+    }
+
+
+def _margin_columns(run: States) -> dict[str, FloatArray | IntArray]:
+    norm2 = np.where(run.norm > 0, run.norm**2, np.nan)
+    smallest = run.margins.min(axis=1)
+    return {
+        "min_margin": smallest,
+        "normalised_margin": smallest / norm2,
+        "smoothed_margin": inverse_loss(run.log_loss_sum, run.loss) / norm2,
+        "n_wrong": np.count_nonzero(run.margins <= 0, axis=1),
+    }
+
+
+def _counts(run: States) -> dict[str, IntArray]:
+    return {
+        "n_sectors": np.array([count_sectors(pattern) for pattern in run.pattern]),
+        "n_held": np.array([np.count_nonzero(pattern == 0) for pattern in run.pattern]),
+        "n_dead": dead(run.pattern, run.leak).sum(axis=1),
+    }

@@ -1,0 +1,184 @@
+"""The states of a run at chosen times, stacked over time, with the exact sign pattern of each instant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from .._validation import FloatArray, PatternArray, freeze, invalid, real_array
+from ..datasets import Dataset
+from ..networks import Network
+from ._kernels import log_total, outputs
+
+if TYPE_CHECKING:
+    from ..flow import Solution
+
+
+@dataclass(frozen=True, eq=False)
+class States:
+    """A run seen at k times: what every function of `reluflow.analysis` works on.
+
+    Attributes
+    ----------
+    data : Dataset
+    leak : float
+    loss, reduction : str
+    t, log_t : ndarray, shape (k,)
+        Times and their logarithms; t is inf where it overflows, log_t is then the truth.
+    W : ndarray, shape (k, m, d)
+    a : ndarray, shape (k, m)
+    pattern : ndarray, shape (k, m, n), int8
+        Signs of the pre-activations: +1 active, -1 inactive, 0 held on the wall.
+    """
+
+    data: Dataset
+    leak: float
+    loss: str
+    reduction: str
+    t: FloatArray
+    log_t: FloatArray
+    W: FloatArray
+    a: FloatArray
+    pattern: PatternArray
+
+    def __len__(self) -> int:
+        """Return the number k of times."""
+        return len(self.t)
+
+    @property
+    def width(self) -> int:
+        """Number m of neurons."""
+        return int(self.a.shape[1])
+
+    @cached_property
+    def margins(self) -> FloatArray:
+        """q_i = y_i f(x_i) at each time, shape (k, n)."""
+        X, y = self.data.X, self.data.y
+        q = np.array([y * outputs(X, W, a, self.leak) for W, a in zip(self.W, self.a, strict=True)])
+        freeze(q)
+        return q
+
+    @cached_property
+    def log_loss_sum(self) -> FloatArray:
+        """Log of the summed loss at each time, shape (k,), whatever the reduction."""
+        return np.array([log_total(q, self.loss) for q in self.margins])
+
+    @property
+    def log_loss(self) -> FloatArray:
+        """Log of the loss of the run, with its reduction, shape (k,)."""
+        shift = np.log(self.data.n) if self.reduction == "mean" else 0.0
+        return np.asarray(self.log_loss_sum - shift)
+
+    @cached_property
+    def sizes(self) -> FloatArray:
+        """|θ_j| = (|w_j|² + a_j²)^½ of each neuron, shape (k, m)."""
+        return np.asarray(np.hypot(np.linalg.norm(self.W, axis=2), self.a))
+
+    @cached_property
+    def norm(self) -> FloatArray:
+        """|θ| at each time, shape (k,)."""
+        return np.asarray(np.linalg.norm(self.sizes, axis=1))
+
+    @property
+    def signs(self) -> FloatArray:
+        """Sign of a_j at the last time, shape (m,)."""
+        return np.asarray(np.sign(self.a[-1]))
+
+    def at(self, index: int) -> Network:
+        """Return the network at the time number `index`."""
+        return Network(self.W[index], self.a[index], leak=self.leak, pattern=self.pattern[index])
+
+
+Source: TypeAlias = "Solution | States"
+
+
+def states(source: Source, times: npt.ArrayLike | None = None, *, log_times: npt.ArrayLike | None = None) -> States:
+    """Collect the states of a run at the given times.
+
+    Parameters
+    ----------
+    source : Solution or States
+        A run. States are handed back as they are.
+    times : array_like, shape (k,), optional
+        Increasing times within the run, evaluated by dense output. Without them: the times the solution holds.
+    log_times : array_like, shape (k,), optional
+        Natural logarithms of times instead, for runs whose time overflows.
+
+    Returns
+    -------
+    States
+
+    Raises
+    ------
+    ValueError
+        Times that do not increase or lie outside the run, both kinds of times, or times together with States.
+    """
+    if isinstance(source, States):
+        if times is not None or log_times is not None:
+            raise invalid("times", "be left out, for States carry their times", "times")
+        return source
+    if times is None and log_times is None:
+        t, log_t, W, a = source.t, source.log_t, source.W, source.a
+    else:
+        t, log_t = _grid(times, log_times)
+        W, a = source.states(times, log_times=log_times)
+    return States(
+        data=source.data,
+        leak=source.leak,
+        loss=source.loss,
+        reduction=source.reduction,
+        t=t,
+        log_t=log_t,
+        W=W,
+        a=a,
+        pattern=patterns(source, t, log_t),
+    )
+
+
+def _grid(times: npt.ArrayLike | None, log_times: npt.ArrayLike | None) -> tuple[FloatArray, FloatArray]:
+    name = "times" if log_times is None else "log_times"
+    grid = real_array(np.asarray(times if log_times is None else log_times), name, "(k,)")
+    if not len(grid) or (np.diff(grid) <= 0).any():
+        raise invalid(name, "hold increasing numbers", f"{len(grid)} that do not increase")
+    with np.errstate(divide="ignore", over="ignore"):
+        return (grid, np.log(grid)) if log_times is None else (np.exp(grid), grid)
+
+
+def state_of(data: Dataset, net: Network, *, loss: str = "logistic", reduction: str = "sum") -> States:
+    """Wrap one network as States with a single time 0, its pattern carried or read off the signs of W X^T.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.Dataset([[1.0, 0.0], [0.0, 1.0]], [1, -1])
+    >>> one = rf.analysis.state_of(data, rf.Network([[2.0, -1.0]], [1.0]))
+    >>> one.margins
+    array([[ 2., -0.]])
+    """
+    pattern = net.pattern
+    if pattern is None:
+        pattern = np.sign(net.W @ data.X.T).astype(np.int8)
+    zero = np.zeros(1)
+    with np.errstate(divide="ignore"):
+        log_zero = np.log(zero)
+    return States(data, net.leak, loss, reduction, zero, log_zero, net.W[None], net.a[None], pattern[None])
+
+
+def patterns(source: Solution, t: npt.ArrayLike, log_t: npt.ArrayLike) -> PatternArray:
+    """Replay the events up to each time, shape (k, m, n): exact, for patterns are changed by events alone."""
+    events = source.events
+    t, log_t = np.asarray(t), np.asarray(log_t)
+    plain = bool(np.isfinite(t).all())  # t is exact as long as it has not overflowed
+    ends = np.searchsorted(events.t if plain else events.log_t, t if plain else log_t, side="right")
+    current = np.array(source.pattern0)
+    out = np.empty((len(ends), *current.shape), dtype=np.int8)
+    done = 0
+    for k, end in enumerate(np.maximum.accumulate(ends).tolist()):
+        events.apply(current, done, end)
+        out[k] = current
+        done = end
+    return out

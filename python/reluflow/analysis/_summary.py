@@ -1,0 +1,124 @@
+"""One run in one record: what the command line prints and writes to summary.json."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._sectors import groups
+from ._series import series
+from ._times import ends
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..flow import Solution
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The numbers of a run at its end.
+
+    Attributes
+    ----------
+    status, message : str
+    t, log_t : float
+    loss, mean_loss, log_loss : float
+        The summed loss, the mean, and the log of the sum.
+    norm, min_margin, normalised_margin, smoothed_margin : float
+    n_wrong : int
+        Samples with a margin that is not positive.
+    n_sectors, n_held, n_dead, n_groups : int
+        Sectors in use, pairs on their wall, dead neurons, groups of neurons of one sector and direction.
+    balance_drift : float
+        Largest change of a_j² - |w_j|² from the start, relative to |θ_j|².
+    events : dict
+        Count of each kind.
+    n_events, n_branchings : int
+    stats : dict
+        As the solution gives them.
+    descent : list of dict
+        Rows of `compare_with_descent`, empty without one.
+    """
+
+    status: str
+    message: str
+    t: float
+    log_t: float
+    loss: float
+    mean_loss: float
+    log_loss: float
+    norm: float
+    min_margin: float
+    normalised_margin: float
+    smoothed_margin: float
+    n_wrong: int
+    n_sectors: int
+    n_held: int
+    n_dead: int
+    n_groups: int
+    balance_drift: float
+    events: dict[str, int]
+    n_events: int
+    n_branchings: int
+    stats: dict[str, Any]
+    descent: list[dict[str, Any]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values, ready for JSON."""
+        return asdict(self)
+
+
+def summary(solution: Solution, descent: pd.DataFrame | None = None) -> Summary:
+    """Summarise a run, and the descent runs beside it if given."""
+    both = ends(solution)
+    table = series(both)
+    last = table.iloc[-1]
+    log_sum = float(both.log_loss_sum[-1])
+    counts = solution.events.counts()
+    return Summary(
+        status=solution.status,
+        message=solution.message,
+        t=float(last["t"]),
+        log_t=float(last["log_t"]),
+        loss=_exp(log_sum),
+        mean_loss=_exp(log_sum - float(np.log(solution.data.n))),
+        log_loss=log_sum,
+        norm=float(last["norm"]),
+        min_margin=float(last["min_margin"]),
+        normalised_margin=float(last["normalised_margin"]),
+        smoothed_margin=float(last["smoothed_margin"]),
+        n_wrong=int(last["n_wrong"]),
+        n_sectors=int(last["n_sectors"]),
+        n_held=int(last["n_held"]),
+        n_dead=int(last["n_dead"]),
+        balance_drift=float(last["balance_drift"]),
+        n_groups=int(groups(both)["group"].max()) + 1,
+        events=counts,
+        n_events=sum(counts.values()),
+        n_branchings=len(solution.branchings),
+        stats=plain(solution.stats),
+        descent=[] if descent is None else [_row(row) for row in descent.to_dict("records")],
+    )
+
+
+def _exp(value: float) -> float:
+    with np.errstate(over="ignore"):
+        return float(np.exp(value))
+
+
+def _row(row: dict[Any, Any]) -> dict[str, Any]:
+    return {str(name): plain(value) for name, value in row.items()}
+
+
+def plain(value: Any) -> Any:
+    """Turn numpy values into plain Python ones, through dicts and lists."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,150 @@
+"""What the table of events alone tells: who switched when, and the sector of every neuron through time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from .._validation import FloatArray, IntArray, freeze, integer
+from ..flow import EVENT_KINDS
+from ._sectors import number_rows
+from ._series import dead
+from ._states import patterns
+
+if TYPE_CHECKING:
+    from ..flow import Solution
+
+# Events of the first instants would stretch a log axis without end: the axis starts at this fraction of the last time
+# unless the first event comes later.
+FIRST_FRACTION = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Timeline:
+    """The sectors of all neurons on a grid of log times.
+
+    Attributes
+    ----------
+    log_t : ndarray, shape (k,)
+    sector : ndarray, shape (k, m)
+        Number of the sector of each neuron; 0 is the sector in which neurons spent most of the grid, together.
+    peak : ndarray, shape (number of sectors,)
+        Most neurons that were in each sector at one time.
+    order : ndarray, shape (m,)
+        Neurons sorted by the sign of a_j, then by their last sector, then by the time of their last event.
+    n_positive : int
+        The first rows in that order have a_j > 0.
+    n_sectors, n_held, n_dead : ndarray, shape (k,)
+    """
+
+    log_t: FloatArray
+    sector: IntArray
+    peak: IntArray
+    order: IntArray
+    n_positive: int
+    n_sectors: IntArray
+    n_held: IntArray
+    n_dead: IntArray
+
+
+def timeline(solution: Solution, *, n_times: int = 400) -> Timeline:
+    """Follow every neuron's sector, from the events alone: no state is evaluated.
+
+    Parameters
+    ----------
+    solution : Solution
+    n_times : int, optional
+        Length of the grid, at least 2; it is even in log t from the first event (but not before 1e-6 of the
+        last time) to the end.
+
+    Returns
+    -------
+    Timeline
+    """
+    log_t = log_grid(solution, integer(n_times, "n_times", least=2))
+    pattern = patterns(solution, np.full(len(log_t), np.inf), log_t)
+    sector = _rank_by_stay(number_rows(pattern))
+    members = [np.bincount(row, minlength=int(sector.max()) + 1) for row in sector]
+    found = Timeline(
+        log_t=log_t,
+        sector=sector,
+        peak=np.max(members, axis=0),
+        order=neuron_order(solution, sector[-1]),
+        n_positive=int((solution.final.a > 0).sum()),
+        n_sectors=np.count_nonzero(members, axis=1),
+        n_held=np.count_nonzero(pattern == 0, axis=(1, 2)),
+        n_dead=dead(pattern, solution.leak).sum(axis=1),
+    )
+    for array in (found.log_t, found.sector, found.peak, found.order, found.n_sectors, found.n_held, found.n_dead):
+        freeze(array)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Raster:
+    """The events as points of a picture: time along, one row a neuron.
+
+    Attributes
+    ----------
+    t, log_t : ndarray, shape (E,)
+    row : ndarray, shape (E,)
+        Place of the neuron from the top, see `Timeline.order`.
+    kind : ndarray, shape (E,)
+        Codes of the kinds.
+    kinds : tuple of str
+        The name of each code.
+    n_positive, n_neurons : int
+        Rows 0 to n_positive - 1 have a_j > 0.
+    """
+
+    t: FloatArray
+    log_t: FloatArray
+    row: IntArray
+    kind: npt.NDArray[np.uint8]
+    kinds: tuple[str, ...]
+    n_positive: int
+    n_neurons: int
+
+
+def raster(solution: Solution) -> Raster:
+    """Arrange the events of a run for a picture, neurons sorted as in `Timeline.order`."""
+    final = number_rows(patterns(solution, [solution.t_end], [solution.log_t_end]))
+    order = neuron_order(solution, _rank_by_stay(final)[-1])
+    place = np.argsort(order)
+    events = solution.events
+    return Raster(
+        t=np.asarray(events.t),
+        log_t=np.asarray(events.log_t),
+        row=place[np.asarray(events.neuron)],
+        kind=np.asarray(events.code),
+        kinds=EVENT_KINDS,
+        n_positive=int((solution.final.a > 0).sum()),
+        n_neurons=len(order),
+    )
+
+
+def log_grid(solution: Solution, n_times: int) -> FloatArray:
+    """Log times from the first event, or from 1e-6 of the end if that is later, to the end of the run."""
+    last = solution.log_t_end
+    early = np.asarray(solution.events.log_t)
+    early = early[np.isfinite(early)]
+    first = float(early[0]) if early.size else last + np.log(FIRST_FRACTION)
+    return np.linspace(min(max(first, last + np.log(FIRST_FRACTION)), last), last, n_times)
+
+
+def neuron_order(solution: Solution, last_sector: IntArray) -> IntArray:
+    """Sort the neurons for a picture: positive a_j first, then by last sector, then by the last event."""
+    m = len(last_sector)
+    last_event = np.full(m, -np.inf)
+    np.maximum.at(last_event, np.asarray(solution.events.neuron), np.asarray(solution.events.log_t))
+    return np.lexsort((last_event, last_sector, -np.sign(solution.final.a)))
+
+
+def _rank_by_stay(ids: IntArray) -> IntArray:
+    """Renumber the sectors by the time that neurons spend in them, the longest stay first."""
+    stay = np.bincount(ids.ravel())
+    rank = np.argsort(np.argsort(-stay, kind="stable"), kind="stable")
+    return rank[ids]

@@ -1,0 +1,82 @@
+"""Times worth looking at: grids for smooth curves, and the few that show a run at a glance."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._validation import FloatArray, integer
+from ._states import States, patterns, states
+
+if TYPE_CHECKING:
+    from ..flow import Solution
+
+# Curves start at this fraction of the last time: six decades show the early phase of every run seen.
+_LOG_FIRST = float(np.log(1e-6))
+
+
+def sample(solution: Solution, n_times: int = 200) -> States:
+    """Return the states of a run on a grid for smooth curves: start, end, and times even in log t between them.
+
+    Parameters
+    ----------
+    solution : Solution
+    n_times : int, optional
+        Number of the even times; they begin at 1e-6 of the last time.
+    """
+    last = solution.log_t_end
+    first = max(_log_start(solution), last + _LOG_FIRST)
+    return _at(solution, np.linspace(first, last, integer(n_times, "n_times", least=2)))
+
+
+def snapshots(solution: Solution, n_times: int = 4) -> States:
+    """Return the few states that show a run at a glance: the start, the median event, the end, and even ones between.
+
+    Parameters
+    ----------
+    solution : Solution
+    n_times : int, optional
+        At least 2. After the start they are even in log t from the median event to the end.
+    """
+    n_late = integer(n_times, "n_times", least=2) - 1
+    last = solution.log_t_end
+    inside = solution.events.log_t
+    inside = inside[(inside > _log_start(solution)) & (inside < last)]
+    middle = float(np.median(inside)) if len(inside) else last
+    return _at(solution, np.linspace(middle, last, n_late) if n_late > 1 else np.array([last]))
+
+
+def ends(solution: Solution) -> States:
+    """Return the states at the start and at the end of a run."""
+    return _at(solution, np.array([solution.log_t_end]))
+
+
+def _log_start(solution: Solution) -> float:
+    return float(np.log(solution.t_start)) if solution.t_start > 0 else -np.inf
+
+
+def _at(solution: Solution, log_times: FloatArray) -> States:
+    """States at the start, at the log times, and exactly at the end whatever its logarithm rounds to."""
+    if not np.isfinite(solution.t_end):
+        return _with_start(solution, states(solution, log_times=np.unique(log_times)))
+    times = np.exp(log_times)
+    inside = times[(times > solution.t_start) & (times < solution.t_end * (1.0 - 1e-12))]
+    return states(solution, np.unique(np.concatenate(([solution.t_start], inside, [solution.t_end]))))
+
+
+def _with_start(solution: Solution, late: States) -> States:
+    """Put the start in front: at t = 0 it has no finite log time to ask for."""
+    if solution.t_start > 0:
+        return late
+    log_t = np.concatenate(([-np.inf], late.log_t))
+    t = np.concatenate(([0.0], late.t))
+    return replace(
+        late,
+        t=t,
+        log_t=log_t,
+        W=np.concatenate((solution.initial.W[None], late.W)),
+        a=np.concatenate((solution.initial.a[None], late.a)),
+        pattern=patterns(solution, t, log_t),
+    )

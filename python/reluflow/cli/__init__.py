@@ -1,0 +1,51 @@
+"""The command `reluflow`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+BAD_INPUT, INTERRUPTED = 2, 130  # the shell's own codes for misuse and for Ctrl-C
+_PIPE_CLOSED = 141  # what a shell reports of a program whose reader went away
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit: 0 done, 2 bad input (one line on the standard error), 130 after Ctrl-C."""
+    sys.exit(_code(list(sys.argv[1:] if arguments is None else arguments)))
+
+
+def _code(arguments: list[str]) -> int:
+    try:
+        from ._app import app
+    except ImportError as error:
+        return _complain(f'{error.name} is needed here and is not installed: pip install "reluflow[all]"')
+    try:
+        result = app(arguments, standalone_mode=False, prog_name="reluflow")
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the flush at exit complains again
+        return _PIPE_CLOSED
+    except (ValueError, ImportError, OSError) as error:
+        return _complain(str(error))
+    except Exception as error:
+        return _of_typer(error)
+    return result if isinstance(result, int) else 0
+
+
+def _of_typer(error: Exception) -> int:
+    """Exit code of an exception of typer's own: usage errors, help without a command, Ctrl-C at a prompt."""
+    if type(error).__name__ == "Abort":
+        return INTERRUPTED
+    describe = getattr(error, "format_message", None)
+    if describe is None:
+        raise error
+    message = str(describe())
+    return _complain(message) if message else BAD_INPUT  # help was shown for want of a command
+
+
+def _complain(message: str) -> int:
+    first = " ".join(message.split())
+    sys.stderr.write(f"reluflow: {first}\n")
+    return BAD_INPUT

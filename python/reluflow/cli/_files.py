@@ -1,0 +1,55 @@
+"""The files of a run: each is whole or not there."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .._validation import invalid
+from ..flow._files import atomic_write
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def folder(path: Path) -> Path:
+    """Make a folder, or refuse a path where none can be.
+
+    Raises
+    ------
+    ValueError
+        The path is a file, or may not be written to.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise invalid("--out", "name a folder that can be made", f"{str(path)!r} ({error.strerror})") from None
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise invalid("--out", "name a folder that can be written to", repr(str(path)))
+    return path
+
+
+def write_json(path: Path, record: dict[str, Any]) -> None:
+    """Write strict JSON: nan becomes null, infinities become the strings "inf" and "-inf"."""
+    text = json.dumps(_strict(record), indent=2, allow_nan=False, ensure_ascii=False)
+    with atomic_write(path) as file:
+        file.write(f"{text}\n".encode())
+
+
+def write_figure(path: Path, figure: Figure) -> None:
+    """Write a figure in the format of the file's ending."""
+    with atomic_write(path) as file:
+        figure.savefig(file, format=path.suffix[1:])
+
+
+def _strict(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _strict(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_strict(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value

@@ -1,0 +1,81 @@
+"""`reluflow inspect` and `reluflow info`: what a saved run holds, what this installation has."""
+
+from __future__ import annotations
+
+import importlib.util
+import platform
+import sys
+from pathlib import Path
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from .. import __version__, _core, analysis, load
+from .._validation import invalid
+from ..flow import Solution
+from . import _files, _pictures
+from ._table import result_table
+
+# What each extra of the package brings, and what for.
+EXTRAS = {
+    "analysis": (("pandas", "xarray", "h5netcdf"), "tables and datasets of results"),
+    "viz": (("matplotlib",), "figures"),
+    "data": (("sklearn", "pandas", "pyarrow"), "real data, CSV and Parquet files"),
+    "convex": (("cvxpy", "clarabel", "highspy"), "convex programs and certificates"),
+    "cli": (("typer", "rich"), "this command"),
+}
+
+
+def inspect(path: Path, *, n_events: int, out: Path | None, console: Console) -> int:
+    """Print what a saved run holds, and draw its figures if a folder is given.
+
+    Raises
+    ------
+    ValueError
+        No such file, or not a saved run.
+    """
+    if not path.is_file():
+        raise invalid("RUN", "be a file written by reluflow run or Solution.save", repr(str(path)))
+    solution = load(path)
+    console.print(result_table(analysis.summary(solution), _title(solution)))
+    console.print(f"{solution.status}: {solution.message}")
+    if n_events:
+        console.print(_first_events(solution, n_events))
+    if out is not None:
+        names = [written.name for written in _pictures.write_all(solution, _files.folder(out))]
+        console.print(f"wrote {', '.join(names)} to {out}", soft_wrap=True)
+    return 0
+
+
+def _title(solution: Solution) -> str:
+    data, net, used = solution.data, solution.initial, solution.settings
+    name = data.name or "data"
+    loss = f"{used.loss} loss ({used.reduction}), rtol {used.rtol:g}, leak {net.leak:g}"
+    return f"{name} (n = {data.n}, d = {data.d}), {net.width} neurons, {loss}, version {used.version}"
+
+
+def _first_events(solution: Solution, n_events: int) -> Table:
+    table = Table(title="events", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("t", "neuron", "sample"):
+        table.add_column(name, justify="right")
+    table.add_column("kind")
+    for event in solution.events[:n_events]:
+        table.add_row(f"{event.t:.10g}", str(event.neuron), str(event.sample), event.kind)
+    return table
+
+
+def info(console: Console) -> int:
+    """Print versions and which extras are there."""
+    console.print(f"reluflow {__version__}")
+    console.print(f"core     {_core.__file__}", soft_wrap=True)
+    console.print(f"python   {platform.python_version()} ({sys.platform}, {platform.machine()})")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("extra", "for", "state"):
+        table.add_column(name)
+    for extra, (modules, purpose) in EXTRAS.items():
+        missing = [module for module in modules if importlib.util.find_spec(module) is None]
+        state = "installed" if not missing else f'missing {", ".join(missing)}: pip install "reluflow\\[{extra}]"'
+        table.add_row(extra, purpose, state)
+    console.print(table)
+    return 0

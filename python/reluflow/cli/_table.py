@@ -1,0 +1,93 @@
+"""The table of a run, with gradient descent beside it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from rich import box
+from rich.table import Table
+
+from ..analysis import Summary
+
+NOTHING = "-"
+Row = tuple[str, str, tuple[str, ...]]
+
+
+def result_table(found: Summary, title: str) -> Table:
+    """Lay out a summary: one column for the flow, one for each run of gradient descent."""
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("")
+    table.add_column("flow", justify="right")
+    for run in found.descent:
+        table.add_column(f"Euler, step {_short(run['step'])}", justify="right")
+    for name, value, others in (*_head(found), *_counts(found), *_losses(found), *_cost(found)):
+        table.add_row(name, value, *others)
+    return table
+
+
+def _head(found: Summary) -> list[Row]:
+    when = number(found.t) if math.isfinite(found.t) else f"e^{number(found.log_t)}"
+    steps = f"{int(found.stats.get('steps', 0)):,}"
+    return [
+        ("time", when, tuple(when if _ran(run) else NOTHING for run in found.descent)),
+        ("steps", steps, tuple(f"{run['n_steps']:,}" for run in found.descent)),
+    ]
+
+
+def _counts(found: Summary) -> list[Row]:
+    none = tuple(NOTHING for _ in found.descent)
+    rows: list[Row] = [("events", f"{found.n_events:,}", none)]
+    rows += [(f"  {kind}", f"{count:,}", none) for kind, count in found.events.items()]
+    if found.n_branchings:
+        rows.append(("branch points", f"{found.n_branchings:,}", none))
+    rows += [
+        ("sectors", f"{found.n_sectors:,}", none),
+        ("held pairs", f"{found.n_held:,}", none),
+        ("dead neurons", f"{found.n_dead:,}", none),
+    ]
+    return rows
+
+
+def _losses(found: Summary) -> list[Row]:
+    return [
+        ("loss (sum)", number(found.loss), tuple(number(run["loss"]) for run in found.descent)),
+        ("mean loss", number(found.mean_loss), tuple(number(run["mean_loss"]) for run in found.descent)),
+        (
+            "margin min q/|θ|²",
+            number(found.normalised_margin),
+            tuple(number(run["normalised_margin"]) for run in found.descent),
+        ),
+        ("wrong samples", f"{found.n_wrong:,}", tuple(NOTHING for _ in found.descent)),
+        ("|θ|", number(found.norm), tuple(NOTHING for _ in found.descent)),
+    ]
+
+
+def _cost(found: Summary) -> list[Row]:
+    return [
+        ("relative error of θ", NOTHING, tuple(_error(run) for run in found.descent)),
+        ("seconds", _seconds(found.stats.get("seconds")), tuple(_seconds(run["seconds"]) for run in found.descent)),
+    ]
+
+
+def _ran(run: dict[str, Any]) -> bool:
+    return bool(run["status"] != "too_many_steps")
+
+
+def _error(run: dict[str, Any]) -> str:
+    if not _ran(run):
+        return "too many steps"
+    return "diverged" if math.isinf(run["error"]) else f"{run['error']:.1e}"
+
+
+def _seconds(value: float | None) -> str:
+    return NOTHING if value is None or math.isnan(value) else f"{value:.3g}"
+
+
+def number(value: float) -> str:
+    """Six digits, a dash for nan."""
+    return NOTHING if math.isnan(value) else f"{value:.6g}"
+
+
+def _short(step: float) -> str:
+    return f"{step:.3g}"

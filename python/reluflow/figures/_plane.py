@@ -1,0 +1,228 @@
+"""Two-dimensional pictures: neurons among walls and sectors, decision regions, the rectified ellipsoid."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._validation import FloatArray
+from ._style import BLACK, GREEN, GREY, PALE, PURPLE, sign_colour, square_frame
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..analysis import DecisionPlane, PlaneSectors, RectifiedEllipsoid, WeightPlane
+
+# Two greys for neighbouring sectors, so that walls are seen without lines across the paths.
+_SECTOR_FILL = ("#F3F3F3", "#E7E7E7")
+# Decades between the largest neuron and the rim, where the samples are marked.
+_RIM = 0.6
+
+
+def weight_plane(plane: WeightPlane, ax: Axes) -> Axes:
+    """Draw the neurons in the plane of their directions, the radius in decades of |w_j|.
+
+    Walls, sectors with their sign patterns, samples and extremal directions are drawn for two-dimensional data.
+
+    Parameters
+    ----------
+    plane : WeightPlane
+        From `analysis.weight_plane`.
+    ax : Axes
+    """
+    half = float(np.nan_to_num(plane.radius).max()) + _RIM
+    if plane.sectors is not None:
+        _sectors(plane.sectors, ax, half)
+    _rings(plane, ax, half)
+    xy = plane.paths.coords * plane.radius[:, :, None]
+    alpha = float(np.clip(20.0 / xy.shape[1], 0.2, 0.95))
+    for j, sign in enumerate(plane.paths.sign):
+        ax.plot(*xy[:, j].T, color=sign_colour(sign), alpha=alpha, linewidth=1.1, zorder=4)
+    colours = [sign_colour(sign) for sign in plane.paths.sign]
+    ax.scatter(xy[0][:, 0], xy[0][:, 1], s=9, facecolors="white", edgecolors=colours, linewidths=0.8, zorder=5)
+    ax.scatter(xy[-1][:, 0], xy[-1][:, 1], s=20, c=colours, edgecolors="white", linewidths=0.5, zorder=6)
+    square_frame(ax, 1.22 * half)
+    return ax
+
+
+def _sectors(sectors: PlaneSectors, ax: Axes, half: float) -> None:
+    ends = np.append(sectors.walls, sectors.walls[0] + 2 * np.pi)
+    for k, pattern in enumerate(sectors.pattern):
+        arc = np.linspace(ends[k], ends[k + 1], 60)
+        outline = np.vstack(([[0.0, 0.0]], half * np.column_stack((np.cos(arc), np.sin(arc)))))
+        ax.fill(*outline.T, color=_SECTOR_FILL[k % 2], linewidth=0, zorder=0)
+        middle = 0.5 * (ends[k] + ends[k + 1])
+        text = " ".join("+" if s > 0 else "\N{MINUS SIGN}" for s in pattern) if len(pattern) <= 4 else f"{k}"
+        ax.text(
+            1.1 * half * np.cos(middle),
+            1.1 * half * np.sin(middle),
+            text,
+            ha="center",
+            va="center",
+            fontsize=7.5,
+            color="#404040",
+        )
+    for angle in sectors.walls:
+        ax.plot([0, half * np.cos(angle)], [0, half * np.sin(angle)], color=GREY, linewidth=0.7, zorder=1)
+    _rays(sectors, ax, half)
+
+
+def _rays(sectors: PlaneSectors, ax: Axes, half: float) -> None:
+    """Draw samples as marks on the rim (o for y = +1, square for -1), extremal directions as dashed rays."""
+    if sectors.data.n <= 12:  # more marks than this would hide the rim
+        for x, y in zip(sectors.data.X, sectors.data.y, strict=True):
+            u = half * x / np.linalg.norm(x)
+            ax.scatter(
+                u[0],
+                u[1],
+                s=26,
+                marker="o" if y > 0 else "s",
+                facecolors="white",
+                edgecolors=sign_colour(y),
+                linewidths=1.2,
+                zorder=7,
+            )
+    for found in sectors.extremal:
+        tip = half * found.direction
+        ax.plot([0, tip[0]], [0, tip[1]], color=sign_colour(found.sign), linewidth=0.9, linestyle=(0, (4, 3)), zorder=2)
+
+
+def _rings(plane: WeightPlane, ax: Axes, half: float) -> None:
+    """One circle a decade, labelled where the fewest neurons grow: in the sector with the fewest active samples."""
+    angle = np.linspace(0.0, 2.0 * np.pi, 181)
+    base = round(np.log10(plane.floor))
+    place = 1.5 * np.pi
+    if plane.sectors is not None:
+        ends = np.append(plane.sectors.walls, plane.sectors.walls[0] + 2 * np.pi)
+        k = int(np.argmin((plane.sectors.pattern > 0).sum(axis=1)))
+        place = float(0.35 * ends[k] + 0.65 * ends[k + 1])
+    for decade in range(1, int(np.floor(half)) + 1):
+        ax.plot(decade * np.cos(angle), decade * np.sin(angle), color="white", linewidth=0.8, zorder=1)
+        text = f"$10^{{{base + decade - 1}}}$"
+        ax.text(
+            decade * np.cos(place),
+            decade * np.sin(place),
+            text,
+            fontsize=6,
+            color=GREY,
+            ha="center",
+            va="center",
+            zorder=3,
+        )
+
+
+def decision(plane: DecisionPlane, ax: Axes, *, reference: FloatArray | None = None) -> Axes:
+    """Draw the outputs of a network on a plane through 0, with its decision boundary and the samples.
+
+    Parameters
+    ----------
+    plane : DecisionPlane
+        From `analysis.decision_plane`.
+    ax : Axes
+    reference : ndarray, shape (2,), optional
+        Normal, in the plane's coordinates, of a linear classifier to draw beside it.
+    """
+    top = float(np.abs(plane.values).max()) or 1.0
+    levels = np.linspace(-top, top, 15)
+    ax.contourf(plane.u, plane.v, plane.values, levels=levels, cmap="RdBu_r", alpha=0.75)
+    if plane.values.min() < 0 < plane.values.max():
+        ax.contour(plane.u, plane.v, plane.values, levels=[0.0], colors=BLACK, linewidths=1.3)
+    half = float(plane.u[-1])
+    if reference is not None:
+        along = np.array([-reference[1], reference[0]]) / np.linalg.norm(reference) * 2.0 * half
+        ax.plot([-along[0], along[0]], [-along[1], along[1]], color=GREEN, linestyle=(0, (4, 2)), linewidth=1.1)
+    size = float(np.clip(400.0 / len(plane.y), 5.0, 26.0))
+    for sign, marker in ((1.0, "o"), (-1.0, "s")):
+        mine = plane.y == sign
+        ax.scatter(
+            plane.points[mine][:, 0],
+            plane.points[mine][:, 1],
+            s=size,
+            marker=marker,
+            c=sign_colour(sign),
+            edgecolors="white",
+            linewidths=0.5,
+            zorder=4,
+        )
+    ax.set_aspect("equal")
+    ax.set_xlim(-half, half)
+    ax.set_ylim(-half, half)
+    return ax
+
+
+def rectified_ellipsoid(sets: RectifiedEllipsoid, ax: Axes, *, paths: FloatArray | None = None) -> Axes:
+    """Draw the ellipsoid of two samples, its rectified part Q and the spikes, as in [WP] Figures 1, 3 and 6.
+
+    Parameters
+    ----------
+    sets : RectifiedEllipsoid
+        From `analysis.rectified_ellipsoid`.
+    ax : Axes
+    paths : ndarray, shape (k, m, 2), optional
+        Trajectories of (X ŵ_j)₊, from `analysis.rectified_paths`.
+    """
+    ax.axhline(0, color=PALE, linewidth=0.6, zorder=0)
+    ax.axvline(0, color=PALE, linewidth=0.6, zorder=0)
+    ax.plot(*sets.ellipsoid.T, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)), label=r"$\{Xu:|u|=1\}$")
+    ax.fill(*sets.rectified.T, color="#56B4E9", alpha=0.35, linewidth=0)
+    ax.plot(*sets.rectified.T, color="#0072B2", linewidth=1.4, label=r"$\mathcal{Q}=\{(Xu)_+\}$")
+    if paths is not None:
+        for j in range(paths.shape[1]):
+            ax.plot(*paths[:, j].T, color=BLACK, linewidth=0.7, alpha=0.6)
+        ax.scatter(paths[0][:, 0], paths[0][:, 1], s=9, facecolors="white", edgecolors=BLACK, linewidths=0.7, zorder=5)
+        ax.scatter(paths[-1][:, 0], paths[-1][:, 1], s=16, c=BLACK, zorder=6, label=r"neurons at the end")
+    ax.scatter(
+        sets.spikes[:, 0],
+        sets.spikes[:, 1],
+        s=70,
+        marker="*",
+        c=GREEN,
+        edgecolors="white",
+        linewidths=0.5,
+        zorder=7,
+        label="spikes",
+    )
+    _frame(ax, np.vstack((sets.ellipsoid, sets.rectified)))
+    ax.set_xlabel("sample 1")
+    ax.set_ylabel("sample 2")
+    ax.legend(loc="upper right", bbox_to_anchor=(1.02, 1.02))
+    return ax
+
+
+def polar_set(sets: RectifiedEllipsoid, ax: Axes, *, dual: FloatArray | None = None) -> Axes:
+    """Draw the absolute polar set Q*, the direction of the labels and a dual optimum, as in [WP] Figure 2."""
+    ax.axhline(0, color=PALE, linewidth=0.6, zorder=0)
+    ax.axvline(0, color=PALE, linewidth=0.6, zorder=0)
+    ax.fill(*sets.polar.T, color=PURPLE, alpha=0.3, linewidth=0)
+    ax.plot(*sets.polar.T, color=PURPLE, linewidth=1.3, label=r"$\mathcal{Q}^*$")
+    reach = 0.8 * float(np.abs(sets.polar).max())
+    tip = reach * sets.y / np.linalg.norm(sets.y)
+    ax.annotate(
+        "", xy=(tip[0], tip[1]), xytext=(0, 0), arrowprops={"arrowstyle": "->", "color": GREY, "linewidth": 0.9}
+    )
+    ax.text(1.08 * tip[0], 1.08 * tip[1], "$y$", color=GREY, ha="center", va="center")
+    if dual is not None:
+        ax.scatter(
+            dual[0],
+            dual[1],
+            s=70,
+            marker="*",
+            c=GREEN,
+            edgecolors="white",
+            linewidths=0.5,
+            zorder=5,
+            label=r"$\lambda^*$",
+        )
+    _frame(ax, sets.polar)
+    ax.set_xlabel(r"$\lambda_1$")
+    ax.set_ylabel(r"$\lambda_2$")
+    ax.legend(loc="upper right", bbox_to_anchor=(1.02, 1.02))
+    return ax
+
+
+def _frame(ax: Axes, points: FloatArray) -> None:
+    half = 1.15 * float(np.abs(points).max())
+    ax.set_aspect("equal")
+    ax.set_xlim(-half, half)
+    ax.set_ylim(-half, half)

@@ -1,0 +1,127 @@
+"""The look of every figure: colours that colour-blind readers tell apart, sizes that survive a paper column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._validation import FloatArray, optional_module
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# The palette of Okabe and Ito (2008), told apart with every common kind of colour blindness.
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
+GREY, PALE = "#767676", "#D9D9D9"
+
+POSITIVE, NEGATIVE = VERMILION, BLUE  # neurons with a_j > 0 and < 0, samples with y = +1 and -1
+LINES = (BLUE, VERMILION, GREEN, ORANGE, PURPLE, SKY, BLACK)
+
+COLUMN, PAGE = 3.35, 6.9  # inches: one column and two columns of a paper
+
+# Where log t passes this, t no longer fits a double and the axis shows log10 t itself.
+MAX_LOG_T = 690.0
+
+RC: dict[str, Any] = {
+    "font.size": 8.0,
+    "axes.titlesize": 8.5,
+    "axes.labelsize": 8.0,
+    "xtick.labelsize": 7.0,
+    "ytick.labelsize": 7.0,
+    "legend.fontsize": 7.0,
+    "legend.frameon": False,
+    "legend.handlelength": 1.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.minor.width": 0.4,
+    "ytick.minor.width": 0.4,
+    "lines.linewidth": 1.3,
+    "lines.markersize": 4.0,
+    "patch.linewidth": 0.6,
+    "savefig.dpi": 220,
+    "figure.dpi": 110,
+    "figure.constrained_layout.use": True,
+    "pdf.fonttype": 42,
+    "svg.fonttype": "none",
+}
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Draw inside this block with the house style.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> with rf.figures.style():
+    ...     fig, ax = rf.figures.panels(1)
+    """
+    matplotlib = optional_module("matplotlib", "viz")
+    with matplotlib.rc_context(RC):
+        yield
+
+
+def panels(
+    n_columns: int = 1,
+    n_rows: int = 1,
+    *,
+    width: float | None = None,
+    height: float | None = None,
+    **keywords: Any,
+) -> tuple[Figure, Any]:
+    """Make a figure with a grid of axes, one column wide for one panel and two columns wide otherwise.
+
+    It has no window and is not kept by pyplot: nothing must be closed.
+
+    Parameters
+    ----------
+    n_columns, n_rows : int, optional
+    width, height : float, optional
+        Inches.
+    **keywords
+        Passed to `matplotlib.figure.Figure.subplots`.
+
+    Returns
+    -------
+    figure, axes
+    """
+    figure_module = optional_module("matplotlib.figure", "viz")
+    across = width if width is not None else (COLUMN if n_columns == 1 else PAGE)
+    tall = height if height is not None else n_rows * 0.78 * across / n_columns
+    with style():
+        figure: Figure = figure_module.Figure(figsize=(across, tall), layout="constrained")
+        return figure, figure.subplots(n_rows, n_columns, **keywords)
+
+
+def time_axis(ax: Axes, t: FloatArray, log_t: FloatArray) -> FloatArray:
+    """Prepare the time axis and return the abscissae: t on a log scale, or log10 t where t overflows."""
+    if np.isfinite(log_t).any() and float(np.max(log_t)) > MAX_LOG_T:
+        ax.set_xlabel(r"$\log_{10} t$")
+        return np.asarray(log_t / np.log(10.0))
+    ax.set_xscale("log")
+    ax.set_xlabel("time $t$")
+    return np.where(t > 0, t, np.nan)
+
+
+def sign_colour(sign: float) -> str:
+    """Colour of a neuron or a sample by its sign; grey for 0."""
+    return POSITIVE if sign > 0 else NEGATIVE if sign < 0 else GREY
+
+
+def square_frame(ax: Axes, half: float) -> None:
+    """Make the axes a square of the given half width around 0, without ticks."""
+    ax.set_aspect("equal")
+    ax.set_xlim(-half, half)
+    ax.set_ylim(-half, half)
+    ax.set_xticks([])
+    ax.set_yticks([])
+    for side in ax.spines.values():
+        side.set_visible(False)

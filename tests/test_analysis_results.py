@@ -1,0 +1,115 @@
+"""Whole runs as records: the summary, gradient descent beside the flow, xarray and its files."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import xarray
+
+import reluflow as rf
+import runs
+from reluflow import analysis
+
+
+def test_the_error_of_descent_falls_with_its_step():
+    sol = runs.planar(seed=1, until=2.0, scale=0.1)
+    table = analysis.compare_with_descent(sol, steps=[0.01, 0.005, 0.0025])
+    ratios = table["error"].to_numpy()[:-1] / table["error"].to_numpy()[1:]
+    np.testing.assert_allclose(ratios, 2.0, rtol=0.1)
+    assert (table["n_steps"] == [200, 400, 800]).all()
+
+
+def test_descent_ends_at_the_time_of_the_flow_though_the_step_does_not_divide_it():
+    sol = rf.integrate(rf.Dataset([[1.0]], [1]), rf.Network([[0.1]], [0.1]), until=1.0)
+    row = analysis.compare_with_descent(sol, steps=[0.3]).iloc[0]
+    assert row["n_steps"] == 4
+    assert row["step"] == 0.25
+    by_hand = rf.descend(sol.data, sol.initial, step=0.25, n_steps=4)
+    assert row["error"] == analysis.relative_error(by_hand.final, sol.final)
+
+
+def test_a_step_that_is_too_large_is_reported_as_divergence():
+    data = rf.Dataset([[1000.0]], [-1])
+    sol = rf.integrate(data, rf.Network([[1.0]], [1.0]), until=1.0, loss="exponential")
+    row = analysis.compare_with_descent(sol, steps=[0.5]).iloc[0]
+    assert np.isinf(row["error"])
+    assert np.isinf(row["loss"])
+
+
+def test_steps_beyond_the_limit_are_listed_but_not_run():
+    row = analysis.compare_with_descent(runs.planar(), steps=[1e-6], max_steps=1000).iloc[0]
+    assert row["status"] == "too_many_steps"
+    assert row["n_steps"] == 10**10
+    assert np.isnan(row["error"])
+
+
+def test_suggested_steps_are_powers_of_ten_within_the_budget():
+    for sol in (runs.planar(), runs.iris(), runs.digits()):
+        large, small = analysis.suggest_steps(sol)
+        assert large == pytest.approx(10 * small)
+        assert np.log10(small) == pytest.approx(round(np.log10(small)))
+        cost = 4.0 * sol.final.width * sol.data.n * sol.data.d + 2e4
+        assert sol.t_end / small * cost <= 1.3e11
+
+
+def test_an_endless_run_cannot_be_compared():
+    with pytest.raises(ValueError, match="the time that the solution covers must be"):
+        analysis.compare_with_descent(runs.endless())
+
+
+def test_the_summary_counts_what_the_solution_holds():
+    sol = runs.holding()
+    found = analysis.summary(sol, analysis.compare_with_descent(sol, steps=[0.1]))
+    assert found.t == sol.t_end
+    assert found.n_events == len(sol.events) == sum(found.events.values())
+    assert found.n_held == (sol.final.pattern == 0).sum()
+    assert found.log_loss == pytest.approx(sol.log_loss_end, rel=1e-13)
+    assert found.mean_loss == pytest.approx(found.loss / 2)
+    assert found.norm == pytest.approx(sol.final.norm)
+    assert found.descent[0]["step"] == pytest.approx(0.1)
+
+
+def test_the_summary_is_plain_data():
+    record = analysis.summary(runs.iris()).to_dict()
+    assert json.loads(json.dumps(record)) == record
+
+
+def test_the_summary_of_an_endless_run_has_its_log_time():
+    found = analysis.summary(runs.endless())
+    assert found.log_t == pytest.approx(1500.0)
+    assert found.loss == 0.0
+    assert found.log_loss < -1000.0
+    assert found.balance_drift < 1e-12
+
+
+# --- xarray ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_dataset_has_every_state_and_event_under_its_name():
+    sol = runs.holding()
+    found = analysis.to_xarray(sol)
+    assert dict(found.sizes) == {"time": 21, "neuron": 12, "input": 2, "sample": 2, "event": 14}
+    np.testing.assert_array_equal(found["W"], sol.W)
+    np.testing.assert_array_equal(found["pattern"][-1], sol.final.pattern)
+    kinds = found["event_kind"].attrs["flag_meanings"].split()
+    assert [kinds[code] for code in found["event_kind"].to_numpy()] == sol.events.kind.tolist()
+    assert all("units" in found[name].attrs for name in found.variables)
+    assert json.loads(found.attrs["stats"])["n_events"] == 14
+
+
+@pytest.mark.parametrize("run", [runs.holding, runs.endless], ids=["held", "endless"])
+def test_netcdf_gives_back_the_same_dataset_bit_for_bit(run, tmp_path):
+    found = analysis.to_xarray(run())
+    found.to_netcdf(tmp_path / "run.nc", engine="h5netcdf")
+    with xarray.open_dataset(tmp_path / "run.nc", engine="h5netcdf") as read:
+        xarray.testing.assert_identical(found, read.load())
+        assert {name: read[name].dtype for name in read.variables} == {n: found[n].dtype for n in found.variables}
+
+
+def test_zarr_gives_back_the_same_dataset_bit_for_bit(tmp_path):
+    found = analysis.to_xarray(runs.holding(), [0.0, 1.0, 2.0])
+    found.to_zarr(tmp_path / "run.zarr", consolidated=False)
+    with xarray.open_zarr(tmp_path / "run.zarr", consolidated=False) as read:
+        xarray.testing.assert_identical(found, read.load())

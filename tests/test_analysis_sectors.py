@@ -1,0 +1,93 @@
+"""Sectors, groups of neurons, and what the events alone tell."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reluflow as rf
+import runs
+from reluflow import analysis
+
+
+def test_sectors_count_each_neuron_once_and_share_the_whole_norm():
+    run = analysis.sample(runs.holding(), 12)
+    table = analysis.sectors(run)
+    for _, at in table.groupby("t"):
+        assert at["n_neurons"].sum() == run.width
+        assert at["share"].sum() == pytest.approx(1.0)
+        assert at["n_neurons"].is_monotonic_decreasing
+
+
+def test_one_number_names_one_pattern_at_all_times():
+    run = analysis.sample(runs.holding(), 12)
+    ids = analysis.sector_ids(run)
+    named: dict[int, tuple[int, ...]] = {}
+    for number, row in zip(ids.ravel().tolist(), run.pattern.reshape(-1, run.data.n).tolist(), strict=True):
+        assert named.setdefault(number, tuple(row)) == tuple(row)
+    assert len(named) == len(set(named.values()))
+
+
+def test_neurons_of_one_direction_form_one_group_and_scale_does_not_matter():
+    data = rf.Dataset([[1.0, 0.2], [0.1, 1.0]], [1, -1])
+    W = np.array([[1.0, 0.5], [1e-6, 0.5e-6], [-1.0, 2.0], [1.0, 0.5], [2.0, 1.001]])
+    table = analysis.groups(analysis.state_of(data, rf.Network(W, [1.0, 1e-6, -1.0, -1.0, 2.0])), angle_tol=0.01)
+    group = table["group"].tolist()
+    assert group[0] == group[1] == group[4]
+    assert len({group[0], group[2], group[3]}) == 3  # another direction, and another sign
+    assert group[0] == 0  # it has the largest share
+    assert table["angle"].max() < 0.01
+
+
+def test_walls_part_neurons_of_one_direction_unless_asked_not_to():
+    data = rf.Dataset([[1.0, 0.0]], [1])
+    both = analysis.state_of(data, rf.Network([[1e-5, 1.0], [-1e-5, 1.0]], [1.0, 1.0]))
+    assert analysis.groups(both)["group"].nunique() == 2
+    assert analysis.groups(both, same_sector=False)["group"].nunique() == 1
+
+
+def test_the_planar_example_ends_in_two_groups_and_two_dead_neurons():
+    table = analysis.groups(runs.planar())
+    alive = table[~table["dead"]]
+    assert alive["group"].nunique() == 2
+    assert alive["share"].sum() > 0.999
+    assert table["dead"].sum() == 2
+
+
+def test_the_timeline_agrees_with_a_replay_at_every_time():
+    sol = runs.iris()
+    found = analysis.timeline(sol, n_times=30)
+    for k in (0, 7, 20, 29):
+        upto = int(np.searchsorted(sol.events.log_t, found.log_t[k], side="right"))
+        pattern = np.array(sol.pattern0)
+        sol.events.apply(pattern, 0, upto)
+        distinct = {tuple(row) for row in pattern.tolist()}
+        assert found.n_sectors[k] == len(distinct) == len(np.unique(found.sector[k]))
+        assert found.n_held[k] == (pattern == 0).sum()
+        for one, two in ((0, 1), (3, 9), (4, 17)):
+            assert (found.sector[k, one] == found.sector[k, two]) == (pattern[one] == pattern[two]).all()
+
+
+def test_the_timeline_numbers_sectors_by_their_stay():
+    found = analysis.timeline(runs.holding(), n_times=100)
+    stay = np.bincount(found.sector.ravel())
+    assert (np.diff(stay) <= 0).all()
+    assert found.peak.max() <= 12
+    assert sorted(found.order.tolist()) == list(range(12))
+
+
+def test_the_raster_has_each_event_in_the_row_of_its_neuron():
+    sol = runs.holding()
+    found = analysis.raster(sol)
+    order = analysis.timeline(sol).order
+    np.testing.assert_array_equal(order[found.row], sol.events.neuron)
+    assert [found.kinds[code] for code in found.kind] == sol.events.kind.tolist()
+    positive = set(np.flatnonzero(sol.final.a > 0).tolist())
+    assert set(order[: found.n_positive].tolist()) == positive
+
+
+def test_a_run_without_events_has_a_timeline_and_a_raster():
+    sol = rf.integrate(rf.Dataset([[1.0]], [1]), rf.Network([[0.1]], [0.1]), until=1.0)
+    assert len(sol.events) == 0
+    assert analysis.timeline(sol, n_times=5).n_sectors.tolist() == [1] * 5
+    assert len(analysis.raster(sol).row) == 0
