@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any
 
 from . import _core
@@ -12,7 +13,7 @@ from .flow import LOSSES, REDUCTIONS
 from .networks import Network
 
 _MESSAGES = {
-    "finished": "all steps were taken",
+    "reached_steps": "all steps were taken",
     "interrupted": "interrupted; these are the steps so far",
     "non_finite": "a weight is not finite; the step size is too large",
 }
@@ -36,8 +37,10 @@ class DescentResult:
     log_loss : ndarray, shape (k,)
         Natural logarithm of the loss on all samples, with the reduction.
     steps_done : int
+    seconds : float
+        Wall-clock time.
     status : str
-        ``finished``, ``interrupted`` or ``non_finite``.
+        ``reached_steps``, ``interrupted`` or ``non_finite``.
     message : str
         The status as a sentence.
     settings : dict
@@ -53,6 +56,7 @@ class DescentResult:
     a: FloatArray = field(repr=False)
     log_loss: FloatArray = field(repr=False)
     steps_done: int
+    seconds: float
     status: str
     message: str
     settings: dict[str, Any]
@@ -60,7 +64,7 @@ class DescentResult:
     @property
     def success(self) -> bool:
         """Whether all steps were taken."""
-        return self.status == "finished"
+        return self.status == "reached_steps"
 
 
 def descend(
@@ -131,9 +135,11 @@ def descend(
         "seed": integer(seed, "seed", least=0),
         "loss": one_of(loss, "loss", LOSSES),
         "reduction": one_of(reduction, "reduction", REDUCTIONS),
-        "save_every": steps if save_every is None else integer(save_every, "save_every"),
+        "save_every": None if save_every is None else integer(save_every, "save_every"),
     }
+    begin = perf_counter()
     raw = _call(data, net, settings)
+    raw["seconds"] = perf_counter() - begin
     return _result(data, net, {**settings, "version": _core.__version__}, raw)
 
 
@@ -157,7 +163,7 @@ def _call(data: Dataset, net: Network, settings: dict[str, Any]) -> dict[str, An
         settings["n_steps"],
         settings["batch_size"] or 0,
         settings["seed"],
-        settings["save_every"],
+        settings["save_every"] or 0,
         None,
     )
 
@@ -173,6 +179,7 @@ def _result(data: Dataset, net: Network, settings: dict[str, Any], raw: dict[str
         a=raw["a"],
         log_loss=raw["log_loss"],
         steps_done=raw["steps_done"],
+        seconds=raw["seconds"],
         status=raw["status"],
         message=_MESSAGES.get(raw["status"], raw["status"]),
         settings=settings,

@@ -92,7 +92,8 @@ def integrate(
     max_events : int, optional
         End the run without success after so many events.
     progress : bool, optional
-        Show a live line on the standard error once the run has lasted two seconds.
+        Show a live line on the standard error once the run has lasted two seconds; where that is no terminal, a new
+        line every ten seconds.
     callback : callable, optional
         Called with a `Progress` about every 0.1 s; the run stops when it returns True.
 

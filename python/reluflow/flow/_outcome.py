@@ -7,6 +7,8 @@ from typing import Any
 from .._validation import FloatArray
 from ._settings import Settings
 
+NO_CHOICE = -1  # the run ended at its last branch point
+
 # Sentences for the statuses that say all by themselves.
 _MESSAGES = {
     "reached_time": "the time of the stop was reached",
@@ -24,6 +26,8 @@ def complete(raw: dict[str, Any], settings: Settings, n: int) -> None:
     """Give `raw` its final status and message: which loss ended the run, and which times it did not reach."""
     if raw["status"] == "reached_loss" and settings.until.ends_on_mean(n, settings.reduction):
         raw["status"] = "reached_mean_loss"
+    if raw["status"] == "branch":
+        raw["branchings"][-1]["chosen"] = NO_CHOICE
     message = raw["message"] or _MESSAGES.get(raw["status"], raw["status"])
     for name, times in (("save_at", settings.save_at), ("save_at_log", settings.save_at_log)):
         if times is not None and len(raw["t"]) < len(times):

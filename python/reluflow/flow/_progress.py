@@ -9,6 +9,8 @@ from typing import Any
 
 # A run shorter than this says nothing: the line would only flicker.
 QUIET_SECONDS = 2.0
+# Where the standard error is a file, a line is written this often: seldom enough to keep the file readable.
+LOG_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -48,15 +50,20 @@ Callback = Callable[[Progress], object]
 
 
 class LiveLine:
-    """One line on the standard error that is rewritten: by rich if it is installed, else plain."""
+    """A line on the standard error: rewritten in place in a terminal, by rich if it is there; a new one in a file."""
 
     def __init__(self) -> None:
         """Nothing is shown before the first `show`."""
         self._status: Any = None
         self._width = 0
+        self._next_log = 0.0
 
-    def show(self, text: str) -> None:
-        """Replace the line by `text`."""
+    def show(self, progress: Progress) -> None:
+        """Show how far the run has come."""
+        if not sys.stderr.isatty():
+            self._log(progress)
+            return
+        text = str(progress)
         if self._status is None and not self._width:
             self._status = _rich_status(text)
         if self._status is not None:
@@ -66,8 +73,13 @@ class LiveLine:
         sys.stderr.flush()
         self._width = max(self._width, len(text))
 
+    def _log(self, progress: Progress) -> None:
+        if progress.seconds >= self._next_log:
+            self._next_log = progress.seconds + LOG_SECONDS
+            print(progress, file=sys.stderr, flush=True)
+
     def close(self) -> None:
-        """Remove the line."""
+        """Remove the line from the terminal."""
         if self._status is not None:
             self._status.stop()
         elif self._width:
@@ -101,7 +113,7 @@ class Reporter:
     def _report(self, report: dict[str, Any]) -> bool:
         progress = Progress(**report)
         if self._line is not None and progress.seconds >= QUIET_SECONDS:
-            self._line.show(str(progress))
+            self._line.show(progress)
         return self._callback is not None and bool(self._callback(progress))
 
     def close(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from functools import cached_property
@@ -260,7 +261,7 @@ class Solution:
         return "\n".join(
             (
                 f"status      {self.status}: {self.message}",
-                f"time        from {self.t_start:.6g} to {self.t_end:.10g} (log t = {self.log_t_end:.10g})",
+                f"time        from {self.t_start:.6g} to {self._end} (log t = {self.log_t_end:.10g})",
                 f"network     {network}, |θ| = {self.final.norm:.6g} at the end",
                 f"data        {self.data!r}",
                 f"loss        {self.loss}, {self.reduction}: log loss = {self.log_loss_end:.8g} at the end",
@@ -273,9 +274,14 @@ class Solution:
     def __repr__(self) -> str:
         """One line: the outcome, the time span and the sizes."""
         return (
-            f"Solution({self.status}, t from {self.t_start:.6g} to {self.t_end:.6g}, {len(self.t)} states, "
+            f"Solution({self.status}, t from {self.t_start:.6g} to {self._end}, {len(self.t)} states, "
             f"{len(self.events)} events, width={self.initial.width}, dim={self.initial.dim})"
         )
+
+    @property
+    def _end(self) -> str:
+        """The last time as text, also where it overflows."""
+        return f"{self.t_end:.6g}" if math.isfinite(self.t_end) else f"e^{self.log_t_end:.6g}"
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a pickled or copied solution with its arrays read-only again."""

@@ -111,7 +111,7 @@ def load(path: str | os.PathLike[str]) -> Solution:
 def _read(file: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     found = f"{str(file)!r}"
     try:
-        with np.load(file, allow_pickle=False) as archive:
+        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
             content = {name: archive[name] for name in archive.files}
         meta = json.loads(str(content["meta"]))
     except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as error:
