@@ -42,6 +42,7 @@ CPP_ROOMS = (
     "pattern",
     "groups",
     "series",
+    "clock",
     "waveform",
     "drive",
     "held",
@@ -49,14 +50,16 @@ CPP_ROOMS = (
     "neuron",
     "hits",
     "transition",
-    "step",
+    "local",
+    "watch",
     "control",
-    "clock",
     "horizon",
     "recorder",
+    "step",
     "flow",
     "descent",
     "arrangement",
+    "polar",
 )
 DOORS = ("__init__", "__main__")  # the package's own door opens on every room
 
