@@ -7,7 +7,14 @@ from ._arrangements import (
     expected_arrangements,
     sample_arrangements,
 )
+from ._certify import Certificate, certify
+from ._dual_feasibility import DualFeasibility, dual_feasibility
+from ._kkt import KKT
+from ._layer import LayerMargin, layer_margin
+from ._local import Improvement
+from ._mapping import ConvexNeurons, from_network, to_network
 from ._max_margin import dual, max_margin
+from ._multiclass import MultiClassSolution, max_margin_multiclass
 from ._separators import (
     LeakyLinearMargin,
     MaxMarginVectors,
@@ -16,22 +23,53 @@ from ._separators import (
     max_margin_vectors,
     svm,
 )
+from ._sets import (
+    Ellipsoid,
+    ExtremePoints,
+    Spikes,
+    extreme_points,
+    polar_set,
+    rectified_ellipsoid,
+    spikes,
+    unit_vectors,
+)
 from ._solution import ConvexStats, MaxMarginSolution
 
 __all__ = [
+    "KKT",
     "Arrangements",
+    "Certificate",
+    "ConvexNeurons",
     "ConvexStats",
+    "DualFeasibility",
+    "Ellipsoid",
+    "ExtremePoints",
+    "Improvement",
+    "LayerMargin",
     "LeakyLinearMargin",
     "MaxMarginSolution",
     "MaxMarginVectors",
+    "MultiClassSolution",
     "Separator",
+    "Spikes",
     "TooManyPatternsError",
     "arrangements",
+    "certify",
     "dual",
+    "dual_feasibility",
     "expected_arrangements",
+    "extreme_points",
+    "from_network",
+    "layer_margin",
     "leaky_linear_margin",
     "max_margin",
+    "max_margin_multiclass",
     "max_margin_vectors",
+    "polar_set",
+    "rectified_ellipsoid",
     "sample_arrangements",
+    "spikes",
     "svm",
+    "to_network",
+    "unit_vectors",
 ]

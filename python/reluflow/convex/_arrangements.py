@@ -1,8 +1,9 @@
 """Sign patterns of the data: the cells that the walls x_i·w = 0 cut the weight space into.
 
-[WP] writes P = {diag(1(Xw >= 0)) : w}. Here a pattern is that of an *open* cell, with a point w inside it. [WP]'s set has more
-members when w may lie on walls (w = 0 gives all ones, which may be the pattern of no cell). The convex programs do
-not miss them: their closed cone is a face of an open cell's cone, and on it both patterns give the same (Xu)_+.
+[WP] writes P = {diag(1(Xw >= 0)) : w}. Here a pattern is that of an *open* cell, with a point w inside it. [WP]'s set
+has more members when w may lie on walls (w = 0 gives all ones, which may be the pattern of no cell). The convex
+programs do not miss them: their closed cone is a face of an open cell's cone, and on it both patterns give the same
+(Xu)_+.
 """
 
 from __future__ import annotations
@@ -113,8 +114,9 @@ def arrangements(X: npt.ArrayLike, *, limit: int = DEFAULT_LIMIT) -> Arrangement
     Parameters
     ----------
     X : array_like, shape (n, d)
-        Data, one row a sample. Rows of zeros (pattern 1), repeated and proportional rows, opposite rows and rank deficiency
-        are all handled; rows parallel to rounding (1e-11) are one wall, and cells thinner than that are not counted.
+        Data, one row a sample. Rows of zeros (pattern 1), repeated and proportional rows, opposite rows and rank
+        deficiency are all handled; rows parallel to rounding (1e-11) are one wall, and cells thinner than that are
+        not counted.
     limit : int, optional
         The largest number of patterns to return.
 
@@ -132,8 +134,9 @@ def arrangements(X: npt.ArrayLike, *, limit: int = DEFAULT_LIMIT) -> Arrangement
 
     Notes
     -----
-    Deletion and restriction: the cells that wall i cuts in two are the cells of walls 0..i-1 inside wall i, one dimension
-    lower. It ends in the plane, where the cells are read off the sorted angles; no linear program is solved.
+    Deletion and restriction: the cells that wall i cuts in two are the cells of walls 0..i-1 inside wall i, one
+    dimension lower. It ends in the plane, where the cells are read off the sorted angles; no linear program is
+    solved.
 
     Examples
     --------

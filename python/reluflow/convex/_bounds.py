@@ -68,8 +68,10 @@ def dual_norm(
     return best._replace(upper=max(best.upper, best.lower))
 
 
-def feasible_value(R: FloatArray, y: FloatArray, leak: float, neurons: FloatArray, signs: FloatArray) -> tuple[float, float]:
-    """Return (Σ|u_j| after scaling up to margins >= 1, the least margin before); infinity if some margin is not positive."""
+def feasible_value(
+    R: FloatArray, y: FloatArray, leak: float, neurons: FloatArray, signs: FloatArray
+) -> tuple[float, float]:
+    """Return Σ|u_j| after scaling to margins >= 1 (infinity if some margin is not positive), and the least margin."""
     if len(neurons) == 0:
         return float("inf"), 0.0
     least = float((y * (rectify(R @ neurons.T, leak) @ signs)).min())

@@ -1,8 +1,8 @@
 """Column generation: solve with few pieces and few samples, add what is violated, until nothing is.
 
-The program over some pieces is above P*; over some samples it is below. A sample that violates its margin joins the program, a piece whose constraint the
-duals violate joins it too. A margin can be missed at a price (the penalty), so that the first programs have a solution; the price rises while it
-is paid at the end.
+The program over some pieces is above P*; over some samples it is below. A sample that violates its margin joins the
+program, a piece whose constraint the duals violate joins it too. A margin can be missed at a price (the penalty), so
+that the first programs have a solution; the price rises while it is paid at the end.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .._validation import FloatArray
 from ._bounds import DualNorm, feasible_value
 from ._conic import Answer, Piece, Samples
 from ._inputs import Deadline, rectify, without_noise
-from ._polish import ActiveSet, active_set, polish
+from ._polish import active_set, polish
 from ._pricing import NOISE_RTOL, Key, Pricing
 
 ALL_SAMPLES = 60  # up to so many samples all take part from the start
@@ -29,7 +29,13 @@ PAID_RTOL = 1e-7  # and so is one that costs this share of the value
 IDLE_ROUNDS = 1  # a piece without a neuron for so long leaves the program, and returns when it is violated again
 IDLE_SIZE = 1e-7  # a neuron below this, beside the sum, is none
 MAX_ROUNDS = 200  # 10 on digits, 5 on small data
-SUPPORT_RTOLS = (1e-6, 1e-5, 1e-7, 1e-4, 1e-8)  # |λ_i||x_i| beside the largest that makes a support sample; tried in turn
+SUPPORT_RTOLS = (
+    1e-6,
+    1e-5,
+    1e-7,
+    1e-4,
+    1e-8,
+)  # |λ_i||x_i| beside the largest that makes a support sample; tried in turn
 
 Solver = Callable[[Samples, Sequence[Piece], float, Deadline], Answer]
 
@@ -79,9 +85,7 @@ class Outcome:
 class Generation:
     """One run of column generation."""
 
-    def __init__(
-        self, samples: Samples, pricing: Pricing, solver: Solver, gap_tol: float, deadline: Deadline
-    ) -> None:
+    def __init__(self, samples: Samples, pricing: Pricing, solver: Solver, gap_tol: float, deadline: Deadline) -> None:
         self.all, self.pricing, self.solver = samples, pricing, solver
         self.gap_tol, self.deadline = gap_tol, deadline
         self.norms = np.linalg.norm(samples.R, axis=1)
@@ -161,7 +165,10 @@ class Generation:
 def verdict(found: Found, gap_tol: float) -> tuple[str, str]:
     """Return status and message of a program that was solved to the end."""
     if found.gap <= gap_tol:
-        return "optimal", f"the relative gap {max(found.gap, 0.0):.1e} is computed from feasible points of both programs"
+        return (
+            "optimal",
+            f"the relative gap {max(found.gap, 0.0):.1e} is computed from feasible points of both programs",
+        )
     if found.norm.status != "proven":
         why = f"the search for violated patterns ended with {found.norm.status} after {found.norm.n_nodes} nodes"
     else:

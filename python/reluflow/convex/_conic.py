@@ -1,13 +1,15 @@
 """The conic programs, as matrices for Clarabel: a primal over neurons and a dual over λ.
 
-A *piece* is a part of the weight space on which the network's margins are concave in the neuron u, so that asking for margins of at least 1 is
-convex. There are two kinds.
+A *piece* is a part of the weight space on which the network's margins are concave in the neuron u, so that asking for
+margins of at least 1 is convex. There are two kinds.
 
-- A half cell of sign s fixes the slopes σ_i on the samples of class s only. With y_i = s, φ(z) >= σ_i z: the margin gets σ_i x_i·u, never more
-  than it should. With y_i = -s, it gets -φ(x_i·u), which is concave: t_i >= x_i·u, t_i >= α x_i·u, and -t_i enters.
+- A half cell of sign s fixes the slopes σ_i on the samples of class s only. With y_i = s, φ(z) >= σ_i z: the margin
+  gets σ_i x_i·u, never more than it should. With y_i = -s, it gets -φ(x_i·u), which is concave: t_i >= x_i·u, t_i >=
+  α x_i·u, and -t_i enters.
 - A cell fixes the pattern D on all samples, with the cone (2D - I)Xu >= 0, as [WP (14)] does.
 
-Every cell lies in a half cell, and every point of a half cell is a neuron with the margins promised or better: both give P*.
+Every cell lies in a half cell, and every point of a half cell is a neuron with the margins promised or better: both
+give P*.
 """
 
 from __future__ import annotations
@@ -114,7 +116,8 @@ def solve_primal(samples: Samples, pieces: Sequence[Piece], penalty: float, dead
 def solve_dual(samples: Samples, pieces: Sequence[Piece], penalty: float, deadline: Deadline) -> Answer:
     """Maximise yᵀλ with 0 <= y_i λ_i <= penalty and one norm constraint a half cell; the neurons are its multipliers.
 
-    With μ = sλ, the half cell (s, σ) is  |Σ_{y_i=s} σ_i μ_i x_i + Σ_{y_i=-s} p_i x_i| <= 1  for some p_i between μ_i and α μ_i.
+    With μ = sλ, the half cell (s, σ) is  |Σ_{y_i=s} σ_i μ_i x_i + Σ_{y_i=-s} p_i x_i| <= 1  for some p_i between μ_i
+    and α μ_i.
     """
     active, y, r = samples.active, samples.y[samples.active], samples.R.shape[1]
     n_active = len(active)
@@ -153,7 +156,9 @@ def _block(samples: Samples, piece: Piece) -> tuple[Any, Any]:
     linear[own] = piece.slopes[active[own], None] * rows[own]
     above = sparse.csc_matrix((-np.ones(len(other)), (other, np.arange(len(other)))), shape=(len(active), len(other)))
     eye = sparse.eye(len(other))
-    inside = sparse.bmat([[sparse.csc_matrix(-rows[other]), eye], [sparse.csc_matrix(-samples.leak * rows[other]), eye]])
+    inside = sparse.bmat(
+        [[sparse.csc_matrix(-rows[other]), eye], [sparse.csc_matrix(-samples.leak * rows[other]), eye]]
+    )
     return sparse.hstack([sparse.csc_matrix(linear), above]), inside
 
 

@@ -1,9 +1,9 @@
 """Which data some two-layer network separates, decided exactly.
 
-Only the ray of x matters, for φ is positively homogeneous: rows x and cx (c > 0) have margins of one sign. And f(x) - f(-x) is linear in x for every
-network, because φ(z) - φ(-z) = (1 + α)z. These are all the limits there are: Σ Λ_g φ(g·u) = 0 for all u, over distinct rays g,
-forces Λ_g = 0 unless -g is a ray too (the kink at g·u = 0 must vanish), Λ_{-g} = -Λ_g then, and Σ Λ_g g = 0 over the pairs. So no network separates the
-data if and only if
+Only the ray of x matters, for φ is positively homogeneous: rows x and cx (c > 0) have margins of one sign. And f(x) -
+f(-x) is linear in x for every network, because φ(z) - φ(-z) = (1 + α)z. These are all the limits there are: Σ Λ_g
+φ(g·u) = 0 for all u, over distinct rays g, forces Λ_g = 0 unless -g is a ray too (the kink at g·u = 0 must vanish),
+Λ_{-g} = -Λ_g then, and Σ Λ_g g = 0 over the pairs. So no network separates the data if and only if
 
 1. two samples on one ray have different labels, or
 2. the pairs (g, -g) whose labels differ cannot be separated by a linear function.

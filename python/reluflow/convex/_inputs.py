@@ -11,7 +11,7 @@ import numpy.typing as npt
 from .._validation import FloatArray, freeze, instance, invalid, real_array
 from ..datasets import Dataset
 
-# An entry of a dual vector is nothing if its term |λ_i||x_i| is this small beside the largest one: below the rounding of a solver.
+# An entry of a dual vector is nothing if its term |λ_i||x_i| is this small beside the largest one.
 ZERO_DUAL_RTOL = 1e-13
 
 

@@ -39,16 +39,16 @@ def max_margin(
 ) -> MaxMarginSolution:
     """Solve the convex max-margin program of two-layer networks and prove its value.
 
-    P* = min Σ|u_j| over networks Σ_j s_j φ(u_j·x) with margins y_i f(x_i) >= 1: the least ½|θ|² of a network of any width with all
-    margins at least 1 [WP (13), (14)]. The largest normalised margin q_min/|θ|² is 1/(2P*).
+    P* = min Σ|u_j| over networks Σ_j s_j φ(u_j·x) with margins y_i f(x_i) >= 1: the least ½|θ|² of a network of any
+    width with all margins at least 1 [WP (13), (14)]. The largest normalised margin q_min/|θ|² is 1/(2P*).
 
     Parameters
     ----------
     data : Dataset
     patterns : "all", "sampled", or array_like of bool, shape (p, n)
-        "all": the optimum over all sign patterns, by column generation; no list of them is made, so there can be any number. "sampled":
-        only those met by ``n_samples`` random directions. An array: only those, each row the pattern 1(Xw >= 0) of a cell; the
-        neurons stay in the closed cells.
+        "all": the optimum over all sign patterns, by column generation; no list of them is made, so there can be any
+        number. "sampled": only those met by ``n_samples`` random directions. An array: only those, each row the
+        pattern 1(Xw >= 0) of a cell; the neurons stay in the closed cells.
     leak : float, optional
         Slope α of φ on the negative side.
     gap_tol : float, optional
@@ -71,9 +71,9 @@ def max_margin(
 
     Notes
     -----
-    The solver's numbers are starting points only. The neurons are scaled until every margin is at least 1, the duals until they are
-    feasible (branch and bound on the signs of the samples with λ_i of one sign, see `dual_feasibility`), after Newton's
-    method on the active set; value and lower come from these two points.
+    The solver's numbers are starting points only. The neurons are scaled until every margin is at least 1, the duals
+    until they are feasible (branch and bound on the signs of the samples with λ_i of one sign, see
+    `dual_feasibility`), after Newton's method on the active set; value and lower come from these two points.
 
     Examples
     --------
@@ -93,9 +93,10 @@ def max_margin(
 def dual(
     data: Dataset, *, leak: float = 0.0, gap_tol: float = GAP_TOL, max_seconds: float | None = None
 ) -> MaxMarginSolution:
-    """Solve the dual max-margin program, max yᵀλ s.t. y_i λ_i >= 0 and |λᵀφ(Xu)| <= 1 on the unit ball [WP (15), (129)].
+    """Solve the dual program, max yᵀλ s.t. y_i λ_i >= 0 and |λᵀφ(Xu)| <= 1 on the unit ball [WP (15), (129)].
 
-    The conic program is written in λ, and the neurons are its multipliers; otherwise as `max_margin`, which writes it in the neurons.
+    The conic program is written in λ, and the neurons are its multipliers; otherwise as `max_margin`, which writes it
+    in the neurons.
 
     Parameters
     ----------
@@ -121,7 +122,8 @@ def dual(
 
     Notes
     -----
-    [WP] prints (Xᵀu)₊ for (Xu)₊ in (8) and (15), and (129) with the labels of its two constraints exchanged; the pair is right.
+    [WP] prints (Xᵀu)₊ for (Xu)₊ in (8) and (15), and (129) with the labels of its two constraints exchanged; the pair
+    is right.
 
     Examples
     --------

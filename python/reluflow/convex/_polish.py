@@ -1,7 +1,8 @@
 """From a solver's eight digits to sixteen: Newton's method on the optimality conditions of the active set.
 
-The unknowns are λ on the support samples, p_ji = λ_i s_ji for the samples i on the walls of neuron j, and the sizes ρ_j = |u_j|. The unit direction of
-neuron j is linear in them, û_j = s_j(Σ_i λ_i s_ji x_i + Σ_walls p_ji x_i), and the equations are
+The unknowns are λ on the support samples, p_ji = λ_i s_ji for the samples i on the walls of neuron j, and the sizes
+ρ_j = |u_j|. The unit direction of neuron j is linear in them, û_j = s_j(Σ_i λ_i s_ji x_i + Σ_walls p_ji x_i), and the
+equations are
 
     |û_j|² = 1,        x_i·û_j = 0 on the walls,        Σ_j ρ_j s_j y_i φ(x_i·û_j) = 1 on the support.
 """
@@ -110,7 +111,9 @@ class _Newton:
         """Return d û_j / d(λ, p), shape (k, n_support + n_walls, r)."""
         signs = self.initial.signs
         vectors = np.zeros((self.k, self.n_support + self.n_walls, self.R.shape[1]))
-        vectors[:, : self.n_support] = (signs[:, None] * self.slopes[:, self.support])[:, :, None] * self.R[self.support]
+        vectors[:, : self.n_support] = (signs[:, None] * self.slopes[:, self.support])[:, :, None] * self.R[
+            self.support
+        ]
         place = self.n_support + np.arange(self.n_walls)
         vectors[self.at_neuron, place] = signs[self.at_neuron, None] * self.R[self.at_sample]
         return vectors

@@ -1,7 +1,7 @@
 """Which pieces of the weight space the program still lacks, and whether the duals are feasible over all of them.
 
-A piece is worth adding if |λᵀφ(Xu)| > 1 at some unit u in it. Two rooms to search: all half cells (the whole space), or the closed cells of a
-list of patterns.
+A piece is worth adding if |λᵀφ(Xu)| > 1 at some unit u in it. Two rooms to search: all half cells (the whole space),
+or the closed cells of a list of patterns.
 """
 
 from __future__ import annotations
@@ -135,10 +135,13 @@ class Cells:
                 best = best._replace(lower=float(values[at]), upper=float(values[at]), u=units[at], sign=sign)
         return best
 
-    def maxima(self, mu: FloatArray, least: float) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.int64]], FloatArray, FloatArray]:
+    def maxima(
+        self, mu: FloatArray, least: float
+    ) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.int64]], FloatArray, FloatArray]:
         """Return the cells that can reach ``least``: their numbers, the maxima of μᵀφ(Ru) and the unit maximisers.
 
-        max over |u| <= 1 in the cone of c·u, c = Σ slope μ x, is the norm of the projection of c on the cone [WP (129)], at most |c|.
+        max over |u| <= 1 in the cone of c·u, c = Σ slope μ x, is the norm of the projection of c on the cone [WP
+        (129)], at most |c|.
         """
         sums = (self.slopes * mu) @ self.R
         index = np.flatnonzero(np.linalg.norm(sums, axis=1) >= least)

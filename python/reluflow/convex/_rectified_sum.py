@@ -1,12 +1,12 @@
 """F(u) = Σ μ_i φ(x_i·u) on the unit ball: its local maxima, and bounds of the greatest.
 
-A term with μ_i > 0 is convex in u, the larger of the two linear ones with slopes 1 and α; a term with μ_i < 0 is concave, the least of
-those with slopes in [α, 1]. So, with σ_i in {α, 1} and τ_i in [α, 1],
+A term with μ_i > 0 is convex in u, the larger of the two linear ones with slopes 1 and α; a term with μ_i < 0 is
+concave, the least of those with slopes in [α, 1]. So, with σ_i in {α, 1} and τ_i in [α, 1],
 
     max over |u| <= 1 of F  =  max over σ of min over τ of | Σ_{μ_i>0} σ_i μ_i x_i + Σ_{μ_i<0} τ_i μ_i x_i |,
 
-since for fixed σ the function of u is concave, and minimax applies. Only the signs on the samples with μ_i > 0 are combinatorial: no cell of the
-arrangement need be known. `docs/convex.md` has the proof.
+since for fixed σ the function of u is concave, and minimax applies. Only the signs on the samples with μ_i > 0 are
+combinatorial: no cell of the arrangement need be known. `docs/convex.md` has the proof.
 """
 
 from __future__ import annotations

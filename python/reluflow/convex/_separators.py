@@ -24,8 +24,8 @@ class Separator:
     margin : float
         1/|w| = max over unit w of min_i c_i·w; 0 if there is no solution.
     multipliers : ndarray, shape (n,)
-        α >= 0 with w = Σ α_i c_i and Σ α_i = |w|². If infeasible: α >= 0 with Σ α_i = 1 and Σ α_i c_i = 0. Samples that do
-        not take part have 0.
+        α >= 0 with w = Σ α_i c_i and Σ α_i = |w|². If infeasible: α >= 0 with Σ α_i = 1 and Σ α_i c_i = 0. Samples
+        that do not take part have 0.
     support : ndarray of int
         Samples with c_i·w = 1.
     status : str
@@ -59,7 +59,7 @@ class MaxMarginVectors(NamedTuple):
 
 
 class LeakyLinearMargin(NamedTuple):
-    """The separators that one leaky neuron of either sign attains [LLWA, App. A]: γ⁺ = plus.margin, w⁺ = plus.direction."""
+    """What one leaky neuron of either sign attains [LLWA, App. A]: γ⁺ = plus.margin, w⁺ = plus.direction."""
 
     plus: Separator
     minus: Separator
@@ -136,9 +136,9 @@ def max_margin_vectors(data: Dataset) -> MaxMarginVectors:
 def leaky_linear_margin(data: Dataset, *, leak: float) -> LeakyLinearMargin:
     """Return w⁺, γ⁺ and w⁻, γ⁻ of [LLWA, App. A]: the margins of one leaky neuron that classifies everything.
 
-    w⁺ = argmax over unit w of min_i y_i w·x_i⁺ with x_i⁺ = x_i if y_i = 1 and leak·x_i else; x_i⁻ the other way round. The
-    paper's definition of x⁻ prints x⁺ twice. A single neuron with a > 0 has the normalised margin γ⁺/2 at best [LLWA Lemma
-    A.4]; with a < 0 it is γ⁻/2, attained by w = -w⁻.
+    w⁺ = argmax over unit w of min_i y_i w·x_i⁺ with x_i⁺ = x_i if y_i = 1 and leak·x_i else; x_i⁻ the other way
+    round. The paper's definition of x⁻ prints x⁺ twice. A single neuron with a > 0 has the normalised margin γ⁺/2 at
+    best [LLWA Lemma A.4]; with a < 0 it is γ⁻/2, attained by w = -w⁻.
 
     Parameters
     ----------

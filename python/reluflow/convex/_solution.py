@@ -53,16 +53,16 @@ class MaxMarginSolution:
     patterns : ndarray of bool, shape (k, n)
         1(Xu_j >= 0), a sample on the wall (to 1e-9) counting as active.
     duals : ndarray, shape (n,)
-        λ with the sign of y; max over unit u of |λᵀφ(Xu)| <= 1. If the status is "infeasible", a ray along which the dual is
-        unbounded.
+        λ with the sign of y; max over unit u of |λᵀφ(Xu)| <= 1. If the status is "infeasible", a ray along which the
+        dual is unbounded.
     margins : ndarray, shape (n,)
         y_i f(x_i), at least 1.
     leak : float
     restricted : bool
         Whether only given patterns were allowed.
     status : str
-        "optimal" (gap <= gap_tol), "inaccurate" (the gap is larger, and proven), "infeasible", "time_limit", "round_limit" or
-        "solver_failed".
+        "optimal" (gap <= gap_tol), "inaccurate" (the gap is larger, and proven), "infeasible", "time_limit",
+        "round_limit" or "solver_failed".
     message : str
     stats : ConvexStats
     """

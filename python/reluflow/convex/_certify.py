@@ -1,0 +1,240 @@
+"""Tell whether a network, or the limit of a flow, is a KKT point or the global optimum of the max-margin problem."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._validation import invalid, positive
+from ..datasets import Dataset
+from ..networks import Network
+from ._bounds import DualNorm, dual_norm
+from ._inputs import Deadline, row_space
+from ._kkt import KKT, kkt
+from ._local import Improvement, Local, local_optimality
+from ._mapping import check_net
+from ._max_margin import max_margin
+from ._solution import MaxMarginSolution
+
+KKT_TOL = 1e-8  # of the largest residual, relative
+GAP_TOL = 1e-9  # relative gap to the global optimum that counts as none
+SUPPORT_TOL = 1e-7  # margins within this of the least one, relatively, can have a multiplier
+WALL_TOL = 1e-8  # |w·x| beside |w||x| that counts as a kink
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """What is proven about a network, with the numbers.
+
+    Attributes
+    ----------
+    verdict : {"global", "kkt_not_global", "not_kkt", "undecided"}
+        "global": ½|θ|² is within `gap_tol` of a proven lower bound for networks of any width. "kkt_not_global": the
+        KKT residual is within `kkt_tol`, and the convex program has a network of smaller norm. "not_kkt": the
+        residual exceeds `kkt_tol` (or no margin is positive). "undecided": a KKT point, but the bounds leave both
+        open.
+    message : str
+    value : float
+        P = ½|θ|² of the network scaled to least margin 1; the normalised margin q_min/|θ|² is 1/(2P).
+    lower : float
+        Proven lower bound of P*.
+    upper : float
+        Value of the best network known: an upper bound of P*.
+    gap : float
+        (value - lower) / value.
+    kkt : KKT or None
+        Multipliers and residuals; None if no margin is positive.
+    dual_norm_lower, dual_norm_upper : float
+        Bounds of v = max over unit u of |λᵀφ(Xu)| for the multipliers λ: P/v <= P* <= P, and v <= 1 proves the global
+        optimum [WP Thm 3].
+    local_optimum : bool or None
+        Whether it is a local optimum of the non-convex problem; None if not decided.
+    local_reason : str
+    improvement : Improvement or None
+        A path of networks with margins >= 1 and falling norm that starts at the network.
+    convex : MaxMarginSolution or None
+        The convex program, where it had to be solved.
+    network : Network
+        The network scaled to least margin 1, or as given if no margin is positive.
+    """
+
+    verdict: str
+    message: str
+    value: float
+    lower: float
+    upper: float
+    kkt: KKT | None
+    dual_norm_lower: float
+    dual_norm_upper: float
+    local_optimum: bool | None
+    local_reason: str
+    improvement: Improvement | None
+    convex: MaxMarginSolution | None
+    network: Network
+
+    @property
+    def gap(self) -> float:
+        """(value - lower) / value: at most this share of the norm can be saved."""
+        return (self.value - self.lower) / self.value if np.isfinite(self.value) else float("inf")
+
+    @property
+    def margin(self) -> float:
+        """The normalised margin q_min/|θ|²."""
+        return 0.5 / self.value
+
+
+def certify(
+    solution: Any,
+    data: Dataset,
+    *,
+    kkt_tol: float = KKT_TOL,
+    gap_tol: float = GAP_TOL,
+    support_tol: float = SUPPORT_TOL,
+    wall_tol: float = WALL_TOL,
+    max_seconds: float | None = None,
+) -> Certificate:
+    """Compare a network, or the limit of a flow, with the convex max-margin program.
+
+    Parameters
+    ----------
+    solution : Network or solution of a flow
+        Of a solution, the network of its limit if it has one (``solution.limit.network``), else its final state.
+    data : Dataset
+    kkt_tol, gap_tol : float, optional
+        What counts as a KKT point, and as the global optimum; both relative.
+    support_tol, wall_tol : float, optional
+        Which margins are least, and which pre-activations zero. A run that was stopped early needs larger ones, and
+        has residuals of their size; a polished limit does not.
+    max_seconds : float, optional
+        Time limit of the convex program and the search for a way down, each.
+
+    Returns
+    -------
+    Certificate
+
+    Raises
+    ------
+    ValueError
+        ``solution`` holds no network, the dimensions do not agree, or a tolerance is not positive.
+
+    Examples
+    --------
+    The limit in [VSS, Theorem 3.2] is a KKT point with a zero neuron, and no local optimum:
+
+    >>> import reluflow as rf
+    >>> data = rf.Dataset([[1, 0.25], [-1, 0.25]], [1, 1])
+    >>> certificate = rf.certify(rf.Network([[0, 2], [0, 0]], [2, 0]), data)
+    >>> certificate.verdict, round(certificate.value, 6), round(certificate.lower, 6)
+    ('kkt_not_global', 4.0, 1.940285)
+    >>> certificate.local_optimum, certificate.improvement.value(0.01) < 4
+    (False, True)
+    """
+    net = _network(solution)
+    checked = check_net(net, data)
+    tolerances = [positive(kkt_tol, "kkt_tol"), positive(gap_tol, "gap_tol")]
+    q_min = float((checked.y * net(checked.X)).min())
+    if q_min <= 0:
+        return _not_separating(net, q_min)
+    scale = 1 / np.sqrt(q_min)
+    scaled = Network(scale * net.W, scale * net.a, leak=net.leak, pattern=net.pattern)
+    found = kkt(
+        scaled, checked, support_tol=positive(support_tol, "support_tol"), wall_tol=positive(wall_tol, "wall_tol")
+    )
+    return _judged(scaled, checked, found, tolerances[0], tolerances[1], max_seconds)
+
+
+def _network(solution: Any) -> Network:
+    if isinstance(solution, Network):
+        return solution
+    limit = getattr(solution, "limit", None)
+    for candidate in (getattr(limit, "network", None), getattr(solution, "final", None)):
+        if isinstance(candidate, Network):
+            return candidate
+    raise invalid("solution", "be a Network or hold one in .limit.network or .final", f"a {type(solution).__name__}")
+
+
+def _not_separating(net: Network, q_min: float) -> Certificate:
+    message = (
+        f"the least margin is {q_min:.6g}: the network does not separate the data, so it cannot be scaled to margin 1"
+    )
+    nothing = float("inf")
+    return Certificate(
+        "not_kkt",
+        message,
+        nothing,
+        0.0,
+        nothing,
+        None,
+        nothing,
+        nothing,
+        None,
+        "no margin is positive",
+        None,
+        None,
+        net,
+    )
+
+
+def _judged(
+    net: Network, data: Dataset, found: KKT, kkt_tol: float, gap_tol: float, max_seconds: float | None
+) -> Certificate:
+    value = 0.5 * net.norm**2
+    norm = _norm(net, data, found, Deadline(max_seconds))
+    lower, upper, convex = 0.0, value, None
+    if norm.upper > 0:
+        lower = float(data.y @ found.duals) / max(norm.upper, 1.0)
+    if (value - lower) / value > gap_tol:
+        convex = max_margin(data, leak=net.leak, max_seconds=max_seconds)
+        lower, upper = max(lower, convex.lower), min(value, convex.value)
+    verdict, message = _verdict(value, lower, upper, found, kkt_tol, gap_tol)
+    message += _width_note(verdict, net, convex)
+    local = _local(net, data, found, verdict, Deadline(max_seconds))
+    return Certificate(
+        verdict=verdict,
+        message=message,
+        value=value,
+        lower=lower,
+        upper=upper,
+        kkt=found,
+        dual_norm_lower=norm.lower,
+        dual_norm_upper=norm.upper,
+        local_optimum=local.optimal,
+        local_reason=local.reason,
+        improvement=local.improvement,
+        convex=convex,
+        network=net,
+    )
+
+
+def _norm(net: Network, data: Dataset, found: KKT, deadline: Deadline) -> DualNorm:
+    basis = row_space(data.X)
+    R = np.ascontiguousarray(data.X @ basis)
+    return dual_norm(R, found.duals, net.leak, neurons=net.W @ basis, deadline=deadline)
+
+
+def _verdict(value: float, lower: float, upper: float, found: KKT, kkt_tol: float, gap_tol: float) -> tuple[str, str]:
+    gap, residual = (value - lower) / value, found.residual
+    numbers = f"P = {value:.12g}, {lower:.12g} <= P* <= {upper:.12g}, KKT residual {residual:.1e}"
+    if gap <= gap_tol:
+        return "global", f"{numbers}: the gap {max(gap, 0.0):.1e} is within gap_tol"
+    if residual > kkt_tol:
+        return "not_kkt", f"{numbers}: the residual exceeds kkt_tol = {kkt_tol:g} for the best multipliers"
+    if upper < (1 - gap_tol) * value:
+        return "kkt_not_global", f"{numbers}: a network of smaller norm has the same margins"
+    return "undecided", f"{numbers}: the bounds of P* leave the global optimum open"
+
+
+def _width_note(verdict: str, net: Network, convex: MaxMarginSolution | None) -> str:
+    if verdict != "kkt_not_global" or convex is None or len(convex.neurons) <= net.width:
+        return ""
+    return f"; that network has {len(convex.neurons)} neurons, this one {net.width}"
+
+
+def _local(net: Network, data: Dataset, found: KKT, verdict: str, deadline: Deadline) -> Local:
+    if verdict == "global":
+        return Local(True, "a global optimum is a local one", None)
+    if verdict == "not_kkt":
+        return Local(False, "a local optimum is a KKT point, and this is none", None)
+    return local_optimality(net, data, found, deadline)

@@ -1,0 +1,162 @@
+"""The max-margin problem of one layer with the other one frozen [VSS Problem (4)]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from .._validation import FloatArray, integer, invalid, one_of
+from ..datasets import Dataset
+from ..networks import Network
+from ._arrangements import arrangements
+from ._inputs import fixed, rectify
+from ._least_distance import LeastNorm, least_norm
+from ._mapping import active_pattern, check_net
+from ._solution import BoolArray
+
+MAX_CHOICES = 20_000  # patterns to the power of the neurons; one takes a tenth of a millisecond on small data
+
+
+@dataclass(frozen=True, eq=False)
+class LayerMargin:
+    """The least norm of one layer with all margins at least 1.
+
+    Attributes
+    ----------
+    value : float
+        ½|u|² of the layer's weights; infinity if no weights reach the margins.
+    current : float
+        ½|u|² of the network's own weights in that layer.
+    network : Network or None
+        The network with the layer replaced.
+    multipliers : ndarray, shape (n,)
+        λ >= 0 of the margins; if infeasible, of the contradiction.
+    scope : str
+        "global" or "pattern", as asked for; layer 2 is always "global".
+    status : str
+        "optimal", "infeasible" or "too_many_choices".
+    message : str
+    """
+
+    value: float
+    current: float
+    network: Network | None
+    multipliers: FloatArray
+    scope: str
+    status: str
+    message: str
+
+    @property
+    def success(self) -> bool:
+        """Whether the problem was solved."""
+        return self.status == "optimal"
+
+
+def layer_margin(
+    data: Dataset, net: Network, layer: int, *, scope: str = "pattern", max_choices: int = MAX_CHOICES
+) -> LayerMargin:
+    """Solve min ½|u⁽ˡ⁾|² s.t. y_i f(x_i) >= 1 over the weights of one layer, the other as in ``net`` [VSS (4)].
+
+    Parameters
+    ----------
+    data : Dataset
+    net : Network
+        To compare with a KKT point, scale it to least margin 1 first (`Certificate.network` is).
+    layer : {1, 2}
+        2: the output weights, a convex problem. 1: W, not convex for ReLU.
+    scope : {"pattern", "global"}, optional
+        For layer 1. "pattern": the signs of the pre-activations stay as they are (walls count as active), as in the
+        program (11) of [VSS]. At a KKT point without zero pre-activations its value is the network's own [VSS Thm
+        5.4]. "global": the least over all patterns of all neurons, by trying each choice.
+    max_choices : int, optional
+        Limit of "global".
+
+    Returns
+    -------
+    LayerMargin
+
+    Raises
+    ------
+    ValueError
+        A bad argument, or shapes that do not agree.
+
+    Examples
+    --------
+    The limit in [VSS, Theorem 4.3] is optimal in its pattern and not globally:
+
+    >>> import reluflow as rf
+    >>> data = rf.Dataset([[1, 0.25], [-1, 0.25], [0, -1]], [1, 1, 1])
+    >>> net = rf.Network([[0, 2], [0, -1]], [2, 1])
+    >>> own = rf.convex.layer_margin(data, net, 1)
+    >>> best = rf.convex.layer_margin(data, net, 1, scope="global")
+    >>> round(own.value, 9), own.current, best.value < own.value
+    (2.5, 2.5, True)
+    """
+    checked = check_net(net, data)
+    which = integer(layer, "layer")
+    if which > 2:
+        raise invalid("layer", "be 1 or 2", repr(which))
+    how = one_of(scope, "scope", ("pattern", "global"))
+    limit = integer(max_choices, "max_choices")
+    if which == 2:
+        return _outputs(checked, net)
+    own = active_pattern(net.W, checked)
+    if how == "pattern":
+        found = least_norm(*_constraints(checked, net, own))
+        return _first(checked, net, found, how, "the patterns are the network's own")
+    return _everywhere(checked, net, limit)
+
+
+def _outputs(data: Dataset, net: Network) -> LayerMargin:
+    features = data.y[:, None] * rectify(data.X @ net.W.T, net.leak)
+    found = least_norm(features, np.ones(data.n))
+    current = 0.5 * float(net.a @ net.a)
+    if found.w is None:
+        return _none(current, found, "global", "no output weights reach the margins", data.n)
+    better = Network(net.W, found.w, leak=net.leak)
+    value = 0.5 * float(found.w @ found.w)
+    return LayerMargin(value, current, better, fixed(found.multipliers), "global", "optimal", "a convex problem")
+
+
+def _constraints(data: Dataset, net: Network, patterns: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Return G, h of: margins >= 1, and every neuron in its closed cell; the unknowns are the rows of W, one after another."""
+    n, m, d = data.n, net.width, data.d
+    slopes = np.where(patterns, 1.0, net.leak)
+    margins = ((data.y[:, None] * slopes.T * net.a)[:, :, None] * data.X[:, None, :]).reshape(n, m * d)
+    cones = np.zeros((m * n, m * d))
+    for j in range(m):
+        cones[j * n : (j + 1) * n, j * d : (j + 1) * d] = np.where(patterns[j], 1.0, -1.0)[:, None] * data.X
+    return np.vstack((margins, cones)), np.concatenate((np.ones(n), np.zeros(m * n)))
+
+
+def _everywhere(data: Dataset, net: Network, limit: int) -> LayerMargin:
+    current = 0.5 * float(np.sum(net.W**2))
+    patterns = arrangements(data.X).patterns
+    n_choices = len(patterns) ** net.width
+    if n_choices > limit:
+        message = (
+            f"{len(patterns)} patterns for {net.width} neurons are {n_choices} choices, above max_choices = {limit}"
+        )
+        return LayerMargin(float("inf"), current, None, fixed(np.zeros(data.n)), "global", "too_many_choices", message)
+    best: LeastNorm | None = None
+    for choice in product(range(len(patterns)), repeat=net.width):
+        found = least_norm(*_constraints(data, net, patterns[list(choice)]))
+        if found.w is not None and (best is None or best.w is None or found.w @ found.w < best.w @ best.w):
+            best = found
+    nothing = best if best is not None else LeastNorm(None, np.zeros(data.n))
+    return _first(data, net, nothing, "global", f"the best of {n_choices} choices of patterns")
+
+
+def _first(data: Dataset, net: Network, found: LeastNorm, scope: str, message: str) -> LayerMargin:
+    current = 0.5 * float(np.sum(net.W**2))
+    if found.w is None:
+        return _none(current, found, scope, "no first layer reaches the margins with these output weights", data.n)
+    better = Network(found.w.reshape(net.width, net.dim), net.a, leak=net.leak)
+    value = 0.5 * float(found.w @ found.w)
+    return LayerMargin(value, current, better, fixed(found.multipliers[: data.n]), scope, "optimal", message)
+
+
+def _none(current: float, found: LeastNorm, scope: str, message: str, n: int) -> LayerMargin:
+    return LayerMargin(float("inf"), current, None, fixed(found.multipliers[:n]), scope, "infeasible", message)
