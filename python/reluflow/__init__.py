@@ -10,8 +10,9 @@ True
 
 from __future__ import annotations
 
-from . import analysis, conditions, datasets, figures
+from . import analysis, conditions, convex, datasets, figures
 from ._core import __version__
+from .convex import Certificate, certify
 from .datasets import Dataset, MultiClassDataset
 from .descent import DescentResult, descend
 from .flow import (
@@ -35,6 +36,7 @@ __all__ = [
     "Branching",
     "BranchingError",
     "BranchingTable",
+    "Certificate",
     "Dataset",
     "DescentResult",
     "Event",
@@ -47,7 +49,9 @@ __all__ = [
     "Stop",
     "__version__",
     "analysis",
+    "certify",
     "conditions",
+    "convex",
     "datasets",
     "descend",
     "figures",

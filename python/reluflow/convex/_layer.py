@@ -121,7 +121,7 @@ def _outputs(data: Dataset, net: Network) -> LayerMargin:
 
 
 def _constraints(data: Dataset, net: Network, patterns: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Return G, h of: margins >= 1, and every neuron in its closed cell; the unknowns are the rows of W, one after another."""
+    """Return G, h of: margins >= 1, each neuron in its closed cell; the unknowns are the rows of W in their order."""
     n, m, d = data.n, net.width, data.d
     slopes = np.where(patterns, 1.0, net.leak)
     margins = ((data.y[:, None] * slopes.T * net.a)[:, :, None] * data.X[:, None, :]).reshape(n, m * d)
