@@ -1,0 +1,70 @@
+"""What the pages show is run: each ```python block of the README and of docs, in order, one namespace a page."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import reluflow
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md")), ROOT / "CONTRIBUTING.md"]
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def code_blocks(page: Path) -> list[tuple[int, str]]:
+    """Line and text of each block of Python in a page."""
+    text = page.read_text(encoding="utf-8")
+    return [(text.count("\n", 0, match.start(1)), match[1]) for match in BLOCK.finditer(text)]
+
+
+def run_block(code: str, scope: dict[str, Any], place: str, line: int) -> list[str]:
+    """Run a block as a session if it has prompts, as a script if not; returns what a session printed otherwise."""
+    if ">>>" not in code:
+        exec(compile("\n" * line + code, place, "exec"), scope)
+        return []
+    session = doctest.DocTestParser().get_doctest(code, scope, place, place, line)
+    report: list[str] = []
+    doctest.DocTestRunner(optionflags=FLAGS).run(session, out=report.append, clear_globs=False)
+    scope.update(session.globs)
+    return report
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if code_blocks(page)], ids=name)
+def test_every_code_block_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    scope: dict[str, Any] = {"__name__": "__main__"}
+    for line, code in code_blocks(page):
+        assert run_block(code, scope, name(page), line) == []
+
+
+def test_a_wrong_number_in_a_page_is_seen() -> None:
+    assert run_block(">>> 1 + 1\n3\n", {}, "page", 0)
+    assert run_block(">>> 1 + 1\n2\n", {}, "page", 0) == []
+    with pytest.raises(ZeroDivisionError):
+        run_block("1 / 0\n", {}, "page", 0)
+
+
+def test_every_public_name_has_its_place_in_the_api_pages() -> None:
+    pages = "\n".join(page.read_text(encoding="utf-8") for page in ROOT.glob("docs/api/*.md"))
+    public = [public for public in reluflow.__all__ if not public.startswith("__")]
+    assert [public for public in public if not re.search(rf"\breluflow\.{public}\b", pages)] == []
+
+
+def test_links_between_pages_lead_to_files() -> None:
+    broken = []
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
+            if "://" not in target and not target.startswith("mailto:") and not (page.parent / target).exists():
+                broken.append(f"{name(page)}: {target}")
+    assert broken == []

@@ -1,0 +1,86 @@
+"""The installed package: its extension, its version, and the extras its messages name."""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import reluflow
+from reluflow import _core
+
+ROOT = Path(__file__).resolve().parent.parent
+# Where the name one imports is not the name one installs.
+DISTRIBUTIONS = {"sklearn": "scikit-learn", "PIL": "pillow"}
+
+
+def requirement_names(extra: str | None) -> set[str]:
+    """Names that the installed package requires with an extra (None: always)."""
+    found = set()
+    for requirement in importlib.metadata.requires("reluflow") or []:
+        wanted = re.search(r"""extra == ['"]([\w-]+)['"]""", requirement)
+        if (wanted[1] if wanted else None) == extra:
+            found.add(re.split(r"[^\w.-]", requirement, maxsplit=1)[0].lower())
+    return found
+
+
+def optional_imports() -> list[tuple[str, str, str]]:
+    """File, module and extra of every call optional_module("module", "extra") in the package."""
+    found = []
+    for path in sorted((ROOT / "python").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "optional_module":
+                values = [part.value for part in node.args if isinstance(part, ast.Constant)]
+                if len(values) == 2:
+                    found.append((path.name, str(values[0]), str(values[1])))
+    return found
+
+
+def test_the_installed_package_brings_its_own_extension() -> None:
+    files = importlib.metadata.files("reluflow") or []
+    brought = [Path(str(file.locate())).resolve() for file in files if file.name.startswith("_core.")]
+    assert Path(_core.__file__).resolve() in brought
+
+
+def test_the_version_has_one_home() -> None:
+    stated = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert stated is not None
+    assert {reluflow.__version__, _core.__version__, importlib.metadata.version("reluflow")} == {stated[1]}
+
+
+def test_the_changelog_speaks_of_this_version() -> None:
+    assert f"## {reluflow.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_package_says_it_is_typed() -> None:
+    files = {str(file) for file in ROOT.glob("python/reluflow/*")}
+    assert {str(ROOT / "python/reluflow/py.typed"), str(ROOT / "python/reluflow/_core.pyi")} <= files
+
+
+@pytest.mark.parametrize(("file", "module", "extra"), optional_imports())
+def test_an_extra_brings_what_a_message_says_it_brings(file: str, module: str, extra: str) -> None:
+    root = module.partition(".")[0]
+    assert DISTRIBUTIONS.get(root, root).lower() in requirement_names(extra), f"{file} names the extra {extra!r}"
+
+
+def test_importing_the_package_loads_no_optional_library() -> None:
+    optional = {"matplotlib", "pandas", "xarray", "sklearn", "cvxpy", "clarabel", "highspy", "rich", "typer", "pyarrow"}
+    code = f"import sys, reluflow; print(*sorted({optional!r} & set(sys.modules)))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert loaded.split() == []
+
+
+def test_every_requirement_of_a_user_has_a_lower_bound() -> None:
+    printed = subprocess.run(
+        [sys.executable, str(ROOT / "tools/requirements.py"), "lower-bounds"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    assert {line.partition("==")[0] for line in printed} >= requirement_names(None) | requirement_names("viz")
+    assert all(re.fullmatch(r"[\w.-]+==[\d.]+", line) for line in printed)
