@@ -123,7 +123,7 @@ def test_spikes_are_extreme_points_on_the_outline():
 
 def test_no_point_of_the_rectified_ellipsoid_leaves_the_polar_of_its_polar():
     data = rf.datasets.wang_pilanci("spike_free")
-    found = analysis.rectified_ellipsoid(data, n_points=721)
+    found = analysis.rectified_ellipsoid(data, n_points=720)
     products = np.abs(found.polar @ found.rectified.T)
     assert products.max() <= 1 + 1e-9
     assert products.max(axis=1) == pytest.approx(1.0, abs=0.01)
@@ -137,5 +137,5 @@ def test_paths_of_rectified_directions_end_on_spikes_or_at_zero():
 
 
 def test_three_samples_have_no_plane_of_values():
-    with pytest.raises(ValueError, match="data must have two samples"):
+    with pytest.raises(ValueError, match="data must have two samples of two inputs"):
         analysis.rectified_ellipsoid(rf.Dataset([[1.0], [2.0], [3.0]], [1, 1, 1]))

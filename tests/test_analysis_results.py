@@ -31,9 +31,9 @@ def test_descent_ends_at_the_time_of_the_flow_though_the_step_does_not_divide_it
 
 
 def test_a_step_that_is_too_large_is_reported_as_divergence():
-    data = rf.Dataset([[1000.0]], [-1])
-    sol = rf.integrate(data, rf.Network([[1.0]], [1.0]), until=1.0, loss="exponential")
-    row = analysis.compare_with_descent(sol, steps=[0.5]).iloc[0]
+    data = rf.Dataset([[10.0]], [-1])
+    sol = rf.integrate(data, rf.Network([[1.0]], [1.0], leak=0.5), until=1.0, loss="exponential")
+    row = analysis.compare_with_descent(sol, steps=[0.1]).iloc[0]
     assert np.isinf(row["error"])
     assert np.isinf(row["loss"])
 
@@ -50,7 +50,7 @@ def test_suggested_steps_are_powers_of_ten_within_the_budget():
         large, small = analysis.suggest_steps(sol)
         assert large == pytest.approx(10 * small)
         assert np.log10(small) == pytest.approx(round(np.log10(small)))
-        cost = 4.0 * sol.final.width * sol.data.n * sol.data.d + 2e4
+        cost = 4.0 * sol.final.width * sol.data.n * sol.data.d + 1.3e5
         assert sol.t_end / small * cost <= 1.3e11
 
 

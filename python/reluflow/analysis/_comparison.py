@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 # Work that the smaller step may take unless steps are given: a few seconds of one core at 30 Gflop/s.
 _FLOP_BUDGET = 1.3e11
-# What one step costs at least, whatever the size: calls and cache misses, in flops.
-_FLOPS_PER_STEP = 2e4
+# What one step is taken to cost at least, in flops: no run has more than a million steps.
+_FLOPS_PER_STEP = 1.3e5
 # The larger of the two steps is this many times the smaller one.
 _STEP_RATIO = 10.0
 

@@ -11,9 +11,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from .. import __version__, _core, analysis, load
+from .. import _core, analysis
 from .._validation import invalid
-from ..flow import Solution
+from ..flow import Solution, load
 from . import _files, _pictures
 from ._table import result_table
 
@@ -67,7 +67,7 @@ def _first_events(solution: Solution, n_events: int) -> Table:
 
 def info(console: Console) -> int:
     """Print versions and which extras are there."""
-    console.print(f"reluflow {__version__}")
+    console.print(f"reluflow {_core.__version__}")
     console.print(f"core     {_core.__file__}", soft_wrap=True)
     console.print(f"python   {platform.python_version()} ({sys.platform}, {platform.machine()})")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)

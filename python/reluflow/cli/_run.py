@@ -8,7 +8,8 @@ from typing import Any
 
 from rich.console import Console
 
-from .. import __version__, analysis
+from .. import analysis
+from .._core import __version__
 from ..datasets import Dataset
 from ..flow import Progress, Solution, Stop, integrate
 from ..networks import Network

@@ -7,7 +7,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._validation import IntArray, optional_module
-from ._style import BLACK, BLUE, GREEN, GREY, LINES, MAX_LOG_T, ORANGE, PALE, PURPLE, SKY, VERMILION, time_axis
+from ._style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    LINES,
+    MAX_LOG_T,
+    ORANGE,
+    PALE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    legend_below,
+    time_axis,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +66,7 @@ def event_raster(raster: Raster, ax: Axes) -> Axes:
     if 0 < raster.n_positive < raster.n_neurons:
         ax.axhline(raster.n_positive - 0.5, color=GREY, linewidth=0.6)
     _neuron_axis(ax, raster.n_positive, raster.n_neurons)
-    legend = ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=4, columnspacing=1.2, handletextpad=0.3)
+    legend = legend_below(ax)
     for handle in legend.legend_handles:
         mark: Any = handle
         mark.set_sizes([18.0])
@@ -108,4 +122,4 @@ def _sector_legend(timeline: Timeline, ax: Axes, crowded: IntArray) -> None:
         for k, sector in enumerate(crowded)
     ]
     handles.append(patches.Patch(color=PALE, label="other sectors"))
-    ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=4, columnspacing=1.0)
+    legend_below(ax, handles)

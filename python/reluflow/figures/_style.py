@@ -111,6 +111,20 @@ def time_axis(ax: Axes, t: FloatArray, log_t: FloatArray) -> FloatArray:
     return np.where(t > 0, t, np.nan)
 
 
+def legend_below(ax: Axes, handles: list[Any] | None = None) -> Any:
+    """Put the legend under the time axis, in as many columns as the figure has room for."""
+    n_columns = 4 if ax.figure.bbox.width / ax.figure.dpi > COLUMN + 1.0 else 2
+    found = ax.get_legend_handles_labels()[0] if handles is None else handles
+    return ax.legend(
+        handles=found,
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.16),
+        ncols=n_columns,
+        columnspacing=1.2,
+        handletextpad=0.4,
+    )
+
+
 def sign_colour(sign: float) -> str:
     """Colour of a neuron or a sample by its sign; grey for 0."""
     return POSITIVE if sign > 0 else NEGATIVE if sign < 0 else GREY
