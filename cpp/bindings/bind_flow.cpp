@@ -3,7 +3,9 @@
 
 #include <pybind11/pybind11.h>
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -58,14 +60,12 @@ RunPlan plan_in(const std::string& loss, const std::string& reduction_name, cons
     plan.save_at = times_in(options, "save_at");
     plan.save_in_log = plan.save_at.empty();
     if (plan.save_in_log) plan.save_at = times_in(options, "save_at_log");
-    std::optional<double> time;
-    std::optional<double> log_time;
+    double time = 0.0;
     read(options, "start_time", time);
+    plan.start = Clock(time);
+    double log_time = std::numeric_limits<double>::quiet_NaN();
     read(options, "start_log_time", log_time);
-    if (log_time)
-        plan.start = Clock::at_log(*log_time);
-    else if (time)
-        plan.start = Clock(*time);
+    if (!std::isnan(log_time)) plan.start = Clock::at_log(log_time);
     return plan;
 }
 

@@ -18,6 +18,13 @@ constexpr double kShrink = 0.9;
 constexpr double kEventMargin = 1.2;
 /// With no event in sight a step limited by events may grow by this.
 constexpr double kEventGrowth = 3.0;
+/// A late step must be this much longer than a plain one whatever the estimate of its work says, and need never be longer than
+/// the other bound.
+constexpr double kSmallestGain = 4.0;
+constexpr double kLargestGain = 100.0;
+/// Plain steps between a late step that did not pay and the next try; doubled each time.
+constexpr int kFirstPause = 4;
+constexpr int kLongestPause = 64;
 /// Halvings for the end of a step: a relative error of 2^-40 in a quantity that is an estimate.
 constexpr int kHalvings = 40;
 
@@ -62,6 +69,30 @@ void StepControl::taken(double step, double u, double next_end) noexcept {
         events_ = kEventGrowth * step;
     else
         events_ = kEventMargin * next_end * step;
+}
+
+void LateControl::plain_step_taken(double square) noexcept {
+    square_ = square;
+    if (pause_ > 0) --pause_;
+}
+
+double LateControl::plain_step(double smooth, double square) const noexcept { return smooth * square_ / square; }
+
+bool LateControl::wants(double rate) noexcept { return active_ || (rate < kStiffRate && pause_ == 0); }
+
+double LateControl::propose(double plain) const noexcept { return active_ ? step_ : gain_ * plain; }
+
+void LateControl::tried(bool accepted, double next, double gain, double plain) noexcept {
+    gain_ = std::clamp(gain, kSmallestGain, kLargestGain);
+    step_ = next;
+    active_ = accepted && next >= gain_ * plain;
+    next_pause_ = active_ ? 0 : std::clamp(2 * next_pause_, kFirstPause, kLongestPause);
+    pause_ = next_pause_;
+}
+
+void LateControl::leave() noexcept {
+    active_ = false;
+    pause_ = kFirstPause;
 }
 
 }  // namespace reluflow

@@ -2,21 +2,31 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace reluflow {
 
 namespace {
 
-/// Weights above this are unknowns of Newton's method; the rest are so small that they follow their margins by substitution.
-constexpr double kActiveWeight = 1e-11;
+/// Weights that answer to their own margin by more than this, H p K, are unknowns of Newton's method; the rest follow by
+/// substitution, which gains at least so much an iteration.
+constexpr double kActiveResponse = 0.1;
+/// A step with more unknowns than this at a node is left to the plain series: the support is not yet known.
+constexpr std::size_t kMaxActive = 100;
 /// Simplified Newton gains about a digit an iteration; a step that needs more is too long.
 constexpr int kMaxIterations = 14;
-/// One correction never takes more than this part of a weight away.
-constexpr double kLargestDrop = 0.8;
+/// The Jacobian is made anew when an iteration gains less than this: the weights have left those it was made for.
+constexpr double kSlow = 0.15;
+/// The first guess changes no weight by more than this factor, e^1.
+constexpr double kFarthestGuess = 1.0;
+/// One correction changes no weight by more than this factor, e^2.
+constexpr double kLargestLogChange = 2.0;
 /// Newton stops at this part of the tolerance of a step.
 constexpr double kNewtonPart = 0.02;
 /// The last Legendre coefficient of the weights overstates the error of θ, whose order at Radau nodes is about twice as high.
 constexpr double kErrorPart = 0.1;
+/// Given the weights, the neurons' series goes on until its terms are this part of the tolerance.
+constexpr double kSeriesPart = 1e-2;
 constexpr double kShrink = 0.4;
 constexpr double kLargestGrowth = 2.0;
 
@@ -43,7 +53,7 @@ Horizon::Horizon(const Dataset& data, Objective objective, const Settings& setti
       log_mass_(kStages),
       coefficients_(kStages, data.n()),
       margins_(kMaxOrder + 1, data.n()),
-      node_moments_(kStages),
+      moments_of_order_(kMaxOrder + 1),
       q_now_(data.n()),
       start_weights_(data.n()) {
     make_nodes();
@@ -81,63 +91,109 @@ void Horizon::make_nodes() {
 
 bool Horizon::expand(Expansion& expansion, const NetworkState& state, double step) {
     expansion.waveform().set_step(step);
-    guess(expansion);
+    guess(expansion, step);
+    factorisations_ = 0;
+    const double norm = data_.X().rowwise().norm().maxCoeff();
+    double change = 0.0;
+    bool slow = true;
     for (iterations_ = 0; iterations_ < kMaxIterations; ++iterations_) {
         run_series(expansion, state, step);
-        if (iterations_ == 0) {
-            choose_active();
-            factor_jacobian(expansion, state, step);
-        }
-        const double change = correct();
+        if (iterations_ == 0 && !choose_active(state, step)) break;
+        if (slow) factor_jacobian(expansion, state, step);
+        const double before = change;
+        change = correct();
         if (!std::isfinite(change)) break;
-        if (change * step * data_.X().rowwise().norm().maxCoeff() > kNewtonPart * tolerance_) continue;
+        slow = change > kSlow * before;
+        if (change * step * norm > kNewtonPart * tolerance_) continue;
         run_series(expansion, state, step);
-        expansion.waveform().prescribe_margins(margins_, kMaxOrder + 1);
+        keep_margins(expansion);
         const double miss = error(step) / tolerance_;
+        if (!std::isfinite(miss)) break;
         const double ratio = miss > 0.0 ? std::pow(miss, -1.0 / kStages) : kLargestGrowth;
         next_step_ = step * std::clamp(0.9 * ratio, kShrink, kLargestGrowth);
+        last_step_ = miss <= 1.0 ? step : 0.0;
         return miss <= 1.0;
     }
     next_step_ = kShrink * step;
+    last_step_ = 0.0;
     return false;
 }
 
-void Horizon::guess(const Expansion& expansion) {
-    const Waveform& waveform = expansion.waveform();
-    for (Index i = 0; i < data_.n(); ++i) start_weights_[i] = data_.y()[i] * waveform.signed_weights(0)[i];
-    for (int k = 0; k < kStages; ++k) p_.row(k) = start_weights_.transpose();
+/// The weights of the start, moved on at the logarithmic rates at which the last step left them.
+void Horizon::guess(const Expansion& expansion, double step) {
+    for (Index i = 0; i < data_.n(); ++i) {
+        start_weights_[i] = data_.y()[i] * expansion.waveform().signed_weights(0)[i];
+        double rate = 0.0;
+        if (last_step_ > 0.0 && start_weights_[i] > 0.0)
+            for (int k = 1; k < kStages; ++k) rate += k * coefficients_(k, i) / (start_weights_[i] * last_step_);
+        for (int node = 0; node < kStages; ++node)
+            p_(node, i) = start_weights_[i] * std::exp(std::clamp(rate * nodes_[node] * step, -kFarthestGuess, kFarthestGuess));
+    }
 }
 
-/// Weights at the nodes -> neurons' series -> margins at the nodes.
+double Horizon::relative_work(Index groups, Index neurons) const noexcept {
+    const double drive = 4.0 * static_cast<double>(data_.n() * data_.rank() * groups);     // gradient and margins of one order
+    const double move = 3.0 * static_cast<double>(data_.rank() * neurons);                 // of one order, per earlier order
+    const double plain = kMaxOrder * drive + 0.5 * kMaxOrder * kMaxOrder * move;
+    const double series = (kStages + kStages) * 0.5 * drive + 0.5 * order_ * order_ * move;
+    const double unknowns = kStages * (static_cast<double>(active_.size()) + 1.0);
+    // Factorisations run about three times as fast as the rest, and each comes with kernels of about the same cost.
+    const double factorisation = 2.0 * 2.0 / 3.0 / 3.0 * unknowns * unknowns * unknowns;
+    return ((iterations_ + 2) * series + order_ * drive + factorisations_ * factorisation) / plain;
+}
+
+/// Weights at the nodes -> neurons' series, until its terms vanish -> margins at the nodes.
 void Horizon::run_series(Expansion& expansion, const NetworkState& state, double step) {
     coefficients_.noalias() = to_monomial_ * p_;
     expansion.restart(state);
     expansion.waveform().set_step(step);
     expansion.waveform().prescribe_weights(coefficients_, kStages);
-    for (auto& moments : node_moments_) moments.setZero(data_.rank(), state.neurons());
+    const Index groups = expansion.groups().count();
+    order_ = 0;
     for (int k = 0; k <= kMaxOrder; ++k) {
         if (k > 0) expansion.drive(k <= kStages ? expansion.waveform().signed_weights(k - 1) : nullptr, step);
-        const Index groups = expansion.groups().count();
-        for (int node = 0; node < kStages; ++node)
-            node_moments_[node].leftCols(groups) += std::pow(nodes_[node], k) * expansion.moments().leftCols(groups);
-        expansion.margins_of(expansion.moments(), q_now_);
-        margins_.row(k) = q_now_.transpose();
+        moments_of_order_[k].resize(data_.rank(), state.neurons());
+        moments_of_order_[k].leftCols(groups) = expansion.moments().leftCols(groups);
+        order_ = k;
+        if (k > kStages && expansion.series().relative_size(k) < kSeriesPart * tolerance_) break;
     }
     for (int node = 0; node < kStages; ++node) {
-        expansion.margins_of(node_moments_[node], q_now_);
+        node_moments_.resize(data_.rank(), state.neurons());
+        node_moments_.leftCols(groups) = moments_of_order_[order_].leftCols(groups);
+        for (int k = order_ - 1; k >= 0; --k)
+            node_moments_.leftCols(groups) =
+                nodes_[node] * node_moments_.leftCols(groups) + moments_of_order_[k].leftCols(groups);
+        expansion.margins_of(node_moments_, q_now_);
         q_.row(node) = q_now_.transpose();
     }
 }
 
-void Horizon::choose_active() {
+/// The margins as polynomials over the step, for the clock.
+void Horizon::keep_margins(Expansion& expansion) {
+    for (int k = 0; k <= order_; ++k) {
+        expansion.margins_of(moments_of_order_[k], q_now_);
+        margins_.row(k) = q_now_.transpose();
+    }
+    expansion.waveform().prescribe_margins(margins_, order_ + 1);
+}
+
+bool Horizon::choose_active(const NetworkState& state, double step) {
     active_.clear();
+    const double square = state.w.squaredNorm() + state.a.squaredNorm();
     for (Index i = 0; i < data_.n(); ++i)
-        if (start_weights_[i] > kActiveWeight) active_.push_back(static_cast<int>(i));
+        if (start_weights_[i] * step * square * data_.X().row(i).squaredNorm() > kActiveResponse)
+            active_.push_back(static_cast<int>(i));
+    if (active_.empty() || active_.size() > kMaxActive) return false;
     for (int node = 0; node < kStages; ++node) {  // a first value of log D: what the weights say on average
         double sum = 0.0;
-        for (const int i : active_) sum += p_(node, i) * (log_weight(objective_.loss, q_(node, i)) - std::log(p_(node, i)));
-        log_mass_[node] = sum;
+        double share = 0.0;
+        for (const int i : active_) {
+            sum += p_(node, i) * (log_weight(objective_.loss, q_(node, i)) - std::log(p_(node, i)));
+            share += p_(node, i);
+        }
+        log_mass_[node] = sum / share;
     }
+    return true;
 }
 
 void Horizon::factor_jacobian(const Expansion& expansion, const NetworkState& state, double step) {
@@ -162,12 +218,20 @@ void Horizon::factor_jacobian(const Expansion& expansion, const NetworkState& st
             const double follows =
                 objective_.loss == LossKind::logistic ? 1.0 - weight(objective_.loss, q_(node, active_[k])) : 1.0;
             jacobian_.row(row + k) *= follows;
-            jacobian_(row + k, row + k) += 1.0 / p_(node, active_[k]);
+        }
+    }
+    for (int node = 0; node < kStages; ++node) {  // unknowns are log p: columns times p
+        const Index row = node * (count + 1);
+        for (Index k = 0; k < count; ++k) {
+            const double weight_now = p_(node, active_[k]);
+            jacobian_.col(row + k) *= weight_now;
+            jacobian_(row + k, row + k) += 1.0;
             jacobian_(row + k, row + count) = 1.0;
-            jacobian_(row + count, row + k) = 1.0;
+            jacobian_(row + count, row + k) = weight_now;
         }
     }
     lu_.compute(jacobian_);
+    ++factorisations_;
 }
 
 /// The active samples as the group sees them, and its mean gradient over the step.
@@ -266,11 +330,12 @@ double Horizon::correct() {
         residual_[row + count] = 1.0 - sum;
     }
     residual_ = lu_.solve(residual_);
+    if (!residual_.allFinite()) return std::numeric_limits<double>::quiet_NaN();
     for (int node = 0; node < kStages; ++node) {
         const Index row = node * (count + 1);
         for (Index k = 0; k < count; ++k) {
             double& value = p_(node, active_[k]);
-            const double next = std::max(value + residual_[row + k], (1.0 - kLargestDrop) * value);
+            const double next = value * std::exp(std::clamp(residual_[row + k], -kLargestLogChange, kLargestLogChange));
             change = std::max(change, std::abs(next - value));
             value = next;
         }

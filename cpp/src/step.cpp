@@ -37,35 +37,31 @@ void Stepper::expand_series(double max_step) {
     const double step = std::min(control_.propose(expansion_.fastest()), max_step);
     allowed_ = expansion_.expand(step);
     if (step < max_step || allowed_ < 1.0) control_.truncated(step, expansion_.series().order(), allowed_);
+    late_control_.plain_step_taken(state_.w.squaredNorm() + state_.a.squaredNorm());
 }
 
 /// The same by collocation, where the weights' own series would need steps far shorter than the neurons do.
 bool Stepper::expand_late() {
     if (waveform().log_loss() > horizon_log_loss_ || expansion_.margins().minCoeff() <= 0.0) return false;
     const double rate = expansion_.fastest();
-    if (!late_ && control_.smooth() * rate > kStiffRate) return false;
-    if (late_pause_ > 0) {
-        --late_pause_;
-        return false;
-    }
-    const double step = std::min(late_step_ > 0.0 ? late_step_ : kStiffRate / rate, kMaxRate / rate);
-    late_ = horizon_.expand(expansion_, state_, step);
-    late_step_ = horizon_.next_step();
+    const double plain = late_control_.plain_step(control_.smooth(), state_.w.squaredNorm() + state_.a.squaredNorm());
+    if (!late_control_.wants(plain * rate)) return false;
+    late_ = horizon_.expand(expansion_, state_, std::min(late_control_.propose(plain), kMaxRate / rate));
     counts_.late_iterations += horizon_.iterations();
-    if (!late_) {
+    late_control_.tried(late_, horizon_.next_step(), horizon_.relative_work(groups(), state_.neurons()), plain);
+    if (late_) {
+        ++counts_.late_steps;
+        allowed_ = 1.0;
+    } else {
         ++counts_.late_refused;
-        if (late_step_ < 2.0 * control_.smooth()) late_pause_ = kStiffPause;
-        late_step_ = std::max(late_step_, 2.0 * control_.smooth());
         expansion_.restart(state_);
-        return false;
     }
-    ++counts_.late_steps;
-    allowed_ = 1.0;
-    return true;
+    return late_;
 }
 
 bool Stepper::attempt(double max_step) {
-    if (!expand_late()) expand_series(max_step);
+    late_ = expand_late();
+    if (!late_) expand_series(max_step);
     const int order = expansion_.series().order();
     if (!std::isfinite(expansion_.series().relative_size(order))) return false;
     ++counts_.steps;
@@ -112,7 +108,10 @@ void Stepper::follow(const FirstHit& first) {
 /// How far the events in sight would let the next step go.
 void Stepper::foresee(const std::vector<FirstHit>& hits) {
     if (late_) {
-        if (!local_.events().empty()) late_ = false;  // a kink in the weights: their own series resolves what follows
+        if (!local_.events().empty()) {  // a kink in the weights: their own series resolves what follows
+            late_control_.leave();
+            horizon_.interrupt();
+        }
         return;
     }
     later_.clear();

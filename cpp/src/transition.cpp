@@ -12,6 +12,9 @@ constexpr double kBoxTol = 1e-12;
 /// Passes of the active-set method per wall before it is given up; it needs one or two.
 constexpr int kPassesPerWall = 12;
 
+/// A wall that a neuron on it leaves on either side; a range below the rounding is no kink at all.
+bool is_ridge(const Corner& corner, int wall) noexcept { return corner.output * corner.range[wall] > corner.rate_tol; }
+
 }  // namespace
 
 void Corner::resize(int size) {
@@ -111,7 +114,7 @@ bool TransitionSolver::solve_boxed(const Corner& corner) {
         int worst = -1;
         double violation = corner.rate_tol;
         for (int w = 0; w < k; ++w) {
-            if (corner.output * corner.range[w] > 0.0) continue;
+            if (is_ridge(corner, w)) continue;
             const double rate = corner.output > 0.0 ? rates_[w] : -rates_[w];
             const double excess = mode_[w] == Mode::lower ? rate : (mode_[w] == Mode::upper ? -rate : 0.0);
             if (excess > violation) {
@@ -120,7 +123,12 @@ bool TransitionSolver::solve_boxed(const Corner& corner) {
             }
         }
         if (worst < 0) return true;
-        mode_[worst] = Mode::free;
+        if (std::abs(corner.range[worst]) <= corner.rate_tol) {  // no kink here: both sides move alike
+            mode_[worst] = mode_[worst] == Mode::lower ? Mode::upper : Mode::lower;
+            mu_[worst] = 1.0 - mu_[worst];
+        } else {
+            mode_[worst] = Mode::free;
+        }
     }
     return false;
 }
@@ -128,7 +136,7 @@ bool TransitionSolver::solve_boxed(const Corner& corner) {
 void TransitionSolver::accept_if_consistent(const Corner& corner) {
     for (int w = 0; w < corner.size(); ++w) {
         const double rate = corner.output > 0.0 ? rates_[w] : -rates_[w];
-        const bool ridge = corner.output * corner.range[w] > 0.0;
+        const bool ridge = is_ridge(corner, w);
         if (mode_[w] == Mode::pinned && (mu_[w] < kBoxTol || mu_[w] > 1.0 - kBoxTol)) return;
         if (ridge && mode_[w] == Mode::upper && rate <= corner.rate_tol) return;
         if (ridge && mode_[w] == Mode::lower && rate > -corner.rate_tol && std::abs(corner.base[w]) > 0.0) return;
@@ -231,7 +239,7 @@ Verdict TransitionSolver::decide(const Corner& corner) {
     mu_.setZero(k);
     ridges_.clear();
     for (int w = 0; w < k; ++w)
-        if (corner.output * corner.range[w] > 0.0) ridges_.push_back(w);
+        if (is_ridge(corner, w)) ridges_.push_back(w);
     dependent_ = is_dependent(corner);
     if (dependent_ && !ridges_.empty())
         enumerate_plane(corner);

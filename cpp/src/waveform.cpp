@@ -6,6 +6,13 @@
 
 namespace reluflow {
 
+namespace {
+
+/// Margins this much above the smallest add less than rounding to the mass.
+constexpr double kNoShare = 60.0;
+
+}  // namespace
+
 Waveform::Waveform(const Dataset& data, Objective objective)
     : objective_(objective),
       y_(data.y()),
@@ -18,6 +25,8 @@ Waveform::Waveform(const Dataset& data, Objective objective)
       signed_(kMaxOrder + 2, data.n()),
       weighted_(data.n()) {
     margins_now_.resize(data.n());
+    near_.resize(data.n());
+    heavy_.reserve(data.n());
 }
 
 void Waveform::start(const Vector& q) {
@@ -137,11 +146,29 @@ void Waveform::prescribe_weights(const Matrix& weights, int count) {
 void Waveform::prescribe_margins(const Matrix& margins, int count) {
     margin_order_ = count - 1;
     q_.topRows(count) = margins.topRows(count);
+    // Only samples that come near the smallest margin somewhere on the step have a share in the mass.
+    constexpr int kProbes = 16;
+    std::fill(near_.begin(), near_.end(), false);
+    for (int probe = 0; probe <= kProbes; ++probe) {
+        margins_at(static_cast<double>(probe) / kProbes, margins_now_);
+        const double smallest = margins_now_.minCoeff();
+        for (Index i = 0; i < margins_now_.size(); ++i)
+            if (margins_now_[i] < smallest + kNoShare) near_[i] = true;
+    }
+    heavy_.clear();
+    for (Index i = 0; i < margins_now_.size(); ++i)
+        if (near_[i]) heavy_.push_back(static_cast<int>(i));
+    last_clock_u_ = -1.0;
 }
 
 Clock Waveform::clock_at(const Clock& start, double u) const {
     if (u == 0.0) return start;
-    return prescribed_ ? start.later_by_log(log_time_at(u)) : start.later(time_at(u), log_time_unit_);
+    if (!prescribed_) return start.later(time_at(u), log_time_unit_);
+    if (last_clock_u_ != u) {  // the end of a step is asked for several times
+        last_log_time_ = log_time_at(u);
+        last_clock_u_ = u;
+    }
+    return start.later_by_log(last_log_time_);
 }
 
 double Waveform::reach(const Clock& start, const Clock& target, double end) const {
@@ -152,14 +179,15 @@ double Waveform::reach(const Clock& start, const Clock& target, double end) cons
 }
 
 double Waveform::log_mass_at(double u) const {
-    margins_at(u, margins_now_);
     double largest = -std::numeric_limits<double>::infinity();
-    for (Index i = 0; i < margins_now_.size(); ++i) {
-        margins_now_[i] = log_weight(objective_.loss, margins_now_[i]);
+    for (const int i : heavy_) {
+        double q = q_(margin_order_, i);
+        for (int k = margin_order_ - 1; k >= 0; --k) q = q * u + q_(k, i);
+        margins_now_[i] = log_weight(objective_.loss, q);
         largest = std::max(largest, margins_now_[i]);
     }
     double sum = 0.0;
-    for (Index i = 0; i < margins_now_.size(); ++i) sum += std::exp(margins_now_[i] - largest);
+    for (const int i : heavy_) sum += std::exp(margins_now_[i] - largest);
     return largest + std::log(sum);
 }
 

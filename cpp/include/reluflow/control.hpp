@@ -34,4 +34,29 @@ class StepControl {
     double events_ = 0.0;  // what events allow
 };
 
+/// Chooses between the two ways to expand a step, by their work per time; and the late phase's step scales.
+class LateControl {
+  public:
+    /// A plain step was expanded at |θ|² = square.
+    void plain_step_taken(double square) noexcept;
+    /// What truncation, which allowed `smooth` then, would allow a plain step now: the stiff rate grows like |θ|².
+    double plain_step(double smooth, double square) const noexcept;
+    /// True when a late step should be tried, where a plain step would cover `rate` time constants of the fastest neuron.
+    bool wants(double rate) noexcept;
+    /// Scale for the try, where a plain step would have the scale `plain`.
+    double propose(double plain) const noexcept;
+    /// The outcome of a try: the scale it proposes, and its work over that of a plain step.
+    void tried(bool accepted, double next, double gain, double plain) noexcept;
+    /// The weights have a kink here; plain steps come first.
+    void leave() noexcept;
+
+  private:
+    double square_ = 1.0;
+    double step_ = 0.0;
+    double gain_ = 8.0;  // a first guess, replaced by the first try
+    int pause_ = 0;
+    int next_pause_ = 0;
+    bool active_ = false;
+};
+
 }  // namespace reluflow

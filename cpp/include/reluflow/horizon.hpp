@@ -16,9 +16,9 @@ namespace reluflow {
 /// Nodes of a step.
 inline constexpr int kStages = 6;
 
-/// Unknowns: p_i at the Radau nodes of (0, 1]. Given them as polynomials, every neuron is a linear system without stiffness, so
+/// Unknowns: log p_i at the Radau nodes of (0, 1]. Given them as polynomials, every neuron is a linear system without stiffness, so
 /// its series and the margins q(u) follow; the equations are log p_i = log|ℓ'(q_i)| - log D and Σ p_i = 1 at every node.
-/// Their Jacobian is diag(1/p) + H A_kl K_kl: K_kl is the tangent kernel of the samples that carry weight between the nodes k and l,
+/// Their Jacobian is 1 + H A_kl K_kl p_l: K_kl is the tangent kernel of the samples that carry weight between the nodes k and l,
 /// with what a change at l grows to until k. Its size is that of the support, whatever the width of the network.
 class Horizon {
   public:
@@ -28,15 +28,20 @@ class Horizon {
     /// series and true is returned; otherwise the expansion must be restarted. next_step() proposes a scale either way.
     bool expand(Expansion& expansion, const NetworkState& state, double step);
     double next_step() const noexcept { return next_step_; }
+    /// The last step was not taken to its end: the next one cannot go on from its weights.
+    void interrupt() noexcept { last_step_ = 0.0; }
+    /// About how many times a plain step's work the last try took.
+    double relative_work(Index groups, Index neurons) const noexcept;
     int iterations() const noexcept { return iterations_; }
 
   private:
     using Dense = Eigen::MatrixXd;
 
     void make_nodes();
-    void guess(const Expansion& expansion);
+    void guess(const Expansion& expansion, double step);
     void run_series(Expansion& expansion, const NetworkState& state, double step);
-    void choose_active();
+    void keep_margins(Expansion& expansion);
+    bool choose_active(const NetworkState& state, double step);
     void factor_jacobian(const Expansion& expansion, const NetworkState& state, double step);
     void prepare_group(const Expansion& expansion, Index group, double step);
     void add_group_kernels(const Expansion& expansion, Index group, double step);
@@ -54,7 +59,9 @@ class Horizon {
     Matrix p_, q_;        // (stages, n)
     Vector log_mass_;     // (stages,)
     Matrix coefficients_, margins_;  // (orders, n)
-    std::vector<Matrix> node_moments_;
+    std::vector<Matrix> moments_of_order_;
+    Matrix node_moments_;
+    int order_ = 0;
     Vector q_now_;
     std::vector<int> active_;
     Dense jacobian_;
@@ -74,6 +81,8 @@ class Horizon {
     Eigen::PartialPivLU<Dense> lu_;
     Vector residual_, start_weights_;
     double next_step_ = 0.0;
+    double last_step_ = 0.0;  // of an accepted step that the next one continues, else 0
+    int factorisations_ = 0;
     int iterations_ = 0;
 };
 

@@ -78,8 +78,7 @@ class Stepper {
     StepControl control_;
     Horizon horizon_;
     double horizon_log_loss_;
-    double late_step_ = 0.0;  // proposal for the late phase, 0 when there is none
-    int late_pause_ = 0;
+    LateControl late_control_;
     bool late_ = false;
     StepCounts counts_;
     std::vector<Disturbance> disturbances_, later_;

@@ -88,6 +88,10 @@ class Waveform {
     bool prescribed_ = false;
     int margin_order_ = 0;
     mutable Vector margins_now_;
+    mutable double last_clock_u_ = -1.0;
+    mutable double last_log_time_ = 0.0;
+    std::vector<bool> near_;
+    std::vector<int> heavy_;  // samples with a share in the mass of a prescribed step
     Matrix q_, l_, p_, c_, signed_;  // (order, n)
     Vector weighted_;                // one order of p c
     Coefficients rate_{};            // B
