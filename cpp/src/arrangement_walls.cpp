@@ -30,11 +30,11 @@ Walls merged(const Matrix& rows, const std::vector<double>& error) {
 }  // namespace
 
 Walls distinct_walls(const MatrixView& X) {
-    Matrix rows(X.rows(), X.cols());
+    Matrix rows = X;  // the caller's memory can be aligned in any way, and sums would follow it in their last bits
     Index n = 0;
     for (Index i = 0; i < X.rows(); ++i) {
-        const double norm = X.row(i).stableNorm();
-        if (norm > 0) rows.row(n++) = X.row(i) / norm;
+        const double norm = rows.row(i).stableNorm();
+        if (norm > 0) rows.row(n++) = rows.row(i) / norm;
     }
     rows.conservativeResize(n, X.cols());
     return merged(rows, std::vector<double>(static_cast<std::size_t>(n), kUnitRounding));

@@ -20,7 +20,7 @@ from ._inputs import fixed, fixed_bool, row_space
 
 DEFAULT_LIMIT = 1_000_000  # patterns; at n = 60, d = 8 they take 0.1 GB and a few seconds
 N_POSITION_TESTS = 64  # random subsets looked at to tell whether data are in general position
-GENERAL_SHARE = 0.5  # of them independent: then the true count is of the size of the bound, and trying is no use
+HOPELESS = 1000  # expected patterns over the limit: then a few dependent subsets do not bring the count below it
 SAMPLE_BATCH = 4096  # directions drawn at a time, to bound the memory
 
 
@@ -149,7 +149,7 @@ def arrangements(X: npt.ArrayLike, *, limit: int = DEFAULT_LIMIT) -> Arrangement
     most = integer(limit, "limit")
     basis, expected = _prepared(inputs)
     rows = np.ascontiguousarray(inputs @ basis)
-    if expected > most and _is_general(rows):
+    if expected > most and _is_hopeless(rows, expected, most):
         raise TooManyPatternsError(expected, most, exact=True)
     found = _core.arrangements(rows, most, None)
     if found["status"] == "interrupted":
@@ -211,15 +211,15 @@ def _prepared(X: FloatArray) -> tuple[FloatArray, int]:
     return basis, expected_arrangements(_core.count_walls(np.ascontiguousarray(X @ basis)), basis.shape[1])
 
 
-def _is_general(rows: FloatArray) -> bool:
-    """Tell by random subsets whether about every r rows are independent."""
+def _is_hopeless(rows: FloatArray, expected: int, limit: int) -> bool:
+    """Tell by random subsets of r rows whether the count can come out at the limit: by the share that is independent."""
     rng = np.random.default_rng(0)
     n, rank = rows.shape
     independent = 0
     for _ in range(N_POSITION_TESTS):
         subset = rows[rng.choice(n, size=min(rank, n), replace=False)]
         independent += int(np.linalg.matrix_rank(subset) == len(subset))
-    return independent >= GENERAL_SHARE * N_POSITION_TESTS
+    return independent == N_POSITION_TESTS or expected * independent > HOPELESS * limit * N_POSITION_TESTS
 
 
 def _readable(number: int) -> str:

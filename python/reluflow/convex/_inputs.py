@@ -85,5 +85,5 @@ def fixed_bool(array: npt.ArrayLike) -> npt.NDArray[np.bool_]:
 
 def rectify(Z: FloatArray, leak: float) -> FloatArray:
     """Return φ(z) = max(z, leak z), entry by entry."""
-    values: FloatArray = np.maximum(Z, leak * Z)
+    values: FloatArray = np.maximum(Z, leak * Z) + 0.0  # no -0.0
     return values

@@ -99,8 +99,8 @@ def max_margin_multiclass(
     --------
     >>> import numpy as np, reluflow as rf
     >>> solution = rf.convex.max_margin_multiclass(np.eye(3), [0, 1, 2])
-    >>> round(solution.value / 3, 9) == round(1 + np.sqrt(2), 9)
-    True
+    >>> round(solution.value / 3, 6)  # 1 + √2
+    2.414214
     """
     data = X if isinstance(X, MultiClassDataset) else MultiClassDataset(X, _given(labels))
     programs = tuple(

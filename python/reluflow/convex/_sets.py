@@ -199,7 +199,7 @@ def extreme_points(data: Dataset, duals: npt.ArrayLike, *, leak: float = 0.0) ->
     >>> import reluflow as rf
     >>> data = rf.Dataset([[1.65, -0.47], [-0.47, 1.35]], [1, -1])
     >>> found = rf.convex.extreme_points(data, rf.convex.dual(data).duals)
-    >>> round(found.maximum.max(), 9), round(found.minimum.min(), 9)
+    >>> round(float(found.maximum.max()), 9), round(float(found.minimum.min()), 9)
     (1.0, -1.0)
     """
     checked = check_data(data)
