@@ -153,6 +153,11 @@ def test_hopeless_data_are_refused_with_the_order_of_magnitude():
         convex.arrangements(X)
 
 
+def test_data_of_high_rank_are_refused_at_once_however_degenerate():
+    with pytest.raises(convex.TooManyPatternsError, match=r"about 10\^64 are expected"):
+        convex.arrangements(rf.datasets.digits(3, 8).X)
+
+
 def test_degenerate_data_are_refused_only_when_the_limit_is_reached():
     # All lines through a 5 x 5 x 5 grid: most triples of them are dependent.
     X = np.array([x for x in itertools.product(range(-2, 3), repeat=3) if any(x)], dtype=float)

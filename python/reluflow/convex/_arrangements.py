@@ -212,9 +212,11 @@ def _prepared(X: FloatArray) -> tuple[FloatArray, int]:
 
 
 def _is_hopeless(rows: FloatArray, expected: int, limit: int) -> bool:
-    """Tell by random subsets of r rows whether the count can come out at the limit: by the share that is independent."""
+    """Tell whether the count must exceed the limit, or, from the share of independent random subsets, will."""
     rng = np.random.default_rng(0)
     n, rank = rows.shape
+    if 2**rank > limit:  # r independent walls alone make that many cells
+        return True
     independent = 0
     for _ in range(N_POSITION_TESTS):
         subset = rows[rng.choice(n, size=min(rank, n), replace=False)]
