@@ -68,3 +68,13 @@ def test_links_between_pages_lead_to_files() -> None:
             if "://" not in target and not target.startswith("mailto:") and not (page.parent / target).exists():
                 broken.append(f"{name(page)}: {target}")
     assert broken == []
+
+
+def test_the_page_of_statuses_lists_what_the_core_can_return() -> None:
+    core = (ROOT / "cpp/src/status.cpp").read_text(encoding="utf-8") + (ROOT / "cpp/src/descent.cpp").read_text(
+        encoding="utf-8"
+    )
+    returned = set(re.findall(r': return "(\w+)";', core)) - {"running"} | {"reached_mean_loss"}
+    listed = set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/statuses.md").read_text(encoding="utf-8"), re.MULTILINE))
+    assert len(returned) > 10
+    assert listed == returned
