@@ -114,3 +114,17 @@ def test_a_network_of_zeros_has_no_error():
     zero = rf.Network(np.zeros((3, 2)), np.zeros(3))
     assert analysis.embedding_error(zero).error == 0.0
     assert analysis.distance_to_linear(zero).distance == 0.0
+
+
+def test_the_shape_of_a_run_on_symmetric_data_becomes_linear_and_of_rank_one():
+    half = np.array([[0.9, 0.1], [0.5, 0.6], [0.4, -0.3]])
+    data = rf.Dataset(np.vstack((half, -half)), [1, 1, 1, -1, -1, -1])
+    sol = rf.integrate(data, rf.Network.init(6, 2, scale=1e-6, leak=0.5, seed=1), until=200.0)
+    table = analysis.shape(analysis.sample(sol, 20), direction=[0.993884, -0.110432])
+    first, last = table.iloc[0], table.iloc[-1]
+    assert first["stable_rank"] > 1.1 > 1.001 > last["stable_rank"]
+    assert first["distance_to_linear"] > 0.2 > 0.05 > last["distance_to_linear"]
+    assert first["embedding_error"] > 0.1 > 1e-5 > last["embedding_error"]
+    assert last["cosine"] > 0.98
+    by_hand = analysis.embedding_error(sol.final)
+    assert last["embedding_error_plus"] == by_hand.error_plus

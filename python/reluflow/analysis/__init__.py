@@ -22,7 +22,15 @@ from ._plane import (
 from ._rectified import RectifiedEllipsoid, rectified_ellipsoid, rectified_paths
 from ._sectors import groups, sector_ids, sectors
 from ._series import margins, series
-from ._shape import Embedding, LinearDistance, correlations, distance_to_linear, embedding_error, singular_values
+from ._shape import (
+    Embedding,
+    LinearDistance,
+    correlations,
+    distance_to_linear,
+    embedding_error,
+    shape,
+    singular_values,
+)
 from ._states import States, state_of, states
 from ._summary import Summary, summary
 from ._tail import TailFit, tail_fit
@@ -70,6 +78,7 @@ __all__ = [
     "sector_ids",
     "sectors",
     "series",
+    "shape",
     "singular_values",
     "snapshots",
     "state_of",

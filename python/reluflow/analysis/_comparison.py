@@ -104,7 +104,8 @@ def _run(solution: Solution, end: float, step: float, limit: int) -> tuple[Any, 
         save_every=n_steps,
     )
     seconds = perf_counter() - began
-    error = relative_error(run.final, solution.final)
+    # Descent that leaves the range of numbers hands back its last finite state.
+    error = np.inf if run.status == "non_finite" else relative_error(run.final, solution.final)
     loss, margin = np.inf, np.nan
     if np.isfinite(error):
         last = state_of(solution.data, run.final, loss=solution.loss)

@@ -200,3 +200,41 @@ def _rank_one(rows: FloatArray, sign: float) -> tuple[FloatArray, FloatArray, fl
     U, s, Vt = np.linalg.svd(rows, full_matrices=False)
     flip = np.sign(Vt[0, -1]) * sign or 1.0
     return sign * flip * U[:, 0], flip * s[0] * Vt[0], float((s[1:] ** 2).sum()), float((s**2).sum())
+
+
+def shape(
+    source: Source, times: npt.ArrayLike | None = None, *, direction: npt.ArrayLike | None = None
+) -> pd.DataFrame:
+    """Follow the shape of the network along a run, one row a time.
+
+    Parameters
+    ----------
+    source : Solution or States
+    times : array_like, shape (k,), optional
+    direction : array_like, shape (d,), optional
+        A linear classifier to compare the best linear function with.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns: ``t``, ``log_t``; ``stable_rank`` |W|²/|W|₂² of the first layer; ``distance_to_linear`` and
+        ``cosine`` as in `distance_to_linear`; ``embedding_error``, ``embedding_error_plus`` and
+        ``embedding_error_minus`` as in `embedding_error`.
+    """
+    pandas = optional_module("pandas", "analysis")
+    run = states(source, times)
+    rows = []
+    for k in range(len(run)):
+        net = run.at(k)
+        line, pair = distance_to_linear(net, direction), embedding_error(net)
+        values = np.linalg.svd(net.W, compute_uv=False)
+        rank = float((values**2).sum() / values[0] ** 2) if values[0] > 0 else np.nan
+        rows.append((rank, line.distance, line.cosine, pair.error, pair.error_plus, pair.error_minus))
+    columns = ["stable_rank", "distance_to_linear", "cosine", *_EMBEDDING]
+    table: pd.DataFrame = pandas.DataFrame(rows, columns=columns)
+    table.insert(0, "t", run.t)
+    table.insert(1, "log_t", run.log_t)
+    return table
+
+
+_EMBEDDING = ("embedding_error", "embedding_error_plus", "embedding_error_minus")

@@ -17,9 +17,10 @@ from ._states import patterns
 if TYPE_CHECKING:
     from ..flow import Solution
 
-# Events of the first instants would stretch a log axis without end: the axis starts at this fraction of the last time
-# unless the first event comes later.
-FIRST_FRACTION = 1e-6
+# Events of the first instants would stretch a log axis without end: it shows this part of the time of the last one.
+_LOG_FIRST = float(np.log(1e-6))
+# After the last event nothing changes: a factor of two in time shows where it ended.
+_LOG_AFTER = float(np.log(2.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +59,7 @@ def timeline(solution: Solution, *, n_times: int = 400) -> Timeline:
     solution : Solution
     n_times : int, optional
         Length of the grid, at least 2; it is even in log t from the first event (but not before 1e-6 of the
-        last time) to the end.
+        last one) to twice the time of the last, or to the end of the run.
 
     Returns
     -------
@@ -127,12 +128,12 @@ def raster(solution: Solution) -> Raster:
 
 
 def log_grid(solution: Solution, n_times: int) -> FloatArray:
-    """Log times from the first event, or from 1e-6 of the end if that is later, to the end of the run."""
-    last = solution.log_t_end
-    early = np.asarray(solution.events.log_t)
-    early = early[np.isfinite(early)]
-    first = float(early[0]) if early.size else last + np.log(FIRST_FRACTION)
-    return np.linspace(min(max(first, last + np.log(FIRST_FRACTION)), last), last, n_times)
+    """Log times around the events: from the first, not before 1e-6 of the last one, to a little after the last."""
+    times = solution.events.log_t[np.isfinite(solution.events.log_t)]
+    end = solution.log_t_end
+    last = min(float(times[-1]) + _LOG_AFTER, end) if times.size else end
+    first = max(float(times[0]), last + _LOG_FIRST) if times.size else last + _LOG_FIRST
+    return np.linspace(min(first, last), last, n_times)
 
 
 def neuron_order(solution: Solution, last_sector: IntArray) -> IntArray:

@@ -15,20 +15,32 @@ if TYPE_CHECKING:
 
 # Curves start at this fraction of the last time: six decades show the early phase of every run seen.
 _LOG_FIRST = float(np.log(1e-6))
+# A long run starts earlier still: three decades before the middle of its events.
+_LOG_BEFORE_EVENTS = float(np.log(1e-3))
 
 
 def sample(solution: Solution, n_times: int = 200) -> States:
-    """Return the states of a run on a grid for smooth curves: start, end, and times even in log t between them.
+    """Return the states of a run on a grid for smooth curves: start, end, and times between them.
+
+    Half of the times are even in log t, from 1e-6 of the last time or 1e-3 of the median event, whichever is
+    earlier; the others are times that the solution holds, which lie close where much happens.
 
     Parameters
     ----------
     solution : Solution
     n_times : int, optional
-        Number of the even times; they begin at 1e-6 of the last time.
+        Number of times beside the start, at least 2; a few less come back where some fall together.
     """
-    last = solution.log_t_end
-    first = max(_log_start(solution), last + _LOG_FIRST)
-    return _at(solution, np.linspace(first, last, integer(n_times, "n_times", least=2)))
+    count = integer(n_times, "n_times", least=2)
+    last, begin = solution.log_t_end, _log_start(solution)
+    early = last + _LOG_FIRST
+    if len(solution.events):
+        early = min(early, float(np.median(solution.events.log_t)) + _LOG_BEFORE_EVENTS)
+    first = max(begin, early if np.isfinite(early) else last + _LOG_FIRST)
+    even = np.linspace(first, last, max(count // 2, 2))
+    held = solution.log_t[(solution.log_t > first) & (solution.log_t < last)]
+    thinned = held[np.linspace(0, len(held) - 1, count - len(even)).round().astype(int)] if len(held) else held
+    return _at(solution, np.unique(np.concatenate((even, thinned))))
 
 
 def snapshots(solution: Solution, n_times: int = 4) -> States:
