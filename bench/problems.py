@@ -67,9 +67,7 @@ class Reference:
         return self.W[k], self.a[k]
 
 
-def balanced_start(
-    rng: np.random.Generator, width: int, dim: int, scale: float
-) -> tuple[np.ndarray, np.ndarray]:
+def balanced_start(rng: np.random.Generator, width: int, dim: int, scale: float) -> tuple[np.ndarray, np.ndarray]:
     """Directions uniform on the sphere, signs with even odds, |w_j| = |a_j| = scale."""
     G = rng.standard_normal((width, dim))
     sign = np.where(rng.random(width) < 0.5, -1.0, 1.0)

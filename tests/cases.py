@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+
 from compare import Event, from_table
 
 FOLDER = Path(__file__).parent / "data" / "cases"
@@ -40,8 +41,8 @@ class Case:
 
 def exact_products(W: np.ndarray, X: np.ndarray) -> np.ndarray:
     """W Xᵀ with every sum rounded once, so that its zeros are the true ones."""
-    from math import fsum
     from fractions import Fraction
+    from math import fsum
 
     def dot(w, x):
         exact = sum((Fraction(float(p)) * Fraction(float(q)) for p, q in zip(w, x, strict=True)), Fraction(0))

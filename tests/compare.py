@@ -42,8 +42,8 @@ def from_table(t, neuron, sample, kind) -> list[Event]:
 
 def from_solution(sol) -> list[Event]:
     """The events of a reluflow solution."""
-    table = sol.events.to_pandas()
-    return from_table(table["t"], table["neuron"], table["sample"], table["kind"])
+    table = sol.events
+    return from_table(table.t, table.neuron, table.sample, table.kind)
 
 
 def replay(pattern: np.ndarray, events: Iterable[Event]) -> np.ndarray:

@@ -22,6 +22,11 @@ class Setup:
     t_end: float
 
     @property
+    def save_at(self) -> np.ndarray:
+        """Three times of the run at which states are compared, the last one its end."""
+        return self.t_end * np.array([0.3, 0.7, 1.0])
+
+    @property
     def options(self) -> dict:
         return {"loss": self.loss, "reduction": self.reduction}
 
@@ -52,7 +57,7 @@ def random(rng: np.random.Generator, balanced: bool = True) -> Setup:
         leak=float(rng.choice([0.0, 0.1, 0.5])),
         loss=str(rng.choice(["logistic", "exponential"])),
         reduction=reduction,
-        t_end=scale_time(n, reduction, scale),
+        t_end=float(scale_time(n, reduction, scale)),
     )
 
 

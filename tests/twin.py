@@ -12,14 +12,15 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.integrate import DOP853
 from scipy.optimize import brentq, minimize_scalar
-from twin_rules import Problem, Undecided, complement, continuations, hull_gap, independent, multipliers
+
+from twin_rules import Problem, UndecidedError, complement, continuations, hull_gap, independent, multipliers
 
 # Zero for a pre-activation, as a part of |theta_j| |x_i|: reached together with another wall.
 ON_WALL = 1e-11
 # A margin that starts below this and falls is an event now.
 NOW = 1e-11
 GRID = 0.5 - 0.5 * np.cos(np.pi * np.arange(1, 33) / 32)
-MAX_ROUNDS = 200
+MAX_ROUNDS = 20
 
 KINDS = {(-1, 1): "cross_up", (1, -1): "cross_down", (0, 1): "release_up", (0, -1): "release_down"}
 
@@ -179,7 +180,7 @@ class Twin:
             if now < 0 and value > 0:
                 return low, s
             if now < 0:
-                raise Undecided(f"a fresh pair of neuron {watches[k].neuron} does not leave its wall")
+                raise UndecidedError(f"a fresh pair of neuron {watches[k].neuron} does not leave its wall")
             low, value = s, now
         return None
 
@@ -235,7 +236,7 @@ class Twin:
         ways = continuations(self.p, lam, self.sigma[j], walls, rate)
         if len(ways) != 1:
             if not ways:
-                raise Undecided(f"no continuation for neuron {j} at t = {self.t!r}")
+                raise UndecidedError(f"no continuation for neuron {j} at t = {self.t!r}")
             self.run.status = "branch"
             self.run.branch = {"t": self.t, "neuron": j, "options": [self.as_samples(w.signs) for w in ways]}
             return
@@ -290,7 +291,7 @@ class Twin:
             self.segment(t_end, saves)
             rounds = rounds + 1 if self.t == at else 0
             if rounds > MAX_ROUNDS:
-                raise Undecided(f"events repeat at t = {self.t!r}")
+                raise UndecidedError(f"events repeat at t = {self.t!r}")
             if len(self.run.events) >= max_events:
                 self.run.status = "max_events"
         self.run.pattern, self.run.time = self.sigma.copy(), self.t
@@ -313,7 +314,7 @@ class Twin:
             stops = [s for s in saves if s > self.t]
             solver.step()
             if solver.status == "failed":
-                raise Undecided("DOP853 failed")
+                raise UndecidedError("DOP853 failed")
             dense = solver.dense_output()
             hit = self.first_event(watches, y0, solver.t - self.t, dense, solver.t - self.t)
             reach = solver.t if hit is None else self.t + hit[0]
@@ -349,6 +350,13 @@ class Twin:
             self.run.W.append(W.copy())
             self.run.a.append(a.copy())
             self.run.log_loss.append(self.p.log_loss(self.p.margins(W, a)))
+
+
+def run(setup, save_at=(), tol: float = 1e-13) -> TwinRun:
+    """Run the twin on a `families.Setup`."""
+    problem = Problem(setup.X, setup.y, setup.leak, setup.loss, setup.reduction)
+    with np.errstate(over="ignore", invalid="ignore"):  # a trial stage of DOP853 may leave all bounds
+        return Twin(problem, setup.W, setup.a, tol).integrate(setup.t_end, save_at)
 
 
 def integrate(X, y, W, a, t_end, *, leak=0.0, loss="logistic", reduction="sum", save_at=(), tol=1e-13):

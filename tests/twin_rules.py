@@ -21,7 +21,7 @@ RATE_TOL = 1e-13
 PARALLEL_TOL = 1e-14
 
 
-class Undecided(RuntimeError):
+class UndecidedError(RuntimeError):
     """The twin cannot tell what happens; a comparison with it means nothing there."""
 
 
@@ -97,7 +97,7 @@ def complement(normals: np.ndarray, d: int) -> np.ndarray:
     """Projector onto the complement of the rows of `normals`."""
     if len(normals) == 0:
         return np.eye(d)
-    u, s, vt = np.linalg.svd(normals, full_matrices=False)
+    _, s, vt = np.linalg.svd(normals, full_matrices=False)
     basis = vt[s > 1e-12 * s[0]]
     return np.eye(d) - basis.T @ basis
 
@@ -159,9 +159,7 @@ def hull_gap(problem: Problem, lam: np.ndarray, held: list[int], drive: np.ndarr
     return float(-fit.fun)
 
 
-def can_stay(
-    problem: Problem, lam: np.ndarray, held: list[int], drive: np.ndarray, slack: float
-) -> bool:
+def can_stay(problem: Problem, lam: np.ndarray, held: list[int], drive: np.ndarray, slack: float) -> bool:
     """Whether some multipliers in the hull cancel the drive along the held walls."""
     if not held:
         return True
@@ -174,9 +172,7 @@ def can_stay(
     return bool(np.all((need >= low) & (need <= high)))
 
 
-def continuations(
-    problem: Problem, lam: np.ndarray, row: np.ndarray, walls: list[int], a: float
-) -> list[Continuation]:
+def continuations(problem: Problem, lam: np.ndarray, row: np.ndarray, walls: list[int], a: float) -> list[Continuation]:
     """Every first-order continuation of one neuron that stands on `walls`, the other samples signed by `row`.
 
     `a` is the neuron's output weight, or its rate if the weight is zero: only its sign decides.
@@ -197,11 +193,7 @@ def continuations(
                 scale += abs(edges[c][s > 0])
         velocity = a * complement(problem.normals[held], d) @ drive
         tol = RATE_TOL * scale
-        leaves = all(
-            s * (velocity @ problem.normals[c]) > abs(a) * tol
-            for c, s in zip(walls, signs, strict=True)
-            if s
-        )
+        leaves = all(s * (velocity @ problem.normals[c]) > abs(a) * tol for c, s in zip(walls, signs, strict=True) if s)
         if leaves and can_stay(problem, lam, held, drive, tol):
             found.append(Continuation(dict(zip(walls, signs, strict=True)), velocity))
     return found
