@@ -149,8 +149,11 @@ def arrangements(X: npt.ArrayLike, *, limit: int = DEFAULT_LIMIT) -> Arrangement
     most = integer(limit, "limit")
     basis, expected = _prepared(inputs)
     rows = np.ascontiguousarray(inputs @ basis)
-    if expected > most and _is_hopeless(rows, expected, most):
-        raise TooManyPatternsError(expected, most, exact=True)
+    if expected > most:
+        share = _independent_share(rows)
+        # r independent walls alone make 2^r cells.
+        if share == 1 or 2 ** rows.shape[1] > most or expected * share > HOPELESS * most:
+            raise TooManyPatternsError(expected, most, exact=share == 1)
     found = _core.arrangements(rows, most, None)
     if found["status"] == "interrupted":
         raise KeyboardInterrupt
@@ -211,17 +214,15 @@ def _prepared(X: FloatArray) -> tuple[FloatArray, int]:
     return basis, expected_arrangements(_core.count_walls(np.ascontiguousarray(X @ basis)), basis.shape[1])
 
 
-def _is_hopeless(rows: FloatArray, expected: int, limit: int) -> bool:
-    """Tell whether the count must exceed the limit, or, from the share of independent random subsets, will."""
+def _independent_share(rows: FloatArray) -> float:
+    """Return the share of random subsets of r rows that are independent: 1 in general position."""
     rng = np.random.default_rng(0)
     n, rank = rows.shape
-    if 2**rank > limit:  # r independent walls alone make that many cells
-        return True
     independent = 0
     for _ in range(N_POSITION_TESTS):
         subset = rows[rng.choice(n, size=min(rank, n), replace=False)]
         independent += int(np.linalg.matrix_rank(subset) == len(subset))
-    return independent == N_POSITION_TESTS or expected * independent > HOPELESS * limit * N_POSITION_TESTS
+    return independent / N_POSITION_TESTS
 
 
 def _readable(number: int) -> str:

@@ -22,7 +22,7 @@ from ._pricing import NOISE_RTOL, Key, Pricing
 ALL_SAMPLES = 60  # up to so many samples all take part from the start
 FIRST_PENALTY = 1e2  # times 1 / min |x_i|, the size of a dual of a sample on its own
 PENALTY_STEP = 100.0
-MAX_PENALTY_STEPS = 4  # 1e10 in the end: beyond, the margins are below the rounding of the weights
+MAX_PENALTY_STEPS = 3  # 1e8 in the end: beyond, the solver has no digits left
 MARGIN_TOL = 1e-7  # a margin of 1 - MARGIN_TOL is kept by the polish and the scaling
 SLACK_TOL = 1e-6  # a violation beyond this is real
 PAID_RTOL = 1e-7  # and so is one that costs this share of the value
@@ -94,6 +94,7 @@ class Generation:
         self.penalty = FIRST_PENALTY / float(self.norms.min())
         self.n_raises = 0
         self.signs = np.empty(0)
+        self.last: tuple[Answer, FloatArray] | None = None
 
     def run(self, first: Sequence[Piece]) -> Outcome:
         """Start from the pieces ``first`` and go on until nothing is violated."""
@@ -104,7 +105,8 @@ class Generation:
             self.signs = np.array([float(piece.sign) for piece in pieces])
             answer = self.solver(samples, pieces, self.penalty, self.deadline)
             if not answer.usable:
-                return self._end(answer, "solver_failed", f"the conic solver ended with {answer.status}", n_rounds)
+                return self._failed(answer, n_rounds)
+            self.last = answer, self.signs
             samples, changed = self._violated_samples(samples, answer)
             new = self.pricing.offer(answer.duals, answer.neurons, self.pieces, self.deadline)
             self._retire(answer)
@@ -115,11 +117,25 @@ class Generation:
                 return self._finished(answer, n_rounds)
         return self._end(answer, "round_limit", f"pieces were still missing after {MAX_ROUNDS} rounds", MAX_ROUNDS)
 
+    def _failed(self, answer: Answer, n_rounds: int) -> Outcome:
+        """End after a failure of the solver, with the last answer before it if there is one."""
+        why = f"the conic solver ended with {answer.status}"
+        if self.last is None:
+            return self._end(answer, "solver_failed", why, n_rounds)
+        before, self.signs = self.last
+        if before.slack > SLACK_TOL and self.n_raises > 0:  # it failed over the penalty
+            return self._short(before, n_rounds)
+        return self._end(before, "solver_failed", f"{why} in round {n_rounds}", n_rounds)
+
     def _finished(self, answer: Answer, n_rounds: int) -> Outcome:
-        if answer.slack > SLACK_TOL:
-            message = f"a margin falls short by {answer.slack:.2g} at any price tried: the patterns allow no separation"
-            return self._end(answer, "infeasible", message, n_rounds)
-        return self._end(answer, "optimal", "", n_rounds)
+        return self._short(answer, n_rounds) if answer.slack > SLACK_TOL else self._end(answer, "optimal", "", n_rounds)
+
+    def _short(self, answer: Answer, n_rounds: int) -> Outcome:
+        """End with margins that no price could buy."""
+        short = f"a margin falls short by {answer.slack:.2g} at every price up to {self.penalty:.1e}"
+        if self.pricing.is_everywhere:
+            return self._end(answer, "solver_failed", f"{short}: the weights needed are too large", n_rounds)
+        return self._end(answer, "infeasible", f"{short}: the patterns allow no separation", n_rounds)
 
     def _violated_samples(self, samples: Samples, answer: Answer) -> tuple[Samples, bool]:
         margins = samples.y * (rectify(samples.R @ answer.neurons.T, samples.leak) @ self.signs)

@@ -29,7 +29,9 @@ NEAR_ONE = 1e-5  # a direction of value at least 1 - NEAR_ONE, relatively, can c
 
 
 class Pricing(Protocol):
-    """A room to search for pieces."""
+    """A room to search for pieces; ``is_everywhere`` if it is the whole weight space."""
+
+    is_everywhere: bool
 
     def offer(self, duals: FloatArray, neurons: FloatArray, known: Container[Key], deadline: Deadline) -> list[Piece]:
         """Return pieces, not ``known`` by their keys, where ±λᵀφ(Xu) > 1; none if there are none."""
@@ -46,6 +48,8 @@ class Pricing(Protocol):
 
 class HalfCells:
     """The whole weight space."""
+
+    is_everywhere = True
 
     def __init__(self, R: FloatArray, y: FloatArray, leak: float) -> None:
         self.R, self.y, self.leak = R, y, leak
@@ -91,6 +95,8 @@ class HalfCells:
 
 class Cells:
     """The closed cells of given patterns."""
+
+    is_everywhere = False
 
     def __init__(self, R: FloatArray, y: FloatArray, leak: float, patterns: BoolArray) -> None:
         self.R, self.y, self.leak = R, y, leak
