@@ -103,6 +103,14 @@ double tail_bound(const double* c, int order, int from, double u) noexcept {
     return sum;
 }
 
+void range_on_unit(const double* c, int order, double& low, double& high) noexcept {
+    Bernstein b;
+    to_bernstein(c, order, 1.0, b);
+    const auto [least, most] = std::minmax_element(b.begin(), b.begin() + order + 1);
+    low = *least;
+    high = *most;
+}
+
 void shift_origin(double* c, int order, double shift) noexcept {
     for (int i = 0; i < order; ++i)
         for (int k = order - 1; k >= i; --k) c[k] += shift * c[k + 1];

@@ -117,8 +117,7 @@ void Stepper::foresee(const std::vector<FirstHit>& hits) {
     later_.clear();
     for (const auto& first : hits)
         if (first.hit.u > end_) later_.push_back({first.hit.u - end_, first.coupling});
-    const double left = std::max(allowed_ - end_, 0.0);
-    control_.taken(waveform().step(), end_, later_.empty() ? 1.0 : coupled_end(later_, budget_, left));
+    control_.taken(waveform().step(), end_, later_.empty() ? 1.0 : coupled_end(later_, budget_, 1.0 - end_));
 }
 
 void Stepper::cut(double u) {

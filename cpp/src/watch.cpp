@@ -9,6 +9,8 @@ namespace {
 
 /// Neurons whose pre-activations are computed in one product: enough for a full-speed product, small enough for the cache.
 constexpr Index kBlock = 128;
+/// With at most so many groups, bounds over the step of every g·normal cost less than looking at the pairs they rule out.
+constexpr Index kFewGroups = 6;
 
 using ConstMap = Eigen::Map<const Vector>;
 
@@ -38,7 +40,8 @@ const std::vector<FirstHit>& Watch::scan() {
     hits_.clear();
     due_.clear();
     std::fill_n(release_of_group_.begin(), expansion_.groups().count(), GroupRelease{});
-    expansion_.series().path_bounds(1.0, paths_);
+    bound_groups();
+    bound_paths(1.0);
     for (Index j = 0; j < state_.neurons(); ++j) {
         if (paths_[j] == 0.0 && state_.invariant(j) >= 0.0) continue;  // at rest
         const double size = expansion_.series().motion(0, j);
@@ -50,6 +53,49 @@ const std::vector<FirstHit>& Watch::scan() {
         return a.hit.u < b.hit.u || (a.hit.u == b.hit.u && a.neuron < b.neuron);
     });
     return hits_;
+}
+
+void Watch::bound_groups() {
+    const Index groups = expansion_.groups().count();
+    bounded_ = groups <= kFewGroups;
+    if (!bounded_) return;
+    const NeuronSeries& series = expansion_.series();
+    const int order = series.order() - 1;
+    const Index rank = data_.rank();
+    fastest_.assign(groups, 0.0);
+    lowest_.resize(groups * data_.n_walls());
+    highest_.resize(groups * data_.n_walls());
+    gathered_.resize(std::max<std::size_t>(gathered_.size(), (order + 1) * rank));
+    Coefficients c;
+    for (Index group = 0; group < groups; ++group) {
+        const int leader = expansion_.groups().leader(group);
+        double square = 0.0;
+        for (Index x = 0; x < rank; ++x) {
+            double low = 0.0;
+            double high = 0.0;
+            for (int k = 0; k <= order; ++k) gathered_[k * rank + x] = c[k] = series.g(k, x, leader);
+            range_on_unit(c, order, low, high);
+            square += std::max(low * low, high * high);
+        }
+        fastest_[group] = std::sqrt(square);
+        const Eigen::Map<const Matrix> g(gathered_.data(), order + 1, rank);
+        projections_.noalias() = data_.normals() * g.transpose();  // (walls, orders)
+        for (Index wall = 0; wall < data_.n_walls(); ++wall) {
+            const Index at = group * data_.n_walls() + wall;
+            range_on_unit(projections_.row(wall).data(), order, lowest_[at], highest_[at]);
+        }
+    }
+}
+
+/// No neuron moves further than paths_ until u: by its series, or by |θ| (e^{H |g| u} - 1) where its terms alternate.
+void Watch::bound_paths(double u) {
+    const NeuronSeries& series = expansion_.series();
+    series.path_bounds(u, paths_);
+    if (!bounded_) return;
+    for (Index j = 0; j < state_.neurons(); ++j) {
+        const double rapidity = motion_.step() * fastest_[expansion_.groups().of(j)] * u;
+        paths_[j] = std::min(paths_[j], std::hypot(series.motion(0, j), series.a(0, j)) * std::expm1(rapidity));
+    }
 }
 
 void Watch::look_at(std::span<const int> neurons) {
@@ -64,6 +110,15 @@ void Watch::look_at(std::span<const int> neurons) {
 
 bool Watch::can_reach(int neuron, int wall, double z, double tail) const {
     const double side = pattern_.side(neuron, wall);
+    if (bounded_ && state_.invariant(neuron) >= 0.0) {  // a keeps its sign: z' = H a g·normal
+        const int group = expansion_.groups().of(neuron);
+        const Index at = group * data_.n_walls() + wall;
+        const double output = state_.a[neuron];
+        const double size = std::hypot(expansion_.series().motion(0, neuron), output);
+        const double largest = motion_.step() * size * std::exp(motion_.step() * fastest_[group]);
+        const double slowest = side * output > 0.0 ? lowest_[at] : -highest_[at];
+        if (side * z + largest * std::min(slowest, 0.0) > finder_.zero_tol(size)) return false;
+    }
     const double* normal = data_.normals().row(wall).data();
     double rate = 0.0;
     for (Index x = 0; x < data_.rank(); ++x) rate += normal[x] * expansion_.series().w(1, x, neuron);
@@ -165,7 +220,7 @@ double Watch::coupling(int piece, const Hit& hit) const {
 }
 
 void Watch::commit(double u) {
-    if (u < 1.0) expansion_.series().path_bounds(u, paths_);
+    if (u < 1.0) bound_paths(u);
     for (Index j = 0; j < state_.neurons(); ++j) slack_[j] -= paths_[j];
     for (const int neuron : motion_.touched())
         if (motion_.piece(motion_.first(neuron)).next >= 0) slack_[neuron] = 0.0;

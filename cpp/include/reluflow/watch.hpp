@@ -40,6 +40,8 @@ class Watch {
     const Vector& paths() const noexcept { return paths_; }
 
   private:
+    void bound_groups();
+    void bound_paths(double u);
     void look_at(std::span<const int> neurons);
     void first_hit(int neuron, const double* z);
     bool can_reach(int neuron, int wall, double z, double tail) const;
@@ -64,6 +66,10 @@ class Watch {
         Hit hit;
     };
     std::vector<GroupRelease> release_of_group_;
+    /// Of each group, when there are few: a bound of |g|, and bounds of g·normal for every wall, over the whole step.
+    bool bounded_ = false;
+    std::vector<double> fastest_, lowest_, highest_;
+    Matrix projections_;
 };
 
 }  // namespace reluflow
