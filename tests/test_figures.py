@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -248,3 +250,21 @@ def test_a_film_of_another_format_is_refused(tmp_path):
     show = partial(figures.animate_directions, analysis.directions(analysis.ends(runs.planar())))
     with pytest.raises(ValueError, match=r"path must end in .gif or .mp4"):
         show(tmp_path / "film.avi")
+
+
+# --- the gallery -----------------------------------------------------------------------------------------------------
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+
+
+def test_every_picture_of_the_gallery_is_written_by_the_code_beside_it():
+    text = (DOCS / "gallery.md").read_text(encoding="utf-8")
+    shown = re.findall(r"!\[[^]]+\]\(gallery/(\S+)\)", text)
+    written = re.findall(r"(?:savefig\(|animate_directions\(film, )\"([^\"]+)\"", text)
+    assert shown == written
+    assert {path.name for path in (DOCS / "gallery").iterdir()} == set(shown)
+
+
+def test_every_public_figure_is_in_the_gallery():
+    text = (DOCS / "gallery.md").read_text(encoding="utf-8")
+    assert [name for name in figures.__all__ if f"figures.{name}(" not in text] == []

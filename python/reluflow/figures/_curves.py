@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from ..analysis import TailFit, Timeline
 
 
+# The late part of a run starts at this share of its last log t.
+_TAIL_SHARE = 0.02
+
+
 def loss(table: pd.DataFrame, ax: Axes, *, label: str = "loss") -> Axes:
     """Draw the loss against time on log axes; `table` comes from `analysis.series`."""
     x = time_axis(ax, table["t"].to_numpy(), table["log_t"].to_numpy())
@@ -57,13 +61,16 @@ def norms(table: pd.DataFrame, ax: Axes) -> Axes:
 
 
 def norm_growth(table: pd.DataFrame, ax: Axes, *, limit: float | None = None, fit: TailFit | None = None) -> Axes:
-    """Draw |θ|²/log t against 1/log t, with the fit to its end and the predicted limit if given."""
-    late = table["log_t"].to_numpy() > 1.0
-    inverse = 1.0 / table["log_t"].to_numpy()[late]
-    ax.plot(inverse, table["norm2_per_log_t"].to_numpy()[late], ".-", color=BLACK, label=r"$|\theta|^2/\log t$")
+    """Draw the late part of |θ|²/log t against 1/log t, with the fit to its end and the predicted limit if given."""
+    log_t = table["log_t"].to_numpy()
+    late = log_t > max(_TAIL_SHARE * float(log_t.max()), 1.0)
+    inverse = 1.0 / log_t[late]
+    ax.plot(
+        inverse, table["norm2_per_log_t"].to_numpy()[late], ".", color=BLACK, label=r"$|\theta|^2/\log t$", zorder=3
+    )
     if fit is not None:
-        ends = np.linspace(1e-9, 1.0 / fit.from_log_t, 200)
-        ax.plot(ends, fit(1.0 / ends), color=VERMILION, linewidth=0.9, label=f"fit, limit {fit.limit:.4g}")
+        ends = np.linspace(1e-2 * float(inverse.min()), float(inverse.max()), 300)
+        ax.plot(ends, fit(1.0 / ends), color=VERMILION, label=f"fit, limit {fit.limit:.4g}")
     if limit is not None:
         ax.axhline(limit, color=GREEN, linestyle=(0, (4, 2)), linewidth=0.9, label=f"predicted {limit:.4g}")
     ax.set_xlim(left=0.0)
