@@ -184,6 +184,14 @@ def test_a_folder_that_cannot_be_made_is_named_before_the_run(capsys, tmp_path):
     assert "--out must name a folder that can be made" in err
 
 
+def test_a_missing_library_is_named_before_the_run(capsys, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    code, _, err = call(capsys, *PLANAR, "--until", "1", "--out", tmp_path)
+    assert code == 2
+    assert err == 'reluflow: matplotlib is needed here and is not installed: pip install "reluflow[viz]"\n'
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_file_that_is_no_run_is_named(capsys, tmp_path):
     (tmp_path / "run.npz").write_bytes(b"not a run")
     code, _, err = call(capsys, "inspect", tmp_path / "run.npz")

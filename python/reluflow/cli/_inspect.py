@@ -38,7 +38,8 @@ def inspect(path: Path, *, n_events: int, out: Path | None, console: Console) ->
     if not path.is_file():
         raise invalid("RUN", "be a file written by reluflow run or Solution.save", repr(str(path)))
     solution = load(path)
-    console.print(result_table(analysis.summary(solution), _title(solution)))
+    console.print(_title(solution), style="bold", soft_wrap=True, highlight=False)
+    console.print(result_table(analysis.summary(solution)))
     console.print(f"{solution.status}: {solution.message}")
     if n_events:
         console.print(_first_events(solution, n_events))

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from .. import analysis
 from .._core import __version__
+from .._validation import optional_module
 from ..datasets import Dataset
 from ..flow import Progress, Solution, Stop, integrate
 from ..networks import Network
@@ -41,8 +42,7 @@ def execute(request: RunRequest, console: Console) -> int:
 
     After Ctrl-C what there is is written, and the exit code is 130. A second Ctrl-C leaves at once.
     """
-    if request.out is not None:
-        _files.folder(request.out)
+    _prepare(request)
     with ProgressLine(console, request.data.n, request.settings["reduction"], quiet=request.quiet) as line:
         solution = _integrate(request, line)
         interrupted = solution.status == "interrupted"
@@ -52,11 +52,22 @@ def execute(request: RunRequest, console: Console) -> int:
         if request.with_descent and not interrupted:
             found, interrupted = _beside_descent(request, solution, found, line)
     if not request.quiet:
-        console.print(result_table(found, _title(request, solution)))
+        console.print(_title(request, solution), style="bold", soft_wrap=True, highlight=False)
+        console.print(result_table(found))
         console.print(f"{found.status}: {found.message}")
     if request.out is not None:
         interrupted |= _finish(request, solution, found, console)
     return INTERRUPTED if interrupted else OK
+
+
+def _prepare(request: RunRequest) -> None:
+    """Find out before the run what would fail after it: missing libraries, a folder that cannot be made."""
+    optional_module("pandas", "analysis")
+    if request.out is not None:
+        _files.folder(request.out)
+        if request.with_figures:
+            optional_module("matplotlib", "viz")
+            optional_module("xarray", "analysis")
 
 
 def _integrate(request: RunRequest, line: ProgressLine) -> Solution:

@@ -14,9 +14,9 @@ NOTHING = "-"
 Row = tuple[str, str, tuple[str, ...]]
 
 
-def result_table(found: Summary, title: str) -> Table:
+def result_table(found: Summary) -> Table:
     """Lay out a summary: one column for the flow, one for each run of gradient descent."""
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("")
     table.add_column("flow", justify="right")
     for run in found.descent:
@@ -64,8 +64,9 @@ def _losses(found: Summary) -> list[Row]:
 
 
 def _cost(found: Summary) -> list[Row]:
+    error: list[Row] = [("relative error of θ", NOTHING, tuple(_error(run) for run in found.descent))]
     return [
-        ("relative error of θ", NOTHING, tuple(_error(run) for run in found.descent)),
+        *(error if found.descent else []),
         ("seconds", _seconds(found.stats.get("seconds")), tuple(_seconds(run["seconds"]) for run in found.descent)),
     ]
 

@@ -1,0 +1,49 @@
+"""The options of the commands: type, name and help of each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..flow import LOSSES, POLICIES, REDUCTIONS
+from ._data import FORMS
+
+_DATA = "Data by name (" + ", ".join(f"`{form}`" for form in FORMS[:-3]) + ") or a CSV, Parquet or NPZ file."
+_UNTIL = (
+    "When to stop, the first that holds: `time=`, `log_time=`, `loss=`, `mean_loss=`, `direction=`, `events=`, "
+    "`seconds=`, joined by commas. A number alone is a time."
+)
+
+
+def _option(panel: str, text: str, *names: str) -> Any:
+    """Make an option in one of the boxes of the help."""
+    return typer.Option(*names, help=text, rich_help_panel=panel)
+
+
+# Their types are aliases so that the commands read as lists of names with defaults.
+Data = Annotated[str, _option("Data", _DATA)]
+Label = Annotated[str | None, _option("Data", "Column of the labels in a file.")]
+Positive = Annotated[str | None, _option("Data", "Label that counts as +1 in a file.")]
+Width = Annotated[int, _option("Network", "Number of neurons.")]
+Scale = Annotated[float, _option("Network", "Size of the first weights: |w_j| = |a_j| = scale.")]
+Unbalanced = Annotated[bool, _option("Network", "Draw all weights from N(0, scale²) instead.", "--unbalanced")]
+Seed = Annotated[int, _option("Network", "Seed of the first weights, and of data that are drawn.")]
+Leak = Annotated[float, _option("Network", "Slope of the activation on the negative side, in [0, 1).")]
+Until = Annotated[str, _option("Flow", _UNTIL)]
+Loss = Annotated[str, _option("Flow", "One of " + ", ".join(LOSSES) + ".")]
+Reduction = Annotated[
+    str, _option("Flow", "Losses of the samples are added or averaged: " + ", ".join(REDUCTIONS) + ".")
+]
+Rtol = Annotated[float, _option("Flow", "Local error relative to the size of each neuron.")]
+OnBranch = Annotated[str, _option("Flow", "Where the flow is not unique: " + ", ".join(POLICIES) + ".")]
+MaxEvents = Annotated[int | None, _option("Flow", "Give up after so many events.")]
+Out = Annotated[Path | None, _option("Output", "Folder for summary.json, events.csv, run.npz and figures.")]
+Euler = Annotated[bool, _option("Output", "Run gradient descent to the same time, for comparison.")]
+Figures = Annotated[bool, _option("Output", "Draw figures into the folder of --out.")]
+Quiet = Annotated[bool, _option("Output", "Print nothing: files and exit code only.", "--quiet", "-q")]
+
+SavedRun = Annotated[Path, typer.Argument(metavar="RUN", help="A run.npz of `reluflow run`, or of Solution.save.")]
+Events = Annotated[int, typer.Option(min=0, help="Show the first so many events.")]
+Redraw = Annotated[Path | None, typer.Option("--out", help="Draw the figures into this folder.")]
