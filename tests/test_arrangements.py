@@ -107,7 +107,7 @@ def test_repeated_opposite_scaled_and_zero_rows_add_no_pattern():
     X = np.random.default_rng(2).standard_normal((6, 3))
     more = np.vstack((X, X[:2], -3 * X[2:4], 0.01 * X[4:5], np.zeros((1, 3))))
     found = convex.arrangements(more)
-    assert as_set(found) == {tuple([*p, p[0], p[1], not p[2], not p[3], p[4], True]) for p in as_set(convex.arrangements(X))}
+    assert as_set(found) == {(*p, p[0], p[1], not p[2], not p[3], p[4], True) for p in as_set(convex.arrangements(X))}
     check_witnesses(more, found)
 
 
@@ -141,7 +141,9 @@ def test_the_same_data_give_the_same_bits():
 
 def test_too_many_patterns_are_refused_at_once_with_the_expected_number():
     X = np.random.default_rng(7).standard_normal((60, 10))
-    with pytest.raises(convex.TooManyPatternsError, match=r"found 1000000 where about 30,349,690,744 are expected") as info:
+    with pytest.raises(
+        convex.TooManyPatternsError, match=r"found 1000000 where about 30,349,690,744 are expected"
+    ) as info:
         convex.arrangements(X)
     assert info.value.expected == position(60, 10)
     assert info.value.limit == 1_000_000
@@ -154,7 +156,7 @@ def test_hopeless_data_are_refused_with_the_order_of_magnitude():
 
 
 def test_data_of_high_rank_are_refused_at_once_however_degenerate():
-    with pytest.raises(convex.TooManyPatternsError, match=r"about 10\^64 are expected"):
+    with pytest.raises(convex.TooManyPatternsError, match=r"more than that, at most 10\^64, are expected"):
         convex.arrangements(rf.datasets.digits(3, 8).X)
 
 
@@ -163,7 +165,9 @@ def test_degenerate_data_are_refused_only_when_the_limit_is_reached():
     X = np.array([x for x in itertools.product(range(-2, 3), repeat=3) if any(x)], dtype=float)
     count = len(convex.arrangements(X))
     assert len(convex.arrangements(X, limit=count)) == count
-    with pytest.raises(convex.TooManyPatternsError, match=r"limit must be at least .* where more than that, at most 2,354,"):
+    with pytest.raises(
+        convex.TooManyPatternsError, match=r"limit must be at least .* where more than that, at most 2,354,"
+    ):
         convex.arrangements(X, limit=count - 1)
 
 

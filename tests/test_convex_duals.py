@@ -1,4 +1,4 @@
-"""The maximum of |λᵀφ(Xu)| on the unit ball: by cones, by branch and bound, by slow twins; column generation on digits."""
+"""The maximum of |λᵀφ(Xu)| on the unit ball by cones, branch and bound and slow twins; column generation on digits."""
 
 import itertools
 

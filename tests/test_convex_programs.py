@@ -1,4 +1,4 @@
-"""The convex max-margin programs: known values, primal against dual, other formulations, what happens when there is none."""
+"""The convex max-margin programs: known values, primal against dual, other formulations, data without a solution."""
 
 import itertools
 
@@ -192,7 +192,9 @@ def test_a_linear_program_over_many_directions_bounds_the_value_from_above(seed)
     data = rf.Dataset(rng.standard_normal((7, 3)), rng.choice([-1.0, 1.0], 7))
     solution = convex.max_margin(data, leak=leak)
     U = np.random.default_rng(seed).standard_normal((1500, data.d))
-    U = np.vstack((U / np.linalg.norm(U, axis=1)[:, None], solution.neurons / np.linalg.norm(solution.neurons, axis=1)[:, None]))
+    U = np.vstack(
+        (U / np.linalg.norm(U, axis=1)[:, None], solution.neurons / np.linalg.norm(solution.neurons, axis=1)[:, None])
+    )
     F = data.y[:, None] * phi(data.X @ U.T, leak)
     found = linprog(np.ones(2 * len(U)), A_ub=np.hstack((-F, F)), b_ub=-np.ones(data.n))
     # The solution's own directions are there, so the program reaches the value and cannot pass below it.
@@ -248,7 +250,7 @@ def test_all_patterns_as_a_list_give_the_value_without_a_list(leak):
 def test_fewer_patterns_cost_more_and_their_optimum_is_proven_too():
     data = rf.Dataset(np.random.default_rng(1).standard_normal((7, 3)), [1, -1, 1, -1, 1, 1, -1])
     patterns = convex.arrangements(data.X).patterns
-    some = patterns[:: 3]
+    some = patterns[::3]
     restricted = convex.max_margin(data, patterns=some)
     full = convex.max_margin(data)
     check_solution(data, restricted)
@@ -260,7 +262,9 @@ def test_fewer_patterns_cost_more_and_their_optimum_is_proven_too():
     # And (14) over this list alone has the same value.
     u = [cp.Variable(3) for _ in range(2 * len(some))]
     cones = [((D * 2.0 - 1)[:, None] * data.X) @ v >= 0 for D, v in zip(itertools.chain(some, some), u, strict=True)]
-    outputs = sum(s * ((D * 1.0)[:, None] * data.X) @ v for (s, D), v in zip(itertools.product((1, -1), some), u, strict=True))
+    outputs = sum(
+        s * ((D * 1.0)[:, None] * data.X) @ v for (s, D), v in zip(itertools.product((1, -1), some), u, strict=True)
+    )
     problem = cp.Problem(cp.Minimize(sum(cp.norm(v) for v in u)), [cp.multiply(data.y, outputs) >= 1, *cones])
     problem.solve(solver=cp.CLARABEL)
     assert restricted.value == pytest.approx(problem.value, rel=1e-6)
@@ -276,7 +280,9 @@ def test_patterns_that_cannot_separate_are_infeasible_and_say_so():
 
 
 def test_sampled_patterns_bound_the_value_from_above():
-    data = rf.Dataset(np.random.default_rng(6).standard_normal((12, 3)), np.random.default_rng(6).choice([-1.0, 1.0], 12))
+    data = rf.Dataset(
+        np.random.default_rng(6).standard_normal((12, 3)), np.random.default_rng(6).choice([-1.0, 1.0], 12)
+    )
     full = convex.max_margin(data)
     sampled = convex.max_margin(data, patterns="sampled", n_samples=60, seed=1)
     assert sampled.restricted
@@ -295,7 +301,11 @@ def test_sampled_patterns_bound_the_value_from_above():
         ([[1, 2], [2, 4], [1, 0]], [1, -1, 1], "samples 0 and 1 lie on one ray"),
         ([[1, 2], [1, 2]], [1, -1], "samples 0 and 1 lie on one ray"),
         # f(x) - f(-x) is linear: these three pairs have 0 in the convex hull of the positive members.
-        ([[1, 0], [-1, 0], [0, 1], [0, -1], [-1, -1], [1, 1]], [1, -1, 1, -1, 1, -1], "their opposites have different labels"),
+        (
+            [[1, 0], [-1, 0], [0, 1], [0, -1], [-1, -1], [1, 1]],
+            [1, -1, 1, -1, 1, -1],
+            "their opposites have different labels",
+        ),
     ],
 )
 def test_data_that_no_network_separates_are_named(X, y, message, leak):
@@ -352,5 +362,5 @@ def test_bad_arguments_are_refused_by_name(options, message):
 
 
 def test_data_of_another_kind_are_refused():
-    with pytest.raises(ValueError, match="data must be a reluflow.Dataset"):
+    with pytest.raises(ValueError, match=r"data must be a reluflow\.Dataset"):
         convex.max_margin(np.eye(2))

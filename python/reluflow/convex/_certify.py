@@ -20,6 +20,7 @@ from ._solution import MaxMarginSolution
 
 KKT_TOL = 1e-8  # of the largest residual, relative
 GAP_TOL = 1e-9  # relative gap to the global optimum that counts as none
+CLEAR_GAIN = 1e-9  # a norm that is smaller by less than this, relatively, can be rounding where weights are large
 SUPPORT_TOL = 1e-7  # margins within this of the least one, relatively, can have a multiplier
 WALL_TOL = 1e-8  # |w·x| beside |w||x| that counts as a kink
 
@@ -221,7 +222,7 @@ def _verdict(value: float, lower: float, upper: float, found: KKT, kkt_tol: floa
         return "global", f"{numbers}: the gap {max(gap, 0.0):.1e} is within gap_tol"
     if residual > kkt_tol:
         return "not_kkt", f"{numbers}: the residual exceeds kkt_tol = {kkt_tol:g} for the best multipliers"
-    if upper < (1 - gap_tol) * value:
+    if upper < (1 - max(gap_tol, CLEAR_GAIN)) * value:
         return "kkt_not_global", f"{numbers}: a network of smaller norm has the same margins"
     return "undecided", f"{numbers}: the bounds of P* leave the global optimum open"
 
