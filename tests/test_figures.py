@@ -85,6 +85,7 @@ def growth(ax):
 FIGURES: dict[str, Callable] = {
     "loss": lambda ax: figures.loss(table(), ax),
     "loss of an endless run": lambda ax: figures.loss(table(runs.endless), ax),
+    "loss on a linear clock": lambda ax: figures.loss(table(), ax, clock="linear"),
     "norms": lambda ax: figures.norms(table(), ax),
     "norm growth": growth,
     "margin": lambda ax: figures.margin(table(), ax, limit=0.389884),
@@ -185,6 +186,15 @@ def test_an_endless_run_is_drawn_against_log10_of_time():
     assert ax.get_xlabel() == r"$\log_{10} t$"
     assert ax.lines[0].get_xdata()[-1] == pytest.approx(1500 / np.log(10))
     assert np.isfinite(ax.lines[0].get_ydata()).all()
+
+
+def test_a_linear_clock_shows_plain_time_and_refuses_times_that_overflow():
+    _, ax = page()
+    figures.norms(table(), ax, clock="linear")
+    assert ax.get_xscale() == "linear"
+    assert ax.lines[0].get_xdata()[0] == 0.0
+    with pytest.raises(ValueError, match="clock must be 'log'"):
+        figures.norms(table(runs.endless), ax, clock="linear")
 
 
 def test_neurons_have_the_colour_of_their_sign():

@@ -34,9 +34,18 @@ if TYPE_CHECKING:
 _TAIL_SHARE = 0.02
 
 
-def loss(table: pd.DataFrame, ax: Axes, *, label: str = "loss") -> Axes:
-    """Draw the loss against time on log axes; `table` comes from `analysis.series`."""
-    x = time_axis(ax, table["t"].to_numpy(), table["log_t"].to_numpy())
+def loss(table: pd.DataFrame, ax: Axes, *, label: str = "loss", clock: str = "log") -> Axes:
+    """Draw the loss on a log axis against time, on a log axis or a linear one.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        From `analysis.series`.
+    ax : Axes
+    label : str, optional
+    clock : {"log", "linear"}, optional
+    """
+    x = time_axis(ax, table["t"].to_numpy(), table["log_t"].to_numpy(), clock=clock)
     if float(table["log_loss"].min()) < -690.0:  # below the smallest double: show the exponent itself
         ax.plot(x, table["log_loss"] / np.log(10.0), color=BLACK)
         ax.set_ylabel(f"$\\log_{{10}}$ {label}")
@@ -48,9 +57,17 @@ def loss(table: pd.DataFrame, ax: Axes, *, label: str = "loss") -> Axes:
     return ax
 
 
-def norms(table: pd.DataFrame, ax: Axes) -> Axes:
-    """Draw |θ|, |W| and |a| against time on log axes; `table` comes from `analysis.series`."""
-    x = time_axis(ax, table["t"].to_numpy(), table["log_t"].to_numpy())
+def norms(table: pd.DataFrame, ax: Axes, *, clock: str = "log") -> Axes:
+    """Draw |θ|, |W| and |a| on a log axis against time, on a log axis or a linear one.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        From `analysis.series`.
+    ax : Axes
+    clock : {"log", "linear"}, optional
+    """
+    x = time_axis(ax, table["t"].to_numpy(), table["log_t"].to_numpy(), clock=clock)
     ax.plot(x, table["norm"], color=BLACK, label=r"$|\theta|$")
     ax.plot(x, table["norm_W"], color=BLUE, label=r"$|W|$")
     ax.plot(x, table["norm_a"], color=ORANGE, linestyle=(0, (4, 2)), label=r"$|a|$")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._validation import FloatArray, optional_module
+from .._validation import FloatArray, invalid, one_of, optional_module
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,8 +101,27 @@ def panels(
         return figure, figure.subplots(n_rows, n_columns, **keywords)
 
 
-def time_axis(ax: Axes, t: FloatArray, log_t: FloatArray) -> FloatArray:
-    """Prepare the time axis and return the abscissae: t on a log scale, or log10 t where t overflows."""
+def time_axis(ax: Axes, t: FloatArray, log_t: FloatArray, *, clock: str = "log") -> FloatArray:
+    """Prepare the time axis and return the abscissae.
+
+    Parameters
+    ----------
+    ax : Axes
+    t, log_t : ndarray, shape (k,)
+    clock : {"log", "linear"}, optional
+        t on a log scale (log10 t itself where t overflows), or t as it is.
+
+    Raises
+    ------
+    ValueError
+        Another clock, or a linear one for times that overflow.
+    """
+    one_of(clock, "clock", ("log", "linear"))
+    if clock == "linear":
+        if not np.isfinite(t).all():
+            raise invalid("clock", "be 'log' for times that overflow", repr(clock))
+        ax.set_xlabel("time $t$")
+        return t
     if np.isfinite(log_t).any() and float(np.max(log_t)) > MAX_LOG_T:
         ax.set_xlabel(r"$\log_{10} t$")
         return np.asarray(log_t / np.log(10.0))
