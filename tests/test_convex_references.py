@@ -307,7 +307,7 @@ def test_the_polar_set_of_the_obtuse_example_is_the_box_of_its_spikes():
 
 
 def test_the_polar_set_is_smaller_than_that_of_its_spikes_where_the_angle_is_not_obtuse_enough():
-    # [WP, App. F.1] says that the two agree for orthogonally separable data. At the corner of the box of X = I it is √2.
+    # [WP, App. F.1] says that both agree for orthogonally separable data. At the corner of the box of X = I it is √2.
     ways = np.array([[1.0, 1.0], [1.0, -1.0], [1.0, 0.0]])
     points = convex.polar_set(np.eye(2), ways)
     spiky = convex.polar_set(np.eye(2), ways, vectors=convex.spikes(np.eye(2)).u)
