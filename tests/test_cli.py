@@ -35,6 +35,7 @@ def call(capsys, *arguments):
 # --- a run -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_run_prints_the_table_and_writes_every_file(capsys, tmp_path):
     out = tmp_path / "deep" / "folder"
     code, text, err = call(capsys, *PLANAR, "--until", "50", "--out", out)
@@ -69,6 +70,7 @@ def test_the_same_command_gives_the_same_bits(capsys, tmp_path):
     assert one.events == two.events
 
 
+@pytest.mark.slow
 def test_figures_are_pictures_of_a_useful_size(capsys, tmp_path):
     call(capsys, *PLANAR, "--until", "50", "--no-euler", "--out", tmp_path)
     for name in FIGURES:
@@ -109,6 +111,7 @@ def test_without_a_folder_nothing_is_written(capsys, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_an_endless_run_has_no_descent_beside_it(capsys, tmp_path):
     code, text, _ = call(capsys, *PLANAR, "--until", "log_time=1000", "--out", tmp_path)
     assert code == 0
@@ -203,6 +206,7 @@ def test_a_file_that_is_no_run_is_named(capsys, tmp_path):
 # --- the other commands ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_inspect_shows_a_saved_run_and_its_first_events(capsys, tmp_path):
     call(capsys, *PLANAR, "--until", "50", "--no-figures", "--no-euler", "--out", tmp_path)
     sol = rf.load(tmp_path / "run.npz")
@@ -251,6 +255,7 @@ def started(out: Path, process: subprocess.Popen[bytes]) -> bool:
     return out.exists()
 
 
+@pytest.mark.slow
 def test_ctrl_c_writes_what_there_is_and_ends_with_130(tmp_path):
     out = tmp_path / "out"
     command = [sys.executable, "-m", "reluflow.cli", "run", "--data", "digits:3,8", "--width", "400", "--until", "1000",

@@ -35,6 +35,7 @@ def test_an_example_has_fewer_than_sixty_lines(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) < 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_runs_and_writes_where_it_is_told(path, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
