@@ -29,13 +29,10 @@ Expansion::Expansion(const Dataset& data, Objective objective, const Settings& s
 
 void Expansion::start(const NetworkState& state, const Pattern& pattern, const std::vector<HeldSet>& held) {
     held_ = &held;
-    if (groups_.update(pattern)) {
-        drive_.set_slopes(pattern, groups_);
-        int slots = 0;
-        for (Index c = 0; c < groups_.count(); ++c)
-            slot_of_group_[c] = held[groups_.leader(c)].empty() ? -1 : slots++;
-        while (static_cast<int>(held_parts_.size()) < slots) held_parts_.emplace_back(kMaxOrder + 2, data_.rank());
-    }
+    if (groups_.update(pattern)) drive_.set_slopes(pattern, groups_);
+    int slots = 0;  // held sets can change while the pattern stays: a carried pattern is decided at the start
+    for (Index c = 0; c < groups_.count(); ++c) slot_of_group_[c] = held[groups_.leader(c)].empty() ? -1 : slots++;
+    while (static_cast<int>(held_parts_.size()) < slots) held_parts_.emplace_back(kMaxOrder + 2, data_.rank());
     series_.start(state, floor_, groups_, moments_);
     drive_.margins(moments_, q_);
     waveform_.start(q_);

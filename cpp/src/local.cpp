@@ -106,7 +106,7 @@ void LocalEvents::fill_corner(int neuron, double u, const double* gradient, doub
     const int k = static_cast<int>(walls_.size());
     corner_.resize(k);
     corner_.output = output_sign;
-    corner_.rate_tol = kRateUlps * kEps * motion_.waveform().mean_norm();
+    corner_.rate_tol = kCornerUlps * kEps * active_weight(neuron, u);
     const ConstMap rest(gradient, data_.rank());
     for (int i = 0; i < k; ++i) {
         const auto normal = data_.normals().row(walls_[i]);
@@ -119,19 +119,40 @@ void LocalEvents::fill_corner(int neuron, double u, const double* gradient, doub
     }
 }
 
-bool LocalEvents::settle(int neuron, double u) {
-    const Verdict verdict = solver_.decide(corner_);
-    if (verdict == Verdict::undecided || (verdict == Verdict::branching && policy_ == BranchPolicy::raise)) {
-        obstacle_ = {true, verdict == Verdict::branching, u, neuron, corner_.walls};
-        if (verdict == Verdict::undecided) return false;
+/// Σ p_i |x_i| of what acts on the neuron at u: the rounding of its gradient is relative to that.
+double LocalEvents::active_weight(int neuron, double u) const {
+    double sum = 0.0;
+    for (Index i = 0; i < data_.n(); ++i) {
+        const bool acts = motion_.leak() > 0.0 || sample_sign(data_, i, pattern_.side(neuron, data_.wall_of(i))) >= 0;
+        if (acts) sum += std::abs(motion_.waveform().signed_weight_at(i, u) * data_.coefficient(i));
     }
-    const int choice = verdict == Verdict::unique ? 0 : solver_.choose(policy_);
-    if (verdict == Verdict::branching) {
-        BranchPoint point{u, neuron, corner_.walls, {}, choice};
+    return sum;
+}
+
+/// Decides the corner, keeps branch points, and says what stands in the way: nothing, or an obstacle.
+bool LocalEvents::decide(int neuron, double u, int& choice) {
+    const Verdict verdict = solver_.decide(corner_);
+    const bool branching = verdict == Verdict::branching;
+    choice = verdict == Verdict::unique || verdict == Verdict::undecided ? 0 : solver_.choose(policy_);
+    if (branching) {
+        BranchPoint point{u, neuron, corner_.walls, {}, policy_ == BranchPolicy::raise ? -1 : choice};
         for (const auto& next : solver_.continuations()) point.options.push_back(next.side);
         branches_.push_back(std::move(point));
-        if (policy_ == BranchPolicy::raise) return false;
     }
+    bool decided = verdict != Verdict::undecided && !(branching && policy_ == BranchPolicy::raise);
+    if (decided) {  // dependent walls that stay at zero have no multipliers of their own
+        zero_sides_.clear();
+        for (int i = 0; i < corner_.size(); ++i)
+            if (solver_.continuations()[choice].side[i] == 0) zero_sides_.push_back(corner_.walls[i]);
+        decided = corner_set_.assign(zero_sides_, data_.normals());
+    }
+    if (!decided) obstacle_ = {true, branching && policy_ == BranchPolicy::raise, u, neuron, corner_.walls};
+    return decided;
+}
+
+bool LocalEvents::settle(int neuron, double u) {
+    int choice = 0;
+    if (!decide(neuron, u, choice)) return false;
     commit_sides(neuron, u, solver_.continuations()[choice].side, false, false);
     return true;
 }
@@ -189,17 +210,8 @@ bool LocalEvents::apply_start(const Expansion& expansion, int neuron, bool patte
         held_[neuron].assign(walls_, data_.normals());
         return true;
     }
-    const Verdict verdict = solver_.decide(corner_);
-    const int choice = verdict == Verdict::undecided ? 0 : solver_.choose(policy_);
-    if (verdict == Verdict::branching) {
-        BranchPoint point{0.0, neuron, corner_.walls, {}, choice};
-        for (const auto& next : solver_.continuations()) point.options.push_back(next.side);
-        branches_.push_back(std::move(point));
-    }
-    if (verdict == Verdict::undecided || (verdict == Verdict::branching && policy_ == BranchPolicy::raise)) {
-        obstacle_ = {true, verdict == Verdict::branching, 0.0, neuron, corner_.walls};
-        return false;
-    }
+    int choice = 0;
+    if (!decide(neuron, 0.0, choice)) return false;
     commit_sides(neuron, 0.0, solver_.continuations()[choice].side, true, pattern_was_given);
     return true;
 }

@@ -22,7 +22,24 @@ Stepper::Stepper(const Dataset& data, Objective objective, const Settings& setti
       w_next_(data.rank(), state.neurons()),
       a_next_(state.neurons()) {}
 
+/// Removes the rounding of pre-activations that the pattern knows to be zero.
+void Stepper::stand_on_walls(int neuron) {
+    zero_walls_.clear();
+    for (int wall = 0; wall < static_cast<int>(data_.n_walls()); ++wall)
+        if (pattern_.side(neuron, wall) == 0) zero_walls_.push_back(wall);
+    if (zero_walls_.empty()) return;
+    HeldSet walls(data_.rank());
+    walls.assign(zero_walls_, data_.normals());
+    column_ = state_.w.col(neuron);
+    if (walls.size() == data_.rank())
+        column_.setZero();
+    else
+        walls.project(column_.data());
+    state_.w.col(neuron) = column_;
+}
+
 bool Stepper::decide_start(bool pattern_was_given) {
+    for (int j = 0; j < static_cast<int>(state_.neurons()); ++j) stand_on_walls(j);
     expansion_.start(state_, pattern_, held_);
     local_.begin_step();
     for (int j = 0; j < static_cast<int>(state_.neurons()); ++j)

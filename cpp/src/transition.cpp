@@ -12,6 +12,9 @@ constexpr double kBoxTol = 1e-12;
 /// Passes of the active-set method per wall before it is given up; it needs one or two.
 constexpr int kPassesPerWall = 12;
 
+/// Stands for the angle of a zero gradient; larger than any angle.
+constexpr double kNowhere = 10.0;
+
 /// A wall that a neuron on it leaves on either side; a range below the rounding is no kink at all.
 bool is_ridge(const Corner& corner, int wall) noexcept { return corner.output * corner.range[wall] > corner.rate_tol; }
 
@@ -134,13 +137,11 @@ bool TransitionSolver::solve_boxed(const Corner& corner) {
 }
 
 void TransitionSolver::accept_if_consistent(const Corner& corner) {
-    for (int w = 0; w < corner.size(); ++w) {
+    for (const int w : ridges_) {
         const double rate = corner.output > 0.0 ? rates_[w] : -rates_[w];
-        const bool ridge = is_ridge(corner, w);
-        if (mode_[w] == Mode::pinned && (mu_[w] < kBoxTol || mu_[w] > 1.0 - kBoxTol)) return;
-        if (ridge && mode_[w] == Mode::upper && rate <= corner.rate_tol) return;
-        if (ridge && mode_[w] == Mode::lower && rate > -corner.rate_tol && std::abs(corner.base[w]) > 0.0) return;
-        if (ridge && mode_[w] == Mode::lower && rate > corner.rate_tol) return;
+        if (mode_[w] == Mode::pinned && (mu_[w] < -kBoxTol || mu_[w] > 1.0 + kBoxTol)) return;
+        if (mode_[w] == Mode::upper && rate <= corner.rate_tol) return;
+        if (mode_[w] == Mode::lower && rate >= -corner.rate_tol) return;
     }
     add_found(corner);
 }
@@ -204,13 +205,30 @@ void TransitionSolver::enumerate_plane(const Corner& corner) {
     for (int w = 0; w < k; ++w)
         for (const int sign : {1, -1}) rays.emplace_back(std::atan2(sign * plane_x_[w], -sign * plane_y_[w]), w);
     std::sort(rays.begin(), rays.end());
+    directions_.clear();
     for (std::size_t i = 0; i < rays.size(); ++i) {
         const double here = rays[i].first;
         const double next = i + 1 < rays.size() ? rays[i + 1].first : rays[0].first + 2.0 * M_PI;
         try_plane_direction(corner, std::cos(here), std::sin(here), rays[i].second);
         const double middle = 0.5 * (here + next);
         try_plane_direction(corner, std::cos(middle), std::sin(middle), -1);
+        // The sector's gradient in the plane: e_0 and the part of e_second across it are the axes.
+        directions_.push_back(std::atan2((rates_[second] - cosine * rates_[0]) / sine, rates_[0]));
+        if (std::hypot(rates_[second], rates_[0]) <= corner.rate_tol) directions_.back() = kNowhere;
     }
+    if (!surrounds_zero()) return;
+    std::fill(mode_.begin(), mode_.end(), Mode::pinned);
+    rates_.setZero();
+    add_found(corner);
+}
+
+/// True when zero is in the hull of the sectors' gradients: staying at the corner is a solution too.
+bool TransitionSolver::surrounds_zero() {
+    std::sort(directions_.begin(), directions_.end());
+    if (directions_.empty() || directions_.back() == kNowhere) return true;
+    double gap = directions_.front() + 2.0 * M_PI - directions_.back();
+    for (std::size_t i = 1; i < directions_.size(); ++i) gap = std::max(gap, directions_[i] - directions_[i - 1]);
+    return gap <= M_PI;
 }
 
 void TransitionSolver::try_plane_direction(const Corner& corner, double x, double y, int on_wall) {
@@ -245,15 +263,6 @@ Verdict TransitionSolver::decide(const Corner& corner) {
         enumerate_plane(corner);
     else if (static_cast<int>(ridges_.size()) <= kMaxRidges)
         enumerate_ridges(corner);
-    // A dependent wall that stays at zero has no multiplier of its own: the box would not be the Clarke set.
-    if (dependent_)
-        for (const auto& next : found_) {
-            int zero = 0;
-            for (const auto side : next.side) zero += side == 0;
-            int free = 0;
-            for (const auto mode : mode_) free += mode == Mode::free || mode == Mode::pinned;
-            if (ridges_.empty() && zero > free) return Verdict::undecided;
-        }
     if (found_.empty()) return Verdict::undecided;
     return found_.size() == 1 ? Verdict::unique : Verdict::branching;
 }
@@ -264,6 +273,10 @@ int TransitionSolver::choose(BranchPolicy policy) const noexcept {
     int best_score = -1;
     for (int i = 0; i < static_cast<int>(found_.size()); ++i) {
         int score = 0;
+        const auto& sides = found_[i].side;
+        // A neuron that stays where dependent walls meet can be followed no further: only if asked for.
+        const bool stays = std::all_of(sides.begin(), sides.end(), [](std::int8_t side) { return side == 0; });
+        if (dependent_ && stays && policy != BranchPolicy::stay && found_.size() > 1) continue;
         for (const auto side : found_[i].side) {
             if (policy == BranchPolicy::inactive) score += side < 0 ? 2 : (side == 0 ? 1 : 0);
             if (policy == BranchPolicy::active) score += side > 0 ? 2 : (side == 0 ? 1 : 0);

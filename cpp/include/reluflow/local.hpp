@@ -67,6 +67,8 @@ class LocalEvents {
     bool release(int neuron, const Hit& hit);
     void collect_corner(int neuron, const Hit& hit, std::span<const int> candidates);
     void fill_corner(int neuron, double u, const double* gradient, double output_sign);
+    double active_weight(int neuron, double u) const;
+    bool decide(int neuron, double u, int& choice);
     bool settle(int neuron, double u);
     void commit_sides(int neuron, double u, const std::vector<std::int8_t>& sides, bool at_start, bool silent);
     void set_side(int neuron, int wall, double u, std::int8_t after, EventKind kind);

@@ -58,6 +58,8 @@ inline constexpr double kStiffRate = 0.8;
 inline constexpr double kZeroUlps = 32.0;
 /// Rates below this many ulp of |a| Σ p_i |x_i| count as zero.
 inline constexpr double kRateUlps = 256.0;
+/// At a corner rates are compared at one instant and relative to what acts on the neuron: a few roundings of a sum.
+inline constexpr double kCornerUlps = 32.0;
 /// A wall whose normal keeps less than this of its length outside the span of the others depends on them. Data have
 /// about 1e-16 of rounding; genuine near-parallel walls keep more.
 inline constexpr double kRankTol = 1e-10;

@@ -60,6 +60,7 @@ class Stepper {
     void state_at(double u, Matrix& w, Vector& a) const;
 
   private:
+    void stand_on_walls(int neuron);
     bool expand_late();
     void expand_series(double max_step);
     void follow(const FirstHit& first);
@@ -85,6 +86,7 @@ class Stepper {
     double end_ = 0.0;
     double allowed_ = 0.0;
     Vector column_;
+    std::vector<int> zero_walls_;
     Matrix w_next_;
     Vector a_next_;
 };

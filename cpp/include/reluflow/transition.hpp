@@ -54,14 +54,14 @@ class TransitionSolver {
     void try_plane_direction(const Corner& corner, double x, double y, int on_wall);
     void update_rates(const Corner& corner);
     void add_found(const Corner& corner);
-    bool is_known() const;
+    bool surrounds_zero();
 
     enum class Mode : std::uint8_t { lower, upper, free, pinned };  // pinned: a ridge wall held at zero rate
     bool dependent_ = false;
     std::vector<Mode> mode_;
     std::vector<int> ridges_, free_;
     Vector mu_, target_, c_, rates_, plane_x_, plane_y_;
-    std::vector<double> factor_, right_;
+    std::vector<double> factor_, right_, directions_;
     std::vector<Continuation> found_;
 };
 
