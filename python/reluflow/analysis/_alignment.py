@@ -50,6 +50,14 @@ def alignment(
     -------
     xarray.DataArray
         Dimensions time and neuron; nan where the pull or the neuron is zero.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> rf.analysis.alignment(sol)[-1].dropna("neuron").min().round(6).item()
+    0.999999
     """
     xarray = optional_module("xarray", "analysis")
     run = states(source, times)
@@ -91,6 +99,15 @@ def alignment_times(
         ``bound_printed`` with the printed R = (1 - δ/8)^½; ``limit_time`` (atanh(1-δ) - atanh(start))/|g|, exact
         for vanishing initialisation; ``n_switches`` of the neuron before that time. Bounds and limit time hold for a
         neuron that stays in its first sector.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> table = rf.analysis.alignment_times(sol, delta=0.1)
+    >>> table.loc[table["condition"], ["neuron", "time", "bound"]].round(3).head(2).to_dict("records")
+    [{'neuron': 0, 'time': 0.542, 'bound': 0.881}, {'neuron': 1, 'time': 1.073, 'bound': 1.152}]
     """
     pandas = optional_module("pandas", "analysis")
     target = 1.0 - _delta(delta)
@@ -149,7 +166,14 @@ def alignment_bound(start: npt.ArrayLike, pull: npt.ArrayLike, *, delta: float, 
 
 
 def limit_time(start: npt.ArrayLike, pull: npt.ArrayLike, *, delta: float) -> FloatArray:
-    """Return (atanh(1-δ) - atanh(start))/|g|, the exact time inside one sector for vanishing initialisation."""
+    """Return (atanh(1-δ) - atanh(start))/|g|, the exact time inside one sector for vanishing initialisation.
+
+    Examples
+    --------
+    >>> from reluflow.analysis import limit_time
+    >>> limit_time([0.0, 0.5, 0.99], 1.0, delta=0.1).round(4)
+    array([1.4722, 0.9229, 0.    ])
+    """
     start, pull = np.asarray(start, dtype=float), np.asarray(pull, dtype=float)
     with np.errstate(divide="ignore", invalid="ignore"):
         time = (np.arctanh(1.0 - _delta(delta)) - np.arctanh(start)) / pull

@@ -41,6 +41,14 @@ def suggest_steps(solution: Solution, *, budget: float = _FLOP_BUDGET) -> tuple[
     -------
     tuple of float
         The larger step first.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> rf.analysis.suggest_steps(sol)
+    (1.0, 0.1)
     """
     m, n, d = solution.final.width, solution.data.n, solution.data.d
     most = positive(budget, "budget") / (4.0 * m * n * d + _FLOPS_PER_STEP)
@@ -78,6 +86,15 @@ def compare_with_descent(
     ------
     ValueError
         The final time of the flow is 0 or not finite.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, scale=0.1, seed=1), until=2.0)
+    >>> table = rf.analysis.compare_with_descent(sol, steps=[0.01, 0.005])
+    >>> table[["n_steps", "error"]].round(4).to_dict("records")
+    [{'n_steps': 200, 'error': 0.0033}, {'n_steps': 400, 'error': 0.0016}]
     """
     pandas = optional_module("pandas", "analysis")
     end = positive(solution.t_end - solution.t_start, "the time that the solution covers")
@@ -116,6 +133,14 @@ def _run(solution: Solution, end: float, step: float, limit: int) -> tuple[Any, 
 
 
 def relative_error(net: Network, reference: Network) -> float:
-    """Return |θ - θ_ref|/|θ_ref|, inf where a weight is not finite."""
+    """Return |θ - θ_ref|/|θ_ref|, inf where a weight is not finite.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> one, two = rf.Network([[3.0]], [4.0]), rf.Network([[3.0]], [4.5])
+    >>> rf.analysis.relative_error(two, one)
+    0.1
+    """
     gap = net.theta - reference.theta
     return float(np.linalg.norm(gap) / reference.norm) if np.isfinite(gap).all() else float("inf")

@@ -40,6 +40,15 @@ def to_xarray(solution: Solution, times: npt.ArrayLike | None = None) -> xr.Data
     ------
     ImportError
         xarray is not installed (extra ``analysis``).
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> found = rf.analysis.to_xarray(sol, [0.0, 1.0, 10.0])
+    >>> {name: int(size) for name, size in found.sizes.items()}
+    {'time': 3, 'neuron': 10, 'input': 2, 'sample': 2, 'event': 5}
     """
     xarray = optional_module("xarray", "analysis")
     run = states(solution, times)

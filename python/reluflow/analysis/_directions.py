@@ -66,6 +66,15 @@ def directions(
     ------
     ValueError
         A basis whose rows are not orthonormal or have another length than d.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> found = rf.analysis.directions(rf.analysis.ends(sol))
+    >>> found.coords[-1, 1].round(3)
+    array([ 0.962, -0.274])
     """
     run = states(source, times)
     axes = _leading(run, n_axes) if basis is None else _checked(basis, run.data.d)
@@ -91,6 +100,15 @@ def angles_to_group(source: Source, times: npt.ArrayLike | None = None) -> Float
     """Angle between each neuron's direction and the mean direction of its last group, shape (k, m), in radians.
 
     Groups are those of `groups` by sign and angle: who ends together.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> angles = rf.analysis.angles_to_group(rf.analysis.ends(sol))
+    >>> angles.max(axis=1).round(2)
+    array([1.45, 0.  ])
     """
     run = states(source, times)
     label = groups(run, same_sector=False)["group"].to_numpy()

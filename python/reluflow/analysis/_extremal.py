@@ -173,6 +173,15 @@ def extremal_from(
     -------
     list of ExtremalDirection
         Without repeats, maxima first, each kind sorted by |G|.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.digits(3, 8)
+    >>> net = rf.Network.init(4, 64, seed=0)
+    >>> found = rf.analysis.extremal_from(data, net.W, net.a / abs(net.a))
+    >>> [(e.sign, round(e.value, 2)) for e in found]
+    [(1, 73.05), (1, 73.05)]
     """
     rows = real_array(directions, "directions", "(p, d)")
     side = real_array(signs, "signs", "(p,)")

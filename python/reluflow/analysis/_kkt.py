@@ -32,6 +32,15 @@ def kkt_residuals(source: Source, times: npt.ArrayLike | None = None) -> pd.Data
     pandas.DataFrame
         One row a time: ``t``, ``log_t``, ``beta``, ``epsilon``, ``delta``, ``normalised_margin`` γ, ``multiplier_sum``
         Σ λ_i, which tends to ½|θ̃|² = 1/(2γ). All but times and β are nan while some margin is not positive.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> last = rf.analysis.kkt_residuals(sol).iloc[-1]
+    >>> round(float(last["epsilon"]), 3), round(float(last["delta"]), 3), round(float(last["multiplier_sum"]), 3)
+    (0.014, 0.009, 1.282)
     """
     pandas = optional_module("pandas", "analysis")
     run = states(source, times)

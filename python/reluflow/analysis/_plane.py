@@ -92,6 +92,15 @@ def weight_plane(source: Source, times: npt.ArrayLike | None = None) -> WeightPl
     """Prepare the picture of the neurons in the weight plane.
 
     The radius is logarithmic, for on a linear scale the early phase, where directions turn, is a dot at the origin.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> plane = rf.analysis.weight_plane(sol)
+    >>> plane.radius.shape, plane.sectors.pattern.tolist()
+    ((20, 10), [[1, 1], [-1, 1], [-1, -1], [1, -1]])
     """
     run = states(source, times)
     paths = directions(run)
@@ -145,6 +154,15 @@ def decision_plane(
         Points along each axis.
     extent : float, optional
         Half width of the square; without it 1.2 times the largest coordinate of a projected sample.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> plane = rf.analysis.decision_plane(data, sol.final, n_grid=5, extent=2.0)
+    >>> plane.values.shape, bool(plane.values[0, -1] > 0 > plane.values[-1, 0])
+    ((5, 5), True)
     """
     view = directions(state_of(data, net), basis=basis)
     points = data.X @ view.basis.T

@@ -28,6 +28,15 @@ def sectors(source: Source, times: npt.ArrayLike | None = None) -> pd.DataFrame:
     pandas.DataFrame
         One row a time and sector: ``t``, ``log_t``, ``sector`` (a number that names the same sign pattern at all
         times), ``n_neurons``, ``n_active``, ``n_held`` samples of the sector, ``share`` of |θ|².
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> table = rf.analysis.sectors(rf.analysis.ends(sol))
+    >>> table.loc[table["t"] == 1e4, ["n_neurons", "n_active"]].to_dict("records")
+    [{'n_neurons': 6, 'n_active': 1}, {'n_neurons': 2, 'n_active': 1}, {'n_neurons': 2, 'n_active': 0}]
     """
     pandas = optional_module("pandas", "analysis")
     run = states(source, times)
@@ -39,7 +48,17 @@ def sectors(source: Source, times: npt.ArrayLike | None = None) -> pd.DataFrame:
 
 
 def sector_ids(source: Source, times: npt.ArrayLike | None = None) -> IntArray:
-    """Return the number of the sector of each neuron, shape (k, m); sectors are numbered by first appearance."""
+    """Return the number of the sector of each neuron, shape (k, m); sectors are numbered by first appearance.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> rf.analysis.sector_ids(rf.analysis.ends(sol))
+    array([[0, 1, 0, 2, 0, 2, 2, 2, 1, 2],
+           [2, 1, 2, 2, 2, 2, 2, 3, 1, 3]])
+    """
     return number_rows(states(source, times).pattern)
 
 
@@ -92,6 +111,15 @@ def groups(
         One row a neuron: ``neuron``, ``group`` (0 is the one with the largest share), ``sign``, ``sector``,
         ``n_active``, ``n_held``, ``dead``, ``size`` |θ_j|, ``share`` of |θ|², ``group_share``, ``angle`` in radians to
         the group's mean direction.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> table = rf.analysis.groups(sol)
+    >>> table.groupby("group")["neuron"].agg(list).head(2).to_dict()
+    {0: [0, 2, 3, 4, 5, 6], 1: [1, 8]}
     """
     pandas = optional_module("pandas", "analysis")
     run = states(source, times)

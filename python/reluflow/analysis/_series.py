@@ -76,6 +76,14 @@ def margins(source: Source, times: npt.ArrayLike | None = None, *, normalised: b
     ------
     ImportError
         xarray is not installed (extra ``analysis``).
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> rf.analysis.margins(sol)[-1].round(2).to_numpy()
+    array([12.91, 12.71])
     """
     xarray = optional_module("xarray", "analysis")
     run = states(source, times)

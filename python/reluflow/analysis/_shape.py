@@ -19,7 +19,16 @@ if TYPE_CHECKING:
 
 
 def singular_values(source: Source, times: npt.ArrayLike | None = None, *, n_values: int | None = None) -> xr.DataArray:
-    """Return the largest singular values of W at each time ([PL] Fig. 1a), dimensions time and rank."""
+    """Return the largest singular values of W at each time ([PL] Fig. 1a), dimensions time and rank.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> rf.analysis.singular_values(sol)[-1].round(2).to_numpy()
+    array([3.6 , 1.86])
+    """
     xarray = optional_module("xarray", "analysis")
     run = states(source, times)
     most = min(run.W.shape[1:])
@@ -53,6 +62,16 @@ def correlations(
     pandas.DataFrame
         One row a neuron: ``neuron``, ``sign``, ``own`` cosine with w₊ if a_j > 0 and with w₋ if a_j < 0, ``plus`` and
         ``minus`` cosines with either, ``size`` |θ_j|, ``share`` of |θ|².
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> best = rf.convex.max_margin_vectors(data)
+    >>> table = rf.analysis.correlations(sol, best.plus.w, best.minus.w)
+    >>> table.loc[table["share"] > 0.01, "own"].min().round(4).item()
+    1.0
     """
     pandas = optional_module("pandas", "analysis")
     run = states(source, times)
@@ -220,6 +239,15 @@ def shape(
         Columns: ``t``, ``log_t``; ``stable_rank`` |W|²/|W|₂² of the first layer; ``distance_to_linear`` and
         ``cosine`` as in `distance_to_linear`; ``embedding_error``, ``embedding_error_plus`` and
         ``embedding_error_minus`` as in `embedding_error`.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> last = rf.analysis.shape(sol).iloc[-1]
+    >>> round(float(last["embedding_error"]), 3), round(float(last["distance_to_linear"]), 3)
+    (0.0, 0.38)
     """
     pandas = optional_module("pandas", "analysis")
     run = states(source, times)

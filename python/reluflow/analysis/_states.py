@@ -116,6 +116,15 @@ def states(source: Source, times: npt.ArrayLike | None = None, *, log_times: npt
     ------
     ValueError
         Times that do not increase or lie outside the run, both kinds of times, or times together with States.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> run = rf.analysis.states(sol, [0.0, 1.0, 10.0])
+    >>> run.W.shape, run.pattern.shape
+    ((3, 10, 2), (3, 10, 2))
     """
     if isinstance(source, States):
         if times is not None or log_times is not None:

@@ -72,7 +72,17 @@ class Summary:
 
 
 def summary(solution: Solution, descent: pd.DataFrame | None = None) -> Summary:
-    """Summarise a run, and the descent runs beside it if given."""
+    """Summarise a run, and the descent runs beside it if given.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> found = rf.analysis.summary(sol)
+    >>> found.status, found.n_events, found.n_sectors, found.n_dead
+    ('reached_time', 5, 3, 2)
+    """
     both = ends(solution)
     table = series(both)
     last = table.iloc[-1]

@@ -64,6 +64,15 @@ def timeline(solution: Solution, *, n_times: int = 400) -> Timeline:
     Returns
     -------
     Timeline
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> found = rf.analysis.timeline(sol, n_times=5)
+    >>> found.n_sectors, found.n_dead
+    (array([4, 4, 4, 3, 3]), array([1, 1, 1, 1, 2]))
     """
     log_t = log_grid(solution, integer(n_times, "n_times", least=2))
     pattern = patterns(solution, np.full(len(log_t), np.inf), log_t)
@@ -111,7 +120,17 @@ class Raster:
 
 
 def raster(solution: Solution) -> Raster:
-    """Arrange the events of a run for a picture, neurons sorted as in `Timeline.order`."""
+    """Arrange the events of a run for a picture, neurons sorted as in `Timeline.order`.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> found = rf.analysis.raster(sol)
+    >>> [found.kinds[code] for code in found.kind]
+    ['stop', 'cross_down', 'cross_down', 'cross_down', 'stop']
+    """
     final = number_rows(patterns(solution, [solution.t_end], [solution.log_t_end]))
     order = neuron_order(solution, _rank_by_stay(final)[-1])
     place = np.argsort(order)

@@ -30,6 +30,15 @@ def sample(solution: Solution, n_times: int = 200) -> States:
     solution : Solution
     n_times : int, optional
         Number of times beside the start, at least 2; a few less come back where some fall together.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> run = rf.analysis.sample(sol, 50)
+    >>> float(run.t[0]), float(run.t[-1])
+    (0.0, 10000.0)
     """
     count = integer(n_times, "n_times", least=2)
     last, begin = solution.log_t_end, _log_start(solution)
@@ -51,6 +60,14 @@ def snapshots(solution: Solution, n_times: int = 4) -> States:
     solution : Solution
     n_times : int, optional
         At least 2. After the start they are even in log t from the median event to the end.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> rf.analysis.snapshots(sol, 4).t.round(2)
+    array([0.000e+00, 4.500e-01, 6.713e+01, 1.000e+04])
     """
     n_late = integer(n_times, "n_times", least=2) - 1
     last = solution.log_t_end
@@ -61,7 +78,16 @@ def snapshots(solution: Solution, n_times: int = 4) -> States:
 
 
 def ends(solution: Solution) -> States:
-    """Return the states at the start and at the end of a run."""
+    """Return the states at the start and at the end of a run.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> rf.analysis.ends(sol).t
+    array([    0., 10000.])
+    """
     return _at(solution, np.array([solution.log_t_end]))
 
 

@@ -44,6 +44,15 @@ def loss(table: pd.DataFrame, ax: Axes, *, label: str = "loss", clock: str = "lo
     ax : Axes
     label : str, optional
     clock : {"log", "linear"}, optional
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> fig, ax = rf.figures.panels(1)
+    >>> rf.figures.loss(rf.analysis.series(sol), ax).get_ylabel()
+    'loss'
     """
     x = time_axis(ax, table["t"].to_numpy(), table["log_t"].to_numpy(), clock=clock)
     if float(table["log_loss"].min()) < -690.0:  # below the smallest double: show the exponent itself
@@ -66,6 +75,15 @@ def norms(table: pd.DataFrame, ax: Axes, *, clock: str = "log") -> Axes:
         From `analysis.series`.
     ax : Axes
     clock : {"log", "linear"}, optional
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> fig, ax = rf.figures.panels(1)
+    >>> len(rf.figures.norms(rf.analysis.series(sol), ax).lines)
+    3
     """
     x = time_axis(ax, table["t"].to_numpy(), table["log_t"].to_numpy(), clock=clock)
     ax.plot(x, table["norm"], color=BLACK, label=r"$|\theta|$")
@@ -78,7 +96,19 @@ def norms(table: pd.DataFrame, ax: Axes, *, clock: str = "log") -> Axes:
 
 
 def norm_growth(table: pd.DataFrame, ax: Axes, *, limit: float | None = None, fit: TailFit | None = None) -> Axes:
-    """Draw the late part of |θ|²/log t against 1/log t, with the fit to its end and the predicted limit if given."""
+    """Draw the late part of |θ|²/log t against 1/log t, with the fit to its end and the predicted limit if given.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> fig, ax = rf.figures.panels(1)
+    >>> table = rf.analysis.series(sol)
+    >>> fit = rf.analysis.tail_fit(table["log_t"], table["norm2_per_log_t"])
+    >>> len(rf.figures.norm_growth(table, ax, limit=2.5649, fit=fit).lines)
+    3
+    """
     log_t = table["log_t"].to_numpy()
     late = log_t > max(_TAIL_SHARE * float(log_t.max()), 1.0)
     inverse = 1.0 / log_t[late]
@@ -98,7 +128,17 @@ def norm_growth(table: pd.DataFrame, ax: Axes, *, limit: float | None = None, fi
 
 
 def margin(table: pd.DataFrame, ax: Axes, *, limit: float | None = None) -> Axes:
-    """Draw the normalised and the smoothed margin; `limit` marks the best margin there is."""
+    """Draw the normalised and the smoothed margin; `limit` marks the best margin there is.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> fig, ax = rf.figures.panels(1)
+    >>> len(rf.figures.margin(rf.analysis.series(sol), ax, limit=0.389884).get_legend().get_texts())
+    3
+    """
     x = time_axis(ax, table["t"].to_numpy(), table["log_t"].to_numpy())
     floor = _focus(ax, table["normalised_margin"].to_numpy(), limit)
     for name, colour, text in (("normalised_margin", BLACK, "normalised"), ("smoothed_margin", PURPLE, "smoothed")):
@@ -122,7 +162,17 @@ def _focus(ax: Axes, values: FloatArray, limit: float | None) -> float:
 
 
 def margins(table: xr.DataArray, ax: Axes) -> Axes:
-    """Draw the margin of every sample, coloured by label; `table` comes from `analysis.margins`."""
+    """Draw the margin of every sample, coloured by label; `table` comes from `analysis.margins`.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> fig, ax = rf.figures.panels(1)
+    >>> rf.figures.margins(rf.analysis.margins(sol), ax).get_ylabel()
+    'margin $q_i$'
+    """
     x = time_axis(ax, table["time"].to_numpy(), table["log_t"].to_numpy())
     y = table["y"].to_numpy()
     # Few samples are seen one by one; many are a cloud.
@@ -140,7 +190,17 @@ def margins(table: xr.DataArray, ax: Axes) -> Axes:
 
 
 def counts(timeline: Timeline, ax: Axes) -> Axes:
-    """Draw the numbers of sectors, held pairs and dead neurons against time."""
+    """Draw the numbers of sectors, held pairs and dead neurons against time.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> fig, ax = rf.figures.panels(1)
+    >>> [text.get_text() for text in rf.figures.counts(rf.analysis.timeline(sol), ax).get_legend().get_texts()]
+    ['sectors', 'held pairs', 'dead neurons']
+    """
     x = time_axis(ax, np.exp(np.minimum(timeline.log_t, 700.0)), timeline.log_t)
     rows = ((timeline.n_sectors, BLUE, "sectors"), (timeline.n_held, BLACK, "held pairs"))
     for values, colour, text in (*rows, (timeline.n_dead, PURPLE, "dead neurons")):
@@ -153,7 +213,17 @@ def counts(timeline: Timeline, ax: Axes) -> Axes:
 
 
 def alignment(table: xr.DataArray, ax: Axes) -> Axes:
-    """Draw the alignment of every neuron, coloured by the sign of a_j; `table` comes from `analysis.alignment`."""
+    """Draw the alignment of every neuron, coloured by the sign of a_j; `table` comes from `analysis.alignment`.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> fig, ax = rf.figures.panels(1)
+    >>> len(rf.figures.alignment(rf.analysis.alignment(sol), ax).lines)
+    10
+    """
     x = time_axis(ax, table["time"].to_numpy(), table["log_t"].to_numpy())
     _by_sign(ax, x, table.to_numpy(), table["sign"].to_numpy())
     ax.set_ylim(-1.05, 1.05)
@@ -162,7 +232,19 @@ def alignment(table: xr.DataArray, ax: Axes) -> Axes:
 
 
 def gathering(t: FloatArray, log_t: FloatArray, angles: FloatArray, sign: FloatArray, ax: Axes) -> Axes:
-    """Draw the angle of each neuron to its last cluster, in degrees, from `analysis.angles_to_group`."""
+    """Draw the angle of each neuron to its last cluster, in degrees, from `analysis.angles_to_group`.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> fig, ax = rf.figures.panels(1)
+    >>> run = rf.analysis.sample(sol)
+    >>> angles = rf.analysis.angles_to_group(run)
+    >>> rf.figures.gathering(run.t, run.log_t, angles, run.signs, ax).get_ylabel()
+    'angle to own cluster (degrees)'
+    """
     x = time_axis(ax, t, log_t)
     _by_sign(ax, x, np.degrees(angles), sign)
     ax.set_ylim(bottom=0)
@@ -183,7 +265,17 @@ def _by_sign(ax: Axes, x: FloatArray, values: FloatArray, sign: FloatArray) -> N
 
 
 def singular_values(table: xr.DataArray, ax: Axes, *, n_values: int = 10) -> Axes:
-    """Draw the leading singular values of W at the last time, as in [PL] Figure 1a."""
+    """Draw the leading singular values of W at the last time, as in [PL] Figure 1a.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> fig, ax = rf.figures.panels(1)
+    >>> rf.figures.singular_values(rf.analysis.singular_values(sol), ax).get_xlabel()
+    'rank'
+    """
     values = table.to_numpy()[-1][:n_values]
     ax.plot(np.arange(1, len(values) + 1), values, "o", color=BLUE, clip_on=False, zorder=3)
     ax.vlines(np.arange(1, len(values) + 1), 0.0, values, color=BLUE, linewidth=0.8)
@@ -196,7 +288,17 @@ def singular_values(table: xr.DataArray, ax: Axes, *, n_values: int = 10) -> Axe
 
 
 def singular_value_paths(table: xr.DataArray, ax: Axes, *, n_values: int = 6) -> Axes:
-    """Draw the leading singular values of W against time on log axes."""
+    """Draw the leading singular values of W against time on log axes.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> fig, ax = rf.figures.panels(1)
+    >>> len(rf.figures.singular_value_paths(rf.analysis.singular_values(sol), ax).lines)
+    2
+    """
     x = time_axis(ax, table["time"].to_numpy(), table["log_t"].to_numpy())
     for k in range(min(n_values, table.sizes["rank"])):
         ax.plot(x, table.to_numpy()[:, k], color=LINES[k % len(LINES)], label=f"{k + 1}")
@@ -207,7 +309,18 @@ def singular_value_paths(table: xr.DataArray, ax: Axes, *, n_values: int = 6) ->
 
 
 def correlation_histogram(table: pd.DataFrame, ax: Axes, *, n_bins: int = 40) -> Axes:
-    """Draw the histogram of each neuron's cosine with its max-margin direction, as in [PL] Figure 1c."""
+    """Draw the histogram of each neuron's cosine with its max-margin direction, as in [PL] Figure 1c.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> fig, ax = rf.figures.panels(1)
+    >>> table = rf.analysis.correlations(sol, *data.X)
+    >>> rf.figures.correlation_histogram(table, ax).get_ylabel()
+    'neurons'
+    """
     bins = np.linspace(-1.0, 1.0, n_bins + 1).tolist()
     sides = [table.loc[table["sign"] == sign, "own"].dropna() for sign in (1, -1)]
     ax.hist(sides, bins=bins, stacked=True, color=[POSITIVE, NEGATIVE], label=["$a_j>0$", "$a_j<0$"])

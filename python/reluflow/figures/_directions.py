@@ -33,6 +33,16 @@ def direction_disc(directions: Directions, ax: Axes, *, index: int | None = None
     Notes
     -----
     A direction outside the plane is drawn inside the circle: neurons on the rim lie in the plane.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> fig, ax = rf.figures.panels(1)
+    >>> seen = rf.analysis.directions(rf.analysis.ends(sol))
+    >>> rf.figures.direction_disc(seen, ax, index=0).get_title()
+    '$t = 0$'
     """
     _rim(ax)
     last = -1 if index is None else index
@@ -96,6 +106,15 @@ def direction_polar(directions: Directions, ax: Axes) -> Axes:
     directions : Directions
     ax : Axes
         With the projection "polar".
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> fig, ax = rf.figures.panels(1, subplot_kw={"projection": "polar"})
+    >>> rf.figures.direction_polar(rf.analysis.directions(sol), ax).name
+    'polar'
     """
     if ax.name != "polar":
         raise invalid("ax", 'have the projection "polar"', f"the projection {ax.name!r}")
@@ -137,6 +156,15 @@ def direction_sphere(directions: Directions, ax: Axes) -> Axes:
         With three axes: ``analysis.directions(..., n_axes=3)``.
     ax : Axes
         With the projection "3d".
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.orthogonally_separable(12, 3, seed=1)
+    >>> sol = rf.integrate(data, rf.Network.init(8, 3, seed=2), until=10.0)
+    >>> fig, ax = rf.figures.panels(1, subplot_kw={"projection": "3d"})
+    >>> rf.figures.direction_sphere(rf.analysis.directions(sol, n_axes=3), ax).name
+    '3d'
     """
     if ax.name != "3d" or directions.coords.shape[2] != 3:
         raise invalid("ax", 'have the projection "3d", and directions three axes', f"the projection {ax.name!r}")
@@ -182,6 +210,15 @@ def animate_directions(directions: Directions, path: str | Path, *, fps: int = 1
     ------
     ValueError
         Another ending, or MP4 without ffmpeg on this machine.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> film = rf.analysis.directions(rf.analysis.snapshots(sol, 3))
+    >>> rf.figures.animate_directions(film, "film.gif").name
+    'film.gif'
     """
     animation = optional_module("matplotlib.animation", "viz")
     target = Path(path)

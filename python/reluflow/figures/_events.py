@@ -46,7 +46,17 @@ _OFFSET = {"cross_up": -0.23, "cross_down": 0.23}
 
 
 def event_raster(raster: Raster, ax: Axes) -> Axes:
-    """Draw every event: time along, one row a neuron, coloured by kind; `raster` comes from `analysis.raster`."""
+    """Draw every event: time along, one row a neuron, coloured by kind; `raster` comes from `analysis.raster`.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> fig, ax = rf.figures.panels(1)
+    >>> [text.get_text() for text in rf.figures.event_raster(rf.analysis.raster(sol), ax).get_legend().get_texts()]
+    ['cross_down (3)', 'stop (2)']
+    """
     x = time_axis(ax, raster.t, raster.log_t)
     height = _tick_points(raster.n_neurons, ax)
     for name, (colour, marker, size) in KIND_LOOK.items():
@@ -96,6 +106,15 @@ def sector_timeline(timeline: Timeline, ax: Axes) -> Axes:
     """Draw the sector of each neuron through time: a colour for each sector that gathers neurons, grey for the others.
 
     The sectors with colours are those with the longest stays that held at least two neurons at one time.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> fig, ax = rf.figures.panels(1)
+    >>> rf.figures.sector_timeline(rf.analysis.timeline(sol), ax).get_ylabel()
+    'neuron'
     """
     colours = optional_module("matplotlib.colors", "viz")
     crowded = np.flatnonzero(timeline.peak[: 4 * len(LINES)] > 1)[: len(LINES)]

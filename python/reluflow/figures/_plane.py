@@ -30,6 +30,15 @@ def weight_plane(plane: WeightPlane, ax: Axes) -> Axes:
     plane : WeightPlane
         From `analysis.weight_plane`.
     ax : Axes
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> fig, ax = rf.figures.panels(1)
+    >>> rf.figures.weight_plane(rf.analysis.weight_plane(sol), ax).get_aspect()
+    1.0
     """
     half = float(np.nan_to_num(plane.radius).max()) + _RIM
     if plane.sectors is not None:
@@ -122,6 +131,15 @@ def decision(plane: DecisionPlane, ax: Axes, *, reference: FloatArray | None = N
     ax : Axes
     reference : ndarray, shape (2,), optional
         Normal, in the plane's coordinates, of a linear classifier to draw beside it.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> fig, ax = rf.figures.panels(1)
+    >>> rf.figures.decision(rf.analysis.decision_plane(data, sol.final), ax).get_aspect()
+    1.0
     """
     top = float(np.abs(plane.values).max()) or 1.0
     levels = np.linspace(-top, top, 15)
@@ -161,6 +179,16 @@ def rectified_ellipsoid(sets: RectifiedEllipsoid, ax: Axes, *, paths: FloatArray
     ax : Axes
     paths : ndarray, shape (k, m, 2), optional
         Trajectories of (X ŵ_j)₊, from `analysis.rectified_paths`.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> fig, ax = rf.figures.panels(1)
+    >>> sets = rf.analysis.rectified_ellipsoid(data)
+    >>> rf.figures.rectified_ellipsoid(sets, ax, paths=rf.analysis.rectified_paths(sol)).get_xlabel()
+    'sample 1'
     """
     ax.axhline(0, color=PALE, linewidth=0.6, zorder=0)
     ax.axvline(0, color=PALE, linewidth=0.6, zorder=0)
@@ -191,7 +219,17 @@ def rectified_ellipsoid(sets: RectifiedEllipsoid, ax: Axes, *, paths: FloatArray
 
 
 def polar_set(sets: RectifiedEllipsoid, ax: Axes, *, dual: FloatArray | None = None) -> Axes:
-    """Draw the absolute polar set Q*, the direction of the labels and a dual optimum, as in [WP] Figure 2."""
+    """Draw the absolute polar set Q*, the direction of the labels and a dual optimum, as in [WP] Figure 2.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> fig, ax = rf.figures.panels(1)
+    >>> len(rf.figures.polar_set(rf.analysis.rectified_ellipsoid(data), ax).patches)
+    1
+    """
     ax.axhline(0, color=PALE, linewidth=0.6, zorder=0)
     ax.axvline(0, color=PALE, linewidth=0.6, zorder=0)
     ax.fill(*sets.polar.T, color=PURPLE, alpha=0.3, linewidth=0)

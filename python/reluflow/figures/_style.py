@@ -92,6 +92,13 @@ def panels(
     Returns
     -------
     figure, axes
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> fig, (left, right) = rf.figures.panels(2)
+    >>> fig.get_size_inches().tolist()
+    [6.9, 2.6910000000000003]
     """
     figure_module = optional_module("matplotlib.figure", "viz")
     across = width if width is not None else (COLUMN if n_columns == 1 else PAGE)
