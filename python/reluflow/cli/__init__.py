@@ -21,7 +21,7 @@ def _code(arguments: list[str]) -> int:
     except ImportError as error:
         return _complain(f'{error.name} is needed here and is not installed: pip install "reluflow[all]"')
     try:
-        result = app(arguments, standalone_mode=False, prog_name="reluflow")
+        result = app(arguments or ["--help"], standalone_mode=False, prog_name="reluflow")
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
@@ -31,18 +31,19 @@ def _code(arguments: list[str]) -> int:
         return _complain(str(error))
     except Exception as error:
         return _of_typer(error)
+    if not arguments:
+        return BAD_INPUT  # the help was shown for want of a command
     return result if isinstance(result, int) else 0
 
 
 def _of_typer(error: Exception) -> int:
-    """Exit code of an exception of typer's own: usage errors, help without a command, Ctrl-C at a prompt."""
+    """Exit code of an exception of typer's own: usage errors, Ctrl-C at a prompt."""
     if type(error).__name__ == "Abort":
         return INTERRUPTED
     describe = getattr(error, "format_message", None)
     if describe is None:
         raise error
-    message = str(describe())
-    return _complain(message) if message else BAD_INPUT  # help was shown for want of a command
+    return _complain(str(describe()))
 
 
 def _complain(message: str) -> int:

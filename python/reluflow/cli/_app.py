@@ -18,7 +18,6 @@ app = typer.Typer(
     name="reluflow",
     help="The exact gradient flow of two-layer ReLU networks, with every activation switch found.",
     epilog="Bad input ends with exit code 2 and one line; Ctrl-C writes what there is and ends with 130.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
