@@ -34,6 +34,6 @@ if(RELUFLOW_WERROR)
 endif()
 if(RELUFLOW_SANITIZE)
   target_compile_options(reluflow_flags INTERFACE
-    -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g -O1 -UNDEBUG)
+    -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1 -O1 -UNDEBUG)
   target_link_options(reluflow_flags INTERFACE -fsanitize=address,undefined)
 endif()

@@ -55,6 +55,7 @@ CPP_ROOMS = (
     "control",
     "horizon",
     "recorder",
+    "trend",
     "step",
     "flow",
     "descent",
