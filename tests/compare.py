@@ -7,7 +7,7 @@ Events count by their net effect: several transitions of one pair within `NET` o
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -51,6 +51,21 @@ def replay(pattern: np.ndarray, events: Iterable[Event]) -> np.ndarray:
     out = np.array(pattern, dtype=int)
     for e in events:
         out[e.neuron, e.sample] = sign_after(e.kind)
+    return out
+
+
+def rest_as_stop(pattern: np.ndarray, events: Iterable[Event]) -> list[Event]:
+    """The same events, with `stop` wherever the last active sample of a ReLU neuron leaves.
+
+    Such a neuron rests on its wall; a record that reads signs off its states may call that a crossing.
+    """
+    state = np.array(pattern, dtype=int)
+    out = []
+    for e in events:
+        was = state[e.neuron, e.sample]
+        state[e.neuron, e.sample] = sign_after(e.kind)
+        at_rest = was == 1 and not np.any(state[e.neuron] == 1)
+        out.append(replace(e, kind="stop") if at_rest else e)
     return out
 
 
