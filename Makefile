@@ -30,7 +30,7 @@ fast: $(STAMPS)/dev ## the tests that take a second or less
 	$(BIN)/python -m pytest
 
 bench: $(STAMPS)/all ## the benchmarks: each answer is checked before it is timed
-	$(BIN)/python -m bench
+	$(BIN)/python bench --out out/bench.json
 
 lint: $(STAMPS)/dev ## layout and style of Python and C++
 	$(BIN)/ruff check $(PY)
