@@ -131,6 +131,8 @@ py::dict stats_out(const Flow& flow) {
     stats["rhs_equivalents"] = counts.rhs_equivalents;
     stats["events"] = flow.recorder().event_list().count();
     stats["event_sets"] = flow.recorder().event_list().sets;
+    stats["log_gradient_norm"] = flow.log_gradient_norm();
+    stats["remaining_turn"] = flow.remaining_turn();
     stats["checkpoint_stride"] = flow.recorder().stride();
     stats["seconds"] = flow.seconds();
     return stats;

@@ -93,6 +93,12 @@ const Matrix* Expansion::held_part(Index group) const noexcept {
     return slot_of_group_[group] < 0 ? nullptr : &held_parts_[slot_of_group_[group]];
 }
 
+double Expansion::speed_square(const NetworkState& state, Index neuron) const noexcept {
+    const auto g = gradients_.col(groups_.of(neuron));
+    const double output_rate = g.dot(state.w.col(neuron));
+    return state.a[neuron] * state.a[neuron] * g.squaredNorm() + output_rate * output_rate;
+}
+
 void Expansion::gradient_at_start(Index neuron, double* g) const noexcept {
     const Index group = groups_.of(neuron);
     const Matrix* taken = held_part(group);

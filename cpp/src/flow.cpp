@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 
 #include "reluflow/errors.hpp"
@@ -17,6 +18,10 @@ constexpr int kStillPerWall = 4;
 constexpr int kStillAtLeast = 64;
 /// A pre-activation found on the wrong side of its wall by more than this part of |w| means that an event was missed.
 constexpr double kWrongSide = 1e-8;
+/// What is left of the way to a critical point below this part of rtol is nothing; much further on only rounding would move.
+constexpr double kAtRestPart = 0.1;
+/// A flow comes to rest only once its neurons are this much slower than the samples could drive them.
+constexpr double kSlowRate = 1e-3;
 /// Halvings for the instant at which the loss reaches its stop.
 constexpr int kLossHalvings = 60;
 
@@ -38,6 +43,7 @@ Flow::Flow(const Dataset& data, const MatrixView& W, const VectorView& a, double
       w_(state_.w),
       a_(state_.a),
       q_(data.n()) {
+    for (Index j = 0; j < state_.neurons(); ++j) resting_square_ += state_.at_rest(j) * state_.at_rest(j);
     read_pattern(W, pattern);
 }
 
@@ -79,6 +85,20 @@ bool Flow::advance() {
         rest();
         return false;
     }
+    if (!take_step() || check_obstacle()) return false;
+    if (pending_ != Status::running) {
+        finish(pending_, "");
+        return false;
+    }
+    if (still_ > kStillPerWall * data_.n_walls() + kStillAtLeast) {
+        finish(Status::undecided_event, "events follow each other without any time between them");
+        return false;
+    }
+    return watch_trend() && !poll();
+}
+
+/// Expands, cuts by the stop rules, records, moves on.
+bool Flow::take_step() {
     if (!stepper_.attempt(largest_step())) {
         finish(Status::non_finite, "a weight or its derivative is not finite");
         return false;
@@ -91,30 +111,37 @@ bool Flow::advance() {
     if (end < stepper_.end()) stepper_.cut(end);
     save_within(stepper_.end());
     record_events();
-    const Waveform& waveform = stepper_.waveform();
     clock_ = clock_at_end();
     still_ = stepper_.end() > 0.0 ? 0 : still_ + 1;
+    rest_trend_.add(stepper_.relative_rate(), taken_);
+    taken_ = stepper_.end() * stepper_.waveform().step();
     stepper_.commit();
     stepper_.begin();
-    log_loss_ = waveform.log_loss() + log_factor_;
+    if (plan_.stop.direction > 0.0)
+        direction_trend_.add(state_.w, state_.a, state_.w.squaredNorm() + state_.a.squaredNorm() + resting_square_,
+                             stepper_.is_separated());
+    log_loss_ = stepper_.waveform().log_loss() + log_factor_;
     recorder_.checkpoint(clock_, log_loss_, state_.w, state_.a);
-    if (check_obstacle()) return false;
-    if (pending_ != Status::running) {
-        finish(pending_, "");
+    return true;
+}
+
+/// False when the direction is as near its limit as asked for, or the flow has come to rest.
+bool Flow::watch_trend() {
+    if (direction_trend_.remaining() <= plan_.stop.direction) {
+        finish(Status::reached_direction, "");
         return false;
     }
-    if (still_ > kStillPerWall * data_.n_walls() + kStillAtLeast) {
-        finish(Status::undecided_event, "events follow each other without any time between them");
-        return false;
-    }
-    return !poll();
+    const bool slow = stepper_.relative_rate() < kSlowRate * stepper_.waveform().mean_norm() && !stepper_.is_separated();
+    if (!slow || rest_trend_.remaining() > kAtRestPart * plan_.settings.rtol) return true;
+    rest();
+    return false;
 }
 
 /// Nothing moves any more: every later time sees the same state.
 void Flow::rest() {
     const Clock stop = time_stop();
     if (std::isinf(stop.log_t())) {
-        finish(Status::stationary, "no neuron moves any more");
+        finish(Status::stationary, at_rest_message());
         return;
     }
     while (saved_ < plan_.save_at.size() && !stop.is_before(next_save())) {
@@ -125,7 +152,17 @@ void Flow::rest() {
     recorder_.checkpoint(clock_, log_loss_, state_.w, state_.a);
     finish(plan_.stop.time < std::numeric_limits<double>::infinity() && stop.t() == plan_.stop.time ? Status::reached_time
                                                                                                    : Status::reached_log_time,
-           "no neuron moves any more");
+           at_rest_message());
+}
+
+double Flow::log_gradient_norm() const {
+    return std::log(stepper_.speed()) + stepper_.waveform().log_mass() + log_factor_;
+}
+
+std::string Flow::at_rest_message() const {
+    char gradient[32];
+    std::snprintf(gradient, sizeof gradient, "%.2g", std::exp(log_gradient_norm()));
+    return std::string("no neuron moves any more; the norm of the gradient is ") + gradient;
 }
 
 /// The earlier of the two time stops.

@@ -5,9 +5,18 @@
 
 namespace reluflow {
 
+namespace {
+
+/// A step that overflows is tried again this much shorter, so many times: down to 1e-12 of it.
+constexpr double kRetryFactor = 0.1;
+constexpr int kMaxRetries = 12;
+
+}  // namespace
+
 Stepper::Stepper(const Dataset& data, Objective objective, const Settings& settings, NetworkState& state, Pattern& pattern)
     : data_(data),
       budget_(kCouplingPart * settings.rtol),
+      log_separated_(objective.loss == LossKind::logistic ? std::log(std::log(2.0)) : 0.0),
       state_(state),
       pattern_(pattern),
       held_(state.neurons(), HeldSet(data.rank())),
@@ -51,17 +60,27 @@ void Stepper::begin() { expansion_.start(state_, pattern_, held_); }
 
 /// The common series of a step from the weights' own series.
 void Stepper::expand_series(double max_step) {
-    const double step = std::min(control_.propose(expansion_.fastest()), max_step);
+    double step = std::min(control_.propose(expansion_.fastest()), max_step);
     allowed_ = expansion_.expand(step);
+    for (int retry = 0; retry < kMaxRetries && !is_finite(); ++retry) {  // far too long a step overflows
+        step *= kRetryFactor;
+        expansion_.restart(state_);
+        allowed_ = expansion_.expand(step);
+    }
     if (step < max_step || allowed_ < 1.0) control_.truncated(step, expansion_.series().order(), allowed_);
     late_control_.plain_step_taken(state_.w.squaredNorm() + state_.a.squaredNorm());
 }
 
+bool Stepper::is_finite() const {
+    return std::isfinite(allowed_) && std::isfinite(expansion_.series().relative_size(expansion_.series().order()));
+}
+
 /// The same by collocation, where the weights' own series would need steps far shorter than the neurons do.
 bool Stepper::expand_late() {
-    if (waveform().log_loss() > horizon_log_loss_ || expansion_.margins().minCoeff() <= 0.0) return false;
+    const bool separated = waveform().log_loss() < horizon_log_loss_ && expansion_.margins().minCoeff() > 0.0;
     const double rate = expansion_.fastest();
     const double plain = late_control_.plain_step(control_.smooth(), state_.w.squaredNorm() + state_.a.squaredNorm());
+    if (!separated && plain * rate > kVeryStiffRate) return false;
     if (!late_control_.wants(plain * rate)) return false;
     late_ = horizon_.expand(expansion_, state_, std::min(late_control_.propose(plain), kMaxRate / rate));
     counts_.late_iterations += horizon_.iterations();
@@ -80,7 +99,8 @@ bool Stepper::attempt(double max_step) {
     late_ = expand_late();
     if (!late_) expand_series(max_step);
     const int order = expansion_.series().order();
-    if (!std::isfinite(expansion_.series().relative_size(order))) return false;
+    if (!is_finite()) return false;
+    relative_rate_ = expansion_.series().relative_size(1) / waveform().step();
     ++counts_.steps;
     counts_.orders += order;
     counts_.rhs_equivalents += order * static_cast<double>(groups()) / static_cast<double>(state_.neurons());
@@ -101,6 +121,18 @@ bool Stepper::attempt(double max_step) {
     foresee(hits);
     cut(coupled_end(disturbances_, budget, end_));
     return true;
+}
+
+double Stepper::speed() const {
+    double square = 0.0;
+    for (Index j = 0; j < state_.neurons(); ++j) square += expansion_.speed_square(state_, j);
+    return std::sqrt(square);
+}
+
+double Stepper::relative_rate() const noexcept { return relative_rate_; }
+
+bool Stepper::is_separated() const {
+    return waveform().log_loss() < log_separated_ && expansion_.margins().minCoeff() > 0.0;
 }
 
 /// Takes one neuron through its events up to the end of the step.

@@ -47,6 +47,8 @@ class Expansion {
     const Matrix* held_part(Index group) const noexcept;
     /// Gradient of the samples that are not held, at the start of the step.
     void gradient_at_start(Index neuron, double* g) const noexcept;
+    /// |θ_j'|² at the start of the step.
+    double speed_square(const NetworkState& state, Index neuron) const noexcept;
     /// Largest |g| over the groups at the start of the step; 0 when nothing moves.
     double fastest() const noexcept { return fastest_; }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "reluflow/settings.hpp"
 #include "reluflow/status.hpp"
 #include "reluflow/step.hpp"
+#include "reluflow/trend.hpp"
 
 namespace reluflow {
 
@@ -61,12 +63,19 @@ class Flow {
     Status status() const noexcept { return status_; }
     const std::string& message() const noexcept { return message_; }
     double log_loss() const noexcept { return log_loss_; }
+    /// log |∇L| at the end, with the reduction; -inf at rest.
+    double log_gradient_norm() const;
+    /// Estimated angle to the limit direction; followed when a stop rule asks for it, else +inf.
+    double remaining_turn() const noexcept { return direction_trend_.remaining(); }
     double seconds() const;
 
   private:
     void read_pattern(const MatrixView& W, const SignMatrix* given);
     bool advance();
+    bool take_step();
+    bool watch_trend();
     void rest();
+    std::string at_rest_message() const;
     double largest_step() const;
     double end_by_rules();
     double end_by_loss(double end);
@@ -95,6 +104,10 @@ class Flow {
     double log_factor_;
     double log_loss_ = 0.0;
     std::size_t saved_ = 0;
+    DirectionTrend direction_trend_;
+    RestTrend rest_trend_;
+    double taken_ = 0.0;           // duration of the last step in its own clock
+    double resting_square_ = 0.0;  // of the weights outside the span of the samples
     int still_ = 0;  // steps in a row that took no time
     Status status_ = Status::running;
     Status pending_ = Status::running;  // what holds at the end of this step

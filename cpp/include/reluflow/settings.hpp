@@ -54,6 +54,8 @@ inline constexpr double kMaxRate = 2.5;
 /// The late phase is tried when truncation keeps a step below this many time constants of the fastest neuron: the weights, not
 /// the neurons, then set the pace.
 inline constexpr double kStiffRate = 0.8;
+/// Elsewhere (data that cannot be separated, near a critical point) only when it is that much shorter.
+inline constexpr double kVeryStiffRate = 0.05;
 /// Pre-activations below this many ulp of |w| count as zero: the rounding of one dot product and one projection.
 inline constexpr double kZeroUlps = 32.0;
 /// Rates below this many ulp of |a| Σ p_i |x_i| count as zero.

@@ -56,6 +56,13 @@ class Stepper {
     double worst_inconsistency() const noexcept { return finder_.worst_inconsistency(); }
     Index groups() const noexcept { return expansion_.groups().count(); }
 
+    /// |θ'| in the step clock at the present state (after begin()).
+    double speed() const;
+    /// max_j |θ_j'| / |θ_j| in the step clock at the start of the last step (after attempt()).
+    double relative_rate() const noexcept;
+    /// All margins positive, and the loss so small that they stay so ([LLWA], [VSS]).
+    bool is_separated() const;
+
     /// The state at u in [0, end()].
     void state_at(double u, Matrix& w, Vector& a) const;
 
@@ -63,11 +70,13 @@ class Stepper {
     void stand_on_walls(int neuron);
     bool expand_late();
     void expand_series(double max_step);
+    bool is_finite() const;
     void follow(const FirstHit& first);
     void foresee(const std::vector<FirstHit>& hits);
 
     const Dataset& data_;
     double budget_;
+    double log_separated_;
     NetworkState& state_;
     Pattern& pattern_;
     std::vector<HeldSet> held_;
@@ -85,6 +94,7 @@ class Stepper {
     std::vector<Disturbance> disturbances_, later_;
     double end_ = 0.0;
     double allowed_ = 0.0;
+    double relative_rate_ = 0.0;
     Vector column_;
     std::vector<int> zero_walls_;
     Matrix w_next_;

@@ -1,0 +1,50 @@
+/// Where a run is heading: how far the direction still turns, and whether the flow is coming to rest.
+#pragma once
+
+#include <limits>
+
+#include "reluflow/types.hpp"
+
+namespace reluflow {
+
+/// Estimates the angle between θ/|θ| and its limit. In the late phase the direction differs from its limit by a power of 1/|θ|: three
+/// states, each with at least twice the |θ|² of the one before, give the power and what remains.
+class DirectionTrend {
+  public:
+    /// A state with its |θ|² (the part at rest included). `separated`: all margins positive and the loss below its threshold.
+    void add(const Matrix& w, const Vector& a, double square, bool separated);
+
+    /// +inf until such a decay has been seen.
+    double remaining() const noexcept { return remaining_; }
+
+  private:
+    struct Snapshot {
+        double square = 0.0;
+        Matrix w;
+        Vector a;
+    };
+    static void keep(Snapshot& snapshot, const Matrix& w, const Vector& a, double square);
+    static double distance(const Snapshot& snapshot, const Matrix& w, const Vector& a, double square);
+
+    Snapshot older_, newer_;
+    double between_ = 0.0;  // distance of the two
+    double remaining_ = std::numeric_limits<double>::infinity();
+};
+
+/// Estimates the relative distance to a critical point: the fastest neuron's rate over the rate at which it falls. A plateau does not
+/// count as rest: tiny neurons that grow there have a rate of their own.
+class RestTrend {
+  public:
+    /// max_j |θ_j'| / |θ_j| now, and the time since the rate before, in the step clock.
+    void add(double rate, double duration);
+
+    /// +inf where the rate does not fall.
+    double remaining() const noexcept { return remaining_; }
+
+  private:
+    double before_ = 0.0;
+    int falling_ = 0;
+    double remaining_ = std::numeric_limits<double>::infinity();
+};
+
+}  // namespace reluflow
