@@ -227,6 +227,21 @@ def test_columns_outside_the_row_space_change_nothing():
     assert high.neurons.shape == (len(low.neurons), 50)
 
 
+@pytest.mark.parametrize("copies", [2, 10])
+def test_repeated_and_scaled_samples_change_nothing_but_the_least_scale_counts(copies):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((12, 4)), rng.choice([-1.0, 1.0], 12)
+    base = convex.max_margin(rf.Dataset(X, y))
+    scales = rng.uniform(1, 2, 12 * copies)
+    scales[:12] = 1
+    more = rf.Dataset(scales[:, None] * np.tile(X, (copies, 1)), np.tile(y, copies))
+    repeated = convex.max_margin(more)
+    check_solution(more, repeated)
+    assert repeated.value == pytest.approx(base.value, rel=1e-9)
+    # Copies are one term of the branch and bound: it needs no more nodes for ten of them.
+    assert repeated.stats.n_nodes <= 4 * base.stats.n_nodes
+
+
 def test_the_same_data_give_the_same_bits():
     data, leak = random_problem(5)
     one, two = convex.max_margin(data, leak=leak), convex.max_margin(data, leak=leak)

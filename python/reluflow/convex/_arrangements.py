@@ -163,7 +163,7 @@ def arrangements(X: npt.ArrayLike, *, limit: int = DEFAULT_LIMIT) -> Arrangement
     return Arrangements(patterns, fixed(found["points"] @ basis.T), expected, True, 1.0)
 
 
-def sample_arrangements(X: npt.ArrayLike, count: int, *, seed: int = 0) -> Arrangements:
+def sample_arrangements(X: npt.ArrayLike, count: int, seed: int = 0) -> Arrangements:
     """Draw random directions w and return the distinct patterns 1(Xw >= 0) that they meet.
 
     Parameters

@@ -135,6 +135,7 @@ def certify(
     net = _network(solution)
     checked = check_net(net, data)
     tolerances = [positive(kkt_tol, "kkt_tol"), positive(gap_tol, "gap_tol")]
+    limit = None if max_seconds is None else positive(max_seconds, "max_seconds")
     q_min = float((checked.y * net(checked.X)).min())
     if q_min <= 0:
         return _not_separating(net, q_min)
@@ -143,7 +144,7 @@ def certify(
     found = kkt(
         scaled, checked, support_tol=positive(support_tol, "support_tol"), wall_tol=positive(wall_tol, "wall_tol")
     )
-    return _judged(scaled, checked, found, tolerances[0], tolerances[1], max_seconds)
+    return _judged(scaled, checked, found, tolerances[0], tolerances[1], limit)
 
 
 def _network(solution: Any) -> Network:

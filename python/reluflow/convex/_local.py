@@ -15,7 +15,7 @@ start, and if no set does, the network is a local optimum.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -146,14 +146,7 @@ class _Room:
         fixed_part = np.where(self.data.y == piece.sign, piece.slopes * mu, 0.0) @ self.R
         free = np.where(self.data.y == piece.sign, 0.0, mu)
         total = RectifiedSum.of(self.R, free, self.net.leak)
-        shifted = RectifiedSum(
-            total.R,
-            total.mu,
-            total.leak,
-            total.up,
-            total.down,
-            np.vstack((total.vectors[:1] + fixed_part, total.vectors[1:])),
-        )
+        shifted = replace(total, vectors=np.vstack((total.vectors[:1] + fixed_part, total.vectors[1:])))
         values, _, _ = shifted.climb(np.zeros((1, self.R.shape[1])))
         return float(values.max(initial=0.0))
 

@@ -19,12 +19,13 @@ from .. import _core
 from .._validation import FloatArray, IntArray, PatternArray
 from ._inputs import Deadline, rectify
 
+SAME_RAY_DECIMALS = 13  # rows whose unit vectors agree to so many decimals have one sign on every u, up to 1e-13
 SAME_DIRECTION = 1e-9  # unit vectors closer than this are one local maximum
 
 
 @dataclass(frozen=True, eq=False)
 class RectifiedSum:
-    """The function F of the module, in the form of the core.
+    """The function F of the module, in the form of the core. Terms of one sign on one ray are one term.
 
     Attributes
     ----------
@@ -32,17 +33,22 @@ class RectifiedSum:
         The samples.
     mu : ndarray, shape (n,)
     leak : float
-    up, down : ndarray of int
-        Samples with μ > 0 and with μ < 0.
-    vectors : ndarray, shape (1 + k + l, r)
-        α Σ μ_i x_i, then (1 - α) μ_i x_i for `up` and for `down`.
+    moving : ndarray of int, shape (k,)
+        Samples with μ ≠ 0, those with μ > 0 first.
+    term : ndarray of int, shape (k,)
+        The term that each of them belongs to.
+    leaders : ndarray of int
+        One sample of each term with μ > 0.
+    vectors : ndarray, shape (1 + number of terms, r)
+        α Σ μ_i x_i, then the sum of (1 - α) μ_i x_i over each term, those with μ > 0 first.
     """
 
     R: FloatArray
     mu: FloatArray
     leak: float
-    up: IntArray
-    down: IntArray
+    moving: IntArray
+    term: IntArray
+    leaders: IntArray
     vectors: FloatArray
 
     @classmethod
@@ -50,9 +56,14 @@ class RectifiedSum:
         """Build the function from samples and weights."""
         up, down = np.flatnonzero(mu > 0), np.flatnonzero(mu < 0)
         moving = np.concatenate((up, down))
-        base = leak * (mu @ R)
-        vectors = np.vstack((base, (1 - leak) * mu[moving, None] * R[moving]))
-        return cls(R, mu, leak, up, down, vectors)
+        up_term, down_term = _rays(R[up]), _rays(R[down])
+        n_up = int(up_term.max(initial=-1)) + 1
+        term = np.concatenate((up_term, n_up + down_term))
+        vectors = np.zeros((2 + int(term.max(initial=-1)), R.shape[1]))
+        vectors[0] = leak * (mu @ R)
+        np.add.at(vectors, 1 + term, (1 - leak) * mu[moving, None] * R[moving])
+        leaders = up[np.unique(up_term, return_index=True)[1]]
+        return cls(R, mu, leak, moving, term, leaders, vectors)
 
     def value(self, U: FloatArray) -> FloatArray:
         """Return F at each row of U."""
@@ -65,7 +76,7 @@ class RectifiedSum:
         Parameters
         ----------
         starts : ndarray, shape (s, r)
-            Only the signs on the samples `up` matter.
+            Only the signs on the samples with μ > 0 matter.
 
         Returns
         -------
@@ -76,8 +87,8 @@ class RectifiedSum:
         slopes : ndarray, shape (k, n)
             The slope of each sample with u = Σ slope μ x / value; 0 where μ = 0.
         """
-        choices = np.ascontiguousarray(starts @ self.R[self.up].T > 0, dtype=np.int8)
-        weights = _core.climb_polar(self.vectors, len(self.up), np.unique(choices, axis=0))
+        choices = np.ascontiguousarray(starts @ self.R[self.leaders].T > 0, dtype=np.int8)
+        weights = _core.climb_polar(self.vectors, len(self.leaders), np.unique(choices, axis=0))
         return self._distinct(weights)
 
     def bound(
@@ -94,21 +105,21 @@ class RectifiedSum:
         start : ndarray, shape (k, r)
             The direction of the best value met, to climb from; empty if none was.
         """
-        hook = None if deadline.seconds is None else lambda report: report["seconds"] > deadline.left
-        found = _core.bound_polar(self.vectors, len(self.up), max(lower, 0.0), target, rtol, max_nodes, hook)
+        hook = None if deadline.seconds is None else lambda _: deadline.passed
+        found = _core.bound_polar(self.vectors, len(self.leaders), max(lower, 0.0), target, rtol, max_nodes, hook)
         if found["status"] == "interrupted":
             raise KeyboardInterrupt
         choice: PatternArray = found["choice"]
         start = np.empty((0, self.R.shape[1]))
-        if len(choice) == len(self.up) and found["lower"] > 0:
-            weights = _core.climb_polar(self.vectors, len(self.up), choice[None, :])
+        if len(choice) == len(self.leaders) and found["lower"] > 0:
+            weights = _core.climb_polar(self.vectors, len(self.leaders), choice[None, :])
             start = self._distinct(weights)[1]
         return float(found["upper"]), str(found["status"]), int(found["n_nodes"]), start
 
     def starts(self, neurons: FloatArray) -> FloatArray:
-        """Return directions worth climbing from: the neurons, each sample in `up`, and their sum."""
-        own = self.R[self.up]
-        return np.vstack((neurons, own, (self.mu[self.up] @ own)[None, :]))
+        """Return directions worth climbing from: the neurons, a sample of each term with μ > 0, and their sum."""
+        own = self.vectors[1 : 1 + len(self.leaders)]
+        return np.vstack((neurons, own, own.sum(axis=0)[None, :]))
 
     def _distinct(self, weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         sums = weights @ self.vectors
@@ -120,6 +131,17 @@ class RectifiedSum:
             if values[j] > 0 and all(np.linalg.norm(units[j] - units[k]) > SAME_DIRECTION for k in kept):
                 kept.append(int(j))
         slopes = np.zeros((len(kept), len(self.mu)))
-        moving = np.concatenate((self.up, self.down))
-        slopes[:, moving] = self.leak + (1 - self.leak) * weights[kept, 1:]
+        slopes[:, self.moving] = self.leak + (1 - self.leak) * weights[kept][:, 1 + self.term]
         return values[kept], units[kept], slopes
+
+
+def _rays(rows: FloatArray) -> IntArray:
+    """Return the number of the ray of each row, in the order of their first rows."""
+    if len(rows) < 2:
+        return np.zeros(len(rows), dtype=np.int64)
+    units = np.round(rows / np.linalg.norm(rows, axis=1)[:, None], SAME_RAY_DECIMALS)
+    _, first, inverse = np.unique(units + 0.0, axis=0, return_index=True, return_inverse=True)
+    order = np.empty(len(first), dtype=np.int64)
+    order[np.argsort(first)] = np.arange(len(first))
+    numbers: IntArray = order[inverse.reshape(-1)]
+    return numbers
