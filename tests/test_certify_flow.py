@@ -110,3 +110,14 @@ def test_the_final_state_itself_is_judged_with_tolerances_of_its_size():
     assert strict.verdict == "not_kkt"
     assert loose.verdict == "global"
     assert strict.value == loose.value >= 1.282432
+
+
+def test_a_state_near_a_local_optimum_is_not_said_to_have_a_way_down():
+    # Coming closer to the limit of its own pattern would lower the norm too, but that is within the residual.
+    case = rf.datasets.vardi_shamir_srebro("4.3")
+    sol = rf.integrate(case.data, rf.Network(*case.start), until=rf.Stop(log_time=1e3))
+    near = rf.certify(sol.final, case.data, support_tol=0.1, kkt_tol=0.1)
+    assert near.verdict == "kkt_not_global"
+    assert 1e-5 < near.kkt.residual < 0.1
+    assert near.local_optimum is None
+    assert "KKT residual" in near.local_reason

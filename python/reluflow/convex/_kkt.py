@@ -14,12 +14,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import nnls
 
 from .._validation import FloatArray
 from ..datasets import Dataset
 from ..networks import Network
 from ._inputs import fixed, rectify
+from ._least_distance import nonnegative
 from ._solution import BoolArray
 
 IntPairs = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
@@ -184,7 +184,7 @@ class _Equations:
         stacked = np.vstack(
             (np.hstack((self.matrix, np.zeros((len(self.matrix), n_pairs)))), TIE_WEIGHT * scale * ties)
         )
-        found, _ = nnls(stacked, np.concatenate((self.target, np.zeros(n_pairs))), maxiter=30 * stacked.shape[1])
+        found = nonnegative(stacked, np.concatenate((self.target, np.zeros(n_pairs))))
         mu = found[: self.n_support]
         t = np.minimum(found[self.n_support : self.n_support + n_pairs], mu[[k for _, k in self.pairs]])
         return mu, t

@@ -8,13 +8,22 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import nnls
+from scipy.optimize import lsq_linear, nnls
 
 from .._validation import FloatArray
 
 MAX_SWEEPS = 30  # active-set changes allowed a constraint; scipy's default 3 can be too few
 N_RESCALES = 3  # each pass solves the problem at the scale of the last solution, which sharpens it to rounding
 EMPTY_RTOL = 1e-10  # a least-squares residual below this says that the constraints contradict each other
+
+
+def nonnegative(A: FloatArray, b: FloatArray) -> FloatArray:
+    """Return the x >= 0 with the least |Ax - b|."""
+    try:
+        x, _ = nnls(A, b, maxiter=MAX_SWEEPS * sum(A.shape))
+    except RuntimeError:  # the active sets went round in a circle, as they can on degenerate data
+        x = lsq_linear(A, b, bounds=(0, np.inf), method="bvls").x
+    return np.asarray(x, dtype=np.float64)
 
 
 class LeastNorm(NamedTuple):
@@ -50,7 +59,7 @@ def least_norm(G: FloatArray, h: FloatArray) -> LeastNorm:
     w: FloatArray | None = None
     multipliers = np.zeros(k)
     for _ in range(N_RESCALES):
-        u, _ = nnls(np.vstack((scale * G.T, h)), target, maxiter=MAX_SWEEPS * (k + p))
+        u = nonnegative(np.vstack((scale * G.T, h)), target)
         gap = target[p] - float(h @ u)  # = 1 / (1 + |w / scale|²)
         if w is None:
             multipliers = u
@@ -69,5 +78,5 @@ def project_on_cone(c: FloatArray, A: FloatArray) -> FloatArray:
     """
     if len(A) == 0 or (A @ c >= 0).all():
         return c
-    z, _ = nnls(A.T, -c, maxiter=MAX_SWEEPS * sum(A.shape))
+    z = nonnegative(A.T, -c)
     return c + z @ A

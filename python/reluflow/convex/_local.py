@@ -34,6 +34,7 @@ LOCAL_TOL = 1e-8  # how far above 1 the duals may be on a half cell that touches
 MAX_KINKS = 10  # of one neuron with a_j y_i > 0: 1024 half cells
 MAX_TRIES = 24  # sets searched for a way down; the first one nearly always has it
 GAIN = 1e-7  # relative; a smaller gain could be the solver's error
+EXACT = 1e-6  # a KKT residual above this is too large to say that a point is a local optimum
 PENALTY = 1e4  # of a margin below 1, times P: the start is feasible, so none is bought
 
 
@@ -93,13 +94,13 @@ class Local:
 def local_optimality(net: Network, data: Dataset, found: KKT, deadline: Deadline) -> Local:
     """Decide whether a KKT point with least margin 1 is a local optimum."""
     n_zero = int(np.count_nonzero(~found.live))
-    if not found.walls.any() and n_zero == 0:
+    if not found.walls.any() and n_zero == 0 and found.residual <= EXACT:
         reason = "no pre-activation is zero: a KKT point is then a local optimum [VSS, Theorem 4.3]"
         return Local(True, reason, None)
     room = _Room(net, data, found, deadline)
     if room.too_many:
         return Local(None, f"a neuron has more than {MAX_KINKS} kinks with a_j y_i > 0", None)
-    if n_zero == 0 and room.worst() <= 1 + LOCAL_TOL:
+    if n_zero == 0 and found.residual <= EXACT and room.worst() <= 1 + LOCAL_TOL:
         reason = "the duals are feasible on every half cell that touches a neuron"
         return Local(True, reason, None)
     for pieces in room.choices():
@@ -111,6 +112,10 @@ def local_optimality(net: Network, data: Dataset, found: KKT, deadline: Deadline
             )
     if deadline.passed:
         return Local(None, "the time limit was reached", None)
+    if found.residual > EXACT:
+        return Local(
+            None, f"nothing is gained beyond the KKT residual of {found.residual:.1e}, which hides the rest", None
+        )
     return Local(None, "the duals are violated next to a neuron, but no way down was found", None)
 
 
@@ -204,6 +209,7 @@ class _Room:
         if margins.min() <= 0:
             return None
         end = end / min(1.0, float(margins.min()))
-        if np.linalg.norm(end, axis=1).sum() >= (1 - GAIN) * value:
+        # Of an approximate KKT point, coming closer to the KKT point is no way down.
+        if np.linalg.norm(end, axis=1).sum() >= (1 - max(GAIN, self.found.residual)) * value:
             return None
         return Improvement(start, end, signs, self.net.leak)

@@ -12,10 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import nnls
 
 from .._validation import FloatArray
 from ._inputs import rectify
+from ._least_distance import nonnegative
 
 BoolArray = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
@@ -62,8 +62,7 @@ def sizes_for(outputs: FloatArray) -> FloatArray:
     """Return ρ >= 0 with ``outputs`` @ ρ nearest to 1, few of them above 0."""
     if outputs.size == 0:
         return np.zeros(outputs.shape[1])
-    rho, _ = nnls(outputs, np.ones(len(outputs)), maxiter=30 * sum(outputs.shape))
-    return np.asarray(rho, dtype=np.float64)
+    return nonnegative(outputs, np.ones(len(outputs)))
 
 
 def active_set(R: FloatArray, y: FloatArray, duals: FloatArray, directions: Directions, leak: float) -> ActiveSet:
