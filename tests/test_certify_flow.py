@@ -5,15 +5,14 @@ import pytest
 
 import reluflow as rf
 from reluflow import convex
-from reluflow.flow._limit_of import limit_of
 
 LATE = rf.Stop(log_time=1e6)  # the patterns have settled long before; the polish does the rest
 
 
-def limit_network(data, net):
+def late(data, net):
     sol = rf.integrate(data, net, until=LATE)
     assert sol.success, sol.message
-    return limit_of(data, sol.final, sol.loss).network
+    return sol
 
 
 def at(directions, signs, scale=1e-3):
@@ -29,9 +28,9 @@ def test_orthogonally_separable_limits_are_global_where_both_signs_survive(block
         rng = np.random.default_rng(seed)
         n, d, m = int(rng.integers(2, 12)), int(rng.integers(2, 6)), int(rng.integers(2, 12))
         data = rf.datasets.orthogonally_separable(n, d, seed=seed)
-        net = limit_network(data, rf.Network.init(m, d, scale=1e-4, seed=seed))
-        fits = data.y * net(data.X) > 0
-        certificate = rf.certify(net, data)
+        sol = late(data, rf.Network.init(m, d, scale=1e-4, seed=seed))
+        fits = data.y * sol.final(data.X) > 0
+        certificate = rf.certify(sol, data)
         if not fits.all():
             # One sign died: its class stays unfitted, and the network cannot be scaled to margin 1.
             assert len(set(data.y[~fits])) == 1
@@ -51,7 +50,7 @@ def test_orthogonally_separable_limits_are_global_where_both_signs_survive(block
 def test_one_lost_sign_is_certified_as_what_it_is():
     # [WP, Theorem 4] says "almost all initialisations": all output weights are positive with probability 2^-m.
     data = rf.datasets.counterexample("corner")
-    certificate = rf.certify(limit_network(data, at([[1, 0.2], [0.3, 1]], [1, 1])), data)
+    certificate = rf.certify(late(data, at([[1, 0.2], [0.3, 1]], [1, 1])), data)
     assert certificate.verdict == "not_kkt"
     assert "does not separate" in certificate.message
 
@@ -59,8 +58,8 @@ def test_one_lost_sign_is_certified_as_what_it_is():
 def test_sliding_neurons_reach_the_global_optimum_without_aligning_as_theorem_1_says():
     # x_1 = (1, 1) is +, x_2 = (0, 3) is -: the positive neuron slides along the wall of x_2 to (1, 0).
     data = rf.datasets.counterexample("sliding")
-    net = limit_network(data, at([[1.0, 0.5], [-1.0, 1.0]], [1, -1]))
-    certificate = rf.certify(net, data)
+    sol = late(data, at([[1.0, 0.5], [-1.0, 1.0]], [1, -1]))
+    certificate, net = rf.certify(sol, data), sol.limit.network
     assert certificate.verdict == "global", certificate.message
     assert certificate.value == pytest.approx(1 + np.sqrt(2) / 3, rel=1e-9)
     positive = net.W[np.argmax(net.a)]
@@ -73,7 +72,7 @@ def test_sliding_neurons_reach_the_global_optimum_without_aligning_as_theorem_1_
 def test_three_orthogonal_classes_end_at_a_kkt_point_that_is_not_even_locally_optimal():
     # [WP, Theorem 2] says global for K classes: here class 0 of X = I against the rest.
     data = rf.Dataset(np.eye(3), [1, -1, -1])
-    certificate = rf.certify(limit_network(data, at(np.eye(3), [1, -1, -1])), data)
+    certificate = rf.certify(late(data, at(np.eye(3), [1, -1, -1])), data)
     assert certificate.verdict == "kkt_not_global"
     assert certificate.value == pytest.approx(3, rel=1e-9)
     assert certificate.lower == pytest.approx(1 + np.sqrt(2), rel=1e-9)
@@ -86,7 +85,7 @@ def test_three_orthogonal_classes_end_at_a_kkt_point_that_is_not_even_locally_op
 def test_three_obtuse_classes_end_at_a_local_optimum_that_is_not_global():
     X = np.linalg.cholesky(np.full((3, 3), -0.17) + 1.17 * np.eye(3))
     data = rf.Dataset(X, [1, -1, -1])
-    certificate = rf.certify(limit_network(data, at(X, [1, -1, -1])), data)
+    certificate = rf.certify(late(data, at(X, [1, -1, -1])), data)
     assert certificate.verdict == "kkt_not_global"
     assert certificate.value == pytest.approx(3, rel=1e-9)
     assert certificate.lower == pytest.approx(2.552301, abs=1e-6)
@@ -96,7 +95,7 @@ def test_three_obtuse_classes_end_at_a_local_optimum_that_is_not_global():
 @pytest.mark.parametrize(("theorem", "value"), [("3.2", 4.0), ("4.3", 5.0)])
 def test_the_flow_reaches_the_planted_limits_of_vardi(theorem, value):
     case = rf.datasets.vardi_shamir_srebro(theorem)
-    certificate = rf.certify(limit_network(case.data, rf.Network(*case.start)), case.data)
+    certificate = rf.certify(late(case.data, rf.Network(*case.start)), case.data)
     assert certificate.verdict == "kkt_not_global"
     assert certificate.value == pytest.approx(value, rel=1e-9)
     assert certificate.local_optimum is (theorem == "4.3")
