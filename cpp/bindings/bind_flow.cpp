@@ -110,7 +110,8 @@ py::list branchings_out(const std::vector<Branching>& branchings) {
         py::list options;
         for (const auto& signs : point.options) {
             py::dict option;
-            for (std::size_t i = 0; i < signs.size(); ++i) option[py::int_(point.samples[i])] = static_cast<int>(signs[i]);
+            for (std::size_t i = 0; i < signs.size(); ++i)
+                option[py::int_(point.samples[i])] = static_cast<int>(signs[i]);
             options.append(option);
         }
         row["options"] = options;
@@ -145,7 +146,8 @@ py::dict result_out(const Flow& flow, const Dataset& data, bool saved_only) {
     if (saved_only)
         states_out(out, "", recorder.saved(), flow, data);
     else
-        for (const char* name : {"t", "log_t", "log_loss", "W", "a"}) out[name] = out[("checkpoint_" + std::string(name)).c_str()];
+        for (const char* name : {"t", "log_t", "log_loss", "W", "a"})
+            out[name] = out[("checkpoint_" + std::string(name)).c_str()];
     out.attr("pop")("checkpoint_log_loss");
     const EventList& events = recorder.event_list();
     out["event_t"] = array_out(std::vector<double>(events.t));

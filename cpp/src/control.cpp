@@ -18,8 +18,8 @@ constexpr double kShrink = 0.9;
 constexpr double kEventMargin = 1.2;
 /// With no event in sight a step limited by events may grow by this.
 constexpr double kEventGrowth = 3.0;
-/// A late step must be this much longer than a plain one whatever the estimate of its work says, and need never be longer than
-/// the other bound.
+/// A late step must be this much longer than a plain one whatever the estimate of its work says, and need never be
+/// longer than the other bound.
 constexpr double kSmallestGain = 4.0;
 constexpr double kLargestGain = 100.0;
 /// Plain steps between a late step that did not pay and the next try; doubled each time.
@@ -76,11 +76,17 @@ void LateControl::plain_step_taken(double square) noexcept {
     if (pause_ > 0) --pause_;
 }
 
-double LateControl::plain_step(double smooth, double square) const noexcept { return smooth * square_ / square; }
+double LateControl::plain_step(double smooth, double square) const noexcept {
+    return smooth * square_ / square;
+}
 
-bool LateControl::wants(double rate) noexcept { return active_ || (rate < kStiffRate && pause_ == 0); }
+bool LateControl::wants(double rate) noexcept {
+    return active_ || (rate < kStiffRate && pause_ == 0);
+}
 
-double LateControl::propose(double plain) const noexcept { return active_ ? step_ : gain_ * plain; }
+double LateControl::propose(double plain) const noexcept {
+    return active_ ? step_ : gain_ * plain;
+}
 
 void LateControl::tried(bool accepted, double next, double gain, double plain) noexcept {
     gain_ = std::clamp(gain, kSmallestGain, kLargestGain);

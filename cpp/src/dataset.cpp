@@ -15,7 +15,8 @@ namespace {
 constexpr double kEps = std::numeric_limits<double>::epsilon();
 /// Unit vectors closer than this in every entry are parallel: a few roundings of a repeated or rescaled row.
 constexpr double kParallelTol = 8.0 * kEps;
-/// The reference entry of a direction: the first that reaches this part of the largest, so that parallel rows agree on it.
+/// The reference entry of a direction: the first that reaches this part of the largest, so that parallel rows agree on
+/// it.
 constexpr double kReferencePart = 0.4999;
 
 void check(const Matrix& X, const Vector& y) {
@@ -23,7 +24,8 @@ void check(const Matrix& X, const Vector& y) {
     if (y.size() != X.rows())
         throw InvalidArgument("y", std::to_string(y.size()) + " labels", std::to_string(X.rows()) + " labels");
     for (Index i = 0; i < X.rows(); ++i) {
-        if (!X.row(i).allFinite()) throw InvalidArgument("X", "a non-finite value in row " + std::to_string(i), "finite");
+        if (!X.row(i).allFinite())
+            throw InvalidArgument("X", "a non-finite value in row " + std::to_string(i), "finite");
         if (X.row(i).isZero(0.0)) throw InvalidArgument("X", "zeros in row " + std::to_string(i), "without zero rows");
         if (y[i] != 1.0 && y[i] != -1.0) throw InvalidArgument("y", std::to_string(y[i]), "+1 or -1");
     }
@@ -70,7 +72,8 @@ void Dataset::find_walls() {
         side[i] = canonical_direction(raw_.row(i).transpose(), unit);
         units.row(i) = unit.transpose();
         key[i] = 0.0;
-        for (Index k = 0; k < d(); ++k) key[i] += std::cos(static_cast<double>(k + 1)) * unit[k];  // any fixed direction
+        for (Index k = 0; k < d(); ++k)
+            key[i] += std::cos(static_cast<double>(k + 1)) * unit[k];  // any fixed direction
     }
     std::vector<int> order(samples);
     std::iota(order.begin(), order.end(), 0);

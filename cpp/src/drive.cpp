@@ -7,6 +7,8 @@ namespace reluflow {
 namespace {
 
 using Block = Eigen::Map<Matrix>;
+using Map = Eigen::Map<Vector>;
+using ConstMap = Eigen::Map<const Vector>;
 
 }  // namespace
 
@@ -22,7 +24,7 @@ void Drive::set_slopes(const Pattern& pattern, const Groups& groups) {
     for (Index c = 0; c < groups_; ++c) {
         const auto sides = pattern.row(groups.leader(c));
         for (Index i = 0; i < data_.n(); ++i) {
-            const std::int8_t sign = sample_sign(data_, i, sides[data_.wall_of(i)]);
+            const std::int8_t sign = slope_sign(data_, i, sides[data_.wall_of(i)]);
             slopes_[i * groups_ + c] = sign > 0 ? 1.0 : (sign < 0 ? leak_ : 0.0);
         }
     }
@@ -48,8 +50,7 @@ void Drive::gradients_of_few(const double* weights, Matrix& G) {
         for (Index i = 0; i < data_.n(); ++i) {
             const double factor = weights[i] * slopes_[i * groups_ + c];
             if (factor == 0.0) continue;
-            const double* x = data_.X().row(i).data();
-            for (Index k = 0; k < r; ++k) g[k] += factor * x[k];
+            Map(g, r) += factor * ConstMap(data_.X().row(i).data(), r);
         }
         for (Index k = 0; k < r; ++k) G(k, c) = g[k];
     }
@@ -79,10 +80,7 @@ void Drive::margins_of_few(const Matrix& M, Vector& q) {
         for (Index c = 0; c < groups_; ++c) {
             const double slope = slopes_[i * groups_ + c];
             if (slope == 0.0) continue;
-            const double* moment = column_.data() + c * r;
-            double z = 0.0;
-            for (Index k = 0; k < r; ++k) z += x[k] * moment[k];
-            sum += slope * z;
+            sum += slope * ConstMap(x, r).dot(ConstMap(column_.data() + c * r, r));
         }
         q[i] = data_.y()[i] * sum;
     }

@@ -55,7 +55,8 @@ double Expansion::expand(double step) {
         last = std::max(series_.relative_size(k + 1), k > 0 ? waveform_.relative_time_term() : 1.0);
         if (k + 1 >= kMinOrder && std::max(last, before) <= tolerance_) return 1.0;
     }
-    return std::min({1.0, std::pow(tolerance_ / last, 1.0 / kMaxOrder), std::pow(tolerance_ / before, 1.0 / (kMaxOrder - 1))});
+    return std::min(
+        {1.0, std::pow(tolerance_ / last, 1.0 / kMaxOrder), std::pow(tolerance_ / before, 1.0 / (kMaxOrder - 1))});
 }
 
 void Expansion::restart(const NetworkState& state) {
@@ -75,7 +76,9 @@ void Expansion::drive(const double* signed_weights, double step) {
     series_.push(gradients_, step, groups_, moments_);
 }
 
-void Expansion::project(Index group, double* v) const noexcept { (*held_)[groups_.leader(group)].project(v); }
+void Expansion::project(Index group, double* v) const noexcept {
+    (*held_)[groups_.leader(group)].project(v);
+}
 
 void Expansion::project(int order) {
     for (Index c = 0; c < groups_.count(); ++c) {

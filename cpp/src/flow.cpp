@@ -18,14 +18,19 @@ constexpr int kStillPerWall = 4;
 constexpr int kStillAtLeast = 64;
 /// A pre-activation found on the wrong side of its wall by more than this part of |w| means that an event was missed.
 constexpr double kWrongSide = 1e-8;
-/// What is left of the way to a critical point below this part of rtol is nothing; much further on only rounding would move.
+/// What is left of the way to a critical point below this part of rtol is nothing; much further on only rounding would
+/// move.
 constexpr double kAtRestPart = 0.1;
 /// A flow comes to rest only once its neurons are this much slower than the samples could drive them.
 constexpr double kSlowRate = 1e-3;
+/// A way to the time stop of fewer time constants than this moves no weight by a rounding.
+constexpr double kNoMove = 1e-100;
 /// Halvings for the instant at which the loss reaches its stop.
 constexpr int kLossHalvings = 60;
 
-bool is_time_stop(Status status) noexcept { return status == Status::reached_time || status == Status::reached_log_time; }
+bool is_time_stop(Status status) noexcept {
+    return status == Status::reached_time || status == Status::reached_log_time;
+}
 
 }  // namespace
 
@@ -49,7 +54,8 @@ Flow::Flow(const Dataset& data, const MatrixView& W, const VectorView& a, double
 
 void Flow::read_pattern(const MatrixView& W, const SignMatrix* given) {
     if (given && (given->rows() != W.rows() || given->cols() != data_.n()))
-        throw InvalidArgument("pattern", "shape (" + std::to_string(given->rows()) + ", " + std::to_string(given->cols()) + ")",
+        throw InvalidArgument("pattern",
+                              "shape (" + std::to_string(given->rows()) + ", " + std::to_string(given->cols()) + ")",
                               "of shape (" + std::to_string(W.rows()) + ", " + std::to_string(data_.n()) + ")");
     const std::size_t d = data_.d();
     for (Index j = 0; j < W.rows(); ++j)
@@ -62,7 +68,9 @@ void Flow::read_pattern(const MatrixView& W, const SignMatrix* given) {
     first_pattern_ = pattern_.sample_signs(data_);
 }
 
-double Flow::seconds() const { return Seconds(std::chrono::steady_clock::now() - began_).count(); }
+double Flow::seconds() const {
+    return Seconds(std::chrono::steady_clock::now() - began_).count();
+}
 
 void Flow::run() {
     began_ = std::chrono::steady_clock::now();
@@ -82,6 +90,10 @@ void Flow::run() {
 
 bool Flow::advance() {
     if (stepper_.is_at_rest()) {
+        rest();
+        return false;
+    }
+    if (largest_step() * stepper_.expansion().fastest() < kNoMove) {
         rest();
         return false;
     }
@@ -131,7 +143,8 @@ bool Flow::watch_trend() {
         finish(Status::reached_direction, "");
         return false;
     }
-    const bool slow = stepper_.relative_rate() < kSlowRate * stepper_.waveform().mean_norm() && !stepper_.is_separated();
+    const bool slow =
+        stepper_.relative_rate() < kSlowRate * stepper_.waveform().mean_norm() && !stepper_.is_separated();
     if (!slow || rest_trend_.remaining() > kAtRestPart * plan_.settings.rtol) return true;
     rest();
     return false;
@@ -150,8 +163,9 @@ void Flow::rest() {
     }
     clock_ = stop;
     recorder_.checkpoint(clock_, log_loss_, state_.w, state_.a);
-    finish(plan_.stop.time < std::numeric_limits<double>::infinity() && stop.t() == plan_.stop.time ? Status::reached_time
-                                                                                                   : Status::reached_log_time,
+    finish(plan_.stop.time < std::numeric_limits<double>::infinity() && stop.t() == plan_.stop.time
+               ? Status::reached_time
+               : Status::reached_log_time,
            at_rest_message());
 }
 
@@ -212,6 +226,7 @@ double Flow::end_by_events(double end) {
     std::int64_t count = recorder_.event_list().count();
     for (const auto& event : stepper_.events()) {
         if (event.u > end) break;
+        if (!event.is_event) continue;
         count += static_cast<std::int64_t>(data_.samples_of(event.wall).size());
         const bool asked = count >= plan_.stop.events;
         if (!asked && count < plan_.settings.max_events) continue;

@@ -27,7 +27,9 @@ HeldSet::HeldSet(Index rank) : rank_(rank) {
     r_.reserve(usual * (usual + 1) / 2);
 }
 
-bool HeldSet::contains(int wall) const noexcept { return std::find(walls_.begin(), walls_.end(), wall) != walls_.end(); }
+bool HeldSet::contains(int wall) const noexcept {
+    return std::find(walls_.begin(), walls_.end(), wall) != walls_.end();
+}
 
 void HeldSet::clear() noexcept {
     walls_.clear();

@@ -18,10 +18,14 @@ void negate(double* c, int order) noexcept {
 }  // namespace
 
 HitFinder::HitFinder(const NeuronMotion& motion)
-    : motion_(motion), coordinates_(motion.rank() * (kMaxOrder + 2)), multipliers_(motion.rank() * (kMaxOrder + 2)),
+    : motion_(motion),
+      coordinates_(motion.rank() * (kMaxOrder + 2)),
+      multipliers_(motion.rank() * (kMaxOrder + 2)),
       work_(motion.rank()) {}
 
-double HitFinder::zero_tol(double size) const noexcept { return kZeroUlps * kEps * size; }
+double HitFinder::zero_tol(double size) const noexcept {
+    return kZeroUlps * kEps * size;
+}
 
 double HitFinder::rate_tol(double output) const noexcept {
     return kRateUlps * kEps * std::abs(output) * motion_.step() * motion_.waveform().mean_norm();
@@ -37,7 +41,7 @@ Hit HitFinder::first_wall(int piece, double end, std::span<const int> candidates
     double limit = end - begin;
     Coefficients c;
     for (const int wall : candidates) {
-        if (sides[wall] == 0) continue;
+        if (is_zero(sides[wall])) continue;
         motion_.wall_series(piece, motion_.data().normals().row(wall).data(), c);
         if (sides[wall] < 0) negate(c, order);
         if (c[0] < 0.0) worst_inconsistency_ = std::max(worst_inconsistency_, size > 0.0 ? -c[0] / size : 0.0);
@@ -71,7 +75,8 @@ Hit HitFinder::first_release(int piece, double end, const HeldSet& held, bool ou
     for (int h = 0; h < count; ++h) {
         const int wall = held.walls()[h];
         motion_.contribution_series(wall, begin, base, range);
-        // A valley has a · range < 0, a ridge that a policy stays on has a · range > 0: μ in [0, 1] reads with the sign of range.
+        // A valley has a · range < 0, a ridge that a policy stays on has a · range > 0: μ in [0, 1] reads with the sign
+        // of range.
         const double sign = range[0] > 0.0 ? 1.0 : (range[0] < 0.0 ? -1.0 : (output_positive ? -1.0 : 1.0));
         for (const std::int8_t side : {std::int8_t{-1}, std::int8_t{1}}) {
             double largest = 0.0;
@@ -107,7 +112,7 @@ void HitFinder::walls_at_zero(const double* w, std::span<const int> candidates, 
     const ConstMap weights(w, motion_.rank());
     const double tolerance = zero_tol(weights.norm());
     for (const int wall : candidates) {
-        if (sides[wall] == 0 || std::find(zero.begin(), zero.end(), wall) != zero.end()) continue;
+        if (is_zero(sides[wall]) || std::find(zero.begin(), zero.end(), wall) != zero.end()) continue;
         const ConstMap normal(motion_.data().normals().row(wall).data(), motion_.rank());
         if (std::abs(normal.dot(weights)) <= tolerance) zero.push_back(wall);
     }

@@ -8,8 +8,8 @@ namespace reluflow {
 
 namespace {
 
-/// Weights that answer to their own margin by more than this, H p K, are unknowns of Newton's method; the rest follow by
-/// substitution, which gains at least so much an iteration.
+/// Weights that answer to their own margin by more than this, H p K, are unknowns of Newton's method; the rest follow
+/// by substitution, which gains at least so much an iteration.
 constexpr double kActiveResponse = 0.1;
 /// A step with more unknowns than this at a node is left to the plain series: the support is not yet known.
 constexpr std::size_t kMaxActive = 100;
@@ -23,7 +23,8 @@ constexpr double kFarthestGuess = 1.0;
 constexpr double kLargestLogChange = 2.0;
 /// Newton stops at this part of the tolerance of a step.
 constexpr double kNewtonPart = 0.02;
-/// The last Legendre coefficient of the weights overstates the error of θ, whose order at Radau nodes is about twice as high.
+/// The last Legendre coefficient of the weights overstates the error of θ, whose order at Radau nodes is about twice as
+/// high.
 constexpr double kErrorPart = 0.1;
 /// Given the weights, the neurons' series goes on until its terms are this part of the tolerance.
 constexpr double kSeriesPart = 1e-2;
@@ -127,13 +128,15 @@ void Horizon::guess(const Expansion& expansion, double step) {
         if (last_step_ > 0.0 && start_weights_[i] > 0.0)
             for (int k = 1; k < kStages; ++k) rate += k * coefficients_(k, i) / (start_weights_[i] * last_step_);
         for (int node = 0; node < kStages; ++node)
-            p_(node, i) = start_weights_[i] * std::exp(std::clamp(rate * nodes_[node] * step, -kFarthestGuess, kFarthestGuess));
+            p_(node, i) =
+                start_weights_[i] * std::exp(std::clamp(rate * nodes_[node] * step, -kFarthestGuess, kFarthestGuess));
     }
 }
 
 double Horizon::relative_work(Index groups, Index neurons) const noexcept {
-    const double drive = 4.0 * static_cast<double>(data_.n() * data_.rank() * groups);     // gradient and margins of one order
-    const double move = 3.0 * static_cast<double>(data_.rank() * neurons);                 // of one order, per earlier order
+    const double drive =
+        4.0 * static_cast<double>(data_.n() * data_.rank() * groups);       // gradient and margins of one order
+    const double move = 3.0 * static_cast<double>(data_.rank() * neurons);  // of one order, per earlier order
     const double plain = kMaxOrder * drive + 0.5 * kMaxOrder * kMaxOrder * move;
     const double series = (kStages + kStages) * 0.5 * drive + 0.5 * order_ * order_ * move;
     const double unknowns = kStages * (static_cast<double>(active_.size()) + 1.0);
@@ -279,8 +282,8 @@ void Horizon::take_moments(const Expansion& expansion, Index group, int node) {
     m.gram.noalias() = z_ * z_.transpose();
 }
 
-/// Adds H A_kl K_kl for all nodes k: a change δg at node l moves M by δG M + M δG, and the group's flow, a boost T along ĝ of
-/// rapidity |g| H (c_k - c_l), carries that to node k, where the margins read off the (w, a) entry.
+/// Adds H A_kl K_kl for all nodes k: a change δg at node l moves M by δG M + M δG, and the group's flow, a boost T
+/// along ĝ of rapidity |g| H (c_k - c_l), carries that to node k, where the margins read off the (w, a) entry.
 void Horizon::add_group_kernels(const Expansion& expansion, Index group, double step) {
     const Index count = static_cast<Index>(active_.size());
     for (int other = 0; other < kStages; ++other) {
@@ -295,7 +298,8 @@ void Horizon::add_group_kernels(const Expansion& expansion, Index group, double 
             const double factor = step * integration_(node, other);
             block += factor * (c * m.square + s * m.along) * products_;
             block += factor * c * m.gram;
-            change_ = s * (c * m.with_output + s * m.with_gradient) + (c - 1.0) * (c * m.square + s * m.along) * along_ +
+            change_ = s * (c * m.with_output + s * m.with_gradient) +
+                      (c - 1.0) * (c * m.square + s * m.along) * along_ +
                       c * ((c - 1.0) * m.with_gradient + s * m.with_output) +
                       s * ((c - 1.0) * m.along + s * m.square) * along_;
             block.noalias() += factor * along_ * change_.transpose();
@@ -321,7 +325,8 @@ double Horizon::correct() {
                     -(std::log(p_(node, i)) - log_weight(objective_.loss, q_(node, i)) + log_mass_[node]);
                 ++next_active;
             } else {
-                const double value = std::exp(std::min(log_weight(objective_.loss, q_(node, i)) - log_mass_[node], 0.0));
+                const double value =
+                    std::exp(std::min(log_weight(objective_.loss, q_(node, i)) - log_mass_[node], 0.0));
                 change = std::max(change, std::abs(value - p_(node, i)));
                 p_(node, i) = value;
             }
@@ -344,8 +349,8 @@ double Horizon::correct() {
     return change;
 }
 
-/// What the polynomials of the weights may miss: their last Legendre coefficient over the step, and at the start the difference to
-/// the true weights, which lasts as long as a sample's weight needs to follow (1 over p K).
+/// What the polynomials of the weights may miss: their last Legendre coefficient over the step, and at the start the
+/// difference to the true weights, which lasts as long as a sample's weight needs to follow (1 over p K).
 double Horizon::error(double step) const {
     double smooth = 0.0;
     double layer = 0.0;

@@ -11,6 +11,9 @@ namespace {
 
 constexpr double kEps = std::numeric_limits<double>::epsilon();
 using ConstMap = Eigen::Map<const Vector>;
+/// How far past the release of a dependent wall its corner is decided, as a part of the step: far above rounding, far
+/// below what another event could hide in.
+constexpr double kLittleLater = 1e-6;
 
 }  // namespace
 
@@ -38,20 +41,37 @@ bool LocalEvents::apply(int neuron, const Hit& hit, std::span<const int> candida
     const int piece = motion_.last(neuron);
     motion_.evaluate(piece, hit.u, w_.data(), a_);
     motion_.load_gradient(piece, hit.u);
-    if (hit.kind == HitKind::release) return release(neuron, hit);
+    if (hit.kind == HitKind::release && !leans(neuron)) return release(neuron, hit);
 
     collect_corner(neuron, hit, candidates);
+    // Multipliers of dependent walls exchange continuously: what comes next shows a little later.
+    const double later = hit.kind == HitKind::release ? kLittleLater : 0.0;
     gradient_ = ConstMap(motion_.gradient(), data_.rank());
     for (const int wall : walls_) {
         const std::int8_t side = pattern_.side(neuron, wall);
         if (side == 0) continue;
         double base = 0.0;
         double range = 0.0;
-        motion_.contribution_at(wall, hit.u, base, range);
+        motion_.contribution_at(wall, hit.u + later, base, range);
         gradient_ -= (side > 0 ? base + range : base) * data_.normals().row(wall).transpose();
     }
-    fill_corner(neuron, hit.u, gradient_.data(), output_sign_after(piece, hit.u));
+    fill_corner(neuron, hit.u + later, gradient_.data(), output_sign_after(piece, hit.u));
+    if (later > 0.0) add_drift(later);
     return settle(neuron, hit.u);
+}
+
+bool LocalEvents::leans(int neuron) const {
+    const auto sides = pattern_.row(neuron);
+    return std::any_of(sides.begin(), sides.end(),
+                       [](std::int8_t side) { return side == kLeaning || side == -kLeaning; });
+}
+
+/// The corner's gradient of what is not in it, moved on by the slope of its series.
+void LocalEvents::add_drift(double later) {
+    if (motion_.order() < 2) return;
+    const ConstMap slope(motion_.gradient() + data_.rank(), data_.rank());
+    for (int i = 0; i < corner_.size(); ++i)
+        corner_.rest[i] += later * data_.normals().row(corner_.walls[i]).dot(slope);
 }
 
 /// A released wall does not change the velocity at that instant, so there is nothing to decide.
@@ -62,7 +82,7 @@ bool LocalEvents::release(int neuron, const Hit& hit) {
     std::erase(walls_, hit.wall);
     held.assign(walls_, data_.normals());
     motion_.add_contribution(hit.wall, hit.u, hit.side, 1.0);
-    set_side(neuron, hit.wall, hit.u, hit.side, kind_of_change(0, hit.side, false));
+    set_side(neuron, hit.wall, hit.u, hit.side, kind_of_change(0, hit.side, false), true);
     state_.restore_invariant(neuron, w_.data(), a_);
     motion_.follow(motion_.last(neuron), hit.u, held, w_.data(), a_);
     return true;
@@ -82,7 +102,7 @@ void LocalEvents::collect_corner(int neuron, const Hit& hit, std::span<const int
         const auto sides = pattern_.row(neuron);
         finder_.walls_at_zero(w_.data(), candidates, sides, walls_);
         for (int wall = 0; wall < data_.n_walls(); ++wall)
-            if (sides[wall] == 0) walls_.push_back(wall);
+            if (is_zero(sides[wall])) walls_.push_back(wall);
         stand_on_corner();
     }
     std::sort(walls_.begin(), walls_.end());
@@ -157,7 +177,8 @@ bool LocalEvents::settle(int neuron, double u) {
     return true;
 }
 
-void LocalEvents::commit_sides(int neuron, double u, const std::vector<std::int8_t>& sides, bool at_start, bool silent) {
+void LocalEvents::commit_sides(int neuron, double u, const std::vector<std::int8_t>& sides, bool at_start,
+                               bool silent) {
     const std::size_t first_event = events_.size();
     zero_sides_.clear();
     for (int i = 0; i < corner_.size(); ++i) {
@@ -167,11 +188,12 @@ void LocalEvents::commit_sides(int neuron, double u, const std::vector<std::int8
             motion_.add_contribution(wall, u, corner_.before[i], -1.0);
             motion_.add_contribution(wall, u, sides[i], 1.0);
         }
-        EventKind kind = kind_of_change(corner_.before[i], sides[i], false);
+        EventKind kind = kind_of_change(sign_of(corner_.before[i]), sign_of(sides[i]), false);
         if (at_start)
-            kind = sides[i] > 0 ? EventKind::start_up : (sides[i] < 0 ? EventKind::start_down : EventKind::start_hold);
-        const bool tell = sides[i] != corner_.before[i] || (at_start && !silent);
-        if (tell) set_side(neuron, wall, u, sides[i], kind);
+            kind = is_zero(sides[i]) ? EventKind::start_hold
+                                     : (sides[i] > 0 ? EventKind::start_up : EventKind::start_down);
+        const bool is_event = sign_of(sides[i]) != sign_of(corner_.before[i]) || (at_start && !silent);
+        if (is_event || sides[i] != corner_.before[i]) set_side(neuron, wall, u, sides[i], kind, is_event);
     }
     held_[neuron].assign(zero_sides_, data_.normals());
     if (at_start) return;
@@ -190,15 +212,15 @@ bool LocalEvents::rests(int neuron) const {
     return true;
 }
 
-void LocalEvents::set_side(int neuron, int wall, double u, std::int8_t after, EventKind kind) {
-    events_.push_back({u, neuron, wall, pattern_.side(neuron, wall), after, kind});
+void LocalEvents::set_side(int neuron, int wall, double u, std::int8_t after, EventKind kind, bool is_event) {
+    events_.push_back({u, neuron, wall, pattern_.side(neuron, wall), after, kind, is_event});
     pattern_.set(neuron, wall, after);
 }
 
 bool LocalEvents::apply_start(const Expansion& expansion, int neuron, bool pattern_was_given) {
     walls_.clear();
     for (int wall = 0; wall < data_.n_walls(); ++wall)
-        if (pattern_.side(neuron, wall) == 0) walls_.push_back(wall);
+        if (is_zero(pattern_.side(neuron, wall))) walls_.push_back(wall);
     if (walls_.empty()) return true;
     w_ = state_.w.col(neuron);
     a_ = state_.a[neuron];

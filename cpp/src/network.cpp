@@ -69,7 +69,9 @@ void NetworkState::restore_invariants(Matrix& weights, Vector& outputs, const Ve
     }
 }
 
-Matrix NetworkState::full_weights(const Dataset& data) const { return full_weights(data, w); }
+Matrix NetworkState::full_weights(const Dataset& data) const {
+    return full_weights(data, w);
+}
 
 Matrix NetworkState::full_weights(const Dataset& data, const Matrix& moving) const {
     if (data.is_full_rank()) return moving.transpose();

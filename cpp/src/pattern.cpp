@@ -17,8 +17,8 @@ std::uint64_t next_word(std::uint64_t& state) noexcept {
 }  // namespace
 
 std::string_view event_kind_name(EventKind kind) noexcept {
-    constexpr std::string_view names[kEventKinds] = {"cross_up", "cross_down", "hold",       "release_up", "release_down",
-                                                     "stop",     "branch",     "start_up",   "start_down", "start_hold"};
+    constexpr std::string_view names[kEventKinds] = {"cross_up", "cross_down", "hold",     "release_up", "release_down",
+                                                     "stop",     "branch",     "start_up", "start_down", "start_hold"};
     return names[static_cast<int>(kind)];
 }
 
@@ -29,10 +29,10 @@ EventKind kind_of_change(std::int8_t before, std::int8_t after, bool at_rest) no
 }
 
 Pattern::Pattern(Index neurons, Index walls, std::uint64_t seed)
-    : sides_(SignMatrix::Zero(neurons, walls)), keys_(3 * walls), hashes_(neurons, 0) {
+    : sides_(SignMatrix::Zero(neurons, walls)), keys_(5 * walls), hashes_(neurons, 0) {
     for (auto& key : keys_) key = next_word(seed);
     for (Index w = 0; w < walls; ++w)
-        for (auto& hash : hashes_) hash ^= keys_[3 * w + 1];
+        for (auto& hash : hashes_) hash ^= keys_[5 * w + 2];
 }
 
 bool Pattern::same_row(Index a, Index b) const noexcept {
@@ -43,7 +43,7 @@ bool Pattern::same_row(Index a, Index b) const noexcept {
 void Pattern::set(Index neuron, Index wall, std::int8_t side) noexcept {
     std::int8_t& current = sides_(neuron, wall);
     if (current == side) return;
-    hashes_[neuron] ^= keys_[3 * wall + 1 + current] ^ keys_[3 * wall + 1 + side];
+    hashes_[neuron] ^= keys_[5 * wall + 2 + current] ^ keys_[5 * wall + 2 + side];
     current = side;
     ++version_;
 }

@@ -13,6 +13,10 @@ constexpr int kMaxDepth = 48;
 /// Newton steps that polish a bracketed root; each falls back to bisection when it leaves the bracket.
 constexpr int kMaxPolish = 100;
 
+/// A polynomial whose higher terms add up to no more than this part of the first has bounds that are good enough
+/// without more work.
+constexpr double kSmallTail = 0.25;
+
 using Bernstein = std::array<double, kMaxOrder + 2>;
 
 /// c(s v) for v in [0, 1], in the Bernstein basis of the same order.
@@ -104,6 +108,12 @@ double tail_bound(const double* c, int order, int from, double u) noexcept {
 }
 
 void range_on_unit(const double* c, int order, double& low, double& high) noexcept {
+    const double tail = tail_bound(c, order, 1, 1.0);
+    if (tail <= kSmallTail * std::abs(c[0])) {
+        low = c[0] - tail;
+        high = c[0] + tail;
+        return;
+    }
     Bernstein b;
     to_bernstein(c, order, 1.0, b);
     const auto [least, most] = std::minmax_element(b.begin(), b.begin() + order + 1);

@@ -8,7 +8,8 @@ namespace reluflow {
 namespace {
 
 /// y += x ∘ z over the neurons.
-inline void add_product(double* __restrict y, const double* __restrict x, const double* __restrict z, Index m) noexcept {
+inline void add_product(double* __restrict y, const double* __restrict x, const double* __restrict z,
+                        Index m) noexcept {
     for (Index j = 0; j < m; ++j) y[j] += x[j] * z[j];
 }
 

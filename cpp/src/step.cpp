@@ -13,7 +13,8 @@ constexpr int kMaxRetries = 12;
 
 }  // namespace
 
-Stepper::Stepper(const Dataset& data, Objective objective, const Settings& settings, NetworkState& state, Pattern& pattern)
+Stepper::Stepper(const Dataset& data, Objective objective, const Settings& settings, NetworkState& state,
+                 Pattern& pattern)
     : data_(data),
       budget_(kCouplingPart * settings.rtol),
       log_separated_(objective.loss == LossKind::logistic ? std::log(std::log(2.0)) : 0.0),
@@ -35,7 +36,7 @@ Stepper::Stepper(const Dataset& data, Objective objective, const Settings& setti
 void Stepper::stand_on_walls(int neuron) {
     zero_walls_.clear();
     for (int wall = 0; wall < static_cast<int>(data_.n_walls()); ++wall)
-        if (pattern_.side(neuron, wall) == 0) zero_walls_.push_back(wall);
+        if (is_zero(pattern_.side(neuron, wall))) zero_walls_.push_back(wall);
     if (zero_walls_.empty()) return;
     HeldSet walls(data_.rank());
     walls.assign(zero_walls_, data_.normals());
@@ -56,7 +57,9 @@ bool Stepper::decide_start(bool pattern_was_given) {
     return true;
 }
 
-void Stepper::begin() { expansion_.start(state_, pattern_, held_); }
+void Stepper::begin() {
+    expansion_.start(state_, pattern_, held_);
+}
 
 /// The common series of a step from the weights' own series.
 void Stepper::expand_series(double max_step) {
@@ -129,7 +132,9 @@ double Stepper::speed() const {
     return std::sqrt(square);
 }
 
-double Stepper::relative_rate() const noexcept { return relative_rate_; }
+double Stepper::relative_rate() const noexcept {
+    return relative_rate_;
+}
 
 bool Stepper::is_separated() const {
     return waveform().log_loss() < log_separated_ && expansion_.margins().minCoeff() > 0.0;

@@ -16,7 +16,9 @@ constexpr int kPassesPerWall = 12;
 constexpr double kNowhere = 10.0;
 
 /// A wall that a neuron on it leaves on either side; a range below the rounding is no kink at all.
-bool is_ridge(const Corner& corner, int wall) noexcept { return corner.output * corner.range[wall] > corner.rate_tol; }
+bool is_ridge(const Corner& corner, int wall) noexcept {
+    return corner.output * corner.range[wall] > corner.rate_tol;
+}
 
 }  // namespace
 
@@ -89,7 +91,8 @@ bool TransitionSolver::solve_free(const Corner& corner) {
     return true;
 }
 
-/// Least-norm element of the subdifferential over the valley walls, the ridge walls fixed or pinned (bounded least squares).
+/// Least-norm element of the subdifferential over the valley walls, the ridge walls fixed or pinned (bounded least
+/// squares).
 bool TransitionSolver::solve_boxed(const Corner& corner) {
     const int k = corner.size();
     for (int pass = 0; pass < kPassesPerWall * (k + 1); ++pass) {
@@ -149,13 +152,15 @@ void TransitionSolver::accept_if_consistent(const Corner& corner) {
 void TransitionSolver::add_found(const Corner& corner) {
     Continuation next;
     next.side.resize(corner.size());
-    next.held.resize(corner.size());
     next.rates = rates_;
     for (int w = 0; w < corner.size(); ++w) {
         const double rate = corner.output > 0.0 ? rates_[w] : -rates_[w];
-        const bool held = mode_[w] == Mode::free || mode_[w] == Mode::pinned || std::abs(rate) <= corner.rate_tol;
-        next.held[w] = held;
-        next.side[w] = held ? 0 : (rate > 0.0 ? 1 : -1);
+        const bool solved = mode_[w] == Mode::free || mode_[w] == Mode::pinned;
+        const bool zero = solved || std::abs(rate) <= corner.rate_tol;
+        const std::int8_t sign = zero ? (mode_[w] == Mode::upper ? 1 : -1) : (rate > 0.0 ? 1 : -1);
+        // Among independent walls a multiplier at the end of its box is still a multiplier.
+        const bool leans = zero && !solved && dependent_;
+        next.side[w] = leans ? static_cast<std::int8_t>(kLeaning * sign) : (zero ? std::int8_t{0} : sign);
     }
     for (const auto& known : found_)
         if (known.side == next.side) return;
@@ -184,7 +189,8 @@ void TransitionSolver::enumerate_ridges(const Corner& corner) {
     }
 }
 
-/// Walls through one point of a plane: every direction out of the corner lies in one of its sectors or on one of its rays.
+/// Walls through one point of a plane: every direction out of the corner lies in one of its sectors or on one of its
+/// rays.
 void TransitionSolver::enumerate_plane(const Corner& corner) {
     const int k = corner.size();
     plane_x_.resize(k);
@@ -275,7 +281,7 @@ int TransitionSolver::choose(BranchPolicy policy) const noexcept {
         int score = 0;
         const auto& sides = found_[i].side;
         // A neuron that stays where dependent walls meet can be followed no further: only if asked for.
-        const bool stays = std::all_of(sides.begin(), sides.end(), [](std::int8_t side) { return side == 0; });
+        const bool stays = std::all_of(sides.begin(), sides.end(), [](std::int8_t side) { return is_zero(side); });
         if (dependent_ && stays && policy != BranchPolicy::stay && found_.size() > 1) continue;
         for (const auto side : found_[i].side) {
             if (policy == BranchPolicy::inactive) score += side < 0 ? 2 : (side == 0 ? 1 : 0);

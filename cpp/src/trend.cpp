@@ -9,8 +9,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// |θ|² grows by this between snapshots.
 constexpr double kSpan = 2.0;
-/// Powers of 1/|θ|² that the distances are fitted with: neurons at rest shrink like 1/|θ|, the rest of the direction settles like
-/// 1/|θ|². A slower decay than the first is not believed, a faster one than the second not counted on.
+/// Powers of 1/|θ|² that the distances are fitted with: neurons at rest shrink like 1/|θ|, the rest of the direction
+/// settles like 1/|θ|². A slower decay than the first is not believed, a faster one than the second not counted on.
 constexpr double kSlowest = 0.3;
 constexpr double kFastest = 1.0;
 constexpr int kHalvings = 40;

@@ -7,9 +7,11 @@ namespace reluflow {
 
 namespace {
 
-/// Neurons whose pre-activations are computed in one product: enough for a full-speed product, small enough for the cache.
+/// Neurons whose pre-activations are computed in one product: enough for a full-speed product, small enough for the
+/// cache.
 constexpr Index kBlock = 128;
-/// With at most so many groups, bounds over the step of every g·normal cost less than looking at the pairs they rule out.
+/// With at most so many groups, bounds over the step of every g·normal cost less than looking at the pairs they rule
+/// out.
 constexpr Index kFewGroups = 6;
 
 using ConstMap = Eigen::Map<const Vector>;
@@ -132,7 +134,7 @@ void Watch::first_hit(int neuron, const double* z) {
     double nearest = std::numeric_limits<double>::infinity();
     near_.clear();
     for (int wall = 0; wall < data_.n_walls(); ++wall) {
-        if (sides[wall] == 0) continue;
+        if (is_zero(sides[wall])) continue;
         const double distance = std::abs(z[wall]);
         nearest = std::min(nearest, distance);
         if (distance <= reach) near_.push_back(wall);
@@ -155,7 +157,9 @@ void Watch::first_hit(int neuron, const double* z) {
     if (hit.kind != HitKind::none) hits_.push_back({neuron, hit, coupling(open(neuron), hit)});
 }
 
-int Watch::open(int neuron) { return motion_.open(neuron, expansion_.held_part(expansion_.groups().of(neuron))); }
+int Watch::open(int neuron) {
+    return motion_.open(neuron, expansion_.held_part(expansion_.groups().of(neuron)));
+}
 
 /// Multipliers are those of the group, whatever the size of the neuron: the same bits give all of them the same time.
 Hit Watch::first_release_of_group(int neuron) {
@@ -172,7 +176,7 @@ std::span<const int> Watch::candidates(int neuron, double path) {
     const ConstMap w(motion_.w(motion_.first(neuron)), data_.rank());
     const double reach = path + finder_.zero_tol(w.norm());
     for (int wall = 0; wall < data_.n_walls(); ++wall)
-        if (sides[wall] != 0 && std::abs(ConstMap(data_.normals().row(wall).data(), data_.rank()).dot(w)) <= reach)
+        if (!is_zero(sides[wall]) && std::abs(ConstMap(data_.normals().row(wall).data(), data_.rank()).dot(w)) <= reach)
             candidates_.push_back(wall);
     return candidates_;
 }
@@ -194,8 +198,8 @@ Hit Watch::next_hit(int neuron, double end) {
     return hit;
 }
 
-/// δq of the others grows from the event on like a_j² |x|² times the jump of the neuron's gradient; ½ (U - u)² H² of it is
-/// their relative error when the event is left out of λ (flow.md §4).
+/// δq of the others grows from the event on like a_j² |x|² times the jump of the neuron's gradient; ½ (U - u)² H² of it
+/// is their relative error when the event is left out of λ (flow.md §4).
 double Watch::coupling(int piece, const Hit& hit) const {
     const double v = hit.u - motion_.piece(piece).begin;
     const double output = evaluate(motion_.a(piece), motion_.order(), v);
@@ -209,7 +213,8 @@ double Watch::coupling(int piece, const Hit& hit) const {
         double range = 0.0;
         motion_.contribution_at(hit.wall, hit.u, base, range);
         for (const int sample : data_.samples_of(hit.wall)) {
-            jump += (1.0 - motion_.leak()) * std::abs(data_.coefficient(sample) * waveform.signed_weight_at(sample, hit.u));
+            jump +=
+                (1.0 - motion_.leak()) * std::abs(data_.coefficient(sample) * waveform.signed_weight_at(sample, hit.u));
             self = std::max(self, std::abs(data_.coefficient(sample)));
         }
     } else {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-
 namespace reluflow {
 
 namespace {
@@ -75,8 +74,7 @@ void Waveform::next_weights() {
     auto c = c_.row(k);
     c = (k + 1) * q_.row(k + 1);
     if (objective_.loss == LossKind::logistic) {
-        for (int a = 0; a <= k; ++a)
-            c.array() -= (k + 1 - a) * l_.row(a).array() * q_.row(k + 1 - a).array();
+        for (int a = 0; a <= k; ++a) c.array() -= (k + 1 - a) * l_.row(a).array() * q_.row(k + 1 - a).array();
         l_.row(k + 1).setZero();
         for (int a = 0; a <= k; ++a) l_.row(k + 1).array() -= factor * l_.row(a).array() * c_.row(k - a).array();
     }
@@ -108,9 +106,13 @@ void Waveform::margins_at(double u, Vector& q) const {
     for (int k = margin_order_ - 1; k >= 0; --k) q = q * u + q_.row(k).transpose();
 }
 
-double Waveform::time_at(double u) const noexcept { return evaluate(time_, std::min(order_ + 1, kMaxOrder + 1), u); }
+double Waveform::time_at(double u) const noexcept {
+    return evaluate(time_, std::min(order_ + 1, kMaxOrder + 1), u);
+}
 
-double Waveform::time_rate_at(double u) const noexcept { return evaluate(time_rate_, order_, u); }
+double Waveform::time_rate_at(double u) const noexcept {
+    return evaluate(time_rate_, order_, u);
+}
 
 double Waveform::relative_time_term() const noexcept {
     return std::abs(time_[order_ + 1]) / std::abs(time_at(1.0));

@@ -41,7 +41,8 @@ class LateControl {
     void plain_step_taken(double square) noexcept;
     /// What truncation, which allowed `smooth` then, would allow a plain step now: the stiff rate grows like |θ|².
     double plain_step(double smooth, double square) const noexcept;
-    /// True when a late step should be tried, where a plain step would cover `rate` time constants of the fastest neuron.
+    /// True when a late step should be tried, where a plain step would cover `rate` time constants of the fastest
+    /// neuron.
     bool wants(double rate) noexcept;
     /// Scale for the try, where a plain step would have the scale `plain`.
     double propose(double plain) const noexcept;

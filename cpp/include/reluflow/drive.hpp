@@ -1,4 +1,5 @@
-/// The coupling: weights p drive every group's gradient, and every group's moment Σ a_j w_j gives its share of the margins.
+/// The coupling: weights p drive every group's gradient, and every group's moment Σ a_j w_j gives its share of the
+/// margins.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,5 @@
-/// The common series of a step, order by order: λ drives the neurons, the neurons return margins, the margins correct λ.
+/// The common series of a step, order by order: λ drives the neurons, the neurons return margins, the margins correct
+/// λ.
 #pragma once
 
 #include <vector>
@@ -63,7 +64,7 @@ class Expansion {
     Waveform waveform_;
     NeuronSeries series_;
     const std::vector<HeldSet>* held_ = nullptr;
-    Matrix gradients_, moments_;     // (r, groups)
+    Matrix gradients_, moments_;  // (r, groups)
     Vector q_, q_next_, column_;
     std::vector<int> slot_of_group_;  // index into held_parts_, -1 when nothing is held
     std::vector<Matrix> held_parts_;

@@ -108,7 +108,7 @@ class Flow {
     RestTrend rest_trend_;
     double taken_ = 0.0;           // duration of the last step in its own clock
     double resting_square_ = 0.0;  // of the weights outside the span of the samples
-    int still_ = 0;  // steps in a row that took no time
+    int still_ = 0;                // steps in a row that took no time
     Status status_ = Status::running;
     Status pending_ = Status::running;  // what holds at the end of this step
     std::string message_;

@@ -17,9 +17,9 @@ enum class HitKind : std::uint8_t { none, wall, release, output_sign };
 struct Hit {
     double u = kNoRoot;  ///< absolute in the step
     HitKind kind = HitKind::none;
-    int wall = -1;          ///< the first wall concerned
-    std::int8_t side = 0;   ///< of a release: where the wall goes
-    double slope = 0.0;     ///< of a release: rate of the leaving multiplier (its contribution, in gradient units)
+    int wall = -1;         ///< the first wall concerned
+    std::int8_t side = 0;  ///< of a release: where the wall goes
+    double slope = 0.0;    ///< of a release: rate of the leaving multiplier (its contribution, in gradient units)
 };
 
 /// Looks for hits on pieces of a NeuronMotion.
@@ -27,7 +27,8 @@ class HitFinder {
   public:
     explicit HitFinder(const NeuronMotion& motion);
 
-    /// First time a wall of `candidates` is reached on (begin, end] of the piece. Sides are those of the neuron on the piece.
+    /// First time a wall of `candidates` is reached on (begin, end] of the piece. Sides are those of the neuron on the
+    /// piece.
     Hit first_wall(int piece, double end, std::span<const int> candidates, std::span<const std::int8_t> sides);
     /// First release of a held wall.
     Hit first_release(int piece, double end, const HeldSet& held, bool output_positive);

@@ -1,5 +1,5 @@
-/// The late phase: where weights follow margins at a rate ρ² and an explicit series needs steps like 1/ρ², the weights of a step
-/// are found by collocation instead, with Newton on their values at the nodes (flow.md §5).
+/// The late phase: where weights follow margins at a rate ρ² and an explicit series needs steps like 1/ρ², the weights
+/// of a step are found by collocation instead, with Newton on their values at the nodes (flow.md §5).
 #pragma once
 
 #include <Eigen/LU>
@@ -16,16 +16,18 @@ namespace reluflow {
 /// Nodes of a step.
 inline constexpr int kStages = 6;
 
-/// Unknowns: log p_i at the Radau nodes of (0, 1]. Given them as polynomials, every neuron is a linear system without stiffness, so
-/// its series and the margins q(u) follow; the equations are log p_i = log|ℓ'(q_i)| - log D and Σ p_i = 1 at every node.
-/// Their Jacobian is 1 + H A_kl K_kl p_l: K_kl is the tangent kernel of the samples that carry weight between the nodes k and l,
-/// with what a change at l grows to until k. Its size is that of the support, whatever the width of the network.
+/// Unknowns: log p_i at the Radau nodes of (0, 1]. Given them as polynomials, every neuron is a linear system without
+/// stiffness, so its series and the margins q(u) follow; the equations are log p_i = log|ℓ'(q_i)| - log D and Σ p_i = 1
+/// at every node. Their Jacobian is 1 + H A_kl K_kl p_l: K_kl is the tangent kernel of the samples that carry weight
+/// between the nodes k and l, with what a change at l grows to until k. Its size is that of the support, whatever the
+/// width of the network.
 class Horizon {
   public:
     Horizon(const Dataset& data, Objective objective, const Settings& settings);
 
-    /// Tries a step of scale `step` from the present state (the expansion has been started). On success the expansion holds its
-    /// series and true is returned; otherwise the expansion must be restarted. next_step() proposes a scale either way.
+    /// Tries a step of scale `step` from the present state (the expansion has been started). On success the expansion
+    /// holds its series and true is returned; otherwise the expansion must be restarted. next_step() proposes a scale
+    /// either way.
     bool expand(Expansion& expansion, const NetworkState& state, double step);
     double next_step() const noexcept { return next_step_; }
     /// The last step was not taken to its end: the next one cannot go on from its weights.
@@ -53,11 +55,11 @@ class Horizon {
     Objective objective_;
     double tolerance_;
     double nodes_[kStages] = {};
-    Dense to_monomial_;   // node values to coefficients
-    Dense integration_;   // ∫_0^{c_k} of the Lagrange polynomials
-    Dense to_legendre_;   // node values to Legendre coefficients on [0, 1]
-    Matrix p_, q_;        // (stages, n)
-    Vector log_mass_;     // (stages,)
+    Dense to_monomial_;              // node values to coefficients
+    Dense integration_;              // ∫_0^{c_k} of the Lagrange polynomials
+    Dense to_legendre_;              // node values to Legendre coefficients on [0, 1]
+    Matrix p_, q_;                   // (stages, n)
+    Vector log_mass_;                // (stages,)
     Matrix coefficients_, margins_;  // (orders, n)
     std::vector<Matrix> moments_of_order_;
     Matrix node_moments_;
@@ -67,10 +69,10 @@ class Horizon {
     Dense jacobian_;
     // Of one group at a time: its active samples along what it can move (r, active), their products, its mean gradient.
     struct GroupMoments {
-        double square = 0.0;  // Σ a²
-        double along = 0.0;   // Σ a w·ĝ
+        double square = 0.0;                // Σ a²
+        double along = 0.0;                 // Σ a w·ĝ
         Vector with_output, with_gradient;  // x·Σ a w, x·Σ w (w·ĝ)
-        Dense gram;           // x·Σ w wᵀ·x'
+        Dense gram;                         // x·Σ w wᵀ·x'
     };
     GroupMoments moments_;
     Dense moving_, products_, z_;

@@ -23,6 +23,7 @@ struct WallEvent {
     std::int8_t before = 0;
     std::int8_t after = 0;
     EventKind kind = EventKind::hold;  ///< of a sample oriented like the wall
+    bool is_event = true;              ///< false: only the bookkeeping of a wall at zero changed
 };
 
 /// The flow is not unique at u: the walls concerned, the sides each option gives them, the option taken.
@@ -46,8 +47,8 @@ struct Obstacle {
 /// Applies hits to the pattern and the held sets. Everything it does after some u can be undone.
 class LocalEvents {
   public:
-    LocalEvents(const Dataset& data, const NetworkState& state, BranchPolicy policy, NeuronMotion& motion, HitFinder& finder,
-                Pattern& pattern, std::vector<HeldSet>& held);
+    LocalEvents(const Dataset& data, const NetworkState& state, BranchPolicy policy, NeuronMotion& motion,
+                HitFinder& finder, Pattern& pattern, std::vector<HeldSet>& held);
 
     void begin_step();
     /// Takes the neuron through `hit` on its last piece. `candidates` are the walls it can reach in this step.
@@ -71,7 +72,9 @@ class LocalEvents {
     bool decide(int neuron, double u, int& choice);
     bool settle(int neuron, double u);
     void commit_sides(int neuron, double u, const std::vector<std::int8_t>& sides, bool at_start, bool silent);
-    void set_side(int neuron, int wall, double u, std::int8_t after, EventKind kind);
+    void set_side(int neuron, int wall, double u, std::int8_t after, EventKind kind, bool is_event);
+    bool leans(int neuron) const;
+    void add_drift(double later);
     void stand_on_corner();
     double output_sign_after(int piece, double u) const;
     bool rests(int neuron) const;

@@ -6,8 +6,8 @@
 
 namespace reluflow {
 
-/// Two-layer network of m neurons. Column j of `w` is neuron j: the neuron index runs fastest, so that one operation moves
-/// all neurons at once. The part of W outside the span of the samples never moves and is kept aside.
+/// Two-layer network of m neurons. Column j of `w` is neuron j: the neuron index runs fastest, so that one operation
+/// moves all neurons at once. The part of W outside the span of the samples never moves and is kept aside.
 class NetworkState {
   public:
     /// W (m, d), a (m,), leak in [0, 1). Throws InvalidArgument on shapes, non-finite entries or a leak out of range.

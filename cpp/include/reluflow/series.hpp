@@ -47,8 +47,8 @@ class NeuronSeries {
     Index neurons_;
     Index rank_;
     int order_ = 0;
-    std::vector<double> w_, g_;  // (order, r, m)
-    std::vector<double> a_;      // (order, m)
+    std::vector<double> w_, g_;   // (order, r, m)
+    std::vector<double> a_;       // (order, m)
     std::vector<double> moment_;  // (r, m), newest order of a w
     Matrix motion_;               // (order, m)
     Vector scale_;                // 1 / (|θ_j| + floor)

@@ -33,7 +33,8 @@ struct Settings {
     double atol = 0.0;
     BranchPolicy on_branch = BranchPolicy::inactive;
     std::int64_t max_events = std::numeric_limits<std::int64_t>::max();
-    /// The late phase is tried once log of the summed loss is below this; -inf never. The default is where Lyu & Li's theory begins.
+    /// The late phase is tried once log of the summed loss is below this; -inf never. The default is where Lyu & Li's
+    /// theory begins.
     double horizon_log_loss = -0.36651292058166435;  // log ln 2
     /// Memory for the accepted steps; when it is full every second one goes.
     std::size_t checkpoint_bytes = std::size_t{256} << 20;
@@ -51,8 +52,8 @@ inline constexpr double kCouplingPart = 0.05;
 /// A step covers at most this many time constants of the fastest neuron: beyond it the alternating terms of a decaying
 /// neuron cancel to more than three digits.
 inline constexpr double kMaxRate = 2.5;
-/// The late phase is tried when truncation keeps a step below this many time constants of the fastest neuron: the weights, not
-/// the neurons, then set the pace.
+/// The late phase is tried when truncation keeps a step below this many time constants of the fastest neuron: the
+/// weights, not the neurons, then set the pace.
 inline constexpr double kStiffRate = 0.8;
 /// Elsewhere (data that cannot be separated, near a critical point) only when it is that much shorter.
 inline constexpr double kVeryStiffRate = 0.05;

@@ -21,7 +21,7 @@ namespace reluflow {
 struct StepCounts {
     std::int64_t steps = 0;
     std::int64_t cut_by_events = 0;
-    std::int64_t late_steps = 0;       ///< of them, in the late phase
+    std::int64_t late_steps = 0;  ///< of them, in the late phase
     std::int64_t late_refused = 0;
     std::int64_t late_iterations = 0;
     std::int64_t orders = 0;
@@ -39,7 +39,8 @@ class Stepper {
     void begin();
     /// True when no neuron moves.
     bool is_at_rest() const noexcept { return expansion_.fastest() == 0.0; }
-    /// Expands a step of at most `max_step` in the clock of the waveform and follows the events on it. False on a non-finite state.
+    /// Expands a step of at most `max_step` in the clock of the waveform and follows the events on it. False on a
+    /// non-finite state.
     bool attempt(double max_step);
     /// Shortens the step: events after u are undone.
     void cut(double u);

@@ -1,17 +1,19 @@
-/// What a neuron does where it meets its walls: cross, hold, release, or branch (the complementarity problem of flow.md §2).
+/// What a neuron does where it meets its walls: cross, hold, release, or branch (the complementarity problem of flow.md
+/// §2).
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "reluflow/pattern.hpp"
 #include "reluflow/settings.hpp"
 #include "reluflow/types.hpp"
 
 namespace reluflow {
 
-/// The walls Z that are zero for one neuron at one instant. In normal coordinates: with the Gram matrix K of the unit normals,
-/// the rate of z_w is v = a (b + K c), where c_w = base_w + μ_w range_w is what the samples of the wall add to the gradient
-/// when the neuron is on the side μ_w in [0, 1] (1: positive side).
+/// The walls Z that are zero for one neuron at one instant. In normal coordinates: with the Gram matrix K of the unit
+/// normals, the rate of z_w is v = a (b + K c), where c_w = base_w + μ_w range_w is what the samples of the wall add to
+/// the gradient when the neuron is on the side μ_w in [0, 1] (1: positive side).
 struct Corner {
     double output = 0.0;              ///< a just after the instant (its sign is what counts)
     double rate_tol = 0.0;            ///< rates |b + K c| below this are zero
@@ -28,8 +30,7 @@ struct Corner {
 /// One continuation: a side for every wall of the corner; held walls have their multiplier inside the box.
 struct Continuation {
     std::vector<std::int8_t> side;
-    std::vector<std::uint8_t> held;  ///< 1 where the wall is in the independent held set
-    Vector rates;                    ///< b + K c: the rates over a
+    Vector rates;  ///< b + K c: the rates over a
 };
 
 enum class Verdict { unique, branching, undecided };
@@ -37,7 +38,8 @@ enum class Verdict { unique, branching, undecided };
 /// Solves the corner. Keeps its workspace, so that repeated calls do not allocate.
 class TransitionSolver {
   public:
-    /// All continuations of the corner, in the order active, inactive, stay of the ridge walls. With `unique` there is one.
+    /// All continuations of the corner, in the order active, inactive, stay of the ridge walls. With `unique` there is
+    /// one.
     Verdict decide(const Corner& corner);
 
     const std::vector<Continuation>& continuations() const noexcept { return found_; }

@@ -7,11 +7,12 @@
 
 namespace reluflow {
 
-/// Estimates the angle between θ/|θ| and its limit. In the late phase the direction differs from its limit by a power of 1/|θ|: three
-/// states, each with at least twice the |θ|² of the one before, give the power and what remains.
+/// Estimates the angle between θ/|θ| and its limit. In the late phase the direction differs from its limit by a power
+/// of 1/|θ|: three states, each with at least twice the |θ|² of the one before, give the power and what remains.
 class DirectionTrend {
   public:
-    /// A state with its |θ|² (the part at rest included). `separated`: all margins positive and the loss below its threshold.
+    /// A state with its |θ|² (the part at rest included). `separated`: all margins positive and the loss below its
+    /// threshold.
     void add(const Matrix& w, const Vector& a, double square, bool separated);
 
     /// +inf until such a decay has been seen.
@@ -31,8 +32,8 @@ class DirectionTrend {
     double remaining_ = std::numeric_limits<double>::infinity();
 };
 
-/// Estimates the relative distance to a critical point: the fastest neuron's rate over the rate at which it falls. A plateau does not
-/// count as rest: tiny neurons that grow there have a rate of their own.
+/// Estimates the relative distance to a critical point: the fastest neuron's rate over the rate at which it falls. A
+/// plateau does not count as rest: tiny neurons that grow there have a rate of their own.
 class RestTrend {
   public:
     /// max_j |θ_j'| / |θ_j| now, and the time since the rate before, in the step clock.

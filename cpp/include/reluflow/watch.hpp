@@ -13,7 +13,8 @@
 
 namespace reluflow {
 
-/// The first hit of a neuron in a step, and how strongly it disturbs the others: by ½ (U - u)² coupling, relative, until U.
+/// The first hit of a neuron in a step, and how strongly it disturbs the others: by ½ (U - u)² coupling, relative,
+/// until U.
 struct FirstHit {
     int neuron = -1;
     Hit hit;

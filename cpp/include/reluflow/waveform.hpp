@@ -1,4 +1,5 @@
-/// The dual waveform on one step: Taylor series of the margins q, of the weights p = |λ|/Σ|λ| that drive the neurons, and of time.
+/// The dual waveform on one step: Taylor series of the margins q, of the weights p = |λ|/Σ|λ| that drive the neurons,
+/// and of time.
 #pragma once
 
 #include <vector>
@@ -12,8 +13,8 @@
 
 namespace reluflow {
 
-/// The step runs in the dual-mass clock: dt = factor · (H / D) du with D = Σ_i |ℓ'(q_i)|, so that the weights p_i = |ℓ'(q_i)|/D
-/// add up to one whatever the loss, and a step of size one in u means the same early and at log t = 1000.
+/// The step runs in the dual-mass clock: dt = factor · (H / D) du with D = Σ_i |ℓ'(q_i)|, so that the weights p_i =
+/// |ℓ'(q_i)|/D add up to one whatever the loss, and a step of size one in u means the same early and at log t = 1000.
 ///
 /// With c = (1 - l) q' (logistic, l = |ℓ'|) or c = q' (exponential), and B = p·c:
 ///     p' = p (B - c),   l' = -l c,   (1/D)' = B/D.
@@ -25,7 +26,8 @@ class Waveform {
     void start(const Vector& q);
     /// Sets the step scale H; before the first push.
     void set_step(double step) noexcept;
-    /// The margins' coefficient of order `order() + 1` (times y, so already a margin); derives the other series one order up.
+    /// The margins' coefficient of order `order() + 1` (times y, so already a margin); derives the other series one
+    /// order up.
     void push(const Vector& q_next);
 
     int order() const noexcept { return order_; }
@@ -48,8 +50,8 @@ class Waveform {
     double mean_norm() const noexcept { return mean_norm_; }
     double mean_square() const noexcept { return mean_square_; }
 
-    /// Sets the step by its weights instead: p_i(u) polynomials of `count` coefficients (count, n), margins (orders, n).
-    /// Used where the weights follow the margins so fast that their own series is of no use (see horizon.hpp).
+    /// Sets the step by its weights instead: p_i(u) polynomials of `count` coefficients (count, n), margins (orders,
+    /// n). Used where the weights follow the margins so fast that their own series is of no use (see horizon.hpp).
     void prescribe_weights(const Matrix& weights, int count);
     void prescribe_margins(const Matrix& margins, int count);
     bool is_prescribed() const noexcept { return prescribed_; }
@@ -91,7 +93,7 @@ class Waveform {
     mutable double last_clock_u_ = -1.0;
     mutable double last_log_time_ = 0.0;
     std::vector<bool> near_;
-    std::vector<int> heavy_;  // samples with a share in the mass of a prescribed step
+    std::vector<int> heavy_;         // samples with a share in the mass of a prescribed step
     Matrix q_, l_, p_, c_, signed_;  // (order, n)
     Vector weighted_;                // one order of p c
     Coefficients rate_{};            // B
