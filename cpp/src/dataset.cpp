@@ -62,18 +62,17 @@ void Dataset::find_basis() {
     X_ = raw_ * basis_;
 }
 
-void Dataset::find_walls() {
+/// For each row the first row parallel to it (itself if none comes before), and its side of the common direction.
+std::vector<int> Dataset::find_parallels(std::vector<int>& side) const {
     const Index samples = n();
     Matrix units(samples, d());
-    std::vector<int> side(samples);
     Vector key(samples);  // parallel rows have keys within rounding of each other
     Vector unit(d());
     for (Index i = 0; i < samples; ++i) {
         side[i] = canonical_direction(raw_.row(i).transpose(), unit);
         units.row(i) = unit.transpose();
         key[i] = 0.0;
-        for (Index k = 0; k < d(); ++k)
-            key[i] += std::cos(static_cast<double>(k + 1)) * unit[k];  // any fixed direction
+        for (Index k = 0; k < d(); ++k) key[i] += std::cos(static_cast<double>(k + 1)) * unit[k];  // any direction
     }
     std::vector<int> order(samples);
     std::iota(order.begin(), order.end(), 0);
@@ -87,34 +86,32 @@ void Dataset::find_walls() {
         for (Index q = p; q-- > 0 && key[i] - key[order[q]] <= window;) {
             const int other = order[q];
             if ((units.row(i) - units.row(other)).cwiseAbs().maxCoeff() > kParallelTol) continue;
-            const int root = std::min(leader[i], leader[other]);
-            leader[i] = root;
-            leader[other] = root;
+            leader[i] = leader[other] = std::min(leader[i], leader[other]);
         }
     }
     for (Index i = 0; i < samples; ++i)
         while (leader[leader[i]] != leader[i]) leader[i] = leader[leader[i]];
+    return leader;
+}
 
-    wall_of_.assign(samples, -1);
-    std::vector<int> leaders;
-    for (Index i = 0; i < samples; ++i)
-        if (leader[i] == i) {
-            wall_of_[i] = static_cast<int>(leaders.size());
-            leaders.push_back(static_cast<int>(i));
-        }
-    const Index walls = static_cast<Index>(leaders.size());
-    normals_.resize(walls, rank());
-    std::vector<std::vector<int>> members(walls);
-    coefficients_.resize(samples);
-    for (Index w = 0; w < walls; ++w) normals_.row(w) = X_.row(leaders[w]).normalized() * side[leaders[w]];
-    for (Index i = 0; i < samples; ++i) {
-        wall_of_[i] = wall_of_[leader[i]];
+void Dataset::find_walls() {
+    std::vector<int> side(n());
+    const std::vector<int> leader = find_parallels(side);
+    wall_of_.assign(n(), -1);
+    coefficients_.resize(n());
+    std::vector<std::vector<int>> members;
+    for (Index i = 0; i < n(); ++i) {
+        if (leader[i] == i) members.emplace_back();
+        wall_of_[i] = leader[i] == i ? static_cast<int>(members.size()) - 1 : wall_of_[leader[i]];
         members[wall_of_[i]].push_back(static_cast<int>(i));
         coefficients_[i] = side[i] * raw_.row(i).norm();
     }
+    normals_.resize(static_cast<Index>(members.size()), rank());
     first_member_.assign(1, 0);
-    for (const auto& list : members) {
-        members_.insert(members_.end(), list.begin(), list.end());
+    for (std::size_t wall = 0; wall < members.size(); ++wall) {
+        const int first = members[wall].front();
+        normals_.row(static_cast<Index>(wall)) = X_.row(first).normalized() * side[first];
+        members_.insert(members_.end(), members[wall].begin(), members[wall].end());
         first_member_.push_back(static_cast<int>(members_.size()));
     }
 }

@@ -42,6 +42,7 @@ class Dataset {
 
   private:
     void find_basis();
+    std::vector<int> find_parallels(std::vector<int>& side) const;
     void find_walls();
 
     Matrix raw_;
