@@ -21,6 +21,8 @@ ON_WALL = 1e-11
 NOW = 1e-11
 GRID = 0.5 - 0.5 * np.cos(np.pi * np.arange(1, 33) / 32)
 MAX_ROUNDS = 20
+# A point this close to the border of a hull, in convex weights, is in it: the weights come from a linear program.
+HULL_TOL = 1e-12
 
 KINDS = {(-1, 1): "cross_up", (1, -1): "cross_down", (0, 1): "release_up", (0, -1): "release_down"}
 
@@ -59,6 +61,7 @@ class Twin:
         self.sigma = np.sign(self.W @ problem.X.T).astype(int)
         self.run = TwinRun(pattern0=self.sigma.copy())
         self.fresh: set[tuple[int, int]] = set()
+        self.log_clock = False
 
     # ---- the smooth motion in a fixed pattern -------------------------------------------------
     def slopes(self) -> np.ndarray:
@@ -72,13 +75,14 @@ class Twin:
         self.H = [self.held(j) for j in range(self.m)]
         self.P = np.array([complement(self.p.normals[h], self.d) for h in self.H])
 
-    def duals_at(self, W, a):
+    def duals_at(self, W, a, t):
+        """The duals, times t in the clock log t: there dθ/d log t = t dθ/dt."""
         Zs = self.S * (W @ self.p.X.T)
-        return self.p.duals(self.p.y * (a @ Zs))
+        return self.p.duals(self.p.y * (a @ Zs), t if self.log_clock else 0.0)
 
     def rhs(self, t, state):
         W, a = self.split(state)
-        drive = np.einsum("jde,je->jd", self.P, (self.S * self.duals_at(W, a)) @ self.p.X)
+        drive = np.einsum("jde,je->jd", self.P, (self.S * self.duals_at(W, a, t)) @ self.p.X)
         return np.concatenate([(a[:, None] * drive).ravel(), np.sum(W * drive, axis=1)])
 
     def split(self, state):
@@ -92,9 +96,9 @@ class Twin:
 
     def substep(self, state, h):
         """One DOP853 step of length h from `state`."""
-        k = [self.rhs(0.0, state)]
-        for row in DOP853.A[1 : DOP853.n_stages]:
-            k.append(self.rhs(0.0, state + h * (row[: len(k)] @ np.array(k))))
+        k = [self.rhs(self.t, state)]
+        for row, c in zip(DOP853.A[1 : DOP853.n_stages], DOP853.C[1:], strict=False):
+            k.append(self.rhs(self.t + c * h, state + h * (row[: len(k)] @ np.array(k))))
         return state + h * (DOP853.B @ np.array(k))
 
     def settle(self):
@@ -110,23 +114,22 @@ class Twin:
     # ---- margins ------------------------------------------------------------------------------
     def watches(self) -> list[Watch]:
         out = [Watch(j, "pair", i) for j, i in zip(*np.nonzero(self.sigma), strict=True)]
-        lam = self.duals_at(self.W, self.a)
+        lam = self.duals_at(self.W, self.a, self.t)
         for j, held in enumerate(self.H):
-            if not held or not np.any(self.S[j] * lam) or self.size0[j] == 0:
+            free = independent(self.p.normals[held])
+            if not held or (free and not np.any(self.S[j] * lam)) or self.size0[j] == 0:
                 continue
-            kinds = ["lower", "upper"] if independent(self.p.normals[held]) else ["hull"]
+            kinds = ["lower", "upper"] if free else ["hull"]
             out += [Watch(j, kind, c) for c in (held if len(kinds) == 2 else held[:1]) for kind in kinds]
             if self.balance[j] < 0:
                 out.append(Watch(j, "weight", -1))
         return [w for w in out if self.size0[w.neuron] > 0]
 
-    def margin_table(self, watches: list[Watch], states: np.ndarray) -> np.ndarray:
-        return np.array([self.margin_row(watches, y) for y in states])
-
-    def margin_row(self, watches, y):
+    def margin_row(self, watches, y, s=0.0):
+        """The margins of the watches in state y, s after the present time."""
         W, a = self.split(y)
         Z = W @ self.p.X.T / self.xnorm / self.size0[:, None].clip(1e-300)
-        lam = self.duals_at(W, a)
+        lam = self.duals_at(W, a, self.t + s)
         tau: dict[int, np.ndarray] = {}
         out = np.empty(len(watches))
         for k, w in enumerate(watches):
@@ -140,7 +143,7 @@ class Twin:
                     make = hull_gap if w.what == "hull" else multipliers
                     tau[w.neuron] = np.atleast_1d(make(self.p, lam, self.H[w.neuron], drive))
                 if w.what == "hull":
-                    out[k] = tau[w.neuron][0]
+                    out[k] = tau[w.neuron][0] + HULL_TOL
                 else:
                     v = tau[w.neuron][self.H[w.neuron].index(w.index)]
                     out[k] = v if w.what == "lower" else 1.0 - v
@@ -150,7 +153,7 @@ class Twin:
     def first_event(self, watches, y0, h, dense, limit):
         """(offset, watch) of the first margin that turns negative within (0, limit], or None."""
         start = self.margin_row(watches, y0)
-        table = self.margin_table(watches, [dense(self.t + s * limit) for s in GRID])
+        table = np.array([self.margin_row(watches, dense(self.t + s * limit), s * limit) for s in GRID])
         lows = table.min(axis=0)
         best = None
         for k, w in enumerate(watches):
@@ -176,7 +179,7 @@ class Twin:
     def fresh_return(self, watches, k, y0, limit):
         low, value = 0.0, 0.0
         for s in GRID[0] * limit * 2.0 ** np.arange(-30, 1):
-            now = self.margin_row(watches, self.substep(y0, s))[k]
+            now = self.margin_row(watches, self.substep(y0, s), s)[k]
             if now < 0 and value > 0:
                 return low, s
             if now < 0:
@@ -192,7 +195,7 @@ class Twin:
             if drop < 0 or column[i] > column[i - 1] or column[i] > column[i + 1] or column[i] > 4 * drop:
                 continue
             low = minimize_scalar(
-                lambda s: self.margin_row([watches[k]], dense(self.t + s))[0],
+                lambda s: self.margin_row([watches[k]], dense(self.t + s), s)[0],
                 bounds=(grid[i - 1], grid[i + 1]),
                 method="bounded",
                 options={"xatol": 1e-9 * limit},
@@ -203,7 +206,7 @@ class Twin:
 
     def polish(self, watches, k, y0, bracket):
         def value(s):
-            return self.margin_row([watches[k]], self.substep(y0, s) if s else y0)[0]
+            return self.margin_row([watches[k]], self.substep(y0, s) if s else y0, s)[0]
 
         low, high = bracket
         f_low, f_high = value(low), value(high)
@@ -217,15 +220,15 @@ class Twin:
         return brentq(value, low, high, xtol=1e-300, rtol=9e-16)
 
     # ---- decisions ----------------------------------------------------------------------------
-    def decide(self, j: int, extra: int | None = None) -> None:
-        """Give neuron j its continuation, all its zero pre-activations together."""
+    def decide(self, j: int, extra: int | None = None, leave: bool = False) -> None:
+        """Give neuron j its continuation, all its zero pre-activations together; with `leave` it may not stay."""
         Z = self.W[j] @ self.p.X.T
         near = np.abs(Z) <= ON_WALL * self.sizes()[j] * self.xnorm
         near |= self.sigma[j] == 0
         if extra is not None:
             near[extra] = True
         walls = sorted({int(c) for c in self.p.wall_of[near]})
-        lam = self.p.duals(self.p.margins(self.W, self.a))
+        lam = self.p.duals(self.p.margins(self.W, self.a), self.t if self.log_clock else 0.0)
         rate = self.a[j]
         tiny = abs(rate) <= 1e-13 * self.sizes()[j]
         if tiny:
@@ -234,6 +237,8 @@ class Twin:
             if rate == 0.0:
                 return
         ways = continuations(self.p, lam, self.sigma[j], walls, rate)
+        if leave:
+            ways = [way for way in ways if any(way.signs.values())]
         if len(ways) != 1:
             if not ways:
                 raise UndecidedError(f"no continuation for neuron {j} at t = {self.t!r}")
@@ -258,7 +263,7 @@ class Twin:
         elif w.what in ("weight", "hull"):
             if w.what == "weight":
                 self.a[w.neuron] = 0.0
-            self.decide(w.neuron)
+            self.decide(w.neuron, leave=w.what == "hull")
         else:
             self.become(w.neuron, self.as_samples({w.index: 1 if w.what == "upper" else -1}))
 
@@ -297,6 +302,15 @@ class Twin:
         self.run.pattern, self.run.time = self.sigma.copy(), self.t
         return self.run
 
+    def follow(self, log_end: float, save_at=()) -> TwinRun:
+        """Go on from the end of `integrate` in the clock log t: times of events and states are then log t."""
+        self.t, self.log_clock = float(np.log(self.t)), True
+        self.run = TwinRun(pattern0=self.sigma.copy())
+        while self.t < log_end and self.run.status == "reached_time":
+            self.segment(log_end, [s for s in save_at if s <= log_end])
+        self.run.pattern, self.run.time = self.sigma.copy(), self.t
+        return self.run
+
     def segment(self, t_end, saves) -> None:
         """Move in one pattern up to its next event, and change the pattern there."""
         self.size0 = self.sizes()
@@ -304,7 +318,7 @@ class Twin:
         self.prepare()
         zero = self.a == 0
         if np.any(zero):
-            rate = self.rhs(0.0, self.state())[self.m * self.d :]
+            rate = self.rhs(self.t, self.state())[self.m * self.d :]
             self.a_sign = np.where(zero, np.sign(rate), self.a_sign)
         self.settle()
         solver = self.solver(t_end)

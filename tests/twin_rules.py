@@ -9,11 +9,11 @@ the velocities of the cells beside the point. All 3^k choices are tried.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
 from scipy.optimize import linprog
-from scipy.special import expit
 
 # A rate below this part of the pulls that make it up is rounding, not motion.
 RATE_TOL = 1e-13
@@ -59,10 +59,10 @@ class Problem:
         Z = W @ self.X.T
         return self.y * (a @ np.maximum(Z, self.leak * Z))
 
-    def duals(self, q: np.ndarray) -> np.ndarray:
-        """lambda_i = -y_i l'(q_i), with the factor of the reduction."""
-        slope = expit(-q) if self.loss == "logistic" else np.exp(-q)
-        return self.y * slope * self.weight
+    def duals(self, q: np.ndarray, log_factor: float = 0.0) -> np.ndarray:
+        """lambda_i = -y_i l'(q_i), with the factor of the reduction, times exp(log_factor)."""
+        log_slope = -np.logaddexp(0.0, q) if self.loss == "logistic" else -q
+        return self.y * np.exp(log_slope + log_factor) * self.weight
 
     @property
     def weight(self) -> float:
@@ -119,6 +119,12 @@ def multipliers(problem: Problem, lam: np.ndarray, held: list[int], drive: np.nd
 
 def cells(normals: np.ndarray) -> np.ndarray:
     """All sign vectors that some direction takes on these walls."""
+    return _cells(normals.tobytes(), normals.shape)
+
+
+@lru_cache(maxsize=64)
+def _cells(raw: bytes, shape: tuple[int, int]) -> np.ndarray:
+    normals = np.frombuffer(raw).reshape(shape)
     d = normals.shape[1]
     found = []
     for signs in product((-1, 1), repeat=len(normals)):
