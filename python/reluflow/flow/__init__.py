@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from ._branchings import Branching, BranchingTable
+from ._early import EarlyAlignment, Visit, early_alignment
 from ._events import EVENT_KINDS, Event, EventTable
 from ._integrate import LOSSES, POLICIES, REDUCTIONS, BranchingError, integrate
+from ._limit import Limit
+from ._limit_checks import Residuals
 from ._progress import Progress
 from ._settings import Settings
 from ._solution import Solution
@@ -19,12 +22,17 @@ __all__ = [
     "Branching",
     "BranchingError",
     "BranchingTable",
+    "EarlyAlignment",
     "Event",
     "EventTable",
+    "Limit",
     "Progress",
+    "Residuals",
     "Settings",
     "Solution",
     "Stop",
+    "Visit",
+    "early_alignment",
     "integrate",
     "load",
 ]

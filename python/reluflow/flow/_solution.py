@@ -17,6 +17,8 @@ from ..networks import Network
 from ._branchings import BranchingTable
 from ._dense import Dense
 from ._events import EventTable
+from ._limit import Limit
+from ._limit_of import limit_of
 from ._settings import Settings
 
 
@@ -99,6 +101,14 @@ class Solution:
         """The network at the end. It carries its pattern, so that a run can continue from it exactly."""
         raw = self._raw
         return Network._trusted(raw["final_W"], raw["final_a"], self.leak, raw["final_pattern"])
+
+    @cached_property
+    def limit(self) -> Limit:
+        """Where the flow ends, polished from the last state: a direction, or a critical point of finite norm.
+
+        Look at ``sol.limit.certified`` and ``sol.limit.reason``.
+        """
+        return limit_of(self.data, self.final, self.loss)
 
     @property
     def status(self) -> str:

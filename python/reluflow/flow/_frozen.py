@@ -1,0 +1,289 @@
+"""The flow of single neurons under constant λ, solved event by event: no ODE, and no step size.
+
+Between two events the pull g = P Σ λ_i s_i x_i is constant. With ĝ = g/|g|, η = s w·ĝ and s the sign of a, balance
+|a| = |w| gives η' = |g||a|: η grows like sinh, the rest of w stands still, and all z_i = w·x_i move monotonically.
+So each pair meets its wall at most once in a sector, the first to do so is the one with the smallest step of η, and
+the time of that step is log E / |g| with E as in `_growth` (flow: [PL, Lemma A.3]; the frozen limit: [WP, Lemma 2]).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from .._validation import FloatArray, IntArray, PatternArray
+from ._corner import RATE_TOL, Corner, continuations
+from ._events import EVENT_KINDS
+from ._walls import Walls, exact_signs, names, off, slopes, span, walls
+
+STATUSES = ("extremal", "dead", "rest", "decaying", "undecided")
+_EXTREMAL, _DEAD, _REST, _DECAYING, _UNDECIDED = range(5)
+# Walls met within this part of |w| after the first one are met with it: rounding of a place on several walls.
+_TIE_TOL = 1e-13
+# Events a neuron may have per wall of the data before it is given up: each wall is crossed about once.
+_EVENTS_PER_WALL = 200
+# A direction this close to -s ĝ is exactly that one, up to rounding.
+_OPPOSITE_TOL = 1e-15
+_CODE = {name: code for code, name in enumerate(EVENT_KINDS)}
+# Kind of a change of sign, by (sign before, sign after).
+_CHANGE = {
+    (-1, 1): _CODE["cross_up"],
+    (1, -1): _CODE["cross_down"],
+    (0, 1): _CODE["release_up"],
+    (0, -1): _CODE["release_down"],
+    (1, 0): _CODE["hold"],
+    (-1, 0): _CODE["hold"],
+}
+_START = {1: _CODE["start_up"], -1: _CODE["start_down"], 0: _CODE["start_hold"]}
+
+Columns = tuple[npt.NDArray[np.generic], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Motion:
+    """How k neurons move up to their next events.
+
+    Attributes
+    ----------
+    rows : ndarray, shape (k,)
+        Their numbers.
+    size, unit : ndarray, shapes (k,) and (k, d)
+        |g| and ĝ.
+    along, across : ndarray, shapes (k,) and (k, d)
+        η and the rest of w.
+    change, comes : ndarray, shape (k, n)
+        Change of z_i per unit of η, and whether it goes towards its wall.
+    """
+
+    rows: IntArray
+    size: FloatArray
+    unit: FloatArray
+    along: FloatArray
+    across: FloatArray
+    change: FloatArray
+    comes: npt.NDArray[np.bool_]
+
+
+@dataclass(eq=False)
+class Frozen:
+    """Neurons on their way; `run` moves them all to their ends.
+
+    Attributes
+    ----------
+    w : ndarray, shape (m, d)
+        Directions, of norm 1 after each event.
+    sign : ndarray, shape (m,)
+        Signs of the output weights.
+    pattern : ndarray, shape (m, n), int8
+    pull : ndarray, shape (m, d)
+        g of each neuron.
+    t : ndarray, shape (m,)
+        Time of the last event.
+    status : ndarray, shape (m,), int8
+        Place in `STATUSES`; -1 on the way.
+    lower, upper : ndarray, shape (p,)
+        Edges of the walls' pulls.
+    scale : float
+        Σ |λ_i| |x_i|, against which pulls and rates are zero.
+    reasons : dict
+        For undecided neurons.
+    log : list
+        Events in order of their finding: arrays t, neuron, sample, code.
+    """
+
+    X: FloatArray
+    lam: FloatArray
+    leak: float
+    w: FloatArray
+    sign: FloatArray
+    pattern: PatternArray
+    walls: Walls
+    lower: FloatArray
+    upper: FloatArray
+    scale: float
+    pull: FloatArray
+    t: FloatArray
+    status: npt.NDArray[np.int8]
+    reasons: dict[int, str] = field(default_factory=dict)
+    log: list[Columns] = field(default_factory=list)
+    _known: dict[bytes, tuple[FloatArray, FloatArray]] = field(default_factory=dict)
+    _decided: dict[tuple[bytes, float, tuple[int, ...]], dict[int, int] | str] = field(default_factory=dict)
+
+    def run(self) -> None:
+        """Resolve the walls that neurons start on, then move all neurons from event to event."""
+        self._pull_again(np.arange(len(self.w)))
+        for j in np.flatnonzero((self.pattern == 0).any(axis=1)).tolist():
+            self._turn(j, np.unique(self.walls.wall[self.pattern[j] == 0]), start=True)
+        for _ in range(_EVENTS_PER_WALL * len(self.walls.normal)):
+            motion = self._motion(np.flatnonzero(self.status < 0))
+            if not len(motion.rows):
+                return
+            self._advance(motion)
+        for j in np.flatnonzero(self.status < 0).tolist():
+            self._give_up(j, "the events do not come to an end")
+
+    # --- between events ---
+
+    def _motion(self, rows: IntArray) -> _Motion:
+        """Find how these neurons move; those without a further event get their status and are left out."""
+        size = np.linalg.norm(self.pull[rows], axis=1)
+        inert = size <= RATE_TOL * self.scale
+        active = np.any(slopes(self.pattern[rows], self.leak), axis=1)
+        self.status[rows[inert]] = np.where(active, _REST, _DEAD)[inert]
+        rows, size = rows[~inert], size[~inert]
+        sign, w = self.sign[rows], self.w[rows]
+        unit = self.pull[rows] / size[:, None]
+        along = sign * np.einsum("jd,jd->j", w, unit)
+        across = w - (sign * along)[:, None] * unit
+        change = sign[:, None] * (unit @ self.X.T)
+        noise = np.abs(self.walls.reach) * (RATE_TOL * self.scale / size)[:, None]
+        comes = self.pattern[rows] * change < -noise
+        opposite = (along < 0) & (np.linalg.norm(across, axis=1) <= _OPPOSITE_TOL * np.linalg.norm(w, axis=1))
+        goes_on = np.any(comes, axis=1) & ~opposite
+        self.status[rows[~goes_on]] = np.where(opposite, _DECAYING, _EXTREMAL)[~goes_on]
+        parts = (rows, size, unit, along, across, change, comes)
+        return _Motion(*(part[goes_on] for part in parts))
+
+    def _advance(self, motion: _Motion) -> None:
+        """Move neurons to their next events and change their patterns there."""
+        rows, along = motion.rows, motion.along
+        Z = self.w[rows] @ self.X.T
+        step = np.full(Z.shape, np.inf)
+        np.divide(np.maximum(self.pattern[rows] * Z, 0.0), np.abs(motion.change), out=step, where=motion.comes)
+        first = step.min(axis=1)
+        met = self._whole_walls(step <= first[:, None] + _TIE_TOL)
+        self.t[rows] += np.log(_growth(along, first, np.linalg.norm(motion.across, axis=1))) / motion.size
+        moved = motion.across + (self.sign[rows] * (along + first))[:, None] * motion.unit
+        self.w[rows] = moved / np.linalg.norm(moved, axis=1, keepdims=True)
+        slow = self._cross(rows, met)
+        for k in slow.tolist():
+            self._turn(int(rows[k]), np.unique(self.walls.wall[met[k]]))
+
+    # --- at events ---
+
+    def _cross(self, rows: IntArray, met: npt.NDArray[np.bool_]) -> IntArray:
+        """Treat plain refractions at one wall all at once; return the places in `rows` of the other neurons."""
+        wall = self.walls.wall[met.argmax(axis=1)]
+        one = (met == (self.walls.wall[None, :] == wall[:, None])).all(axis=1)
+        one &= (self.pattern[rows] != 0).all(axis=1)
+        gain = self.sign[rows] * (self.upper - self.lower)[wall]
+        before = self.sign[rows] * np.einsum("jd,jd->j", self.pull[rows], self.walls.normal[wall])
+        after = before + np.sign(before) * gain
+        plain = one & (before * after > 0) & (np.abs(after) > RATE_TOL * self.scale)
+        j, i = np.nonzero(met[plain])
+        neurons = rows[plain][j]
+        old = self.pattern[neurons, i]
+        self.pattern[neurons, i] = -old
+        self._record(neurons, i, np.where(old < 0, _CODE["cross_up"], _CODE["cross_down"]))
+        self._pull_again(rows[plain])
+        return np.flatnonzero(~plain)
+
+    def _whole_walls(self, met: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Parallel samples are met together, whatever their rounding."""
+        for wall in np.flatnonzero(np.bincount(self.walls.wall) > 1).tolist():
+            members = self.walls.members(wall)
+            met[:, members] = met[:, members].any(axis=1, keepdims=True)
+        return met
+
+    def _turn(self, j: int, met: IntArray, *, start: bool = False) -> None:
+        """Decide one neuron's corner: the walls it holds and those it meets."""
+        row = self.pattern[j]
+        held = np.unique(self.walls.wall[row == 0])
+        on = tuple(np.union1d(held, met).tolist())
+        key = (row.tobytes(), float(self.sign[j]), on)
+        if key not in self._decided:
+            self._decided[key] = self._decide(row, float(self.sign[j]), list(on))
+        answer = self._decided[key]
+        if isinstance(answer, str):
+            self._give_up(j, answer)
+            return
+        self._become(j, answer, start)
+
+    def _decide(self, row: PatternArray, sign: float, on: list[int]) -> dict[int, int] | str:
+        """Signs of the samples on these walls afterwards, or why there is no single answer."""
+        member = np.isin(self.walls.wall, on)
+        drive = (slopes(np.where(member, 0, row).astype(np.int8), self.leak) * self.lam) @ self.X
+        corner = Corner(self.walls.normal[on], self.lower[on], self.upper[on], drive, sign, self.scale)
+        found = continuations(corner)
+        samples = np.flatnonzero(member)
+        if found is None:
+            return f"dependent walls or many ridges meet: samples {names(samples)}"
+        if len(found) != 1:
+            ways = "no continuation" if not found else f"{len(found)} continuations"
+            return f"{ways} at the walls of samples {names(samples)}"
+        side = dict(zip(on, found[0], strict=True))
+        return {int(i): int(side[int(self.walls.wall[i])] * np.sign(self.walls.reach[i])) for i in samples}
+
+    def _become(self, j: int, signs: dict[int, int], start: bool) -> None:
+        old = {i: int(self.pattern[j, i]) for i in signs}
+        changed = [i for i in signs if start or signs[i] != old[i]]
+        self.pattern[j, list(signs)] = list(signs.values())
+        self._pull_again(np.array([j]))
+        stops = not start and not slopes(self.pattern[j], self.leak).any()
+        kinds = [_START[signs[i]] if start else _CHANGE[old[i], signs[i]] for i in changed]
+        kinds = [_CODE["stop"] if stops and kind == _CODE["hold"] else kind for kind in kinds]
+        self._record(np.full(len(changed), j), np.array(changed, dtype=np.int64), np.array(kinds))
+
+    def _pull_again(self, rows: IntArray) -> None:
+        """Compute g anew from the patterns, and put held neurons back on their walls."""
+        self.pull[rows] = (slopes(self.pattern[rows], self.leak) * self.lam) @ self.X
+        for j in rows[(self.pattern[rows] == 0).any(axis=1)].tolist():
+            key = self.pattern[j].tobytes()
+            if key not in self._known:
+                basis = span(self.walls.normal[np.unique(self.walls.wall[self.pattern[j] == 0])])
+                self._known[key] = basis, off(self.pull[j], basis)
+            basis, self.pull[j] = self._known[key]
+            self.w[j] = off(self.w[j], basis)
+
+    def _record(self, neuron: IntArray, sample: IntArray, kind: IntArray) -> None:
+        self.log.append((self.t[neuron], neuron, sample, kind))
+
+    def _give_up(self, j: int, reason: str) -> None:
+        self.status[j] = _UNDECIDED
+        self.reasons[j] = reason
+
+
+def start(
+    X: FloatArray,
+    lam: FloatArray,
+    leak: float,
+    W: FloatArray,
+    sign: FloatArray,
+    pattern: PatternArray | None = None,
+) -> Frozen:
+    """Put neurons with the directions of the rows of W at their start; `run` is the next thing to do.
+
+    A pattern says exactly where they stand; without one it is read off W Xᵀ.
+    """
+    found = walls(X)
+    edges = np.array([found.edges(k, lam, leak) for k in range(len(found.normal))])
+    return Frozen(
+        X=X,
+        lam=lam,
+        leak=leak,
+        w=W / np.linalg.norm(W, axis=1, keepdims=True),
+        sign=sign,
+        pattern=exact_signs(W, X) if pattern is None else np.array(pattern),
+        walls=found,
+        lower=edges[:, 0],
+        upper=edges[:, 1],
+        scale=float(np.abs(lam) @ np.linalg.norm(X, axis=1)),
+        pull=np.zeros(W.shape),
+        t=np.zeros(len(W)),
+        status=np.full(len(W), -1, dtype=np.int8),
+    )
+
+
+def _growth(along: FloatArray, step: FloatArray, across: FloatArray) -> FloatArray:
+    """E = e^(|g| t) when η goes from `along` to `along + step`, |w|² = η² + across²."""
+    end = along + step
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(_exponential(end, across) / _exponential(along, across))
+
+
+def _exponential(eta: FloatArray, across: FloatArray) -> FloatArray:
+    """η + |w|, without cancellation where η < 0."""
+    size = np.hypot(eta, across)
+    return np.where(eta >= 0, eta + size, across * (across / (size - eta)))

@@ -1,0 +1,62 @@
+"""The limit of a run: the direction that the flow tends to, or the critical point, polished and certified."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .._validation import FloatArray, IntArray
+from ..networks import Network
+from ._limit_checks import Residuals
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Limit:
+    """Where a flow ends, from its last state: Newton on the equations of the limit in the last sign pattern.
+
+    Of kind ``direction``, θ/|θ| tends to the KKT point of min ½|θ|² s.t. q_i >= 1 given here ([VSS, Problem (2)]). Of
+    kind ``finite``, θ itself tends to the critical point given here, as it does where data cannot be separated.
+
+    Attributes
+    ----------
+    kind : {"direction", "finite"}
+    network : Network
+        The limit: of norm |θ| = 1 as a direction, at its own norm as a critical point.
+    margin : float
+        Normalised margin q_min/|θ|².
+    duals : ndarray, shape (n,)
+        λ_i with the sign of y_i. Of a direction, the multipliers for margins of at least 1, so that Σ|λ_i| = ½|θ̃|² =
+        1/(2 margin); of a critical point, -y_i ℓ'(q_i).
+    support : ndarray, shape (k,)
+        Samples with a multiplier; of a direction, those on the margin.
+    held : ndarray, shape (h, 2)
+        Pairs (neuron, sample) held on their walls, of the neurons that do not vanish.
+    residuals : Residuals
+        How well each line of the certificate holds.
+    certified : bool
+        Whether all residuals are rounding, the limit is isolated in its pattern, and the state is on its way to it.
+    reason : str
+        Why it is not certified. Of a certified limit, what else has to be said: multipliers that are not unique,
+        samples that stay unfitted.
+    turn : float
+        Distance of the state from the limit: the angle in radians, or |θ - limit|/|θ| of a critical point.
+    gradient_norm : float
+        |∇L| at a critical point, with the loss as a sum; nan for a direction.
+    """
+
+    kind: str
+    network: Network
+    margin: float
+    duals: FloatArray
+    support: IntArray
+    held: IntArray
+    residuals: Residuals
+    certified: bool
+    reason: str
+    turn: float
+    gradient_norm: float
+
+    def __repr__(self) -> str:
+        """One line: the kind, the margin, the largest residual and the verdict."""
+        verdict = "certified" if self.certified else "not certified"
+        said = f": {self.reason}" if self.reason else ""
+        return f"Limit({self.kind}, margin={self.margin:.10g}, residual={self.residuals.largest:.1e}, {verdict}{said})"

@@ -1,0 +1,112 @@
+"""Residuals of a limit, computed from the network and λ alone: the certificate does not trust the solver."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+
+import numpy as np
+
+from .._validation import FloatArray
+from ..networks import Network
+from ._limit_core import Core
+from ._limit_groups import Groups
+
+# λ of samples at rest is infinitely larger than that of the others in the limit; here it is this times larger. Its
+# pulls vanish, to rounding, so that the factor need not be large to tell which signs win.
+CORE_FACTOR = 1e3
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """How well each line of the KKT conditions holds, in units of the solution; 0 is exact.
+
+    Attributes
+    ----------
+    stationarity : float
+        |θ - Σ λ_i h_i| / |θ| with h_i in the Clarke subdifferential of q_i; for a critical point |∇L| in units of
+        |θ| Σ |λ_i||x_i|.
+    complementarity : float
+        max |λ_i||q_i - 1| / Σ|λ|; 0 for a critical point, which has no such condition.
+    primal : float
+        max (1 - q_i)₊; 0 for a critical point.
+    sign : float
+        The largest violation of a sign: y_i λ_i >= 0 (in units of Σ|λ|), a held multiplier outside [leak, 1] (as
+        a part of the pull on its neuron), or a pre-activation (in units of |w_j||x_i|) that contradicts the pattern.
+    """
+
+    stationarity: float
+    complementarity: float
+    primal: float
+    sign: float
+
+    @property
+    def largest(self) -> float:
+        """The largest of the four; nan if one is nan."""
+        return float(np.max(astuple(self)))
+
+
+@dataclass(frozen=True, eq=False)
+class Pulls:
+    """g_c = Σ λ_i s_ci x_i of each group with held multipliers put into [leak, 1], and by how much they had to be."""
+
+    g: FloatArray
+    excess: FloatArray
+
+
+def clipped_pulls(groups: Groups, lam: FloatArray, leak: float) -> Pulls:
+    """Compute the pulls of all groups, the held walls at the multipliers that come nearest to holding.
+
+    Multipliers solve K_HH (λ_H ∘ s_H) = -K_HA (λ_A ∘ s_A); parallel samples share one.
+    """
+    drives = (groups.slope * lam) @ groups.X
+    excess = np.zeros(len(groups))
+    for c in range(len(groups)):
+        held = groups.held_walls(c)
+        if not len(held):
+            continue
+        normals = groups.walls.normal[held]
+        need = np.linalg.lstsq(normals.T, -drives[c], rcond=None)[0]
+        edges = np.array([groups.walls.edges(int(k), lam, leak) for k in held])
+        given = np.clip(need, edges.min(axis=1), edges.max(axis=1))
+        excess[c] = np.abs(need - given).max()
+        drives[c] += given @ normals
+    return Pulls(drives, excess)
+
+
+def has_dependent_walls(groups: Groups) -> bool:
+    """Whether some group holds dependent walls: their multipliers are not unique, and the box is not the Clarke set."""
+    return any(len(groups.held_walls(c)) > len(basis) for c, basis in enumerate(groups.bases))
+
+
+def kkt_residuals(groups: Groups, net: Network, lam: FloatArray, y: FloatArray, core: Core) -> Residuals:
+    """Residuals of a direction of norm 1, with multipliers λ for margins of at least 1 on the samples that grow."""
+    grows = ~core.rests
+    total = float(np.abs(lam[grows]).sum())
+    margins = y * net(groups.X) * 2 * total
+    pulls = clipped_pulls(groups, lam + CORE_FACTOR * core.duals, net.leak)
+    live = np.flatnonzero(net.a)
+    g = pulls.g[groups.of[live]]
+    gaps = (
+        np.linalg.norm(net.W[live] - net.a[live, None] * g),
+        np.linalg.norm(net.a[live] - np.einsum("jd,jd->j", g, net.W[live])),
+    )
+    return Residuals(
+        stationarity=float(np.hypot(*gaps)),
+        complementarity=float((np.abs(lam) * np.abs(margins - 1))[grows].max() / total),
+        primal=max(0.0, float((1 - margins)[grows].max()), float(np.abs(margins[core.rests]).max(initial=0.0))),
+        sign=max(
+            0.0,
+            float((-y * lam)[grows].max()) / total,
+            float(pulls.excess[groups.of[live]].max(initial=0.0)),
+            pattern_violation(groups, net),
+        ),
+    )
+
+
+def pattern_violation(groups: Groups, net: Network) -> float:
+    """Largest pre-activation of a neuron that contradicts its pattern, in units of |w_j||x_i|."""
+    live = np.flatnonzero((groups.of >= 0) & net.W.any(axis=1))
+    unit = net.W[live] / np.linalg.norm(net.W[live], axis=1, keepdims=True)
+    Z = unit @ (groups.X / np.linalg.norm(groups.X, axis=1, keepdims=True)).T
+    signs = groups.pattern[groups.of[live]]
+    return max(0.0, float(np.where(signs == 0, np.abs(Z), -signs * Z).max(initial=0.0)))

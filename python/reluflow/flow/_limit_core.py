@@ -1,0 +1,146 @@
+"""Which margins can grow in a pattern, and where the others come to rest: the finite part of the loss's minimum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import linprog
+from scipy.special import expit
+
+from .._validation import FloatArray
+from ._limit_groups import Groups
+
+# Singular values below this part of the largest are zero.
+_RANK_TOL = 1e-11
+# A row whose part in the range of the pattern is below this part of |x_i| is out of reach.
+_ROW_TOL = 1e-11
+# The linear program puts the growing samples at 1 and the others at 0.
+_GROWS = 0.5
+# Newton steps for the values at rest; some 20 are taken.
+_VALUE_STEPS = 200
+# A step is halved until the loss falls by this part of what its slope promises, or the step is tiny, or the fall is
+# within the rounding of the loss.
+_ENOUGH = 0.1
+_LEAST_PART = 1e-10
+_NOISE = 1e-12
+# Values beyond this mean that there is no minimum after all.
+_MAX_VALUE = 1e4
+
+
+@dataclass(frozen=True, eq=False)
+class Core:
+    """The samples whose margins stay finite.
+
+    Attributes
+    ----------
+    rests : ndarray of bool, shape (n,)
+    values : ndarray, shape (n,)
+        Limits of f(x_i) on them; 0 elsewhere.
+    duals : ndarray, shape (n,)
+        λ_i = -y_i ℓ'(q_i) there; 0 elsewhere. They pull no group anywhere.
+    """
+
+    rests: npt.NDArray[np.bool_]
+    values: FloatArray
+    duals: FloatArray
+
+
+def no_core(n: int) -> Core:
+    """All margins grow."""
+    return Core(np.zeros(n, dtype=np.bool_), np.zeros(n), np.zeros(n))
+
+
+def find_core(groups: Groups, y: FloatArray, margins: FloatArray, loss: str) -> Core | None:
+    """Split the samples by a linear program, and minimise the loss of those at rest from the margins given.
+
+    None where the minimum is not found.
+    """
+    basis = value_range(groups)
+    rests = _resting(basis, y, np.linalg.norm(groups.X, axis=1))
+    values, duals = np.zeros(len(y)), np.zeros(len(y))
+    if rests.any():
+        found = _minimum(basis[rests], y[rests], margins[rests], loss)
+        if found is None:
+            return None
+        values[rests] = found
+        duals[rests] = -y[rests] * _derivatives(y[rests] * found, loss)[0]
+    return Core(rests, values, duals)
+
+
+def value_range(groups: Groups) -> FloatArray:
+    """Columns that span what the groups can add to the values f, orthonormal, shape (n, r)."""
+    n = len(groups.X)
+    found = np.empty((n, 0))
+    for c in range(len(groups)):
+        found = np.hstack((found, groups.map(c)))
+        if found.shape[1] > 2 * n or c == len(groups) - 1:
+            vectors, sizes, _ = np.linalg.svd(found, full_matrices=False)
+            keep = sizes > _RANK_TOL * sizes.max(initial=0.0)
+            found = vectors[:, keep] * sizes[keep]
+    return np.asarray(found / np.linalg.norm(found, axis=0))
+
+
+def _resting(basis: FloatArray, y: FloatArray, size: FloatArray) -> npt.NDArray[np.bool_]:
+    """Find the samples whose margins grow in no direction in which no margin falls."""
+    n, r = basis.shape
+    rows = np.linalg.norm(basis, axis=1)
+    within = rows > _ROW_TOL
+    if r == n or not within.any():
+        return np.asarray(~within)
+    signed = (y[within] / rows[within])[:, None] * basis[within]
+    k = len(signed)
+    found = linprog(
+        np.r_[np.zeros(r), -np.ones(k)],
+        A_ub=np.hstack((-signed, np.eye(k))),
+        b_ub=np.zeros(k),
+        bounds=[(None, None)] * r + [(0.0, 1.0)] * k,
+    )
+    rests = np.ones(n, dtype=np.bool_)
+    if found.x is not None:
+        rests[np.flatnonzero(within)] = found.x[r:] < _GROWS
+    return rests
+
+
+def _minimum(basis: FloatArray, y: FloatArray, margins: FloatArray, loss: str) -> FloatArray | None:
+    """Minimise Σ ℓ(y_i f_i) over f in the range of `basis` by Newton steps with a line search."""
+    z = np.linalg.lstsq(basis, y * margins, rcond=_RANK_TOL)[0]
+    for _ in range(_VALUE_STEPS):
+        q = y * (basis @ z)
+        slope, curvature = _derivatives(q, loss)
+        root = np.sqrt(curvature)
+        step = np.linalg.lstsq(root[:, None] * basis, -y * slope / root, rcond=_RANK_TOL)[0]
+        fall = -float((basis.T @ (y * slope)) @ step)
+        part = _line_search(q, y * (basis @ step), fall, loss)
+        z = z + part * step
+        if part == 0.0 or fall <= np.finfo(np.float64).eps ** 2 * len(y):
+            return np.asarray(basis @ z)
+        if np.abs(basis @ z).max() > _MAX_VALUE:
+            return None
+    return None
+
+
+def _line_search(q: FloatArray, move: FloatArray, fall: float, loss: str) -> float:
+    """Part of a Newton step that keeps a share of the fall of the loss that its slope promises; 0 at the rounding."""
+    start = _total(q, loss)
+    part = 1.0
+    while fall > 0 and part > _LEAST_PART:
+        gain = start - _total(q + part * move, loss)
+        if gain >= _ENOUGH * part * fall or part * fall <= _NOISE * start:
+            return part
+        part /= 2
+    return 0.0
+
+
+def _total(q: FloatArray, loss: str) -> float:
+    with np.errstate(over="ignore"):
+        return float((np.logaddexp(0.0, -q) if loss == "logistic" else np.exp(-q)).sum())
+
+
+def _derivatives(q: FloatArray, loss: str) -> tuple[FloatArray, FloatArray]:
+    """ℓ' and ℓ'' at the margins."""
+    if loss == "logistic":
+        down = expit(-q)
+        return -down, down * expit(q)
+    return -np.exp(-q), np.exp(-q)

@@ -1,0 +1,243 @@
+"""The limit direction: support samples, live groups and multipliers of the max-margin problem in the last pattern."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._validation import FloatArray, IntArray, freeze
+from ..networks import Network
+from ._frozen import start
+from ._limit import Limit
+from ._limit_checks import CORE_FACTOR, Residuals, has_dependent_walls, kkt_residuals
+from ._limit_core import Core
+from ._limit_groups import spread
+from ._limit_kkt import Point, polish
+from ._limit_path import solve
+from ._limit_state import SEPARATED_LOSS, State
+from ._walls import names
+
+# Samples that the cone program looks at first, in order of their margins; others join when they are violated.
+_FIRST_SAMPLES = 150
+# Margins below 1 by more than this make a sample join.
+_MARGIN_TOL = 1e-11
+# Largest residual of a certified limit; polished ones reach 1e-15.
+CERTIFIED_TOL = 1e-11
+# A state that is further than this from its limit (radians) has not shown that it goes there.
+MAX_TURN = 0.5
+# Margins of samples at rest this far from their limits have not shown that they go there.
+_MAX_CORE_GAP = 0.5
+# A group outside the limit may grow as fast as the live ones up to this rounding.
+_RATE_TOL = 1e-9
+# Singular values of the equations of samples at rest below this part of the largest are zero.
+_RANK_TOL = 1e-11
+
+
+@dataclass(frozen=True, eq=False)
+class _Solution:
+    """Multipliers (n,), masses (C,), live groups, and how many dimensions of either are free."""
+
+    lam: FloatArray
+    mass: FloatArray
+    live: IntArray
+    free_duals: int
+    free_masses: int
+
+
+def direction(state: State, core: Core) -> Limit:
+    """Polish the limit direction of a state; the margins of `core` stay finite."""
+    found = _solve(state, core)
+    if found is None:
+        return unpolished(state, "the max-margin problem in the last pattern has no solution that could be found")
+    wide = spread(state.groups, state.net, state.groups.pulls(found.lam), found.mass)
+    net = Network(wide.W / wide.norm, wide.a / wide.norm, leak=wide.leak)
+    residuals = kkt_residuals(state.groups, net, found.lam, state.data.y, core)
+    turn = _angle(state.net, net)
+    reasons = _doubts(state, core, residuals, found, turn)
+    reasons += [] if reasons else _growing(state, core, found)
+    return _limit(state, net, found.lam, residuals, turn, reasons, _notes(found, core))
+
+
+def unpolished(state: State, reason: str) -> Limit:
+    """Return the state's own direction, where nothing could be polished; its residuals are nan."""
+    net, size = state.net, state.net.norm
+    scaled = Network(net.W / size, net.a / size, leak=net.leak) if size > 0 else net
+    nan = float("nan")
+    return _limit(state, scaled, state.data.y * state.weights, Residuals(nan, nan, nan, nan), nan, [reason], [])
+
+
+def _limit(
+    state: State,
+    net: Network,
+    lam: FloatArray,
+    residuals: Residuals,
+    turn: float,
+    reasons: list[str],
+    notes: list[str],
+) -> Limit:
+    pattern = state.pattern if residuals.sign <= CERTIFIED_TOL else None
+    net = Network(net.W, net.a, leak=net.leak, pattern=pattern)
+    support, held = np.flatnonzero(lam), state.held_pairs(net)
+    for array in (lam, support, held):
+        freeze(array)
+    size = net.norm
+    return Limit(
+        kind="direction",
+        network=net,
+        margin=float((state.data.y * net(state.data.X)).min()) / size**2 if size > 0 else 0.0,
+        duals=lam,
+        support=support,
+        held=held,
+        residuals=residuals,
+        certified=not reasons,
+        reason="; ".join(reasons + notes),
+        turn=turn,
+        gradient_norm=float("nan"),
+    )
+
+
+# --- the convex program ---
+
+
+def _solve(state: State, core: Core) -> _Solution | None:
+    """Solve the program on the samples of the smallest margins; violated ones join."""
+    data, groups = state.data, state.groups
+    grows = np.flatnonzero(~core.rests)
+    order = grows[np.argsort(state.margins[grows], kind="stable")]
+    samples = np.sort(order[:_FIRST_SAMPLES])
+    fixed, back = _core_rows(state, core)
+    while True:
+        D = np.concatenate((_signed_maps(state, samples), fixed), axis=1)
+        point = _point(state, D, samples, len(back.T))
+        if point is None:
+            return None
+        lam, k = np.zeros(data.n), len(samples)
+        lam[samples] = data.y[samples] * point.dual[:k]
+        lam[core.rests] = data.y[core.rests] * (back @ point.dual[k:])
+        values = data.y * groups.values(groups.pulls(lam), point.mass)
+        joining = np.setdiff1d(grows[values[grows] < 1 - _MARGIN_TOL], samples)
+        if not len(joining):
+            return _Solution(lam, point.mass, np.flatnonzero(point.live), point.free_duals, point.free_masses)
+        samples = np.union1d(samples, joining)
+
+
+def _signed_maps(state: State, samples: IntArray) -> FloatArray:
+    """D_c = diag(y) B_c of all groups on some samples, shape (C, k, d)."""
+    groups = state.groups
+    maps = [state.data.y[samples, None] * groups.map(c, samples) for c in range(len(groups))]
+    return np.array(maps).reshape(len(groups), len(samples), state.data.d)
+
+
+def _core_rows(state: State, core: Core) -> tuple[FloatArray, FloatArray]:
+    """Independent rows (C, r, d) for the samples at rest, and the matrix (n_rests, r) from their multipliers back."""
+    rests = np.flatnonzero(core.rests)
+    D = _signed_maps(state, rests)
+    if not len(rests):
+        return D, np.empty((0, 0))
+    flat = D.transpose(1, 0, 2).reshape(len(rests), -1)
+    left, sizes, rows = np.linalg.svd(flat, full_matrices=False)
+    keep = sizes > _RANK_TOL * max(float(sizes.max(initial=0.0)), float(np.linalg.norm(state.data.X, axis=1).max()))
+    fixed = rows[keep].reshape(-1, len(D), state.data.d).transpose(1, 0, 2)
+    return fixed, left[:, keep] / sizes[keep]
+
+
+def _point(state: State, D: FloatArray, samples: IntArray, n_free: int) -> Point | None:
+    path = solve(D, n_free)
+    if path is None:
+        return None
+    # At the end of the path dual_i slack_i and mass_c (1 - |u_c|²) are tiny: of each product, one factor is not.
+    k = len(samples)
+    size = float(path.dual[:k].sum())
+    room = 1 - np.linalg.norm(np.einsum("ckd,k->cd", D, path.dual), axis=1) ** 2
+    sets = (path.dual > path.slack * size) & (np.arange(D.shape[1]) < k), path.mass > room * size
+    point = polish(D, n_free, sets, path.dual, path.mass)
+    if not point.free_duals and not point.free_masses:
+        return point
+    own = polish(D, n_free, (point.support, point.live), *_flow_values(state, D, samples))
+    smallest = min(float(own.dual[:k].min()), float(own.mass.min()))
+    return own if own.error <= CERTIFIED_TOL and smallest >= -CERTIFIED_TOL * size else point
+
+
+def _flow_values(state: State, D: FloatArray, samples: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Scale the multipliers and masses of the state itself to |u_c| = 1 and to margins of 1."""
+    dual = np.zeros(D.shape[1])
+    log_weights = state.log_weights[samples]
+    dual[: len(samples)] = np.exp(log_weights - log_weights.max())
+    margin = float(dual[: len(samples)] @ state.margins[samples]) / dual.sum()
+    dual /= np.linalg.norm(np.einsum("ckd,k->cd", D, dual), axis=1).max()
+    of = state.groups.of
+    mass = np.bincount(of[of >= 0], weights=state.net.a[of >= 0] ** 2, minlength=len(state.groups))
+    return dual, np.asarray(mass / margin)
+
+
+# --- doubts ---
+
+
+def _doubts(state: State, core: Core, residuals: Residuals, found: _Solution, turn: float) -> list[str]:
+    reasons = _late(state, core)
+    if not turn <= MAX_TURN:
+        reasons.append(f"the state still turns a lot, {turn:.2g} rad to the limit of its pattern: integrate further")
+    if found.free_masses:
+        reasons.append(
+            f"the limit is a continuum of dimension {found.free_masses}: the KKT system is singular, and this is the "
+            "least-squares polish of the state"
+        )
+    if residuals.sign > CERTIFIED_TOL:
+        reasons.append(f"the limit of the last pattern violates its signs by {residuals.sign:.2g}: events are to come")
+    if has_dependent_walls(state.groups):
+        reasons.append("a neuron holds dependent walls, whose multipliers are not unique")
+    others = (residuals.stationarity, residuals.complementarity, residuals.primal)
+    if not reasons and not max(others) <= CERTIFIED_TOL:
+        reasons.append(f"the largest residual is {max(others):.2g}")
+    return reasons
+
+
+def _late(state: State, core: Core) -> list[str]:
+    """Whether the late phase has begun, for the samples that grow and for those at rest."""
+    grows = np.flatnonzero(~core.rests)
+    smallest = float(state.margins[grows].min())
+    if smallest <= 0:
+        return [f"the late phase is not reached: the smallest margin is {smallest:.3g}"]
+    if not state.is_separated(grows):
+        loss = np.exp(state.log_loss(grows))
+        return [f"the late phase is not reached: the loss is {loss:.3g}, not below {SEPARATED_LOSS[state.loss]:.3g}"]
+    gap = np.abs(state.data.y * state.margins - core.values)[core.rests].max(initial=0.0)
+    if gap > _MAX_CORE_GAP:
+        return [f"the late phase is not reached: margins that stay finite are still {gap:.3g} from their limits"]
+    return []
+
+
+def _notes(found: _Solution, core: Core) -> list[str]:
+    notes = []
+    if core.rests.any():
+        notes.append(f"margins that stay finite in this pattern: samples {names(np.flatnonzero(core.rests))}")
+    if found.free_duals:
+        notes.append(
+            f"the multipliers are not unique ({found.free_duals} free dimensions): these are the nearest to the flow's"
+        )
+    return notes
+
+
+def _growing(state: State, core: Core, found: _Solution) -> list[str]:
+    """Neurons outside the limit that would outgrow it: followed to their ends under its multipliers."""
+    groups, net = state.groups, state.net
+    rows = np.flatnonzero((groups.of >= 0) & ~np.isin(groups.of, found.live) & net.W.any(axis=1))
+    if not len(rows):
+        return []
+    lam = found.lam + CORE_FACTOR * core.duals
+    flow = start(state.data.X, lam, net.leak, net.W[rows], groups.sign[groups.of[rows]], state.pattern[rows])
+    flow.run()
+    reasons = []
+    grows = (np.linalg.norm(flow.pull, axis=1) > 1 + _RATE_TOL) & (flow.status == 0)
+    if grows.any():
+        reasons.append(f"neurons outside the limit will outgrow it after events to come: {names(rows[grows])}")
+    if flow.reasons:
+        reasons.append(f"neurons outside the limit are undecided: {names(rows[sorted(flow.reasons)])}")
+    return reasons
+
+
+def _angle(net: Network, other: Network) -> float:
+    """Angle between two networks as vectors, exact for small ones too."""
+    gap = np.linalg.norm(net.theta / net.norm - other.theta / other.norm)
+    return float(2 * np.arcsin(min(1.0, 0.5 * float(gap))))

@@ -1,0 +1,102 @@
+"""The finite limit: a critical point of the loss in the last pattern, where every pull on a live group vanishes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._validation import FloatArray, freeze
+from ..networks import Network
+from ._limit import Limit
+from ._limit_checks import Residuals, clipped_pulls, pattern_violation
+from ._limit_core import Core
+from ._limit_direction import CERTIFIED_TOL, unpolished
+from ._limit_state import State
+
+# Gauss-Newton steps for the weights; from a state near the point some 5 are taken.
+_WEIGHT_STEPS = 30
+# Singular values below this part of the largest are zero.
+_RANK_TOL = 1e-11
+# The flow runs into the set of critical points at right angles, up to the square of its distance: a distance above
+# this part of |θ| leaves the point uncertain by more than the square of it.
+MAX_DISTANCE = 1e-4
+# A state further than this from the critical point of its pattern has nothing to do with it.
+_FAR = 1.0
+
+
+def finite(state: State, core: Core) -> Limit:
+    """Polish the critical point next to a state none of whose margins can grow for ever, or say that none is near."""
+    net = _take_values(state, core.values)
+    size = state.net.norm
+    distance = float(np.linalg.norm(state.net.theta - net.theta)) / size if size > 0 else 0.0
+    if not distance <= _FAR:
+        smallest = float(state.margins.min())
+        return unpolished(
+            state,
+            f"the late phase is not reached: the smallest margin is {smallest:.3g}, and the critical point of the last "
+            f"pattern is {distance:.2g} |θ| away",
+        )
+    return _limit(state, net, distance)
+
+
+def _limit(state: State, net: Network, distance: float) -> Limit:
+    here = State.of(state.data, Network(net.W, net.a, leak=net.leak, pattern=state.pattern), state.loss)
+    pulls = clipped_pulls(here.groups, here.duals, net.leak)
+    moving = np.flatnonzero(here.groups.of >= 0)
+    g = pulls.g[here.groups.of[moving]]
+    along = np.einsum("jd,jd->j", g, net.W[moving])
+    gradient = float(np.hypot(np.linalg.norm(net.a[moving, None] * g), np.linalg.norm(along)))
+    unit = float(np.abs(here.duals) @ np.linalg.norm(state.data.X, axis=1))
+    sign = max(float(pulls.excess.max(initial=0.0)) / unit, pattern_violation(here.groups, net))
+    residuals = Residuals(gradient / (unit * net.norm) if net.norm > 0 else gradient, 0.0, 0.0, sign)
+    reasons = _doubts(residuals, distance, gradient)
+    pattern = state.pattern if sign <= CERTIFIED_TOL else None
+    support, held, lam = np.arange(state.data.n), here.held_pairs(net), here.duals
+    for array in (support, held, lam):
+        freeze(array)
+    return Limit(
+        kind="finite",
+        network=Network(net.W, net.a, leak=net.leak, pattern=pattern),
+        margin=float(here.margins.min() / net.norm**2) if net.norm > 0 else 0.0,
+        duals=lam,
+        support=support,
+        held=held,
+        residuals=residuals,
+        certified=not reasons,
+        reason="; ".join(reasons),
+        turn=distance,
+        gradient_norm=gradient,
+    )
+
+
+def _doubts(residuals: Residuals, distance: float, gradient: float) -> list[str]:
+    reasons = []
+    if not distance <= MAX_DISTANCE:
+        reasons.append(f"the state is still {distance:.2g} |θ| away from the critical point: integrate further")
+    if not residuals.sign <= CERTIFIED_TOL:
+        reasons.append(f"the critical point violates the last pattern by {residuals.sign:.2g}: events are to come")
+    if not residuals.stationarity <= CERTIFIED_TOL:
+        reasons.append(f"the gradient does not vanish: its norm is {gradient:.2g}")
+    return reasons
+
+
+def _take_values(state: State, values: FloatArray) -> Network:
+    """Find the weights nearest to the state's whose network has these values in the pattern, by Gauss-Newton."""
+    groups, X = state.groups, state.data.X
+    moving = np.flatnonzero(groups.of >= 0)
+    own = groups.of[moving]
+    W, a = state.net.W.copy(), state.net.a.copy()
+    maps = [groups.map(c) for c in range(len(groups))]
+    tolerance = 4 * np.finfo(np.float64).eps * max(1.0, float(np.abs(values).max()))
+    for _ in range(_WEIGHT_STEPS):
+        active = groups.slope[own] * (W[moving] @ X.T)
+        gap = values - a[moving] @ active
+        if np.abs(gap).max() <= tolerance:
+            break
+        # J Jᵀ of the values as functions of the moving weights, with the held walls kept.
+        gram = active.T @ active
+        for c, B in enumerate(maps):
+            gram += float((a[groups.of == c] ** 2).sum()) * (B @ B.T)
+        lam = np.asarray(np.linalg.lstsq(gram, gap, rcond=_RANK_TOL)[0], dtype=np.float64)
+        W[moving] += a[moving, None] * groups.pulls(lam)[own]
+        a[moving] += active @ lam
+    return Network(W, a, leak=state.net.leak)

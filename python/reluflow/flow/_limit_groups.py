@@ -1,0 +1,112 @@
+"""Groups of neurons with one pattern row and one sign of a: in the limit each group is one direction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .._validation import FloatArray, IntArray, PatternArray
+from ..datasets import Dataset
+from ..networks import Network
+from ._walls import Walls, exact_signs, off, slopes, span, walls
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The C groups of neurons that can move, with what they share.
+
+    Attributes
+    ----------
+    X : ndarray, shape (n, d)
+    of : ndarray, shape (m,)
+        Group of each neuron; -1 for those at rest for ever: zero ones, and ones without active samples.
+    pattern : ndarray, shape (C, n), int8
+    sign : ndarray, shape (C,)
+        Sign of the output weights.
+    slope : ndarray, shape (C, n)
+        1 where active, the leak where inactive, 0 where held.
+    bases : tuple of ndarray, shapes (rank, d)
+        Orthonormal bases of the span of the held samples.
+    walls : Walls
+    """
+
+    X: FloatArray
+    of: IntArray
+    pattern: PatternArray
+    sign: FloatArray
+    slope: FloatArray
+    bases: tuple[FloatArray, ...]
+    walls: Walls
+
+    def __len__(self) -> int:
+        return len(self.sign)
+
+    def pulls(self, lam: FloatArray) -> FloatArray:
+        """u_c = P_c Σ λ_i s_ci x_i, shape (C, d)."""
+        drives = (self.slope * lam) @ self.X
+        for c, basis in enumerate(self.bases):
+            drives[c] = off(drives[c], basis)
+        return np.asarray(drives)
+
+    def map(self, group: int, samples: IntArray | slice = slice(None)) -> FloatArray:
+        """B_c = S_c X P_c on some samples, shape (k, d): u_c = B_cᵀ λ, and group c adds A_c B_c u_c to the values f."""
+        return off(self.slope[group, samples, None] * self.X[samples], self.bases[group])
+
+    def members(self, group: int) -> IntArray:
+        """Neurons of a group."""
+        return np.flatnonzero(self.of == group)
+
+    def held_walls(self, group: int) -> IntArray:
+        """Walls that the neurons of a group hold."""
+        return np.unique(self.walls.wall[self.pattern[group] == 0])
+
+    def values(self, pulls: FloatArray, mass: FloatArray) -> FloatArray:
+        """Values f(x_i) of groups with directions u_c and masses A_c, shape (n,)."""
+        return np.asarray(np.einsum("c,cn,cn->n", mass, self.slope, pulls @ self.X.T))
+
+    def without(self, dropped: Sequence[int] | IntArray) -> Groups:
+        """Leave out some groups; their neurons count as vanishing."""
+        kept = np.setdiff1d(np.arange(len(self)), dropped)
+        number = np.full(len(self) + 1, -1)  # the last place is for neurons of no group
+        number[kept] = np.arange(len(kept))
+        return replace(
+            self,
+            of=number[self.of],
+            pattern=self.pattern[kept],
+            sign=self.sign[kept],
+            slope=self.slope[kept],
+            bases=tuple(self.bases[c] for c in kept),
+        )
+
+
+def groups(data: Dataset, net: Network) -> Groups:
+    """Sort the neurons of a network into groups, by its carried pattern or else by the signs of W Xᵀ."""
+    pattern = exact_signs(net.W, data.X) if net.pattern is None else net.pattern
+    sign = np.where(net.a < 0, -1, 1).astype(np.int8)
+    moving = slopes(pattern, net.leak).any(axis=1) & net.theta.any(axis=1)
+    keys, numbers = np.unique(np.column_stack((sign, pattern))[moving], axis=0, return_inverse=True)
+    of = np.full(net.width, -1, dtype=np.int64)
+    of[moving] = numbers.ravel()
+    rows = np.asarray(keys[:, 1:])
+    found = walls(data.X)
+    bases = tuple(span(found.normal[np.unique(found.wall[row == 0])]) for row in rows)
+    return Groups(data.X, of, rows, keys[:, 0].astype(np.float64), slopes(rows, net.leak), bases, found)
+
+
+def spread(groups: Groups, net: Network, pulls: FloatArray, mass: FloatArray) -> Network:
+    """Build the network of groups with directions ±u_c and masses A_c, split among the neurons as in `net`.
+
+    Inside a sector all neurons share one linear map of (w, a), which tends to the projector on (±u, 1) as they
+    grow; so their shares of the mass tend to those of (|a_j| + s w_j·û)², which the later flow no longer changes.
+    """
+    W, a = np.zeros_like(net.W), np.zeros_like(net.a)
+    for c in np.flatnonzero(mass > 0):
+        rows = groups.members(int(c))
+        size = np.linalg.norm(pulls[c])
+        share = np.maximum(np.abs(net.a[rows]) + groups.sign[c] * (net.W[rows] @ pulls[c]) / size, 0.0)
+        share = share / np.linalg.norm(share) if share.any() else np.full(len(rows), len(rows) ** -0.5)
+        a[rows] = groups.sign[c] * np.sqrt(mass[c]) * share
+        W[rows] = a[rows, None] * pulls[c]
+    return Network(W, a, leak=net.leak)

@@ -1,0 +1,26 @@
+"""`limit_of`: which kind of limit a state tends to."""
+
+from __future__ import annotations
+
+from ..datasets import Dataset
+from ..networks import Network
+from ._limit import Limit
+from ._limit_core import find_core, no_core
+from ._limit_direction import direction, unpolished
+from ._limit_finite import finite
+from ._limit_state import State
+
+
+def limit_of(data: Dataset, net: Network, loss: str) -> Limit:
+    """Polish the limit of the flow that stands at `net`; `loss` is "logistic" or "exponential".
+
+    While the loss is large, it is first asked which margins the last pattern allows to grow for ever: all, some, or
+    none. With none, the limit is a critical point at a finite norm.
+    """
+    state = State.of(data, net, loss)
+    if state.is_separated():
+        return direction(state, no_core(data.n))
+    core = find_core(state.groups, data.y, state.margins, loss)
+    if core is None:
+        return unpolished(state, "the loss in the last pattern has no minimum that could be found")
+    return finite(state, core) if core.rests.all() else direction(state, core)

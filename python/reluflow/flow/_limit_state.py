@@ -1,0 +1,91 @@
+"""What the polish needs of a run's last state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .._validation import FloatArray, IntArray, PatternArray
+from ..datasets import Dataset
+from ..networks import Network
+from ._limit_groups import Groups, groups
+from ._walls import exact_signs
+
+# Below this loss (as a sum) all margins are positive, for ever: the flow converges in direction [VSS, Thm 2.1; the
+# threshold printed there for the logistic loss is 1, which is too much].
+SEPARATED_LOSS = {"logistic": float(np.log(2)), "exponential": 1.0}
+# From this margin on log ℓ(q) = -q to double precision, for the logistic loss too.
+_LARGE_MARGIN = 40.0
+# A pull back to the origin counts from this part of Σ p_i |x_i| on: near a critical point all pulls vanish.
+_PULL_TOL = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """The last state of a run, sorted into groups.
+
+    Attributes
+    ----------
+    pattern : ndarray, shape (m, n), int8
+    margins : ndarray, shape (n,)
+    log_weights : ndarray, shape (n,)
+        log |ℓ'(q_i)|, which never underflows.
+    log_losses : ndarray, shape (n,)
+    """
+
+    data: Dataset
+    net: Network
+    loss: str
+    groups: Groups
+    pattern: PatternArray
+    margins: FloatArray
+    log_weights: FloatArray
+    log_losses: FloatArray
+
+    @classmethod
+    def of(cls, data: Dataset, net: Network, loss: str) -> State:
+        """Evaluate margins, weights and groups of a network; groups that shrink to the origin are left out."""
+        q = data.y * net(data.X)
+        pattern = exact_signs(net.W, data.X) if net.pattern is None else net.pattern
+        log_weights = -np.logaddexp(0.0, q) if loss == "logistic" else -q
+        log_losses = -q
+        if loss == "logistic":
+            log_losses = np.where(q > _LARGE_MARGIN, -q, np.log(np.logaddexp(0.0, -np.minimum(q, _LARGE_MARGIN))))
+        state = cls(data, net, loss, groups(data, net), pattern, q, log_weights, log_losses)
+        return replace(state, groups=state.groups.without(state._shrinking()))
+
+    def log_loss(self, samples: IntArray | slice = slice(None)) -> float:
+        """Logarithm of the loss of some samples, as a sum; -inf without samples."""
+        return float(np.logaddexp.reduce(self.log_losses[samples], initial=-np.inf))
+
+    def is_separated(self, samples: IntArray | slice = slice(None)) -> bool:
+        """Whether the loss of these samples is so small that all their margins are positive for ever."""
+        return bool(self.log_loss(samples) < np.log(SEPARATED_LOSS[self.loss]))
+
+    @property
+    def weights(self) -> FloatArray:
+        """p_i = ℓ'(q_i)/Σ ℓ', the multipliers of the flow, shape (n,)."""
+        return np.asarray(np.exp(self.log_weights - np.logaddexp.reduce(self.log_weights)))
+
+    @property
+    def duals(self) -> FloatArray:
+        """λ_i = -y_i ℓ'(q_i), shape (n,)."""
+        return np.asarray(self.data.y * np.exp(self.log_weights))
+
+    def held_pairs(self, net: Network) -> IntArray:
+        """Pairs (neuron, sample) on their walls of the neurons that do not vanish in `net`, shape (h, 2)."""
+        return np.argwhere((self.pattern == 0) & ((self.groups.of >= 0) & (net.a != 0))[:, None])
+
+    def _shrinking(self) -> IntArray:
+        """Find the groups whose held walls leave them one ray, on which all their neurons are pulled to the origin."""
+        pulls = self.groups.pulls(self.data.y * self.weights)
+        least = _PULL_TOL * float(self.weights @ np.linalg.norm(self.data.X, axis=1))
+        found = []
+        for c, basis in enumerate(self.groups.bases):
+            rows = self.groups.members(c)
+            along = self.groups.sign[c] * (self.net.W[rows] @ pulls[c])
+            is_back = (along < -least * np.linalg.norm(self.net.W[rows], axis=1)).all()
+            if len(basis) and self.data.rank - len(basis) == 1 and is_back:
+                found.append(c)
+        return np.array(found, dtype=np.int64)

@@ -1,0 +1,126 @@
+"""The walls of a dataset, the hyperplanes x_i·w = 0: parallel samples share one and change together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from .._validation import FloatArray, IntArray, PatternArray
+
+# Unit rows that differ by less than this in every entry are parallel: a few roundings of a repeated or rescaled row.
+PARALLEL_TOL = 8 * np.finfo(np.float64).eps
+# The reference entry of a direction is the first of at least this part of the largest: parallel rows agree on it.
+_REFERENCE_PART = 0.4999
+# A pre-activation below this part of |w||x| may be zero or have the wrong sign by rounding: it is summed exactly.
+_DOUBT_TOL = 1e-13
+# Singular values below this part of the largest are zero: rounding of rows that are dependent.
+_RANK_TOL = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Walls:
+    """The different walls of n samples.
+
+    Attributes
+    ----------
+    normal : ndarray, shape (p, d)
+        Unit normals.
+    wall : ndarray, shape (n,)
+        The wall of each sample.
+    reach : ndarray, shape (n,)
+        x_i = reach_i normal[wall_i]; negative where the sample points against the normal.
+    """
+
+    normal: FloatArray
+    wall: IntArray
+    reach: FloatArray
+
+    def members(self, wall: int) -> IntArray:
+        """Find the samples on a wall."""
+        return np.flatnonzero(self.wall == wall)
+
+    def edges(self, wall: int, lam: FloatArray, leak: float) -> tuple[float, float]:
+        """Pull Σ λ_i s_i x_i of a wall's samples along its normal, on the lower and on the upper side of the wall."""
+        rows = self.members(wall)
+        pull, up = lam[rows] * self.reach[rows], self.reach[rows] > 0
+        return float(np.where(up, leak, 1.0) @ pull), float(np.where(up, 1.0, leak) @ pull)
+
+
+def walls(X: FloatArray) -> Walls:
+    """Find the walls of the rows of X, none of which is zero; they are numbered by their first sample."""
+    size = np.linalg.norm(X, axis=1)
+    unit = X / size[:, None]
+    folded, side = _fold(unit)
+    wall = _number(_leaders(folded))
+    first = np.unique(wall, return_index=True)[1]
+    return Walls(folded[first], wall, side * size)
+
+
+def _fold(unit: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Turn every row so that its reference entry is positive; return the rows and the signs."""
+    large = np.abs(unit) >= _REFERENCE_PART * np.abs(unit).max(axis=1, keepdims=True)
+    side = np.sign(unit[np.arange(len(unit)), large.argmax(axis=1)])
+    return unit * side[:, None], side
+
+
+def _leaders(folded: FloatArray) -> IntArray:
+    """Find the first row that is parallel to each row; neighbours in the order of a projection are compared."""
+    n, d = folded.shape
+    key = folded @ np.cos(np.arange(1.0, d + 1))  # any fixed direction will do
+    order = np.argsort(key, kind="stable")
+    leader = np.arange(n)
+    for place in range(1, n):
+        i = order[place]
+        for j in order[place - 1 :: -1]:
+            if key[i] - key[j] > PARALLEL_TOL * d:
+                break
+            if np.abs(folded[i] - folded[j]).max() <= PARALLEL_TOL:
+                leader[[leader[i], leader[j]]] = min(leader[i], leader[j])
+    while (leader[leader] != leader).any():
+        leader = leader[leader]
+    return leader
+
+
+def _number(leader: IntArray) -> IntArray:
+    numbers: IntArray = np.unique(leader, return_inverse=True)[1].astype(np.int64)
+    return numbers
+
+
+def exact_signs(W: FloatArray, X: FloatArray) -> PatternArray:
+    """Signs of W Xᵀ, shape (m, n); an entry is 0 only where the product of the given numbers is exactly 0."""
+    Z = W @ X.T
+    doubt = np.abs(Z) <= _DOUBT_TOL * np.outer(np.linalg.norm(W, axis=1), np.linalg.norm(X, axis=1))
+    signs = np.sign(Z).astype(np.int8)
+    for j, i in np.argwhere(doubt):
+        exact = sum((Fraction(w) * Fraction(x) for w, x in zip(W[j].tolist(), X[i].tolist(), strict=True)), Fraction(0))
+        signs[j, i] = (exact > 0) - (exact < 0)
+    return signs
+
+
+def slopes(pattern: PatternArray, leak: float) -> FloatArray:
+    """Slopes s of the activation: 1, the leak, and 0 on a wall, whose multiplier is kept apart."""
+    return np.where(pattern > 0, 1.0, np.where(pattern < 0, leak, 0.0))
+
+
+def span(normals: FloatArray) -> FloatArray:
+    """Orthonormal rows that span the given rows, shape (rank, d)."""
+    if not len(normals):
+        return np.empty((0, normals.shape[1]))
+    _, sizes, rows = np.linalg.svd(normals, full_matrices=False)
+    return np.asarray(rows[sizes > _RANK_TOL * sizes[0]])
+
+
+def off(rows: FloatArray, basis: FloatArray) -> FloatArray:
+    """Part of `rows` outside the span of an orthonormal `basis`; taken twice, so that it is so to rounding."""
+    for _ in range(2):
+        rows = rows - (rows @ basis.T) @ basis
+    return rows
+
+
+def names(samples: Sequence[int] | IntArray) -> str:
+    """Write a list of samples or neurons for a message: at most five, then how many more."""
+    shown = ", ".join(str(int(i)) for i in samples[:5])
+    return shown if len(samples) <= 5 else f"{shown} and {len(samples) - 5} more"
