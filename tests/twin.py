@@ -21,6 +21,8 @@ ON_WALL = 1e-11
 NOW = 1e-11
 GRID = 0.5 - 0.5 * np.cos(np.pi * np.arange(1, 33) / 32)
 MAX_ROUNDS = 20
+# A multiplier that stays at an end of its range up to rounding (orthogonal samples) does not leave it.
+END_TOL = 1e-13
 # A point this close to the border of a hull, in convex weights, is in it: the weights come from a linear program.
 HULL_TOL = 1e-12
 
@@ -146,7 +148,7 @@ class Twin:
                     out[k] = tau[w.neuron][0] + HULL_TOL
                 else:
                     v = tau[w.neuron][self.H[w.neuron].index(w.index)]
-                    out[k] = v if w.what == "lower" else 1.0 - v
+                    out[k] = (v if w.what == "lower" else 1.0 - v) + END_TOL
         return out
 
     # ---- finding the first event of a step ----------------------------------------------------

@@ -1,0 +1,78 @@
+"""The late phase: the core against the twin in the clock log t, and against closed forms where t overflows."""
+
+from __future__ import annotations
+
+import compare
+import families
+import numpy as np
+import pytest
+import twin
+from twin_rules import Problem
+
+import reluflow as rf
+
+# The twin goes in plain time to START, then in log t to END.
+START, END = 1e5, 60.0
+
+
+def separable(seed: int, orthogonal: bool) -> families.Setup:
+    """Random separable data of both classes; `orthogonal`: every y_i x_i in one orthant."""
+    rng = np.random.default_rng([seed, 77])
+    n, d, m = int(rng.integers(2, 6)), int(rng.integers(2, 4)), int(rng.integers(3, 8))
+    y = rng.choice([-1.0, 1.0], n)
+    y[:2] = 1.0, -1.0
+    X = rng.standard_normal((n, d))
+    if orthogonal:
+        X = np.abs(X) * y[:, None]
+    else:
+        X[:, 0] = y * (np.abs(X[:, 0]) + 0.3)
+    W, a = families.start(rng, m, d, float(rng.choice([0.3, 1e-2])))
+    options = rng.choice([0.0, 0.2]), str(rng.choice(["logistic", "exponential"])), str(rng.choice(["sum", "mean"]))
+    return families.Setup(X, y, W, a, float(options[0]), options[1], options[2], START)
+
+
+@pytest.mark.parametrize("orthogonal", [True, False])
+@pytest.mark.parametrize("seed", range(8))
+def test_late_events_and_states_are_those_of_the_twin(seed, orthogonal):
+    s = separable(seed, orthogonal)
+    slow = twin.Twin(Problem(s.X, s.y, s.leak, s.loss, s.reduction), s.W, s.a)
+    early = slow.integrate(START, [START])
+    assert early.status == "reached_time"
+    late = slow.follow(END, [END])
+    times = [float(np.log(START)), END]
+    data, net = rf.Dataset(s.X, s.y), rf.Network(s.W, s.a, leak=s.leak)
+    sol = rf.integrate(data, net, until=rf.Stop(log_time=END), rtol=1e-10, save_at_log=times, **s.options)
+    assert sol.success, sol.message
+    found = compare.from_solution(sol)
+    want = [compare.Event(*e) for e in early.events]
+    compare.assert_same_events(want, [e for e in found if e.t <= START], early.pattern0, rtol=1e-8)
+    want = [compare.Event(*e) for e in late.events]
+    ev = sol.events
+    found = compare.from_table(ev.log_t, ev.neuron, ev.sample, ev.kind)
+    compare.assert_same_events(want, [e for e in found if e.t > times[0]], late.pattern0, rtol=1e-8)
+    for k, run in enumerate((early, late)):
+        compare.assert_same_state(sol.W[k], sol.a[k], run.W[0], run.a[0], 1e-8, f"at log t = {times[k]:.6g}")
+
+
+@pytest.mark.parametrize("loss", ["exponential", "logistic"])
+def test_one_sample_goes_on_where_another_stands_still_for_ever(loss):
+    """x = 1 is learnt and x = -1 of the same class is not: the loss stalls, yet q of the first grows like log t."""
+    data = rf.Dataset([[1.0], [-1.0]], [1, 1])
+    logs = [100.0, 300.0, 400.0, 1000.0]
+    stop = rf.Stop(log_time=logs[-1])
+    sol = rf.integrate(data, rf.Network([[0.5]], [0.5]), until=stop, loss=loss, save_at_log=logs)
+    for k, log_t in enumerate(logs):
+        q = sol.a[k, 0] * sol.W[k, 0, 0]
+        # t = Ei(q) / 2 up to lower terms, and Ei(q) = e^q / q (1 + 1/q + 2/q² + ...).
+        assert q - np.log(2 * q) + np.log1p(1 / q + 2 / q**2 + 6 / q**3) == pytest.approx(log_t, rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["exponential", "logistic"])
+def test_the_direction_of_two_samples_tends_to_the_margin_of_the_example(loss):
+    """[WP], 2-D example: q_min / |θ|² tends to 1 / (2 P*) with P* = 1/|x₁| + 1/|x₂|."""
+    X = np.array([[1.65, -0.47], [-0.47, 1.35]])
+    data = rf.Dataset(X, [1, -1])
+    net = rf.Network.init(10, 2, scale=1e-2, seed=1)
+    sol = rf.integrate(data, net, until=rf.Stop(log_time=1e9), loss=loss)
+    best = 1.0 / (2.0 * np.sum(1.0 / np.linalg.norm(X, axis=1)))
+    assert np.min(data.y * sol.final(X)) / sol.final.norm**2 == pytest.approx(best, rel=1e-8)
