@@ -117,7 +117,7 @@ PULL = 1.0 / (1.0 + np.exp(0.8))
 
 @pytest.mark.parametrize(("leak", "kind"), [(0.0, "start_hold"), (0.1, "start_hold"), (0.5, "start_down")])
 def test_a_valley_holds_while_its_multiplier_is_between_leak_and_one(leak, kind):
-    """The multiplier of the wall is 0.6 p / 0.5 = 0.37; held, the velocity is the pull along the wall [PL, Lemma A.3]."""
+    """The multiplier is 0.6 p / 0.5 = 0.37; held, the velocity is the pull along the wall [PL, Lemma A.3]."""
     assert 0.1 < 0.6 * PULL / 0.5 < 0.5
     X, y = np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([1.0, -1.0])
     net = rf.Network(np.array([[0.0, 1.0]]), np.array([-1.0]), leak=leak)
