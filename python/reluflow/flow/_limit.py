@@ -38,7 +38,11 @@ class Limit:
         Why it is not certified. Of a certified limit, what else has to be said: multipliers that are not unique,
         samples that stay unfitted.
     turn : float
-        Distance of the state from the limit: the angle in radians, or |θ - limit|/|θ| of a critical point.
+        Distance of the state from the limit: the angle in radians, or |θ - limit|/|θ| of a critical point (over the
+        size of a neuron with margin 1, where θ is smaller).
+    split_error : float
+        Estimated error of the split of a group's weights among its neurons, as a part of |θ|. It comes from the state,
+        which no polish improves, and falls as the run goes on. The function of the limit does not depend on it.
     gradient_norm : float
         |∇L| at a critical point, with the loss as a sum; nan for a direction.
     """
@@ -53,6 +57,7 @@ class Limit:
     certified: bool
     reason: str
     turn: float
+    split_error: float
     gradient_norm: float
 
     def __repr__(self) -> str:

@@ -50,13 +50,13 @@ def direction(state: State, core: Core) -> Limit:
     found = _solve(state, core)
     if found is None:
         return unpolished(state, "the max-margin problem in the last pattern has no solution that could be found")
-    wide = spread(state.groups, state.net, state.groups.pulls(found.lam), found.mass)
+    wide, split_error = spread(state.groups, state.net, state.groups.pulls(found.lam), found.mass)
     net = Network(wide.W / wide.norm, wide.a / wide.norm, leak=wide.leak)
     residuals = kkt_residuals(state.groups, net, found.lam, state.data.y, core)
     turn = _angle(state.net, net)
     reasons = _doubts(state, core, residuals, found, turn)
     reasons += [] if reasons else _growing(state, core, found)
-    return _limit(state, net, found.lam, residuals, turn, reasons, _notes(found, core))
+    return _limit(state, net, found.lam, residuals, (turn, split_error), (reasons, _notes(found, core)))
 
 
 def unpolished(state: State, reason: str) -> Limit:
@@ -64,7 +64,8 @@ def unpolished(state: State, reason: str) -> Limit:
     net, size = state.net, state.net.norm
     scaled = Network(net.W / size, net.a / size, leak=net.leak) if size > 0 else net
     nan = float("nan")
-    return _limit(state, scaled, state.data.y * state.weights, Residuals(nan, nan, nan, nan), nan, [reason], [])
+    residuals = Residuals(nan, nan, nan, nan)
+    return _limit(state, scaled, state.data.y * state.weights, residuals, (nan, nan), ([reason], []))
 
 
 def _limit(
@@ -72,10 +73,10 @@ def _limit(
     net: Network,
     lam: FloatArray,
     residuals: Residuals,
-    turn: float,
-    reasons: list[str],
-    notes: list[str],
+    distances: tuple[float, float],
+    texts: tuple[list[str], list[str]],
 ) -> Limit:
+    reasons, notes = texts
     pattern = state.pattern if residuals.sign <= CERTIFIED_TOL else None
     net = Network(net.W, net.a, leak=net.leak, pattern=pattern)
     support, held = np.flatnonzero(lam), state.held_pairs(net)
@@ -92,7 +93,8 @@ def _limit(
         residuals=residuals,
         certified=not reasons,
         reason="; ".join(reasons + notes),
-        turn=turn,
+        turn=distances[0],
+        split_error=distances[1],
         gradient_norm=float("nan"),
     )
 
@@ -220,7 +222,7 @@ def _notes(found: _Solution, core: Core) -> list[str]:
 
 
 def _growing(state: State, core: Core, found: _Solution) -> list[str]:
-    """Neurons outside the limit that would outgrow it: followed to their ends under its multipliers."""
+    """Neurons outside the limit that would outgrow or join it: followed to their ends under its multipliers."""
     groups, net = state.groups, state.net
     rows = np.flatnonzero((groups.of >= 0) & ~np.isin(groups.of, found.live) & net.W.any(axis=1))
     if not len(rows):
@@ -229,9 +231,12 @@ def _growing(state: State, core: Core, found: _Solution) -> list[str]:
     flow = start(state.data.X, lam, net.leak, net.W[rows], groups.sign[groups.of[rows]], state.pattern[rows])
     flow.run()
     reasons = []
-    grows = (np.linalg.norm(flow.pull, axis=1) > 1 + _RATE_TOL) & (flow.status == 0)
-    if grows.any():
-        reasons.append(f"neurons outside the limit will outgrow it after events to come: {names(rows[grows])}")
+    rate = np.where(flow.status == 0, np.linalg.norm(flow.pull, axis=1), 0.0)
+    if (rate > 1 + _RATE_TOL).any():
+        reasons.append(f"neurons outside the limit will outgrow it: {names(rows[rate > 1 + _RATE_TOL])}")
+    joins = np.abs(rate - 1) <= _RATE_TOL
+    if joins.any():
+        reasons.append(f"neurons outside the limit will join it: {names(rows[joins])}")
     if flow.reasons:
         reasons.append(f"neurons outside the limit are undecided: {names(rows[sorted(flow.reasons)])}")
     return reasons

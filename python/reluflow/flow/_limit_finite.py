@@ -26,8 +26,9 @@ _FAR = 1.0
 def finite(state: State, core: Core) -> Limit:
     """Polish the critical point next to a state none of whose margins can grow for ever, or say that none is near."""
     net = _take_values(state, core.values)
-    size = state.net.norm
-    distance = float(np.linalg.norm(state.net.theta - net.theta)) / size if size > 0 else 0.0
+    # The size of a neuron with a margin of 1, where the network itself is smaller.
+    size = max(state.net.norm, float(np.linalg.norm(state.data.X, axis=1).max()) ** -0.5)
+    distance = float(np.linalg.norm(state.net.theta - net.theta)) / size
     if not distance <= _FAR:
         smallest = float(state.margins.min())
         return unpolished(
@@ -64,6 +65,7 @@ def _limit(state: State, net: Network, distance: float) -> Limit:
         certified=not reasons,
         reason="; ".join(reasons),
         turn=distance,
+        split_error=distance**2,
         gradient_norm=gradient,
     )
 
@@ -84,7 +86,8 @@ def _take_values(state: State, values: FloatArray) -> Network:
     groups, X = state.groups, state.data.X
     moving = np.flatnonzero(groups.of >= 0)
     own = groups.of[moving]
-    W, a = state.net.W.copy(), state.net.a.copy()
+    W, a = np.array(state.net.W), np.array(state.net.a)
+    W[state.shrinks], a[state.shrinks] = 0.0, 0.0
     maps = [groups.map(c) for c in range(len(groups))]
     tolerance = 4 * np.finfo(np.float64).eps * max(1.0, float(np.abs(values).max()))
     for _ in range(_WEIGHT_STEPS):

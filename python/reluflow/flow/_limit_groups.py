@@ -95,18 +95,24 @@ def groups(data: Dataset, net: Network) -> Groups:
     return Groups(data.X, of, rows, keys[:, 0].astype(np.float64), slopes(rows, net.leak), bases, found)
 
 
-def spread(groups: Groups, net: Network, pulls: FloatArray, mass: FloatArray) -> Network:
+def spread(groups: Groups, net: Network, pulls: FloatArray, mass: FloatArray) -> tuple[Network, float]:
     """Build the network of groups with directions ±u_c and masses A_c, split among the neurons as in `net`.
 
-    Inside a sector all neurons share one linear map of (w, a), which tends to the projector on (±u, 1) as they
-    grow; so their shares of the mass tend to those of (|a_j| + s w_j·û)², which the later flow no longer changes.
+    Inside a sector all neurons share one linear map of (w, a), which tends to one of rank one, (±u, 1) times a vector
+    near it, as they grow; so their shares of the mass tend to those of (|a_j| + s w_j·û)². How near is not known from
+    the state: the shares of neurons that are spread by an angle, in a group that turns by another, are uncertain by
+    the product of both. The norm of this error, as a part of |θ|, is returned with the network.
     """
-    W, a = np.zeros_like(net.W), np.zeros_like(net.a)
+    W, a, error = np.zeros_like(net.W), np.zeros_like(net.a), np.zeros_like(net.a)
     for c in np.flatnonzero(mass > 0):
         rows = groups.members(int(c))
-        size = np.linalg.norm(pulls[c])
-        share = np.maximum(np.abs(net.a[rows]) + groups.sign[c] * (net.W[rows] @ pulls[c]) / size, 0.0)
+        unit = groups.sign[c] * pulls[c] / np.linalg.norm(pulls[c])
+        share = np.maximum(np.abs(net.a[rows]) + net.W[rows] @ unit, 0.0)
         share = share / np.linalg.norm(share) if share.any() else np.full(len(rows), len(rows) ** -0.5)
         a[rows] = groups.sign[c] * np.sqrt(mass[c]) * share
         W[rows] = a[rows, None] * pulls[c]
-    return Network(W, a, leak=net.leak)
+        own = net.W[rows] / np.maximum(np.abs(net.a[rows]), np.finfo(np.float64).tiny)[:, None]
+        middle = share**2 @ own
+        error[rows] = a[rows] * np.linalg.norm(own - middle, axis=1) * np.linalg.norm(middle - unit)
+    size = float(np.linalg.norm(a))
+    return Network(W, a, leak=net.leak), float(np.linalg.norm(error)) / size if size > 0 else 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from .._validation import FloatArray, IntArray, PatternArray
 from ..datasets import Dataset
@@ -32,6 +33,8 @@ class State:
     log_weights : ndarray, shape (n,)
         log |ℓ'(q_i)|, which never underflows.
     log_losses : ndarray, shape (n,)
+    shrinks : ndarray of bool, shape (m,)
+        Neurons of groups that shrink to the origin; they are in no group here.
     """
 
     data: Dataset
@@ -42,6 +45,7 @@ class State:
     margins: FloatArray
     log_weights: FloatArray
     log_losses: FloatArray
+    shrinks: npt.NDArray[np.bool_]
 
     @classmethod
     def of(cls, data: Dataset, net: Network, loss: str) -> State:
@@ -52,8 +56,10 @@ class State:
         log_losses = -q
         if loss == "logistic":
             log_losses = np.where(q > _LARGE_MARGIN, -q, np.log(np.logaddexp(0.0, -np.minimum(q, _LARGE_MARGIN))))
-        state = cls(data, net, loss, groups(data, net), pattern, q, log_weights, log_losses)
-        return replace(state, groups=state.groups.without(state._shrinking()))
+        nobody = np.zeros(net.width, dtype=np.bool_)
+        state = cls(data, net, loss, groups(data, net), pattern, q, log_weights, log_losses, nobody)
+        dropped = state._shrinking()
+        return replace(state, groups=state.groups.without(dropped), shrinks=np.isin(state.groups.of, dropped))
 
     def log_loss(self, samples: IntArray | slice = slice(None)) -> float:
         """Logarithm of the loss of some samples, as a sum; -inf without samples."""
@@ -78,7 +84,7 @@ class State:
         return np.argwhere((self.pattern == 0) & ((self.groups.of >= 0) & (net.a != 0))[:, None])
 
     def _shrinking(self) -> IntArray:
-        """Find the groups whose held walls leave them one ray, on which all their neurons are pulled to the origin."""
+        """Find the groups with one ray alone to move on, all of whose neurons are pulled back to the origin."""
         pulls = self.groups.pulls(self.data.y * self.weights)
         least = _PULL_TOL * float(self.weights @ np.linalg.norm(self.data.X, axis=1))
         found = []
@@ -86,6 +92,6 @@ class State:
             rows = self.groups.members(c)
             along = self.groups.sign[c] * (self.net.W[rows] @ pulls[c])
             is_back = (along < -least * np.linalg.norm(self.net.W[rows], axis=1)).all()
-            if len(basis) and self.data.rank - len(basis) == 1 and is_back:
+            if self.data.rank - len(basis) == 1 and is_back:
                 found.append(c)
         return np.array(found, dtype=np.int64)
