@@ -1,0 +1,183 @@
+"""The parts of the limit and of the frozen flow, each against a slow or independent twin."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog, lsq_linear
+
+import reluflow as rf
+from reluflow.flow._corner import Corner, box_minimum, continuations
+from reluflow.flow._limit_core import find_core
+from reluflow.flow._limit_groups import groups
+from reluflow.flow._limit_kkt import newton
+from reluflow.flow._limit_path import solve
+from reluflow.flow._walls import exact_signs, off, slopes, span, walls
+from twin_rules import Problem
+from twin_rules import continuations as every_choice
+
+# --- walls ---
+
+
+def test_parallel_samples_share_a_wall_and_know_their_side():
+    X = np.array([[1.0, 2.0], [-3.0, -6.0], [2.0, 1.0], [0.1, 0.2], [2.0, -1.0], [1 / 3, 2 / 3]])
+    found = walls(X)
+    np.testing.assert_array_equal(found.wall, [0, 0, 1, 0, 2, 0])
+    np.testing.assert_allclose(found.reach[:, None] * found.normal[found.wall], X, rtol=1e-15)
+    np.testing.assert_array_equal(np.sign(found.reach), [1, -1, 1, 1, 1, 1])
+    assert found.members(0).tolist() == [0, 1, 3, 5]
+
+
+def test_the_edges_of_a_wall_add_its_samples_on_either_side():
+    found = walls(np.array([[0.0, 2.0], [0.0, -3.0]]))
+    lower, upper = found.edges(0, np.array([0.5, -0.25]), 0.1)
+    # Along (0, 1): above, the first is active and the second leaks; below, the other way round.
+    assert upper == pytest.approx(0.5 * 2 + 0.1 * -0.25 * -3)
+    assert lower == pytest.approx(0.1 * 0.5 * 2 - 0.25 * -3)
+
+
+def test_many_samples_find_the_walls_that_all_pairs_find():
+    rng = np.random.default_rng(0)
+    rows = rng.integers(-3, 4, (80, 3))
+    X = rows[rows.any(axis=1)] * rng.choice([0.1, 1.0, 7.0], (np.count_nonzero(rows.any(axis=1)), 1))
+    cross = np.linalg.norm(np.cross(X[:, None], X[None]), axis=2)
+    parallel = cross <= 1e-12 * np.outer(np.linalg.norm(X, axis=1), np.linalg.norm(X, axis=1))
+    wall = walls(X).wall
+    np.testing.assert_array_equal(wall[:, None] == wall[None], parallel)
+
+
+def test_only_products_that_are_exactly_zero_count_as_on_the_wall():
+    w = np.array([[0.1, 0.3], [3.0, -1.0], [1.0, 1.0]])
+    x = np.array([[3.0, -1.0], [0.1, 0.3], [1.0, -1.0]])
+    # 3 * 0.1 - 0.3 is not zero in exact arithmetic, though its double product is.
+    assert exact_signs(w, x)[0, 0] == np.sign(3 * int(0.1 * 2**60) - int(0.3 * 2**60)) != 0
+    assert exact_signs(w, x)[2, 2] == 0
+
+
+def test_the_part_outside_a_span_is_orthogonal_to_it_even_where_rows_are_dependent():
+    rows = np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [1.0, 0.0, 0.0]])
+    basis = span(rows)
+    assert basis.shape == (2, 3)
+    rest = off(np.array([1e8, 1.0, 1.0]), basis)
+    np.testing.assert_allclose(rows @ rest, 0.0, atol=1e-8 * 1e-6)
+
+
+# --- corners ---
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_a_corner_is_decided_as_by_trying_every_sign(seed):
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(2, 5))
+    k = int(rng.integers(1, d + 1))
+    X = rng.standard_normal((k + 4, d))
+    lam = rng.choice([-1.0, 1.0], k + 4) * rng.random(k + 4)
+    leak, sign = float(rng.choice([0.0, 0.3])), float(rng.choice([-1.0, 1.0]))
+    row = np.sign(rng.standard_normal(k + 4)).astype(np.int8)
+    row[:k] = 0
+    problem = Problem(X, np.sign(lam), leak)
+    ways = every_choice(problem, lam, row, list(range(k)), sign)
+    expected = {tuple(problem.sample_signs(w, way.signs[w])[w] for w in range(k)) for way in ways}
+    found = walls(X)
+    edges = np.array([found.edges(w, lam, leak) for w in range(k)])
+    drive = (slopes(row, leak) * lam) @ X
+    corner = Corner(found.normal[:k], edges[:, 0], edges[:, 1], drive, sign, float(np.abs(lam).sum()))
+    sides = np.array(continuations(corner)) * np.sign(found.reach[:k]).astype(int)
+    assert set(map(tuple, sides.tolist())) == expected
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_box_problem_agrees_with_bounded_least_squares(seed):
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(1, 7))
+    A, b = rng.standard_normal((k + 2, k)), rng.standard_normal(k + 2)
+    low, high = -rng.random(k), rng.random(k)
+    expected = lsq_linear(A, b, (low, high), method="bvls", tol=1e-15).x
+    np.testing.assert_allclose(box_minimum(A.T @ A, -A.T @ b, low, high), expected, atol=1e-10)
+
+
+def test_a_singular_box_problem_still_finds_the_least_norm():
+    A = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
+    b = np.array([0.4, 5.0])
+    c = box_minimum(A.T @ A, -A.T @ b, -np.ones(3), np.ones(3))
+    expected = lsq_linear(A, b, (-1, 1), method="bvls").x
+    np.testing.assert_allclose(A @ c, A @ expected, atol=1e-12)
+
+
+# --- the convex program of a pattern ---
+
+
+def program(seed: int, n_free: int = 0) -> np.ndarray:
+    """Random maps D (C, k, d) for which margins of 1 can be had."""
+    rng = np.random.default_rng(seed)
+    n_groups, k, d = int(rng.integers(1, 5)), int(rng.integers(2, 12)), int(rng.integers(3, 6))
+    D = rng.standard_normal((n_groups, k + n_free, d)) * (rng.random((n_groups, k + n_free, 1)) < 0.7)
+    D[0, k:] = rng.standard_normal((n_free, d))  # free rows are independent
+    z = rng.standard_normal((n_groups, d))
+    if n_free:
+        flat = D[:, k:].transpose(1, 0, 2).reshape(n_free, -1)
+        z = (z.ravel() - np.linalg.pinv(flat) @ (flat @ z.ravel())).reshape(n_groups, d)
+    side = np.sign(np.einsum("ckd,cd->k", D, z))
+    D[:, :k] *= side[None, :k, None]
+    return np.concatenate((D[:, :k][:, side[:k] != 0], D[:, k:]), axis=1)
+
+
+@pytest.mark.parametrize("n_free", [0, 2])
+@pytest.mark.parametrize("seed", range(25))
+def test_the_program_closes_the_gap_between_its_primal_and_its_dual(seed, n_free):
+    D = program(seed, n_free)
+    k = D.shape[1] - n_free
+    end = solve(D, n_free)
+    u = np.einsum("ckd,k->cd", D, end.dual)
+    assert (end.dual[:k] > 0).all()
+    assert (np.linalg.norm(u, axis=1) < 1).all()
+    z = end.mass[:, None] * u / np.maximum(np.linalg.norm(u, axis=1), 1e-300)[:, None]
+    value = np.einsum("ckd,cd->k", D, z)
+    np.testing.assert_allclose(value[:k] - end.slack[:k], 1.0, atol=2e-4)
+    np.testing.assert_allclose(value[k:], 0.0, atol=2e-4)
+    assert end.mass.sum() == pytest.approx(end.dual[:k].sum(), rel=1e-6)
+
+
+def test_newton_converges_quadratically_to_the_solution_it_was_moved_from():
+    D = program(11)
+    end = solve(D)
+    u = np.einsum("ckd,k->cd", D, end.dual)
+    support, live = end.dual > end.slack, end.mass > 1 - np.linalg.norm(u, axis=1)
+    part = D[np.ix_(live, support)]
+    ones = np.ones(int(support.sum()))
+    dual, mass, error, *free = newton(part, ones, end.dual[support], end.mass[live])
+    assert error <= 1e-14
+    assert free == [0, 0]
+    moved = newton(part, ones, dual * 1.01, mass * 0.99)
+    np.testing.assert_allclose(moved[0], dual, rtol=1e-12)
+    np.testing.assert_allclose(moved[1], mass, rtol=1e-12)
+
+
+# --- samples whose margins stay finite ---
+
+
+def test_the_core_is_what_no_direction_of_the_pattern_can_grow():
+    # Samples 0 and 1 contradict each other; 2 and 3 do not; 4 is active nowhere.
+    data = rf.Dataset([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0], [1.0, 1.0], [-1.0, -1.0]], [1, -1, 1, 1, 1])
+    sorted_ = groups(data, rf.Network([[1.0, 1.0]], [1.0]))
+    core = find_core(sorted_, data.y, np.zeros(5), "logistic")
+    np.testing.assert_array_equal(core.rests, [True, True, False, False, True])
+    pulls = core.duals[:2] @ data.X[:2]
+    np.testing.assert_allclose(pulls, 0.0, atol=1e-14)
+    assert core.values[1] == pytest.approx(2 * core.values[0], rel=1e-12)
+    assert core.duals[4] == 0.5
+
+
+@pytest.mark.parametrize("loss", ["logistic", "exponential"])
+@pytest.mark.parametrize("seed", range(10))
+def test_the_core_agrees_with_one_linear_program_a_sample(seed, loss):
+    rng = np.random.default_rng(seed)
+    data = rf.Dataset(rng.standard_normal((8, 2)), rng.choice([-1.0, 1.0], 8))
+    net = rf.Network.init(2, 2, scale=1.0, seed=seed)
+    sorted_ = groups(data, net)
+    core = find_core(sorted_, data.y, data.y * net(data.X), loss)
+    rows = data.y[:, None] * np.hstack([sorted_.map(c) for c in range(len(sorted_))])
+    for i in range(8):
+        grows = linprog(-rows[i], A_ub=-rows, b_ub=np.zeros(8), bounds=[(-1, 1)] * rows.shape[1])
+        assert core.rests[i] == (-grows.fun < 1e-9)
+    np.testing.assert_allclose((data.y * core.duals) @ rows, 0.0, atol=1e-12)
