@@ -200,8 +200,8 @@ Written by `{command}`; all numbers are from one run of it.
 The problems are those of `bench/problems.py`: P1 the 2-D example of [WP] (10 neurons), P2 the recipe of [PL]
 section 5.1 (500 samples, 20 dimensions, 100 neurons), P3 digits 3 against 8 (357 samples, 64 dimensions, 50 neurons).
 Errors are |θ - θ_ref| / |θ_ref| at the end time, against stored references with error control at 1e-12.
-Every method runs on one thread. Seconds are processor time, which other work disturbs less than the clock; of the flow the fastest of up to
-{methods.MAX_REPEATS} repeats, of the others one run.
+Every method runs on one thread. Seconds are processor time, which other work disturbs less than the clock;
+of the flow the fastest of up to {methods.MAX_REPEATS} repeats, of the others one run.
 """
     images = [f"![Work and precision on {path.stem.removeprefix('bench_')}](gallery/{path.name})" for path in pictures]
     plots = "## Work and precision\n\n" + "\n\n".join(images) + "\n"
