@@ -58,7 +58,7 @@ def test_late_events_and_states_are_those_of_the_twin(seed, orthogonal):
 def test_one_sample_goes_on_where_another_stands_still_for_ever(loss):
     """x = 1 is learnt and x = -1 of the same class is not: the loss stalls, yet q of the first grows like log t."""
     data = rf.Dataset([[1.0], [-1.0]], [1, 1])
-    logs = [100.0, 300.0, 400.0, 1000.0]
+    logs = [100.0, 300.0, 400.0, 700.0]
     stop = rf.Stop(log_time=logs[-1])
     sol = rf.integrate(data, rf.Network([[0.5]], [0.5]), until=stop, loss=loss, save_at_log=logs)
     assert sol.status == "reached_log_time", sol.message
@@ -67,6 +67,16 @@ def test_one_sample_goes_on_where_another_stands_still_for_ever(loss):
         # t = Ei(q) / 2 up to lower terms, and Ei(q) = e^q / q (1 + 1/q + 2/q² + 6/q³ + ...).
         series = 1 / q + 2 / q**2 + 6 / q**3 + 24 / q**4 + 120 / q**5
         assert q - np.log(2 * q) + np.log1p(series) == pytest.approx(log_t, rel=1e-9)
+
+
+def test_a_weight_below_the_smallest_double_ends_the_run_with_a_status():
+    """The same to log t = 1000: right, or refused in words, but never a state that stands still in silence."""
+    data = rf.Dataset([[1.0], [-1.0]], [1, 1])
+    sol = rf.integrate(data, rf.Network([[0.5]], [0.5]), until=rf.Stop(log_time=1000.0))
+    q = sol.final.a[0] * sol.final.W[0, 0]
+    assert q - np.log(2 * q) + 1 / q == pytest.approx(sol.log_t_end, rel=1e-4)
+    assert sol.success == (sol.log_t_end == 1000.0)
+    assert sol.success or "smallest double" in sol.message
 
 
 @pytest.mark.parametrize("loss", ["exponential", "logistic"])
