@@ -38,7 +38,8 @@ void Expansion::start(const NetworkState& state, const Pattern& pattern, const s
     waveform_.start(q_);
     drive_.gradients(waveform_.signed_weights(0), gradients_);
     project(0);
-    fastest_ = std::sqrt(gradients_.leftCols(groups_.count()).colwise().squaredNorm().maxCoeff());
+    fastest_ = 0.0;
+    for (Index c = 0; c < groups_.count(); ++c) fastest_ = std::max(fastest_, gradients_.col(c).stableNorm());
 }
 
 double Expansion::expand(double step) {

@@ -25,6 +25,8 @@ constexpr double kAtRestPart = 0.1;
 constexpr double kSlowRate = 1e-3;
 /// A way to the time stop of fewer time constants than this moves no weight by a rounding.
 constexpr double kNoMove = 1e-100;
+/// A weight that has underflowed is missed once it would move something by this, as a logarithm: 1e-13.
+constexpr double kLostLog = -30.0;
 /// Halvings for the instant at which the loss reaches its stop.
 constexpr int kLossHalvings = 60;
 
@@ -121,6 +123,13 @@ bool Flow::take_step() {
     }
     const double end = end_by_rules();
     if (end < stepper_.end()) stepper_.cut(end);
+    // In a step of length H a sample of weight p moves its own margin by about H p |x|² |θ|².
+    const double lost = stepper_.waveform().lost_log_weight() + std::log(stepper_.waveform().step());
+    if (lost > kLostLog) {
+        finish(Status::accuracy_not_reached,
+               "a loss that stalls leaves samples behind whose weights are below the smallest double");
+        return false;
+    }
     save_within(stepper_.end());
     record_events();
     clock_ = clock_at_end();

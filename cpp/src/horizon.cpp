@@ -48,7 +48,7 @@ double legendre(int degree, double x) noexcept {
 Horizon::Horizon(const Dataset& data, Objective objective, const Settings& settings)
     : data_(data),
       objective_(objective),
-      tolerance_(kTruncationPart * settings.rtol),
+      tolerance_(kLatePart * settings.rtol),
       p_(kStages, data.n()),
       q_(kStages, data.n()),
       log_mass_(kStages),

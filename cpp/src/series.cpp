@@ -13,6 +13,10 @@ inline void add_product(double* __restrict y, const double* __restrict x, const 
     for (Index j = 0; j < m; ++j) y[j] += x[j] * z[j];
 }
 
+/// Squares are taken of lifted numbers: rates of 1e-250 (a loss that stalls at log t = 500) must not underflow, those
+/// of 1e50 not overflow.
+constexpr double kLift = 1e100;
+
 inline void scale(double* y, double factor, Index m) noexcept {
     for (Index j = 0; j < m; ++j) y[j] *= factor;
 }
@@ -104,13 +108,14 @@ void NeuronSeries::measure() {
     std::fill_n(squares, neurons_, 0.0);
     for (Index x = 0; x < rank_; ++x) {
         const double* w = w_.data() + at(k, x, 0);
-        add_product(squares, w, w, neurons_);
+        for (Index j = 0; j < neurons_; ++j) squares[j] += (kLift * w[j]) * (kLift * w[j]);
     }
     const double* a = a_.data() + k * neurons_;
     double largest = 0.0;
     for (Index j = 0; j < neurons_; ++j) {
-        if (k > 0) largest = std::max(largest, std::sqrt(squares[j] + a[j] * a[j]) * scale_[j]);
-        squares[j] = std::sqrt(squares[j]);
+        const double both = squares[j] + (kLift * a[j]) * (kLift * a[j]);
+        if (k > 0) largest = std::max(largest, std::sqrt(both) / kLift * scale_[j]);
+        squares[j] = std::sqrt(squares[j]) / kLift;
     }
     relative_size_[k] = largest;
 }

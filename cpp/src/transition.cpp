@@ -15,6 +15,11 @@ constexpr int kPassesPerWall = 12;
 /// Stands for the angle of a zero gradient; larger than any angle.
 constexpr double kNowhere = 10.0;
 
+/// A wall without a kink: what its samples add is the same on both sides, to rounding.
+bool is_smooth(const Corner& corner, int wall) noexcept {
+    return std::abs(corner.range[wall]) <= corner.rate_tol;
+}
+
 /// A wall that a neuron on it leaves on either side; a range below the rounding is no kink at all.
 bool is_ridge(const Corner& corner, int wall) noexcept {
     return corner.output * corner.range[wall] > corner.rate_tol;
@@ -129,7 +134,7 @@ bool TransitionSolver::solve_boxed(const Corner& corner) {
             }
         }
         if (worst < 0) return true;
-        if (std::abs(corner.range[worst]) <= corner.rate_tol) {  // no kink here: both sides move alike
+        if (is_smooth(corner, worst)) {  // both sides move alike
             mode_[worst] = mode_[worst] == Mode::lower ? Mode::upper : Mode::lower;
             mu_[worst] = 1.0 - mu_[worst];
         } else {
@@ -174,7 +179,8 @@ void TransitionSolver::enumerate_ridges(const Corner& corner) {
     for (int number = 0; number < cases; ++number) {
         for (int w = 0; w < k; ++w) {
             // Dependent walls cannot all be free at once: they start at a bound and become free one by one.
-            const bool free = corner.before[w] == 0 && !dependent_;
+            // So do walls without a kink, whose multiplier has no effect.
+            const bool free = corner.before[w] == 0 && !dependent_ && !is_smooth(corner, w);
             mode_[w] = corner.before[w] > 0 ? Mode::upper : (free ? Mode::free : Mode::lower);
             mu_[w] = corner.before[w] > 0 ? 1.0 : (free ? 0.5 : 0.0);
         }

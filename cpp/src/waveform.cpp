@@ -7,6 +7,8 @@ namespace reluflow {
 
 namespace {
 
+/// log of the smallest weight that a double still holds with all its digits.
+constexpr double kSmallestLog = -700.0;
 /// Margins this much above the smallest add less than rounding to the mass.
 constexpr double kNoShare = 60.0;
 
@@ -41,6 +43,9 @@ void Waveform::start(const Vector& q) {
         largest = std::max(largest, p_(0, i));
     }
     double sum = 0.0;
+    lost_ = -std::numeric_limits<double>::infinity();
+    for (Index i = 0; i < n; ++i)
+        if (p_(0, i) - largest < kSmallestLog) lost_ = std::max(lost_, p_(0, i) - largest);
     for (Index i = 0; i < n; ++i) {
         l_(0, i) = weight(objective_.loss, q[i]);
         p_(0, i) = std::exp(p_(0, i) - largest);

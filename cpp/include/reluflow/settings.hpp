@@ -45,8 +45,11 @@ struct Settings {
 inline constexpr int kMaxOrder = 24;
 /// Below this order the last two terms say too little about the tail.
 inline constexpr int kMinOrder = 4;
-/// The last Taylor terms are held below this part of rtol, because a run takes about a thousand steps.
-inline constexpr double kTruncationPart = 0.05;
+/// The last Taylor terms are held below this part of rtol, because a run takes about a thousand steps and a decaying
+/// neuron's direction magnifies what came before. Ten times less costs one order in twenty.
+inline constexpr double kTruncationPart = 0.01;
+/// The same for what the late phase misses; its error estimate overstates.
+inline constexpr double kLatePart = 0.05;
 /// What a step neglects of the coupling of local events, as a part of rtol, for the same reason.
 inline constexpr double kCouplingPart = 0.05;
 /// A step covers at most this many time constants of the fastest neuron: beyond it the alternating terms of a decaying

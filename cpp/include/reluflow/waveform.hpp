@@ -2,6 +2,7 @@
 /// and of time.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "reluflow/clock.hpp"
@@ -46,6 +47,8 @@ class Waveform {
     double log_mass() const noexcept { return log_mass_; }
     /// Σ_i ℓ(q_i) in the log domain at the start of the step, without the reduction.
     double log_loss() const noexcept { return log_loss_; }
+    /// log of the largest weight (over the largest of all) that has underflowed; -inf when none has.
+    double lost_log_weight() const noexcept { return lost_; }
     /// Σ_i p_i |x_i| and Σ_i p_i |x_i|² at the start of the step.
     double mean_norm() const noexcept { return mean_norm_; }
     double mean_square() const noexcept { return mean_square_; }
@@ -84,6 +87,7 @@ class Waveform {
     double log_mass_ = 0.0;
     double log_loss_ = 0.0;
     double log_time_unit_ = 0.0;
+    double lost_ = -std::numeric_limits<double>::infinity();
     double mean_norm_ = 0.0;
     double mean_square_ = 0.0;
     int order_ = 0;
