@@ -115,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         pictures.append(out / "gallery" / f"bench_{name}.png")
         page.draw([r for r in results if r.case.name == name], pictures[-1])
     shown = tables(results, late, effort)
-    command = "python bench/against.py --quick" if chosen.quick else "make bench"
+    command = "python bench/against.py" + (" --quick" if chosen.quick else "")
     page.write(out / "benchmarks.md", page.page(shown, command, loads, pictures))
     page.show(shown)
     say(f"wrote {out / 'benchmarks.md'}")

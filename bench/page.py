@@ -53,7 +53,7 @@ def seconds(value: float) -> str:
     """Three digits: 0.00115, 1.10, 10,500."""
     if not np.isfinite(value):
         return "–"
-    return f"{value:,.0f}" if value >= 100 else f"{value:#.3g}"
+    return f"{float(f'{value:.3g}'):,.0f}" if value >= 100 else f"{value:#.3g}"
 
 
 def times(slow: float, fast: float) -> str:
@@ -99,7 +99,8 @@ def equal_table(results: Sequence[Result]) -> Table:
     note = (
         "reluflow and the scipy methods: the fastest run of the sweep with at most this error; the error it came to "
         "stands in brackets. Euler: interpolated between its runs, or extrapolated from the nearest by "
-        "error ~ h, seconds ~ 1/h."
+        "error ~ h, seconds ~ 1/h. Below 1× the other method is faster; it locates no event. Not reached: no run came "
+        "to this error within its seconds."
     )
     head = (
         "run",
@@ -194,7 +195,7 @@ def page(tables: Sequence[Table], command: str, loads: Sequence[float], pictures
     """The whole page in Markdown."""
     intro = f"""# Benchmarks
 
-Written by `{command}`; all numbers are from one run of it.
+Written by `{command}` (part of `make bench`); all numbers are from one run of it.
 {machine(loads)}
 
 The problems are those of `bench/problems.py`: P1 the 2-D example of [WP] (10 neurons), P2 the recipe of [PL]

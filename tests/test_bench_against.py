@@ -105,5 +105,5 @@ def test_the_page_holds_every_table_and_the_pictures_appear_whole(result: page.R
 
 
 def test_numbers_are_printed_with_three_digits_and_ratios_with_two() -> None:
-    assert [page.seconds(v) for v in (0.001154, 1.1, 10512.0, np.nan)] == ["0.00115", "1.10", "10,512", "–"]
+    assert [page.seconds(v) for v in (0.001154, 1.1, 10512.0, np.nan)] == ["0.00115", "1.10", "10,500", "–"]
     assert [page.times(v, 1.0) for v in (0.061, 1.84, 12.3, 33127.0)] == ["0.061×", "1.8×", "12×", "33,000×"]
