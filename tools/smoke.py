@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from reluflow import _core
 
 def main() -> None:
     files = importlib.metadata.files("reluflow") or []
-    extensions = [file for file in files if file.stem.split(".")[0] == "_core"]
+    extensions = [file for file in files if file.name.endswith(tuple(EXTENSION_SUFFIXES))]
     if [Path(file.locate()).resolve() for file in extensions] != [Path(_core.__file__).resolve()]:
         raise SystemExit(f"the wheel must bring its own extension, found {extensions}, imported {_core.__file__}")
     if rf.__version__ != importlib.metadata.version("reluflow"):
