@@ -1,6 +1,6 @@
 """Compare the flow with gradient descent and with scipy's integrators at equal error.
 
-python bench/against.py            all, into docs/benchmarks.md and docs/gallery/bench_*.png
+python bench/against.py            all, into docs/benchmarks.md and docs/benchmarks/*.png
 python bench/against.py --quick    fewer and looser runs, into out/quick
 """
 
@@ -101,7 +101,9 @@ def quick(case: Case) -> Case:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python bench/against.py", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer and looser runs, into out/quick")
-    parser.add_argument("--out", type=Path, help="folder of benchmarks.md and gallery/ (docs, with --quick out/quick)")
+    parser.add_argument(
+        "--out", type=Path, help="folder of benchmarks.md and benchmarks/ (docs, with --quick out/quick)"
+    )
     chosen = parser.parse_args(arguments)
     out = chosen.out or (ROOT / "out/quick" if chosen.quick else ROOT / "docs")
     effort, cases = (QUICK, [quick(case) for case in CASES]) if chosen.quick else (Effort(), list(CASES))
@@ -112,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     loads.append(os.getloadavg()[0])
     pictures = []
     for name in dict.fromkeys(case.name for case in cases):
-        pictures.append(out / "gallery" / f"bench_{name}.png")
+        pictures.append(out / "benchmarks" / f"{name}.png")
         page.draw([r for r in results if r.case.name == name], pictures[-1])
     shown = tables(results, late, effort)
     command = "python bench/against.py" + (" --quick" if chosen.quick else "")

@@ -204,7 +204,7 @@ Errors are |θ - θ_ref| / |θ_ref| at the end time, against stored references w
 Every method runs on one thread. Seconds are processor time, which other work disturbs less than the clock;
 of the flow the fastest of up to {methods.MAX_REPEATS} repeats, of the others one run.
 """
-    images = [f"![Work and precision on {path.stem.removeprefix('bench_')}](gallery/{path.name})" for path in pictures]
+    images = [f"![Work and precision on {path.stem}](benchmarks/{path.name})" for path in pictures]
     plots = "## Work and precision\n\n" + "\n\n".join(images) + "\n"
     return "\n".join([intro, *(table.markdown() for table in tables[:2]), plots, *(t.markdown() for t in tables[2:])])
 

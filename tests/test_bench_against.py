@@ -91,7 +91,7 @@ def test_a_late_run_holds_the_events_of_the_reference(monkeypatch: pytest.Monkey
 
 def test_the_page_holds_every_table_and_the_pictures_appear_whole(result: page.Result, tmp_path: Path) -> None:
     tables = against.tables([result], [methods.late("P1", 1e3)], EFFORT)
-    picture = tmp_path / "gallery" / "bench_P1.png"
+    picture = tmp_path / "benchmarks" / "P1.png"
     page.draw([result], picture)
     page.write(tmp_path / "benchmarks.md", page.page(tables, "make bench", [0.5, 1.5], [picture]))
     text = (tmp_path / "benchmarks.md").read_text(encoding="utf-8")
@@ -99,9 +99,9 @@ def test_the_page_holds_every_table_and_the_pictures_appear_whole(result: page.R
         assert f"## {table.title}" in text
         assert all(len(row) == len(table.head) for row in table.rows)
     assert "0.5 at the start of the run, 1.5 at its end" in text
-    assert "(gallery/bench_P1.png)" in text
+    assert "(benchmarks/P1.png)" in text
     assert picture.read_bytes().startswith(b"\x89PNG")
-    assert sorted(path.name for path in tmp_path.rglob("*.*")) == ["bench_P1.png", "benchmarks.md"]
+    assert sorted(path.name for path in tmp_path.rglob("*.*")) == ["P1.png", "benchmarks.md"]
 
 
 def test_numbers_are_printed_with_three_digits_and_ratios_with_two() -> None:
