@@ -24,7 +24,7 @@ void Drive::set_slopes(const Pattern& pattern, const Groups& groups) {
     for (Index c = 0; c < groups_; ++c) {
         const auto sides = pattern.row(groups.leader(c));
         for (Index i = 0; i < data_.n(); ++i) {
-            const std::int8_t sign = slope_sign(data_, i, sides[data_.wall_of(i)]);
+            const int sign = slope_sign(data_, i, sides[data_.wall_of(i)]);
             slopes_[i * groups_ + c] = sign > 0 ? 1.0 : (sign < 0 ? leak_ : 0.0);
         }
     }
