@@ -44,7 +44,8 @@ Hit HitFinder::first_wall(int piece, double end, std::span<const int> candidates
         if (is_zero(sides[wall])) continue;
         motion_.wall_series(piece, motion_.data().normals().row(wall).data(), c);
         if (sides[wall] < 0) negate(c, order);
-        if (c[0] < 0.0) worst_inconsistency_ = std::max(worst_inconsistency_, size > 0.0 ? -c[0] / size : 0.0);
+        if (c[0] < 0.0)
+            worst_inconsistency_ = std::max(worst_inconsistency_, -c[0] / (size + std::abs(motion_.a(piece)[0])));
         if (c[0] <= zero) {  // standing on the wall it has just left
             c[0] = 0.0;
             if (std::abs(c[1]) <= slow) c[1] = 0.0;

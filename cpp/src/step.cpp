@@ -7,6 +7,8 @@ namespace reluflow {
 
 namespace {
 
+/// A threshold below this turns the late phase off.
+constexpr double kNever = -1e100;
 /// A step that overflows is tried again this much shorter, so many times: down to 1e-12 of it.
 constexpr double kRetryFactor = 0.1;
 constexpr int kMaxRetries = 12;
@@ -80,6 +82,7 @@ bool Stepper::is_finite() const {
 
 /// The same by collocation, where the weights' own series would need steps far shorter than the neurons do.
 bool Stepper::expand_late() {
+    if (horizon_log_loss_ < kNever) return false;
     const bool separated = waveform().log_loss() < horizon_log_loss_ && expansion_.margins().minCoeff() > 0.0;
     const double rate = expansion_.fastest();
     const double plain = late_control_.plain_step(control_.smooth(), state_.w.squaredNorm() + state_.a.squaredNorm());

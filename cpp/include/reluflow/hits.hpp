@@ -41,7 +41,7 @@ class HitFinder {
     /// |z| below this is zero for weights of this size; |z'| below rate_tol for this output weight.
     double zero_tol(double size) const noexcept;
     double rate_tol(double output) const noexcept;
-    /// The largest amount by which a pre-activation was found on the wrong side of its wall, relative to |w|.
+    /// The largest amount by which a pre-activation was found on the wrong side of its wall, relative to |w| + |a|.
     double worst_inconsistency() const noexcept { return worst_inconsistency_; }
     void forget_inconsistency() noexcept { worst_inconsistency_ = 0.0; }
 
