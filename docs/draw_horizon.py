@@ -114,5 +114,5 @@ def table() -> None:
 
 
 if __name__ == "__main__":
-    draw(HERE / "gallery" / "horizon.png")
+    draw(HERE / "horizon" / "horizon.png")
     table()
