@@ -183,6 +183,19 @@ def test_a_run_continued_from_its_end_keeps_its_limit_within_the_error_it_states
     assert second.limit.split_error < first.limit.split_error
 
 
+@pytest.mark.slow
+def test_the_limit_of_handwritten_digits_is_certified_and_its_margin_approached_from_below():
+    data = rf.datasets.digits(3, 8)
+    sol = rf.integrate(data, rf.Network.init(24, 64, scale=1e-3, seed=0), until=rf.Stop(log_time=1e7))
+    limit = sol.limit
+    assert limit.certified, limit.reason
+    assert limit.residuals.largest <= 1e-12
+    assert 30 <= len(limit.support) <= 60
+    assert len(limit.held) > 10
+    margin = (data.y * sol.final(data.X)).min() / sol.final.norm**2
+    assert limit.margin * (1 - 1e-5) < margin < limit.margin
+
+
 # --- what is not unique ---
 
 
