@@ -39,7 +39,7 @@ Hit HitFinder::first_wall(int piece, double end, std::span<const int> candidates
     const double zero = zero_tol(size);
     const double slow = rate_tol(motion_.a(piece)[0]);
     double limit = end - begin;
-    Coefficients c;
+    Coefficients c{};
     for (const int wall : candidates) {
         if (is_zero(sides[wall])) continue;
         motion_.wall_series(piece, motion_.data().normals().row(wall).data(), c);
@@ -70,9 +70,9 @@ Hit HitFinder::first_release(int piece, double end, const HeldSet& held, bool ou
         held.multipliers(coordinates_.data(), multipliers_.data() + k * count);
     }
     const double noise = kRateUlps * kEps * motion_.waveform().mean_norm();
-    Coefficients base;
-    Coefficients range;
-    Coefficients gap;
+    Coefficients base{};
+    Coefficients range{};
+    Coefficients gap{};
     for (int h = 0; h < count; ++h) {
         const int wall = held.walls()[h];
         motion_.contribution_series(wall, begin, base, range);
@@ -98,7 +98,7 @@ Hit HitFinder::first_release(int piece, double end, const HeldSet& held, bool ou
 
 Hit HitFinder::output_sign_change(int piece, double end) const {
     const int order = motion_.order();
-    Coefficients c;
+    Coefficients c{};
     std::copy_n(motion_.a(piece), order + 1, c);
     if (c[0] < 0.0 || (c[0] == 0.0 && c[1] < 0.0)) negate(c, order);
     const double begin = motion_.piece(piece).begin;

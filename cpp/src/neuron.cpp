@@ -139,7 +139,7 @@ void NeuronMotion::load_gradient(int piece, double u) {
 void NeuronMotion::contribution_series(int wall, double u, double* base, double* range) const noexcept {
     std::fill_n(base, order_, 0.0);
     std::fill_n(range, order_, 0.0);
-    Coefficients weight;
+    Coefficients weight{};
     for (const int sample : data_.samples_of(wall)) {
         waveform_.signed_weight_series(sample, weight);
         const double coefficient = data_.coefficient(sample);
@@ -167,8 +167,8 @@ void NeuronMotion::contribution_at(int wall, double u, double& base, double& ran
 
 void NeuronMotion::add_contribution(int wall, double u, std::int8_t side, double factor) {
     if (side == 0) return;
-    Coefficients base;
-    Coefficients range;
+    Coefficients base{};
+    Coefficients range{};
     contribution_series(wall, u, base, range);
     const ConstMap normal(data_.normals().row(wall).data(), rank_);
     for (int k = 0; k < order_; ++k) {

@@ -68,7 +68,7 @@ void Watch::bound_groups() {
     lowest_.resize(groups * data_.n_walls());
     highest_.resize(groups * data_.n_walls());
     gathered_.resize(std::max<std::size_t>(gathered_.size(), (order + 1) * rank));
-    Coefficients c;
+    Coefficients c{};
     for (Index group = 0; group < groups; ++group) {
         const int leader = expansion_.groups().leader(group);
         double square = 0.0;
