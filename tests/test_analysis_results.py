@@ -90,7 +90,7 @@ def test_the_summary_of_an_endless_run_has_its_log_time():
 def test_the_dataset_has_every_state_and_event_under_its_name():
     sol = runs.holding()
     found = analysis.to_xarray(sol)
-    assert dict(found.sizes) == {"time": 21, "neuron": 12, "input": 2, "sample": 2, "event": 14}
+    assert dict(found.sizes) == {"time": len(sol.t), "neuron": 12, "input": 2, "sample": 2, "event": 14}
     np.testing.assert_array_equal(found["W"], sol.W)
     np.testing.assert_array_equal(found["pattern"][-1], sol.final.pattern)
     kinds = found["event_kind"].attrs["flag_meanings"].split()
