@@ -10,7 +10,7 @@ True
 
 from __future__ import annotations
 
-from . import analysis, conditions, convex, datasets, figures
+from . import analysis, conditions, convex, datasets, figures, papers
 from ._core import __version__
 from .convex import Certificate, certify
 from .datasets import Dataset, MultiClassDataset
@@ -67,4 +67,5 @@ __all__ = [
     "figures",
     "integrate",
     "load",
+    "papers",
 ]

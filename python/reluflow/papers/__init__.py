@@ -1,0 +1,12 @@
+"""The papers, reproduced: every figure, table and checkable statement as a claim that is run and judged.
+
+[WP] is Wang & Pilanci 2022, [PL] Phuong & Lampert 2021, [LLWA] Lyu, Li, Wang & Arora 2021, [VSS] Vardi, Shamir & Srebro
+2022.
+"""
+
+from __future__ import annotations
+
+from ._claim import PAPERS, Claim, Context, Number, Outcome
+from ._registry import claims
+
+__all__ = ["PAPERS", "Claim", "Context", "Number", "Outcome", "claims"]

@@ -1,0 +1,7 @@
+"""The claims of [PL] Phuong & Lampert 2021."""
+
+from __future__ import annotations
+
+from .._claim import Claim
+
+CLAIMS: tuple[Claim, ...] = ()
