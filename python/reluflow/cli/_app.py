@@ -11,7 +11,7 @@ from rich.console import Console
 from .._core import __version__
 from ..flow import Stop
 from ..networks import Network
-from . import _data, _inspect, _run
+from . import _data, _inspect, _reproduce, _run
 from . import _options as o
 
 app = typer.Typer(
@@ -106,6 +106,33 @@ def inspect(path: o.SavedRun, *, events: o.Events = 0, out: o.Redraw = None) -> 
     `reluflow inspect out/digits/run.npz --events 10`
     """
     return _inspect.inspect(path, n_events=events, out=out, console=Console())
+
+
+@app.command()
+def reproduce(
+    ids: o.Claims = None,
+    *,
+    quick: o.Quick = False,
+    out: o.Report = Path("out/papers"),
+    seed: o.ClaimSeed = 0,
+    threads: o.Threads = None,
+    again: o.Again = False,
+) -> int:
+    """Redo the figures, tables and theorems of the papers, and say of each whether it holds.
+
+    Writes report.html, results.json and a folder for each claim. What is there already is not run again, so that an
+    interrupted run goes on. Ends with 0 if every verdict is the expected one, and with 1 if not.
+
+    **Examples**
+
+    `reluflow reproduce list`
+
+    `reluflow reproduce WP-F4 PL`
+
+    `reluflow reproduce all --quick --out out/papers`
+    """
+    request = _reproduce.Request(ids or [], quick, out, seed, threads, again)
+    return _reproduce.execute(request, Console())
 
 
 @app.command()

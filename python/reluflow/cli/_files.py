@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._validation import invalid
-from ..flow._files import atomic_write
+from ..flow._files import atomic_write, json_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,22 +32,11 @@ def folder(path: Path) -> Path:
 
 def write_json(path: Path, record: dict[str, Any]) -> None:
     """Write strict JSON: nan becomes null, infinities become the strings "inf" and "-inf"."""
-    text = json.dumps(_strict(record), indent=2, allow_nan=False, ensure_ascii=False)
     with atomic_write(path) as file:
-        file.write(f"{text}\n".encode())
+        file.write(json_bytes(record))
 
 
 def write_figure(path: Path, figure: Figure) -> None:
     """Write a figure in the format of the file's ending."""
     with atomic_write(path) as file:
         figure.savefig(file, format=path.suffix[1:])
-
-
-def _strict(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _strict(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_strict(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else str(value)
-    return value

@@ -47,3 +47,11 @@ Quiet = Annotated[bool, _option("Output", "Print nothing: files and exit code on
 SavedRun = Annotated[Path, typer.Argument(metavar="RUN", help="A run.npz of `reluflow run`, or of Solution.save.")]
 Events = Annotated[int, typer.Option(min=0, help="Show the first so many events.")]
 Redraw = Annotated[Path | None, typer.Option("--out", help="Draw the figures into this folder.")]
+
+_CLAIMS = "`list`, `all`, a paper (`WP`, `PL`, `LLWA`, `VSS`), or ids of claims such as `WP-F4`."
+Claims = Annotated[list[str] | None, typer.Argument(metavar="ID...", help=_CLAIMS)]
+Quick = Annotated[bool, typer.Option("--quick", help="Seconds a claim instead of up to two minutes.")]
+Report = Annotated[Path, typer.Option("--out", help="Folder for report.html, results.json and the figures.")]
+ClaimSeed = Annotated[int, typer.Option("--seed", help="Where every draw starts.")]
+Threads = Annotated[int | None, typer.Option("--threads", help="Claims at a time; every core if left out.")]
+Again = Annotated[bool, typer.Option("--again", help="Run also the claims whose results are there.")]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from .._validation import invalid
 
@@ -60,3 +62,19 @@ def _mode(target: Path) -> int:
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask
+
+
+def json_bytes(record: dict[str, Any]) -> bytes:
+    """Return strict JSON: nan becomes null, infinities become the strings "inf" and "-inf"."""
+    text = json.dumps(_strict(record), indent=2, allow_nan=False, ensure_ascii=False)
+    return f"{text}\n".encode()
+
+
+def _strict(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _strict(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_strict(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value

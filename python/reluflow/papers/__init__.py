@@ -8,5 +8,8 @@ from __future__ import annotations
 
 from ._claim import PAPERS, Claim, Context, Number, Outcome
 from ._registry import claims
+from ._reproduction import Reproduction, Update
+from ._result import Result
+from ._run import reproduce
 
-__all__ = ["PAPERS", "Claim", "Context", "Number", "Outcome", "claims"]
+__all__ = ["PAPERS", "Claim", "Context", "Number", "Outcome", "Reproduction", "Result", "Update", "claims", "reproduce"]

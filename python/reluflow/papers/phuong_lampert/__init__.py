@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from .._claim import Claim
+from . import _data
 
-CLAIMS: tuple[Claim, ...] = ()
+CLAIMS: tuple[Claim, ...] = (*_data.CLAIMS,)

@@ -1,0 +1,101 @@
+"""The parts of the report: a claim, its numbers, figures and tables as HTML."""
+
+from __future__ import annotations
+
+import base64
+import re
+from html import escape
+from pathlib import Path
+
+from ._claim import Claim, Number, Value
+from ._result import Picture, Result, Sheet
+
+_SIGNS = {"equal": "", "at_most": "≤ ", "at_least": "≥ ", "shown": ""}
+_SOURCES = {"paper": "printed", "exact": "derived"}
+_MARKS = {True: ("holds", "✓", "as expected"), False: ("failed", "✗", "not as expected"), None: ("open", "–", "shown")}
+
+
+def badge(verdict: str, text: str = "") -> str:
+    """Return a verdict as a small coloured word."""
+    return f'<span class="badge {verdict}">{escape(text or verdict)}</span>'
+
+
+def prose(text: str) -> str:
+    """Return a text as paragraphs; `words between back ticks` are code."""
+    parts = [re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(part)) for part in re.split(r"\n\s*\n", text.strip())]
+    return "".join(f"<p>{part}</p>" for part in parts if part)
+
+
+def article(claim: Claim, result: Result, folder: Path) -> str:
+    """Return a claim with everything that was found; its pictures are read from the folder."""
+    parts = [
+        f'<article id="{claim.id}"><header><h3>{escape(claim.source)}: {escape(claim.title)}</h3>'
+        f"{badge(result.verdict)}</header>",
+        prose(claim.statement),
+        _why(claim, result),
+        *(_figure(picture, folder) for picture in result.figures),
+        _numbers(result.numbers),
+        *(_sheet(sheet) for sheet in result.tables),
+        f"<h4>What was run</h4>{prose(result.ran)}" if result.ran else "",
+        "".join(f'<p class="soft">{escape(text)}</p>' for text in result.warnings),
+        f'<p class="rows"><code>reluflow reproduce {claim.id}</code> · accounts for {escape(", ".join(claim.rows))} · '
+        f'<a href="#contents">contents</a></p></article>',
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _why(claim: Claim, result: Result) -> str:
+    """Return why a claim fails, differs or is open; the note of one that holds."""
+    texts = [result.message, claim.reason if result.verdict != "holds" else "", result.note]
+    kept = [text for number, text in enumerate(texts) if text.strip() and text not in texts[:number]]
+    if not kept:
+        return ""
+    return f'<div class="why {result.verdict}">{"".join(prose(text) for text in kept)}</div>'
+
+
+def _figure(picture: Picture, folder: Path) -> str:
+    data = base64.b64encode((folder / picture.file).read_bytes()).decode()
+    caption = escape(picture.caption)
+    return (
+        f'<figure><img loading="lazy" alt="{caption}" src="data:image/png;base64,{data}">'
+        f"<figcaption>{caption}</figcaption></figure>"
+    )
+
+
+def _numbers(numbers: tuple[Number, ...]) -> str:
+    if not numbers:
+        return ""
+    rows = "".join(_number(number) for number in numbers)
+    head = "<tr><th>number</th><th>computed</th><th>expected</th><th><span aria-label='as expected'>ok</span></th></tr>"
+    return f'<h4>Numbers</h4><div class="wide"><table><thead>{head}</thead><tbody>{rows}</tbody></table></div>'
+
+
+def _number(number: Number) -> str:
+    kind, mark, words = _MARKS[number.ok]
+    return (
+        f"<tr><td>{escape(number.name)}</td><td>{escape(shown(number.value))}</td><td>{_expected(number)}</td>"
+        f'<td class="mark {kind}"><span role="img" aria-label="{words}">{mark}</span></td></tr>'
+    )
+
+
+def _expected(number: Number) -> str:
+    if number.expected is None:
+        return ""
+    spread = f" ± {number.tolerance:.2g}" if number.tolerance and number.relation == "equal" else ""
+    text = _SIGNS[number.relation] + shown(number.expected) + spread
+    return f'{escape(text)} <span class="soft">{_SOURCES[number.source]}</span>'
+
+
+def shown(value: Value) -> str:
+    """Return a value as a person writes it: seven digits, yes or no."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.7g}" if isinstance(value, float) else value
+
+
+def _sheet(sheet: Sheet) -> str:
+    head = "".join(f"<th>{escape(column)}</th>" for column in sheet.columns)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in sheet.rows)
+    caption = f"<caption>{escape(sheet.caption or sheet.name.replace('_', ' '))}</caption>"
+    table = f'<table class="sheet">{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    return f'<div class="wide">{table}</div>'

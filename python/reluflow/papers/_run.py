@@ -1,0 +1,147 @@
+"""`reproduce`: run claims, use stored results again, write what came out."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from .._core import __version__
+from .._validation import integer, invalid, optional_module
+from ._digest import code_digest
+from ._execute import RESULT
+from ._jobs import Job, run_apart, run_here
+from ._registry import select
+from ._report import write_report
+from ._reproduction import Reproduction, Update
+from ._result import FAILED, Key, Result, from_dict
+from ._results import write_results
+
+
+def reproduce(
+    ids: str | Iterable[str] = "all",
+    *,
+    out: str | os.PathLike[str],
+    quick: bool = False,
+    seed: int = 0,
+    n_threads: int = 1,
+    again: bool = False,
+    progress: Callable[[Update], None] | None = None,
+) -> Reproduction:
+    """Run claims of the papers, judge them, and write a report.
+
+    Parameters
+    ----------
+    ids : str or iterable of str, optional
+        Ids such as ``"WP-F4"``, papers such as ``"WP"``, or ``"all"``.
+    out : path
+        Folder for report.html, results.json and one folder a claim. Results in it that were made by the same version
+        and code with the same seed and size are used again.
+    quick : bool, optional
+        Seconds a claim instead of up to two minutes.
+    seed : int, optional
+        Where every draw starts.
+    n_threads : int, optional
+        Claims at a time, each in a process of its own; with 1 they run in this process. The
+        results do not depend on it.
+    again : bool, optional
+        Run also the claims whose results are there.
+    progress : callable, optional
+        Takes an `Update` when a claim starts, says something, or is done.
+
+    Returns
+    -------
+    Reproduction
+        After Ctrl-C with the results so far, which are kept.
+
+    Raises
+    ------
+    ValueError
+        An unknown id, a bad seed or number of threads, a folder that cannot be made.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import reluflow as rf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = rf.papers.reproduce("PL-OS", out=folder, quick=True)
+    >>> found.counts["holds"], found.ok
+    (1, True)
+    """
+    chosen = select(ids)
+    integer(seed, "seed", least=0)
+    integer(n_threads, "n_threads")
+    for module, extra in (("pandas", "analysis"), ("matplotlib", "viz"), ("cvxpy", "convex"), ("sklearn", "data")):
+        optional_module(module, extra)
+    folder = _folder(out)
+    tell = progress or _silent
+    jobs = [Job(claim, Key(__version__, seed, quick, code_digest(claim.paper)), folder / claim.id) for claim in chosen]
+    found: dict[str, Result] = {}
+    try:
+        for result in _results(jobs, n_threads, again, tell):
+            found[result.id] = result
+    except KeyboardInterrupt:
+        pass  # what is done stands on the disk and is reported; the number of results says that some are missing
+    results = tuple(found[claim.id] for claim in chosen if claim.id in found)
+    done = Reproduction(chosen, results, quick, seed, folder)
+    write_results(done)
+    write_report(done)
+    return done
+
+
+def _silent(update: Update) -> None:
+    """Say nothing."""
+
+
+def _folder(out: str | os.PathLike[str]) -> Path:
+    path = Path(out)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise invalid("out", "name a folder that can be made", f"{str(path)!r} ({error.strerror})") from None
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise invalid("out", "name a folder that can be written to", repr(str(path)))
+    return path
+
+
+def _results(jobs: list[Job], n_threads: int, again: bool, tell: Callable[[Update], None]) -> Iterator[Result]:
+    """Yield stored results, then those of the claims that have to be run."""
+    to_run = []
+    for job in jobs:
+        stored = None if again else _stored(job)
+        if stored is None:
+            to_run.append(job)
+            continue
+        tell(Update("kept", job.claim, len(jobs), result=stored))
+        yield stored
+    claims = {job.claim.id: job.claim for job in to_run}
+
+    def says(claim_id: str, text: str) -> None:
+        tell(Update("says" if text else "started", claims[claim_id], len(jobs), text))
+
+    workers = min(n_threads, len(to_run))
+    for result in _run_all(to_run, workers, n_threads, says):
+        tell(Update("finished", claims[result.id], len(jobs), result=result))
+        yield result
+
+
+def _run_all(jobs: list[Job], workers: int, n_threads: int, says: Callable[[str, str], None]) -> Iterator[Result]:
+    if workers > 1:
+        yield from run_apart(jobs, workers, n_threads // workers, says)
+        return
+    for job in jobs:
+        says(job.claim.id, "")
+        yield run_here(job, n_threads, says)
+
+
+def _stored(job: Job) -> Result | None:
+    """Return the result in the claim's folder if it was made by the same code in the same way and did not fail."""
+    try:
+        record = json.loads((job.folder / RESULT).read_text(encoding="utf-8"))
+        result = from_dict(record)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None  # none there, or one of another make: the claim is run
+    pictures = all((job.folder / picture.file).is_file() for picture in result.figures)
+    usable = result.id == job.claim.id and result.key == job.key and result.verdict != FAILED and pictures
+    return result if usable else None
