@@ -55,8 +55,8 @@ def _head(done: Reproduction) -> str:
         " that can be checked, run with the exact gradient flow of reluflow and judged.</p>"
         f'<ul class="counts">{meanings}</ul>'
         f'<p class="soft">{len(done.results)} claims, {size}, seed {done.seed}.{stopped} A number marked'
-        " <em>printed</em> is the paper's own; one marked <em>derived</em> is what the mathematics gives and must come out"
-        " for the run to be believed.</p>"
+        " <em>printed</em> is the paper's own; one marked <em>derived</em> is what the mathematics gives and must come"
+        " out for the run to be believed.</p>"
     )
 
 
