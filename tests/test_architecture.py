@@ -33,6 +33,7 @@ CPP_ROOMS = (
     "observer",
     "generator",
     "products",
+    "lu",
     "loss",
     "status",
     "settings",

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "reluflow/products.hpp"
+
 namespace reluflow {
 
 namespace {
@@ -39,7 +41,7 @@ void Drive::gradients(const double* weights, Matrix& G) {
         double* row = work_.data() + i * groups_;
         for (Index c = 0; c < groups_; ++c) row[c] = weight * slopes[c];
     }
-    G.leftCols(groups_).noalias() = data_.X().transpose() * Block(work_.data(), n, groups_);
+    transposed_multiply(data_.X(), Block(work_.data(), n, groups_), G.leftCols(groups_));
 }
 
 void Drive::gradients_of_few(const double* weights, Matrix& G) {
@@ -59,8 +61,7 @@ void Drive::gradients_of_few(const double* weights, Matrix& G) {
 void Drive::margins(const Matrix& M, Vector& q) {
     if (groups_ <= kFewGroups) return margins_of_few(M, q);
     const Index n = data_.n();
-    Block Q(work_.data(), n, groups_);
-    Q.noalias() = data_.X() * M.leftCols(groups_);
+    multiply(data_.X(), M.leftCols(groups_), Block(work_.data(), n, groups_));
     for (Index i = 0; i < n; ++i) {
         const double* slopes = slopes_.data() + i * groups_;
         const double* z = work_.data() + i * groups_;

@@ -9,6 +9,8 @@ namespace {
 
 /// The term before the last may exceed the tolerance by this much: with it and the last one small, so is what follows.
 constexpr double kTermBeforeLast = 30.0;
+/// Groups that hold walls for which there is memory from the start; more double it when they come.
+constexpr std::size_t kHoldingGroups = 64;
 
 }  // namespace
 
@@ -25,14 +27,17 @@ Expansion::Expansion(const Dataset& data, Objective objective, const Settings& s
       q_(data.n()),
       q_next_(data.n()),
       column_(data.rank()),
-      slot_of_group_(state.neurons(), -1) {}
+      slot_of_group_(state.neurons(), -1),
+      held_parts_(std::min(kHoldingGroups, static_cast<std::size_t>(state.neurons())),
+                  Matrix(kMaxOrder + 2, data.rank())) {}
 
 void Expansion::start(const NetworkState& state, const Pattern& pattern, const std::vector<HeldSet>& held) {
     held_ = &held;
     if (groups_.update(pattern)) drive_.set_slopes(pattern, groups_);
     int slots = 0;  // held sets can change while the pattern stays: a carried pattern is decided at the start
     for (Index c = 0; c < groups_.count(); ++c) slot_of_group_[c] = held[groups_.leader(c)].empty() ? -1 : slots++;
-    while (static_cast<int>(held_parts_.size()) < slots) held_parts_.emplace_back(kMaxOrder + 2, data_.rank());
+    if (static_cast<int>(held_parts_.size()) < slots)
+        held_parts_.resize(2 * slots, Matrix(kMaxOrder + 2, data_.rank()));
     series_.start(state, floor_, groups_, moments_);
     drive_.margins(moments_, q_);
     waveform_.start(q_);
@@ -72,7 +77,8 @@ void Expansion::drive(const double* signed_weights, double step) {
         project(order);
     } else {
         gradients_.leftCols(groups_.count()).setZero();
-        for (auto& taken : held_parts_) taken.row(order).setZero();
+        for (Index c = 0; c < groups_.count(); ++c)
+            if (slot_of_group_[c] >= 0) held_parts_[slot_of_group_[c]].row(order).setZero();
     }
     series_.push(gradients_, step, groups_, moments_);
 }

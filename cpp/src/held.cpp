@@ -9,9 +9,6 @@ namespace reluflow {
 
 namespace {
 
-/// Most neurons hold a few walls; more cost one allocation when they come.
-constexpr Index kUsualWalls = 4;
-
 double dot(const double* a, const double* b, Index size) noexcept {
     double sum = 0.0;
     for (Index k = 0; k < size; ++k) sum += a[k] * b[k];
@@ -20,11 +17,11 @@ double dot(const double* a, const double* b, Index size) noexcept {
 
 }  // namespace
 
-HeldSet::HeldSet(Index rank) : rank_(rank) {
-    const Index usual = std::min(rank, kUsualWalls);
-    walls_.reserve(usual);
-    q_.reserve(usual * rank);
-    r_.reserve(usual * (usual + 1) / 2);
+HeldSet::HeldSet(Index rank, Index room) : rank_(rank) {
+    const Index walls = room < 0 ? rank : std::min(rank, room);
+    walls_.reserve(walls);
+    q_.reserve(walls * rank);
+    r_.reserve(walls * (walls + 1) / 2);
 }
 
 bool HeldSet::contains(int wall) const noexcept {

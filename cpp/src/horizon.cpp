@@ -1,8 +1,12 @@
 #include "reluflow/horizon.hpp"
 
+#include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include "horizon_kernel.hpp"
+#include "reluflow/products.hpp"
 
 namespace reluflow {
 
@@ -12,7 +16,7 @@ namespace {
 /// by substitution, which gains at least so much an iteration.
 constexpr double kActiveResponse = 0.1;
 /// A step with more unknowns than this at a node is left to the plain series: the support is not yet known.
-constexpr std::size_t kMaxActive = 100;
+constexpr Index kMaxActive = 100;
 /// Simplified Newton gains about a digit an iteration; a step that needs more is too long.
 constexpr int kMaxIterations = 14;
 /// The Jacobian is made anew when an iteration gains less than this: the weights have left those it was made for.
@@ -45,7 +49,7 @@ double legendre(int degree, double x) noexcept {
 
 }  // namespace
 
-Horizon::Horizon(const Dataset& data, Objective objective, const Settings& settings)
+Horizon::Horizon(const Dataset& data, Objective objective, const Settings& settings, Index neurons)
     : data_(data),
       objective_(objective),
       tolerance_(kLatePart * settings.rtol),
@@ -54,11 +58,20 @@ Horizon::Horizon(const Dataset& data, Objective objective, const Settings& setti
       log_mass_(kStages),
       coefficients_(kStages, data.n()),
       margins_(kMaxOrder + 1, data.n()),
-      moments_of_order_(kMaxOrder + 1),
+      moments_of_order_(kMaxOrder + 1, Matrix(data.rank(), neurons)),
+      node_moments_(data.rank(), neurons),
       q_now_(data.n()),
       start_weights_(data.n()) {
+    const Index most = std::min(kMaxActive, data.n());
+    active_.reserve(data.n());
+    residual_.resize(kStages * (most + 1));
+    mean_weights_.resize(most);
+    lu_.reserve(kStages * (most + 1));
+    kernels_ = std::make_unique<NodeKernels>(data, neurons, kStages, most);
     make_nodes();
 }
+
+Horizon::~Horizon() = default;
 
 /// Radau nodes: the roots of P_s - P_{s-1} on [-1, 1], moved to (0, 1]; the last one is 1.
 void Horizon::make_nodes() {
@@ -76,9 +89,9 @@ void Horizon::make_nodes() {
         nodes_[found++] = 0.5 * (1.0 + 0.5 * (low + high));
     }
     nodes_[kStages - 1] = 1.0;
-    Dense powers(kStages, kStages);
-    Dense integrals(kStages, kStages);
-    Dense values(kStages, kStages);
+    Matrix powers(kStages, kStages);
+    Matrix integrals(kStages, kStages);
+    Matrix values(kStages, kStages);
     for (int k = 0; k < kStages; ++k)
         for (int j = 0; j < kStages; ++j) {
             powers(k, j) = std::pow(nodes_[k], j);
@@ -100,7 +113,7 @@ bool Horizon::expand(Expansion& expansion, const NetworkState& state, double ste
     for (iterations_ = 0; iterations_ < kMaxIterations; ++iterations_) {
         run_series(expansion, state, step);
         if (iterations_ == 0 && !choose_active(state, step)) break;
-        if (slow) factor_jacobian(expansion, state, step);
+        if (slow) factor_jacobian(expansion, step);
         const double before = change;
         change = correct();
         if (!std::isfinite(change)) break;
@@ -147,7 +160,7 @@ double Horizon::relative_work(Index groups, Index neurons) const noexcept {
 
 /// Weights at the nodes -> neurons' series, until its terms vanish -> margins at the nodes.
 void Horizon::run_series(Expansion& expansion, const NetworkState& state, double step) {
-    coefficients_.noalias() = to_monomial_ * p_;
+    multiply(to_monomial_, p_, coefficients_);
     expansion.restart(state);
     expansion.waveform().set_step(step);
     expansion.waveform().prescribe_weights(coefficients_, kStages);
@@ -155,13 +168,11 @@ void Horizon::run_series(Expansion& expansion, const NetworkState& state, double
     order_ = 0;
     for (int k = 0; k <= kMaxOrder; ++k) {
         if (k > 0) expansion.drive(k <= kStages ? expansion.waveform().signed_weights(k - 1) : nullptr, step);
-        moments_of_order_[k].resize(data_.rank(), state.neurons());
         moments_of_order_[k].leftCols(groups) = expansion.moments().leftCols(groups);
         order_ = k;
         if (k > kStages && expansion.series().relative_size(k) < kSeriesPart * tolerance_) break;
     }
     for (int node = 0; node < kStages; ++node) {
-        node_moments_.resize(data_.rank(), state.neurons());
         node_moments_.leftCols(groups) = moments_of_order_[order_].leftCols(groups);
         for (int k = order_ - 1; k >= 0; --k)
             node_moments_.leftCols(groups) =
@@ -186,7 +197,7 @@ bool Horizon::choose_active(const NetworkState& state, double step) {
     for (Index i = 0; i < data_.n(); ++i)
         if (start_weights_[i] * step * square * data_.X().row(i).squaredNorm() > kActiveResponse)
             active_.push_back(static_cast<int>(i));
-    if (active_.empty() || active_.size() > kMaxActive) return false;
+    if (active_.empty() || std::ssize(active_) > kMaxActive) return false;
     for (int node = 0; node < kStages; ++node) {  // a first value of log D: what the weights say on average
         double sum = 0.0;
         double share = 0.0;
@@ -199,120 +210,49 @@ bool Horizon::choose_active(const NetworkState& state, double step) {
     return true;
 }
 
-void Horizon::factor_jacobian(const Expansion& expansion, const NetworkState& state, double step) {
+void Horizon::factor_jacobian(const Expansion& expansion, double step) {
     const Index count = static_cast<Index>(active_.size());
-    const Index size = kStages * (count + 1);
-    node_w_.resize(kStages);
-    node_a_.resize(kStages);
-    for (int node = 0; node < kStages; ++node) {
-        node_w_[node].resize(data_.rank(), state.neurons());
-        node_a_[node].resize(state.neurons());
-        expansion.series().evaluate(nodes_[node], node_w_[node], node_a_[node]);
+    Eigen::Map<Matrix> jacobian = lu_.matrix(kStages * (count + 1));
+    jacobian.setZero();
+    for (Index k = 0; k < count; ++k) {
+        mean_weights_[k] = 0.0;
+        for (int node = 0; node < kStages; ++node)
+            mean_weights_[k] += integration_(kStages - 1, node) * p_(node, active_[k]);
     }
-    jacobian_.setZero(size, size);
-    own_kernel_.setZero(count);
-    for (Index group = 0; group < expansion.groups().count(); ++group) {
-        prepare_group(expansion, group, step);
-        add_group_kernels(expansion, group, step);
-    }
-    for (int node = 0; node < kStages; ++node) {
-        const Index row = node * (count + 1);
-        for (Index k = 0; k < count; ++k) {
-            const double follows =
-                objective_.loss == LossKind::logistic ? 1.0 - weight(objective_.loss, q_(node, active_[k])) : 1.0;
-            jacobian_.row(row + k) *= follows;
-        }
-    }
-    for (int node = 0; node < kStages; ++node) {  // unknowns are log p: columns times p
-        const Index row = node * (count + 1);
-        for (Index k = 0; k < count; ++k) {
-            const double weight_now = p_(node, active_[k]);
-            jacobian_.col(row + k) *= weight_now;
-            jacobian_(row + k, row + k) += 1.0;
-            jacobian_(row + k, row + count) = 1.0;
-            jacobian_(row + count, row + k) = weight_now;
-        }
-    }
-    lu_.compute(jacobian_);
+    kernels_->start(expansion, nodes_, active_);
+    for (Index group = 0; group < expansion.groups().count(); ++group)
+        kernels_->add_group(expansion, group, mean_weights_, step, integration_, jacobian);
+    scale_jacobian(jacobian);
+    lu_.factor();
     ++factorisations_;
 }
 
-/// The active samples as the group sees them, and its mean gradient over the step.
-void Horizon::prepare_group(const Expansion& expansion, Index group, double step) {
+/// From kernels to the derivatives of the equations: rows times d log|ℓ'| / dq, columns times p (the unknowns are
+/// log p), and the rows and columns of log D and Σ p = 1.
+void Horizon::scale_jacobian(Eigen::Map<Matrix>& jacobian) const {
     const Index count = static_cast<Index>(active_.size());
-    moving_.resize(data_.rank(), count);
-    mean_gradient_.setZero(data_.rank());
-    for (Index k = 0; k < count; ++k) {
-        const double factor = data_.y()[active_[k]] * expansion.slope(active_[k], group);
-        moving_.col(k) = factor * data_.X().row(active_[k]).transpose();
-        expansion.project(group, moving_.col(k).data());
-        double mean = 0.0;
-        for (int node = 0; node < kStages; ++node) mean += integration_(kStages - 1, node) * p_(node, active_[k]);
-        mean_gradient_ += mean * moving_.col(k);
+    for (int node = 0; node < kStages; ++node) {
+        const Index row = node * (count + 1);
+        for (Index k = 0; k < count; ++k)
+            if (objective_.loss == LossKind::logistic)
+                jacobian.row(row + k) *= 1.0 - weight(objective_.loss, q_(node, active_[k]));
     }
-    const double length = mean_gradient_.norm();
-    growth_ = length * step;
-    if (length > 0.0) mean_gradient_ /= length;
-    products_.noalias() = moving_.transpose() * moving_;
-    along_.noalias() = moving_.transpose() * mean_gradient_;
-}
-
-/// M = Σ θ θᵀ over the members at one node: its products with the samples, the mean gradient ĝ and the output axis.
-void Horizon::take_moments(const Expansion& expansion, Index group, int node) {
-    const Matrix& w = node_w_[node];
-    const Vector& a = node_a_[node];
-    GroupMoments& m = moments_;
-    m.square = 0.0;
-    Index members = 0;
-    for (Index j = 0; j < a.size(); ++j) members += expansion.groups().of(j) == group;
-    z_.resize(moving_.cols(), members);
-    outputs_.resize(members);
-    turns_.resize(members);
-    members = 0;
-    for (Index j = 0; j < a.size(); ++j) {
-        if (expansion.groups().of(j) != group) continue;
-        m.square += a[j] * a[j];
-        outputs_[members] = a[j];
-        turns_[members] = w.col(j).dot(mean_gradient_);
-        z_.col(members++).noalias() = moving_.transpose() * w.col(j);
-    }
-    m.along = outputs_.dot(turns_);
-    m.with_output.noalias() = z_ * outputs_;
-    m.with_gradient.noalias() = z_ * turns_;
-    m.gram.noalias() = z_ * z_.transpose();
-}
-
-/// Adds H A_kl K_kl for all nodes k: a change δg at node l moves M by δG M + M δG, and the group's flow, a boost T
-/// along ĝ of rapidity |g| H (c_k - c_l), carries that to node k, where the margins read off the (w, a) entry.
-void Horizon::add_group_kernels(const Expansion& expansion, Index group, double step) {
-    const Index count = static_cast<Index>(active_.size());
-    for (int other = 0; other < kStages; ++other) {
-        take_moments(expansion, group, other);
-        const GroupMoments& m = moments_;
-        if (m.square == 0.0) continue;
-        for (int node = 0; node < kStages; ++node) {
-            const double rapidity = growth_ * (nodes_[node] - nodes_[other]);
-            const double c = std::cosh(rapidity);
-            const double s = std::sinh(rapidity);
-            auto block = jacobian_.block(node * (count + 1), other * (count + 1), count, count);
-            const double factor = step * integration_(node, other);
-            block += factor * (c * m.square + s * m.along) * products_;
-            block += factor * c * m.gram;
-            change_ = s * (c * m.with_output + s * m.with_gradient) +
-                      (c - 1.0) * (c * m.square + s * m.along) * along_ +
-                      c * ((c - 1.0) * m.with_gradient + s * m.with_output) +
-                      s * ((c - 1.0) * m.along + s * m.square) * along_;
-            block.noalias() += factor * along_ * change_.transpose();
-            block.noalias() += factor * s * m.with_output * along_.transpose();
+    for (int node = 0; node < kStages; ++node) {
+        const Index row = node * (count + 1);
+        for (Index k = 0; k < count; ++k) {
+            const double weight_now = p_(node, active_[k]);
+            jacobian.col(row + k) *= weight_now;
+            jacobian(row + k, row + k) += 1.0;
+            jacobian(row + k, row + count) = 1.0;
+            jacobian(row + count, row + k) = weight_now;
         }
-        if (other == 0) own_kernel_ += m.square * products_.diagonal() + m.gram.diagonal();
     }
 }
 
 /// One correction of the weights at the nodes; returns the largest change.
 double Horizon::correct() {
     const Index count = static_cast<Index>(active_.size());
-    residual_.resize(kStages * (count + 1));
+    auto residual = residual_.head(kStages * (count + 1));
     double change = 0.0;
     for (int node = 0; node < kStages; ++node) {
         const Index row = node * (count + 1);
@@ -334,8 +274,8 @@ double Horizon::correct() {
         }
         residual_[row + count] = 1.0 - sum;
     }
-    residual_ = lu_.solve(residual_);
-    if (!residual_.allFinite()) return std::numeric_limits<double>::quiet_NaN();
+    lu_.solve(residual);
+    if (!residual.allFinite()) return std::numeric_limits<double>::quiet_NaN();
     for (int node = 0; node < kStages; ++node) {
         const Index row = node * (count + 1);
         for (Index k = 0; k < count; ++k) {
@@ -362,7 +302,7 @@ double Horizon::error(double step) const {
         smooth += std::abs(last) * norm * step;
         double width = step;
         if (next_active < active_.size() && active_[next_active] == i) {
-            const double rate = start_weights_[i] * own_kernel_[next_active];
+            const double rate = start_weights_[i] * kernels_->own()[next_active];
             width = std::min(width, 1.0 / rate);
             ++next_active;
         }

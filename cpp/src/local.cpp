@@ -14,6 +14,9 @@ using ConstMap = Eigen::Map<const Vector>;
 /// How far past the release of a dependent wall its corner is decided, as a part of the step: far above rounding, far
 /// below what another event could hide in.
 constexpr double kLittleLater = 1e-6;
+/// Events of a step, a neuron, and walls of a corner, for which there is memory from the start.
+constexpr Index kUsualEvents = 4;
+constexpr Index kUsualCorner = 64;
 
 }  // namespace
 
@@ -28,8 +31,14 @@ LocalEvents::LocalEvents(const Dataset& data, const NetworkState& state, BranchP
       held_(held),
       corner_set_(data.rank()),
       w_(data.rank()),
-      gradient_(data.rank()),
-      scratch_(data.rank()) {}
+      gradient_(data.rank()) {
+    walls_.reserve(data.n_walls());
+    zero_sides_.reserve(data.n_walls());
+    events_.reserve(kUsualEvents * state.neurons());
+    const int usual = static_cast<int>(std::min({data.rank() + 1, data.n_walls(), kUsualCorner}));
+    corner_.resize(usual);
+    solver_.reserve(usual);
+}
 
 void LocalEvents::begin_step() {
     events_.clear();
@@ -156,14 +165,14 @@ bool LocalEvents::decide(int neuron, double u, int& choice) {
     choice = verdict == Verdict::unique || verdict == Verdict::undecided ? 0 : solver_.choose(policy_);
     if (branching) {
         BranchPoint point{u, neuron, corner_.walls, {}, policy_ == BranchPolicy::raise ? -1 : choice};
-        for (const auto& next : solver_.continuations()) point.options.push_back(next.side);
+        for (const auto& next : solver_.continuations()) point.options.push_back(next);
         branches_.push_back(std::move(point));
     }
     bool decided = verdict != Verdict::undecided && !(branching && policy_ == BranchPolicy::raise);
     if (decided) {  // dependent walls that stay at zero have no multipliers of their own
         zero_sides_.clear();
         for (int i = 0; i < corner_.size(); ++i)
-            if (solver_.continuations()[choice].side[i] == 0) zero_sides_.push_back(corner_.walls[i]);
+            if (solver_.continuations()[choice][i] == 0) zero_sides_.push_back(corner_.walls[i]);
         decided = corner_set_.assign(zero_sides_, data_.normals());
     }
     if (!decided) obstacle_ = {true, branching && policy_ == BranchPolicy::raise, u, neuron, corner_.walls};
@@ -173,12 +182,11 @@ bool LocalEvents::decide(int neuron, double u, int& choice) {
 bool LocalEvents::settle(int neuron, double u) {
     int choice = 0;
     if (!decide(neuron, u, choice)) return false;
-    commit_sides(neuron, u, solver_.continuations()[choice].side, false, false);
+    commit_sides(neuron, u, solver_.continuations()[choice], false, false);
     return true;
 }
 
-void LocalEvents::commit_sides(int neuron, double u, const std::vector<std::int8_t>& sides, bool at_start,
-                               bool silent) {
+void LocalEvents::commit_sides(int neuron, double u, const Sides& sides, bool at_start, bool silent) {
     const std::size_t first_event = events_.size();
     zero_sides_.clear();
     for (int i = 0; i < corner_.size(); ++i) {
@@ -213,7 +221,8 @@ bool LocalEvents::rests(int neuron) const {
 }
 
 void LocalEvents::set_side(int neuron, int wall, double u, std::int8_t after, EventKind kind, bool is_event) {
-    events_.push_back({u, neuron, wall, pattern_.side(neuron, wall), after, kind, is_event});
+    const int number = static_cast<int>(events_.size());
+    events_.push_back({u, neuron, wall, pattern_.side(neuron, wall), after, kind, is_event, number});
     pattern_.set(neuron, wall, after);
 }
 
@@ -234,7 +243,7 @@ bool LocalEvents::apply_start(const Expansion& expansion, int neuron, bool patte
     }
     int choice = 0;
     if (!decide(neuron, 0.0, choice)) return false;
-    commit_sides(neuron, 0.0, solver_.continuations()[choice].side, true, pattern_was_given);
+    commit_sides(neuron, 0.0, solver_.continuations()[choice], true, pattern_was_given);
     return true;
 }
 
@@ -252,7 +261,9 @@ void LocalEvents::cut(double u) {
     }
     std::erase_if(events_, [u](const WallEvent& event) { return event.u > u; });
     std::erase_if(branches_, [u](const BranchPoint& point) { return point.u > u; });
-    std::stable_sort(events_.begin(), events_.end(), [](const auto& a, const auto& b) { return a.u < b.u; });
+    // By the order in which they were found where they coincide. (std::stable_sort would take a buffer.)
+    std::sort(events_.begin(), events_.end(),
+              [](const auto& a, const auto& b) { return a.u < b.u || (a.u == b.u && a.number < b.number); });
     if (obstacle_.present && obstacle_.u > u) obstacle_ = {};
 }
 

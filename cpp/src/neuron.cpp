@@ -12,6 +12,11 @@ namespace {
 using ConstMap = Eigen::Map<const Vector>;
 using Map = Eigen::Map<Vector>;
 
+/// Numbers there is memory for from the start (32 MiB, touched only when used), so that few steps ever ask for more.
+constexpr std::size_t kStoreNumbers = std::size_t{1} << 22;
+/// Pieces a neuron for which there is memory from the start.
+constexpr Index kUsualPieces = 4;
+
 }  // namespace
 
 NeuronMotion::NeuronMotion(const Dataset& data, const Waveform& waveform, const NeuronSeries& series, double leak,
@@ -24,7 +29,12 @@ NeuronMotion::NeuronMotion(const Dataset& data, const Waveform& waveform, const 
       first_(neurons, -1),
       last_(neurons, -1),
       gradient_((kMaxOrder + 2) * data.rank()),
-      projected_((kMaxOrder + 2) * data.rank()) {}
+      projected_((kMaxOrder + 2) * data.rank()) {
+    const std::size_t largest = (kMaxOrder + 1) * (2 * rank_ + 1);
+    touched_.reserve(neurons);
+    pieces_.reserve(kUsualPieces * neurons);
+    store_.reserve(std::min(kStoreNumbers, kUsualPieces * neurons * largest));
+}
 
 void NeuronMotion::begin_step() {
     order_ = series_.order();
@@ -36,7 +46,7 @@ void NeuronMotion::begin_step() {
 
 int NeuronMotion::allocate(int neuron, double begin) {
     const std::size_t size = (order_ + 1) * (rank_ + 1) + order_ * rank_;
-    if (used_ + size > store_.size()) store_.resize(std::max(2 * store_.size(), used_ + size));
+    if (used_ + size > store_.size()) store_.resize(used_ + size);
     pieces_.push_back({neuron, -1, begin, used_});
     used_ += size;
     return static_cast<int>(pieces_.size()) - 1;

@@ -17,34 +17,55 @@ void in_pieces(Index size, Index piece, const Body& body) {
     for (Index start = 0; start < size; start += piece) body(start, std::min(piece, size - start));
 }
 
-}  // namespace
-
-void multiply_transposed(const MatrixView& A, const MatrixView& B, MatrixRef out) {
-    if (A.cols() == 0) out.setZero();
-    in_pieces(out.rows(), kTile, [&](Index row, Index n_rows) {
-        in_pieces(out.cols(), kTile, [&](Index col, Index n_cols) {
-            auto tile = out.block(row, col, n_rows, n_cols);
-            in_pieces(A.cols(), kDepth, [&](Index term, Index n_terms) {
-                const auto left = A.block(row, term, n_rows, n_terms);
-                const auto right = B.block(col, term, n_cols, n_terms).transpose();
-                if (term == 0)
-                    tile.noalias() = left * right;
-                else
-                    tile.noalias() += left * right;
-            });
+/// Calls body(row, n_rows, col, n_cols, term, n_terms) for the tiles of a product of these sizes.
+template <class Body>
+void in_tiles(Index rows, Index cols, Index terms, const Body& body) {
+    in_pieces(rows, kTile, [&](Index row, Index n_rows) {
+        in_pieces(cols, kTile, [&](Index col, Index n_cols) {
+            in_pieces(terms, kDepth, [&](Index term, Index n_terms) { body(row, n_rows, col, n_cols, term, n_terms); });
         });
     });
 }
 
+}  // namespace
+
+void multiply_transposed(const MatrixView& A, const MatrixView& B, MatrixRef out) {
+    out.setZero();
+    in_tiles(out.rows(), out.cols(), A.cols(),
+             [&](Index row, Index n_rows, Index col, Index n_cols, Index term, Index n_terms) {
+                 out.block(row, col, n_rows, n_cols).noalias() +=
+                     A.block(row, term, n_rows, n_terms) * B.block(col, term, n_cols, n_terms).transpose();
+             });
+}
+
+void multiply(const MatrixView& A, const MatrixView& B, MatrixRef out) {
+    out.setZero();
+    add_product(A, B, out);
+}
+
+void transposed_multiply(const MatrixView& A, const MatrixView& B, MatrixRef out) {
+    out.setZero();
+    in_tiles(out.rows(), out.cols(), A.rows(),
+             [&](Index row, Index n_rows, Index col, Index n_cols, Index term, Index n_terms) {
+                 out.block(row, col, n_rows, n_cols).noalias() +=
+                     A.block(term, row, n_terms, n_rows).transpose() * B.block(term, col, n_terms, n_cols);
+             });
+}
+
 void add_product(const MatrixView& A, const MatrixView& B, MatrixRef out) {
-    in_pieces(out.rows(), kTile, [&](Index row, Index n_rows) {
-        in_pieces(out.cols(), kTile, [&](Index col, Index n_cols) {
-            auto tile = out.block(row, col, n_rows, n_cols);
-            in_pieces(A.cols(), kDepth, [&](Index term, Index n_terms) {
-                tile.noalias() += A.block(row, term, n_rows, n_terms) * B.block(term, col, n_terms, n_cols);
-            });
-        });
-    });
+    in_tiles(out.rows(), out.cols(), A.cols(),
+             [&](Index row, Index n_rows, Index col, Index n_cols, Index term, Index n_terms) {
+                 out.block(row, col, n_rows, n_cols).noalias() +=
+                     A.block(row, term, n_rows, n_terms) * B.block(term, col, n_terms, n_cols);
+             });
+}
+
+void subtract_product(const MatrixView& A, const MatrixView& B, MatrixRef out) {
+    in_tiles(out.rows(), out.cols(), A.cols(),
+             [&](Index row, Index n_rows, Index col, Index n_cols, Index term, Index n_terms) {
+                 out.block(row, col, n_rows, n_cols).noalias() -=
+                     A.block(row, term, n_rows, n_terms) * B.block(term, col, n_terms, n_cols);
+             });
 }
 
 }  // namespace reluflow

@@ -12,6 +12,21 @@ constexpr double kNever = -1e100;
 /// A step that overflows is tried again this much shorter, so many times: down to 1e-12 of it.
 constexpr double kRetryFactor = 0.1;
 constexpr int kMaxRetries = 12;
+/// Memory that the held sets of all neurons may ask for at once, in numbers (128 MiB, touched only where walls are
+/// held); in a larger network a neuron that holds more walls than its share of it takes one allocation.
+constexpr Index kHeldNumbers = Index{1} << 24;
+
+/// Events of a step, a neuron, for which there is memory from the start.
+constexpr Index kUsualDisturbances = 4;
+
+/// One set a neuron, made in place: a copy would not keep the memory.
+std::vector<HeldSet> held_sets(Index neurons, Index rank) {
+    const Index room = std::max<Index>(1, kHeldNumbers / (neurons * 2 * rank));
+    std::vector<HeldSet> sets;
+    sets.reserve(neurons);
+    for (Index j = 0; j < neurons; ++j) sets.emplace_back(rank, room);
+    return sets;
+}
 
 }  // namespace
 
@@ -22,17 +37,20 @@ Stepper::Stepper(const Dataset& data, Objective objective, const Settings& setti
       log_separated_(objective.loss == LossKind::logistic ? std::log(std::log(2.0)) : 0.0),
       state_(state),
       pattern_(pattern),
-      held_(state.neurons(), HeldSet(data.rank())),
+      held_(held_sets(state.neurons(), data.rank())),
       expansion_(data, objective, settings, state),
       motion_(data, expansion_.waveform(), expansion_.series(), state.leak(), state.neurons()),
       finder_(motion_),
       watch_(data, state, pattern, held_, expansion_, motion_, finder_),
       local_(data, state, settings.on_branch, motion_, finder_, pattern, held_),
-      horizon_(data, objective, settings),
+      horizon_(data, objective, settings, state.neurons()),
       horizon_log_loss_(settings.horizon_log_loss),
       column_(data.rank()),
       w_next_(data.rank(), state.neurons()),
-      a_next_(state.neurons()) {}
+      a_next_(state.neurons()) {
+    disturbances_.reserve(kUsualDisturbances * state.neurons());
+    later_.reserve(state.neurons());
+}
 
 /// Removes the rounding of pre-activations that the pattern knows to be zero.
 void Stepper::stand_on_walls(int neuron) {

@@ -30,10 +30,20 @@ bool is_ridge(const Corner& corner, int wall) noexcept {
 void Corner::resize(int size) {
     walls.resize(size);
     before.resize(size);
-    gram.resize(size, size);
+    products.resize(size * size);
     rest.resize(size);
     base.resize(size);
     range.resize(size);
+}
+
+void TransitionSolver::reserve(int walls) {
+    mode_.reserve(walls);
+    ridges_.reserve(walls);
+    free_.reserve(walls);
+    for (auto* numbers : {&mu_, &target_, &c_, &rates_, &right_}) numbers->reserve(walls);
+    factor_.reserve(walls * walls);
+    found_.resize(1);
+    found_.front().reserve(walls);
 }
 
 bool TransitionSolver::is_dependent(const Corner& corner) {
@@ -56,9 +66,13 @@ bool TransitionSolver::is_dependent(const Corner& corner) {
 }
 
 void TransitionSolver::update_rates(const Corner& corner) {
-    c_ = corner.base + mu_.cwiseProduct(corner.range);
-    rates_ = corner.rest;
-    rates_.noalias() += corner.gram * c_;
+    const int k = corner.size();
+    for (int w = 0; w < k; ++w) c_[w] = corner.base[w] + mu_[w] * corner.range[w];
+    for (int w = 0; w < k; ++w) {
+        double rate = corner.rest[w];
+        for (int other = 0; other < k; ++other) rate += corner.gram(w, other) * c_[other];
+        rates_[w] = rate;
+    }
 }
 
 /// Unknown c of the free and pinned walls with zero rate there, the others fixed; false when the walls are dependent.
@@ -155,9 +169,9 @@ void TransitionSolver::accept_if_consistent(const Corner& corner) {
 }
 
 void TransitionSolver::add_found(const Corner& corner) {
-    Continuation next;
-    next.side.resize(corner.size());
-    next.rates = rates_;
+    if (found_count_ == found_.size()) found_.emplace_back();
+    Sides& next = found_[found_count_];
+    next.resize(corner.size());
     for (int w = 0; w < corner.size(); ++w) {
         const double rate = corner.output > 0.0 ? rates_[w] : -rates_[w];
         const bool solved = mode_[w] == Mode::free || mode_[w] == Mode::pinned;
@@ -165,11 +179,10 @@ void TransitionSolver::add_found(const Corner& corner) {
         const std::int8_t sign = zero ? (mode_[w] == Mode::upper ? 1 : -1) : (rate > 0.0 ? 1 : -1);
         // Among independent walls a multiplier at the end of its box is still a multiplier.
         const bool leans = zero && !solved && dependent_;
-        next.side[w] = leans ? static_cast<std::int8_t>(kLeaning * sign) : (zero ? std::int8_t{0} : sign);
+        next[w] = leans ? static_cast<std::int8_t>(kLeaning * sign) : (zero ? std::int8_t{0} : sign);
     }
-    for (const auto& known : found_)
-        if (known.side == next.side) return;
-    found_.push_back(std::move(next));
+    const auto known = found_.begin() + static_cast<std::ptrdiff_t>(found_count_);
+    if (std::find(found_.begin(), known, next) == known) ++found_count_;
 }
 
 void TransitionSolver::enumerate_ridges(const Corner& corner) {
@@ -213,15 +226,15 @@ void TransitionSolver::enumerate_plane(const Corner& corner) {
         plane_y_[w] = (corner.gram(second, w) - cosine * corner.gram(0, w)) / sine;
         if (std::abs(plane_x_[w] * plane_x_[w] + plane_y_[w] * plane_y_[w] - 1.0) > 1e-10) return;  // not a plane
     }
-    std::vector<std::pair<double, int>> rays;
+    rays_.clear();
     for (int w = 0; w < k; ++w)
-        for (const int sign : {1, -1}) rays.emplace_back(std::atan2(sign * plane_x_[w], -sign * plane_y_[w]), w);
-    std::sort(rays.begin(), rays.end());
+        for (const int sign : {1, -1}) rays_.emplace_back(std::atan2(sign * plane_x_[w], -sign * plane_y_[w]), w);
+    std::sort(rays_.begin(), rays_.end());
     directions_.clear();
-    for (std::size_t i = 0; i < rays.size(); ++i) {
-        const double here = rays[i].first;
-        const double next = i + 1 < rays.size() ? rays[i + 1].first : rays[0].first + 2.0 * M_PI;
-        try_plane_direction(corner, std::cos(here), std::sin(here), rays[i].second);
+    for (std::size_t i = 0; i < rays_.size(); ++i) {
+        const double here = rays_[i].first;
+        const double next = i + 1 < rays_.size() ? rays_[i + 1].first : rays_[0].first + 2.0 * M_PI;
+        try_plane_direction(corner, std::cos(here), std::sin(here), rays_[i].second);
         const double middle = 0.5 * (here + next);
         try_plane_direction(corner, std::cos(middle), std::sin(middle), -1);
         // The sector's gradient in the plane: e_0 and the part of e_second across it are the axes.
@@ -230,7 +243,7 @@ void TransitionSolver::enumerate_plane(const Corner& corner) {
     }
     if (!surrounds_zero()) return;
     std::fill(mode_.begin(), mode_.end(), Mode::pinned);
-    rates_.setZero();
+    std::fill(rates_.begin(), rates_.end(), 0.0);
     add_found(corner);
 }
 
@@ -264,9 +277,11 @@ void TransitionSolver::try_plane_direction(const Corner& corner, double x, doubl
 
 Verdict TransitionSolver::decide(const Corner& corner) {
     const int k = corner.size();
-    found_.clear();
+    found_count_ = 0;
     mode_.assign(k, Mode::lower);
-    mu_.setZero(k);
+    mu_.assign(k, 0.0);
+    c_.resize(k);
+    rates_.resize(k);
     ridges_.clear();
     for (int w = 0; w < k; ++w)
         if (is_ridge(corner, w)) ridges_.push_back(w);
@@ -275,21 +290,21 @@ Verdict TransitionSolver::decide(const Corner& corner) {
         enumerate_plane(corner);
     else if (static_cast<int>(ridges_.size()) <= kMaxRidges)
         enumerate_ridges(corner);
-    if (found_.empty()) return Verdict::undecided;
-    return found_.size() == 1 ? Verdict::unique : Verdict::branching;
+    if (found_count_ == 0) return Verdict::undecided;
+    return found_count_ == 1 ? Verdict::unique : Verdict::branching;
 }
 
 int TransitionSolver::choose(BranchPolicy policy) const noexcept {
     // The policy's word decides wall by wall; among equals the first found wins.
     int best = 0;
     int best_score = -1;
-    for (int i = 0; i < static_cast<int>(found_.size()); ++i) {
+    for (int i = 0; i < static_cast<int>(found_count_); ++i) {
         int score = 0;
-        const auto& sides = found_[i].side;
+        const Sides& sides = found_[i];
         // A neuron that stays where dependent walls meet can be followed no further: only if asked for.
         const bool stays = std::all_of(sides.begin(), sides.end(), [](std::int8_t side) { return is_zero(side); });
-        if (dependent_ && stays && policy != BranchPolicy::stay && found_.size() > 1) continue;
-        for (const auto side : found_[i].side) {
+        if (dependent_ && stays && policy != BranchPolicy::stay && found_count_ > 1) continue;
+        for (const auto side : sides) {
             if (policy == BranchPolicy::inactive) score += side < 0 ? 2 : (side == 0 ? 1 : 0);
             if (policy == BranchPolicy::active) score += side > 0 ? 2 : (side == 0 ? 1 : 0);
             if (policy == BranchPolicy::stay) score += side == 0 ? 2 : 0;

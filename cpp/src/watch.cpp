@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reluflow/products.hpp"
+
 namespace reluflow {
 
 namespace {
@@ -36,6 +38,11 @@ Watch::Watch(const Dataset& data, const NetworkState& state, const Pattern& patt
     due_.reserve(state.neurons());
     candidates_.reserve(data.n_walls());
     near_.reserve(data.n_walls());
+    fastest_.reserve(kFewGroups);
+    lowest_.reserve(kFewGroups * data.n_walls());
+    highest_.reserve(kFewGroups * data.n_walls());
+    projections_.reserve((kMaxOrder + 2) * data.n_walls());
+    gathered_.resize(std::max<std::size_t>(gathered_.size(), (kMaxOrder + 2) * data.rank()));
 }
 
 const std::vector<FirstHit>& Watch::scan() {
@@ -67,7 +74,6 @@ void Watch::bound_groups() {
     fastest_.assign(groups, 0.0);
     lowest_.resize(groups * data_.n_walls());
     highest_.resize(groups * data_.n_walls());
-    gathered_.resize(std::max<std::size_t>(gathered_.size(), (order + 1) * rank));
     Coefficients c{};
     for (Index group = 0; group < groups; ++group) {
         const int leader = expansion_.groups().leader(group);
@@ -81,10 +87,12 @@ void Watch::bound_groups() {
         }
         fastest_[group] = std::sqrt(square);
         const Eigen::Map<const Matrix> g(gathered_.data(), order + 1, rank);
-        projections_.noalias() = data_.normals() * g.transpose();  // (walls, orders)
+        projections_.resize(data_.n_walls() * (order + 1));
+        const Eigen::Map<Matrix> projections(projections_.data(), data_.n_walls(), order + 1);
+        multiply_transposed(data_.normals(), g, projections);
         for (Index wall = 0; wall < data_.n_walls(); ++wall) {
             const Index at = group * data_.n_walls() + wall;
-            range_on_unit(projections_.row(wall).data(), order, lowest_[at], highest_[at]);
+            range_on_unit(projections.row(wall).data(), order, lowest_[at], highest_[at]);
         }
     }
 }
@@ -102,11 +110,11 @@ void Watch::bound_paths(double u) {
 
 void Watch::look_at(std::span<const int> neurons) {
     const Index count = static_cast<Index>(neurons.size());
-    Eigen::Map<Matrix> weights(gathered_.data(), data_.rank(), count);
+    Eigen::Map<Matrix> weights(gathered_.data(), count, data_.rank());
     for (Index x = 0; x < data_.rank(); ++x)
-        for (Index i = 0; i < count; ++i) weights(x, i) = state_.w(x, neurons[i]);
-    Eigen::Map<Matrix> z(z_.data(), count, data_.n_walls());
-    z.noalias() = weights.transpose() * data_.normals().transpose();
+        for (Index i = 0; i < count; ++i) weights(i, x) = state_.w(x, neurons[i]);
+    const Eigen::Map<Matrix> z(z_.data(), count, data_.n_walls());
+    multiply_transposed(weights, data_.normals(), z);
     for (Index i = 0; i < count; ++i) first_hit(neurons[i], z.row(i).data());
 }
 

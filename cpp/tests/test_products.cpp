@@ -20,21 +20,29 @@ Matrix plain_product(const Matrix& A, const Matrix& B) {
     return out;
 }
 
-void both_products_agree_with_plain_loops(Index rows, Index terms, Index cols) {
+void the_products_agree_with_plain_loops(Index rows, Index terms, Index cols) {
     const Matrix A = Matrix::Random(rows, terms);
     const Matrix B = Matrix::Random(terms, cols);
     const Matrix expected = plain_product(A, B);
     const Matrix B_transposed = B.transpose();
     const Matrix before = Matrix::Random(rows, cols);
+    const Matrix A_transposed = A.transpose();
     Matrix product(rows, cols);
+    Matrix second(rows, cols);
+    Matrix third(rows, cols);
     Matrix sum = before;
+    Matrix difference = before;
 
     const long allocations_before = tests::allocations();
     multiply_transposed(A, B_transposed, product);
+    multiply(A, B, second);
+    transposed_multiply(A_transposed, B, third);
     add_product(A, B, sum);
+    subtract_product(A, B, difference);
     CHECK(tests::allocations() == allocations_before);
 
-    CHECK((product - expected).cwiseAbs().maxCoeff() < kTolerance);
+    for (const Matrix& found : {product, second, third}) CHECK((found - expected).cwiseAbs().maxCoeff() < kTolerance);
+    CHECK((before - difference - expected).cwiseAbs().maxCoeff() < kTolerance);
     CHECK((sum - before - expected).cwiseAbs().maxCoeff() < kTolerance);
 }
 
@@ -54,12 +62,12 @@ void the_counter_sees_an_allocation() {
 }  // namespace
 
 int main() {
-    both_products_agree_with_plain_loops(1, 1, 1);
-    both_products_agree_with_plain_loops(3, 2, 1);
-    both_products_agree_with_plain_loops(64, 192, 64);
-    both_products_agree_with_plain_loops(65, 193, 63);
-    both_products_agree_with_plain_loops(130, 500, 129);
-    both_products_agree_with_plain_loops(300, 1, 70);
+    the_products_agree_with_plain_loops(1, 1, 1);
+    the_products_agree_with_plain_loops(3, 2, 1);
+    the_products_agree_with_plain_loops(64, 192, 64);
+    the_products_agree_with_plain_loops(65, 193, 63);
+    the_products_agree_with_plain_loops(130, 500, 129);
+    the_products_agree_with_plain_loops(300, 1, 70);
     a_product_over_no_terms_is_zero();
     the_counter_sees_an_allocation();
     return reluflow::tests::failures();

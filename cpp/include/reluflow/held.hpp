@@ -11,7 +11,8 @@ namespace reluflow {
 /// Walls H with independent unit normals e_h, factored as E_Hᵀ = Qᵀ R with orthonormal rows of Q (flow.md §2).
 class HeldSet {
   public:
-    explicit HeldSet(Index rank = 0);
+    /// Keeps memory for `room` walls (for all there can be when negative); more take one allocation when they come.
+    explicit HeldSet(Index rank = 0, Index room = -1);
 
     bool empty() const noexcept { return walls_.empty(); }
     int size() const noexcept { return static_cast<int>(walls_.size()); }

@@ -2,11 +2,12 @@
 /// of a step are found by collocation instead, with Newton on their values at the nodes (flow.md §5).
 #pragma once
 
-#include <Eigen/LU>
+#include <memory>
 #include <vector>
 
 #include "reluflow/dataset.hpp"
 #include "reluflow/expansion.hpp"
+#include "reluflow/lu.hpp"
 #include "reluflow/network.hpp"
 #include "reluflow/settings.hpp"
 #include "reluflow/types.hpp"
@@ -16,6 +17,8 @@ namespace reluflow {
 /// Nodes of a step.
 inline constexpr int kStages = 6;
 
+class NodeKernels;
+
 /// Unknowns: log p_i at the Radau nodes of (0, 1]. Given them as polynomials, every neuron is a linear system without
 /// stiffness, so its series and the margins q(u) follow; the equations are log p_i = log|ℓ'(q_i)| - log D and Σ p_i = 1
 /// at every node. Their Jacobian is 1 + H A_kl K_kl p_l: K_kl is the tangent kernel of the samples that carry weight
@@ -23,7 +26,8 @@ inline constexpr int kStages = 6;
 /// width of the network.
 class Horizon {
   public:
-    Horizon(const Dataset& data, Objective objective, const Settings& settings);
+    Horizon(const Dataset& data, Objective objective, const Settings& settings, Index neurons);
+    ~Horizon();
 
     /// Tries a step of scale `step` from the present state (the expansion has been started). On success the expansion
     /// holds its series and true is returned; otherwise the expansion must be restarted. next_step() proposes a scale
@@ -37,17 +41,13 @@ class Horizon {
     int iterations() const noexcept { return iterations_; }
 
   private:
-    using Dense = Eigen::MatrixXd;
-
     void make_nodes();
     void guess(const Expansion& expansion, double step);
     void run_series(Expansion& expansion, const NetworkState& state, double step);
     void keep_margins(Expansion& expansion);
     bool choose_active(const NetworkState& state, double step);
-    void factor_jacobian(const Expansion& expansion, const NetworkState& state, double step);
-    void prepare_group(const Expansion& expansion, Index group, double step);
-    void add_group_kernels(const Expansion& expansion, Index group, double step);
-    void take_moments(const Expansion& expansion, Index group, int node);
+    void factor_jacobian(const Expansion& expansion, double step);
+    void scale_jacobian(Eigen::Map<Matrix>& jacobian) const;
     double correct();
     double error(double step) const;
 
@@ -55,9 +55,9 @@ class Horizon {
     Objective objective_;
     double tolerance_;
     double nodes_[kStages] = {};
-    Dense to_monomial_;              // node values to coefficients
-    Dense integration_;              // ∫_0^{c_k} of the Lagrange polynomials
-    Dense to_legendre_;              // node values to Legendre coefficients on [0, 1]
+    Matrix to_monomial_;             // node values to coefficients
+    Matrix integration_;             // ∫_0^{c_k} of the Lagrange polynomials
+    Matrix to_legendre_;             // node values to Legendre coefficients on [0, 1]
     Matrix p_, q_;                   // (stages, n)
     Vector log_mass_;                // (stages,)
     Matrix coefficients_, margins_;  // (orders, n)
@@ -66,22 +66,9 @@ class Horizon {
     int order_ = 0;
     Vector q_now_;
     std::vector<int> active_;
-    Dense jacobian_;
-    // Of one group at a time: its active samples along what it can move (r, active), their products, its mean gradient.
-    struct GroupMoments {
-        double square = 0.0;                // Σ a²
-        double along = 0.0;                 // Σ a w·ĝ
-        Vector with_output, with_gradient;  // x·Σ a w, x·Σ w (w·ĝ)
-        Dense gram;                         // x·Σ w wᵀ·x'
-    };
-    GroupMoments moments_;
-    Dense moving_, products_, z_;
-    Vector along_, mean_gradient_, own_kernel_, outputs_, turns_, change_;
-    double growth_ = 0.0;  // |g| H
-    std::vector<Matrix> node_w_;
-    std::vector<Vector> node_a_;
-    Eigen::PartialPivLU<Dense> lu_;
-    Vector residual_, start_weights_;
+    std::unique_ptr<NodeKernels> kernels_;
+    LuFactors lu_;
+    Vector residual_, start_weights_, mean_weights_;
     double next_step_ = 0.0;
     double last_step_ = 0.0;  // of an accepted step that the next one continues, else 0
     int factorisations_ = 0;

@@ -24,6 +24,7 @@ struct WallEvent {
     std::int8_t after = 0;
     EventKind kind = EventKind::hold;  ///< of a sample oriented like the wall
     bool is_event = true;              ///< false: only the bookkeeping of a wall at zero changed
+    int number = 0;                    ///< in the order of being found
 };
 
 /// The flow is not unique at u: the walls concerned, the sides each option gives them, the option taken.
@@ -71,7 +72,7 @@ class LocalEvents {
     double active_weight(int neuron, double u) const;
     bool decide(int neuron, double u, int& choice);
     bool settle(int neuron, double u);
-    void commit_sides(int neuron, double u, const std::vector<std::int8_t>& sides, bool at_start, bool silent);
+    void commit_sides(int neuron, double u, const Sides& sides, bool at_start, bool silent);
     void set_side(int neuron, int wall, double u, std::int8_t after, EventKind kind, bool is_event);
     bool leans(int neuron) const;
     void add_drift(double later);
@@ -93,7 +94,7 @@ class LocalEvents {
     std::vector<BranchPoint> branches_;
     Obstacle obstacle_;
     std::vector<int> walls_, zero_sides_;
-    Vector w_, gradient_, scratch_;
+    Vector w_, gradient_;
     double a_ = 0.0;
 };
 

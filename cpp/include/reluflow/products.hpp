@@ -10,7 +10,16 @@ namespace reluflow {
 /// out = A Bᵀ; precondition: out is (A.rows, B.rows), and A.cols == B.cols.
 void multiply_transposed(const MatrixView& A, const MatrixView& B, MatrixRef out);
 
+/// out = A B; precondition: out is (A.rows, B.cols), and A.cols == B.rows.
+void multiply(const MatrixView& A, const MatrixView& B, MatrixRef out);
+
+/// out = Aᵀ B; precondition: out is (A.cols, B.cols), and A.rows == B.rows.
+void transposed_multiply(const MatrixView& A, const MatrixView& B, MatrixRef out);
+
 /// out += A B; precondition: out is (A.rows, B.cols), and A.cols == B.rows.
 void add_product(const MatrixView& A, const MatrixView& B, MatrixRef out);
+
+/// out -= A B, likewise.
+void subtract_product(const MatrixView& A, const MatrixView& B, MatrixRef out);
 
 }  // namespace reluflow

@@ -2,7 +2,10 @@
 /// §2).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "reluflow/pattern.hpp"
@@ -19,19 +22,20 @@ struct Corner {
     double rate_tol = 0.0;            ///< rates |b + K c| below this are zero
     std::vector<int> walls;           ///< indices, for messages and events
     std::vector<std::int8_t> before;  ///< sides before
-    Matrix gram;                      ///< (k, k)
-    Vector rest;                      ///< b: e_w · gradient of everything but Z
-    Vector base, range;
+    std::vector<double> rest;         ///< b: e_w · gradient of everything but Z
+    std::vector<double> base, range;
 
     int size() const noexcept { return static_cast<int>(walls.size()); }
+    double gram(int i, int j) const noexcept { return products[i * size() + j]; }
+    double& gram(int i, int j) noexcept { return products[i * size() + j]; }
+    /// Standard vectors: a smaller corner after a larger one allocates nothing.
     void resize(int size);
+
+    std::vector<double> products;  ///< K, row by row
 };
 
 /// One continuation: a side for every wall of the corner; held walls have their multiplier inside the box.
-struct Continuation {
-    std::vector<std::int8_t> side;
-    Vector rates;  ///< b + K c: the rates over a
-};
+using Sides = std::vector<std::int8_t>;
 
 enum class Verdict { unique, branching, undecided };
 
@@ -41,8 +45,10 @@ class TransitionSolver {
     /// All continuations of the corner, in the order active, inactive, stay of the ridge walls. With `unique` there is
     /// one.
     Verdict decide(const Corner& corner);
+    /// Memory for corners of up to `walls` walls.
+    void reserve(int walls);
 
-    const std::vector<Continuation>& continuations() const noexcept { return found_; }
+    std::span<const Sides> continuations() const noexcept { return {found_.data(), found_count_}; }
     /// The continuation a policy picks.
     int choose(BranchPolicy policy) const noexcept;
 
@@ -62,9 +68,11 @@ class TransitionSolver {
     bool dependent_ = false;
     std::vector<Mode> mode_;
     std::vector<int> ridges_, free_;
-    Vector mu_, target_, c_, rates_, plane_x_, plane_y_;
+    std::vector<double> mu_, target_, c_, rates_, plane_x_, plane_y_;
     std::vector<double> factor_, right_, directions_;
-    std::vector<Continuation> found_;
+    std::vector<std::pair<double, int>> rays_;
+    std::vector<Sides> found_;  // the first found_count_ of them; the others are kept for their memory
+    std::size_t found_count_ = 0;
 };
 
 }  // namespace reluflow

@@ -69,8 +69,7 @@ class Watch {
     std::vector<GroupRelease> release_of_group_;
     /// Of each group, when there are few: a bound of |g|, and bounds of g·normal for every wall, over the whole step.
     bool bounded_ = false;
-    std::vector<double> fastest_, lowest_, highest_;
-    Matrix projections_;
+    std::vector<double> fastest_, lowest_, highest_, projections_;
 };
 
 }  // namespace reluflow

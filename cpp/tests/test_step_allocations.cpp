@@ -1,0 +1,134 @@
+/// What Python cannot see of the flow: that its steps allocate nothing, in the early phase with its events and in the
+/// late one.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "allocations.hpp"
+#include "check.hpp"
+#include "reluflow/flow.hpp"
+
+namespace {
+
+using namespace reluflow;
+
+struct Problem {
+    Matrix X;
+    Vector y;
+    Matrix W;
+    Vector a;
+};
+
+/// Uniform on [-1, 1], the same everywhere.
+class Numbers {
+  public:
+    double operator()() noexcept {
+        state_ = state_ * 6364136223846793005ULL + 1442695040888963407ULL;
+        return 2.0 * static_cast<double>(state_ >> 11) / 9007199254740992.0 - 1.0;
+    }
+
+  private:
+    std::uint64_t state_ = 1;
+};
+
+/// Gaussian-like clouds of two classes around ±shift on the first axis, balanced neurons of a given size.
+Problem problem(Index n, Index d, Index m, double shift, double scale) {
+    Numbers number;
+    Problem made{Matrix(n, d), Vector(n), Matrix(m, d), Vector(m)};
+    for (Index i = 0; i < n; ++i) {
+        made.y[i] = i % 2 == 0 ? 1.0 : -1.0;
+        for (Index k = 0; k < d; ++k) made.X(i, k) = number();
+        made.X(i, 0) += shift * made.y[i];
+    }
+    for (Index j = 0; j < m; ++j) {
+        for (Index k = 0; k < d; ++k) made.W(j, k) = number();
+        made.W.row(j) *= scale / made.W.row(j).norm();
+        made.a[j] = number() > 0.0 ? scale : -scale;
+    }
+    return made;
+}
+
+struct Run {
+    int steps = 0;
+    int allocating = 0;  // steps
+    std::int64_t events = 0;
+    std::int64_t holds = 0;
+    std::int64_t late = 0;
+};
+
+/// Takes steps without a recorder; those before step `warm` are not looked at.
+Run take_steps(const Problem& p, int warm, int steps) {
+    const Dataset data(p.X, p.y);
+    NetworkState state(data, p.W, p.a, 0.0);
+    Pattern pattern(p.W.rows(), data.n_walls());
+    for (Index j = 0; j < p.W.rows(); ++j)
+        for (Index wall = 0; wall < data.n_walls(); ++wall)
+            pattern.set(j, wall, data.normals().row(wall).dot(state.w.col(j)) > 0.0 ? 1 : -1);
+    Stepper stepper(data, {}, {}, state, pattern);
+    Run run;
+    if (!stepper.decide_start(false)) return run;
+    stepper.begin();
+    for (; run.steps < steps && !stepper.is_at_rest(); ++run.steps) {
+        const long before = tests::allocations();
+        if (!stepper.attempt(std::numeric_limits<double>::infinity())) break;
+        stepper.commit();
+        stepper.begin();
+        if (run.steps < warm) continue;
+        run.allocating += tests::allocations() > before;
+        for (const auto& event : stepper.events()) {
+            ++run.events;
+            run.holds += event.after == 0;
+        }
+    }
+    run.late = stepper.counts().late_steps;
+    return run;
+}
+
+void steps_with_events_allocate_nothing(const Problem& p) {
+    const Run run = take_steps(p, 20, 400);
+    CHECK(run.steps == 400);
+    CHECK(run.events > 100);
+    CHECK(run.holds > 0);
+    CHECK(run.allocating == 0);
+}
+
+void late_steps_allocate_nothing(const Problem& p) {
+    const Run run = take_steps(p, 20, 600);
+    CHECK(run.steps == 600);
+    CHECK(run.late > 100);
+    CHECK(run.allocating == 0);
+}
+
+/// What is kept of a run grows with it, column by column, and each column doubles its memory.
+void a_run_asks_only_for_what_it_keeps(const Problem& p) {
+    constexpr int kColumns = 5 + 6;  // of the states, of the events
+    constexpr int kSteps = 400;
+    RunPlan plan;
+    int steps = 0;
+    long first = 0;
+    long last = 0;
+    plan.hook = [&](const Progress&) {
+        last = tests::allocations();
+        if (steps == 20) first = last;
+        return ++steps < kSteps ? Request::go_on : Request::stop;
+    };
+    const Dataset data(p.X, p.y);
+    Flow flow(data, p.W, p.a, 0.0, plan);
+    flow.run();
+    CHECK(steps == kSteps);
+    CHECK(flow.recorder().event_list().count() > 100);
+    CHECK(last - first <= kColumns * static_cast<long>(std::ceil(std::log2(kSteps + 4000.0))));
+}
+
+}  // namespace
+
+int main() {
+    steps_with_events_allocate_nothing(problem(40, 5, 12, 0.3, 1e-2));
+    steps_with_events_allocate_nothing(problem(100, 3, 30, 0.3, 1e-2));
+    steps_with_events_allocate_nothing(problem(400, 64, 60, 0.3, 1e-3));
+    late_steps_allocate_nothing(problem(12, 3, 6, 1.5, 0.1));
+    late_steps_allocate_nothing(problem(40, 6, 8, 1.5, 0.3));
+    a_run_asks_only_for_what_it_keeps(problem(40, 5, 12, 0.3, 1e-2));
+    return reluflow::tests::failures();
+}
