@@ -18,7 +18,7 @@ from ._curves import (
     singular_value_paths,
     singular_values,
 )
-from ._directions import animate_directions, direction_disc, direction_polar, direction_sphere
+from ._directions import animate_directions, direction_disc, direction_polar, direction_sphere, neuron_plane
 from ._events import event_raster, sector_timeline
 from ._plane import decision, polar_set, rectified_ellipsoid, weight_plane
 from ._style import panels, style
@@ -37,6 +37,7 @@ __all__ = [
     "loss",
     "margin",
     "margins",
+    "neuron_plane",
     "norm_growth",
     "norms",
     "panels",

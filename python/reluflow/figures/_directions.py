@@ -55,6 +55,48 @@ def direction_disc(directions: Directions, ax: Axes, *, index: int | None = None
     return ax
 
 
+def neuron_plane(directions: Directions, ax: Axes, *, index: int = -1) -> Axes:
+    """Draw the rows of W themselves on the two axes of `analysis.directions`, as in [PL] Figure 1b.
+
+    Parameters
+    ----------
+    directions : Directions
+        From `analysis.directions`: of more than two inputs on the two leading singular directions.
+    ax : Axes
+    index : int, optional
+        Number of one time; the last without it.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+    >>> fig, ax = rf.figures.panels(1)
+    >>> len(rf.figures.neuron_plane(rf.analysis.directions(rf.analysis.ends(sol)), ax).collections)
+    2
+    """
+    for at_zero in (ax.axhline, ax.axvline):
+        at_zero(0.0, color=PALE, linewidth=0.6, zorder=0)
+    rows = directions.coords[index, :, :2] * directions.size[index][:, None]
+    for side, text in ((1.0, "$a_j>0$"), (-1.0, "$a_j<0$")):
+        mine = np.nan_to_num(rows[directions.sign == side])
+        if len(mine):
+            ax.scatter(
+                mine[:, 0],
+                mine[:, 1],
+                s=14,
+                color=sign_colour(side),
+                edgecolors="white",
+                linewidths=0.3,
+                label=text,
+                zorder=3,
+            )
+    ax.set_xlabel("first singular direction")
+    ax.set_ylabel("second singular direction")
+    ax.legend(loc="best")
+    return ax
+
+
 def _rim(ax: Axes) -> None:
     angle = np.linspace(0.0, 2.0 * np.pi, 181)
     ax.plot(np.cos(angle), np.sin(angle), color=GREY, linewidth=0.6, zorder=1)
