@@ -103,6 +103,7 @@ FIGURES: dict[str, Callable] = {
     "sector timeline": lambda ax: figures.sector_timeline(analysis.timeline(runs.digits()), ax),
     "disc with paths": lambda ax: figures.direction_disc(analysis.directions(analysis.sample(runs.iris(), 50)), ax),
     "disc at one time": lambda ax: figures.direction_disc(analysis.directions(analysis.ends(runs.iris())), ax, index=1),
+    "neuron plane": lambda ax: figures.neuron_plane(analysis.directions(analysis.ends(runs.iris())), ax),
     "weight plane": lambda ax: figures.weight_plane(analysis.weight_plane(analysis.sample(runs.planar(), 80)), ax),
     "weight plane of many inputs": lambda ax: figures.weight_plane(analysis.weight_plane(runs.iris()), ax),
     "decision": lambda ax: figures.decision(
@@ -148,7 +149,7 @@ def test_every_public_figure_is_drawn_above():
     tested = {
         "loss", "norms", "norm_growth", "margin", "margins", "counts", "alignment", "gathering", "singular_values",
         "singular_value_paths", "correlation_histogram", "event_raster", "sector_timeline", "direction_disc",
-        "weight_plane", "decision", "rectified_ellipsoid", "polar_set", "direction_polar", "direction_sphere",
+        "neuron_plane", "weight_plane", "decision", "rectified_ellipsoid", "polar_set", "direction_polar", "direction_sphere",
     }  # fmt: skip
     assert set(figures.__all__) - tested == {"animate_directions", "panels", "style"}
 
@@ -161,6 +162,16 @@ def test_text_outside_the_page_is_seen_by_these_tests():
 
 
 # --- what is shown ---------------------------------------------------------------------------------------------------
+
+
+def test_the_neuron_plane_shows_the_rows_of_w_on_its_axes():
+    seen = analysis.directions(analysis.ends(runs.iris()))
+    _, ax = figures.panels(1)
+    figures.neuron_plane(seen, ax)
+    shown = np.vstack([dots.get_offsets() for dots in ax.collections])
+    rows = runs.iris().final.W @ seen.basis.T
+    order = np.argsort(-np.sign(runs.iris().final.a), kind="stable")
+    np.testing.assert_allclose(shown, rows[order], atol=1e-12)
 
 
 def test_the_raster_shows_each_event_of_each_kind_once():

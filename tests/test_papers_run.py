@@ -6,6 +6,8 @@ import json
 import os
 import re
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -231,6 +233,33 @@ def test_a_process_that_dies_is_a_failed_claim(tmp_path, monkeypatch):
     jobs = [_jobs.Job(claim, Key("1", 0, True, ""), tmp_path) for claim in (GOOD, WRONG)]
     results = list(_jobs.run_apart(jobs, 2, 1, lambda claim_id, text: None))
     assert [(result.verdict, result.message) for result in results] == [("failed", "its process ended with code 3")] * 2
+
+
+@pytest.mark.slow
+def test_ctrl_c_on_the_command_line_ends_with_130_and_the_next_call_goes_on(tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "reluflow.cli",
+        "reproduce",
+        "PL",
+        "--quick",
+        "--threads",
+        "2",
+        "--out",
+        str(tmp_path),
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, "")
+    assert "the same command goes on" in out
+    kept = len(list(tmp_path.glob("*/result.json")))
+    assert 0 < kept < len([claim for claim in rf.papers.claims() if claim.paper == "PL"])
+    assert (tmp_path / "report.html").is_file()
+    assert json.loads((tmp_path / "results.json").read_text())["interrupted"] is True
 
 
 # --- the command -----------------------------------------------------------------------------------------------------

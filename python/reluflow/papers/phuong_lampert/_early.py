@@ -80,7 +80,7 @@ def _objective_figure(data: Dataset) -> Figure:
         ax.set_xticks(range(0, 361, 60))
         ax.set_xlabel("direction of $w$ (degrees)")
         ax.set_ylabel("$G(w)$")
-        ax.legend(loc="lower left")
+        ax.legend(loc="upper center")
     figure.set_label(
         "G on the circle for two samples at 125.1°: one strict maximum, one strict minimum; walls in grey."
     )

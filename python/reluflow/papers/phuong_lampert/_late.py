@@ -98,8 +98,10 @@ def _theorem(context: Context) -> Outcome:
         f" neurons, scale 1e-2) to log t = {log_t:g}; limits by `sol.limit`."
     )
     note = (
-        "The paper shows that |W±|²/log t has a limit; it is |w±|, and both together tend to P*. The span of the"
-        " support examples, which the theorem assumes, is not needed here: in the planar example each class has one."
+        "The paper shows that |W±|²/log t has a limit; it is |w±|, and both together tend to P*.\n\nThe span of the"
+        " support examples, which the theorem assumes, is not needed for the limit: in the planar example each class"
+        " has one. It shows in the approach: what the start has outside the span is never pulled, and fades like"
+        " 1/√log t."
     )
     return Outcome(ran, numbers, {"rate": _rate_figure(planar, lates[1])}, note=note)
 
