@@ -1,7 +1,8 @@
-"""The claims of [WP] Wang & Pilanci 2022."""
+"""The claims of [WP] Wang & Pilanci 2022, The Convex Geometry of Backpropagation, and of its poster."""
 
 from __future__ import annotations
 
 from .._claim import Claim
+from . import sets, trajectories
 
-CLAIMS: tuple[Claim, ...] = ()
+CLAIMS: tuple[Claim, ...] = (*sets.CLAIMS, *trajectories.CLAIMS)

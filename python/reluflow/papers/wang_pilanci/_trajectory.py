@@ -1,0 +1,117 @@
+"""Directions of the neurons at the iterations that App. F draws, by gradient descent and by the exact flow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..._validation import FloatArray
+from ...analysis import States, sample, states
+from ...datasets import Dataset
+from ...descent import DescentResult, descend
+from ...flow import Solution, integrate
+from ...networks import Network
+from ._tools import ITERATIONS, SMALL, STEP, WIDTH, survivors, unit
+
+MAX_DRAWS = 1000  # starts tried for one with enough neurons alive; half of them have these
+LIVING = 2  # neurons of each label that a drawn run keeps, so that there is something to see
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """Directions of m neurons: a path to draw as a line, and the marked iterations.
+
+    Attributes
+    ----------
+    data : Dataset
+    title : str
+    signs : ndarray, shape (m,)
+    smooth : ndarray, shape (k, m, d)
+        ŵ_j along the run.
+    marks : ndarray, shape (1 + p, m, d)
+        ŵ_j at the start and at the marked iterations.
+    staggered : bool
+        Whether the path is a smooth arc, which is drawn beside the circle, or the chords between the marks.
+    """
+
+    data: Dataset
+    title: str
+    signs: FloatArray
+    smooth: FloatArray
+    marks: FloatArray
+    staggered: bool
+
+    def rectified(self, directions: FloatArray) -> FloatArray:
+        """Return (Xŵ_j)₊, shape (k, m, n)."""
+        return np.maximum(directions @ self.data.X.T, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """One start, followed by gradient descent and by the flow."""
+
+    data: Dataset
+    net: Network
+    descent: DescentResult
+    flow: Solution
+
+    @property
+    def alive(self) -> npt.NDArray[np.bool_]:
+        """Mask of the neurons that are active on some sample at the end of the flow, shape (m,)."""
+        pattern = self.flow.final.pattern
+        assert pattern is not None
+        return np.asarray((pattern > 0).any(axis=1))
+
+    def descent_path(self) -> Trajectory:
+        """Return gradient descent as the paper draws it: chords between iterations 1, 10, ... 10^4."""
+        marks = unit(self.descent.W[np.array([0, *ITERATIONS])])
+        return Trajectory(
+            self.data, f"gradient descent, step {STEP:g}", np.sign(self.net.a), unit(self.descent.W), marks, False
+        )
+
+    def flow_path(self) -> Trajectory:
+        """Return the flow, marked at the times step · iteration."""
+        smooth = sample(self.flow, 300)
+        marks = self.flow_marks()
+        return Trajectory(self.data, "exact flow", np.sign(self.net.a), unit(smooth.W), unit(marks.W), True)
+
+    def flow_marks(self) -> States:
+        """Return the flow at the start and at the times of the marked iterations."""
+        return states(self.flow, np.array([0.0, *(STEP * k for k in ITERATIONS)]))
+
+
+def pair(data: Dataset, net: Network) -> Pair:
+    """Run gradient descent for 10^4 iterations and the flow for the same time."""
+    steps = ITERATIONS[-1]
+    descent = descend(data, net, step=STEP, n_steps=steps, save_every=1)
+    return Pair(data, net, descent, integrate(data, net, until=STEP * steps))
+
+
+def start(seed: int, dim: int = 2) -> Network:
+    """Return the random balanced start of App. F: ten neurons with small weights."""
+    return Network.init(WIDTH, dim, scale=SMALL, seed=seed)
+
+
+def fitting_start(data: Dataset, seed: int) -> tuple[Network, int]:
+    """Return the first start from this seed on in which every label that occurs keeps two living neurons.
+
+    Returns
+    -------
+    Network
+    int
+        Its seed.
+    """
+    for number in range(seed, seed + MAX_DRAWS):
+        net = start(number, data.d)
+        plus, minus = survivors(data, net)
+        if (plus >= LIVING or not (data.y > 0).any()) and (minus >= LIVING or not (data.y < 0).any()):
+            return net, number
+    raise RuntimeError(f"no start of {MAX_DRAWS} keeps two neurons for every label")
+
+
+def scaled_value(data: Dataset, net: Network) -> float:
+    """Return ½|θ|² of the network scaled to least margin 1; infinity where it does not separate the data."""
+    least = float((data.y * net(data.X)).min())
+    return 0.5 * net.norm**2 / least if least > 0 else float("inf")
