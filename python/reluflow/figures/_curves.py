@@ -325,7 +325,7 @@ def correlation_histogram(table: pd.DataFrame, ax: Axes, *, n_bins: int = 40) ->
     sides = [table.loc[table["sign"] == sign, "own"].dropna() for sign in (1, -1)]
     ax.hist(sides, bins=bins, stacked=True, color=[POSITIVE, NEGATIVE], label=["$a_j>0$", "$a_j<0$"])
     ax.set_xlim(-1.02, 1.02)
-    ax.set_xlabel("cosine with own max-margin direction")
+    ax.set_xlabel(r"cosine with own $w_\pm$")
     ax.set_ylabel("neurons")
     ax.legend(loc="upper left")
     return ax

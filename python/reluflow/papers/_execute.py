@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 RESULT, TRACEBACK = "result.json", "traceback.txt"
-_DPI = 160  # sharp on a phone, and some tens of kilobytes a picture
+FIGURE_DPI = 160  # sharp on a phone, and some tens of kilobytes a picture
 _COLOURS = 96  # the figures use a dozen colours and their blends with white
 
 
@@ -73,7 +73,7 @@ def _run(claim: Claim, context: Context, key: Key, folder: Path) -> Result:
 def _draw(claim: Claim, name: str, figure: Figure, folder: Path) -> Picture:
     """Write a figure as a small PNG; its caption is the figure's label, or the claim's title."""
     raw, small = BytesIO(), BytesIO()
-    figure.savefig(raw, format="png", dpi=_DPI, metadata={"Software": None})
+    figure.savefig(raw, format="png", dpi=FIGURE_DPI, metadata={"Software": None})
     image = optional_module("PIL.Image", "viz")
     with image.open(raw) as picture:
         picture.convert("RGB").quantize(_COLOURS).save(small, format="png", optimize=True)

@@ -13,6 +13,11 @@ from ._result import VERDICTS, Result
 from ._results import versions
 
 NAME = "report.html"
+# The contents are open where there is room for them beside the text.
+_OPEN_CONTENTS = (
+    '<script>if (matchMedia("(min-width: 64rem)").matches)'
+    ' document.querySelectorAll("nav details").forEach(part => { part.open = true; });</script>'
+)
 _MEANINGS = {
     "holds": "every printed number and statement was found.",
     "differs": "something printed is wrong or cannot be had; the reason stands there, and what is derived was found.",
@@ -33,8 +38,9 @@ def write_report(done: Reproduction) -> None:
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>The papers, reproduced by reluflow</title><style>{STYLE}</style></head><body>"
+        f'<div class="top">{_head(done)}</div>'
         f'<div class="page"><nav id="contents" aria-label="Contents">{contents}</nav>'
-        f"<main>{_head(done)}{sections}{_foot(done)}</main></div></body></html>\n"
+        f"<main>{sections}{_foot(done)}</main></div>{_OPEN_CONTENTS}</body></html>\n"
     )
     with atomic_write(done.out / NAME) as file:
         file.write(page.encode())
@@ -55,7 +61,7 @@ def _head(done: Reproduction) -> str:
         " that can be checked, run with the exact gradient flow of reluflow and judged.</p>"
         f'<ul class="counts">{meanings}</ul>'
         f'<p class="soft">{len(done.results)} claims, {size}, seed {done.seed}.{stopped} A number marked'
-        " <em>printed</em> is the paper's own; one marked <em>derived</em> is what the mathematics gives and must come"
+        " <em>paper</em> is the paper's own; one marked <em>derived</em> is what the mathematics gives and must come"
         " out for the run to be believed.</p>"
     )
 

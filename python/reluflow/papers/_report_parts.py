@@ -8,10 +8,14 @@ from html import escape
 from pathlib import Path
 
 from ._claim import Claim, Number, Value
+from ._execute import FIGURE_DPI
 from ._result import Picture, Result, Sheet
 
+_TINY = 1e-4  # errors below this are read as a power of ten, with two digits
+_PNG_WIDTH = slice(16, 20)  # where a PNG says how wide it is
+SCREEN_DPI = 96  # of a pixel of a page, by the definition of CSS
 _SIGNS = {"equal": "", "at_most": "≤ ", "at_least": "≥ ", "shown": ""}
-_SOURCES = {"paper": "printed", "exact": "derived"}
+_SOURCES = {"paper": "paper", "exact": "derived"}
 _MARKS = {True: ("holds", "✓", "as expected"), False: ("failed", "✗", "not as expected"), None: ("open", "–", "shown")}
 
 
@@ -54,10 +58,12 @@ def _why(claim: Claim, result: Result) -> str:
 
 
 def _figure(picture: Picture, folder: Path) -> str:
-    data = base64.b64encode((folder / picture.file).read_bytes()).decode()
+    content = (folder / picture.file).read_bytes()
+    width = int.from_bytes(content[_PNG_WIDTH]) * SCREEN_DPI // FIGURE_DPI
+    data = base64.b64encode(content).decode()
     caption = escape(picture.caption)
     return (
-        f'<figure><img loading="lazy" alt="{caption}" src="data:image/png;base64,{data}">'
+        f'<figure><img alt="{caption}" width="{width}" src="data:image/png;base64,{data}">'
         f"<figcaption>{caption}</figcaption></figure>"
     )
 
@@ -67,7 +73,8 @@ def _numbers(numbers: tuple[Number, ...]) -> str:
         return ""
     rows = "".join(_number(number) for number in numbers)
     head = "<tr><th>number</th><th>computed</th><th>expected</th><th><span aria-label='as expected'>ok</span></th></tr>"
-    return f'<h4>Numbers</h4><div class="wide"><table><thead>{head}</thead><tbody>{rows}</tbody></table></div>'
+    table = f'<table class="numbers"><thead>{head}</thead><tbody>{rows}</tbody></table>'
+    return f'<h4>Numbers</h4><div class="wide">{table}</div>'
 
 
 def _number(number: Number) -> str:
@@ -81,7 +88,7 @@ def _number(number: Number) -> str:
 def _expected(number: Number) -> str:
     if number.expected is None:
         return ""
-    spread = f" ± {number.tolerance:.2g}" if number.tolerance and number.relation == "equal" else ""
+    spread = f" ± {shown(float(f'{number.tolerance:.2g}'))}" if number.tolerance and number.relation == "equal" else ""
     text = _SIGNS[number.relation] + shown(number.expected) + spread
     return f'{escape(text)} <span class="soft">{_SOURCES[number.source]}</span>'
 
@@ -90,7 +97,10 @@ def shown(value: Value) -> str:
     """Return a value as a person writes it: seven digits, yes or no."""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:.7g}" if isinstance(value, float) else value
+    if isinstance(value, float):
+        text = f"{value:.7g}" if value == 0 or abs(value) >= _TINY else f"{value:.2g}"
+        return re.sub(r"e([+-])0?(\d)", r"e\1\2", text).replace("e+", "e")
+    return value
 
 
 def _sheet(sheet: Sheet) -> str:

@@ -35,6 +35,7 @@ code { background: var(--code); border-radius: 3px; padding: 0 .25em; font-size:
   font-size: .78rem; font-weight: 600; line-height: 1.6; white-space: nowrap; }
 .holds { color: var(--holds); } .differs { color: var(--differs); } .open { color: var(--open); }
 .failed { color: var(--failed); }
+.top { max-width: 80rem; margin: 0 auto; padding: 1rem 1rem 0; }
 nav details { border-bottom: 1px solid var(--line); padding: .3rem 0; }
 nav summary { cursor: pointer; font-weight: 600; }
 nav ol { list-style: none; margin: .3rem 0; padding: 0; }
@@ -49,9 +50,10 @@ figure img { display: block; max-width: 100%; height: auto; margin: 0 auto; back
 figcaption { color: var(--soft); font-size: .85rem; margin-top: .3rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: .9rem; font-variant-numeric: tabular-nums; }
-caption { text-align: left; color: var(--soft); font-size: .85rem; padding-bottom: .2rem; }
+caption { text-align: left; padding-top: .8rem; color: var(--soft); font-size: .85rem; padding-bottom: .2rem; }
 th, td { text-align: left; padding: .25rem .6rem .25rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { font-weight: 600; color: var(--soft); font-size: .8rem; }
+th, td { overflow-wrap: normal; }
 .sheet td, .sheet th { white-space: nowrap; }
 td.mark { font-weight: 700; padding-right: 0; }
 .why { border-left: 3px solid currentColor; padding-left: .7rem; margin: .8rem 0 .2rem; }
@@ -60,7 +62,15 @@ td.mark { font-weight: 700; padding-right: 0; }
 @media (min-width: 64rem) {
   .page { display: grid; grid-template-columns: 19rem minmax(0, 1fr); gap: 2.5rem; }
   nav { position: sticky; top: 0; max-height: 100vh; overflow-y: auto; padding: 1rem .5rem 2rem 0; }
-  figure img { max-width: min(100%, 48rem); }
+}
+@media (max-width: 40rem) {
+  .numbers thead { display: none; }
+  .numbers tr { display: grid; grid-template-columns: 1fr 1.2fr 1.2rem; column-gap: .6rem; padding: .3rem 0;
+    border-bottom: 1px solid var(--line); }
+  .numbers td { border: 0; padding: 0; overflow-wrap: anywhere; }
+  .numbers td:first-child { grid-column: 1 / -1; color: var(--soft); font-size: .85rem; }
+  .numbers td:nth-child(3)::before { content: "expected "; color: var(--soft); font-size: .8rem; }
+  .numbers td:nth-child(3):empty::before { content: ""; }
 }
 @media print { nav { display: none; } article { break-inside: avoid; } }
 """

@@ -115,7 +115,6 @@ def _figure(nets: list[tuple[str, Network]], data: Dataset, vectors: MaxMarginVe
             draw_singular_values(singular_values(state), left)
             neuron_plane(directions(state), middle)
             correlation_histogram(_correlations(net, data, vectors), right)
-            right.set_xlabel("correlation")
             left.set_title(f"(a)  {name}", loc="left")
             middle.set_title("(b)", loc="left")
             right.set_title("(c)", loc="left")
