@@ -21,7 +21,9 @@ HitFinder::HitFinder(const NeuronMotion& motion)
     : motion_(motion),
       coordinates_(motion.rank() * (kMaxOrder + 2)),
       multipliers_(motion.rank() * (kMaxOrder + 2)),
-      work_(motion.rank()) {}
+      work_(motion.rank()) {
+    tangents_.reserve(motion.data().n_walls());
+}
 
 double HitFinder::zero_tol(double size) const noexcept {
     return kZeroUlps * kEps * size;
@@ -32,30 +34,57 @@ double HitFinder::rate_tol(double output) const noexcept {
 }
 
 Hit HitFinder::first_wall(int piece, double end, std::span<const int> candidates, std::span<const std::int8_t> sides) {
-    Hit hit;
-    const int order = motion_.order();
+    const double zero = zero_tol(motion_.sizes(piece)[0]);
     const double begin = motion_.piece(piece).begin;
-    const double size = ConstMap(motion_.w(piece), motion_.rank()).norm();
-    const double zero = zero_tol(size);
-    const double slow = rate_tol(motion_.a(piece)[0]);
+    const auto tail = [&](double v) { return tail_bound(motion_.sizes(piece), motion_.order(), 2, v); };
+    find_tangents(piece, candidates, sides);
+    Hit hit;
     double limit = end - begin;
-    Coefficients c{};
-    for (const int wall : candidates) {
-        if (is_zero(sides[wall])) continue;
-        motion_.wall_series(piece, motion_.data().normals().row(wall).data(), c);
-        if (sides[wall] < 0) negate(c, order);
-        if (c[0] < 0.0)
-            worst_inconsistency_ = std::max(worst_inconsistency_, -c[0] / (size + std::abs(motion_.a(piece)[0])));
-        if (c[0] <= zero) {  // standing on the wall it has just left
-            c[0] = 0.0;
-            if (std::abs(c[1]) <= slow) c[1] = 0.0;
-        }
-        const double root = first_descent(c, order, limit);
+    double bend = tail(limit);
+    for (const auto& tangent : tangents_) {
+        if (tangent.value > zero && std::min(tangent.value, tangent.value + tangent.slope * limit) > bend) continue;
+        const double root = first_descent_to(piece, tangent.wall, sides[tangent.wall], limit);
         if (root > limit) continue;
-        if (begin + root < hit.u) hit = {begin + root, HitKind::wall, wall, 0, 0.0};
+        if (begin + root < hit.u || (begin + root == hit.u && tangent.wall < hit.wall))
+            hit = {begin + root, HitKind::wall, tangent.wall, 0, 0.0};
         limit = std::min(limit, root);
+        bend = tail(limit);
     }
     return hit;
+}
+
+/// z and z' of the candidates. The one that seems to come first goes first: it bounds the search for the others.
+void HitFinder::find_tangents(int piece, std::span<const int> candidates, std::span<const std::int8_t> sides) {
+    tangents_.clear();
+    const ConstMap start(motion_.w(piece), motion_.rank());
+    const ConstMap rate(motion_.w(piece, 1), motion_.rank());
+    const double size = motion_.sizes(piece)[0];
+    double soonest = std::numeric_limits<double>::infinity();
+    for (const int wall : candidates) {
+        if (is_zero(sides[wall])) continue;
+        const ConstMap normal(motion_.data().normals().row(wall).data(), motion_.rank());
+        const double value = sides[wall] * normal.dot(start);
+        const double slope = sides[wall] * normal.dot(rate);
+        if (value < 0.0)
+            worst_inconsistency_ = std::max(worst_inconsistency_, -value / (size + std::abs(motion_.a(piece)[0])));
+        tangents_.push_back({wall, value, slope});
+        if (value <= zero_tol(size) || slope >= 0.0 || value >= -slope * soonest) continue;
+        soonest = value / -slope;
+        std::swap(tangents_.front(), tangents_.back());
+    }
+}
+
+/// When the piece reaches the wall from `side`, in time since its begin.
+double HitFinder::first_descent_to(int piece, int wall, std::int8_t side, double limit) const {
+    const int order = motion_.order();
+    Coefficients c{};
+    motion_.wall_series(piece, motion_.data().normals().row(wall).data(), c);
+    if (side < 0) negate(c, order);
+    if (c[0] <= zero_tol(motion_.sizes(piece)[0])) {  // standing on the wall it has just left
+        c[0] = 0.0;
+        if (std::abs(c[1]) <= rate_tol(motion_.a(piece)[0])) c[1] = 0.0;
+    }
+    return first_descent(c, order, limit);
 }
 
 Hit HitFinder::first_release(int piece, double end, const HeldSet& held, bool output_positive) {
@@ -102,7 +131,7 @@ Hit HitFinder::output_sign_change(int piece, double end) const {
     std::copy_n(motion_.a(piece), order + 1, c);
     if (c[0] < 0.0 || (c[0] == 0.0 && c[1] < 0.0)) negate(c, order);
     const double begin = motion_.piece(piece).begin;
-    if (c[0] <= zero_tol(ConstMap(motion_.w(piece), motion_.rank()).norm()) && c[1] > 0.0) c[0] = 0.0;
+    if (c[0] <= zero_tol(motion_.sizes(piece)[0]) && c[1] > 0.0) c[0] = 0.0;
     const double root = first_descent(c, order, end - begin);
     if (root > end - begin) return {};
     return {begin + root, HitKind::output_sign, -1, 0, 0.0};

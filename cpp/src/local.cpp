@@ -31,7 +31,8 @@ LocalEvents::LocalEvents(const Dataset& data, const NetworkState& state, BranchP
       held_(held),
       corner_set_(data.rank()),
       w_(data.rank()),
-      gradient_(data.rank()) {
+      gradient_(data.rank()),
+      weights_(data.n()) {
     walls_.reserve(data.n_walls());
     zero_sides_.reserve(data.n_walls());
     events_.reserve(kUsualEvents * state.neurons());
@@ -90,7 +91,7 @@ bool LocalEvents::release(int neuron, const Hit& hit) {
     stand_on_corner();
     std::erase(walls_, hit.wall);
     held.assign(walls_, data_.normals());
-    motion_.add_contribution(hit.wall, hit.u, hit.side, 1.0);
+    motion_.move_contribution(hit.wall, hit.u, 0, hit.side);
     set_side(neuron, hit.wall, hit.u, hit.side, kind_of_change(0, hit.side, false), true);
     state_.restore_invariant(neuron, w_.data(), a_);
     motion_.follow(motion_.last(neuron), hit.u, held, w_.data(), a_);
@@ -110,8 +111,7 @@ void LocalEvents::collect_corner(int neuron, const Hit& hit, std::span<const int
         if (hit.wall >= 0) walls_.push_back(hit.wall);
         const auto sides = pattern_.row(neuron);
         finder_.walls_at_zero(w_.data(), candidates, sides, walls_);
-        for (int wall = 0; wall < data_.n_walls(); ++wall)
-            if (is_zero(sides[wall])) walls_.push_back(wall);
+        append_zero_walls(sides, walls_);
         stand_on_corner();
     }
     std::sort(walls_.begin(), walls_.end());
@@ -150,10 +150,12 @@ void LocalEvents::fill_corner(int neuron, double u, const double* gradient, doub
 
 /// Σ p_i |x_i| of what acts on the neuron at u: the rounding of its gradient is relative to that.
 double LocalEvents::active_weight(int neuron, double u) const {
+    motion_.waveform().signed_weights_at(u, weights_);
+    const auto sides = pattern_.row(neuron);
     double sum = 0.0;
     for (Index i = 0; i < data_.n(); ++i) {
-        const bool acts = motion_.leak() > 0.0 || sample_sign(data_, i, pattern_.side(neuron, data_.wall_of(i))) >= 0;
-        if (acts) sum += std::abs(motion_.waveform().signed_weight_at(i, u) * data_.coefficient(i));
+        const bool acts = motion_.leak() > 0.0 || sample_sign(data_, i, sides[data_.wall_of(i)]) >= 0;
+        sum += acts ? std::abs(weights_[i] * data_.coefficient(i)) : 0.0;
     }
     return sum;
 }
@@ -192,10 +194,7 @@ void LocalEvents::commit_sides(int neuron, double u, const Sides& sides, bool at
     for (int i = 0; i < corner_.size(); ++i) {
         const int wall = corner_.walls[i];
         if (sides[i] == 0) zero_sides_.push_back(wall);
-        if (!at_start) {
-            motion_.add_contribution(wall, u, corner_.before[i], -1.0);
-            motion_.add_contribution(wall, u, sides[i], 1.0);
-        }
+        if (!at_start) motion_.move_contribution(wall, u, corner_.before[i], sides[i]);
         EventKind kind = kind_of_change(sign_of(corner_.before[i]), sign_of(sides[i]), false);
         if (at_start)
             kind = is_zero(sides[i]) ? EventKind::start_hold
@@ -205,9 +204,8 @@ void LocalEvents::commit_sides(int neuron, double u, const Sides& sides, bool at
     }
     held_[neuron].assign(zero_sides_, data_.normals());
     if (at_start) return;
-    const bool at_rest = rests(neuron);
-    for (std::size_t i = first_event; at_rest && i < events_.size(); ++i)
-        if (events_[i].kind == EventKind::hold) events_[i].kind = EventKind::stop;
+    for (std::size_t i = first_event; i < events_.size(); ++i)
+        if (events_[i].kind == EventKind::hold && rests(neuron)) events_[i].kind = EventKind::stop;
     state_.restore_invariant(neuron, w_.data(), a_);
     motion_.follow(motion_.last(neuron), u, held_[neuron], w_.data(), a_);
 }
@@ -228,8 +226,7 @@ void LocalEvents::set_side(int neuron, int wall, double u, std::int8_t after, Ev
 
 bool LocalEvents::apply_start(const Expansion& expansion, int neuron, bool pattern_was_given) {
     walls_.clear();
-    for (int wall = 0; wall < data_.n_walls(); ++wall)
-        if (is_zero(pattern_.side(neuron, wall))) walls_.push_back(wall);
+    append_zero_walls(pattern_.row(neuron), walls_);
     if (walls_.empty()) return true;
     w_ = state_.w.col(neuron);
     a_ = state_.a[neuron];

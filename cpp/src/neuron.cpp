@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reluflow/polynomial.hpp"
-
 namespace reluflow {
 
 namespace {
@@ -30,7 +28,7 @@ NeuronMotion::NeuronMotion(const Dataset& data, const Waveform& waveform, const 
       last_(neurons, -1),
       gradient_((kMaxOrder + 2) * data.rank()),
       projected_((kMaxOrder + 2) * data.rank()) {
-    const std::size_t largest = (kMaxOrder + 1) * (2 * rank_ + 1);
+    const std::size_t largest = (kMaxOrder + 1) * (2 * rank_ + 2);
     touched_.reserve(neurons);
     pieces_.reserve(kUsualPieces * neurons);
     store_.reserve(std::min(kStoreNumbers, kUsualPieces * neurons * largest));
@@ -45,9 +43,9 @@ void NeuronMotion::begin_step() {
 }
 
 int NeuronMotion::allocate(int neuron, double begin) {
-    const std::size_t size = (order_ + 1) * (rank_ + 1) + order_ * rank_;
+    const std::size_t size = (order_ + 1) * (rank_ + 2) + order_ * rank_;
     if (used_ + size > store_.size()) store_.resize(used_ + size);
-    pieces_.push_back({neuron, -1, begin, used_});
+    pieces_.push_back({neuron, -1, begin, used_, 0.0});
     used_ += size;
     return static_cast<int>(pieces_.size()) - 1;
 }
@@ -67,12 +65,15 @@ int NeuronMotion::open(int neuron, const Matrix* held_part) {
     for (int k = 0; k < order_; ++k)
         for (Index x = 0; x < rank_; ++x)
             g[k * rank_ + x] = series_.g(k, x, neuron) + (held_part ? (*held_part)(k, x) : 0.0);
+    double* sizes = g + order_ * rank_;
+    for (int k = 0; k <= order_; ++k) sizes[k] = series_.motion(k, neuron);
     return index;
 }
 
 int NeuronMotion::follow(int piece, double u, const HeldSet& held, const double* w, double a) {
     const int neuron = pieces_[piece].neuron;
     const int index = allocate(neuron, u);
+    pieces_[index].path_before = path_to(piece, u);
     pieces_[piece].next = index;
     last_[neuron] = index;
     double* data = data_of(index);
@@ -103,6 +104,8 @@ void NeuronMotion::expand(int piece, const HeldSet& held) {
         next *= factor;
         a[k + 1] = factor * output;
     }
+    double* sizes = data_of(piece) + (order_ + 1) * (rank_ + 1) + order_ * rank_;
+    for (int k = 0; k <= order_; ++k) sizes[k] = ConstMap(w + k * rank_, rank_).norm();
 }
 
 int NeuronMotion::in_force(int neuron, double u) const noexcept {
@@ -124,12 +127,6 @@ void NeuronMotion::evaluate(int piece, double u, double* w, double& a) const noe
     value = ConstMap(this->w(piece, order_), rank_);
     for (int k = order_ - 1; k >= 0; --k) value = value * v + ConstMap(this->w(piece, k), rank_);
     a = reluflow::evaluate(this->a(piece), order_, v);
-}
-
-double NeuronMotion::path_bound(int piece, double v) const noexcept {
-    double bound = 0.0;
-    for (int k = order_; k >= 1; --k) bound = bound * v + ConstMap(w(piece, k), rank_).norm();
-    return bound * v;
 }
 
 void NeuronMotion::wall_series(int piece, const double* normal, double* c) const noexcept {
@@ -175,16 +172,16 @@ void NeuronMotion::contribution_at(int wall, double u, double& base, double& ran
     }
 }
 
-void NeuronMotion::add_contribution(int wall, double u, std::int8_t side, double factor) {
-    if (side == 0) return;
+void NeuronMotion::move_contribution(int wall, double u, std::int8_t before, std::int8_t after) {
+    if (before == after) return;
     Coefficients base{};
     Coefficients range{};
     contribution_series(wall, u, base, range);
     const ConstMap normal(data_.normals().row(wall).data(), rank_);
-    for (int k = 0; k < order_; ++k) {
-        const double value = side > 0 ? base[k] + range[k] : base[k];
-        Map(gradient_.data() + k * rank_, rank_) += (factor * value) * normal;
-    }
+    const double from_base = (after != 0 ? 1.0 : 0.0) - (before != 0 ? 1.0 : 0.0);
+    const double from_range = (after > 0 ? 1.0 : 0.0) - (before > 0 ? 1.0 : 0.0);
+    for (int k = 0; k < order_; ++k)
+        Map(gradient_.data() + k * rank_, rank_) += (from_base * base[k] + from_range * range[k]) * normal;
 }
 
 }  // namespace reluflow

@@ -1,6 +1,7 @@
 #include "reluflow/pattern.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace reluflow {
 
@@ -26,6 +27,20 @@ EventKind kind_of_change(std::int8_t before, std::int8_t after, bool at_rest) no
     if (after == 0) return at_rest ? EventKind::stop : EventKind::hold;
     if (before == 0) return after > 0 ? EventKind::release_up : EventKind::release_down;
     return after > 0 ? EventKind::cross_up : EventKind::cross_down;
+}
+
+void append_zero_walls(std::span<const std::int8_t> sides, std::vector<int>& walls) {
+    // ±1 are the odd sides: eight at a time are ruled out by one look at their lowest bits.
+    constexpr std::uint64_t kOdd = 0x0101010101010101ULL;
+    const std::size_t count = sides.size();
+    for (std::size_t begin = 0; begin < count; begin += 8) {
+        const std::size_t end = std::min(begin + 8, count);
+        std::uint64_t word = kOdd;
+        std::memcpy(&word, sides.data() + begin, end - begin);
+        if ((word & kOdd) == kOdd) continue;
+        for (std::size_t wall = begin; wall < end; ++wall)
+            if (is_zero(sides[wall])) walls.push_back(static_cast<int>(wall));
+    }
 }
 
 Pattern::Pattern(Index neurons, Index walls, std::uint64_t seed)

@@ -55,8 +55,7 @@ Stepper::Stepper(const Dataset& data, Objective objective, const Settings& setti
 /// Removes the rounding of pre-activations that the pattern knows to be zero.
 void Stepper::stand_on_walls(int neuron) {
     zero_walls_.clear();
-    for (int wall = 0; wall < static_cast<int>(data_.n_walls()); ++wall)
-        if (is_zero(pattern_.side(neuron, wall))) zero_walls_.push_back(wall);
+    append_zero_walls(pattern_.row(neuron), zero_walls_);
     if (zero_walls_.empty()) return;
     HeldSet walls(data_.rank());
     walls.assign(zero_walls_, data_.normals());
@@ -171,7 +170,7 @@ void Stepper::follow(const FirstHit& first) {
             return;
         }
         if (count > 0) disturbances_.push_back({hit.u, watch_.coupling(motion_.last(neuron), hit)});
-        if (!local_.apply(neuron, hit, watch_.candidates(neuron, watch_.paths()[neuron]))) {
+        if (!local_.apply(neuron, hit, watch_.candidates(neuron, hit.u))) {
             end_ = hit.u;
             return;
         }

@@ -15,6 +15,10 @@ constexpr Index kBlock = 128;
 /// With at most so many groups, bounds over the step of every g·normal cost less than looking at the pairs they rule
 /// out.
 constexpr Index kFewGroups = 6;
+/// Distances are kept of walls up to this many times as far as a neuron's own series goes: its events may speed it up.
+constexpr double kKeptPath = 2.0;
+/// Walls a neuron whose distances there is memory for from the start.
+constexpr Index kUsualNear = 16;
 
 using ConstMap = Eigen::Map<const Vector>;
 
@@ -33,11 +37,14 @@ Watch::Watch(const Dataset& data, const NetworkState& state, const Pattern& patt
       paths_(state.neurons()),
       z_(std::min(kBlock, state.neurons()) * data.n_walls()),
       gathered_(std::min(kBlock, state.neurons()) * data.rank()),
+      rates_(std::min(kBlock, state.neurons()) * data.rank()),
+      near_of_(state.neurons()),
       release_of_group_(state.neurons()) {
     hits_.reserve(state.neurons());
     due_.reserve(state.neurons());
     candidates_.reserve(data.n_walls());
     near_.reserve(data.n_walls());
+    distances_.reserve(std::min(kUsualNear, data.n_walls()) * state.neurons());
     fastest_.reserve(kFewGroups);
     lowest_.reserve(kFewGroups * data.n_walls());
     highest_.reserve(kFewGroups * data.n_walls());
@@ -48,6 +55,7 @@ Watch::Watch(const Dataset& data, const NetworkState& state, const Pattern& patt
 const std::vector<FirstHit>& Watch::scan() {
     hits_.clear();
     due_.clear();
+    distances_.clear();
     std::fill_n(release_of_group_.begin(), expansion_.groups().count(), GroupRelease{});
     bound_groups();
     bound_paths(1.0);
@@ -111,49 +119,66 @@ void Watch::bound_paths(double u) {
 void Watch::look_at(std::span<const int> neurons) {
     const Index count = static_cast<Index>(neurons.size());
     Eigen::Map<Matrix> weights(gathered_.data(), count, data_.rank());
+    Eigen::Map<Matrix> rates(rates_.data(), count, data_.rank());
     for (Index x = 0; x < data_.rank(); ++x)
-        for (Index i = 0; i < count; ++i) weights(i, x) = state_.w(x, neurons[i]);
+        for (Index i = 0; i < count; ++i) {
+            weights(i, x) = state_.w(x, neurons[i]);
+            rates(i, x) = expansion_.series().w(1, x, neurons[i]);
+        }
     const Eigen::Map<Matrix> z(z_.data(), count, data_.n_walls());
     multiply_transposed(weights, data_.normals(), z);
-    for (Index i = 0; i < count; ++i) first_hit(neurons[i], z.row(i).data());
+    for (Index i = 0; i < count; ++i) first_hit(neurons[i], z.row(i).data(), rates.row(i).data());
 }
 
-bool Watch::can_reach(int neuron, int wall, double z, double tail) const {
+bool Watch::can_reach(int neuron, int wall, double z, double slope, double tail) const {
     const double side = pattern_.side(neuron, wall);
-    if (bounded_ && state_.invariant(neuron) >= 0.0) {  // a keeps its sign: z' = H a g·normal
-        const int group = expansion_.groups().of(neuron);
-        const Index at = group * data_.n_walls() + wall;
-        const double output = state_.a[neuron];
-        const double size = std::hypot(expansion_.series().motion(0, neuron), output);
-        const double largest = motion_.step() * size * std::exp(motion_.step() * fastest_[group]);
-        const double slowest = side * output > 0.0 ? lowest_[at] : -highest_[at];
-        if (side * z + largest * std::min(slowest, 0.0) > finder_.zero_tol(size)) return false;
-    }
-    const double* normal = data_.normals().row(wall).data();
-    double rate = 0.0;
-    for (Index x = 0; x < data_.rank(); ++x) rate += normal[x] * expansion_.series().w(1, x, neuron);
-    return std::min(side * z, side * (z + rate)) <= tail;
+    if (std::min(side * z, side * (z + slope)) > tail) return false;
+    if (!bounded_ || state_.invariant(neuron) < 0.0) return true;
+    const int group = expansion_.groups().of(neuron);  // a keeps its sign: z' = H a g·normal
+    const Index at = group * data_.n_walls() + wall;
+    const double output = state_.a[neuron];
+    const double size = std::hypot(expansion_.series().motion(0, neuron), output);
+    const double largest = motion_.step() * size * std::exp(motion_.step() * fastest_[group]);
+    const double slowest = side * output > 0.0 ? lowest_[at] : -highest_[at];
+    return side * z + largest * std::min(slowest, 0.0) <= finder_.zero_tol(size);
 }
 
-void Watch::first_hit(int neuron, const double* z) {
-    const auto sides = pattern_.row(neuron);
-    const double size = expansion_.series().motion(0, neuron);
-    const double reach = paths_[neuron] + finder_.zero_tol(size);
+/// Keeps the distances of the walls that the neuron may come to, at a path beyond that of its own series too.
+void Watch::keep_near(int neuron, const double* z) {
+    const double tolerance = finder_.zero_tol(expansion_.series().motion(0, neuron));
+    Near& near = near_of_[neuron];
+    near.begin = distances_.size();
+    near.reach = kKeptPath * paths_[neuron] + tolerance;
     double nearest = std::numeric_limits<double>::infinity();
-    near_.clear();
     for (int wall = 0; wall < data_.n_walls(); ++wall) {
-        if (is_zero(sides[wall])) continue;
         const double distance = std::abs(z[wall]);
-        nearest = std::min(nearest, distance);
-        if (distance <= reach) near_.push_back(wall);
+        if (distance <= near.reach)
+            distances_.push_back({wall, distance});
+        else
+            nearest = std::min(nearest, distance);
+    }
+    near.end = distances_.size();
+    const auto sides = pattern_.row(neuron);
+    near_.clear();
+    for (std::size_t i = near.begin; i < near.end; ++i) {
+        if (is_zero(sides[distances_[i].wall])) continue;
+        nearest = std::min(nearest, distances_[i].size);
+        if (distances_[i].size <= paths_[neuron] + tolerance) near_.push_back(distances_[i].wall);
     }
     slack_[neuron] = nearest;
-    double tail = finder_.zero_tol(size);
+}
+
+void Watch::first_hit(int neuron, const double* z, const double* rate) {
+    keep_near(neuron, z);
+    double tail = finder_.zero_tol(expansion_.series().motion(0, neuron));
     for (int k = 2; k <= expansion_.series().order(); ++k) tail += expansion_.series().motion(k, neuron);
-    std::erase_if(near_, [&](int wall) { return !can_reach(neuron, wall, z[wall], tail); });
+    std::erase_if(near_, [&](int wall) {
+        const double slope = ConstMap(data_.normals().row(wall).data(), data_.rank()).dot(ConstMap(rate, data_.rank()));
+        return !can_reach(neuron, wall, z[wall], slope, tail);
+    });
 
     Hit hit;
-    if (!near_.empty()) hit = finder_.first_wall(open(neuron), 1.0, near_, sides);
+    if (!near_.empty()) hit = finder_.first_wall(open(neuron), 1.0, near_, pattern_.row(neuron));
     if (!held_[neuron].empty()) {
         const Hit release = first_release_of_group(neuron);
         if (release.u < hit.u) hit = release;
@@ -162,7 +187,10 @@ void Watch::first_hit(int neuron, const double* z) {
             if (turn.u < hit.u) hit = turn;
         }
     }
-    if (hit.kind != HitKind::none) hits_.push_back({neuron, hit, coupling(open(neuron), hit)});
+    if (hit.kind != HitKind::none)
+        hits_.push_back({neuron, hit, coupling(open(neuron), hit)});
+    else
+        distances_.resize(near_of_[neuron].begin);
 }
 
 int Watch::open(int neuron) {
@@ -178,24 +206,31 @@ Hit Watch::first_release_of_group(int neuron) {
     return release.hit;
 }
 
-std::span<const int> Watch::candidates(int neuron, double path) {
+std::span<const int> Watch::candidates(int neuron, double u) {
+    const int first = motion_.first(neuron);
+    const double path = motion_.path_to(motion_.in_force(neuron, u), u) + finder_.zero_tol(motion_.sizes(first)[0]);
+    if (path > near_of_[neuron].reach) widen(neuron);
     candidates_.clear();
     const auto sides = pattern_.row(neuron);
-    const ConstMap w(motion_.w(motion_.first(neuron)), data_.rank());
-    const double reach = path + finder_.zero_tol(w.norm());
-    for (int wall = 0; wall < data_.n_walls(); ++wall)
-        if (!is_zero(sides[wall]) && std::abs(ConstMap(data_.normals().row(wall).data(), data_.rank()).dot(w)) <= reach)
-            candidates_.push_back(wall);
+    const Near& near = near_of_[neuron];
+    for (std::size_t i = near.begin; i < near.end; ++i)
+        if (distances_[i].size <= path && !is_zero(sides[distances_[i].wall]))
+            candidates_.push_back(distances_[i].wall);
     return candidates_;
+}
+
+/// Events have driven the neuron further than its series would have: from now on all its walls count.
+void Watch::widen(int neuron) {
+    Near& near = near_of_[neuron];
+    const ConstMap w(motion_.w(motion_.first(neuron)), data_.rank());
+    near = {distances_.size(), distances_.size() + data_.n_walls(), std::numeric_limits<double>::infinity()};
+    for (int wall = 0; wall < data_.n_walls(); ++wall)
+        distances_.push_back({wall, std::abs(ConstMap(data_.normals().row(wall).data(), data_.rank()).dot(w))});
 }
 
 Hit Watch::next_hit(int neuron, double end) {
     const int piece = motion_.last(neuron);
-    const double begin = motion_.piece(piece).begin;
-    double path = motion_.path_bound(piece, end - begin);
-    for (int p = motion_.first(neuron); p != piece; p = motion_.piece(p).next)
-        path += motion_.path_bound(p, motion_.piece(motion_.piece(p).next).begin - motion_.piece(p).begin);
-    Hit hit = finder_.first_wall(piece, end, candidates(neuron, path), pattern_.row(neuron));
+    Hit hit = finder_.first_wall(piece, end, candidates(neuron, end), pattern_.row(neuron));
     if (held_[neuron].empty()) return hit;
     const Hit release = finder_.first_release(piece, end, held_[neuron], motion_.a(piece)[0] > 0.0);
     if (release.u < hit.u) hit = release;

@@ -106,6 +106,11 @@ double Waveform::signed_weight_at(Index sample, double u) const noexcept {
     return value;
 }
 
+void Waveform::signed_weights_at(double u, Vector& weights) const {
+    weights = signed_.row(order_).transpose();
+    for (int k = order_ - 1; k >= 0; --k) weights = weights * u + signed_.row(k).transpose();
+}
+
 void Waveform::margins_at(double u, Vector& q) const {
     q = q_.row(margin_order_).transpose();
     for (int k = margin_order_ - 1; k >= 0; --k) q = q * u + q_.row(k).transpose();

@@ -46,7 +46,17 @@ class HitFinder {
     void forget_inconsistency() noexcept { worst_inconsistency_ = 0.0; }
 
   private:
+    /// z and z' of one wall at the begin of a piece, counted from the neuron's side.
+    struct Tangent {
+        int wall = -1;
+        double value = 0.0;
+        double slope = 0.0;
+    };
+    void find_tangents(int piece, std::span<const int> candidates, std::span<const std::int8_t> sides);
+    double first_descent_to(int piece, int wall, std::int8_t side, double limit) const;
+
     const NeuronMotion& motion_;
+    std::vector<Tangent> tangents_;
     double worst_inconsistency_ = 0.0;
     std::vector<double> coordinates_, multipliers_, work_;
 };

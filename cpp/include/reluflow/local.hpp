@@ -95,6 +95,7 @@ class LocalEvents {
     Obstacle obstacle_;
     std::vector<int> walls_, zero_sides_;
     Vector w_, gradient_;
+    mutable Vector weights_;  // of the samples, at one instant
     double a_ = 0.0;
 };
 

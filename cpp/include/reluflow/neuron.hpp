@@ -8,6 +8,7 @@
 #include "reluflow/held.hpp"
 #include "reluflow/network.hpp"
 #include "reluflow/pattern.hpp"
+#include "reluflow/polynomial.hpp"
 #include "reluflow/series.hpp"
 #include "reluflow/types.hpp"
 #include "reluflow/waveform.hpp"
@@ -20,6 +21,7 @@ struct Piece {
     int next = -1;
     double begin = 0.0;
     std::size_t offset = 0;
+    double path_before = 0.0;  ///< no further has the neuron moved from the start of the step to `begin`
 };
 
 /// The pieces of a step. Storage is kept from step to step, so a step allocates nothing once the largest has been seen.
@@ -55,11 +57,17 @@ class NeuronMotion {
     const double* a(int piece) const noexcept { return w(piece, order_ + 1); }
     /// Gradient series of the samples that are not held, unprojected; orders 0 .. order() - 1.
     const double* g(int piece, int k = 0) const noexcept { return a(piece) + order_ + 1 + k * rank_; }
+    /// |w^(k)| of every order: no order of any w·normal is larger.
+    const double* sizes(int piece) const noexcept { return g(piece, order_); }
 
     /// State of a piece at u (absolute in the step).
     void evaluate(int piece, double u, double* w, double& a) const noexcept;
     /// Σ_{k>=1} |w^(k)| v^k: how far the piece can move within v.
-    double path_bound(int piece, double v) const noexcept;
+    double path_bound(int piece, double v) const noexcept { return tail_bound(sizes(piece), order_, 1, v); }
+    /// The same from the start of the step to u.
+    double path_to(int index, double u) const noexcept {
+        return pieces_[index].path_before + path_bound(index, u - pieces_[index].begin);
+    }
     /// Series of w·normal over a piece.
     void wall_series(int piece, const double* normal, double* c) const noexcept;
 
@@ -70,8 +78,8 @@ class NeuronMotion {
     void contribution_series(int wall, double u, double* base, double* range) const noexcept;
     /// Its value at u.
     void contribution_at(int wall, double u, double& base, double& range) const noexcept;
-    /// gradient() += factor · (the contribution on `side`) · normal.
-    void add_contribution(int wall, double u, std::int8_t side, double factor);
+    /// gradient() += (the contribution on side `after` - that on side `before`) · normal; a held side counts nothing.
+    void move_contribution(int wall, double u, std::int8_t before, std::int8_t after);
 
   private:
     int allocate(int neuron, double begin);

@@ -37,6 +37,9 @@ inline std::int8_t sign_of(std::int8_t wall_side) noexcept {
     return is_zero(wall_side) ? std::int8_t{0} : wall_side;
 }
 
+/// Appends the walls of one row of sides that are zero, in order.
+void append_zero_walls(std::span<const std::int8_t> sides, std::vector<int>& walls);
+
 /// The sign of a sample's pre-activation: the side of its wall, turned over for samples on the other side of the
 /// normal.
 inline std::int8_t sample_sign(const Dataset& data, Index sample, std::int8_t wall_side) noexcept {

@@ -51,7 +51,7 @@ inline constexpr double kTruncationPart = 0.01;
 /// The same for what the late phase misses; its error estimate overstates.
 inline constexpr double kLatePart = 0.05;
 /// What a step neglects of the coupling of local events, as a part of rtol, for the same reason.
-inline constexpr double kCouplingPart = 0.05;
+inline constexpr double kCouplingPart = 0.5;
 /// A step covers at most this many time constants of the fastest neuron: beyond it the alternating terms of a decaying
 /// neuron cancel to more than three digits.
 inline constexpr double kMaxRate = 2.5;

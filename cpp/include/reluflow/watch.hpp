@@ -28,8 +28,8 @@ class Watch {
 
     /// First hits on (0, 1], sorted by time.
     const std::vector<FirstHit>& scan();
-    /// The walls a neuron can reach while its path from the start of the step stays below `path`.
-    std::span<const int> candidates(int neuron, double path);
+    /// The walls a neuron with a hit can have reached from the start of the step to u, by the path of its pieces.
+    std::span<const int> candidates(int neuron, double u);
     /// The next hit of a neuron on its last piece, up to `end`.
     Hit next_hit(int neuron, double end);
     double coupling(int piece, const Hit& hit) const;
@@ -44,8 +44,10 @@ class Watch {
     void bound_groups();
     void bound_paths(double u);
     void look_at(std::span<const int> neurons);
-    void first_hit(int neuron, const double* z);
-    bool can_reach(int neuron, int wall, double z, double tail) const;
+    void first_hit(int neuron, const double* z, const double* rate);
+    void keep_near(int neuron, const double* z);
+    void widen(int neuron);
+    bool can_reach(int neuron, int wall, double z, double slope, double tail) const;
     Hit first_release_of_group(int neuron);
     int open(int neuron);
 
@@ -60,7 +62,19 @@ class Watch {
     Vector paths_;
     std::vector<FirstHit> hits_;
     std::vector<int> due_, candidates_, near_;
-    std::vector<double> z_, gathered_;
+    std::vector<double> z_, gathered_, rates_;
+    /// |z| at the start of the step of the walls that a neuron may come to; what is not kept is farther than `reach`.
+    struct Distance {
+        int wall;
+        double size;
+    };
+    struct Near {
+        std::size_t begin = 0;
+        std::size_t end = 0;
+        double reach = 0.0;
+    };
+    std::vector<Distance> distances_;
+    std::vector<Near> near_of_;
     struct GroupRelease {
         bool known = false;
         bool positive = false;

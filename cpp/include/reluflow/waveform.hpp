@@ -40,6 +40,8 @@ class Waveform {
     void signed_weight_series(Index sample, double* c) const noexcept;
     /// y_i p_i of one sample at u.
     double signed_weight_at(Index sample, double u) const noexcept;
+    /// The same of all samples.
+    void signed_weights_at(double u, Vector& weights) const;
     /// Margins at u.
     void margins_at(double u, Vector& q) const;
 
