@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from .._claim import Claim
-from . import sets, trajectories
+from . import alignment, early, sets, trajectories
 
-CLAIMS: tuple[Claim, ...] = (*sets.CLAIMS, *trajectories.CLAIMS)
+CLAIMS: tuple[Claim, ...] = (*sets.CLAIMS, *trajectories.CLAIMS, *early.CLAIMS, *alignment.CLAIMS)
