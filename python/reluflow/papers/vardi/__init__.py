@@ -3,5 +3,17 @@
 from __future__ import annotations
 
 from .._claim import Claim
+from . import _convergence, _cross, _deep, _frozen, _groups, _linear, _sparse, _tables
 
-CLAIMS: tuple[Claim, ...] = ()
+# In the order of the paper's sections, the tables first.
+CLAIMS: tuple[Claim, ...] = (
+    *_tables.CLAIMS[:2],
+    *_convergence.CLAIMS,
+    *_frozen.CLAIMS,
+    *_linear.CLAIMS,
+    *_cross.CLAIMS,
+    *_groups.CLAIMS,
+    *_sparse.CLAIMS,
+    *_deep.CLAIMS,
+    *_tables.CLAIMS[2:],
+)

@@ -1,0 +1,193 @@
+"""Theorems 4.2 (part 2) and 5.3: four neurons on four samples, a start on walls from which the flow branches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...analysis import series
+from ...convex import layer_margin
+from ...datasets import vardi_shamir_srebro
+from ...datasets._construction import Construction
+from ...flow import Solution, Stop, integrate
+from ...networks import Network
+from .._claim import Claim, Context, Number, Outcome
+from ._checks import LATE, LOSSES, exactly, net, printed, small
+from ._drawing import FIRST, SECOND, arrows, curves
+from ._limits import better_table, improving, judged, limit_distance, reached
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+VIOLATION = 1.414214  # max |λᵀ(Xu)₊| = √2 at λ = (1, 1, 1, 1)
+NAMES = {"stay": "symmetric", "inactive": "walls inactive", "active": "walls active"}
+SYMMETRIC, BEST = 4.0, 2 * np.sqrt(2)  # P of the symmetric limit and P*
+
+
+def theorem_4_2(context: Context) -> Outcome:
+    """Run the symmetric branch with both losses and judge its limit."""
+    case = vardi_shamir_srebro("4.2")
+    numbers: list[Number] = []
+    for loss in LOSSES:
+        _, certificate, found = reached(case, loss)
+        numbers += found
+    numbers += judged(case, certificate, local=False, violation=VIOLATION)
+    shown = better_table(case)
+    numbers += improving(case, lambda e: 8 + 8 * e * (e - 1), shown)
+    far = np.abs(shown["distance"] - 2 * np.sqrt(2) * shown["e"]).max()
+    numbers.append(printed("distance 2√2 e of the improving network: largest error", float(far), 0.0))
+    return Outcome(
+        "samples (0, 1), (1, 0), (0, -1), (-1, 0), w_i = 2x_i, v_i = 2, held on the walls it starts on; both losses",
+        tuple(numbers),
+        {"improving": _improving_figure(case)},
+        {"improving": shown},
+    )
+
+
+def _improving_figure(case: Construction) -> Figure:
+    assert case.better is not None
+    groups = {
+        r"$\tilde w_j = x_j$": (case.limit.W, FIRST),
+        "$w'_j$ for $e = 0.15$": (case.better(0.15).W, SECOND),
+    }
+    return arrows(groups)
+
+
+def theorem_5_3(context: Context) -> Outcome:
+    """Compare the first layer of the limit of Theorem 4.2 with what it could be."""
+    case = vardi_shamir_srebro("5.3")
+    assert case.better is not None
+    found = reached(case, "logistic")[1]
+    sizes = (1e-3, 1e-2, 0.1, 0.5)
+    networks = [case.better(e) for e in sizes]
+    first = np.array([np.sum(network.W**2) for network in networks])
+    expected = np.array([4 + 8 * e * (e - 1) for e in sizes])
+    margins = [float(net(network)(case.data.X).min()) for network in networks]
+    best = layer_margin(case.data, found.network, 1, scope="global")
+    outputs = layer_margin(case.data, found.network, 2)
+    return Outcome(
+        "the limit of Theorem 4.2, its two layers optimised by turns with the other one frozen",
+        (
+            printed("norm² of the first layer of the limit", float(np.sum(found.network.W**2)), 4.0),
+            printed(
+                "the improving network changes the first layer only",
+                all((n.a == case.limit.a).all() for n in networks),
+                True,
+            ),
+            small("largest error of 4 + 8e(e - 1)", float(np.abs(first - expected).max())),
+            Number("least margin of the improving networks", min(margins), 1.0, 1e-12, "at_least"),
+            printed("the first layer is smaller for each of them", bool((first < 4).all()), True),
+            Number("least norm² of the first layer, all patterns tried", 2 * best.value, 2.0, 1e-9, "at_most", "exact"),
+            exactly("norm² of the best output layer", 2 * outputs.value, 4.0),
+        ),
+        note="The output layer of the limit is the best one: that problem is convex.",
+    )
+
+
+def branching(context: Context) -> Outcome:
+    """Follow every continuation of the start of Theorem 4.2, and starts 1e-8 away from it."""
+    case = vardi_shamir_srebro("4.2")
+    late = Stop(log_time=context.pick(1e8, 1e12))
+    runs = {policy: _branch(case, policy, late) for policy in ("stay", "inactive", "active")}
+    rng = np.random.default_rng(context.seed)
+    moved = [_moved(case, rng, late) for _ in range(context.pick(4, 40))]
+    ends = np.array([_value(solution) for solution in moved])
+    limits = np.array([0.5 / solution.limit.margin for solution in moved])
+    at_1e4 = _value(integrate(case.data, moved[0].initial, until=LATE))
+    numbers = (
+        exactly("branch points at the start", float(len(runs["stay"].branchings)), 4.0),
+        exactly(
+            "distance of the limit from the printed one, symmetric branch", limit_distance(case, runs["stay"]), 0.0
+        ),
+        exactly("P of the limit, symmetric branch", 0.5 / runs["stay"].limit.margin, SYMMETRIC),
+        printed("P of the limit, walls inactive", 0.5 / runs["inactive"].limit.margin, SYMMETRIC),
+        printed("P of the limit, walls active", 0.5 / runs["active"].limit.margin, SYMMETRIC),
+        exactly(
+            "P* reached by both other branches", max(0.5 / runs[p].limit.margin for p in ("inactive", "active")), BEST
+        ),
+        exactly("P of the limits of moved starts, largest error of 2√2", float(np.abs(limits - BEST).max()), 0.0),
+        exactly("P at log t = 1e4 from a start moved by 1e-8", at_1e4, 2.8459, 1e-3),
+        Number(
+            f"P at log t = {late.log_time:g} from moved starts, largest",
+            float(ends.max()),
+            2.84,
+            relation="at_most",
+            source="exact",
+        ),
+    )
+    return Outcome(
+        f"the start of Theorem 4.2 with three choices at its branch points, and {len(moved)} starts moved by 1e-8"
+        f" times a Gaussian (seed {context.seed}); logistic loss",
+        numbers,
+        {
+            "branches": _branches_figure(
+                {
+                    **{f"walls {p}" if p != "stay" else "symmetric": s for p, s in runs.items()},
+                    "moved by 1e-8": moved[0],
+                }
+            )
+        },
+    )
+
+
+def _branch(case: Construction, policy: str, until: Stop) -> Solution:
+    return integrate(case.data, net(case.start or case.limit), until=until, on_branch=policy)
+
+
+def _moved(case: Construction, rng: np.random.Generator, until: Stop) -> Solution:
+    start = net(case.start or case.limit)
+    W = start.W + 1e-8 * rng.standard_normal(start.W.shape)
+    return integrate(case.data, Network(W, start.a + 1e-8 * rng.standard_normal(4)), until=until)
+
+
+def _value(solution: Solution) -> float:
+    """Return P = |θ|²/(2 q_min) of the last state."""
+    final = solution.final
+    return 0.5 * final.norm**2 / float((solution.data.y * final(solution.data.X)).min())
+
+
+def _branches_figure(runs: dict[str, Solution]) -> Figure:
+    lines = {}
+    for label, solution in runs.items():
+        found = series(solution)
+        late = found[found["log_t"] > 0]
+        lines[label] = late["log_t"].to_numpy(), 0.5 / late["normalised_margin"].to_numpy()
+    labels = r"$\log t$", r"$|\theta|^2/(2q_{\min})$"
+    return curves(lines, labels=labels, levels=(SYMMETRIC, BEST), xscale="log")
+
+
+CLAIMS = (
+    Claim(
+        "VSS-T4.2",
+        "VSS",
+        "Theorem 4.2 (2)",
+        "No neuron is zero, and still no local optimum",
+        "For ReLU networks it does not help that all neurons of the limit are non-zero: four neurons on a cross end"
+        " at a KKT point from which small turns of all of them save norm.",
+        ("S002-4.2",),
+        theorem_4_2,
+    ),
+    Claim(
+        "VSS-T5.3",
+        "VSS",
+        "Theorem 5.3",
+        "The first layer alone is no local optimum either",
+        "With the output layer frozen, the first layer of the limit of Theorem 4.2 is no local optimum of its problem.",
+        ("S002-5.3", "B-002-(4)"),
+        theorem_5_3,
+    ),
+    Claim(
+        "VSS-D25",
+        "VSS",
+        "Theorem 4.2 (2), Appendix C.5",
+        "The start of Theorem 4.2 is a branch point of the flow",
+        "The proof follows one flow from a start on walls. There are others, and nearby starts do not follow it.",
+        ("D-25",),
+        branching,
+        "differs",
+        "w_1·x_2 = 0 at the start with a_1 y_2 > 0: a ridge. The subgradient flow has several continuations. Only"
+        " the one that keeps x_2 + x_4 = 0 in balance (any constant σ'(0)) tends to P = 4; the others, and starts"
+        " 1e-8 away, tend to the global optimum 2√2.",
+    ),
+)

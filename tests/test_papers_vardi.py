@@ -1,0 +1,128 @@
+"""The claims of [VSS]: their helpers against closed forms, and the claims themselves in their quick size."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import reluflow as rf
+from reluflow.papers import Context
+from reluflow.papers._claim import verdict
+from reluflow.papers.vardi import CLAIMS
+from reluflow.papers.vardi import _checks as checks
+from reluflow.papers.vardi import _frozen as frozen
+from reluflow.papers.vardi import _linear as linear
+from reluflow.papers.vardi import _other_networks as other
+from reluflow.papers.vardi import _tables as tables
+
+# The rows of the catalogue that this paper has.
+ROWS = {
+    *("S002-3.1", "S002-3.2", "S002-R3.1", "S002-4.1", "S002-4.2", "S002-4.4", "S002-5.1", "S002-5.3", "S002-C6"),
+    *("B-002-2.1", "B-002-C1..C3", "B-002-C4", "B-002-C5", "B-002-(4)", "B-002-(8)", "B-002-(11)", "B-002-T1/T2"),
+    *("B-002-R3.1/R3.2", "B-002-R4.1", "002 Fig 1", "002 Table 1", "002 Table 2", "D-23", "D-24", "D-25", "D-26"),
+}
+OPEN = {"VSS-T3.1", "VSS-T4.1", "VSS-T4.4", "VSS-T5.1"}
+QUICK = [claim for claim in CLAIMS if claim.run is not None]
+
+
+def test_every_row_of_the_paper_is_accounted_for():
+    assert {row for claim in CLAIMS for row in claim.rows} == ROWS
+    assert {claim.id for claim in CLAIMS if claim.expected == "open"} == OPEN
+    assert {claim.id for claim in CLAIMS if claim.expected == "differs"} == {"VSS-T2.1", "VSS-D24", "VSS-D25"}
+
+
+@pytest.mark.parametrize("claim", QUICK, ids=[claim.id for claim in QUICK])
+def test_the_quick_run_gets_the_verdict_that_the_claim_expects(claim):
+    outcome = claim.run(Context(quick=True, seed=1))
+    assert verdict(claim, outcome) == (claim.expected, "")
+
+
+def test_gradients_are_those_of_the_polynomial():
+    def margins(theta):
+        return np.array([theta[0] ** 2 * theta[1], theta[1] ** 3])
+
+    assert np.allclose(checks.gradients(margins, np.array([2.0, 3.0])), [[12, 4], [0, 27]], rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("theta", "duals", "residual"),
+    [
+        ([1.0, 1.0], [1.0], 0.0),  # the KKT point of min ½|θ|², θ_1 θ_2 >= 1
+        ([1.0, 1.0], [1.1], 0.1),  # wrong multiplier: θ - λ∇ = -0.1
+        ([1.1, 1.1], [1.0], 0.21),  # complementarity: λ (1.21 - 1)
+        ([0.9, 0.9], [1.0], 0.19),  # infeasible
+        ([0.0, 0.0], [-0.5], 1.0),  # nothing but violations
+    ],
+)
+def test_the_kkt_residual_is_the_largest_violation(theta, duals, residual):
+    found = checks.kkt_residual(lambda point: np.array([point[0] * point[1]]), np.array(theta), duals)
+    assert found == pytest.approx(residual, abs=1e-12)
+
+
+def test_a_construction_that_is_moved_is_no_kkt_point_any_more():
+    case = rf.datasets.vardi_shamir_srebro("4.3")
+
+    def margins(theta):
+        W, a = np.reshape(theta[:4], (2, 2)), theta[4:]
+        return checks.relu(case.data.X @ W.T) @ a
+
+    theta = np.concatenate((case.limit.W.ravel(), case.limit.a))
+    assert checks.kkt_residual(margins, theta, case.multipliers) < 1e-14
+    assert checks.kkt_residual(margins, theta, case.multipliers + 0.01) > 0.009
+
+
+def test_the_other_networks_are_their_formulas():
+    rng = np.random.default_rng(0)
+    x, theta = rng.standard_normal(3), rng.standard_normal(9)
+    layers = theta.reshape(3, 3)
+    assert other.diagonal(x, 3, other.identity)(theta)[0] == pytest.approx(float(layers.prod(axis=0) @ x))
+    hidden = np.maximum(layers[1] * np.maximum(layers[0] * x, 0), 0)
+    assert other.diagonal(x, 3, checks.relu)(theta)[0] == pytest.approx(float(layers[2] @ hidden))
+    patches, filters = rng.standard_normal((2, 3)), rng.standard_normal(5)
+    expected = sum(filters[3 + j] * max(float(filters[:3] @ patches[j]), 0.0) for j in (0, 1))
+    assert other.convolution(patches, checks.relu)(filters)[0] == pytest.approx(expected)
+
+
+def test_a_deep_linear_network_multiplies_its_layers():
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((4, 2)), np.array([1.0, -1.0, 1.0, -1.0])
+    first, second = rng.standard_normal((3, 2)), rng.standard_normal((1, 3))
+    found = other.deep_linear(X, y, (2, 3, 1))(np.concatenate((first.ravel(), second.ravel())))
+    assert np.allclose(found, y * (X @ first.T @ second.T)[:, 0])
+
+
+@pytest.mark.parametrize("depth", [2, 3, 5])
+def test_the_point_of_theorem_3_1_has_the_max_margin_predictor_and_layers_of_one_norm(depth):
+    margins, theta, duals, bound = linear.deep_point(depth, np.random.default_rng(depth))
+    assert checks.kkt_residual(margins, theta, duals) < 1e-10
+    assert theta @ theta == pytest.approx(bound, rel=1e-12)
+    assert duals.sum() == pytest.approx(bound / depth)  # Euler: Σλ_i = |θ|²/m
+
+
+def test_the_chance_of_the_open_set_counts_both_orders_of_the_neurons():
+    data = rf.datasets.vardi_shamir_srebro("3.2").data
+    hits, members = frozen._draw(data, np.random.default_rng(3), 400_000, 50)
+    chance = (math.acos(15 / 17) / (2 * math.pi)) ** 2  # the cone has the angle π - ∠(x_1, x_2), cos ∠ = -15/17
+    assert abs(hits / 400_000 - chance) < 4 * math.sqrt(chance / 400_000)
+    assert len(members) == 50
+    for W, v in members:
+        assert (data.X @ W[0] > 0).all()
+        assert (data.X @ W[1] < 0).all()
+        assert v[0] > 0
+
+
+def test_a_point_that_is_no_kkt_point_or_has_no_smaller_neighbours_is_not_called_so():
+    margin = other.diagonal(np.ones(2), 3, other.identity)
+    even = np.full(6, 2 ** (-1 / 3))
+    assert tables.judged_point(margin, even, 2 ** (1 / 3), lambda e: tables.deep_path(3, e)) == "Not local"
+    assert tables.judged_point(margin, even, 1.0, lambda e: tables.deep_path(3, e)) == "no KKT point"
+    assert tables.judged_point(margin, even, 2 ** (1 / 3), lambda e: even * (1 + e)) == "undecided"
+
+
+def test_networks_are_scaled_to_least_margin_one():
+    data = rf.Dataset([[1.0, 0.0], [0.0, 2.0]], [1, 1])
+    network = checks.scaled(rf.Network([[3.0, 0.0], [0.0, 1.0]], [1.0, 2.0]), data)
+    assert np.min(network(data.X)) == pytest.approx(1.0)
+    assert checks.norm2(network) == pytest.approx((9 + 1 + 1 + 4) / 3)
