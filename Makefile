@@ -15,11 +15,14 @@ CPP := CMakeLists.txt $(wildcard cmake/*.cmake) $(shell find cpp -type f)
 CPP_FORMATTED := $(filter %.cpp %.hpp,$(CPP))
 PY := python tests tools docs bench examples
 
-.PHONY: run test fast bench lint format types docs sanitize warnings wheel lower-bounds clean
+.PHONY: run reproduce test fast bench lint format types docs sanitize warnings wheel lower-bounds clean
 .DELETE_ON_ERROR:
 
 run: $(STAMPS)/all ## one run of the command line: two digits, from a small start to a small loss
 	$(BIN)/reluflow run --data digits:3,8 --width 50 --scale 1e-3 --until mean_loss=0.01 --out out/digits
+
+reproduce: $(STAMPS)/all ## the figures, tables and theorems of the papers, each run and judged, in seconds each
+	$(BIN)/reluflow reproduce all --quick --out out/papers
 
 test: $(STAMPS)/dev ## every test, C++ and Python
 	$(BIN)/cmake --build $(BUILD) --target cpp_tests
