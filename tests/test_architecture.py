@@ -59,6 +59,8 @@ CPP_ROOMS = (
     "trend",
     "step",
     "flow",
+    "result",
+    "batch",
     "descent",
     "arrangement",
     "polar",

@@ -154,7 +154,11 @@ NETWORKS: Rows = [
 ]
 
 RUNS: Rows = [
-    ("data as arrays", integrate(data=(X, Y)), "data must be a Dataset, found a value of type tuple"),
+    (
+        "data as arrays",
+        integrate(data=(X, Y)),
+        "data must be a Dataset or a MultiClassDataset, found a value of type tuple",
+    ),
     ("net as arrays", integrate(net=[[1.0]]), "net must be a Network or a Solution, found a value of type list"),
     (
         "other dimension",

@@ -6,6 +6,7 @@
 namespace reluflow::bindings {
 
 void bind_arrangement(pybind11::module_& module);
+void bind_batch(pybind11::module_& module);
 void bind_descent(pybind11::module_& module);
 void bind_flow(pybind11::module_& module);
 

@@ -6,6 +6,7 @@ PYBIND11_MODULE(_core, module) {
     module.doc() = "The compiled core of reluflow. Use the package reluflow: this module checks little and may change.";
     module.attr("__version__") = RELUFLOW_VERSION;
     bind_arrangement(module);
+    bind_batch(module);
     bind_descent(module);
     bind_flow(module);
 }

@@ -86,6 +86,7 @@ void Flow::run() {
         check_obstacle();
     else if (log_loss_ <= plan_.stop.log_loss)
         finish(Status::reached_loss, "the loss was there at the start");
+    if (status_ == Status::running) poll();  // a batch may have been stopped before this run began
     while (status_ == Status::running && advance()) {
     }
 }

@@ -74,10 +74,14 @@ void EventList::add(const Clock& clock, int neuron_index, int sample_index, Even
 Recorder::Recorder(const Dataset& data, Index neurons, std::size_t checkpoint_bytes)
     : data_(data),
       neurons_(neurons),
-      max_checkpoints_(std::max<Index>(
-          kFewestCheckpoints, static_cast<Index>(checkpoint_bytes / (sizeof(double) * neurons * (data.rank() + 1))))) {}
+      max_checkpoints_(checkpoint_bytes == 0
+                           ? 1
+                           : std::max<Index>(kFewestCheckpoints,
+                                             static_cast<Index>(checkpoint_bytes /
+                                                                (sizeof(double) * neurons * (data.rank() + 1))))) {}
 
 void Recorder::checkpoint(const Clock& clock, double log_loss, const Matrix& w, const Vector& a) {
+    if (!keeps_steps() && checkpoints_.count() > 0) return;
     if (seen_++ % stride_ != 0) return;
     if (checkpoints_.count() == max_checkpoints_) {
         checkpoints_.thin(neurons_ * data_.rank(), neurons_);

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from . import analysis, conditions, convex, datasets, figures, papers
 from ._core import __version__
-from .convex import Certificate, certify
+from .convex import Certificate, MultiClassCertificate, certify
 from .datasets import Dataset, MultiClassDataset
 from .descent import DescentResult, descend
 from .flow import (
@@ -24,17 +24,22 @@ from .flow import (
     Event,
     EventTable,
     Limit,
+    ManyProgress,
+    MultiClassSolution,
     Progress,
     Residuals,
+    Run,
+    Runs,
     Settings,
     Solution,
     Stop,
     Visit,
     early_alignment,
     integrate,
+    integrate_many,
     load,
 )
-from .networks import Network
+from .networks import MultiClassNetwork, Network
 
 __all__ = [
     "EVENT_KINDS",
@@ -48,10 +53,16 @@ __all__ = [
     "Event",
     "EventTable",
     "Limit",
+    "ManyProgress",
+    "MultiClassCertificate",
     "MultiClassDataset",
+    "MultiClassNetwork",
+    "MultiClassSolution",
     "Network",
     "Progress",
     "Residuals",
+    "Run",
+    "Runs",
     "Settings",
     "Solution",
     "Stop",
@@ -66,6 +77,7 @@ __all__ = [
     "early_alignment",
     "figures",
     "integrate",
+    "integrate_many",
     "load",
     "papers",
 ]

@@ -37,6 +37,23 @@ def integrate(
     options: dict[str, Any],
     hook: _Hook,
 ) -> dict[str, Any]: ...
+
+class Batch:
+    def __init__(
+        self,
+        datasets: list[tuple[_Array, _Array]],
+        jobs: list[tuple[int, _Array, _Array, float, dict[str, Any]]],
+        loss: str,
+        reduction: str,
+        n_threads: int,
+        begin_all: bool,
+        hook: _Hook,
+    ) -> None: ...
+    def next(self) -> tuple[int, dict[str, Any] | None, Exception | None] | None: ...
+    def stop(self) -> None: ...
+    @property
+    def interrupted(self) -> bool: ...
+
 def arrangements(X: _Array, max_count: int, hook: _Hook) -> dict[str, Any]: ...
 def count_walls(X: _Array) -> int: ...
 def bound_polar(

@@ -54,6 +54,7 @@ class Flow {
 
     void run();
 
+    const RunPlan& plan() const noexcept { return plan_; }
     const Recorder& recorder() const noexcept { return recorder_; }
     const NetworkState& state() const noexcept { return state_; }
     const SignMatrix& first_pattern() const noexcept { return first_pattern_; }

@@ -50,6 +50,7 @@ struct Branching {
 
 class Recorder {
   public:
+    /// With a budget of 0 bytes the start is the only checkpoint.
     Recorder(const Dataset& data, Index neurons, std::size_t checkpoint_bytes);
 
     /// An accepted step. Every stride-th is kept; when the budget is full every second one is dropped.
@@ -63,6 +64,7 @@ class Recorder {
     const EventList& event_list() const noexcept { return events_; }
     const std::vector<Branching>& branchings() const noexcept { return branchings_; }
     std::int64_t stride() const noexcept { return stride_; }
+    bool keeps_steps() const noexcept { return max_checkpoints_ > 1; }
 
   private:
     const Dataset& data_;

@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .._validation import FloatArray, invalid, optional_module, real
+from ..flow import MultiClassSolution
+from ._classes import class_table
 from ._kernels import cosines, drive, slopes_of
 from ._states import Source, States, states
 
@@ -71,7 +73,7 @@ def alignment(
 
 
 def alignment_times(
-    solution: Solution,
+    solution: Solution | MultiClassSolution,
     *,
     delta: float = 0.1,
     projected: bool = False,
@@ -83,7 +85,7 @@ def alignment_times(
 
     Parameters
     ----------
-    solution : Solution
+    solution : Solution or MultiClassSolution
     delta : float, optional
         δ in (0, 1).
     projected : bool, optional
@@ -109,6 +111,8 @@ def alignment_times(
     >>> table.loc[table["condition"], ["neuron", "time", "bound"]].round(3).head(2).to_dict("records")
     [{'neuron': 0, 'time': 0.542, 'bound': 0.881}, {'neuron': 1, 'time': 1.073, 'bound': 1.152}]
     """
+    if isinstance(solution, MultiClassSolution):
+        return class_table(solution, lambda one: alignment_times(one, delta=delta, projected=projected, times=times))
     pandas = optional_module("pandas", "analysis")
     target = 1.0 - _delta(delta)
     run = states(solution, times)

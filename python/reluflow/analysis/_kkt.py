@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .._validation import FloatArray, optional_module
+from ..flow import MultiClassSolution
+from ._classes import class_table
 from ._kernels import drive, dual_weights
 from ._states import Source, States, states
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def kkt_residuals(source: Source, times: npt.ArrayLike | None = None) -> pd.DataFrame:
+def kkt_residuals(source: Source | MultiClassSolution, times: npt.ArrayLike | None = None) -> pd.DataFrame:
     """Return the (ε, δ) for which θ/√q_min is an approximate KKT point of min ½|θ|², q_i >= 1, along a run.
 
     With the multipliers λ_i ∝ -ℓ'(q_i) of the flow itself, scaled as in Lyu and Li (2020, Section C):
@@ -24,7 +26,7 @@ def kkt_residuals(source: Source, times: npt.ArrayLike | None = None) -> pd.Data
 
     Parameters
     ----------
-    source : Solution or States
+    source : Solution or States, or MultiClassSolution
     times : array_like, optional
 
     Returns
@@ -42,6 +44,8 @@ def kkt_residuals(source: Source, times: npt.ArrayLike | None = None) -> pd.Data
     >>> round(float(last["epsilon"]), 3), round(float(last["delta"]), 3), round(float(last["multiplier_sum"]), 3)
     (0.014, 0.009, 1.282)
     """
+    if isinstance(source, MultiClassSolution):
+        return class_table(source, lambda one: kkt_residuals(one, times))
     pandas = optional_module("pandas", "analysis")
     run = states(source, times)
     rows = [_residuals(run, k) for k in range(len(run))]

@@ -9,6 +9,8 @@ import numpy.typing as npt
 from scipy.sparse.csgraph import connected_components
 
 from .._validation import FloatArray, IntArray, PatternArray, optional_module, positive
+from ..flow import MultiClassSolution
+from ._classes import class_table
 from ._series import dead, sector_keys
 from ._states import Source, States, states
 
@@ -20,14 +22,15 @@ if TYPE_CHECKING:
 ANGLE_TOL = 0.02
 
 
-def sectors(source: Source, times: npt.ArrayLike | None = None) -> pd.DataFrame:
+def sectors(source: Source | MultiClassSolution, times: npt.ArrayLike | None = None) -> pd.DataFrame:
     """List the sectors that are occupied at each time, largest first.
 
     Returns
     -------
     pandas.DataFrame
         One row a time and sector: ``t``, ``log_t``, ``sector`` (a number that names the same sign pattern at all
-        times), ``n_neurons``, ``n_active``, ``n_held`` samples of the sector, ``share`` of |θ|².
+        times), ``n_neurons``, ``n_active``, ``n_held`` samples of the sector, ``share`` of |θ|². Of K classes the
+        first column is ``class``, and sectors are numbered within a class.
 
     Examples
     --------
@@ -38,6 +41,8 @@ def sectors(source: Source, times: npt.ArrayLike | None = None) -> pd.DataFrame:
     >>> table.loc[table["t"] == 1e4, ["n_neurons", "n_active"]].to_dict("records")
     [{'n_neurons': 6, 'n_active': 1}, {'n_neurons': 2, 'n_active': 1}, {'n_neurons': 2, 'n_active': 0}]
     """
+    if isinstance(source, MultiClassSolution):
+        return class_table(source, lambda one: sectors(one, times))
     pandas = optional_module("pandas", "analysis")
     run = states(source, times)
     ids = sector_ids(run)
@@ -85,7 +90,7 @@ def _occupied(run: States, ids: IntArray, k: int) -> list[tuple[float, float, in
 
 
 def groups(
-    source: Source,
+    source: Source | MultiClassSolution,
     times: npt.ArrayLike | None = None,
     *,
     angle_tol: float = ANGLE_TOL,
@@ -98,7 +103,7 @@ def groups(
 
     Parameters
     ----------
-    source : Solution or States
+    source : Solution or States, or MultiClassSolution
     times : array_like, optional
     angle_tol : float, optional
         In radians.
@@ -121,6 +126,8 @@ def groups(
     >>> table.groupby("group")["neuron"].agg(list).head(2).to_dict()
     {0: [0, 2, 3, 4, 5, 6], 1: [1, 8]}
     """
+    if isinstance(source, MultiClassSolution):
+        return class_table(source, lambda one: groups(one, times, angle_tol=angle_tol, same_sector=same_sector))
     pandas = optional_module("pandas", "analysis")
     run = states(source, times)
     label = _labels(run, positive(angle_tol, "angle_tol"), same_sector)

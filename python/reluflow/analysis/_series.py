@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .._validation import FloatArray, IntArray, PatternArray, optional_module
+from ..flow import MultiClassSolution
+from ._classes import class_array, class_table
 from ._kernels import inverse_loss
 from ._states import Source, States, states
 
@@ -19,12 +21,13 @@ if TYPE_CHECKING:
 SERIES_UNITS = {"t": "time", "log_t": "log(time)", "norm2_per_log_t": "1/log(time)"}
 
 
-def series(source: Source, times: npt.ArrayLike | None = None) -> pd.DataFrame:
+def series(source: Source | MultiClassSolution, times: npt.ArrayLike | None = None) -> pd.DataFrame:
     """Tabulate what the papers plot against time, one row a time.
 
     Parameters
     ----------
-    source : Solution or States
+    source : Solution or States, or MultiClassSolution
+        Of K classes the rows stand class by class, with the label in the first column ``class``.
     times : array_like, shape (k,), optional
         Where to look, by dense output; without it the times of the solution.
 
@@ -51,6 +54,8 @@ def series(source: Source, times: npt.ArrayLike | None = None) -> pd.DataFrame:
     >>> table[["normalised_margin", "n_sectors", "n_held"]].to_dict("records")
     [{'normalised_margin': 0.25, 'n_sectors': 2, 'n_held': 2}]
     """
+    if isinstance(source, MultiClassSolution):
+        return class_table(source, lambda one: series(one, times))
     pandas = optional_module("pandas", "analysis")
     run = states(source, times)
     with np.errstate(over="ignore"):
@@ -69,13 +74,17 @@ def series(source: Source, times: npt.ArrayLike | None = None) -> pd.DataFrame:
     return table
 
 
-def margins(source: Source, times: npt.ArrayLike | None = None, *, normalised: bool = False) -> xr.DataArray:
-    """Return the margins q_i = y_i f(x_i), or q_i/|θ|², with the dimensions time and sample.
+def margins(
+    source: Source | MultiClassSolution, times: npt.ArrayLike | None = None, *, normalised: bool = False
+) -> xr.DataArray:
+    """Return the margins q_i = y_i f(x_i), or q_i/|θ|², with the dimensions time and sample (before them class).
 
     Raises
     ------
     ImportError
         xarray is not installed (extra ``analysis``).
+    ValueError
+        Classes with states at different times, and no `times`.
 
     Examples
     --------
@@ -85,6 +94,8 @@ def margins(source: Source, times: npt.ArrayLike | None = None, *, normalised: b
     >>> rf.analysis.margins(sol)[-1].round(2).to_numpy()
     array([12.91, 12.71])
     """
+    if isinstance(source, MultiClassSolution):
+        return class_array(source, lambda one: margins(one, times, normalised=normalised))
     xarray = optional_module("xarray", "analysis")
     run = states(source, times)
     values = run.margins / run.norm[:, None] ** 2 if normalised else run.margins

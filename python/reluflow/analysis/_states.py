@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from .._validation import FloatArray, PatternArray, freeze, invalid, real_array
 from ..datasets import Dataset
+from ..flow import MultiClassSolution
 from ..networks import Network
 from ._kernels import log_total, outputs
 
@@ -130,6 +131,8 @@ def states(source: Source, times: npt.ArrayLike | None = None, *, log_times: npt
         if times is not None or log_times is not None:
             raise invalid("times", "be left out, for States carry their times", "times")
         return source
+    if isinstance(source, MultiClassSolution):
+        raise invalid("source", "be one run: take the solution of one class, sol[k]", "those of several classes")
     if times is None and log_times is None:
         t, log_t, W, a = source.t, source.log_t, source.W, source.a
     else:

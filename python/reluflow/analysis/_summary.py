@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from ..flow import MultiClassSolution
 from ._sectors import groups
 from ._series import series
 from ._times import ends
@@ -71,8 +72,14 @@ class Summary:
         return asdict(self)
 
 
-def summary(solution: Solution, descent: pd.DataFrame | None = None) -> Summary:
-    """Summarise a run, and the descent runs beside it if given.
+@overload
+def summary(solution: Solution, descent: pd.DataFrame | None = None) -> Summary: ...
+@overload
+def summary(solution: MultiClassSolution) -> tuple[Summary, ...]: ...
+def summary(
+    solution: Solution | MultiClassSolution, descent: pd.DataFrame | None = None
+) -> Summary | tuple[Summary, ...]:
+    """Summarise a run, and the descent runs beside it if given; of K classes, one summary for each in a tuple.
 
     Examples
     --------
@@ -83,6 +90,8 @@ def summary(solution: Solution, descent: pd.DataFrame | None = None) -> Summary:
     >>> found.status, found.n_events, found.n_sectors, found.n_dead
     ('reached_time', 5, 3, 2)
     """
+    if isinstance(solution, MultiClassSolution):
+        return tuple(summary(one) for one in solution)
     both = ends(solution)
     table = series(both)
     last = table.iloc[-1]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from .._validation import FloatArray, IntArray, freeze, integer
-from ..flow import EVENT_KINDS
+from ..flow import EVENT_KINDS, MultiClassSolution
 from ._sectors import number_rows
 from ._series import dead
 from ._states import patterns
@@ -51,19 +51,23 @@ class Timeline:
     n_dead: IntArray
 
 
-def timeline(solution: Solution, *, n_times: int = 400) -> Timeline:
+@overload
+def timeline(solution: Solution, *, n_times: int = 400) -> Timeline: ...
+@overload
+def timeline(solution: MultiClassSolution, *, n_times: int = 400) -> tuple[Timeline, ...]: ...
+def timeline(solution: Solution | MultiClassSolution, *, n_times: int = 400) -> Timeline | tuple[Timeline, ...]:
     """Follow every neuron's sector, from the events alone: no state is evaluated.
 
     Parameters
     ----------
-    solution : Solution
+    solution : Solution or MultiClassSolution
     n_times : int, optional
         Length of the grid, at least 2; it is even in log t from the first event (but not before 1e-6 of the
         last one) to twice the time of the last, or to the end of the run.
 
     Returns
     -------
-    Timeline
+    Timeline, or one for each class in a tuple
 
     Examples
     --------
@@ -74,6 +78,8 @@ def timeline(solution: Solution, *, n_times: int = 400) -> Timeline:
     >>> found.n_sectors, found.n_dead
     (array([4, 4, 4, 3, 3]), array([1, 1, 1, 1, 2]))
     """
+    if isinstance(solution, MultiClassSolution):
+        return tuple(timeline(one, n_times=n_times) for one in solution)
     log_t = log_grid(solution, integer(n_times, "n_times", least=2))
     pattern = patterns(solution, np.full(len(log_t), np.inf), log_t)
     sector = _rank_by_stay(number_rows(pattern))

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from .. import _core, analysis
 from .._validation import invalid
-from ..flow import Solution, load
+from ..flow import MultiClassSolution, Solution, load
 from . import _files, _pictures
 from ._table import result_table
 
@@ -38,6 +38,8 @@ def inspect(path: Path, *, n_events: int, out: Path | None, console: Console) ->
     if not path.is_file():
         raise invalid("RUN", "be a file written by reluflow run or Solution.save", repr(str(path)))
     solution = load(path)
+    if isinstance(solution, MultiClassSolution):
+        raise invalid("RUN", "hold one run", f"a solution of {solution.K} classes in {str(path)!r}")
     console.print(_title(solution), style="bold", soft_wrap=True, highlight=False)
     console.print(result_table(analysis.summary(solution)))
     console.print(f"{solution.status}: {solution.message}")

@@ -11,7 +11,7 @@ from ._lyu import Direction, Means, larger_positive_mean, mean_dominance, mean_o
 from ._one_sign import OneSignMargin, one_sign_margin
 from ._pairs import ExtremePairs, Pairing, orthogonal_separability, symmetry
 from ._position import Subset, general_position
-from ._report import Report, report
+from ._report import MultiClassReport, Report, report
 from ._spikes import Spikes, is_spike_free
 from ._starts import Balance, Signs, balance, loss_below_threshold, sign_condition
 from ._support import SupportSpan, support_span
@@ -23,6 +23,7 @@ __all__ = [
     "Direction",
     "ExtremePairs",
     "Means",
+    "MultiClassReport",
     "OneSignMargin",
     "Pairing",
     "Report",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
 
-from .._validation import invalid, leak_value, one_of, optional_module
-from ..datasets import Dataset
-from ..networks import Network
+from .._validation import instance, invalid, leak_value, one_of, optional_module
+from ..datasets import Dataset, MultiClassDataset
+from ..networks import MultiClassNetwork, Network
 from ._facts import Facts
+from ._pairs import ExtremePairs, orthogonal_separability
 from ._starts import THRESHOLDS, check_pair
 from ._theorems import Theorem, theorems
 from ._verdict import WORDS, Verdict, check_data
@@ -61,13 +63,72 @@ class Report:
         return table
 
 
-def report(data: Dataset, net: Network | None = None, *, leak: float | None = None, loss: str = "logistic") -> Report:
+@dataclass(frozen=True, eq=False)
+class MultiClassReport:
+    """Reports of K classes, each against the rest; printing it gives the tables.
+
+    Attributes
+    ----------
+    separability : Verdict
+        Orthogonal separability among the K classes, [WP, Sec. 2.1]; for K >= 3 it does not give that of one class
+        against the rest.
+    reports : tuple of Report
+        In the order of `classes`.
+    classes : tuple
+    """
+
+    separability: Verdict[ExtremePairs]
+    reports: tuple[Report, ...]
+    classes: tuple[Any, ...]
+
+    def __len__(self) -> int:
+        """Return K."""
+        return len(self.reports)
+
+    def __iter__(self) -> Iterator[Report]:
+        """Go through the reports in the order of the classes."""
+        return iter(self.reports)
+
+    def __getitem__(self, k: int) -> Report:
+        """Return the report of class index k."""
+        return self.reports[k]
+
+    def __str__(self) -> str:
+        """Return the tables as text."""
+        return "\n\n".join((f"among the classes: {self.separability}", *(str(report) for report in self.reports)))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the theorems as a table with one row for each class and theorem; the first column is ``class``."""
+        pandas = optional_module("pandas", "analysis")
+        tables = [report.to_pandas() for report in self.reports]
+        for label, table in zip(self.classes, tables, strict=True):
+            table.insert(0, "class", pandas.Series([label] * len(table), dtype=object))
+        both: pd.DataFrame = pandas.concat(tables, ignore_index=True)
+        return both
+
+
+@overload
+def report(
+    data: Dataset, net: Network | None = None, *, leak: float | None = None, loss: str = "logistic"
+) -> Report: ...
+@overload
+def report(
+    data: MultiClassDataset, net: MultiClassNetwork | None = None, *, leak: float | None = None, loss: str = "logistic"
+) -> MultiClassReport: ...
+def report(
+    data: Dataset | MultiClassDataset,
+    net: Network | MultiClassNetwork | None = None,
+    *,
+    leak: float | None = None,
+    loss: str = "logistic",
+) -> Report | MultiClassReport:
     """Say which theorems of the papers apply to a problem, and what each then predicts.
 
     Parameters
     ----------
-    data : Dataset
-    net : Network, optional
+    data : Dataset or MultiClassDataset
+        Of K classes, each is looked at against the rest.
+    net : Network or MultiClassNetwork, optional
         The start. Without one, theorems that ask something of it stay open.
     leak : float, optional
         α in [0, 1) if there is no network; 0 by default. A network has its own.
@@ -76,7 +137,7 @@ def report(data: Dataset, net: Network | None = None, *, leak: float | None = No
 
     Returns
     -------
-    Report
+    Report, or MultiClassReport for K classes
         `print` shows the table, `to_pandas` returns it.
 
     Raises
@@ -94,7 +155,14 @@ def report(data: Dataset, net: Network | None = None, *, leak: float | None = No
     >>> round(table.theorems[3].numbers["P*"], 6)
     1.282432
     """
+    if isinstance(data, MultiClassDataset):
+        starts = _starts(data, net)
+        reports = tuple(report(data.binary(k), starts[k], leak=leak, loss=loss) for k in range(data.K))
+        return MultiClassReport(orthogonal_separability(data), reports, data.classes)
     check_data(data)
+    if net is not None:
+        instance(net, "net", Network, "a Network")
+        assert isinstance(net, Network)  # for the type checker
     kind = one_of(loss, "loss", tuple(THRESHOLDS))
     slope = leak_value(0.0 if leak is None else leak)
     if net is not None:
@@ -107,6 +175,16 @@ def report(data: Dataset, net: Network | None = None, *, leak: float | None = No
     name = data.name or "data"
     title = f"{name} (n = {data.n}, d = {data.d}), leak {slope:g}, {kind} loss, {start}"
     return Report(title, facts.verdicts(), theorems(facts))
+
+
+def _starts(data: MultiClassDataset, net: object) -> Sequence[Network | None]:
+    if net is None:
+        return [None] * data.K
+    instance(net, "net", MultiClassNetwork, "a MultiClassNetwork for data with classes")
+    assert isinstance(net, MultiClassNetwork)  # for the type checker
+    if net.K != data.K:
+        raise invalid("net", f"hold one network for each of the {data.K} classes", f"{net.K}")
+    return net.networks
 
 
 def _details(theorem: Theorem) -> list[str]:

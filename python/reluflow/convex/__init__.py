@@ -7,7 +7,8 @@ from ._arrangements import (
     expected_arrangements,
     sample_arrangements,
 )
-from ._certify import Certificate, certify
+from ._certificate import Certificate, MultiClassCertificate
+from ._certify import certify
 from ._dual_feasibility import DualFeasibility, dual_feasibility
 from ._kkt import KKT
 from ._layer import LayerMargin, layer_margin
@@ -49,6 +50,7 @@ __all__ = [
     "LeakyLinearMargin",
     "MaxMarginSolution",
     "MaxMarginVectors",
+    "MultiClassCertificate",
     "MultiClassSolution",
     "Separator",
     "Spikes",

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from .._validation import invalid, positive
-from ..datasets import Dataset
+from ..datasets import Dataset, MultiClassDataset
 from ..networks import Network
 from ._bounds import DualNorm, dual_norm
+from ._certificate import Certificate, MultiClassCertificate, class_parts
 from ._inputs import Deadline, row_space
 from ._kkt import KKT, kkt
-from ._local import Improvement, Local, local_optimality
+from ._local import Local, local_optimality
 from ._mapping import check_net
 from ._max_margin import max_margin
 from ._solution import MaxMarginSolution
@@ -25,67 +25,7 @@ SUPPORT_TOL = 1e-7  # margins within this of the least one, relatively, can have
 WALL_TOL = 1e-8  # |w·x| beside |w||x| that counts as a kink
 
 
-@dataclass(frozen=True, eq=False)
-class Certificate:
-    """What is proven about a network, with the numbers.
-
-    Attributes
-    ----------
-    verdict : {"global", "kkt_not_global", "not_kkt", "undecided"}
-        "global": ½|θ|² is within `gap_tol` of a proven lower bound for networks of any width. "kkt_not_global": the
-        KKT residual is within `kkt_tol`, and the convex program has a network of smaller norm. "not_kkt": the
-        residual exceeds `kkt_tol` (or no margin is positive). "undecided": a KKT point, but the bounds leave both
-        open.
-    message : str
-    value : float
-        P = ½|θ|² of the network scaled to least margin 1; the normalised margin q_min/|θ|² is 1/(2P).
-    lower : float
-        Proven lower bound of P*.
-    upper : float
-        Value of the best network known: an upper bound of P*.
-    gap : float
-        (value - lower) / value.
-    kkt : KKT or None
-        Multipliers and residuals; None if no margin is positive.
-    dual_norm_lower, dual_norm_upper : float
-        Bounds of v = max over unit u of |λᵀφ(Xu)| for the multipliers λ: P/v <= P* <= P, and v <= 1 proves the global
-        optimum [WP Thm 3].
-    local_optimum : bool or None
-        Whether it is a local optimum of the non-convex problem; None if not decided.
-    local_reason : str
-    improvement : Improvement or None
-        A path of networks with margins >= 1 and falling norm that starts at the network.
-    convex : MaxMarginSolution or None
-        The convex program, where it had to be solved.
-    network : Network
-        The network scaled to least margin 1, or as given if no margin is positive.
-    """
-
-    verdict: str
-    message: str
-    value: float
-    lower: float
-    upper: float
-    kkt: KKT | None
-    dual_norm_lower: float
-    dual_norm_upper: float
-    local_optimum: bool | None
-    local_reason: str
-    improvement: Improvement | None
-    convex: MaxMarginSolution | None
-    network: Network
-
-    @property
-    def gap(self) -> float:
-        """(value - lower) / value: at most this share of the norm can be saved."""
-        return (self.value - self.lower) / self.value if np.isfinite(self.value) else float("inf")
-
-    @property
-    def margin(self) -> float:
-        """The normalised margin q_min/|θ|²."""
-        return 0.5 / self.value
-
-
+@overload
 def certify(
     solution: Any,
     data: Dataset,
@@ -95,14 +35,39 @@ def certify(
     support_tol: float = SUPPORT_TOL,
     wall_tol: float = WALL_TOL,
     max_seconds: float | None = None,
-) -> Certificate:
+) -> Certificate: ...
+
+
+@overload
+def certify(
+    solution: Any,
+    data: MultiClassDataset,
+    *,
+    kkt_tol: float = KKT_TOL,
+    gap_tol: float = GAP_TOL,
+    support_tol: float = SUPPORT_TOL,
+    wall_tol: float = WALL_TOL,
+    max_seconds: float | None = None,
+) -> MultiClassCertificate: ...
+
+
+def certify(
+    solution: Any,
+    data: Dataset | MultiClassDataset,
+    *,
+    kkt_tol: float = KKT_TOL,
+    gap_tol: float = GAP_TOL,
+    support_tol: float = SUPPORT_TOL,
+    wall_tol: float = WALL_TOL,
+    max_seconds: float | None = None,
+) -> Certificate | MultiClassCertificate:
     """Compare a network, or the limit of a flow, with the convex max-margin program.
 
     Parameters
     ----------
-    solution : Network or solution of a flow
+    solution : Network or solution of a flow, or those of K classes
         Of a solution, the network of its limit if it has one (``solution.limit.network``), else its final state.
-    data : Dataset
+    data : Dataset, or MultiClassDataset for K classes
     kkt_tol, gap_tol : float, optional
         What counts as a KKT point, and as the global optimum; both relative.
     support_tol, wall_tol : float, optional
@@ -113,12 +78,13 @@ def certify(
 
     Returns
     -------
-    Certificate
+    Certificate, or MultiClassCertificate for K classes
 
     Raises
     ------
     ValueError
-        ``solution`` holds no network, the dimensions do not agree, or a tolerance is not positive.
+        ``solution`` holds no network, or not one for each class, the dimensions do not agree, or a tolerance is not
+        positive.
 
     Examples
     --------
@@ -132,6 +98,13 @@ def certify(
     >>> certificate.local_optimum, certificate.improvement.value(0.01) < 4
     (False, True)
     """
+    if isinstance(data, MultiClassDataset):
+        options = {"kkt_tol": kkt_tol, "gap_tol": gap_tol, "support_tol": support_tol, "wall_tol": wall_tol}
+        parts = class_parts(solution, data)
+        return MultiClassCertificate(
+            tuple(certify(part, data.binary(k), max_seconds=max_seconds, **options) for k, part in enumerate(parts)),
+            data,
+        )
     net = _network(solution)
     checked = check_net(net, data)
     tolerances = [positive(kkt_tol, "kkt_tol"), positive(gap_tol, "gap_tol")]

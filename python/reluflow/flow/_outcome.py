@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .._validation import FloatArray
+from ..datasets import Dataset
+from ..networks import Network
 from ._settings import Settings
+from ._solution import Solution
 
 NO_CHOICE = -1  # the run ended at its last branch point
 
@@ -20,6 +23,33 @@ _MESSAGES = {
     "reached_seconds": "the wall-clock time of the stop was reached",
     "max_events": "max_events was reached",
 }
+
+
+class BranchingError(RuntimeError):
+    """The flow reached a branch point and ``on_branch="raise"`` was asked for.
+
+    Attributes
+    ----------
+    solution : Solution or MultiClassSolution
+        The solution up to the branch point; the last row of ``solution.branchings`` holds the options. Of K classes,
+        those that met none have gone on to their end.
+    """
+
+    def __init__(self, solution: Any) -> None:
+        """Take the message of the solution."""
+        super().__init__(solution.message)
+        self.solution = solution
+
+    def __reduce__(self) -> tuple[type[BranchingError], tuple[Any]]:
+        """Pickle by the solution."""
+        return type(self), (self.solution,)
+
+
+def solution_of(raw: dict[str, Any], data: Dataset, net: Network, settings: Settings) -> Solution:
+    """Make the solution of what the core returned for a run that began at `net`."""
+    complete(raw, settings, data.n)
+    initial = Network._trusted(net.W, net.a, net.leak, raw["pattern0"])
+    return Solution(data, initial, settings, raw)
 
 
 def complete(raw: dict[str, Any], settings: Settings, n: int) -> None:

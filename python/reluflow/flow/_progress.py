@@ -5,7 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._validation import instance, invalid
 
 # A run shorter than this says nothing: the line would only flicker.
 QUIET_SECONDS = 2.0
@@ -46,7 +50,63 @@ class Progress:
         return f"{when}, log loss = {self.log_loss:.4g}, {work}"
 
 
+@dataclass(frozen=True)
+class ManyProgress:
+    """Several runs under way, as their callback sees them.
+
+    Attributes
+    ----------
+    done, total : int
+        Runs that have ended, and all.
+    steps, events : int
+        Of all runs so far.
+    seconds : float
+        Wall-clock time so far.
+    running : tuple of (int, Progress)
+        The runs under way with their index, in the order of the threads.
+    """
+
+    done: int
+    total: int
+    steps: int
+    events: int
+    seconds: float
+    running: tuple[tuple[int, Progress], ...]
+
+    def __str__(self) -> str:
+        """Return the text of the live line."""
+        work = f"{self.steps} steps, {self.events} events, {self.seconds:.0f} s"
+        return f"{self.done} of {self.total} runs done, {len(self.running)} under way, {work}"
+
+    @classmethod
+    def _from_core(cls, report: dict[str, Any], total: int) -> ManyProgress:
+        running = tuple((index, Progress(**part)) for index, part in report.pop("running"))
+        return cls(total=total, running=running, **report)
+
+
 Callback = Callable[[Progress], object]
+ManyCallback = Callable[[ManyProgress], object]
+
+
+class Listeners(NamedTuple):
+    """Who hears of a run: the live line, the callback."""
+
+    progress: bool
+    callback: Callable[..., object] | None
+
+
+def listeners(progress: object, callback: Callable[..., object] | None) -> Listeners:
+    """Check the two arguments of a run that say who hears of it.
+
+    Raises
+    ------
+    ValueError
+        `progress` is no truth value, or `callback` cannot be called.
+    """
+    instance(progress, "progress", (bool, np.bool_), "True or False")
+    if callback is not None and not callable(callback):
+        raise invalid("callback", "be None or callable", f"a value of type {type(callback).__name__}")
+    return Listeners(bool(progress), callback)
 
 
 class LiveLine:
@@ -58,7 +118,7 @@ class LiveLine:
         self._width = 0
         self._next_log = 0.0
 
-    def show(self, progress: Progress) -> None:
+    def show(self, progress: Progress | ManyProgress) -> None:
         """Show how far the run has come."""
         if not sys.stderr.isatty():
             self._log(progress)
@@ -73,7 +133,7 @@ class LiveLine:
         sys.stderr.flush()
         self._width = max(self._width, len(text))
 
-    def _log(self, progress: Progress) -> None:
+    def _log(self, progress: Progress | ManyProgress) -> None:
         if progress.seconds >= self._next_log:
             self._next_log = progress.seconds + LOG_SECONDS
             print(progress, file=sys.stderr, flush=True)
@@ -100,10 +160,11 @@ def _rich_status(text: str) -> Any:
 class Reporter:
     """Hands each report of the core to the live line and the callback."""
 
-    def __init__(self, progress: bool, callback: Callback | None) -> None:
-        """Keep what is to be served."""
-        self._line = LiveLine() if progress else None
-        self._callback = callback
+    def __init__(self, listening: Listeners, make: Callable[[dict[str, Any]], Progress | ManyProgress]) -> None:
+        """Keep who is to be served, and how a report of the core becomes what they take."""
+        self._line = LiveLine() if listening.progress else None
+        self._callback = listening.callback
+        self._make = make
 
     @property
     def hook(self) -> Callable[[dict[str, Any]], object] | None:
@@ -111,7 +172,7 @@ class Reporter:
         return None if self._line is None and self._callback is None else self._report
 
     def _report(self, report: dict[str, Any]) -> bool:
-        progress = Progress(**report)
+        progress = self._make(report)
         if self._line is not None and progress.seconds >= QUIET_SECONDS:
             self._line.show(progress)
         return self._callback is not None and bool(self._callback(progress))

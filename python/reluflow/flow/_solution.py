@@ -125,6 +125,11 @@ class Solution:
         """Whether the run ended by a criterion of its Stop, or at rest."""
         return bool(self._raw["success"])
 
+    @property
+    def branched(self) -> bool:
+        """Whether the run ended at a branch point, as ``on_branch="raise"`` asks."""
+        return self.status == "branch"
+
     @cached_property
     def stats(self) -> dict[str, Any]:
         """Work done: ``steps``, ``events`` by kind, ``n_events``, ``rhs_equivalents``, ``seconds`` and more."""

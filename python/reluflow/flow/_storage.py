@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 
 from .._validation import freeze, invalid
-from ..datasets import Dataset
+from ..datasets import Dataset, MultiClassDataset
 from ..networks import Network
 from ._files import atomic_write, checked_path
+from ._multiclass import MultiClassSolution
 from ._settings import Settings
 from ._solution import Solution
 from ._stop import Stop
 
 FORMAT = "reluflow solution"
+CLASSES = "reluflow solution of several classes"
 SCHEMA = 1  # raise it when the names or meanings below change
 
 _STATES = ("t", "log_t", "W", "a", "log_loss")
@@ -26,20 +28,48 @@ _CHECKPOINTS = tuple("checkpoint_" + name for name in ("t", "log_t", "W", "a"))
 _EVENTS = tuple("event_" + name for name in ("t", "log_t", "neuron", "sample", "kind", "tie"))
 _RAW_ARRAYS = (*_STATES, *_CHECKPOINTS, *_EVENTS, "final_W", "final_a", "final_pattern", "pattern0")
 _RAW_VALUES = ("final_t", "final_log_t", "final_log_loss", "status", "message", "success", "stats", "branchings")
-_GIVEN = ("X", "y", "W0", "a0")
 _TIMES = ("save_at", "save_at_log")
 
 
 def write(solution: Solution, path: str | os.PathLike[str]) -> None:
     """Write a solution to `path`; see `Solution.save`."""
+    meta = {"format": FORMAT, "schema": SCHEMA, **_meta(solution)}
+    _write({**_data_arrays(solution), **_arrays(solution)}, meta, path)
+
+
+def write_classes(solution: MultiClassSolution, path: str | os.PathLike[str]) -> None:
+    """Write the solutions of all classes to `path`; see `MultiClassSolution.save`. The inputs are written once."""
+    data = solution.data
+    arrays: dict[str, Any] = {"X": data.X, "labels": data.labels}
+    for k, one in enumerate(solution):
+        arrays.update({f"{k}/{name}": array for name, array in _arrays(one).items()})
+    meta = {
+        "format": CLASSES,
+        "schema": SCHEMA,
+        "classes": data.classes,
+        "data_name": data.name,
+        "feature_names": data.feature_names,
+        "seconds": solution.seconds,
+        "solutions": [_meta(one) for one in solution],
+    }
+    _write(arrays, meta, path)
+
+
+def _write(arrays: dict[str, Any], meta: dict[str, Any], path: str | os.PathLike[str]) -> None:
+    with atomic_write(path) as file:
+        np.savez(file, meta=np.array(json.dumps(meta, default=_plain)), **arrays)
+
+
+def _data_arrays(solution: Solution) -> dict[str, Any]:
+    return {"X": solution.data.X, "y": solution.data.y}
+
+
+def _arrays(solution: Solution) -> dict[str, Any]:
     raw = solution._raw
     arrays = {name: raw[name] for name in _RAW_ARRAYS if not _is_repeated(raw, name)}
-    given = (solution.data.X, solution.data.y, solution.initial.W, solution.initial.a)
-    arrays.update(zip(_GIVEN, given, strict=True))
     settings = solution.settings.as_dict()
     arrays.update({name: settings[name] for name in _TIMES if settings[name] is not None})
-    with atomic_write(path) as file:
-        np.savez(file, meta=np.array(json.dumps(_meta(solution), default=_plain)), **arrays)
+    return {**arrays, "W0": solution.initial.W, "a0": solution.initial.a}
 
 
 def _is_repeated(raw: dict[str, Any], name: str) -> bool:
@@ -50,8 +80,6 @@ def _is_repeated(raw: dict[str, Any], name: str) -> bool:
 def _meta(solution: Solution) -> dict[str, Any]:
     settings = {name: value for name, value in solution.settings.as_dict().items() if name not in _TIMES}
     return {
-        "format": FORMAT,
-        "schema": SCHEMA,
         "settings": {**settings, "until": solution.settings.until.as_dict()},
         "leak": solution.leak,
         "data_name": solution.data.name,
@@ -67,8 +95,8 @@ def _plain(value: object) -> object:
     raise TypeError(f"{type(value).__name__} has no place in a solution file")
 
 
-def load(path: str | os.PathLike[str]) -> Solution:
-    """Read a solution that `Solution.save` wrote: the same bits, with dense output.
+def load(path: str | os.PathLike[str]) -> Solution | MultiClassSolution:
+    """Read a solution that `Solution.save` or `MultiClassSolution.save` wrote: the same bits, with dense output.
 
     Parameters
     ----------
@@ -77,7 +105,8 @@ def load(path: str | os.PathLike[str]) -> Solution:
 
     Returns
     -------
-    Solution
+    Solution or MultiClassSolution
+        What was written.
 
     Raises
     ------
@@ -103,7 +132,7 @@ def load(path: str | os.PathLike[str]) -> Solution:
     if meta.get("schema") != SCHEMA:
         raise invalid("path", f"hold a solution of schema {SCHEMA}", f"schema {meta.get('schema')} in {str(file)!r}")
     try:
-        return _solution(content, meta)
+        return _solutions(content, meta) if meta["format"] == CLASSES else _solution(content, meta)
     except (KeyError, TypeError, ValueError) as error:
         raise invalid("path", "hold a whole reluflow solution", f"{str(file)!r}, damaged: {error}") from error
 
@@ -116,9 +145,21 @@ def _read(file: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         meta = json.loads(str(content["meta"]))
     except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as error:
         raise invalid("path", "hold a reluflow solution", found) from error
-    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
+    if not isinstance(meta, dict) or meta.get("format") not in (FORMAT, CLASSES):
         raise invalid("path", "hold a reluflow solution", found)
     return content, meta
+
+
+def _solutions(content: dict[str, Any], meta: dict[str, Any]) -> MultiClassSolution:
+    labels = [meta["classes"][code] for code in content["labels"]]
+    names = meta["feature_names"]
+    data = MultiClassDataset(content["X"], labels, name=meta["data_name"], feature_names=names)
+    solutions = []
+    for k, part in enumerate(meta["solutions"]):
+        arrays = {name.partition("/")[2]: array for name, array in content.items() if name.startswith(f"{k}/")}
+        problem = data.binary(k)
+        solutions.append(_solution({"X": problem.X, "y": problem.y, **arrays}, part))
+    return MultiClassSolution(data, tuple(solutions), meta["seconds"])
 
 
 def _solution(content: dict[str, Any], meta: dict[str, Any]) -> Solution:

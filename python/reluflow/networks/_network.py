@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from ._validation import (
+from .._validation import (
     FloatArray,
     PatternArray,
     freeze,
@@ -20,6 +20,9 @@ from ._validation import (
     positive,
     real_array,
 )
+
+if TYPE_CHECKING:
+    from ._multiclass import MultiClassNetwork
 
 SIGNS = (-1, 0, 1)  # the entries of a sign pattern
 
@@ -96,23 +99,55 @@ class Network:
         signs = None if pattern is None else _signs(pattern, len(weights))
         self._set(weights, outputs, leak_value(leak), signs)
 
+    @overload
     @classmethod
     def init(
         cls,
         width: int,
         dim: int,
         *,
+        classes: None = None,
         scale: float = 1e-3,
         balanced: bool = True,
         leak: float = 0.0,
         seed: int = 0,
-    ) -> Network:
+    ) -> Network: ...
+
+    @overload
+    @classmethod
+    def init(
+        cls,
+        width: int,
+        dim: int,
+        *,
+        classes: int,
+        scale: float = 1e-3,
+        balanced: bool = True,
+        leak: float = 0.0,
+        seed: int = 0,
+    ) -> MultiClassNetwork: ...
+
+    @classmethod
+    def init(
+        cls,
+        width: int,
+        dim: int,
+        *,
+        classes: int | None = None,
+        scale: float = 1e-3,
+        balanced: bool = True,
+        leak: float = 0.0,
+        seed: int = 0,
+    ) -> Network | MultiClassNetwork:
         """Draw a random network; the same arguments give the same bits.
 
         Parameters
         ----------
         width, dim : int
             Number m of neurons and number d of inputs.
+        classes : int, optional
+            K >= 2: draw K such networks, one a class, from K independent streams of random numbers. The first ones
+            are the same whatever K is.
         scale : float, optional
             Size of the weights.
         balanced : bool, optional
@@ -122,12 +157,17 @@ class Network:
         leak : float, optional
             Slope of the activation on the negative side, in [0, 1).
         seed : int, optional
-            Seed of the generator `numpy.random.default_rng`.
+            Seed of the generator `numpy.random.default_rng`; of class k, of ``default_rng([seed, k])``.
+
+        Returns
+        -------
+        Network, or MultiClassNetwork if `classes` is given
 
         Raises
         ------
         ValueError
-            ``width`` or ``dim`` below 1, ``scale`` not above 0, ``leak`` outside [0, 1), ``seed`` below 0.
+            ``width`` or ``dim`` below 1, ``classes`` below 2, ``scale`` not above 0, ``leak`` outside [0, 1), ``seed``
+            below 0.
 
         Examples
         --------
@@ -140,14 +180,17 @@ class Network:
         size = positive(scale, "scale")
         instance(balanced, "balanced", (bool, np.bool_), "True or False")
         slope = leak_value(leak)
-        rng = np.random.default_rng(integer(seed, "seed", least=0))
-        W = rng.standard_normal(shape)
-        if balanced:
-            W /= np.linalg.norm(W, axis=1, keepdims=True)
-            a = rng.choice(np.array([-1.0, 1.0]), shape[0])
-        else:
-            a = rng.standard_normal(shape[0])
-        return cls(size * W, size * a, leak=slope)
+        stream = integer(seed, "seed", least=0)
+
+        def draw(key: int | list[int]) -> Network:
+            W, a = _draw(np.random.default_rng(key), shape, bool(balanced))
+            return cls(size * W, size * a, leak=slope)
+
+        if classes is None:
+            return draw(stream)
+        from ._multiclass import MultiClassNetwork
+
+        return MultiClassNetwork(draw([stream, k]) for k in range(integer(classes, "classes", least=2)))
 
     @classmethod
     def _trusted(cls, W: FloatArray, a: FloatArray, leak: float, pattern: PatternArray | None) -> Network:
@@ -240,6 +283,15 @@ class Network:
         """Restore a pickled or copied network with its arrays read-only again."""
         self.__dict__.update(state)
         self._freeze()
+
+
+def _draw(rng: np.random.Generator, shape: tuple[int, int], balanced: bool) -> tuple[FloatArray, FloatArray]:
+    """Weights of size one."""
+    W = rng.standard_normal(shape)
+    if not balanced:
+        return W, rng.standard_normal(shape[0])
+    W /= np.linalg.norm(W, axis=1, keepdims=True)
+    return W, rng.choice(np.array([-1.0, 1.0]), shape[0])
 
 
 def _signs(value: npt.ArrayLike, width: int) -> PatternArray:

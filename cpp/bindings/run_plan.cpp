@@ -1,0 +1,66 @@
+#include "run_plan.hpp"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "arrays.hpp"
+
+namespace reluflow::bindings {
+namespace {
+
+template <class Value>
+void read(const py::dict& options, const char* name, Value& value) {
+    if (!options.contains(name)) return;
+    const py::object given = options[name];
+    if (!given.is_none()) value = given.cast<Value>();
+}
+
+BranchPolicy branch_policy(const std::string& name) {
+    if (name == "inactive") return BranchPolicy::inactive;
+    if (name == "active") return BranchPolicy::active;
+    if (name == "stay") return BranchPolicy::stay;
+    if (name == "raise") return BranchPolicy::raise;
+    throw InvalidArgument("on_branch", "\"" + name + "\"", "\"inactive\", \"active\", \"stay\" or \"raise\"");
+}
+
+std::vector<double> times_in(const py::dict& options, const char* name) {
+    if (!options.contains(name)) return {};
+    const py::object given = options[name];
+    if (given.is_none()) return {};
+    const auto view = vector_in(name, py::reinterpret_borrow<py::array>(given));
+    return {view.data(), view.data() + view.size()};
+}
+
+}  // namespace
+
+RunPlan plan_in(const std::string& loss, const std::string& reduction_name, const py::dict& options) {
+    RunPlan plan;
+    plan.objective = {loss_kind(loss), reduction(reduction_name)};
+    read(options, "rtol", plan.settings.rtol);
+    read(options, "atol", plan.settings.atol);
+    read(options, "max_events", plan.settings.max_events);
+    read(options, "horizon_log_loss", plan.settings.horizon_log_loss);
+    read(options, "checkpoint_bytes", plan.settings.checkpoint_bytes);
+    std::string policy = "inactive";
+    read(options, "on_branch", policy);
+    plan.settings.on_branch = branch_policy(policy);
+    read(options, "until_time", plan.stop.time);
+    read(options, "until_log_time", plan.stop.log_time);
+    read(options, "until_log_loss", plan.stop.log_loss);
+    read(options, "until_direction", plan.stop.direction);
+    read(options, "until_events", plan.stop.events);
+    read(options, "until_seconds", plan.stop.seconds);
+    plan.save_at = times_in(options, "save_at");
+    plan.save_in_log = plan.save_at.empty();
+    if (plan.save_in_log) plan.save_at = times_in(options, "save_at_log");
+    double time = 0.0;
+    read(options, "start_time", time);
+    plan.start = Clock(time);
+    double log_time = std::numeric_limits<double>::quiet_NaN();
+    read(options, "start_log_time", log_time);
+    if (!std::isnan(log_time)) plan.start = Clock::at_log(log_time);
+    return plan;
+}
+
+}  // namespace reluflow::bindings

@@ -1,0 +1,48 @@
+/// What a run hands out: plain data in the coordinates of the user, independent of the run itself.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "reluflow/dataset.hpp"
+#include "reluflow/flow.hpp"
+#include "reluflow/recorder.hpp"
+#include "reluflow/types.hpp"
+
+namespace reluflow {
+
+/// Kept states, W (k, m, d) and a (k, m) row by row.
+struct KeptStates {
+    std::vector<double> t, log_t, log_loss, W, a;
+
+    Index count() const noexcept { return static_cast<Index>(t.size()); }
+};
+
+struct RunResult {
+    Index neurons = 0;
+    Index inputs = 0;
+    KeptStates states;       ///< those asked for; empty where the accepted steps themselves are
+    KeptStates checkpoints;  ///< accepted steps, from which any other time is integrated again
+    bool steps_are_states = false;
+    EventList events;
+    std::vector<Branching> branchings;
+    SignMatrix first_pattern, last_pattern;
+    double t = 0.0;
+    double log_t = 0.0;
+    double log_loss = 0.0;
+    Matrix W;
+    Vector a;
+    Status status = Status::running;
+    std::string message;
+    StepCounts counts;
+    double log_gradient_norm = 0.0;
+    double remaining_turn = 0.0;
+    std::int64_t checkpoint_stride = 1;
+    double seconds = 0.0;
+};
+
+/// The result of a run that has ended on that data.
+RunResult collect(const Flow& flow, const Dataset& data);
+
+}  // namespace reluflow

@@ -1,0 +1,221 @@
+"""Arguments of a run: each checked, and brought to the form that the core takes."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _core
+from .._validation import FloatArray, instance, integer, invalid, one_of, real, real_array
+from ..datasets import Dataset
+from ..networks import Network
+from ._settings import Settings
+from ._solution import Solution
+from ._stop import Stop
+
+LOSSES = ("logistic", "exponential")
+REDUCTIONS = ("sum", "mean")
+POLICIES = ("inactive", "active", "stay", "raise")
+
+# Below this the rounding of the margins alone is larger than the error asked for.
+MIN_RTOL = 1e-14
+# A carried pattern may contradict a pre-activation by this part of |θ_j| |x_i|: far above the error of any run, far
+# below the pre-activations of a pattern that belongs to other data.
+PATTERN_TOL = 1e-6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """The options of `integrate` as the caller gave them, not yet checked."""
+
+    until: Stop | float
+    loss: str
+    reduction: str
+    rtol: float
+    atol: float | None
+    save_at: npt.ArrayLike | None
+    save_at_log: npt.ArrayLike | None
+    on_branch: str
+    max_events: int | None
+
+    def settings(self, start: Start) -> Settings:
+        """Check the options for a run that begins at `start`.
+
+        Raises
+        ------
+        ValueError
+            A bad option; the message names it, what was found and what is expected.
+        """
+        settings = Settings(
+            until=_until(self.until, start),
+            loss=one_of(self.loss, "loss", LOSSES),
+            reduction=one_of(self.reduction, "reduction", REDUCTIONS),
+            rtol=_rtol(self.rtol),
+            atol=None if self.atol is None else _atol(self.atol),
+            save_at=_save_at(self.save_at, start),
+            save_at_log=_save_at_log(self.save_at_log, self.save_at, start),
+            on_branch=one_of(self.on_branch, "on_branch", POLICIES),
+            max_events=None if self.max_events is None else integer(self.max_events, "max_events"),
+            start_time=start.t,
+            start_log_time=start.log_t,
+            version=_core.__version__,
+        )
+        _check_reachable(settings)
+        return settings
+
+
+def thread_count(n_threads: int | None) -> int:
+    """Return the number of threads asked for; None is every core that this process may use.
+
+    Raises
+    ------
+    ValueError
+        It is neither None nor an integer of at least 1.
+    """
+    if n_threads is not None:
+        return integer(n_threads, "n_threads")
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def core_options(data: Dataset, net: Network, settings: Settings) -> dict[str, Any]:
+    """Return what the core wants to know of a run beside data, weights and loss."""
+    until = settings.until
+    options = {
+        "rtol": settings.rtol,
+        "atol": settings.atol,
+        "until_time": until.time,
+        "until_log_time": until.log_time,
+        "until_log_loss": until.log_loss(data.n, settings.reduction),
+        "until_direction": until.direction,
+        "until_events": until.events,
+        "until_seconds": until.seconds,
+        "max_events": settings.max_events,
+        "on_branch": settings.on_branch,
+        "save_at": settings.save_at,
+        "save_at_log": settings.save_at_log,
+        "pattern": net.pattern,
+    }
+    if math.isfinite(settings.start_time):
+        options["start_time"] = settings.start_time
+    else:
+        options["start_log_time"] = settings.start_log_time
+    return options
+
+
+class Start(NamedTuple):
+    """Where a run begins: the network, the time and its logarithm."""
+
+    net: Network
+    t: float
+    log_t: float
+
+
+def start_of(data: Dataset, net: object) -> Start:
+    """Check that data and network fit, and say where the run begins.
+
+    Raises
+    ------
+    ValueError
+        Another class, other dimensions, or a carried pattern that is not that of these data.
+    """
+    instance(net, "net", (Network, Solution), "a Network or a Solution")
+    assert isinstance(net, (Network, Solution))  # for the type checker
+    start = Start(net.final, net.t_end, net.log_t_end) if isinstance(net, Solution) else Start(net, 0.0, -math.inf)
+    if start.net.dim != data.d:
+        raise invalid("net", f"have dim {data.d}, the columns of X", f"dim {start.net.dim}")
+    if start.net.pattern is not None:
+        _check_pattern(data, start.net)
+    return start
+
+
+def _check_pattern(data: Dataset, net: Network) -> None:
+    """Refuse a carried pattern that contradicts the signs of W Xᵀ by more than rounding and the error of a run."""
+    pattern = net.pattern
+    assert pattern is not None  # for the type checker: the caller looked
+    if pattern.shape[1] != data.n:
+        raise invalid("net.pattern", f"have a column for each of the {data.n} samples", f"{pattern.shape[1]} columns")
+    Z = net.W @ data.X.T
+    limit = PATTERN_TOL * np.outer(np.linalg.norm(net.theta, axis=1), np.linalg.norm(data.X, axis=1))
+    wrong = np.where(pattern == 0, np.abs(Z), -pattern * Z) > limit
+    if wrong.any():
+        neuron, sample = np.argwhere(wrong)[0]
+        found = f"{pattern[neuron, sample]} where w·x = {Z[neuron, sample]:g} (neuron {neuron}, sample {sample})"
+        raise invalid("net.pattern", "hold the signs of W X^T", found)
+
+
+def _until(until: Stop | float, start: Start) -> Stop:
+    stop = Stop.of(until)
+    if stop.time is not None and stop.time <= start.t:
+        raise invalid("Stop.time", f"be later than the start at t = {start.t!r}", repr(stop.time))
+    if stop.log_time is not None and stop.log_time <= start.log_t:
+        raise invalid("Stop.log_time", f"be later than the start at log t = {start.log_t!r}", repr(stop.log_time))
+    return stop
+
+
+def _rtol(rtol: object) -> float:
+    expected = f"lie in [{MIN_RTOL:g}, 1)"
+    number = real(rtol, "rtol", expected)
+    if not MIN_RTOL <= number < 1:
+        raise invalid("rtol", expected, repr(number))
+    return number
+
+
+def _atol(atol: object) -> float:
+    expected = "be None or a finite number of at least 0"
+    number = real(atol, "atol", expected)
+    if number < 0:
+        raise invalid("atol", expected, repr(number))
+    return number
+
+
+def _save_at(value: npt.ArrayLike | None, start: Start) -> FloatArray | None:
+    return None if value is None else _grid(value, "save_at", start.t, "start of the run at t")
+
+
+def _save_at_log(value: npt.ArrayLike | None, save_at: npt.ArrayLike | None, start: Start) -> FloatArray | None:
+    if value is None:
+        return None
+    if save_at is not None:
+        raise invalid("save_at_log", "be left out where save_at is given", "both")
+    return _grid(value, "save_at_log", start.log_t, "start of the run at log t")
+
+
+def _grid(value: npt.ArrayLike, name: str, first: float, what: str) -> FloatArray:
+    times = real_array(value, name, "(k,)")
+    if not len(times):
+        raise invalid(name, "hold at least one time", "none")
+    if times[0] < first:
+        raise invalid(name, f"not be before the {what} = {first!r}", repr(float(times[0])))
+    falls = np.flatnonzero(np.diff(times) <= 0)
+    if len(falls):
+        at = int(falls[0])
+        raise invalid(
+            name, "increase strictly", f"{float(times[at + 1])!r} after {float(times[at])!r} at entry {at + 1}"
+        )
+    return times
+
+
+def _check_reachable(settings: Settings) -> None:
+    """Refuse times to save at that lie beyond the time stop."""
+    stop = settings.until
+    for name, times, end in (
+        ("save_at", settings.save_at, _end(stop)),
+        ("save_at_log", settings.save_at_log, stop.log_end()),
+    ):
+        if times is not None and times[-1] > end:
+            raise invalid(name, f"hold times that are reachable, up to the stop at {end!r}", repr(float(times[-1])))
+
+
+def _end(stop: Stop) -> float:
+    """Last time that can be reached, inf without a time criterion."""
+    time = math.inf if stop.time is None else stop.time
+    # e^709 is the last power of e that is a finite float.
+    log_time = math.inf if stop.log_time is None or stop.log_time > 709 else math.exp(stop.log_time)
+    return min(time, log_time)

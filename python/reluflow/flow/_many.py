@@ -1,0 +1,235 @@
+"""`integrate_many`: an ensemble of runs on threads, handed over as they end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
+
+from .._validation import instance, invalid, one_of
+from ..datasets import Dataset
+from ..networks import Network
+from ._arguments import Asked, Start, start_of, thread_count
+from ._batch import Batch, Launch
+from ._outcome import BranchingError
+from ._progress import Listeners, ManyCallback, listeners
+from ._settings import Settings
+from ._solution import Solution
+from ._stop import Stop
+
+KEEP = ("all", "final")
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One run of an ensemble.
+
+    Attributes
+    ----------
+    index : int
+        Its place in `nets`.
+    value : Solution, or what `reduce` made of it; None after an error
+    error : Exception or None
+        What went wrong in this run alone.
+    """
+
+    index: int
+    value: Any
+    error: Exception | None
+
+    @property
+    def result(self) -> Any:
+        """The value; raises the error if there is one."""
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+
+class Runs(Iterator[Run]):
+    """An ensemble under way: go through it once, in the order in which runs end or with `in_order`.
+
+    The runs go on while you look at one, up to `n_threads` runs ahead of you.
+
+    Attributes
+    ----------
+    total : int
+        Number of runs.
+    """
+
+    def __init__(self, batch: Batch | None, total: int, reduce: Callable[[Solution], Any] | None) -> None:
+        """Take a batch that has begun."""
+        self.total = total
+        self._batch = batch
+        self._reduce = reduce
+        self._left = iter(() if batch is None else batch)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the ensemble: runs that had not begun are missing, those under way are cut short."""
+        return self._batch is not None and self._batch.interrupted
+
+    def __iter__(self) -> Runs:
+        """Return itself."""
+        return self
+
+    def __next__(self) -> Run:
+        """Wait for the next run to end."""
+        index, outcome = next(self._left)
+        if isinstance(outcome, Solution) and outcome.branched and outcome.settings.on_branch == "raise":
+            outcome = BranchingError(outcome)
+        if isinstance(outcome, Exception):
+            return Run(index, None, outcome)
+        if self._reduce is None:
+            return Run(index, outcome, None)
+        try:
+            return Run(index, self._reduce(outcome), None)
+        except Exception as error:
+            return Run(index, None, error)
+
+    def in_order(self) -> Iterator[Run]:
+        """Go through the runs in the order of `nets`; those that end early wait for the ones before them."""
+        waiting: dict[int, Run] = {}
+        due = 0
+        for run in self:
+            waiting[run.index] = run
+            while due in waiting:
+                yield waiting.pop(due)
+                due += 1
+        for index in sorted(waiting):  # after a stop some are missing
+            yield waiting[index]
+
+    def collect(self) -> list[Run]:
+        """Wait for all runs and return them in the order of `nets`."""
+        return list(self.in_order())
+
+    def stop(self) -> None:
+        """End the runs under way after their step, and begin no other."""
+        if self._batch is not None:
+            self._batch.stop()
+
+
+def integrate_many(
+    data: Dataset | Sequence[Dataset],
+    nets: Sequence[Network | Solution],
+    *,
+    until: Stop | float,
+    n_threads: int | None = None,
+    keep: str = "all",
+    reduce: Callable[[Solution], Any] | None = None,
+    loss: str = "logistic",
+    reduction: str = "sum",
+    rtol: float = 1e-9,
+    atol: float | None = None,
+    save_at: npt.ArrayLike | None = None,
+    save_at_log: npt.ArrayLike | None = None,
+    on_branch: str = "inactive",
+    max_events: int | None = None,
+    progress: bool = False,
+    callback: ManyCallback | None = None,
+) -> Runs:
+    """Integrate many networks, on one dataset or each on its own, and hand over each run as it ends.
+
+    Each run is `integrate` on one thread, with the same bits whatever the number of threads.
+
+    Parameters
+    ----------
+    data : Dataset or sequence of Dataset
+        One for all networks, or one for each.
+    nets : sequence of Network or Solution
+        The starts.
+    until, loss, reduction, rtol, atol, save_at, save_at_log, on_branch, max_events
+        As for `integrate`, the same for all runs.
+    n_threads : int, optional
+        Runs at a time, by default one for each core.
+    keep : {"all", "final"}, optional
+        "final" keeps of each run its end and its events, not its steps; ``sol(t)`` then integrates again from the
+        start.
+    reduce : callable, optional
+        Called with each Solution; the run's value is what it returns, and the Solution is dropped. It runs on the
+        caller's thread.
+    progress : bool, optional
+        One live line for all runs.
+    callback : callable, optional
+        Called with a `ManyProgress` about every 0.1 s while the caller waits; all runs stop when it returns True.
+
+    Returns
+    -------
+    Runs
+        An iterator of `Run`, in the order in which they end; ``.in_order()`` and ``.collect()`` follow `nets`. At most
+        `n_threads` runs wait to be taken, so that memory is bounded by what the caller keeps.
+
+    Raises
+    ------
+    ValueError
+        A bad argument; no run has begun then. What goes wrong in one run later, a `BranchingError` or an exception
+        of `reduce`, is that run's ``error``, and the others go on.
+
+    Notes
+    -----
+    After Ctrl-C the runs under way come with the status ``interrupted``, the others are missing, and
+    ``runs.interrupted`` is True.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> nets = [rf.Network.init(10, 2, seed=seed) for seed in range(4)]
+    >>> runs = rf.integrate_many(data, nets, until=100.0, reduce=lambda sol: len(sol.events))
+    >>> [run.value for run in runs.collect()]
+    [6, 5, 5, 5]
+    """
+    asked = Asked(
+        until=until,
+        loss=loss,
+        reduction=reduction,
+        rtol=rtol,
+        atol=atol,
+        save_at=save_at,
+        save_at_log=save_at_log,
+        on_branch=on_branch,
+        max_events=max_events,
+    )
+    if reduce is not None and not callable(reduce):
+        raise invalid("reduce", "be None or callable", f"a value of type {type(reduce).__name__}")
+    keep_steps = one_of(keep, "keep", KEEP) == "all"
+    threads, listening = thread_count(n_threads), listeners(progress, callback)
+    launches = _launches(data, nets, asked)
+    return Runs(_begin(launches, threads, listening, keep_steps), len(launches), reduce)
+
+
+def _begin(launches: Sequence[Launch], threads: int, listening: Listeners, keep_steps: bool) -> Batch | None:
+    return Batch(launches, threads, listening, keep_steps=keep_steps) if launches else None
+
+
+def _launches(data: Dataset | Sequence[Dataset], nets: Sequence[Network | Solution], asked: Asked) -> list[Launch]:
+    if isinstance(nets, (Network, Solution)) or not isinstance(nets, Sequence):
+        raise invalid("nets", "be a sequence of Networks or Solutions", f"a value of type {type(nets).__name__}")
+    known: dict[tuple[float, float], Settings] = {}
+    launches = []
+    for index, (problem, net) in enumerate(zip(_problems(data, len(nets)), nets, strict=True)):
+        instance(net, f"nets[{index}]", (Network, Solution), "a Network or a Solution")
+        try:
+            start = start_of(problem, net)
+            settings = known.get((start.t, start.log_t)) or asked.settings(start)
+        except ValueError as error:
+            error.add_note(f"in run {index}")
+            raise
+        known[start.t, start.log_t] = settings
+        launches.append(Launch(problem, start.net, settings))
+    if not launches:
+        asked.settings(Start(Network([[1.0]], [1.0]), 0.0, float("-inf")))  # bad options speak even then
+    return launches
+
+
+def _problems(data: Dataset | Sequence[Dataset], count: int) -> Sequence[Dataset]:
+    if isinstance(data, Dataset):
+        return [data] * count
+    if not isinstance(data, Sequence):
+        raise invalid("data", "be a Dataset or a sequence of them", f"a value of type {type(data).__name__}")
+    for index, problem in enumerate(data):
+        instance(problem, f"data[{index}]", Dataset, "a Dataset")
+    if len(data) != count:
+        raise invalid("data", f"hold one Dataset for each of the {count} nets", f"{len(data)}")
+    return data
