@@ -178,7 +178,7 @@ def integrate_many(
     >>> nets = [rf.Network.init(10, 2, seed=seed) for seed in range(4)]
     >>> runs = rf.integrate_many(data, nets, until=100.0, reduce=lambda sol: len(sol.events))
     >>> [run.value for run in runs.collect()]
-    [6, 5, 5, 5]
+    [7, 5, 5, 6]
     """
     asked = Asked(
         until=until,
