@@ -14,6 +14,7 @@ from ._result import Picture, Result, Sheet
 _TINY = 1e-4  # errors below this are read as a power of ten, with two digits
 _PNG_WIDTH = slice(16, 20)  # where a PNG says how wide it is
 SCREEN_DPI = 96  # of a pixel of a page, by the definition of CSS
+BROAD = 500  # pixels from which a figure has several panels, and is moved by the finger on a phone
 _SIGNS = {"equal": "", "at_most": "≤ ", "at_least": "≥ ", "shown": ""}
 _SOURCES = {"paper": "paper", "exact": "derived"}
 _MARKS = {True: ("holds", "✓", "as expected"), False: ("failed", "✗", "not as expected"), None: ("open", "–", "shown")}
@@ -62,8 +63,9 @@ def _figure(picture: Picture, folder: Path) -> str:
     width = int.from_bytes(content[_PNG_WIDTH]) * SCREEN_DPI // FIGURE_DPI
     data = base64.b64encode(content).decode()
     caption = escape(picture.caption)
+    kind = "broad" if width > BROAD else "slim"
     return (
-        f'<figure><img alt="{caption}" width="{width}" src="data:image/png;base64,{data}">'
+        f'<figure><img class="{kind}" alt="{caption}" width="{width}" src="data:image/png;base64,{data}">'
         f"<figcaption>{caption}</figcaption></figure>"
     )
 

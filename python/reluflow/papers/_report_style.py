@@ -44,7 +44,7 @@ nav li { display: flex; gap: .5rem; align-items: baseline; justify-content: spac
 article { background: var(--card); border: 1px solid var(--line); border-radius: 10px;
   padding: .9rem 1rem; margin: 1rem 0; }
 article header { display: flex; gap: .8rem; align-items: baseline; justify-content: space-between; }
-figure { margin: .8rem 0; }
+figure { margin: .8rem 0; overflow-x: auto; }
 figure img { display: block; max-width: 100%; height: auto; margin: 0 auto; background: #fff;
   border-radius: 6px; padding: 4px; }
 figcaption { color: var(--soft); font-size: .85rem; margin-top: .3rem; }
@@ -64,6 +64,7 @@ td.mark { font-weight: 700; padding-right: 0; }
   nav { position: sticky; top: 0; max-height: 100vh; overflow-y: auto; padding: 1rem .5rem 2rem 0; }
 }
 @media (max-width: 40rem) {
+  figure img.broad { min-width: 36rem; }
   .numbers thead { display: none; }
   .numbers tr { display: grid; grid-template-columns: 1fr 1.2fr 1.2rem; column-gap: .6rem; padding: .3rem 0;
     border-bottom: 1px solid var(--line); }

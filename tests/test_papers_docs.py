@@ -1,0 +1,55 @@
+"""The script that writes the page of the papers from the results of a run."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import reluflow as rf
+
+SCRIPT = Path(__file__).resolve().parent.parent / "docs" / "draw_papers.py"
+
+
+@pytest.fixture
+def script(tmp_path, monkeypatch):
+    """The script, with a page and a folder of pictures of its own."""
+    spec = importlib.util.spec_from_file_location("draw_papers", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "PAGE", tmp_path / "page.md")
+    monkeypatch.setattr(module, "PICTURES", tmp_path / "reproduction")
+    module.PAGE.write_text(f"Before.\n\n{module.BEGIN}\nold\n{module.END}\n\nAfter.\n")
+    return module
+
+
+def test_the_page_lists_claims_reasons_and_pictures_between_its_marks(script, tmp_path):
+    out = tmp_path / "out"
+    rf.papers.reproduce(["PL-C1", "PL-LA4x", "PL-F2"], out=out, quick=True)
+    record = json.loads((out / "results.json").read_text())
+    record["claims"][0]["rows"].append("004 Fig 9")  # a figure of the paper, so that its picture is shown
+    (out / "results.json").write_text(json.dumps(record))
+    assert script.main([str(out)]) == 0
+    page = script.PAGE.read_text()
+    assert page.startswith("Before.\n\n<!--")
+    assert page.endswith("<!-- end -->\n\nAfter.\n")
+    assert "old" not in page
+    assert re.findall(r"^\| `([^`]+)` \|.*\| (\w+) \|$", page, re.MULTILINE) == [
+        ("PL-C1", "holds"), ("PL-F2", "open"), ("PL-LA4x", "differs")]  # fmt: skip
+    assert "- `PL-LA4x`, Lemma A.4, proof: (58) leaves out a factor 2" in page
+    assert re.findall(r"\]\((reproduction/[^)]+)\)", page) == ["reproduction/PL-C1-function.png"]
+    assert (script.PICTURES / "PL-C1-function.png").stat().st_size > 1000
+    assert max(len(line) for line in page.splitlines() if not line.startswith(("|", "!"))) <= script.LINE
+
+
+def test_a_run_that_is_not_whole_writes_no_page(script, tmp_path, capsys):
+    (tmp_path / "results.json").write_text(json.dumps({"interrupted": True, "counts": {"failed": 0}}))
+    assert script.main([str(tmp_path)]) == 2
+    assert script.main([]) == 2
+    assert "old" in script.PAGE.read_text()
+    assert "the run must be whole" in capsys.readouterr().err
