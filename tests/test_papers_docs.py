@@ -24,7 +24,7 @@ def script(tmp_path, monkeypatch):
     spec.loader.exec_module(module)
     monkeypatch.setattr(module, "PAGE", tmp_path / "page.md")
     monkeypatch.setattr(module, "PICTURES", tmp_path / "reproduction")
-    module.PAGE.write_text(f"Before.\n\n{module.BEGIN}\nold\n{module.END}\n\nAfter.\n")
+    module.PAGE.write_text(f"Before.\n\n{module.BEGIN}\nworn out\n{module.END}\n\nAfter.\n")
     return module
 
 
@@ -38,7 +38,7 @@ def test_the_page_lists_claims_reasons_and_pictures_between_its_marks(script, tm
     page = script.PAGE.read_text()
     assert page.startswith("Before.\n\n<!--")
     assert page.endswith("<!-- end -->\n\nAfter.\n")
-    assert "old" not in page
+    assert "worn out" not in page
     assert re.findall(r"^\| `([^`]+)` \|.*\| (\w+) \|$", page, re.MULTILINE) == [
         ("PL-C1", "holds"), ("PL-F2", "open"), ("PL-LA4x", "differs")]  # fmt: skip
     assert "- `PL-LA4x`, Lemma A.4, proof: (58) leaves out a factor 2" in page
@@ -51,5 +51,5 @@ def test_a_run_that_is_not_whole_writes_no_page(script, tmp_path, capsys):
     (tmp_path / "results.json").write_text(json.dumps({"interrupted": True, "counts": {"failed": 0}}))
     assert script.main([str(tmp_path)]) == 2
     assert script.main([]) == 2
-    assert "old" in script.PAGE.read_text()
+    assert "worn out" in script.PAGE.read_text()
     assert "the run must be whole" in capsys.readouterr().err
