@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._validation import FloatArray
+from ..._validation import FloatArray, optional_module
 from ...conditions import orthogonal_separability, support_span
 from ...convex import max_margin, max_margin_vectors
 from ...datasets import Dataset, orthogonally_separable, phuong_lampert, wang_pilanci
@@ -76,13 +76,13 @@ def _max_margin_vectors(context: Context) -> Outcome:
 
 def _support_span(context: Context) -> Outcome:
     """Count the support examples of data drawn by the paper's own recipe."""
-    import pandas as pd
-
     rows = []
     for draw in range(context.pick(3, 20)):
         span = support_span(phuong_lampert(seed=context.seed + draw)).witness
         rows.append((draw, len(span.positive), span.positive_rank, len(span.negative), span.negative_rank))
-    table = pd.DataFrame(rows, columns=["draw", "support of +1", "rank", "support of -1", "rank "])
+    table = optional_module("pandas", "analysis").DataFrame(
+        rows, columns=["draw", "support of +1", "rank", "support of -1", "rank "]
+    )
     table.attrs["caption"] = "Support examples of draws of the recipe, n = 500, d = 20"
     counts = table[["support of +1", "support of -1"]].to_numpy()
     ranks = table[["rank", "rank "]].to_numpy()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..._validation import optional_module
 from ...analysis import correlations, directions, singular_values, state_of
 from ...convex import MaxMarginVectors, max_margin_vectors
 from ...datasets import Dataset, phuong_lampert
@@ -35,8 +36,6 @@ def paper_start(d: int, seed: int) -> Network:
 
 def _figure1(context: Context) -> Outcome:
     """Train as printed and by the flow from the same start to the same time; then as the theorem asks."""
-    import pandas as pd
-
     data = phuong_lampert(seed=context.seed)
     vectors = max_margin_vectors(data)
     start = paper_start(data.d, context.seed)
@@ -46,7 +45,9 @@ def _figure1(context: Context) -> Outcome:
     small = Network.init(WIDTH, data.d, scale=_SMALL, seed=context.seed)
     late = integrate(data, small, until=Stop(log_time=context.pick(*_LATE)), reduction="mean")
     nets = {"SGD, as printed": sgd, "flow, same start and time": flow, "flow, small start, late": late.final}
-    table = pd.DataFrame([_row(name, net, data, vectors) for name, net in nets.items()])
+    table = optional_module("pandas", "analysis").DataFrame(
+        [_row(name, net, data, vectors) for name, net in nets.items()]
+    )
     table.attrs["caption"] = "The three networks"
     shape, ratio = table.set_index("network"), table["σ₃"] / table["σ₂"]
     difference = float(np.linalg.norm(sgd.W - flow.W) / np.linalg.norm(flow.W))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..._validation import FloatArray
+from ..._validation import FloatArray, optional_module
 from ...datasets import Dataset, phuong_lampert, wang_pilanci
 from ...figures import panels, style
 from ...flow import early_alignment
@@ -22,8 +22,6 @@ _BLOCK = 20_000  # neurons followed at once
 
 def _probability(context: Context) -> Outcome:
     """Follow every neuron of many random starts to its end, and count the starts that keep one alive."""
-    import pandas as pd
-
     n_starts = context.pick(1000, 10_000)
     cases = {
         "two samples at 90°": (Dataset([[1.0, 0.0], [0.0, 1.0]], [1, -1]), 0.5),
@@ -43,7 +41,9 @@ def _probability(context: Context) -> Outcome:
             numbers.append(Number(f"{name}: share of neurons that live", alive.mean(), exact, error, source="exact"))
         else:
             numbers.append(Number(f"{name}: share of neurons that live", alive.mean(), 0.5, relation="at_least"))
-    table = pd.DataFrame({"p": WIDTHS, "bound": 1 - 0.5 ** np.array(WIDTHS), **shares})
+    table = optional_module("pandas", "analysis").DataFrame(
+        {"p": WIDTHS, "bound": 1 - 0.5 ** np.array(WIDTHS), **shares}
+    )
     table.attrs["caption"] = "Share of starts with p neurons of which one lives"
     ran = (
         f"{n_starts:,} random balanced starts with up to {max(WIDTHS)} neurons of vanishing size, each neuron followed"
