@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 from .._claim import Claim
-from . import alignment, early, sets, trajectories
+from . import alignment, certificates, early, lemmas, misprints, programs, sets, trajectories
 
-CLAIMS: tuple[Claim, ...] = (*sets.CLAIMS, *trajectories.CLAIMS, *early.CLAIMS, *alignment.CLAIMS)
+CLAIMS: tuple[Claim, ...] = (
+    *sets.CLAIMS,
+    *trajectories.CLAIMS,
+    *programs.CLAIMS,
+    *certificates.CLAIMS,
+    *early.CLAIMS,
+    *alignment.CLAIMS,
+    *lemmas.CLAIMS,
+    *misprints.CLAIMS,
+)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 EXACT = 1e-9  # what is computed twice by different routes agrees to this
 SMALL = 1e-4  # size of the weights at the start, small enough for the two phases to be apart
 WIDTH = 10  # neurons in the experiments of App. F
+SETTLED = 1e-3  # radians that the direction still turns when a run ends; the polish does the rest
+LATE = 1e5  # log t at which a run ends in any case
 STEP = 0.1  # step size of gradient descent; the paper gives none
 ITERATIONS = (1, 10, 100, 1000, 10_000)  # those that App. F draws
 
@@ -94,9 +96,9 @@ def angle(one: Any, other: Any) -> FloatArray:
     return np.asarray(2 * np.arctan2(np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1)))
 
 
-def run_to_limit(data: Dataset, net: Network, mean_loss: float = 1e-3) -> Solution:
-    """Run the flow until the loss is small or stalls, far enough for its limit to be polished."""
-    return integrate(data, net, until=Stop(mean_loss=mean_loss, log_time=1e3))
+def run_to_limit(data: Dataset, net: Network) -> Solution:
+    """Run the flow until its direction has nearly settled: no event is to come, and the limit can be polished."""
+    return integrate(data, net, until=Stop(direction=SETTLED, log_time=LATE))
 
 
 def survivors(data: Dataset, net: Network) -> tuple[int, int]:
