@@ -8,7 +8,6 @@ import pytest
 import reluflow as rf
 from reluflow.papers import Claim, Context, Number, Outcome
 from reluflow.papers._claim import verdict
-from reluflow.papers._registry import select
 
 
 def claim(**changes: object) -> Claim:
@@ -131,7 +130,7 @@ def test_a_context_picks_one_of_two_sizes_and_checks_its_seed():
 
 def test_an_unknown_id_is_named_with_the_known_papers():
     with pytest.raises(ValueError, match=r"ids must be 'all', one of WP, PL, LLWA, VSS .*, found 'nothing'"):
-        select("nothing")
+        rf.papers.claims("nothing")
     with pytest.raises(ValueError, match="ids must name at least one claim"):
-        select([])
-    assert select("all") == rf.papers.claims()
+        rf.papers.claims([])
+    assert rf.papers.claims("all") == rf.papers.claims()

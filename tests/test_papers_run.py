@@ -64,7 +64,7 @@ def registered(monkeypatch):
 
     def register(*listed):
         RUNS.clear()
-        monkeypatch.setattr(_registry, "claims", lambda: listed)
+        monkeypatch.setattr(_registry, "all_claims", lambda: listed)
 
     return register
 
@@ -285,6 +285,8 @@ def test_the_list_names_every_claim(capsys):
     code, text, _ = call(capsys, "reproduce", "list")
     assert code == 0
     assert [line.split()[0] for line in text.splitlines()] == [claim.id for claim in rf.papers.claims()]
+    code, text, _ = call(capsys, "reproduce", "list", "PL")
+    assert {line.split()[0][:3] for line in text.splitlines()} == {"PL-"}
 
 
 @pytest.mark.parametrize(

@@ -40,8 +40,8 @@ def execute(request: Request, console: Console) -> int:
     """
     if not request.ids:
         raise invalid("ID", "be list, all, a paper or the ids of claims", "nothing")
-    if request.ids == ["list"]:
-        return _list(console)
+    if request.ids[0] == "list":
+        return _list(request.ids[1:] or ["all"], console)
     n_threads = request.n_threads if request.n_threads is not None else os.cpu_count() or 1
     with Show(console) as show:
         done = papers.reproduce(
@@ -63,8 +63,8 @@ def execute(request: Request, console: Console) -> int:
     return OK if done.ok else UNEXPECTED
 
 
-def _list(console: Console) -> int:
-    for claim in papers.claims():
+def _list(ids: list[str], console: Console) -> int:
+    for claim in papers.claims(ids):
         line = Text.assemble((f"{claim.id:<12} ", "bold"), (f"{claim.expected:<8} ", STYLES[claim.expected]))
         console.print(line + Text(f"{claim.source}: {claim.title}"), soft_wrap=True)
     return OK

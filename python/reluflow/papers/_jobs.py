@@ -15,7 +15,7 @@ from typing import Any
 
 from ._claim import Claim, Context
 from ._execute import execute
-from ._registry import claims
+from ._registry import all_claims
 from ._result import FAILED, Key, Result
 
 # One process a claim and one thread a process: numpy's own threads would only fight over the cores.
@@ -143,7 +143,7 @@ def _work(pipe: Connection, claim_id: str, key: Key, folder: Path, n_threads: in
     """Run one claim in a process of its own; the parent decides about Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     pipe.send("")
-    claim = next(claim for claim in claims() if claim.id == claim_id)
+    claim = next(claim for claim in all_claims() if claim.id == claim_id)
     context = Context(key.quick, key.seed, n_threads, pipe.send)
     pipe.send(execute(claim, context, key, folder))
     pipe.close()

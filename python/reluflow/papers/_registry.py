@@ -13,8 +13,13 @@ from ._claim import Claim
 PACKAGES = {"WP": "wang_pilanci", "PL": "phuong_lampert", "LLWA": "lyu_li", "VSS": "vardi"}
 
 
-def claims() -> tuple[Claim, ...]:
-    """Return every claim, paper by paper in the order of their sections.
+def claims(ids: str | Iterable[str] = "all") -> tuple[Claim, ...]:
+    """Return claims, paper by paper in the order of their sections.
+
+    Parameters
+    ----------
+    ids : str or iterable of str, optional
+        ``"all"``, papers such as ``"WP"``, or ids such as ``"WP-F4"``; case does not matter.
 
     Returns
     -------
@@ -23,13 +28,31 @@ def claims() -> tuple[Claim, ...]:
     Raises
     ------
     ValueError
-        Two claims share an id.
+        An unknown id; the message names near ones.
 
     Examples
     --------
     >>> import reluflow as rf
-    >>> len({claim.id for claim in rf.papers.claims()}) == len(rf.papers.claims())
-    True
+    >>> [claim.title for claim in rf.papers.claims(["PL-OS", "PL-W"])]
+    ['Orthogonal separability', 'The max-margin vectors']
+    """
+    wanted = [ids] if isinstance(ids, str) else list(ids)
+    if not wanted:
+        raise invalid("ids", "name at least one claim, a paper or 'all'", "none")
+    known = all_claims()
+    chosen: set[str] = set()
+    for name in wanted:
+        chosen |= _of_name(str(name), known)
+    return tuple(claim for claim in known if claim.id in chosen)
+
+
+def all_claims() -> tuple[Claim, ...]:
+    """Return every claim.
+
+    Raises
+    ------
+    ValueError
+        Two claims share an id.
     """
     found: list[Claim] = []
     for package in PACKAGES.values():
@@ -40,29 +63,6 @@ def claims() -> tuple[Claim, ...]:
             raise invalid("ids of claims", "differ from each other", f"{claim.id} twice")
         seen.add(claim.id)
     return tuple(found)
-
-
-def select(ids: str | Iterable[str]) -> tuple[Claim, ...]:
-    """Return the claims of these ids, in the order of `claims`.
-
-    Parameters
-    ----------
-    ids : str or iterable of str
-        ``"all"``, ids such as ``"WP-F4"``, or a paper such as ``"WP"``; case does not matter.
-
-    Raises
-    ------
-    ValueError
-        An unknown id; the message names near ones.
-    """
-    wanted = [ids] if isinstance(ids, str) else list(ids)
-    if not wanted:
-        raise invalid("ids", "name at least one claim, a paper or 'all'", "none")
-    known = claims()
-    chosen: set[str] = set()
-    for name in wanted:
-        chosen |= _of_name(str(name), known)
-    return tuple(claim for claim in known if claim.id in chosen)
 
 
 def _of_name(name: str, known: tuple[Claim, ...]) -> set[str]:

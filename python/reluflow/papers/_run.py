@@ -12,7 +12,7 @@ from .._validation import integer, invalid, optional_module
 from ._digest import code_digest
 from ._execute import RESULT
 from ._jobs import Job, run_apart, run_here
-from ._registry import select
+from ._registry import claims
 from ._report import write_report
 from ._reproduction import Reproduction, Update
 from ._result import FAILED, Key, Result, from_dict
@@ -44,7 +44,7 @@ def reproduce(
         Where every draw starts.
     n_threads : int, optional
         Claims at a time, each in a process of its own; with 1 they run in this process. The
-        results do not depend on it.
+        results do not depend on it. A script that asks for more needs the usual ``if __name__ == "__main__":``.
     again : bool, optional
         Run also the claims whose results are there.
     progress : callable, optional
@@ -69,7 +69,7 @@ def reproduce(
     >>> found.counts["holds"], found.ok
     (1, True)
     """
-    chosen = select(ids)
+    chosen = claims(ids)
     integer(seed, "seed", least=0)
     integer(n_threads, "n_threads")
     for module, extra in (("pandas", "analysis"), ("matplotlib", "viz"), ("cvxpy", "convex"), ("sklearn", "data")):
@@ -115,14 +115,14 @@ def _results(jobs: list[Job], n_threads: int, again: bool, tell: Callable[[Updat
             continue
         tell(Update("kept", job.claim, len(jobs), result=stored))
         yield stored
-    claims = {job.claim.id: job.claim for job in to_run}
+    asked = {job.claim.id: job.claim for job in to_run}
 
     def says(claim_id: str, text: str) -> None:
-        tell(Update("says" if text else "started", claims[claim_id], len(jobs), text))
+        tell(Update("says" if text else "started", asked[claim_id], len(jobs), text))
 
     workers = min(n_threads, len(to_run))
     for result in _run_all(to_run, workers, n_threads, says):
-        tell(Update("finished", claims[result.id], len(jobs), result=result))
+        tell(Update("finished", asked[result.id], len(jobs), result=result))
         yield result
 
 
