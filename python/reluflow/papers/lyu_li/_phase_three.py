@@ -1,0 +1,300 @@
+"""[LLWA] Section 3, Section 5.3 and App. F: the late phase, two neurons, and the smoothed margin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import expit, softmax
+
+from ..._validation import FloatArray
+from ...analysis import series
+from ...convex import certify, max_margin, svm, to_network
+from ...datasets import Dataset, lyu_figure1, symmetric
+from ...figures import panels
+from ...flow import Solution, Stop, integrate
+from ...networks import Network
+from .._claim import Claim, Context, Number, Outcome
+from ._tools import SYMMETRIC_LEAK, balanced, gaussian, scaled, settle, slope_of, symmetric_example
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+_KKT_TOL = 1e-8
+
+
+def kkt_directions(w: FloatArray) -> tuple[FloatArray, ...]:
+    """Return the three KKT directions (w1, w2, a1, a2) with a1 >= 0 >= a2 of symmetric data, as rows (w, a)."""
+    zero = np.zeros(len(w) + 1)
+    plus, minus = np.append(w, 1), np.append(-w, -1)
+    return np.array([plus, minus]) / 2, np.array([plus, zero]) / np.sqrt(2), np.array([zero, minus]) / np.sqrt(2)
+
+
+def _pairs(context: Context) -> Outcome:
+    leak, errors, widths = SYMMETRIC_LEAK, [], []
+    for k in range(context.pick(12, 150)):
+        data, w = _separated(k, context.seed)
+        rng = np.random.default_rng([context.seed, k])
+        W = 10.0 ** rng.uniform(-4, 0) * _with_product(rng, w)
+        limit = settle(data, Network(W, np.linalg.norm(W, axis=1) * [1, -1], leak=leak)).limit
+        errors.append(float(np.abs(limit.network.theta - kkt_directions(w)[0]).max()))
+        widths.append(limit.certified)
+    printed = np.concatenate((w, -w, [1.0, -1.0])) / 4
+    data = symmetric_example()
+    w = svm(data).direction
+    residuals = [_residual(rows, data) for rows in kkt_directions(w)]
+    found = _ends_of_pairs(context, data, w)
+    numbers = (
+        Number("largest distance of the limit from ½(w*, -w*, 1, -1)", max(errors), 0, 1e-7, source="exact"),
+        Number("all limits certified", all(widths), True, source="exact"),
+        Number("norm of the printed direction ¼(w*, -w*, 1, -1)", float(np.linalg.norm(printed)), 1, 1e-12),
+        Number("norm of ½(w*, -w*, 1, -1)", 2 * float(np.linalg.norm(printed)), 1, 1e-12, source="exact"),
+        Number("KKT residual of the three directions, the largest", max(residuals), 0, _KKT_TOL),
+        Number("limits of other pairs a1 >= 0 >= a2, farthest from the three", found, 0, 1e-6),
+    )
+    ran = f"{len(errors)} pairs as in the theorem on symmetric data with n = 6 to 20; random balanced pairs beside them"
+    note = "The printed ¼(w*, -w*, 1, -1) has norm 1/2; the proofs in App. F have ½, the limit of θ/|θ|."
+    return Outcome(ran, numbers, note=note)
+
+
+def _separated(k: int, seed: int) -> tuple[Dataset, FloatArray]:
+    data = symmetric_example() if k == 0 else symmetric(6 + 2 * (k % 8), 2 + k % 3, seed=seed + k)
+    return data, svm(data).direction
+
+
+def _with_product(rng: np.random.Generator, w: FloatArray) -> FloatArray:
+    """Draw w1 with <w1, w*> > 0 and w2 with <w2, w*> < 0."""
+    W = rng.standard_normal((2, len(w)))
+    return np.asarray(W * np.sign(W @ w)[:, None] * np.array([[1.0], [-1.0]]))
+
+
+def _residual(rows: FloatArray, data: Dataset) -> float:
+    found = certify(Network(rows[:, :-1], rows[:, -1], leak=SYMMETRIC_LEAK), data).kkt
+    return np.inf if found is None else found.residual
+
+
+def _ends_of_pairs(context: Context, data: Dataset, w: FloatArray) -> float:
+    """Return how far limits of pairs with any w1, w2 are from the three directions at most."""
+    far = 0.0
+    for k in range(context.pick(10, 150)):
+        rng = np.random.default_rng([context.seed, 1, k])
+        start = scaled(balanced(2, 2, rng, leak=SYMMETRIC_LEAK), 0.3)
+        start = Network(start.W, abs(start.a) * [1, -1], leak=SYMMETRIC_LEAK)
+        end = settle(data, start).limit.network.theta
+        far = max(far, min(float(np.abs(end - rows).max()) for rows in kkt_directions(w)))
+    return far
+
+
+def _stable(context: Context) -> Outcome:
+    """Start far out, near a direction of greatest margin, ever closer."""
+    eps = np.geomspace(1e-1, 1e-4, 4)
+    moved, gaps = np.zeros(len(eps)), []
+    for k in range(context.pick(3, 20)):
+        data = (symmetric_example(), lyu_figure1("middle"), symmetric(10, 3, seed=context.seed + k))[k % 3]
+        rng = np.random.default_rng([context.seed, k])
+        best = _split(to_network(max_margin(data, leak=SYMMETRIC_LEAK)), rng)
+        margin = float((data.y * best(data.X)).min())
+        for i, e in enumerate(eps):
+            noise = rng.standard_normal(best.theta.shape)
+            rows = best.theta + e * noise / np.linalg.norm(noise)
+            size = np.sqrt(20 / margin)  # margins about 20: the loss is far below ln 2/n
+            start = Network(size * rows[:, :-1], size * rows[:, -1], leak=SYMMETRIC_LEAK)
+            limit = settle(data, start, turn=1e-4).limit
+            moved[i] = max(moved[i], float(np.linalg.norm(limit.network.theta - best.theta)))
+            gaps.append(abs(limit.margin - margin) / margin)
+    numbers = (
+        Number("largest relative difference of the limit's margin from γ*", max(gaps), 0, 1e-7),
+        Number("largest distance of the limit at ε = 1e-4", moved[-1], 0, 1e-3),
+        Number("exponent of that distance in ε", slope_of(eps, np.maximum(moved, 1e-15)), 0.5, 0, "at_least"),
+    )
+    ran = "greatest margins on three kinds of data, ε = 0.1 to 1e-4 away, neurons split in three, margins about 20"
+    return Outcome(ran, numbers)
+
+
+def _split(net: Network, rng: np.random.Generator) -> Network:
+    """Return the network at norm 1 with every neuron split in three, which leaves f as it is."""
+    shares = rng.uniform(0.2, 1, (net.width, 3))
+    shares /= np.linalg.norm(shares, axis=1, keepdims=True) * net.norm
+    rows = (shares[:, :, None] * net.theta[:, None, :]).reshape(-1, net.dim + 1)
+    return Network(rows[:, :-1], rows[:, -1], leak=net.leak)
+
+
+def _below_threshold(context: Context) -> Outcome:
+    rows = []
+    for k in range(context.pick(6, 60)):
+        rng = np.random.default_rng([context.seed, k])
+        data = Dataset(rng.standard_normal((8, 3)), np.where(np.arange(8) < 4, 1, -1))
+        start = _fitting(data, rng)
+        early = integrate(data, start, until=Stop(log_time=1e4), reduction="mean")
+        run = integrate(data, early, until=Stop(log_time=1e12), reduction="mean")
+        first, last = (_state_residual(net, data) for net in (early.final, run.final))
+        limit = _state_residual(run.limit.network, data) if run.limit.certified else np.nan
+        threshold = early.log_loss[0] - np.log(np.log(2) / data.n)
+        rows.append((threshold, run.log_loss_end, run.final.norm / start.norm, first, last, limit))
+    table = np.array(rows)
+    certified = np.isfinite(table[:, 5])
+    numbers = (
+        Number("largest log of L(θ(0)) over ln 2/n, below 0", table[:, 0].max(), 0, 0, "at_most"),
+        Number("largest log L at log t = 1e12", table[:, 1].max(), -1e11, 0, "at_most"),
+        Number("least growth of |θ|", table[:, 2].min(), 100, 0, "at_least"),
+        Number("largest KKT residual of the state at log t = 1e4", table[:, 3].max()),
+        Number("largest KKT residual of the state at log t = 1e12", table[:, 4].max(), 0, 0.03),
+        Number("share of runs with a certified limit", certified.mean(), 0.5, 0, "at_least"),
+        Number("largest KKT residual of those", table[certified, 5].max(), 0, _KKT_TOL),
+    )
+    ran = f"{len(rows)} random data sets (n = 8, d = 3), 12 neurons that fit them from the start, not balanced, α = 1/2"
+    note = "Directions converge like 1/log t, or slower along flat valleys; the residual of the state shows it."
+    return Outcome(ran, numbers, note=note)
+
+
+def _state_residual(net: Network, data: Dataset) -> float:
+    """Return the KKT residual of a network, with multipliers on margins within a tenth of the least."""
+    found = certify(net, data, support_tol=0.1).kkt
+    return np.inf if found is None else found.residual
+
+
+def _fitting(data: Dataset, rng: np.random.Generator) -> Network:
+    """Return a random network with output weights that make every margin at least 4 (L < ln 2/n)."""
+    W = rng.standard_normal((12, data.d))
+    Z = data.X @ W.T
+    a = np.linalg.lstsq(np.maximum(Z, SYMMETRIC_LEAK * Z), data.y, rcond=None)[0]
+    net = Network(W, a, leak=SYMMETRIC_LEAK)
+    return scaled(net, 2.0 / np.sqrt(float((data.y * net(data.X)).min())))
+
+
+def _smoothed(context: Context) -> Outcome:
+    data, leak = lyu_figure1("middle"), SYMMETRIC_LEAK
+    falls, above, tables, lengths = [], [], [], []
+    for k in range(context.pick(3, 20)):
+        net = scaled(gaussian(8, data.d, np.random.default_rng([context.seed, k]), leak=leak), 0.3)
+        run = integrate(data, net, until=Stop(log_time=60.0), reduction="mean")
+        table = series(run)
+        late = table[table["log_loss"] < np.log(np.log(2) / data.n)]
+        steps = np.diff(late["smoothed_margin"].to_numpy())
+        falls.append(float(steps.min()))
+        above.append(float((late["smoothed_margin"] - late["normalised_margin"]).max()))
+        tables.append(late)
+        lengths.append(_path_length(run))
+    rate, split = _rate(run, float(late["log_t"].iloc[0]) + 3.0)
+    far = integrate(data, run, until=Stop(log_time=1e5), reduction="mean")
+    numbers = (
+        Number("least step of γ~ after L < ln 2/n", min(falls), 0, 1e-12, "at_least"),
+        Number("largest γ~ - γ", max(above), 0, 1e-12, "at_most"),
+        Number("dγ~/dt from its radial and tangential parts, over the difference quotient", split / rate, 1, 1e-4),
+        Number("1 - cos(θ, dθ/dt) at log t = 60", _misaligned(run)),
+        Number("1 - cos(θ, dθ/dt) at log t = 1e5", _misaligned(far), 0, 1e-3),
+        Number("longest path of θ/|θ| in the second half of log t over the first", max(lengths), 0.1, 0, "at_most"),
+    )
+    ran = f"{len(falls)} Gaussian starts of 8 neurons (σ = 0.3, not balanced) on the middle data, to log t = 60"
+    return Outcome(ran, numbers, {"margins": _margin_figure(tables)})
+
+
+def _path_length(run: Solution) -> float:
+    """Return the length of the path of θ/|θ| after half of log t over that before."""
+    W, a = run.states(log_times=np.linspace(-5, run.log_t_end, 4000))
+    theta = np.concatenate((W.reshape(len(a), -1), a), axis=1)
+    theta /= np.linalg.norm(theta, axis=1, keepdims=True)
+    steps = np.linalg.norm(np.diff(theta, axis=0), axis=1)
+    return float(steps[len(steps) // 2 :].sum() / steps[: len(steps) // 2].sum())
+
+
+def gradient(net: Network, data: Dataset) -> tuple[float, FloatArray]:
+    """Return the mean loss and -∂L/∂θ as rows (w, a), away from the walls."""
+    Z = net.W @ data.X.T
+    q = data.y * net(data.X)
+    pull = data.y * expit(-q) / data.n
+    slopes = np.where(Z > 0, 1.0, net.leak)
+    W = net.a[:, None] * ((slopes * pull) @ data.X)
+    return float(np.mean(np.logaddexp(0, -q))), np.column_stack((W, (slopes * Z) @ pull))
+
+
+def smoothed_margin(net: Network, data: Dataset) -> float:
+    """Return γ~ = ℓ⁻¹(nL)/|θ|² of the mean loss."""
+    total = data.n * gradient(net, data)[0]
+    return -float(np.log(np.expm1(total))) / net.norm**2
+
+
+def _rate(run: Solution, log_t: float) -> tuple[float, float]:
+    """Return dγ~/dt by a difference quotient, and by |∂_r γ~||∂_r L| + |∂_⊥ γ~||∂_⊥ L|."""
+    data, t = run.data, float(np.exp(log_t))
+    step = 1e-3 * t
+    quotient = (smoothed_margin(run(t + step), data) - smoothed_margin(run(t - step), data)) / (2 * step)
+    net = run(t)
+    loss, down = gradient(net, data)
+    theta = net.theta
+    total = data.n * loss
+    # dγ~ = (dℓ⁻¹(nL))/|θ|² - 2 γ~ θ/|θ|², with dℓ⁻¹(s)/ds = -1/(1 - e^-s).
+    climb = data.n * down / -np.expm1(-total) / net.norm**2 - 2 * smoothed_margin(net, data) * theta / net.norm**2
+    radial = theta / net.norm
+    along, up = float((down * radial).sum()), float((climb * radial).sum())
+    split = abs(up) * abs(along) + float(np.linalg.norm(climb - up * radial) * np.linalg.norm(down - along * radial))
+    return quotient, split
+
+
+def _misaligned(run: Solution) -> float:
+    """Return 1 - cos(θ, -∂L) at the end, with the weights of the samples by softmax, for the loss underflows."""
+    net, data = run.final, run.data
+    Z = net.W @ data.X.T
+    pull = data.y * softmax(-data.y * net(data.X))
+    slopes = np.where(Z > 0, 1.0, net.leak)
+    down = np.column_stack((net.a[:, None] * ((slopes * pull) @ data.X), (slopes * Z) @ pull))
+    return 1 - float((down * net.theta).sum() / (np.linalg.norm(down) * net.norm))
+
+
+def _margin_figure(tables: list[pd.DataFrame]) -> Figure:
+    figure, ax = panels(1)
+    for k, table in enumerate(tables[:3]):
+        colour = f"C{k}"
+        ax.plot(table["log_t"], table["normalised_margin"], color=colour, linewidth=0.9, linestyle="--")
+        ax.plot(table["log_t"], table["smoothed_margin"], color=colour)
+    ax.plot([], [], color="0.3", label=r"smoothed $\tilde\gamma$")
+    ax.plot([], [], color="0.3", linestyle="--", linewidth=0.9, label=r"normalised $\gamma$")
+    ax.set_xlabel(r"$\log t$")
+    ax.set_ylabel("margin")
+    ax.legend()
+    return figure
+
+
+CLAIMS = (
+    Claim(
+        "LLWA-T3.1",
+        "LLWA",
+        "Theorem 3.1",
+        "From a small loss to a KKT direction",
+        "Where L(θ(0)) < ln 2/n, the loss goes to 0, the norm to infinity and the direction to a KKT point.",
+        ("B-003-3.1",),
+        _below_threshold,
+    ),
+    Claim(
+        "LLWA-S3",
+        "LLWA",
+        "Section 3, App. F",
+        "The smoothed margin",
+        "Once L < ln 2/n, γ~ = ℓ⁻¹(nL)/|θ|² never falls and stays below γ; its rate splits into a radial and a"
+        " tangential part; θ and its velocity align.",
+        ("B-003-Def",),
+        _smoothed,
+    ),
+    Claim(
+        "LLWA-T5.5",
+        "LLWA",
+        "Theorem 5.5, Lemmas F.2, F.3",
+        "Two neurons on symmetric data",
+        "Two balanced neurons of opposite sign on the right sides tend to (w*, -w*, 1, -1), scaled to norm 1; there are"
+        " only two other KKT directions with a1 >= 0 >= a2.",
+        ("B-003-5.5 / F.3", "D-28"),
+        _pairs,
+        "differs",
+        "The factor is 1/2; the printed 1/4 gives a vector of norm 1/2 where a unit vector stands.",
+    ),
+    Claim(
+        "LLWA-T5.6",
+        "LLWA",
+        "Theorem 5.6",
+        "Directions of greatest margin hold the flow",
+        "From far out and close to such a direction the flow ends at a direction of the same margin, close to it.",
+        ("B-003-5.6",),
+        _stable,
+    ),
+)
