@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._validation import optional_module
 from ..flow._files import atomic_write, json_bytes
-from ._claim import PAPERS, Claim, Context, verdict
+from ._claim import PAPERS, Claim, Context, Outcome, verdict
 from ._result import FAILED, OPEN, Key, Picture, Result, Sheet
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _run(claim: Claim, context: Context, key: Key, folder: Path) -> Result:
             ran=outcome.ran,
             note=outcome.note,
             numbers=outcome.numbers,
-            figures=tuple(_draw(claim, name, figure, folder) for name, figure in outcome.figures.items()),
+            figures=_draw_all(claim, outcome, folder),
             tables=tuple(_sheet(name, frame) for name, frame in outcome.tables.items()),
         )
     except Exception as error:  # whatever one claim does, the others are run
@@ -70,17 +70,26 @@ def _run(claim: Claim, context: Context, key: Key, folder: Path) -> Result:
         return Result(claim.id, FAILED, key, message=f"{type(error).__name__}: {' '.join(str(error).split())}")
 
 
-def _draw(claim: Claim, name: str, figure: Figure, folder: Path) -> Picture:
-    """Write a figure as a small PNG; its caption is the figure's label, or the claim's title."""
+def _draw_all(claim: Claim, outcome: Outcome, folder: Path) -> tuple[Picture, ...]:
+    """Write the figures; the caption of each is its label, or else the claim's title, with its name among several."""
+    pictures = []
+    for name, figure in outcome.figures.items():
+        which = f" ({name.replace('_', ' ')})" if len(outcome.figures) > 1 else ""
+        caption = str(figure.get_label()) or f"{PAPERS[claim.paper]}, {claim.source}: {claim.title}{which}"
+        _draw(figure, folder / f"{name}.png")
+        pictures.append(Picture(name, f"{name}.png", caption))
+    return tuple(pictures)
+
+
+def _draw(figure: Figure, path: Path) -> None:
+    """Write a figure as a small PNG."""
     raw, small = BytesIO(), BytesIO()
     figure.savefig(raw, format="png", dpi=FIGURE_DPI, metadata={"Software": None})
     image = optional_module("PIL.Image", "viz")
     with image.open(raw) as picture:
         picture.convert("RGB").quantize(_COLOURS).save(small, format="png", optimize=True)
-    with atomic_write(folder / f"{name}.png") as file:
+    with atomic_write(path) as file:
         file.write(min(raw, small, key=_size).getvalue())
-    caption = str(figure.get_label()) or f"{PAPERS[claim.paper]}, {claim.source}: {claim.title}"
-    return Picture(name, f"{name}.png", caption)
 
 
 def _size(buffer: BytesIO) -> int:
