@@ -61,6 +61,12 @@ class DescentResult:
     message: str
     settings: dict[str, Any]
 
+    def __repr__(self) -> str:
+        """One line: how it ended and how far it came."""
+        m, d = self.final.W.shape
+        steps = f"{self.steps_done} steps to t={float(self.t[-1]):.6g}"
+        return f"DescentResult({self.status}, {steps}, log loss={float(self.log_loss[-1]):.6g}, width={m}, dim={d})"
+
     @property
     def success(self) -> bool:
         """Whether all steps were taken."""

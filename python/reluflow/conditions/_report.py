@@ -50,6 +50,13 @@ class Report:
             lines += [f"  {'':{WIDTH}}    {detail}" for detail in _details(theorem)]
         return "\n".join(lines)
 
+    def __repr__(self) -> str:
+        """One line: how many conditions and theorems hold; printing gives the table."""
+        held = sum(c.holds is True for c in self.conditions)
+        applied = sum(t.applies is True for t in self.theorems)
+        counts = f"{held} of {len(self.conditions)} conditions hold, {applied} of {len(self.theorems)} theorems apply"
+        return f"Report({self.title}: {counts})"
+
     def to_pandas(self) -> pd.DataFrame:
         """Return the theorems as a table with one row each.
 

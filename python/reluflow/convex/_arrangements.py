@@ -69,6 +69,12 @@ class Arrangements:
     complete: bool
     coverage: float
 
+    def __repr__(self) -> str:
+        """One line: how many cells, of which data, and whether these are all."""
+        n, d = self.patterns.shape[1], self.witnesses.shape[1]
+        found = "complete" if self.complete else f"coverage={self.coverage:.4g}"
+        return f"Arrangements({len(self)} patterns, n={n}, d={d}, {found})"
+
     def __len__(self) -> int:
         """Return the number of patterns."""
         return len(self.patterns)

@@ -72,6 +72,10 @@ class Certificate:
     convex: MaxMarginSolution | None
     network: Network
 
+    def __repr__(self) -> str:
+        """One line: the verdict and its numbers."""
+        return f"Certificate({self.verdict}: {self.message})"
+
     @property
     def gap(self) -> float:
         """(value - lower) / value: at most this share of the norm can be saved."""
@@ -108,6 +112,14 @@ class MultiClassCertificate:
     def __getitem__(self, k: int) -> Certificate:
         """Return the certificate of class index k."""
         return self.certificates[k]
+
+    def __repr__(self) -> str:
+        """One line for each class: its label, verdict and numbers."""
+        lines = [
+            f"\n  {label}: {one.verdict}: {one.message}"
+            for label, one in zip(self.data.classes, self.certificates, strict=True)
+        ]
+        return f"MultiClassCertificate(K={len(self)})" + "".join(lines)
 
     @property
     def verdicts(self) -> tuple[str, ...]:

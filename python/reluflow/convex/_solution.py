@@ -81,6 +81,10 @@ class MaxMarginSolution:
     stats: ConvexStats
     data: Dataset = field(repr=False)
 
+    def __repr__(self) -> str:
+        """One line: what was proven, and by how many neurons."""
+        return f"MaxMarginSolution({self.status}, value={self.value:.10g}, gap={self.gap:.1e}, {len(self.neurons)} neurons)"
+
     @property
     def success(self) -> bool:
         """Whether the optimum is proven to the tolerance asked for."""

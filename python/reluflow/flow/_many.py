@@ -65,6 +65,10 @@ class Runs(Iterator[Run]):
         self._reduce = reduce
         self._left = iter(() if batch is None else batch)
 
+    def __repr__(self) -> str:
+        """Say how many runs there are: going through them is what shows the rest."""
+        return f"Runs({self.total} runs)"
+
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended the ensemble: runs that had not begun are missing, those under way are cut short."""
