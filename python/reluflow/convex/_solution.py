@@ -83,7 +83,8 @@ class MaxMarginSolution:
 
     def __repr__(self) -> str:
         """One line: what was proven, and by how many neurons."""
-        return f"MaxMarginSolution({self.status}, value={self.value:.10g}, gap={self.gap:.1e}, {len(self.neurons)} neurons)"
+        numbers = f"value={self.value:.10g}, gap={self.gap:.1e}, {len(self.neurons)} neurons"
+        return f"MaxMarginSolution({self.status}, {numbers})"
 
     @property
     def success(self) -> bool:
