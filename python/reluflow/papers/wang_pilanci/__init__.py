@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .._claim import Claim
-from . import alignment, certificates, early, endings, lemmas, misprints, programs, sets, trajectories
+from . import alignment, certificates, early, endings, lemmas, misprints, poster, programs, sets, trajectories
 
 CLAIMS: tuple[Claim, ...] = (
     *sets.CLAIMS,
@@ -15,4 +15,5 @@ CLAIMS: tuple[Claim, ...] = (
     *endings.CLAIMS,
     *lemmas.CLAIMS,
     *misprints.CLAIMS,
+    *poster.CLAIMS,
 )

@@ -35,7 +35,15 @@ STAR, INK, WALL = "#009E73", "#404040", "#9A9A9A"
 MARKS = (6.0, 10.0, 15.0, 21.0, 28.0)  # areas of the marks at iterations 1, 10, ... 10^4
 STAGGER = 0.02  # radii of neighbouring arcs differ by this, so that arcs on one circle are told apart
 
-__all__ = ["direction_figure", "extreme_figure", "neuron_legend", "polar_figure", "rectified_figure", "set_figure"]
+__all__ = [
+    "direction_figure",
+    "extreme_figure",
+    "neuron_legend",
+    "polar_figure",
+    "poster_figure",
+    "rectified_figure",
+    "set_figure",
+]
 
 
 def set_figure(sets: RectifiedEllipsoid) -> Figure:
@@ -91,6 +99,24 @@ def polar_figure(sets: RectifiedEllipsoid, spikes: FloatArray, duals: FloatArray
         ax.set_xlim(-reach, reach)
         ax.set_ylim(-reach, reach)
         _legend(ax)
+    return figure
+
+
+def poster_figure(sets: RectifiedEllipsoid, duals: FloatArray) -> Figure:
+    """Draw the ellipsoid, the rectified ellipsoid and the polar set side by side (the poster)."""
+    with style():
+        figure, (left, middle, right) = panels(3, height=2.7)
+        left.fill(*sets.ellipsoid.T, color="#56B4E9", alpha=0.25, linewidth=0)
+        left.plot(*sets.ellipsoid.T, color="#0072B2", linewidth=1.2)
+        middle.fill(*sets.rectified.T, color="#56B4E9", alpha=0.35, linewidth=0)
+        middle.plot(*sets.rectified.T, color="#0072B2", linewidth=1.4)
+        half = 1.12 * float(np.abs(sets.ellipsoid).max())
+        _stars(middle, sets.spikes, "spikes")
+        _square(left, (-half, half), r"$\{Xu: |u|\leq 1\}$")
+        _square(middle, (-half, half), r"$\mathcal{Q}=\{(Xu)_+\}$")
+        polar_set(sets, right, dual=duals)
+        right.set_title(r"$\mathcal{Q}^*$")
+        right.get_legend().remove()
     return figure
 
 
