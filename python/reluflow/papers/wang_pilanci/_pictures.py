@@ -83,7 +83,7 @@ def extreme_figure(sets: RectifiedEllipsoid, ends: FloatArray, optimal: FloatArr
             label="$u_j$",
         )
         _stars(ax, optimal, "optimal neurons")
-        _arrow(ax, 1.3 * duals / np.linalg.norm(duals), r"$\lambda$")
+        _arrow(ax, 1.0 * duals / np.linalg.norm(duals), r"$\lambda$")
         _legend(ax)
     return figure
 
