@@ -9,7 +9,7 @@ from scipy.optimize import linprog, lsq_linear
 import reluflow as rf
 from reluflow.flow._corner import Corner, box_minimum, continuations
 from reluflow.flow._limit_core import find_core
-from reluflow.flow._limit_groups import groups
+from reluflow.flow._limit_groups import groups, spread
 from reluflow.flow._limit_kkt import newton
 from reluflow.flow._limit_path import solve
 from reluflow.flow._walls import exact_signs, off, slopes, span, walls
@@ -136,6 +136,15 @@ def test_the_program_closes_the_gap_between_its_primal_and_its_dual(seed, n_free
     np.testing.assert_allclose(value[:k] - end.slack[:k], 1.0, atol=2e-4)
     np.testing.assert_allclose(value[k:], 0.0, atol=2e-4)
     assert end.mass.sum() == pytest.approx(end.dual[:k].sum(), rel=1e-6)
+
+
+def test_a_group_of_neurons_too_small_to_square_is_split_all_the_same():
+    data = rf.Dataset([[1.0, 0.0]], [1])
+    shares = np.array([3.0, 4.0])
+    net = rf.Network(1e-200 * shares[:, None] * [[1.0, 0.0]], 1e-200 * shares)
+    found, _ = spread(groups(data, net), net, np.array([[1.0, 0.0]]), np.array([25.0]))
+    np.testing.assert_allclose(found.a, shares, rtol=1e-14)
+    np.testing.assert_allclose(found.W[:, 0], shares, rtol=1e-14)
 
 
 def test_newton_converges_quadratically_to_the_solution_it_was_moved_from():

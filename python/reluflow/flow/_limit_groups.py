@@ -108,7 +108,8 @@ def spread(groups: Groups, net: Network, pulls: FloatArray, mass: FloatArray) ->
         rows = groups.members(int(c))
         unit = groups.sign[c] * pulls[c] / np.linalg.norm(pulls[c])
         share = np.maximum(np.abs(net.a[rows]) + net.W[rows] @ unit, 0.0)
-        share = share / np.linalg.norm(share) if share.any() else np.full(len(rows), len(rows) ** -0.5)
+        share = share / share.max() if share.any() else np.ones(len(rows))  # so that no square underflows
+        share /= np.linalg.norm(share)
         a[rows] = groups.sign[c] * np.sqrt(mass[c]) * share
         W[rows] = a[rows, None] * pulls[c]
         own = net.W[rows] / np.maximum(np.abs(net.a[rows]), np.finfo(np.float64).tiny)[:, None]
