@@ -54,6 +54,7 @@ def test_a_number_holds_plain_python_values():
     assert (number.value, number.expected, number.ok) == (3.0, 3.0, True)
     assert type(number.value) is type(number.expected) is float
     assert Number("b", np.bool_(False), True).ok is False
+    assert Number("c", 1.0, 2.0, tolerance=np.float64(1.5)).ok is True
 
 
 @pytest.mark.parametrize(

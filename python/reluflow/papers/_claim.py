@@ -69,7 +69,8 @@ class Number:
     def __post_init__(self) -> None:
         one_of(self.relation, f"relation of {self.name!r}", RELATIONS)
         one_of(self.source, f"source of {self.name!r}", SOURCES)
-        if real(self.tolerance, f"tolerance of {self.name!r}") < 0:
+        object.__setattr__(self, "tolerance", real(self.tolerance, f"tolerance of {self.name!r}"))
+        if self.tolerance < 0:
             raise invalid(f"tolerance of {self.name!r}", "be at least 0", self.tolerance)
         object.__setattr__(self, "value", _plain(self.value, f"value of {self.name!r}"))
         if self.expected is None:
