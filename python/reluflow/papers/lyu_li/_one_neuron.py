@@ -13,7 +13,7 @@ from ...conditions import (
 )
 from ...convex import certify, leaky_linear_margin
 from ...datasets import Dataset, lyu_figure1
-from ...figures import panels
+from ...figures import panels, style
 from ...flow import Stop, integrate
 from ...networks import Network
 from .._claim import Claim, Context, Number, Outcome
@@ -125,6 +125,7 @@ def _rates(data: Dataset) -> list[float]:
     return found
 
 
+@style()
 def _share_figure(sigmas: FloatArray, curves: dict[str, tuple[FloatArray, float]]) -> Figure:
     figure, ax = panels(1)
     for k, (name, (shares, kappa)) in enumerate(curves.items()):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..._validation import FloatArray
 from ...analysis import early_objective
 from ...datasets import Dataset, lyu_figure1
-from ...figures import panels
+from ...figures import panels, style
 from ...flow import integrate
 from ...networks import Network
 from .._claim import Claim, Context, Number, Outcome
@@ -25,6 +27,9 @@ from ._tools import (
     unit,
     unit_ball,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _T = 10.0  # the time over which growth is compared
 HALF = (
@@ -139,14 +144,26 @@ def _aligned(context: Context) -> Outcome:
         Number("C at the smallest r over C at the largest", worst[-1] / worst[0], 3, 0, "at_most", "exact"),
         Number("least relative error at the printed T1 (half the time)", late, 0.1, 0, "at_most"),
     )
+    ran = f"{context.pick(5, 50)} Gaussian starts of 6 neurons, σ = r³/(√m |θ0|_M), exact flow to T1(r), six r"
+    return Outcome(
+        ran,
+        numbers,
+        {"error": _error_figure(np.asarray(worst_of.index), worst_of.to_numpy())},
+        {"times": table.head(6)},
+        note=HALF,
+    )
+
+
+@style()
+def _error_figure(sizes: FloatArray, errors: FloatArray) -> Figure:
     figure, ax = panels(1)
-    ax.loglog(worst_of.index, worst_of, "o-", label="largest error at $T_1(r)$")
+    ax.loglog(sizes, errors, "o-", label="largest error at $T_1(r)$")
     ax.loglog(sizes, sizes**3, "--", color="0.5", label="$r^3$")
     ax.set_xlabel("$r$")
+    ax.tick_params(axis="x", which="minor", labelbottom=False)
     ax.set_ylabel(r"$\|\Delta\theta\|_{\mathrm{M}}$")
     ax.legend()
-    ran = f"{context.pick(5, 50)} Gaussian starts of 6 neurons, σ = r³/(√m |θ0|_M), exact flow to T1(r), six r"
-    return Outcome(ran, numbers, {"error": figure}, {"times": table.head(6)}, note=HALF)
+    return figure
 
 
 def _near_linear(context: Context) -> Outcome:

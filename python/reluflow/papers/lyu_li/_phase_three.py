@@ -11,7 +11,7 @@ from ..._validation import FloatArray
 from ...analysis import series
 from ...convex import certify, max_margin, svm, to_network
 from ...datasets import Dataset, lyu_figure1, symmetric
-from ...figures import panels
+from ...figures import panels, style
 from ...flow import Solution, Stop, integrate
 from ...networks import Network
 from .._claim import Claim, Context, Number, Outcome
@@ -242,6 +242,7 @@ def _misaligned(run: Solution) -> float:
     return 1 - float((down * net.theta).sum() / (np.linalg.norm(down) * net.norm))
 
 
+@style()
 def _margin_figure(tables: list[pd.DataFrame]) -> Figure:
     figure, ax = panels(1)
     for k, table in enumerate(tables[:3]):

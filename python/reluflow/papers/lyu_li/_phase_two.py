@@ -9,7 +9,7 @@ import numpy as np
 from ..._validation import FloatArray
 from ...analysis import early_objective, embedding_error, extremal_directions
 from ...datasets import Dataset, lyu_figure1, orthogonally_separable
-from ...figures import panels
+from ...figures import panels, style
 from ...flow import integrate
 from ...networks import Network
 from .._claim import Claim, Context, Number, Outcome
@@ -156,6 +156,7 @@ def _apart(one: Network, other: Network) -> float:
     return float(np.linalg.norm(one.theta - other.theta) / other.norm)
 
 
+@style()
 def _approach(sigmas: FloatArray, errors: FloatArray, times: FloatArray) -> Figure:
     figure, ax = panels(1)
     for k, t in enumerate(times):
