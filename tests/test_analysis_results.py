@@ -101,11 +101,29 @@ def test_the_dataset_has_every_state_and_event_under_its_name():
 
 @pytest.mark.parametrize("run", [runs.holding, runs.endless], ids=["held", "endless"])
 def test_netcdf_gives_back_the_same_dataset_bit_for_bit(run, tmp_path):
-    found = analysis.to_xarray(run())
+    found = run().to_xarray()
     found.to_netcdf(tmp_path / "run.nc", engine="h5netcdf")
     with xarray.open_dataset(tmp_path / "run.nc", engine="h5netcdf") as read:
         xarray.testing.assert_identical(found, read.load())
         assert {name: read[name].dtype for name in read.variables} == {n: found[n].dtype for n in found.variables}
+
+
+def test_the_dataset_of_a_solution_says_how_it_was_made():
+    sol = runs.holding()
+    found = sol.to_xarray()
+    xarray.testing.assert_identical(found, analysis.to_xarray(sol))
+    assert found.attrs["version"] == rf.__version__
+    assert found.attrs["until"] == str(sol.settings.until)
+    assert (found.attrs["rtol"], found.attrs["atol"], found.attrs["on_branch"]) == (1e-9, 0.0, "inactive")
+    np.testing.assert_array_equal(found["log_loss"], sol.log_loss)
+
+
+def test_the_dataset_at_other_times_has_the_states_and_patterns_of_these_times():
+    sol = runs.holding()
+    found = analysis.to_xarray(sol, [0.5, 1.5])
+    for k, t in enumerate((0.5, 1.5)):
+        np.testing.assert_array_equal(found["W"][k], sol(t).W)
+        np.testing.assert_array_equal(found["pattern"][k], sol.pattern(t))
 
 
 def test_zarr_gives_back_the_same_dataset_bit_for_bit(tmp_path):

@@ -14,6 +14,7 @@ import pytest
 import reluflow as rf
 from reluflow._validation import optional_module
 
+HINT = "(rf.datasets.binary_labels converts labels of any form)"
 NAN, INF = math.nan, math.inf
 X = [[1.65, -0.47], [-0.47, 1.35]]
 Y = [1, -1]
@@ -81,16 +82,24 @@ DATASETS: Rows = [
         "X must have a largest entry between 1e-100 and 1e+100 in each row, found 1e+150 at row 0",
     ),
     ("complex", dataset(X=np.ones((2, 2), dtype=complex)), "X must hold real numbers, found the dtype complex128"),
-    ("objects", dataset(X=[[Decimal(1), None], [1, 1]]), "X must hold real numbers, found the dtype object"),
-    ("strings", dataset(X=[["1", "2"], ["3", "4"]]), "X must hold real numbers, found the dtype <U1"),
+    (
+        "objects",
+        dataset(X=[[Decimal(1), None], [1, 1]]),
+        "X must hold real numbers, found the dtype object, with None at row 0, column 1",
+    ),
+    (
+        "strings",
+        dataset(X=[["1", "2"], ["3", "4"]]),
+        "X must hold real numbers, found the dtype <U1",
+    ),
     ("dates", dataset(X=np.zeros((2, 2), dtype="M8[s]")), "X must hold real numbers, found the dtype datetime64[s]"),
     ("masked", dataset(X=np.ma.masked_greater(np.array(X), 1.5)), "X must have no masked entries, found 1 masked"),
     ("None", dataset(X=None), "X must have the shape (n, d), found the shape ()"),
-    ("label 0.5", dataset(y=[1, 0.5]), "y must hold +1 and -1 only, found 0.5 at row 1"),
-    ("labels 0 and 1", dataset(y=[1, 0]), "y must hold +1 and -1 only, found 0 at row 1"),
-    ("booleans", dataset(y=[True, False]), "y must hold +1 and -1 only, found 0 at row 1"),
+    ("label 0.5", dataset(y=[1, 0.5]), f"y must hold +1 and -1 only, found 0.5 at row 1 {HINT}"),
+    ("labels 0 and 1", dataset(y=[1, 0]), f"y must hold +1 and -1 only, found 0 at row 1 {HINT}"),
+    ("booleans", dataset(y=[True, False]), f"y must hold +1 and -1 only, found 0 at row 1 {HINT}"),
     ("NaN label", dataset(y=[1, NAN]), "y must hold finite numbers only, found nan at row 1"),
-    ("string labels", dataset(y=["a", "b"]), "y must hold real numbers, found the dtype <U1"),
+    ("string labels", dataset(y=["a", "b"]), "y must hold real numbers, found the dtype <U1, with 'a' at row 0"),
     ("column of labels", dataset(y=[[1], [-1]]), "y must have the shape (n,), found the shape (2, 1)"),
     ("too few labels", dataset(y=[1]), "y must have one label for each of the 2 rows of X, found 1 labels"),
     ("too many labels", dataset(y=[1, 1, -1]), "y must have one label for each of the 2 rows of X, found 3 labels"),

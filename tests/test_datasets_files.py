@@ -59,11 +59,11 @@ def test_rows_with_holes_are_dropped_on_request_only(write):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("u,v,kind\n1,2,yes\n3,soon,no\n", {}, "column 'v' must hold numbers only, found '2' at row 0"),
+        ("u,v,kind\n1,2,yes\n3,soon,no\n", {}, "column 'v' must hold numbers only, found 'soon' at row 1"),
         ("u,v,kind\n1,2,yes\n3,inf,no\n", {}, "X must hold finite numbers only, found inf at row 1, column 1"),
-        ("u,v,kind\n1,2,yes\n3,4,yes\n", {}, "values must hold at least two classes, found 'yes' in all 2 rows"),
+        ("u,v,kind\n1,2,yes\n3,4,yes\n", {}, "column 'kind' must hold at least two classes, found 'yes' in all"),
         ("u,v,kind\n1,2,yes\n0,0,no\n", {}, "X must have no row of zeros, found zeros only at row 1"),
-        ("u,v,kind\n1,2,yes\n3,4,\n", {}, "values must have a label in each row, found nan at row 1"),
+        ("u,v,kind\n1,2,yes\n3,4,\n", {}, "column 'kind' must have a label in each row, found nan at row 1"),
         (GOOD, {"label": "class"}, r"label must name columns of the file \('u', 'v', 'kind'\), found 'class'"),
         (GOOD, {"features": ["w"]}, "features must name columns of the file .*, found 'w'"),
         (GOOD, {"features": "u"}, "features must be a sequence of column names, found 'u'"),

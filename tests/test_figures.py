@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -266,6 +268,16 @@ def test_the_film_has_a_frame_for_each_time(tmp_path):
         first = np.asarray(film.convert("RGB"))
         film.seek(film.n_frames - 1)
         assert (np.asarray(film.convert("RGB")) != first).any()
+
+
+def test_the_film_can_be_an_mp4_and_without_ffmpeg_the_message_says_what_is_left(tmp_path, monkeypatch):
+    directions = analysis.directions(analysis.ends(runs.planar()))
+    if shutil.which("ffmpeg"):
+        path = figures.animate_directions(directions, tmp_path / "film.mp4")
+        assert path.read_bytes()[4:8] == b"ftyp"  # how every file of this format begins
+    monkeypatch.setitem(matplotlib.rcParams, "animation.ffmpeg_path", str(tmp_path / "no-ffmpeg"))
+    with pytest.raises(ValueError, match=r"path must end in .gif where ffmpeg is not installed, found 'other.mp4'"):
+        figures.animate_directions(directions, tmp_path / "other.mp4")
 
 
 def test_a_film_of_another_format_is_refused(tmp_path):

@@ -56,13 +56,32 @@ def real_array(value: npt.ArrayLike, name: str, shape: str) -> FloatArray:
     if raw.ndim != ndim:
         raise invalid(name, f"have the shape {shape}", f"the shape {raw.shape}")
     if raw.dtype.kind not in REAL_KINDS:
-        raise invalid(name, "hold real numbers", f"the dtype {raw.dtype}")
+        raise invalid(name, "hold real numbers", f"the dtype {raw.dtype}{_first_other(raw)}")
     array = np.array(raw, dtype=np.float64, order="C", copy=True, subok=False)
     bad = ~np.isfinite(array)
     if bad.any():
         raise invalid(name, "hold finite numbers only", place(array, bad))
     freeze(array)
     return array
+
+
+def _first_other(raw: npt.NDArray[Any]) -> str:
+    """Say where the first string or object is that no number can be read from; nothing if there is none."""
+    for index, value in np.ndenumerate(raw) if raw.dtype.kind in "OSU" else ():
+        if not is_number(value):
+            plain = value.item() if isinstance(value, np.generic) else value
+            where = ", ".join(f"{axis} {i}" for axis, i in zip(("row", "column"), index, strict=False))
+            return f", with {plain!r} at {where}"
+    return ""
+
+
+def is_number(value: object) -> bool:
+    """Tell whether a float can be read from a value."""
+    try:
+        float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _read(value: npt.ArrayLike, name: str, shape: str) -> npt.NDArray[Any]:

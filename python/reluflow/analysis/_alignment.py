@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, invalid, optional_module, real
+from .._validation import FloatArray, IntArray, PatternArray, invalid, optional_module, real
 from ..flow import MultiClassSolution
 from ._classes import class_table
+from ._inputs import check_run
 from ._kernels import cosines, drive, slopes_of
 from ._states import Source, States, states
 
@@ -21,8 +22,12 @@ if TYPE_CHECKING:
 
 # The time of alignment is wanted to this relative accuracy: that of the run itself.
 _TIME_TOL = 1e-9
-# Halvings of a bracket between two sampled times: enough for that accuracy from any bracket within a factor of 2^10.
-_MAX_HALVINGS = 40
+# A bracket is cut at its middle, at the secant's zero, and at this part of its width on both sides of that: smooth
+# cosines need three rounds, and one with a jump no more than as many halvings.
+_SECANT_WIDTH = 1e-3
+_MAX_ROUNDS = 60
+# Numbers in the states that are held at a time: 160 MB.
+_MAX_NUMBERS = 20_000_000
 
 
 def early_slope(loss: str) -> float:
@@ -81,7 +86,7 @@ def alignment_times(
 ) -> pd.DataFrame:
     """Find when each neuron's alignment first exceeds 1 - δ, beside the bound T* of [WP] (26).
 
-    The first of the sampled times that exceeds 1 - δ is refined by bisection in dense output.
+    The first of the sampled times that exceeds 1 - δ is refined in dense output.
 
     Parameters
     ----------
@@ -113,6 +118,7 @@ def alignment_times(
     """
     if isinstance(solution, MultiClassSolution):
         return class_table(solution, lambda one: alignment_times(one, delta=delta, projected=projected, times=times))
+    check_run(solution)
     pandas = optional_module("pandas", "analysis")
     target = 1.0 - _delta(delta)
     run = states(solution, times)
@@ -193,16 +199,36 @@ def _delta(value: float) -> float:
 
 def _early_pull(run: States, k: int, projected: bool) -> FloatArray:
     """g(σ_j, λ₀) of each neuron at time number k, shape (m, d)."""
+    return _pull(run, run.pattern[k], projected)
+
+
+def _pull(run: States, pattern: PatternArray, projected: bool) -> FloatArray:
+    """g(σ, λ₀) of each row of a pattern."""
     scale = early_slope(run.loss) / (run.data.n if run.reduction == "mean" else 1)
     weights = scale * run.data.y
     if projected:
-        return drive(run.data.X, weights, run.pattern[k], run.leak)
-    return np.asarray((slopes_of(run.pattern[k], run.leak) * weights) @ run.data.X)
+        return drive(run.data.X, weights, pattern, run.leak)
+    return np.asarray((slopes_of(pattern, run.leak) * weights) @ run.data.X)
 
 
 def _cosines(run: States, projected: bool) -> FloatArray:
     rows = [cosines(run.W[k], np.sign(run.a[k])[:, None] * _early_pull(run, k, projected)) for k in range(len(run))]
     return np.array(rows)
+
+
+def _cosines_of(solution: Solution, neurons: IntArray, times: FloatArray, projected: bool) -> FloatArray:
+    """Cosine of each neuron at times of its own, shape (p, k)."""
+    grid, where = np.unique(times, return_inverse=True)
+    first = solution.initial
+    at_once = max(1, _MAX_NUMBERS // (first.width * (first.dim + solution.data.n)))
+    found = np.empty(times.shape)
+    for begin in range(0, len(grid), at_once):
+        run = states(solution, grid[begin : begin + at_once])
+        pair, time = np.nonzero((where >= begin).reshape(times.shape) & (where < begin + at_once).reshape(times.shape))
+        row, neuron = where.reshape(times.shape)[pair, time] - begin, neurons[pair]
+        pull = _pull(run, run.pattern[row, neuron], projected)
+        found[pair, time] = cosines(run.W[row, neuron], np.sign(run.a[row, neuron])[:, None] * pull)
+    return found
 
 
 def _scores(run: States) -> FloatArray:
@@ -218,20 +244,33 @@ def _first_above(solution: Solution, run: States, values: FloatArray, target: fl
     ever = above.any(axis=0)
     found = np.where(ever, run.t[index], np.nan)
     open_ = ever & (index > 0) & np.isfinite(found)
-    low = np.where(open_, run.t[np.maximum(index - 1, 0)], found)
-    high = np.array(found)
-    for _ in range(_MAX_HALVINGS):
-        wide = open_ & (high - low > _TIME_TOL * high)
-        if not wide.any():
+    before = np.maximum(index - 1, 0)
+    columns = np.arange(run.width)
+    time = np.column_stack((np.where(open_, run.t[before], found), found))
+    value = np.column_stack((values[before, columns], values[index, columns])) - target
+    for _ in range(_MAX_ROUNDS):
+        wide = np.flatnonzero(open_ & (time[:, 1] - time[:, 0] > _TIME_TOL * time[:, 1]))
+        if not len(wide):
             break
-        middle = 0.5 * (low + high)
-        grid, where = np.unique(middle[wide], return_inverse=True)
-        now = _cosines(states(solution, grid), projected)
-        hit = np.zeros_like(wide)
-        hit[wide] = now[where, np.flatnonzero(wide)] >= target
-        high = np.where(wide & hit, middle, high)
-        low = np.where(wide & ~hit, middle, low)
-    return high
+        cuts = _cuts(time[wide], value[wide])
+        inside = _cosines_of(solution, wide, cuts, projected) - target
+        times = np.column_stack((time[wide, :1], cuts, time[wide, 1:]))
+        heights = np.column_stack((value[wide, :1], inside, value[wide, 1:]))
+        last = np.argmax(heights[:, 1:] >= 0, axis=1) + 1
+        rows = np.arange(len(wide))
+        time[wide] = np.column_stack((times[rows, last - 1], times[rows, last]))
+        value[wide] = np.column_stack((heights[rows, last - 1], heights[rows, last]))
+    return time[:, 1]
+
+
+def _cuts(time: FloatArray, value: FloatArray) -> FloatArray:
+    """Return increasing times inside each bracket (p, 2), where the values at its ends have different signs."""
+    low, width = time[:, 0], time[:, 1] - time[:, 0]
+    rise = value[:, 1] - value[:, 0]
+    share = np.divide(-value[:, 0], rise, out=np.full(len(low), 0.5), where=np.isfinite(rise) & (rise > 0))
+    near = share[:, None] + _SECANT_WIDTH * np.array([-1.0, 0.0, 1.0])
+    shares = np.sort(np.clip(np.column_stack((near, np.full(len(low), 0.5))), _SECANT_WIDTH, 1.0 - _SECANT_WIDTH))
+    return np.asarray(low[:, None] + width[:, None] * shares)
 
 
 def _switches_before(solution: Solution, when: FloatArray) -> npt.NDArray[np.int64]:

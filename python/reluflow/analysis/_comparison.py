@@ -10,6 +10,7 @@ import numpy as np
 from .._validation import integer, optional_module, positive
 from ..descent import descend
 from ..networks import Network
+from ._inputs import check_net, check_run
 from ._states import state_of
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def suggest_steps(solution: Solution, *, budget: float = _FLOP_BUDGET) -> tuple[
     >>> rf.analysis.suggest_steps(sol)
     (1.0, 0.1)
     """
+    check_run(solution)
     m, n, d = solution.final.width, solution.data.n, solution.data.d
     most = positive(budget, "budget") / (4.0 * m * n * d + _FLOPS_PER_STEP)
     end = positive(solution.t_end - solution.t_start, "the time that the solution covers")
@@ -96,6 +98,7 @@ def compare_with_descent(
     >>> table[["n_steps", "error"]].round(4).to_dict("records")
     [{'n_steps': 200, 'error': 0.0033}, {'n_steps': 400, 'error': 0.0016}]
     """
+    check_run(solution)
     pandas = optional_module("pandas", "analysis")
     end = positive(solution.t_end - solution.t_start, "the time that the solution covers")
     limit = integer(max_steps, "max_steps")
@@ -142,5 +145,7 @@ def relative_error(net: Network, reference: Network) -> float:
     >>> rf.analysis.relative_error(two, one)
     0.1
     """
+    check_net(net)
+    check_net(reference, "reference")
     gap = net.theta - reference.theta
     return float(np.linalg.norm(gap) / reference.norm) if np.isfinite(gap).all() else float("inf")

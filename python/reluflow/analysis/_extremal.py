@@ -10,9 +10,11 @@ import numpy.typing as npt
 from .._validation import FloatArray, PatternArray, leak_value, one_of, real_array
 from ..convex import arrangements
 from ..datasets import Dataset
+from ..flow._walls import Walls, walls
 from ._alignment import early_slope
+from ._cones import project_on_cone
+from ._inputs import check_data
 from ._kernels import slopes_of
-from ._walls import Walls, project_on_cone, walls
 
 # Two unit vectors closer than this are one extremal direction.
 _SAME_TOL = 1e-7
@@ -89,6 +91,7 @@ def early_objective(
     >>> rf.analysis.early_objective(data, [[1.0, 0.0], [0.0, 2.0]])
     array([ 0.5, -1. ])
     """
+    check_data(data)
     rows = real_array(directions, "directions", "(p, d)")
     Z = rows @ data.X.T
     slope = leak_value(leak)
@@ -135,6 +138,7 @@ def extremal_directions(
     1 [ 0.961744 -0.273951] [ 1 -1]
     -1 [-0.328792  0.944402] [-1  1]
     """
+    check_data(data)
     cells = np.where(arrangements(data.X, limit=limit).patterns, 1, -1).astype(np.int8)
     found: list[ExtremalDirection] = []
     for sign in (1, -1):
@@ -183,6 +187,7 @@ def extremal_from(
     >>> [(e.sign, round(e.value, 2)) for e in found]
     [(1, 73.05), (1, 73.05)]
     """
+    check_data(data)
     rows = real_array(directions, "directions", "(p, d)")
     side = real_array(signs, "signs", "(p,)")
     found: list[ExtremalDirection] = []
@@ -203,7 +208,7 @@ def _early_dual(data: Dataset, loss: str, reduction: str) -> FloatArray:
 
 
 def _early(data: Dataset, leak: float, loss: str, reduction: str, sign: int) -> _Early:
-    return _Early(data, sign * _early_dual(data, loss, reduction), leak_value(leak), walls(data))
+    return _Early(data, sign * _early_dual(data, loss, reduction), leak_value(leak), walls(data.X))
 
 
 def _cell_best(early: _Early, cell: PatternArray) -> FloatArray:

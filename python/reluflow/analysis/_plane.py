@@ -12,6 +12,7 @@ from ..datasets import Dataset
 from ..networks import Network
 from ._directions import Directions, directions
 from ._extremal import ExtremalDirection, extremal_directions
+from ._inputs import check_data, check_net
 from ._states import Source, state_of, states
 
 # Two walls closer than this angle are drawn as one.
@@ -55,6 +56,7 @@ def plane_sectors(data: Dataset, *, leak: float = 0.0, loss: str = "logistic") -
     >>> found.pattern.tolist()
     [[1, 1], [-1, 1], [-1, -1], [1, -1]]
     """
+    check_data(data)
     if data.d != 2:
         raise invalid("data", "have two inputs", f"{data.d}")
     normal = np.arctan2(data.X[:, 1], data.X[:, 0])
@@ -164,6 +166,8 @@ def decision_plane(
     >>> plane.values.shape, bool(plane.values[0, -1] > 0 > plane.values[-1, 0])
     ((5, 5), True)
     """
+    check_data(data)
+    check_net(net)
     view = directions(state_of(data, net), basis=basis)
     points = data.X @ view.basis.T
     half = 1.2 * float(np.abs(points).max()) if extent is None else float(extent)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from .. import convex
 from .._validation import FloatArray, freeze, integer, invalid
 from ..datasets import Dataset
+from ._inputs import check_data
 from ._states import Source, states
 
 
@@ -59,6 +60,7 @@ def rectified_ellipsoid(data: Dataset, *, n_points: int = 360) -> RectifiedEllip
     array([[1.7156, 0.    ],
            [0.    , 1.4295]])
     """
+    check_data(data)
     if data.X.shape != (2, 2):
         raise invalid("data", "have two samples of two inputs", f"{data.n} of {data.d}")
     count = integer(n_points, "n_points", least=4)

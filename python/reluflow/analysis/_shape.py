@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from .._validation import FloatArray, integer, invalid, optional_module, real_array
 from ..networks import Network
+from ._inputs import check_net
 from ._kernels import cosines
 from ._states import Source, States, states
 
@@ -141,6 +142,7 @@ def distance_to_linear(net: Network, direction: npt.ArrayLike | None = None) -> 
     >>> found.distance, found.coefficients
     (0.0, array([1., 2.]))
     """
+    check_net(net)
     row = np.linalg.norm(net.W, axis=1)
     scale = max(float(np.abs(net.a * row).max()), np.finfo(float).tiny)
     mass = net.a * row / scale
@@ -199,6 +201,7 @@ def embedding_error(net: Network) -> Embedding:
     >>> rf.analysis.embedding_error(net).a.round(6)
     array([ 2.236068, -1.      ])
     """
+    check_net(net)
     scale = max(float(np.abs(net.theta).max()), np.finfo(float).tiny)
     theta = net.theta / scale
     b, pair, left, whole = np.zeros(net.width), np.zeros((2, net.dim + 1)), np.zeros(2), np.zeros(2)

@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from .._validation import FloatArray, PatternArray, freeze, invalid, real_array
 from ..datasets import Dataset
-from ..flow import MultiClassSolution
+from ..flow._events import patterns
 from ..networks import Network
+from ._inputs import check_data, check_net, check_run
 from ._kernels import log_total, outputs
 
 if TYPE_CHECKING:
@@ -131,8 +132,7 @@ def states(source: Source, times: npt.ArrayLike | None = None, *, log_times: npt
         if times is not None or log_times is not None:
             raise invalid("times", "be left out, for States carry their times", "times")
         return source
-    if isinstance(source, MultiClassSolution):
-        raise invalid("source", "be one run: take the solution of one class, sol[k]", "those of several classes")
+    check_run(source, "source", or_states=True)
     if times is None and log_times is None:
         t, log_t, W, a = source.t, source.log_t, source.W, source.a
     else:
@@ -171,6 +171,8 @@ def state_of(data: Dataset, net: Network, *, loss: str = "logistic", reduction: 
     >>> one.margins
     array([[ 2., -0.]])
     """
+    check_data(data)
+    check_net(net)
     pattern = net.pattern
     if pattern is None:
         pattern = np.sign(net.W @ data.X.T).astype(np.int8)
@@ -178,19 +180,3 @@ def state_of(data: Dataset, net: Network, *, loss: str = "logistic", reduction: 
     with np.errstate(divide="ignore"):
         log_zero = np.log(zero)
     return States(data, net.leak, loss, reduction, zero, log_zero, net.W[None], net.a[None], pattern[None])
-
-
-def patterns(source: Solution, t: npt.ArrayLike, log_t: npt.ArrayLike) -> PatternArray:
-    """Replay the events up to each time, shape (k, m, n): exact, for patterns are changed by events alone."""
-    events = source.events
-    t, log_t = np.asarray(t), np.asarray(log_t)
-    plain = bool(np.isfinite(t).all())  # t is exact as long as it has not overflowed
-    ends = np.searchsorted(events.t if plain else events.log_t, t if plain else log_t, side="right")
-    current = np.array(source.pattern0)
-    out = np.empty((len(ends), *current.shape), dtype=np.int8)
-    done = 0
-    for k, end in enumerate(np.maximum.accumulate(ends).tolist()):
-        events.apply(current, done, end)
-        out[k] = current
-        done = end
-    return out

@@ -71,7 +71,7 @@ def tail_fit(log_t: npt.ArrayLike, values: npt.ArrayLike, *, tail: float = 0.5, 
     share = real(tail, "tail", "lie in (0, 1]")
     if not 0.0 < share <= 1.0:
         raise invalid("tail", "lie in (0, 1]", repr(share))
-    x, v = np.asarray(log_t, dtype=float), np.asarray(values, dtype=float)
+    x, v = _numbers(log_t, "log_t"), _numbers(values, "values")
     if x.ndim != 1 or x.shape != v.shape:
         raise invalid("values", f"have the shape of log_t, {x.shape}", f"the shape {v.shape}")
     good = np.isfinite(x) & np.isfinite(v) & (x > 0)
@@ -96,3 +96,11 @@ def _fit(x: FloatArray, v: FloatArray, n_terms: int) -> TailFit:
     full = [*map(float, coefficients), 0.0][:3]
     rms = float(np.sqrt((residual**2).mean()))
     return TailFit(full[0], full[1], full[2], error, rms, len(x), float(x.min()))
+
+
+def _numbers(values: npt.ArrayLike, name: str) -> FloatArray:
+    """Return floats; missing ones may be nan."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise invalid(name, "hold real numbers", f"a value of type {type(values).__name__}") from None

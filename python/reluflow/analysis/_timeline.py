@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from .._validation import FloatArray, IntArray, freeze, integer
 from ..flow import EVENT_KINDS, MultiClassSolution
+from ..flow._events import patterns
+from ._inputs import check_run
 from ._sectors import number_rows
 from ._series import dead
-from ._states import patterns
 
 if TYPE_CHECKING:
     from ..flow import Solution
@@ -80,6 +81,7 @@ def timeline(solution: Solution | MultiClassSolution, *, n_times: int = 400) -> 
     """
     if isinstance(solution, MultiClassSolution):
         return tuple(timeline(one, n_times=n_times) for one in solution)
+    check_run(solution)
     log_t = log_grid(solution, integer(n_times, "n_times", least=2))
     pattern = patterns(solution, np.full(len(log_t), np.inf), log_t)
     sector = _rank_by_stay(number_rows(pattern))
@@ -137,6 +139,7 @@ def raster(solution: Solution) -> Raster:
     >>> [found.kinds[code] for code in found.kind]
     ['stop', 'cross_down', 'cross_down', 'cross_down', 'stop']
     """
+    check_run(solution)
     final = number_rows(patterns(solution, [solution.t_end], [solution.log_t_end]))
     order = neuron_order(solution, _rank_by_stay(final)[-1])
     place = np.argsort(order)

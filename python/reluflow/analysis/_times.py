@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._validation import FloatArray, integer
-from ._states import States, patterns, states
+from ..flow._events import patterns
+from ._inputs import check_run
+from ._states import States, states
 
 if TYPE_CHECKING:
     from ..flow import Solution
@@ -40,6 +42,7 @@ def sample(solution: Solution, n_times: int = 200) -> States:
     >>> float(run.t[0]), float(run.t[-1])
     (0.0, 10000.0)
     """
+    check_run(solution)
     count = integer(n_times, "n_times", least=2)
     last, begin = solution.log_t_end, _log_start(solution)
     early = last + _LOG_FIRST
@@ -69,6 +72,7 @@ def snapshots(solution: Solution, n_times: int = 4) -> States:
     >>> rf.analysis.snapshots(sol, 4).t.round(2)
     array([0.000e+00, 4.500e-01, 6.713e+01, 1.000e+04])
     """
+    check_run(solution)
     n_late = integer(n_times, "n_times", least=2) - 1
     last = solution.log_t_end
     inside = solution.events.log_t
@@ -88,6 +92,7 @@ def ends(solution: Solution) -> States:
     >>> rf.analysis.ends(sol).t
     array([    0., 10000.])
     """
+    check_run(solution)
     return _at(solution, np.array([solution.log_t_end]))
 
 

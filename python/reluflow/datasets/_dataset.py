@@ -153,7 +153,9 @@ def _labels(value: npt.ArrayLike, n: int) -> FloatArray:
         raise invalid("y", f"have one label for each of the {n} rows of X", f"{len(y)} labels")
     other = np.abs(y) != 1
     if other.any():
-        raise invalid("y", "hold +1 and -1 only", place(y, other))
+        raise invalid(
+            "y", "hold +1 and -1 only", f"{place(y, other)} (rf.datasets.binary_labels converts labels of any form)"
+        )
     return y
 
 

@@ -11,9 +11,9 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, invalid, one_of, optional_module
+from .._validation import FloatArray, invalid, is_number, one_of, optional_module
 from ._dataset import Dataset
-from ._labels import ClassValue, binary_labels, named
+from ._labels import ClassValue, named, numbered, signed
 from ._multiclass import MultiClassDataset
 
 EXTRA = "data"
@@ -102,7 +102,7 @@ def from_csv(
     try:
         table = pandas.read_csv(file, sep=delimiter)
     except (ValueError, UnicodeDecodeError) as error:  # pandas' parser errors are ValueErrors
-        raise invalid("path", "name a table of text", f"{file.name!r}: {error}") from None
+        raise invalid("path", "name a table of text", f"{file.name!r}: {str(error).strip()}") from None
     return _from_table(table, file, _Columns(label, features, missing), positive, multiclass)
 
 
@@ -220,7 +220,7 @@ def from_npz(
     inputs, labels = _arrays(file, X, y)
     if multiclass:
         return MultiClassDataset(inputs, labels, name=file.stem)
-    return Dataset(inputs, binary_labels(labels, positive=positive), name=file.stem)
+    return Dataset(inputs, signed(labels, positive, f"array {y!r}"), name=file.stem)
 
 
 def _existing(path: PathLike) -> Path:
@@ -278,21 +278,24 @@ def _from_table(
     inputs = list(chosen.columns[:-1])
     X = np.column_stack([_numeric(chosen[column], str(column)) for column in inputs])
     names = [str(column) for column in inputs]
-    labels = chosen[columns.label].tolist()
+    labels, label = chosen[columns.label].tolist(), f"column {columns.label!r}"
     if multiclass:
+        numbered(labels, label)  # its message names the column
         return MultiClassDataset(X, labels, name=file.stem, feature_names=names)
-    return Dataset(X, binary_labels(labels, positive=positive), name=file.stem, feature_names=names)
+    return Dataset(X, signed(labels, positive, label), name=file.stem, feature_names=names)
 
 
 def _numeric(column: Any, name: str) -> FloatArray:
     """Return one input column as float64, or say which entry is no number."""
     values = column.tolist()
-    numbers = np.empty(len(values))
-    for row, value in enumerate(values):
-        if not isinstance(value, (int, float)):
-            expected = "hold numbers only" if value is not None else 'have no missing entry (or pass missing="drop")'
-            raise invalid(f"column {name!r}", expected, f"{value!r} at row {row}")
-        numbers[row] = value
+    others = [row for row, value in enumerate(values) if not isinstance(value, (int, float))]
+    if others:
+        # One entry that is no number turns a whole column of text into strings: name that entry.
+        row = next((row for row in others if not is_number(values[row])), others[0])
+        value = values[row]
+        expected = "hold numbers only" if value is not None else 'have no missing entry (or pass missing="drop")'
+        raise invalid(f"column {name!r}", expected, f"{value!r} at row {row}")
+    numbers = np.array(values, dtype=np.float64)
     missing = np.isnan(numbers)
     if missing.any():
         row = int(np.argmax(missing))

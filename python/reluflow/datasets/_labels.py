@@ -48,7 +48,12 @@ def binary_labels(values: npt.ArrayLike, *, positive: ClassValue | Collection[Cl
     >>> rf.datasets.binary_labels(["ham", "spam", "ham"], positive="spam")
     array([-1.,  1., -1.])
     """
-    codes, classes = class_labels(values)
+    return signed(values, positive, "values")
+
+
+def signed(values: npt.ArrayLike, positive: ClassValue | Collection[ClassValue] | None, name: str) -> FloatArray:
+    """Do the work of `binary_labels`; messages call the labels `name`."""
+    codes, classes = numbered(values, name)
     chosen = _default_positive(classes) if positive is None else _chosen(positive, classes)
     y = np.where(np.isin(codes, chosen), 1.0, -1.0)
     if len(chosen) == len(classes):

@@ -237,7 +237,7 @@ def animate_directions(directions: Directions, path: str | Path, *, fps: int = 1
     Parameters
     ----------
     directions : Directions
-        From `analysis.directions`, 2-D, best on `analysis.time_grid`.
+        From `analysis.directions`, 2-D, best of the states that `analysis.sample` gives.
     path : str or Path
         Ends in ``.gif`` or ``.mp4``.
     fps : int, optional

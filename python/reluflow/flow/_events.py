@@ -19,6 +19,8 @@ from ._files import atomic_write
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ._solution import Solution
+
 EVENT_KINDS = (
     "cross_up",
     "cross_down",
@@ -233,3 +235,19 @@ def _codes(kind: str | Sequence[str]) -> list[int]:
         if name not in EVENT_KINDS:
             raise invalid("kind", "be one of " + ", ".join(EVENT_KINDS), repr(name))
     return [EVENT_KINDS.index(name) for name in names]
+
+
+def patterns(source: Solution, t: npt.ArrayLike, log_t: npt.ArrayLike) -> PatternArray:
+    """Replay the events up to each time, shape (k, m, n): exact, for patterns are changed by events alone."""
+    events = source.events
+    t, log_t = np.asarray(t), np.asarray(log_t)
+    plain = bool(np.isfinite(t).all())  # t is exact as long as it has not overflowed
+    ends = np.searchsorted(events.t if plain else events.log_t, t if plain else log_t, side="right")
+    current = np.array(source.pattern0)
+    out = np.empty((len(ends), *current.shape), dtype=np.int8)
+    done = 0
+    for k, end in enumerate(np.maximum.accumulate(ends).tolist()):
+        events.apply(current, done, end)
+        out[k] = current
+        done = end
+    return out

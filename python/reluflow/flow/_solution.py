@@ -6,7 +6,7 @@ import math
 import os
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,9 @@ from ._events import EventTable
 from ._limit import Limit
 from ._limit_of import limit_of
 from ._settings import Settings
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -267,6 +270,34 @@ class Solution:
         from ._storage import write
 
         write(self, path)
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return the states, the events, the data and the settings as a dataset with named dimensions.
+
+        `reluflow.analysis.to_xarray` says what is in it, and takes other times.
+
+        Returns
+        -------
+        xarray.Dataset
+            Dimensions time, neuron, input, sample and event. ``to_netcdf`` and ``to_zarr`` keep it bit for bit.
+
+        Raises
+        ------
+        ImportError
+            xarray is not installed (extra ``analysis``).
+
+        Examples
+        --------
+        >>> import reluflow as rf
+        >>> data = rf.datasets.wang_pilanci("obtuse")
+        >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=10.0, save_at=[1.0, 10.0])
+        >>> found = sol.to_xarray()
+        >>> found["a"].dims, found["a"].shape, found.attrs["status"]
+        (('time', 'neuron'), (2, 10), 'reached_time')
+        """
+        from ._xarray import dataset
+
+        return dataset(self, self.t, self.log_t, self.W, self.a, self.log_loss)
 
     def summary(self) -> str:
         """Return a few lines of text: the outcome, the work and the events."""

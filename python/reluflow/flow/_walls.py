@@ -42,6 +42,10 @@ class Walls:
         """Find the samples on a wall."""
         return np.flatnonzero(self.wall == wall)
 
+    def signs(self, sides: FloatArray) -> PatternArray:
+        """Sign pattern of the samples where each wall is seen from the given side of its normal."""
+        return np.sign(self.reach * sides[self.wall]).astype(np.int8)
+
     def edges(self, wall: int, lam: FloatArray, leak: float) -> tuple[float, float]:
         """Pull Σ λ_i s_i x_i of a wall's samples along its normal, on the lower and on the upper side of the wall."""
         rows = self.members(wall)

@@ -1,0 +1,25 @@
+"""Checks of what the functions of this room are given: a run, data, a network."""
+
+from __future__ import annotations
+
+from .._validation import instance, invalid
+from ..datasets import Dataset
+from ..flow import MultiClassSolution, Solution
+from ..networks import Network
+
+
+def check_run(value: object, name: str = "solution", *, or_states: bool = False) -> None:
+    """Refuse what is not the solution of one run."""
+    if isinstance(value, MultiClassSolution):
+        raise invalid(name, "be one run: take the solution of one class, sol[k]", "those of several classes")
+    instance(value, name, Solution, "a Solution or States" if or_states else "a Solution")
+
+
+def check_data(value: object) -> None:
+    """Refuse what is not a dataset of two classes."""
+    instance(value, "data", Dataset, "a Dataset")
+
+
+def check_net(value: object, name: str = "net") -> None:
+    """Refuse what is not a network."""
+    instance(value, name, Network, "a Network")
