@@ -78,6 +78,8 @@ def test_an_outcome_compares_something_and_names_its_files():
         outcome(Number("a", 1.0))
     with pytest.raises(ValueError, match="names of figures and tables must be fit for a file, found 'a/b'"):
         Outcome("a run", (Number("a", 1.0, 1.0),), figures={"a/b": object()})
+    with pytest.raises(ValueError, match="ran must be a text, found a value of type int"):
+        Outcome(3, (Number("a", 1.0, 1.0),))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from .._validation import integer, invalid, one_of, real
+from .._validation import instance, integer, invalid, one_of, real
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,7 +126,7 @@ class Outcome:
     Raises
     ------
     ValueError
-        No number is compared with anything: such a run could not fail.
+        No number is compared with anything: such a run could not fail. Or a text is none, or a name fits no file.
     """
 
     ran: str
@@ -136,6 +136,8 @@ class Outcome:
     note: str = ""
 
     def __post_init__(self) -> None:
+        for name in ("ran", "note"):
+            instance(getattr(self, name), name, str, "a text")
         object.__setattr__(self, "numbers", tuple(self.numbers))
         if all(number.ok is None for number in self.numbers):
             raise invalid("numbers", "hold one that is compared", f"{len(self.numbers)} that are only shown")
