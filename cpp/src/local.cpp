@@ -42,6 +42,7 @@ LocalEvents::LocalEvents(const Dataset& data, const NetworkState& state, BranchP
 }
 
 void LocalEvents::begin_step() {
+    largest_mean_norm_ = motion_.waveform().largest_mean_norm();
     events_.clear();
     branches_.clear();
     obstacle_ = {};
@@ -135,7 +136,6 @@ void LocalEvents::fill_corner(int neuron, double u, const double* gradient, doub
     const int k = static_cast<int>(walls_.size());
     corner_.resize(k);
     corner_.output = output_sign;
-    corner_.rate_tol = kCornerUlps * kEps * active_weight(neuron, u);
     const ConstMap rest(gradient, data_.rank());
     for (int i = 0; i < k; ++i) {
         const auto normal = data_.normals().row(walls_[i]);
@@ -146,6 +146,16 @@ void LocalEvents::fill_corner(int neuron, double u, const double* gradient, doub
         for (int j = 0; j <= i; ++j)
             corner_.gram(i, j) = corner_.gram(j, i) = i == j ? 1.0 : normal.dot(data_.normals().row(walls_[j]));
     }
+    corner_.rate_tol = kCornerUlps * kEps * largest_mean_norm_;
+    if (!is_plain()) corner_.rate_tol = kCornerUlps * kEps * active_weight(neuron, u);
+}
+
+/// One wall, and nothing at it that a smaller tolerance would see in another way.
+bool LocalEvents::is_plain() const {
+    if (corner_.size() != 1) return false;
+    const double before = std::abs(corner_.rest[0] + corner_.base[0]);
+    const double after = std::abs(corner_.rest[0] + corner_.base[0] + corner_.range[0]);
+    return std::min({before, after, std::abs(corner_.range[0])}) > corner_.rate_tol;
 }
 
 /// Σ p_i |x_i| of what acts on the neuron at u: the rounding of its gradient is relative to that.

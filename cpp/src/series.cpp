@@ -7,19 +7,50 @@ namespace reluflow {
 
 namespace {
 
-/// y += x ∘ z over the neurons.
-inline void add_product(double* __restrict y, const double* __restrict x, const double* __restrict z,
-                        Index m) noexcept {
-    for (Index j = 0; j < m; ++j) y[j] += x[j] * z[j];
-}
-
 /// Squares are taken of lifted numbers: rates of 1e-250 (a loss that stalls at log t = 500) must not underflow, those
 /// of 1e50 not overflow.
 constexpr double kLift = 1e100;
 
-inline void scale(double* y, double factor, Index m) noexcept {
-    for (Index j = 0; j < m; ++j) y[j] *= factor;
-}
+/// Neurons that move together in registers.
+constexpr Index kStrip = 16;
+
+/// One coordinate of one order, for `count` neurons: the sums below over l = 0 .. k. All series have the stride `order`
+/// from order to order, but those of the outputs, `outputs`.
+struct Strip {
+    const double* w;
+    const double* g;
+    const double* a;
+    Index order;
+    Index outputs;
+    int k;
+    double factor;
+
+    /// w_next = factor Σ_l a_l g_{k-l}, a_sum += Σ_l w_l g_{k-l}, moment = Σ_{l<=k} a_l w_{k+1-l}, square += w_next².
+    template <Index Count>
+    void move(Index count, double* w_next, double* a_sum, double* moment, double* square) const noexcept {
+        const Index size = Count > 0 ? Count : count;
+        double speed[kStrip] = {};
+        double rate[kStrip] = {};
+        double product[kStrip] = {};
+        for (int l = 0; l <= k; ++l) {
+            const double* wl = w + l * order;
+            const double* gl = g + (k - l) * order;
+            const double* al = a + l * outputs;
+            for (Index j = 0; j < size; ++j) speed[j] += al[j] * gl[j];
+            for (Index j = 0; j < size; ++j) rate[j] += wl[j] * gl[j];
+            if (l == 0) continue;
+            const double* later = a + (k + 1 - l) * outputs;
+            for (Index j = 0; j < size; ++j) product[j] += later[j] * wl[j];
+        }
+        for (Index j = 0; j < size; ++j) {
+            const double value = factor * speed[j];
+            w_next[j] = value;
+            a_sum[j] += rate[j];
+            moment[j] = product[j] + a[j] * value;
+            square[j] += (kLift * value) * (kLift * value);
+        }
+    }
+};
 
 }  // namespace
 
@@ -37,6 +68,12 @@ void NeuronSeries::start(const NetworkState& state, double floor, const Groups& 
     order_ = 0;
     std::copy_n(state.w.data(), rank_ * neurons_, w_.data());
     std::copy_n(state.a.data(), neurons_, a_.data());
+    double* square = motion_.row(0).data();
+    std::fill_n(square, neurons_, 0.0);
+    for (Index x = 0; x < rank_; ++x) {
+        const double* w = w_.data() + at(0, x, 0);
+        for (Index j = 0; j < neurons_; ++j) square[j] += (kLift * w[j]) * (kLift * w[j]);
+    }
     measure();
     for (Index j = 0; j < neurons_; ++j) {
         const double rest = state.at_rest(j);
@@ -54,22 +91,25 @@ void NeuronSeries::push(const Matrix& gradients, double step, const Groups& grou
     const Index m = neurons_;
     const double factor = step / (k + 1);
     double* a_next = a_.data() + (k + 1) * m;
+    double* square = motion_.row(k + 1).data();
     std::fill_n(a_next, m, 0.0);
+    std::fill_n(square, m, 0.0);
     for (Index x = 0; x < rank_; ++x) {
         double* w_next = w_.data() + at(k + 1, x, 0);
-        std::fill_n(w_next, m, 0.0);
-        for (int l = 0; l <= k; ++l) {
-            const double* g = g_.data() + at(k - l, x, 0);
-            add_product(w_next, a_.data() + l * m, g, m);
-            add_product(a_next, w_.data() + at(l, x, 0), g, m);
-        }
-        scale(w_next, factor, m);
-    }
-    scale(a_next, factor, m);
-    for (Index x = 0; x < rank_; ++x) {
         double* moment = moment_.data() + x * m;
-        std::fill_n(moment, m, 0.0);
-        for (int l = 0; l <= k + 1; ++l) add_product(moment, a_.data() + l * m, w_.data() + at(k + 1 - l, x, 0), m);
+        for (Index j = 0; j < m; j += kStrip) {
+            const Strip strip{w_.data() + at(0, x, j), g_.data() + at(0, x, j), a_.data() + j, rank_ * m, m, k, factor};
+            if (j + kStrip <= m)
+                strip.move<kStrip>(kStrip, w_next + j, a_next + j, moment + j, square + j);
+            else
+                strip.move<0>(m - j, w_next + j, a_next + j, moment + j, square + j);
+        }
+    }
+    for (Index j = 0; j < m; ++j) a_next[j] *= factor;
+    for (Index x = 0; x < rank_; ++x) {
+        const double* w = w_.data() + at(0, x, 0);
+        double* moment = moment_.data() + x * m;
+        for (Index j = 0; j < m; ++j) moment[j] += a_next[j] * w[j];
     }
     ++order_;
     measure();
@@ -102,14 +142,10 @@ void NeuronSeries::gather_moments(const Groups& groups, Matrix& moments) const {
     }
 }
 
+/// From the lifted squares in motion_: |w^(k)|, and the size of the order.
 void NeuronSeries::measure() {
     const int k = order_;
     double* squares = motion_.row(k).data();
-    std::fill_n(squares, neurons_, 0.0);
-    for (Index x = 0; x < rank_; ++x) {
-        const double* w = w_.data() + at(k, x, 0);
-        for (Index j = 0; j < neurons_; ++j) squares[j] += (kLift * w[j]) * (kLift * w[j]);
-    }
     const double* a = a_.data() + k * neurons_;
     double largest = 0.0;
     for (Index j = 0; j < neurons_; ++j) {

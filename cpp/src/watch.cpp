@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "reluflow/products.hpp"
+#include "watch_spread.hpp"
 
 namespace reluflow {
 
@@ -17,7 +18,9 @@ constexpr Index kBlock = 128;
 constexpr Index kFewGroups = 6;
 /// Distances are kept of walls up to this many times as far as a neuron's own series goes: its events may speed it up.
 constexpr double kKeptPath = 2.0;
-/// Walls a neuron whose distances there is memory for from the start.
+/// Distances there is memory for from the start: all of them twice in a small problem, in a large one a megabyte and a
+/// few for each neuron.
+constexpr Index kUsualDistances = Index{1} << 16;
 constexpr Index kUsualNear = 16;
 
 using ConstMap = Eigen::Map<const Vector>;
@@ -39,12 +42,13 @@ Watch::Watch(const Dataset& data, const NetworkState& state, const Pattern& patt
       gathered_(std::min(kBlock, state.neurons()) * data.rank()),
       rates_(std::min(kBlock, state.neurons()) * data.rank()),
       near_of_(state.neurons()),
+      spread_(std::make_unique<Spread>(data)),
       release_of_group_(state.neurons()) {
     hits_.reserve(state.neurons());
     due_.reserve(state.neurons());
     candidates_.reserve(data.n_walls());
     near_.reserve(data.n_walls());
-    distances_.reserve(std::min(kUsualNear, data.n_walls()) * state.neurons());
+    distances_.reserve(std::min(2 * data.n_walls() * state.neurons(), kUsualDistances + kUsualNear * state.neurons()));
     fastest_.reserve(kFewGroups);
     lowest_.reserve(kFewGroups * data.n_walls());
     highest_.reserve(kFewGroups * data.n_walls());
@@ -52,10 +56,13 @@ Watch::Watch(const Dataset& data, const NetworkState& state, const Pattern& patt
     gathered_.resize(std::max<std::size_t>(gathered_.size(), (kMaxOrder + 2) * data.rank()));
 }
 
+Watch::~Watch() = default;
+
 const std::vector<FirstHit>& Watch::scan() {
     hits_.clear();
     due_.clear();
     distances_.clear();
+    spread_->update(expansion_.waveform());
     std::fill_n(release_of_group_.begin(), expansion_.groups().count(), GroupRelease{});
     bound_groups();
     bound_paths(1.0);
@@ -241,30 +248,27 @@ Hit Watch::next_hit(int neuron, double end) {
     return hit;
 }
 
-/// δq of the others grows from the event on like a_j² |x|² times the jump of the neuron's gradient; ½ (U - u)² H² of it
-/// is their relative error when the event is left out of λ (flow.md §4).
-double Watch::coupling(int piece, const Hit& hit) const {
+/// With e the direction in which the neuron's gradient jumps, margin i of the others starts to change by H a_j² jump
+/// x_i·e, and p_i |x_i| of it drives them: Σ_i p_i |x_i| |x_i·e| at most, and as much again for Σ p = 1, both by
+/// Cauchy and Schwarz. ½ (U - u)² H of it is their relative error when the event is left out of λ (flow.md §4).
+double Watch::coupling(int piece, const Hit& hit) {
     const double v = hit.u - motion_.piece(piece).begin;
     const double output = evaluate(motion_.a(piece), motion_.order(), v);
     const Waveform& waveform = motion_.waveform();
-    double jump = 0.0;
-    double self = 0.0;
+    const double size = std::sqrt(waveform.mean_square());
+    double jump = waveform.mean_norm();
+    double reach = size;
     if (hit.kind == HitKind::release) {
         jump = hit.slope / 3.0;
     } else if (hit.kind == HitKind::wall) {
-        double base = 0.0;
-        double range = 0.0;
-        motion_.contribution_at(hit.wall, hit.u, base, range);
-        for (const int sample : data_.samples_of(hit.wall)) {
+        jump = 0.0;
+        for (const int sample : data_.samples_of(hit.wall))
             jump +=
                 (1.0 - motion_.leak()) * std::abs(data_.coefficient(sample) * waveform.signed_weight_at(sample, hit.u));
-            self = std::max(self, std::abs(data_.coefficient(sample)));
-        }
-    } else {
-        jump = waveform.mean_norm();
+        if (held_[motion_.piece(piece).neuron].empty()) reach = std::min(size, spread_->along(hit.wall));
     }
     const double step = motion_.step();
-    return step * step * output * output * jump * (waveform.mean_square() + self * waveform.mean_norm());
+    return step * step * output * output * jump * reach * (size + waveform.mean_norm());
 }
 
 void Watch::commit(double u) {

@@ -106,6 +106,12 @@ double Waveform::signed_weight_at(Index sample, double u) const noexcept {
     return value;
 }
 
+double Waveform::largest_mean_norm() const noexcept {
+    double sum = 0.0;
+    for (int k = 0; k <= order_; ++k) sum += signed_.row(k).cwiseAbs().dot(norms_);
+    return sum;
+}
+
 void Waveform::signed_weights_at(double u, Vector& weights) const {
     weights = signed_.row(order_).transpose();
     for (int k = order_ - 1; k >= 0; --k) weights = weights * u + signed_.row(k).transpose();

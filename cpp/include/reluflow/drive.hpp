@@ -2,6 +2,8 @@
 /// margins.
 #pragma once
 
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "reluflow/dataset.hpp"
@@ -11,7 +13,9 @@
 
 namespace reluflow {
 
-/// Products with the slopes s (n, groups): 1 on the active side, the leak on the other, 0 on held walls.
+/// Products with the slopes s (n, groups): 1 on the active side, the leak on the other, 0 on held walls. The active
+/// ones are a matrix of zeros and ones, and are added up by tables of subset sums: a quarter of a matrix product's
+/// work.
 class Drive {
   public:
     Drive(const Dataset& data, Index neurons, double leak);
@@ -24,21 +28,36 @@ class Drive {
     /// q_i = y_i Σ_c s_ic x_i·M_c for moments M (r, groups).
     void margins(const Matrix& M, Vector& q);
 
-    double slope(Index sample, Index group) const noexcept { return slopes_[sample * groups_ + group]; }
+    double slope(Index sample, Index group) const noexcept {
+        const std::int8_t side = sides_[group * data_.n() + sample];
+        return side > 0 ? 1.0 : (side < 0 ? leak_ : 0.0);
+    }
 
   private:
-    /// Up to this many groups plain loops over the samples beat a matrix product that packs X anew each time.
+    /// Up to this many groups plain loops over the samples need no tables.
     static constexpr Index kFewGroups = 6;
 
+    void grow(Index groups);
+    void set_group(Index group, const Pattern& pattern, Index leader);
     void gradients_of_few(const double* weights, Matrix& G);
     void margins_of_few(const Matrix& M, Vector& q);
+    void add_leaks_to_gradients(const double* weights);
+    void add_leaks_to_margins(const Matrix& M);
 
     const Dataset& data_;
     double leak_;
+    Index width_;  // r, padded
     Index groups_ = 0;
-    std::vector<double> slopes_;  // (n, groups)
-    std::vector<double> work_;    // (n, groups)
-    std::vector<double> column_;  // (groups, r)
+    Index capacity_ = 0;              // groups for which there is memory
+    bool one_to_one_;                 // wall i is that of sample i
+    std::vector<std::int8_t> sides_;  // (groups, n), sign of the slope; 0 where held
+    std::vector<std::int8_t> orientation_, row_;
+    std::vector<std::uint8_t> sample_codes_;      // (groups, chunks of samples)
+    std::vector<std::uint8_t> group_codes_;       // (n, chunks of groups)
+    std::vector<std::pair<Index, Index>> held_;   // (group, sample), when there is a leak
+    std::vector<double> rows_, tables_, column_;  // workspace
+    std::vector<double> sums_;                    // (groups, width)
+    std::vector<double> mixed_;                   // (n, width): Σ_c s_ic M_c
 };
 
 }  // namespace reluflow

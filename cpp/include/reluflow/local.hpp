@@ -70,6 +70,7 @@ class LocalEvents {
     void collect_corner(int neuron, const Hit& hit, std::span<const int> candidates);
     void fill_corner(int neuron, double u, const double* gradient, double output_sign);
     double active_weight(int neuron, double u) const;
+    bool is_plain() const;
     bool decide(int neuron, double u, int& choice);
     bool settle(int neuron, double u);
     void commit_sides(int neuron, double u, const Sides& sides, bool at_start, bool silent);
@@ -97,6 +98,7 @@ class LocalEvents {
     Vector w_, gradient_;
     mutable Vector weights_;  // of the samples, at one instant
     double a_ = 0.0;
+    double largest_mean_norm_ = 0.0;
 };
 
 }  // namespace reluflow

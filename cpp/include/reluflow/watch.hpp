@@ -1,6 +1,7 @@
 /// Which neurons can reach a wall in a step, and the first hit of each. Unstirred neurons are not looked at.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -21,10 +22,13 @@ struct FirstHit {
     double coupling = 0.0;
 };
 
+class Spread;
+
 class Watch {
   public:
     Watch(const Dataset& data, const NetworkState& state, const Pattern& pattern, const std::vector<HeldSet>& held,
           const Expansion& expansion, NeuronMotion& motion, HitFinder& finder);
+    ~Watch();
 
     /// First hits on (0, 1], sorted by time.
     const std::vector<FirstHit>& scan();
@@ -32,7 +36,7 @@ class Watch {
     std::span<const int> candidates(int neuron, double u);
     /// The next hit of a neuron on its last piece, up to `end`.
     Hit next_hit(int neuron, double end);
-    double coupling(int piece, const Hit& hit) const;
+    double coupling(int piece, const Hit& hit);
 
     /// The step was taken up to u: what each neuron may have moved. Neurons with an event are looked at anew.
     void commit(double u);
@@ -75,6 +79,7 @@ class Watch {
     };
     std::vector<Distance> distances_;
     std::vector<Near> near_of_;
+    std::unique_ptr<Spread> spread_;
     struct GroupRelease {
         bool known = false;
         bool positive = false;

@@ -54,6 +54,8 @@ class Waveform {
     /// Σ_i p_i |x_i| and Σ_i p_i |x_i|² at the start of the step.
     double mean_norm() const noexcept { return mean_norm_; }
     double mean_square() const noexcept { return mean_square_; }
+    /// No less than Σ_i p_i |x_i| anywhere on the step.
+    double largest_mean_norm() const noexcept;
 
     /// Sets the step by its weights instead: p_i(u) polynomials of `count` coefficients (count, n), margins (orders,
     /// n). Used where the weights follow the margins so fast that their own series is of no use (see horizon.hpp).
