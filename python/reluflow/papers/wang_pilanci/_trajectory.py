@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._validation import FloatArray
-from ...analysis import States, sample, states
+from ...analysis import States, states
 from ...datasets import Dataset
 from ...descent import DescentResult, descend
 from ...flow import Solution, integrate
@@ -16,6 +16,7 @@ from ...networks import Network
 from ._tools import ITERATIONS, SMALL, STEP, WIDTH, survivors, unit
 
 MAX_DRAWS = 1000  # starts tried for one with enough neurons alive; half of them have these
+TURNING = 20.0  # time by which the neurons of these starts have turned; later they only grow
 LIVING = 2  # neurons of each label that a drawn run keeps, so that there is something to see
 
 
@@ -64,18 +65,17 @@ class Pair:
         assert pattern is not None
         return np.asarray((pattern > 0).any(axis=1))
 
-    def descent_path(self) -> Trajectory:
+    def descent_path(self, title: str = f"gradient descent, step {STEP:g}") -> Trajectory:
         """Return gradient descent as the paper draws it: chords between iterations 1, 10, ... 10^4."""
         marks = unit(self.descent.W[np.array([0, *ITERATIONS])])
-        return Trajectory(
-            self.data, f"gradient descent, step {STEP:g}", np.sign(self.net.a), unit(self.descent.W), marks, False
-        )
+        return Trajectory(self.data, title, np.sign(self.net.a), unit(self.descent.W), marks, False)
 
-    def flow_path(self) -> Trajectory:
+    def flow_path(self, title: str = "exact flow") -> Trajectory:
         """Return the flow, marked at the times step · iteration."""
-        smooth = sample(self.flow, 300)
+        turning = np.linspace(0.0, TURNING, 400)
+        smooth = states(self.flow, np.append(turning, np.geomspace(TURNING, self.flow.t_end, 60)[1:]))
         marks = self.flow_marks()
-        return Trajectory(self.data, "exact flow", np.sign(self.net.a), unit(smooth.W), unit(marks.W), True)
+        return Trajectory(self.data, title, np.sign(self.net.a), unit(smooth.W), unit(marks.W), True)
 
     def flow_marks(self) -> States:
         """Return the flow at the start and at the times of the marked iterations."""

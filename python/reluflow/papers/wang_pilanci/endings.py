@@ -10,11 +10,11 @@ import numpy as np
 from ..._validation import FloatArray
 from ...analysis import sample, series
 from ...conditions import orthogonal_separability
-from ...convex import certify, dual_feasibility, max_margin
+from ...convex import certify, dual_feasibility, max_margin, max_margin_multiclass
 from ...datasets import Dataset, MultiClassDataset, counterexample, orthogonally_separable
 from ...figures import norm_growth, panels, style
 from ...flow import Solution, Stop, early_alignment, integrate
-from ...networks import Network
+from ...networks import MultiClassNetwork, Network
 from ._tools import (
     WIDTH,
     Claim,
@@ -30,6 +30,7 @@ from ._tools import (
     shown,
     spike_free,
     survivors,
+    unit,
 )
 from ._trajectory import fitting_start
 
@@ -91,7 +92,7 @@ def _theorem_4(context: Context) -> Outcome:
 
 
 def _chances(context: Context) -> Outcome:
-    tries, runs = context.pick(10_000, 400_000), context.pick(40, 600)
+    tries, runs = context.pick(10_000, 200_000), context.pick(40, 600)
     numbers: list[Number] = [
         printed(
             "App. F.1, m = 10: chance that the flow ends at the global optimum",
@@ -191,16 +192,31 @@ def three_classes(cosine: float) -> MultiClassDataset:
     return MultiClassDataset(np.linalg.cholesky(gram), [0, 1, 2])
 
 
-def _single_starts(X: FloatArray, both: bool) -> Network:
-    """Return one neuron active on each sample alone with the sign of y = (1, -1, -1), or one on both negatives too."""
+def _single_starts(X: FloatArray, k: int = 0, *, both: bool) -> Network:
+    """Return a network for class k with one neuron for each sample alone, or one on both negatives too."""
     away = X - 0.2 * (X.sum(axis=0) - X)  # the other samples see it from behind
-    rows = [SMALL_START * row / np.linalg.norm(row) for row in away]
-    signs = [1.0, -1.0, -1.0]
+    rows, signs = list(unit(away)), [1.0 if i == k else -1.0 for i in range(len(X))]
     if both:
-        total = X[1] + X[2]
-        rows.append(SMALL_START * total / np.linalg.norm(total))
+        rows.append(unit(X.sum(axis=0) - X[k]))
         signs.append(-1.0)
-    return Network(np.array(rows), SMALL_START * np.array(signs))
+    return Network(SMALL_START * np.array(rows), SMALL_START * np.array(signs))
+
+
+def _all_classes(cosine: float) -> list[Number]:
+    """Return the numbers of the whole problem (4): K networks from starts that keep single samples, and with both."""
+    classes = three_classes(cosine)
+    optimum = max_margin_multiclass(classes).value
+    sums = []
+    for both in (False, True):
+        nets = MultiClassNetwork(_single_starts(classes.X, k, both=both) for k in range(3))
+        sol = integrate(classes, nets, until=Stop(direction=1e-3, log_time=LATE))
+        sums.append(sum(0.5 / solution.limit.margin for solution in sol))
+    place = f"all three classes, cos = {cosine:g}: "
+    return [
+        printed(place + "½|Θ|² of the limit, beside the value of (7)", sums[0], optimum, 1e-6),
+        exact(place + "½|Θ|² of the limit is 9", sums[0], 9.0, 1e-8),
+        exact(place + "with a neuron on both negatives it is the value of (7)", sums[1], optimum, 1e-8),
+    ]
 
 
 def _theorem_2(context: Context) -> Outcome:
@@ -224,6 +240,7 @@ def _theorem_2(context: Context) -> Outcome:
             exact(place + "orthogonally separable among classes", bool(orthogonal_separability(classes)), True),
             exact(place + "class 1 against the rest is not", bool(orthogonal_separability(data)), False),
         ]
+    numbers += _all_classes(-0.17)
     numbers += _three_class_runs(context)
     figure = _two_endings()
     return Outcome(
@@ -264,7 +281,7 @@ def _two_endings() -> Figure:
     with style():
         figure, ax = panels(1, height=2.8)
         for both, colour, label in ((False, "#D55E00", "single samples only"), (True, "#0072B2", "and one on both")):
-            sol = integrate(data, _single_starts(data.X, both), until=Stop(log_time=2000.0))
+            sol = integrate(data, _single_starts(data.X, both=both), until=Stop(log_time=2000.0))
             table = series(sample(sol, 400))
             good = table["normalised_margin"] > 0
             ax.plot(table["log_t"][good], 0.5 / table["normalised_margin"][good], color=colour, label=label)

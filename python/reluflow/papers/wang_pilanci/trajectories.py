@@ -157,10 +157,11 @@ def _figure_7(context: Context) -> Outcome:
         shown("runs that keep both signs and fit both samples", sum(min(survivors(data, r.net)) > 0 for r in many)),
     )
     figures = {
-        "descent": direction_figure(
-            data, [runs.descent_path() for runs in many], unit(max_margin(data).neurons), columns=2
-        ),
-        "flow": direction_figure(data, [runs.flow_path() for runs in many], unit(max_margin(data).neurons), columns=2),
+        name: direction_figure(data, paths, unit(max_margin(data).neurons), columns=2)
+        for name, paths in (
+            ("descent", [runs.descent_path(f"descent, seed {first + k}") for k, runs in enumerate(many)]),
+            ("flow", [runs.flow_path(f"exact flow, seed {first + k}") for k, runs in enumerate(many)]),
+        )
     }
     ran = f"four starts of ten neurons of size 1e-4, seeds {first} to {first + RUNS - 1}; descent with step {STEP:g}"
     return Outcome(ran, numbers, figures)
