@@ -95,7 +95,7 @@ def start(seed: int, dim: int = 2) -> Network:
 
 
 def fitting_start(data: Dataset, seed: int) -> tuple[Network, int]:
-    """Return the first start from this seed on in which every label that occurs keeps two living neurons.
+    """Return the first start from this seed on in which every label that occurs keeps two living neurons and some die.
 
     Returns
     -------
@@ -106,7 +106,11 @@ def fitting_start(data: Dataset, seed: int) -> tuple[Network, int]:
     for number in range(seed, seed + MAX_DRAWS):
         net = start(number, data.d)
         plus, minus = survivors(data, net)
-        if (plus >= LIVING or not (data.y > 0).any()) and (minus >= LIVING or not (data.y < 0).any()):
+        if (
+            plus + minus < WIDTH
+            and (plus >= LIVING or not (data.y > 0).any())
+            and (minus >= LIVING or not (data.y < 0).any())
+        ):
             return net, number
     raise RuntimeError(f"no start of {MAX_DRAWS} keeps two neurons for every label")
 

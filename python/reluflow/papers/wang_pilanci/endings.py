@@ -244,7 +244,7 @@ def _theorem_2(context: Context) -> Outcome:
     numbers += _three_class_runs(context)
     figure = _two_endings()
     return Outcome(
-        "class 1 of 3 against the rest, one neuron for each sample alone; random starts of ten neurons on X = I",
+        "class 1 of 3 against the rest and all three, one neuron for each sample alone; random starts of ten on X = I",
         tuple(numbers),
         {"value": figure},
     )
