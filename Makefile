@@ -11,6 +11,8 @@ BUILD := build/native
 NATIVE := --no-build-isolation --editable ".[EXTRA]" --config-settings=build-dir=$(BUILD) \
           --config-settings=cmake.define.RELUFLOW_NATIVE=ON \
           --config-settings=cmake.define.RELUFLOW_TESTS=ON
+# make bench BENCH_OPTIONS=--resume goes on after Ctrl-C; --quick is a short one, into out/quick.
+BENCH_OPTIONS ?=
 CPP := CMakeLists.txt $(wildcard cmake/*.cmake) $(shell find cpp -type f)
 CPP_FORMATTED := $(filter %.cpp %.hpp,$(CPP))
 PY := python tests tools docs bench examples
@@ -32,9 +34,10 @@ test: $(STAMPS)/dev ## every test, C++ and Python
 fast: $(STAMPS)/dev ## the tests that take a second or less
 	$(BIN)/python -m pytest
 
-bench: $(STAMPS)/all ## the benchmarks, each answer checked before it is timed; writes docs/benchmarks.md
-	$(BIN)/python bench P1s --out out/bench.json
-	$(BIN)/python bench/against.py
+bench: $(STAMPS)/bench $(STAMPS)/torch ## the benchmarks, each answer checked before it is timed; writes docs/benchmarks.md
+	mkdir -p out
+	$(BIN)/python -m pytest -q bench/test_speed.py --benchmark-timer=time.process_time --benchmark-json=out/speed.json
+	$(BIN)/python bench/against.py $(BENCH_OPTIONS)
 
 lint: $(STAMPS)/dev ## layout and style of Python and C++
 	$(BIN)/ruff check $(PY)
@@ -85,6 +88,11 @@ $(STAMPS)/build: pyproject.toml tools/requirements.py
 	$(PIP) cmake -r $(STAMPS)/build-requirements.txt
 	touch $@
 
-$(STAMPS)/all $(STAMPS)/dev: $(STAMPS)/%: $(CPP) $(STAMPS)/build
+# Without torch the benchmarks leave out one peer and say so.
+$(STAMPS)/torch: $(STAMPS)/bench tools/install_torch
+	PIP="$(PIP)" bash tools/install_torch || echo "torch is not installed: the benchmarks go on without torchdiffeq"
+	touch $@
+
+$(STAMPS)/all $(STAMPS)/bench $(STAMPS)/dev: $(STAMPS)/%: $(CPP) $(STAMPS)/build
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) $(subst EXTRA,$*,$(NATIVE))
 	touch $@

@@ -1,7 +1,10 @@
-"""Compare the flow with gradient descent and with scipy's integrators at equal error.
+"""Compare the flow with Euler's steps and with the peers at equal error, and show how its cost grows.
 
-python bench/against.py            all, into docs/benchmarks.md and docs/benchmarks/*.png
-python bench/against.py --quick    fewer and looser runs, into out/quick
+python bench/against.py             all, into docs/benchmarks.md and docs/benchmarks/*.png
+python bench/against.py --quick     few and loose runs, into out/quick
+python bench/against.py --resume    goes on where an interrupted bench of the same code ended
+
+Every measurement is in the JSON (out/bench.json) as soon as it is made.
 """
 
 from __future__ import annotations
@@ -9,118 +12,143 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict
 from pathlib import Path
-from time import perf_counter
 
 from threadpoolctl import threadpool_limits
 
-import methods
+import growth
+import own
 import page
-from methods import Case, Late, Point
-from page import Result
+import plan
+import plots
+import reluflow as rf
+import tables
+import together
+from peers import EVENTS, WAYS, installed
+from peers.sweep import sweep, write_target
+from plan import Effort
+from points import Case, Point, Target
+from store import Progress, Store, code_digest, write
+from tables import Result
 
 ROOT = Path(__file__).resolve().parent.parent
-# Euler's steps come to errors from 1e-2 to 1e-5 within about ten seconds a case.
-CASES = (
-    Case("P1", 1e4, (1e-1, 1e-2, 2e-3), peers=True),
-    Case("P2", 3e-3, (1e-5, 1e-6, 2e-7), peers=True),
-    Case("P2", 100.0, (5e-3, 2e-3)),
-    Case("P3", 0.15, (1e-3, 1e-4, 1e-5), peers=True),
-    Case("P3", 3.5, (1e-3, 1e-4)),
-    Case("P3", 10.0, (1e-3, 5e-4)),
-)
-LATE = (("P1", 1e10), ("P2", 1e6), ("P3", 1e6))
 
 
-@dataclass(frozen=True)
-class Effort:
-    """The tolerances of the sweeps from loose to tight, and the seconds that one run of a scipy method has."""
-
-    flow_rtols: tuple[float, ...] = (1e-3, 1e-5, 1e-7, 1e-9, 1e-11)
-    peer_rtols: tuple[float, ...] = (1e-4, 1e-5, 1e-6, 1e-8, 1e-10)
-    peer_seconds: float = 4.0
+def checked_first(case: Case, right: Target, store: Store) -> None:
+    """End the program if the default run is wrong; nothing of a case is timed before."""
+    key = f"{case.title} | reluflow | {own.RTOL:g}"
+    store.say(f"  {Point.from_json(store.measure(key, lambda: own.checked(case, right).as_json()))}")
 
 
-QUICK = Effort(flow_rtols=(1e-5, 1e-9), peer_rtols=(1e-4,), peer_seconds=0.5)
+def swept(label: str, case: Case, target: Path, effort: Effort, say: Progress) -> list[dict[str, object]]:
+    located = WAYS[label].mode == EVENTS
+    rtols = effort.event_rtols if located else effort.peer_rtols
+    seconds = min(case.seconds, effort.event_seconds) if located else case.seconds
+    points = []
+    for point in sweep(label, case, rtols, target, (seconds, effort.build_seconds)):
+        say(f"  {point}")
+        points.append(point.as_json())
+    return points
 
 
-class Progress:
-    """One line a run, with the seconds since the start."""
-
-    def __init__(self) -> None:
-        self.begin = perf_counter()
-
-    def __call__(self, text: object) -> None:
-        print(f"[{perf_counter() - self.begin:6.1f} s] {text}", flush=True)
-
-
-def told(say: Progress, point: Point) -> Point:
-    say(f"  {point}")
-    return point
-
-
-def compare(case: Case, effort: Effort, say: Progress) -> Result:
+def compare(case: Case, effort: Effort, store: Store) -> Result:
     """All runs of a case, the check of the flow's answer first."""
-    say(f"{case.name} to t = {case.t:g}")
-    default = told(say, methods.checked(case))
-    sweep = [default if rtol == methods.RTOL else told(say, methods.flow(case, rtol)) for rtol in effort.flow_rtols]
-    descent = [told(say, methods.euler(case, step)) for step in case.steps]
-    peers: list[Point] = []
-    if case.peers:
-        for method in methods.PEERS:
-            peers += methods.sweep_peer(case, method, effort.peer_rtols, effort.peer_seconds)
-            say(f"  {peers[-1]}")
-    return Result(case, default, sweep, descent, peers)
+    right = own.target(case)
+    checked_first(case, right, store)
+    flow, euler = [], []
+    for rtol in effort.flow_rtols:
+        key = f"{case.title} | reluflow | {rtol:g}"
+        flow.append(Point.from_json(store.measure(key, lambda rtol=rtol: own.flow(case, rtol, right).as_json())))
+    for step in case.steps:
+        key = f"{case.title} | Euler | {step:g}"
+        euler.append(Point.from_json(store.measure(key, lambda step=step: own.euler(case, step, right).as_json())))
+    target = store.path.with_name("target.npz")
+    write_target(target, right)
+    peers = []
+    for label in case.peers:
+        if installed(WAYS[label].package) is not None:
+            key = f"{case.title} | {label}"
+            found = store.measure(key, lambda label=label: swept(label, case, target, effort, store.say))
+            peers += [Point.from_json(values) for values in found]
+    target.unlink()
+    return Result(case, len(right.event_t), flow, euler, peers)
 
 
-def late_rows(say: Progress) -> list[Late]:
-    rows = []
-    for name, log_t in LATE:
-        say(f"{name} to log t = {log_t:g}")
-        rows.append(methods.late(name, log_t))
-    return rows
+def grown(effort: Effort, store: Store) -> dict[str, list[dict[str, object]]]:
+    """The records of growth.py, each with what it was asked for."""
+    limit = effort.growth_seconds
+
+    def ask(name: str, named: dict[str, int], *arguments: float) -> dict[str, object]:
+        key = f"growth | {name} | {', '.join(f'{k} = {v:,}' for k, v in named.items())}"
+        return named | store.measure(key, lambda: growth.measured(name, *named.values(), *arguments, seconds=limit))
+
+    sizes = [effort.base | {axis: effort.base[axis] * k} for axis in effort.base for k in effort.factors]
+    *large, n_events = effort.large
+    return {
+        "width": [ask("width", {"m": m}, growth.WIDTH_T) for m in effort.widths],
+        "late": [ask("late", {"m": m}, *growth.LATE_LOG_TIMES) for m in effort.late_widths],
+        "size": [ask("size", named) for named in sizes],
+        "large": [ask("size", dict(zip("ndm", large, strict=True)), n_events)],
+    }
 
 
-def tables(results: Sequence[Result], late: Sequence[Late], effort: Effort) -> list[page.Table]:
-    return [
-        page.default_table(results),
-        page.equal_table(results),
-        page.sweep_table(results),
-        page.euler_table(results),
-        page.peer_table(results, effort.peer_seconds),
-        page.late_table(late),
-    ]
+def threaded(effort: Effort, store: Store) -> dict[str, dict[str, object]]:
+    """Two threads against one; empty where there is only one core."""
+    if (os.cpu_count() or 1) < 2:
+        return {}
+    t, (long, short) = effort.threads_t, effort.seeds_t
+    runs = {
+        f"P4 to t = {t:g}": lambda: together.single("P4", t),
+        f"{together.SEEDS} seeds of P1 to t = {long:g}": lambda: together.seeds(own.start("P1")[0], 10, long),
+        f"{together.SEEDS} seeds of n = 100 to t = {short:g}": lambda: together.seeds(together.hundred(), 20, short),
+    }
+    return {name: store.measure(f"threads | {name}", run) for name, run in runs.items()}
 
 
-def quick(case: Case) -> Case:
-    """The same case with the two largest Euler steps."""
-    return replace(case, steps=case.steps[:2])
+def late_rows(effort: Effort, store: Store) -> list[own.Late]:
+    chosen = plan.LATE[:1] if effort.quick else plan.LATE
+    keys = {f"late | {name} to log t = {log_t:g}": (name, log_t) for name, log_t in chosen}
+    return [own.Late(**store.measure(key, lambda run=run: asdict(own.late(*run)))) for key, run in keys.items()]
+
+
+def bench(effort: Effort, store: Store) -> tables.Measured:
+    with threadpool_limits(1):  # one thread for every method
+        results = [compare(case, effort, store) for case in plan.cases(effort)]
+        late = late_rows(effort, store)
+        growths = grown(effort, store)
+    return tables.Measured(results, late, growths, threaded(effort, store), effort)
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python bench/against.py", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="few and loose runs, into out/quick")
+    parser.add_argument("--resume", action="store_true", help="keep what an interrupted bench of this code measured")
+    parser.add_argument("--out", type=Path, help="folder of benchmarks.md and benchmarks/ (docs, or out/quick)")
+    return parser.parse_args(arguments)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python bench/against.py", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer and looser runs, into out/quick")
-    parser.add_argument(
-        "--out", type=Path, help="folder of benchmarks.md and benchmarks/ (docs, with --quick out/quick)"
-    )
-    chosen = parser.parse_args(arguments)
+    chosen = parse(arguments)
+    effort = plan.QUICK if chosen.quick else plan.FULL
     out = chosen.out or (ROOT / "out/quick" if chosen.quick else ROOT / "docs")
-    effort, cases = (QUICK, [quick(case) for case in CASES]) if chosen.quick else (Effort(), list(CASES))
-    say, loads = Progress(), [os.getloadavg()[0]]
-    with threadpool_limits(1):  # one thread for every method
-        results = [compare(case, effort, say) for case in cases]
-        late = late_rows(say)
-    loads.append(os.getloadavg()[0])
+    numbers = (out if chosen.quick else ROOT / "out") / "bench.json"
+    head = {"version": rf.__version__, "code": code_digest(), "quick": effort.quick}
+    store, loads = Store(numbers, head, resume=chosen.resume, say=Progress()), [os.getloadavg()[0]]
+    try:
+        measured = bench(effort, store)
+    except KeyboardInterrupt:
+        raise SystemExit(f"\nstopped; {numbers} has what was measured, --resume goes on from there") from None
     pictures = []
-    for name in dict.fromkeys(case.name for case in cases):
+    for name in dict.fromkeys(result.case.name for result in measured.results):
         pictures.append(out / "benchmarks" / f"{name}.png")
-        page.draw([r for r in results if r.case.name == name], pictures[-1])
-    shown = tables(results, late, effort)
+        plots.draw([r for r in measured.results if r.case.name == name], pictures[-1])
     command = "python bench/against.py" + (" --quick" if chosen.quick else "")
-    page.write(out / "benchmarks.md", page.page(shown, command, loads, pictures))
-    page.show(shown)
-    say(f"wrote {out / 'benchmarks.md'}")
+    loads.append(os.getloadavg()[0])
+    shown = tables.every(measured)
+    write(out / "benchmarks.md", page.page(shown, command, page.machine(loads, store.sittings), pictures))
+    page.show(shown[: page.ABOVE])
+    store.say(f"wrote {out / 'benchmarks.md'}")
 
 
 if __name__ == "__main__":

@@ -1,34 +1,128 @@
-"""The benchmarks check an answer before they time it."""
+"""The benchmarks check an answer before they time it, and keep what they measured."""
 
 from __future__ import annotations
 
-import runpy
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-import problems
+import against
+import own
+import plan
+import points
+import tables
+from points import Case, Point
+from store import Progress, Store
 
-BENCH = problems.DATA.parent / "__main__.py"
+SMALL = Case("P1", 1.0, (1e-2, 1e-3), ("scipy RK45",), 20.0)
+RIGHT = points.stored(SMALL)
+EFFORT = plan.Effort(flow_rtols=(1e-5, 1e-9), peer_rtols=(1e-4, 1e-6))
 
 
 @pytest.fixture
-def scope() -> dict[str, Any]:
-    return runpy.run_path(str(BENCH))
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "bench.json", {"code": "a"}, resume=False, say=Progress())
 
 
-def test_a_bench_gives_the_flow_and_descent_beside_it(scope: dict[str, Any]) -> None:
-    flow, descent = scope["bench"]("P1", 1.0, 1e-2)
-    assert flow.error < 1e-8
-    assert flow.events == (problems.reference("P1").event_t <= 1.0).sum()
-    assert flow.error < descent.error < 0.1
-    assert descent.steps == 100
-    assert flow.seconds > 0
+@pytest.mark.slow
+def test_every_method_comes_closer_with_a_tighter_setting(store: Store) -> None:
+    result = against.compare(SMALL, EFFORT, store)
+    assert result.default.error < 1e-8
+    assert result.n_events == len(RIGHT.event_t) == result.default.n_events
+    assert [p.setting for p in result.flow] == [1e-5, 1e-9]
+    assert result.euler[1].error < 0.2 * result.euler[0].error
+    loose, tight = result.peers
+    assert tight.error < loose.error < 0.1
+    assert [p.method for p in result.peers] == ["scipy RK45"] * 2
+    again = against.compare(SMALL, EFFORT, Store(store.path, {"code": "a"}, resume=True, say=Progress()))
+    assert again == result  # nothing is measured twice
 
 
-def test_a_wrong_answer_is_not_timed(scope: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    right = problems.reference("P1")
-    moved = problems.Reference(right.t, right.W + 1e-3, *(getattr(right, name) for name in list(vars(right))[2:]))
-    monkeypatch.setattr(problems, "reference", lambda name: moved)
-    with pytest.raises(SystemExit, match="P1 to t = 1 is wrong"):
-        scope["bench"]("P1", 1.0, None)
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda right: replace(right, W=right.W + 1e-3),
+        lambda right: replace(right, event_t=np.append(right.event_t, 1.0)),
+        lambda right: replace(right, event_t=right.event_t * (1 + 1e-4)),
+    ],
+    ids=["state", "number of events", "times of events"],
+)
+def test_a_wrong_answer_is_not_timed(wrong: Callable[[points.Target], points.Target]) -> None:
+    own.checked(SMALL, RIGHT)
+    with pytest.raises(SystemExit, match="P1, t = 1 is wrong"):
+        own.checked(SMALL, wrong(RIGHT))
+
+
+def test_a_late_run_holds_the_events_of_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = own.late("P1", 1e4)
+    assert (row.n_events, row.status) == (10, "reached_log_time")
+    right = own.problems.reference("P1")
+    monkeypatch.setattr(own.problems, "reference", lambda name: replace(right, event_t=right.event_t * 1.001))
+    with pytest.raises(SystemExit, match="P1 to log t = 10000 is wrong"):
+        own.late("P1", 1e4)
+
+
+def test_the_error_of_event_times_is_of_the_first_ones_in_order() -> None:
+    known = np.array([1.0, 2.0, 4.0])
+    assert points.event_error(np.array([2.0, 1.001]), known) == pytest.approx(1e-3)
+    assert points.event_error(np.array([]), known) == 0.0
+    assert points.event_error(np.array([1.0, 2.0, 4.0, 4.0]), known) == np.inf
+
+
+def test_a_short_run_is_timed_in_batches() -> None:
+    calls: list[int] = []
+    result, seconds = points.timed(lambda: calls.append(1) or len(calls), max_repeats=2)
+    assert result == len(calls) > 100
+    assert seconds < 1e-3
+
+
+def test_an_interrupted_bench_goes_on_where_it_was(store: Store) -> None:
+    assert store.measure("a", lambda: 1) == 1
+
+    def stop() -> Any:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        store.measure("b", stop)
+    later = Store(store.path, {"code": "a"}, resume=True, say=Progress())
+    assert later.measure("a", stop) == 1
+    assert later.measure("b", lambda: 2) == 2
+    assert later.sittings == 2
+    assert json.loads(store.path.read_text(encoding="utf-8"))["records"] == {"a": 1, "b": 2}
+    assert list(store.path.parent.iterdir()) == [store.path]
+
+
+def test_numbers_of_other_code_are_not_mixed_in(store: Store) -> None:
+    store.measure("a", lambda: 1)
+    assert Store(store.path, {"code": "b"}, resume=True, say=Progress()).records == {}
+    assert Store(store.path, {"code": "a"}, resume=False, say=Progress()).records == {}
+
+
+def test_a_point_survives_the_file_with_an_infinite_error() -> None:
+    point = Point("scipy RK45", 1e-4, np.inf, 2.0, 7, 0.5, ended="time limit")
+    assert Point.from_json(json.loads(json.dumps(point.as_json(), allow_nan=False))) == point
+    assert not point.finished
+
+
+@pytest.mark.slow
+def test_the_quick_bench_writes_the_whole_page(tmp_path: Path) -> None:
+    against.main(["--quick", "--out", str(tmp_path)])
+    text = (tmp_path / "benchmarks.md").read_text(encoding="utf-8")
+    for title in (
+        "Time for equal error",
+        "Low accuracy",
+        "What each peer missed",
+        "Growth with the sizes",
+        "Two threads",
+    ):
+        assert f"## {title}" in text
+    for name in ("P1", "P2", "P3"):
+        assert (tmp_path / "benchmarks" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    records = json.loads((tmp_path / "bench.json").read_text(encoding="utf-8"))["records"]
+    assert records["growth | size | n = 500, d = 20, m = 20"]["n_events"] >= plan.QUICK.large[-1]
+    assert tables.TARGETS[0] == 1e-3
