@@ -70,7 +70,7 @@ class Point:
 
     def as_json(self) -> dict[str, Any]:
         """Plain values; an infinite error becomes None, as JSON has no infinity."""
-        return asdict(self) | {"error": self.error if math.isfinite(self.error) else None}
+        return {name: None if value == math.inf else value for name, value in asdict(self).items()}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Point:

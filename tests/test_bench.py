@@ -105,6 +105,8 @@ def test_numbers_of_other_code_are_not_mixed_in(store: Store) -> None:
 
 def test_a_point_survives_the_file_with_an_infinite_error() -> None:
     point = Point("scipy RK45", 1e-4, np.inf, 2.0, 7, 0.5, ended="time limit")
+    extra = replace(point, error=1e-3, n_events=11, event_error=np.inf, ended="finished")
+    assert Point.from_json(json.loads(json.dumps(extra.as_json(), allow_nan=False))).event_error is None
     assert Point.from_json(json.loads(json.dumps(point.as_json(), allow_nan=False))) == point
     assert not point.finished
 

@@ -61,7 +61,7 @@ def straight(field: Field, solver: Any, t: float) -> Run:
 
     def run(rtol: float, budget: Budget) -> Answer:
         theta, n_steps, good = jax.block_until_ready(solve(field.theta, t, rtol))
-        return Answer(np.asarray(theta), t if good else np.nan, int(n_steps), ended="finished" if good else "gave up")
+        return Answer(np.asarray(theta), t if good else 0.0, int(n_steps), ended="finished" if good else "gave up")
 
     return run
 
