@@ -42,7 +42,7 @@ def _hints(context: Context) -> Outcome:
     values: list[float] = []
     for width in (1, 2, 4):
         rng = np.random.default_rng([context.seed, width])
-        n_runs = context.pick(40, 600)
+        n_runs = context.pick(24, 500)
         hits = np.zeros(n_runs, bool)
         for k in range(n_runs):
             net = balanced(width, 2, rng, leak=LEAK)
