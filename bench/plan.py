@@ -60,8 +60,8 @@ QUICK = Effort(
     event_seconds=0.5,
     build_seconds=5.0,
     growth_seconds=5.0,
-    widths=(50, 100),
-    late_widths=(10, 100),
+    widths=(10, 20),
+    late_widths=(10, 20),
     base={"n": 60, "d": 5, "m": 10},
     factors=(1, 2),
     large=(500, 20, 20, 500),
@@ -72,12 +72,11 @@ QUICK = Effort(
 
 
 def cases(effort: Effort) -> list[Case]:
-    """All, or in the quick choice short ones with one way a tool, only on P1."""
+    """All, or in the quick choice P1 with one way a tool, and P2 with the peer of the low accuracy."""
     if not effort.quick:
         return list(CASES)
     one_each = {way.package: label for label, way in WAYS.items()}
     return [
         replace(CASES[0], steps=CASES[0].steps[:2], peers=tuple(one_each.values()), seconds=0.5),
         replace(CASES[2], steps=CASES[2].steps[:2], peers=(LOW_PEER,), seconds=0.5),
-        replace(CASES[4], steps=CASES[4].steps[:2], peers=()),
     ]
