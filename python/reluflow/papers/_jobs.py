@@ -15,12 +15,20 @@ from typing import Any
 
 from ._claim import Claim, Context
 from ._execute import execute
-from ._registry import all_claims
+from ._registry import PACKAGES, all_claims
 from ._result import FAILED, Key, Result
 
 # One process a claim and one thread a process: numpy's own threads would only fight over the cores.
 _LIBRARY_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-_PRELOADED = ["reluflow.papers._jobs", "matplotlib.figure", "pandas", "cvxpy"]
+# Imported once, in the server that the processes are forked from: all claims, so that a file that is edited while they
+# run changes none of them, and the libraries that take long.
+_PRELOADED = [
+    "reluflow.papers._jobs",
+    *(f"reluflow.papers.{package}" for package in PACKAGES.values()),
+    "matplotlib.figure",
+    "pandas",
+    "cvxpy",
+]
 
 Says = Callable[[str, str], None]
 
