@@ -8,7 +8,7 @@ that the first programs have a solution; the price rises while it is paid at the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,6 +26,7 @@ MAX_PENALTY_STEPS = 3  # 1e8 in the end: beyond, the solver has no digits left
 MARGIN_TOL = 1e-7  # a margin of 1 - MARGIN_TOL is kept by the polish and the scaling
 SLACK_TOL = 1e-6  # a violation beyond this is real
 PAID_RTOL = 1e-7  # and so is one that costs this share of the value
+ROUNDS_SHARE = 0.6  # of a time limit, for the rounds; the rest is for the proof of the last bounds
 IDLE_ROUNDS = 1  # a piece without a neuron for so long leaves the program, and returns when it is violated again
 IDLE_SIZE = 1e-7  # a neuron below this, beside the sum, is none
 MAX_ROUNDS = 200  # 10 on digits, 5 on small data
@@ -87,7 +88,7 @@ class Generation:
 
     def __init__(self, samples: Samples, pricing: Pricing, solver: Solver, gap_tol: float, deadline: Deadline) -> None:
         self.all, self.pricing, self.solver = samples, pricing, solver
-        self.gap_tol, self.deadline = gap_tol, deadline
+        self.gap_tol, self.deadline, self.last_round = gap_tol, deadline, deadline.part(ROUNDS_SHARE)
         self.norms = np.linalg.norm(samples.R, axis=1)
         self.pieces: dict[Key, Piece] = {}
         self.idle: dict[Key, int] = {}
@@ -95,6 +96,7 @@ class Generation:
         self.n_raises = 0
         self.signs = np.empty(0)
         self.last: tuple[Answer, FloatArray] | None = None
+        self.best: tuple[float, FloatArray, FloatArray] = (float("inf"), np.empty((0, samples.R.shape[1])), np.empty(0))
 
     def run(self, first: Sequence[Piece]) -> Outcome:
         """Start from the pieces ``first`` and go on until nothing is violated."""
@@ -103,19 +105,24 @@ class Generation:
         for n_rounds in range(1, MAX_ROUNDS + 1):
             pieces = list(self.pieces.values())
             self.signs = np.array([float(piece.sign) for piece in pieces])
-            answer = self.solver(samples, pieces, self.penalty, self.deadline)
+            answer = self.solver(samples, pieces, self.penalty, self.last_round if self.last else self.deadline)
             if not answer.usable:
                 return self._failed(answer, n_rounds)
             self.last = answer, self.signs
+            self._keep_best(answer)
             samples, changed = self._violated_samples(samples, answer)
-            new = self.pricing.offer(answer.duals, answer.neurons, self.pieces, self.deadline)
+            new = self.pricing.offer(answer.duals, answer.neurons, self.pieces, self.last_round)
             self._retire(answer)
-            if self.deadline.passed:
-                message = f"the time limit of {self.deadline.seconds:g} s was reached in round {n_rounds}"
-                return self._end(answer, "time_limit", message, n_rounds)
+            if self.last_round.passed:
+                return self._late(answer, n_rounds)
             if not self._add(new) and not changed and not self._raise_penalty(answer):
                 return self._finished(answer, n_rounds)
         return self._end(answer, "round_limit", f"pieces were still missing after {MAX_ROUNDS} rounds", MAX_ROUNDS)
+
+    def _late(self, answer: Answer, n_rounds: int) -> Outcome:
+        """End at the time limit."""
+        message = f"the time limit of {self.deadline.seconds:g} s was reached in round {n_rounds}"
+        return self._end(answer, "time_limit", message, n_rounds)
 
     def _failed(self, answer: Answer, n_rounds: int) -> Outcome:
         """End after a failure of the solver, with the last answer before it if there is one."""
@@ -123,6 +130,8 @@ class Generation:
         if self.last is None:
             return self._end(answer, "solver_failed", why, n_rounds)
         before, self.signs = self.last
+        if self.last_round.passed:
+            return self._late(before, n_rounds)
         if before.slack > SLACK_TOL and self.n_raises > 0:  # it failed over the penalty
             return self._short(before, n_rounds)
         return self._end(before, "solver_failed", f"{why} in round {n_rounds}", n_rounds)
@@ -136,6 +145,13 @@ class Generation:
         if self.pricing.is_everywhere:
             return self._end(answer, "solver_failed", f"{short}: the weights needed are too large", n_rounds)
         return self._end(answer, "infeasible", f"{short}: the patterns allow no separation", n_rounds)
+
+    def _keep_best(self, answer: Answer) -> None:
+        """Remember the best network of the rounds: a later one can miss the margin of a sample that just joins."""
+        all_ = self.all
+        upper, least = feasible_value(all_.R, all_.y, all_.leak, answer.neurons, self.signs)
+        if upper < self.best[0]:
+            self.best = upper, answer.neurons / least, self.signs
 
     def _violated_samples(self, samples: Samples, answer: Answer) -> tuple[Samples, bool]:
         margins = samples.y * (rectify(samples.R @ answer.neurons.T, samples.leak) @ self.signs)
@@ -171,8 +187,19 @@ class Generation:
         self.penalty *= PENALTY_STEP
         return True
 
+    def _with_best(self, found: Found) -> Found:
+        """Put the best network of the rounds in place of a worse one."""
+        upper, neurons, signs = self.best
+        if not upper < found.upper:
+            return found
+        used = np.linalg.norm(neurons, axis=1) > IDLE_SIZE * upper
+        upper, least = feasible_value(self.all.R, self.all.y, self.all.leak, neurons[used], signs[used])
+        better_one = replace(found, neurons=neurons[used] / least, signs=signs[used], upper=upper)
+        return better_one if upper < found.upper else found
+
     def _end(self, answer: Answer, status: str, message: str, n_rounds: int) -> Outcome:
         found = best_found(self.all, self.pricing, answer, self.signs, self.gap_tol, self.deadline)
+        found = self._with_best(found)
         if status == "optimal":
             status, message = verdict(found, self.gap_tol)
         return Outcome(found, status, message, n_rounds, len(self.pieces))

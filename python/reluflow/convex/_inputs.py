@@ -32,6 +32,10 @@ class Deadline:
         """Seconds left, at least 0."""
         return float("inf") if self.seconds is None else max(0.0, self.seconds - self.elapsed)
 
+    def part(self, share: float) -> Deadline:
+        """Return a deadline at this share of the time."""
+        return Deadline(None if self.seconds is None else share * self.seconds, self.start)
+
     @property
     def passed(self) -> bool:
         """Whether no time is left."""

@@ -24,6 +24,7 @@ Key: TypeAlias = tuple[int, bool, bytes]
 
 MAX_NEW_PIECES = 4  # a sign and a round: more of them slow the program down without saving rounds
 ENOUGH = 1e-8  # values up to 1 + ENOUGH end the search; the polish does the rest
+RANDOM_STARTS = 200  # of climbs: each that ends above 1 saves a search by branch and bound
 NOISE_RTOL = 1e-8  # duals below this are the interior-point method's way to write 0
 NEAR_ONE = 1e-5  # a direction of value at least 1 - NEAR_ONE, relatively, can carry a neuron
 
@@ -54,6 +55,7 @@ class HalfCells:
     def __init__(self, R: FloatArray, y: FloatArray, leak: float) -> None:
         self.R, self.y, self.leak = R, y, leak
         self.norms = np.linalg.norm(R, axis=1)
+        self.anywhere = np.random.default_rng(0).standard_normal((RANDOM_STARTS, R.shape[1]))
 
     def piece(self, sign: int, u: FloatArray) -> Piece:
         """Return the half cell of a direction."""
@@ -65,7 +67,7 @@ class HalfCells:
         pieces = []
         for sign in (1, -1):
             total = RectifiedSum.of(self.R, sign * clean, self.leak)
-            values, units, _ = total.climb(total.starts(neurons))
+            values, units, _ = total.climb(np.vstack((total.starts(neurons), self.anywhere)))
             pieces += self._new(sign, units[values > 1 + ENOUGH], known)
         if pieces:
             return pieces
