@@ -18,6 +18,11 @@ constexpr Index kBlock = 128;
 constexpr Index kFewGroups = 6;
 /// Distances are kept of walls up to this many times as far as a neuron's own series goes: its events may speed it up.
 constexpr double kKeptPath = 2.0;
+/// The first window of a search for the next wall, as a part of what is left of the step, and how windows grow.
+constexpr double kWindows = 16.0;
+constexpr double kLonger = 4.0;
+/// Distances that are compared together.
+constexpr std::size_t kKeysAtOnce = 16;
 /// Distances there is memory for from the start: all of them twice in a small problem, in a large one a megabyte and a
 /// few for each neuron.
 constexpr Index kUsualDistances = Index{1} << 16;
@@ -48,7 +53,9 @@ Watch::Watch(const Dataset& data, const NetworkState& state, const Pattern& patt
     due_.reserve(state.neurons());
     candidates_.reserve(data.n_walls());
     near_.reserve(data.n_walls());
-    distances_.reserve(std::min(2 * data.n_walls() * state.neurons(), kUsualDistances + kUsualNear * state.neurons()));
+    const Index usual = std::min(2 * data.n_walls() * state.neurons(), kUsualDistances + kUsualNear * state.neurons());
+    near_walls_.reserve(usual);
+    not_before_.reserve(usual);
     fastest_.reserve(kFewGroups);
     lowest_.reserve(kFewGroups * data.n_walls());
     highest_.reserve(kFewGroups * data.n_walls());
@@ -61,7 +68,8 @@ Watch::~Watch() = default;
 const std::vector<FirstHit>& Watch::scan() {
     hits_.clear();
     due_.clear();
-    distances_.clear();
+    near_walls_.clear();
+    not_before_.clear();
     spread_->update(expansion_.waveform());
     std::fill_n(release_of_group_.begin(), expansion_.groups().count(), GroupRelease{});
     bound_groups();
@@ -154,25 +162,33 @@ bool Watch::can_reach(int neuron, int wall, double z, double slope, double tail)
 void Watch::keep_near(int neuron, const double* z) {
     const double tolerance = finder_.zero_tol(expansion_.series().motion(0, neuron));
     Near& near = near_of_[neuron];
-    near.begin = distances_.size();
+    near.begin = near_walls_.size();
     near.reach = kKeptPath * paths_[neuron] + tolerance;
     double nearest = std::numeric_limits<double>::infinity();
     for (int wall = 0; wall < data_.n_walls(); ++wall) {
         const double distance = std::abs(z[wall]);
-        if (distance <= near.reach)
-            distances_.push_back({wall, distance});
-        else
+        if (distance <= near.reach) {
+            near_walls_.push_back(wall);
+            not_before_.push_back(distance);
+        } else {
             nearest = std::min(nearest, distance);
+        }
     }
-    near.end = distances_.size();
+    near.end = near_walls_.size();
     const auto sides = pattern_.row(neuron);
     near_.clear();
     for (std::size_t i = near.begin; i < near.end; ++i) {
-        if (is_zero(sides[distances_[i].wall])) continue;
-        nearest = std::min(nearest, distances_[i].size);
-        if (distances_[i].size <= paths_[neuron] + tolerance) near_.push_back(distances_[i].wall);
+        if (is_zero(sides[near_walls_[i]])) continue;
+        nearest = std::min(nearest, not_before_[i]);
+        if (not_before_[i] <= paths_[neuron] + tolerance) near_.push_back(near_walls_[i]);
     }
     slack_[neuron] = nearest;
+}
+
+/// Of a neuron without a hit nothing is asked again; it was the last one kept.
+void Watch::forget_near(int neuron) {
+    near_walls_.resize(near_of_[neuron].begin);
+    not_before_.resize(near_of_[neuron].begin);
 }
 
 void Watch::first_hit(int neuron, const double* z, const double* rate) {
@@ -197,7 +213,7 @@ void Watch::first_hit(int neuron, const double* z, const double* rate) {
     if (hit.kind != HitKind::none)
         hits_.push_back({neuron, hit, coupling(open(neuron), hit)});
     else
-        distances_.resize(near_of_[neuron].begin);
+        forget_near(neuron);
 }
 
 int Watch::open(int neuron) {
@@ -214,15 +230,28 @@ Hit Watch::first_release_of_group(int neuron) {
 }
 
 std::span<const int> Watch::candidates(int neuron, double u) {
-    const int first = motion_.first(neuron);
-    const double path = motion_.path_to(motion_.in_force(neuron, u), u) + finder_.zero_tol(motion_.sizes(first)[0]);
+    const int piece = motion_.in_force(neuron, u);
+    const double tolerance = finder_.zero_tol(motion_.sizes(motion_.first(neuron))[0] + motion_.sizes(piece)[0]);
+    const double path = motion_.path_to(piece, u) + tolerance;
     if (path > near_of_[neuron].reach) widen(neuron);
     candidates_.clear();
+    const ConstMap w(motion_.w(piece), data_.rank());
+    const double walked = motion_.piece(piece).path_before;
     const auto sides = pattern_.row(neuron);
     const Near& near = near_of_[neuron];
-    for (std::size_t i = near.begin; i < near.end; ++i)
-        if (distances_[i].size <= path && !is_zero(sides[distances_[i].wall]))
-            candidates_.push_back(distances_[i].wall);
+    for (std::size_t begin = near.begin; begin < near.end; begin += kKeysAtOnce) {
+        const std::size_t end = std::min(begin + kKeysAtOnce, near.end);
+        bool any = false;
+        for (std::size_t i = begin; i < end; ++i) any |= not_before_[i] <= path;
+        for (std::size_t i = begin; any && i < end; ++i) {
+            const int wall = near_walls_[i];
+            if (not_before_[i] > path || is_zero(sides[wall])) continue;
+            // Seen from here the wall may be farther away than the whole path so far made it seem.
+            const double now = std::abs(ConstMap(data_.normals().row(wall).data(), data_.rank()).dot(w));
+            not_before_[i] = std::max(not_before_[i], walked + now);
+            if (not_before_[i] <= path) candidates_.push_back(wall);
+        }
+    }
     return candidates_;
 }
 
@@ -230,22 +259,36 @@ std::span<const int> Watch::candidates(int neuron, double u) {
 void Watch::widen(int neuron) {
     Near& near = near_of_[neuron];
     const ConstMap w(motion_.w(motion_.first(neuron)), data_.rank());
-    near = {distances_.size(), distances_.size() + data_.n_walls(), std::numeric_limits<double>::infinity()};
-    for (int wall = 0; wall < data_.n_walls(); ++wall)
-        distances_.push_back({wall, std::abs(ConstMap(data_.normals().row(wall).data(), data_.rank()).dot(w))});
+    near = {near_walls_.size(), near_walls_.size() + data_.n_walls(), std::numeric_limits<double>::infinity()};
+    for (int wall = 0; wall < data_.n_walls(); ++wall) {
+        near_walls_.push_back(wall);
+        not_before_.push_back(std::abs(ConstMap(data_.normals().row(wall).data(), data_.rank()).dot(w)));
+    }
 }
 
 Hit Watch::next_hit(int neuron, double end) {
     const int piece = motion_.last(neuron);
-    Hit hit = finder_.first_wall(piece, end, candidates(neuron, end), pattern_.row(neuron));
-    if (held_[neuron].empty()) return hit;
-    const Hit release = finder_.first_release(piece, end, held_[neuron], motion_.a(piece)[0] > 0.0);
-    if (release.u < hit.u) hit = release;
-    if (state_.invariant(neuron) < 0.0) {
-        const Hit turn = finder_.output_sign_change(piece, end);
-        if (turn.u < hit.u) hit = turn;
+    Hit other;
+    if (!held_[neuron].empty()) {
+        other = finder_.first_release(piece, end, held_[neuron], motion_.a(piece)[0] > 0.0);
+        if (state_.invariant(neuron) < 0.0) {
+            const Hit turn = finder_.output_sign_change(piece, end);
+            if (turn.u < other.u) other = turn;
+        }
     }
-    return hit;
+    const Hit wall = next_wall(neuron, std::min(end, other.u));
+    return wall.kind != HitKind::none ? wall : other;
+}
+
+/// In windows that grow: the next event is mostly near, and a short way leads to few walls.
+Hit Watch::next_wall(int neuron, double end) {
+    const int piece = motion_.last(neuron);
+    const double begin = motion_.piece(piece).begin;
+    for (double window = (end - begin) / kWindows;; window *= kLonger) {
+        const double until = begin + window < end ? begin + window : end;
+        const Hit hit = finder_.first_wall(piece, until, candidates(neuron, until), pattern_.row(neuron));
+        if (hit.kind != HitKind::none || until == end) return hit;
+    }
 }
 
 /// With e the direction in which the neuron's gradient jumps, margin i of the others starts to change by H a_j² jump

@@ -50,7 +50,9 @@ class Watch {
     void look_at(std::span<const int> neurons);
     void first_hit(int neuron, const double* z, const double* rate);
     void keep_near(int neuron, const double* z);
+    void forget_near(int neuron);
     void widen(int neuron);
+    Hit next_wall(int neuron, double end);
     bool can_reach(int neuron, int wall, double z, double slope, double tail) const;
     Hit first_release_of_group(int neuron);
     int open(int neuron);
@@ -67,17 +69,16 @@ class Watch {
     std::vector<FirstHit> hits_;
     std::vector<int> due_, candidates_, near_;
     std::vector<double> z_, gathered_, rates_;
-    /// |z| at the start of the step of the walls that a neuron may come to; what is not kept is farther than `reach`.
-    struct Distance {
-        int wall;
-        double size;
-    };
+    /// Of one neuron, a part of the lists below: the walls that it may come to, each with a length of its path before
+    /// which it cannot be there: |z| at the start of the step, or where it was last looked at. Walls that are not kept
+    /// are farther than `reach`.
     struct Near {
         std::size_t begin = 0;
         std::size_t end = 0;
         double reach = 0.0;
     };
-    std::vector<Distance> distances_;
+    std::vector<int> near_walls_;
+    std::vector<double> not_before_;
     std::vector<Near> near_of_;
     std::unique_ptr<Spread> spread_;
     struct GroupRelease {
