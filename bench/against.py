@@ -83,7 +83,8 @@ def grown(effort: Effort, store: Store) -> dict[str, list[dict[str, object]]]:
         key = f"growth | {name} | {', '.join(f'{k} = {v:,}' for k, v in named.items())}"
         return named | store.measure(key, lambda: growth.measured(name, *named.values(), *arguments, seconds=limit))
 
-    sizes = [effort.base | {axis: effort.base[axis] * k} for axis in effort.base for k in effort.factors]
+    base = effort.base
+    sizes = [base, *(base | {axis: base[axis] * k} for axis in base for k in effort.factors)]
     *large, n_events = effort.large
     return {
         "width": [ask("width", {"m": m}, growth.WIDTH_T) for m in effort.widths],

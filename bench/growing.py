@@ -79,7 +79,6 @@ def size_table(records: Sequence[Record], base: dict[str, int]) -> Table:
     parts = []
     for axis in base:
         chosen = [r for r in records if all(r[k] == v for k, v in base.items() if k != axis)]
-        chosen = list({r[axis]: r for r in chosen}.values())
         whole = fitted(chosen, axis, lambda r: r["seconds"])
         one = fitted(chosen, axis, lambda r: r["seconds"] / r["n_events"])
         parts.append(f"{axis}^{whole} ({axis}^{one} an event)")

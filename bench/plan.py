@@ -45,7 +45,7 @@ class Effort:
     widths: tuple[int, ...] = (50, 200, 1000, 5000)
     late_widths: tuple[int, ...] = (100, 10_000, 1_000_000)
     base: dict[str, int] = field(default_factory=lambda: {"n": 500, "d": 20, "m": 50})  # of the growth with the sizes
-    factors: tuple[int, ...] = (1, 2, 4)  # of each size alone
+    factors: tuple[int, ...] = (2, 4)  # of each size alone
     large: tuple[int, int, int, int] = (10_000, 100, 200, 20_000)
     threads_t: float = 0.15  # of P4
     seeds_t: tuple[float, float] = (1e4, 10.0)
@@ -63,7 +63,7 @@ QUICK = Effort(
     widths=(10, 20),
     late_widths=(10, 20),
     base={"n": 60, "d": 5, "m": 10},
-    factors=(1, 2),
+    factors=(2,),
     large=(500, 20, 20, 500),
     threads_t=1e-5,
     seeds_t=(10.0, 0.01),
