@@ -50,7 +50,8 @@ inline constexpr int kMinOrder = 4;
 inline constexpr double kTruncationPart = 0.01;
 /// The same for what the late phase misses; its error estimate overstates.
 inline constexpr double kLatePart = 0.05;
-/// What a step neglects of the coupling of local events, as a part of rtol, for the same reason.
+/// What a step neglects of the coupling of local events, as a part of rtol. The bounds of single events add up as if
+/// all pushed one way; at this value P2 and P3 end within twice rtol of their references.
 inline constexpr double kCouplingPart = 0.5;
 /// A step covers at most this many time constants of the fastest neuron: beyond it the alternating terms of a decaying
 /// neuron cancel to more than three digits.
