@@ -15,7 +15,7 @@ from ...figures import panels, style
 from ...flow import Solution, Stop, integrate
 from ...networks import Network
 from .._claim import Claim, Context, Number, Outcome
-from ._tools import SYMMETRIC_LEAK, balanced, gaussian, scaled, settle, slope_of, symmetric_example
+from ._tools import SYMMETRIC_LEAK, balanced, gaussian, limit_of_flow, scaled, settle, slope_of, symmetric_example
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +37,7 @@ def _pairs(context: Context) -> Outcome:
         data, w = _separated(k, context.seed)
         rng = np.random.default_rng([context.seed, k])
         W = 10.0 ** rng.uniform(-4, 0) * _with_product(rng, w)
-        limit = settle(data, Network(W, np.linalg.norm(W, axis=1) * [1, -1], leak=leak)).limit
+        limit = limit_of_flow(data, Network(W, np.linalg.norm(W, axis=1) * [1, -1], leak=leak))
         errors.append(float(np.abs(limit.network.theta - kkt_directions(w)[0]).max()))
         widths.append(limit.certified)
     printed = np.concatenate((w, -w, [1.0, -1.0])) / 4
@@ -81,7 +81,7 @@ def _ends_of_pairs(context: Context, data: Dataset, w: FloatArray) -> float:
         rng = np.random.default_rng([context.seed, 1, k])
         start = scaled(balanced(2, 2, rng, leak=SYMMETRIC_LEAK), 0.3)
         start = Network(start.W, abs(start.a) * [1, -1], leak=SYMMETRIC_LEAK)
-        end = settle(data, start).limit.network.theta
+        end = limit_of_flow(data, start).network.theta
         far = max(far, min(float(np.abs(end - rows).max()) for rows in kkt_directions(w)))
     return far
 

@@ -15,9 +15,9 @@ from ._tools import (
     four_errors,
     from_linear,
     gaussian,
+    limit_of_flow,
     mean,
     scaled,
-    settle,
     sheet,
     symmetric_example,
     unit,
@@ -86,7 +86,7 @@ def _reached(context: Context) -> Outcome:
         for k in range(n_runs):
             net = gaussian(width, 2, rng, leak=leak)
             good[k] = good_start(net, data)
-            limit = settle(data, scaled(net, SMALL)).limit
+            limit = limit_of_flow(data, scaled(net, SMALL))
             error = from_linear(limit.network, slope)
             linear[k] = limit.certified and error < 1e-6
             if good[k]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..._validation import FloatArray, optional_module
 from ...analysis import distance_to_linear
 from ...datasets import Dataset, symmetrise
-from ...flow import Solution, Stop, integrate
+from ...flow import Limit, Solution, Stop, integrate
 from ...networks import Network
 
 if TYPE_CHECKING:
@@ -59,6 +59,15 @@ def fit(data: Dataset, net: Network, *, mean_loss: float = FITTED) -> Solution:
 def settle(data: Dataset, net: Network, *, turn: float = 1e-2) -> Solution:
     """Run the flow of the mean loss until the direction has at most `turn` radians to go."""
     return integrate(data, net, until=Stop(direction=turn), reduction="mean")
+
+
+def limit_of_flow(data: Dataset, net: Network) -> Limit:
+    """Return the limit of the flow of the mean loss, from later and later states until it is certified."""
+    for turn in (1e-2, 1e-3, 1e-5):
+        limit = settle(data, net, turn=turn).limit
+        if limit.certified:
+            break
+    return limit
 
 
 def signed(data: Dataset) -> FloatArray:
