@@ -65,6 +65,7 @@ py::dict stats_out(const RunResult& result) {
     stats["remaining_turn"] = result.remaining_turn;
     stats["checkpoint_stride"] = result.checkpoint_stride;
     stats["seconds"] = result.seconds;
+    stats["threads"] = result.threads;
     return stats;
 }
 

@@ -14,14 +14,15 @@ constexpr std::size_t kHoldingGroups = 64;
 
 }  // namespace
 
-Expansion::Expansion(const Dataset& data, Objective objective, const Settings& settings, const NetworkState& state)
+Expansion::Expansion(const Dataset& data, Objective objective, const Settings& settings, const NetworkState& state,
+                     Pool& pool)
     : data_(data),
       tolerance_(kTruncationPart * settings.rtol),
       floor_(settings.atol / settings.rtol),
       groups_(state.neurons()),
-      drive_(data, state.neurons(), state.leak()),
+      drive_(data, state.neurons(), state.leak(), pool),
       waveform_(data, objective),
-      series_(state.neurons(), data.rank()),
+      series_(state.neurons(), data.rank(), pool),
       gradients_(data.rank(), state.neurons()),
       moments_(data.rank(), state.neurons()),
       q_(data.n()),

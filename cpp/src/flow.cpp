@@ -30,6 +30,13 @@ constexpr double kLostLog = -30.0;
 /// Halvings for the instant at which the loss reaches its stop.
 constexpr int kLossHalvings = 60;
 
+/// Threads start only where a step has loops that are worth sharing: more neurons than fit one piece of them, and
+/// enough work in one order of them all.
+int useful_threads(int asked, const Dataset& data, Index neurons) noexcept {
+    const double work = static_cast<double>(neurons * data.n() * data.rank());
+    return neurons >= kFewestShared && work >= kLeastSharedWork ? asked : 1;
+}
+
 bool is_time_stop(Status status) noexcept {
     return status == Status::reached_time || status == Status::reached_log_time;
 }
@@ -44,7 +51,8 @@ Flow::Flow(const Dataset& data, const MatrixView& W, const VectorView& a, double
       pattern_(W.rows(), data.n_walls()),
       pattern_was_given_(pattern != nullptr),
       clock_(plan_.start),
-      stepper_(data, plan_.objective, plan_.settings, state_, pattern_),
+      pool_(useful_threads(plan_.n_threads, data, W.rows())),
+      stepper_(data, plan_.objective, plan_.settings, state_, pattern_, pool_),
       recorder_(data, W.rows(), plan_.settings.checkpoint_bytes),
       log_factor_(std::log(reduction_factor(plan_.objective.reduction, data.n()))),
       w_(state_.w),

@@ -21,7 +21,7 @@ constexpr Index kUsualCorner = 64;
 }  // namespace
 
 LocalEvents::LocalEvents(const Dataset& data, const NetworkState& state, BranchPolicy policy, NeuronMotion& motion,
-                         HitFinder& finder, Pattern& pattern, std::vector<HeldSet>& held)
+                         HitFinder& finder, Pattern& pattern, std::vector<HeldSet>& held, Index neurons)
     : data_(data),
       state_(state),
       policy_(policy),
@@ -35,7 +35,7 @@ LocalEvents::LocalEvents(const Dataset& data, const NetworkState& state, BranchP
       weights_(data.n()) {
     walls_.reserve(data.n_walls());
     zero_sides_.reserve(data.n_walls());
-    events_.reserve(kUsualEvents * state.neurons());
+    events_.reserve(kUsualEvents * neurons);
     const int usual = static_cast<int>(std::min({data.rank() + 1, data.n_walls(), kUsualCorner}));
     corner_.resize(usual);
     solver_.reserve(usual);
@@ -187,7 +187,8 @@ bool LocalEvents::decide(int neuron, double u, int& choice) {
             if (solver_.continuations()[choice][i] == 0) zero_sides_.push_back(corner_.walls[i]);
         decided = corner_set_.assign(zero_sides_, data_.normals());
     }
-    if (!decided) obstacle_ = {true, branching && policy_ == BranchPolicy::raise, u, neuron, corner_.walls};
+    if (!decided && (!obstacle_.present || u < obstacle_.u))
+        obstacle_ = {true, branching && policy_ == BranchPolicy::raise, u, neuron, corner_.walls};
     return decided;
 }
 

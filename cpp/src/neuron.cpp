@@ -18,25 +18,26 @@ constexpr Index kUsualPieces = 4;
 }  // namespace
 
 NeuronMotion::NeuronMotion(const Dataset& data, const Waveform& waveform, const NeuronSeries& series, double leak,
-                           Index neurons)
+                           Range neurons)
     : data_(data),
       waveform_(waveform),
       series_(series),
       leak_(leak),
+      neurons_(neurons),
       rank_(data.rank()),
-      first_(neurons, -1),
-      last_(neurons, -1),
+      first_(neurons.count(), -1),
+      last_(neurons.count(), -1),
       gradient_((kMaxOrder + 2) * data.rank()),
       projected_((kMaxOrder + 2) * data.rank()) {
     const std::size_t largest = (kMaxOrder + 1) * (2 * rank_ + 2);
-    touched_.reserve(neurons);
-    pieces_.reserve(kUsualPieces * neurons);
-    store_.reserve(std::min(kStoreNumbers, kUsualPieces * neurons * largest));
+    touched_.reserve(neurons.count());
+    pieces_.reserve(kUsualPieces * neurons.count());
+    store_.reserve(std::min(kStoreNumbers, kUsualPieces * neurons.count() * largest));
 }
 
 void NeuronMotion::begin_step() {
     order_ = series_.order();
-    for (const int neuron : touched_) first_[neuron] = last_[neuron] = -1;
+    for (const int neuron : touched_) first_[neuron - neurons_.begin] = last_[neuron - neurons_.begin] = -1;
     touched_.clear();
     pieces_.clear();
     used_ = 0;
@@ -51,9 +52,9 @@ int NeuronMotion::allocate(int neuron, double begin) {
 }
 
 int NeuronMotion::open(int neuron, const Matrix* held_part) {
-    if (is_open(neuron)) return first_[neuron];
+    if (is_open(neuron)) return first(neuron);
     const int index = allocate(neuron, 0.0);
-    first_[neuron] = last_[neuron] = index;
+    first_[neuron - neurons_.begin] = last_[neuron - neurons_.begin] = index;
     touched_.push_back(neuron);
     double* w = data_of(index);
     double* a = w + (order_ + 1) * rank_;
@@ -75,7 +76,7 @@ int NeuronMotion::follow(int piece, double u, const HeldSet& held, const double*
     const int index = allocate(neuron, u);
     pieces_[index].path_before = path_to(piece, u);
     pieces_[piece].next = index;
-    last_[neuron] = index;
+    last_[neuron - neurons_.begin] = index;
     double* data = data_of(index);
     std::copy_n(w, rank_, data);
     data[(order_ + 1) * rank_] = a;
@@ -109,7 +110,7 @@ void NeuronMotion::expand(int piece, const HeldSet& held) {
 }
 
 int NeuronMotion::in_force(int neuron, double u) const noexcept {
-    int index = first_[neuron];
+    int index = first(neuron);
     while (pieces_[index].next >= 0 && pieces_[pieces_[index].next].begin <= u) index = pieces_[index].next;
     return index;
 }
@@ -117,7 +118,7 @@ int NeuronMotion::in_force(int neuron, double u) const noexcept {
 int NeuronMotion::truncate(int neuron, double u) noexcept {
     const int index = in_force(neuron, u);
     pieces_[index].next = -1;
-    last_[neuron] = index;
+    last_[neuron - neurons_.begin] = index;
     return index;
 }
 

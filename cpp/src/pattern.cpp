@@ -60,7 +60,7 @@ void Pattern::set(Index neuron, Index wall, std::int8_t side) noexcept {
     if (current == side) return;
     hashes_[neuron] ^= keys_[5 * wall + 2 + current] ^ keys_[5 * wall + 2 + side];
     current = side;
-    ++version_;
+    version_.fetch_add(1, std::memory_order_relaxed);
 }
 
 SignMatrix Pattern::sample_signs(const Dataset& data) const {

@@ -54,6 +54,7 @@ RunResult collect(const Flow& flow, const Dataset& data) {
     result.remaining_turn = flow.remaining_turn();
     result.checkpoint_stride = recorder.stride();
     result.seconds = flow.seconds();
+    result.threads = flow.threads();
     return result;
 }
 

@@ -54,15 +54,17 @@ struct Strip {
 
 }  // namespace
 
-NeuronSeries::NeuronSeries(Index neurons, Index rank)
+NeuronSeries::NeuronSeries(Index neurons, Index rank, Pool& pool)
     : neurons_(neurons),
       rank_(rank),
+      pool_(pool),
       w_((kMaxOrder + 2) * rank * neurons),
       g_((kMaxOrder + 2) * rank * neurons),
       a_((kMaxOrder + 2) * neurons),
       moment_(rank * neurons),
       motion_(kMaxOrder + 2, neurons),
-      scale_(neurons) {}
+      scale_(neurons),
+      largest_((neurons + kPiece - 1) / kPiece) {}
 
 void NeuronSeries::start(const NetworkState& state, double floor, const Groups& groups, Matrix& moments) {
     order_ = 0;
@@ -74,7 +76,7 @@ void NeuronSeries::start(const NetworkState& state, double floor, const Groups& 
         const double* w = w_.data() + at(0, x, 0);
         for (Index j = 0; j < neurons_; ++j) square[j] += (kLift * w[j]) * (kLift * w[j]);
     }
-    measure();
+    measure(0, 0, neurons_);
     for (Index j = 0; j < neurons_; ++j) {
         const double rest = state.at_rest(j);
         const double size = std::sqrt(motion_(0, j) * motion_(0, j) + a_[j] * a_[j] + rest * rest) + floor;
@@ -86,92 +88,104 @@ void NeuronSeries::start(const NetworkState& state, double floor, const Groups& 
 }
 
 void NeuronSeries::push(const Matrix& gradients, double step, const Groups& groups, Matrix& moments) {
-    expand(gradients, groups);
+    const int next = order_ + 1;
+    const double work = 6.0 * static_cast<double>(next * rank_ * neurons_);
+    pool_.run_pieces(neurons_, kPiece, work, [&](Index begin, Index end) {
+        expand(gradients, groups, begin, end);
+        multiply(step, begin, end);
+        measure(next, begin, end);
+    });
+    order_ = next;
+    relative_size_[next] = *std::max_element(largest_.begin(), largest_.end());
+    gather_moments(groups, moments);
+}
+
+/// One order more of w, a and a w, and the lifted squares of w in motion_.
+void NeuronSeries::multiply(double step, Index begin, Index end) {
     const int k = order_;
     const Index m = neurons_;
     const double factor = step / (k + 1);
     double* a_next = a_.data() + (k + 1) * m;
     double* square = motion_.row(k + 1).data();
-    std::fill_n(a_next, m, 0.0);
-    std::fill_n(square, m, 0.0);
+    std::fill(a_next + begin, a_next + end, 0.0);
+    std::fill(square + begin, square + end, 0.0);
     for (Index x = 0; x < rank_; ++x) {
         double* w_next = w_.data() + at(k + 1, x, 0);
         double* moment = moment_.data() + x * m;
-        for (Index j = 0; j < m; j += kStrip) {
+        for (Index j = begin; j < end; j += kStrip) {
             const Strip strip{w_.data() + at(0, x, j), g_.data() + at(0, x, j), a_.data() + j, rank_ * m, m, k, factor};
-            if (j + kStrip <= m)
+            if (j + kStrip <= end)
                 strip.move<kStrip>(kStrip, w_next + j, a_next + j, moment + j, square + j);
             else
-                strip.move<0>(m - j, w_next + j, a_next + j, moment + j, square + j);
+                strip.move<0>(end - j, w_next + j, a_next + j, moment + j, square + j);
         }
     }
-    for (Index j = 0; j < m; ++j) a_next[j] *= factor;
+    for (Index j = begin; j < end; ++j) a_next[j] *= factor;
     for (Index x = 0; x < rank_; ++x) {
         const double* w = w_.data() + at(0, x, 0);
         double* moment = moment_.data() + x * m;
-        for (Index j = 0; j < m; ++j) moment[j] += a_next[j] * w[j];
+        for (Index j = begin; j < end; ++j) moment[j] += a_next[j] * w[j];
     }
-    ++order_;
-    measure();
-    gather_moments(groups, moments);
 }
 
-void NeuronSeries::expand(const Matrix& gradients, const Groups& groups) {
+void NeuronSeries::expand(const Matrix& gradients, const Groups& groups, Index begin, Index end) {
     const int* of = groups.of();
     for (Index x = 0; x < rank_; ++x) {
         const double* from = gradients.row(x).data();
         double* to = g_.data() + at(order_, x, 0);
         if (groups.is_identity())
-            std::copy_n(from, neurons_, to);
+            std::copy_n(from + begin, end - begin, to + begin);
         else
-            for (Index j = 0; j < neurons_; ++j) to[j] = from[of[j]];
+            for (Index j = begin; j < end; ++j) to[j] = from[of[j]];
     }
 }
 
 void NeuronSeries::gather_moments(const Groups& groups, Matrix& moments) const {
     const int* of = groups.of();
-    for (Index x = 0; x < rank_; ++x) {
+    pool_.run(rank_, 2.0 * static_cast<double>(rank_ * neurons_), [&](Index x) {
         const double* from = moment_.data() + x * neurons_;
         double* to = moments.row(x).data();
         if (groups.is_identity()) {
             std::copy_n(from, neurons_, to);
-            continue;
+            return;
         }
         std::fill_n(to, groups.count(), 0.0);
         for (Index j = 0; j < neurons_; ++j) to[of[j]] += from[j];
-    }
+    });
 }
 
 /// From the lifted squares in motion_: |w^(k)|, and the size of the order.
-void NeuronSeries::measure() {
-    const int k = order_;
-    double* squares = motion_.row(k).data();
-    const double* a = a_.data() + k * neurons_;
+void NeuronSeries::measure(int order, Index begin, Index end) {
+    double* squares = motion_.row(order).data();
+    const double* a = a_.data() + order * neurons_;
     double largest = 0.0;
-    for (Index j = 0; j < neurons_; ++j) {
+    for (Index j = begin; j < end; ++j) {
         const double both = squares[j] + (kLift * a[j]) * (kLift * a[j]);
-        if (k > 0) largest = std::max(largest, std::sqrt(both) / kLift * scale_[j]);
+        if (order > 0) largest = std::max(largest, std::sqrt(both) / kLift * scale_[j]);
         squares[j] = std::sqrt(squares[j]) / kLift;
     }
-    relative_size_[k] = largest;
+    largest_[begin / kPiece] = largest;
 }
 
-void NeuronSeries::path_bounds(double u, Vector& bounds) const {
-    bounds = motion_.row(order_).transpose();
-    for (int k = order_ - 1; k >= 1; --k) bounds = bounds * u + motion_.row(k).transpose();
-    bounds *= u;
+void NeuronSeries::path_bounds(double u, Index begin, Index end, Vector& bounds) const {
+    auto piece = bounds.segment(begin, end - begin);
+    piece = motion_.row(order_).segment(begin, end - begin).transpose();
+    for (int k = order_ - 1; k >= 1; --k) piece = piece * u + motion_.row(k).segment(begin, end - begin).transpose();
+    piece *= u;
 }
 
 void NeuronSeries::evaluate(double u, Matrix& w, Vector& a) const {
-    const Index size = rank_ * neurons_;
-    std::copy_n(w_.data() + order_ * size, size, w.data());
-    std::copy_n(a_.data() + order_ * neurons_, neurons_, a.data());
-    for (int k = order_ - 1; k >= 0; --k) {
-        const double* wk = w_.data() + k * size;
-        const double* ak = a_.data() + k * neurons_;
-        for (Index i = 0; i < size; ++i) w.data()[i] = w.data()[i] * u + wk[i];
-        for (Index j = 0; j < neurons_; ++j) a[j] = a[j] * u + ak[j];
-    }
+    const double work = 2.0 * static_cast<double>(order_ * (rank_ + 1) * neurons_);
+    pool_.run(rank_ + 1, work, [&](Index x) {
+        double* value = x < rank_ ? w.data() + x * neurons_ : a.data();
+        for (int k = order_; k >= 0; --k) {
+            const double* term = x < rank_ ? w_.data() + at(k, x, 0) : a_.data() + k * neurons_;
+            if (k == order_)
+                std::copy_n(term, neurons_, value);
+            else
+                for (Index j = 0; j < neurons_; ++j) value[j] = value[j] * u + term[j];
+        }
+    });
 }
 
 }  // namespace reluflow

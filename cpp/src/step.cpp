@@ -31,18 +31,15 @@ std::vector<HeldSet> held_sets(Index neurons, Index rank) {
 }  // namespace
 
 Stepper::Stepper(const Dataset& data, Objective objective, const Settings& settings, NetworkState& state,
-                 Pattern& pattern)
+                 Pattern& pattern, Pool& pool)
     : data_(data),
       budget_(kCouplingPart * settings.rtol),
       log_separated_(objective.loss == LossKind::logistic ? std::log(std::log(2.0)) : 0.0),
       state_(state),
       pattern_(pattern),
       held_(held_sets(state.neurons(), data.rank())),
-      expansion_(data, objective, settings, state),
-      motion_(data, expansion_.waveform(), expansion_.series(), state.leak(), state.neurons()),
-      finder_(motion_),
-      watch_(data, state, pattern, held_, expansion_, motion_, finder_),
-      local_(data, state, settings.on_branch, motion_, finder_, pattern, held_),
+      expansion_(data, objective, settings, state, pool),
+      lanes_(data, state, pattern, held_, expansion_, settings.on_branch, pool),
       horizon_(data, objective, settings, state.neurons()),
       horizon_log_loss_(settings.horizon_log_loss),
       column_(data.rank()),
@@ -70,10 +67,8 @@ void Stepper::stand_on_walls(int neuron) {
 bool Stepper::decide_start(bool pattern_was_given) {
     for (int j = 0; j < static_cast<int>(state_.neurons()); ++j) stand_on_walls(j);
     expansion_.start(state_, pattern_, held_);
-    local_.begin_step();
-    for (int j = 0; j < static_cast<int>(state_.neurons()); ++j)
-        if (!local_.apply_start(expansion_, j, pattern_was_given)) return false;
-    return true;
+    lanes_.begin_run();
+    return lanes_.decide_start(pattern_was_given);
 }
 
 void Stepper::begin() {
@@ -128,19 +123,12 @@ bool Stepper::attempt(double max_step) {
     counts_.orders += order;
     counts_.rhs_equivalents += order * static_cast<double>(groups()) / static_cast<double>(state_.neurons());
 
-    local_.begin_step();
-    motion_.begin_step();
-    finder_.forget_inconsistency();
-    const auto& hits = watch_.scan();
+    const auto& hits = lanes_.scan();
     disturbances_.clear();
     for (const auto& first : hits) disturbances_.push_back({first.hit.u, first.coupling});
     // In the late phase the others hear of an event at once, through the weights: the step ends there.
     const double budget = late_ ? 0.0 : budget_;
-    end_ = coupled_end(disturbances_, budget, allowed_);
-    for (const auto& first : hits) {
-        if (first.hit.u > end_ || local_.obstacle().present) break;
-        follow(first);
-    }
+    end_ = lanes_.follow(coupled_end(disturbances_, budget, allowed_), disturbances_);
     foresee(hits);
     cut(coupled_end(disturbances_, budget, end_));
     return true;
@@ -160,29 +148,10 @@ bool Stepper::is_separated() const {
     return waveform().log_loss() < log_separated_ && expansion_.margins().minCoeff() > 0.0;
 }
 
-/// Takes one neuron through its events up to the end of the step.
-void Stepper::follow(const FirstHit& first) {
-    Hit hit = first.hit;
-    const int neuron = first.neuron;
-    for (int count = 0; hit.u <= end_; ++count) {
-        if (count == kMaxEventsPerTrack) {
-            end_ = hit.u;
-            return;
-        }
-        if (count > 0) disturbances_.push_back({hit.u, watch_.coupling(motion_.last(neuron), hit)});
-        if (!local_.apply(neuron, hit, watch_.candidates(neuron, hit.u))) {
-            end_ = hit.u;
-            return;
-        }
-        hit = watch_.next_hit(neuron, end_);
-        if (hit.kind == HitKind::none) return;
-    }
-}
-
 /// How far the events in sight would let the next step go.
 void Stepper::foresee(const std::vector<FirstHit>& hits) {
     if (late_) {
-        if (!local_.events().empty()) {  // a kink in the weights: their own series resolves what follows
+        if (lanes_.follows_events()) {  // a kink in the weights: their own series resolves what follows
             late_control_.leave();
             horizon_.interrupt();
         }
@@ -196,31 +165,19 @@ void Stepper::foresee(const std::vector<FirstHit>& hits) {
 
 void Stepper::cut(double u) {
     end_ = u;
-    local_.cut(u);
-    for (const int neuron : motion_.touched()) motion_.truncate(neuron, u);
+    lanes_.cut(u);
 }
 
 void Stepper::state_at(double u, Matrix& w, Vector& a) const {
     expansion_.series().evaluate(u, w, a);
-    Vector column(data_.rank());
-    for (const int neuron : motion_.touched()) {
-        const int piece = motion_.in_force(neuron, u);
-        if (motion_.piece(piece).begin == 0.0 && piece == motion_.first(neuron)) continue;
-        motion_.evaluate(piece, u, column.data(), a[neuron]);
-        w.col(neuron) = column;
-    }
-    state_.restore_invariants(w, a, watch_.paths());
+    lanes_.place(u, w, a);
+    state_.restore_invariants(w, a, lanes_.paths());
 }
 
 void Stepper::commit() {
     expansion_.series().evaluate(end_, w_next_, a_next_);
-    for (const int neuron : motion_.touched()) {
-        const int piece = motion_.last(neuron);
-        if (piece == motion_.first(neuron)) continue;
-        motion_.evaluate(piece, end_, column_.data(), a_next_[neuron]);
-        w_next_.col(neuron) = column_;
-    }
-    watch_.commit(end_);
+    lanes_.place(end_, w_next_, a_next_);
+    lanes_.commit(end_);
     state_.w.swap(w_next_);
     state_.a.swap(a_next_);
     for (Index j = 0; j < state_.neurons(); ++j) {
@@ -229,7 +186,7 @@ void Stepper::commit() {
         held_[j].project(column_.data());
         state_.w.col(j) = column_;
     }
-    state_.restore_invariants(state_.w, state_.a, watch_.paths());
+    state_.restore_invariants(state_.w, state_.a, lanes_.paths());
 }
 
 }  // namespace reluflow

@@ -51,7 +51,8 @@ void check(Index n, Index d, Index m, double leak) {
     Vector y(n);
     for (Index i = 0; i < n; ++i) y[i] = i % 2 ? -1.0 : 1.0;
     const Dataset data(X, y);
-    Drive drive(data, m, leak);
+    Pool pool(2);
+    Drive drive(data, m, leak, pool);
     Pattern pattern(m, data.n_walls());
     for (int pass = 0; pass < 3; ++pass) {  // a few walls of few neurons change; then many neurons become one group
         for (Index j = 0; j < m; ++j)

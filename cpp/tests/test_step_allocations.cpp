@@ -58,14 +58,15 @@ struct Run {
 };
 
 /// Takes steps without a recorder; those before step `warm` are not looked at.
-Run take_steps(const Problem& p, int warm, int steps) {
+Run take_steps(const Problem& p, int warm, int steps, int threads = 1) {
     const Dataset data(p.X, p.y);
     NetworkState state(data, p.W, p.a, 0.0);
     Pattern pattern(p.W.rows(), data.n_walls());
     for (Index j = 0; j < p.W.rows(); ++j)
         for (Index wall = 0; wall < data.n_walls(); ++wall)
             pattern.set(j, wall, data.normals().row(wall).dot(state.w.col(j)) > 0.0 ? 1 : -1);
-    Stepper stepper(data, {}, {}, state, pattern);
+    Pool pool(threads);
+    Stepper stepper(data, {}, {}, state, pattern, pool);
     Run run;
     if (!stepper.decide_start(false)) return run;
     stepper.begin();

@@ -9,6 +9,7 @@
 #include "reluflow/dataset.hpp"
 #include "reluflow/groups.hpp"
 #include "reluflow/pattern.hpp"
+#include "reluflow/pool.hpp"
 #include "reluflow/types.hpp"
 
 namespace reluflow {
@@ -18,7 +19,7 @@ namespace reluflow {
 /// work.
 class Drive {
   public:
-    Drive(const Dataset& data, Index neurons, double leak);
+    Drive(const Dataset& data, Index neurons, double leak, Pool& pool);
 
     /// Takes the slopes of the groups' leaders.
     void set_slopes(const Pattern& pattern, const Groups& groups);
@@ -37,7 +38,13 @@ class Drive {
     /// Up to this many groups plain loops over the samples need no tables.
     static constexpr Index kFewGroups = 6;
 
+    /// Groups, or samples, of one piece of work.
+    static constexpr Index kPiece = 32;
+
     void grow(Index groups);
+    double sum_work(Index rows, Index sums) const noexcept;
+    void make_sample_tables(const double* weights, Index first, Index chunk);
+    void make_group_tables(const Matrix& M, Index first, Index chunk);
     void set_group(Index group, const Pattern& pattern, Index leader);
     void gradients_of_few(const double* weights, Matrix& G);
     void margins_of_few(const Matrix& M, Vector& q);
@@ -46,12 +53,14 @@ class Drive {
 
     const Dataset& data_;
     double leak_;
+    Pool& pool_;
+    Index batch_;  // tables made at a time; the bits do not depend on it
     Index width_;  // r, padded
     Index groups_ = 0;
     Index capacity_ = 0;              // groups for which there is memory
     bool one_to_one_;                 // wall i is that of sample i
     std::vector<std::int8_t> sides_;  // (groups, n), sign of the slope; 0 where held
-    std::vector<std::int8_t> orientation_, row_;
+    std::vector<std::int8_t> orientation_;
     std::vector<std::uint8_t> sample_codes_;      // (groups, chunks of samples)
     std::vector<std::uint8_t> group_codes_;       // (n, chunks of groups)
     std::vector<std::pair<Index, Index>> held_;   // (group, sample), when there is a leak

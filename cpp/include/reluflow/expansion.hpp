@@ -10,6 +10,7 @@
 #include "reluflow/held.hpp"
 #include "reluflow/network.hpp"
 #include "reluflow/pattern.hpp"
+#include "reluflow/pool.hpp"
 #include "reluflow/series.hpp"
 #include "reluflow/settings.hpp"
 #include "reluflow/types.hpp"
@@ -20,7 +21,8 @@ namespace reluflow {
 /// Owns the waveform and the neurons' series. Neurons of one group share a gradient and its projection.
 class Expansion {
   public:
-    Expansion(const Dataset& data, Objective objective, const Settings& settings, const NetworkState& state);
+    Expansion(const Dataset& data, Objective objective, const Settings& settings, const NetworkState& state,
+              Pool& pool);
 
     /// Order 0: groups, slopes, margins and weights at the state. `held` has one set per neuron.
     void start(const NetworkState& state, const Pattern& pattern, const std::vector<HeldSet>& held);

@@ -13,6 +13,7 @@
 #include "reluflow/network.hpp"
 #include "reluflow/observer.hpp"
 #include "reluflow/pattern.hpp"
+#include "reluflow/pool.hpp"
 #include "reluflow/recorder.hpp"
 #include "reluflow/settings.hpp"
 #include "reluflow/status.hpp"
@@ -44,6 +45,7 @@ struct RunPlan {
     std::vector<double> save_at;  ///< increasing times, or log times
     bool save_in_log = false;
     Hook hook;
+    int n_threads = 1;
 };
 
 class Flow {
@@ -69,6 +71,8 @@ class Flow {
     /// Estimated angle to the limit direction; followed when a stop rule asks for it, else +inf.
     double remaining_turn() const noexcept { return direction_trend_.remaining(); }
     double seconds() const;
+    /// Threads that the loops of a step are shared among.
+    int threads() const noexcept { return pool_.threads(); }
 
   private:
     void read_pattern(const MatrixView& W, const SignMatrix* given);
@@ -100,6 +104,7 @@ class Flow {
     SignMatrix first_pattern_;
     bool pattern_was_given_;
     Clock clock_;
+    Pool pool_;
     Stepper stepper_;
     Recorder recorder_;
     double log_factor_;

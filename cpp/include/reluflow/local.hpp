@@ -49,7 +49,7 @@ struct Obstacle {
 class LocalEvents {
   public:
     LocalEvents(const Dataset& data, const NetworkState& state, BranchPolicy policy, NeuronMotion& motion,
-                HitFinder& finder, Pattern& pattern, std::vector<HeldSet>& held);
+                HitFinder& finder, Pattern& pattern, std::vector<HeldSet>& held, Index neurons);
 
     void begin_step();
     /// Takes the neuron through `hit` on its last piece. `candidates` are the walls it can reach in this step.

@@ -24,10 +24,11 @@ struct Piece {
     double path_before = 0.0;  ///< no further has the neuron moved from the start of the step to `begin`
 };
 
-/// The pieces of a step. Storage is kept from step to step, so a step allocates nothing once the largest has been seen.
+/// The pieces of a step, of the neurons in a range. Storage is kept from step to step, so a step allocates nothing once
+/// the largest has been seen.
 class NeuronMotion {
   public:
-    NeuronMotion(const Dataset& data, const Waveform& waveform, const NeuronSeries& series, double leak, Index neurons);
+    NeuronMotion(const Dataset& data, const Waveform& waveform, const NeuronSeries& series, double leak, Range neurons);
 
     /// Forgets the pieces of the last step. Precondition: the series of the new step are complete.
     void begin_step();
@@ -38,9 +39,9 @@ class NeuronMotion {
     /// The piece that follows `piece` at u, where the neuron stands at (w, a) and its gradient series is `gradient()`.
     int follow(int piece, double u, const HeldSet& held, const double* w, double a);
 
-    bool is_open(int neuron) const noexcept { return first_[neuron] >= 0; }
-    int first(int neuron) const noexcept { return first_[neuron]; }
-    int last(int neuron) const noexcept { return last_[neuron]; }
+    bool is_open(int neuron) const noexcept { return first(neuron) >= 0; }
+    int first(int neuron) const noexcept { return first_[neuron - neurons_.begin]; }
+    int last(int neuron) const noexcept { return last_[neuron - neurons_.begin]; }
     const Piece& piece(int index) const noexcept { return pieces_[index]; }
     const std::vector<int>& touched() const noexcept { return touched_; }
     /// Drops the pieces of a neuron that begin after u; returns the one in force at u.
@@ -90,6 +91,7 @@ class NeuronMotion {
     const Waveform& waveform_;
     const NeuronSeries& series_;
     double leak_;
+    Range neurons_;
     Index rank_;
     int order_ = 0;
     std::vector<Piece> pieces_;

@@ -1,6 +1,7 @@
 /// Patterns as combinatorial state: the side of every wall for every neuron. Changed by events and by nothing else.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -67,8 +68,9 @@ class Pattern {
     std::uint64_t hash(Index neuron) const noexcept { return hashes_[neuron]; }
     bool same_row(Index a, Index b) const noexcept;
     /// Counts the changes, so that what was derived from the pattern can tell whether it is still good.
-    std::uint64_t version() const noexcept { return version_; }
+    std::uint64_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
 
+    /// Threads may set walls of different neurons at one time.
     void set(Index neuron, Index wall, std::int8_t side) noexcept;
 
     /// The signs of the samples (m, n).
@@ -78,7 +80,8 @@ class Pattern {
     SignMatrix sides_;
     std::vector<std::uint64_t> keys_;  // one random word per wall and side
     std::vector<std::uint64_t> hashes_;
-    std::uint64_t version_ = 0;
+    /// On a line of its own: threads that move neurons apart change it together.
+    alignas(64) std::atomic<std::uint64_t> version_{0};
 };
 
 }  // namespace reluflow

@@ -40,6 +40,7 @@ struct RunResult {
     double remaining_turn = 0.0;
     std::int64_t checkpoint_stride = 1;
     double seconds = 0.0;
+    int threads = 1;
 };
 
 /// The result of a run that has ended on that data.

@@ -5,6 +5,7 @@
 
 #include "reluflow/groups.hpp"
 #include "reluflow/network.hpp"
+#include "reluflow/pool.hpp"
 #include "reluflow/settings.hpp"
 #include "reluflow/types.hpp"
 
@@ -14,7 +15,7 @@ namespace reluflow {
 /// Order k of every quantity is a block; inside it the neuron index runs fastest.
 class NeuronSeries {
   public:
-    NeuronSeries(Index neurons, Index rank);
+    NeuronSeries(Index neurons, Index rank, Pool& pool);
 
     /// Order 0: the state; `moments` (r, groups) gets Σ_{j in c} a_j w_j.
     void start(const NetworkState& state, double floor, const Groups& groups, Matrix& moments);
@@ -26,8 +27,8 @@ class NeuronSeries {
     double relative_size(int k) const noexcept { return relative_size_[k]; }
     /// |w_j^(k)|.
     double motion(int k, Index neuron) const noexcept { return motion_(k, neuron); }
-    /// Σ_{k>=1} |w_j^(k)| u^k for all neurons: no pre-activation moves further than this times its |x|.
-    void path_bounds(double u, Vector& bounds) const;
+    /// Σ_{k>=1} |w_j^(k)| u^k for the neurons of [begin, end): no pre-activation moves further than this times its |x|.
+    void path_bounds(double u, Index begin, Index end, Vector& bounds) const;
 
     double w(int k, Index coordinate, Index neuron) const noexcept { return w_[at(k, coordinate, neuron)]; }
     double g(int k, Index coordinate, Index neuron) const noexcept { return g_[at(k, coordinate, neuron)]; }
@@ -40,18 +41,25 @@ class NeuronSeries {
     std::size_t at(int k, Index coordinate, Index neuron) const noexcept {
         return (k * rank_ + coordinate) * neurons_ + neuron;
     }
-    void expand(const Matrix& gradients, const Groups& groups);
+    /// Neurons of one piece of work: enough for full vectors, few enough for the cache.
+    static constexpr Index kPiece = 128;
+
+    // Each of these for the neurons of [begin, end).
+    void expand(const Matrix& gradients, const Groups& groups, Index begin, Index end);
+    void multiply(double step, Index begin, Index end);
+    void measure(int order, Index begin, Index end);
     void gather_moments(const Groups& groups, Matrix& moments) const;
-    void measure();
 
     Index neurons_;
     Index rank_;
+    Pool& pool_;
     int order_ = 0;
-    std::vector<double> w_, g_;   // (order, r, m)
-    std::vector<double> a_;       // (order, m)
-    std::vector<double> moment_;  // (r, m), newest order of a w
-    Matrix motion_;               // (order, m)
-    Vector scale_;                // 1 / (|θ_j| + floor)
+    std::vector<double> w_, g_;    // (order, r, m)
+    std::vector<double> a_;        // (order, m)
+    std::vector<double> moment_;   // (r, m), newest order of a w
+    Matrix motion_;                // (order, m)
+    Vector scale_;                 // 1 / (|θ_j| + floor)
+    std::vector<double> largest_;  // of each piece
     double relative_size_[kMaxOrder + 2] = {};
 };
 

@@ -74,6 +74,9 @@ inline constexpr double kRankTol = 1e-10;
 inline constexpr double kBalanceUlps = 8.0;
 /// One neuron with more events than this inside one step ends the step there.
 inline constexpr int kMaxEventsPerTrack = 64;
+/// Networks of fewer neurons, or less work n r m, run on one thread: the loops are over before a second one has come.
+inline constexpr Index kFewestShared = 128;
+inline constexpr double kLeastSharedWork = 2e6;
 /// Ridge walls decided together by enumeration: 3^7 = 2187 small programs.
 inline constexpr int kMaxRidges = 7;
 

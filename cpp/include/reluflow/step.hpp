@@ -7,14 +7,12 @@
 #include "reluflow/control.hpp"
 #include "reluflow/expansion.hpp"
 #include "reluflow/held.hpp"
-#include "reluflow/hits.hpp"
 #include "reluflow/horizon.hpp"
-#include "reluflow/local.hpp"
+#include "reluflow/lanes.hpp"
 #include "reluflow/network.hpp"
-#include "reluflow/neuron.hpp"
 #include "reluflow/pattern.hpp"
+#include "reluflow/pool.hpp"
 #include "reluflow/settings.hpp"
-#include "reluflow/watch.hpp"
 
 namespace reluflow {
 
@@ -31,7 +29,9 @@ struct StepCounts {
 /// Takes steps. Usage: begin(), attempt(), any number of readings up to end(), then commit(u) with u <= end().
 class Stepper {
   public:
-    Stepper(const Dataset& data, Objective objective, const Settings& settings, NetworkState& state, Pattern& pattern);
+    /// `pool` has the threads of the run; the bits do not depend on their number.
+    Stepper(const Dataset& data, Objective objective, const Settings& settings, NetworkState& state, Pattern& pattern,
+            Pool& pool);
 
     /// Decides the neurons that start on walls. False when one cannot be decided (see obstacle()).
     bool decide_start(bool pattern_was_given);
@@ -50,11 +50,11 @@ class Stepper {
     double end() const noexcept { return end_; }
     const Waveform& waveform() const noexcept { return expansion_.waveform(); }
     const Expansion& expansion() const noexcept { return expansion_; }
-    const std::vector<WallEvent>& events() const noexcept { return local_.events(); }
-    const std::vector<BranchPoint>& branches() const noexcept { return local_.branches(); }
-    const Obstacle& obstacle() const noexcept { return local_.obstacle(); }
+    const std::vector<WallEvent>& events() const noexcept { return lanes_.events(); }
+    const std::vector<BranchPoint>& branches() const noexcept { return lanes_.branches(); }
+    const Obstacle& obstacle() const noexcept { return lanes_.obstacle(); }
     const StepCounts& counts() const noexcept { return counts_; }
-    double worst_inconsistency() const noexcept { return finder_.worst_inconsistency(); }
+    double worst_inconsistency() const noexcept { return lanes_.worst_inconsistency(); }
     Index groups() const noexcept { return expansion_.groups().count(); }
 
     /// |θ'| in the step clock at the present state (after begin()).
@@ -72,7 +72,6 @@ class Stepper {
     bool expand_late();
     void expand_series(double max_step);
     bool is_finite() const;
-    void follow(const FirstHit& first);
     void foresee(const std::vector<FirstHit>& hits);
 
     const Dataset& data_;
@@ -82,10 +81,7 @@ class Stepper {
     Pattern& pattern_;
     std::vector<HeldSet> held_;
     Expansion expansion_;
-    NeuronMotion motion_;
-    HitFinder finder_;
-    Watch watch_;
-    LocalEvents local_;
+    Lanes lanes_;
     StepControl control_;
     Horizon horizon_;
     double horizon_log_loss_;

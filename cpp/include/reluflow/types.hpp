@@ -27,4 +27,12 @@ using VectorRef = Eigen::Ref<Vector>;
 using MatrixRef = Eigen::Ref<Matrix>;
 using SignMatrixRef = Eigen::Ref<SignMatrix>;
 
+/// The indices begin ... end - 1.
+struct Range {
+    Index begin = 0;
+    Index end = 0;
+
+    Index count() const noexcept { return end - begin; }
+};
+
 }  // namespace reluflow

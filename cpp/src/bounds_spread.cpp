@@ -1,4 +1,4 @@
-#include "watch_spread.hpp"
+#include "bounds_spread.hpp"
 
 #include <algorithm>
 #include <cmath>

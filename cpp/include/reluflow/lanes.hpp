@@ -1,0 +1,67 @@
+/// All lanes of a step on the threads of a run, and what they find, put together in one order.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "reluflow/bounds.hpp"
+#include "reluflow/lane.hpp"
+#include "reluflow/pool.hpp"
+
+namespace reluflow {
+
+class Lanes {
+  public:
+    Lanes(const Dataset& data, const NetworkState& state, Pattern& pattern, std::vector<HeldSet>& held,
+          const Expansion& expansion, BranchPolicy policy, Pool& pool);
+    ~Lanes();
+
+    /// Before the events of a run's start.
+    void begin_run();
+    /// Decides the walls that are zero at the start of a run, neuron after neuron; false at one that has no decision.
+    bool decide_start(bool pattern_was_given);
+    /// First hits on (0, 1] of the new step, by time.
+    const std::vector<FirstHit>& scan();
+    /// Takes all neurons through their events up to `end`, and returns how far they came; the events after the first of
+    /// each neuron are added to `disturbances`.
+    double follow(double end, std::vector<Disturbance>& disturbances);
+    /// Whether follow() met any event.
+    bool follows_events() const noexcept;
+    /// Undoes what happened after u, and puts the rest in the order of time.
+    void cut(double u);
+    /// Puts the neurons that have had events where they stand at u.
+    void place(double u, Matrix& w, Vector& a) const;
+    /// The step was taken up to u.
+    void commit(double u);
+
+    const std::vector<WallEvent>& events() const noexcept { return events_; }
+    const std::vector<BranchPoint>& branches() const noexcept { return branches_; }
+    /// The earliest of those met.
+    const Obstacle& obstacle() const noexcept { return obstacle_; }
+    double worst_inconsistency() const noexcept;
+    /// Path bounds of the whole step, for what did not move at all.
+    const Vector& paths() const noexcept { return paths_; }
+
+  private:
+    template <class Body>
+    void for_all(double work, const Body& body) const;
+    void gather();
+
+    const Dataset& data_;
+    const NetworkState& state_;
+    const Expansion& expansion_;
+    Pool& pool_;
+    GroupBounds bounds_;
+    std::unique_ptr<Spread> spread_;
+    Releases releases_;
+    Vector paths_;
+    Index size_;  // neurons of a lane
+    std::vector<std::unique_ptr<Lane>> lanes_;
+    std::vector<FirstHit> hits_;
+    std::vector<WallEvent> events_;
+    std::vector<BranchPoint> branches_;
+    Obstacle obstacle_;
+};
+
+}  // namespace reluflow

@@ -1,0 +1,82 @@
+/// A few threads for the loops of one run. They live as long as the run and sleep between loops.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "reluflow/types.hpp"
+
+namespace reluflow {
+
+/// Runs the tasks of a loop on its threads and the caller's. Which thread does which task is left to chance: the same
+/// bits for any number of threads come from tasks that are cut the same way whatever their number, and that write
+/// apart.
+class Pool {
+  public:
+    /// `threads` counts the caller: 1 starts none.
+    explicit Pool(int threads = 1);
+    ~Pool();
+    Pool(const Pool&) = delete;
+    Pool& operator=(const Pool&) = delete;
+
+    int threads() const noexcept { return static_cast<int>(workers_.size()) + 1; }
+
+    /// Calls body(task) for the tasks 0 ... count - 1 and waits for all. `work` is about the number of floating-point
+    /// operations of the whole loop: below kWorthwhile the caller does it alone. What the first task in order throws
+    /// is thrown here, when the others have ended.
+    template <class Body>
+    void run(Index count, double work, const Body& body) {
+        if (workers_.empty() || count <= 1 || work < kWorthwhile) {
+            for (Index task = 0; task < count; ++task) body(task);
+            return;
+        }
+        share(count, [](const void* context, Index task) { (*static_cast<const Body*>(context))(task); }, &body);
+    }
+
+    /// The same over pieces [begin, end) of [0, size), each of at most `piece`.
+    template <class Body>
+    void run_pieces(Index size, Index piece, double work, const Body& body) {
+        run((size + piece - 1) / piece, work,
+            [&](Index task) { body(task * piece, std::min(size, (task + 1) * piece)); });
+    }
+
+  private:
+    /// To wake a sleeping thread takes about as long as this many operations, 50 µs.
+    static constexpr double kWorthwhile = 4e5;
+
+    using Call = void (*)(const void*, Index);
+    /// One word, so that a task is taken only from the loop it belongs to: number of the loop, its tasks, the next one.
+    struct Ticket {
+        static constexpr int kBits = 20;
+        static constexpr std::uint64_t kMask = (std::uint64_t{1} << kBits) - 1;
+
+        static std::uint64_t make(std::uint64_t loop, Index count) noexcept {
+            return loop << (2 * kBits) | static_cast<std::uint64_t>(count) << kBits;
+        }
+        static bool has_tasks(std::uint64_t ticket) noexcept { return (ticket & kMask) < (ticket >> kBits & kMask); }
+        static Index next(std::uint64_t ticket) noexcept { return static_cast<Index>(ticket & kMask); }
+    };
+
+    void share(Index count, Call call, const void* context);
+    void serve();
+    void work_on(std::uint64_t ticket);
+    void do_task(Call call, const void* context, Index task) noexcept;
+
+    alignas(64) std::atomic<std::uint64_t> ticket_{0};
+    alignas(64) std::atomic<Index> left_{0};  // tasks that have not ended
+    alignas(64) std::atomic<Call> call_{nullptr};
+    std::atomic<const void*> context_{nullptr};
+    std::atomic<bool> closed_{false};
+    std::uint64_t loop_ = 0;
+    std::mutex mutex_;  // guards what is thrown
+    std::exception_ptr thrown_;
+    Index thrower_ = 0;
+    std::vector<std::thread> workers_;
+};
+
+}  // namespace reluflow
