@@ -122,7 +122,7 @@ def _split(net: Network, rng: np.random.Generator) -> Network:
 
 def _below_threshold(context: Context) -> Outcome:
     rows = []
-    for k in range(context.pick(4, 60)):
+    for k in range(context.pick(4, 8)):
         rng = np.random.default_rng([context.seed, k])
         data = Dataset(rng.standard_normal((8, 3)), np.where(np.arange(8) < 4, 1, -1))
         start = _fitting(data, rng)
