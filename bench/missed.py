@@ -57,6 +57,11 @@ def missed_table(results: Sequence[Result]) -> Table:
     return Table("What each peer missed", ("run", "method", "best error", "seconds", "came to", "missed"), rows, note)
 
 
+def wrong(point: Point, result: Result) -> bool:
+    """Whether a run came to its end with another number of events than there are: it has no price."""
+    return point.finished and point.n_events != result.n_events
+
+
 def price_row(point: Point, result: Result) -> tuple[str, ...]:
     whole, how = arithmetic.whole_run(point, result.n_events)
     off = "–" if point.event_error is None else f"{point.event_error:.0e}"
@@ -68,7 +73,7 @@ def price_table(results: Sequence[Result]) -> Table:
     """The flow first, then every way with events at its tightest tolerance that located any."""
     rows = []
     for r in results:
-        located = [p for p in r.peers if p.n_events]
+        located = [p for p in r.peers if p.n_events and p.event_error is not None and not wrong(p, r)]
         if located:
             rows.append(price_row(r.default, r))
             labels = dict.fromkeys(p.method for p in located)
@@ -76,7 +81,7 @@ def price_table(results: Sequence[Result]) -> Table:
     note = (
         "Processor time of a run over its located events. A run that was ended early counts with those it had; all "
         "events of the case at that price are an extrapolation. Off by: the largest relative error of an event's "
-        "time, events taken in order; – if more were found than there are."
+        "time, events taken in order. Left out: runs that found more or fewer events than there are."
     )
     head = ("run", "method", "events located", "their times off by", "ms an event", "all events [s]")
     return Table("The price of an event", head, rows, note)

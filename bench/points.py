@@ -16,7 +16,7 @@ import reluflow as rf
 T = TypeVar("T")
 MAX_REPEATS = 5  # the fastest of so many is the least disturbed
 REPEAT_SECONDS = 1.0  # no repeat begins after so many
-LEAST = 2e-4  # seconds: what a first run counts at least, as that clock can even show none
+MOST = 250.0  # times by which a batch grows at once, as that clock can even show none
 SHORT = 0.05  # seconds: shorter runs are measured several at a time, as the clock of the processor can be coarse
 
 
@@ -115,14 +115,16 @@ def timed(
     run: Callable[[], T], *, max_repeats: int = MAX_REPEATS, max_seconds: float = REPEAT_SECONDS
 ) -> tuple[T, float]:
     """The result, and the processor seconds of the fastest repeat."""
-    begin = process_time()
-    result = run()
-    first = process_time() - begin
-    batch = 1 if first >= SHORT else math.ceil(SHORT / max(first, LEAST))
-    times = [first] if batch == 1 else []
-    while len(times) < max_repeats and batch * sum(times) < max_seconds:
+    times: list[float] = []
+    spent, batch = 0.0, 1
+    while not times or (len(times) < max_repeats and spent < max_seconds):
         begin = process_time()
         for _ in range(batch):
             result = run()
-        times.append((process_time() - begin) / batch)
+        took = process_time() - begin
+        spent += took
+        if took < SHORT:  # too short to be told, even if an earlier one that warmed up was not
+            times, batch = [], math.ceil(batch * min(MOST, 1.2 * SHORT / max(took, 1e-9)))
+        else:
+            times.append(took / batch)
     return result, min(times)
