@@ -80,7 +80,20 @@ def test_figures_are_pictures_of_a_useful_size(capsys, tmp_path):
 
 
 def test_options_reach_the_flow(capsys, tmp_path):
-    options = ["--loss", "exponential", "--reduction", "mean", "--rtol", "1e-7", "--leak", "0.2", "--scale", "0.01"]
+    options = [
+        "--loss",
+        "exponential",
+        "--reduction",
+        "mean",
+        "--rtol",
+        "1e-7",
+        "--leak",
+        "0.2",
+        "--scale",
+        "0.01",
+        "--threads",
+        "2",
+    ]
     call(
         capsys,
         *PLANAR,
@@ -166,6 +179,7 @@ def test_a_csv_file_runs_with_its_labels(capsys, tmp_path):
         ([*PLANAR, "--until", "1", "--loss", "hinge"], "loss must be one of"),
         ([*PLANAR, "--until", "1", "--leak", "1"], "leak must lie in [0, 1)"),
         ([*PLANAR, "--until", "1", "--rtol", "0"], "rtol must lie in"),
+        ([*PLANAR, "--until", "1", "--threads", "0"], "n_threads must be an integer of at least 1, found 0"),
         ([*PLANAR], "--until"),
         ([*PLANAR, "--until", "1", "--colour"], "No such option"),
         (["fly"], "fly"),

@@ -38,6 +38,9 @@ Reduction = Annotated[
 ]
 Rtol = Annotated[float, _option("Flow", "Local error relative to the size of each neuron.")]
 OnBranch = Annotated[str, _option("Flow", "Where the flow is not unique: " + ", ".join(POLICIES) + ".")]
+Threads = Annotated[
+    int | None, _option("Flow", "Threads to use, by default one for each core; the result is the same.")
+]
 MaxEvents = Annotated[int | None, _option("Flow", "Give up after so many events.")]
 Out = Annotated[Path | None, _option("Output", "Folder for summary.json, events.csv, run.npz and figures.")]
 Euler = Annotated[bool, _option("Output", "Run gradient descent to the same time, for comparison.")]
