@@ -11,6 +11,7 @@ import resource
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,6 @@ WIDTH_T = 1e-3
 LATE_NORM = 14.0
 LATE_LOG_TIMES = (1e5, 1e6, 1e7)
 SIZE_LOSS = 0.5
-GIB = 2.0**30 / 1024.0 if sys.platform != "darwin" else 2.0**30  # ru_maxrss counts in kilobytes, on macOS in bytes
 Record = dict[str, Any]
 
 
@@ -73,8 +73,16 @@ def size(n: int, d: int, m: int, n_events: int = 0) -> Record:
     data, net = separable(n, d, m)
     until = rf.Stop(events=n_events) if n_events else rf.Stop(mean_loss=SIZE_LOSS)
     sol, seconds = timed(lambda: rf.integrate(data, net, until=until, reduction="mean", n_threads=1), max_repeats=1)
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / GIB
-    return {"good": sol.success, "seconds": seconds, "n_events": len(sol.events), "t": sol.t_end, "memory": memory}
+    return {"good": sol.success, "seconds": seconds, "n_events": len(sol.events), "t": sol.t_end, "memory": peak()}
+
+
+def peak() -> float:
+    """Peak memory of this process in GiB. On Linux ru_maxrss begins with that of the process that started this one."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(line for line in status.read_text(encoding="utf-8").splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) / 2**20
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**30 if sys.platform == "darwin" else 2**20)
 
 
 MEASUREMENTS = {"width": width, "late": late, "size": size}

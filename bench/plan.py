@@ -41,14 +41,14 @@ class Effort:
     event_rtols: tuple[float, ...] = (1e-6, 1e-8, 1e-10)
     build_seconds: float = 40.0
     event_seconds: float = 4.0  # enough for hundreds of events, which give the price of one
-    growth_seconds: float = 40.0
+    growth_seconds: float = 60.0
     widths: tuple[int, ...] = (50, 200, 1000, 5000)
     late_widths: tuple[int, ...] = (100, 10_000, 1_000_000)
     base: dict[str, int] = field(default_factory=lambda: {"n": 500, "d": 20, "m": 50})  # of the growth with the sizes
     factors: tuple[int, ...] = (2, 4)  # of each size alone
     large: tuple[int, int, int, int] = (10_000, 100, 200, 20_000)
     threads_t: float = 0.15  # of P4
-    seeds_t: tuple[float, float] = (1e4, 10.0)
+    seeds_t: tuple[float, float] = (1e4, 0.05)
     quick: bool = False
 
 

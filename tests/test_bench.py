@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import against
+import growth
 import own
 import plan
 import points
@@ -109,6 +110,16 @@ def test_a_point_survives_the_file_with_an_infinite_error() -> None:
     assert Point.from_json(json.loads(json.dumps(extra.as_json(), allow_nan=False))).event_error is None
     assert Point.from_json(json.loads(json.dumps(point.as_json(), allow_nan=False))) == point
     assert not point.finished
+
+
+@pytest.mark.slow
+def test_peak_memory_is_that_of_this_process() -> None:
+    record = growth.measured("size", 60, 5, 10, seconds=60.0)
+    assert 0.02 < record["memory"] < growth.peak() + 0.2
+    block = np.ones(2**27)  # one GiB, in the parent
+    again = growth.measured("size", 60, 5, 10, seconds=60.0)
+    assert again["memory"] < 0.5 < growth.peak()
+    assert block[-1] == 1.0
 
 
 @pytest.mark.slow
