@@ -56,5 +56,5 @@ Claims = Annotated[list[str] | None, typer.Argument(metavar="ID...", help=_CLAIM
 Quick = Annotated[bool, typer.Option("--quick", help="Seconds a claim instead of up to two minutes.")]
 Report = Annotated[Path, typer.Option("--out", help="Folder for report.html, results.json and the figures.")]
 ClaimSeed = Annotated[int, typer.Option("--seed", help="Where every draw starts.")]
-Threads = Annotated[int | None, typer.Option("--threads", help="Claims at a time; every core if left out.")]
+ClaimThreads = Annotated[int | None, typer.Option("--threads", help="Claims at a time; every core if left out.")]
 Again = Annotated[bool, typer.Option("--again", help="Run also the claims whose results are there.")]
