@@ -117,7 +117,7 @@ def reproduce(
     quick: o.Quick = False,
     out: o.Report = Path("out/papers"),
     seed: o.ClaimSeed = 0,
-    threads: o.Threads = None,
+    threads: o.ClaimThreads = None,
     again: o.Again = False,
 ) -> int:
     """Redo the figures, tables and theorems of the papers, and say of each whether it holds.
