@@ -58,6 +58,7 @@ CPP_ROOMS = (
     "control",
     "lane",
     "lanes",
+    "vanished",
     "horizon",
     "recorder",
     "trend",

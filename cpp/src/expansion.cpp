@@ -25,27 +25,37 @@ Expansion::Expansion(const Dataset& data, Objective objective, const Settings& s
       series_(state.neurons(), data.rank(), pool),
       gradients_(data.rank(), state.neurons()),
       moments_(data.rank(), state.neurons()),
+      start_gradients_(data.rank(), state.neurons()),
       q_(data.n()),
       q_next_(data.n()),
       column_(data.rank()),
       slot_of_group_(state.neurons(), -1),
       held_parts_(std::min(kHoldingGroups, static_cast<std::size_t>(state.neurons())),
-                  Matrix(kMaxOrder + 2, data.rank())) {}
+                  Matrix(kMaxOrder + 2, data.rank())),
+      start_held_(static_cast<Index>(held_parts_.size()), data.rank()),
+      live_(data.n(), 2),
+      moving_(state.neurons(), 1) {}
 
 void Expansion::start(const NetworkState& state, const Pattern& pattern, const std::vector<HeldSet>& held) {
     held_ = &held;
     if (groups_.update(pattern)) drive_.set_slopes(pattern, groups_);
+    find_live(state, pattern);
     int slots = 0;  // held sets can change while the pattern stays: a carried pattern is decided at the start
     for (Index c = 0; c < groups_.count(); ++c) slot_of_group_[c] = held[groups_.leader(c)].empty() ? -1 : slots++;
-    if (static_cast<int>(held_parts_.size()) < slots)
+    if (static_cast<int>(held_parts_.size()) < slots) {
         held_parts_.resize(2 * slots, Matrix(kMaxOrder + 2, data_.rank()));
+        start_held_.resize(2 * slots, data_.rank());
+    }
     series_.start(state, floor_, groups_, moments_);
     drive_.margins(moments_, q_);
-    waveform_.start(q_);
+    waveform_.start(q_, live_);
     drive_.gradients(waveform_.signed_weights(0), gradients_);
     project(0);
+    start_gradients_.leftCols(groups_.count()) = gradients_.leftCols(groups_.count());
+    for (int slot = 0; slot < slots; ++slot) start_held_.row(slot) = held_parts_[slot].row(0);
     fastest_ = 0.0;
-    for (Index c = 0; c < groups_.count(); ++c) fastest_ = std::max(fastest_, gradients_.col(c).stableNorm());
+    for (Index c = 0; c < groups_.count(); ++c)
+        if (moving_[c]) fastest_ = std::max(fastest_, gradients_.col(c).stableNorm());
 }
 
 double Expansion::expand(double step) {
@@ -68,10 +78,36 @@ double Expansion::expand(double step) {
 
 void Expansion::restart(const NetworkState& state) {
     series_.start(state, floor_, groups_, moments_);
-    waveform_.start(q_);
+    waveform_.start(q_, live_);
 }
 
-void Expansion::drive(const double* signed_weights, double step) {
+/// Live samples are active (2) or only held (1) for a neuron that something drives. A neuron of which every sample is
+/// inactive or held rests (ReLU), and one at zero never moves.
+void Expansion::find_live(const NetworkState& state, const Pattern& pattern) {
+    if (live_version_ == pattern.version()) return;
+    live_version_ = pattern.version();
+    std::fill_n(moving_.begin(), groups_.count(), char{0});
+    for (Index j = 0; j < state.neurons(); ++j)
+        if (state.a[j] != 0.0 || !state.w.col(j).isZero(0.0)) moving_[groups_.of(j)] = 1;
+    std::fill(live_.begin(), live_.end(), char{0});
+    for (Index c = 0; c < groups_.count(); ++c) {
+        if (!moving_[c]) continue;
+        bool driven = false;
+        for (Index i = 0; i < data_.n(); ++i) {
+            if (drive_.slope(i, c) == 0.0) continue;
+            live_[i] = 2;
+            driven = true;
+        }
+        const auto sides = pattern.row(groups_.leader(c));
+        for (Index i = 0; driven && i < data_.n(); ++i)
+            if (is_zero(sides[data_.wall_of(i)])) live_[i] = std::max(live_[i], char{1});
+    }
+    // Nothing moves at all: then all weights are as good as any.
+    if (std::none_of(live_.begin(), live_.end(), [](char live) { return live != 0; }))
+        std::fill(live_.begin(), live_.end(), char{2});
+}
+
+void Expansion::drive(const double* signed_weights, double step, bool beside_start) {
     const int order = series_.order();
     if (signed_weights) {
         drive_.gradients(signed_weights, gradients_);
@@ -80,6 +116,11 @@ void Expansion::drive(const double* signed_weights, double step) {
         gradients_.leftCols(groups_.count()).setZero();
         for (Index c = 0; c < groups_.count(); ++c)
             if (slot_of_group_[c] >= 0) held_parts_[slot_of_group_[c]].row(order).setZero();
+    }
+    if (beside_start) {
+        gradients_.leftCols(groups_.count()) += start_gradients_.leftCols(groups_.count());
+        for (Index c = 0; c < groups_.count(); ++c)
+            if (slot_of_group_[c] >= 0) held_parts_[slot_of_group_[c]].row(order) += start_held_.row(slot_of_group_[c]);
     }
     series_.push(gradients_, step, groups_, moments_);
 }

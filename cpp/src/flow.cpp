@@ -27,6 +27,8 @@ constexpr double kSlowRate = 1e-3;
 constexpr double kNoMove = 1e-100;
 /// A weight that has underflowed is missed once it would move something by this, as a logarithm: 1e-13.
 constexpr double kLostLog = -30.0;
+/// A time stop so many steps of the longest kind away is still gone to.
+constexpr double kFarBeyond = 10.0;
 /// Halvings for the instant at which the loss reaches its stop.
 constexpr int kLossHalvings = 60;
 
@@ -135,8 +137,13 @@ bool Flow::take_step() {
     // In a step of length H a sample of weight p moves its own margin by about H p |x|² |θ|².
     const double lost = stepper_.waveform().lost_log_weight() + std::log(stepper_.waveform().step());
     if (lost > kLostLog) {
-        finish(Status::accuracy_not_reached,
-               "a loss that stalls leaves samples behind whose weights are below the smallest double");
+        finish(Status::stalled,
+               "the loss stalls while neurons still move, driven by weights below the smallest double; " +
+                   gradient_message());
+        return false;
+    }
+    if (stepper_.has_lost_a_neuron()) {
+        finish(Status::accuracy_not_reached, "a neuron that had decayed below the smallest double grows again");
         return false;
     }
     save_within(stepper_.end());
@@ -161,11 +168,23 @@ bool Flow::watch_trend() {
         finish(Status::reached_direction, "");
         return false;
     }
+    if (is_lost_in_rounding()) {
+        finish(Status::stalled, "the loss stalls while neurons still move, too slowly for the digits of its weights; " +
+                                    gradient_message());
+        return false;
+    }
     const bool slow =
         stepper_.relative_rate() < kSlowRate * stepper_.waveform().mean_norm() && !stepper_.is_separated();
-    if (!slow || rest_trend_.remaining() > kAtRestPart * plan_.settings.rtol) return true;
+    if (!slow || !rest_trend_.is_at_rest(stepper_.relative_rate(), kAtRestPart * plan_.settings.rtol)) return true;
     rest();
     return false;
+}
+
+/// Weights of a loss that stalls balance, and what is left of them to move the neurons is rounding.
+bool Flow::is_lost_in_rounding() const {
+    const double limit = stepper_.rounding_limit();
+    return stepper_.expansion().fastest() * limit < kMaxRate && kFarBeyond * limit < largest_step() &&
+           rest_trend_.falls_like_a_power() && !stepper_.is_separated();
 }
 
 /// Nothing moves any more: every later time sees the same state.
@@ -191,10 +210,14 @@ double Flow::log_gradient_norm() const {
     return std::log(stepper_.speed()) + stepper_.waveform().log_mass() + log_factor_;
 }
 
-std::string Flow::at_rest_message() const {
+std::string Flow::gradient_message() const {
     char gradient[32];
     std::snprintf(gradient, sizeof gradient, "%.2g", std::exp(log_gradient_norm()));
-    return std::string("no neuron moves any more; the norm of the gradient is ") + gradient;
+    return std::string("the norm of the gradient is ") + gradient;
+}
+
+std::string Flow::at_rest_message() const {
+    return "no neuron moves any more; " + gradient_message();
 }
 
 /// The earlier of the two time stops.

@@ -53,15 +53,18 @@ Horizon::Horizon(const Dataset& data, Objective objective, const Settings& setti
     : data_(data),
       objective_(objective),
       tolerance_(kLatePart * settings.rtol),
-      p_(kStages, data.n()),
-      q_(kStages, data.n()),
-      log_mass_(kStages),
+      change_(kStages, data.n()),
+      log_change_(kStages, data.n()),
+      margin_change_(kStages, data.n()),
+      mass_change_(kStages),
       coefficients_(kStages, data.n()),
       margins_(kMaxOrder + 1, data.n()),
       moments_of_order_(kMaxOrder + 1, Matrix(data.rank(), neurons)),
       node_moments_(data.rank(), neurons),
       q_now_(data.n()),
-      start_weights_(data.n()) {
+      start_weights_(data.n()),
+      start_margins_(data.n()),
+      live_(data.n(), 1) {
     const Index most = std::min(kMaxActive, data.n());
     active_.reserve(data.n());
     residual_.resize(kStages * (most + 1));
@@ -135,15 +138,24 @@ bool Horizon::expand(Expansion& expansion, const NetworkState& state, double ste
 
 /// The weights of the start, moved on at the logarithmic rates at which the last step left them.
 void Horizon::guess(const Expansion& expansion, double step) {
+    start_margins_ = expansion.margins();
     for (Index i = 0; i < data_.n(); ++i) {
         start_weights_[i] = data_.y()[i] * expansion.waveform().signed_weights(0)[i];
+        live_[i] = expansion.waveform().is_live(i);
         double rate = 0.0;
-        if (last_step_ > 0.0 && start_weights_[i] > 0.0)
+        if (last_step_ > 0.0 && start_weights_[i] > 0.0 && live_[i])
             for (int k = 1; k < kStages; ++k) rate += k * coefficients_(k, i) / (start_weights_[i] * last_step_);
         for (int node = 0; node < kStages; ++node)
-            p_(node, i) =
-                start_weights_[i] * std::exp(std::clamp(rate * nodes_[node] * step, -kFarthestGuess, kFarthestGuess));
+            set_log_change(node, i, std::clamp(rate * nodes_[node] * step, -kFarthestGuess, kFarthestGuess));
     }
+}
+
+/// The weight of a sample that drives nothing stands still, and is not followed.
+void Horizon::set_log_change(int node, Index sample, double log_change) {
+    log_change_(node, sample) = log_change;
+    const double start = start_weights_[sample];
+    const double next = start * std::exp(log_change);
+    change_(node, sample) = !live_[sample] ? 0.0 : (next > 1.0 ? 1.0 - start : start * std::expm1(log_change));
 }
 
 double Horizon::relative_work(Index groups, Index neurons) const noexcept {
@@ -160,26 +172,35 @@ double Horizon::relative_work(Index groups, Index neurons) const noexcept {
 
 /// Weights at the nodes -> neurons' series, until its terms vanish -> margins at the nodes.
 void Horizon::run_series(Expansion& expansion, const NetworkState& state, double step) {
-    multiply(to_monomial_, p_, coefficients_);
+    multiply(to_monomial_, change_, coefficients_);
     expansion.restart(state);
     expansion.waveform().set_step(step);
     expansion.waveform().prescribe_weights(coefficients_, kStages);
     const Index groups = expansion.groups().count();
     order_ = 0;
     for (int k = 0; k <= kMaxOrder; ++k) {
-        if (k > 0) expansion.drive(k <= kStages ? expansion.waveform().signed_weights(k - 1) : nullptr, step);
+        if (k > 0) drive(expansion, k - 1, step);
         moments_of_order_[k].leftCols(groups) = expansion.moments().leftCols(groups);
         order_ = k;
         if (k > kStages && expansion.series().relative_size(k) < kSeriesPart * tolerance_) break;
     }
     for (int node = 0; node < kStages; ++node) {
         node_moments_.leftCols(groups) = moments_of_order_[order_].leftCols(groups);
-        for (int k = order_ - 1; k >= 0; --k)
+        for (int k = order_ - 1; k >= 1; --k)
             node_moments_.leftCols(groups) =
                 nodes_[node] * node_moments_.leftCols(groups) + moments_of_order_[k].leftCols(groups);
+        node_moments_.leftCols(groups) *= nodes_[node];
         expansion.margins_of(node_moments_, q_now_);
-        q_.row(node) = q_now_.transpose();
+        margin_change_.row(node) = q_now_.transpose();
     }
+}
+
+/// One order of the neurons. The weights of the start and their changes drive apart: where the former balance, their
+/// sum is a gradient far below the rounding of a weight.
+void Horizon::drive(Expansion& expansion, int order, double step) {
+    if (order >= kStages) return expansion.drive(nullptr, step);
+    q_now_ = coefficients_.row(order).transpose().cwiseProduct(data_.y());
+    expansion.drive(q_now_.data(), step, order == 0);
 }
 
 /// The margins as polynomials over the step, for the clock.
@@ -195,17 +216,18 @@ bool Horizon::choose_active(const NetworkState& state, double step) {
     active_.clear();
     const double square = state.w.squaredNorm() + state.a.squaredNorm();
     for (Index i = 0; i < data_.n(); ++i)
-        if (start_weights_[i] * step * square * data_.X().row(i).squaredNorm() > kActiveResponse)
+        if (live_[i] && start_weights_[i] * step * square * data_.X().row(i).squaredNorm() > kActiveResponse)
             active_.push_back(static_cast<int>(i));
     if (active_.empty() || std::ssize(active_) > kMaxActive) return false;
     for (int node = 0; node < kStages; ++node) {  // a first value of log D: what the weights say on average
         double sum = 0.0;
         double share = 0.0;
         for (const int i : active_) {
-            sum += p_(node, i) * (log_weight(objective_.loss, q_(node, i)) - std::log(p_(node, i)));
-            share += p_(node, i);
+            const double follows = log_weight_change(objective_.loss, start_margins_[i], margin_change_(node, i));
+            sum += weight_at(node, i) * (follows - log_change_(node, i));
+            share += weight_at(node, i);
         }
-        log_mass_[node] = sum / share;
+        mass_change_[node] = sum / share;
     }
     return true;
 }
@@ -217,7 +239,7 @@ void Horizon::factor_jacobian(const Expansion& expansion, double step) {
     for (Index k = 0; k < count; ++k) {
         mean_weights_[k] = 0.0;
         for (int node = 0; node < kStages; ++node)
-            mean_weights_[k] += integration_(kStages - 1, node) * p_(node, active_[k]);
+            mean_weights_[k] += integration_(kStages - 1, node) * weight_at(node, active_[k]);
     }
     kernels_->start(expansion, nodes_, active_);
     for (Index group = 0; group < expansion.groups().count(); ++group)
@@ -235,12 +257,13 @@ void Horizon::scale_jacobian(Eigen::Map<Matrix>& jacobian) const {
         const Index row = node * (count + 1);
         for (Index k = 0; k < count; ++k)
             if (objective_.loss == LossKind::logistic)
-                jacobian.row(row + k) *= 1.0 - weight(objective_.loss, q_(node, active_[k]));
+                jacobian.row(row + k) *=
+                    1.0 - weight(objective_.loss, start_margins_[active_[k]] + margin_change_(node, active_[k]));
     }
     for (int node = 0; node < kStages; ++node) {
         const Index row = node * (count + 1);
         for (Index k = 0; k < count; ++k) {
-            const double weight_now = p_(node, active_[k]);
+            const double weight_now = weight_at(node, active_[k]);
             jacobian.col(row + k) *= weight_now;
             jacobian(row + k, row + k) += 1.0;
             jacobian(row + k, row + count) = 1.0;
@@ -259,32 +282,30 @@ double Horizon::correct() {
         std::size_t next_active = 0;
         double sum = 0.0;
         for (Index i = 0; i < data_.n(); ++i) {
-            const bool is_active = next_active < active_.size() && active_[next_active] == i;
-            if (is_active) {
-                residual_[row + next_active] =
-                    -(std::log(p_(node, i)) - log_weight(objective_.loss, q_(node, i)) + log_mass_[node]);
-                ++next_active;
-            } else {
-                const double value =
-                    std::exp(std::min(log_weight(objective_.loss, q_(node, i)) - log_mass_[node], 0.0));
-                change = std::max(change, std::abs(value - p_(node, i)));
-                p_(node, i) = value;
-            }
-            sum += p_(node, i);
+            const double follows =
+                log_weight_change(objective_.loss, start_margins_[i], margin_change_(node, i)) - mass_change_[node];
+            const double before = change_(node, i);
+            if (next_active < active_.size() && active_[next_active] == i)
+                residual[row + static_cast<Index>(next_active++)] = follows - log_change_(node, i);
+            else
+                set_log_change(node, i, follows);
+            if (!live_[i]) continue;
+            change = std::max(change, std::abs(change_(node, i) - before));
+            sum += change_(node, i);
         }
-        residual_[row + count] = 1.0 - sum;
+        residual[row + count] = -sum;
     }
     lu_.solve(residual);
     if (!residual.allFinite()) return std::numeric_limits<double>::quiet_NaN();
     for (int node = 0; node < kStages; ++node) {
         const Index row = node * (count + 1);
         for (Index k = 0; k < count; ++k) {
-            double& value = p_(node, active_[k]);
-            const double next = value * std::exp(std::clamp(residual_[row + k], -kLargestLogChange, kLargestLogChange));
-            change = std::max(change, std::abs(next - value));
-            value = next;
+            const double before = change_(node, active_[k]);
+            const double step = std::clamp(residual[row + k], -kLargestLogChange, kLargestLogChange);
+            set_log_change(node, active_[k], log_change_(node, active_[k]) + step);
+            change = std::max(change, std::abs(change_(node, active_[k]) - before));
         }
-        log_mass_[node] += residual_[row + count];
+        mass_change_[node] += residual[row + count];
     }
     return change;
 }
@@ -296,8 +317,9 @@ double Horizon::error(double step) const {
     double layer = 0.0;
     std::size_t next_active = 0;
     for (Index i = 0; i < data_.n(); ++i) {
+        if (!live_[i]) continue;
         double last = 0.0;
-        for (int node = 0; node < kStages; ++node) last += to_legendre_(kStages - 1, node) * p_(node, i);
+        for (int node = 0; node < kStages; ++node) last += to_legendre_(kStages - 1, node) * change_(node, i);
         const double norm = data_.X().row(i).norm();
         smooth += std::abs(last) * norm * step;
         double width = step;
@@ -306,7 +328,7 @@ double Horizon::error(double step) const {
             width = std::min(width, 1.0 / rate);
             ++next_active;
         }
-        layer += std::abs(coefficients_(0, i) - start_weights_[i]) * norm * width;
+        layer += std::abs(coefficients_(0, i)) * norm * width;
     }
     return kErrorPart * smooth + layer;
 }

@@ -52,6 +52,12 @@ double log_weight(LossKind kind, double q) noexcept {
     return kind == LossKind::exponential ? -q : -softplus(-q);
 }
 
+double log_weight_change(LossKind kind, double q, double change) noexcept {
+    if (kind == LossKind::exponential) return -change;
+    if (std::abs(change) > 1.0) return log_weight(kind, q + change) - log_weight(kind, q);
+    return -std::log1p(weight(kind, -q) * std::expm1(change));
+}
+
 double curvature(LossKind kind, double q) noexcept {
     if (kind == LossKind::exponential) return std::exp(-q);
     const double tail = std::exp(-std::abs(q));

@@ -12,6 +12,7 @@ std::string_view status_name(Status status) noexcept {
         case Status::reached_events: return "reached_events";
         case Status::reached_seconds: return "reached_seconds";
         case Status::stationary: return "stationary";
+        case Status::stalled: return "stalled";
         case Status::max_events: return "max_events";
         case Status::branch: return "branch";
         case Status::interrupted: return "interrupted";

@@ -33,6 +33,7 @@ std::vector<HeldSet> held_sets(Index neurons, Index rank) {
 Stepper::Stepper(const Dataset& data, Objective objective, const Settings& settings, NetworkState& state,
                  Pattern& pattern, Pool& pool)
     : data_(data),
+      rtol_(settings.rtol),
       budget_(kCouplingPart * settings.rtol),
       log_separated_(objective.loss == LossKind::logistic ? std::log(std::log(2.0)) : 0.0),
       state_(state),
@@ -42,6 +43,7 @@ Stepper::Stepper(const Dataset& data, Objective objective, const Settings& setti
       lanes_(data, state, pattern, held_, expansion_, settings.on_branch, pool),
       horizon_(data, objective, settings, state.neurons()),
       horizon_log_loss_(settings.horizon_log_loss),
+      vanished_(state.neurons(), data.rank()),
       column_(data.rank()),
       w_next_(data.rank(), state.neurons()),
       a_next_(state.neurons()) {
@@ -95,12 +97,13 @@ bool Stepper::is_finite() const {
 /// The same by collocation, where the weights' own series would need steps far shorter than the neurons do.
 bool Stepper::expand_late() {
     if (horizon_log_loss_ < kNever) return false;
-    const bool separated = waveform().log_loss() < horizon_log_loss_ && expansion_.margins().minCoeff() > 0.0;
+    const bool separated = waveform().live_log_loss() < horizon_log_loss_ && waveform().smallest_margin() > 0.0;
     const double rate = expansion_.fastest();
     const double plain = late_control_.plain_step(control_.smooth(), state_.w.squaredNorm() + state_.a.squaredNorm());
     if (!separated && plain * rate > kVeryStiffRate) return false;
     if (!late_control_.wants(plain * rate)) return false;
-    late_ = horizon_.expand(expansion_, state_, std::min(late_control_.propose(plain), kMaxRate / rate));
+    const double step = std::min(late_control_.propose(plain), kMaxRate / rate);
+    late_ = horizon_.expand(expansion_, state_, std::min(step, rounding_limit()));
     counts_.late_iterations += horizon_.iterations();
     late_control_.tried(late_, horizon_.next_step(), horizon_.relative_work(groups(), state_.neurons()), plain);
     if (late_) {
@@ -134,6 +137,10 @@ bool Stepper::attempt(double max_step) {
     return true;
 }
 
+double Stepper::rounding_limit() const noexcept {
+    return kRoundingPart * rtol_ / (std::numeric_limits<double>::epsilon() * waveform().driving_norm());
+}
+
 double Stepper::speed() const {
     double square = 0.0;
     for (Index j = 0; j < state_.neurons(); ++j) square += expansion_.speed_square(state_, j);
@@ -145,7 +152,7 @@ double Stepper::relative_rate() const noexcept {
 }
 
 bool Stepper::is_separated() const {
-    return waveform().log_loss() < log_separated_ && expansion_.margins().minCoeff() > 0.0;
+    return waveform().live_log_loss() < log_separated_ && waveform().smallest_margin() > 0.0;
 }
 
 /// How far the events in sight would let the next step go.
@@ -187,6 +194,8 @@ void Stepper::commit() {
         state_.w.col(j) = column_;
     }
     state_.restore_invariants(state_.w, state_.a, lanes_.paths());
+    vanished_.follow(expansion_, end_ * waveform().step());
+    if (vanished_.take(expansion_, state_)) expansion_.forget_live();
 }
 
 }  // namespace reluflow

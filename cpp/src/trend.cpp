@@ -19,8 +19,17 @@ constexpr int kHalvings = 40;
 double foretold_ratio(double older, double newer, double now, double k) {
     return (std::pow(newer, -k) - std::pow(now, -k)) / (std::pow(older, -k) - std::pow(newer, -k));
 }
-/// Steps in a row with a falling rate before the fall is believed.
-constexpr int kFalling = 4;
+/// A fall of the rate by this is believed; over less, noise in it could pass for one.
+constexpr double kFall = 4.0;
+/// So many times the time constant later the rate must have gone on falling, to this part of it or to rounding. What an
+/// event or the tolerance of a step excites decays too, down to the rate at which the rest of the network moves.
+constexpr double kConfirm = 3.0;
+constexpr double kConfirmedPart = 0.25;
+constexpr double kRounding = 1e-12;
+/// A time constant of at least this part of all the time there was belongs to a power of time.
+constexpr double kPowerPart = 0.2;
+/// Rates below this may be rounding alone: what is left of a balance of O(1) weights and its tolerance.
+constexpr double kNoise = 1e-10;
 
 }  // namespace
 
@@ -64,9 +73,37 @@ void DirectionTrend::add(const Matrix& w, const Vector& a, double square, bool s
 }
 
 void RestTrend::add(double rate, double duration) {
-    falling_ = rate < before_ ? falling_ + 1 : 0;
-    remaining_ = falling_ >= kFalling && duration > 0.0 ? rate * duration / std::log(before_ / rate) : kInfinity;
+    elapsed_ += duration;
+    since_ += duration;
+    waited_ += duration;
+    if (rate >= before_) remaining_ = kInfinity;
+    if (rate < before_ && rate * kFall > before_) return;
+    if (rate < before_) {
+        time_constant_ = since_ / std::log(before_ / rate);
+        remaining_ = rate > 0.0 ? rate * time_constant_ : 0.0;
+    }
     before_ = rate;
+    since_ = 0.0;
+}
+
+bool RestTrend::falls_like_a_power() const noexcept {
+    return before_ > kNoise && time_constant_ > 0.0 && time_constant_ >= kPowerPart * elapsed_;
+}
+
+bool RestTrend::is_at_rest(double rate, double distance) {
+    if (candidate_ == 0.0) {
+        if (remaining_ > distance) return false;
+        if (rate <= kRounding) return true;
+        candidate_ = rate;
+        waited_ = 0.0;
+        wait_ = kConfirm * time_constant_;
+        return false;
+    }
+    if (waited_ < wait_) return false;
+    const bool confirmed = rate <= kConfirmedPart * candidate_ || rate <= kRounding;
+    candidate_ = 0.0;
+    if (!confirmed) remaining_ = kInfinity;
+    return confirmed;
 }
 
 }  // namespace reluflow

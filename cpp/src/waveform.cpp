@@ -9,6 +9,9 @@ namespace {
 
 /// log of the smallest weight that a double still holds with all its digits.
 constexpr double kSmallestLog = -700.0;
+/// A sample that drives nothing may outweigh the others by more than doubles hold; where a neuron meets its wall this
+/// much, e^230 = 1e100, decides as infinity would.
+constexpr double kLargestLog = 230.0;
 /// Margins this much above the smallest add less than rounding to the mass.
 constexpr double kNoShare = 60.0;
 
@@ -30,35 +33,57 @@ Waveform::Waveform(const Dataset& data, Objective objective)
     heavy_.reserve(data.n());
 }
 
-void Waveform::start(const Vector& q) {
-    const Index n = q.size();
+void Waveform::start(const Vector& q, const std::vector<char>& live) {
     order_ = 0;
     margin_order_ = 0;
     prescribed_ = false;
+    live_.assign(live.begin(), live.end());
     q_.row(0) = q.transpose();
-    log_loss_ = log_loss_sum(objective_.loss, {q.data(), static_cast<std::size_t>(n)});
-    double largest = -std::numeric_limits<double>::infinity();
-    for (Index i = 0; i < n; ++i) {
-        p_(0, i) = log_weight(objective_.loss, q[i]);
-        largest = std::max(largest, p_(0, i));
-    }
-    double sum = 0.0;
-    lost_ = -std::numeric_limits<double>::infinity();
-    for (Index i = 0; i < n; ++i)
-        if (p_(0, i) - largest < kSmallestLog) lost_ = std::max(lost_, p_(0, i) - largest);
-    for (Index i = 0; i < n; ++i) {
-        l_(0, i) = weight(objective_.loss, q[i]);
-        p_(0, i) = std::exp(p_(0, i) - largest);
-        sum += p_(0, i);
-    }
-    p_.row(0) /= sum;
-    log_mass_ = largest + std::log(sum);
+    log_loss_ = log_loss_sum(objective_.loss, {q.data(), static_cast<std::size_t>(q.size())});
+    start_weights(q);
     signed_.row(0) = p_.row(0).cwiseProduct(y_.transpose());
-    mean_norm_ = p_.row(0).dot(norms_);
-    mean_square_ = p_.row(0).dot(norms_.cwiseAbs2());
+    mean_norm_ = 0.0;
+    mean_square_ = 0.0;
+    driving_norm_ = 0.0;
+    for (Index i = 0; i < q.size(); ++i) {
+        if (!live_[i]) continue;
+        mean_norm_ += p_(0, i) * norms_[i];
+        mean_square_ += p_(0, i) * norms_[i] * norms_[i];
+        if (live_[i] == 2) driving_norm_ += p_(0, i) * norms_[i];
+    }
     time_rate_[0] = 1.0;
     time_[0] = 0.0;
     time_[1] = 1.0;
+}
+
+/// Order 0 of the weights, of the mass, and the loss of what is live.
+void Waveform::start_weights(const Vector& q) {
+    const Index n = q.size();
+    double largest = -std::numeric_limits<double>::infinity();
+    double largest_loss = -std::numeric_limits<double>::infinity();
+    smallest_margin_ = std::numeric_limits<double>::infinity();
+    for (Index i = 0; i < n; ++i) {
+        p_(0, i) = log_weight(objective_.loss, q[i]);
+        if (!live_[i]) continue;
+        largest = std::max(largest, p_(0, i));
+        largest_loss = std::max(largest_loss, reluflow::log_loss(objective_.loss, q[i]));
+        smallest_margin_ = std::min(smallest_margin_, q[i]);
+    }
+    double sum = 0.0;
+    double loss_sum = 0.0;
+    lost_ = -std::numeric_limits<double>::infinity();
+    for (Index i = 0; i < n; ++i) {
+        l_(0, i) = weight(objective_.loss, q[i]);
+        const double relative = p_(0, i) - largest;
+        p_(0, i) = std::exp(std::min(relative, kLargestLog));
+        if (!live_[i]) continue;
+        if (relative < kSmallestLog) lost_ = std::max(lost_, relative);
+        sum += p_(0, i);
+        loss_sum += std::exp(reluflow::log_loss(objective_.loss, q[i]) - largest_loss);
+    }
+    p_.row(0) /= sum;
+    log_mass_ = largest + std::log(sum);
+    live_log_loss_ = largest_loss + std::log(loss_sum);
 }
 
 void Waveform::set_step(double step) noexcept {
@@ -101,6 +126,10 @@ void Waveform::signed_weight_series(Index sample, double* c) const noexcept {
 }
 
 double Waveform::signed_weight_at(Index sample, double u) const noexcept {
+    if (prescribed_ && !live_[sample]) {  // its weight stands still while the mass falls by many e-foldings
+        const double q = q_(0, sample);
+        return y_[sample] * std::exp(std::min(log_weight(objective_.loss, q) - log_mass_at(u), kLargestLog));
+    }
     double value = signed_(order_, sample);
     for (int k = order_ - 1; k >= 0; --k) value = value * u + signed_(k, sample);
     return value;
@@ -150,15 +179,16 @@ double Waveform::u_at_time(double target, double end) const noexcept {
     return u;
 }
 
-void Waveform::prescribe_weights(const Matrix& weights, int count) {
+void Waveform::prescribe_weights(const Matrix& changes, int count) {
     prescribed_ = true;
     order_ = kMaxOrder - 1;
     for (int k = 0; k <= order_ + 1; ++k) {
         if (k < count)
-            signed_.row(k) = weights.row(k).cwiseProduct(y_.transpose());
+            signed_.row(k) = changes.row(k).cwiseProduct(y_.transpose());
         else
             signed_.row(k).setZero();
     }
+    signed_.row(0) += p_.row(0).cwiseProduct(y_.transpose());
 }
 
 void Waveform::prescribe_margins(const Matrix& margins, int count) {
@@ -166,12 +196,14 @@ void Waveform::prescribe_margins(const Matrix& margins, int count) {
     q_.topRows(count) = margins.topRows(count);
     // Only samples that come near the smallest margin somewhere on the step have a share in the mass.
     constexpr int kProbes = 16;
-    std::fill(near_.begin(), near_.end(), false);
+    std::fill(near_.begin(), near_.end(), char{0});
     for (int probe = 0; probe <= kProbes; ++probe) {
         margins_at(static_cast<double>(probe) / kProbes, margins_now_);
-        const double smallest = margins_now_.minCoeff();
+        double smallest = std::numeric_limits<double>::infinity();
         for (Index i = 0; i < margins_now_.size(); ++i)
-            if (margins_now_[i] < smallest + kNoShare) near_[i] = true;
+            if (live_[i]) smallest = std::min(smallest, margins_now_[i]);
+        for (Index i = 0; i < margins_now_.size(); ++i)
+            if (live_[i] && margins_now_[i] < smallest + kNoShare) near_[i] = 1;
     }
     heavy_.clear();
     for (Index i = 0; i < margins_now_.size(); ++i)

@@ -2,6 +2,7 @@
 /// λ.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "reluflow/dataset.hpp"
@@ -31,8 +32,9 @@ class Expansion {
 
     /// Back to order 0 of the same step, for another try.
     void restart(const NetworkState& state);
-    /// One more order of the neurons under given signed weights y_i p_i of that order (null: all zero).
-    void drive(const double* signed_weights, double step);
+    /// One more order of the neurons under given signed weights y_i p_i of that order (null: all zero); with
+    /// `beside_start` they come on top of those of the start, whose gradients are added after projection.
+    void drive(const double* signed_weights, double step, bool beside_start = false);
     /// The newest order of the moments Σ a_j w_j of the groups, (r, groups).
     const Matrix& moments() const noexcept { return moments_; }
     /// Margins that moments of the groups give.
@@ -50,12 +52,20 @@ class Expansion {
     const Matrix* held_part(Index group) const noexcept;
     /// Gradient of the samples that are not held, at the start of the step.
     void gradient_at_start(Index neuron, double* g) const noexcept;
+    /// Projected gradient of a neuron at the start of the step, along a direction (r,).
+    template <class Direction>
+    double start_rate(Index neuron, const Direction& direction) const {
+        return start_gradients_.col(groups_.of(neuron)).dot(direction);
+    }
+    /// A neuron was put to zero.
+    void forget_live() noexcept { live_version_ = ~std::uint64_t{0}; }
     /// |θ_j'|² at the start of the step.
     double speed_square(const NetworkState& state, Index neuron) const noexcept;
     /// Largest |g| over the groups at the start of the step; 0 when nothing moves.
     double fastest() const noexcept { return fastest_; }
 
   private:
+    void find_live(const NetworkState& state, const Pattern& pattern);
     void project(int order);
 
     const Dataset& data_;
@@ -67,9 +77,13 @@ class Expansion {
     NeuronSeries series_;
     const std::vector<HeldSet>* held_ = nullptr;
     Matrix gradients_, moments_;  // (r, groups)
+    Matrix start_gradients_;      // of the start, projected
     Vector q_, q_next_, column_;
     std::vector<int> slot_of_group_;  // index into held_parts_, -1 when nothing is held
     std::vector<Matrix> held_parts_;
+    Matrix start_held_;                // (slots, r), what projection took at the start
+    std::vector<char> live_, moving_;  // of the samples, of the groups
+    std::uint64_t live_version_ = ~std::uint64_t{0};
     double fastest_ = 0.0;
 };
 

@@ -79,7 +79,9 @@ class Flow {
     bool advance();
     bool take_step();
     bool watch_trend();
+    bool is_lost_in_rounding() const;
     void rest();
+    std::string gradient_message() const;
     std::string at_rest_message() const;
     double largest_step() const;
     double end_by_rules();

@@ -43,7 +43,10 @@ class Horizon {
   private:
     void make_nodes();
     void guess(const Expansion& expansion, double step);
+    void set_log_change(int node, Index sample, double log_change);
+    double weight_at(int node, Index sample) const { return start_weights_[sample] + change_(node, sample); }
     void run_series(Expansion& expansion, const NetworkState& state, double step);
+    void drive(Expansion& expansion, int order, double step);
     void keep_margins(Expansion& expansion);
     bool choose_active(const NetworkState& state, double step);
     void factor_jacobian(const Expansion& expansion, double step);
@@ -55,11 +58,13 @@ class Horizon {
     Objective objective_;
     double tolerance_;
     double nodes_[kStages] = {};
-    Matrix to_monomial_;             // node values to coefficients
-    Matrix integration_;             // ∫_0^{c_k} of the Lagrange polynomials
-    Matrix to_legendre_;             // node values to Legendre coefficients on [0, 1]
-    Matrix p_, q_;                   // (stages, n)
-    Vector log_mass_;                // (stages,)
+    Matrix to_monomial_;  // node values to coefficients
+    Matrix integration_;  // ∫_0^{c_k} of the Lagrange polynomials
+    Matrix to_legendre_;  // node values to Legendre coefficients on [0, 1]
+    // At the nodes, as changes since the start of the step, (stages, n): of the weights p, of log p of the unknowns, of
+    // the margins; and of log D, (stages,). Where weights balance, what drives the neurons is far below their rounding.
+    Matrix change_, log_change_, margin_change_;
+    Vector mass_change_;
     Matrix coefficients_, margins_;  // (orders, n)
     std::vector<Matrix> moments_of_order_;
     Matrix node_moments_;
@@ -68,7 +73,8 @@ class Horizon {
     std::vector<int> active_;
     std::unique_ptr<NodeKernels> kernels_;
     LuFactors lu_;
-    Vector residual_, start_weights_, mean_weights_;
+    Vector residual_, start_weights_, start_margins_, mean_weights_;
+    std::vector<char> live_;
     double next_step_ = 0.0;
     double last_step_ = 0.0;  // of an accepted step that the next one continues, else 0
     int factorisations_ = 0;

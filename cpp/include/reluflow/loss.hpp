@@ -30,6 +30,9 @@ double weight(LossKind kind, double q) noexcept;
 /// log(-l'(q)), finite for every finite q.
 double log_weight(LossKind kind, double q) noexcept;
 
+/// log(-l'(q + change)) - log(-l'(q)) to the relative accuracy of `change`, however small it is.
+double log_weight_change(LossKind kind, double q, double change) noexcept;
+
 /// l''(q) >= 0; underflows and overflows where weight does.
 double curvature(LossKind kind, double q) noexcept;
 

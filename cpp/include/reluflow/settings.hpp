@@ -61,6 +61,10 @@ inline constexpr double kMaxRate = 2.5;
 inline constexpr double kStiffRate = 0.8;
 /// Elsewhere (data that cannot be separated, near a critical point) only when it is that much shorter.
 inline constexpr double kVeryStiffRate = 0.05;
+/// Where the loss stalls, O(1) weights balance to a gradient that falls like 1/t, and a late step of length H moves the
+/// neurons by H times its rounding. About a hundredth of that shows (measured); a step may not go beyond this many
+/// rtol.
+inline constexpr double kRoundingPart = 10.0;
 /// Pre-activations below this many ulp of |w| count as zero: the rounding of one dot product and one projection.
 inline constexpr double kZeroUlps = 32.0;
 /// Rates below this many ulp of |a| Σ p_i |x_i| count as zero.

@@ -14,6 +14,7 @@ enum class Status {
     reached_events,
     reached_seconds,
     stationary,
+    stalled,
     max_events,
     branch,
     interrupted,

@@ -13,6 +13,7 @@
 #include "reluflow/pattern.hpp"
 #include "reluflow/pool.hpp"
 #include "reluflow/settings.hpp"
+#include "reluflow/vanished.hpp"
 
 namespace reluflow {
 
@@ -48,12 +49,16 @@ class Stepper {
     void commit();
 
     double end() const noexcept { return end_; }
+    /// Scale of the longest step in which the rounding of balancing weights stays below the tolerance.
+    double rounding_limit() const noexcept;
     const Waveform& waveform() const noexcept { return expansion_.waveform(); }
     const Expansion& expansion() const noexcept { return expansion_; }
     const std::vector<WallEvent>& events() const noexcept { return lanes_.events(); }
     const std::vector<BranchPoint>& branches() const noexcept { return lanes_.branches(); }
     const Obstacle& obstacle() const noexcept { return lanes_.obstacle(); }
     const StepCounts& counts() const noexcept { return counts_; }
+    /// True when a neuron that had become smaller than doubles hold would have grown again.
+    bool has_lost_a_neuron() const noexcept { return vanished_.has_returned(); }
     double worst_inconsistency() const noexcept { return lanes_.worst_inconsistency(); }
     Index groups() const noexcept { return expansion_.groups().count(); }
 
@@ -61,7 +66,8 @@ class Stepper {
     double speed() const;
     /// max_j |θ_j'| / |θ_j| in the step clock at the start of the last step (after attempt()).
     double relative_rate() const noexcept;
-    /// All margins positive, and the loss so small that they stay so ([LLWA], [VSS]).
+    /// All margins positive, and the loss so small that they stay so ([LLWA], [VSS]); of the live samples, which are
+    /// those that move.
     bool is_separated() const;
 
     /// The state at u in [0, end()].
@@ -75,6 +81,7 @@ class Stepper {
     void foresee(const std::vector<FirstHit>& hits);
 
     const Dataset& data_;
+    double rtol_;
     double budget_;
     double log_separated_;
     NetworkState& state_;
@@ -86,6 +93,7 @@ class Stepper {
     Horizon horizon_;
     double horizon_log_loss_;
     LateControl late_control_;
+    Vanished vanished_;
     bool late_ = false;
     StepCounts counts_;
     std::vector<Disturbance> disturbances_, later_;

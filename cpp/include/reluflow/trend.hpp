@@ -33,18 +33,27 @@ class DirectionTrend {
 };
 
 /// Estimates the relative distance to a critical point: the fastest neuron's rate over the rate at which it falls. A
-/// plateau does not count as rest: tiny neurons that grow there have a rate of their own.
+/// plateau does not count as rest: tiny neurons that grow there have a rate of their own. A rate that falls like 1/t,
+/// where a part of the network grows for ever, gives an estimate that does not fall.
 class RestTrend {
   public:
     /// max_j |θ_j'| / |θ_j| now, and the time since the rate before, in the step clock.
     void add(double rate, double duration);
 
-    /// +inf where the rate does not fall.
-    double remaining() const noexcept { return remaining_; }
+    /// True when less than `distance` remains, by a fall of the rate that went on afterwards; `rate` is the present
+    /// one.
+    bool is_at_rest(double rate, double distance);
+    /// True when the rate falls like a power of the time, not like an exponential.
+    bool falls_like_a_power() const noexcept;
 
   private:
-    double before_ = 0.0;
-    int falling_ = 0;
+    double before_ = 0.0;  // the last rate that the present one is compared with,
+    double since_ = 0.0;   // and the time since then
+    double time_constant_ = 0.0;
+    double elapsed_ = 0.0;
+    double candidate_ = 0.0;  // rate at which rest was supposed, 0 when it is not
+    double waited_ = 0.0;
+    double wait_ = 0.0;
     double remaining_ = std::numeric_limits<double>::infinity();
 };
 

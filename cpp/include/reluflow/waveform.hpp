@@ -16,6 +16,8 @@ namespace reluflow {
 
 /// The step runs in the dual-mass clock: dt = factor · (H / D) du with D = Σ_i |ℓ'(q_i)|, so that the weights p_i =
 /// |ℓ'(q_i)|/D add up to one whatever the loss, and a step of size one in u means the same early and at log t = 1000.
+/// The sums go over the live samples, those on which some neuron that moves is active or held: the others drive nothing
+/// and stand still, and beside their weights those of a loss that stalls would vanish.
 ///
 /// With c = (1 - l) q' (logistic, l = |ℓ'|) or c = q' (exponential), and B = p·c:
 ///     p' = p (B - c),   l' = -l c,   (1/D)' = B/D.
@@ -24,7 +26,8 @@ class Waveform {
     Waveform(const Dataset& data, Objective objective);
 
     /// Starts a step at margins q.
-    void start(const Vector& q);
+    /// `live`, a number a sample: 2 when it drives a neuron, 1 when it is only held, 0 when it does neither.
+    void start(const Vector& q, const std::vector<char>& live);
     /// Sets the step scale H; before the first push.
     void set_step(double step) noexcept;
     /// The margins' coefficient of order `order() + 1` (times y, so already a margin); derives the other series one
@@ -51,15 +54,22 @@ class Waveform {
     double log_loss() const noexcept { return log_loss_; }
     /// log of the largest weight (over the largest of all) that has underflowed; -inf when none has.
     double lost_log_weight() const noexcept { return lost_; }
+    /// The same of the live samples alone, and their smallest margin.
+    double live_log_loss() const noexcept { return live_log_loss_; }
+    double smallest_margin() const noexcept { return smallest_margin_; }
+    bool is_live(Index sample) const noexcept { return live_[sample] != 0; }
     /// Σ_i p_i |x_i| and Σ_i p_i |x_i|² at the start of the step.
     double mean_norm() const noexcept { return mean_norm_; }
     double mean_square() const noexcept { return mean_square_; }
     /// No less than Σ_i p_i |x_i| anywhere on the step.
     double largest_mean_norm() const noexcept;
+    /// The first of them over the samples that drive a neuron.
+    double driving_norm() const noexcept { return driving_norm_; }
 
-    /// Sets the step by its weights instead: p_i(u) polynomials of `count` coefficients (count, n), margins (orders,
-    /// n). Used where the weights follow the margins so fast that their own series is of no use (see horizon.hpp).
-    void prescribe_weights(const Matrix& weights, int count);
+    /// Sets the step by its weights instead: p_i(u) the weights of the start plus polynomials of `count` coefficients
+    /// (count, n), margins (orders, n). Used where the weights follow the margins so fast that their own series is of
+    /// no use (see horizon.hpp).
+    void prescribe_weights(const Matrix& changes, int count);
     void prescribe_margins(const Matrix& margins, int count);
     bool is_prescribed() const noexcept { return prescribed_; }
 
@@ -78,6 +88,7 @@ class Waveform {
     double u_at_time(double target, double end) const noexcept;
 
   private:
+    void start_weights(const Vector& q);
     void next_weights();
     double log_mass_at(double u) const;
     double log_time_at(double u) const;
@@ -90,17 +101,21 @@ class Waveform {
     double step_ = 0.0;
     double log_mass_ = 0.0;
     double log_loss_ = 0.0;
+    double live_log_loss_ = 0.0;
+    double smallest_margin_ = 0.0;
     double log_time_unit_ = 0.0;
     double lost_ = -std::numeric_limits<double>::infinity();
     double mean_norm_ = 0.0;
     double mean_square_ = 0.0;
+    double driving_norm_ = 0.0;
     int order_ = 0;
     bool prescribed_ = false;
     int margin_order_ = 0;
+    std::vector<char> live_;
     mutable Vector margins_now_;
     mutable double last_clock_u_ = -1.0;
     mutable double last_log_time_ = 0.0;
-    std::vector<bool> near_;
+    std::vector<char> near_;
     std::vector<int> heavy_;         // samples with a share in the mass of a prescribed step
     Matrix q_, l_, p_, c_, signed_;  // (order, n)
     Vector weighted_;                // one order of p c

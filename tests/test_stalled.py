@@ -1,0 +1,83 @@
+"""Where the loss stalls: samples that drive nothing, neurons that decay for ever, flows that end nowhere or at rest."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reluflow as rf
+
+
+def noisy(n: int, d: int, m: int, seed: int, leak: float = 0.0) -> tuple[rf.Dataset, rf.Network]:
+    """Random points with random labels, a few of them twice with both labels."""
+    rng = np.random.default_rng([seed, 5])
+    X, y = rng.standard_normal((n, d)), rng.choice([-1.0, 1.0], n)
+    twice = max(1, n // 4)
+    data = rf.Dataset(np.vstack([X, X[:twice]]), np.r_[y, -y[:twice]])
+    return data, rf.Network.init(m, d, scale=0.1, leak=leak, seed=seed)
+
+
+@pytest.mark.parametrize("loss", ["exponential", "logistic"])
+@pytest.mark.parametrize("log_time", [1e3, 1e6])
+def test_a_sample_that_no_neuron_sees_does_not_end_the_run(loss: str, log_time: float) -> None:
+    """x = 1 is learnt, x = -1 of the same class drives nothing: beside its weight the other's would underflow."""
+    data = rf.Dataset([[1.0], [-1.0]], [1, 1])
+    sol = rf.integrate(data, rf.Network([[0.5]], [0.5]), until=rf.Stop(log_time=log_time), loss=loss)
+    assert sol.status == "reached_log_time", sol.message
+    assert sol.stats["steps"] < 500
+    q = float(sol.final.a[0] * sol.final.W[0, 0])
+    series = sum(np.prod(np.arange(1.0, k + 1)) / q**k for k in range(1, 6))
+    assert q - np.log(2 * q) + np.log1p(series) == pytest.approx(log_time, rel=1e-9)
+    assert np.exp(sol.log_loss_end) == pytest.approx(1.0 if loss == "exponential" else np.log(2), rel=1e-12)
+
+
+def test_a_neuron_that_decays_for_ever_keeps_its_sign_and_ends_at_zero() -> None:
+    """One positive neuron on samples that are all negative, in one dimension: w = a = e^{-...}, and no way back."""
+    data = rf.Dataset([[1.0], [2.0], [-1.0]], [-1, -1, 1])
+    net = rf.Network([[0.3], [-0.2]], [0.3, 0.2])
+    sol = rf.integrate(data, net, until=rf.Stop(log_time=30.0))
+    assert sol.success, sol.message
+    assert (sol.a[:, 0] >= 0).all()
+    assert (np.diff(sol.a[:, 0]) <= 0).all()
+    assert sol.a[-1, 0] == 0.0
+    assert sol.final.a[1] > 1.0
+    assert sol.stats["steps"] < 2000
+    assert np.diff(sol.log_loss).max() <= 1e-15
+
+
+def test_a_decayed_neuron_on_a_held_line_does_not_come_back() -> None:
+    """In two dimensions a neuron held on one wall decays along it; its rounding must not make it grow elsewhere."""
+    X = [[1.25807732, -0.38130561], [-0.99921558, 0.07166512], [1.91042097, -0.86987166], [-0.79711641, -1.1188657]]
+    X += [[-0.45370188, 1.73941071], [0.16837773, -0.50799568]] + [[-u, -v] for u, v in X[:3]]
+    data = rf.Dataset(X, [-1, -1, 1, -1, -1, -1, -1, 1, -1])
+    W = [[0.09975064, 0.00705758], [0.02763229, 0.09610648], [0.08183047, 0.05747847]]
+    net = rf.Network(W, -np.linalg.norm(W, axis=1))
+    sol = rf.integrate(data, net, until=rf.Stop(log_time=12.0), loss="exponential", reduction="mean")
+    assert sol.success, sol.message
+    assert (sol.a <= 0).all()
+    assert abs(sol.final.a[0]) < 1e-100
+    assert np.diff(sol.log_loss).max() <= 1e-15
+    assert sol.events.t[-1] < 20.0
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("stop", [rf.Stop(log_time=1e4), rf.Stop(direction=1e-6)], ids=["log_time", "direction"])
+def test_noisy_data_end_with_a_clear_status_in_few_steps(seed: int, stop: rf.Stop) -> None:
+    sol = rf.integrate(*noisy(9, 2, 5, seed), until=stop, max_events=5000)
+    assert sol.status in ("stationary", "stalled", "reached_log_time"), sol.message
+    assert sol.stats["steps"] < 3000
+    assert np.diff(sol.log_loss).max() <= 1e-12
+    if sol.status != "reached_log_time" or "no neuron moves" in sol.message:
+        assert "the norm of the gradient is " in sol.message
+
+
+@pytest.mark.parametrize("leak", [0.0, 0.1])
+def test_a_stalled_loss_is_followed_as_far_as_its_digits_go(leak: float) -> None:
+    """Up to there two tolerances agree: balanced weights of order one do not spoil a gradient of 1e-6."""
+    data, net = noisy(10, 3, 6, 1, leak)
+    runs = [rf.integrate(data, net, until=rf.Stop(log_time=10.0), rtol=rtol) for rtol in (1e-9, 1e-11)]
+    assert all(run.success for run in runs)
+    assert runs[0].stats["steps"] < 2000
+    size = np.linalg.norm(runs[1].final.theta, axis=1)
+    off = np.linalg.norm(runs[0].final.theta - runs[1].final.theta, axis=1)
+    assert (off <= 1e-8 * size).all()
