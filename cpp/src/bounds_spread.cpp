@@ -29,13 +29,14 @@ Spread::Spread(const Dataset& data)
 void Spread::update(const Waveform& waveform) {
     const double* weights = waveform.signed_weights(0);
     double growth = 1.0;
-    for (Index i = 0; i < data_.n(); ++i)
-        if (std::abs(weights[i]) > growth * floor_[i])
+    for (Index i = 0; i < data_.n(); ++i)  // what drives no neuron has no effect on one, whatever its weight
+        if (waveform.is_live(i) && std::abs(weights[i]) > growth * floor_[i])
             growth = floor_[i] > 0.0 ? std::abs(weights[i]) / floor_[i] : 2.0 * kGrowth;
     growth_ = std::sqrt(growth);
     if (growth <= kGrowth) return;
     const double least = kSmallWeight / static_cast<double>(data_.n());
-    for (Index i = 0; i < data_.n(); ++i) floor_[i] = std::max(std::abs(weights[i]), least);
+    for (Index i = 0; i < data_.n(); ++i)
+        floor_[i] = waveform.is_live(i) ? std::max(std::abs(weights[i]), least) : least;
     growth_ = 1.0;
     measure();
 }

@@ -137,13 +137,19 @@ double Waveform::signed_weight_at(Index sample, double u) const noexcept {
 
 double Waveform::largest_mean_norm() const noexcept {
     double sum = 0.0;
-    for (int k = 0; k <= order_; ++k) sum += signed_.row(k).cwiseAbs().dot(norms_);
+    for (Index i = 0; i < norms_.size(); ++i) {
+        double weight = 0.0;
+        for (int k = 0; live_[i] && k <= order_; ++k) weight += std::abs(signed_(k, i));
+        sum += weight * norms_[i];
+    }
     return sum;
 }
 
 void Waveform::signed_weights_at(double u, Vector& weights) const {
     weights = signed_.row(order_).transpose();
     for (int k = order_ - 1; k >= 0; --k) weights = weights * u + signed_.row(k).transpose();
+    for (Index i = 0; prescribed_ && i < weights.size(); ++i)
+        if (!live_[i]) weights[i] = signed_weight_at(i, u);
 }
 
 void Waveform::margins_at(double u, Vector& q) const {

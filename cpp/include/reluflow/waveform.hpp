@@ -61,7 +61,7 @@ class Waveform {
     /// Σ_i p_i |x_i| and Σ_i p_i |x_i|² at the start of the step.
     double mean_norm() const noexcept { return mean_norm_; }
     double mean_square() const noexcept { return mean_square_; }
-    /// No less than Σ_i p_i |x_i| anywhere on the step.
+    /// No less than Σ_i p_i |x_i| anywhere on the step, over the live samples.
     double largest_mean_norm() const noexcept;
     /// The first of them over the samples that drive a neuron.
     double driving_norm() const noexcept { return driving_norm_; }
