@@ -12,7 +12,7 @@ LATE = rf.Stop(log_time=1e6)  # the patterns have settled long before; the polis
 def late(data, net):
     """A late state. Where a sign is lost the loss stalls, and the run ends where weights leave the doubles."""
     sol = rf.integrate(data, net, until=LATE)
-    assert sol.success or ("loss that stalls" in sol.message and sol.log_t_end > 600), sol.message
+    assert sol.success or (sol.status == "stalled" and sol.log_t_end > 600), sol.message
     return sol
 
 

@@ -207,11 +207,25 @@ def test_a_run_continued_from_anywhere_has_the_same_limit(log_time: float, tmp_p
 @pytest.mark.parametrize("tolerance", [1e-3, 1e-6])
 def test_a_stop_by_direction_leaves_as_little_to_turn_as_it_says(tolerance: float) -> None:
     sol = rf.integrate(*problem("P1"), until=rf.Stop(direction=tolerance))
-    far = run("P1", 1e13)
+    far = run("P1", 1e12)
     assert sol.status == "reached_direction"
     assert sol.stats["remaining_turn"] <= tolerance
     assert 0.1 * tolerance <= angle(sol.final, far.final) <= 3 * tolerance
     assert angle(sol.final, far.limit.network) <= 3 * tolerance
+
+
+def test_margins_without_digits_for_their_differences_end_a_run() -> None:
+    # From log t = 1e13 on, rounding made walls and branchings of nothing: 9 events became 283.
+    rng = np.random.default_rng(0)
+    W, a, X = rng.normal(size=(8, 3)), rng.normal(size=8), rng.normal(size=(6, 3))
+    f = np.maximum(X @ W.T, 0.0) @ a
+    scale = math.sqrt(3 / max(float(np.abs(f).min()), 0.05))
+    data, net = rf.Dataset(X, np.sign(f)), rf.Network(scale * W, scale * a)
+    sol = rf.integrate(data, net, until=rf.Stop(log_time=1e16))
+    assert sol.status == "accuracy_not_reached"
+    assert "rounding hides their differences" in sol.message
+    assert 1e12 < sol.log_t_end < 1e13
+    assert sol.events.counts() == rf.integrate(data, net, until=rf.Stop(log_time=1e10)).events.counts()
 
 
 @pytest.mark.slow

@@ -27,6 +27,8 @@ constexpr double kSlowRate = 1e-3;
 constexpr double kNoMove = 1e-100;
 /// A weight that has underflowed is missed once it would move something by this, as a logarithm: 1e-13.
 constexpr double kLostLog = -30.0;
+/// Weights are known to the rounding of margins, 1/4000 here. They decide what is held and what crosses.
+constexpr double kLostMargin = 2.5e-4 / std::numeric_limits<double>::epsilon();
 /// A time stop so many steps of the longest kind away is still gone to.
 constexpr double kFarBeyond = 10.0;
 /// Halvings for the instant at which the loss reaches its stop.
@@ -140,6 +142,10 @@ bool Flow::take_step() {
         finish(Status::stalled,
                "the loss stalls while neurons still move, driven by weights below the smallest double; " +
                    gradient_message());
+        return false;
+    }
+    if (stepper_.is_separated() && stepper_.waveform().smallest_margin() > kLostMargin) {
+        finish(Status::accuracy_not_reached, "the margins are so large that rounding hides their differences");
         return false;
     }
     if (stepper_.has_lost_a_neuron()) {

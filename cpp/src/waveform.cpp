@@ -255,6 +255,7 @@ constexpr double kNodes[8] = {0.019855071751231884, 0.10166676129318664, 0.23723
 constexpr double kWeights[8] = {0.05061426814518813, 0.11119051722668724, 0.15685332293894363, 0.18134189168918100,
                                 0.18134189168918100, 0.15685332293894363, 0.11119051722668724, 0.05061426814518813};
 constexpr double kPanel = 3.0;
+constexpr double kLeastPanel = 1e-12;  // of the whole: 1e-4 of this is where neighbouring doubles are
 /// What came more than this many e-foldings before the end is below rounding.
 constexpr double kForgotten = 42.0;
 
@@ -272,7 +273,8 @@ double Waveform::log_time_at(double u) const {
         width = std::min(width, right);
         const double left = right - width;
         const double left_value = -log_mass_at(left);
-        if (right_value - left_value > 2.0 * kPanel) {
+        // Margins that are all rounding can jump at every width: a panel as narrow as that is taken as it is.
+        if (right_value - left_value > 2.0 * kPanel && width > kLeastPanel * u) {
             width *= 0.5;
             continue;
         }
