@@ -74,7 +74,7 @@ def _errors(context: Context) -> Outcome:
         Number("largest |gradient descent - SVM|, per cent", gaps["gradient descent"].max(), printed, 1.5, "at_most"),
         Number("largest |exact flow - SVM|, per cent", gaps["exact flow"].max(), printed, 1.5, "at_most"),
         Number("mean |exact flow - SVM|, per cent", gaps["exact flow"].mean(), printed, 0, "at_most"),
-        # Nothing is printed of this one: a loss of 1e-3 is still far from the limit, where it is 1.
+        # Shown without a bar: the paper prints no such number.
         Number("least cosine between the linear part of a net and the SVM", float(np.min(cosines))),
         Number("training samples misclassified by a net", wrong, 0),
         Number("largest |SVM - printed SVM|, per cent", float((table["SVM"] - table["printed SVM"]).abs().max())),
