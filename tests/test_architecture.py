@@ -43,6 +43,8 @@ CPP_ROOMS = (
     "network",
     "pattern",
     "groups",
+    "sector",
+    "sectors",
     "series",
     "clock",
     "waveform",

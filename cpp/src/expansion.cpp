@@ -76,8 +76,8 @@ double Expansion::expand(double step) {
         {1.0, std::pow(tolerance_ / last, 1.0 / kMaxOrder), std::pow(tolerance_ / before, 1.0 / (kMaxOrder - 1))});
 }
 
-void Expansion::restart(const NetworkState& state) {
-    series_.start(state, floor_, groups_, moments_);
+void Expansion::restart() {
+    series_.restart(groups_, moments_);
     waveform_.start(q_, live_);
 }
 

@@ -8,6 +8,8 @@ namespace reluflow {
 Groups::Groups(Index neurons)
     : of_(neurons, 0),
       leader_(neurons, 0),
+      members_(neurons),
+      begin_(neurons + 2, 0),
       table_(std::bit_ceil(static_cast<std::size_t>(2 * neurons)), -1) {}  // at most half full: short probes
 
 bool Groups::update(const Pattern& pattern) {
@@ -16,7 +18,16 @@ bool Groups::update(const Pattern& pattern) {
     count_ = 0;
     std::fill(table_.begin(), table_.end(), -1);
     for (int j = 0; j < static_cast<int>(of_.size()); ++j) of_[j] = find_or_add(pattern, j);
+    list_members();
     return true;
+}
+
+void Groups::list_members() noexcept {
+    std::fill_n(begin_.begin(), count_ + 2, 0);
+    for (const int group : of_) ++begin_[group + 2];
+    for (Index c = 0; c < count_; ++c) begin_[c + 2] += begin_[c + 1];
+    for (int j = 0; j < static_cast<int>(of_.size()); ++j)
+        members_[begin_[of_[j] + 1]++] = j;  // begin_ moves to its end
 }
 
 int Groups::find_or_add(const Pattern& pattern, int neuron) noexcept {

@@ -173,7 +173,7 @@ double Horizon::relative_work(Index groups, Index neurons) const noexcept {
 /// Weights at the nodes -> neurons' series, until its terms vanish -> margins at the nodes.
 void Horizon::run_series(Expansion& expansion, const NetworkState& state, double step) {
     multiply(to_monomial_, change_, coefficients_);
-    expansion.restart(state);
+    expansion.restart();
     expansion.waveform().set_step(step);
     expansion.waveform().prescribe_weights(coefficients_, kStages);
     const Index groups = expansion.groups().count();
@@ -232,7 +232,7 @@ bool Horizon::choose_active(const NetworkState& state, double step) {
     return true;
 }
 
-void Horizon::factor_jacobian(const Expansion& expansion, double step) {
+void Horizon::factor_jacobian(Expansion& expansion, double step) {
     const Index count = static_cast<Index>(active_.size());
     Eigen::Map<Matrix> jacobian = lu_.matrix(kStages * (count + 1));
     jacobian.setZero();

@@ -14,28 +14,35 @@ NodeKernels::NodeKernels(const Dataset& data, Index neurons, Index stages, Index
       node_a_(stages, Vector(neurons)),
       mean_gradient_(data.rank()),
       column_(data.rank()),
+      moment_(data.rank()),
+      turned_(data.rank()),
+      second_(data.rank(), data.rank()),
       outputs_(neurons),
       turns_(neurons) {
-    members_.reserve(neurons);
     own_.reserve(most_active);
     member_w_.reserve(data.rank() * neurons);
     moving_.reserve(data.rank() * most_active);
+    seen_.reserve(data.rank() * most_active);
     z_.reserve(most_active * neurons);
     products_.reserve(most_active * most_active);
     gram_.reserve(most_active * most_active);
     for (auto* column : {&along_, &with_output_, &with_gradient_, &change_}) column->reserve(most_active);
 }
 
-void NodeKernels::start(const Expansion& expansion, std::span<const double> nodes, std::span<const int> active) {
+void NodeKernels::start(Expansion& expansion, std::span<const double> nodes, std::span<const int> active) {
     nodes_ = nodes;
     active_ = active;
-    for (std::size_t node = 0; node < nodes.size(); ++node)
+    sectors_ = expansion.series().by_sector();
+    for (std::size_t node = 0; !sectors_ && node < nodes.size(); ++node)
         expansion.series().evaluate(nodes[node], node_w_[node], node_a_[node]);
-    member_w_.resize(data_.rank() * neurons_);
+    if (!sectors_) {
+        member_w_.resize(data_.rank() * neurons_);
+        z_.resize(count() * neurons_);
+    }
     moving_.resize(data_.rank() * count());
+    seen_.resize(data_.rank() * count());
     products_.resize(count() * count());
     gram_.resize(count() * count());
-    z_.resize(count() * neurons_);
     for (auto* column : {&along_, &with_output_, &with_gradient_, &change_}) column->resize(count());
     own_.assign(count(), 0.0);
 }
@@ -44,13 +51,11 @@ void NodeKernels::start(const Expansion& expansion, std::span<const double> node
 /// carries that to node k, where the margins read off the (w, a) entry.
 void NodeKernels::add_group(const Expansion& expansion, Index group, const Vector& mean_weights, double step,
                             const Matrix& integration, Eigen::Map<Matrix>& jacobian) {
-    members_.clear();
-    for (Index j = 0; j < neurons_; ++j)
-        if (expansion.groups().of(j) == group) members_.push_back(static_cast<int>(j));
+    members_ = expansion.groups().members(group);
     prepare_group(expansion, group, mean_weights);
     const Index stages = static_cast<Index>(nodes_.size());
     for (Index other = 0; other < stages; ++other) {
-        if (!take_moments(other)) continue;
+        if (!(sectors_ ? take_sums(sectors_->sector(group), other) : take_moments(other))) continue;
         for (Index node = 0; node < stages; ++node)
             add_block(length_ * step * (nodes_[node] - nodes_[other]), step * integration(node, other),
                       jacobian.block(node * (count() + 1), other * (count() + 1), count(), count()));
@@ -94,6 +99,19 @@ bool NodeKernels::take_moments(Index node) {
     with_output().noalias() = z * outputs;
     with_gradient().noalias() = z * turns;
     multiply_transposed(z, z, gram());
+    return square_ > 0.0;
+}
+
+/// The same from the sums over a sector.
+bool NodeKernels::take_sums(Sector& sector, Index node) {
+    sector.sums_at(nodes_[node], square_, moment_, second_);
+    turned_.noalias() = second_ * mean_gradient_;
+    along_square_ = mean_gradient_.dot(moment_);
+    with_output().noalias() = moving().transpose() * moment_;
+    with_gradient().noalias() = moving().transpose() * turned_;
+    Block seen(seen_.data(), data_.rank(), count());
+    multiply(second_, moving(), seen);
+    transposed_multiply(moving(), seen, gram());
     return square_ > 0.0;
 }
 

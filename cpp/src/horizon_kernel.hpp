@@ -18,7 +18,7 @@ class NodeKernels {
     NodeKernels(const Dataset& data, Index neurons, Index stages, Index most_active);
 
     /// The neurons at the nodes of the step that the expansion holds.
-    void start(const Expansion& expansion, std::span<const double> nodes, std::span<const int> active);
+    void start(Expansion& expansion, std::span<const double> nodes, std::span<const int> active);
     /// Adds step · integration(k, l) · K_kl of a group to the blocks (k, l) of the Jacobian, whose blocks have one row
     /// and column more than there are active samples. `mean_weights`: the active samples' weights over the step.
     void add_group(const Expansion& expansion, Index group, const Vector& mean_weights, double step,
@@ -32,6 +32,7 @@ class NodeKernels {
 
     void prepare_group(const Expansion& expansion, Index group, const Vector& mean_weights);
     bool take_moments(Index node);
+    bool take_sums(Sector& sector, Index node);
     void add_block(double rapidity, double factor, Eigen::Ref<Matrix> block);
     Block moving() noexcept { return {moving_.data(), data_.rank(), count()}; }
     Block products() noexcept { return {products_.data(), count(), count()}; }
@@ -46,12 +47,13 @@ class NodeKernels {
     Index neurons_;
     std::span<const double> nodes_;
     std::span<const int> active_;
+    SectorSeries* sectors_ = nullptr;
     std::vector<Matrix> node_w_;
     std::vector<Vector> node_a_;
     std::vector<double> own_;
     // Of one group: its members, its active samples along what it can move (r, active), their products, its mean
     // gradient.
-    std::vector<int> members_;
+    std::span<const int> members_;
     std::vector<double> moving_, products_, along_;
     Vector mean_gradient_, column_;
     double length_ = 0.0;
@@ -61,6 +63,9 @@ class NodeKernels {
     std::vector<double> with_output_, with_gradient_;  // x·Σ a w, x·Σ w (w·ĝ)
     std::vector<double> gram_;                         // x·Σ w wᵀ·x'
     std::vector<double> change_, member_w_, z_;
+    Vector moment_, turned_;
+    Matrix second_;  // Σ w wᵀ at one node, and its product with the active samples
+    std::vector<double> seen_;
     Vector outputs_, turns_;
 };
 

@@ -59,15 +59,8 @@ int NeuronMotion::open(int neuron, const Matrix* held_part) {
     double* w = data_of(index);
     double* a = w + (order_ + 1) * rank_;
     double* g = a + order_ + 1;
-    for (int k = 0; k <= order_; ++k) {
-        for (Index x = 0; x < rank_; ++x) w[k * rank_ + x] = series_.w(k, x, neuron);
-        a[k] = series_.a(k, neuron);
-    }
-    for (int k = 0; k < order_; ++k)
-        for (Index x = 0; x < rank_; ++x)
-            g[k * rank_ + x] = series_.g(k, x, neuron) + (held_part ? (*held_part)(k, x) : 0.0);
-    double* sizes = g + order_ * rank_;
-    for (int k = 0; k <= order_; ++k) sizes[k] = series_.motion(k, neuron);
+    series_.copy(neuron, w, a, g, g + order_ * rank_);
+    if (held_part) Map(g, order_ * rank_) += ConstMap(held_part->data(), order_ * rank_);
     return index;
 }
 

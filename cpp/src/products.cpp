@@ -45,6 +45,10 @@ void multiply(const MatrixView& A, const MatrixView& B, MatrixRef out) {
 
 void transposed_multiply(const MatrixView& A, const MatrixView& B, MatrixRef out) {
     out.setZero();
+    add_transposed_product(A, B, out);
+}
+
+void add_transposed_product(const MatrixView& A, const MatrixView& B, MatrixRef out) {
     in_tiles(out.rows(), out.cols(), A.rows(),
              [&](Index row, Index n_rows, Index col, Index n_cols, Index term, Index n_terms) {
                  out.block(row, col, n_rows, n_cols).noalias() +=

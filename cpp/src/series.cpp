@@ -11,6 +11,9 @@ namespace {
 /// of 1e50 not overflow.
 constexpr double kLift = 1e100;
 
+/// The order that a first step is taken to need.
+constexpr int kFirstOrder = 12;
+
 /// Neurons that move together in registers.
 constexpr Index kStrip = 16;
 
@@ -58,36 +61,57 @@ NeuronSeries::NeuronSeries(Index neurons, Index rank, Pool& pool)
     : neurons_(neurons),
       rank_(rank),
       pool_(pool),
-      w_((kMaxOrder + 2) * rank * neurons),
-      g_((kMaxOrder + 2) * rank * neurons),
-      a_((kMaxOrder + 2) * neurons),
+      sectors_(neurons, rank, pool),
+      w_(std::make_unique_for_overwrite<double[]>((kMaxOrder + 2) * rank * neurons)),
+      g_(std::make_unique_for_overwrite<double[]>((kMaxOrder + 2) * rank * neurons)),
+      a_(std::make_unique_for_overwrite<double[]>((kMaxOrder + 2) * neurons)),
       moment_(rank * neurons),
       motion_(kMaxOrder + 2, neurons),
       scale_(neurons),
       largest_((neurons + kPiece - 1) / kPiece) {}
 
 void NeuronSeries::start(const NetworkState& state, double floor, const Groups& groups, Matrix& moments) {
+    state_ = &state;
+    by_sector_ = sectors_.is_worth(groups.count(), order_ > 0 ? order_ : kFirstOrder);
     order_ = 0;
-    std::copy_n(state.w.data(), rank_ * neurons_, w_.data());
-    std::copy_n(state.a.data(), neurons_, a_.data());
-    double* square = motion_.row(0).data();
-    std::fill_n(square, neurons_, 0.0);
-    for (Index x = 0; x < rank_; ++x) {
-        const double* w = w_.data() + at(0, x, 0);
-        for (Index j = 0; j < neurons_; ++j) square[j] += (kLift * w[j]) * (kLift * w[j]);
-    }
-    measure(0, 0, neurons_);
-    for (Index j = 0; j < neurons_; ++j) {
-        const double rest = state.at_rest(j);
-        const double size = std::sqrt(motion_(0, j) * motion_(0, j) + a_[j] * a_[j] + rest * rest) + floor;
-        scale_[j] = size > 0.0 ? 1.0 / size : 0.0;
-    }
+    measure_state(state, floor);
+    if (by_sector_) return sectors_.start(state, floor, groups, moments);
+    std::copy_n(state.w.data(), rank_ * neurons_, w_.get());
+    std::copy_n(state.a.data(), neurons_, a_.get());
+    restart(groups, moments);
+}
+
+void NeuronSeries::restart(const Groups& groups, Matrix& moments) {
+    order_ = 0;
+    if (by_sector_) return sectors_.restart(moments);
     for (Index x = 0; x < rank_; ++x)
         for (Index j = 0; j < neurons_; ++j) moment_[x * neurons_ + j] = a_[j] * w_[at(0, x, j)];
     gather_moments(groups, moments);
 }
 
+/// |w| and the scale of every neuron.
+void NeuronSeries::measure_state(const NetworkState& state, double floor) {
+    double* square = motion_.row(0).data();
+    std::fill_n(square, neurons_, 0.0);
+    for (Index x = 0; x < rank_; ++x) {
+        const double* w = state.w.row(x).data();
+        for (Index j = 0; j < neurons_; ++j) square[j] += (kLift * w[j]) * (kLift * w[j]);
+    }
+    for (Index j = 0; j < neurons_; ++j) {
+        square[j] = std::sqrt(square[j]) / kLift;
+        const double rest = state.at_rest(j);
+        const double size = std::sqrt(square[j] * square[j] + state.a[j] * state.a[j] + rest * rest) + floor;
+        scale_[j] = size > 0.0 ? 1.0 / size : 0.0;
+    }
+}
+
 void NeuronSeries::push(const Matrix& gradients, double step, const Groups& groups, Matrix& moments) {
+    step_ = step;
+    if (by_sector_) {
+        sectors_.push(gradients, step, moments);
+        ++order_;
+        return;
+    }
     const int next = order_ + 1;
     const double work = 6.0 * static_cast<double>(next * rank_ * neurons_);
     pool_.run_pieces(neurons_, kPiece, work, [&](Index begin, Index end) {
@@ -105,15 +129,15 @@ void NeuronSeries::multiply(double step, Index begin, Index end) {
     const int k = order_;
     const Index m = neurons_;
     const double factor = step / (k + 1);
-    double* a_next = a_.data() + (k + 1) * m;
+    double* a_next = a_.get() + (k + 1) * m;
     double* square = motion_.row(k + 1).data();
     std::fill(a_next + begin, a_next + end, 0.0);
     std::fill(square + begin, square + end, 0.0);
     for (Index x = 0; x < rank_; ++x) {
-        double* w_next = w_.data() + at(k + 1, x, 0);
+        double* w_next = w_.get() + at(k + 1, x, 0);
         double* moment = moment_.data() + x * m;
         for (Index j = begin; j < end; j += kStrip) {
-            const Strip strip{w_.data() + at(0, x, j), g_.data() + at(0, x, j), a_.data() + j, rank_ * m, m, k, factor};
+            const Strip strip{w_.get() + at(0, x, j), g_.get() + at(0, x, j), a_.get() + j, rank_ * m, m, k, factor};
             if (j + kStrip <= end)
                 strip.move<kStrip>(kStrip, w_next + j, a_next + j, moment + j, square + j);
             else
@@ -122,7 +146,7 @@ void NeuronSeries::multiply(double step, Index begin, Index end) {
     }
     for (Index j = begin; j < end; ++j) a_next[j] *= factor;
     for (Index x = 0; x < rank_; ++x) {
-        const double* w = w_.data() + at(0, x, 0);
+        const double* w = w_.get() + at(0, x, 0);
         double* moment = moment_.data() + x * m;
         for (Index j = begin; j < end; ++j) moment[j] += a_next[j] * w[j];
     }
@@ -132,7 +156,7 @@ void NeuronSeries::expand(const Matrix& gradients, const Groups& groups, Index b
     const int* of = groups.of();
     for (Index x = 0; x < rank_; ++x) {
         const double* from = gradients.row(x).data();
-        double* to = g_.data() + at(order_, x, 0);
+        double* to = g_.get() + at(order_, x, 0);
         if (groups.is_identity())
             std::copy_n(from + begin, end - begin, to + begin);
         else
@@ -157,7 +181,7 @@ void NeuronSeries::gather_moments(const Groups& groups, Matrix& moments) const {
 /// From the lifted squares in motion_: |w^(k)|, and the size of the order.
 void NeuronSeries::measure(int order, Index begin, Index end) {
     double* squares = motion_.row(order).data();
-    const double* a = a_.data() + order * neurons_;
+    const double* a = a_.get() + order * neurons_;
     double largest = 0.0;
     for (Index j = begin; j < end; ++j) {
         const double both = squares[j] + (kLift * a[j]) * (kLift * a[j]);
@@ -167,19 +191,57 @@ void NeuronSeries::measure(int order, Index begin, Index end) {
     largest_[begin / kPiece] = largest;
 }
 
+double NeuronSeries::bend(Index neuron) const noexcept {
+    if (by_sector_) return sectors_.of(neuron).path(size(neuron), state_->a[neuron], 2, 1.0);
+    double sum = 0.0;
+    for (int k = 2; k <= order_; ++k) sum += motion_(k, neuron);
+    return sum;
+}
+
 void NeuronSeries::path_bounds(double u, Index begin, Index end, Vector& bounds) const {
+    if (by_sector_) {
+        for (Index j = begin; j < end; ++j) bounds[j] = sectors_.of(j).path(size(j), state_->a[j], 1, u);
+        return;
+    }
     auto piece = bounds.segment(begin, end - begin);
     piece = motion_.row(order_).segment(begin, end - begin).transpose();
     for (int k = order_ - 1; k >= 1; --k) piece = piece * u + motion_.row(k).segment(begin, end - begin).transpose();
     piece *= u;
 }
 
+double NeuronSeries::rate(Index coordinate, Index neuron) const noexcept {
+    if (by_sector_) return step_ * state_->a[neuron] * sectors_.of(neuron).g(0, coordinate);
+    return w_[at(1, coordinate, neuron)];
+}
+
+double NeuronSeries::g(int k, Index coordinate, Index neuron) const noexcept {
+    return by_sector_ ? sectors_.of(neuron).g(k, coordinate) : g_[at(k, coordinate, neuron)];
+}
+
+void NeuronSeries::copy(Index neuron, double* w, double* a, double* g, double* sizes) const noexcept {
+    for (int k = 0; k < order_; ++k)
+        for (Index x = 0; x < rank_; ++x) g[k * rank_ + x] = this->g(k, x, neuron);
+    if (by_sector_) {
+        for (Index x = 0; x < rank_; ++x) w[x] = state_->w(x, neuron);
+        a[0] = state_->a[neuron];
+        sectors_.of(neuron).expand(w, a);
+        for (int k = 0; k <= order_; ++k) sizes[k] = Eigen::Map<const Vector>(w + k * rank_, rank_).norm();
+        return;
+    }
+    for (int k = 0; k <= order_; ++k) {
+        for (Index x = 0; x < rank_; ++x) w[k * rank_ + x] = w_[at(k, x, neuron)];
+        a[k] = a_[k * neurons_ + neuron];
+        sizes[k] = motion_(k, neuron);
+    }
+}
+
 void NeuronSeries::evaluate(double u, Matrix& w, Vector& a) const {
+    if (by_sector_) return sectors_.evaluate(u, w, a);
     const double work = 2.0 * static_cast<double>(order_ * (rank_ + 1) * neurons_);
     pool_.run(rank_ + 1, work, [&](Index x) {
         double* value = x < rank_ ? w.data() + x * neurons_ : a.data();
         for (int k = order_; k >= 0; --k) {
-            const double* term = x < rank_ ? w_.data() + at(k, x, 0) : a_.data() + k * neurons_;
+            const double* term = x < rank_ ? w_.get() + at(k, x, 0) : a_.get() + k * neurons_;
             if (k == order_)
                 std::copy_n(term, neurons_, value);
             else

@@ -83,7 +83,7 @@ void Stepper::expand_series(double max_step) {
     allowed_ = expansion_.expand(step);
     for (int retry = 0; retry < kMaxRetries && !is_finite(); ++retry) {  // far too long a step overflows
         step *= kRetryFactor;
-        expansion_.restart(state_);
+        expansion_.restart();
         allowed_ = expansion_.expand(step);
     }
     if (step < max_step || allowed_ < 1.0) control_.truncated(step, expansion_.series().order(), allowed_);
@@ -111,7 +111,7 @@ bool Stepper::expand_late() {
         allowed_ = 1.0;
     } else {
         ++counts_.late_refused;
-        expansion_.restart(state_);
+        expansion_.restart();
     }
     return late_;
 }

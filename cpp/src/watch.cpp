@@ -66,7 +66,7 @@ void Watch::begin() {
     bound_paths(1.0);
     for (Index j = neurons_.begin; j < neurons_.end; ++j) {
         if (paths_[j] == 0.0 && state_.invariant(j) >= 0.0) continue;  // at rest
-        const double size = expansion_.series().motion(0, j);
+        const double size = expansion_.series().size(j);
         if (paths_[j] >= slack(j) - finder_.zero_tol(size) || !held_[j].empty()) due_.push_back(static_cast<int>(j));
     }
 }
@@ -96,7 +96,7 @@ void Watch::bound_paths(double u) {
     if (!bounds_.are_known()) return;
     for (Index j = neurons_.begin; j < neurons_.end; ++j) {
         const double rapidity = motion_.step() * bounds_.fastest(expansion_.groups().of(j)) * u;
-        paths_[j] = std::min(paths_[j], std::hypot(series.motion(0, j), series.a(0, j)) * std::expm1(rapidity));
+        paths_[j] = std::min(paths_[j], std::hypot(series.size(j), state_.a[j]) * std::expm1(rapidity));
     }
 }
 
@@ -107,7 +107,7 @@ void Watch::look_at(std::span<const int> neurons) {
     for (Index x = 0; x < data_.rank(); ++x)
         for (Index i = 0; i < count; ++i) {
             weights(i, x) = state_.w(x, neurons[i]);
-            rates(i, x) = expansion_.series().w(1, x, neurons[i]);
+            rates(i, x) = expansion_.series().rate(x, neurons[i]);
         }
     const Eigen::Map<Matrix> z(z_.data(), count, data_.n_walls());
     multiply_transposed(weights, data_.normals(), z);
@@ -120,7 +120,7 @@ bool Watch::can_reach(int neuron, int wall, double z, double slope, double tail)
     if (!bounds_.are_known() || state_.invariant(neuron) < 0.0) return true;
     const int group = expansion_.groups().of(neuron);  // a keeps its sign: z' = H a g·normal
     const double output = state_.a[neuron];
-    const double size = std::hypot(expansion_.series().motion(0, neuron), output);
+    const double size = std::hypot(expansion_.series().size(neuron), output);
     const double largest = motion_.step() * size * std::exp(motion_.step() * bounds_.fastest(group));
     const double slowest = side * output > 0.0 ? bounds_.lowest(group, wall) : -bounds_.highest(group, wall);
     return side * z + largest * std::min(slowest, 0.0) <= finder_.zero_tol(size);
@@ -128,7 +128,7 @@ bool Watch::can_reach(int neuron, int wall, double z, double slope, double tail)
 
 /// Keeps the distances of the walls that the neuron may come to, at a path beyond that of its own series too.
 void Watch::keep_near(int neuron, const double* z) {
-    const double tolerance = finder_.zero_tol(expansion_.series().motion(0, neuron));
+    const double tolerance = finder_.zero_tol(expansion_.series().size(neuron));
     Near& near = near_of(neuron);
     near.begin = near_walls_.size();
     near.reach = kKeptPath * paths_[neuron] + tolerance;
@@ -161,8 +161,7 @@ void Watch::forget_near(int neuron) {
 
 void Watch::first_hit(int neuron, const double* z, const double* rate) {
     keep_near(neuron, z);
-    double tail = finder_.zero_tol(expansion_.series().motion(0, neuron));
-    for (int k = 2; k <= expansion_.series().order(); ++k) tail += expansion_.series().motion(k, neuron);
+    const double tail = finder_.zero_tol(expansion_.series().size(neuron)) + expansion_.series().bend(neuron);
     std::erase_if(near_, [&](int wall) {
         const double slope = ConstMap(data_.normals().row(wall).data(), data_.rank()).dot(ConstMap(rate, data_.rank()));
         return !can_reach(neuron, wall, z[wall], slope, tail);

@@ -31,7 +31,7 @@ class Expansion {
     double expand(double step);
 
     /// Back to order 0 of the same step, for another try.
-    void restart(const NetworkState& state);
+    void restart();
     /// One more order of the neurons under given signed weights y_i p_i of that order (null: all zero); with
     /// `beside_start` they come on top of those of the start, whose gradients are added after projection.
     void drive(const double* signed_weights, double step, bool beside_start = false);
@@ -45,6 +45,7 @@ class Expansion {
     Waveform& waveform() noexcept { return waveform_; }
 
     const Waveform& waveform() const noexcept { return waveform_; }
+    NeuronSeries& series() noexcept { return series_; }
     const NeuronSeries& series() const noexcept { return series_; }
     const Groups& groups() const noexcept { return groups_; }
     const Vector& margins() const noexcept { return q_; }

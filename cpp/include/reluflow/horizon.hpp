@@ -49,7 +49,7 @@ class Horizon {
     void drive(Expansion& expansion, int order, double step);
     void keep_margins(Expansion& expansion);
     bool choose_active(const NetworkState& state, double step);
-    void factor_jacobian(const Expansion& expansion, double step);
+    void factor_jacobian(Expansion& expansion, double step);
     void scale_jacobian(Eigen::Map<Matrix>& jacobian) const;
     double correct();
     double error(double step) const;

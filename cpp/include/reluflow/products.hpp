@@ -19,7 +19,10 @@ void transposed_multiply(const MatrixView& A, const MatrixView& B, MatrixRef out
 /// out += A B; precondition: out is (A.rows, B.cols), and A.cols == B.rows.
 void add_product(const MatrixView& A, const MatrixView& B, MatrixRef out);
 
-/// out -= A B, likewise.
+/// out += Aᵀ B; precondition: out is (A.cols, B.cols), and A.rows == B.rows.
+void add_transposed_product(const MatrixView& A, const MatrixView& B, MatrixRef out);
+
+/// out -= A B; precondition as for add_product.
 void subtract_product(const MatrixView& A, const MatrixView& B, MatrixRef out);
 
 }  // namespace reluflow

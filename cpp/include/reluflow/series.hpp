@@ -1,41 +1,52 @@
 /// Taylor series of all neurons on one step, given the series of their gradients.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "reluflow/groups.hpp"
 #include "reluflow/network.hpp"
 #include "reluflow/pool.hpp"
+#include "reluflow/sectors.hpp"
 #include "reluflow/settings.hpp"
 #include "reluflow/types.hpp"
 
 namespace reluflow {
 
-/// w' = H a g, a' = H w·g in the step variable u, with the projected gradient g of the neuron's group.
-/// Order k of every quantity is a block; inside it the neuron index runs fastest.
+/// w' = H a g, a' = H w·g in the step variable u, with the projected gradient g of the neuron's group. Neuron by
+/// neuron, or sector by sector where few of them hold many neurons.
 class NeuronSeries {
   public:
     NeuronSeries(Index neurons, Index rank, Pool& pool);
 
-    /// Order 0: the state; `moments` (r, groups) gets Σ_{j in c} a_j w_j.
+    /// Order 0: the state, which must stay until the next start; `moments` (r, groups) gets Σ_{j in c} a_j w_j.
     void start(const NetworkState& state, double floor, const Groups& groups, Matrix& moments);
+    /// Back to order 0 of the same state.
+    void restart(const Groups& groups, Matrix& moments);
     /// Takes order k of the group gradients (r, groups) and makes order k + 1 of w, a and the moments.
     void push(const Matrix& gradients, double step, const Groups& groups, Matrix& moments);
 
     int order() const noexcept { return order_; }
-    /// max_j |(w, a)_j^(k)| / (|θ_j| + floor).
-    double relative_size(int k) const noexcept { return relative_size_[k]; }
-    /// |w_j^(k)|.
-    double motion(int k, Index neuron) const noexcept { return motion_(k, neuron); }
+    /// max_j |(w, a)_j^(k)| / (|θ_j| + floor), or a bound of it.
+    double relative_size(int k) const noexcept { return by_sector_ ? sectors_.relative_size(k) : relative_size_[k]; }
+    /// |w_j| at the start.
+    double size(Index neuron) const noexcept { return motion_(0, neuron); }
+    /// Σ_{k>=2} |w_j^(k)|, or a bound of it.
+    double bend(Index neuron) const noexcept;
     /// Σ_{k>=1} |w_j^(k)| u^k for the neurons of [begin, end): no pre-activation moves further than this times its |x|.
     void path_bounds(double u, Index begin, Index end, Vector& bounds) const;
-
-    double w(int k, Index coordinate, Index neuron) const noexcept { return w_[at(k, coordinate, neuron)]; }
-    double g(int k, Index coordinate, Index neuron) const noexcept { return g_[at(k, coordinate, neuron)]; }
-    double a(int k, Index neuron) const noexcept { return a_[k * neurons_ + neuron]; }
+    /// w_j' at the start.
+    double rate(Index coordinate, Index neuron) const noexcept;
+    /// Order k of the gradient.
+    double g(int k, Index coordinate, Index neuron) const noexcept;
+    /// One neuron, orders 0 .. order(): w (order + 1, r), a (order + 1), sizes |w^(k)| (order + 1), and the gradient
+    /// (order, r).
+    void copy(Index neuron, double* w, double* a, double* g, double* sizes) const noexcept;
 
     /// All neurons at u.
     void evaluate(double u, Matrix& w, Vector& a) const;
+    /// The sectors, when the series goes by them, or null.
+    SectorSeries* by_sector() noexcept { return by_sector_ ? &sectors_ : nullptr; }
 
   private:
     std::size_t at(int k, Index coordinate, Index neuron) const noexcept {
@@ -45,6 +56,8 @@ class NeuronSeries {
     static constexpr Index kPiece = 128;
 
     // Each of these for the neurons of [begin, end).
+    void measure_state(const NetworkState& state, double floor);
+    double w(int k, Index coordinate, Index neuron) const noexcept { return w_[at(k, coordinate, neuron)]; }
     void expand(const Matrix& gradients, const Groups& groups, Index begin, Index end);
     void multiply(double step, Index begin, Index end);
     void measure(int order, Index begin, Index end);
@@ -54,12 +67,17 @@ class NeuronSeries {
     Index rank_;
     Pool& pool_;
     int order_ = 0;
-    std::vector<double> w_, g_;    // (order, r, m)
-    std::vector<double> a_;        // (order, m)
-    std::vector<double> moment_;   // (r, m), newest order of a w
-    Matrix motion_;                // (order, m)
-    Vector scale_;                 // 1 / (|θ_j| + floor)
-    std::vector<double> largest_;  // of each piece
+    bool by_sector_ = false;
+    SectorSeries sectors_;
+    const NetworkState* state_ = nullptr;
+    double step_ = 0.0;
+    // Neuron by neuron; the neuron index runs fastest. Memory that is not used is not touched.
+    std::unique_ptr<double[]> w_, g_;  // (order, r, m)
+    std::unique_ptr<double[]> a_;      // (order, m)
+    std::vector<double> moment_;       // (r, m), newest order of a w
+    Matrix motion_;                    // (order, m)
+    Vector scale_;                     // 1 / (|θ_j| + floor)
+    std::vector<double> largest_;      // of each piece
     double relative_size_[kMaxOrder + 2] = {};
 };
 

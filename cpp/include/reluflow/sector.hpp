@@ -1,0 +1,78 @@
+/// The neurons of one sector as one linear system: the series of their sums, and the map that moves each of them.
+#pragma once
+
+#include "reluflow/polynomial.hpp"
+#include "reluflow/types.hpp"
+
+namespace reluflow {
+
+/// All neurons of a sector obey (w, a)' = H (a g, w·g) with one g(u), so they move by one linear map (flow.md §4). With
+/// g_k the Taylor coefficients of H g and p_k = w·g_k, that map has the rank of the series, not of the data:
+/// a(u) = a + gain a + output·p, w(u) = w + Σ_k g_k (lift a + turn p)_k. What the sector adds to the margins needs the
+/// sum of θ θᵀ over its neurons only. No cost depends on how many there are.
+class Sector {
+  public:
+    explicit Sector(Index rank);
+
+    /// Gives it other neurons: clear(), add() any number of times, close().
+    void clear() noexcept;
+    /// Adds neurons, a row (w, a) each.
+    void add(const MatrixView& neurons);
+    void close() noexcept;
+    /// Back to order 0 of the same neurons.
+    void restart() noexcept { order_ = 0; }
+    /// Takes order k of the gradient and makes order k + 1 of the sums.
+    void push(const Eigen::Ref<const Vector, 0, Eigen::InnerStride<>>& gradient, double step);
+
+    int order() const noexcept { return order_; }
+    /// Order k of Σ a w.
+    auto moment(int k) const noexcept { return moments_.row(k); }
+    double g(int k, Index x) const noexcept { return plain_(k, x); }
+    /// True when every neuron is zero.
+    bool is_at_zero() const noexcept { return at_zero_; }
+    /// |(w, a)^(k)| <= growth(k) |(w, a)| for every neuron, and |w^(k)| <= |a| by_output(k) + |w| by_weight(k).
+    double growth(int k) const noexcept { return odd_[k] + even_[k]; }
+    /// √ Σ |θ|², not less than any |θ|.
+    double size() const noexcept { return size_; }
+    /// Σ_{k >= from} |w^(k)| u^k of a neuron with |w| = weight, at most.
+    double path(double weight, double output, int from, double u) const noexcept;
+
+    /// Series of one neuron, orders 0 .. order(): w (order + 1, r) from its first row on, a (order + 1).
+    void expand(double* w, double* a) const noexcept;
+
+    /// The map of the start to u. The others below use it.
+    void set_end(double u);
+    /// Moves neurons, a column each: w (r, count), a (count). p, q (order(), count) are workspaces.
+    void move(MatrixRef w, Eigen::Ref<Eigen::RowVectorXd> a, MatrixRef p, MatrixRef q) const;
+
+    /// Sums over the neurons at u: Σ a², Σ a w (r,), Σ w wᵀ (r, r).
+    void sums_at(double u, double& square, Vector& moment, Matrix& second);
+
+  private:
+    void push_products(int k);
+    void push_sums(int k);
+    void push_bounds(int k);
+
+    Index rank_;
+    int order_ = 0;
+    double size_ = 0.0;
+    bool at_zero_ = true;
+    Matrix second_;              // Σ w wᵀ
+    Matrix added_;               // Σ θ θᵀ while neurons are added, (rank + 1)²
+    Matrix plain_;               // g, (orders, r)
+    Matrix g_, moments_;         // of H g and Σ a w, (orders, r)
+    Matrix products_, mixed_;    // g_i·g_k, M_i·g_k
+    Matrix answer_;              // (k, i): how a_i returns to order k + 1 of a through w
+    Coefficients squares_ = {};  // of Σ a²
+    Coefficients lengths_ = {};  // |g_k|
+    Coefficients odd_ = {}, even_ = {};
+    // The map to u.
+    double gain_ = 0.0;
+    Vector output_, lift_;
+    Matrix turn_, across_;   // (terms, terms), (r, terms): the g_k as columns
+    Coefficients own_ = {};  // a_k of a neuron with w = 0
+    Matrix from_weights_;    // a_k by p_l
+    Matrix work_;
+};
+
+}  // namespace reluflow

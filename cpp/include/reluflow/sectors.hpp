@@ -1,0 +1,70 @@
+/// The series of a step where few sectors hold many neurons: each sector is one `Sector`.
+#pragma once
+
+#include <vector>
+
+#include "reluflow/groups.hpp"
+#include "reluflow/network.hpp"
+#include "reluflow/pool.hpp"
+#include "reluflow/sector.hpp"
+#include "reluflow/types.hpp"
+
+namespace reluflow {
+
+/// The work of an order does not depend on the width; reading the neurons at the start of a step, and moving them at
+/// its end, are a few products each.
+class SectorSeries {
+  public:
+    SectorSeries(Index neurons, Index rank, Pool& pool);
+
+    /// True when sectors are less work than neurons, for steps of about `order`.
+    bool is_worth(Index groups, int order) const noexcept;
+
+    /// Order 0; `state` and `groups` are read until the next start.
+    void start(const NetworkState& state, double floor, const Groups& groups, Matrix& moments);
+    /// Back to order 0 of the same state.
+    void restart(Matrix& moments);
+    void push(const Matrix& gradients, double step, Matrix& moments);
+
+    int order() const noexcept { return order_; }
+    /// max |(w, a)^(k)| / (|θ| + floor) over the neurons, at most.
+    double relative_size(int k) const noexcept;
+    const Sector& of(Index neuron) const noexcept { return sectors_[groups_->of(static_cast<int>(neuron))]; }
+    Sector& sector(Index group) noexcept { return sectors_[group]; }
+
+    /// All neurons at u. Not from two threads at once.
+    void evaluate(double u, Matrix& w, Vector& a) const;
+
+  private:
+    /// Neurons that move, or are added up, by one product.
+    static constexpr Index kBlock = 64;
+    /// Workspaces for the blocks of a step; each does every so many-th of them.
+    static constexpr Index kTasks = 16;
+
+    struct Block {
+        Index group;
+        std::span<const int> neurons;
+    };
+    struct Workspace {
+        Matrix w, p, q;
+        Eigen::RowVectorXd a;
+    };
+
+    void find_blocks();
+    void gather(Index group);
+    void move_block(const Block& block, Workspace& workspace, Matrix& w, Vector& a) const;
+
+    Index neurons_;
+    Index rank_;
+    Pool& pool_;
+    const NetworkState* state_ = nullptr;
+    const Groups* groups_ = nullptr;
+    double floor_ = 0.0;
+    int order_ = 0;
+    mutable std::vector<Sector> sectors_;
+    std::vector<Matrix> rows_;  // a block of neurons, a row each, of every sector
+    std::vector<Block> blocks_;
+    mutable std::vector<Workspace> workspaces_;
+};
+
+}  // namespace reluflow
