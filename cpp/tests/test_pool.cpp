@@ -1,6 +1,8 @@
 /// The pool: every task once, exceptions carried over, many short loops.
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "check.hpp"
@@ -34,6 +36,19 @@ void a_loop_ends_before_the_next_begins(int threads) {
     for (Index task = 0; task < 64; ++task)
         right = right && values[static_cast<std::size_t>(task)] == 20000 * task + 19999 * 10000;
     CHECK(right);
+}
+
+void sleeping_threads_come_back(int threads) {
+    Pool pool(threads);
+    std::atomic<int> done{0};
+    for (int round = 0; round < 5; ++round) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));  // far beyond the patience of any thread
+        pool.run(3, kMuch, [&](Index task) {
+            if (task == 2) std::this_thread::sleep_for(std::chrono::milliseconds(2));  // and beyond the caller's
+            ++done;
+        });
+        CHECK(done == 3 * (round + 1));
+    }
 }
 
 void the_first_exception_in_order_is_thrown_when_all_have_ended(int threads) {
@@ -72,6 +87,7 @@ int main() {
     for (const int threads : {1, 2, 3, 8}) {
         every_task_is_done_once(threads);
         a_loop_ends_before_the_next_begins(threads);
+        sleeping_threads_come_back(threads);
         the_first_exception_in_order_is_thrown_when_all_have_ended(threads);
         pieces_cover_the_range(threads);
     }

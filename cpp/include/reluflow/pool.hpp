@@ -1,8 +1,9 @@
-/// A few threads for the loops of one run. They live as long as the run and sleep between loops.
+/// A few threads for the loops of one run. They live as long as the run, and sleep when there is no loop for a while.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <mutex>
@@ -13,9 +14,10 @@
 
 namespace reluflow {
 
-/// Runs the tasks of a loop on its threads and the caller's. Which thread does which task is left to chance: the same
-/// bits for any number of threads come from tasks that are cut the same way whatever their number, and that write
-/// apart.
+/// Runs the tasks of a loop on its threads and the caller's. Each begins with its own part of them, always the same
+/// part of as many, so that it finds what it wrote in its own cache; then it takes from the parts of the others. Which
+/// thread does which task is therefore left to chance: the same bits for any number of threads come from tasks that are
+/// cut the same way whatever their number, and that write apart.
 class Pool {
   public:
     /// `threads` counts the caller: 1 starts none.
@@ -24,14 +26,14 @@ class Pool {
     Pool(const Pool&) = delete;
     Pool& operator=(const Pool&) = delete;
 
-    int threads() const noexcept { return static_cast<int>(workers_.size()) + 1; }
+    int threads() const noexcept { return static_cast<int>(hands_.size()); }
 
     /// Calls body(task) for the tasks 0 ... count - 1 and waits for all. `work` is about the number of floating-point
     /// operations of the whole loop: below kWorthwhile the caller does it alone. What the first task in order throws
     /// is thrown here, when the others have ended.
     template <class Body>
     void run(Index count, double work, const Body& body) {
-        if (workers_.empty() || count <= 1 || work < kWorthwhile) {
+        if (hands_.size() == 1 || count <= 1 || count > Ticket::kMost || work < kWorthwhile) {
             for (Index task = 0; task < count; ++task) body(task);
             return;
         }
@@ -50,29 +52,37 @@ class Pool {
     static constexpr double kWorthwhile = 4e5;
 
     using Call = void (*)(const void*, Index);
-    /// One word, so that a task is taken only from the loop it belongs to: number of the loop, its tasks, the next one.
+    /// One word, so that a task is taken only from the loop it belongs to: number of the loop, end of the part, next
+    /// task.
     struct Ticket {
         static constexpr int kBits = 20;
         static constexpr std::uint64_t kMask = (std::uint64_t{1} << kBits) - 1;
+        static constexpr Index kMost = Index{1} << (kBits - 1);
 
-        static std::uint64_t make(std::uint64_t loop, Index count) noexcept {
-            return loop << (2 * kBits) | static_cast<std::uint64_t>(count) << kBits;
+        static std::uint64_t make(std::uint64_t loop, Index begin, Index end) noexcept {
+            return loop << (2 * kBits) | static_cast<std::uint64_t>(end) << kBits | static_cast<std::uint64_t>(begin);
         }
         static bool has_tasks(std::uint64_t ticket) noexcept { return (ticket & kMask) < (ticket >> kBits & kMask); }
         static Index next(std::uint64_t ticket) noexcept { return static_cast<Index>(ticket & kMask); }
     };
+    /// What is left of the part of a thread.
+    struct alignas(64) Hand {
+        std::atomic<std::uint64_t> ticket{0};
+    };
 
     void share(Index count, Call call, const void* context);
-    void serve();
-    void work_on(std::uint64_t ticket);
+    void serve(std::size_t hand);
+    void work(std::size_t hand);
+    void take_from(Hand& hand);
     void do_task(Call call, const void* context, Index task) noexcept;
 
-    alignas(64) std::atomic<std::uint64_t> ticket_{0};
-    alignas(64) std::atomic<Index> left_{0};  // tasks that have not ended
+    std::vector<Hand> hands_;  // the caller's first
+    const std::chrono::nanoseconds patience_;
+    alignas(64) std::atomic<std::uint32_t> loop_{0};  // number of the last loop
+    alignas(64) std::atomic<int> left_{0};            // tasks that have not ended
     alignas(64) std::atomic<Call> call_{nullptr};
     std::atomic<const void*> context_{nullptr};
     std::atomic<bool> closed_{false};
-    std::uint64_t loop_ = 0;
     std::mutex mutex_;  // guards what is thrown
     std::exception_ptr thrown_;
     Index thrower_ = 0;
