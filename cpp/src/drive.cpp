@@ -1,6 +1,8 @@
 #include "reluflow/drive.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <numeric>
 
 #include "drive_sums.hpp"
 
@@ -13,11 +15,10 @@ using ConstMap = Eigen::Map<const Vector>;
 
 /// Groups for which there is memory from the start; the memory doubles when more come.
 constexpr Index kUsualGroups = 4096;
-/// Tables that threads make together before they use them together: few waits for each other, and they stay in the
-/// larger caches.
-constexpr Index kSharedTables = 16 * kTables;
-/// Columns that are turned into rows, or back, at a time: they stay in the cache.
-constexpr Index kTurned = 64;
+/// Groups whose sums are turned into columns at a time: a line of the cache.
+constexpr Index kTurned = 8;
+/// Sides that are compared at a time.
+constexpr Index kBlock = 64;
 
 }  // namespace
 
@@ -25,14 +26,12 @@ Drive::Drive(const Dataset& data, Index neurons, double leak, Pool& pool)
     : data_(data),
       leak_(leak),
       pool_(pool),
-      batch_(pool.threads() == 1 ? kTables : kSharedTables),
-      width_(padded(data.rank())),
       one_to_one_(data.n_walls() == data.n()),
       orientation_(data.n()),
-      rows_(batch_ * kChunk * width_, 0.0),
-      tables_(batch_ * kSubsets * width_),
+      own_(static_cast<std::size_t>(pool.threads())),
       column_(kFewGroups * data.rank()),
-      mixed_(data.n() * width_) {
+      all_(data.rank()),
+      shares_(strips_of(data.rank()), data.n()) {
     for (Index i = 0; i < data.n(); ++i) {
         orientation_[i] = static_cast<std::int8_t>(data.orientation(i));
         one_to_one_ = one_to_one_ && data.wall_of(i) == i;
@@ -40,115 +39,115 @@ Drive::Drive(const Dataset& data, Index neurons, double leak, Pool& pool)
     grow(std::min(neurons, kUsualGroups));
 }
 
+Drive::~Drive() = default;
+
 void Drive::grow(Index groups) {
     capacity_ = groups;
-    groups_ = 0;  // all codes are made anew
-    sides_.resize(groups * data_.n());
-    sample_codes_.resize(groups * chunks_of(data_.n()));
+    sides_.assign(groups * data_.n(), 0);
+    sample_codes_.assign(groups * chunks_of(data_.n()), 0);
     group_codes_.assign(data_.n() * chunks_of(groups), 0);
-    sums_.resize(groups * width_);
 }
 
 void Drive::set_slopes(const Pattern& pattern, const Groups& groups) {
     if (groups.count() > capacity_)
         grow(std::min(static_cast<Index>(pattern.neurons()), std::max(groups.count(), 2 * capacity_)));
-    const Index pieces = kPiece / kChunk * kChunk;  // a byte of group_codes_ belongs to one piece
-    pool_.run_pieces(groups.count(), pieces, 4.0 * static_cast<double>(groups.count() * data_.n()),
-                     [&](Index begin, Index end) {
-                         for (Index c = begin; c < end; ++c) set_group(c, pattern, groups.leader(c));
-                     });
     groups_ = groups.count();
+    const Index pieces = kPiece / kChunk * kChunk;  // a byte of group_codes_ belongs to one piece
+    pool_.run_pieces(groups_, pieces, static_cast<double>(groups_ * data_.n()), [&](Index begin, Index end) {
+        for (Index c = begin; c < end; ++c) set_group(c, pattern, groups.leader(c));
+    });
     held_.clear();
-    if (leak_ == 0.0) return;
-    for (Index c = 0; c < groups_; ++c)
-        for (Index i = 0; i < data_.n(); ++i)
-            if (sides_[c * data_.n() + i] == 0) held_.emplace_back(c, i);
+    for (Index c = 0; leak_ > 0.0 && c < groups_; ++c) {
+        const std::int8_t* row = sides_.data() + c * data_.n();
+        const std::int8_t* end = row + data_.n();
+        for (const std::int8_t* at = std::find(row, end, 0); at != end; at = std::find(at + 1, end, 0))
+            held_.emplace_back(c, at - row);
+    }
 }
 
+/// Takes over what has changed: few sides of few groups.
 void Drive::set_group(Index group, const Pattern& pattern, Index leader) {
-    const Index n = data_.n();
     const std::int8_t* sides = pattern.row(leader).data();
-    std::int8_t* row = sides_.data() + group * n;
-    bool changed = group >= groups_;
-    const auto take = [&](Index i, std::int8_t side) {
-        const auto sign = static_cast<std::int8_t>(side * orientation_[i]);
-        changed |= sign != row[i];
-        row[i] = sign;
-    };
-    if (one_to_one_)
-        for (Index i = 0; i < n; ++i) take(i, sides[i]);
-    else
-        for (Index i = 0; i < n; ++i) take(i, sides[data_.wall_of(i)]);
-    if (!changed) return;
-    std::uint8_t* codes = sample_codes_.data() + group * chunks_of(n);
-    for (Index chunk = 0; chunk < chunks_of(n); ++chunk) {
-        unsigned code = 0;
-        const Index end = std::min(n, (chunk + 1) * kChunk);
-        for (Index i = chunk * kChunk; i < end; ++i) code |= static_cast<unsigned>(row[i] > 0) << (i % kChunk);
-        codes[chunk] = static_cast<std::uint8_t>(code);
+    std::int8_t* row = sides_.data() + group * data_.n();
+    std::int8_t signs[kBlock];
+    for (Index begin = 0; begin < data_.n(); begin += kBlock) {
+        const Index count = std::min(kBlock, data_.n() - begin);
+        const std::int8_t* orientation = orientation_.data() + begin;
+        if (one_to_one_)
+            for (Index i = 0; i < count; ++i) signs[i] = static_cast<std::int8_t>(sides[begin + i] * orientation[i]);
+        else
+            for (Index i = 0; i < count; ++i)
+                signs[i] = static_cast<std::int8_t>(sides[data_.wall_of(begin + i)] * orientation[i]);
+        if (std::memcmp(signs, row + begin, static_cast<std::size_t>(count)) == 0) continue;
+        for (Index i = 0; i < count; ++i)
+            if (signs[i] != row[begin + i]) set_side(group, begin + i, signs[i]);
     }
-    const Index stride = chunks_of(capacity_);
-    std::uint8_t* of_sample = group_codes_.data() + group / kChunk;
-    const unsigned bit = 1U << (group % kChunk);
-    for (Index i = 0; i < n; ++i)
-        of_sample[i * stride] = static_cast<std::uint8_t>((of_sample[i * stride] & ~bit) | (row[i] > 0 ? bit : 0U));
+}
+
+void Drive::set_side(Index group, Index sample, std::int8_t sign) noexcept {
+    sides_[group * data_.n() + sample] = sign;
+    const auto set = [sign](std::uint8_t& code, Index bit) {
+        const unsigned mask = 1U << bit;
+        code = static_cast<std::uint8_t>(sign > 0 ? code | mask : code & ~mask);
+    };
+    set(sample_codes_[group * chunks_of(data_.n()) + sample / kChunk], sample % kChunk);
+    set(group_codes_[sample * chunks_of(capacity_) + group / kChunk], group % kChunk);
 }
 
 /// Operations of adding up `rows` rows for that many sums.
 double Drive::sum_work(Index rows, Index sums) const noexcept {
-    return static_cast<double>(width_) * static_cast<double>(rows * sums / kChunk + rows * kSubsets / kChunk);
+    return static_cast<double>(data_.rank()) * static_cast<double>(rows * sums / kChunk + rows * kSubsets / kChunk);
 }
 
-void Drive::make_sample_tables(const double* weights, Index first, Index chunk) {
-    double* rows = rows_.data() + chunk * kChunk * width_;
-    for (Index b = 0; b < kChunk; ++b) {
-        const Index i = (first + chunk) * kChunk + b;
-        Map row(rows + b * width_, data_.rank());
-        if (i < data_.n())
-            row = weights[i] * data_.X().row(i).transpose();
-        else
-            row.setZero();
-    }
-    make_table(rows, width_, tables_.data() + chunk * kSubsets * width_);
+/// In how many parts a loop over sums is shared. Each makes its own tables, so they are as few as the threads. Their
+/// number has no part in the bits: every sum is added up by itself.
+Index Drive::parts_of(double work) const noexcept {
+    return pool_.is_worthwhile(work) ? pool_.threads() : 1;
 }
 
 void Drive::gradients(const double* weights, Matrix& G) {
     if (groups_ <= kFewGroups) return gradients_of_few(weights, G);
-    const Index r = data_.rank();
-    const Index chunks = chunks_of(data_.n());
-    std::fill_n(sums_.begin(), groups_ * width_, 0.0);
-    for (Index first = 0; first < chunks; first += batch_) {
-        const Index count = std::min(batch_, chunks - first);
-        const double work = sum_work(count * kChunk, groups_);
-        pool_.run_pieces(count, kTables, work, [&](Index begin, Index end) {
-            for (Index chunk = begin; chunk < end; ++chunk) make_sample_tables(weights, first, chunk);
-        });
-        pool_.run_pieces(groups_, kPiece, work, [&](Index begin, Index end) {
-            for (Index table = 0; table < count; table += kTables)
-                for (Index c = begin; c < end; ++c)
-                    add_entries(tables_.data() + table * kSubsets * width_,
-                                sample_codes_.data() + c * chunks + first + table,
-                                std::min<Index>(kTables, count - table), width_, sums_.data() + c * width_);
-        });
-    }
-    if (leak_ > 0.0) add_leaks_to_gradients(weights);
-    const double copied = static_cast<double>(groups_ * r);
-    pool_.run_pieces(groups_, kTurned, copied, [&](Index begin, Index end) {
-        for (Index x = 0; x < r; ++x)
-            for (Index c = begin; c < end; ++c) G(x, c) = sums_[c * width_ + x];
+    if (leak_ > 0.0) all_ = data_.X().transpose() * ConstMap(weights, data_.n());
+    const double work = sum_work(data_.n(), groups_);
+    const Index parts = parts_of(work);
+    pool_.run(parts, work, [&](Index part) {
+        const Range groups{groups_ * part / parts, groups_ * (part + 1) / parts};
+        for (Index strip = 0; strip < strips_of(data_.rank()); ++strip)
+            add_gradients(weights, groups, columns_of(strip), own_[static_cast<std::size_t>(part)], G);
     });
 }
 
+/// The columns of a strip.
+Range Drive::columns_of(Index strip) const noexcept {
+    return {strip * kStrip, std::min(data_.rank(), (strip + 1) * kStrip)};
+}
+
+/// Some coordinates of the gradients of some groups.
+void Drive::add_gradients(const double* weights, Range groups, Range columns, SubsetSums& sums, Matrix& G) {
+    const auto fill = [&](Index first, Index stride, double* rows) {
+        for (Index i = first; i < std::min(data_.n(), first + kChunk); ++i, rows += stride)
+            for (Index x = 0; x < columns.count(); ++x) rows[x] = weights[i] * data_.X()(i, columns.begin + x);
+    };
+    sums.make(data_.n(), columns.count(), fill, sample_codes_.data(), chunks_of(data_.n()), groups);
+    if (leak_ > 0.0) add_leaks_to_gradients(weights, groups, columns, sums);
+    for (Index first = groups.begin; first < groups.end; first += kTurned) {
+        const Index end = std::min(groups.end, first + kTurned);
+        for (Index x = 0; x < columns.count(); ++x)
+            for (Index c = first; c < end; ++c) G(columns.begin + x, c) = sums.of(c - groups.begin)[x];
+    }
+}
+
 /// g = (1 - α) Σ_active + α (Σ_all - Σ_held).
-void Drive::add_leaks_to_gradients(const double* weights) {
-    const Index r = data_.rank();
-    Map all(rows_.data(), r);
-    all.setZero();
-    for (Index i = 0; i < data_.n(); ++i) all += weights[i] * data_.X().row(i).transpose();
-    for (Index c = 0; c < groups_; ++c) Map(sums_.data() + c * width_, r) *= 1.0 - leak_;
-    for (Index c = 0; c < groups_; ++c) Map(sums_.data() + c * width_, r) += leak_ * all;
-    for (const auto& [c, i] : held_)
-        Map(sums_.data() + c * width_, r) -= leak_ * weights[i] * data_.X().row(i).transpose();
+void Drive::add_leaks_to_gradients(const double* weights, Range groups, Range columns, SubsetSums& sums) {
+    const auto all = all_.segment(columns.begin, columns.count());
+    for (Index c = groups.begin; c < groups.end; ++c) {
+        Map sum(sums.of(c - groups.begin), columns.count());
+        sum = (1.0 - leak_) * sum + leak_ * all;
+    }
+    for (auto at = std::lower_bound(held_.begin(), held_.end(), std::pair<Index, Index>{groups.begin, 0});
+         at != held_.end() && at->first < groups.end; ++at)
+        Map(sums.of(at->first - groups.begin), columns.count()) -=
+            leak_ * weights[at->second] * data_.X().row(at->second).segment(columns.begin, columns.count()).transpose();
 }
 
 void Drive::gradients_of_few(const double* weights, Matrix& G) {
@@ -165,49 +164,51 @@ void Drive::gradients_of_few(const double* weights, Matrix& G) {
     }
 }
 
-void Drive::make_group_tables(const Matrix& M, Index first, Index chunk) {
-    double* rows = rows_.data() + chunk * kChunk * width_;
-    const Index begin = (first + chunk) * kChunk;
-    for (Index x = 0; x < data_.rank(); ++x)
-        for (Index b = 0; b < kChunk; ++b) rows[b * width_ + x] = begin + b < groups_ ? M(x, begin + b) : 0.0;
-    make_table(rows, width_, tables_.data() + chunk * kSubsets * width_);
-}
-
 void Drive::margins(const Matrix& M, Vector& q) {
     if (groups_ <= kFewGroups) return margins_of_few(M, q);
-    const Index n = data_.n();
     const Index r = data_.rank();
-    const Index chunks = chunks_of(groups_);
-    const Index stride = chunks_of(capacity_);
-    std::fill(mixed_.begin(), mixed_.end(), 0.0);
-    for (Index first = 0; first < chunks; first += batch_) {
-        const Index count = std::min(batch_, chunks - first);
-        const double work = sum_work(count * kChunk, n);
-        pool_.run_pieces(count, kTables, work, [&](Index begin, Index end) {
-            for (Index chunk = begin; chunk < end; ++chunk) make_group_tables(M, first, chunk);
-        });
-        pool_.run_pieces(n, kPiece, work, [&](Index begin, Index end) {
-            for (Index table = 0; table < count; table += kTables)
-                for (Index i = begin; i < end; ++i)
-                    add_entries(tables_.data() + table * kSubsets * width_,
-                                group_codes_.data() + i * stride + first + table,
-                                std::min<Index>(kTables, count - table), width_, mixed_.data() + i * width_);
-        });
-    }
-    if (leak_ > 0.0) add_leaks_to_margins(M);
-    for (Index i = 0; i < n; ++i)
-        q[i] = data_.y()[i] * ConstMap(data_.X().row(i).data(), r).dot(ConstMap(mixed_.data() + i * width_, r));
+    if (leak_ > 0.0)
+        for (Index x = 0; x < r; ++x) all_[x] = M.row(x).head(groups_).sum();
+    const double work = sum_work(groups_, data_.n());
+    const Index parts = parts_of(work);
+    // By coordinates where they can be dealt out evenly, for then no table is made twice, and by samples.
+    const Index strips = strips_of(r);
+    const Index across = padded(r) % kStrip == 0 ? std::gcd(parts, strips) : 1;
+    const Index down = parts / across;
+    pool_.run(parts, work, [&](Index part) {
+        const Range samples{data_.n() * (part / across) / down, data_.n() * (part / across + 1) / down};
+        for (Index strip = part % across; strip < strips; strip += across)
+            add_margins(M, samples, columns_of(strip), own_[static_cast<std::size_t>(part)]);
+    });
+    q = shares_.colwise().sum().transpose().cwiseProduct(data_.y());
 }
 
-void Drive::add_leaks_to_margins(const Matrix& M) {
-    const Index r = data_.rank();
-    Map all(rows_.data(), r);
-    all = M.leftCols(groups_).rowwise().sum();
-    for (Index i = 0; i < data_.n(); ++i) {
-        Map mixed(mixed_.data() + i * width_, r);
-        mixed = (1.0 - leak_) * mixed + leak_ * all;
+/// What some coordinates give to some margins.
+void Drive::add_margins(const Matrix& M, Range samples, Range columns, SubsetSums& sums) {
+    const auto fill = [&](Index first, Index stride, double* rows) {
+        const Index count = std::min<Index>(kChunk, groups_ - first);
+        for (Index x = 0; x < columns.count(); ++x)
+            for (Index c = 0; c < count; ++c) rows[c * stride + x] = M(columns.begin + x, first + c);
+    };
+    sums.make(groups_, columns.count(), fill, group_codes_.data(), chunks_of(capacity_), samples);
+    if (leak_ > 0.0) add_leaks_to_margins(M, samples, columns, sums);
+    for (Index i = samples.begin; i < samples.end; ++i)
+        shares_(columns.begin / kStrip, i) = data_.X()
+                                                 .row(i)
+                                                 .segment(columns.begin, columns.count())
+                                                 .dot(ConstMap(sums.of(i - samples.begin), columns.count()));
+}
+
+void Drive::add_leaks_to_margins(const Matrix& M, Range samples, Range columns, SubsetSums& sums) {
+    const auto all = all_.segment(columns.begin, columns.count());
+    for (Index i = samples.begin; i < samples.end; ++i) {
+        Map sum(sums.of(i - samples.begin), columns.count());
+        sum = (1.0 - leak_) * sum + leak_ * all;
     }
-    for (const auto& [c, i] : held_) Map(mixed_.data() + i * width_, r) -= leak_ * M.col(c);
+    for (const auto& [c, i] : held_)
+        if (i >= samples.begin && i < samples.end)
+            Map(sums.of(i - samples.begin), columns.count()) -=
+                leak_ * M.col(c).segment(columns.begin, columns.count());
 }
 
 void Drive::margins_of_few(const Matrix& M, Vector& q) {

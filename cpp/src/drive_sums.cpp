@@ -11,29 +11,16 @@ using Lane = Eigen::Array<double, kLane, 1>;
 using LaneMap = Eigen::Map<Lane>;
 using ConstLaneMap = Eigen::Map<const Lane>;
 
-/// Four sums side by side: one after the other would wait for each addition.
-void add_four(const double* tables, const std::uint8_t* codes, Index count, Index width, double* sum) noexcept {
-    Lane a = ConstLaneMap(sum);
-    Lane b = ConstLaneMap(sum + kLane);
-    Lane c = ConstLaneMap(sum + 2 * kLane);
-    Lane d = ConstLaneMap(sum + 3 * kLane);
+/// Sums side by side: one after the other would wait for each addition.
+template <int Lanes>
+void add_lanes(const double* tables, const std::uint8_t* codes, Index count, Index width, double* sum) noexcept {
+    Lane lanes[Lanes];
+    for (int i = 0; i < Lanes; ++i) lanes[i] = ConstLaneMap(sum + i * kLane);
     for (Index k = 0; k < count; ++k) {
         const double* entry = tables + (k * kSubsets + codes[k]) * width;
-        a += ConstLaneMap(entry);
-        b += ConstLaneMap(entry + kLane);
-        c += ConstLaneMap(entry + 2 * kLane);
-        d += ConstLaneMap(entry + 3 * kLane);
+        for (int i = 0; i < Lanes; ++i) lanes[i] += ConstLaneMap(entry + i * kLane);
     }
-    LaneMap{sum} = a;
-    LaneMap{sum + kLane} = b;
-    LaneMap{sum + 2 * kLane} = c;
-    LaneMap{sum + 3 * kLane} = d;
-}
-
-void add_one(const double* tables, const std::uint8_t* codes, Index count, Index width, double* sum) noexcept {
-    Lane a = ConstLaneMap(sum);
-    for (Index k = 0; k < count; ++k) a += ConstLaneMap(tables + (k * kSubsets + codes[k]) * width);
-    LaneMap{sum} = a;
+    for (int i = 0; i < Lanes; ++i) LaneMap{sum + i* kLane} = lanes[i];
 }
 
 }  // namespace
@@ -49,9 +36,11 @@ void make_table(const double* rows, Index width, double* table) noexcept {
 }
 
 void add_entries(const double* tables, const std::uint8_t* codes, Index count, Index width, double* sum) noexcept {
-    Index x = 0;
-    for (; x + 4 * kLane <= width; x += 4 * kLane) add_four(tables + x, codes, count, width, sum + x);
-    for (; x < width; x += kLane) add_one(tables + x, codes, count, width, sum + x);
+    static_assert(kStrip == 2 * kLane);
+    if (width == kStrip)
+        add_lanes<2>(tables, codes, count, width, sum);
+    else
+        add_lanes<1>(tables, codes, count, width, sum);
 }
 
 }  // namespace reluflow

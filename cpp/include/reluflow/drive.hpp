@@ -14,12 +14,15 @@
 
 namespace reluflow {
 
+class SubsetSums;
+
 /// Products with the slopes s (n, groups): 1 on the active side, the leak on the other, 0 on held walls. The active
 /// ones are a matrix of zeros and ones, and are added up by tables of subset sums: a quarter of a matrix product's
 /// work.
 class Drive {
   public:
     Drive(const Dataset& data, Index neurons, double leak, Pool& pool);
+    ~Drive();
 
     /// Takes the slopes of the groups' leaders.
     void set_slopes(const Pattern& pattern, const Groups& groups);
@@ -38,35 +41,37 @@ class Drive {
     /// Up to this many groups plain loops over the samples need no tables.
     static constexpr Index kFewGroups = 6;
 
-    /// Groups, or samples, of one piece of work.
-    static constexpr Index kPiece = 32;
+    /// Groups of one piece of the slopes.
+    static constexpr Index kPiece = 128;
 
     void grow(Index groups);
     double sum_work(Index rows, Index sums) const noexcept;
-    void make_sample_tables(const double* weights, Index first, Index chunk);
-    void make_group_tables(const Matrix& M, Index first, Index chunk);
+    Index parts_of(double work) const noexcept;
+    Range columns_of(Index strip) const noexcept;
     void set_group(Index group, const Pattern& pattern, Index leader);
+    void set_side(Index group, Index sample, std::int8_t sign) noexcept;
     void gradients_of_few(const double* weights, Matrix& G);
     void margins_of_few(const Matrix& M, Vector& q);
-    void add_leaks_to_gradients(const double* weights);
-    void add_leaks_to_margins(const Matrix& M);
+    void add_gradients(const double* weights, Range groups, Range columns, SubsetSums& sums, Matrix& G);
+    void add_margins(const Matrix& M, Range samples, Range columns, SubsetSums& sums);
+    void add_leaks_to_gradients(const double* weights, Range groups, Range columns, SubsetSums& sums);
+    void add_leaks_to_margins(const Matrix& M, Range samples, Range columns, SubsetSums& sums);
 
     const Dataset& data_;
     double leak_;
     Pool& pool_;
-    Index batch_;  // tables made at a time; the bits do not depend on it
-    Index width_;  // r, padded
     Index groups_ = 0;
     Index capacity_ = 0;              // groups for which there is memory
     bool one_to_one_;                 // wall i is that of sample i
-    std::vector<std::int8_t> sides_;  // (groups, n), sign of the slope; 0 where held
+    std::vector<std::int8_t> sides_;  // (groups, n), sign of the slope; 0 where held. The codes follow each change
     std::vector<std::int8_t> orientation_;
-    std::vector<std::uint8_t> sample_codes_;      // (groups, chunks of samples)
-    std::vector<std::uint8_t> group_codes_;       // (n, chunks of groups)
-    std::vector<std::pair<Index, Index>> held_;   // (group, sample), when there is a leak
-    std::vector<double> rows_, tables_, column_;  // workspace
-    std::vector<double> sums_;                    // (groups, width)
-    std::vector<double> mixed_;                   // (n, width): Σ_c s_ic M_c
+    std::vector<std::uint8_t> sample_codes_;     // (groups, chunks of samples)
+    std::vector<std::uint8_t> group_codes_;      // (n, chunks of groups)
+    std::vector<std::pair<Index, Index>> held_;  // (group, sample), in order, when there is a leak
+    std::vector<SubsetSums> own_;                // workspace of each thread
+    std::vector<double> column_;                 // workspace
+    Vector all_;                                 // the sum over all rows, when there is a leak
+    Matrix shares_;                              // (strips, n), what each strip gives to the margins
 };
 
 }  // namespace reluflow

@@ -28,12 +28,15 @@ class Pool {
 
     int threads() const noexcept { return static_cast<int>(hands_.size()); }
 
+    /// Whether several threads share a loop of so many operations.
+    bool is_worthwhile(double work) const noexcept { return hands_.size() > 1 && work >= kWorthwhile; }
+
     /// Calls body(task) for the tasks 0 ... count - 1 and waits for all. `work` is about the number of floating-point
     /// operations of the whole loop: below kWorthwhile the caller does it alone. What the first task in order throws
     /// is thrown here, when the others have ended.
     template <class Body>
     void run(Index count, double work, const Body& body) {
-        if (hands_.size() == 1 || count <= 1 || count > Ticket::kMost || work < kWorthwhile) {
+        if (!is_worthwhile(work) || count <= 1 || count > Ticket::kMost) {
             for (Index task = 0; task < count; ++task) body(task);
             return;
         }
