@@ -56,6 +56,7 @@ CPP_ROOMS = (
     "transition",
     "local",
     "bounds",
+    "reach",
     "watch",
     "control",
     "lane",

@@ -56,6 +56,7 @@ py::dict stats_out(const RunResult& result) {
     stats["steps"] = counts.steps;
     stats["orders"] = counts.orders;
     stats["late_steps"] = counts.late_steps;
+    stats["carried_steps"] = counts.carried_steps;
     stats["late_refused"] = counts.late_refused;
     stats["late_iterations"] = counts.late_iterations;
     stats["rhs_equivalents"] = counts.rhs_equivalents;

@@ -145,10 +145,16 @@ const Matrix* Expansion::held_part(Index group) const noexcept {
     return slot_of_group_[group] < 0 ? nullptr : &held_parts_[slot_of_group_[group]];
 }
 
-double Expansion::speed_square(const NetworkState& state, Index neuron) const noexcept {
-    const auto g = gradients_.col(groups_.of(neuron));
-    const double output_rate = g.dot(state.w.col(neuron));
-    return state.a[neuron] * state.a[neuron] * g.squaredNorm() + output_rate * output_rate;
+double Expansion::speed_square(const NetworkState& state) const noexcept {
+    double sum = 0.0;
+    for (Index c = 0; is_by_sector() && c < groups_.count(); ++c)
+        sum += series_.by_sector()->sector(c).speed_square(gradients_.col(c));
+    for (Index j = 0; !is_by_sector() && j < state.neurons(); ++j) {
+        const auto g = gradients_.col(groups_.of(j));
+        const double output_rate = g.dot(state.w.col(j));
+        sum += state.a[j] * state.a[j] * g.squaredNorm() + output_rate * output_rate;
+    }
+    return sum;
 }
 
 void Expansion::gradient_at_start(Index neuron, double* g) const noexcept {

@@ -29,6 +29,8 @@ constexpr double kNoMove = 1e-100;
 constexpr double kLostLog = -30.0;
 /// Weights are known to the rounding of margins, 1/4000 here. They decide what is held and what crosses.
 constexpr double kLostMargin = 2.5e-4 / std::numeric_limits<double>::epsilon();
+/// A checkpoint of so many numbers costs about what a step does.
+constexpr Index kNumbersPerStep = 2500;
 /// A time stop so many steps of the longest kind away is still gone to.
 constexpr double kFarBeyond = 10.0;
 /// Halvings for the instant at which the loss reaches its stop.
@@ -101,6 +103,7 @@ void Flow::run() {
     if (status_ == Status::running) poll();  // a batch may have been stopped before this run began
     while (status_ == Status::running && advance()) {
     }
+    stepper_.settle();
 }
 
 bool Flow::advance() {
@@ -160,12 +163,26 @@ bool Flow::take_step() {
     taken_ = stepper_.end() * stepper_.waveform().step();
     stepper_.commit();
     stepper_.begin();
-    if (plan_.stop.direction > 0.0)
-        direction_trend_.add(state_.w, state_.a, state_.w.squaredNorm() + state_.a.squaredNorm() + resting_square_,
-                             stepper_.is_separated());
+    follow_direction();
     log_loss_ = stepper_.waveform().log_loss() + log_factor_;
-    recorder_.checkpoint(clock_, log_loss_, state_.w, state_.a);
+    checkpoint();
     return true;
+}
+
+/// Neurons that were left behind are moved for a checkpoint only once it costs little beside the steps before it.
+void Flow::checkpoint() {
+    if (stepper_.is_carrying() && ++behind_ < state_.w.size() / kNumbersPerStep) return;
+    behind_ = 0;
+    if (recorder_.passes_over()) return;
+    stepper_.settle();
+    recorder_.checkpoint(clock_, log_loss_, state_.w, state_.a);
+}
+
+void Flow::follow_direction() {
+    if (plan_.stop.direction == 0.0) return;
+    const double square = stepper_.square() + resting_square_;
+    if (direction_trend_.wants_state(square, stepper_.is_separated())) stepper_.settle();
+    direction_trend_.add(state_.w, state_.a, square, stepper_.is_separated());
 }
 
 /// False when the direction is as near its limit as asked for, or the flow has come to rest.
@@ -195,6 +212,7 @@ bool Flow::is_lost_in_rounding() const {
 
 /// Nothing moves any more: every later time sees the same state.
 void Flow::rest() {
+    stepper_.settle();
     const Clock stop = time_stop();
     if (std::isinf(stop.log_t())) {
         finish(Status::stationary, at_rest_message());
@@ -301,7 +319,7 @@ void Flow::save_within(double end) {
 }
 
 void Flow::save_state(const Clock& when, double u) {
-    if (u > 0.0)
+    if (u > 0.0 || stepper_.is_carrying())
         stepper_.state_at(u, w_, a_);
     else {
         w_ = state_.w;

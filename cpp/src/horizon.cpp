@@ -106,7 +106,7 @@ void Horizon::make_nodes() {
     to_legendre_ = values.inverse();
 }
 
-bool Horizon::expand(Expansion& expansion, const NetworkState& state, double step) {
+bool Horizon::expand(Expansion& expansion, double step) {
     expansion.waveform().set_step(step);
     guess(expansion, step);
     factorisations_ = 0;
@@ -114,15 +114,15 @@ bool Horizon::expand(Expansion& expansion, const NetworkState& state, double ste
     double change = 0.0;
     bool slow = true;
     for (iterations_ = 0; iterations_ < kMaxIterations; ++iterations_) {
-        run_series(expansion, state, step);
-        if (iterations_ == 0 && !choose_active(state, step)) break;
+        run_series(expansion, step);
+        if (iterations_ == 0 && !choose_active(expansion.series().square(), step)) break;
         if (slow) factor_jacobian(expansion, step);
         const double before = change;
         change = correct();
         if (!std::isfinite(change)) break;
         slow = change > kSlow * before;
         if (change * step * norm > kNewtonPart * tolerance_) continue;
-        run_series(expansion, state, step);
+        run_series(expansion, step);
         keep_margins(expansion);
         const double miss = error(step) / tolerance_;
         if (!std::isfinite(miss)) break;
@@ -158,12 +158,12 @@ void Horizon::set_log_change(int node, Index sample, double log_change) {
     change_(node, sample) = !live_[sample] ? 0.0 : (next > 1.0 ? 1.0 - start : start * std::expm1(log_change));
 }
 
-double Horizon::relative_work(Index groups, Index neurons) const noexcept {
+double Horizon::relative_work(const Expansion& expansion) const noexcept {
+    const double groups = static_cast<double>(expansion.groups().count());
     const double drive =
-        4.0 * static_cast<double>(data_.n() * data_.rank() * groups);       // gradient and margins of one order
-    const double move = 3.0 * static_cast<double>(data_.rank() * neurons);  // of one order, per earlier order
-    const double plain = kMaxOrder * drive + 0.5 * kMaxOrder * kMaxOrder * move;
-    const double series = (kStages + kStages) * 0.5 * drive + 0.5 * order_ * order_ * move;
+        4.0 * static_cast<double>(data_.n() * data_.rank()) * groups;  // gradient and margins of one order
+    const double plain = kMaxOrder * drive + expansion.series().work(kMaxOrder);
+    const double series = kStages * drive + expansion.series().work(order_);
     const double unknowns = kStages * (static_cast<double>(active_.size()) + 1.0);
     // Factorisations run about three times as fast as the rest, and each comes with kernels of about the same cost.
     const double factorisation = 2.0 * 2.0 / 3.0 / 3.0 * unknowns * unknowns * unknowns;
@@ -171,7 +171,7 @@ double Horizon::relative_work(Index groups, Index neurons) const noexcept {
 }
 
 /// Weights at the nodes -> neurons' series, until its terms vanish -> margins at the nodes.
-void Horizon::run_series(Expansion& expansion, const NetworkState& state, double step) {
+void Horizon::run_series(Expansion& expansion, double step) {
     multiply(to_monomial_, change_, coefficients_);
     expansion.restart();
     expansion.waveform().set_step(step);
@@ -212,9 +212,8 @@ void Horizon::keep_margins(Expansion& expansion) {
     expansion.waveform().prescribe_margins(margins_, order_ + 1);
 }
 
-bool Horizon::choose_active(const NetworkState& state, double step) {
+bool Horizon::choose_active(double square, double step) {
     active_.clear();
-    const double square = state.w.squaredNorm() + state.a.squaredNorm();
     for (Index i = 0; i < data_.n(); ++i)
         if (live_[i] && start_weights_[i] * step * square * data_.X().row(i).squaredNorm() > kActiveResponse)
             active_.push_back(static_cast<int>(i));

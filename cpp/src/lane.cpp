@@ -29,6 +29,12 @@ void Lane::begin_step() {
     watch_.begin();
 }
 
+void Lane::skip() {
+    local_.forget();
+    motion_.begin_step();
+    hits_.clear();
+}
+
 void Lane::scan() {
     const auto& found = watch_.scan();
     hits_.assign(found.begin(), found.end());

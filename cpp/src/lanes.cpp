@@ -1,6 +1,7 @@
 #include "reluflow/lanes.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <limits>
@@ -30,6 +31,7 @@ Lanes::Lanes(const Dataset& data, const NetworkState& state, Pattern& pattern, s
       expansion_(expansion),
       pool_(pool),
       bounds_(data),
+      reach_(data, state, pattern, held),
       spread_(std::make_unique<Spread>(data)),
       releases_(state.neurons()),
       paths_(state.neurons()),
@@ -62,9 +64,27 @@ bool Lanes::decide_start(bool pattern_was_given) {
     return decided;
 }
 
-const std::vector<FirstHit>& Lanes::scan() {
-    releases_.forget(expansion_.groups().count());
+void Lanes::prepare() {
     bounds_.update(expansion_);
+}
+
+void Lanes::skip() {
+    hits_.clear();
+    for (auto& lane : lanes_) lane->skip();
+    gather();
+}
+
+void Lanes::settle() {
+    for (Index j = 0; j < state_.neurons(); ++j)
+        paths_[j] = std::hypot(expansion_.series().size(j), state_.a[j]) *
+                    std::expm1(reach_.rapidity(expansion_.groups().of(static_cast<int>(j))));
+    for (auto& lane : lanes_) lane->watch().pass();
+    reach_.settled();
+}
+
+const std::vector<FirstHit>& Lanes::scan() {
+    reach_.settled();  // the neurons move on from here
+    releases_.forget(expansion_.groups().count());
     spread_->update(expansion_.waveform());
     const double moving = static_cast<double>(state_.neurons() * expansion_.series().order());
     for_all(2.0 * moving, [](Lane& lane) { lane.begin_step(); });

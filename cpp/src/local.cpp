@@ -43,6 +43,10 @@ LocalEvents::LocalEvents(const Dataset& data, const NetworkState& state, BranchP
 
 void LocalEvents::begin_step() {
     largest_mean_norm_ = motion_.waveform().largest_mean_norm();
+    forget();
+}
+
+void LocalEvents::forget() noexcept {
     events_.clear();
     branches_.clear();
     obstacle_ = {};

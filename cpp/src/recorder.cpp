@@ -91,6 +91,12 @@ void Recorder::checkpoint(const Clock& clock, double log_loss, const Matrix& w, 
     checkpoints_.add(clock, log_loss, w, a);
 }
 
+bool Recorder::passes_over() noexcept {
+    if (keeps_steps() && seen_ % stride_ == 0) return false;
+    ++seen_;
+    return true;
+}
+
 void Recorder::save(const Clock& clock, double log_loss, const Matrix& w, const Vector& a) {
     saved_.add(clock, log_loss, w, a);
 }

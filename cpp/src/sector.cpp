@@ -34,7 +34,13 @@ Sector::Sector(Index rank)
       turn_(kOrders, kOrders),
       across_(rank, kOrders),
       from_weights_(kOrders, kOrders),
-      work_(rank, kOrders) {}
+      work_(rank, kOrders),
+      carried_w_(rank, rank + 1),
+      carried_p_(kOrders, rank + 1),
+      carried_q_(kOrders, rank + 1),
+      carried_a_(rank + 1),
+      carried_second_(rank, rank + 1),
+      carried_row_(rank + 1) {}
 
 void Sector::clear() noexcept {
     order_ = 0;
@@ -168,6 +174,33 @@ void Sector::move(MatrixRef w, Eigen::Ref<Eigen::RowVectorXd> a, MatrixRef p, Ma
     a += gain_ * a;
     for (int k = 0; k < terms; ++k) a += output_[k] * p.row(k);
     add_product(across_.leftCols(terms), q, w);
+}
+
+void Sector::start_carry() {
+    carried_w_.setZero();
+    carried_w_.leftCols(rank_).setIdentity();
+    carried_a_.setZero();
+    carried_a_[rank_] = 1.0;
+}
+
+void Sector::carry(double u) {
+    set_end(u);
+    move(carried_w_, carried_a_, carried_p_.topRows(order_), carried_q_.topRows(order_));
+    for (int side = 0; side < 2; ++side) {  // Σ θ θᵀ becomes Φ (Φ Σ θ θᵀ)ᵀ
+        carried_second_ = added_.topRows(rank_);
+        carried_row_ = added_.row(rank_);
+        move(carried_second_, carried_row_, carried_p_.topRows(order_), carried_q_.topRows(order_));
+        added_.leftCols(rank_) = carried_second_.transpose();
+        added_.col(rank_) = carried_row_.transpose();
+    }
+    close();
+}
+
+void Sector::lead(MatrixRef w, Eigen::Ref<Eigen::RowVectorXd> a, MatrixRef before) const {
+    before.topRows(rank_) = w;
+    before.row(rank_) = a;
+    multiply(carried_w_, before, w);
+    a.noalias() = carried_a_ * before;
 }
 
 void Sector::sums_at(double u, double& square, Vector& moment, Matrix& second) {

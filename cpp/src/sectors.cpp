@@ -19,7 +19,7 @@ constexpr double kGain = 1.5;
 }  // namespace
 
 SectorSeries::SectorSeries(Index neurons, Index rank, Pool& pool) : neurons_(neurons), rank_(rank), pool_(pool) {
-    const Index usual = std::min({kUsualSectors, neurons, kUsualNumbers / (2 * rank * rank)});
+    const Index usual = std::min({kUsualSectors, neurons, kUsualNumbers / (4 * rank * rank)});
     sectors_.assign(usual, Sector(rank));
     rows_.assign(usual, Matrix(kBlock, rank + 1));
     blocks_.reserve(neurons / kBlock + 2 * kUsualSectors);
@@ -30,9 +30,14 @@ bool SectorSeries::is_worth(Index groups, int order) const noexcept {
     const double r = static_cast<double>(rank_);
     const double k = order;
     const double by_neuron = 1.5 * k * k * r * m;
-    const double by_sector = static_cast<double>(groups) * k * (2.0 * r * r / kProductSpeed + 6.0 * k * r + k * k);
     const double moving = m * r * (r + 4.0 * k) / kProductSpeed;
-    return kGain * (by_sector + moving) < by_neuron;
+    return kGain * (work(groups, order) + moving) < by_neuron;
+}
+
+double SectorSeries::work(Index groups, int order) const noexcept {
+    const double r = static_cast<double>(rank_);
+    const double k = order;
+    return static_cast<double>(groups) * k * (2.0 * r * r / kProductSpeed + 6.0 * k * r + k * k);
 }
 
 void SectorSeries::start(const NetworkState& state, double floor, const Groups& groups, Matrix& moments) {
@@ -45,7 +50,7 @@ void SectorSeries::start(const NetworkState& state, double floor, const Groups& 
     }
     if (workspaces_.empty())
         workspaces_.assign(kTasks, {Matrix(rank_, kBlock), Matrix(kMaxOrder + 2, kBlock), Matrix(kMaxOrder + 2, kBlock),
-                                    Eigen::RowVectorXd(kBlock)});
+                                    Matrix(rank_ + 1, kBlock), Eigen::RowVectorXd(kBlock)});
     find_blocks();
     const double work = static_cast<double>(neurons_ * rank_ * rank_);
     pool_.run(groups.count(), work, [&](Index group) { gather(group); });
@@ -110,24 +115,40 @@ double SectorSeries::relative_size(int k) const noexcept {
 void SectorSeries::evaluate(double u, Matrix& w, Vector& a) const {
     w = state_->w;
     a = state_->a;
-    if (u == 0.0) return;
-    for (Index group = 0; group < groups_->count(); ++group) sectors_[group].set_end(u);
+    if (u == 0.0 && !carrying_) return;
+    for (Index group = 0; u > 0.0 && group < groups_->count(); ++group) sectors_[group].set_end(u);
     const Index tasks = std::min<Index>(kTasks, std::ssize(blocks_));
     const double work = static_cast<double>(neurons_ * order_ * (4 * rank_ + 2 * order_));
     pool_.run(tasks, work, [&](Index task) {
-        for (Index i = task; i < std::ssize(blocks_); i += tasks) move_block(blocks_[i], workspaces_[task], w, a);
+        for (Index i = task; i < std::ssize(blocks_); i += tasks) move_block(blocks_[i], u, workspaces_[task], w, a);
     });
 }
 
-void SectorSeries::move_block(const Block& block, Workspace& workspace, Matrix& w, Vector& a) const {
+void SectorSeries::carry(double u) {
+    for (Index group = 0; group < groups_->count(); ++group) {
+        if (!carrying_) sectors_[group].start_carry();
+        sectors_[group].carry(u);
+    }
+    carrying_ = true;
+}
+
+double SectorSeries::square() const noexcept {
+    double sum = 0.0;
+    for (Index group = 0; group < groups_->count(); ++group) sum += sectors_[group].size() * sectors_[group].size();
+    return sum;
+}
+
+void SectorSeries::move_block(const Block& block, double u, Workspace& workspace, Matrix& w, Vector& a) const {
     const Index count = std::ssize(block.neurons);
     auto columns = workspace.w.leftCols(count);
     auto outputs = workspace.a.head(count);
     for (Index x = 0; x < rank_; ++x)
         for (Index i = 0; i < count; ++i) columns(x, i) = w(x, block.neurons[i]);
     for (Index i = 0; i < count; ++i) outputs[i] = a[block.neurons[i]];
-    sectors_[block.group].move(columns, outputs, workspace.p.topLeftCorner(order_, count),
-                               workspace.q.topLeftCorner(order_, count));
+    if (carrying_) sectors_[block.group].lead(columns, outputs, workspace.before.leftCols(count));
+    if (u > 0.0)
+        sectors_[block.group].move(columns, outputs, workspace.p.topLeftCorner(order_, count),
+                                   workspace.q.topLeftCorner(order_, count));
     for (Index x = 0; x < rank_; ++x)
         for (Index i = 0; i < count; ++i) w(x, block.neurons[i]) = columns(x, i);
     for (Index i = 0; i < count; ++i) a[block.neurons[i]] = outputs[i];

@@ -71,10 +71,12 @@ NeuronSeries::NeuronSeries(Index neurons, Index rank, Pool& pool)
       largest_((neurons + kPiece - 1) / kPiece) {}
 
 void NeuronSeries::start(const NetworkState& state, double floor, const Groups& groups, Matrix& moments) {
+    if (is_carrying()) return restart(groups, moments);
     state_ = &state;
+    floor_ = floor;
     by_sector_ = sectors_.is_worth(groups.count(), order_ > 0 ? order_ : kFirstOrder);
     order_ = 0;
-    measure_state(state, floor);
+    measure_state();
     if (by_sector_) return sectors_.start(state, floor, groups, moments);
     std::copy_n(state.w.data(), rank_ * neurons_, w_.get());
     std::copy_n(state.a.data(), neurons_, a_.get());
@@ -90,7 +92,8 @@ void NeuronSeries::restart(const Groups& groups, Matrix& moments) {
 }
 
 /// |w| and the scale of every neuron.
-void NeuronSeries::measure_state(const NetworkState& state, double floor) {
+void NeuronSeries::measure_state() {
+    const NetworkState& state = *state_;
     double* square = motion_.row(0).data();
     std::fill_n(square, neurons_, 0.0);
     for (Index x = 0; x < rank_; ++x) {
@@ -100,9 +103,24 @@ void NeuronSeries::measure_state(const NetworkState& state, double floor) {
     for (Index j = 0; j < neurons_; ++j) {
         square[j] = std::sqrt(square[j]) / kLift;
         const double rest = state.at_rest(j);
-        const double size = std::sqrt(square[j] * square[j] + state.a[j] * state.a[j] + rest * rest) + floor;
+        const double size = std::sqrt(square[j] * square[j] + state.a[j] * state.a[j] + rest * rest) + floor_;
         scale_[j] = size > 0.0 ? 1.0 / size : 0.0;
     }
+}
+
+double NeuronSeries::work(int order) const noexcept {
+    const double k = order;
+    return by_sector_ ? sectors_.work(order) : 1.5 * k * k * static_cast<double>(rank_ * neurons_);
+}
+
+void NeuronSeries::settle() {
+    sectors_.settle();
+    measure_state();
+}
+
+double NeuronSeries::square() const noexcept {
+    if (by_sector_) return sectors_.square();
+    return state_->w.squaredNorm() + state_->a.squaredNorm();
 }
 
 void NeuronSeries::push(const Matrix& gradients, double step, const Groups& groups, Matrix& moments) {

@@ -12,9 +12,15 @@ constexpr double kNever = -1e100;
 /// A step that overflows is tried again this much shorter, so many times: down to 1e-12 of it.
 constexpr double kRetryFactor = 0.1;
 constexpr int kMaxRetries = 12;
+/// A step of which truncation allows less than this is made anew, as long as it allows with a little to spare.
+constexpr double kLeastAllowed = 0.3;
+constexpr double kRetryPart = 0.9;
 /// Memory that the held sets of all neurons may ask for at once, in numbers (128 MiB, touched only where walls are
 /// held); in a larger network a neuron that holds more walls than its share of it takes one allocation.
 constexpr Index kHeldNumbers = Index{1} << 24;
+
+/// Weights that are worth leaving behind: fewer are moved in the time that a proof takes.
+constexpr Index kLeastCarried = 20000;
 
 /// Events of a step, a neuron, for which there is memory from the start.
 constexpr Index kUsualDisturbances = 4;
@@ -81,13 +87,14 @@ void Stepper::begin() {
 void Stepper::expand_series(double max_step) {
     double step = std::min(control_.propose(expansion_.fastest()), max_step);
     allowed_ = expansion_.expand(step);
-    for (int retry = 0; retry < kMaxRetries && !is_finite(); ++retry) {  // far too long a step overflows
-        step *= kRetryFactor;
+    // Far too long a step overflows; a part of one is watched as a whole, with terms that mean nothing at its end.
+    for (int retry = 0; retry < kMaxRetries && !(is_finite() && allowed_ >= kLeastAllowed); ++retry) {
+        step *= is_finite() ? kRetryPart * allowed_ : kRetryFactor;
         expansion_.restart();
         allowed_ = expansion_.expand(step);
     }
     if (step < max_step || allowed_ < 1.0) control_.truncated(step, expansion_.series().order(), allowed_);
-    late_control_.plain_step_taken(state_.w.squaredNorm() + state_.a.squaredNorm());
+    late_control_.plain_step_taken(expansion_.series().square());
 }
 
 bool Stepper::is_finite() const {
@@ -99,13 +106,13 @@ bool Stepper::expand_late() {
     if (horizon_log_loss_ < kNever) return false;
     const bool separated = waveform().live_log_loss() < horizon_log_loss_ && waveform().smallest_margin() > 0.0;
     const double rate = expansion_.fastest();
-    const double plain = late_control_.plain_step(control_.smooth(), state_.w.squaredNorm() + state_.a.squaredNorm());
+    const double plain = late_control_.plain_step(control_.smooth(), expansion_.series().square());
     if (!separated && plain * rate > kVeryStiffRate) return false;
     if (!late_control_.wants(plain * rate)) return false;
     const double step = std::min(late_control_.propose(plain), kMaxRate / rate);
-    late_ = horizon_.expand(expansion_, state_, std::min(step, rounding_limit()));
+    late_ = horizon_.expand(expansion_, std::min(step, rounding_limit()));
     counts_.late_iterations += horizon_.iterations();
-    late_control_.tried(late_, horizon_.next_step(), horizon_.relative_work(groups(), state_.neurons()), plain);
+    late_control_.tried(late_, horizon_.next_step(), horizon_.relative_work(expansion_), plain);
     if (late_) {
         ++counts_.late_steps;
         allowed_ = 1.0;
@@ -126,6 +133,15 @@ bool Stepper::attempt(double max_step) {
     counts_.orders += order;
     counts_.rhs_equivalents += order * static_cast<double>(groups()) / static_cast<double>(state_.neurons());
 
+    lanes_.prepare();
+    carries_ = state_.w.size() >= kLeastCarried && lanes_.is_clear();
+    if (carries_) {
+        lanes_.skip();
+        end_ = allowed_;
+        foresee({});
+        return true;
+    }
+    settle();
     const auto& hits = lanes_.scan();
     disturbances_.clear();
     for (const auto& first : hits) disturbances_.push_back({first.hit.u, first.coupling});
@@ -142,9 +158,7 @@ double Stepper::rounding_limit() const noexcept {
 }
 
 double Stepper::speed() const {
-    double square = 0.0;
-    for (Index j = 0; j < state_.neurons(); ++j) square += expansion_.speed_square(state_, j);
-    return std::sqrt(square);
+    return std::sqrt(expansion_.speed_square(state_));
 }
 
 double Stepper::relative_rate() const noexcept {
@@ -172,7 +186,17 @@ void Stepper::foresee(const std::vector<FirstHit>& hits) {
 
 void Stepper::cut(double u) {
     end_ = u;
-    lanes_.cut(u);
+    if (!carries_) lanes_.cut(u);
+}
+
+void Stepper::settle() {
+    if (!expansion_.is_carrying()) return;
+    expansion_.series().evaluate(0.0, w_next_, a_next_);
+    lanes_.settle();
+    state_.w.swap(w_next_);
+    state_.a.swap(a_next_);
+    state_.restore_invariants(state_.w, state_.a, lanes_.paths());
+    expansion_.settle();
 }
 
 void Stepper::state_at(double u, Matrix& w, Vector& a) const {
@@ -182,6 +206,13 @@ void Stepper::state_at(double u, Matrix& w, Vector& a) const {
 }
 
 void Stepper::commit() {
+    vanished_.follow(expansion_, end_ * waveform().step());
+    if (carries_) {
+        ++counts_.carried_steps;
+        expansion_.carry(end_);
+        lanes_.carried();
+        return;
+    }
     expansion_.series().evaluate(end_, w_next_, a_next_);
     lanes_.place(end_, w_next_, a_next_);
     lanes_.commit(end_);
@@ -194,7 +225,6 @@ void Stepper::commit() {
         state_.w.col(j) = column_;
     }
     state_.restore_invariants(state_.w, state_.a, lanes_.paths());
-    vanished_.follow(expansion_, end_ * waveform().step());
     if (vanished_.take(expansion_, state_)) expansion_.forget_live();
 }
 

@@ -45,6 +45,10 @@ double DirectionTrend::distance(const Snapshot& snapshot, const Matrix& w, const
     return std::sqrt((now * w - then * snapshot.w).squaredNorm() + (now * a - then * snapshot.a).squaredNorm());
 }
 
+bool DirectionTrend::wants_state(double square, bool separated) const noexcept {
+    return separated && (square < newer_.square || square >= kSpan * newer_.square);
+}
+
 void DirectionTrend::add(const Matrix& w, const Vector& a, double square, bool separated) {
     remaining_ = kInfinity;
     if (!separated || square < newer_.square) {

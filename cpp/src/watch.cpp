@@ -272,9 +272,13 @@ double Watch::coupling(int piece, const Hit& hit) const {
     return step * step * output * output * jump * reach * (size + waveform.mean_norm());
 }
 
+void Watch::pass() noexcept {
+    for (Index j = neurons_.begin; j < neurons_.end; ++j) slack(j) -= paths_[j];
+}
+
 void Watch::commit(double u) {
     if (u < 1.0) bound_paths(u);
-    for (Index j = neurons_.begin; j < neurons_.end; ++j) slack(j) -= paths_[j];
+    pass();
     for (const int neuron : motion_.touched())
         if (motion_.piece(motion_.first(neuron)).next >= 0) slack(neuron) = 0.0;
 }

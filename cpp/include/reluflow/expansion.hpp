@@ -30,6 +30,12 @@ class Expansion {
     /// All orders for a step of about `step`; returns how much of u in (0, 1] the truncation allows.
     double expand(double step);
 
+    bool is_by_sector() const noexcept { return series_.is_by_sector(); }
+    /// The step ends at u and its neurons are not moved yet; see NeuronSeries.
+    void carry(double u) { series_.carry(u); }
+    bool is_carrying() const noexcept { return series_.is_carrying(); }
+    void settle() { series_.settle(); }
+
     /// Back to order 0 of the same step, for another try.
     void restart();
     /// One more order of the neurons under given signed weights y_i p_i of that order (null: all zero); with
@@ -60,8 +66,8 @@ class Expansion {
     }
     /// A neuron was put to zero.
     void forget_live() noexcept { live_version_ = ~std::uint64_t{0}; }
-    /// |θ_j'|² at the start of the step.
-    double speed_square(const NetworkState& state, Index neuron) const noexcept;
+    /// |θ'|² at the start of the step, of all neurons.
+    double speed_square(const NetworkState& state) const noexcept;
     /// Largest |g| over the groups at the start of the step; 0 when nothing moves.
     double fastest() const noexcept { return fastest_; }
 

@@ -80,6 +80,8 @@ class Flow {
     bool take_step();
     bool watch_trend();
     bool is_lost_in_rounding() const;
+    void checkpoint();
+    void follow_direction();
     void rest();
     std::string gradient_message() const;
     std::string at_rest_message() const;
@@ -116,6 +118,7 @@ class Flow {
     RestTrend rest_trend_;
     double taken_ = 0.0;           // duration of the last step in its own clock
     double resting_square_ = 0.0;  // of the weights outside the span of the samples
+    Index behind_ = 0;             // steps for which the neurons have been left behind
     int still_ = 0;                // steps in a row that took no time
     Status status_ = Status::running;
     Status pending_ = Status::running;  // what holds at the end of this step

@@ -32,12 +32,12 @@ class Horizon {
     /// Tries a step of scale `step` from the present state (the expansion has been started). On success the expansion
     /// holds its series and true is returned; otherwise the expansion must be restarted. next_step() proposes a scale
     /// either way.
-    bool expand(Expansion& expansion, const NetworkState& state, double step);
+    bool expand(Expansion& expansion, double step);
     double next_step() const noexcept { return next_step_; }
     /// The last step was not taken to its end: the next one cannot go on from its weights.
     void interrupt() noexcept { last_step_ = 0.0; }
     /// About how many times a plain step's work the last try took.
-    double relative_work(Index groups, Index neurons) const noexcept;
+    double relative_work(const Expansion& expansion) const noexcept;
     int iterations() const noexcept { return iterations_; }
 
   private:
@@ -45,10 +45,10 @@ class Horizon {
     void guess(const Expansion& expansion, double step);
     void set_log_change(int node, Index sample, double log_change);
     double weight_at(int node, Index sample) const { return start_weights_[sample] + change_(node, sample); }
-    void run_series(Expansion& expansion, const NetworkState& state, double step);
+    void run_series(Expansion& expansion, double step);
     void drive(Expansion& expansion, int order, double step);
     void keep_margins(Expansion& expansion);
-    bool choose_active(const NetworkState& state, double step);
+    bool choose_active(double square, double step);
     void factor_jacobian(Expansion& expansion, double step);
     void scale_jacobian(Eigen::Map<Matrix>& jacobian) const;
     double correct();

@@ -20,6 +20,8 @@ class Lane {
          std::vector<HeldSet>& held);
 
     void begin_step();
+    /// A step in which nothing happens to its neurons.
+    void skip();
     /// First hits of its neurons, by time; see Watch.
     void scan();
     /// Takes its neurons through their events up to `end`, or to the first that has no decision.

@@ -8,6 +8,7 @@
 #include "reluflow/bounds.hpp"
 #include "reluflow/lane.hpp"
 #include "reluflow/pool.hpp"
+#include "reluflow/reach.hpp"
 
 namespace reluflow {
 
@@ -21,6 +22,16 @@ class Lanes {
     void begin_run();
     /// Decides the walls that are zero at the start of a run, neuron after neuron; false at one that has no decision.
     bool decide_start(bool pattern_was_given);
+    /// What groups share in the new step.
+    void prepare();
+    /// True when the new step meets no wall, by a proof for whole sectors.
+    bool is_clear() { return reach_.is_clear(expansion_, bounds_); }
+    /// A step without events: there is nothing to scan, and none of what was found in the one before is left.
+    void skip();
+    /// It was taken, and its neurons were left behind.
+    void carried() { reach_.carried(); }
+    /// Those neurons are about to be moved: how far each may have gone.
+    void settle();
     /// First hits on (0, 1] of the new step, by time.
     const std::vector<FirstHit>& scan();
     /// Takes all neurons through their events up to `end`, and returns how far they came; the events after the first of
@@ -53,6 +64,7 @@ class Lanes {
     const Expansion& expansion_;
     Pool& pool_;
     GroupBounds bounds_;
+    SectorReach reach_;
     std::unique_ptr<Spread> spread_;
     Releases releases_;
     Vector paths_;

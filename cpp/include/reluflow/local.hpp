@@ -52,6 +52,8 @@ class LocalEvents {
                 HitFinder& finder, Pattern& pattern, std::vector<HeldSet>& held, Index neurons);
 
     void begin_step();
+    /// Nothing happens in the new step.
+    void forget() noexcept;
     /// Takes the neuron through `hit` on its last piece. `candidates` are the walls it can reach in this step.
     /// False when the corner cannot be decided: the obstacle says why, and nothing was changed.
     bool apply(int neuron, const Hit& hit, std::span<const int> candidates);

@@ -64,6 +64,8 @@ class Recorder {
     const EventList& event_list() const noexcept { return events_; }
     const std::vector<Branching>& branchings() const noexcept { return branchings_; }
     std::int64_t stride() const noexcept { return stride_; }
+    /// True when the next step is not kept; it then counts as offered.
+    bool passes_over() noexcept;
     bool keeps_steps() const noexcept { return max_checkpoints_ > 1; }
 
   private:

@@ -34,6 +34,8 @@ class Sector {
     double growth(int k) const noexcept { return odd_[k] + even_[k]; }
     /// √ Σ |θ|², not less than any |θ|.
     double size() const noexcept { return size_; }
+    /// Σ |θ'|² under the gradient g.
+    double speed_square(const Vector& g) const { return squares_[0] * g.squaredNorm() + g.dot(second_ * g); }
     /// Σ_{k >= from} |w^(k)| u^k of a neuron with |w| = weight, at most.
     double path(double weight, double output, int from, double u) const noexcept;
 
@@ -44,6 +46,13 @@ class Sector {
     void set_end(double u);
     /// Moves neurons, a column each: w (r, count), a (count). p, q (order(), count) are workspaces.
     void move(MatrixRef w, Eigen::Ref<Eigen::RowVectorXd> a, MatrixRef p, MatrixRef q) const;
+
+    /// From now on the neurons are left where they are, and lead() brings them to where carry() went.
+    void start_carry();
+    /// Moves the sums to u, which becomes the start of the next step.
+    void carry(double u);
+    /// Neurons as for move(); `before` (r + 1, count) is a workspace.
+    void lead(MatrixRef w, Eigen::Ref<Eigen::RowVectorXd> a, MatrixRef before) const;
 
     /// Sums over the neurons at u: Σ a², Σ a w (r,), Σ w wᵀ (r, r).
     void sums_at(double u, double& square, Vector& moment, Matrix& second);
@@ -58,7 +67,7 @@ class Sector {
     double size_ = 0.0;
     bool at_zero_ = true;
     Matrix second_;              // Σ w wᵀ
-    Matrix added_;               // Σ θ θᵀ while neurons are added, (rank + 1)²
+    Matrix added_;               // Σ θ θᵀ, (rank + 1)²
     Matrix plain_;               // g, (orders, r)
     Matrix g_, moments_;         // of H g and Σ a w, (orders, r)
     Matrix products_, mixed_;    // g_i·g_k, M_i·g_k
@@ -73,6 +82,11 @@ class Sector {
     Coefficients own_ = {};  // a_k of a neuron with w = 0
     Matrix from_weights_;    // a_k by p_l
     Matrix work_;
+    // The map of all the steps carried: columns are where the unit vectors of (w, a) went.
+    Matrix carried_w_, carried_p_, carried_q_;
+    Eigen::RowVectorXd carried_a_;
+    Matrix carried_second_;
+    Eigen::RowVectorXd carried_row_;
 };
 
 }  // namespace reluflow

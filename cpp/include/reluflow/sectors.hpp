@@ -20,6 +20,9 @@ class SectorSeries {
     /// True when sectors are less work than neurons, for steps of about `order`.
     bool is_worth(Index groups, int order) const noexcept;
 
+    /// About the operations of all orders up to `order` of the sectors that there are.
+    double work(int order) const noexcept { return work(groups_->count(), order); }
+
     /// Order 0; `state` and `groups` are read until the next start.
     void start(const NetworkState& state, double floor, const Groups& groups, Matrix& moments);
     /// Back to order 0 of the same state.
@@ -31,9 +34,18 @@ class SectorSeries {
     double relative_size(int k) const noexcept;
     const Sector& of(Index neuron) const noexcept { return sectors_[groups_->of(static_cast<int>(neuron))]; }
     Sector& sector(Index group) noexcept { return sectors_[group]; }
+    const Sector& sector(Index group) const noexcept { return sectors_[group]; }
 
     /// All neurons at u. Not from two threads at once.
     void evaluate(double u, Matrix& w, Vector& a) const;
+
+    /// Takes the sums to u, where the next step starts, and leaves the neurons behind. start() must not be called until
+    /// evaluate(0) has brought them there and the state has been given their place.
+    void carry(double u);
+    bool is_carrying() const noexcept { return carrying_; }
+    void settle() noexcept { carrying_ = false; }
+    /// Σ |θ|² at the start of the step.
+    double square() const noexcept;
 
   private:
     /// Neurons that move, or are added up, by one product.
@@ -46,13 +58,14 @@ class SectorSeries {
         std::span<const int> neurons;
     };
     struct Workspace {
-        Matrix w, p, q;
+        Matrix w, p, q, before;
         Eigen::RowVectorXd a;
     };
 
+    double work(Index groups, int order) const noexcept;
     void find_blocks();
     void gather(Index group);
-    void move_block(const Block& block, Workspace& workspace, Matrix& w, Vector& a) const;
+    void move_block(const Block& block, double u, Workspace& workspace, Matrix& w, Vector& a) const;
 
     Index neurons_;
     Index rank_;
@@ -61,6 +74,7 @@ class SectorSeries {
     const Groups* groups_ = nullptr;
     double floor_ = 0.0;
     int order_ = 0;
+    bool carrying_ = false;
     mutable std::vector<Sector> sectors_;
     std::vector<Matrix> rows_;  // a block of neurons, a row each, of every sector
     std::vector<Block> blocks_;

@@ -45,8 +45,19 @@ class NeuronSeries {
 
     /// All neurons at u.
     void evaluate(double u, Matrix& w, Vector& a) const;
+    /// About the operations of all orders up to `order`.
+    double work(int order) const noexcept;
+    bool is_by_sector() const noexcept { return by_sector_; }
+    /// Precondition of the two below: the series goes by sectors. carry() leaves the neurons behind and takes what is
+    /// common to the u where the next step starts; settle() reads where evaluate(0) has moved them.
+    void carry(double u) { sectors_.carry(u); }
+    bool is_carrying() const noexcept { return sectors_.is_carrying(); }
+    void settle();
+    /// Σ |θ|² at the start, in working coordinates.
+    double square() const noexcept;
     /// The sectors, when the series goes by them, or null.
     SectorSeries* by_sector() noexcept { return by_sector_ ? &sectors_ : nullptr; }
+    const SectorSeries* by_sector() const noexcept { return by_sector_ ? &sectors_ : nullptr; }
 
   private:
     std::size_t at(int k, Index coordinate, Index neuron) const noexcept {
@@ -56,7 +67,7 @@ class NeuronSeries {
     static constexpr Index kPiece = 128;
 
     // Each of these for the neurons of [begin, end).
-    void measure_state(const NetworkState& state, double floor);
+    void measure_state();
     double w(int k, Index coordinate, Index neuron) const noexcept { return w_[at(k, coordinate, neuron)]; }
     void expand(const Matrix& gradients, const Groups& groups, Index begin, Index end);
     void multiply(double step, Index begin, Index end);
@@ -71,6 +82,7 @@ class NeuronSeries {
     SectorSeries sectors_;
     const NetworkState* state_ = nullptr;
     double step_ = 0.0;
+    double floor_ = 0.0;
     // Neuron by neuron; the neuron index runs fastest. Memory that is not used is not touched.
     std::unique_ptr<double[]> w_, g_;  // (order, r, m)
     std::unique_ptr<double[]> a_;      // (order, m)

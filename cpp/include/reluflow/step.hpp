@@ -20,7 +20,8 @@ namespace reluflow {
 struct StepCounts {
     std::int64_t steps = 0;
     std::int64_t cut_by_events = 0;
-    std::int64_t late_steps = 0;  ///< of them, in the late phase
+    std::int64_t late_steps = 0;     ///< of them, in the late phase
+    std::int64_t carried_steps = 0;  ///< of them, by whole sectors, with the neurons left behind
     std::int64_t late_refused = 0;
     std::int64_t late_iterations = 0;
     std::int64_t orders = 0;
@@ -45,8 +46,13 @@ class Stepper {
     bool attempt(double max_step);
     /// Shortens the step: events after u are undone.
     void cut(double u);
-    /// Moves the state to end().
+    /// Moves the state to end(). Where no neuron is near a wall the neurons are left behind until settle().
     void commit();
+    /// Brings all neurons to the start of the step, where the rest is.
+    void settle();
+    /// Σ |θ|² in working coordinates, without moving a neuron.
+    double square() const noexcept { return expansion_.series().square(); }
+    bool is_carrying() const noexcept { return expansion_.is_carrying(); }
 
     double end() const noexcept { return end_; }
     /// Scale of the longest step in which the rounding of balancing weights stays below the tolerance.
@@ -95,6 +101,7 @@ class Stepper {
     LateControl late_control_;
     Vanished vanished_;
     bool late_ = false;
+    bool carries_ = false;  // the present step
     StepCounts counts_;
     std::vector<Disturbance> disturbances_, later_;
     double end_ = 0.0;

@@ -15,6 +15,9 @@ class DirectionTrend {
     /// threshold.
     void add(const Matrix& w, const Vector& a, double square, bool separated);
 
+    /// True when add() would read the state.
+    bool wants_state(double square, bool separated) const noexcept;
+
     /// +inf until such a decay has been seen.
     double remaining() const noexcept { return remaining_; }
 

@@ -59,6 +59,9 @@ class Watch {
     /// The step was taken up to u: what each neuron may have moved. Neurons with an event are looked at anew.
     void commit(double u);
 
+    /// The neurons have gone by their paths, without any event.
+    void pass() noexcept;
+
   private:
     void bound_paths(double u);
     void look_at(std::span<const int> neurons);

@@ -22,7 +22,16 @@ from ._solution import Solution
 
 MIXED = "mixed"  # the status of classes that did not all end in the same way
 # Numbers of `Solution.stats` that add up over the classes.
-_SUMS = ("steps", "orders", "late_steps", "late_refused", "late_iterations", "rhs_equivalents", "event_sets")
+_SUMS = (
+    "steps",
+    "orders",
+    "late_steps",
+    "carried_steps",
+    "late_refused",
+    "late_iterations",
+    "rhs_equivalents",
+    "event_sets",
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
