@@ -12,6 +12,14 @@ constexpr double kTermBeforeLast = 30.0;
 /// Groups that hold walls for which there is memory from the start; more double it when they come.
 constexpr std::size_t kHoldingGroups = 64;
 
+/// Samples that drive a group of these slopes are live (2), and those that it holds (1), if any drives it.
+void mark_live(std::span<const std::int8_t> slopes, bool leaks, std::span<char> live) noexcept {
+    const auto drives = [leaks](std::int8_t slope) { return leaks ? slope != 0 : slope > 0; };
+    if (std::none_of(slopes.begin(), slopes.end(), drives)) return;
+    for (std::size_t i = 0; i < live.size(); ++i)
+        live[i] = std::max(live[i], static_cast<char>(drives(slopes[i]) ? 2 : (is_zero(slopes[i]) ? 1 : 0)));
+}
+
 }  // namespace
 
 Expansion::Expansion(const Dataset& data, Objective objective, const Settings& settings, const NetworkState& state,
@@ -19,6 +27,7 @@ Expansion::Expansion(const Dataset& data, Objective objective, const Settings& s
     : data_(data),
       tolerance_(kTruncationPart * settings.rtol),
       floor_(settings.atol / settings.rtol),
+      leaks_(state.leak() > 0.0),
       groups_(state.neurons()),
       drive_(data, state.neurons(), state.leak(), pool),
       waveform_(data, objective),
@@ -90,18 +99,8 @@ void Expansion::find_live(const NetworkState& state, const Pattern& pattern) {
     for (Index j = 0; j < state.neurons(); ++j)
         if (state.a[j] != 0.0 || !state.w.col(j).isZero(0.0)) moving_[groups_.of(j)] = 1;
     std::fill(live_.begin(), live_.end(), char{0});
-    for (Index c = 0; c < groups_.count(); ++c) {
-        if (!moving_[c]) continue;
-        bool driven = false;
-        for (Index i = 0; i < data_.n(); ++i) {
-            if (drive_.slope(i, c) == 0.0) continue;
-            live_[i] = 2;
-            driven = true;
-        }
-        const auto sides = pattern.row(groups_.leader(c));
-        for (Index i = 0; driven && i < data_.n(); ++i)
-            if (is_zero(sides[data_.wall_of(i)])) live_[i] = std::max(live_[i], char{1});
-    }
+    for (Index c = 0; c < groups_.count(); ++c)
+        if (moving_[c]) mark_live(drive_.sides(c), leaks_, live_);
     // Nothing moves at all: then all weights are as good as any.
     if (std::none_of(live_.begin(), live_.end(), [](char live) { return live != 0; }))
         std::fill(live_.begin(), live_.end(), char{2});

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "reluflow/errors.hpp"
+#include "reluflow/products.hpp"
 
 namespace reluflow {
 
@@ -33,6 +34,8 @@ constexpr double kLostMargin = 2.5e-4 / std::numeric_limits<double>::epsilon();
 constexpr Index kNumbersPerStep = 2500;
 /// A time stop so many steps of the longest kind away is still gone to.
 constexpr double kFarBeyond = 10.0;
+/// Neurons, or samples, of one piece of a loop that threads share.
+constexpr Index kPiece = 64;
 /// Halvings for the instant at which the loss reaches its stop.
 constexpr int kLossHalvings = 60;
 
@@ -74,13 +77,16 @@ void Flow::read_pattern(const MatrixView& W, const SignMatrix* given) {
                               "shape (" + std::to_string(given->rows()) + ", " + std::to_string(given->cols()) + ")",
                               "of shape (" + std::to_string(W.rows()) + ", " + std::to_string(data_.n()) + ")");
     const std::size_t d = data_.d();
-    for (Index j = 0; j < W.rows(); ++j)
-        for (Index wall = 0; wall < data_.n_walls(); ++wall) {
-            const int sample = data_.samples_of(static_cast<int>(wall))[0];
-            const int sign = given ? (*given)(j, sample)
-                                   : exact_sign_of_dot({W.row(j).data(), d}, {data_.raw().row(sample).data(), d});
-            pattern_.set(j, wall, static_cast<std::int8_t>(sign * data_.orientation(sample)));
-        }
+    const double work = static_cast<double>(W.rows() * data_.n_walls() * data_.d());
+    pool_.run_pieces(W.rows(), kPiece, work, [&](Index begin, Index end) {
+        for (Index j = begin; j < end; ++j)
+            for (Index wall = 0; wall < data_.n_walls(); ++wall) {
+                const int sample = data_.samples_of(static_cast<int>(wall))[0];
+                const int sign = given ? (*given)(j, sample)
+                                       : exact_sign_of_dot({W.row(j).data(), d}, {data_.raw().row(sample).data(), d});
+                pattern_.set(j, wall, static_cast<std::int8_t>(sign * data_.orientation(sample)));
+            }
+    });
     first_pattern_ = pattern_.sample_signs(data_);
 }
 
@@ -329,15 +335,20 @@ void Flow::save_state(const Clock& when, double u) {
     ++saved_;
 }
 
-double Flow::log_loss_of(const Matrix& w, const Vector& a) const {
+double Flow::log_loss_of(const Matrix& w, const Vector& a) {
     const double leak = state_.leak();
-    Vector z(data_.n());
-    q_.setZero();
-    for (Index j = 0; j < a.size(); ++j) {
-        z.noalias() = data_.X() * w.col(j);
-        q_ += a[j] * z.cwiseMax(leak * z);
-    }
-    q_.array() *= data_.y().array();
+    pool_.run_pieces(data_.n(), kPiece, static_cast<double>(w.size() * data_.n()), [&](Index begin, Index end) {
+        const auto samples = data_.X().middleRows(begin, end - begin);
+        Matrix z(end - begin, kPiece);
+        auto q = q_.segment(begin, end - begin);
+        q.setZero();
+        for (Index first = 0; first < a.size(); first += kPiece) {
+            const Index count = std::min(kPiece, a.size() - first);
+            multiply(samples, w.middleCols(first, count), z.leftCols(count));
+            for (Index j = 0; j < count; ++j) q += a[first + j] * z.col(j).cwiseMax(leak * z.col(j));
+        }
+        q.array() *= data_.y().segment(begin, end - begin).array();
+    });
     return reluflow::log_loss(plan_.objective.loss, plan_.objective.reduction,
                               {q_.data(), static_cast<std::size_t>(q_.size())});
 }

@@ -22,8 +22,8 @@ Lane::Lane(const WatchedNetwork& network, Range neurons, BranchPolicy policy, Pa
     disturbances_.reserve(kUsualDisturbances * neurons.count());
 }
 
-void Lane::begin_step() {
-    local_.begin_step();
+void Lane::begin_step(double largest_mean_norm) {
+    local_.begin_step(largest_mean_norm);
     motion_.begin_step();
     finder_.forget_inconsistency();
     watch_.begin();

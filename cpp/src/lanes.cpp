@@ -53,7 +53,8 @@ void Lanes::for_all(double work, const Body& body) const {
 }
 
 void Lanes::begin_run() {
-    for (auto& lane : lanes_) lane->local().begin_step();
+    const double mean_norm = expansion_.waveform().largest_mean_norm();
+    for (auto& lane : lanes_) lane->local().begin_step(mean_norm);
 }
 
 bool Lanes::decide_start(bool pattern_was_given) {
@@ -87,16 +88,14 @@ const std::vector<FirstHit>& Lanes::scan() {
     releases_.forget(expansion_.groups().count());
     spread_->update(expansion_.waveform());
     const double moving = static_cast<double>(state_.neurons() * expansion_.series().order());
-    for_all(2.0 * moving, [](Lane& lane) { lane.begin_step(); });
+    const double mean_norm = expansion_.waveform().largest_mean_norm();
+    for_all(2.0 * moving, [mean_norm](Lane& lane) { lane.begin_step(mean_norm); });
     for (auto& lane : lanes_) lane->watch().claim_releases();
     const double looks = static_cast<double>(state_.neurons() * data_.n_walls() * data_.rank());
     for_all(kLookWork * looks, [](Lane& lane) { lane.watch().find_releases(); });
     for_all(kLookWork * looks, [](Lane& lane) { lane.scan(); });
     hits_.clear();
     for (const auto& lane : lanes_) hits_.insert(hits_.end(), lane->hits().begin(), lane->hits().end());
-    std::sort(hits_.begin(), hits_.end(), [](const FirstHit& a, const FirstHit& b) {
-        return a.hit.u < b.hit.u || (a.hit.u == b.hit.u && a.neuron < b.neuron);
-    });
     return hits_;
 }
 

@@ -41,8 +41,8 @@ LocalEvents::LocalEvents(const Dataset& data, const NetworkState& state, BranchP
     solver_.reserve(usual);
 }
 
-void LocalEvents::begin_step() {
-    largest_mean_norm_ = motion_.waveform().largest_mean_norm();
+void LocalEvents::begin_step(double largest_mean_norm) {
+    largest_mean_norm_ = largest_mean_norm;
     forget();
 }
 

@@ -70,12 +70,18 @@ void NetworkState::restore_invariants(Matrix& weights, Vector& outputs, const Ve
 }
 
 Matrix NetworkState::full_weights(const Dataset& data) const {
-    return full_weights(data, w);
+    Matrix full(neurons(), data.d());
+    full_weights(data, {w.data(), rank(), neurons()}, {full.data(), neurons(), data.d()});
+    return full;
 }
 
-Matrix NetworkState::full_weights(const Dataset& data, const Matrix& moving) const {
-    if (data.is_full_rank()) return moving.transpose();
-    return moving.transpose() * data.basis().transpose() + resting_;
+void NetworkState::full_weights(const Dataset& data, Eigen::Map<const Matrix> moving, Eigen::Map<Matrix> full) const {
+    if (data.is_full_rank()) {
+        full = moving.transpose();
+        return;
+    }
+    full.noalias() = moving.transpose() * data.basis().transpose();
+    full += resting_;
 }
 
 }  // namespace reluflow

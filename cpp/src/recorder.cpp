@@ -13,6 +13,9 @@ constexpr double kTieUlps = 8.0;
 /// At least so many checkpoints are kept whatever the budget says.
 constexpr Index kFewestCheckpoints = 16;
 
+/// Numbers of a block of states.
+constexpr Index kBlockNumbers = Index{1} << 17;
+
 EventKind turned(EventKind kind) noexcept {
     switch (kind) {
         case EventKind::cross_up: return EventKind::cross_down;
@@ -27,28 +30,42 @@ EventKind turned(EventKind kind) noexcept {
 
 }  // namespace
 
+Rows::Rows(Index length) noexcept : length_(length), in_block_(std::max<Index>(1, kBlockNumbers / length)) {}
+
+void Rows::add(const double* row) {
+    if (count_ % in_block_ == 0) {
+        blocks_.emplace_back();
+        if (count_ > 0) blocks_.back().reserve(in_block_ * length_);  // the first grows as it is needed
+    }
+    blocks_.back().insert(blocks_.back().end(), row, row + length_);
+    ++count_;
+}
+
+void Rows::thin() {
+    const auto at = [this](Index i) { return blocks_[i / in_block_].begin() + i % in_block_ * length_; };
+    const Index kept = (count_ + 1) / 2;
+    for (Index i = 1; i < kept; ++i) std::copy_n(at(2 * i), length_, at(i));
+    count_ = kept;
+    blocks_.resize((kept + in_block_ - 1) / in_block_);
+    blocks_.back().resize((kept - (static_cast<Index>(blocks_.size()) - 1) * in_block_) * length_);
+}
+
 void States::add(const Clock& clock, double log_loss_now, const Matrix& w_now, const Vector& a_now) {
     t.push_back(clock.t());
     log_t.push_back(clock.log_t());
     log_loss.push_back(log_loss_now);
-    w.insert(w.end(), w_now.data(), w_now.data() + w_now.size());
-    a.insert(a.end(), a_now.data(), a_now.data() + a_now.size());
+    w.add(w_now.data());
+    a.add(a_now.data());
 }
 
-void States::thin(Index state_size, Index neurons) {
-    const Index kept = (count() + 1) / 2;
-    for (Index i = 1; i < kept; ++i) {
-        t[i] = t[2 * i];
-        log_t[i] = log_t[2 * i];
-        log_loss[i] = log_loss[2 * i];
-        std::copy_n(w.begin() + 2 * i * state_size, state_size, w.begin() + i * state_size);
-        std::copy_n(a.begin() + 2 * i * neurons, neurons, a.begin() + i * neurons);
+void States::thin() {
+    for (auto* numbers : {&t, &log_t, &log_loss}) {
+        const std::size_t kept = (numbers->size() + 1) / 2;
+        for (std::size_t i = 1; i < kept; ++i) (*numbers)[i] = (*numbers)[2 * i];
+        numbers->resize(kept);
     }
-    t.resize(kept);
-    log_t.resize(kept);
-    log_loss.resize(kept);
-    w.resize(kept * state_size);
-    a.resize(kept * neurons);
+    w.thin();
+    a.thin();
 }
 
 void EventList::add(const Clock& clock, int neuron_index, int sample_index, EventKind event_kind) {
@@ -73,18 +90,19 @@ void EventList::add(const Clock& clock, int neuron_index, int sample_index, Even
 
 Recorder::Recorder(const Dataset& data, Index neurons, std::size_t checkpoint_bytes)
     : data_(data),
-      neurons_(neurons),
-      max_checkpoints_(checkpoint_bytes == 0
-                           ? 1
-                           : std::max<Index>(kFewestCheckpoints,
-                                             static_cast<Index>(checkpoint_bytes /
-                                                                (sizeof(double) * neurons * (data.rank() + 1))))) {}
+      max_checkpoints_(
+          checkpoint_bytes == 0
+              ? 1
+              : std::max<Index>(kFewestCheckpoints,
+                                static_cast<Index>(checkpoint_bytes / (sizeof(double) * neurons * (data.rank() + 1))))),
+      checkpoints_(data.rank(), neurons),
+      saved_(data.rank(), neurons) {}
 
 void Recorder::checkpoint(const Clock& clock, double log_loss, const Matrix& w, const Vector& a) {
     if (!keeps_steps() && checkpoints_.count() > 0) return;
     if (seen_++ % stride_ != 0) return;
     if (checkpoints_.count() == max_checkpoints_) {
-        checkpoints_.thin(neurons_ * data_.rank(), neurons_);
+        checkpoints_.thin();
         stride_ *= 2;
         if ((seen_ - 1) % stride_ != 0) return;
     }

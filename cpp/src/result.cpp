@@ -1,18 +1,24 @@
 #include "reluflow/result.hpp"
 
+#include <algorithm>
+
 namespace reluflow {
 
 namespace {
 
-KeptStates in_given_coordinates(const States& states, const Flow& flow, const Dataset& data) {
+/// About the operations of turning a number from working coordinates.
+constexpr double kTurnWork = 8.0;
+
+KeptStates in_given_coordinates(const States& states, Flow& flow, const Dataset& data) {
     const Index m = flow.state().neurons();
-    const Index r = data.rank();
     const Index d = data.d();
-    KeptStates kept{states.t, states.log_t, states.log_loss, std::vector<double>(states.count() * m * d), states.a};
-    for (Index i = 0; i < states.count(); ++i) {
-        const Matrix moving = Eigen::Map<const Matrix>(states.w.data() + i * r * m, r, m);
-        Eigen::Map<Matrix>(kept.W.data() + i * m * d, m, d) = flow.state().full_weights(data, moving);
-    }
+    const Index count = states.count();
+    KeptStates kept{states.t, states.log_t, states.log_loss, std::vector<double>(count * m * d),
+                    std::vector<double>(count * m)};
+    flow.pool().run(count, kTurnWork * static_cast<double>(count * m * d), [&](Index i) {
+        flow.state().full_weights(data, {states.w[i], data.rank(), m}, {kept.W.data() + i * m * d, m, d});
+        std::copy_n(states.a[i], m, kept.a.data() + i * m);
+    });
     return kept;
 }
 
@@ -26,7 +32,7 @@ KeptStates last_state(const RunResult& result) {
 
 }  // namespace
 
-RunResult collect(const Flow& flow, const Dataset& data) {
+RunResult collect(Flow& flow, const Dataset& data) {
     const Recorder& recorder = flow.recorder();
     RunResult result;
     result.neurons = flow.state().neurons();

@@ -78,32 +78,40 @@ void NeuronSeries::start(const NetworkState& state, double floor, const Groups& 
     order_ = 0;
     measure_state();
     if (by_sector_) return sectors_.start(state, floor, groups, moments);
-    std::copy_n(state.w.data(), rank_ * neurons_, w_.get());
-    std::copy_n(state.a.data(), neurons_, a_.get());
     restart(groups, moments);
 }
 
 void NeuronSeries::restart(const Groups& groups, Matrix& moments) {
     order_ = 0;
     if (by_sector_) return sectors_.restart(moments);
-    for (Index x = 0; x < rank_; ++x)
-        for (Index j = 0; j < neurons_; ++j) moment_[x * neurons_ + j] = a_[j] * w_[at(0, x, j)];
+    pool_.run_pieces(neurons_, kPiece, 4.0 * static_cast<double>(rank_ * neurons_), [&](Index begin, Index end) {
+        std::copy(state_->a.data() + begin, state_->a.data() + end, a_.get() + begin);
+        for (Index x = 0; x < rank_; ++x) {
+            const double* w = state_->w.row(x).data();
+            std::copy(w + begin, w + end, w_.get() + at(0, x, begin));
+            for (Index j = begin; j < end; ++j) moment_[x * neurons_ + j] = a_[j] * w[j];
+        }
+    });
     gather_moments(groups, moments);
 }
 
-/// |w| and the scale of every neuron.
 void NeuronSeries::measure_state() {
-    const NetworkState& state = *state_;
+    pool_.run_pieces(neurons_, kPiece, 2.0 * static_cast<double>(rank_ * neurons_),
+                     [&](Index begin, Index end) { measure_state(begin, end); });
+}
+
+/// |w| and the scale of the neurons of [begin, end).
+void NeuronSeries::measure_state(Index begin, Index end) {
     double* square = motion_.row(0).data();
-    std::fill_n(square, neurons_, 0.0);
+    std::fill(square + begin, square + end, 0.0);
     for (Index x = 0; x < rank_; ++x) {
-        const double* w = state.w.row(x).data();
-        for (Index j = 0; j < neurons_; ++j) square[j] += (kLift * w[j]) * (kLift * w[j]);
+        const double* w = state_->w.row(x).data();
+        for (Index j = begin; j < end; ++j) square[j] += (kLift * w[j]) * (kLift * w[j]);
     }
-    for (Index j = 0; j < neurons_; ++j) {
+    for (Index j = begin; j < end; ++j) {
         square[j] = std::sqrt(square[j]) / kLift;
-        const double rest = state.at_rest(j);
-        const double size = std::sqrt(square[j] * square[j] + state.a[j] * state.a[j] + rest * rest) + floor_;
+        const double rest = state_->at_rest(j);
+        const double size = std::sqrt(square[j] * square[j] + state_->a[j] * state_->a[j] + rest * rest) + floor_;
         scale_[j] = size > 0.0 ? 1.0 / size : 0.0;
     }
 }

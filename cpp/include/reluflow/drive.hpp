@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,11 @@ class Drive {
     double slope(Index sample, Index group) const noexcept {
         const std::int8_t side = sides_[group * data_.n() + sample];
         return side > 0 ? 1.0 : (side < 0 ? leak_ : 0.0);
+    }
+
+    /// Signs of the slopes of a group, (n,): those of its wall sides, 0 where it holds.
+    std::span<const std::int8_t> sides(Index group) const noexcept {
+        return {sides_.data() + group * data_.n(), static_cast<std::size_t>(data_.n())};
     }
 
   private:

@@ -78,6 +78,7 @@ class Expansion {
     const Dataset& data_;
     double tolerance_;
     double floor_;
+    bool leaks_;
     Groups groups_;
     Drive drive_;
     Waveform waveform_;

@@ -71,6 +71,8 @@ class Flow {
     /// Estimated angle to the limit direction; followed when a stop rule asks for it, else +inf.
     double remaining_turn() const noexcept { return direction_trend_.remaining(); }
     double seconds() const;
+    /// The threads of the run, for what is made of its results.
+    Pool& pool() noexcept { return pool_; }
     /// Threads that the loops of a step are shared among.
     int threads() const noexcept { return pool_.threads(); }
 
@@ -98,7 +100,7 @@ class Flow {
     bool check_obstacle();
     bool poll();
     void finish(Status status, std::string message);
-    double log_loss_of(const Matrix& w, const Vector& a) const;
+    double log_loss_of(const Matrix& w, const Vector& a);
     std::string name_corner(const Obstacle& obstacle) const;
 
     const Dataset& data_;
@@ -126,7 +128,7 @@ class Flow {
     std::chrono::steady_clock::time_point began_;
     Matrix w_;
     Vector a_;
-    mutable Vector q_;
+    Vector q_;
 };
 
 }  // namespace reluflow

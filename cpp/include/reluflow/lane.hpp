@@ -19,7 +19,8 @@ class Lane {
     Lane(const WatchedNetwork& network, Range neurons, BranchPolicy policy, Pattern& pattern,
          std::vector<HeldSet>& held);
 
-    void begin_step();
+    /// `largest_mean_norm` is that of the waveform, the same for all lanes.
+    void begin_step(double largest_mean_norm);
     /// A step in which nothing happens to its neurons.
     void skip();
     /// First hits of its neurons, by time; see Watch.

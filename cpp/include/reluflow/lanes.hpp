@@ -32,7 +32,7 @@ class Lanes {
     void carried() { reach_.carried(); }
     /// Those neurons are about to be moved: how far each may have gone.
     void settle();
-    /// First hits on (0, 1] of the new step, by time.
+    /// First hits on (0, 1] of the new step, lane by lane.
     const std::vector<FirstHit>& scan();
     /// Takes all neurons through their events up to `end`, and returns how far they came; the events after the first of
     /// each neuron are added to `disturbances`.

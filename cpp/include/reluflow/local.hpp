@@ -51,7 +51,7 @@ class LocalEvents {
     LocalEvents(const Dataset& data, const NetworkState& state, BranchPolicy policy, NeuronMotion& motion,
                 HitFinder& finder, Pattern& pattern, std::vector<HeldSet>& held, Index neurons);
 
-    void begin_step();
+    void begin_step(double largest_mean_norm);
     /// Nothing happens in the new step.
     void forget() noexcept;
     /// Takes the neuron through `hit` on its last piece. `candidates` are the walls it can reach in this step.

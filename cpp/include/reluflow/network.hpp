@@ -29,7 +29,8 @@ class NetworkState {
 
     /// W (m, d) in the given coordinates.
     Matrix full_weights(const Dataset& data) const;
-    Matrix full_weights(const Dataset& data, const Matrix& moving) const;
+    /// The same of another state's weights (r, m), into `full` (m, d).
+    void full_weights(const Dataset& data, Eigen::Map<const Matrix> moving, Eigen::Map<Matrix> full) const;
 
     Matrix w;  ///< (r, m)
     Vector a;  ///< (m,)

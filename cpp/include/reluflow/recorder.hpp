@@ -14,16 +14,35 @@
 
 namespace reluflow {
 
+/// Rows of one length in blocks of about a megabyte, so that a long list of them grows without being copied.
+class Rows {
+  public:
+    explicit Rows(Index length) noexcept;
+
+    void add(const double* row);
+    const double* operator[](Index i) const noexcept { return blocks_[i / in_block_].data() + i % in_block_ * length_; }
+    /// Keeps every second row, the first included.
+    void thin();
+
+  private:
+    Index length_;
+    Index in_block_;  // rows
+    Index count_ = 0;
+    std::vector<std::vector<double>> blocks_;
+};
+
 /// States of a run in working coordinates, row by row.
 struct States {
     std::vector<double> t, log_t, log_loss;
-    std::vector<double> w;  // (k, r, m)
-    std::vector<double> a;  // (k, m)
+    Rows w;  // (k, r m)
+    Rows a;  // (k, m)
+
+    States(Index rank, Index neurons) noexcept : w(rank * neurons), a(neurons) {}
 
     Index count() const noexcept { return static_cast<Index>(t.size()); }
     void add(const Clock& clock, double log_loss_now, const Matrix& w_now, const Vector& a_now);
-    /// Keeps every second row, the first included.
-    void thin(Index state_size, Index neurons);
+    /// Keeps every second state, the first included.
+    void thin();
 };
 
 /// Events of single samples, in order of time.
@@ -70,7 +89,6 @@ class Recorder {
 
   private:
     const Dataset& data_;
-    Index neurons_;
     Index max_checkpoints_;
     std::int64_t stride_ = 1;
     std::int64_t seen_ = 0;

@@ -44,6 +44,6 @@ struct RunResult {
 };
 
 /// The result of a run that has ended on that data.
-RunResult collect(const Flow& flow, const Dataset& data);
+RunResult collect(Flow& flow, const Dataset& data);
 
 }  // namespace reluflow

@@ -66,8 +66,9 @@ class NeuronSeries {
     /// Neurons of one piece of work: enough for full vectors, few enough for the cache.
     static constexpr Index kPiece = 128;
 
-    // Each of these for the neurons of [begin, end).
     void measure_state();
+    // Each of these for the neurons of [begin, end).
+    void measure_state(Index begin, Index end);
     double w(int k, Index coordinate, Index neuron) const noexcept { return w_[at(k, coordinate, neuron)]; }
     void expand(const Matrix& gradients, const Groups& groups, Index begin, Index end);
     void multiply(double step, Index begin, Index end);
