@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "reluflow/errors.hpp"
-#include "reluflow/products.hpp"
 
 namespace reluflow {
 
@@ -30,11 +29,9 @@ constexpr double kNoMove = 1e-100;
 constexpr double kLostLog = -30.0;
 /// Weights are known to the rounding of margins, 1/4000 here. They decide what is held and what crosses.
 constexpr double kLostMargin = 2.5e-4 / std::numeric_limits<double>::epsilon();
-/// A checkpoint of so many numbers costs about what a step does.
-constexpr Index kNumbersPerStep = 2500;
 /// A time stop so many steps of the longest kind away is still gone to.
 constexpr double kFarBeyond = 10.0;
-/// Neurons, or samples, of one piece of a loop that threads share.
+/// Neurons of one piece of a loop that threads share.
 constexpr Index kPiece = 64;
 /// Halvings for the instant at which the loss reaches its stop.
 constexpr int kLossHalvings = 60;
@@ -175,15 +172,6 @@ bool Flow::take_step() {
     return true;
 }
 
-/// Neurons that were left behind are moved for a checkpoint only once it costs little beside the steps before it.
-void Flow::checkpoint() {
-    if (stepper_.is_carrying() && ++behind_ < state_.w.size() / kNumbersPerStep) return;
-    behind_ = 0;
-    if (recorder_.passes_over()) return;
-    stepper_.settle();
-    recorder_.checkpoint(clock_, log_loss_, state_.w, state_.a);
-}
-
 void Flow::follow_direction() {
     if (plan_.stop.direction == 0.0) return;
     const double square = stepper_.square() + resting_square_;
@@ -307,64 +295,10 @@ double Flow::end_by_events(double end) {
     return end;
 }
 
-Clock Flow::next_save() const {
-    const double when = plan_.save_at[saved_];
-    return plan_.save_in_log ? Clock::at_log(when) : Clock(when);
-}
-
 /// The clock at the end of the step; exactly the time asked for when that ends it.
 Clock Flow::clock_at_end() const {
     if (is_time_stop(pending_)) return time_stop();
     return stepper_.waveform().clock_at(clock_, stepper_.end());
-}
-
-void Flow::save_within(double end) {
-    const Clock last = clock_at_end();
-    while (saved_ < plan_.save_at.size() && !last.is_before(next_save()))
-        save_state(next_save(), std::min(stepper_.waveform().reach(clock_, next_save(), end), end));
-}
-
-void Flow::save_state(const Clock& when, double u) {
-    if (u > 0.0 || stepper_.is_carrying())
-        stepper_.state_at(u, w_, a_);
-    else {
-        w_ = state_.w;
-        a_ = state_.a;
-    }
-    recorder_.save(when, log_loss_of(w_, a_), w_, a_);
-    ++saved_;
-}
-
-double Flow::log_loss_of(const Matrix& w, const Vector& a) {
-    const double leak = state_.leak();
-    pool_.run_pieces(data_.n(), kPiece, static_cast<double>(w.size() * data_.n()), [&](Index begin, Index end) {
-        const auto samples = data_.X().middleRows(begin, end - begin);
-        Matrix z(end - begin, kPiece);
-        auto q = q_.segment(begin, end - begin);
-        q.setZero();
-        for (Index first = 0; first < a.size(); first += kPiece) {
-            const Index count = std::min(kPiece, a.size() - first);
-            multiply(samples, w.middleCols(first, count), z.leftCols(count));
-            for (Index j = 0; j < count; ++j) q += a[first + j] * z.col(j).cwiseMax(leak * z.col(j));
-        }
-        q.array() *= data_.y().segment(begin, end - begin).array();
-    });
-    return reluflow::log_loss(plan_.objective.loss, plan_.objective.reduction,
-                              {q_.data(), static_cast<std::size_t>(q_.size())});
-}
-
-void Flow::record_events() {
-    const auto at = [&](double u) { return stepper_.waveform().clock_at(clock_, u); };
-    std::size_t branch = 0;
-    const auto& branches = stepper_.branches();
-    for (const auto& event : stepper_.events()) {
-        while (branch < branches.size() && branches[branch].u <= event.u) {
-            recorder_.branching(at(branches[branch].u), branches[branch]);
-            ++branch;
-        }
-        recorder_.events(at(event.u), event);
-    }
-    for (; branch < branches.size(); ++branch) recorder_.branching(at(branches[branch].u), branches[branch]);
 }
 
 std::string Flow::name_corner(const Obstacle& obstacle) const {
