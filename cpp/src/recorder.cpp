@@ -11,7 +11,7 @@ namespace {
 /// Events closer than this many ulp of t happen together: the rounding of a root and of the time series.
 constexpr double kTieUlps = 8.0;
 /// At least so many checkpoints are kept whatever the budget says.
-constexpr Index kFewestCheckpoints = 16;
+constexpr Index kFewestCheckpoints = 4;
 
 /// Numbers of a block of states.
 constexpr Index kBlockNumbers = Index{1} << 17;

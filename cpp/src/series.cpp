@@ -235,9 +235,17 @@ void NeuronSeries::path_bounds(double u, Index begin, Index end, Vector& bounds)
     piece *= u;
 }
 
-double NeuronSeries::rate(Index coordinate, Index neuron) const noexcept {
-    if (by_sector_) return step_ * state_->a[neuron] * sectors_.of(neuron).g(0, coordinate);
-    return w_[at(1, coordinate, neuron)];
+void NeuronSeries::copy_rates(std::span<const int> neurons, MatrixRef rates) const noexcept {
+    const Index count = std::ssize(neurons);
+    if (by_sector_) {
+        for (Index i = 0; i < count; ++i)
+            rates.row(i) = step_ * state_->a[neurons[i]] * sectors_.of(neurons[i]).start_gradient();
+        return;
+    }
+    for (Index x = 0; x < rank_; ++x) {
+        const double* rate = w_.get() + at(1, x, 0);
+        for (Index i = 0; i < count; ++i) rates(i, x) = rate[neurons[i]];
+    }
 }
 
 double NeuronSeries::g(int k, Index coordinate, Index neuron) const noexcept {

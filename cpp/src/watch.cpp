@@ -49,6 +49,7 @@ Watch::Watch(const WatchedNetwork& network, Range neurons, NeuronMotion& motion,
       near_of_(neurons.count()) {
     hits_.reserve(neurons.count());
     due_.reserve(neurons.count());
+    holding_.reserve(neurons.count());
     claimed_.reserve(neurons.count());
     candidates_.reserve(data_.n_walls());
     near_.reserve(data_.n_walls());
@@ -60,6 +61,7 @@ Watch::Watch(const WatchedNetwork& network, Range neurons, NeuronMotion& motion,
 void Watch::begin() {
     hits_.clear();
     due_.clear();
+    holding_.clear();
     claimed_.clear();
     near_walls_.clear();
     not_before_.clear();
@@ -67,13 +69,18 @@ void Watch::begin() {
     for (Index j = neurons_.begin; j < neurons_.end; ++j) {
         if (paths_[j] == 0.0 && state_.invariant(j) >= 0.0) continue;  // at rest
         const double size = expansion_.series().size(j);
-        if (paths_[j] >= slack(j) - finder_.zero_tol(size) || !held_[j].empty()) due_.push_back(static_cast<int>(j));
+        if (paths_[j] >= slack(j) - finder_.zero_tol(size))
+            due_.push_back(static_cast<int>(j));
+        else if (!held_[j].empty())
+            holding_.push_back(static_cast<int>(j));
     }
 }
 
 void Watch::claim_releases() {
-    for (const int j : due_)
-        if (!held_[j].empty() && releases_.claim(expansion_.groups().of(j), state_.a[j] > 0.0)) claimed_.push_back(j);
+    for (const auto* list : {&due_, &holding_})
+        for (const int j : *list)
+            if (!held_[j].empty() && releases_.claim(expansion_.groups().of(j), state_.a[j] > 0.0))
+                claimed_.push_back(j);
 }
 
 void Watch::find_releases() {
@@ -84,6 +91,11 @@ void Watch::find_releases() {
 }
 
 const std::vector<FirstHit>& Watch::scan() {
+    for (const int j : holding_)  // far from other walls, but the ones it holds may let it go
+        if (state_.invariant(j) < 0.0 ||
+            releases_.of(expansion_.groups().of(j), state_.a[j] > 0.0).kind != HitKind::none)
+            due_.push_back(j);
+    std::sort(due_.begin(), due_.end());
     for (std::size_t begin = 0; begin < due_.size(); begin += kBlock)
         look_at({due_.data() + begin, std::min<std::size_t>(kBlock, due_.size() - begin)});
     return hits_;
@@ -105,10 +117,8 @@ void Watch::look_at(std::span<const int> neurons) {
     Eigen::Map<Matrix> weights(gathered_.data(), count, data_.rank());
     Eigen::Map<Matrix> rates(rates_.data(), count, data_.rank());
     for (Index x = 0; x < data_.rank(); ++x)
-        for (Index i = 0; i < count; ++i) {
-            weights(i, x) = state_.w(x, neurons[i]);
-            rates(i, x) = expansion_.series().rate(x, neurons[i]);
-        }
+        for (Index i = 0; i < count; ++i) weights(i, x) = state_.w(x, neurons[i]);
+    expansion_.series().copy_rates(neurons, rates);
     const Eigen::Map<Matrix> z(z_.data(), count, data_.n_walls());
     multiply_transposed(weights, data_.normals(), z);
     for (Index i = 0; i < count; ++i) first_hit(neurons[i], z.row(i).data(), rates.row(i).data());

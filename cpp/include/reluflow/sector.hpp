@@ -27,6 +27,7 @@ class Sector {
     int order() const noexcept { return order_; }
     /// Order k of Σ a w.
     auto moment(int k) const noexcept { return moments_.row(k); }
+    auto start_gradient() const noexcept { return plain_.row(0); }
     double g(int k, Index x) const noexcept { return plain_(k, x); }
     /// True when every neuron is zero.
     bool is_at_zero() const noexcept { return at_zero_; }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "reluflow/groups.hpp"
@@ -35,8 +36,8 @@ class NeuronSeries {
     double bend(Index neuron) const noexcept;
     /// Σ_{k>=1} |w_j^(k)| u^k for the neurons of [begin, end): no pre-activation moves further than this times its |x|.
     void path_bounds(double u, Index begin, Index end, Vector& bounds) const;
-    /// w_j' at the start.
-    double rate(Index coordinate, Index neuron) const noexcept;
+    /// w_j' at the start of some neurons, a row each.
+    void copy_rates(std::span<const int> neurons, MatrixRef rates) const noexcept;
     /// Order k of the gradient.
     double g(int k, Index coordinate, Index neuron) const noexcept;
     /// One neuron, orders 0 .. order(): w (order + 1, r), a (order + 1), sizes |w^(k)| (order + 1), and the gradient

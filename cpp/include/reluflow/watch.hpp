@@ -88,7 +88,7 @@ class Watch {
     HitFinder& finder_;
     std::vector<double> slack_;  // no wall is nearer than this to a neuron
     std::vector<FirstHit> hits_;
-    std::vector<int> due_, claimed_, candidates_, near_;
+    std::vector<int> due_, holding_, claimed_, candidates_, near_;
     std::vector<double> z_, gathered_, rates_;
     /// Of one neuron, a part of the lists below: the walls that it may come to, each with a length of its path before
     /// which it cannot be there: |z| at the start of the step, or where it was last looked at. Walls that are not kept
