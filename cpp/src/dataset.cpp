@@ -120,23 +120,11 @@ namespace {
 
 /// The sign of a·b where plain summation tells it, else 0: in any order its error is below (n + 2) ε Σ |a_k b_k|.
 int plain_sign_of_dot(std::span<const double> a, std::span<const double> b) noexcept {
-    constexpr std::size_t kSide = 8;  // sums side by side
-    double sums[kSide] = {};
-    double sizes[kSide] = {};
-    std::size_t k = 0;
-    const auto add = [&](std::size_t side, double product) {
-        sums[side] += product;
-        sizes[side] += std::abs(product);
-    };
-    for (; k + kSide <= a.size(); k += kSide)
-        for (std::size_t side = 0; side < kSide; ++side) add(side, a[k + side] * b[k + side]);
-    for (; k < a.size(); ++k) add(0, a[k] * b[k]);
-    double sum = 0.0;
-    double size = 0.0;
-    for (std::size_t side = 0; side < kSide; ++side) {
-        sum += sums[side];
-        size += sizes[side];
-    }
+    using Values = Eigen::Map<const Eigen::ArrayXd>;
+    const auto products =
+        Values(a.data(), static_cast<Index>(a.size())) * Values(b.data(), static_cast<Index>(b.size()));
+    const double sum = products.sum();
+    const double size = products.abs().sum();
     const double count = static_cast<double>(a.size()) + 2.0;
     const double error = count * (kEps * size + std::numeric_limits<double>::min());  // products may underflow
     return std::abs(sum) > error ? (sum > 0.0 ? 1 : -1) : 0;

@@ -110,12 +110,15 @@ bool Horizon::expand(Expansion& expansion, double step) {
     expansion.waveform().set_step(step);
     guess(expansion, step);
     factorisations_ = 0;
+    iterations_ = 0;
+    order_ = kMaxOrder;  // what a series would have taken
+    if (!choose_active(expansion.series().square(), step)) return refuse(step);
     const double norm = data_.X().rowwise().norm().maxCoeff();
     double change = 0.0;
     bool slow = true;
-    for (iterations_ = 0; iterations_ < kMaxIterations; ++iterations_) {
+    for (; iterations_ < kMaxIterations; ++iterations_) {
         run_series(expansion, step);
-        if (iterations_ == 0 && !choose_active(expansion.series().square(), step)) break;
+        if (iterations_ == 0) guess_mass();
         if (slow) factor_jacobian(expansion, step);
         const double before = change;
         change = correct();
@@ -131,6 +134,10 @@ bool Horizon::expand(Expansion& expansion, double step) {
         last_step_ = miss <= 1.0 ? step : 0.0;
         return miss <= 1.0;
     }
+    return refuse(step);
+}
+
+bool Horizon::refuse(double step) noexcept {
     next_step_ = kShrink * step;
     last_step_ = 0.0;
     return false;
@@ -217,8 +224,12 @@ bool Horizon::choose_active(double square, double step) {
     for (Index i = 0; i < data_.n(); ++i)
         if (live_[i] && start_weights_[i] * step * square * data_.X().row(i).squaredNorm() > kActiveResponse)
             active_.push_back(static_cast<int>(i));
-    if (active_.empty() || std::ssize(active_) > kMaxActive) return false;
-    for (int node = 0; node < kStages; ++node) {  // a first value of log D: what the weights say on average
+    return !active_.empty() && std::ssize(active_) <= kMaxActive;
+}
+
+/// A first value of log D: what the weights say on average.
+void Horizon::guess_mass() {
+    for (int node = 0; node < kStages; ++node) {
         double sum = 0.0;
         double share = 0.0;
         for (const int i : active_) {
@@ -228,7 +239,6 @@ bool Horizon::choose_active(double square, double step) {
         }
         mass_change_[node] = sum / share;
     }
-    return true;
 }
 
 void Horizon::factor_jacobian(Expansion& expansion, double step) {

@@ -48,7 +48,9 @@ class Horizon {
     void run_series(Expansion& expansion, double step);
     void drive(Expansion& expansion, int order, double step);
     void keep_margins(Expansion& expansion);
+    bool refuse(double step) noexcept;
     bool choose_active(double square, double step);
+    void guess_mass();
     void factor_jacobian(Expansion& expansion, double step);
     void scale_jacobian(Eigen::Map<Matrix>& jacobian) const;
     double correct();
