@@ -10,9 +10,7 @@ namespace reluflow {
 namespace {
 
 double dot(const double* a, const double* b, Index size) noexcept {
-    double sum = 0.0;
-    for (Index k = 0; k < size; ++k) sum += a[k] * b[k];
-    return sum;
+    return Eigen::Map<const Vector>(a, size).dot(Eigen::Map<const Vector>(b, size));
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ HitFinder::HitFinder(const NeuronMotion& motion)
       coordinates_(motion.rank() * (kMaxOrder + 2)),
       multipliers_(motion.rank() * (kMaxOrder + 2)),
       work_(motion.rank()) {
-    tangents_.reserve(motion.data().n_walls());
+    tangents_.resize(motion.data().n_walls() + 1);
+    met_.reserve(motion.data().n_walls());
 }
 
 double HitFinder::zero_tol(double size) const noexcept {
@@ -33,45 +34,96 @@ double HitFinder::rate_tol(double output) const noexcept {
     return kRateUlps * kEps * std::abs(output) * motion_.step() * motion_.waveform().mean_norm();
 }
 
-Hit HitFinder::first_wall(int piece, double end, std::span<const int> candidates, std::span<const std::int8_t> sides) {
-    const double zero = zero_tol(motion_.sizes(piece)[0]);
+/// With ŵ the direction of the neuron at the begin of a piece, z is z / |w| times the part of w along ŵ, so that growth
+/// alone brings no wall nearer, and what the part across ŵ adds. Of that the first order is known and the others bend
+/// it by no more than their sum.
+class HitFinder::Clearance {
+  public:
+    Clearance(const NeuronMotion& motion, int piece, double zero, double rate_zero)
+        : along_(motion.along(piece)),
+          across_(motion.across(piece)),
+          order_(motion.order()),
+          zero_(zero),
+          rate_zero_(rate_zero) {}
+
+    void set_limit(double limit) noexcept {
+        limit_ = limit;
+        kept_ = 1.0 - fall_bound(along_, order_, limit) / along_[0];
+        bend_ = tail_bound(across_, order_, 2, limit) + zero_;
+        lifted_ = limit * along_[1] / along_[0];
+    }
+    double limit() const noexcept { return limit_; }
+    /// True for a wall that stays away.
+    bool rules_out(const Tangent& tangent) const noexcept {
+        const double aside = limit_ * tangent.slope - lifted_ * tangent.value;
+        return (tangent.value > zero_) & (kept_ * tangent.value + std::min(0.0, aside) > bend_);
+    }
+    /// True for a wall that the neuron stands on and leaves for good.
+    bool is_left(const Tangent& tangent) const noexcept {
+        if (tangent.value > zero_ || tangent.slope <= rate_zero_ || along_[0] == 0.0) return false;
+        const double growth = std::abs(tangent.value) / along_[0] * tail_bound(along_, order_, 2, limit_);
+        return tangent.slope * limit_ > bend_ + growth;
+    }
+
+  private:
+    const double* along_;
+    const double* across_;
+    int order_;
+    double zero_;
+    double rate_zero_;
+    double limit_ = 0.0;
+    double kept_ = 0.0;    // at least, of the part along, as a part of |w|
+    double bend_ = 0.0;    // at most, by the higher orders across, and what counts as zero
+    double lifted_ = 0.0;  // the first order along, as a part of |w|
+};
+
+Hit HitFinder::first_wall(int piece, double end, std::span<const NearWall> candidates,
+                          std::span<const std::int8_t> sides) {
     const double begin = motion_.piece(piece).begin;
-    const auto tail = [&](double v) { return tail_bound(motion_.sizes(piece), motion_.order(), 2, v); };
-    find_tangents(piece, candidates, sides);
+    Clearance clearance(motion_, piece, zero_tol(motion_.size(piece)), rate_tol(motion_.a(piece)[0]));
+    clearance.set_limit(end - begin);
     Hit hit;
-    double limit = end - begin;
-    double bend = tail(limit);
-    for (const auto& tangent : tangents_) {
-        if (tangent.value > zero && std::min(tangent.value, tangent.value + tangent.slope * limit) > bend) continue;
-        const double root = first_descent_to(piece, tangent.wall, sides[tangent.wall], limit);
-        if (root > limit) continue;
+    for (const auto& tangent : find_tangents(piece, candidates, sides, clearance)) {
+        if (clearance.rules_out(tangent) || clearance.is_left(tangent)) continue;
+        const double root = first_descent_to(piece, tangent.wall, sides[tangent.wall], clearance.limit());
+        if (root > clearance.limit()) continue;
         if (begin + root < hit.u || (begin + root == hit.u && tangent.wall < hit.wall))
             hit = {begin + root, HitKind::wall, tangent.wall, 0, 0.0};
-        limit = std::min(limit, root);
-        bend = tail(limit);
+        clearance.set_limit(root);
     }
     return hit;
 }
 
-/// z and z' of the candidates. The one that seems to come first goes first: it bounds the search for the others.
-void HitFinder::find_tangents(int piece, std::span<const int> candidates, std::span<const std::int8_t> sides) {
-    tangents_.clear();
-    const ConstMap start(motion_.w(piece), motion_.rank());
+/// z and z' of the candidates that are not ruled out; which are is not foretold by a branch. The one that seems to come
+/// first goes first: it bounds the search for the others.
+std::span<const HitFinder::Tangent> HitFinder::find_tangents(int piece, std::span<const NearWall> candidates,
+                                                             std::span<const std::int8_t> sides,
+                                                             const Clearance& clearance) {
     const ConstMap rate(motion_.w(piece, 1), motion_.rank());
-    const double size = motion_.sizes(piece)[0];
-    double soonest = std::numeric_limits<double>::infinity();
-    for (const int wall : candidates) {
-        if (is_zero(sides[wall])) continue;
+    std::size_t count = 0;
+    double least = 0.0;
+    for (const auto& [wall, z] : candidates) {
+        const double side = sides[wall];
         const ConstMap normal(motion_.data().normals().row(wall).data(), motion_.rank());
-        const double value = sides[wall] * normal.dot(start);
-        const double slope = sides[wall] * normal.dot(rate);
-        if (value < 0.0)
-            worst_inconsistency_ = std::max(worst_inconsistency_, -value / (size + std::abs(motion_.a(piece)[0])));
-        tangents_.push_back({wall, value, slope});
-        if (value <= zero_tol(size) || slope >= 0.0 || value >= -slope * soonest) continue;
-        soonest = value / -slope;
-        std::swap(tangents_.front(), tangents_.back());
+        Tangent& tangent = tangents_[count];
+        tangent = {wall, side * z, side * normal.dot(rate)};
+        least = std::min(least, tangent.value);
+        count += clearance.rules_out(tangent) ? 0 : 1;
     }
+    if (least < 0.0)
+        worst_inconsistency_ =
+            std::max(worst_inconsistency_, -least / (motion_.size(piece) + std::abs(motion_.a(piece)[0])));
+    met_.clear();
+    double soonest = std::numeric_limits<double>::infinity();
+    const double zero = zero_tol(motion_.size(piece));
+    for (std::size_t i = 0; i < count; ++i) {
+        const Tangent tangent = tangents_[i];
+        met_.push_back(tangent.wall);
+        if (tangent.value <= zero || tangent.slope >= 0.0 || tangent.value >= -tangent.slope * soonest) continue;
+        soonest = tangent.value / -tangent.slope;
+        std::swap(tangents_.front(), tangents_[i]);
+    }
+    return {tangents_.data(), count};
 }
 
 /// When the piece reaches the wall from `side`, in time since its begin.
@@ -80,7 +132,7 @@ double HitFinder::first_descent_to(int piece, int wall, std::int8_t side, double
     Coefficients c{};
     motion_.wall_series(piece, motion_.data().normals().row(wall).data(), c);
     if (side < 0) negate(c, order);
-    if (c[0] <= zero_tol(motion_.sizes(piece)[0])) {  // standing on the wall it has just left
+    if (c[0] <= zero_tol(motion_.size(piece))) {  // standing on the wall it has just left
         c[0] = 0.0;
         if (std::abs(c[1]) <= rate_tol(motion_.a(piece)[0])) c[1] = 0.0;
     }
@@ -94,7 +146,7 @@ Hit HitFinder::first_release(int piece, double end, const HeldSet& held, bool ou
     const double begin = motion_.piece(piece).begin;
     const int count = held.size();
     for (int k = 0; k <= order; ++k) {
-        std::copy_n(motion_.g(piece, k), rank, work_.data());
+        std::copy_n(motion_.g(piece) + k * rank, rank, work_.data());
         held.project(work_.data(), coordinates_.data());
         held.multipliers(coordinates_.data(), multipliers_.data() + k * count);
     }
@@ -131,7 +183,7 @@ Hit HitFinder::output_sign_change(int piece, double end) const {
     std::copy_n(motion_.a(piece), order + 1, c);
     if (c[0] < 0.0 || (c[0] == 0.0 && c[1] < 0.0)) negate(c, order);
     const double begin = motion_.piece(piece).begin;
-    if (c[0] <= zero_tol(motion_.sizes(piece)[0]) && c[1] > 0.0) c[0] = 0.0;
+    if (c[0] <= zero_tol(motion_.size(piece)) && c[1] > 0.0) c[0] = 0.0;
     const double root = first_descent(c, order, end - begin);
     if (root > end - begin) return {};
     return {begin + root, HitKind::output_sign, -1, 0, 0.0};

@@ -55,18 +55,20 @@ void Lane::follow(double end) {
 void Lane::follow(const FirstHit& first) {
     Hit hit = first.hit;
     const int neuron = first.neuron;
+    std::span<const int> walls = watch_.candidates(neuron, hit.u);
     for (int count = 0; hit.u <= end_; ++count) {
         if (count == kMaxEventsPerTrack) {
             end_ = hit.u;
             return;
         }
         if (count > 0) disturbances_.push_back({hit.u, watch_.coupling(motion_.last(neuron), hit)});
-        if (!local_.apply(neuron, hit, watch_.candidates(neuron, hit.u))) {
+        if (!local_.apply(neuron, hit, walls)) {
             end_ = hit.u;
             return;
         }
         hit = watch_.next_hit(neuron, end_);
         if (hit.kind == HitKind::none) return;
+        walls = finder_.met();
     }
 }
 

@@ -116,7 +116,7 @@ void LocalEvents::collect_corner(int neuron, const Hit& hit, std::span<const int
         if (hit.wall >= 0) walls_.push_back(hit.wall);
         const auto sides = pattern_.row(neuron);
         finder_.walls_at_zero(w_.data(), candidates, sides, walls_);
-        append_zero_walls(sides, walls_);
+        if (pattern_.zeros(neuron) > 0) append_zero_walls(sides, walls_);
         stand_on_corner();
     }
     std::sort(walls_.begin(), walls_.end());

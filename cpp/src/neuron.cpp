@@ -12,6 +12,38 @@ using Map = Eigen::Map<Vector>;
 
 /// Numbers there is memory for from the start (32 MiB, touched only when used), so that few steps ever ask for more.
 constexpr std::size_t kStoreNumbers = std::size_t{1} << 22;
+/// Squares are taken of lifted numbers, as in the common series.
+constexpr double kLift = 1e100;
+
+/// `Count` coordinates of a neuron, order by order `rank` apart.
+template <int Count>
+struct Strip {
+    using Numbers = Eigen::Array<double, Count, 1>;
+    using ConstNumbers = Eigen::Map<const Numbers>;
+    double* w;
+    const double* g;
+    const double* a;
+    Index rank;
+    int k;
+    double factor;
+
+    /// Order k + 1 of w, factor Σ_l a_l g_{k-l}; returns Σ_l w_l·g_{k-l}.
+    double move() const noexcept {
+        Numbers speed = Numbers::Zero();
+        Numbers rate = Numbers::Zero();
+        for (int l = 0; l <= k; ++l) {
+            const ConstNumbers gradient(g + (k - l) * rank);
+            speed += a[l] * gradient;
+            rate += ConstNumbers(w + l * rank) * gradient;
+        }
+        Eigen::Map<Numbers>(w + (k + 1) * rank) = factor * speed;
+        return rate.sum();
+    }
+};
+
+/// What a neuron may have been turned where it was put on its walls.
+constexpr double kPlaced = 2.0 * kZeroUlps * std::numeric_limits<double>::epsilon();
+
 /// Pieces a neuron for which there is memory from the start.
 constexpr Index kUsualPieces = 4;
 
@@ -28,8 +60,9 @@ NeuronMotion::NeuronMotion(const Dataset& data, const Waveform& waveform, const 
       first_(neurons.count(), -1),
       last_(neurons.count(), -1),
       gradient_((kMaxOrder + 2) * data.rank()),
-      projected_((kMaxOrder + 2) * data.rank()) {
-    const std::size_t largest = (kMaxOrder + 1) * (2 * rank_ + 2);
+      projected_((kMaxOrder + 2) * data.rank()),
+      unit_(data.rank()) {
+    const std::size_t largest = (kMaxOrder + 1) * (2 * rank_ + 3);
     touched_.reserve(neurons.count());
     pieces_.reserve(kUsualPieces * neurons.count());
     store_.reserve(std::min(kStoreNumbers, kUsualPieces * neurons.count() * largest));
@@ -41,10 +74,11 @@ void NeuronMotion::begin_step() {
     touched_.clear();
     pieces_.clear();
     used_ = 0;
+    newest_ = -1;
 }
 
-int NeuronMotion::allocate(int neuron, double begin) {
-    const std::size_t size = (order_ + 1) * (rank_ + 2) + order_ * rank_;
+int NeuronMotion::allocate(int neuron, double begin, bool with_gradient) {
+    const std::size_t size = (order_ + 1) * (rank_ + 3) + (with_gradient ? order_ * rank_ : 0);
     if (used_ + size > store_.size()) store_.resize(used_ + size);
     pieces_.push_back({neuron, -1, begin, used_, 0.0});
     used_ += size;
@@ -53,53 +87,78 @@ int NeuronMotion::allocate(int neuron, double begin) {
 
 int NeuronMotion::open(int neuron, const Matrix* held_part) {
     if (is_open(neuron)) return first(neuron);
-    const int index = allocate(neuron, 0.0);
+    const int index = allocate(neuron, 0.0, true);
     first_[neuron - neurons_.begin] = last_[neuron - neurons_.begin] = index;
     touched_.push_back(neuron);
     double* w = data_of(index);
     double* a = w + (order_ + 1) * rank_;
-    double* g = a + order_ + 1;
-    series_.copy(neuron, w, a, g, g + order_ * rank_);
+    double* g = a + 3 * (order_ + 1);
+    series_.copy(neuron, w, a, g);
     if (held_part) Map(g, order_ * rank_) += ConstMap(held_part->data(), order_ * rank_);
+    measure(index);
     return index;
 }
 
 int NeuronMotion::follow(int piece, double u, const HeldSet& held, const double* w, double a) {
     const int neuron = pieces_[piece].neuron;
-    const int index = allocate(neuron, u);
-    pieces_[index].path_before = path_to(piece, u);
+    const int index = allocate(neuron, u, false);
+    pieces_[index].turn_before = turn_to(piece, u) + kPlaced;
     pieces_[piece].next = index;
     last_[neuron - neurons_.begin] = index;
     double* data = data_of(index);
     std::copy_n(w, rank_, data);
     data[(order_ + 1) * rank_] = a;
-    std::copy_n(gradient_.data(), order_ * rank_, data + (order_ + 1) * (rank_ + 1));
+    newest_ = index;
     expand(index, held);
+    measure(index);
     return index;
 }
 
 void NeuronMotion::expand(int piece, const HeldSet& held) {
     double* w = data_of(piece);
     double* a = w + (order_ + 1) * rank_;
-    const double* g = a + order_ + 1;
-    std::copy_n(g, order_ * rank_, projected_.data());
-    if (!held.empty())
+    const double* g = gradient_.data();
+    if (!held.empty()) {
+        std::copy_n(g, order_ * rank_, projected_.data());
         for (int k = 0; k < order_; ++k) held.project(projected_.data() + k * rank_);
+        g = projected_.data();
+    }
     for (int k = 0; k < order_; ++k) {
         const double factor = waveform_.step() / (k + 1);
-        Map next(w + (k + 1) * rank_, rank_);
-        next.setZero();
         double output = 0.0;
-        for (int l = 0; l <= k; ++l) {
-            const ConstMap gradient(projected_.data() + (k - l) * rank_, rank_);
-            next += a[l] * gradient;
-            output += ConstMap(w + l * rank_, rank_).dot(gradient);
-        }
-        next *= factor;
+        Index x = 0;
+        for (; x + 8 <= rank_; x += 8) output += Strip<8>{w + x, g + x, a, rank_, k, factor}.move();
+        for (; x + 4 <= rank_; x += 4) output += Strip<4>{w + x, g + x, a, rank_, k, factor}.move();
+        for (; x < rank_; ++x) output += Strip<1>{w + x, g + x, a, rank_, k, factor}.move();
         a[k + 1] = factor * output;
     }
-    double* sizes = data_of(piece) + (order_ + 1) * (rank_ + 1) + order_ * rank_;
-    for (int k = 0; k <= order_; ++k) sizes[k] = ConstMap(w + k * rank_, rank_).norm();
+}
+
+/// The parts of the orders along w and across it.
+void NeuronMotion::measure(int piece) noexcept {
+    double* along = data_of(piece) + (order_ + 1) * (rank_ + 1);
+    double* across = along + order_ + 1;
+    const ConstMap start(w(piece), rank_);
+    const double size = (kLift * start).norm() / kLift;
+    const double scale = size > 0.0 ? 1.0 / size : 0.0;
+    unit_ = scale * start;
+    along[0] = size;
+    across[0] = 0.0;
+    for (int k = 1; k <= order_; ++k) {
+        const ConstMap term(w(piece, k), rank_);
+        along[k] = term.dot(unit_);
+        across[k] = (kLift * (term - along[k] * unit_)).norm() / kLift;
+    }
+}
+
+/// The angle of a vector with one part of at least `kept` along a direction and one of at most `side` across it is
+/// side / kept at most.
+double NeuronMotion::turn_to(int piece, double u) const noexcept {
+    const double v = u - pieces_[piece].begin;
+    const double kept = size(piece) - fall_bound(along(piece), order_, v);
+    const double side = tail_bound(across(piece), order_, 1, v);
+    const bool bounded = kept > 0.0 && side < std::numeric_limits<double>::infinity();
+    return bounded ? pieces_[piece].turn_before + side / kept : std::numeric_limits<double>::infinity();
 }
 
 int NeuronMotion::in_force(int neuron, double u) const noexcept {
@@ -130,7 +189,8 @@ void NeuronMotion::wall_series(int piece, const double* normal, double* c) const
 
 void NeuronMotion::load_gradient(int piece, double u) {
     const double shift = u - pieces_[piece].begin;
-    std::copy_n(g(piece), order_ * rank_, gradient_.data());
+    if (piece != newest_) std::copy_n(g(piece), order_ * rank_, gradient_.data());
+    newest_ = -1;
     if (shift == 0.0) return;
     for (int i = 0; i < order_ - 1; ++i)
         for (int k = order_ - 2; k >= i; --k)

@@ -44,7 +44,7 @@ void append_zero_walls(std::span<const std::int8_t> sides, std::vector<int>& wal
 }
 
 Pattern::Pattern(Index neurons, Index walls, std::uint64_t seed)
-    : sides_(SignMatrix::Zero(neurons, walls)), keys_(5 * walls), hashes_(neurons, 0) {
+    : sides_(SignMatrix::Zero(neurons, walls)), keys_(5 * walls), hashes_(neurons, 0), zeros_(neurons, walls) {
     for (auto& key : keys_) key = next_word(seed);
     for (Index w = 0; w < walls; ++w)
         for (auto& hash : hashes_) hash ^= keys_[5 * w + 2];
@@ -59,6 +59,7 @@ void Pattern::set(Index neuron, Index wall, std::int8_t side) noexcept {
     std::int8_t& current = sides_(neuron, wall);
     if (current == side) return;
     hashes_[neuron] ^= keys_[5 * wall + 2 + current] ^ keys_[5 * wall + 2 + side];
+    zeros_[neuron] += (is_zero(side) ? 1 : 0) - (is_zero(current) ? 1 : 0);
     current = side;
     version_.fetch_add(1, std::memory_order_relaxed);
 }

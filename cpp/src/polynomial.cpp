@@ -107,6 +107,12 @@ double tail_bound(const double* c, int order, int from, double u) noexcept {
     return sum;
 }
 
+double fall_bound(const double* c, int order, double u) noexcept {
+    double sum = 0.0;
+    for (int k = order; k >= 1; --k) sum = sum * u + std::max(-c[k], 0.0);
+    return sum * u;
+}
+
 void range_on_unit(const double* c, int order, double& low, double& high) noexcept {
     const double tail = tail_bound(c, order, 1, 1.0);
     if (tail <= kSmallTail * std::abs(c[0])) {

@@ -252,20 +252,18 @@ double NeuronSeries::g(int k, Index coordinate, Index neuron) const noexcept {
     return by_sector_ ? sectors_.of(neuron).g(k, coordinate) : g_[at(k, coordinate, neuron)];
 }
 
-void NeuronSeries::copy(Index neuron, double* w, double* a, double* g, double* sizes) const noexcept {
+void NeuronSeries::copy(Index neuron, double* w, double* a, double* g) const noexcept {
     for (int k = 0; k < order_; ++k)
         for (Index x = 0; x < rank_; ++x) g[k * rank_ + x] = this->g(k, x, neuron);
     if (by_sector_) {
         for (Index x = 0; x < rank_; ++x) w[x] = state_->w(x, neuron);
         a[0] = state_->a[neuron];
         sectors_.of(neuron).expand(w, a);
-        for (int k = 0; k <= order_; ++k) sizes[k] = Eigen::Map<const Vector>(w + k * rank_, rank_).norm();
         return;
     }
     for (int k = 0; k <= order_; ++k) {
         for (Index x = 0; x < rank_; ++x) w[k * rank_ + x] = w_[at(k, x, neuron)];
         a[k] = a_[k * neurons_ + neuron];
-        sizes[k] = motion_(k, neuron);
     }
 }
 

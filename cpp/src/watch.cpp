@@ -13,13 +13,22 @@ namespace {
 /// Neurons whose pre-activations are computed in one product: enough for a full-speed product, small enough for the
 /// cache.
 constexpr Index kBlock = 128;
-/// Distances are kept of walls up to this many times as far as a neuron's own series goes: its events may speed it up.
-constexpr double kKeptPath = 2.0;
+/// Walls are kept up to this many times as far as a neuron turns at the rate it starts with: its events may speed it
+/// up.
+constexpr double kKeptTurn = 2.0;
+/// What an angle is wrong by: |z| that counts as zero, and the rounding of the sums in both.
+constexpr double kTurnTol = 4.0 * kZeroUlps * std::numeric_limits<double>::epsilon();
+/// So few walls in reach are looked at one by one before the neuron is.
+constexpr std::size_t kFewWalls = 64;
 /// The first window of a search for the next wall, as a part of what is left of the step, and how windows grow.
 constexpr double kWindows = 16.0;
 constexpr double kLonger = 4.0;
+/// With so few walls in reach of the rest of the step there is one window; they are counted where few are kept.
+constexpr std::size_t kFewAtOnce = 16;
+constexpr std::size_t kFewKept = 96;
 /// Distances that are compared together.
 constexpr std::size_t kKeysAtOnce = 16;
+using Keys = Eigen::Map<const Eigen::Array<double, kKeysAtOnce, 1>>;
 /// Distances there is memory for from the start: all of them twice in a small problem, in a large one a megabyte and a
 /// few for each neuron.
 constexpr Index kUsualDistances = Index{1} << 16;
@@ -51,7 +60,8 @@ Watch::Watch(const WatchedNetwork& network, Range neurons, NeuronMotion& motion,
     due_.reserve(neurons.count());
     holding_.reserve(neurons.count());
     claimed_.reserve(neurons.count());
-    candidates_.reserve(data_.n_walls());
+    candidates_.resize(data_.n_walls() + 1);
+    within_.resize(data_.n_walls() + 1);
     near_.reserve(data_.n_walls());
     const Index usual = std::min(2 * data_.n_walls() * neurons.count(), kUsualDistances + kUsualNear * neurons.count());
     near_walls_.reserve(usual);
@@ -136,61 +146,79 @@ bool Watch::can_reach(int neuron, int wall, double z, double slope, double tail)
     return side * z + largest * std::min(slowest, 0.0) <= finder_.zero_tol(size);
 }
 
-/// Keeps the distances of the walls that the neuron may come to, at a path beyond that of its own series too.
-void Watch::keep_near(int neuron, const double* z) {
-    const double tolerance = finder_.zero_tol(expansion_.series().size(neuron));
-    Near& near = near_of(neuron);
-    near.begin = near_walls_.size();
-    near.reach = kKeptPath * paths_[neuron] + tolerance;
+/// The walls within the path of the neuron, and how far away the nearest of all is.
+void Watch::list_near(int neuron, const double* z) {
+    const double reach = paths_[neuron] + finder_.zero_tol(expansion_.series().size(neuron));
+    const auto sides = pattern_.row(neuron);
     double nearest = std::numeric_limits<double>::infinity();
+    near_.clear();
     for (int wall = 0; wall < data_.n_walls(); ++wall) {
         const double distance = std::abs(z[wall]);
-        if (distance <= near.reach) {
-            near_walls_.push_back(wall);
-            not_before_.push_back(distance);
-        } else {
+        if (distance > reach) {
             nearest = std::min(nearest, distance);
+        } else if (!is_zero(sides[wall])) {
+            nearest = std::min(nearest, distance);
+            near_.push_back(wall);
         }
-    }
-    near.end = near_walls_.size();
-    const auto sides = pattern_.row(neuron);
-    near_.clear();
-    for (std::size_t i = near.begin; i < near.end; ++i) {
-        if (is_zero(sides[near_walls_[i]])) continue;
-        nearest = std::min(nearest, not_before_[i]);
-        if (not_before_[i] <= paths_[neuron] + tolerance) near_.push_back(near_walls_[i]);
     }
     slack(neuron) = nearest;
 }
 
-/// Of a neuron without a hit nothing is asked again; it was the last one kept.
-void Watch::forget_near(int neuron) {
-    near_walls_.resize(near_of(neuron).begin);
-    not_before_.resize(near_of(neuron).begin);
+/// Keeps the walls that the neuron may come to, at a turn beyond that of its own series too.
+void Watch::keep_near(int neuron, const double* z) {
+    const int piece = open(neuron);
+    const double size = motion_.size(piece);
+    Near& near = near_of(neuron);
+    const double rate = size > 0.0 ? motion_.across(piece)[1] / size : std::numeric_limits<double>::infinity();
+    near = {near_walls_.size(), 0, kKeptTurn * rate + kTurnTol};
+    const double scale = size > 0.0 ? 1.0 / size : 0.0;
+    std::size_t count = near.begin;
+    near_walls_.resize(count + data_.n_walls());
+    not_before_.resize(count + data_.n_walls());
+    for (int wall = 0; wall < data_.n_walls(); ++wall) {
+        const double turn = scale * std::abs(z[wall]);
+        near_walls_[count] = wall;
+        not_before_[count] = turn;
+        count += turn <= near.reach ? 1 : 0;
+    }
+    near_walls_.resize(count);
+    not_before_.resize(count);
+    near.end = count;
 }
 
 void Watch::first_hit(int neuron, const double* z, const double* rate) {
-    keep_near(neuron, z);
-    const double tail = finder_.zero_tol(expansion_.series().size(neuron)) + expansion_.series().bend(neuron);
-    std::erase_if(near_, [&](int wall) {
-        const double slope = ConstMap(data_.normals().row(wall).data(), data_.rank()).dot(ConstMap(rate, data_.rank()));
-        return !can_reach(neuron, wall, z[wall], slope, tail);
-    });
+    list_near(neuron, z);
+    if (near_.size() <= kFewWalls) {
+        const double tail = finder_.zero_tol(expansion_.series().size(neuron)) + expansion_.series().bend(neuron);
+        std::erase_if(near_, [&](int wall) {
+            const ConstMap normal(data_.normals().row(wall).data(), data_.rank());
+            return !can_reach(neuron, wall, z[wall], normal.dot(ConstMap(rate, data_.rank())), tail);
+        });
+    }
+    const bool holds = !held_[neuron].empty();
+    if (near_.empty() && !holds) return;
 
     Hit hit;
-    if (!near_.empty()) hit = finder_.first_wall(open(neuron), 1.0, near_, pattern_.row(neuron));
-    if (!held_[neuron].empty()) {
-        const Hit release = releases_.of(expansion_.groups().of(neuron), state_.a[neuron] > 0.0);
-        if (release.u < hit.u) hit = release;
+    if (holds) {
+        hit = releases_.of(expansion_.groups().of(neuron), state_.a[neuron] > 0.0);
         if (state_.invariant(neuron) < 0.0) {
             const Hit turn = finder_.output_sign_change(open(neuron), 1.0);
             if (turn.u < hit.u) hit = turn;
         }
     }
-    if (hit.kind != HitKind::none)
-        hits_.push_back({neuron, hit, coupling(open(neuron), hit)});
-    else
-        forget_near(neuron);
+    const double end = std::min(1.0, hit.u);
+    Hit wall;
+    if (near_.size() > kFewWalls) {
+        keep_near(neuron, z);
+        wall = next_wall(neuron, end);
+    } else if (!near_.empty()) {
+        for (std::size_t i = 0; i < near_.size(); ++i) candidates_[i] = {near_[i], z[near_[i]]};
+        wall = finder_.first_wall(open(neuron), end, {candidates_.data(), near_.size()}, pattern_.row(neuron));
+    }
+    if (wall.kind != HitKind::none) hit = wall;
+    if (hit.kind == HitKind::none) return;
+    if (near_.size() <= kFewWalls) keep_near(neuron, z);
+    hits_.push_back({neuron, hit, coupling(open(neuron), hit)});
 }
 
 int Watch::open(int neuron) {
@@ -198,39 +226,59 @@ int Watch::open(int neuron) {
 }
 
 std::span<const int> Watch::candidates(int neuron, double u) {
-    const int piece = motion_.in_force(neuron, u);
-    const double tolerance = finder_.zero_tol(motion_.sizes(motion_.first(neuron))[0] + motion_.sizes(piece)[0]);
-    const double path = motion_.path_to(piece, u) + tolerance;
-    if (path > near_of(neuron).reach) widen(neuron);
-    candidates_.clear();
-    const ConstMap w(motion_.w(piece), data_.rank());
-    const double walked = motion_.piece(piece).path_before;
-    const auto sides = pattern_.row(neuron);
-    const Near& near = near_of(neuron);
-    for (std::size_t begin = near.begin; begin < near.end; begin += kKeysAtOnce) {
-        const std::size_t end = std::min(begin + kKeysAtOnce, near.end);
-        bool any = false;
-        for (std::size_t i = begin; i < end; ++i) any |= not_before_[i] <= path;
-        for (std::size_t i = begin; any && i < end; ++i) {
-            const int wall = near_walls_[i];
-            if (not_before_[i] > path || is_zero(sides[wall])) continue;
-            // Seen from here the wall may be farther away than the whole path so far made it seem.
-            const double now = std::abs(ConstMap(data_.normals().row(wall).data(), data_.rank()).dot(w));
-            not_before_[i] = std::max(not_before_[i], walked + now);
-            if (not_before_[i] <= path) candidates_.push_back(wall);
-        }
-    }
-    return candidates_;
+    near_.clear();
+    for (const auto& candidate : find_candidates(neuron, u)) near_.push_back(candidate.wall);
+    return near_;
 }
 
-/// Events have driven the neuron further than its series would have: from now on all its walls count.
+/// The walls whose keys are within `turn`. Which they are cannot be foretold, so that a branch a wall costs more than
+/// writing down each.
+std::size_t Watch::within(const Near& near, double turn) {
+    std::size_t count = 0;
+    for (std::size_t begin = near.begin; begin < near.end; begin += kKeysAtOnce) {
+        const std::size_t end = std::min(begin + kKeysAtOnce, near.end);
+        if (end == begin + kKeysAtOnce && Keys(not_before_.data() + begin).minCoeff() > turn) continue;
+        for (std::size_t i = begin; i < end; ++i) {
+            within_[count] = static_cast<int>(i);
+            count += not_before_[i] <= turn ? 1 : 0;
+        }
+    }
+    return count;
+}
+
+std::span<const NearWall> Watch::find_candidates(int neuron, double u) {
+    const int piece = motion_.last(neuron);
+    const double turn = motion_.turn_to(piece, u) + kTurnTol;
+    if (turn > near_of(neuron).reach) widen(neuron);
+    const ConstMap w(motion_.w(piece), data_.rank());
+    const double scale = motion_.size(piece) > 0.0 ? 1.0 / motion_.size(piece) : 0.0;
+    const double turned = motion_.piece(piece).turn_before;
+    const auto sides = pattern_.row(neuron);
+    const std::size_t found = within(near_of(neuron), turn);
+    std::size_t count = 0;
+    for (std::size_t k = 0; k < found; ++k) {
+        const int wall = near_walls_[within_[k]];
+        const double z = ConstMap(data_.normals().row(wall).data(), data_.rank()).dot(w);
+        // Seen from here the wall may be farther away than all turns so far made it seem.
+        double& not_before = not_before_[within_[k]];
+        not_before = std::max(not_before, scale > 0.0 ? turned + scale * std::abs(z) : 0.0);
+        candidates_[count] = {wall, z};
+        count += not_before <= turn && !is_zero(sides[wall]) ? 1 : 0;
+    }
+    return {candidates_.data(), count};
+}
+
+/// Events have turned the neuron further than its series would have: from now on all its walls count.
 void Watch::widen(int neuron) {
     Near& near = near_of(neuron);
-    const ConstMap w(motion_.w(motion_.first(neuron)), data_.rank());
+    const int piece = motion_.first(neuron);
+    const ConstMap w(motion_.w(piece), data_.rank());
+    const double size = motion_.size(piece);
     near = {near_walls_.size(), near_walls_.size() + data_.n_walls(), std::numeric_limits<double>::infinity()};
     for (int wall = 0; wall < data_.n_walls(); ++wall) {
         near_walls_.push_back(wall);
-        not_before_.push_back(std::abs(ConstMap(data_.normals().row(wall).data(), data_.rank()).dot(w)));
+        not_before_.push_back(
+            size > 0.0 ? std::abs(ConstMap(data_.normals().row(wall).data(), data_.rank()).dot(w)) / size : 0.0);
     }
 }
 
@@ -252,9 +300,12 @@ Hit Watch::next_hit(int neuron, double end) {
 Hit Watch::next_wall(int neuron, double end) {
     const int piece = motion_.last(neuron);
     const double begin = motion_.piece(piece).begin;
-    for (double window = (end - begin) / kWindows;; window *= kLonger) {
+    const Near& near = near_of(neuron);
+    const bool few =
+        near.end - near.begin <= kFewKept && within(near, motion_.turn_to(piece, end) + kTurnTol) <= kFewAtOnce;
+    for (double window = few ? end - begin : (end - begin) / kWindows;; window *= kLonger) {
         const double until = begin + window < end ? begin + window : end;
-        const Hit hit = finder_.first_wall(piece, until, candidates(neuron, until), pattern_.row(neuron));
+        const Hit hit = finder_.first_wall(piece, until, find_candidates(neuron, until), pattern_.row(neuron));
         if (hit.kind != HitKind::none || until == end) return hit;
     }
 }

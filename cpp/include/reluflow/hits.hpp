@@ -22,6 +22,12 @@ struct Hit {
     double slope = 0.0;    ///< of a release: rate of the leaving multiplier (its contribution, in gradient units)
 };
 
+/// A wall that may be hit on a piece, and z of it at the begin.
+struct NearWall {
+    int wall = -1;
+    double z = 0.0;
+};
+
 /// Looks for hits on pieces of a NeuronMotion.
 class HitFinder {
   public:
@@ -29,7 +35,9 @@ class HitFinder {
 
     /// First time a wall of `candidates` is reached on (begin, end] of the piece. Sides are those of the neuron on the
     /// piece.
-    Hit first_wall(int piece, double end, std::span<const int> candidates, std::span<const std::int8_t> sides);
+    Hit first_wall(int piece, double end, std::span<const NearWall> candidates, std::span<const std::int8_t> sides);
+    /// Those of the last first_wall() that may have been zero until its hit, that of the hit among them.
+    std::span<const int> met() const noexcept { return met_; }
     /// First release of a held wall.
     Hit first_release(int piece, double end, const HeldSet& held, bool output_positive);
     /// First change of sign of the output weight; looked for only while the neuron holds walls.
@@ -52,11 +60,15 @@ class HitFinder {
         double value = 0.0;
         double slope = 0.0;
     };
-    void find_tangents(int piece, std::span<const int> candidates, std::span<const std::int8_t> sides);
+    /// How far a piece keeps from walls until `limit`.
+    class Clearance;
+    std::span<const Tangent> find_tangents(int piece, std::span<const NearWall> candidates,
+                                           std::span<const std::int8_t> sides, const Clearance& clearance);
     double first_descent_to(int piece, int wall, std::int8_t side, double limit) const;
 
     const NeuronMotion& motion_;
     std::vector<Tangent> tangents_;
+    std::vector<int> met_;
     double worst_inconsistency_ = 0.0;
     std::vector<double> coordinates_, multipliers_, work_;
 };

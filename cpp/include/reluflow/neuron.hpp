@@ -21,7 +21,7 @@ struct Piece {
     int next = -1;
     double begin = 0.0;
     std::size_t offset = 0;
-    double path_before = 0.0;  ///< no further has the neuron moved from the start of the step to `begin`
+    double turn_before = 0.0;  ///< by no more has the neuron turned from the start of the step to `begin`
 };
 
 /// The pieces of a step, of the neurons in a range. Storage is kept from step to step, so a step allocates nothing once
@@ -56,23 +56,26 @@ class NeuronMotion {
     const Waveform& waveform() const noexcept { return waveform_; }
     const double* w(int piece, int k = 0) const noexcept { return store_.data() + pieces_[piece].offset + k * rank_; }
     const double* a(int piece) const noexcept { return w(piece, order_ + 1); }
-    /// Gradient series of the samples that are not held, unprojected; orders 0 .. order() - 1.
-    const double* g(int piece, int k = 0) const noexcept { return a(piece) + order_ + 1 + k * rank_; }
-    /// |w^(k)| of every order: no order of any w·normal is larger.
-    const double* sizes(int piece) const noexcept { return g(piece, order_); }
+    /// Every order of w cut in two, with ŵ = w / |w| at the begin of the piece: the part along ŵ (|w| itself for order
+    /// 0; nothing when w is zero), which moves w·normal by a common factor, and the length of what is across.
+    const double* along(int piece) const noexcept { return a(piece) + order_ + 1; }
+    const double* across(int piece) const noexcept { return along(piece) + order_ + 1; }
+    /// |w| at the begin of the piece.
+    double size(int piece) const noexcept { return along(piece)[0]; }
+    /// Gradient series of the samples that are not held, unprojected; orders 0 .. order() - 1. There is one of each
+    /// neuron's first piece, and one of the piece that was made last.
+    const double* g(int piece) const noexcept {
+        return piece == newest_ ? gradient_.data() : across(piece) + order_ + 1;
+    }
 
     /// State of a piece at u (absolute in the step).
     void evaluate(int piece, double u, double* w, double& a) const noexcept;
-    /// Σ_{k>=1} |w^(k)| v^k: how far the piece can move within v.
-    double path_bound(int piece, double v) const noexcept { return tail_bound(sizes(piece), order_, 1, v); }
-    /// The same from the start of the step to u.
-    double path_to(int index, double u) const noexcept {
-        return pieces_[index].path_before + path_bound(index, u - pieces_[index].begin);
-    }
+    /// No more has the neuron turned from the start of the step to u, as an angle; infinite when there is no bound.
+    double turn_to(int piece, double u) const noexcept;
     /// Series of w·normal over a piece.
     void wall_series(int piece, const double* normal, double* c) const noexcept;
 
-    /// Copies the gradient series of a piece into `gradient()`, about u.
+    /// Brings the gradient series of a piece that has one into `gradient()`, about u; follow() is to come next.
     void load_gradient(int piece, double u);
     double* gradient() noexcept { return gradient_.data(); }
     /// What a wall adds to the gradient along its normal on side μ: base + μ range, as series about u.
@@ -83,7 +86,8 @@ class NeuronMotion {
     void move_contribution(int wall, double u, std::int8_t before, std::int8_t after);
 
   private:
-    int allocate(int neuron, double begin);
+    int allocate(int neuron, double begin, bool with_gradient);
+    void measure(int piece) noexcept;
     double* data_of(int piece) noexcept { return store_.data() + pieces_[piece].offset; }
     void expand(int piece, const HeldSet& held);
 
@@ -98,7 +102,9 @@ class NeuronMotion {
     std::vector<double> store_;
     std::size_t used_ = 0;
     std::vector<int> first_, last_, touched_;
+    int newest_ = -1;  // the piece whose gradient is in gradient_
     std::vector<double> gradient_, projected_;
+    Vector unit_;
 };
 
 }  // namespace reluflow

@@ -67,6 +67,8 @@ class Pattern {
     }
     std::uint64_t hash(Index neuron) const noexcept { return hashes_[neuron]; }
     bool same_row(Index a, Index b) const noexcept;
+    /// Walls of a neuron that are at zero.
+    Index zeros(Index neuron) const noexcept { return zeros_[neuron]; }
     /// Counts the changes, so that what was derived from the pattern can tell whether it is still good.
     std::uint64_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
 
@@ -80,6 +82,7 @@ class Pattern {
     SignMatrix sides_;
     std::vector<std::uint64_t> keys_;  // one random word per wall and side
     std::vector<std::uint64_t> hashes_;
+    std::vector<Index> zeros_;
     /// On a line of its own: threads that move neurons apart change it together.
     alignas(64) std::atomic<std::uint64_t> version_{0};
 };

@@ -17,6 +17,9 @@ double evaluate_derivative(const double* c, int order, double u) noexcept;
 /// Σ_{k >= from} |c_k| u^k: a bound of the terms from `from` on over [0, u].
 double tail_bound(const double* c, int order, int from, double u) noexcept;
 
+/// Σ_{k >= 1} max(-c_k, 0) u^k: no further does c fall below c_0 on [0, u].
+double fall_bound(const double* c, int order, double u) noexcept;
+
 /// Bounds of c over [0, 1] from its Bernstein coefficients: tight where terms of large size and changing sign cancel.
 void range_on_unit(const double* c, int order, double& low, double& high) noexcept;
 

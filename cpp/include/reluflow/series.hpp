@@ -40,9 +40,8 @@ class NeuronSeries {
     void copy_rates(std::span<const int> neurons, MatrixRef rates) const noexcept;
     /// Order k of the gradient.
     double g(int k, Index coordinate, Index neuron) const noexcept;
-    /// One neuron, orders 0 .. order(): w (order + 1, r), a (order + 1), sizes |w^(k)| (order + 1), and the gradient
-    /// (order, r).
-    void copy(Index neuron, double* w, double* a, double* g, double* sizes) const noexcept;
+    /// One neuron, orders 0 .. order(): w (order + 1, r), a (order + 1), and the gradient (order, r).
+    void copy(Index neuron, double* w, double* a, double* g) const noexcept;
 
     /// All neurons at u.
     void evaluate(double u, Matrix& w, Vector& a) const;

@@ -50,9 +50,11 @@ class Watch {
     void find_releases();
     /// First hits on (0, 1], in the order of the neurons; all ranges have found their releases.
     const std::vector<FirstHit>& scan();
-    /// The walls a neuron with a hit can have reached from the start of the step to u, by the path of its pieces.
+    /// The walls a neuron with a hit can have reached from the start of the step to u, on its last piece, by how far
+    /// its pieces have turned.
     std::span<const int> candidates(int neuron, double u);
-    /// The next hit of a neuron on its last piece, up to `end`.
+    /// The next hit of a neuron on its last piece, up to `end`. The finder knows the walls that it may have met on the
+    /// way.
     Hit next_hit(int neuron, double end);
     double coupling(int piece, const Hit& hit) const;
 
@@ -66,8 +68,9 @@ class Watch {
     void bound_paths(double u);
     void look_at(std::span<const int> neurons);
     void first_hit(int neuron, const double* z, const double* rate);
+    std::span<const NearWall> find_candidates(int neuron, double u);
+    void list_near(int neuron, const double* z);
     void keep_near(int neuron, const double* z);
-    void forget_near(int neuron);
     void widen(int neuron);
     Hit next_wall(int neuron, double end);
     bool can_reach(int neuron, int wall, double z, double slope, double tail) const;
@@ -88,11 +91,13 @@ class Watch {
     HitFinder& finder_;
     std::vector<double> slack_;  // no wall is nearer than this to a neuron
     std::vector<FirstHit> hits_;
-    std::vector<int> due_, holding_, claimed_, candidates_, near_;
+    std::vector<int> due_, holding_, claimed_, near_;
+    std::vector<NearWall> candidates_;
+    std::vector<int> within_;
     std::vector<double> z_, gathered_, rates_;
-    /// Of one neuron, a part of the lists below: the walls that it may come to, each with a length of its path before
-    /// which it cannot be there: |z| at the start of the step, or where it was last looked at. Walls that are not kept
-    /// are farther than `reach`.
+    /// Of one neuron, a part of the lists below: the walls that it may come to, each with an angle by which it has to
+    /// turn before it can be there: |z| / |w| at the start of the step, or where it was last looked at. Walls that are
+    /// not kept are farther than `reach`.
     struct Near {
         std::size_t begin = 0;
         std::size_t end = 0;
@@ -102,6 +107,7 @@ class Watch {
     std::vector<double> not_before_;
     std::vector<Near> near_of_;
 
+    std::size_t within(const Near& near, double turn);
     Near& near_of(int neuron) noexcept { return near_of_[neuron - neurons_.begin]; }
 };
 
