@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "reluflow/products.hpp"
+#include "sector_columns.hpp"
 
 namespace reluflow {
 
@@ -35,12 +36,9 @@ Sector::Sector(Index rank)
       across_(rank, kOrders),
       from_weights_(kOrders, kOrders),
       work_(rank, kOrders),
-      carried_w_(rank, rank + 1),
-      carried_p_(kOrders, rank + 1),
-      carried_q_(kOrders, rank + 1),
-      carried_a_(rank + 1),
-      carried_second_(rank, rank + 1),
-      carried_row_(rank + 1) {}
+      carried_(rank + 1, rank + 1),
+      block_(rank + 1, kSectorColumns),
+      block_work_(work_size(rank)) {}
 
 void Sector::clear() noexcept {
     order_ = 0;
@@ -166,41 +164,54 @@ void Sector::set_end(double u) {
     across_.leftCols(terms) = g_.topRows(terms).transpose();
 }
 
-void Sector::move(MatrixRef w, Eigen::Ref<Eigen::RowVectorXd> a, MatrixRef p, MatrixRef q) const {
+Index Sector::work_size(Index rank) noexcept {
+    return std::max(2 * kOrders, rank + 1) * kSectorColumns;
+}
+
+void Sector::move(double* block, double* work) const noexcept {
+    using Row = Eigen::Map<Eigen::Array<double, kSectorColumns, 1>>;
     const int terms = order_;
-    multiply(g_.topRows(terms), w, p);
-    multiply(turn_.topLeftCorner(terms, terms), p, q);
-    for (int k = 0; k < terms; ++k) q.row(k) += lift_[k] * a;
+    double* p = work;
+    double* q = work + kOrders * kSectorColumns;
+    Row a(block + rank_ * kSectorColumns);
+    std::fill_n(p, terms * kSectorColumns, 0.0);
+    add_to_columns(g_.data(), rank_, terms, rank_, block, p);
+    for (int k = 0; k < terms; ++k) Row(q + k * kSectorColumns) = lift_[k] * a;
+    add_to_columns(turn_.data(), kOrders, terms, terms, p, q);
     a += gain_ * a;
-    for (int k = 0; k < terms; ++k) a += output_[k] * p.row(k);
-    add_product(across_.leftCols(terms), q, w);
+    add_to_columns(output_.data(), kOrders, 1, terms, p, a.data());
+    add_to_columns(across_.data(), kOrders, rank_, terms, q, block);
+}
+
+/// Any number of columns (w, a), block after block.
+void Sector::move_columns(Matrix& columns) {
+    for (Index first = 0; first < columns.cols(); first += kSectorColumns) {
+        const Index count = std::min(kSectorColumns, columns.cols() - first);
+        block_.setZero();
+        block_.leftCols(count) = columns.middleCols(first, count);
+        move(block_.data(), block_work_.data());
+        columns.middleCols(first, count) = block_.leftCols(count);
+    }
 }
 
 void Sector::start_carry() {
-    carried_w_.setZero();
-    carried_w_.leftCols(rank_).setIdentity();
-    carried_a_.setZero();
-    carried_a_[rank_] = 1.0;
+    carried_.setIdentity();
 }
 
 void Sector::carry(double u) {
     set_end(u);
-    move(carried_w_, carried_a_, carried_p_.topRows(order_), carried_q_.topRows(order_));
-    for (int side = 0; side < 2; ++side) {  // Σ θ θᵀ becomes Φ (Φ Σ θ θᵀ)ᵀ
-        carried_second_ = added_.topRows(rank_);
-        carried_row_ = added_.row(rank_);
-        move(carried_second_, carried_row_, carried_p_.topRows(order_), carried_q_.topRows(order_));
-        added_.leftCols(rank_) = carried_second_.transpose();
-        added_.col(rank_) = carried_row_.transpose();
-    }
+    move_columns(carried_);
+    move_columns(added_);  // Σ θ θᵀ becomes Φ (Φ Σ θ θᵀ)ᵀ
+    added_.transposeInPlace();
+    move_columns(added_);
     close();
 }
 
-void Sector::lead(MatrixRef w, Eigen::Ref<Eigen::RowVectorXd> a, MatrixRef before) const {
-    before.topRows(rank_) = w;
-    before.row(rank_) = a;
-    multiply(carried_w_, before, w);
-    a.noalias() = carried_a_ * before;
+void Sector::lead(double* block, double* work) const noexcept {
+    const Index numbers = (rank_ + 1) * kSectorColumns;
+    std::copy_n(block, numbers, work);
+    std::fill_n(block, numbers, 0.0);
+    add_to_columns(carried_.data(), rank_ + 1, rank_ + 1, rank_ + 1, work, block);
 }
 
 void Sector::sums_at(double u, double& square, Vector& moment, Matrix& second) {

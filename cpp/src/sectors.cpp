@@ -21,8 +21,8 @@ constexpr double kGain = 1.5;
 SectorSeries::SectorSeries(Index neurons, Index rank, Pool& pool) : neurons_(neurons), rank_(rank), pool_(pool) {
     const Index usual = std::min({kUsualSectors, neurons, kUsualNumbers / (4 * rank * rank)});
     sectors_.assign(usual, Sector(rank));
-    rows_.assign(usual, Matrix(kBlock, rank + 1));
-    blocks_.reserve(neurons / kBlock + 2 * kUsualSectors);
+    rows_.assign(usual, Matrix(kSectorColumns, rank + 1));
+    blocks_.reserve(neurons / kSectorColumns + 2 * kUsualSectors);
 }
 
 bool SectorSeries::is_worth(Index groups, int order) const noexcept {
@@ -46,11 +46,10 @@ void SectorSeries::start(const NetworkState& state, double floor, const Groups& 
     floor_ = floor;
     if (std::ssize(sectors_) < groups.count()) {
         sectors_.resize(2 * groups.count(), Sector(rank_));
-        rows_.resize(2 * groups.count(), Matrix(kBlock, rank_ + 1));
+        rows_.resize(2 * groups.count(), Matrix(kSectorColumns, rank_ + 1));
     }
     if (workspaces_.empty())
-        workspaces_.assign(kTasks, {Matrix(rank_, kBlock), Matrix(kMaxOrder + 2, kBlock), Matrix(kMaxOrder + 2, kBlock),
-                                    Matrix(rank_ + 1, kBlock), Eigen::RowVectorXd(kBlock)});
+        workspaces_.assign(kTasks, {Matrix(rank_ + 1, kSectorColumns), std::vector<double>(Sector::work_size(rank_))});
     find_blocks();
     const double work = static_cast<double>(neurons_ * rank_ * rank_);
     pool_.run(groups.count(), work, [&](Index group) { gather(group); });
@@ -61,8 +60,9 @@ void SectorSeries::find_blocks() {
     blocks_.clear();
     for (Index group = 0; group < groups_->count(); ++group) {
         const auto members = groups_->members(group);
-        for (std::size_t begin = 0; begin < members.size(); begin += kBlock)
-            blocks_.push_back({group, members.subspan(begin, std::min<std::size_t>(kBlock, members.size() - begin))});
+        for (std::size_t begin = 0; begin < members.size(); begin += kSectorColumns)
+            blocks_.push_back(
+                {group, members.subspan(begin, std::min<std::size_t>(kSectorColumns, members.size() - begin))});
     }
 }
 
@@ -71,8 +71,8 @@ void SectorSeries::gather(Index group) {
     sector.clear();
     const auto members = groups_->members(group);
     Matrix& rows = rows_[group];
-    for (std::size_t begin = 0; begin < members.size(); begin += kBlock) {
-        const auto block = members.subspan(begin, std::min<std::size_t>(kBlock, members.size() - begin));
+    for (std::size_t begin = 0; begin < members.size(); begin += kSectorColumns) {
+        const auto block = members.subspan(begin, std::min<std::size_t>(kSectorColumns, members.size() - begin));
         for (Index x = 0; x < rank_; ++x)
             for (std::size_t i = 0; i < block.size(); ++i) rows(i, x) = state_->w(x, block[i]);
         for (std::size_t i = 0; i < block.size(); ++i) rows(i, rank_) = state_->a[block[i]];
@@ -140,18 +140,17 @@ double SectorSeries::square() const noexcept {
 
 void SectorSeries::move_block(const Block& block, double u, Workspace& workspace, Matrix& w, Vector& a) const {
     const Index count = std::ssize(block.neurons);
-    auto columns = workspace.w.leftCols(count);
-    auto outputs = workspace.a.head(count);
+    Matrix& columns = workspace.block;
+    columns.setZero();
     for (Index x = 0; x < rank_; ++x)
         for (Index i = 0; i < count; ++i) columns(x, i) = w(x, block.neurons[i]);
-    for (Index i = 0; i < count; ++i) outputs[i] = a[block.neurons[i]];
-    if (carrying_) sectors_[block.group].lead(columns, outputs, workspace.before.leftCols(count));
-    if (u > 0.0)
-        sectors_[block.group].move(columns, outputs, workspace.p.topLeftCorner(order_, count),
-                                   workspace.q.topLeftCorner(order_, count));
+    for (Index i = 0; i < count; ++i) columns(rank_, i) = a[block.neurons[i]];
+    const Sector& sector = sectors_[block.group];
+    if (carrying_) sector.lead(columns.data(), workspace.work.data());
+    if (u > 0.0) sector.move(columns.data(), workspace.work.data());
     for (Index x = 0; x < rank_; ++x)
         for (Index i = 0; i < count; ++i) w(x, block.neurons[i]) = columns(x, i);
-    for (Index i = 0; i < count; ++i) a[block.neurons[i]] = outputs[i];
+    for (Index i = 0; i < count; ++i) a[block.neurons[i]] = columns(rank_, i);
 }
 
 }  // namespace reluflow

@@ -129,12 +129,38 @@ void a_neuron_has_its_own_series_and_its_bounds_hold() {
     }
 }
 
+/// Neurons as the columns of a block, with zeros beside them.
+Matrix block_of(const Matrix& w, const Vector& a) {
+    Matrix block = Matrix::Zero(kRank + 1, kSectorColumns);
+    block.topLeftCorner(kRank, w.cols()) = w;
+    block.row(kRank).head(w.cols()) = a.transpose();
+    return block;
+}
+
 void move(const Sector& sector, Matrix& w, Vector& a) {
-    Matrix p(kOrder, w.cols());
-    Matrix q(kOrder, w.cols());
-    Eigen::RowVectorXd outputs = a.transpose();
-    sector.move(w, outputs, p, q);
-    a = outputs.transpose();
+    std::vector<double> work(Sector::work_size(kRank));
+    Matrix block = block_of(w, a);
+    sector.move(block.data(), work.data());
+    w = block.topLeftCorner(kRank, w.cols());
+    a = block.row(kRank).head(w.cols()).transpose();
+}
+
+void equal_neurons_stay_equal_wherever_they_stand() {
+    Problem p;
+    for (const Index copy : {1, 15, 16, 17, 38}) {
+        p.w.col(copy) = p.w.col(0);
+        p.a[copy] = p.a[0];
+    }
+    Sector sector = sector_of(p.w, p.a);
+    expand(sector, p.g);
+    sector.set_end(0.9);
+    Matrix w = p.w;
+    Vector a = p.a;
+    move(sector, w, a);
+    for (const Index copy : {1, 15, 16, 17, 38}) {
+        CHECK(w.col(copy) == w.col(0));
+        CHECK(a[copy] == a[0]);
+    }
 }
 
 void the_map_moves_every_neuron() {
@@ -177,12 +203,10 @@ void what_is_carried_is_moved_later() {
     expand(carried, later);
     for (int k = 0; k <= kOrder; ++k) CHECK((carried.moment(k) - moved.moment(k)).norm() < 100.0 * kTolerance);
     carried.carry(0.2);
-    Matrix led_w = p.w;
-    Eigen::RowVectorXd led_a = p.a.transpose();
-    Matrix work(kRank + 1, kNeurons);
-    carried.lead(led_w, led_a, work);
-    CHECK((led_w - w).norm() < 10.0 * kTolerance);
-    CHECK((led_a.transpose() - a).norm() < 10.0 * kTolerance);
+    Matrix led = block_of(p.w, p.a);
+    std::vector<double> work(Sector::work_size(kRank));
+    carried.lead(led.data(), work.data());
+    CHECK((led - block_of(w, a)).norm() < 10.0 * kTolerance);
 }
 
 }  // namespace
@@ -191,6 +215,7 @@ int main() {
     the_sums_are_those_of_the_neurons();
     a_neuron_has_its_own_series_and_its_bounds_hold();
     the_map_moves_every_neuron();
+    equal_neurons_stay_equal_wherever_they_stand();
     what_is_carried_is_moved_later();
     return tests::failures();
 }

@@ -1,10 +1,15 @@
 /// The neurons of one sector as one linear system: the series of their sums, and the map that moves each of them.
 #pragma once
 
+#include <vector>
+
 #include "reluflow/polynomial.hpp"
 #include "reluflow/types.hpp"
 
 namespace reluflow {
+
+/// Neurons that are moved together.
+inline constexpr Index kSectorColumns = 64;
 
 /// All neurons of a sector obey (w, a)' = H (a g, w·g) with one g(u), so they move by one linear map (flow.md §4). With
 /// g_k the Taylor coefficients of H g and p_k = w·g_k, that map has the rank of the series, not of the data:
@@ -45,15 +50,16 @@ class Sector {
 
     /// The map of the start to u. The others below use it.
     void set_end(double u);
-    /// Moves neurons, a column each: w (r, count), a (count). p, q (order(), count) are workspaces.
-    void move(MatrixRef w, Eigen::Ref<Eigen::RowVectorXd> a, MatrixRef p, MatrixRef q) const;
+    /// Moves a block of neurons, (r + 1, kSectorColumns), a column (w, a) each. Equal columns get equal bits.
+    void move(double* block, double* work) const noexcept;
+    /// Numbers in the workspace of move() and lead().
+    static Index work_size(Index rank) noexcept;
 
     /// From now on the neurons are left where they are, and lead() brings them to where carry() went.
     void start_carry();
     /// Moves the sums to u, which becomes the start of the next step.
     void carry(double u);
-    /// Neurons as for move(); `before` (r + 1, count) is a workspace.
-    void lead(MatrixRef w, Eigen::Ref<Eigen::RowVectorXd> a, MatrixRef before) const;
+    void lead(double* block, double* work) const noexcept;
 
     /// Sums over the neurons at u: Σ a², Σ a w (r,), Σ w wᵀ (r, r).
     void sums_at(double u, double& square, Vector& moment, Matrix& second);
@@ -62,6 +68,7 @@ class Sector {
     void push_products(int k);
     void push_sums(int k);
     void push_bounds(int k);
+    void move_columns(Matrix& columns);
 
     Index rank_;
     int order_ = 0;
@@ -84,10 +91,9 @@ class Sector {
     Matrix from_weights_;    // a_k by p_l
     Matrix work_;
     // The map of all the steps carried: columns are where the unit vectors of (w, a) went.
-    Matrix carried_w_, carried_p_, carried_q_;
-    Eigen::RowVectorXd carried_a_;
-    Matrix carried_second_;
-    Eigen::RowVectorXd carried_row_;
+    Matrix carried_;
+    Matrix block_;
+    std::vector<double> block_work_;
 };
 
 }  // namespace reluflow

@@ -48,8 +48,6 @@ class SectorSeries {
     double square() const noexcept;
 
   private:
-    /// Neurons that move, or are added up, by one product.
-    static constexpr Index kBlock = 64;
     /// Workspaces for the blocks of a step; each does every so many-th of them.
     static constexpr Index kTasks = 16;
 
@@ -58,8 +56,8 @@ class SectorSeries {
         std::span<const int> neurons;
     };
     struct Workspace {
-        Matrix w, p, q, before;
-        Eigen::RowVectorXd a;
+        Matrix block;
+        std::vector<double> work;
     };
 
     double work(Index groups, int order) const noexcept;
