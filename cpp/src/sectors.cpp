@@ -11,6 +11,9 @@ namespace {
 /// Sectors for which there is memory from the start, if they are small; more take it when they come.
 constexpr Index kUsualSectors = 8;
 constexpr Index kUsualNumbers = Index{1} << 20;
+/// Sectors may ask for so many numbers at once (256 MiB with what a growing store adds); beyond it neurons move one by
+/// one.
+constexpr double kMostNumbers = 1 << 24;
 /// A product does about so many operations in the time of one of the neurons' series.
 constexpr double kProductSpeed = 4.0;
 /// Sectors must be this much less work: the estimates are rough.
@@ -19,7 +22,7 @@ constexpr double kGain = 1.5;
 }  // namespace
 
 SectorSeries::SectorSeries(Index neurons, Index rank, Pool& pool) : neurons_(neurons), rank_(rank), pool_(pool) {
-    const Index usual = std::min({kUsualSectors, neurons, kUsualNumbers / (4 * rank * rank)});
+    const Index usual = std::min({kUsualSectors, neurons, kUsualNumbers / Sector::numbers(rank)});
     sectors_.assign(usual, Sector(rank));
     rows_.assign(usual, Matrix(kSectorColumns, rank + 1));
     blocks_.reserve(neurons / kSectorColumns + 2 * kUsualSectors);
@@ -27,6 +30,7 @@ SectorSeries::SectorSeries(Index neurons, Index rank, Pool& pool) : neurons_(neu
 
 bool SectorSeries::is_worth(Index groups, int order) const noexcept {
     const double m = static_cast<double>(neurons_);
+    if (static_cast<double>(groups * Sector::numbers(rank_)) > kMostNumbers) return false;
     const double r = static_cast<double>(rank_);
     const double k = order;
     const double by_neuron = 1.5 * k * k * r * m;

@@ -52,6 +52,10 @@ class Sector {
     void set_end(double u);
     /// Moves a block of neurons, (r + 1, kSectorColumns), a column (w, a) each. Equal columns get equal bits.
     void move(double* block, double* work) const noexcept;
+    /// Numbers that a sector keeps, about.
+    static Index numbers(Index rank) noexcept {
+        return (3 * (rank + 1) + 4 * (kMaxOrder + 2) + kSectorColumns) * (rank + 1);
+    }
     /// Numbers in the workspace of move() and lead().
     static Index work_size(Index rank) noexcept;
 
