@@ -22,6 +22,7 @@ constexpr double kGain = 1.5;
 }  // namespace
 
 SectorSeries::SectorSeries(Index neurons, Index rank, Pool& pool) : neurons_(neurons), rank_(rank), pool_(pool) {
+    if (!is_worth(1, kMaxOrder)) return;  // too narrow for any step to go by sectors
     const Index usual = std::min({kUsualSectors, neurons, kUsualNumbers / Sector::numbers(rank)});
     sectors_.assign(usual, Sector(rank));
     rows_.assign(usual, Matrix(kSectorColumns, rank + 1));
