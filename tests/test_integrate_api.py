@@ -152,6 +152,25 @@ def test_a_callback_sees_the_run_go_forward_and_stops_it() -> None:
     assert sol(sol.t_end / 2).norm > 0
 
 
+def test_a_callback_with_period_zero_sees_every_step() -> None:
+    calls: list[rf.Progress] = []
+    sol = rf.integrate(*long_run(), until=0.05, callback=calls.append, callback_period=0)
+    assert sorted({call.steps for call in calls}) == list(range(calls[0].steps, calls[-1].steps + 1))
+    assert len(calls) >= sol.stats["steps"] - 1
+
+
+@pytest.mark.parametrize("period", [-1.0, float("nan"), "0"])
+def test_a_period_that_is_none_is_named(period: object) -> None:
+    with pytest.raises(ValueError, match="callback_period must be a number of seconds, at least 0"):
+        rf.integrate(*long_run(), until=0.05, callback_period=period)  # type: ignore[call-overload]
+
+
+def test_classes_have_one_period() -> None:
+    data = rf.datasets.iris()
+    with pytest.raises(ValueError, match=r"callback_period must be 0\.1 with several classes, found 0"):
+        rf.integrate(data, rf.Network.init(4, 4, classes=3), until=0.1, callback_period=0)
+
+
 def test_an_error_in_a_callback_comes_through() -> None:
     def broken(_: rf.Progress) -> None:
         raise ZeroDivisionError("from the callback")

@@ -21,7 +21,8 @@ py::dict integrate_py(const py::array& X, const py::array& y, const py::array& W
                       const std::string& loss, const std::string& reduction_name, const py::dict& options,
                       py::object hook) {
     RunPlan plan = plan_in(loss, reduction_name, options);
-    HookGate gate(std::move(hook));
+    HookGate gate(std::move(hook),
+                  options.contains("hook_period") ? options["hook_period"].cast<double>() : HookGate::kPeriod);
     plan.hook = [&gate](const Progress& progress) { return gate.ask([&] { return report_of(progress); }); };
     std::optional<SignMatrix> pattern;
     if (options.contains("pattern") && !options["pattern"].is_none())

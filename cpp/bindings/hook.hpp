@@ -14,18 +14,23 @@ namespace py = pybind11;
 
 class HookGate {
   public:
+    /// Often enough for a progress bar and for Ctrl-C, seldom enough to cost nothing.
+    static constexpr double kPeriod = 0.1;
+
     /// `hook` is None or callable(report) -> truthy to stop.
-    explicit HookGate(py::object hook) : hook_(std::move(hook)), last_(Clock::now()), start_(last_) {}
+    /// It is called at most once in `period` seconds.
+    explicit HookGate(py::object hook, double period = kPeriod)
+        : hook_(std::move(hook)), period_(period), last_(Clock::now()), start_(last_) {}
 
     /// Seconds since the gate was made.
     double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
-    /// To be called often and without the GIL. Every kPeriod it looks for Ctrl-C and gives the hook `make_report()`,
+    /// To be called often and without the GIL. Every period it looks for Ctrl-C and gives the hook `make_report()`,
     /// which runs with the GIL held. An exception of the hook goes through; a KeyboardInterrupt becomes a request.
     template <class MakeReport>
     Request ask(const MakeReport& make_report) {
         const auto now = Clock::now();
-        if (now - last_ < kPeriod) return Request::go_on;
+        if (std::chrono::duration<double>(now - last_).count() < period_) return Request::go_on;
         const py::gil_scoped_acquire gil;
         const Request request = call(make_report);
         last_ = Clock::now();
@@ -34,8 +39,6 @@ class HookGate {
 
   private:
     using Clock = std::chrono::steady_clock;
-    /// Often enough for a progress bar and for Ctrl-C, seldom enough to cost nothing.
-    static constexpr std::chrono::milliseconds kPeriod{100};
 
     template <class MakeReport>
     Request call(const MakeReport& make_report) {
@@ -50,6 +53,7 @@ class HookGate {
     }
 
     py::object hook_;
+    double period_;
     Clock::time_point last_;
     Clock::time_point start_;
 };

@@ -7,13 +7,13 @@ from typing import overload
 import numpy.typing as npt
 
 from .. import _core
-from .._validation import instance
+from .._validation import instance, invalid
 from ..datasets import Dataset, MultiClassDataset
 from ..networks import MultiClassNetwork, Network
 from ._arguments import Asked, core_options, start_of, thread_count
 from ._multiclass import MultiClassSolution, integrate_classes
 from ._outcome import BranchingError, solution_of
-from ._progress import Callback, Listeners, ManyCallback, Progress, Reporter, listeners
+from ._progress import CALLBACK_PERIOD, Callback, Listeners, ManyCallback, Progress, Reporter, listeners
 from ._settings import Settings
 from ._solution import Solution
 from ._stop import Stop
@@ -35,6 +35,7 @@ def integrate(
     max_events: int | None = None,
     progress: bool = False,
     callback: Callback | None = None,
+    callback_period: float = CALLBACK_PERIOD,
     n_threads: int | None = None,
 ) -> Solution: ...
 
@@ -55,6 +56,7 @@ def integrate(
     max_events: int | None = None,
     progress: bool = False,
     callback: ManyCallback | None = None,
+    callback_period: float = CALLBACK_PERIOD,
     n_threads: int | None = None,
 ) -> MultiClassSolution: ...
 
@@ -74,6 +76,7 @@ def integrate(
     max_events: int | None = None,
     progress: bool = False,
     callback: Callback | ManyCallback | None = None,
+    callback_period: float = CALLBACK_PERIOD,
     n_threads: int | None = None,
 ) -> Solution | MultiClassSolution:
     """Integrate the subgradient flow dθ/dt ∈ -∂L(θ) of a two-layer network, with every activation event.
@@ -107,8 +110,10 @@ def integrate(
         Show a live line on the standard error once the run has lasted two seconds; where that is no terminal, a new
         line every ten seconds.
     callback : callable, optional
-        Called with a `Progress` (of K classes, a `ManyProgress`) about every 0.1 s; the run stops when it returns
-        True.
+        Called with a `Progress` (of K classes, a `ManyProgress`) after a step, at most once in `callback_period`; the
+        run stops when it returns True.
+    callback_period : float, optional
+        Seconds between two calls; 0 calls after every step. K classes always have the default, 0.1.
     n_threads : int, optional
         Threads to use, by default one for each core. The result has the same bits for any number.
 
@@ -150,10 +155,12 @@ def integrate(
         on_branch=on_branch,
         max_events=max_events,
     )
-    listening = listeners(progress, callback)
+    listening = listeners(progress, callback, callback_period)
     threads = thread_count(n_threads)
     solution: Solution | MultiClassSolution
     if isinstance(data, MultiClassDataset):
+        if callback_period != CALLBACK_PERIOD:
+            raise invalid("callback_period", f"be {CALLBACK_PERIOD} with several classes", repr(callback_period))
         solution = integrate_classes(data, net, asked, threads, listening)
     else:
         instance(data, "data", Dataset, "a Dataset or a MultiClassDataset")
@@ -165,7 +172,7 @@ def integrate(
 
 
 def _run(data: Dataset, net: Network, settings: Settings, threads: int, listening: Listeners) -> Solution:
-    options = core_options(data, net, settings) | {"n_threads": threads}
+    options = core_options(data, net, settings) | {"n_threads": threads, "hook_period": listening.period}
     reporter = Reporter(listening, lambda report: Progress(**report))
     try:
         raw = _core.integrate(

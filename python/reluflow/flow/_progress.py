@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._validation import instance, invalid
+from .._validation import instance, invalid, real
 
 # A run shorter than this says nothing: the line would only flicker.
 QUIET_SECONDS = 2.0
+CALLBACK_PERIOD = 0.1  # seconds between two calls of a callback
 # Where the standard error is a file, a line is written this often: seldom enough to keep the file readable.
 LOG_SECONDS = 10.0
 
@@ -93,20 +94,24 @@ class Listeners(NamedTuple):
 
     progress: bool
     callback: Callable[..., object] | None
+    period: float = CALLBACK_PERIOD
 
 
-def listeners(progress: object, callback: Callable[..., object] | None) -> Listeners:
-    """Check the two arguments of a run that say who hears of it.
+def listeners(progress: object, callback: Callable[..., object] | None, period: object = CALLBACK_PERIOD) -> Listeners:
+    """Check the arguments of a run that say who hears of it.
 
     Raises
     ------
     ValueError
-        `progress` is no truth value, or `callback` cannot be called.
+        `progress` is no truth value, `callback` cannot be called, or `period` is no number of seconds.
     """
     instance(progress, "progress", (bool, np.bool_), "True or False")
     if callback is not None and not callable(callback):
         raise invalid("callback", "be None or callable", f"a value of type {type(callback).__name__}")
-    return Listeners(bool(progress), callback)
+    seconds = real(period, "callback_period", "be a number of seconds, at least 0")
+    if seconds < 0.0:
+        raise invalid("callback_period", "be a number of seconds, at least 0", repr(seconds))
+    return Listeners(bool(progress), callback, seconds)
 
 
 class LiveLine:
