@@ -192,7 +192,7 @@ void NeuronSeries::expand(const Matrix& gradients, const Groups& groups, Index b
 
 void NeuronSeries::gather_moments(const Groups& groups, Matrix& moments) const {
     const int* of = groups.of();
-    pool_.run(rank_, 2.0 * static_cast<double>(rank_ * neurons_), [&](Index x) {
+    pool_.run(rank_, 4.0 * static_cast<double>(rank_ * neurons_), [&](Index x) {
         const double* from = moment_.data() + x * neurons_;
         double* to = moments.row(x).data();
         if (groups.is_identity()) {
