@@ -17,7 +17,7 @@ constexpr int kFirstOrder = 12;
 /// Neurons that move together in registers.
 constexpr Index kStrip = 16;
 
-/// One coordinate of one order, for `count` neurons: the sums below over l = 0 .. k. All series have the stride `order`
+/// One coordinate of one order, for `Count` neurons: the sums below over l = 0 .. k. All series have the stride `order`
 /// from order to order, but those of the outputs, `outputs`.
 struct Strip {
     const double* w;
@@ -30,22 +30,21 @@ struct Strip {
 
     /// w_next = factor Σ_l a_l g_{k-l}, a_sum += Σ_l w_l g_{k-l}, moment = Σ_{l<=k} a_l w_{k+1-l}, square += w_next².
     template <Index Count>
-    void move(Index count, double* w_next, double* a_sum, double* moment, double* square) const noexcept {
-        const Index size = Count > 0 ? Count : count;
-        double speed[kStrip] = {};
-        double rate[kStrip] = {};
-        double product[kStrip] = {};
+    void move(double* w_next, double* a_sum, double* moment, double* square) const noexcept {
+        double speed[Count] = {};
+        double rate[Count] = {};
+        double product[Count] = {};
         for (int l = 0; l <= k; ++l) {
             const double* wl = w + l * order;
             const double* gl = g + (k - l) * order;
             const double* al = a + l * outputs;
-            for (Index j = 0; j < size; ++j) speed[j] += al[j] * gl[j];
-            for (Index j = 0; j < size; ++j) rate[j] += wl[j] * gl[j];
+            for (Index j = 0; j < Count; ++j) speed[j] += al[j] * gl[j];
+            for (Index j = 0; j < Count; ++j) rate[j] += wl[j] * gl[j];
             if (l == 0) continue;
             const double* later = a + (k + 1 - l) * outputs;
-            for (Index j = 0; j < size; ++j) product[j] += later[j] * wl[j];
+            for (Index j = 0; j < Count; ++j) product[j] += later[j] * wl[j];
         }
-        for (Index j = 0; j < size; ++j) {
+        for (Index j = 0; j < Count; ++j) {
             const double value = factor * speed[j];
             w_next[j] = value;
             a_sum[j] += rate[j];
@@ -162,13 +161,15 @@ void NeuronSeries::multiply(double step, Index begin, Index end) {
     for (Index x = 0; x < rank_; ++x) {
         double* w_next = w_.get() + at(k + 1, x, 0);
         double* moment = moment_.data() + x * m;
-        for (Index j = begin; j < end; j += kStrip) {
+        const auto move = [&]<Index Count>(Index j) {
             const Strip strip{w_.get() + at(0, x, j), g_.get() + at(0, x, j), a_.get() + j, rank_ * m, m, k, factor};
-            if (j + kStrip <= end)
-                strip.move<kStrip>(kStrip, w_next + j, a_next + j, moment + j, square + j);
-            else
-                strip.move<0>(end - j, w_next + j, a_next + j, moment + j, square + j);
-        }
+            strip.move<Count>(w_next + j, a_next + j, moment + j, square + j);
+            return j + Count;
+        };
+        Index j = begin;
+        while (j + kStrip <= end) j = move.operator()<kStrip>(j);
+        while (j + 4 <= end) j = move.operator()<4>(j);
+        while (j < end) j = move.operator()<1>(j);
     }
     for (Index j = begin; j < end; ++j) a_next[j] *= factor;
     for (Index x = 0; x < rank_; ++x) {

@@ -193,9 +193,9 @@ def _grid(value: npt.ArrayLike, name: str, first: float, what: str) -> FloatArra
         raise invalid(name, "hold at least one time", "none")
     if times[0] < first:
         raise invalid(name, f"not be before the {what} = {first!r}", repr(float(times[0])))
-    falls = np.flatnonzero(np.diff(times) <= 0)
-    if len(falls):
-        at = int(falls[0])
+    falls = times[1:] <= times[:-1]
+    if falls.any():
+        at = int(np.argmax(falls))
         raise invalid(
             name, "increase strictly", f"{float(times[at + 1])!r} after {float(times[at])!r} at entry {at + 1}"
         )
