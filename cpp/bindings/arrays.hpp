@@ -64,8 +64,8 @@ inline Eigen::Map<const Vector> vector_in(const char* name, const py::array& arr
 }
 
 /// Read-only array over `values`, moved in; the product of `shape` must be values.size().
-template <class Scalar>
-py::array array_out(std::vector<Scalar>&& values, std::vector<py::ssize_t> shape) {
+template <class Scalar, class Allocator>
+py::array array_out(std::vector<Scalar, Allocator>&& values, std::vector<py::ssize_t> shape) {
     return detail::share(std::move(values), std::move(shape));
 }
 

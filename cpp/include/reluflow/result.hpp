@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "reluflow/dataset.hpp"
@@ -12,9 +14,31 @@
 
 namespace reluflow {
 
+/// Numbers that are written before they are read are not set to zero first: the threads that write them are then the
+/// first to touch the memory, which takes longer than the writing.
+template <class Number>
+struct UnsetAllocator : std::allocator<Number> {
+    UnsetAllocator() = default;
+    template <class Other>
+    UnsetAllocator(const UnsetAllocator<Other>& /*other*/) noexcept {}
+    template <class Other>
+    struct rebind {
+        using other = UnsetAllocator<Other>;
+    };
+    template <class Other, class... Values>
+    void construct(Other* place, Values&&... values) const {
+        if constexpr (sizeof...(Values) > 0)
+            ::new (static_cast<void*>(place)) Other(std::forward<Values>(values)...);
+        else
+            ::new (static_cast<void*>(place)) Other;
+    }
+};
+using UnsetNumbers = std::vector<double, UnsetAllocator<double>>;
+
 /// Kept states, W (k, m, d) and a (k, m) row by row.
 struct KeptStates {
-    std::vector<double> t, log_t, log_loss, W, a;
+    std::vector<double> t, log_t, log_loss;
+    UnsetNumbers W, a;
 
     Index count() const noexcept { return static_cast<Index>(t.size()); }
 };
