@@ -14,6 +14,7 @@ PACKAGE = ROOT / "python" / "reluflow"
 
 # The order of the rooms has its home here: a room uses only rooms before it.
 PYTHON_ROOMS = (
+    "_processor",
     "_core",
     "_validation",
     "datasets",

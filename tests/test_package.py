@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import reluflow
-from reluflow import _core
+from reluflow import _core, _processor
 
 ROOT = Path(__file__).resolve().parent.parent
 # Where the name one imports is not the name one installs.
@@ -45,6 +45,23 @@ def test_the_installed_package_brings_its_own_extension() -> None:
     files = importlib.metadata.files("reluflow") or []
     brought = [Path(str(file.locate())).resolve() for file in files if file.name.startswith("_core.")]
     assert Path(_core.__file__).resolve() in brought
+
+
+def test_the_processor_alone_decides_which_core_is_taken(tmp_path: Path) -> None:
+    flags = _processor.NEEDED | {"sse2"}
+    assert _processor.core_folders(tmp_path, flags) == []  # nothing but the portable core was built
+    folder = tmp_path / _processor.FOLDER
+    folder.mkdir()
+    assert _processor.core_folders(tmp_path, flags) == [str(folder)]
+    for missing in _processor.NEEDED:
+        assert _processor.core_folders(tmp_path, flags - {missing}) == []
+
+
+def test_what_the_processor_can_do_is_read_from_the_kernel(tmp_path: Path) -> None:
+    listed = tmp_path / "cpuinfo"
+    listed.write_text("processor\t: 0\nflags\t\t: fpu avx avx2\n\nprocessor\t: 1\nflags\t\t: fpu\n", encoding="utf-8")
+    assert _processor.processor_flags(listed) == {"fpu", "avx", "avx2"}
+    assert _processor.processor_flags(tmp_path / "none") == frozenset()
 
 
 def test_the_version_has_one_home() -> None:

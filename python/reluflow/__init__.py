@@ -10,7 +10,7 @@ True
 
 from __future__ import annotations
 
-from . import analysis, conditions, convex, datasets, figures, papers
+from . import _processor, analysis, conditions, convex, datasets, figures, papers  # noqa: F401  (_processor goes first)
 from ._core import __version__
 from .convex import Certificate, MultiClassCertificate, certify
 from .datasets import Dataset, MultiClassDataset
