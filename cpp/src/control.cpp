@@ -23,7 +23,9 @@ constexpr double kEventGrowth = 3.0;
 constexpr double kSmallestGain = 4.0;
 constexpr double kLargestGain = 100.0;
 /// Plain steps between a late step that did not pay and the next try; doubled each time.
-constexpr int kFirstPause = 4;
+constexpr int kFirstPause = 8;
+/// The same after an event: its layer is over by then.
+constexpr int kLayerPause = 4;
 constexpr int kLongestPause = 64;
 /// Halvings for the end of a step: a relative error of 2^-40 in a quantity that is an estimate.
 constexpr int kHalvings = 40;
@@ -107,7 +109,7 @@ void LateControl::tried(bool accepted, double next, double gain, double plain) n
 
 void LateControl::leave() noexcept {
     active_ = false;
-    pause_ = kFirstPause;
+    pause_ = kLayerPause;
 }
 
 }  // namespace reluflow

@@ -27,6 +27,8 @@ constexpr double kFarthestGuess = 1.0;
 constexpr double kLargestLogChange = 2.0;
 /// Newton stops at this part of the tolerance of a step.
 constexpr double kNewtonPart = 0.02;
+/// After two iterations the error of the weights themselves shows: beyond so many tolerances the step is too long.
+constexpr double kHopeless = 1e3;
 /// The last Legendre coefficient of the weights overstates the error of θ, whose order at Radau nodes is about twice as
 /// high.
 constexpr double kErrorPart = 0.1;
@@ -49,10 +51,53 @@ double legendre(int degree, double x) noexcept {
 
 }  // namespace
 
+/// Radau nodes: the roots of P_s - P_{s-1} on [-1, 1], moved to (0, 1]; the last one is 1.
+struct Horizon::Nodes {
+    double at[kStages] = {};
+    Matrix to_monomial = Matrix(kStages, kStages);  // node values to coefficients
+    Matrix integration = Matrix(kStages, kStages);  // ∫_0^{c_k} of the Lagrange polynomials
+    Matrix to_legendre = Matrix(kStages, kStages);  // node values to Legendre coefficients on [0, 1]
+
+    Nodes() {
+        const auto radau = [](double x) { return legendre(kStages, x) - legendre(kStages - 1, x); };
+        constexpr int kScan = 400;  // the gaps between six nodes are far wider than 1/200
+        int found = 0;
+        for (int i = 0; i < kScan && found < kStages - 1; ++i) {
+            double low = -1.0 + 2.0 * i / kScan;
+            double high = -1.0 + 2.0 * (i + 1) / kScan;
+            if (radau(low) * radau(high) > 0.0) continue;
+            for (int pass = 0; pass < 60; ++pass) {
+                const double middle = 0.5 * (low + high);
+                (radau(low) * radau(middle) <= 0.0 ? high : low) = middle;
+            }
+            at[found++] = 0.5 * (1.0 + 0.5 * (low + high));
+        }
+        at[kStages - 1] = 1.0;
+        Matrix powers(kStages, kStages);
+        Matrix integrals(kStages, kStages);
+        Matrix values(kStages, kStages);
+        for (int k = 0; k < kStages; ++k)
+            for (int j = 0; j < kStages; ++j) {
+                powers(k, j) = std::pow(at[k], j);
+                integrals(k, j) = std::pow(at[k], j + 1) / (j + 1);
+                values(k, j) = legendre(j, 2.0 * at[k] - 1.0);
+            }
+        to_monomial = powers.inverse();
+        integration = integrals * to_monomial;
+        to_legendre = values.inverse();
+    }
+
+    static const Nodes& get() {
+        static const Nodes nodes;
+        return nodes;
+    }
+};
+
 Horizon::Horizon(const Dataset& data, Objective objective, const Settings& settings, Index neurons)
     : data_(data),
       objective_(objective),
       tolerance_(kLatePart * settings.rtol),
+      nodes_(Nodes::get()),
       change_(kStages, data.n()),
       log_change_(kStages, data.n()),
       margin_change_(kStages, data.n()),
@@ -71,40 +116,9 @@ Horizon::Horizon(const Dataset& data, Objective objective, const Settings& setti
     mean_weights_.resize(most);
     lu_.reserve(kStages * (most + 1));
     kernels_ = std::make_unique<NodeKernels>(data, neurons, kStages, most);
-    make_nodes();
 }
 
 Horizon::~Horizon() = default;
-
-/// Radau nodes: the roots of P_s - P_{s-1} on [-1, 1], moved to (0, 1]; the last one is 1.
-void Horizon::make_nodes() {
-    const auto radau = [](double x) { return legendre(kStages, x) - legendre(kStages - 1, x); };
-    constexpr int kScan = 400;  // the gaps between six nodes are far wider than 1/200
-    int found = 0;
-    for (int i = 0; i < kScan && found < kStages - 1; ++i) {
-        double low = -1.0 + 2.0 * i / kScan;
-        double high = -1.0 + 2.0 * (i + 1) / kScan;
-        if (radau(low) * radau(high) > 0.0) continue;
-        for (int pass = 0; pass < 60; ++pass) {
-            const double middle = 0.5 * (low + high);
-            (radau(low) * radau(middle) <= 0.0 ? high : low) = middle;
-        }
-        nodes_[found++] = 0.5 * (1.0 + 0.5 * (low + high));
-    }
-    nodes_[kStages - 1] = 1.0;
-    Matrix powers(kStages, kStages);
-    Matrix integrals(kStages, kStages);
-    Matrix values(kStages, kStages);
-    for (int k = 0; k < kStages; ++k)
-        for (int j = 0; j < kStages; ++j) {
-            powers(k, j) = std::pow(nodes_[k], j);
-            integrals(k, j) = std::pow(nodes_[k], j + 1) / (j + 1);
-            values(k, j) = legendre(j, 2.0 * nodes_[k] - 1.0);
-        }
-    to_monomial_ = powers.inverse();
-    integration_ = integrals * to_monomial_;
-    to_legendre_ = values.inverse();
-}
 
 bool Horizon::expand(Expansion& expansion, double step) {
     expansion.waveform().set_step(step);
@@ -123,6 +137,7 @@ bool Horizon::expand(Expansion& expansion, double step) {
         const double before = change;
         change = correct();
         if (!std::isfinite(change)) break;
+        if (iterations_ > 0 && error(step) > kHopeless * tolerance_) break;
         slow = change > kSlow * before;
         if (change * step * norm > kNewtonPart * tolerance_) continue;
         run_series(expansion, step);
@@ -153,7 +168,7 @@ void Horizon::guess(const Expansion& expansion, double step) {
         if (last_step_ > 0.0 && start_weights_[i] > 0.0 && live_[i])
             for (int k = 1; k < kStages; ++k) rate += k * coefficients_(k, i) / (start_weights_[i] * last_step_);
         for (int node = 0; node < kStages; ++node)
-            set_log_change(node, i, std::clamp(rate * nodes_[node] * step, -kFarthestGuess, kFarthestGuess));
+            set_log_change(node, i, std::clamp(rate * nodes_.at[node] * step, -kFarthestGuess, kFarthestGuess));
     }
 }
 
@@ -179,7 +194,7 @@ double Horizon::relative_work(const Expansion& expansion) const noexcept {
 
 /// Weights at the nodes -> neurons' series, until its terms vanish -> margins at the nodes.
 void Horizon::run_series(Expansion& expansion, double step) {
-    multiply(to_monomial_, change_, coefficients_);
+    multiply(nodes_.to_monomial, change_, coefficients_);
     expansion.restart();
     expansion.waveform().set_step(step);
     expansion.waveform().prescribe_weights(coefficients_, kStages);
@@ -195,8 +210,8 @@ void Horizon::run_series(Expansion& expansion, double step) {
         node_moments_.leftCols(groups) = moments_of_order_[order_].leftCols(groups);
         for (int k = order_ - 1; k >= 1; --k)
             node_moments_.leftCols(groups) =
-                nodes_[node] * node_moments_.leftCols(groups) + moments_of_order_[k].leftCols(groups);
-        node_moments_.leftCols(groups) *= nodes_[node];
+                nodes_.at[node] * node_moments_.leftCols(groups) + moments_of_order_[k].leftCols(groups);
+        node_moments_.leftCols(groups) *= nodes_.at[node];
         expansion.margins_of(node_moments_, q_now_);
         margin_change_.row(node) = q_now_.transpose();
     }
@@ -248,11 +263,11 @@ void Horizon::factor_jacobian(Expansion& expansion, double step) {
     for (Index k = 0; k < count; ++k) {
         mean_weights_[k] = 0.0;
         for (int node = 0; node < kStages; ++node)
-            mean_weights_[k] += integration_(kStages - 1, node) * weight_at(node, active_[k]);
+            mean_weights_[k] += nodes_.integration(kStages - 1, node) * weight_at(node, active_[k]);
     }
-    kernels_->start(expansion, nodes_, active_);
+    kernels_->start(expansion, nodes_.at, active_);
     for (Index group = 0; group < expansion.groups().count(); ++group)
-        kernels_->add_group(expansion, group, mean_weights_, step, integration_, jacobian);
+        kernels_->add_group(expansion, group, mean_weights_, step, nodes_.integration, jacobian);
     scale_jacobian(jacobian);
     lu_.factor();
     ++factorisations_;
@@ -328,7 +343,7 @@ double Horizon::error(double step) const {
     for (Index i = 0; i < data_.n(); ++i) {
         if (!live_[i]) continue;
         double last = 0.0;
-        for (int node = 0; node < kStages; ++node) last += to_legendre_(kStages - 1, node) * change_(node, i);
+        for (int node = 0; node < kStages; ++node) last += nodes_.to_legendre(kStages - 1, node) * change_(node, i);
         const double norm = data_.X().row(i).norm();
         smooth += std::abs(last) * norm * step;
         double width = step;

@@ -207,15 +207,11 @@ void NeuronSeries::gather_moments(const Groups& groups, Matrix& moments) const {
 
 /// From the lifted squares in motion_: |w^(k)|, and the size of the order.
 void NeuronSeries::measure(int order, Index begin, Index end) {
-    double* squares = motion_.row(order).data();
-    const double* a = a_.get() + order * neurons_;
-    double largest = 0.0;
-    for (Index j = begin; j < end; ++j) {
-        const double both = squares[j] + (kLift * a[j]) * (kLift * a[j]);
-        if (order > 0) largest = std::max(largest, std::sqrt(both) / kLift * scale_[j]);
-        squares[j] = std::sqrt(squares[j]) / kLift;
-    }
-    largest_[begin / kPiece] = largest;
+    auto squares = motion_.row(order).segment(begin, end - begin).array();
+    const Eigen::Map<const Eigen::RowVectorXd> a(a_.get() + order * neurons_ + begin, end - begin);
+    const auto scales = scale_.segment(begin, end - begin).transpose().array();
+    largest_[begin / kPiece] = ((squares + (kLift * a.array()).square()).sqrt() * scales).maxCoeff() / kLift;
+    squares = squares.sqrt() / kLift;
 }
 
 double NeuronSeries::bend(Index neuron) const noexcept {

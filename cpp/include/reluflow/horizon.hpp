@@ -41,7 +41,8 @@ class Horizon {
     int iterations() const noexcept { return iterations_; }
 
   private:
-    void make_nodes();
+    struct Nodes;
+
     void guess(const Expansion& expansion, double step);
     void set_log_change(int node, Index sample, double log_change);
     double weight_at(int node, Index sample) const { return start_weights_[sample] + change_(node, sample); }
@@ -59,10 +60,7 @@ class Horizon {
     const Dataset& data_;
     Objective objective_;
     double tolerance_;
-    double nodes_[kStages] = {};
-    Matrix to_monomial_;  // node values to coefficients
-    Matrix integration_;  // ∫_0^{c_k} of the Lagrange polynomials
-    Matrix to_legendre_;  // node values to Legendre coefficients on [0, 1]
+    const Nodes& nodes_;  // the same for all
     // At the nodes, as changes since the start of the step, (stages, n): of the weights p, of log p of the unknowns, of
     // the margins; and of log D, (stages,). Where weights balance, what drives the neurons is far below their rounding.
     Matrix change_, log_change_, margin_change_;
