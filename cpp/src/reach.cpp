@@ -41,7 +41,11 @@ bool SectorReach::is_clear(const Expansion& expansion, const GroupBounds& bounds
     if (!can_carry_ || !add_step(expansion, bounds, approaches)) return false;
     if (!approaches) return true;
     if (!distances_known_) {
-        if (expansion.is_carrying() || pause_-- > 0) return false;
+        if (expansion.is_carrying()) return false;
+        if (pause_ > 0) {
+            --pause_;
+            return false;
+        }
         measure_distances(expansion.groups());
     }
     if (stays_away()) return true;

@@ -36,7 +36,7 @@ class Sector {
     double g(int k, Index x) const noexcept { return plain_(k, x); }
     /// True when every neuron is zero.
     bool is_at_zero() const noexcept { return at_zero_; }
-    /// |(w, a)^(k)| <= growth(k) |(w, a)| for every neuron, and |w^(k)| <= |a| by_output(k) + |w| by_weight(k).
+    /// |(w, a)^(k)| <= growth(k) |(w, a)| for every neuron.
     double growth(int k) const noexcept { return odd_[k] + even_[k]; }
     /// √ Σ |θ|², not less than any |θ|.
     double size() const noexcept { return size_; }
@@ -78,15 +78,15 @@ class Sector {
     int order_ = 0;
     double size_ = 0.0;
     bool at_zero_ = true;
-    Matrix second_;              // Σ w wᵀ
-    Matrix added_;               // Σ θ θᵀ, (rank + 1)²
-    Matrix plain_;               // g, (orders, r)
-    Matrix g_, moments_;         // of H g and Σ a w, (orders, r)
-    Matrix products_, mixed_;    // g_i·g_k, M_i·g_k
-    Matrix answer_;              // (k, i): how a_i returns to order k + 1 of a through w
-    Coefficients squares_ = {};  // of Σ a²
-    Coefficients lengths_ = {};  // |g_k|
-    Coefficients odd_ = {}, even_ = {};
+    Matrix second_;                      // Σ w wᵀ
+    Matrix added_;                       // Σ θ θᵀ, (rank + 1)²
+    Matrix plain_;                       // g, (orders, r)
+    Matrix g_, moments_;                 // of H g and Σ a w, (orders, r)
+    Matrix products_, mixed_;            // g_i·g_k, M_i·g_k
+    Matrix answer_;                      // (k, i): how a_i returns to order k + 1 of a through w
+    Coefficients squares_ = {};          // of Σ a²
+    Coefficients lengths_ = {};          // |g_k|
+    Coefficients odd_ = {}, even_ = {};  // |w^(k)| <= |a| odd_k + |w| even_k
     // The map to u.
     double gain_ = 0.0;
     Vector output_, lift_;
