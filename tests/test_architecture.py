@@ -52,7 +52,10 @@ CPP_ROOMS = (
     "drive",
     "held",
     "expansion",
+    "arrangement",
+    "box_fit",
     "neuron",
+    "slide",
     "hits",
     "transition",
     "local",
@@ -71,7 +74,6 @@ CPP_ROOMS = (
     "result",
     "batch",
     "descent",
-    "arrangement",
     "polar",
 )
 DOORS = ("__init__", "__main__")  # the package's own door opens on every room

@@ -12,12 +12,11 @@ constexpr double kTermBeforeLast = 30.0;
 /// Groups that hold walls for which there is memory from the start; more double it when they come.
 constexpr std::size_t kHoldingGroups = 64;
 
-/// Samples that drive a group of these slopes are live (2), and those that it holds (1), if any drives it.
+/// Samples that drive a group of these slopes are live. Those on which every neuron that sees them stands are not: their
+/// margin is zero for ever, and they act through multipliers alone.
 void mark_live(std::span<const std::int8_t> slopes, bool leaks, std::span<char> live) noexcept {
-    const auto drives = [leaks](std::int8_t slope) { return leaks ? slope != 0 : slope > 0; };
-    if (std::none_of(slopes.begin(), slopes.end(), drives)) return;
     for (std::size_t i = 0; i < live.size(); ++i)
-        live[i] = std::max(live[i], static_cast<char>(drives(slopes[i]) ? 2 : (is_zero(slopes[i]) ? 1 : 0)));
+        if (leaks ? slopes[i] != 0 : slopes[i] > 0) live[i] = 1;
 }
 
 }  // namespace
@@ -42,7 +41,7 @@ Expansion::Expansion(const Dataset& data, Objective objective, const Settings& s
       held_parts_(std::min(kHoldingGroups, static_cast<std::size_t>(state.neurons())),
                   Matrix(kMaxOrder + 2, data.rank())),
       start_held_(static_cast<Index>(held_parts_.size()), data.rank()),
-      live_(data.n(), 2),
+      live_(data.n(), 1),
       moving_(state.neurons(), 1) {}
 
 void Expansion::start(const NetworkState& state, const Pattern& pattern, const std::vector<HeldSet>& held) {
@@ -90,8 +89,7 @@ void Expansion::restart() {
     waveform_.start(q_, live_);
 }
 
-/// Live samples are active (2) or only held (1) for a neuron that something drives. A neuron of which every sample is
-/// inactive or held rests (ReLU), and one at zero never moves.
+/// A neuron of which every sample is inactive or held rests (ReLU), and one at zero never moves.
 void Expansion::find_live(const NetworkState& state, const Pattern& pattern) {
     if (live_version_ == pattern.version()) return;
     live_version_ = pattern.version();
@@ -103,7 +101,7 @@ void Expansion::find_live(const NetworkState& state, const Pattern& pattern) {
         if (moving_[c]) mark_live(drive_.sides(c), leaks_, live_);
     // Nothing moves at all: then all weights are as good as any.
     if (std::none_of(live_.begin(), live_.end(), [](char live) { return live != 0; }))
-        std::fill(live_.begin(), live_.end(), char{2});
+        std::fill(live_.begin(), live_.end(), char{1});
 }
 
 void Expansion::drive(const double* signed_weights, double step, bool beside_start) {

@@ -285,7 +285,6 @@ double Flow::end_by_events(double end) {
     std::int64_t count = recorder_.event_list().count();
     for (const auto& event : stepper_.events()) {
         if (event.u > end) break;
-        if (!event.is_event) continue;
         count += static_cast<std::int64_t>(data_.samples_of(event.wall).size());
         const bool asked = count >= plan_.stop.events;
         if (!asked && count < plan_.settings.max_events) continue;

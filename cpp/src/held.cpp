@@ -22,16 +22,14 @@ HeldSet::HeldSet(Index rank, Index room) : rank_(rank) {
     r_.reserve(walls * (walls + 1) / 2);
 }
 
-bool HeldSet::contains(int wall) const noexcept {
-    return std::find(walls_.begin(), walls_.end(), wall) != walls_.end();
-}
-
 void HeldSet::clear() noexcept {
     walls_.clear();
+    dependent_.clear();
     q_.clear();
     r_.clear();
 }
 
+/// False, and nothing changed, when the normal depends on those already held.
 bool HeldSet::add(int wall, const double* normal) {
     const int h = size();
     if (h >= rank_) return false;
@@ -57,11 +55,14 @@ bool HeldSet::add(int wall, const double* normal) {
     return true;
 }
 
-bool HeldSet::assign(std::span<const int> walls, const Matrix& normals) {
+void HeldSet::assign(std::span<const int> walls, const Matrix& normals) {
     clear();
-    bool independent = true;
-    for (const int wall : walls) independent = add(wall, normals.row(wall).data()) && independent;
-    return independent;
+    for (const int wall : walls)
+        if (!add(wall, normals.row(wall).data())) dependent_.push_back(wall);
+}
+
+void HeldSet::coordinates(const double* v, double* coordinates) const noexcept {
+    for (int i = 0; i < size(); ++i) coordinates[i] = dot(row(i), v, rank_);
 }
 
 void HeldSet::project(double* v) const noexcept {

@@ -17,8 +17,9 @@ void negate(double* c, int order) noexcept {
 
 }  // namespace
 
-HitFinder::HitFinder(const NeuronMotion& motion)
+HitFinder::HitFinder(const NeuronMotion& motion, bool stands)
     : motion_(motion),
+      slide_(motion, stands),
       coordinates_(motion.rank() * (kMaxOrder + 2)),
       multipliers_(motion.rank() * (kMaxOrder + 2)),
       work_(motion.rank()) {
@@ -139,7 +140,17 @@ double HitFinder::first_descent_to(int piece, int wall, std::int8_t side, double
     return first_descent(c, order, limit);
 }
 
-Hit HitFinder::first_release(int piece, double end, const HeldSet& held, bool output_positive) {
+Hit HitFinder::first_release(int piece, double end, const HeldSet& held, std::span<const std::int8_t> sides,
+                             bool output_positive) {
+    const double weight = motion_.acting_weight(sides, motion_.piece(piece).begin);
+    if (held.dependent().empty()) return first_release_of_independent(piece, end, held, output_positive, weight);
+    const Leave leave = slide_.first_leave(piece, end, held, output_positive, weight);
+    if (leave.wall < 0) return {};
+    return {leave.u, HitKind::release, leave.wall, leave.side, leave.slope};
+}
+
+Hit HitFinder::first_release_of_independent(int piece, double end, const HeldSet& held, bool output_positive,
+                                            double weight) {
     Hit hit;
     const int order = motion_.order() - 1;
     const Index rank = motion_.rank();
@@ -150,7 +161,8 @@ Hit HitFinder::first_release(int piece, double end, const HeldSet& held, bool ou
         held.project(work_.data(), coordinates_.data());
         held.multipliers(coordinates_.data(), multipliers_.data() + k * count);
     }
-    const double noise = kRateUlps * kEps * motion_.waveform().mean_norm();
+    for (int h = 0; h < count; ++h) weight += std::abs(multipliers_[h]);
+    const double noise = 2.0 * kCornerUlps * kEps * weight;  // a corner that holds may leave this much
     Coefficients base{};
     Coefficients range{};
     Coefficients gap{};
@@ -161,16 +173,12 @@ Hit HitFinder::first_release(int piece, double end, const HeldSet& held, bool ou
         // of range.
         const double sign = range[0] > 0.0 ? 1.0 : (range[0] < 0.0 ? -1.0 : (output_positive ? -1.0 : 1.0));
         for (const std::int8_t side : {std::int8_t{-1}, std::int8_t{1}}) {
-            double largest = 0.0;
             for (int k = 0; k <= order; ++k) {
                 const double beta = multipliers_[k * count + h];
                 gap[k] = sign * (side < 0 ? beta - base[k] : base[k] + range[k] - beta);
-                largest = std::max(largest, std::abs(gap[k]));
             }
-            if (largest <= noise) continue;  // at rest on the wall with a multiplier at the end of the box: a stop
-            if (gap[0] <= noise) gap[0] = 0.0;
-            const double root = first_descent(gap, order, std::min(end, hit.u) - begin);
-            if (begin + root < hit.u && begin + root <= end)
+            const double root = first_exit(gap, order, noise, std::min(end, hit.u) - begin);
+            if (begin + root < hit.u)
                 hit = {begin + root, HitKind::release, wall, side, std::abs(evaluate_derivative(gap, order, root))};
         }
     }
@@ -194,7 +202,7 @@ void HitFinder::walls_at_zero(const double* w, std::span<const int> candidates, 
     const ConstMap weights(w, motion_.rank());
     const double tolerance = zero_tol(weights.norm());
     for (const int wall : candidates) {
-        if (is_zero(sides[wall]) || std::find(zero.begin(), zero.end(), wall) != zero.end()) continue;
+        if (sides[wall] == 0 || std::find(zero.begin(), zero.end(), wall) != zero.end()) continue;
         const ConstMap normal(motion_.data().normals().row(wall).data(), motion_.rank());
         if (std::abs(normal.dot(weights)) <= tolerance) zero.push_back(wall);
     }

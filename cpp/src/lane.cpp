@@ -14,7 +14,7 @@ constexpr Index kUsualDisturbances = 4;
 Lane::Lane(const WatchedNetwork& network, Range neurons, BranchPolicy policy, Pattern& pattern,
            std::vector<HeldSet>& held)
     : motion_(network.data, network.expansion.waveform(), network.expansion.series(), network.state.leak(), neurons),
-      finder_(motion_),
+      finder_(motion_, policy == BranchPolicy::stay),
       watch_(network, neurons, motion_, finder_),
       local_(network.data, network.state, policy, motion_, finder_, pattern, held, neurons.count()),
       column_(network.data.rank()) {

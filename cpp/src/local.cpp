@@ -11,9 +11,12 @@ namespace {
 
 constexpr double kEps = std::numeric_limits<double>::epsilon();
 using ConstMap = Eigen::Map<const Vector>;
-/// How far past the release of a dependent wall its corner is decided, as a part of the step: far above rounding, far
-/// below what another event could hide in.
-constexpr double kLittleLater = 1e-6;
+/// Where dependent walls let a neuron go, nothing moves yet. It is decided where the pulls, moved on by their slopes,
+/// have changed by this part of what they are made of: far above rounding, far below what another event could hide in.
+constexpr double kLittleLater = 1e-9;
+/// Where that decides nothing, slopes nearly balance: so many times later again, so many times.
+constexpr double kLater = 1e3;
+constexpr int kLaterTries = 3;
 /// Events of a step, a neuron, and walls of a corner, for which there is memory from the start.
 constexpr Index kUsualEvents = 4;
 constexpr Index kUsualCorner = 64;
@@ -31,13 +34,12 @@ LocalEvents::LocalEvents(const Dataset& data, const NetworkState& state, BranchP
       held_(held),
       corner_set_(data.rank()),
       w_(data.rank()),
-      gradient_(data.rank()),
-      weights_(data.n()) {
+      gradient_(data.rank()) {
     walls_.reserve(data.n_walls());
     zero_sides_.reserve(data.n_walls());
     events_.reserve(kUsualEvents * neurons);
     const int usual = static_cast<int>(std::min({data.rank() + 1, data.n_walls(), kUsualCorner}));
-    corner_.resize(usual);
+    corner_.resize(usual, usual);
     solver_.reserve(usual);
 }
 
@@ -54,39 +56,26 @@ void LocalEvents::forget() noexcept {
 
 bool LocalEvents::apply(int neuron, const Hit& hit, std::span<const int> candidates) {
     const int piece = motion_.last(neuron);
+    const bool leaves = hit.kind == HitKind::release;
     motion_.evaluate(piece, hit.u, w_.data(), a_);
     motion_.load_gradient(piece, hit.u);
-    if (hit.kind == HitKind::release && !leans(neuron)) return release(neuron, hit);
+    if (leaves && held_[neuron].dependent().empty()) return release(neuron, hit);
 
     collect_corner(neuron, hit, candidates);
-    // Multipliers of dependent walls exchange continuously: what comes next shows a little later.
-    const double later = hit.kind == HitKind::release ? kLittleLater : 0.0;
     gradient_ = ConstMap(motion_.gradient(), data_.rank());
     for (const int wall : walls_) {
         const std::int8_t side = pattern_.side(neuron, wall);
         if (side == 0) continue;
         double base = 0.0;
         double range = 0.0;
-        motion_.contribution_at(wall, hit.u + later, base, range);
+        motion_.contribution_at(wall, hit.u, base, range);
         gradient_ -= (side > 0 ? base + range : base) * data_.normals().row(wall).transpose();
     }
-    fill_corner(neuron, hit.u + later, gradient_.data(), output_sign_after(piece, hit.u));
-    if (later > 0.0) add_drift(later);
-    return settle(neuron, hit.u);
-}
-
-bool LocalEvents::leans(int neuron) const {
-    const auto sides = pattern_.row(neuron);
-    return std::any_of(sides.begin(), sides.end(),
-                       [](std::int8_t side) { return side == kLeaning || side == -kLeaning; });
-}
-
-/// The corner's gradient of what is not in it, moved on by the slope of its series.
-void LocalEvents::add_drift(double later) {
-    if (motion_.order() < 2) return;
-    const ConstMap slope(motion_.gradient() + data_.rank(), data_.rank());
-    for (int i = 0; i < corner_.size(); ++i)
-        corner_.rest[i] += later * data_.normals().row(corner_.walls[i]).dot(slope);
+    fill_corner(neuron, hit.u, gradient_.data(), output_sign_after(piece, hit.u));
+    int choice = 0;
+    if (!(leaves ? decide_leaving(neuron, hit.u, choice) : decide(neuron, hit.u, choice))) return false;
+    commit_sides(neuron, hit.u, solver_.continuations()[choice].sides, false, false);
+    return true;
 }
 
 /// A released wall does not change the velocity at that instant, so there is nothing to decide.
@@ -97,7 +86,7 @@ bool LocalEvents::release(int neuron, const Hit& hit) {
     std::erase(walls_, hit.wall);
     held.assign(walls_, data_.normals());
     motion_.move_contribution(hit.wall, hit.u, 0, hit.side);
-    set_side(neuron, hit.wall, hit.u, hit.side, kind_of_change(0, hit.side, false), true);
+    set_side(neuron, hit.wall, hit.u, hit.side, kind_of_change(0, hit.side, false));
     state_.restore_invariant(neuron, w_.data(), a_);
     motion_.follow(motion_.last(neuron), hit.u, held, w_.data(), a_);
     return true;
@@ -106,16 +95,16 @@ bool LocalEvents::release(int neuron, const Hit& hit) {
 /// The walls that are zero together: the one that was hit, those that coincide with it to rounding, and the held ones.
 void LocalEvents::collect_corner(int neuron, const Hit& hit, std::span<const int> candidates) {
     const HeldSet& held = held_[neuron];
-    const bool at_origin = hit.kind == HitKind::wall && (held.is_line() || data_.rank() == 1);
+    const bool meets = hit.kind == HitKind::wall;
     walls_.clear();
-    if (at_origin) {  // a neuron on a line meets another wall only at w = 0, where all walls meet
-        w_.setZero();
+    if (meets && (held.is_line() || data_.rank() == 1)) {
+        w_.setZero();  // a neuron on a line meets another wall only at w = 0, where all walls meet
         walls_.resize(data_.n_walls());
         std::iota(walls_.begin(), walls_.end(), 0);
     } else {
-        if (hit.wall >= 0) walls_.push_back(hit.wall);
         const auto sides = pattern_.row(neuron);
-        finder_.walls_at_zero(w_.data(), candidates, sides, walls_);
+        if (meets) walls_.push_back(hit.wall);
+        if (meets) finder_.walls_at_zero(w_.data(), candidates, sides, walls_);
         if (pattern_.zeros(neuron) > 0) append_zero_walls(sides, walls_);
         stand_on_corner();
     }
@@ -137,85 +126,136 @@ double LocalEvents::output_sign_after(int piece, double u) const {
 
 /// `gradient` is what everything but the corner's walls adds up to.
 void LocalEvents::fill_corner(int neuron, double u, const double* gradient, double output_sign) {
+    corner_set_.assign(walls_, data_.normals());
     const int k = static_cast<int>(walls_.size());
-    corner_.resize(k);
-    corner_.output = output_sign;
-    const ConstMap rest(gradient, data_.rank());
+    corner_.resize(k, corner_set_.size());
+    corner_.sign = output_sign;
+    corner_set_.coordinates(gradient, corner_.rest.data());
     for (int i = 0; i < k; ++i) {
-        const auto normal = data_.normals().row(walls_[i]);
         corner_.walls[i] = walls_[i];
         corner_.before[i] = pattern_.side(neuron, walls_[i]);
-        corner_.rest[i] = normal.dot(rest);
-        motion_.contribution_at(walls_[i], u, corner_.base[i], corner_.range[i]);
-        for (int j = 0; j <= i; ++j)
-            corner_.gram(i, j) = corner_.gram(j, i) = i == j ? 1.0 : normal.dot(data_.normals().row(walls_[j]));
+        corner_set_.coordinates(data_.normals().row(walls_[i]).data(), corner_.normal(i));
+        double range = 0.0;
+        motion_.contribution_at(walls_[i], u, corner_.below[i], range);
+        corner_.above[i] = corner_.below[i] + range;
     }
-    corner_.rate_tol = kCornerUlps * kEps * largest_mean_norm_;
-    if (!is_plain()) corner_.rate_tol = kCornerUlps * kEps * active_weight(neuron, u);
+    corner_.weight = largest_mean_norm_;
+    if (!is_plain()) corner_.weight = motion_.acting_weight(pattern_.row(neuron), u);
 }
 
 /// One wall, and nothing at it that a smaller tolerance would see in another way.
 bool LocalEvents::is_plain() const {
     if (corner_.size() != 1) return false;
-    const double before = std::abs(corner_.rest[0] + corner_.base[0]);
-    const double after = std::abs(corner_.rest[0] + corner_.base[0] + corner_.range[0]);
-    return std::min({before, after, std::abs(corner_.range[0])}) > corner_.rate_tol;
-}
-
-/// Σ p_i |x_i| of what acts on the neuron at u: the rounding of its gradient is relative to that.
-double LocalEvents::active_weight(int neuron, double u) const {
-    motion_.waveform().signed_weights_at(u, weights_);
-    const auto sides = pattern_.row(neuron);
-    double sum = 0.0;
-    for (Index i = 0; i < data_.n(); ++i) {
-        const bool acts = motion_.leak() > 0.0 || sample_sign(data_, i, sides[data_.wall_of(i)]) >= 0;
-        sum += acts ? std::abs(weights_[i] * data_.coefficient(i)) : 0.0;
-    }
-    return sum;
+    const double before = std::abs(corner_.rest[0] * corner_.normals[0] + corner_.below[0]);
+    const double after = std::abs(corner_.rest[0] * corner_.normals[0] + corner_.above[0]);
+    return std::min({before, after, std::abs(corner_.kink(0))}) > corner_.kink_tol();
 }
 
 /// Decides the corner, keeps branch points, and says what stands in the way: nothing, or an obstacle.
 bool LocalEvents::decide(int neuron, double u, int& choice) {
     const Verdict verdict = solver_.decide(corner_);
     const bool branching = verdict == Verdict::branching;
-    choice = verdict == Verdict::unique || verdict == Verdict::undecided ? 0 : solver_.choose(policy_);
+    const bool refused = branching && policy_ == BranchPolicy::raise;
+    choice = verdict == Verdict::undecided || refused ? 0 : choose();
     if (branching) {
-        BranchPoint point{u, neuron, corner_.walls, {}, policy_ == BranchPolicy::raise ? -1 : choice};
-        for (const auto& next : solver_.continuations()) point.options.push_back(next);
+        BranchPoint point{u, neuron, corner_.walls, {}, refused ? -1 : choice};
+        for (const auto& next : solver_.continuations()) point.options.push_back(next.sides);
         branches_.push_back(std::move(point));
     }
-    bool decided = verdict != Verdict::undecided && !(branching && policy_ == BranchPolicy::raise);
-    if (decided) {  // dependent walls that stay at zero have no multipliers of their own
-        zero_sides_.clear();
-        for (int i = 0; i < corner_.size(); ++i)
-            if (solver_.continuations()[choice][i] == 0) zero_sides_.push_back(corner_.walls[i]);
-        decided = corner_set_.assign(zero_sides_, data_.normals());
-    }
-    if (!decided && (!obstacle_.present || u < obstacle_.u))
-        obstacle_ = {true, branching && policy_ == BranchPolicy::raise, u, neuron, corner_.walls};
-    return decided;
+    if (verdict != Verdict::undecided && !refused) return true;
+    if (!obstacle_.present || u < obstacle_.u) obstacle_ = {true, refused, u, neuron, corner_.walls};
+    return false;
 }
 
-bool LocalEvents::settle(int neuron, double u) {
-    int choice = 0;
-    if (!decide(neuron, u, choice)) return false;
-    commit_sides(neuron, u, solver_.continuations()[choice], false, false);
+/// At the instant at which dependent walls let the neuron go its velocity is still zero across them: what comes next
+/// shows a little later.
+bool LocalEvents::decide_leaving(int neuron, double u, int& choice) {
+    find_slopes(u);
+    double fastest = Eigen::Map<const Vector>(rest_slope_.data(), corner_.rank).norm();
+    double size = corner_.weight;
+    for (int i = 0; i < corner_.size(); ++i) {
+        fastest = std::max(fastest, std::min(std::abs(below_slope_[i]), std::abs(above_slope_[i])));
+        size = std::max(size, std::min(std::abs(corner_.below[i]), std::abs(corner_.above[i])));
+    }
+    later_ = corner_;
+    double way = fastest > 0.0 ? kLittleLater * size / fastest : 0.0;
+    for (int attempt = 0; attempt < kLaterTries; ++attempt, way *= kLater) {
+        for (int k = 0; k < corner_.rank; ++k) corner_.rest[k] = later_.rest[k] + way * rest_slope_[k];
+        for (int i = 0; i < corner_.size(); ++i) {
+            corner_.below[i] = later_.below[i] + way * below_slope_[i];
+            corner_.above[i] = later_.above[i] + way * above_slope_[i];
+        }
+        const std::size_t known = branches_.size();
+        if (!decide(neuron, u, choice)) return false;
+        const auto& sides = solver_.continuations()[choice].sides;
+        if (std::any_of(sides.begin(), sides.end(), [](std::int8_t side) { return side != 0; })) return true;
+        if (policy_ == BranchPolicy::stay) return true;
+        if (attempt + 1 < kLaterTries) branches_.resize(known);
+    }
     return true;
 }
 
-void LocalEvents::commit_sides(int neuron, double u, const Sides& sides, bool at_start, bool silent) {
+/// How the pulls of the corner change at u; load_gradient() has come before.
+void LocalEvents::find_slopes(double u) {
+    rest_slope_.assign(static_cast<std::size_t>(corner_.rank), 0.0);
+    below_slope_.assign(walls_.size(), 0.0);
+    above_slope_.assign(walls_.size(), 0.0);
+    if (motion_.order() < 2) return;
+    corner_set_.coordinates(motion_.gradient() + data_.rank(), rest_slope_.data());
+    Coefficients base{};
+    Coefficients range{};
+    for (std::size_t i = 0; i < walls_.size(); ++i) {
+        motion_.contribution_series(walls_[i], u, base, range);
+        below_slope_[i] = base[1];
+        above_slope_[i] = base[1] + range[1];
+    }
+}
+
+/// The continuation that the policy takes: the one with most samples as it wants them, inactive or active, and no
+/// repelling wall stood on, if there is one without; or the one that stays on most walls.
+int LocalEvents::choose() const {
+    const auto found = solver_.continuations();
+    const bool may_stand = policy_ == BranchPolicy::stay ||
+                           std::all_of(found.begin(), found.end(), [](const auto& one) { return one.stands_on_ridge; });
+    int best = -1;
+    for (int i = 0; i < std::ssize(found); ++i) {
+        if (found[i].stands_on_ridge && !may_stand) continue;
+        if (best < 0 || is_preferred(found[i].sides, found[best].sides)) best = i;
+    }
+    return best;
+}
+
+/// By the number of samples as the policy wants them; among equals by the first sample that differs.
+bool LocalEvents::is_preferred(std::span<const std::int8_t> sides, std::span<const std::int8_t> others) const {
+    const auto score = [this](std::int8_t sign) {
+        if (policy_ == BranchPolicy::stay) return sign == 0 ? 2 : (sign < 0 ? 1 : 0);
+        const int wanted = policy_ == BranchPolicy::active ? sign : -sign;
+        return wanted + 1;
+    };
+    int difference = 0;
+    int first = 0;
+    for (int i = 0; i < corner_.size(); ++i)
+        for (const int sample : data_.samples_of(corner_.walls[i])) {
+            const int here =
+                score(sample_sign(data_, sample, sides[i])) - score(sample_sign(data_, sample, others[i]));
+            difference += here;
+            if (first == 0) first = here;
+        }
+    return difference != 0 ? difference > 0 : first > 0;
+}
+
+void LocalEvents::commit_sides(int neuron, double u, std::span<const std::int8_t> sides, bool at_start, bool silent) {
     const std::size_t first_event = events_.size();
     zero_sides_.clear();
     for (int i = 0; i < corner_.size(); ++i) {
         const int wall = corner_.walls[i];
         if (sides[i] == 0) zero_sides_.push_back(wall);
         if (!at_start) motion_.move_contribution(wall, u, corner_.before[i], sides[i]);
-        EventKind kind = kind_of_change(sign_of(corner_.before[i]), sign_of(sides[i]), false);
+        EventKind kind = kind_of_change(corner_.before[i], sides[i], false);
         if (at_start)
-            kind = is_zero(sides[i]) ? EventKind::start_hold
+            kind = sides[i] == 0 ? EventKind::start_hold
                                      : (sides[i] > 0 ? EventKind::start_up : EventKind::start_down);
-        const bool is_event = sign_of(sides[i]) != sign_of(corner_.before[i]) || (at_start && !silent);
-        if (is_event || sides[i] != corner_.before[i]) set_side(neuron, wall, u, sides[i], kind, is_event);
+        if (sides[i] != corner_.before[i] || (at_start && !silent)) set_side(neuron, wall, u, sides[i], kind);
     }
     held_[neuron].assign(zero_sides_, data_.normals());
     if (at_start) return;
@@ -233,9 +273,9 @@ bool LocalEvents::rests(int neuron) const {
     return true;
 }
 
-void LocalEvents::set_side(int neuron, int wall, double u, std::int8_t after, EventKind kind, bool is_event) {
+void LocalEvents::set_side(int neuron, int wall, double u, std::int8_t after, EventKind kind) {
     const int number = static_cast<int>(events_.size());
-    events_.push_back({u, neuron, wall, pattern_.side(neuron, wall), after, kind, is_event, number});
+    events_.push_back({u, neuron, wall, pattern_.side(neuron, wall), after, kind, number});
     pattern_.set(neuron, wall, after);
 }
 
@@ -255,7 +295,7 @@ bool LocalEvents::apply_start(const Expansion& expansion, int neuron, bool patte
     }
     int choice = 0;
     if (!decide(neuron, 0.0, choice)) return false;
-    commit_sides(neuron, 0.0, solver_.continuations()[choice], true, pattern_was_given);
+    commit_sides(neuron, 0.0, solver_.continuations()[choice].sides, true, pattern_was_given);
     return true;
 }
 

@@ -61,7 +61,8 @@ NeuronMotion::NeuronMotion(const Dataset& data, const Waveform& waveform, const 
       last_(neurons.count(), -1),
       gradient_((kMaxOrder + 2) * data.rank()),
       projected_((kMaxOrder + 2) * data.rank()),
-      unit_(data.rank()) {
+      unit_(data.rank()),
+      weights_(data.n()) {
     const std::size_t largest = (kMaxOrder + 1) * (2 * rank_ + 3);
     touched_.reserve(neurons.count());
     pieces_.reserve(kUsualPieces * neurons.count());
@@ -224,6 +225,17 @@ void NeuronMotion::contribution_at(int wall, double u, double& base, double& ran
         base += coefficient * (coefficient > 0.0 ? leak_ : 1.0) * weight;
         range += (1.0 - leak_) * std::abs(coefficient) * weight;
     }
+}
+
+double NeuronMotion::acting_weight(std::span<const std::int8_t> sides, double u) const {
+    waveform_.signed_weights_at(u, weights_);
+    double sum = 0.0;
+    for (Index i = 0; i < data_.n(); ++i) {
+        const std::int8_t sign = sample_sign(data_, i, sides[data_.wall_of(i)]);
+        const bool acts = leak_ > 0.0 ? sign != 0 : sign > 0;
+        sum += acts ? std::abs(weights_[i] * data_.coefficient(i)) : 0.0;
+    }
+    return sum;
 }
 
 void NeuronMotion::move_contribution(int wall, double u, std::int8_t before, std::int8_t after) {

@@ -39,15 +39,15 @@ void append_zero_walls(std::span<const std::int8_t> sides, std::vector<int>& wal
         std::memcpy(&word, sides.data() + begin, end - begin);
         if ((word & kOdd) == kOdd) continue;
         for (std::size_t wall = begin; wall < end; ++wall)
-            if (is_zero(sides[wall])) walls.push_back(static_cast<int>(wall));
+            if (sides[wall] == 0) walls.push_back(static_cast<int>(wall));
     }
 }
 
 Pattern::Pattern(Index neurons, Index walls, std::uint64_t seed)
-    : sides_(SignMatrix::Zero(neurons, walls)), keys_(5 * walls), hashes_(neurons, 0), zeros_(neurons, walls) {
+    : sides_(SignMatrix::Zero(neurons, walls)), keys_(3 * walls), hashes_(neurons, 0), zeros_(neurons, walls) {
     for (auto& key : keys_) key = next_word(seed);
     for (Index w = 0; w < walls; ++w)
-        for (auto& hash : hashes_) hash ^= keys_[5 * w + 2];
+        for (auto& hash : hashes_) hash ^= keys_[3 * w + 1];
 }
 
 bool Pattern::same_row(Index a, Index b) const noexcept {
@@ -58,8 +58,8 @@ bool Pattern::same_row(Index a, Index b) const noexcept {
 void Pattern::set(Index neuron, Index wall, std::int8_t side) noexcept {
     std::int8_t& current = sides_(neuron, wall);
     if (current == side) return;
-    hashes_[neuron] ^= keys_[5 * wall + 2 + current] ^ keys_[5 * wall + 2 + side];
-    zeros_[neuron] += (is_zero(side) ? 1 : 0) - (is_zero(current) ? 1 : 0);
+    hashes_[neuron] ^= keys_[3 * wall + 1 + current] ^ keys_[3 * wall + 1 + side];
+    zeros_[neuron] += (side == 0 ? 1 : 0) - (current == 0 ? 1 : 0);
     current = side;
     version_.fetch_add(1, std::memory_order_relaxed);
 }

@@ -120,7 +120,6 @@ void Recorder::save(const Clock& clock, double log_loss, const Matrix& w, const 
 }
 
 void Recorder::events(const Clock& clock_at_event, const WallEvent& event) {
-    if (!event.is_event) return;
     for (const int sample : data_.samples_of(event.wall))
         events_.add(clock_at_event, event.neuron, sample,
                     data_.orientation(sample) > 0 ? event.kind : turned(event.kind));

@@ -154,7 +154,7 @@ bool Stepper::attempt(double max_step) {
 }
 
 double Stepper::rounding_limit() const noexcept {
-    return kRoundingPart * rtol_ / (std::numeric_limits<double>::epsilon() * waveform().driving_norm());
+    return kRoundingPart * rtol_ / (std::numeric_limits<double>::epsilon() * waveform().mean_norm());
 }
 
 double Stepper::speed() const {

@@ -2,319 +2,243 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+
+#include "reluflow/settings.hpp"
+#include "transition_hull.hpp"
 
 namespace reluflow {
 
 namespace {
 
-/// Multipliers this close to the ends of [0, 1] are at the end: the rounding of a small solve.
-constexpr double kBoxTol = 1e-12;
-/// Passes of the active-set method per wall before it is given up; it needs one or two.
-constexpr int kPassesPerWall = 12;
+/// Choices of repelling walls that are tried before the list of continuations is left incomplete: a tenth of a second.
+constexpr int kMostNodes = 4000;
+/// Passes of the climb to one continuation where they cannot all be listed; each raises the speed.
+constexpr int kMostClimbs = 200;
 
-/// Stands for the angle of a zero gradient; larger than any angle.
-constexpr double kNowhere = 10.0;
-
-/// A wall without a kink: what its samples add is the same on both sides, to rounding.
-bool is_smooth(const Corner& corner, int wall) noexcept {
-    return std::abs(corner.range[wall]) <= corner.rate_tol;
-}
-
-/// A wall that a neuron on it leaves on either side; a range below the rounding is no kink at all.
-bool is_ridge(const Corner& corner, int wall) noexcept {
-    return corner.output * corner.range[wall] > corner.rate_tol;
-}
+constexpr double kEps = std::numeric_limits<double>::epsilon();
 
 }  // namespace
 
-void Corner::resize(int size) {
+void Corner::resize(int size, int rank_of_span) {
+    rank = rank_of_span;
     walls.resize(size);
     before.resize(size);
-    products.resize(size * size);
-    rest.resize(size);
-    base.resize(size);
-    range.resize(size);
+    normals.resize(static_cast<std::size_t>(size * rank));
+    rest.resize(rank);
+    below.resize(size);
+    above.resize(size);
+}
+
+double Corner::kink_tol() const noexcept {
+    return kCornerUlps * kEps * weight;
 }
 
 void TransitionSolver::reserve(int walls) {
-    mode_.reserve(walls);
-    ridges_.reserve(walls);
-    free_.reserve(walls);
-    for (auto* numbers : {&mu_, &target_, &c_, &rates_, &right_}) numbers->reserve(walls);
-    factor_.reserve(walls * walls);
+    choice_.reserve(walls);
+    repelling_.reserve(walls);
+    sides_.reserve(walls);
+    for (auto* numbers : {&outside_, &absorbed_, &split_}) numbers->reserve(walls);
+    box_.resize(walls, walls);
     found_.resize(1);
-    found_.front().reserve(walls);
-}
-
-bool TransitionSolver::is_dependent(const Corner& corner) {
-    // Cholesky of the Gram matrix: a pivot is the squared part of a normal outside the span of those before it.
-    const int k = corner.size();
-    factor_.assign(k * k, 0.0);
-    for (int j = 0; j < k; ++j) {
-        double pivot = corner.gram(j, j);
-        for (int i = 0; i < j; ++i) pivot -= factor_[j * k + i] * factor_[j * k + i];
-        // A Gram pivot carries 1e-16 of rounding, so a normal's own part is only seen down to 1e-8.
-        if (pivot < 1e-14) return true;
-        factor_[j * k + j] = std::sqrt(pivot);
-        for (int row = j + 1; row < k; ++row) {
-            double value = corner.gram(row, j);
-            for (int i = 0; i < j; ++i) value -= factor_[row * k + i] * factor_[j * k + i];
-            factor_[row * k + j] = value / factor_[j * k + j];
-        }
-    }
-    return false;
-}
-
-void TransitionSolver::update_rates(const Corner& corner) {
-    const int k = corner.size();
-    for (int w = 0; w < k; ++w) c_[w] = corner.base[w] + mu_[w] * corner.range[w];
-    for (int w = 0; w < k; ++w) {
-        double rate = corner.rest[w];
-        for (int other = 0; other < k; ++other) rate += corner.gram(w, other) * c_[other];
-        rates_[w] = rate;
-    }
-}
-
-/// Unknown c of the free and pinned walls with zero rate there, the others fixed; false when the walls are dependent.
-bool TransitionSolver::solve_free(const Corner& corner) {
-    free_.clear();
-    for (int w = 0; w < corner.size(); ++w)
-        if (mode_[w] == Mode::free || mode_[w] == Mode::pinned) free_.push_back(w);
-    const int k = static_cast<int>(free_.size());
-    factor_.assign(k * k, 0.0);
-    right_.assign(k, 0.0);
-    for (int i = 0; i < k; ++i) {
-        double value = -corner.rest[free_[i]];
-        for (int w = 0; w < corner.size(); ++w)
-            if (mode_[w] == Mode::lower || mode_[w] == Mode::upper) value -= corner.gram(free_[i], w) * c_[w];
-        for (int j = 0; j < i; ++j) {
-            double entry = corner.gram(free_[i], free_[j]);
-            for (int l = 0; l < j; ++l) entry -= factor_[i * k + l] * factor_[j * k + l];
-            factor_[i * k + j] = entry / factor_[j * k + j];
-            value -= factor_[i * k + j] * right_[j];
-        }
-        double pivot = corner.gram(free_[i], free_[i]);
-        for (int j = 0; j < i; ++j) pivot -= factor_[i * k + j] * factor_[i * k + j];
-        if (pivot < 1e-14) return false;
-        factor_[i * k + i] = std::sqrt(pivot);
-        right_[i] = value / factor_[i * k + i];
-    }
-    target_ = mu_;
-    for (int i = k - 1; i >= 0; --i) {
-        double value = right_[i];
-        for (int j = i + 1; j < k; ++j) value -= factor_[j * k + i] * right_[j];
-        right_[i] = value / factor_[i * k + i];
-        const int w = free_[i];
-        target_[w] = (right_[i] - corner.base[w]) / corner.range[w];
-    }
-    return true;
-}
-
-/// Least-norm element of the subdifferential over the valley walls, the ridge walls fixed or pinned (bounded least
-/// squares).
-bool TransitionSolver::solve_boxed(const Corner& corner) {
-    const int k = corner.size();
-    for (int pass = 0; pass < kPassesPerWall * (k + 1); ++pass) {
-        update_rates(corner);
-        if (!solve_free(corner)) return false;
-        double fraction = 1.0;
-        int blocking = -1;
-        for (const int w : free_) {
-            if (mode_[w] == Mode::pinned) continue;
-            const double step = target_[w] - mu_[w];
-            const double room = step > 0.0 ? 1.0 - mu_[w] : mu_[w];
-            if (std::abs(step) > room && room / std::abs(step) < fraction) {
-                fraction = room / std::abs(step);
-                blocking = w;
-            }
-        }
-        for (const int w : free_) mu_[w] += (mode_[w] == Mode::pinned ? 1.0 : fraction) * (target_[w] - mu_[w]);
-        if (blocking >= 0) {
-            const bool up = target_[blocking] > mu_[blocking];
-            mode_[blocking] = up ? Mode::upper : Mode::lower;
-            mu_[blocking] = up ? 1.0 : 0.0;
-            continue;
-        }
-        update_rates(corner);
-        int worst = -1;
-        double violation = corner.rate_tol;
-        for (int w = 0; w < k; ++w) {
-            if (is_ridge(corner, w)) continue;
-            const double rate = corner.output > 0.0 ? rates_[w] : -rates_[w];
-            const double excess = mode_[w] == Mode::lower ? rate : (mode_[w] == Mode::upper ? -rate : 0.0);
-            if (excess > violation) {
-                violation = excess;
-                worst = w;
-            }
-        }
-        if (worst < 0) return true;
-        if (is_smooth(corner, worst)) {  // both sides move alike
-            mode_[worst] = mode_[worst] == Mode::lower ? Mode::upper : Mode::lower;
-            mu_[worst] = 1.0 - mu_[worst];
-        } else {
-            mode_[worst] = Mode::free;
-        }
-    }
-    return false;
-}
-
-void TransitionSolver::accept_if_consistent(const Corner& corner) {
-    for (const int w : ridges_) {
-        const double rate = corner.output > 0.0 ? rates_[w] : -rates_[w];
-        if (mode_[w] == Mode::pinned && (mu_[w] < -kBoxTol || mu_[w] > 1.0 + kBoxTol)) return;
-        if (mode_[w] == Mode::upper && rate <= corner.rate_tol) return;
-        if (mode_[w] == Mode::lower && rate >= -corner.rate_tol) return;
-    }
-    add_found(corner);
-}
-
-void TransitionSolver::add_found(const Corner& corner) {
-    if (found_count_ == found_.size()) found_.emplace_back();
-    Sides& next = found_[found_count_];
-    next.resize(corner.size());
-    for (int w = 0; w < corner.size(); ++w) {
-        const double rate = corner.output > 0.0 ? rates_[w] : -rates_[w];
-        const bool solved = mode_[w] == Mode::free || mode_[w] == Mode::pinned;
-        const bool zero = solved || std::abs(rate) <= corner.rate_tol;
-        const std::int8_t sign = zero ? (mode_[w] == Mode::upper ? 1 : -1) : (rate > 0.0 ? 1 : -1);
-        // Among independent walls a multiplier at the end of its box is still a multiplier.
-        const bool leans = zero && !solved && dependent_;
-        next[w] = leans ? static_cast<std::int8_t>(kLeaning * sign) : (zero ? std::int8_t{0} : sign);
-    }
-    const auto known = found_.begin() + static_cast<std::ptrdiff_t>(found_count_);
-    if (std::find(found_.begin(), known, next) == known) ++found_count_;
-}
-
-void TransitionSolver::enumerate_ridges(const Corner& corner) {
-    const int k = corner.size();
-    int cases = 1;
-    for (std::size_t i = 0; i < ridges_.size(); ++i) cases *= 3;
-    for (int number = 0; number < cases; ++number) {
-        for (int w = 0; w < k; ++w) {
-            // Dependent walls cannot all be free at once: they start at a bound and become free one by one.
-            // So do walls without a kink, whose multiplier has no effect.
-            const bool free = corner.before[w] == 0 && !dependent_ && !is_smooth(corner, w);
-            mode_[w] = corner.before[w] > 0 ? Mode::upper : (free ? Mode::free : Mode::lower);
-            mu_[w] = corner.before[w] > 0 ? 1.0 : (free ? 0.5 : 0.0);
-        }
-        int digits = number;
-        for (const int w : ridges_) {
-            constexpr Mode choices[3] = {Mode::upper, Mode::lower, Mode::pinned};
-            mode_[w] = choices[digits % 3];
-            mu_[w] = mode_[w] == Mode::upper ? 1.0 : 0.0;
-            digits /= 3;
-        }
-        if (solve_boxed(corner)) accept_if_consistent(corner);
-    }
-}
-
-/// Walls through one point of a plane: every direction out of the corner lies in one of its sectors or on one of its
-/// rays.
-void TransitionSolver::enumerate_plane(const Corner& corner) {
-    const int k = corner.size();
-    plane_x_.resize(k);
-    plane_y_.resize(k);
-    plane_x_[0] = 1.0;
-    plane_y_[0] = 0.0;
-    int second = 1;
-    while (second < k && 1.0 - corner.gram(0, second) * corner.gram(0, second) < 1e-12) ++second;
-    if (second == k) return;
-    const double cosine = corner.gram(0, second);
-    const double sine = std::sqrt(1.0 - cosine * cosine);
-    for (int w = 1; w < k; ++w) {
-        plane_x_[w] = corner.gram(0, w);
-        plane_y_[w] = (corner.gram(second, w) - cosine * corner.gram(0, w)) / sine;
-        if (std::abs(plane_x_[w] * plane_x_[w] + plane_y_[w] * plane_y_[w] - 1.0) > 1e-10) return;  // not a plane
-    }
-    rays_.clear();
-    for (int w = 0; w < k; ++w)
-        for (const int sign : {1, -1}) rays_.emplace_back(std::atan2(sign * plane_x_[w], -sign * plane_y_[w]), w);
-    std::sort(rays_.begin(), rays_.end());
-    directions_.clear();
-    for (std::size_t i = 0; i < rays_.size(); ++i) {
-        const double here = rays_[i].first;
-        const double next = i + 1 < rays_.size() ? rays_[i + 1].first : rays_[0].first + 2.0 * M_PI;
-        try_plane_direction(corner, std::cos(here), std::sin(here), rays_[i].second);
-        const double middle = 0.5 * (here + next);
-        try_plane_direction(corner, std::cos(middle), std::sin(middle), -1);
-        // The sector's gradient in the plane: e_0 and the part of e_second across it are the axes.
-        directions_.push_back(std::atan2((rates_[second] - cosine * rates_[0]) / sine, rates_[0]));
-        if (std::hypot(rates_[second], rates_[0]) <= corner.rate_tol) directions_.back() = kNowhere;
-    }
-    if (!surrounds_zero()) return;
-    std::fill(mode_.begin(), mode_.end(), Mode::pinned);
-    std::fill(rates_.begin(), rates_.end(), 0.0);
-    add_found(corner);
-}
-
-/// True when zero is in the hull of the sectors' gradients: staying at the corner is a solution too.
-bool TransitionSolver::surrounds_zero() {
-    std::sort(directions_.begin(), directions_.end());
-    if (directions_.empty() || directions_.back() == kNowhere) return true;
-    double gap = directions_.front() + 2.0 * M_PI - directions_.back();
-    for (std::size_t i = 1; i < directions_.size(); ++i) gap = std::max(gap, directions_[i] - directions_[i - 1]);
-    return gap <= M_PI;
-}
-
-void TransitionSolver::try_plane_direction(const Corner& corner, double x, double y, int on_wall) {
-    for (int w = 0; w < corner.size(); ++w) {
-        const bool positive = plane_x_[w] * x + plane_y_[w] * y > 0.0;
-        mode_[w] = w == on_wall ? Mode::pinned : (positive ? Mode::upper : Mode::lower);
-        mu_[w] = positive ? 1.0 : 0.0;
-    }
-    update_rates(corner);
-    if (!solve_free(corner)) return;
-    mu_ = target_;
-    update_rates(corner);
-    for (int w = 0; w < corner.size(); ++w) {
-        const double rate = corner.output > 0.0 ? rates_[w] : -rates_[w];
-        if (w == on_wall ? (mu_[w] < 0.0 || mu_[w] > 1.0)
-                         : (mode_[w] == Mode::upper ? rate <= corner.rate_tol : rate >= -corner.rate_tol))
-            return;
-    }
-    add_found(corner);
+    found_.front().sides.reserve(walls);
 }
 
 Verdict TransitionSolver::decide(const Corner& corner) {
     const int k = corner.size();
+    corner_ = &corner;
     found_count_ = 0;
-    mode_.assign(k, Mode::lower);
-    mu_.assign(k, 0.0);
-    c_.resize(k);
-    rates_.resize(k);
-    ridges_.clear();
+    nodes_ = 0;
+    cut_short_ = false;
+    choice_.assign(k, Choice::open);
+    outside_.assign(k, 0.0);
+    absorbed_.assign(k, 0.0);
+    split_.resize(std::max(k, 1));
+    sides_.resize(k);
+    repelling_.clear();
     for (int w = 0; w < k; ++w)
-        if (is_ridge(corner, w)) ridges_.push_back(w);
-    dependent_ = is_dependent(corner);
-    if (dependent_ && !ridges_.empty())
-        enumerate_plane(corner);
-    else if (static_cast<int>(ridges_.size()) <= kMaxRidges)
-        enumerate_ridges(corner);
+        if (corner.repels(w)) repelling_.push_back(w);
+    box_.resize(k, corner.rank);
+    for (int w = 0; w < k; ++w) std::copy_n(corner.normal(w), corner.rank, box_.vector(w));
+    std::copy(corner.rest.begin(), corner.rest.end(), box_.offset());
+    search();
+    if (cut_short_) climb();
     if (found_count_ == 0) return Verdict::undecided;
     return found_count_ == 1 ? Verdict::unique : Verdict::branching;
 }
 
-int TransitionSolver::choose(BranchPolicy policy) const noexcept {
-    // The policy's word decides wall by wall; among equals the first found wins.
-    int best = 0;
-    int best_score = -1;
-    for (int i = 0; i < static_cast<int>(found_count_); ++i) {
-        int score = 0;
-        const Sides& sides = found_[i];
-        // A neuron that stays where dependent walls meet can be followed no further: only if asked for.
-        const bool stays = std::all_of(sides.begin(), sides.end(), [](std::int8_t side) { return is_zero(side); });
-        if (dependent_ && stays && policy != BranchPolicy::stay && found_count_ > 1) continue;
-        for (const auto side : sides) {
-            if (policy == BranchPolicy::inactive) score += side < 0 ? 2 : (side == 0 ? 1 : 0);
-            if (policy == BranchPolicy::active) score += side > 0 ? 2 : (side == 0 ? 1 : 0);
-            if (policy == BranchPolicy::stay) score += side == 0 ? 2 : 0;
-        }
-        if (score > best_score) {
-            best_score = score;
-            best = i;
+/// The least pull with the choices made so far, open repelling walls in the middle.
+bool TransitionSolver::fit() {
+    const Corner& corner = *corner_;
+    for (int w = 0; w < corner.size(); ++w) {
+        const double below = corner.below[w];
+        const double above = corner.above[w];
+        const bool rises = above > below;
+        if (choice_[w] == Choice::pinned) {
+            box_.set_interval(w, -std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity());
+            box_.set_place(w, BoxFit::Place::inside);
+        } else if (corner.attracts(w)) {
+            box_.set_interval(w, std::min(below, above), std::max(below, above));
+            const bool high = (corner.before[w] > 0) == rises;
+            box_.set_place(w, corner.before[w] == 0 ? BoxFit::Place::inside
+                                                    : (high ? BoxFit::Place::high : BoxFit::Place::low));
+        } else {
+            const bool open = choice_[w] == Choice::open;
+            const double c = open ? 0.5 * (below + above) : (choice_[w] == Choice::above ? above : below);
+            box_.set_interval(w, c, c);
+            box_.set_place(w, BoxFit::Place::low);
         }
     }
-    return best;
+    return box_.solve(corner.weight);
+}
+
+/// No more than this do open choices change the velocity.
+double TransitionSolver::leeway() {
+    double reach = 0.0;
+    if (absorbs(reach)) return reach;
+    reach = 0.0;
+    for (const int w : repelling_) {
+        outside_[w] = 1.0;
+        if (choice_[w] == Choice::open) reach += 0.5 * corner_->kink(w);
+    }
+    return reach;
+}
+
+/// True when the vectors inside take up, within their intervals, the part of every open choice that lies in their span;
+/// only what lies outside it, `reach`, then moves the neuron (the least pull moves no more than what it is made of).
+bool TransitionSolver::absorbs(double& reach) {
+    const auto& inside = box_.inside();
+    std::fill_n(absorbed_.begin(), inside.size(), 0.0);
+    for (const int w : repelling_) {
+        if (choice_[w] != Choice::open) continue;
+        const double half = 0.5 * corner_->kink(w);
+        outside_[w] = box_.split(w, split_.data());
+        if (outside_[w] < kRankTol) outside_[w] = 0.0;
+        reach += outside_[w] * half;
+        for (std::size_t i = 0; i < inside.size(); ++i) absorbed_[i] += std::abs(split_[i]) * half;
+    }
+    for (std::size_t i = 0; i < inside.size(); ++i) {
+        const int w = inside[i];
+        if (choice_[w] == Choice::pinned) continue;  // checked where the choices are complete
+        const double low = std::min(corner_->below[w], corner_->above[w]);
+        const double high = std::max(corner_->below[w], corner_->above[w]);
+        const double room = std::min(box_.coefficient(w) - low, high - box_.coefficient(w));
+        if (absorbed_[i] > room + box_.tolerance()) return false;
+    }
+    return true;
+}
+
+/// True when no completion of the choices moves to the side that was chosen.
+bool TransitionSolver::is_ruled_out(double radius) const {
+    for (const int w : repelling_) {
+        if (choice_[w] != Choice::above && choice_[w] != Choice::below) continue;
+        const double along = corner_->sign * box_.rate(w) * (choice_[w] == Choice::above ? 1.0 : -1.0);
+        if (along + radius <= box_.tolerance()) return true;
+    }
+    return false;
+}
+
+/// The open wall that matters most.
+int TransitionSolver::widest_open() const {
+    int found = -1;
+    double widest = 0.0;
+    for (const int w : repelling_) {
+        if (choice_[w] != Choice::open || outside_[w] * corner_->kink(w) <= widest) continue;
+        widest = outside_[w] * corner_->kink(w);
+        found = w;
+    }
+    return found;
+}
+
+/// Takes what the velocity decides whatever the open choices; branches on one of them; accepts where none is left that
+/// matters.
+void TransitionSolver::search() {
+    if (++nodes_ > kMostNodes || !fit()) {
+        cut_short_ = true;
+        return;
+    }
+    const double radius = leeway();
+    if (is_ruled_out(radius)) return;
+    const int next = widest_open();
+    if (next < 0) return accept();
+
+    std::vector<int> forced;
+    for (const int w : repelling_) {
+        if (choice_[w] != Choice::open || std::abs(box_.rate(w)) <= radius + box_.tolerance()) continue;
+        choice_[w] = corner_->sign * box_.rate(w) > 0.0 ? Choice::above : Choice::below;
+        forced.push_back(w);
+    }
+    if (!forced.empty()) {
+        search();
+        for (const int w : forced) choice_[w] = Choice::open;
+        return;
+    }
+    for (const Choice choice : {Choice::above, Choice::below, Choice::pinned}) {
+        choice_[next] = choice;
+        search();
+    }
+    choice_[next] = Choice::open;
+}
+
+/// The choices are complete; `open` ones are absorbed whatever they are.
+void TransitionSolver::accept() {
+    const Corner& corner = *corner_;
+    bool pinned = false;
+    for (int w = 0; w < corner.size(); ++w) {
+        const double rate = corner.sign * box_.rate(w);
+        const bool zero = std::abs(rate) <= box_.tolerance() || choice_[w] == Choice::pinned;
+        if (zero && (choice_[w] == Choice::above || choice_[w] == Choice::below)) return;
+        sides_[w] = zero ? std::int8_t{0} : static_cast<std::int8_t>(rate > 0.0 ? 1 : -1);
+        pinned = pinned || choice_[w] == Choice::pinned;
+    }
+    if (pinned && !can_stay()) return;
+    add_found(pinned);
+}
+
+/// Whether the pull is in the hull of the cells of the walls that stay at zero, some of them repelling.
+bool TransitionSolver::can_stay() {
+    const Corner& corner = *corner_;
+    std::vector<int> zero;
+    for (int w = 0; w < corner.size(); ++w)
+        if (sides_[w] == 0) zero.push_back(w);
+    std::vector<double> rest = corner.rest;
+    for (int w = 0; w < corner.size(); ++w)
+        if (sides_[w] != 0)
+            for (int k = 0; k < corner.rank; ++k)
+                rest[k] += (sides_[w] > 0 ? corner.above[w] : corner.below[w]) * corner.normal(w)[k];
+    return is_in_hull(corner, zero, rest, box_.tolerance());
+}
+
+void TransitionSolver::add_found(bool stands_on_ridge) {
+    for (std::size_t i = 0; i < found_count_; ++i) {
+        if (found_[i].sides != sides_) continue;
+        found_[i].stands_on_ridge = found_[i].stands_on_ridge && stands_on_ridge;
+        return;
+    }
+    if (found_count_ == found_.size()) found_.emplace_back();
+    found_[found_count_].sides = sides_;
+    found_[found_count_++].stands_on_ridge = stands_on_ridge;
+}
+
+/// One continuation without a search: each pass gives every repelling wall the side that the velocity of the last one
+/// has, which never slows the neuron, so that no pass comes back.
+void TransitionSolver::climb() {
+    for (const int w : repelling_)
+        choice_[w] = corner_->above[w] + corner_->below[w] > 0.0 ? Choice::above : Choice::below;
+    for (int pass = 0; pass < kMostClimbs && fit(); ++pass) {
+        bool changed = false;
+        for (const int w : repelling_) {
+            const double rate = corner_->sign * box_.rate(w);
+            if (std::abs(rate) <= box_.tolerance()) continue;
+            const Choice side = rate > 0.0 ? Choice::above : Choice::below;
+            changed = changed || side != choice_[w];
+            choice_[w] = side;
+        }
+        if (!changed) break;
+    }
+    for (const int w : repelling_)
+        if (std::abs(box_.rate(w)) <= box_.tolerance()) choice_[w] = Choice::pinned;
+    accept();
 }
 
 }  // namespace reluflow

@@ -96,7 +96,7 @@ void Watch::claim_releases() {
 void Watch::find_releases() {
     for (const int j : claimed_) {
         const bool positive = state_.a[j] > 0.0;
-        releases_.of(expansion_.groups().of(j), positive) = finder_.first_release(open(j), 1.0, held_[j], positive);
+        releases_.of(expansion_.groups().of(j), positive) = finder_.first_release(open(j), 1.0, held_[j], pattern_.row(j), positive);
     }
 }
 
@@ -156,7 +156,7 @@ void Watch::list_near(int neuron, const double* z) {
         const double distance = std::abs(z[wall]);
         if (distance > reach) {
             nearest = std::min(nearest, distance);
-        } else if (!is_zero(sides[wall])) {
+        } else if (sides[wall] != 0) {
             nearest = std::min(nearest, distance);
             near_.push_back(wall);
         }
@@ -263,7 +263,7 @@ std::span<const NearWall> Watch::find_candidates(int neuron, double u) {
         double& not_before = not_before_[within_[k]];
         not_before = std::max(not_before, scale > 0.0 ? turned + scale * std::abs(z) : 0.0);
         candidates_[count] = {wall, z};
-        count += not_before <= turn && !is_zero(sides[wall]) ? 1 : 0;
+        count += not_before <= turn && sides[wall] != 0 ? 1 : 0;
     }
     return {candidates_.data(), count};
 }
@@ -286,7 +286,7 @@ Hit Watch::next_hit(int neuron, double end) {
     const int piece = motion_.last(neuron);
     Hit other;
     if (!held_[neuron].empty()) {
-        other = finder_.first_release(piece, end, held_[neuron], motion_.a(piece)[0] > 0.0);
+        other = finder_.first_release(piece, end, held_[neuron], pattern_.row(neuron), motion_.a(piece)[0] > 0.0);
         if (state_.invariant(neuron) < 0.0) {
             const Hit turn = finder_.output_sign_change(piece, end);
             if (turn.u < other.u) other = turn;

@@ -44,12 +44,10 @@ void Waveform::start(const Vector& q, const std::vector<char>& live) {
     signed_.row(0) = p_.row(0).cwiseProduct(y_.transpose());
     mean_norm_ = 0.0;
     mean_square_ = 0.0;
-    driving_norm_ = 0.0;
     for (Index i = 0; i < q.size(); ++i) {
         if (!live_[i]) continue;
         mean_norm_ += p_(0, i) * norms_[i];
         mean_square_ += p_(0, i) * norms_[i] * norms_[i];
-        if (live_[i] == 2) driving_norm_ += p_(0, i) * norms_[i];
     }
     time_rate_[0] = 1.0;
     time_[0] = 0.0;

@@ -8,7 +8,8 @@
 
 namespace reluflow {
 
-/// Walls H with independent unit normals e_h, factored as E_Hᵀ = Qᵀ R with orthonormal rows of Q (flow.md §2).
+/// Walls H with unit normals e_h. Independent ones are factored as E_Hᵀ = Qᵀ R with orthonormal rows of Q (flow.md §2);
+/// those that depend on them are at zero for as long as these are, and are listed beside them.
 class HeldSet {
   public:
     /// Keeps memory for `room` walls (for all there can be when negative); more take one allocation when they come.
@@ -16,16 +17,19 @@ class HeldSet {
 
     bool empty() const noexcept { return walls_.empty(); }
     int size() const noexcept { return static_cast<int>(walls_.size()); }
+    /// The independent ones.
     std::span<const int> walls() const noexcept { return walls_; }
-    bool contains(int wall) const noexcept;
+    /// Those in their span.
+    std::span<const int> dependent() const noexcept { return dependent_; }
     /// True when the neuron can only move along one line.
     bool is_line() const noexcept { return rank_ > 1 && size() == rank_ - 1; }
 
     void clear() noexcept;
-    /// Adds a wall; false, and nothing changed, when its normal depends on those already held.
-    bool add(int wall, const double* normal);
-    /// Sets the walls anew; false when they are dependent (the set then holds the independent ones that came first).
-    bool assign(std::span<const int> walls, const Matrix& normals);
+    /// Sets the walls anew; the first of dependent ones are the independent ones.
+    void assign(std::span<const int> walls, const Matrix& normals);
+
+    /// coordinates = Q v.
+    void coordinates(const double* v, double* coordinates) const noexcept;
 
     /// v -= Qᵀ Q v.
     void project(double* v) const noexcept;
@@ -37,10 +41,11 @@ class HeldSet {
     Vector line() const;
 
   private:
+    bool add(int wall, const double* normal);
     const double* row(int i) const noexcept { return q_.data() + i * rank_; }
 
     Index rank_;
-    std::vector<int> walls_;
+    std::vector<int> walls_, dependent_;
     std::vector<double> q_;  // size × rank, orthonormal rows
     std::vector<double> r_;  // packed columns of the upper triangle: column h starts at h(h+1)/2
 };

@@ -8,6 +8,7 @@
 #include "reluflow/held.hpp"
 #include "reluflow/neuron.hpp"
 #include "reluflow/pattern.hpp"
+#include "reluflow/slide.hpp"
 #include "reluflow/types.hpp"
 
 namespace reluflow {
@@ -18,7 +19,7 @@ struct Hit {
     double u = kNoRoot;  ///< absolute in the step
     HitKind kind = HitKind::none;
     int wall = -1;         ///< the first wall concerned
-    std::int8_t side = 0;  ///< of a release: where the wall goes
+    std::int8_t side = 0;  ///< of a release: where the wall goes; 0 when that is to be decided
     double slope = 0.0;    ///< of a release: rate of the leaving multiplier (its contribution, in gradient units)
 };
 
@@ -31,15 +32,17 @@ struct NearWall {
 /// Looks for hits on pieces of a NeuronMotion.
 class HitFinder {
   public:
-    explicit HitFinder(const NeuronMotion& motion);
+    /// `stands`: see DependentSlide.
+    HitFinder(const NeuronMotion& motion, bool stands);
 
     /// First time a wall of `candidates` is reached on (begin, end] of the piece. Sides are those of the neuron on the
     /// piece.
     Hit first_wall(int piece, double end, std::span<const NearWall> candidates, std::span<const std::int8_t> sides);
     /// Those of the last first_wall() that may have been zero until its hit, that of the hit among them.
     std::span<const int> met() const noexcept { return met_; }
-    /// First release of a held wall.
-    Hit first_release(int piece, double end, const HeldSet& held, bool output_positive);
+    /// First release of a held wall of a neuron with these sides.
+    Hit first_release(int piece, double end, const HeldSet& held, std::span<const std::int8_t> sides,
+                      bool output_positive);
     /// First change of sign of the output weight; looked for only while the neuron holds walls.
     Hit output_sign_change(int piece, double end) const;
 
@@ -64,9 +67,11 @@ class HitFinder {
     class Clearance;
     std::span<const Tangent> find_tangents(int piece, std::span<const NearWall> candidates,
                                            std::span<const std::int8_t> sides, const Clearance& clearance);
+    Hit first_release_of_independent(int piece, double end, const HeldSet& held, bool output_positive, double weight);
     double first_descent_to(int piece, int wall, std::int8_t side, double limit) const;
 
     const NeuronMotion& motion_;
+    DependentSlide slide_;
     std::vector<Tangent> tangents_;
     std::vector<int> met_;
     double worst_inconsistency_ = 0.0;

@@ -23,7 +23,6 @@ struct WallEvent {
     std::int8_t before = 0;
     std::int8_t after = 0;
     EventKind kind = EventKind::hold;  ///< of a sample oriented like the wall
-    bool is_event = true;              ///< false: only the bookkeeping of a wall at zero changed
     int number = 0;                    ///< in the order of being found
 };
 
@@ -71,14 +70,14 @@ class LocalEvents {
     bool release(int neuron, const Hit& hit);
     void collect_corner(int neuron, const Hit& hit, std::span<const int> candidates);
     void fill_corner(int neuron, double u, const double* gradient, double output_sign);
-    double active_weight(int neuron, double u) const;
     bool is_plain() const;
     bool decide(int neuron, double u, int& choice);
-    bool settle(int neuron, double u);
-    void commit_sides(int neuron, double u, const Sides& sides, bool at_start, bool silent);
-    void set_side(int neuron, int wall, double u, std::int8_t after, EventKind kind, bool is_event);
-    bool leans(int neuron) const;
-    void add_drift(double later);
+    bool decide_leaving(int neuron, double u, int& choice);
+    void find_slopes(double u);
+    int choose() const;
+    bool is_preferred(std::span<const std::int8_t> sides, std::span<const std::int8_t> others) const;
+    void commit_sides(int neuron, double u, std::span<const std::int8_t> sides, bool at_start, bool silent);
+    void set_side(int neuron, int wall, double u, std::int8_t after, EventKind kind);
     void stand_on_corner();
     double output_sign_after(int piece, double u) const;
     bool rests(int neuron) const;
@@ -91,14 +90,14 @@ class LocalEvents {
     Pattern& pattern_;
     std::vector<HeldSet>& held_;
     TransitionSolver solver_;
-    Corner corner_;
+    Corner corner_, later_;
+    std::vector<double> rest_slope_, below_slope_, above_slope_;
     HeldSet corner_set_;
     std::vector<WallEvent> events_;
     std::vector<BranchPoint> branches_;
     Obstacle obstacle_;
     std::vector<int> walls_, zero_sides_;
     Vector w_, gradient_;
-    mutable Vector weights_;  // of the samples, at one instant
     double a_ = 0.0;
     double largest_mean_norm_ = 0.0;
 };

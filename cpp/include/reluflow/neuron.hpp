@@ -1,6 +1,8 @@
 /// One neuron under a given waveform: the pieces of its motion between its own events inside one step.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "reluflow/dataset.hpp"
@@ -82,6 +84,9 @@ class NeuronMotion {
     void contribution_series(int wall, double u, double* base, double* range) const noexcept;
     /// Its value at u.
     void contribution_at(int wall, double u, double& base, double& range) const noexcept;
+    /// Σ p_i |x_i| at u of what acts on a neuron of these sides: the rounding of its gradient is relative to that.
+    /// Samples of walls that it stands on are left out: they pull no more than the others.
+    double acting_weight(std::span<const std::int8_t> sides, double u) const;
     /// gradient() += (the contribution on side `after` - that on side `before`) · normal; a held side counts nothing.
     void move_contribution(int wall, double u, std::int8_t before, std::int8_t after);
 
@@ -105,6 +110,7 @@ class NeuronMotion {
     int newest_ = -1;  // the piece whose gradient is in gradient_
     std::vector<double> gradient_, projected_;
     Vector unit_;
+    mutable Vector weights_;  // of the samples, at one instant
 };
 
 }  // namespace reluflow

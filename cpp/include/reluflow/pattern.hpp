@@ -28,27 +28,15 @@ inline constexpr int kEventKinds = 10;
 
 std::string_view event_kind_name(EventKind kind) noexcept;
 
-/// Sides of a wall: +1, -1, 0 for a held wall (its slope is a multiplier), and ±kLeaning for a wall that stays at zero
-/// because it depends on held ones: its multiplier is not unique, and it is counted with the slope of one side.
-inline constexpr std::int8_t kLeaning = 2;
-inline bool is_zero(std::int8_t wall_side) noexcept {
-    return wall_side != 1 && wall_side != -1;
-}
-inline std::int8_t sign_of(std::int8_t wall_side) noexcept {
-    return is_zero(wall_side) ? std::int8_t{0} : wall_side;
-}
 
+/// Sides of a wall: +1, -1, and 0 for a neuron that stands on it (its slope is a multiplier).
 /// Appends the walls of one row of sides that are zero, in order.
 void append_zero_walls(std::span<const std::int8_t> sides, std::vector<int>& walls);
 
 /// The sign of a sample's pre-activation: the side of its wall, turned over for samples on the other side of the
 /// normal.
 inline std::int8_t sample_sign(const Dataset& data, Index sample, std::int8_t wall_side) noexcept {
-    return static_cast<std::int8_t>(sign_of(wall_side) * data.orientation(sample));
-}
-/// The sign whose slope a sample has in the gradient; 0 when a multiplier stands for it.
-inline int slope_sign(const Dataset& data, Index sample, std::int8_t wall_side) noexcept {
-    return wall_side * data.orientation(sample);
+    return static_cast<std::int8_t>(wall_side * data.orientation(sample));
 }
 
 /// The kind of a change of one sample's sign from `before` to `after`; `at_rest` tells a stop from a hold.

@@ -1,77 +1,93 @@
-/// What a neuron does where it meets its walls: cross, hold, release, or branch (the complementarity problem of flow.md
-/// §2).
+/// What a neuron does where it meets its walls: cross, hold, release, or branch (docs/design/corners.md).
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
+#include "reluflow/box_fit.hpp"
 #include "reluflow/pattern.hpp"
-#include "reluflow/settings.hpp"
 #include "reluflow/types.hpp"
 
 namespace reluflow {
 
-/// The walls Z that are zero for one neuron at one instant. In normal coordinates: with the Gram matrix K of the unit
-/// normals, the rate of z_w is v = a (b + K c), where c_w = base_w + μ_w range_w is what the samples of the wall add to
-/// the gradient when the neuron is on the side μ_w in [0, 1] (1: positive side).
+/// The walls Z that are zero for one neuron at one instant, in orthonormal coordinates of their span: unit normals e_w,
+/// independent or not. The samples of a wall pull with c_w e_w: c_w is `below` on its negative side, `above` on its
+/// positive side, and anything in between while the neuron stays on the wall. The rate of w·e is sign (rest + Σ c e)·e.
 struct Corner {
-    double output = 0.0;              ///< a just after the instant (its sign is what counts)
-    double rate_tol = 0.0;            ///< rates |b + K c| below this are zero
+    double sign = 1.0;    ///< of the output weight just after the instant
+    double weight = 0.0;  ///< Σ p_i |x_i| of what acts and is not of Z: the rounding of `rest` is relative to it
+    int rank = 0;
     std::vector<int> walls;           ///< indices, for messages and events
     std::vector<std::int8_t> before;  ///< sides before
-    std::vector<double> rest;         ///< b: e_w · gradient of everything but Z
-    std::vector<double> base, range;
+    std::vector<double> normals;      ///< (size, rank)
+    std::vector<double> rest;         ///< pull of everything but Z
+    std::vector<double> below, above;
 
     int size() const noexcept { return static_cast<int>(walls.size()); }
-    double gram(int i, int j) const noexcept { return products[i * size() + j]; }
-    double& gram(int i, int j) noexcept { return products[i * size() + j]; }
+    const double* normal(int i) const noexcept { return normals.data() + i * rank; }
+    double* normal(int i) noexcept { return normals.data() + i * rank; }
+    /// The strength of the kink: negative, attracting (the pull grows against the motion); positive, repelling.
+    double kink(int i) const noexcept { return sign * (above[i] - below[i]); }
+    /// Kinks below this are none.
+    double kink_tol() const noexcept;
+    bool repels(int i) const noexcept { return kink(i) > kink_tol(); }
+    bool attracts(int i) const noexcept { return kink(i) < -kink_tol(); }
     /// Standard vectors: a smaller corner after a larger one allocates nothing.
-    void resize(int size);
-
-    std::vector<double> products;  ///< K, row by row
+    void resize(int size, int rank_of_span);
 };
 
-/// One continuation: a side for every wall of the corner; held walls have their multiplier inside the box.
-using Sides = std::vector<std::int8_t>;
+/// One way on: a side for every wall of the corner, 0 where the neuron stays on it.
+struct Continuation {
+    std::vector<std::int8_t> sides;
+    /// Stands on a repelling wall that it could leave at once.
+    bool stands_on_ridge = false;
+};
 
 enum class Verdict { unique, branching, undecided };
 
-/// Solves the corner. Keeps its workspace, so that repeated calls do not allocate.
+/// Finds every continuation of a corner: velocities v = sign (rest + Σ c e) with c_w at its end where v·e_w is not
+/// zero, and with a pull in the hull of the cells beside the point where walls stay at zero. Keeps its workspace.
+///
+/// Attracting walls alone: a bounded least-squares problem, always one solution. With the side of every repelling wall
+/// given it is that again; a search over those sides leaves out what cannot be, because the solution moves by no more
+/// than the pulls that it depends on.
 class TransitionSolver {
   public:
-    /// All continuations of the corner, in the order active, inactive, stay of the ridge walls. With `unique` there is
-    /// one.
     Verdict decide(const Corner& corner);
     /// Memory for corners of up to `walls` walls.
     void reserve(int walls);
 
-    std::span<const Sides> continuations() const noexcept { return {found_.data(), found_count_}; }
-    /// The continuation a policy picks.
-    int choose(BranchPolicy policy) const noexcept;
+    std::span<const Continuation> continuations() const noexcept { return {found_.data(), found_count_}; }
+    /// True when the search was too long to list every continuation; those that are listed are right.
+    bool is_cut_short() const noexcept { return cut_short_; }
 
   private:
-    bool is_dependent(const Corner& corner);
-    bool solve_boxed(const Corner& corner);
-    bool solve_free(const Corner& corner);
-    void accept_if_consistent(const Corner& corner);
-    void enumerate_ridges(const Corner& corner);
-    void enumerate_plane(const Corner& corner);
-    void try_plane_direction(const Corner& corner, double x, double y, int on_wall);
-    void update_rates(const Corner& corner);
-    void add_found(const Corner& corner);
-    bool surrounds_zero();
+    /// What the search has chosen for a wall. `open`: not yet; its pull is the middle, give or take half its kink.
+    enum class Choice : std::uint8_t { below, above, pinned, open };
 
-    enum class Mode : std::uint8_t { lower, upper, free, pinned };  // pinned: a ridge wall held at zero rate
-    bool dependent_ = false;
-    std::vector<Mode> mode_;
-    std::vector<int> ridges_, free_;
-    std::vector<double> mu_, target_, c_, rates_, plane_x_, plane_y_;
-    std::vector<double> factor_, right_, directions_;
-    std::vector<std::pair<double, int>> rays_;
-    std::vector<Sides> found_;  // the first found_count_ of them; the others are kept for their memory
+    void search();
+    void climb();
+    bool fit();
+    double leeway();
+    bool absorbs(double& reach);
+    bool is_ruled_out(double radius) const;
+    int widest_open() const;
+    void accept();
+    bool can_stay();
+    void add_found(bool stands_on_ridge);
+
+    const Corner* corner_ = nullptr;
+    BoxFit box_;
+    std::vector<Choice> choice_;  // of every wall; of attracting ones `open`
+    std::vector<int> repelling_;
+    std::vector<double> outside_;    // of every repelling wall, the part of its normal that nothing inside absorbs
+    std::vector<double> absorbed_;   // half kinks that vectors inside have to absorb
+    std::vector<double> split_;
+    std::vector<std::int8_t> sides_;
+    int nodes_ = 0;
+    bool cut_short_ = false;
+    std::vector<Continuation> found_;  // the first found_count_ of them; the others are kept for their memory
     std::size_t found_count_ = 0;
 };
 

@@ -16,8 +16,9 @@ namespace reluflow {
 
 /// The step runs in the dual-mass clock: dt = factor · (H / D) du with D = Σ_i |ℓ'(q_i)|, so that the weights p_i =
 /// |ℓ'(q_i)|/D add up to one whatever the loss, and a step of size one in u means the same early and at log t = 1000.
-/// The sums go over the live samples, those on which some neuron that moves is active or held: the others drive nothing
-/// and stand still, and beside their weights those of a loss that stalls would vanish.
+/// The sums go over the live samples, those on which some neuron that moves is active: the others drive nothing and
+/// stand still, and beside their weights those of a loss that stalls would vanish. That a neuron only slides along a
+/// sample does not make it live: it has margin 0, and the neuron meets it as a barrier.
 ///
 /// With c = (1 - l) q' (logistic, l = |ℓ'|) or c = q' (exponential), and B = p·c:
 ///     p' = p (B - c),   l' = -l c,   (1/D)' = B/D.
@@ -26,7 +27,7 @@ class Waveform {
     Waveform(const Dataset& data, Objective objective);
 
     /// Starts a step at margins q.
-    /// `live`, a number a sample: 2 when it drives a neuron, 1 when it is only held, 0 when it does neither.
+    /// `live`: whether a sample drives a neuron that moves.
     void start(const Vector& q, const std::vector<char>& live);
     /// Sets the step scale H; before the first push.
     void set_step(double step) noexcept;
@@ -63,8 +64,6 @@ class Waveform {
     double mean_square() const noexcept { return mean_square_; }
     /// No less than Σ_i p_i |x_i| anywhere on the step, over the live samples.
     double largest_mean_norm() const noexcept;
-    /// The first of them over the samples that drive a neuron.
-    double driving_norm() const noexcept { return driving_norm_; }
 
     /// Sets the step by its weights instead: p_i(u) the weights of the start plus polynomials of `count` coefficients
     /// (count, n), margins (orders, n). Used where the weights follow the margins so fast that their own series is of
@@ -107,7 +106,6 @@ class Waveform {
     double lost_ = -std::numeric_limits<double>::infinity();
     double mean_norm_ = 0.0;
     double mean_square_ = 0.0;
-    double driving_norm_ = 0.0;
     int order_ = 0;
     bool prescribed_ = false;
     int margin_order_ = 0;
