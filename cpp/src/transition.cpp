@@ -1,6 +1,7 @@
 #include "reluflow/transition.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -11,8 +12,11 @@ namespace reluflow {
 
 namespace {
 
-/// Choices of repelling walls that are tried before the list of continuations is left incomplete: a tenth of a second.
-constexpr int kMostNodes = 4000;
+/// Choices of repelling walls that are tried before the list of continuations is left incomplete: some tenths of a
+/// second.
+constexpr int kMostNodes = 20000;
+/// Of so many repelling walls those that a neuron may stand on are listed too: 3^7 = 2187 choices.
+constexpr std::size_t kMostStood = 7;
 /// Passes of the climb to one continuation where they cannot all be listed; each raises the speed.
 constexpr int kMostClimbs = 200;
 
@@ -61,8 +65,10 @@ Verdict TransitionSolver::decide(const Corner& corner) {
     box_.resize(k, corner.rank);
     for (int w = 0; w < k; ++w) std::copy_n(corner.normal(w), corner.rank, box_.vector(w));
     std::copy(corner.rest.begin(), corner.rest.end(), box_.offset());
+    rejected_.clear();
     search();
     if (cut_short_) climb();
+    if (!repelling_.empty() && repelling_.size() <= kMostStood) search_standing();
     if (found_count_ == 0) return Verdict::undecided;
     return found_count_ == 1 ? Verdict::unique : Verdict::branching;
 }
@@ -133,7 +139,7 @@ bool TransitionSolver::is_ruled_out(double radius) const {
     for (const int w : repelling_) {
         if (choice_[w] != Choice::above && choice_[w] != Choice::below) continue;
         const double along = corner_->sign * box_.rate(w) * (choice_[w] == Choice::above ? 1.0 : -1.0);
-        if (along + radius <= box_.tolerance()) return true;
+        if (along + radius < -box_.tolerance()) return true;
     }
     return false;
 }
@@ -151,7 +157,7 @@ int TransitionSolver::widest_open() const {
 }
 
 /// Takes what the velocity decides whatever the open choices; branches on one of them; accepts where none is left that
-/// matters.
+/// matters. Some continuation is always found: where the neuron can gain speed, the fastest way; else it stays.
 void TransitionSolver::search() {
     if (++nodes_ > kMostNodes || !fit()) {
         cut_short_ = true;
@@ -173,30 +179,87 @@ void TransitionSolver::search() {
         for (const int w : forced) choice_[w] = Choice::open;
         return;
     }
-    for (const Choice choice : {Choice::above, Choice::below, Choice::pinned}) {
+    for (const Choice choice : {Choice::above, Choice::below}) {
         choice_[next] = choice;
         search();
     }
     choice_[next] = Choice::open;
 }
 
-/// The choices are complete; `open` ones are absorbed whatever they are.
-void TransitionSolver::accept() {
-    const Corner& corner = *corner_;
-    bool pinned = false;
-    for (int w = 0; w < corner.size(); ++w) {
-        const double rate = corner.sign * box_.rate(w);
+/// The sides that the velocity of the last fit() has.
+void TransitionSolver::read_sides() {
+    for (int w = 0; w < corner_->size(); ++w) {
+        const double rate = corner_->sign * box_.rate(w);
         const bool zero = std::abs(rate) <= box_.tolerance() || choice_[w] == Choice::pinned;
-        if (zero && (choice_[w] == Choice::above || choice_[w] == Choice::below)) return;
         sides_[w] = zero ? std::int8_t{0} : static_cast<std::int8_t>(rate > 0.0 ? 1 : -1);
-        pinned = pinned || choice_[w] == Choice::pinned;
     }
-    if (pinned && !can_stay()) return;
-    add_found(pinned);
+}
+
+/// The choices are complete; `open` ones are absorbed whatever they are. Repelling walls that have a side and do not
+/// move must stay whatever side they have.
+void TransitionSolver::accept() {
+    read_sides();
+    if (std::find(rejected_.begin(), rejected_.end(), sides_) != rejected_.end()) return;
+    const bool touches = std::any_of(repelling_.begin(), repelling_.end(),
+                                     [this](int w) { return sides_[w] == 0 && choice_[w] != Choice::open; });
+    if (!touches || is_stable())
+        add_found(false);
+    else
+        rejected_.push_back(sides_);
+}
+
+/// Continuations that stand on repelling walls which the neuron could leave: every choice of those.
+void TransitionSolver::search_standing() {
+    int count = 1;
+    for (std::size_t i = 0; i < repelling_.size(); ++i) count *= 3;
+    for (int number = 0; number < count; ++number) {
+        bool stands = false;
+        for (int i = 0, digits = number; i < std::ssize(repelling_); ++i, digits /= 3) {
+            choice_[repelling_[i]] = std::array{Choice::above, Choice::below, Choice::pinned}[digits % 3];
+            stands = stands || digits % 3 == 2;
+        }
+        if (!stands || !fit()) continue;
+        read_sides();
+        const double tolerance = box_.tolerance();
+        const bool holds = std::all_of(repelling_.begin(), repelling_.end(), [this](int w) {
+            return choice_[w] == Choice::pinned || sides_[w] == (choice_[w] == Choice::above ? 1 : -1);
+        });
+        const auto end = found_.begin() + static_cast<std::ptrdiff_t>(found_count_);
+        const bool known = std::any_of(found_.begin(), end, [this](const auto& one) { return one.sides == sides_; });
+        if (holds && !known && can_stay(tolerance)) add_found(true);
+    }
+}
+
+/// True when the walls of sides_ that stay do so whatever sides the repelling ones among them have.
+bool TransitionSolver::is_stable() {
+    const std::vector<Choice> chosen = choice_;
+    for (const int w : repelling_)
+        if (sides_[w] == 0) choice_[w] = Choice::open;
+    const bool stable = stays_whatever();
+    choice_ = chosen;
+    return stable;
+}
+
+bool TransitionSolver::stays_whatever() {
+    if (++nodes_ > kMostNodes || !fit()) return false;
+    for (int w = 0; w < corner_->size(); ++w)
+        if (sides_[w] == 0 && std::abs(box_.rate(w)) > box_.tolerance()) return false;
+    double reach = 0.0;
+    if (absorbs(reach) && widest_open() < 0) return true;
+    int next = -1;
+    for (const int w : repelling_)
+        if (choice_[w] == Choice::open && (next < 0 || corner_->kink(w) > corner_->kink(next))) next = w;
+    if (next < 0) return true;
+    for (const Choice side : {Choice::above, Choice::below}) {
+        choice_[next] = side;
+        if (!stays_whatever()) return false;
+    }
+    choice_[next] = Choice::open;
+    return true;
 }
 
 /// Whether the pull is in the hull of the cells of the walls that stay at zero, some of them repelling.
-bool TransitionSolver::can_stay() {
+bool TransitionSolver::can_stay(double tolerance) {
     const Corner& corner = *corner_;
     std::vector<int> zero;
     for (int w = 0; w < corner.size(); ++w)
@@ -206,7 +269,7 @@ bool TransitionSolver::can_stay() {
         if (sides_[w] != 0)
             for (int k = 0; k < corner.rank; ++k)
                 rest[k] += (sides_[w] > 0 ? corner.above[w] : corner.below[w]) * corner.normal(w)[k];
-    return is_in_hull(corner, zero, rest, box_.tolerance());
+    return is_in_hull(corner, zero, rest, tolerance);
 }
 
 void TransitionSolver::add_found(bool stands_on_ridge) {
@@ -236,9 +299,8 @@ void TransitionSolver::climb() {
         }
         if (!changed) break;
     }
-    for (const int w : repelling_)
-        if (std::abs(box_.rate(w)) <= box_.tolerance()) choice_[w] = Choice::pinned;
-    accept();
+    read_sides();
+    add_found(!is_stable());
 }
 
 }  // namespace reluflow

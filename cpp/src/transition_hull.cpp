@@ -1,6 +1,6 @@
 #include "transition_hull.hpp"
 
-#include <Eigen/Dense>
+#include <Eigen/QR>
 #include <algorithm>
 
 #include "reluflow/arrangement.hpp"
@@ -14,7 +14,7 @@ constexpr Index kMostCells = 20000;
 /// Passes of the search for the least point of a hull; it needs a few per dimension.
 constexpr int kMostPasses = 1000;
 /// A point of the hull this close to zero, relative to the largest, is zero.
-constexpr double kZeroPart = 1e-12;
+constexpr double kZeroPart = 1e-10;
 /// Weights of points below this are rounding.
 constexpr double kWeightTol = 1e-14;
 
@@ -40,17 +40,17 @@ Matrix pulls_of_cells(const Corner& corner, const std::vector<int>& zero, const 
     return pulls * basis.transpose();
 }
 
-/// The weights of the affine combination of least length.
+/// The weights of the affine combination of least length, by the differences to the first point.
 Vector affine_weights(const Matrix& points, const std::vector<Index>& chosen) {
     const auto count = static_cast<Index>(chosen.size());
-    Matrix system = Matrix::Zero(count + 1, count + 1);
-    Vector right = Vector::Zero(count + 1);
-    for (Index i = 0; i < count; ++i) {
-        system(i, count) = system(count, i) = 1.0;
-        for (Index j = 0; j < count; ++j) system(i, j) = points.row(chosen[i]).dot(points.row(chosen[j]));
-    }
-    right[count] = 1.0;
-    return system.fullPivLu().solve(right).head(count);
+    Vector weights = Vector::Ones(count);
+    if (count == 1) return weights;
+    Eigen::MatrixXd differences(points.cols(), count - 1);
+    for (Index i = 1; i < count; ++i)
+        differences.col(i - 1) = (points.row(chosen[static_cast<std::size_t>(i)]) - points.row(chosen[0])).transpose();
+    weights.tail(count - 1) = -differences.colPivHouseholderQr().solve(points.row(chosen[0]).transpose());
+    weights[0] = 1.0 - weights.tail(count - 1).sum();
+    return weights;
 }
 
 /// Length of the shortest vector of the hull of the rows (Wolfe's algorithm).

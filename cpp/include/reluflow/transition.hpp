@@ -67,14 +67,18 @@ class TransitionSolver {
     enum class Choice : std::uint8_t { below, above, pinned, open };
 
     void search();
+    void search_standing();
     void climb();
     bool fit();
     double leeway();
     bool absorbs(double& reach);
     bool is_ruled_out(double radius) const;
     int widest_open() const;
+    void read_sides();
     void accept();
-    bool can_stay();
+    bool is_stable();
+    bool stays_whatever();
+    bool can_stay(double tolerance);
     void add_found(bool stands_on_ridge);
 
     const Corner* corner_ = nullptr;
@@ -85,6 +89,7 @@ class TransitionSolver {
     std::vector<double> absorbed_;   // half kinks that vectors inside have to absorb
     std::vector<double> split_;
     std::vector<std::int8_t> sides_;
+    std::vector<std::vector<std::int8_t>> rejected_;  // sides that some choice of the search leads to and none is stable
     int nodes_ = 0;
     bool cut_short_ = false;
     std::vector<Continuation> found_;  // the first found_count_ of them; the others are kept for their memory
