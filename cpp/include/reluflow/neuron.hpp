@@ -85,7 +85,7 @@ class NeuronMotion {
     /// Its value at u.
     void contribution_at(int wall, double u, double& base, double& range) const noexcept;
     /// Σ p_i |x_i| at u of what acts on a neuron of these sides: the rounding of its gradient is relative to that.
-    /// Samples of walls that it stands on are left out: they pull no more than the others.
+    /// What it stands on may have acted before; samples that drive nobody do not count.
     double acting_weight(std::span<const std::int8_t> sides, double u) const;
     /// gradient() += (the contribution on side `after` - that on side `before`) · normal; a held side counts nothing.
     void move_contribution(int wall, double u, std::int8_t before, std::int8_t after);
