@@ -41,6 +41,9 @@ py::dict integrate_py(const py::array& X, const py::array& y, const py::array& W
 }  // namespace
 
 void bind_flow(py::module_& module) {
+    module.attr("SMALLEST_NEURON") = kSmallestNeuron;
+    module.attr("LARGEST_NEURON") = kLargestNeuron;
+    module.attr("LARGEST_OUTPUT") = kLargestOutput;
     module.def("integrate", &integrate_py, py::arg("X"), py::arg("y"), py::arg("W"), py::arg("a"), py::arg("leak"),
                py::arg("loss"), py::arg("reduction"), py::arg("options"), py::arg("hook"),
                "The subgradient flow; a dict of the kept states, the events, the branch points and the status.");
