@@ -84,6 +84,7 @@ def test_what_is_kept_on_the_way_is_the_run_so_far() -> None:
             np.testing.assert_allclose(part["final_W"], raw["checkpoint_W"][at], rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", [digits_like(), digits_like(n=30, d=3, width=700)], ids=["narrow", "wide"])
 def test_keeping_changes_no_bit_of_the_run(problem: tuple[rf.Dataset, rf.Network]) -> None:
     kept, raw = kept_of(*problem)

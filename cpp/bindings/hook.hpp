@@ -85,8 +85,9 @@ class Keeper {
     /// To be called without the GIL; `make_result()` is called without it, `translate` with it.
     template <class MakeResult, class Translate>
     Request offer(const MakeResult& make_result, const Translate& translate) {
+        if (keep_.is_none()) return Request::go_on;
         const auto began = Clock::now();
-        if (keep_.is_none() || began < next_) return Request::go_on;
+        if (began < next_) return Request::go_on;
         auto result = make_result();
         const py::gil_scoped_acquire gil;
         const Request request = heeding_signals([&] {

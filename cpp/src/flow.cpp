@@ -94,7 +94,6 @@ double Flow::seconds() const {
 }
 
 void Flow::run() {
-    began_ = std::chrono::steady_clock::now();
     const bool decided = stepper_.decide_start(pattern_was_given_);
     record_events();
     stepper_.begin();

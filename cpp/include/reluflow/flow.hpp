@@ -136,7 +136,7 @@ class Flow {
     Status status_ = Status::running;
     Status pending_ = Status::running;  // what holds at the end of this step
     std::string message_;
-    std::chrono::steady_clock::time_point began_;
+    std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();  // before the pattern is read
     Matrix w_;
     Vector a_;
     Vector q_;
