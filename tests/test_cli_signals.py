@@ -241,6 +241,13 @@ def test_options_of_resumed_runs_are_checked(
     assert message in capsys.readouterr().err
 
 
+def test_a_new_run_does_not_replace_a_checkpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "checkpoint.npz").write_bytes(b"hours of work")
+    assert call(*PLANAR, "--until", "5", "--out", tmp_path) == 2
+    assert "--out must name a folder without the checkpoint.npz of a run that was cut short" in capsys.readouterr().err
+    assert (tmp_path / "checkpoint.npz").read_bytes() == b"hours of work"
+
+
 def test_a_damaged_checkpoint_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "checkpoint.npz").write_bytes(b"half")
     assert call("run", "--resume", tmp_path) == 2

@@ -57,6 +57,10 @@ def _begun(options: dict[str, Any], _: set[str], command: dict[str, Any]) -> Run
     for name in ("data", "until"):
         if options[name] is None:
             raise invalid(f"--{name}", "be given, or else --resume", "neither")
+    out = options["out"]
+    if out is not None and (out / CHECKPOINT).exists():
+        expected = f"name a folder without the {CHECKPOINT} of a run that was cut short: --resume goes on with it"
+        raise invalid("--out", expected, repr(str(out)))
     data = _data.load(options["data"], label=options["label"], positive=options["positive"], seed=options["seed"])
     start = Network.init(
         options["width"],

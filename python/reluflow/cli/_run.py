@@ -81,8 +81,6 @@ def _integrate(request: RunRequest, line: ProgressLine, signals: Signals) -> Sol
     until, max_events = request.until, request.settings["max_events"]
     if part is not None:
         until, max_events = left_of(until, max_events, part)
-    elif request.out is not None:
-        (request.out / CHECKPOINT).unlink(missing_ok=True)  # of another run
     asked = Asked(
         **{**request.settings, "until": until, "max_events": max_events, "save_at": None, "save_at_log": None}
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import zipfile
@@ -33,20 +32,20 @@ def read(file: Path) -> tuple[Arrays, dict[str, Any]]:
     OSError
         The system cannot read the file.
     """
-    stream = io.BytesIO(file.read_bytes())
-    # A damaged archive makes zipfile, zlib and numpy raise nearly anything, MemoryError and RecursionError among it.
-    try:
-        arrays = _arrays(stream)
-        meta = json.loads(_text(arrays.pop("meta")))
-    except Exception as error:
-        reason = str(error) or type(error).__name__
-        raise invalid("path", "hold a reluflow solution", f"{str(file)!r}: {reason}") from error
+    with file.open("rb") as stream:
+        # A damaged archive makes zipfile, zlib and numpy raise nearly anything, MemoryError and RecursionError too.
+        try:
+            arrays = _arrays(stream)
+            meta = json.loads(_text(arrays.pop("meta")))
+        except Exception as error:
+            reason = str(error) or type(error).__name__
+            raise invalid("path", "hold a reluflow solution", f"{str(file)!r}: {reason}") from error
     if not isinstance(meta, dict):
         raise invalid("path", "hold a reluflow solution", f"{str(file)!r}")
     return arrays, meta
 
 
-def _arrays(stream: io.BytesIO) -> Arrays:
+def _arrays(stream: IO[bytes]) -> Arrays:
     with zipfile.ZipFile(stream) as archive:
         members = archive.infolist()
         names = [member.filename.removesuffix(ENDING) for member in members]
