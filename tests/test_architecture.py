@@ -32,6 +32,7 @@ CPP_ROOMS = (
     "types",
     "errors",
     "observer",
+    "interrupt",
     "pool",
     "generator",
     "products",

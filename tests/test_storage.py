@@ -140,12 +140,14 @@ def refused(path: Path, message: str) -> None:
     assert str(path) in str(caught.value)
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    refused(tmp_path / "none.npz", "path must be a file that exists, found")
+def test_a_missing_file_is_missing_and_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="must be a file that exists") as caught:
+        rf.load(tmp_path / "none.npz")
+    assert caught.value.filename == str(tmp_path / "none.npz")
 
 
 def test_a_folder_is_no_solution(tmp_path: Path) -> None:
-    refused(tmp_path, "path must be a file that exists, found")
+    refused(tmp_path, "path must be a file, found")
 
 
 @pytest.mark.parametrize("content", [b"", b"plain text", b"PK\x03\x04 broken"])

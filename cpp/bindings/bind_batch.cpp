@@ -65,13 +65,15 @@ class BatchRun {
              int n_threads, bool begin_all, py::object hook)
         : kept_alive_(py::make_tuple(datasets, jobs)), gate_(std::move(hook)) {
         read_jobs(read_datasets(datasets), jobs, loss, reduction_name);
-        const auto work = [this](std::size_t index, const Hook& asked) { return run(index, asked); };
+        const auto work = [this](std::size_t index, const Hook& asked, const Batch::Ask& urgent) {
+            return run(index, asked, urgent);
+        };
         const py::gil_scoped_release no_gil;
         batch_ = std::make_unique<Batch>(jobs_.size(), n_threads, begin_all, work);
     }
 
     ~BatchRun() {
-        const py::gil_scoped_release no_gil;  // the runs under way end after their step
+        const py::gil_scoped_release no_gil;  // the runs under way are given up
         batch_.reset();
     }
     BatchRun(const BatchRun&) = delete;
@@ -103,10 +105,11 @@ class BatchRun {
         return gate_.ask([this] { return batch_report_of(batch_->report(), gate_.seconds()); });
     }
 
-    RunResult run(std::size_t index, const Hook& hook) const {
+    RunResult run(std::size_t index, const Hook& hook, const Batch::Ask& urgent) const {
         const Job& job = jobs_[index];
         RunPlan plan = job.plan;
         plan.hook = hook;
+        plan.urgent = urgent;
         Flow flow(*job.data, job.W, job.a, job.leak, std::move(plan), job.pattern ? &*job.pattern : nullptr);
         flow.run();
         return collect(flow, *job.data);

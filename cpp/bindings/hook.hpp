@@ -1,8 +1,9 @@
-/// The callback of a long run, and Ctrl-C in it. The run releases the GIL; the gate takes it back now and then.
+/// The callback of a long run, its checkpoints, and Ctrl-C. The run releases the GIL; it is taken back now and then.
 #pragma once
 
 #include <pybind11/pybind11.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -11,6 +12,27 @@
 namespace reluflow::bindings {
 
 namespace py = pybind11;
+
+/// Handles the signals that have come, then calls `body`; with the GIL. A KeyboardInterrupt becomes a request, any
+/// other exception goes through.
+template <class Body>
+Request heeding_signals(const Body& body) {
+    try {
+        if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+        return body();
+    } catch (py::error_already_set& error) {
+        if (error.matches(PyExc_KeyboardInterrupt)) return Request::interrupt;
+        throw;
+    }
+}
+
+/// Ctrl-C inside a step, or what `is_over`, None or callable() -> truthy to end, has heard of. To be called seldom and
+/// without the GIL.
+inline Request look_for_signals(const py::object& is_over) {
+    const py::gil_scoped_acquire gil;
+    return heeding_signals(
+        [&] { return !is_over.is_none() && py::bool_(is_over()) ? Request::interrupt : Request::go_on; });
+}
 
 class HookGate {
   public:
@@ -42,20 +64,53 @@ class HookGate {
 
     template <class MakeReport>
     Request call(const MakeReport& make_report) {
-        try {
-            if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+        return heeding_signals([&] {
             if (hook_.is_none()) return Request::go_on;
             return py::bool_(hook_(make_report())) ? Request::stop : Request::go_on;
-        } catch (py::error_already_set& error) {
-            if (error.matches(PyExc_KeyboardInterrupt)) return Request::interrupt;
-            throw;
-        }
+        });
     }
 
     py::object hook_;
     double period_;
     Clock::time_point last_;
     Clock::time_point start_;
+};
+
+/// Hands the run so far to `keep` every `period` seconds.
+class Keeper {
+  public:
+    /// `keep` is None or callable(result).
+    Keeper(py::object keep, double period) : keep_(std::move(keep)), period_(period), next_(after(period)) {}
+
+    /// To be called without the GIL; `make_result()` is called without it, `translate` with it.
+    template <class MakeResult, class Translate>
+    Request offer(const MakeResult& make_result, const Translate& translate) {
+        if (keep_.is_none()) return Request::go_on;
+        const auto began = Clock::now();
+        if (began < next_) return Request::go_on;
+        auto result = make_result();
+        const py::gil_scoped_acquire gil;
+        const Request request = heeding_signals([&] {
+            keep_(translate(std::move(result)));
+            return Request::go_on;
+        });
+        const std::chrono::duration<double> taken = Clock::now() - began;
+        next_ = after(std::max(period_, kShare * taken.count()));
+        return request;
+    }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    /// What is kept may take this part of a run at most, 1/20.
+    static constexpr double kShare = 20.0;
+
+    static Clock::time_point after(double seconds) {
+        return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    }
+
+    py::object keep_;
+    double period_;
+    Clock::time_point next_;
 };
 
 }  // namespace reluflow::bindings

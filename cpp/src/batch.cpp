@@ -55,20 +55,23 @@ bool Batch::begin(std::size_t slot) {
     return true;
 }
 
-Finished Batch::run(std::size_t slot, const std::function<Request()>& ask) {
+Finished Batch::run(std::size_t slot, const Ask& ask) {
     Finished finished;
     finished.index = slots_[slot].index;
+    const Ask urgent = [&] {
+        if (ask)
+            if (const Request request = ask(); request != Request::go_on) stop(request);
+        return request_.load();
+    };
     const Hook hook = [&](const Progress& progress) {
         {
             const std::lock_guard lock(mutex_);
             slots_[slot].progress = progress;
         }
-        if (ask)
-            if (const Request request = ask(); request != Request::go_on) stop(request);
-        return request_.load();
+        return urgent();
     };
     try {
-        finished.result = work_(finished.index, hook);
+        finished.result = work_(finished.index, hook, urgent);
     } catch (...) {
         finished.error = std::current_exception();
     }
@@ -76,7 +79,7 @@ Finished Batch::run(std::size_t slot, const std::function<Request()>& ask) {
 }
 
 /// The next run on the caller's own thread; what `ask` throws ends the batch and goes through.
-void Batch::run_here(const std::function<Request()>& ask) {
+void Batch::run_here(const Ask& ask) {
     if (!begin(0)) return;
     std::exception_ptr thrown;
     end(0, run(0, [&] {
@@ -90,7 +93,7 @@ void Batch::run_here(const std::function<Request()>& ask) {
     if (thrown) std::rethrow_exception(thrown);
 }
 
-std::optional<Finished> Batch::take(std::chrono::milliseconds period, const std::function<Request()>& ask) {
+std::optional<Finished> Batch::take(std::chrono::milliseconds period, const Ask& ask) {
     if (threads_.empty()) run_here(ask);
     std::optional<Finished> taken;
     {

@@ -89,6 +89,13 @@ void Expansion::restart() {
     waveform_.start(q_, live_);
 }
 
+void Expansion::give_up() {
+    restart();
+    gradients_.leftCols(groups_.count()) = start_gradients_.leftCols(groups_.count());
+    for (Index c = 0; c < groups_.count(); ++c)
+        if (slot_of_group_[c] >= 0) held_parts_[slot_of_group_[c]].row(0) = start_held_.row(slot_of_group_[c]);
+}
+
 /// A neuron of which every sample is inactive or held rests (ReLU), and one at zero never moves.
 void Expansion::find_live(const NetworkState& state, const Pattern& pattern) {
     if (live_version_ == pattern.version()) return;

@@ -57,6 +57,7 @@ Flow::Flow(const Dataset& data, const MatrixView& W, const VectorView& a, double
       pattern_(W.rows(), data.n_walls()),
       pattern_was_given_(pattern != nullptr),
       clock_(plan_.start),
+      interrupt_([this] { return ends_inside_step(); }, plan_.look_period),
       pool_(useful_threads(plan_.n_threads, data, W.rows())),
       stepper_(data, plan_.objective, plan_.settings, state_, pattern_, pool_),
       recorder_(data, W.rows(), plan_.settings.checkpoint_bytes),
@@ -64,6 +65,7 @@ Flow::Flow(const Dataset& data, const MatrixView& W, const VectorView& a, double
       w_(state_.w),
       a_(state_.a),
       q_(data.n()) {
+    pool_.listen_to(&interrupt_);
     for (Index j = 0; j < state_.neurons(); ++j) resting_square_ += state_.at_rest(j) * state_.at_rest(j);
     read_pattern(W, pattern);
 }
@@ -92,7 +94,6 @@ double Flow::seconds() const {
 }
 
 void Flow::run() {
-    began_ = std::chrono::steady_clock::now();
     const bool decided = stepper_.decide_start(pattern_was_given_);
     record_events();
     stepper_.begin();
@@ -132,10 +133,7 @@ bool Flow::advance() {
 
 /// Expands, cuts by the stop rules, records, moves on.
 bool Flow::take_step() {
-    if (!stepper_.attempt(largest_step())) {
-        finish(Status::non_finite, "a weight or its derivative is not finite");
-        return false;
-    }
+    if (!attempt()) return false;
     if (stepper_.worst_inconsistency() > kWrongSide) {
         finish(Status::accuracy_not_reached, "a pre-activation was found on the wrong side of its wall");
         return false;
@@ -324,11 +322,8 @@ bool Flow::poll() {
         return true;
     }
     if (!plan_.hook) return false;
-    const Request request = plan_.hook({clock_.t(), clock_.log_t(), log_loss_, counts().steps,
-                                        recorder_.event_list().count(), elapsed, stepper_.groups()});
-    if (request == Request::stop) finish(Status::stopped_by_callback, "the callback asked to stop");
-    if (request == Request::interrupt) finish(Status::interrupted, "interrupted; this is the solution so far");
-    return request != Request::go_on;
+    return end_by(plan_.hook({clock_.t(), clock_.log_t(), log_loss_, counts().steps, recorder_.event_list().count(),
+                              elapsed, stepper_.groups()}));
 }
 
 void Flow::finish(Status status, std::string message) {

@@ -24,6 +24,18 @@ void Flow::checkpoint() {
     recorder_.checkpoint(clock_, log_loss_, state_.w, state_.a);
 }
 
+void Flow::copy_state(Matrix& W, Vector& a) {
+    if (!stepper_.is_carrying()) {
+        W = state_.full_weights(data_);
+        a = state_.a;
+        return;
+    }
+    stepper_.state_at(0.0, w_, a_);
+    a = a_;
+    W.resize(state_.neurons(), data_.d());
+    state_.full_weights(data_, {w_.data(), data_.rank(), state_.neurons()}, {W.data(), W.rows(), W.cols()});
+}
+
 Clock Flow::next_save() const {
     const double when = plan_.save_at[saved_];
     return plan_.save_in_log ? Clock::at_log(when) : Clock(when);

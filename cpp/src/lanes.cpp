@@ -92,6 +92,7 @@ const std::vector<FirstHit>& Lanes::scan() {
     for_all(2.0 * moving, [mean_norm](Lane& lane) { lane.begin_step(mean_norm); });
     for (auto& lane : lanes_) lane->watch().claim_releases();
     const double looks = static_cast<double>(state_.neurons() * data_.n_walls() * data_.rank());
+    const Pool::Hearing hearing(pool_);  // the looks change nothing but what they find
     for_all(kLookWork * looks, [](Lane& lane) { lane.watch().find_releases(); });
     for_all(kLookWork * looks, [](Lane& lane) { lane.scan(); });
     hits_.clear();
@@ -103,12 +104,24 @@ double Lanes::follow(double end, std::vector<Disturbance>& disturbances) {
     const auto count =
         std::count_if(hits_.begin(), hits_.end(), [end](const auto& first) { return first.hit.u <= end; });
     const double order = expansion_.series().order();
-    for_all(3.0 * static_cast<double>(count * data_.rank()) * order * order, [end](Lane& lane) { lane.follow(end); });
+    follow_all(end, 3.0 * static_cast<double>(count * data_.rank()) * order * order);
     for (const auto& lane : lanes_) {
         end = std::min(end, lane->end());
         disturbances.insert(disturbances.end(), lane->disturbances().begin(), lane->disturbances().end());
     }
     return end;
+}
+
+/// A lane that is taken through its events may be given up before the next one: then all are undone.
+void Lanes::follow_all(double end, double work) {
+    try {
+        const Pool::Hearing hearing(pool_);
+        for_all(work, [end](Lane& lane) { lane.follow(end); });
+    } catch (...) {
+        constexpr double kBeforeAll = -1.0;
+        for (auto& lane : lanes_) lane->local().cut(kBeforeAll);
+        throw;
+    }
 }
 
 bool Lanes::follows_events() const noexcept {

@@ -1,6 +1,8 @@
 #include "reluflow/network.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <string>
 
@@ -11,6 +13,30 @@ namespace reluflow {
 
 namespace {
 
+std::string text_of(double number) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", number);
+    return text;
+}
+
+/// Each neuron by itself, and all together on the longest sample.
+void check_sizes(const Dataset& data, const MatrixView& W, const VectorView& a) {
+    double largest = 0.0;
+    for (Index j = 0; j < a.size(); ++j) {
+        const double size = std::hypot(W.row(j).stableNorm(), a[j]);
+        largest = std::max(largest, size);
+        if (size == 0.0 || (size >= kSmallestNeuron && size <= kLargestNeuron)) continue;
+        throw InvalidArgument("W", "rows with |(w_j, a_j)| = " + text_of(size) + " at neuron " + std::to_string(j),
+                              "zero or between " + text_of(kSmallestNeuron) + " and " + text_of(kLargestNeuron) +
+                                  " in size, row by row with a");
+    }
+    double longest = 0.0;
+    for (Index i = 0; i < data.n(); ++i) longest = std::max(longest, data.raw().row(i).stableNorm());
+    const double output = static_cast<double>(a.size()) * largest * largest * longest;
+    if (!(output <= kLargestOutput))
+        throw InvalidArgument("W", text_of(output), "so small that m |θ|² |x| is at most " + text_of(kLargestOutput));
+}
+
 void check(const Dataset& data, const MatrixView& W, const VectorView& a, double leak) {
     if (W.rows() == 0 || W.cols() != data.d())
         throw InvalidArgument("W", "shape (" + std::to_string(W.rows()) + ", " + std::to_string(W.cols()) + ")",
@@ -20,6 +46,7 @@ void check(const Dataset& data, const MatrixView& W, const VectorView& a, double
     if (!W.allFinite()) throw InvalidArgument("W", "a non-finite value", "finite");
     if (!a.allFinite()) throw InvalidArgument("a", "a non-finite value", "finite");
     if (!(leak >= 0.0 && leak < 1.0)) throw InvalidArgument("leak", std::to_string(leak), "in [0, 1)");
+    check_sizes(data, W, a);
 }
 
 }  // namespace

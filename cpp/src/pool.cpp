@@ -42,6 +42,7 @@ void Pool::share(Index count, Call call, const void* context) {
     context_ = context;
     left_ = static_cast<int>(count);
     thrown_ = nullptr;
+    given_up_ = false;
     const std::uint32_t loop = loop_ + 1;
     const auto threads = static_cast<Index>(hands_.size());
     for (Index hand = 0; hand < threads; ++hand)
@@ -52,30 +53,33 @@ void Pool::share(Index count, Call call, const void* context) {
     work(0);
     for (int left = left_; left != 0; left = left_) wait_while(left_, left, patience_);
     if (thrown_) std::rethrow_exception(thrown_);
+    if (given_up_) throw Abandoned{};
 }
 
 /// The tasks of its own part, then what the others have left of theirs.
 void Pool::work(std::size_t hand) {
-    for (std::size_t i = 0; i < hands_.size(); ++i) take_from(hands_[(hand + i) % hands_.size()]);
+    for (std::size_t i = 0; i < hands_.size(); ++i) take_from(hands_[(hand + i) % hands_.size()], hand == 0);
 }
 
 /// Takes tasks as long as there are any.
-void Pool::take_from(Hand& hand) {
+void Pool::take_from(Hand& hand, bool asks) {
     std::uint64_t ticket = hand.ticket;
     while (Ticket::has_tasks(ticket)) {
         // Of the loop of the ticket, if the exchange succeeds: a loop ends after its last task.
         const Call call = call_;
         const void* context = context_;
         if (!hand.ticket.compare_exchange_weak(ticket, ticket + 1)) continue;
-        do_task(call, context, Ticket::next(ticket));
+        do_task(call, context, Ticket::next(ticket), asks);
         if (left_.fetch_sub(1) == 1) left_.notify_one();
         ticket = hand.ticket;
     }
 }
 
-void Pool::do_task(Call call, const void* context, Index task) noexcept {
+/// The caller asks whether to go on; the others find out.
+void Pool::do_task(Call call, const void* context, Index task, bool asks) noexcept {
     try {
-        call(context, task);
+        if (asks && heard_ && !given_up_ && heard_->is_wanted()) given_up_ = true;
+        if (!given_up_) call(context, task);
     } catch (...) {
         const std::lock_guard lock(mutex_);
         if (!thrown_ || task < thrower_) {

@@ -37,8 +37,7 @@ RunResult collect(Flow& flow, const Dataset& data) {
     result.t = flow.clock().t();
     result.log_t = flow.clock().log_t();
     result.log_loss = flow.log_loss();
-    result.W = flow.state().full_weights(data);
-    result.a = flow.state().a;
+    flow.copy_state(result.W, result.a);
     result.checkpoints = in_given_coordinates(recorder.checkpoints(), flow, data);
     if (!flow.plan().save_at.empty())
         result.states = in_given_coordinates(recorder.saved(), flow, data);

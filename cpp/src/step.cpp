@@ -44,6 +44,7 @@ Stepper::Stepper(const Dataset& data, Objective objective, const Settings& setti
       log_separated_(objective.loss == LossKind::logistic ? std::log(std::log(2.0)) : 0.0),
       state_(state),
       pattern_(pattern),
+      pool_(pool),
       held_(held_sets(state.neurons(), data.rank())),
       expansion_(data, objective, settings, state, pool),
       lanes_(data, state, pattern, held_, expansion_, settings.on_branch, pool),
@@ -124,8 +125,25 @@ bool Stepper::expand_late() {
 }
 
 bool Stepper::attempt(double max_step) {
+    const StepCounts before = counts_;
+    try {
+        return try_step(max_step);
+    } catch (...) {
+        counts_ = before;
+        expansion_.give_up();
+        throw;
+    }
+}
+
+/// Nothing but the series is touched, so that the step can be given up on the way.
+void Stepper::expand(double max_step) {
+    const Pool::Hearing hearing(pool_);
     late_ = expand_late();
     if (!late_) expand_series(max_step);
+}
+
+bool Stepper::try_step(double max_step) {
+    expand(max_step);
     const int order = expansion_.series().order();
     if (!is_finite()) return false;
     relative_rate_ = expansion_.series().relative_size(1) / waveform().step();

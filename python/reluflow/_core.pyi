@@ -10,6 +10,9 @@ _Array = npt.NDArray[np.float64]
 _Hook = Callable[[dict[str, Any]], object] | None
 
 __version__: str
+SMALLEST_NEURON: float
+LARGEST_NEURON: float
+LARGEST_OUTPUT: float
 
 def descend(
     X: _Array,

@@ -42,8 +42,10 @@ struct BatchReport {
 /// Runs 0 ... count - 1. A run is one thread's work from beginning to end, so its bits do not depend on their number.
 class Batch {
   public:
-    /// Does run `index`, asking the hook after every step; called on the threads of the batch.
-    using Work = std::function<RunResult(std::size_t index, const Hook& hook)>;
+    using Ask = std::function<Request()>;
+    /// Does run `index`, asking `hook` after every step and `urgent` inside long ones; called on the threads of the
+    /// batch.
+    using Work = std::function<RunResult(std::size_t index, const Hook& hook, const Ask& urgent)>;
 
     /// Starts the threads, or none for n_threads = 1: then take() does the next run itself. At most `n_threads` results
     /// wait to be taken; then the threads wait too. After stop(), `begin_all` still begins the runs that are left,
@@ -55,11 +57,11 @@ class Batch {
     Batch& operator=(const Batch&) = delete;
 
     /// The next result that is there within `period`. Nothing: none yet, or is_over(). A run that is done here asks
-    /// `ask` after every step whether to go on.
-    std::optional<Finished> take(std::chrono::milliseconds period, const std::function<Request()>& ask);
+    /// `ask` after every step, and inside long ones, whether to go on.
+    std::optional<Finished> take(std::chrono::milliseconds period, const Ask& ask);
     /// True when every run that was begun has been taken and no other will begin.
     bool is_over();
-    /// Asks the runs under way to end after their step; no other begins, but see `begin_all`.
+    /// Asks the runs under way to end; no other begins, but see `begin_all`.
     void stop(Request request);
     Request request() const noexcept { return request_; }
     BatchReport report();
@@ -73,9 +75,9 @@ class Batch {
 
     void serve(std::size_t slot);
     bool begin(std::size_t slot);
-    Finished run(std::size_t slot, const std::function<Request()>& ask);
+    Finished run(std::size_t slot, const Ask& ask);
     void end(std::size_t slot, Finished&& finished);
-    void run_here(const std::function<Request()>& ask);
+    void run_here(const Ask& ask);
     bool none_left() const noexcept { return next_ >= count_ || (request_ != Request::go_on && !begin_all_); }
 
     const std::size_t count_;

@@ -38,6 +38,8 @@ class Expansion {
 
     /// Back to order 0 of the same step, for another try.
     void restart();
+    /// The same after a step that ends in the middle: all is as after start().
+    void give_up();
     /// One more order of the neurons under given signed weights y_i p_i of that order (null: all zero); with
     /// `beside_start` they come on top of those of the start, whose gradients are added after projection.
     void drive(const double* signed_weights, double step, bool beside_start = false);

@@ -10,6 +10,7 @@
 
 #include "reluflow/clock.hpp"
 #include "reluflow/dataset.hpp"
+#include "reluflow/interrupt.hpp"
 #include "reluflow/network.hpp"
 #include "reluflow/observer.hpp"
 #include "reluflow/pattern.hpp"
@@ -45,6 +46,10 @@ struct RunPlan {
     std::vector<double> save_at;  ///< increasing times, or log times
     bool save_in_log = false;
     Hook hook;
+    /// Called inside a long step, at most once in `look_period` seconds: anything but go_on gives the step up, and the
+    /// run ends where the step began. Called by the thread of the run.
+    std::function<Request()> urgent;
+    double look_period = Interrupt::kPeriod;
     int n_threads = 1;
 };
 
@@ -59,6 +64,8 @@ class Flow {
     const RunPlan& plan() const noexcept { return plan_; }
     const Recorder& recorder() const noexcept { return recorder_; }
     const NetworkState& state() const noexcept { return state_; }
+    /// The present weights (m, d) and (m,), also of neurons that have been left behind; moves nothing.
+    void copy_state(Matrix& W, Vector& a);
     const SignMatrix& first_pattern() const noexcept { return first_pattern_; }
     SignMatrix last_pattern() const { return pattern_.sample_signs(data_); }
     const Clock& clock() const noexcept { return clock_; }
@@ -80,6 +87,9 @@ class Flow {
     void read_pattern(const MatrixView& W, const SignMatrix* given);
     bool advance();
     bool take_step();
+    bool attempt();
+    bool ends_inside_step();
+    bool end_by(Request request);
     bool watch_trend();
     bool is_lost_in_rounding() const;
     void checkpoint();
@@ -110,6 +120,7 @@ class Flow {
     SignMatrix first_pattern_;
     bool pattern_was_given_;
     Clock clock_;
+    Interrupt interrupt_;
     Pool pool_;
     Stepper stepper_;
     Recorder recorder_;
@@ -125,7 +136,7 @@ class Flow {
     Status status_ = Status::running;
     Status pending_ = Status::running;  // what holds at the end of this step
     std::string message_;
-    std::chrono::steady_clock::time_point began_;
+    std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();  // before the pattern is read
     Matrix w_;
     Vector a_;
     Vector q_;

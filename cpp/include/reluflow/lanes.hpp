@@ -57,6 +57,7 @@ class Lanes {
   private:
     template <class Body>
     void for_all(double work, const Body& body) const;
+    void follow_all(double end, double work);
     void gather();
 
     const Dataset& data_;

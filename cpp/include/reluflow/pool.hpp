@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "reluflow/interrupt.hpp"
 #include "reluflow/types.hpp"
 
 namespace reluflow {
@@ -26,6 +27,21 @@ class Pool {
     Pool(const Pool&) = delete;
     Pool& operator=(const Pool&) = delete;
 
+    /// Whom to ask, while somebody hears, whether a long loop is to be given up; null is nobody.
+    void listen_to(Interrupt* interrupt) noexcept { interrupt_ = interrupt; }
+    /// While it lives, a long loop that is not wanted any more throws Abandoned between two tasks. Only where nothing
+    /// is lost by it.
+    class Hearing {
+      public:
+        explicit Hearing(Pool& pool) noexcept : pool_(pool) { pool_.heard_ = pool_.interrupt_; }
+        ~Hearing() { pool_.heard_ = nullptr; }
+        Hearing(const Hearing&) = delete;
+        Hearing& operator=(const Hearing&) = delete;
+
+      private:
+        Pool& pool_;
+    };
+
     int threads() const noexcept { return static_cast<int>(hands_.size()); }
 
     /// Whether several threads share a loop of so many operations.
@@ -37,7 +53,11 @@ class Pool {
     template <class Body>
     void run(Index count, double work, const Body& body) {
         if (!is_worthwhile(work) || count <= 1 || count > Ticket::kMost) {
-            for (Index task = 0; task < count; ++task) body(task);
+            Interrupt* const heard = work >= kWorthwhile ? heard_ : nullptr;
+            for (Index task = 0; task < count; ++task) {
+                if (heard && heard->is_wanted()) throw Abandoned{};
+                body(task);
+            }
             return;
         }
         share(count, [](const void* context, Index task) { (*static_cast<const Body*>(context))(task); }, &body);
@@ -76,8 +96,8 @@ class Pool {
     void share(Index count, Call call, const void* context);
     void serve(std::size_t hand);
     void work(std::size_t hand);
-    void take_from(Hand& hand);
-    void do_task(Call call, const void* context, Index task) noexcept;
+    void take_from(Hand& hand, bool asks);
+    void do_task(Call call, const void* context, Index task, bool asks) noexcept;
 
     std::vector<Hand> hands_;  // the caller's first
     const std::chrono::nanoseconds patience_;
@@ -86,7 +106,10 @@ class Pool {
     alignas(64) std::atomic<Call> call_{nullptr};
     std::atomic<const void*> context_{nullptr};
     std::atomic<bool> closed_{false};
-    std::mutex mutex_;  // guards what is thrown
+    std::atomic<bool> given_up_{false};  // the present loop
+    Interrupt* interrupt_ = nullptr;
+    Interrupt* heard_ = nullptr;  // by the caller alone
+    std::mutex mutex_;            // guards what is thrown
     std::exception_ptr thrown_;
     Index thrower_ = 0;
     std::vector<std::thread> workers_;

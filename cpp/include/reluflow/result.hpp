@@ -67,7 +67,7 @@ struct RunResult {
     int threads = 1;
 };
 
-/// The result of a run that has ended on that data.
+/// The result of a run on that data that has ended, or so far: between two steps nothing of it is changed.
 RunResult collect(Flow& flow, const Dataset& data);
 
 }  // namespace reluflow

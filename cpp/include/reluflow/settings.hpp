@@ -65,6 +65,13 @@ inline constexpr double kVeryStiffRate = 0.05;
 /// neurons by H times its rounding. About a hundredth of that shows (measured); a step may not go beyond this many
 /// rtol.
 inline constexpr double kRoundingPart = 10.0;
+/// A neuron is at zero or at least this large when a run starts: rates times weights must stay above 1e-300, and what
+/// decays below 1e-140 is put to zero.
+inline constexpr double kSmallestNeuron = 1e-150;
+/// And at most this large: sizes are squared after they are multiplied by 1e100, and grow on the way.
+inline constexpr double kLargestNeuron = 1e50;
+/// Bound of |θ|² max |x|, which bounds the margins: their squares stay finite.
+inline constexpr double kLargestOutput = 1e150;
 /// Pre-activations below this many ulp of |w| count as zero: the rounding of one dot product and one projection.
 inline constexpr double kZeroUlps = 32.0;
 /// Rates below this many ulp of |a| Σ p_i |x_i| count as zero.

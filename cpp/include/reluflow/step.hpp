@@ -42,7 +42,7 @@ class Stepper {
     /// True when no neuron moves.
     bool is_at_rest() const noexcept { return expansion_.fastest() == 0.0; }
     /// Expands a step of at most `max_step` in the clock of the waveform and follows the events on it. False on a
-    /// non-finite state.
+    /// non-finite state. Abandoned comes through from a step that is given up: the state is that of begin() again.
     bool attempt(double max_step);
     /// Shortens the step: events after u are undone.
     void cut(double u);
@@ -80,6 +80,8 @@ class Stepper {
     void state_at(double u, Matrix& w, Vector& a) const;
 
   private:
+    bool try_step(double max_step);
+    void expand(double max_step);
     void stand_on_walls(int neuron);
     bool expand_late();
     void expand_series(double max_step);
@@ -92,6 +94,7 @@ class Stepper {
     double log_separated_;
     NetworkState& state_;
     Pattern& pattern_;
+    Pool& pool_;
     std::vector<HeldSet> held_;
     Expansion expansion_;
     Lanes lanes_;

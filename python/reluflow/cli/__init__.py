@@ -11,7 +11,7 @@ _PIPE_CLOSED = 141  # what a shell reports of a program whose reader went away
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit: 0 done, 2 bad input (one line on the standard error), 130 after Ctrl-C."""
+    """Run the command line and exit: 0 done, 2 bad input (one line on the standard error), 130 Ctrl-C, 143 SIGTERM."""
     sys.exit(_code(list(sys.argv[1:] if arguments is None else arguments)))
 
 

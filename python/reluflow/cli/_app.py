@@ -9,15 +9,14 @@ import typer
 from rich.console import Console
 
 from .._core import __version__
-from ..flow import Stop
-from ..networks import Network
-from . import _data, _inspect, _reproduce, _run
+from . import _inspect, _reproduce, _request, _run
 from . import _options as o
 
 app = typer.Typer(
     name="reluflow",
     help="The exact gradient flow of two-layer ReLU networks, with every activation switch found.",
-    epilog="Bad input ends with exit code 2 and one line; Ctrl-C writes what there is and ends with 130.",
+    epilog="Bad input ends with exit code 2 and one line; Ctrl-C and SIGTERM write what there is and end with 130 and "
+    "143.",
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -42,9 +41,10 @@ def _root(
 
 @app.command()
 def run(
+    context: typer.Context,
     *,
-    data: o.Data,
-    until: o.Until,
+    data: o.Data = None,
+    until: o.Until = None,
     label: o.Label = None,
     positive: o.Positive = None,
     width: o.Width = 50,
@@ -59,6 +59,8 @@ def run(
     max_events: o.MaxEvents = None,
     threads: o.Threads = None,
     out: o.Out = None,
+    resume: o.Resume = None,
+    checkpoint_seconds: o.Seconds = 60.0,
     euler: o.Euler = True,
     figures: o.Figures = True,
     quiet: o.Quiet = False,
@@ -66,7 +68,8 @@ def run(
     """Integrate the flow of a network on data, and show the result.
 
     The table has the time, steps, events by kind, sectors, held pairs, loss and margin, with gradient descent at two
-    step sizes beside it. `--out` adds the data files and the figures.
+    step sizes beside it. `--out` adds the data files and the figures, and a checkpoint while the run lasts, from which
+    `--resume` goes on.
 
     **Examples**
 
@@ -75,28 +78,12 @@ def run(
     `reluflow run --data wang-pilanci --width 10 --until log_time=100`
 
     `reluflow run --data table.csv --label sick --positive yes --until mean_loss=0.05,seconds=60`
+
+    `reluflow run --resume out/digits`
     """
-    command = {name: str(value) if isinstance(value, Path) else value for name, value in locals().items()}
-    dataset = _data.load(data, label=label, positive=positive, seed=seed)
-    request = _run.RunRequest(
-        data=dataset,
-        start=Network.init(width, dataset.d, scale=scale, balanced=not unbalanced, leak=leak, seed=seed),
-        until=Stop.parse(until),
-        settings={
-            "loss": loss,
-            "reduction": reduction,
-            "rtol": rtol,
-            "on_branch": on_branch,
-            "max_events": max_events,
-            "n_threads": threads,
-        },
-        out=out,
-        with_descent=euler,
-        with_figures=figures,
-        quiet=quiet,
-        command=command,
-    )
-    return _run.execute(request, Console())
+    options = {name: value for name, value in locals().items() if name != "context"}
+    given = {name for name in options if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"}
+    return _run.execute(_request.build(options, given), Console())
 
 
 @app.command()

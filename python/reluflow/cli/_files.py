@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._validation import invalid
 from ..flow._files import atomic_write, json_bytes
+from ..flow._leftovers import sweep, temporary_prefix
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,6 +33,23 @@ def folder(path: Path) -> Path:
     if not os.access(path, os.W_OK | os.X_OK):
         raise invalid("--out", "name a folder that can be written to", repr(str(path)))
     return path
+
+
+@contextmanager
+def together(path: Path) -> Iterator[Path]:
+    """Give a new folder in the folder `path`; when the block ends without an error its files move up, and replace.
+
+    Until then what was in `path` is as it was. What a killed process has left of an earlier try is removed.
+    """
+    results = path / "results"
+    sweep(results)
+    place = Path(tempfile.mkdtemp(prefix=temporary_prefix(results), dir=path))
+    try:
+        yield place
+        for file in sorted(place.iterdir()):
+            os.replace(file, path / file.name)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def write_json(path: Path, record: dict[str, Any]) -> None:

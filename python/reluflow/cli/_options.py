@@ -23,7 +23,7 @@ def _option(panel: str, text: str, *names: str) -> Any:
 
 
 # Their types are aliases so that the commands read as lists of names with defaults.
-Data = Annotated[str, _option("Data", _DATA)]
+Data = Annotated[str | None, _option("Data", _DATA)]
 Label = Annotated[str | None, _option("Data", "Column of the labels in a file.")]
 Positive = Annotated[str | None, _option("Data", "Label that counts as +1 in a file.")]
 Width = Annotated[int, _option("Network", "Number of neurons.")]
@@ -31,7 +31,7 @@ Scale = Annotated[float, _option("Network", "Size of the first weights: |w_j| = 
 Unbalanced = Annotated[bool, _option("Network", "Draw all weights from N(0, scale²) instead.", "--unbalanced")]
 Seed = Annotated[int, _option("Network", "Seed of the first weights, and of data that are drawn.")]
 Leak = Annotated[float, _option("Network", "Slope of the activation on the negative side, in [0, 1).")]
-Until = Annotated[str, _option("Flow", _UNTIL)]
+Until = Annotated[str | None, _option("Flow", _UNTIL)]
 Loss = Annotated[str, _option("Flow", "One of " + ", ".join(LOSSES) + ".")]
 Reduction = Annotated[
     str, _option("Flow", "Losses of the samples are added or averaged: " + ", ".join(REDUCTIONS) + ".")
@@ -43,6 +43,10 @@ Threads = Annotated[
 ]
 MaxEvents = Annotated[int | None, _option("Flow", "Give up after so many events.")]
 Out = Annotated[Path | None, _option("Output", "Folder for summary.json, events.csv, run.npz and figures.")]
+Seconds = Annotated[float, _option("Output", "Seconds between two checkpoints in the folder of --out; 0 for none.")]
+Resume = Annotated[
+    Path | None, _option("Output", "Go on with the run in this folder that was cut short, and write its results there.")
+]
 Euler = Annotated[bool, _option("Output", "Run gradient descent to the same time, for comparison.")]
 Figures = Annotated[bool, _option("Output", "Draw figures into the folder of --out.")]
 Quiet = Annotated[bool, _option("Output", "Print nothing: files and exit code only.", "--quiet", "-q")]

@@ -130,9 +130,26 @@ def start_of(data: Dataset, net: object) -> Start:
     start = Start(net.final, net.t_end, net.log_t_end) if isinstance(net, Solution) else Start(net, 0.0, -math.inf)
     if start.net.dim != data.d:
         raise invalid("net", f"have dim {data.d}, the columns of X", f"dim {start.net.dim}")
+    _check_sizes(data, start.net)
     if start.net.pattern is not None:
         _check_pattern(data, start.net)
     return start
+
+
+def _check_sizes(data: Dataset, net: Network) -> None:
+    """Refuse neurons whose squares leave the range of floats; the bounds are those of the core."""
+    least, most = _core.SMALLEST_NEURON, _core.LARGEST_NEURON
+    entries = np.abs(net.theta).max(axis=1)  # taken out of the norms, so that nothing overflows here
+    sizes = entries * np.linalg.norm(net.theta / np.where(entries > 0, entries, 1.0)[:, None], axis=1)
+    bad = (sizes != 0) & ~((sizes >= least) & (sizes <= most))
+    if bad.any():
+        neuron = int(np.argmax(bad))
+        expected = f"have neurons (w_j, a_j) of size 0 or in [{least:g}, {most:g}]"
+        raise invalid("net", expected, f"the size {sizes[neuron]:g} (neuron {neuron})")
+    largest, longest = float(sizes.max()), float(np.linalg.norm(data.X, axis=1).max())
+    if not net.width * largest * largest * longest <= _core.LARGEST_OUTPUT:
+        expected = f"be so small on these data that m |θ_j|² |x_i| is at most {_core.LARGEST_OUTPUT:g}"
+        raise invalid("net", expected, f"|θ_j| = {largest:g} and |x_i| = {longest:g}")
 
 
 def _check_pattern(data: Dataset, net: Network) -> None:

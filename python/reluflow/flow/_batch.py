@@ -27,7 +27,7 @@ class Batch:
     """Runs under way; going through it gives (index, solution or the exception of that run).
 
     The core begins them in order and never has more than `n_threads` that nobody has taken. After a stop, those under
-    way end after their step, and with `begin_all` those not yet begun end at their start.
+    way end where their last step did, and with `begin_all` those not yet begun end at their start.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Batch:
         return bool(self._core.interrupted)
 
     def stop(self) -> None:
-        """Ask the runs under way to end after their step."""
+        """Ask the runs under way to end where their last step did."""
         self._core.stop()
 
     def __iter__(self) -> Iterator[tuple[int, Solution | Exception]]:

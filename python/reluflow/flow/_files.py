@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from .._validation import invalid
+from ._leftovers import sweep, temporary_prefix
 
 
 def checked_path(path: str | os.PathLike[str]) -> Path:
@@ -31,28 +32,46 @@ def checked_path(path: str | os.PathLike[str]) -> Path:
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a new file beside `path` and rename it to `path` when the block ends without an error.
 
+    What a process that was killed has left of an earlier write to the same place is removed.
+
     Raises
     ------
     ValueError
-        The folder is missing, `path` is a folder, or the system refuses to write there; the message names the path.
+        The folder is missing, `path` is a folder, or it may not be written to; the message names the path.
+    OSError
+        The system cannot write, because the disk is full for example. What was at `path` is still there.
     """
     target = checked_path(path)
     if not target.parent.is_dir():
         raise invalid("path", "lie in a folder that exists", f"{str(target)!r}")
     if target.is_dir():
         raise invalid("path", "be a file", f"the folder {str(target)!r}")
+    sweep(target)
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except OSError as error:
+        handle, name = tempfile.mkstemp(prefix=temporary_prefix(target), dir=target.parent)
+    except PermissionError as error:
         raise invalid("path", "be writable", f"{str(target)!r}: {error.strerror}") from error
+    except OSError as error:
+        raise _failed(error, target) from error
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
+            file.flush()
+            os.fsync(file.fileno())  # or the name could come before the bytes when the power fails
         os.chmod(name, _mode(target))
         os.replace(name, target)
+    except OSError as error:
+        os.unlink(name)
+        raise _failed(error, target) from error
     except BaseException:
         os.unlink(name)
         raise
+
+
+def _failed(error: OSError, target: Path) -> OSError:
+    """Say of a system error which file it kept from being written."""
+    reason = error.strerror or str(error)
+    return OSError(error.errno, f"{reason}; nothing was written, and what was there is still there", str(target))
 
 
 def _mode(target: Path) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import overload
 
 import numpy.typing as npt
@@ -121,7 +123,7 @@ def integrate(
     -------
     Solution, or MultiClassSolution for K classes
         Look at ``sol.status`` and ``sol.message``: numerical trouble is an outcome, not an exception. After Ctrl-C it
-        is the solution so far, with the status ``interrupted``.
+        is the solution so far, with the status ``interrupted``: a step under way is given up.
 
     Raises
     ------
@@ -171,8 +173,47 @@ def integrate(
     return solution
 
 
-def _run(data: Dataset, net: Network, settings: Settings, threads: int, listening: Listeners) -> Solution:
+@dataclass(frozen=True)
+class Watching:
+    """Who is given the solution so far every so many seconds, and who is asked, inside a step too, whether to end."""
+
+    keep: Callable[[Solution], object] | None
+    seconds: float
+    is_over: Callable[[], bool]
+
+
+def integrate_watched(
+    data: Dataset, net: Network | Solution, asked: Asked, callback: Callback, threads: int | None, watching: Watching
+) -> Solution:
+    """Integrate one flow for a program that keeps checkpoints and handles signals by itself.
+
+    Raises
+    ------
+    ValueError
+        A bad argument.
+    """
+    start = start_of(data, net)
+    listening = listeners(False, callback)
+    return _run(data, start.net, asked.settings(start), thread_count(threads), listening, watching)
+
+
+def _run(
+    data: Dataset,
+    net: Network,
+    settings: Settings,
+    threads: int,
+    listening: Listeners,
+    watching: Watching | None = None,
+) -> Solution:
     options = core_options(data, net, settings) | {"n_threads": threads, "hook_period": listening.period}
+    if watching is not None:
+        options |= {"is_over": watching.is_over}
+        keep = watching.keep
+        if keep is not None:
+            options |= {
+                "keep": lambda raw: keep(solution_of(raw, data, net, settings)),
+                "keep_period": watching.seconds,
+            }
     reporter = Reporter(listening, lambda report: Progress(**report))
     try:
         raw = _core.integrate(

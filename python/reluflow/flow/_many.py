@@ -109,7 +109,7 @@ class Runs(Iterator[Run]):
         return list(self.in_order())
 
     def stop(self) -> None:
-        """End the runs under way after their step, and begin no other."""
+        """End the runs under way where their last step ended, and begin no other."""
         if self._batch is not None:
             self._batch.stop()
 

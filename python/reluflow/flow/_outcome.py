@@ -14,6 +14,7 @@ NO_CHOICE = -1  # the run ended at its last branch point
 
 # Sentences for the statuses that say all by themselves.
 _MESSAGES = {
+    "running": "a checkpoint of a run under way",
     "reached_time": "the time of the stop was reached",
     "reached_log_time": "the log time of the stop was reached",
     "reached_loss": "the loss of the stop was reached",

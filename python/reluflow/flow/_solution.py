@@ -265,7 +265,10 @@ class Solution:
         Raises
         ------
         ValueError
-            The folder does not exist or cannot be written to; the message names the path.
+            The folder does not exist or may not be written to; the message names the path.
+        OSError
+            The system cannot write, because the disk is full for example; the message names the path, and what was
+            there is still there.
         """
         from ._storage import write
 

@@ -33,7 +33,8 @@ class Stop:
     events : int, optional
         This many events have happened, at least 1. Events that coincide are one set and are all kept.
     seconds : float, optional
-        Wall-clock time of the run, above 0.
+        Wall-clock time of the run, above 0. A step under way is given up, and the run ends where it began;
+        the start itself, with the signs of all pre-activations, is always made.
 
     Raises
     ------

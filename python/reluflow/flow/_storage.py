@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
-import zipfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,10 @@ import numpy as np
 from .._validation import freeze, invalid
 from ..datasets import Dataset, MultiClassDataset
 from ..networks import Network
+from ._content import check_arrays, check_record
 from ._files import atomic_write, checked_path
 from ._multiclass import MultiClassSolution
+from ._reading import DamagedError, read
 from ._settings import Settings
 from ._solution import Solution
 from ._stop import Stop
@@ -56,6 +57,7 @@ def write_classes(solution: MultiClassSolution, path: str | os.PathLike[str]) ->
 
 
 def _write(arrays: dict[str, Any], meta: dict[str, Any], path: str | os.PathLike[str]) -> None:
+    meta["arrays"] = sorted(arrays)
     with atomic_write(path) as file:
         np.savez(file, meta=np.array(json.dumps(meta, default=_plain)), **arrays)
 
@@ -110,9 +112,11 @@ def load(path: str | os.PathLike[str]) -> Solution | MultiClassSolution:
 
     Raises
     ------
+    FileNotFoundError
+        There is no such file.
     ValueError
-        The file is missing, is no reluflow solution, is damaged, or has a schema of another version; the message names
-        the path.
+        The file is no reluflow solution, is damaged, or has a schema of another version; the message names the path
+        and what is wrong.
 
     Examples
     --------
@@ -126,31 +130,33 @@ def load(path: str | os.PathLike[str]) -> Solution | MultiClassSolution:
     True
     """
     file = checked_path(path)
+    if not file.exists():
+        raise FileNotFoundError(errno.ENOENT, "path must be a file that exists", str(file))
     if not file.is_file():
-        raise invalid("path", "be a file that exists", repr(str(file)))
-    content, meta = _read(file)
+        raise invalid("path", "be a file", repr(str(file)))
+    content, meta = read(file)
+    if meta.get("format") not in (FORMAT, CLASSES):
+        raise invalid("path", "hold a reluflow solution", repr(str(file)))
     if meta.get("schema") != SCHEMA:
         raise invalid("path", f"hold a solution of schema {SCHEMA}", f"schema {meta.get('schema')} in {str(file)!r}")
     try:
+        _check_names(content, meta)
         return _solutions(content, meta) if meta["format"] == CLASSES else _solution(content, meta)
-    except (KeyError, TypeError, ValueError) as error:
-        raise invalid("path", "hold a whole reluflow solution", f"{str(file)!r}, damaged: {error}") from error
+    except Exception as error:  # whatever the wrong kind of value in a record leads to
+        reason = str(error) or type(error).__name__
+        raise invalid("path", "hold a whole reluflow solution", f"{str(file)!r}, damaged: {reason}") from error
 
 
-def _read(file: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    found = f"{str(file)!r}"
-    try:
-        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-            content = {name: archive[name] for name in archive.files}
-        meta = json.loads(str(content["meta"]))
-    except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as error:
-        raise invalid("path", "hold a reluflow solution", found) from error
-    if not isinstance(meta, dict) or meta.get("format") not in (FORMAT, CLASSES):
-        raise invalid("path", "hold a reluflow solution", found)
-    return content, meta
+def _check_names(content: dict[str, Any], meta: dict[str, Any]) -> None:
+    """Compare the arrays that are there with those that were written; files of older versions do not list them."""
+    written = meta.get("arrays")
+    if written is not None and sorted(content) != written:
+        raise DamagedError("the file does not hold the arrays that were written")
 
 
 def _solutions(content: dict[str, Any], meta: dict[str, Any]) -> MultiClassSolution:
+    if content["labels"].size and content["labels"].min() < 0:
+        raise DamagedError("labels holds a number below 0")
     labels = [meta["classes"][code] for code in content["labels"]]
     names = meta["feature_names"]
     data = MultiClassDataset(content["X"], labels, name=meta["data_name"], feature_names=names)
@@ -168,6 +174,8 @@ def _solution(content: dict[str, Any], meta: dict[str, Any]) -> Solution:
     for name in _CHECKPOINTS:
         content.setdefault(name, content[name.removeprefix("checkpoint_")])
     raw = {name: content[name] for name in _RAW_ARRAYS} | {name: meta[name] for name in _RAW_VALUES}
+    check_arrays(content)
+    check_record(raw)
     names = meta["feature_names"]
     data = Dataset(content["X"], content["y"], name=meta["data_name"], feature_names=names)
     initial = Network(content["W0"], content["a0"], leak=meta["leak"], pattern=content["pattern0"])

@@ -1,0 +1,58 @@
+"""A run that was cut short and its continuation, as the one run that they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .._validation import freeze
+from ._solution import Solution
+from ._stop import Stop
+
+_STATES = ("t", "log_t", "W", "a", "log_loss")
+_NODES = ("t", "log_t", "W", "a")
+_EVENTS = ("t", "log_t", "neuron", "sample", "kind")
+# Work that adds up; of the rest the continuation knows the present value.
+_SUMS = (
+    "steps",
+    "orders",
+    "late_steps",
+    "carried_steps",
+    "late_refused",
+    "late_iterations",
+    "rhs_equivalents",
+    "events",
+    "event_sets",
+    "seconds",
+)
+
+
+def joined(first: Solution, second: Solution, until: Stop) -> Solution:
+    """Return the solution from the start of `first` to the end of `second`, which continues it, run `until` then."""
+    one, two = first._raw, second._raw
+    raw: dict[str, Any] = {**two, "pattern0": one["pattern0"]}
+    for name in _NODES:
+        raw["checkpoint_" + name] = _chained(one, two, "checkpoint_", name)
+    for name in _STATES:
+        shared = name in _NODES and one[name] is one["checkpoint_" + name] and two[name] is two["checkpoint_" + name]
+        raw[name] = raw["checkpoint_" + name] if shared else _chained(one, two, "", name)
+    for name in _EVENTS:
+        raw["event_" + name] = np.concatenate((one["event_" + name], two["event_" + name]))
+    last = int(one["event_tie"][-1]) if len(one["event_tie"]) else 0
+    raw["event_tie"] = np.concatenate((one["event_tie"], two["event_tie"] + last))
+    raw["branchings"] = [*one["branchings"], *two["branchings"]]
+    raw["stats"] = {**two["stats"], **{name: one["stats"][name] + two["stats"][name] for name in _SUMS}}
+    for value in raw.values():
+        if isinstance(value, np.ndarray):
+            freeze(value)
+    settings = replace(first.settings, until=until, version=second.settings.version)
+    return Solution(first.data, first.initial, settings, raw)
+
+
+def _chained(one: dict[str, Any], two: dict[str, Any], prefix: str, name: str) -> Any:
+    """Join the rows of both, without the first of `two` where it repeats the last of `one`."""
+    times = one[prefix + "log_t"], two[prefix + "log_t"]
+    repeated = int(bool(len(times[0]) and len(times[1]) and times[0][-1] == times[1][0]))
+    return np.concatenate((one[prefix + name], two[prefix + name][repeated:]))
