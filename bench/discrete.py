@@ -200,9 +200,7 @@ def row(kind: Kind, outcomes: Sequence[Outcome]) -> str:
     ends = ", ".join(f"{status} {count}" for status, count in Counter(o.status for o in outcomes).items())
     differences = [o.difference for o in outcomes if np.isfinite(o.difference)]
     worst = f"{max(differences):.1e}" if differences else "–"
-    steps, events, seconds = (
-        np.mean([getattr(o, name) for o in outcomes]) for name in ("steps", "events", "seconds")
-    )
+    steps, events, seconds = (np.mean([getattr(o, name) for o in outcomes]) for name in ("steps", "events", "seconds"))
     wrong = sum(bool(o.fault) for o in outcomes)
     verdict = f"{wrong} fail" if wrong else "ok"
     return f"{kind.name:36} {verdict:8} {ends:44} {worst:>8} {steps:8.0f} {events:8.0f} {seconds:8.2f}"

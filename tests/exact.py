@@ -180,8 +180,10 @@ class Exact:
     # --- events ---
 
     def duals(self) -> Vector:
-        m = [sum((self.a[j] * max(dot(w, x), ZERO) for j, w in enumerate(self.W) if self.sigma[j][i] > 0), ZERO)
-             for i, x in enumerate(self.X)]
+        m = [
+            sum((self.a[j] * max(dot(w, x), ZERO) for j, w in enumerate(self.W) if self.sigma[j][i] > 0), ZERO)
+            for i, x in enumerate(self.X)
+        ]
         return [y / (ONE + (y * f).exp()) for y, f in zip(self.y, m, strict=True)]
 
     def decide(self, j: int, near: list[int]) -> None:
@@ -195,8 +197,11 @@ class Exact:
             if any(a * lam[i] > 0 for i in stay):
                 continue  # a wall that repels: met alone here, and crossed
             pull = [sum((a * lam[i] * self.X[i][c] for i in active), ZERO) for c in range(len(self.X[0]))]
-            rates = [s * dot(project(pull, [self.X[i] for i in stay]), self.X[i])
-                     for i, s in zip(near, signs, strict=True) if s != 0]
+            rates = [
+                s * dot(project(pull, [self.X[i] for i in stay]), self.X[i])
+                for i, s in zip(near, signs, strict=True)
+                if s != 0
+            ]
             rooms = [self.room(lam, j, active, f) for f in self.facets(j, stay)]
             if all(r > SAME for r in rates) and all(r > -SAME for r in rooms):
                 found.append(signs)
