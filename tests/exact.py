@@ -50,16 +50,18 @@ def value(series: Vector, s: Decimal) -> Decimal:
 def project(vector: Vector, rows: list[Vector]) -> Vector:
     """The part of a vector outside the span of the rows, dependent ones or not."""
     basis: list[Vector] = []
-    for row in [*rows, vector]:
-        rest = row
-        for _ in range(2):
-            for b in basis:
-                part = dot(rest, b) / dot(b, b)
-                rest = [x - part * y for x, y in zip(rest, b, strict=True)]
-        if row is vector:
-            return rest
+    for row in rows:
+        rest = outside(row, basis)
         if dot(rest, rest) > Decimal("1e-30") * dot(row, row):
             basis.append(rest)
+    return outside(vector, basis)
+
+
+def outside(vector: Vector, basis: list[Vector]) -> Vector:
+    for _ in range(2):  # the second time takes the rounding of the first
+        for b in basis:
+            part = dot(vector, b) / dot(b, b)
+            vector = [x - part * y for x, y in zip(vector, b, strict=True)]
     return vector
 
 
@@ -104,6 +106,7 @@ class Exact:
         self.slide = [[i for i in range(n) if self.sigma[j][i] == 0] for j in range(m)]
         on = [[i for i in range(n) if self.sigma[j][i] > 0] for j in range(m)]
         part = [[project(x, [self.X[i] for i in self.slide[j]]) for x in self.X] for j in range(m)]
+        self.square: list[Vector] = [[] for _ in range(n)]
         Ws = [[[v] for v in w] for w in self.W]
         As = [[v] for v in self.a]
         q: list[Vector] = [[] for _ in range(n)]
@@ -123,8 +126,6 @@ class Exact:
                     self.square[i].append(p[i][k - 1] - convolve(p[i], p[i], k - 1))
                     slopes = [(r + 1) * q[i][r + 1] for r in range(k)]
                     p[i].append(-convolve(self.square[i], slopes, k - 1) / k)
-            if k == 0:
-                self.square = [[] for _ in range(n)]
             for j in range(m):
                 pull = [self.y[i] * p[i][k] for i in on[j]]
                 for c in range(d):
