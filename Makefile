@@ -17,7 +17,7 @@ CPP := CMakeLists.txt $(wildcard cmake/*.cmake) $(shell find cpp -type f)
 CPP_FORMATTED := $(filter %.cpp %.hpp,$(CPP))
 PY := python tests tools docs bench examples
 
-.PHONY: run reproduce test fast bench lint format types docs sanitize warnings wheel lower-bounds clean
+.PHONY: run reproduce test fast mutants bench lint format types docs sanitize warnings wheel lower-bounds clean
 .DELETE_ON_ERROR:
 
 run: $(STAMPS)/all ## one run of the command line: two digits, from a small start to a small loss
@@ -33,6 +33,9 @@ test: $(STAMPS)/dev ## every test, C++ and Python
 
 fast: $(STAMPS)/dev ## the tests that take a second or less
 	$(BIN)/python -m pytest
+
+mutants: $(STAMPS)/dev ## whether the tests notice each tolerance changed a thousandfold: a build each, an hour in all
+	BIN=$(BIN) $(BIN)/python tools/mutate_tolerances
 
 bench: $(STAMPS)/bench $(STAMPS)/torch ## the benchmarks, each answer checked before it is timed; writes docs/benchmarks.md
 	mkdir -p out
