@@ -49,6 +49,7 @@ CPP_ROOMS = (
     "series",
     "clock",
     "waveform",
+    "defect",
     "drive",
     "held",
     "expansion",

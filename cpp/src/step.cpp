@@ -12,9 +12,10 @@ constexpr double kNever = -1e100;
 /// A step that overflows is tried again this much shorter, so many times: down to 1e-12 of it.
 constexpr double kRetryFactor = 0.1;
 constexpr int kMaxRetries = 12;
-/// A step of which truncation allows less than this is made anew, as long as it allows with a little to spare.
-constexpr double kLeastAllowed = 0.3;
+/// A step is made anew as long as it may be, with a little to spare.
 constexpr double kRetryPart = 0.9;
+/// A step whose weights are not those of its margins is made anew this much shorter.
+constexpr double kUnsoundPart = 0.25;
 /// Memory that the held sets of all neurons may ask for at once, in numbers (128 MiB, touched only where walls are
 /// held); in a larger network a neuron that holds more walls than its share of it takes one allocation.
 constexpr Index kHeldNumbers = Index{1} << 24;
@@ -86,15 +87,23 @@ void Stepper::begin() {
 /// The common series of a step from the weights' own series.
 void Stepper::expand_series(double max_step) {
     double step = std::min(control_.propose(expansion_.fastest()), max_step);
-    allowed_ = expansion_.expand(step);
+    allowed_ = expand_soundly(step);
     // Far too long a step overflows; a part of one is watched as a whole, with terms that mean nothing at its end.
     for (int retry = 0; retry < kMaxRetries && !(is_finite() && allowed_ >= kLeastAllowed); ++retry) {
         step *= is_finite() ? kRetryPart * allowed_ : kRetryFactor;
         expansion_.restart();
-        allowed_ = expansion_.expand(step);
+        allowed_ = expand_soundly(step);
     }
     if (step < max_step || allowed_ < 1.0) control_.truncated(step, expansion_.series().order(), allowed_);
     late_control_.plain_step_taken(expansion_.series().square());
+}
+
+/// How much of a step truncation allows, and at most a quarter of it where its weights are not those of its margins.
+double Stepper::expand_soundly(double step) {
+    const double allowed = expansion_.expand(step);
+    if (!(allowed >= kLeastAllowed)) return allowed;
+    is_sound_ = expansion_.defect(allowed) <= kDefectPart * rtol_;
+    return is_sound_ ? allowed : kUnsoundPart * allowed;
 }
 
 bool Stepper::is_finite() const {

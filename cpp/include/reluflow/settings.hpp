@@ -48,6 +48,10 @@ inline constexpr int kMinOrder = 4;
 /// The last Taylor terms are held below this part of rtol, because a run takes about a thousand steps and a decaying
 /// neuron's direction magnifies what came before. Ten times less costs one order in twenty.
 inline constexpr double kTruncationPart = 0.01;
+/// A step of which less than this is allowed is made anew, for a part of it only is worth less than its work.
+inline constexpr double kLeastAllowed = 0.3;
+/// What the weights of a step may miss, found afterwards, as a part of rtol: about what truncation neglects of them.
+inline constexpr double kDefectPart = 1.0;
 /// The same for what the late phase misses; its error estimate overstates.
 inline constexpr double kLatePart = 0.05;
 /// What a step neglects of the coupling of local events, as a part of rtol. The bounds of single events add up as if

@@ -83,6 +83,7 @@ class Stepper {
     void stand_on_walls(int neuron);
     bool expand_late();
     void expand_series(double max_step);
+    double expand_soundly(double step);
     bool is_finite() const;
     void foresee(const std::vector<FirstHit>& hits);
 
@@ -101,6 +102,7 @@ class Stepper {
     LateControl late_control_;
     Vanished vanished_;
     bool late_ = false;
+    bool is_sound_ = true;  // the weights of the present step are those of its margins
     bool carries_ = false;  // the present step
     StepCounts counts_;
     std::vector<Disturbance> disturbances_, later_;
