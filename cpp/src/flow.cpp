@@ -142,6 +142,10 @@ bool Flow::take_step() {
     }
     const double end = end_by_rules();
     if (end < stepper_.end()) stepper_.cut(end);
+    if (!shorten_to_fall()) {
+        finish_risen(rise_until(stepper_.end()));
+        return false;
+    }
     // In a step of length H a sample of weight p moves its own margin by about H p |x|² |θ|².
     const double lost = stepper_.waveform().lost_log_weight() + std::log(stepper_.waveform().step());
     if (lost > kLostLog) {
@@ -164,12 +168,14 @@ bool Flow::take_step() {
     still_ = stepper_.end() > 0.0 ? 0 : still_ + 1;
     rest_trend_.add(stepper_.relative_rate(), taken_);
     taken_ = stepper_.end() * stepper_.waveform().step();
+    const double before = log_loss_;
+    const double rounding = loss_rounding();
     stepper_.commit();
     stepper_.begin();
     follow_direction();
     log_loss_ = stepper_.waveform().log_loss() + log_factor_;
     checkpoint();
-    return true;
+    return has_fallen(before, rounding);
 }
 
 void Flow::follow_direction() {

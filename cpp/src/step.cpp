@@ -135,9 +135,35 @@ bool Stepper::expand_late() {
 bool Stepper::attempt(double max_step) {
     late_ = expand_late();
     if (!late_) expand_series(max_step);
-    const int order = expansion_.series().order();
     if (!is_finite()) return false;
+    follow_events();
+    return true;
+}
+
+bool Stepper::retry_plain(double max_step) {
+    cut(0.0);
+    if (!events().empty() || carries_) return false;
+    late_control_.leave();
+    horizon_.interrupt();
+    expansion_.restart();
+    late_ = false;
+    --counts_.late_steps;
+    ++counts_.late_refused;
+    expand_series(max_step);
+    if (!is_finite()) return false;
+    follow_events();
+    return true;
+}
+
+double Stepper::margin_error() const noexcept {
+    const double tolerance = late_ ? kLatePart * rtol_ : expansion_.tolerance() + (events().empty() ? 0.0 : budget_);
+    return 2.0 * tolerance * square() * waveform().mean_norm();
+}
+
+/// Watches the expanded step, follows the events on it and ends it where they matter to all.
+void Stepper::follow_events() {
     relative_rate_ = expansion_.series().relative_size(1) / waveform().step();
+    const int order = expansion_.series().order();
     ++counts_.steps;
     counts_.orders += order;
     counts_.rhs_equivalents += order * static_cast<double>(groups()) / static_cast<double>(state_.neurons());
@@ -148,7 +174,7 @@ bool Stepper::attempt(double max_step) {
         lanes_.skip();
         end_ = allowed_;
         foresee({});
-        return true;
+        return;
     }
     settle();
     const auto& hits = lanes_.scan();
@@ -159,7 +185,6 @@ bool Stepper::attempt(double max_step) {
     end_ = lanes_.follow(coupled_end(disturbances_, budget, allowed_), disturbances_);
     foresee(hits);
     cut(coupled_end(disturbances_, budget, end_));
-    return true;
 }
 
 double Stepper::rounding_limit() const noexcept {

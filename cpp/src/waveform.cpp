@@ -164,6 +164,13 @@ void Waveform::margins_at(double u, Vector& q) const {
     for (int k = margin_order_ - 1; k >= 0; --k) q = q * u + q_.row(k).transpose();
 }
 
+double Waveform::margin_rate() const noexcept {
+    double sum = 0.0;
+    for (Index i = 0; i < norms_.size(); ++i)
+        if (live_[i]) sum += p_(0, i) * q_(1, i);
+    return sum;
+}
+
 double Waveform::time_at(double u) const noexcept {
     return evaluate(time_, std::min(order_ + 1, kMaxOrder + 1), u);
 }

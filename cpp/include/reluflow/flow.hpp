@@ -80,6 +80,11 @@ class Flow {
     void read_pattern(const MatrixView& W, const SignMatrix* given);
     bool advance();
     bool take_step();
+    double loss_rounding() const;
+    double rise_until(double u);
+    bool shorten_to_fall();
+    bool has_fallen(double before, double rounding);
+    void finish_risen(double rise);
     bool watch_trend();
     bool is_lost_in_rounding() const;
     void checkpoint();

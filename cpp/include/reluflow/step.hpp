@@ -44,6 +44,12 @@ class Stepper {
     /// Expands a step of at most `max_step` in the clock of the waveform and follows the events on it. False on a
     /// non-finite state.
     bool attempt(double max_step);
+    /// The step is in the late phase.
+    bool is_late() const noexcept { return late_; }
+    /// A late step is made anew as a plain one; false when it begins with events that cannot be undone.
+    bool retry_plain(double max_step);
+    /// What the tolerance of the step may do to Σ p_i q_i.
+    double margin_error() const noexcept;
     /// Shortens the step: events after u are undone.
     void cut(double u);
     /// Moves the state to end(). Where no neuron is near a wall the neurons are left behind until settle().
@@ -81,6 +87,7 @@ class Stepper {
 
   private:
     void stand_on_walls(int neuron);
+    void follow_events();
     bool expand_late();
     void expand_series(double max_step);
     double expand_soundly(double step);

@@ -67,6 +67,8 @@ class Waveform {
     double largest_mean_norm() const noexcept;
     /// The first of them over the samples that drive a neuron.
     double driving_norm() const noexcept { return driving_norm_; }
+    /// Σ_i p_i q_i' at the start of the step, which is |θ'|² and never negative but for rounding.
+    double margin_rate() const noexcept;
 
     /// Sets the step by its weights instead: p_i(u) the weights of the start plus polynomials of `count` coefficients
     /// (count, n), margins (orders, n). Used where the weights follow the margins so fast that their own series is of
