@@ -23,6 +23,8 @@ constexpr double kWrongSide = 1e-8;
 constexpr double kAtRestPart = 0.1;
 /// A flow comes to rest only once its neurons are this much slower than the samples could drive them.
 constexpr double kSlowRate = 1e-3;
+/// Some thousand roundings: below it no fall of a rate is seen.
+constexpr double kRateNoise = 1e-12;
 /// A way to the time stop of fewer time constants than this moves no weight by a rounding.
 constexpr double kNoMove = 1e-100;
 /// A weight that has underflowed is missed once it would move something by this, as a logarithm: 1e-13.
@@ -97,16 +99,18 @@ void Flow::run() {
     record_events();
     stepper_.begin();
     log_loss_ = stepper_.waveform().log_loss() + log_factor_;
-    recorder_.checkpoint(clock_, log_loss_, state_.w, state_.a);
+    keep_checkpoint();
     while (saved_ < plan_.save_at.size() && !clock_.is_before(next_save())) save_state(clock_, 0.0);
     if (!decided)
         check_obstacle();
     else if (log_loss_ <= plan_.stop.log_loss)
         finish(Status::reached_loss, "the loss was there at the start");
+    if (status_ == Status::running && plan_.at_rest) rest();
     if (status_ == Status::running) poll();  // a batch may have been stopped before this run began
     while (status_ == Status::running && advance()) {
     }
     stepper_.settle();
+    state_.lower();
 }
 
 bool Flow::advance() {
@@ -158,10 +162,6 @@ bool Flow::take_step() {
         finish(Status::accuracy_not_reached, "the margins are so large that rounding hides their differences");
         return false;
     }
-    if (stepper_.has_lost_a_neuron()) {
-        finish(Status::accuracy_not_reached, "a neuron that had decayed below the smallest double grows again");
-        return false;
-    }
     save_within(stepper_.end());
     record_events();
     clock_ = clock_at_end();
@@ -198,9 +198,15 @@ bool Flow::watch_trend() {
     }
     const bool slow =
         stepper_.relative_rate() < kSlowRate * stepper_.waveform().mean_norm() && !stepper_.is_separated();
-    if (!slow || !rest_trend_.is_at_rest(stepper_.relative_rate(), kAtRestPart * plan_.settings.rtol)) return true;
+    if (!slow || !rest_trend_.is_at_rest(stepper_.relative_rate(), kAtRestPart * plan_.settings.rtol, rate_noise())) return true;
     rest();
     return false;
+}
+
+/// Rates below this are rounding: of a sum of gradients, and of the margins that give its weights.
+double Flow::rate_noise() const {
+    const double norm = stepper_.waveform().mean_norm();
+    return kRateNoise * norm * std::max(1.0, norm * stepper_.square());
 }
 
 /// Weights of a loss that stalls balance, and what is left of them to move the neurons is rounding.
@@ -213,17 +219,15 @@ bool Flow::is_lost_in_rounding() const {
 /// Nothing moves any more: every later time sees the same state.
 void Flow::rest() {
     stepper_.settle();
+    rest_log_t_ = clock_.log_t();
     const Clock stop = time_stop();
     if (std::isinf(stop.log_t())) {
         finish(Status::stationary, at_rest_message());
         return;
     }
-    while (saved_ < plan_.save_at.size() && !stop.is_before(next_save())) {
-        recorder_.save(next_save(), log_loss_, state_.w, state_.a);
-        ++saved_;
-    }
+    while (saved_ < plan_.save_at.size() && !stop.is_before(next_save())) save_state(next_save(), 0.0);
     clock_ = stop;
-    recorder_.checkpoint(clock_, log_loss_, state_.w, state_.a);
+    keep_checkpoint();
     finish(plan_.stop.time < std::numeric_limits<double>::infinity() && stop.t() == plan_.stop.time
                ? Status::reached_time
                : Status::reached_log_time,

@@ -169,7 +169,7 @@ void Stepper::follow_events() {
     counts_.rhs_equivalents += order * static_cast<double>(groups()) / static_cast<double>(state_.neurons());
 
     lanes_.prepare();
-    carries_ = state_.w.size() >= kLeastCarried && lanes_.is_clear();
+    carries_ = state_.w.size() >= kLeastCarried && !state_.has_lifted() && lanes_.is_clear();
     if (carries_) {
         lanes_.skip();
         end_ = allowed_;
@@ -259,7 +259,12 @@ void Stepper::commit() {
         state_.w.col(j) = column_;
     }
     state_.restore_invariants(state_.w, state_.a, lanes_.paths());
-    if (vanished_.take(expansion_, state_)) expansion_.forget_live();
+    if (vanished_.change(expansion_, held_, state_)) {
+        expansion_.forget_live();
+        lanes_.forget_distances();
+    }
+    if (state_.rescale())
+        for (const int neuron : state_.rescaled()) lanes_.forget_distance(neuron);
 }
 
 }  // namespace reluflow

@@ -70,7 +70,7 @@ class Expansion {
     double start_rate(Index neuron, const Direction& direction) const {
         return start_gradients_.col(groups_.of(neuron)).dot(direction);
     }
-    /// A neuron was put to zero.
+    /// A neuron was put to zero, or woke.
     void forget_live() noexcept { live_version_ = ~std::uint64_t{0}; }
     /// |θ'|² at the start of the step, of all neurons.
     double speed_square(const NetworkState& state) const noexcept;

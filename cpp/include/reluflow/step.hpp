@@ -69,8 +69,6 @@ class Stepper {
     const std::vector<BranchPoint>& branches() const noexcept { return lanes_.branches(); }
     const Obstacle& obstacle() const noexcept { return lanes_.obstacle(); }
     const StepCounts& counts() const noexcept { return counts_; }
-    /// True when a neuron that had become smaller than doubles hold would have grown again.
-    bool has_lost_a_neuron() const noexcept { return vanished_.has_returned(); }
     double worst_inconsistency() const noexcept { return lanes_.worst_inconsistency(); }
     Index groups() const noexcept { return expansion_.groups().count(); }
 
