@@ -12,8 +12,8 @@ namespace {
 constexpr double kTermBeforeLast = 30.0;
 /// Groups that hold walls for which there is memory from the start; more double it when they come.
 constexpr std::size_t kHoldingGroups = 64;
-/// A truncated term moves margins by |θ|² |x| of itself, which may be no more than this: the weights and the loss of the
-/// next step follow from margins, whatever rtol says of θ. At rtol 1e-9 it counts from |θ|² = 1e5 on.
+/// A truncated term moves margins by |θ|² |x| of itself, which may be no more than this: the weights and the loss of
+/// the next step follow from margins, whatever rtol says of θ. At rtol 1e-9 it counts from |θ|² = 1e5 on.
 constexpr double kMarginTol = 1e-6;
 /// Below this all terms are rounding.
 constexpr double kFinest = 4.0 * std::numeric_limits<double>::epsilon();
@@ -95,7 +95,8 @@ double Expansion::expand(double step) {
         if (part < kLeastAllowed) return part;
         drive(waveform_.signed_weights(k), step);
         before = last / kTermBeforeLast;
-        last = std::max(series_.relative_size(k + 1), k == 0 ? 1.0 : (by_margins ? 0.0 : waveform_.relative_time_term()));
+        last =
+            std::max(series_.relative_size(k + 1), k == 0 ? 1.0 : (by_margins ? 0.0 : waveform_.relative_time_term()));
         if (k + 1 >= kMinOrder && std::max(last, before) <= present_tolerance_) break;
     }
     if (by_margins) waveform_.keep_time_by_margins();

@@ -198,7 +198,8 @@ bool Flow::watch_trend() {
     }
     const bool slow =
         stepper_.relative_rate() < kSlowRate * stepper_.waveform().mean_norm() && !stepper_.is_separated();
-    if (!slow || !rest_trend_.is_at_rest(stepper_.relative_rate(), kAtRestPart * plan_.settings.rtol, rate_noise())) return true;
+    if (!slow || !rest_trend_.is_at_rest(stepper_.relative_rate(), kAtRestPart * plan_.settings.rtol, rate_noise()))
+        return true;
     rest();
     return false;
 }

@@ -179,7 +179,8 @@ void Horizon::set_log_change(int node, Index sample, double log_change) {
     log_change_(node, sample) = log_change;
     const double start = start_weights_[sample];
     const double next = start > 0.0 ? start * std::exp(log_change) : 0.0;  // not 0 ∞
-    change_(node, sample) = !live_[sample] || start == 0.0 ? 0.0 : (next > 1.0 ? 1.0 - start : start * std::expm1(log_change));
+    change_(node, sample) =
+        !live_[sample] || start == 0.0 ? 0.0 : (next > 1.0 ? 1.0 - start : start * std::expm1(log_change));
 }
 
 double Horizon::relative_work(const Expansion& expansion) const noexcept {

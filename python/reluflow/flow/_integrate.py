@@ -165,14 +165,19 @@ def integrate(
     else:
         instance(data, "data", Dataset, "a Dataset or a MultiClassDataset")
         start = start_of(data, net)
-        solution = _run(data, start.net, asked.settings(start), threads, listening)
+        settings = asked.settings(start)
+        rests = isinstance(net, Solution) and net._rests(data, settings)
+        solution = _run(data, start.net, settings, threads, listening, at_rest=rests)
     if solution.settings.on_branch == "raise" and solution.branched:
         raise BranchingError(solution)
     return solution
 
 
-def _run(data: Dataset, net: Network, settings: Settings, threads: int, listening: Listeners) -> Solution:
+def _run(
+    data: Dataset, net: Network, settings: Settings, threads: int, listening: Listeners, *, at_rest: bool
+) -> Solution:
     options = core_options(data, net, settings) | {"n_threads": threads, "hook_period": listening.period}
+    options["at_rest"] = at_rest
     reporter = Reporter(listening, lambda report: Progress(**report))
     try:
         raw = _core.integrate(
