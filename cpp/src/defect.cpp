@@ -8,8 +8,8 @@ namespace reluflow {
 
 namespace {
 
-/// Where a plain step is looked at, as parts of it. Its poles keep a weight from rising and falling again between two
-/// of three; a fourth point costs a third more and found nothing that these do not.
+/// Where a plain step is looked at, as parts of it: each costs two polynomials and two exponentials a sample. Three,
+/// because the bound on saturated weights lets none of them come and go between two.
 constexpr double kPlainPoints[] = {0.4, 0.75, 1.0};
 /// The same of a late step: between its Radau nodes, where its equations hold.
 constexpr double kLatePoints[] = {0.11, 0.31, 0.57, 0.81, 0.96, 1.0};
