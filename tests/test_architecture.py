@@ -50,6 +50,7 @@ CPP_ROOMS = (
     "series",
     "clock",
     "waveform",
+    "defect",
     "drive",
     "held",
     "expansion",

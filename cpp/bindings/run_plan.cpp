@@ -52,6 +52,7 @@ RunPlan plan_in(const std::string& loss, const std::string& reduction_name, cons
     read(options, "until_events", plan.stop.events);
     read(options, "until_seconds", plan.stop.seconds);
     read(options, "n_threads", plan.n_threads);
+    read(options, "at_rest", plan.at_rest);
     plan.save_at = times_in(options, "save_at");
     plan.save_in_log = plan.save_at.empty();
     if (plan.save_in_log) plan.save_at = times_in(options, "save_at_log");

@@ -1,5 +1,6 @@
 #include "run_result.hpp"
 
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -64,6 +65,7 @@ py::dict stats_out(const RunResult& result) {
     stats["event_sets"] = result.events.sets;
     stats["log_gradient_norm"] = result.log_gradient_norm;
     stats["remaining_turn"] = result.remaining_turn;
+    if (result.rest_log_t < std::numeric_limits<double>::infinity()) stats["rest_log_t"] = result.rest_log_t;
     stats["checkpoint_stride"] = result.checkpoint_stride;
     stats["seconds"] = result.seconds;
     stats["threads"] = result.threads;

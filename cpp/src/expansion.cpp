@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace reluflow {
 
@@ -11,6 +12,11 @@ namespace {
 constexpr double kTermBeforeLast = 30.0;
 /// Groups that hold walls for which there is memory from the start; more double it when they come.
 constexpr std::size_t kHoldingGroups = 64;
+/// A truncated term moves margins by |θ|² |x| of itself, which may be no more than this: the weights and the loss of
+/// the next step follow from margins, whatever rtol says of θ. At rtol 1e-9 it counts from |θ|² = 1e5 on.
+constexpr double kMarginTol = 1e-6;
+/// Below this all terms are rounding.
+constexpr double kFinest = 4.0 * std::numeric_limits<double>::epsilon();
 
 /// Samples that drive a group of these slopes are live. Those on which every neuron that sees them stands are not: their
 /// margin is zero for ever, and they act through multipliers alone.
@@ -25,11 +31,13 @@ Expansion::Expansion(const Dataset& data, Objective objective, const Settings& s
                      Pool& pool)
     : data_(data),
       tolerance_(kTruncationPart * settings.rtol),
+      present_tolerance_(tolerance_),
       floor_(settings.atol / settings.rtol),
       leaks_(state.leak() > 0.0),
       groups_(state.neurons()),
       drive_(data, state.neurons(), state.leak(), pool),
       waveform_(data, objective),
+      defect_(data, objective.loss),
       series_(state.neurons(), data.rank(), pool),
       gradients_(data.rank(), state.neurons()),
       moments_(data.rank(), state.neurons()),
@@ -57,6 +65,8 @@ void Expansion::start(const NetworkState& state, const Pattern& pattern, const s
     series_.start(state, floor_, groups_, moments_);
     drive_.margins(moments_, q_);
     waveform_.start(q_, live_);
+    const double margin = 2.0 * series_.square() * waveform_.mean_norm();
+    present_tolerance_ = std::min(tolerance_, std::max(kFinest, kMarginTol / margin));
     drive_.gradients(waveform_.signed_weights(0), gradients_);
     project(0);
     start_gradients_.leftCols(groups_.count()) = gradients_.leftCols(groups_.count());
@@ -70,18 +80,28 @@ double Expansion::expand(double step) {
     waveform_.set_step(step);
     double before = 0.0;
     double last = 0.0;
+    double part = 1.0;
+    bool by_margins = false;
     for (int k = 0; k < kMaxOrder; ++k) {
         if (k > 0) {
             drive_.margins(moments_, q_next_);
             waveform_.push(q_next_);
         }
+        if (k == 1) {
+            part = waveform_.saturated_part();
+            by_margins = waveform_.outruns_time();
+        }
+        if (part < kLeastAllowed) return part;
         drive(waveform_.signed_weights(k), step);
         before = last / kTermBeforeLast;
-        last = std::max(series_.relative_size(k + 1), k > 0 ? waveform_.relative_time_term() : 1.0);
-        if (k + 1 >= kMinOrder && std::max(last, before) <= tolerance_) return 1.0;
+        last =
+            std::max(series_.relative_size(k + 1), k == 0 ? 1.0 : (by_margins ? 0.0 : waveform_.relative_time_term()));
+        if (k + 1 >= kMinOrder && std::max(last, before) <= present_tolerance_) break;
     }
-    return std::min(
-        {1.0, std::pow(tolerance_ / last, 1.0 / kMaxOrder), std::pow(tolerance_ / before, 1.0 / (kMaxOrder - 1))});
+    if (by_margins) waveform_.keep_time_by_margins();
+    if (std::max(last, before) <= present_tolerance_) return part;
+    return std::min({part, std::pow(present_tolerance_ / last, 1.0 / kMaxOrder),
+                     std::pow(present_tolerance_ / before, 1.0 / (kMaxOrder - 1))});
 }
 
 void Expansion::restart() {

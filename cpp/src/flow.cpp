@@ -23,6 +23,8 @@ constexpr double kWrongSide = 1e-8;
 constexpr double kAtRestPart = 0.1;
 /// A flow comes to rest only once its neurons are this much slower than the samples could drive them.
 constexpr double kSlowRate = 1e-3;
+/// Some thousand roundings: below it no fall of a rate is seen.
+constexpr double kRateNoise = 1e-12;
 /// A way to the time stop of fewer time constants than this moves no weight by a rounding.
 constexpr double kNoMove = 1e-100;
 /// A weight that has underflowed is missed once it would move something by this, as a logarithm: 1e-13.
@@ -98,16 +100,18 @@ void Flow::run() {
     record_events();
     stepper_.begin();
     log_loss_ = stepper_.waveform().log_loss() + log_factor_;
-    recorder_.checkpoint(clock_, log_loss_, state_.w, state_.a);
+    keep_checkpoint();
     while (saved_ < plan_.save_at.size() && !clock_.is_before(next_save())) save_state(clock_, 0.0);
     if (!decided)
         check_obstacle();
     else if (log_loss_ <= plan_.stop.log_loss)
         finish(Status::reached_loss, "the loss was there at the start");
+    if (status_ == Status::running && plan_.at_rest) rest();
     if (status_ == Status::running) poll();  // a batch may have been stopped before this run began
     while (status_ == Status::running && advance()) {
     }
     stepper_.settle();
+    state_.lower();
 }
 
 bool Flow::advance() {
@@ -140,6 +144,10 @@ bool Flow::take_step() {
     }
     const double end = end_by_rules();
     if (end < stepper_.end()) stepper_.cut(end);
+    if (!shorten_to_fall()) {
+        finish_risen(rise_until(stepper_.end()));
+        return false;
+    }
     // In a step of length H a sample of weight p moves its own margin by about H p |x|² |θ|².
     const double lost = stepper_.waveform().lost_log_weight() + std::log(stepper_.waveform().step());
     if (lost > kLostLog) {
@@ -152,22 +160,20 @@ bool Flow::take_step() {
         finish(Status::accuracy_not_reached, "the margins are so large that rounding hides their differences");
         return false;
     }
-    if (stepper_.has_lost_a_neuron()) {
-        finish(Status::accuracy_not_reached, "a neuron that had decayed below the smallest double grows again");
-        return false;
-    }
     save_within(stepper_.end());
     record_events();
     clock_ = clock_at_end();
     still_ = stepper_.end() > 0.0 ? 0 : still_ + 1;
     rest_trend_.add(stepper_.relative_rate(), taken_);
     taken_ = stepper_.end() * stepper_.waveform().step();
+    const double before = log_loss_;
+    const double rounding = loss_rounding();
     stepper_.commit();
     stepper_.begin();
     follow_direction();
     log_loss_ = stepper_.waveform().log_loss() + log_factor_;
     checkpoint();
-    return true;
+    return has_fallen(before, rounding);
 }
 
 void Flow::follow_direction() {
@@ -190,9 +196,16 @@ bool Flow::watch_trend() {
     }
     const bool slow =
         stepper_.relative_rate() < kSlowRate * stepper_.waveform().mean_norm() && !stepper_.is_separated();
-    if (!slow || !rest_trend_.is_at_rest(stepper_.relative_rate(), kAtRestPart * plan_.settings.rtol)) return true;
+    if (!slow || !rest_trend_.is_at_rest(stepper_.relative_rate(), kAtRestPart * plan_.settings.rtol, rate_noise()))
+        return true;
     rest();
     return false;
+}
+
+/// Rates below this are rounding: of a sum of gradients, and of the margins that give its weights.
+double Flow::rate_noise() const {
+    const double norm = stepper_.waveform().mean_norm();
+    return kRateNoise * norm * std::max(1.0, norm * stepper_.square());
 }
 
 /// Weights of a loss that stalls balance, and what is left of them to move the neurons is rounding.
@@ -205,17 +218,15 @@ bool Flow::is_lost_in_rounding() const {
 /// Nothing moves any more: every later time sees the same state.
 void Flow::rest() {
     stepper_.settle();
+    rest_log_t_ = clock_.log_t();
     const Clock stop = time_stop();
     if (std::isinf(stop.log_t())) {
         finish(Status::stationary, at_rest_message());
         return;
     }
-    while (saved_ < plan_.save_at.size() && !stop.is_before(next_save())) {
-        recorder_.save(next_save(), log_loss_, state_.w, state_.a);
-        ++saved_;
-    }
+    while (saved_ < plan_.save_at.size() && !stop.is_before(next_save())) save_state(next_save(), 0.0);
     clock_ = stop;
-    recorder_.checkpoint(clock_, log_loss_, state_.w, state_.a);
+    keep_checkpoint();
     finish(plan_.stop.time < std::numeric_limits<double>::infinity() && stop.t() == plan_.stop.time
                ? Status::reached_time
                : Status::reached_log_time,

@@ -21,7 +21,15 @@ void Flow::checkpoint() {
     behind_ = 0;
     if (recorder_.passes_over()) return;
     stepper_.settle();
-    recorder_.checkpoint(clock_, log_loss_, state_.w, state_.a);
+    keep_checkpoint();
+}
+
+void Flow::keep_checkpoint() {
+    if (!state_.has_lifted()) return recorder_.checkpoint(clock_, log_loss_, state_.w, state_.a);
+    w_ = state_.w;
+    a_ = state_.a;
+    state_.lower(w_, a_);
+    recorder_.checkpoint(clock_, log_loss_, w_, a_);
 }
 
 void Flow::copy_state(Matrix& W, Vector& a) {
@@ -54,7 +62,9 @@ void Flow::save_state(const Clock& when, double u) {
         w_ = state_.w;
         a_ = state_.a;
     }
-    recorder_.save(when, log_loss_of(w_, a_), w_, a_);
+    const double log_loss = log_loss_of(w_, a_);
+    state_.lower(w_, a_);
+    recorder_.save(when, log_loss, w_, a_);
     ++saved_;
 }
 

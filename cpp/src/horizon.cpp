@@ -34,6 +34,8 @@ constexpr double kHopeless = 1e3;
 constexpr double kErrorPart = 0.1;
 /// Given the weights, the neurons' series goes on until its terms are this part of the tolerance.
 constexpr double kSeriesPart = 1e-2;
+/// The defect of the weights between the nodes counts by what it does to θ, whose order is higher.
+constexpr double kDefectShare = 0.01;
 constexpr double kShrink = 0.4;
 constexpr double kLargestGrowth = 2.0;
 
@@ -142,7 +144,7 @@ bool Horizon::expand(Expansion& expansion, double step) {
         if (change * step * norm > kNewtonPart * tolerance_) continue;
         run_series(expansion, step);
         keep_margins(expansion);
-        const double miss = error(step) / tolerance_;
+        const double miss = std::max(error(step), kDefectShare * expansion.defect(1.0)) / tolerance_;
         if (!std::isfinite(miss)) break;
         const double ratio = miss > 0.0 ? std::pow(miss, -1.0 / kStages) : kLargestGrowth;
         next_step_ = step * std::clamp(0.9 * ratio, kShrink, kLargestGrowth);
@@ -176,8 +178,9 @@ void Horizon::guess(const Expansion& expansion, double step) {
 void Horizon::set_log_change(int node, Index sample, double log_change) {
     log_change_(node, sample) = log_change;
     const double start = start_weights_[sample];
-    const double next = start * std::exp(log_change);
-    change_(node, sample) = !live_[sample] ? 0.0 : (next > 1.0 ? 1.0 - start : start * std::expm1(log_change));
+    const double next = start > 0.0 ? start * std::exp(log_change) : 0.0;  // not 0 ∞
+    change_(node, sample) =
+        !live_[sample] || start == 0.0 ? 0.0 : (next > 1.0 ? 1.0 - start : start * std::expm1(log_change));
 }
 
 double Horizon::relative_work(const Expansion& expansion) const noexcept {

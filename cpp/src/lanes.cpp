@@ -65,6 +65,14 @@ bool Lanes::decide_start(bool pattern_was_given) {
     return decided;
 }
 
+void Lanes::forget_distance(int neuron) {
+    lanes_[neuron / size_]->watch().forget_distance(neuron);
+}
+
+void Lanes::forget_distances() {
+    for (int j = 0; j < static_cast<int>(state_.neurons()); ++j) forget_distance(j);
+}
+
 void Lanes::prepare() {
     bounds_.update(expansion_);
 }

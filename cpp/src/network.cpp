@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <numbers>
 #include <string>
 
 #include "reluflow/errors.hpp"
@@ -49,6 +50,15 @@ void check(const Dataset& data, const MatrixView& W, const VectorView& a, double
     check_sizes(data, W, a);
 }
 
+/// A neuron smaller than this is lifted, and a lifted one larger than the other bound lowered again: squares of both
+/// are doubles with all their digits, and products with other neurons far below the rounding of a margin.
+constexpr double kSmallest = 1e-130;
+constexpr double kLargest = 1e-90;
+/// Where a neuron is put then.
+constexpr double kLiftedTo = 1e-110;
+/// Numbers below this lose digits.
+constexpr double kLastWhole = 1e-290;
+
 }  // namespace
 
 NetworkState::NetworkState(const Dataset& data, const MatrixView& W, const VectorView& a_in, double leak)
@@ -62,13 +72,76 @@ NetworkState::NetworkState(const Dataset& data, const MatrixView& W, const Vecto
         resting_ = W - coordinates * data.basis().transpose();
         at_rest_ = resting_.rowwise().norm();
     }
+    lift_.assign(a.size(), 0);
+    rescaled_.reserve(a.size());
+    rescale();
     for (Index j = 0; j < a.size(); ++j) {
-        const double size = W.row(j).stableNorm();
+        const double size = std::ldexp(W.row(j).stableNorm(), lift_[j]);
         double invariant = (std::abs(a[j]) - size) * (std::abs(a[j]) + size);
         const double noise = kBalanceUlps * std::numeric_limits<double>::epsilon() * a[j] * a[j];
         if (std::abs(invariant) <= noise) invariant = 0.0;
         invariant_[j] = invariant + at_rest_[j] * at_rest_[j];
     }
+}
+
+double NetworkState::size(Index neuron) const {
+    return std::hypot(w.col(neuron).stableNorm(), a[neuron], at_rest_[neuron]);
+}
+
+/// The neuron times 2^exponent.
+void NetworkState::scale(Index neuron, int exponent) {
+    const bool was_lifted = is_lifted(neuron);
+    for (Index k = 0; k < rank(); ++k) w(k, neuron) = std::ldexp(w(k, neuron), exponent);
+    a[neuron] = std::ldexp(a[neuron], exponent);
+    at_rest_[neuron] = std::ldexp(at_rest_[neuron], exponent);
+    invariant_[neuron] = std::ldexp(invariant_[neuron], 2 * exponent);
+    lift_[neuron] += exponent;
+    n_lifted_ += static_cast<Index>(is_lifted(neuron)) - static_cast<Index>(was_lifted);
+    rescaled_.push_back(static_cast<int>(neuron));
+}
+
+bool NetworkState::rescale() {
+    rescaled_.clear();
+    for (Index j = 0; j < neurons(); ++j) {
+        if (std::abs(a[j]) >= kSmallest && !is_lifted(j)) continue;
+        const double now = size(j);
+        if (now == 0.0) continue;
+        const int exponent = static_cast<int>(std::round(std::log2(kLiftedTo / now)));
+        if (now < kSmallest)
+            scale(j, exponent);
+        else if (is_lifted(j) && now > kLargest)
+            scale(j, std::max(exponent, -lift_[j]));
+    }
+    return !rescaled_.empty();
+}
+
+double NetworkState::log_size(Index neuron) const {
+    return std::log(size(neuron)) - lift_[neuron] * std::numbers::ln2;
+}
+
+void NetworkState::revive(Index neuron, const Vector& direction, double sign, double log_size) {
+    const int lift = std::max(0, static_cast<int>(std::round((std::log(kLiftedTo) - log_size) / std::numbers::ln2)));
+    const double length = std::exp(log_size + lift * std::numbers::ln2) / std::numbers::sqrt2;
+    w.col(neuron) = length * direction;
+    a[neuron] = std::copysign(length, sign);
+    n_lifted_ += static_cast<Index>(lift > 0) - static_cast<Index>(is_lifted(neuron));
+    lift_[neuron] = lift;
+}
+
+void NetworkState::lower(Matrix& weights, Vector& outputs) const {
+    for (Index j = 0; has_lifted() && j < neurons(); ++j) {
+        if (!is_lifted(j)) continue;
+        const double factor = std::ldexp(1.0, -lift_[j]);
+        const bool is_whole = std::hypot(weights.col(j).stableNorm(), outputs[j]) * factor >= kLastWhole;
+        weights.col(j) *= is_whole ? factor : 0.0;
+        outputs[j] *= is_whole ? factor : 0.0;
+    }
+}
+
+void NetworkState::lower() {
+    lower(w, a);
+    std::fill(lift_.begin(), lift_.end(), 0);
+    n_lifted_ = 0;
 }
 
 void NetworkState::restore_invariant(Index neuron, double* weights, double& output) const noexcept {

@@ -53,6 +53,7 @@ RunResult collect(Flow& flow, const Dataset& data) {
     result.message = flow.message();
     result.counts = flow.counts();
     result.log_gradient_norm = flow.log_gradient_norm();
+    result.rest_log_t = flow.rest_log_t();
     result.remaining_turn = flow.remaining_turn();
     result.checkpoint_stride = recorder.stride();
     result.seconds = flow.seconds();

@@ -12,9 +12,10 @@ constexpr double kNever = -1e100;
 /// A step that overflows is tried again this much shorter, so many times: down to 1e-12 of it.
 constexpr double kRetryFactor = 0.1;
 constexpr int kMaxRetries = 12;
-/// A step of which truncation allows less than this is made anew, as long as it allows with a little to spare.
-constexpr double kLeastAllowed = 0.3;
+/// A step is made anew as long as it may be, with a little to spare.
 constexpr double kRetryPart = 0.9;
+/// A step whose weights are not those of its margins is made anew this much shorter.
+constexpr double kUnsoundPart = 0.25;
 /// Memory that the held sets of all neurons may ask for at once, in numbers (128 MiB, touched only where walls are
 /// held); in a larger network a neuron that holds more walls than its share of it takes one allocation.
 constexpr Index kHeldNumbers = Index{1} << 24;
@@ -87,15 +88,23 @@ void Stepper::begin() {
 /// The common series of a step from the weights' own series.
 void Stepper::expand_series(double max_step) {
     double step = std::min(control_.propose(expansion_.fastest()), max_step);
-    allowed_ = expansion_.expand(step);
+    allowed_ = expand_soundly(step);
     // Far too long a step overflows; a part of one is watched as a whole, with terms that mean nothing at its end.
     for (int retry = 0; retry < kMaxRetries && !(is_finite() && allowed_ >= kLeastAllowed); ++retry) {
         step *= is_finite() ? kRetryPart * allowed_ : kRetryFactor;
         expansion_.restart();
-        allowed_ = expansion_.expand(step);
+        allowed_ = expand_soundly(step);
     }
     if (step < max_step || allowed_ < 1.0) control_.truncated(step, expansion_.series().order(), allowed_);
     late_control_.plain_step_taken(expansion_.series().square());
+}
+
+/// How much of a step truncation allows, and at most a quarter of it where its weights are not those of its margins.
+double Stepper::expand_soundly(double step) {
+    const double allowed = expansion_.expand(step);
+    if (!(allowed >= kLeastAllowed)) return allowed;
+    is_sound_ = expansion_.defect(allowed) <= kDefectPart * rtol_;
+    return is_sound_ ? allowed : kUnsoundPart * allowed;
 }
 
 bool Stepper::is_finite() const {
@@ -144,20 +153,46 @@ void Stepper::expand(double max_step) {
 
 bool Stepper::try_step(double max_step) {
     expand(max_step);
-    const int order = expansion_.series().order();
     if (!is_finite()) return false;
+    follow_events();
+    return true;
+}
+
+bool Stepper::retry_plain(double max_step) {
+    cut(0.0);
+    if (!events().empty() || carries_) return false;
+    late_control_.leave();
+    horizon_.interrupt();
+    expansion_.restart();
+    late_ = false;
+    --counts_.late_steps;
+    ++counts_.late_refused;
+    expand_series(max_step);
+    if (!is_finite()) return false;
+    follow_events();
+    return true;
+}
+
+double Stepper::margin_error() const noexcept {
+    const double tolerance = late_ ? kLatePart * rtol_ : expansion_.tolerance() + (events().empty() ? 0.0 : budget_);
+    return 2.0 * tolerance * square() * waveform().mean_norm();
+}
+
+/// Watches the expanded step, follows the events on it and ends it where they matter to all.
+void Stepper::follow_events() {
     relative_rate_ = expansion_.series().relative_size(1) / waveform().step();
+    const int order = expansion_.series().order();
     ++counts_.steps;
     counts_.orders += order;
     counts_.rhs_equivalents += order * static_cast<double>(groups()) / static_cast<double>(state_.neurons());
 
     lanes_.prepare();
-    carries_ = state_.w.size() >= kLeastCarried && lanes_.is_clear();
+    carries_ = state_.w.size() >= kLeastCarried && !state_.has_lifted() && lanes_.is_clear();
     if (carries_) {
         lanes_.skip();
         end_ = allowed_;
         foresee({});
-        return true;
+        return;
     }
     settle();
     const auto& hits = lanes_.scan();
@@ -168,7 +203,6 @@ bool Stepper::try_step(double max_step) {
     end_ = lanes_.follow(coupled_end(disturbances_, budget, allowed_), disturbances_);
     foresee(hits);
     cut(coupled_end(disturbances_, budget, end_));
-    return true;
 }
 
 double Stepper::rounding_limit() const noexcept {
@@ -243,7 +277,12 @@ void Stepper::commit() {
         state_.w.col(j) = column_;
     }
     state_.restore_invariants(state_.w, state_.a, lanes_.paths());
-    if (vanished_.take(expansion_, state_)) expansion_.forget_live();
+    if (vanished_.change(expansion_, held_, state_)) {
+        expansion_.forget_live();
+        lanes_.forget_distances();
+    }
+    if (state_.rescale())
+        for (const int neuron : state_.rescaled()) lanes_.forget_distance(neuron);
 }
 
 }  // namespace reluflow

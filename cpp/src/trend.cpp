@@ -25,7 +25,6 @@ constexpr double kFall = 4.0;
 /// event or the tolerance of a step excites decays too, down to the rate at which the rest of the network moves.
 constexpr double kConfirm = 3.0;
 constexpr double kConfirmedPart = 0.25;
-constexpr double kRounding = 1e-12;
 /// A time constant of at least this part of all the time there was belongs to a power of time.
 constexpr double kPowerPart = 0.2;
 /// Rates below this may be rounding alone: what is left of a balance of O(1) weights and its tolerance.
@@ -77,6 +76,7 @@ void DirectionTrend::add(const Matrix& w, const Vector& a, double square, bool s
 }
 
 void RestTrend::add(double rate, double duration) {
+    if (first_ < 0.0) first_ = rate;
     elapsed_ += duration;
     since_ += duration;
     waited_ += duration;
@@ -94,17 +94,18 @@ bool RestTrend::falls_like_a_power() const noexcept {
     return before_ > kNoise && time_constant_ > 0.0 && time_constant_ >= kPowerPart * elapsed_;
 }
 
-bool RestTrend::is_at_rest(double rate, double distance) {
+bool RestTrend::is_at_rest(double rate, double distance, double noise) {
+    if (first_ <= noise && rate <= noise) return true;  // it began at rest: there is no fall to be seen
     if (candidate_ == 0.0) {
         if (remaining_ > distance) return false;
-        if (rate <= kRounding) return true;
+        if (rate <= noise) return true;
         candidate_ = rate;
         waited_ = 0.0;
         wait_ = kConfirm * time_constant_;
         return false;
     }
     if (waited_ < wait_) return false;
-    const bool confirmed = rate <= kConfirmedPart * candidate_ || rate <= kRounding;
+    const bool confirmed = rate <= kConfirmedPart * candidate_ || rate <= noise;
     candidate_ = 0.0;
     if (!confirmed) remaining_ = kInfinity;
     return confirmed;

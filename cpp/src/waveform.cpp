@@ -14,6 +14,12 @@ constexpr double kSmallestLog = -700.0;
 constexpr double kLargestLog = 230.0;
 /// Margins this much above the smallest add less than rounding to the mass.
 constexpr double kNoShare = 60.0;
+/// A weight this many e-foldings from where it counts shows in the terms of its series, at any tolerance.
+constexpr double kSaturated = 12.0;
+/// The part of the way there that one step may go: from |q| = 1e8 it takes 23 steps.
+constexpr double kSaturatedPart = 0.5;
+/// The series of e^{x u} has terms above 1e-4 at the highest order from this x on.
+constexpr double kOutrun = 7.0;
 
 }  // namespace
 
@@ -49,6 +55,7 @@ void Waveform::start(const Vector& q, const std::vector<char>& live) {
         mean_norm_ += p_(0, i) * norms_[i];
         mean_square_ += p_(0, i) * norms_[i] * norms_[i];
     }
+    time_by_margins_ = false;
     time_rate_[0] = 1.0;
     time_[0] = 0.0;
     time_[1] = 1.0;
@@ -155,6 +162,13 @@ void Waveform::margins_at(double u, Vector& q) const {
     for (int k = margin_order_ - 1; k >= 0; --k) q = q * u + q_.row(k).transpose();
 }
 
+double Waveform::margin_rate() const noexcept {
+    double sum = 0.0;
+    for (Index i = 0; i < norms_.size(); ++i)
+        if (live_[i]) sum += p_(0, i) * q_(1, i);
+    return sum;
+}
+
 double Waveform::time_at(double u) const noexcept {
     return evaluate(time_, std::min(order_ + 1, kMaxOrder + 1), u);
 }
@@ -165,6 +179,33 @@ double Waveform::time_rate_at(double u) const noexcept {
 
 double Waveform::relative_time_term() const noexcept {
     return std::abs(time_[order_ + 1]) / std::abs(time_at(1.0));
+}
+
+/// λ has its poles at q = ±iπ (logistic), and p where the weights' sum is zero: both lie |log p| or |q| ahead, and π to
+/// the side. A margin that moves away from them is harmless: what it adds falls from what is seen today.
+double Waveform::saturated_part() const noexcept {
+    const double seen = std::exp(-kSaturated);
+    double part = 1.0;
+    for (Index i = 0; i < norms_.size(); ++i) {
+        if (!live_[i]) continue;
+        const double q = q_(0, i);
+        if (objective_.loss == LossKind::logistic && q < -kSaturated && part * q_(1, i) > -kSaturatedPart * q)
+            part = kSaturatedPart * -q / q_(1, i);
+        const double closing = rate_[0] - c_(0, i);
+        if (p_(0, i) >= seen || part * closing < kSaturatedPart * kSaturated) continue;
+        const double gap = log_mass_ - log_weight(objective_.loss, q);
+        part = std::min(part, kSaturatedPart * gap / closing);
+    }
+    return part;
+}
+
+bool Waveform::outruns_time() const noexcept {
+    return rate_[0] > kOutrun;
+}
+
+void Waveform::keep_time_by_margins() {
+    time_by_margins_ = true;
+    list_heavy();
 }
 
 double Waveform::u_at_time(double target, double end) const noexcept {
@@ -198,6 +239,10 @@ void Waveform::prescribe_weights(const Matrix& changes, int count) {
 void Waveform::prescribe_margins(const Matrix& margins, int count) {
     margin_order_ = count - 1;
     q_.topRows(count) = margins.topRows(count);
+    keep_time_by_margins();
+}
+
+void Waveform::list_heavy() {
     // Only samples that come near the smallest margin somewhere on the step have a share in the mass.
     constexpr int kProbes = 16;
     std::fill(near_.begin(), near_.end(), char{0});
@@ -217,7 +262,7 @@ void Waveform::prescribe_margins(const Matrix& margins, int count) {
 
 Clock Waveform::clock_at(const Clock& start, double u) const {
     if (u == 0.0) return start;
-    if (!prescribed_) return start.later(time_at(u), log_time_unit_);
+    if (!time_by_margins_) return start.later(time_at(u), log_time_unit_);
     if (last_clock_u_ != u) {  // the end of a step is asked for several times
         last_log_time_ = log_time_at(u);
         last_clock_u_ = u;
@@ -227,7 +272,7 @@ Clock Waveform::clock_at(const Clock& start, double u) const {
 
 double Waveform::reach(const Clock& start, const Clock& target, double end) const {
     if (!start.is_before(target)) return 0.0;
-    if (prescribed_) return reach_prescribed(start, target, end);
+    if (time_by_margins_) return reach_by_margins(start, target, end);
     const double amount = start.amount_to(target, log_time_unit_);
     return amount > time_at(end) ? kNoRoot : u_at_time(amount, end);
 }
@@ -285,7 +330,7 @@ double Waveform::log_time_at(double u) const {
     return std::log(sum * step_) + log_factor_ + end_value;
 }
 
-double Waveform::reach_prescribed(const Clock& start, const Clock& target, double end) const {
+double Waveform::reach_by_margins(const Clock& start, const Clock& target, double end) const {
     if (clock_at(start, end).log_t() < target.log_t()) return kNoRoot;
     double low = 0.0;
     double high = end;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "reluflow/dataset.hpp"
+#include "reluflow/defect.hpp"
 #include "reluflow/drive.hpp"
 #include "reluflow/groups.hpp"
 #include "reluflow/held.hpp"
@@ -27,8 +28,13 @@ class Expansion {
 
     /// Order 0: groups, slopes, margins and weights at the state. `held` has one set per neuron.
     void start(const NetworkState& state, const Pattern& pattern, const std::vector<HeldSet>& held);
-    /// All orders for a step of about `step`; returns how much of u in (0, 1] the truncation allows.
+    /// All orders for a step of about `step`; returns how much of u in (0, 1] the truncation allows. Below
+    /// kLeastAllowed the orders may be missing, and the step is to be made anew.
     double expand(double step);
+    /// What the weights of the step missed until `end`, relative to the size of the neurons; see Defect.
+    double defect(double end) { return defect_.measure(waveform_, end, series_.square()); }
+    /// What the last Taylor terms of a step may be, relative to the size of a neuron.
+    double tolerance() const noexcept { return present_tolerance_; }
 
     bool is_by_sector() const noexcept { return series_.is_by_sector(); }
     /// The step ends at u and its neurons are not moved yet; see NeuronSeries.
@@ -66,7 +72,7 @@ class Expansion {
     double start_rate(Index neuron, const Direction& direction) const {
         return start_gradients_.col(groups_.of(neuron)).dot(direction);
     }
-    /// A neuron was put to zero.
+    /// A neuron was put to zero, or woke.
     void forget_live() noexcept { live_version_ = ~std::uint64_t{0}; }
     /// |θ'|² at the start of the step, of all neurons.
     double speed_square(const NetworkState& state) const noexcept;
@@ -79,11 +85,13 @@ class Expansion {
 
     const Dataset& data_;
     double tolerance_;
+    double present_tolerance_;
     double floor_;
     bool leaks_;
     Groups groups_;
     Drive drive_;
     Waveform waveform_;
+    Defect defect_;
     NeuronSeries series_;
     const std::vector<HeldSet>* held_ = nullptr;
     Matrix gradients_, moments_;  // (r, groups)

@@ -51,6 +51,7 @@ struct RunPlan {
     std::function<Request()> urgent;
     double look_period = Interrupt::kPeriod;
     int n_threads = 1;
+    bool at_rest = false;  ///< the start is known to be at rest, from the run that led there
 };
 
 class Flow {
@@ -77,6 +78,8 @@ class Flow {
     double log_gradient_norm() const;
     /// Estimated angle to the limit direction; followed when a stop rule asks for it, else +inf.
     double remaining_turn() const noexcept { return direction_trend_.remaining(); }
+    /// log t at which nothing moved any more; +inf when that was not met.
+    double rest_log_t() const noexcept { return rest_log_t_; }
     double seconds() const;
     /// The threads of the run, for what is made of its results.
     Pool& pool() noexcept { return pool_; }
@@ -90,9 +93,16 @@ class Flow {
     bool attempt();
     bool ends_inside_step();
     bool end_by(Request request);
+    double loss_rounding() const;
+    double rise_until(double u);
+    bool shorten_to_fall();
+    bool has_fallen(double before, double rounding);
+    void finish_risen(double rise);
     bool watch_trend();
     bool is_lost_in_rounding() const;
     void checkpoint();
+    void keep_checkpoint();
+    double rate_noise() const;
     void follow_direction();
     void rest();
     std::string gradient_message() const;
@@ -127,6 +137,7 @@ class Flow {
     double log_factor_;
     double log_loss_ = 0.0;
     std::size_t saved_ = 0;
+    double rest_log_t_ = std::numeric_limits<double>::infinity();
     DirectionTrend direction_trend_;
     RestTrend rest_trend_;
     double taken_ = 0.0;           // duration of the last step in its own clock

@@ -46,6 +46,10 @@ class Lanes {
     /// The step was taken up to u.
     void commit(double u);
 
+    /// A neuron stands elsewhere than its last step led, or in other units; and all of them.
+    void forget_distance(int neuron);
+    void forget_distances();
+
     const std::vector<WallEvent>& events() const noexcept { return events_; }
     const std::vector<BranchPoint>& branches() const noexcept { return branches_; }
     /// The earliest of those met.

@@ -1,6 +1,8 @@
 /// The weights in working coordinates, with the invariants a_j² - |w_j|² kept exactly.
 #pragma once
 
+#include <vector>
+
 #include "reluflow/dataset.hpp"
 #include "reluflow/types.hpp"
 
@@ -32,6 +34,22 @@ class NetworkState {
     /// The same of another state's weights (r, m), into `full` (m, d).
     void full_weights(const Dataset& data, Eigen::Map<const Matrix> moving, Eigen::Map<Matrix> full) const;
 
+    /// Neurons that have left the sizes whose squares doubles hold are scaled by a power of two, exactly: w, a and what
+    /// belongs to them then hold 2^lift times the neuron. It is below 1e-90 either way and moves no margin, and the
+    /// motion of a neuron under given weights has no scale. True when some neuron was rescaled; `rescaled` lists them.
+    bool rescale();
+    const std::vector<int>& rescaled() const noexcept { return rescaled_; }
+    bool is_lifted(Index neuron) const noexcept { return lift_[neuron] > 0; }
+    bool has_lifted() const noexcept { return n_lifted_ > 0; }
+    /// log |θ_j| of the neuron itself; -inf for one at zero.
+    double log_size(Index neuron) const;
+    /// Puts a balanced neuron at zero back on its direction (|direction| = 1), at a size below 1e-100.
+    void revive(Index neuron, const Vector& direction, double sign, double log_size);
+    /// (w, a), shaped like the state, become the neurons themselves. One too small for all its digits becomes zero.
+    void lower(Matrix& w, Vector& a) const;
+    /// The same of the state, which is not to move any more.
+    void lower();
+
     Matrix w;  ///< (r, m)
     Vector a;  ///< (m,)
 
@@ -41,6 +59,12 @@ class NetworkState {
     Vector invariant_;
     Vector at_rest_;
     mutable Vector squares_;  // workspace
+    void scale(Index neuron, int exponent);
+    double size(Index neuron) const;
+
+    std::vector<int> lift_;  // powers of two
+    std::vector<int> rescaled_;
+    Index n_lifted_ = 0;
 };
 
 }  // namespace reluflow

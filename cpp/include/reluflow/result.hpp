@@ -61,6 +61,7 @@ struct RunResult {
     std::string message;
     StepCounts counts;
     double log_gradient_norm = 0.0;
+    double rest_log_t = 0.0;
     double remaining_turn = 0.0;
     std::int64_t checkpoint_stride = 1;
     double seconds = 0.0;

@@ -48,6 +48,10 @@ inline constexpr int kMinOrder = 4;
 /// The last Taylor terms are held below this part of rtol, because a run takes about a thousand steps and a decaying
 /// neuron's direction magnifies what came before. Ten times less costs one order in twenty.
 inline constexpr double kTruncationPart = 0.01;
+/// A step of which less than this is allowed is made anew, for a part of it only is worth less than its work.
+inline constexpr double kLeastAllowed = 0.3;
+/// What the weights of a step may miss, found afterwards, as a part of rtol: about what truncation neglects of them.
+inline constexpr double kDefectPart = 1.0;
 /// The same for what the late phase misses; its error estimate overstates.
 inline constexpr double kLatePart = 0.05;
 /// What a step neglects of the coupling of local events, as a part of rtol. The bounds of single events add up as if
@@ -65,9 +69,8 @@ inline constexpr double kVeryStiffRate = 0.05;
 /// neurons by H times its rounding. About a hundredth of that shows (measured); a step may not go beyond this many
 /// rtol.
 inline constexpr double kRoundingPart = 10.0;
-/// A neuron is at zero or at least this large when a run starts: rates times weights must stay above 1e-300, and what
-/// decays below 1e-140 is put to zero.
-inline constexpr double kSmallestNeuron = 1e-150;
+/// A neuron is at zero or at least this large when a run starts: below it not all of its digits are in a double.
+inline constexpr double kSmallestNeuron = 1e-290;
 /// And at most this large: sizes are squared after they are multiplied by 1e100, and grow on the way.
 inline constexpr double kLargestNeuron = 1e50;
 /// Bound of |θ|² max |x|, which bounds the margins: their squares stay finite.

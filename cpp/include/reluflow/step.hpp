@@ -44,6 +44,12 @@ class Stepper {
     /// Expands a step of at most `max_step` in the clock of the waveform and follows the events on it. False on a
     /// non-finite state. Abandoned comes through from a step that is given up: the state is that of begin() again.
     bool attempt(double max_step);
+    /// The step is in the late phase.
+    bool is_late() const noexcept { return late_; }
+    /// A late step is made anew as a plain one; false when it begins with events that cannot be undone.
+    bool retry_plain(double max_step);
+    /// What the tolerance of the step may do to Σ p_i q_i.
+    double margin_error() const noexcept;
     /// Shortens the step: events after u are undone.
     void cut(double u);
     /// Moves the state to end(). Where no neuron is near a wall the neurons are left behind until settle().
@@ -63,8 +69,6 @@ class Stepper {
     const std::vector<BranchPoint>& branches() const noexcept { return lanes_.branches(); }
     const Obstacle& obstacle() const noexcept { return lanes_.obstacle(); }
     const StepCounts& counts() const noexcept { return counts_; }
-    /// True when a neuron that had become smaller than doubles hold would have grown again.
-    bool has_lost_a_neuron() const noexcept { return vanished_.has_returned(); }
     double worst_inconsistency() const noexcept { return lanes_.worst_inconsistency(); }
     Index groups() const noexcept { return expansion_.groups().count(); }
 
@@ -83,8 +87,10 @@ class Stepper {
     bool try_step(double max_step);
     void expand(double max_step);
     void stand_on_walls(int neuron);
+    void follow_events();
     bool expand_late();
     void expand_series(double max_step);
+    double expand_soundly(double step);
     bool is_finite() const;
     void foresee(const std::vector<FirstHit>& hits);
 
@@ -104,6 +110,7 @@ class Stepper {
     LateControl late_control_;
     Vanished vanished_;
     bool late_ = false;
+    bool is_sound_ = true;  // the weights of the present step are those of its margins
     bool carries_ = false;  // the present step
     StepCounts counts_;
     std::vector<Disturbance> disturbances_, later_;

@@ -44,12 +44,13 @@ class RestTrend {
     void add(double rate, double duration);
 
     /// True when less than `distance` remains, by a fall of the rate that went on afterwards; `rate` is the present
-    /// one.
-    bool is_at_rest(double rate, double distance);
+    /// one, and no fall of it is seen below `noise`.
+    bool is_at_rest(double rate, double distance, double noise);
     /// True when the rate falls like a power of the time, not like an exponential.
     bool falls_like_a_power() const noexcept;
 
   private:
+    double first_ = -1.0;  // the first rate of the run
     double before_ = 0.0;  // the last rate that the present one is compared with,
     double since_ = 0.0;   // and the time since then
     double time_constant_ = 0.0;

@@ -61,6 +61,8 @@ class Watch {
     /// The step was taken up to u: what each neuron may have moved. Neurons with an event are looked at anew.
     void commit(double u);
 
+    /// A neuron stands elsewhere, or in other units: it is looked at anew.
+    void forget_distance(int neuron) noexcept { slack(neuron) = 0.0; }
     /// The neurons have gone by their paths, without any event.
     void pass() noexcept;
 

@@ -36,6 +36,8 @@ class Waveform {
     void push(const Vector& q_next);
 
     int order() const noexcept { return order_; }
+    /// Highest order of the margins.
+    int margin_order() const noexcept { return margin_order_; }
     double step() const noexcept { return step_; }
     /// Coefficients of order k of y_i p_i, and of p_i, over the samples.
     const double* signed_weights(int k) const noexcept { return signed_.row(k).data(); }
@@ -64,6 +66,8 @@ class Waveform {
     double mean_square() const noexcept { return mean_square_; }
     /// No less than Σ_i p_i |x_i| anywhere on the step, over the live samples.
     double largest_mean_norm() const noexcept;
+    /// Σ_i p_i q_i' at the start of the step, which is |θ'|² and never negative but for rounding.
+    double margin_rate() const noexcept;
 
     /// Sets the step by its weights instead: p_i(u) the weights of the start plus polynomials of `count` coefficients
     /// (count, n), margins (orders, n). Used where the weights follow the margins so fast that their own series is of
@@ -71,6 +75,7 @@ class Waveform {
     void prescribe_weights(const Matrix& changes, int count);
     void prescribe_margins(const Matrix& margins, int count);
     bool is_prescribed() const noexcept { return prescribed_; }
+    bool keeps_time_by_margins() const noexcept { return time_by_margins_; }
 
     /// The clock at u, when it shows `start` at the start of the step.
     Clock clock_at(const Clock& start, double u) const;
@@ -82,6 +87,13 @@ class Waveform {
     double time_rate_at(double u) const noexcept;
     /// The newest term of the time series at u = 1 over their sum: what truncation does to the clock.
     double relative_time_term() const noexcept;
+    /// With order 1: as much of the step as leads at most half way to where a saturated weight, constant to rounding
+    /// or vanished beside the others, begins to count. Its series says nothing of that.
+    double saturated_part() const noexcept;
+    /// With order 1: true where the mass falls by so many e-foldings in the step that time is no polynomial.
+    bool outruns_time() const noexcept;
+    /// All orders are there: from now on time is integrated from the margins, in the log domain.
+    void keep_time_by_margins();
     double log_time_unit() const noexcept { return log_time_unit_; }
     /// The u at which time_at(u) = target, for target in [0, time_at(end)].
     double u_at_time(double target, double end) const noexcept;
@@ -91,7 +103,8 @@ class Waveform {
     void next_weights();
     double log_mass_at(double u) const;
     double log_time_at(double u) const;
-    double reach_prescribed(const Clock& start, const Clock& target, double end) const;
+    double reach_by_margins(const Clock& start, const Clock& target, double end) const;
+    void list_heavy();
 
     Objective objective_;
     Vector y_;
@@ -108,13 +121,14 @@ class Waveform {
     double mean_square_ = 0.0;
     int order_ = 0;
     bool prescribed_ = false;
+    bool time_by_margins_ = false;
     int margin_order_ = 0;
     std::vector<char> live_;
     mutable Vector margins_now_;
     mutable double last_clock_u_ = -1.0;
     mutable double last_log_time_ = 0.0;
     std::vector<char> near_;
-    std::vector<int> heavy_;         // samples with a share in the mass of a prescribed step
+    std::vector<int> heavy_;         // samples with a share in the mass, where time goes by margins
     Matrix q_, l_, p_, c_, signed_;  // (order, n)
     Vector weighted_;                // one order of p c
     Coefficients rate_{};            // B

@@ -49,6 +49,14 @@ class Dense:
         logs = np.searchsorted(self.events.log_t, self.log_t, side="right")
         return np.where(np.isfinite(self.t), plain, logs)
 
+    def rest(self, clock: str) -> float:
+        """When the network came to rest, in `clock`: the state from then on is the final one. Inf when it did not."""
+        log_t = float(self.raw["stats"].get("rest_log_t", np.inf))
+        if clock == "log_t":
+            return log_t
+        with np.errstate(over="ignore"):  # log t is rounded: the next time that is surely not before it
+            return float(np.exp(log_t)) * (1.0 + abs(log_t) * np.finfo(float).eps) if log_t > -np.inf else 0.0
+
     def state(self, node: int) -> tuple[FloatArray, FloatArray]:
         """Weights at a node."""
         if node == len(self.raw["checkpoint_t"]):
@@ -70,12 +78,16 @@ class Dense:
         m, d = self.raw["final_W"].shape
         W, a = np.empty((len(times), m, d)), np.empty((len(times), m))
         node_of = np.searchsorted(nodes, times, side="right") - 1
+        node_of[times >= self.rest(clock)] = len(nodes) - 1
         pattern, done = np.array(self.raw["pattern0"]), 0
         for node in np.unique(node_of).tolist():
             self.events.apply(pattern, done, int(self.n_events[node]))
             done = max(done, int(self.n_events[node]))
             here = np.flatnonzero(node_of == node)
             wanted, place = np.unique(times[here], return_inverse=True)
+            if node == len(nodes) - 1:
+                W[here], a[here] = self.state(node)
+                continue
             found = self._from_node(node, pattern, wanted, clock)
             W[here], a[here] = found[0][place], found[1][place]
         freeze(W)

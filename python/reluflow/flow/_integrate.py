@@ -167,7 +167,9 @@ def integrate(
     else:
         instance(data, "data", Dataset, "a Dataset or a MultiClassDataset")
         start = start_of(data, net)
-        solution = _run(data, start.net, asked.settings(start), threads, listening)
+        settings = asked.settings(start)
+        rests = isinstance(net, Solution) and net._rests(data, settings)
+        solution = _run(data, start.net, settings, threads, listening, at_rest=rests)
     if solution.settings.on_branch == "raise" and solution.branched:
         raise BranchingError(solution)
     return solution
@@ -193,8 +195,10 @@ def integrate_watched(
         A bad argument.
     """
     start = start_of(data, net)
+    settings = asked.settings(start)
+    rests = isinstance(net, Solution) and net._rests(data, settings)
     listening = listeners(False, callback)
-    return _run(data, start.net, asked.settings(start), thread_count(threads), listening, watching)
+    return _run(data, start.net, settings, thread_count(threads), listening, watching, at_rest=rests)
 
 
 def _run(
@@ -204,8 +208,11 @@ def _run(
     threads: int,
     listening: Listeners,
     watching: Watching | None = None,
+    *,
+    at_rest: bool,
 ) -> Solution:
     options = core_options(data, net, settings) | {"n_threads": threads, "hook_period": listening.period}
+    options["at_rest"] = at_rest
     if watching is not None:
         options |= {"is_over": watching.is_over}
         keep = watching.keep

@@ -1,0 +1,67 @@
+"""Every step is checked afterwards: its weights against its margins, and the loss, which falls along the flow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reluflow as rf
+
+
+def rise(sol: rf.Solution) -> float:
+    """Return the largest rise of the log loss between kept states."""
+    return float(np.max(np.diff(sol.log_loss), initial=0.0))
+
+
+def drawn(seed: int, scale: float, leak: float = 0.0) -> tuple[rf.Dataset, rf.Network]:
+    """Return a random problem of a few samples whose start has neurons of the size `scale`."""
+    rng = np.random.default_rng([seed, 11])
+    n, d, m = (int(k) for k in rng.integers([2, 2, 1], [10, 6, 7]))
+    data = rf.Dataset(rng.standard_normal((n, d)), rng.choice([-1.0, 1.0], n))
+    return data, rf.Network.init(m, d, scale=scale, leak=leak, seed=seed)
+
+
+@pytest.mark.parametrize("rtol", [1e-2, 1e-6, 1e-9, 1e-13])
+def test_a_saturated_sample_is_not_stepped_over(rtol: float) -> None:
+    """The weights of a start at scale 10 are constant to rounding; one step took a margin from -198 to +1048."""
+    rng = np.random.default_rng(8)
+    data = rf.Dataset(rng.standard_normal((3, 2)), rng.choice([-1.0, 1.0], 3))
+    sol = rf.integrate(data, rf.Network.init(3, 2, scale=10.0, seed=8), until=1.0, rtol=rtol)
+    assert sol.success, sol.message
+    assert rise(sol) == 0.0
+    assert sol.final.a == pytest.approx([11.58440597, -8.75037837, -8.86886825], rel=max(1e-8, rtol))
+    assert sol.log_loss_end == pytest.approx(-7.78148104869, abs=max(1e-7, 10 * rtol))
+
+
+@pytest.mark.parametrize("loss", ["logistic", "exponential"])
+@pytest.mark.parametrize("scale", [1e2, 1e4])
+def test_a_huge_start_ends_in_few_steps_with_a_loss_that_falls(loss: str, scale: float) -> None:
+    """Margins of 1e4 and 1e8: a step goes half way to where a weight begins to count, so there are few."""
+    for seed in range(6):
+        data, net = drawn(seed, scale, leak=0.1)
+        sol = rf.integrate(data, net, until=rf.Stop(time=1.0, seconds=60.0), loss=loss)
+        assert sol.status == "reached_time", (seed, sol.message)
+        assert rise(sol) <= 1e-12 * np.abs(sol.log_loss).max(), seed
+        assert sol.stats["steps"] < 5000, seed
+
+
+@pytest.mark.parametrize("rtol", [1e-2, 1e-4])
+def test_the_loss_falls_at_any_tolerance(rtol: float) -> None:
+    """A coarse tolerance on the neurons says little about margins; those are held to more."""
+    for seed in range(12):
+        data, net = drawn(seed, 3.0)
+        sol = rf.integrate(data, net, until=30.0, rtol=rtol)
+        assert sol.status in ("reached_time", "undecided_event"), (seed, sol.message)
+        assert rise(sol) <= 1e-12, seed
+
+
+def test_a_mass_that_falls_by_thousands_of_e_foldings_in_a_step_keeps_its_time() -> None:
+    """One sample, one neuron, exponential loss: q' = (w² + a²) e^-q along w = a, from q = -1e4 to a closed form."""
+    data = rf.Dataset([[1.0]], [1])
+    size = 100.0
+    net = rf.Network([[size]], [-size], leak=0.0)
+    sol = rf.integrate(data, net, until=rf.Stop(time=1.0), loss="exponential", save_at_log=[-600.0, -300.0, -50.0])
+    q = sol.a[:, 0] * sol.W[:, 0, 0]
+    assert sol.success, sol.message
+    Q = -q  # dt = -e^-Q dQ / (2 Q) along a = -w, so that t = e^-Q (1 - 1/Q + 2/Q² - ...) / (2 Q)
+    assert -np.log(2 * Q) - Q + np.log1p(-1 / Q + 2 / Q**2) == pytest.approx(sol.log_t, abs=1e-3)

@@ -1,0 +1,57 @@
+"""Starts whose squares leave the doubles: neurons keep a scale of their own, so that their events are right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reluflow as rf
+
+
+def start(kind: str, seed: int, scale: float, leak: float) -> tuple[rf.Dataset, rf.Network]:
+    rng = np.random.default_rng([seed, 17])
+    X = rng.standard_normal((7, 3)) if kind == "random" else rng.integers(-2, 3, (7, 3)).astype(float)
+    X[~X.any(axis=1), 0] = 1.0
+    W = rng.standard_normal((5, 3))
+    a = np.linalg.norm(W, axis=1) * rng.choice([-1.0, 1.0], 5)
+    return rf.Dataset(X, rng.choice([-1.0, 1.0], 7)), rf.Network(scale * W, scale * a, leak=leak)
+
+
+@pytest.mark.parametrize("kind", ["random", "integers"])
+@pytest.mark.parametrize("leak", [0.0, 0.1])
+@pytest.mark.parametrize("loss", ["logistic", "exponential"])
+@pytest.mark.parametrize("scale", [1e-50, 1e-100, 1e-130, 1e-150])
+def test_a_tiny_start_grows_without_a_failure(scale: float, loss: str, leak: float, kind: str) -> None:
+    for seed in range(8):
+        data, net = start(kind, seed, scale, leak)
+        until = rf.Stop(time=-3.0 * np.log(scale), seconds=60.0)
+        sol = rf.integrate(data, net, until=until, loss=loss)
+        assert sol.success or sol.status == "undecided_event", (seed, sol.message)
+        assert np.max(np.diff(sol.log_loss), initial=0.0) <= 1e-12, seed
+
+
+def test_the_early_phase_has_no_scale() -> None:
+    """While all neurons are tiny the weights are constant: events at 1e-150 are those at 1e-60, and the shapes too."""
+    for seed in range(8):
+        runs = []
+        for scale in (2.0**-200, 2.0**-498):
+            data, net = start("random", seed, scale, 0.0)
+            runs.append(rf.integrate(data, net, until=20.0))
+        one, two = runs
+        assert one.success
+        assert two.success
+        assert one.events.neuron.tolist() == two.events.neuron.tolist()
+        assert one.events.sample.tolist() == two.events.sample.tolist()
+        assert one.events.t == pytest.approx(two.events.t, rel=1e-9)
+        sizes = np.abs(one.final.a)
+        assert (np.abs(one.final.W - two.final.W * 2.0**298).max(axis=1) <= 1e-6 * sizes).all()
+
+
+def test_a_neuron_that_decays_below_the_doubles_comes_back_with_its_events() -> None:
+    """Two samples push a tiny neuron in by e^-1000; a large one unlearns the stronger of them, and it grows again."""
+    data = rf.Dataset([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [-1, 1, 1])
+    net = rf.Network([[1e-120, 0.0], [1.0, 0.0]], [-1e-120, 1.0])
+    sol = rf.integrate(data, net, until=1e4)
+    assert sol.success, sol.message
+    assert np.max(np.diff(sol.log_loss), initial=0.0) <= 1e-14
+    assert not np.isnan(sol.final.a).any()
