@@ -33,12 +33,18 @@ void Flow::keep_checkpoint() {
 }
 
 void Flow::copy_state(Matrix& W, Vector& a) {
-    if (!stepper_.is_carrying()) {
+    if (!stepper_.is_carrying() && !state_.has_lifted()) {
         W = state_.full_weights(data_);
         a = state_.a;
         return;
     }
-    stepper_.state_at(0.0, w_, a_);
+    if (stepper_.is_carrying()) {
+        stepper_.state_at(0.0, w_, a_);
+    } else {
+        w_ = state_.w;
+        a_ = state_.a;
+    }
+    state_.lower(w_, a_);
     a = a_;
     W.resize(state_.neurons(), data_.d());
     state_.full_weights(data_, {w_.data(), data_.rank(), state_.neurons()}, {W.data(), W.rows(), W.cols()});
