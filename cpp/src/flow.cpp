@@ -120,7 +120,7 @@ bool Flow::advance() {
         return false;
     }
     if (largest_step() * stepper_.expansion().fastest() < kNoMove) {
-        rest();
+        wait("");
         return false;
     }
     if (!take_step() || check_obstacle()) return false;
@@ -217,20 +217,26 @@ bool Flow::is_lost_in_rounding() const {
 
 /// Nothing moves any more: every later time sees the same state.
 void Flow::rest() {
-    stepper_.settle();
     rest_log_t_ = clock_.log_t();
-    const Clock stop = time_stop();
-    if (std::isinf(stop.log_t())) {
+    if (std::isinf(time_stop().log_t())) {
+        stepper_.settle();
         finish(Status::stationary, at_rest_message());
-        return;
+    } else {
+        wait(at_rest_message());
     }
+}
+
+/// Until the time stop, at which the state is what it is now.
+void Flow::wait(std::string message) {
+    stepper_.settle();
+    const Clock stop = time_stop();
     while (saved_ < plan_.save_at.size() && !stop.is_before(next_save())) save_state(next_save(), 0.0);
     clock_ = stop;
     keep_checkpoint();
     finish(plan_.stop.time < std::numeric_limits<double>::infinity() && stop.t() == plan_.stop.time
                ? Status::reached_time
                : Status::reached_log_time,
-           at_rest_message());
+           std::move(message));
 }
 
 double Flow::log_gradient_norm() const {

@@ -89,7 +89,7 @@ Hit HitFinder::first_wall(int piece, double end, std::span<const NearWall> candi
         const double root = first_descent_to(piece, tangent.wall, sides[tangent.wall], clearance.limit());
         if (root > clearance.limit()) continue;
         if (begin + root < hit.u || (begin + root == hit.u && tangent.wall < hit.wall))
-            hit = {begin + root, HitKind::wall, tangent.wall, 0, 0.0};
+            hit = {begin + root, HitKind::wall, tangent.wall, 0, 0.0, true};
         clearance.set_limit(root);
     }
     return hit;
@@ -146,7 +146,7 @@ Hit HitFinder::first_release(int piece, double end, const HeldSet& held, std::sp
     if (held.dependent().empty()) return first_release_of_independent(piece, end, held, output_positive, weight);
     const Leave leave = slide_.first_leave(piece, end, held, output_positive, weight);
     if (leave.wall < 0) return {};
-    return {leave.u, HitKind::release, leave.wall, leave.side, leave.slope};
+    return {leave.u, HitKind::release, leave.wall, leave.side, leave.slope, false};
 }
 
 Hit HitFinder::first_release_of_independent(int piece, double end, const HeldSet& held, bool output_positive,
@@ -179,10 +179,29 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const HeldSet
             }
             const double root = first_exit(gap, order, noise, std::min(end, hit.u) - begin);
             if (begin + root < hit.u)
-                hit = {begin + root, HitKind::release, wall, side, std::abs(evaluate_derivative(gap, order, root))};
+                hit = {begin + root, HitKind::release, wall, side, std::abs(evaluate_derivative(gap, order, root)), true};
         }
     }
+    if (hit.kind == HitKind::release && count > 1) hit.alone = is_alone(hit, held, begin, noise);
     return hit;
+}
+
+/// False when another multiplier is at an end of its interval at the instant of a release: they decide together.
+bool HitFinder::is_alone(const Hit& release, const HeldSet& held, double begin, double noise) const {
+    const int order = motion_.order() - 1;
+    const int count = held.size();
+    for (int h = 0; h < count; ++h) {
+        const int wall = held.walls()[h];
+        if (wall == release.wall) continue;
+        double beta = multipliers_[order * count + h];
+        for (int k = order - 1; k >= 0; --k) beta = beta * (release.u - begin) + multipliers_[k * count + h];
+        double base = 0.0;
+        double range = 0.0;
+        motion_.contribution_at(wall, release.u, base, range);
+        const double inside = std::min(beta - std::min(base, base + range), std::max(base, base + range) - beta);
+        if (inside <= noise) return false;
+    }
+    return true;
 }
 
 Hit HitFinder::output_sign_change(int piece, double end) const {
@@ -194,7 +213,7 @@ Hit HitFinder::output_sign_change(int piece, double end) const {
     if (c[0] <= zero_tol(motion_.size(piece)) && c[1] > 0.0) c[0] = 0.0;
     const double root = first_descent(c, order, end - begin);
     if (root > end - begin) return {};
-    return {begin + root, HitKind::output_sign, -1, 0, 0.0};
+    return {begin + root, HitKind::output_sign, -1, 0, 0.0, true};
 }
 
 void HitFinder::walls_at_zero(const double* w, std::span<const int> candidates, std::span<const std::int8_t> sides,

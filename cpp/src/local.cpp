@@ -59,7 +59,8 @@ bool LocalEvents::apply(int neuron, const Hit& hit, std::span<const int> candida
     const bool leaves = hit.kind == HitKind::release;
     motion_.evaluate(piece, hit.u, w_.data(), a_);
     motion_.load_gradient(piece, hit.u);
-    if (leaves && held_[neuron].dependent().empty()) return release(neuron, hit);
+    const bool dependent = !held_[neuron].dependent().empty();
+    if (leaves && hit.alone) return release(neuron, hit);
 
     collect_corner(neuron, hit, candidates);
     gradient_ = ConstMap(motion_.gradient(), data_.rank());
@@ -74,7 +75,10 @@ bool LocalEvents::apply(int neuron, const Hit& hit, std::span<const int> candida
     fill_corner(neuron, hit.u, gradient_.data(), output_sign_after(piece, hit.u));
     int choice = 0;
     if (!(leaves ? decide_leaving(neuron, hit.u, choice) : decide(neuron, hit.u, choice))) return false;
-    commit_sides(neuron, hit.u, solver_.continuations()[choice].sides, false, false);
+    const auto& sides = solver_.continuations()[choice].sides;
+    const bool moves = std::any_of(sides.begin(), sides.end(), [](std::int8_t side) { return side != 0; });
+    if (leaves && !moves && !dependent && policy_ != BranchPolicy::stay) return release(neuron, hit);
+    commit_sides(neuron, hit.u, sides, false, false);
     return true;
 }
 

@@ -105,6 +105,7 @@ class Flow {
     double rate_noise() const;
     void follow_direction();
     void rest();
+    void wait(std::string message);
     std::string gradient_message() const;
     std::string at_rest_message() const;
     double largest_step() const;

@@ -21,6 +21,7 @@ struct Hit {
     int wall = -1;         ///< the first wall concerned
     std::int8_t side = 0;  ///< of a release: where the wall goes; 0 when that is to be decided
     double slope = 0.0;    ///< of a release: rate of the leaving multiplier (its contribution, in gradient units)
+    bool alone = true;     ///< of a release: no other multiplier is at an end of its interval
 };
 
 /// A wall that may be hit on a piece, and z of it at the begin.
@@ -68,6 +69,7 @@ class HitFinder {
     std::span<const Tangent> find_tangents(int piece, std::span<const NearWall> candidates,
                                            std::span<const std::int8_t> sides, const Clearance& clearance);
     Hit first_release_of_independent(int piece, double end, const HeldSet& held, bool output_positive, double weight);
+    bool is_alone(const Hit& release, const HeldSet& held, double begin, double noise) const;
     double first_descent_to(int piece, int wall, std::int8_t side, double limit) const;
 
     const NeuronMotion& motion_;
