@@ -142,15 +142,15 @@ double HitFinder::first_descent_to(int piece, int wall, std::int8_t side, double
 
 Hit HitFinder::first_release(int piece, double end, const HeldSet& held, std::span<const std::int8_t> sides,
                              bool output_positive) {
+    if (held.dependent().empty()) return first_release_of_independent(piece, end, held, sides, output_positive);
     const double weight = motion_.acting_weight(sides, motion_.piece(piece).begin);
-    if (held.dependent().empty()) return first_release_of_independent(piece, end, held, output_positive, weight);
     const Leave leave = slide_.first_leave(piece, end, held, output_positive, weight);
     if (leave.wall < 0) return {};
     return {leave.u, HitKind::release, leave.wall, leave.side, leave.slope, false};
 }
 
-Hit HitFinder::first_release_of_independent(int piece, double end, const HeldSet& held, bool output_positive,
-                                            double weight) {
+Hit HitFinder::first_release_of_independent(int piece, double end, const HeldSet& held,
+                                            std::span<const std::int8_t> sides, bool output_positive) {
     Hit hit;
     const int order = motion_.order() - 1;
     const Index rank = motion_.rank();
@@ -161,8 +161,14 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const HeldSet
         held.project(work_.data(), coordinates_.data());
         held.multipliers(coordinates_.data(), multipliers_.data() + k * count);
     }
-    for (int h = 0; h < count; ++h) weight += std::abs(multipliers_[h]);
-    const double noise = 2.0 * kCornerUlps * kEps * weight;  // a corner that holds may leave this much
+    double taken = 0.0;
+    for (int h = 0; h < count; ++h) taken += std::abs(multipliers_[h]);
+    // A corner that holds may leave twice its tolerance. What acts on the neuron is added up only where it matters.
+    double noise = 2.0 * kCornerUlps * kEps * (taken + motion_.waveform().largest_norm());
+    auto settle_noise = [&, exact = false]() mutable {
+        if (!exact) noise = 2.0 * kCornerUlps * kEps * (taken + motion_.acting_weight(sides, begin));
+        exact = true;
+    };
     Coefficients base{};
     Coefficients range{};
     Coefficients gap{};
@@ -177,6 +183,7 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const HeldSet
                 const double beta = multipliers_[k * count + h];
                 gap[k] = sign * (side < 0 ? beta - base[k] : base[k] + range[k] - beta);
             }
+            if (gap[0] <= noise) settle_noise();
             const double root = first_exit(gap, order, noise, std::min(end, hit.u) - begin);
             if (begin + root < hit.u)
                 hit = {begin + root, HitKind::release, wall, side, std::abs(evaluate_derivative(gap, order, root)), true};

@@ -37,6 +37,7 @@ Waveform::Waveform(const Dataset& data, Objective objective)
     margins_now_.resize(data.n());
     near_.resize(data.n());
     heavy_.reserve(data.n());
+    largest_norm_ = norms_.maxCoeff();
 }
 
 void Waveform::start(const Vector& q, const std::vector<char>& live) {

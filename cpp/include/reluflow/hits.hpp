@@ -68,7 +68,8 @@ class HitFinder {
     class Clearance;
     std::span<const Tangent> find_tangents(int piece, std::span<const NearWall> candidates,
                                            std::span<const std::int8_t> sides, const Clearance& clearance);
-    Hit first_release_of_independent(int piece, double end, const HeldSet& held, bool output_positive, double weight);
+    Hit first_release_of_independent(int piece, double end, const HeldSet& held, std::span<const std::int8_t> sides,
+                                     bool output_positive);
     bool is_alone(const Hit& release, const HeldSet& held, double begin, double noise) const;
     double first_descent_to(int piece, int wall, std::int8_t side, double limit) const;
 

@@ -64,6 +64,8 @@ class Waveform {
     /// Σ_i p_i |x_i| and Σ_i p_i |x_i|² at the start of the step.
     double mean_norm() const noexcept { return mean_norm_; }
     double mean_square() const noexcept { return mean_square_; }
+    /// max |x_i|: never less than Σ_i p_i |x_i| over the live samples.
+    double largest_norm() const noexcept { return largest_norm_; }
     /// No less than Σ_i p_i |x_i| anywhere on the step, over the live samples.
     double largest_mean_norm() const noexcept;
     /// Σ_i p_i q_i' at the start of the step, which is |θ'|² and never negative but for rounding.
@@ -117,6 +119,7 @@ class Waveform {
     double smallest_margin_ = 0.0;
     double log_time_unit_ = 0.0;
     double lost_ = -std::numeric_limits<double>::infinity();
+    double largest_norm_ = 0.0;
     double mean_norm_ = 0.0;
     double mean_square_ = 0.0;
     int order_ = 0;
