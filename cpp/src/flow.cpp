@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 #include "reluflow/errors.hpp"
@@ -105,7 +104,7 @@ void Flow::run() {
     if (!decided)
         check_obstacle();
     else if (log_loss_ <= plan_.stop.log_loss)
-        finish(Status::reached_loss, "the loss was there at the start");
+        finish(Status::reached_loss, "the initial loss is already at or below the requested value");
     if (status_ == Status::running && plan_.at_rest) rest();
     if (status_ == Status::running) poll();  // a batch may have been stopped before this run began
     while (status_ == Status::running && advance()) {
@@ -129,7 +128,7 @@ bool Flow::advance() {
         return false;
     }
     if (still_ > kStillPerWall * data_.n_walls() + kStillAtLeast) {
-        finish(Status::undecided_event, "events follow each other without any time between them");
+        finish_without_progress();
         return false;
     }
     return watch_trend() && !poll();
@@ -139,7 +138,7 @@ bool Flow::advance() {
 bool Flow::take_step() {
     if (!attempt()) return false;
     if (stepper_.worst_inconsistency() > kWrongSide) {
-        finish(Status::accuracy_not_reached, "a pre-activation was found on the wrong side of its wall");
+        finish_wrong_side();
         return false;
     }
     const double end = end_by_rules();
@@ -151,13 +150,11 @@ bool Flow::take_step() {
     // In a step of length H a sample of weight p moves its own margin by about H p |x|² |θ|².
     const double lost = stepper_.waveform().lost_log_weight() + std::log(stepper_.waveform().step());
     if (lost > kLostLog) {
-        finish(Status::stalled,
-               "the loss stalls while neurons still move, driven by weights below the smallest double; " +
-                   gradient_message());
+        finish_underflow();
         return false;
     }
     if (stepper_.is_separated() && stepper_.waveform().smallest_margin() > kLostMargin) {
-        finish(Status::accuracy_not_reached, "the margins are so large that rounding hides their differences");
+        finish_coarse_margins();
         return false;
     }
     save_within(stepper_.end());
@@ -190,8 +187,7 @@ bool Flow::watch_trend() {
         return false;
     }
     if (is_lost_in_rounding()) {
-        finish(Status::stalled, "the loss stalls while neurons still move, too slowly for the digits of its weights; " +
-                                    gradient_message());
+        finish_lost_in_rounding();
         return false;
     }
     const bool slow =
@@ -231,20 +227,6 @@ void Flow::rest() {
                ? Status::reached_time
                : Status::reached_log_time,
            at_rest_message());
-}
-
-double Flow::log_gradient_norm() const {
-    return std::log(stepper_.speed()) + stepper_.waveform().log_mass() + log_factor_;
-}
-
-std::string Flow::gradient_message() const {
-    char gradient[32];
-    std::snprintf(gradient, sizeof gradient, "%.2g", std::exp(log_gradient_norm()));
-    return std::string("the norm of the gradient is ") + gradient;
-}
-
-std::string Flow::at_rest_message() const {
-    return "no neuron moves any more; " + gradient_message();
 }
 
 /// The earlier of the two time stops.
@@ -309,20 +291,10 @@ Clock Flow::clock_at_end() const {
     return stepper_.waveform().clock_at(clock_, stepper_.end());
 }
 
-std::string Flow::name_corner(const Obstacle& obstacle) const {
-    std::string text = "neuron " + std::to_string(obstacle.neuron) + ", samples";
-    for (const int wall : obstacle.walls)
-        for (const int sample : data_.samples_of(wall)) text += " " + std::to_string(sample);
-    return text;
-}
-
 bool Flow::check_obstacle() {
     const Obstacle& obstacle = stepper_.obstacle();
     if (!obstacle.present) return false;
-    if (obstacle.is_branch)
-        finish(Status::branch, "the flow branches here: " + name_corner(obstacle));
-    else
-        finish(Status::undecided_event, "no rule decides what happens here: " + name_corner(obstacle));
+    finish_undecided(obstacle);
     return true;
 }
 

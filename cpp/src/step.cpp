@@ -20,6 +20,9 @@ constexpr double kUnsoundPart = 0.25;
 /// held); in a larger network a neuron that holds more walls than its share of it takes one allocation.
 constexpr Index kHeldNumbers = Index{1} << 24;
 
+/// Below the default rtol the rounding of balancing weights is what it is: a smaller rtol does not shorten the way.
+constexpr double kFinestBalance = 1e-9;
+
 /// Weights that are worth leaving behind: fewer are moved in the time that a proof takes.
 constexpr Index kLeastCarried = 20000;
 
@@ -206,7 +209,8 @@ void Stepper::follow_events() {
 }
 
 double Stepper::rounding_limit() const noexcept {
-    return kRoundingPart * rtol_ / (std::numeric_limits<double>::epsilon() * waveform().mean_norm());
+    const double tolerance = kRoundingPart * std::max(rtol_, kFinestBalance);
+    return tolerance / (std::numeric_limits<double>::epsilon() * waveform().mean_norm());
 }
 
 double Stepper::speed() const {

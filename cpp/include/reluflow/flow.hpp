@@ -105,6 +105,15 @@ class Flow {
     double rate_noise() const;
     void follow_direction();
     void rest();
+    int fastest_neuron() const;
+    void finish_undecided(const Obstacle& obstacle);
+    void finish_without_progress();
+    void finish_wrong_side();
+    void finish_non_finite();
+    void finish_underflow();
+    void finish_lost_in_rounding();
+    void finish_coarse_margins();
+    std::string at_log_time() const;
     std::string gradient_message() const;
     std::string at_rest_message() const;
     double largest_step() const;
