@@ -32,8 +32,15 @@ constexpr double kLostLog = -30.0;
 constexpr double kLostMargin = 2.5e-4 / std::numeric_limits<double>::epsilon();
 /// A time stop so many steps of the longest kind away is still gone to.
 constexpr double kFarBeyond = 10.0;
+/// Steps in which a run that rounding will end goes on to where the rounding of all of them counts: a few hundred do.
+constexpr int kLastSteps = 1000;
 /// Neurons of one piece of a loop that threads share.
 constexpr Index kPiece = 64;
+/// Live samples whose loss is this many e-foldings below that of the others no longer change the loss.
+constexpr double kNoLoss = 40.0;
+/// The direction settles like 1 / log t: so much later than the last event, and than t = e, none is waited for.
+constexpr double kSettled = 100.0;
+constexpr double kSettledLogTime = 1000.0;
 /// Halvings for the instant at which the loss reaches its stop.
 constexpr int kLossHalvings = 60;
 
@@ -190,6 +197,10 @@ bool Flow::watch_trend() {
         finish_lost_in_rounding();
         return false;
     }
+    if (is_loss_out_of_reach()) {
+        finish_out_of_reach();
+        return false;
+    }
     const bool slow =
         stepper_.relative_rate() < kSlowRate * stepper_.waveform().mean_norm() && !stepper_.is_separated();
     if (!slow || !rest_trend_.is_at_rest(stepper_.relative_rate(), kAtRestPart * plan_.settings.rtol, rate_noise()))
@@ -204,11 +215,23 @@ double Flow::rate_noise() const {
     return kRateNoise * norm * std::max(1.0, norm * stepper_.square());
 }
 
-/// Weights of a loss that stalls balance, and what is left of them to move the neurons is rounding.
-bool Flow::is_lost_in_rounding() const {
+/// Nothing but a loss would end the run, and that of the samples which drive no neuron, alone, is above it.
+bool Flow::is_loss_out_of_reach() const {
+    if (std::isinf(plan_.stop.log_loss) || plan_.stop.direction > 0.0 || !std::isinf(time_stop().log_t())) return false;
+    if (stepper_.waveform().live_log_loss() > stepper_.waveform().log_loss() - kNoLoss) return false;
+    const EventList& events = recorder_.event_list();
+    const double last = events.count() > 0 ? events.log_t.back() : 0.0;
+    return stepper_.is_separated() && clock_.log_t() > std::max(kSettledLogTime, kSettled * last);
+}
+
+/// Weights of a loss that stalls balance, and what is left of them to move the neurons is rounding: the steps that are
+/// short enough for it lead nowhere, and together they are as long as one that is not.
+bool Flow::is_lost_in_rounding() {
     const double limit = stepper_.rounding_limit();
-    return stepper_.expansion().fastest() * limit < kMaxRate && kFarBeyond * limit < largest_step() &&
-           rest_trend_.falls_like_a_power() && !stepper_.is_separated();
+    const bool ends = stepper_.expansion().fastest() * limit < kMaxRate && kFarBeyond * limit < largest_step() &&
+                      rest_trend_.falls_like_a_power() && !stepper_.is_separated();
+    if (ends || last_steps_ > 0) ++last_steps_;  // from the first on: noise can make events, and those a new fall
+    return (ends && rest_trend_.elapsed() > limit) || last_steps_ > kLastSteps;
 }
 
 /// Nothing moves any more: every later time sees the same state.

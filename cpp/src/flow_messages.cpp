@@ -89,9 +89,9 @@ void Flow::finish_undecided(const Obstacle& obstacle) {
     if (obstacle.is_branch)
         return finish(Status::branch, "the flow branches " + at_log_time() + ", here: " + name_corner(obstacle) +
                                           "; choose a continuation with on_branch");
-    finish(Status::undecided_event,
-           "cannot determine the continuation " + at_log_time() + " where these surfaces meet: " +
-               name_corner(obstacle) + "; continue from the solution with that neuron moved by a part in 1e9");
+    finish(Status::undecided_event, "cannot determine the continuation " + at_log_time() +
+                                        " where these surfaces meet: " + name_corner(obstacle) +
+                                        "; continue from the solution with that neuron moved by a part in 1e9");
 }
 
 void Flow::finish_without_progress() {
@@ -102,8 +102,8 @@ void Flow::finish_without_progress() {
         neurons.insert(events.neuron[i]);
         samples.insert(events.sample[i]);
     }
-    std::string who = neurons.empty() ? "" : ", the last ones of " + list("neuron", neurons) + " with " +
-                                                 list("sample", samples);
+    std::string who =
+        neurons.empty() ? "" : ", the last ones of " + list("neuron", neurons) + " with " + list("sample", samples);
     finish(Status::undecided_event, "no progress " + at_log_time() + ": " + std::to_string(still_) +
                                         " steps in a row took no time, for their events follow each other at once" +
                                         who + "; another rtol, or a start moved by a part in 1e9, may pass");
@@ -127,8 +127,7 @@ void Flow::finish_wrong_side() {
             }
     }
     std::string who = "a pre-activation";
-    if (neuron >= 0)
-        who += " of neuron " + std::to_string(neuron) + " at sample " + std::to_string(sample);
+    if (neuron >= 0) who += " of neuron " + std::to_string(neuron) + " at sample " + std::to_string(sample);
     finish(Status::accuracy_not_reached, who + " was found on the wrong side of its wall " + at_log_time() + ", by " +
                                              number(stepper_.worst_inconsistency(), "%.2g") +
                                              " of the neuron's size: an event was missed; try a smaller rtol");
@@ -157,11 +156,21 @@ void Flow::finish_underflow() {
 }
 
 void Flow::finish_lost_in_rounding() {
-    finish(Status::stalled, "the loss stalls " + at_log_time() +
-                                " while neurons still move, neuron " + std::to_string(fastest_neuron()) +
+    finish(Status::stalled, "the loss stalls " + at_log_time() + " while neurons still move, neuron " +
+                                std::to_string(fastest_neuron()) +
                                 " fastest: the residual gradient is below the rounding error of the sample weights "
                                 "that cancel in it; ask for an earlier time; " +
                                 gradient_message());
+}
+
+void Flow::finish_out_of_reach() {
+    std::vector<Index> unseen;
+    for (Index i = 0; i < data_.n(); ++i)
+        if (!stepper_.waveform().is_live(i)) unseen.push_back(i);
+    finish(Status::stalled, "the loss that was asked for is out of reach: it stays at e^" + number(log_loss_) +
+                                ", the loss of " + list("sample", unseen) + ", which drive" +
+                                (unseen.size() == 1 ? "s" : "") + " no neuron " + at_log_time() +
+                                "; take more neurons, another start, or a larger loss; " + gradient_message());
 }
 
 void Flow::finish_coarse_margins() {

@@ -20,8 +20,8 @@ constexpr double kUnsoundPart = 0.25;
 /// held); in a larger network a neuron that holds more walls than its share of it takes one allocation.
 constexpr Index kHeldNumbers = Index{1} << 24;
 
-/// Below the default rtol the rounding of balancing weights is what it is: a smaller rtol does not shorten the way.
-constexpr double kFinestBalance = 1e-9;
+/// What the rounding of balancing weights may do to θ. It is what it is: where a loss stalls does not depend on rtol.
+constexpr double kBalance = 1e-9;
 
 /// Weights that are worth leaving behind: fewer are moved in the time that a proof takes.
 constexpr Index kLeastCarried = 20000;
@@ -209,8 +209,7 @@ void Stepper::follow_events() {
 }
 
 double Stepper::rounding_limit() const noexcept {
-    const double tolerance = kRoundingPart * std::max(rtol_, kFinestBalance);
-    return tolerance / (std::numeric_limits<double>::epsilon() * waveform().mean_norm());
+    return kRoundingPart * kBalance / (std::numeric_limits<double>::epsilon() * waveform().mean_norm());
 }
 
 double Stepper::speed() const {

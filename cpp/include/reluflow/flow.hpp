@@ -99,7 +99,8 @@ class Flow {
     bool has_fallen(double before, double rounding);
     void finish_risen(double rise);
     bool watch_trend();
-    bool is_lost_in_rounding() const;
+    bool is_lost_in_rounding();
+    bool is_loss_out_of_reach() const;
     void checkpoint();
     void keep_checkpoint();
     double rate_noise() const;
@@ -113,6 +114,7 @@ class Flow {
     void finish_underflow();
     void finish_lost_in_rounding();
     void finish_coarse_margins();
+    void finish_out_of_reach();
     std::string at_log_time() const;
     std::string gradient_message() const;
     std::string at_rest_message() const;
@@ -153,6 +155,7 @@ class Flow {
     double resting_square_ = 0.0;  // of the weights outside the span of the samples
     Index behind_ = 0;             // steps for which the neurons have been left behind
     int still_ = 0;                // steps in a row that took no time
+    int last_steps_ = 0;           // that rounding has let pass, on a loss that stalls
     Status status_ = Status::running;
     Status pending_ = Status::running;  // what holds at the end of this step
     std::string message_;
