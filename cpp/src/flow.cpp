@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 #include "reluflow/errors.hpp"
@@ -33,8 +32,15 @@ constexpr double kLostLog = -30.0;
 constexpr double kLostMargin = 2.5e-4 / std::numeric_limits<double>::epsilon();
 /// A time stop so many steps of the longest kind away is still gone to.
 constexpr double kFarBeyond = 10.0;
+/// Steps in which a run that rounding will end goes on to where the rounding of all of them counts: a few hundred do.
+constexpr int kLastSteps = 1000;
 /// Neurons of one piece of a loop that threads share.
 constexpr Index kPiece = 64;
+/// Live samples whose loss is this many e-foldings below that of the others no longer change the loss.
+constexpr double kNoLoss = 40.0;
+/// The direction settles like 1 / log t: so much later than the last event, and than t = e, none is waited for.
+constexpr double kSettled = 100.0;
+constexpr double kSettledLogTime = 1000.0;
 /// Halvings for the instant at which the loss reaches its stop.
 constexpr int kLossHalvings = 60;
 
@@ -105,7 +111,7 @@ void Flow::run() {
     if (!decided)
         check_obstacle();
     else if (log_loss_ <= plan_.stop.log_loss)
-        finish(Status::reached_loss, "the loss was there at the start");
+        finish(Status::reached_loss, "the initial loss is already at or below the requested value");
     if (status_ == Status::running && plan_.at_rest) rest();
     if (status_ == Status::running) poll();  // a batch may have been stopped before this run began
     while (status_ == Status::running && advance()) {
@@ -129,7 +135,7 @@ bool Flow::advance() {
         return false;
     }
     if (still_ > kStillPerWall * data_.n_walls() + kStillAtLeast) {
-        finish(Status::undecided_event, "events follow each other without any time between them");
+        finish_without_progress();
         return false;
     }
     return watch_trend() && !poll();
@@ -139,7 +145,7 @@ bool Flow::advance() {
 bool Flow::take_step() {
     if (!attempt()) return false;
     if (stepper_.worst_inconsistency() > kWrongSide) {
-        finish(Status::accuracy_not_reached, "a pre-activation was found on the wrong side of its wall");
+        finish_wrong_side();
         return false;
     }
     const double end = end_by_rules();
@@ -151,13 +157,11 @@ bool Flow::take_step() {
     // In a step of length H a sample of weight p moves its own margin by about H p |x|² |θ|².
     const double lost = stepper_.waveform().lost_log_weight() + std::log(stepper_.waveform().step());
     if (lost > kLostLog) {
-        finish(Status::stalled,
-               "the loss stalls while neurons still move, driven by weights below the smallest double; " +
-                   gradient_message());
+        finish_underflow();
         return false;
     }
     if (stepper_.is_separated() && stepper_.waveform().smallest_margin() > kLostMargin) {
-        finish(Status::accuracy_not_reached, "the margins are so large that rounding hides their differences");
+        finish_coarse_margins();
         return false;
     }
     save_within(stepper_.end());
@@ -190,8 +194,11 @@ bool Flow::watch_trend() {
         return false;
     }
     if (is_lost_in_rounding()) {
-        finish(Status::stalled, "the loss stalls while neurons still move, too slowly for the digits of its weights; " +
-                                    gradient_message());
+        finish_lost_in_rounding();
+        return false;
+    }
+    if (is_loss_out_of_reach()) {
+        finish_out_of_reach();
         return false;
     }
     const bool slow =
@@ -208,11 +215,23 @@ double Flow::rate_noise() const {
     return kRateNoise * norm * std::max(1.0, norm * stepper_.square());
 }
 
-/// Weights of a loss that stalls balance, and what is left of them to move the neurons is rounding.
-bool Flow::is_lost_in_rounding() const {
+/// Nothing but a loss would end the run, and that of the samples which drive no neuron, alone, is above it.
+bool Flow::is_loss_out_of_reach() const {
+    if (std::isinf(plan_.stop.log_loss) || plan_.stop.direction > 0.0 || !std::isinf(time_stop().log_t())) return false;
+    if (stepper_.waveform().live_log_loss() > stepper_.waveform().log_loss() - kNoLoss) return false;
+    const EventList& events = recorder_.event_list();
+    const double last = events.count() > 0 ? events.log_t.back() : 0.0;
+    return stepper_.is_separated() && clock_.log_t() > std::max(kSettledLogTime, kSettled * last);
+}
+
+/// Weights of a loss that stalls balance, and what is left of them to move the neurons is rounding: the steps that are
+/// short enough for it lead nowhere, and together they are as long as one that is not.
+bool Flow::is_lost_in_rounding() {
     const double limit = stepper_.rounding_limit();
-    return stepper_.expansion().fastest() * limit < kMaxRate && kFarBeyond * limit < largest_step() &&
-           rest_trend_.falls_like_a_power() && !stepper_.is_separated();
+    const bool ends = stepper_.expansion().fastest() * limit < kMaxRate && kFarBeyond * limit < largest_step() &&
+                      rest_trend_.falls_like_a_power() && !stepper_.is_separated();
+    if (ends || last_steps_ > 0) ++last_steps_;  // from the first on: noise can make events, and those a new fall
+    return (ends && rest_trend_.elapsed() > limit) || last_steps_ > kLastSteps;
 }
 
 /// Nothing moves any more: every later time sees the same state.
@@ -237,20 +256,6 @@ void Flow::wait(std::string message) {
                ? Status::reached_time
                : Status::reached_log_time,
            std::move(message));
-}
-
-double Flow::log_gradient_norm() const {
-    return std::log(stepper_.speed()) + stepper_.waveform().log_mass() + log_factor_;
-}
-
-std::string Flow::gradient_message() const {
-    char gradient[32];
-    std::snprintf(gradient, sizeof gradient, "%.2g", std::exp(log_gradient_norm()));
-    return std::string("the norm of the gradient is ") + gradient;
-}
-
-std::string Flow::at_rest_message() const {
-    return "no neuron moves any more; " + gradient_message();
 }
 
 /// The earlier of the two time stops.
@@ -315,20 +320,10 @@ Clock Flow::clock_at_end() const {
     return stepper_.waveform().clock_at(clock_, stepper_.end());
 }
 
-std::string Flow::name_corner(const Obstacle& obstacle) const {
-    std::string text = "neuron " + std::to_string(obstacle.neuron) + ", samples";
-    for (const int wall : obstacle.walls)
-        for (const int sample : data_.samples_of(wall)) text += " " + std::to_string(sample);
-    return text;
-}
-
 bool Flow::check_obstacle() {
     const Obstacle& obstacle = stepper_.obstacle();
     if (!obstacle.present) return false;
-    if (obstacle.is_branch)
-        finish(Status::branch, "the flow branches here: " + name_corner(obstacle));
-    else
-        finish(Status::undecided_event, "no rule decides what happens here: " + name_corner(obstacle));
+    finish_undecided(obstacle);
     return true;
 }
 

@@ -7,7 +7,7 @@ namespace reluflow {
 bool Flow::attempt() {
     try {
         if (stepper_.attempt(largest_step())) return true;
-        finish(Status::non_finite, "a weight or its derivative is not finite");
+        finish_non_finite();
     } catch (const Abandoned&) {  // ends_inside_step() has said why
     }
     return false;

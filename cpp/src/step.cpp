@@ -20,6 +20,9 @@ constexpr double kUnsoundPart = 0.25;
 /// held); in a larger network a neuron that holds more walls than its share of it takes one allocation.
 constexpr Index kHeldNumbers = Index{1} << 24;
 
+/// What the rounding of balancing weights may do to θ. It is what it is: where a loss stalls does not depend on rtol.
+constexpr double kBalance = 1e-9;
+
 /// Weights that are worth leaving behind: fewer are moved in the time that a proof takes.
 constexpr Index kLeastCarried = 20000;
 
@@ -206,7 +209,7 @@ void Stepper::follow_events() {
 }
 
 double Stepper::rounding_limit() const noexcept {
-    return kRoundingPart * rtol_ / (std::numeric_limits<double>::epsilon() * waveform().mean_norm());
+    return kRoundingPart * kBalance / (std::numeric_limits<double>::epsilon() * waveform().mean_norm());
 }
 
 double Stepper::speed() const {

@@ -99,13 +99,24 @@ class Flow {
     bool has_fallen(double before, double rounding);
     void finish_risen(double rise);
     bool watch_trend();
-    bool is_lost_in_rounding() const;
+    bool is_lost_in_rounding();
+    bool is_loss_out_of_reach() const;
     void checkpoint();
     void keep_checkpoint();
     double rate_noise() const;
     void follow_direction();
     void rest();
     void wait(std::string message);
+    int fastest_neuron() const;
+    void finish_undecided(const Obstacle& obstacle);
+    void finish_without_progress();
+    void finish_wrong_side();
+    void finish_non_finite();
+    void finish_underflow();
+    void finish_lost_in_rounding();
+    void finish_coarse_margins();
+    void finish_out_of_reach();
+    std::string at_log_time() const;
     std::string gradient_message() const;
     std::string at_rest_message() const;
     double largest_step() const;
@@ -145,6 +156,7 @@ class Flow {
     double resting_square_ = 0.0;  // of the weights outside the span of the samples
     Index behind_ = 0;             // steps for which the neurons have been left behind
     int still_ = 0;                // steps in a row that took no time
+    int last_steps_ = 0;           // that rounding has let pass, on a loss that stalls
     Status status_ = Status::running;
     Status pending_ = Status::running;  // what holds at the end of this step
     std::string message_;

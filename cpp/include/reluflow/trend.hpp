@@ -46,6 +46,8 @@ class RestTrend {
     /// True when less than `distance` remains, by a fall of the rate that went on afterwards; `rate` is the present
     /// one, and no fall of it is seen below `noise`.
     bool is_at_rest(double rate, double distance, double noise);
+    /// All the time there was, in the step clock.
+    double elapsed() const noexcept { return elapsed_; }
     /// True when the rate falls like a power of the time, not like an exponential.
     bool falls_like_a_power() const noexcept;
 
