@@ -27,6 +27,8 @@ def test_a_run_in_two_parts_is_the_run_in_one() -> None:
     np.testing.assert_allclose(whole.events.t, one.events.t, rtol=1e-6)
     assert (np.diff(whole.events.tie) >= 0).all()
     assert (np.diff(whole.t) > 0).all()
+    counts = np.searchsorted(whole.events.t, whole._raw["checkpoint_t"], side="right")
+    np.testing.assert_array_equal(whole._raw["checkpoint_events"], counts)
     for t in (0.0, 1.0, 3.999, 4.0, 4.001, 9.0, 10.0):
         np.testing.assert_allclose(whole(t).W, one(t).W, rtol=1e-6, atol=1e-9)
         np.testing.assert_array_equal(whole(t).pattern, one(t).pattern)

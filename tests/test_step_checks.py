@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
+from scipy.special import expit
 
 import reluflow as rf
 
@@ -65,3 +67,36 @@ def test_a_mass_that_falls_by_thousands_of_e_foldings_in_a_step_keeps_its_time()
     assert sol.success, sol.message
     Q = -q  # dt = -e^-Q dQ / (2 Q) along a = -w, so that t = e^-Q (1 - 1/Q + 2/Q² - ...) / (2 Q)
     assert -np.log(2 * Q) - Q + np.log1p(-1 / Q + 2 / Q**2) == pytest.approx(sol.log_t, abs=1e-3)
+
+
+@pytest.mark.parametrize("seed", [2, 4])
+def test_every_saturated_sample_counts_in_the_time(seed: int) -> None:
+    """Samples at -1e7 and at -2e6 weigh the same; the late phase took the time from the first alone."""
+    data, net = drawn(seed, 1e4, leak=0.1)
+    X, y, (m, d) = data.X, data.y, net.W.shape
+
+    def velocity(_: float, theta: np.ndarray) -> np.ndarray:
+        W, a = theta[: m * d].reshape(m, d), theta[m * d :]
+        slope = np.where(W @ X.T > 0.0, 1.0, net.leak)
+        g = slope * (y * expit(-y * (a @ (slope * (W @ X.T))))) @ X
+        return np.r_[(a[:, None] * g).ravel(), np.sum(W * g, axis=1)]
+
+    start = np.r_[net.W.ravel(), net.a]
+    want = solve_ivp(velocity, (0.0, 0.5), start, method="Radau", rtol=1e-9, atol=1e-5).y[:, -1]
+    for rtol in (1e-9, 1e-12):
+        sol = rf.integrate(data, net, until=rf.Stop(time=0.5, seconds=60.0), rtol=rtol)
+        found = np.r_[sol.final.W.ravel(), sol.final.a]
+        assert np.linalg.norm(found - want) <= 1e-6 * np.linalg.norm(want)
+
+
+def test_checkpoints_at_one_time_know_their_events() -> None:
+    """Weights of e^1e7: the first steps, and an event in one of them, are all at the time 0.0 of the doubles."""
+    X = [[-0.52, -0.204, -0.994, 0.313], [0.152, 0.103, 1.524, -0.447], [1.975, -0.933, -0.431, 0.46]]
+    data = rf.Dataset([*X, [-0.324, 0.546, 0.804, 0.212]], [-1, -1, 1, 1])
+    W = [[91.884, -41.056, 52.368, -127.958], [11.266, -167.422, -66.82, -11.707]]
+    net = rf.Network(W, [-1330.988, 20137.909])
+    sol = rf.integrate(data, net, until=rf.Stop(time=4.4, seconds=60.0), loss="exponential")
+    assert sol.t[1] == 0.0
+    assert (sol.events.t == 0.0).any()
+    for t in (1e-9, 2.0):
+        assert np.abs(sol(t).a - sol.final.a).max() <= 1e-6 * np.abs(sol.final.a).max()

@@ -72,6 +72,19 @@ def test_a_loaded_solution_has_dense_output_and_continues(name: str, tmp_path: P
     assert rf.integrate(back.data, back, until=stop).final == rf.integrate(sol.data, sol, until=stop).final
 
 
+def test_a_file_without_the_events_of_its_checkpoints_counts_them_by_time(tmp_path: Path) -> None:
+    sol = named_run()
+    whole, older = tmp_path / "run.npz", tmp_path / "older.npz"
+    sol.save(whole)
+    with np.load(whole) as content:
+        arrays = {name: content[name] for name in content.files if name not in ("meta", "checkpoint_events")}
+        meta = json.loads(str(content["meta"]))
+    meta["arrays"].remove("checkpoint_events")
+    np.savez(older, meta=np.array(json.dumps(meta)), **arrays)
+    for t in (0.5, 3.0, 9.0):
+        assert rf.load(older)(t) == rf.load(whole)(t) == sol(t)
+
+
 def test_loaded_arrays_are_read_only(tmp_path: Path) -> None:
     named_run().save(tmp_path / "run.npz")
     back = rf.load(tmp_path / "run.npz")

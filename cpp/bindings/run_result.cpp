@@ -89,6 +89,7 @@ py::dict report_of(const Progress& progress) {
 py::dict result_out(RunResult&& result) {
     py::dict out;
     out["stats"] = stats_out(result);
+    out["checkpoint_events"] = array_out(std::move(result.checkpoints.events));
     states_out(out, "checkpoint_", std::move(result.checkpoints), result.neurons, result.inputs);
     if (result.steps_are_states)
         for (const char* name : {"t", "log_t", "log_loss", "W", "a"})

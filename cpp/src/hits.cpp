@@ -228,9 +228,10 @@ void HitFinder::walls_at_zero(const double* w, std::span<const int> candidates, 
     const ConstMap weights(w, motion_.rank());
     const double tolerance = zero_tol(weights.norm());
     for (const int wall : candidates) {
-        if (sides[wall] == 0 || std::find(zero.begin(), zero.end(), wall) != zero.end()) continue;
+        if (sides[wall] == 0) continue;
         const ConstMap normal(motion_.data().normals().row(wall).data(), motion_.rank());
-        if (std::abs(normal.dot(weights)) <= tolerance) zero.push_back(wall);
+        if (std::abs(normal.dot(weights)) > tolerance) continue;
+        if (std::find(zero.begin(), zero.end(), wall) == zero.end()) zero.push_back(wall);
     }
 }
 

@@ -17,6 +17,8 @@ constexpr double kLittleLater = 1e-9;
 /// Where that decides nothing, slopes nearly balance: so many times later again, so many times.
 constexpr double kLater = 1e3;
 constexpr int kLaterTries = 3;
+/// On a line every wall is met at w = 0, up to the rounding of a root; a wall met farther out contains the line.
+constexpr double kAtOrigin = 1e-6;
 /// Events of a step, a neuron, and walls of a corner, for which there is memory from the start.
 constexpr Index kUsualEvents = 4;
 constexpr Index kUsualCorner = 64;
@@ -37,6 +39,8 @@ LocalEvents::LocalEvents(const Dataset& data, const NetworkState& state, BranchP
       gradient_(data.rank()) {
     walls_.reserve(data.n_walls());
     zero_sides_.reserve(data.n_walls());
+    all_walls_.resize(data.n_walls());
+    std::iota(all_walls_.begin(), all_walls_.end(), 0);
     events_.reserve(kUsualEvents * neurons);
     const int usual = static_cast<int>(std::min({data.rank() + 1, data.n_walls(), kUsualCorner}));
     corner_.resize(usual, usual);
@@ -101,7 +105,7 @@ void LocalEvents::collect_corner(int neuron, const Hit& hit, std::span<const int
     const HeldSet& held = held_[neuron];
     const bool meets = hit.kind == HitKind::wall;
     walls_.clear();
-    if (meets && (held.is_line() || data_.rank() == 1)) {
+    if (meets && (held.is_line() || data_.rank() == 1) && w_.norm() <= kAtOrigin * std::abs(a_)) {
         w_.setZero();  // a neuron on a line meets another wall only at w = 0, where all walls meet
         walls_.resize(data_.n_walls());
         std::iota(walls_.begin(), walls_.end(), 0);
@@ -111,8 +115,20 @@ void LocalEvents::collect_corner(int neuron, const Hit& hit, std::span<const int
         if (meets) finder_.walls_at_zero(w_.data(), candidates, sides, walls_);
         if (pattern_.zeros(neuron) > 0) append_zero_walls(sides, walls_);
         stand_on_corner();
+        if (meets) add_dependent(sides);
     }
     std::sort(walls_.begin(), walls_.end());
+}
+
+/// Walls that depend on those of the corner are zero with them, whatever the rounding of the root makes of their own
+/// pre-activation: with the walls of small angles to the path it is many times that of the wall that was hit.
+void LocalEvents::add_dependent(std::span<const std::int8_t> sides) {
+    std::size_t known = 1;
+    while (walls_.size() > known) {
+        known = walls_.size();
+        finder_.walls_at_zero(w_.data(), all_walls_, sides, walls_);
+        if (walls_.size() > known) stand_on_corner();
+    }
 }
 
 /// Removes the rounding that is left of the zero pre-activations.
@@ -240,8 +256,7 @@ bool LocalEvents::is_preferred(std::span<const std::int8_t> sides, std::span<con
     int first = 0;
     for (int i = 0; i < corner_.size(); ++i)
         for (const int sample : data_.samples_of(corner_.walls[i])) {
-            const int here =
-                score(sample_sign(data_, sample, sides[i])) - score(sample_sign(data_, sample, others[i]));
+            const int here = score(sample_sign(data_, sample, sides[i])) - score(sample_sign(data_, sample, others[i]));
             difference += here;
             if (first == 0) first = here;
         }
@@ -257,8 +272,7 @@ void LocalEvents::commit_sides(int neuron, double u, std::span<const std::int8_t
         if (!at_start) motion_.move_contribution(wall, u, corner_.before[i], sides[i]);
         EventKind kind = kind_of_change(corner_.before[i], sides[i], false);
         if (at_start)
-            kind = sides[i] == 0 ? EventKind::start_hold
-                                     : (sides[i] > 0 ? EventKind::start_up : EventKind::start_down);
+            kind = sides[i] == 0 ? EventKind::start_hold : (sides[i] > 0 ? EventKind::start_up : EventKind::start_down);
         if (sides[i] != corner_.before[i] || (at_start && !silent)) set_side(neuron, wall, u, sides[i], kind);
     }
     held_[neuron].assign(zero_sides_, data_.normals());

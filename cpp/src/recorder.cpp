@@ -50,20 +50,24 @@ void Rows::thin() {
     blocks_.back().resize((kept - (static_cast<Index>(blocks_.size()) - 1) * in_block_) * length_);
 }
 
-void States::add(const Clock& clock, double log_loss_now, const Matrix& w_now, const Vector& a_now) {
+void States::add(const Clock& clock, double log_loss_now, std::int64_t events_now, const Matrix& w_now,
+                 const Vector& a_now) {
     t.push_back(clock.t());
     log_t.push_back(clock.log_t());
     log_loss.push_back(log_loss_now);
+    events.push_back(events_now);
     w.add(w_now.data());
     a.add(a_now.data());
 }
 
 void States::thin() {
-    for (auto* numbers : {&t, &log_t, &log_loss}) {
-        const std::size_t kept = (numbers->size() + 1) / 2;
-        for (std::size_t i = 1; i < kept; ++i) (*numbers)[i] = (*numbers)[2 * i];
-        numbers->resize(kept);
-    }
+    const auto thin = [](auto& numbers) {
+        const std::size_t kept = (numbers.size() + 1) / 2;
+        for (std::size_t i = 1; i < kept; ++i) numbers[i] = numbers[2 * i];
+        numbers.resize(kept);
+    };
+    for (auto* numbers : {&t, &log_t, &log_loss}) thin(*numbers);
+    thin(events);
     w.thin();
     a.thin();
 }
@@ -106,7 +110,7 @@ void Recorder::checkpoint(const Clock& clock, double log_loss, const Matrix& w, 
         stride_ *= 2;
         if ((seen_ - 1) % stride_ != 0) return;
     }
-    checkpoints_.add(clock, log_loss, w, a);
+    checkpoints_.add(clock, log_loss, events_.count(), w, a);
 }
 
 bool Recorder::passes_over() noexcept {
@@ -116,7 +120,7 @@ bool Recorder::passes_over() noexcept {
 }
 
 void Recorder::save(const Clock& clock, double log_loss, const Matrix& w, const Vector& a) {
-    saved_.add(clock, log_loss, w, a);
+    saved_.add(clock, log_loss, events_.count(), w, a);
 }
 
 void Recorder::events(const Clock& clock_at_event, const WallEvent& event) {

@@ -13,7 +13,8 @@ KeptStates in_given_coordinates(const States& states, Flow& flow, const Dataset&
     const Index m = flow.state().neurons();
     const Index d = data.d();
     const Index count = states.count();
-    KeptStates kept{states.t, states.log_t, states.log_loss, UnsetNumbers(count * m * d), UnsetNumbers(count * m)};
+    KeptStates kept{
+        states.t, states.log_t, states.log_loss, states.events, UnsetNumbers(count * m * d), UnsetNumbers(count * m)};
     flow.pool().run(count, kTurnWork * static_cast<double>(count * m * d), [&](Index i) {
         flow.state().full_weights(data, {states.w[i], data.rank(), m}, {kept.W.data() + i * m * d, m, d});
         std::copy_n(states.a[i], m, kept.a.data() + i * m);
@@ -24,7 +25,7 @@ KeptStates in_given_coordinates(const States& states, Flow& flow, const Dataset&
 /// The end alone, for a run that was asked to keep nothing else.
 KeptStates last_state(const RunResult& result) {
     const auto in_a_row = [](const auto& values) { return UnsetNumbers(values.data(), values.data() + values.size()); };
-    return {{result.t}, {result.log_t}, {result.log_loss}, in_a_row(result.W), in_a_row(result.a)};
+    return {{result.t}, {result.log_t}, {result.log_loss}, {}, in_a_row(result.W), in_a_row(result.a)};
 }
 
 }  // namespace

@@ -12,7 +12,8 @@ constexpr double kSmallestLog = -700.0;
 /// A sample that drives nothing may outweigh the others by more than doubles hold; where a neuron meets its wall this
 /// much, e^230 = 1e100, decides as infinity would.
 constexpr double kLargestLog = 230.0;
-/// Margins this much above the smallest add less than rounding to the mass.
+/// Margins this much above the smallest add less than rounding to the mass; below zero logistic weights are all
+/// about 1.
 constexpr double kNoShare = 60.0;
 /// A weight this many e-foldings from where it counts shows in the terms of its series, at any tolerance.
 constexpr double kSaturated = 12.0;
@@ -244,7 +245,7 @@ void Waveform::prescribe_margins(const Matrix& margins, int count) {
 }
 
 void Waveform::list_heavy() {
-    // Only samples that come near the smallest margin somewhere on the step have a share in the mass.
+    // Only samples whose weight comes near the largest somewhere on the step have a share in the mass.
     constexpr int kProbes = 16;
     std::fill(near_.begin(), near_.end(), char{0});
     for (int probe = 0; probe <= kProbes; ++probe) {
@@ -252,6 +253,7 @@ void Waveform::list_heavy() {
         double smallest = std::numeric_limits<double>::infinity();
         for (Index i = 0; i < margins_now_.size(); ++i)
             if (live_[i]) smallest = std::min(smallest, margins_now_[i]);
+        if (objective_.loss == LossKind::logistic) smallest = std::max(smallest, 0.0);
         for (Index i = 0; i < margins_now_.size(); ++i)
             if (live_[i] && margins_now_[i] < smallest + kNoShare) near_[i] = 1;
     }

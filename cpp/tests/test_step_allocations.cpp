@@ -103,7 +103,7 @@ void late_steps_allocate_nothing(const Problem& p) {
 
 /// What is kept of a run grows with it, column by column, and each column doubles its memory.
 void a_run_asks_only_for_what_it_keeps(const Problem& p) {
-    constexpr int kColumns = 5 + 6;  // of the states, of the events
+    constexpr int kColumns = 6 + 6;  // of the states, of the events
     constexpr int kSteps = 400;
     RunPlan plan;
     int steps = 0;

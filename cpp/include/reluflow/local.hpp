@@ -78,6 +78,7 @@ class LocalEvents {
     bool is_preferred(std::span<const std::int8_t> sides, std::span<const std::int8_t> others) const;
     void commit_sides(int neuron, double u, std::span<const std::int8_t> sides, bool at_start, bool silent);
     void set_side(int neuron, int wall, double u, std::int8_t after, EventKind kind);
+    void add_dependent(std::span<const std::int8_t> sides);
     void stand_on_corner();
     double output_sign_after(int piece, double u) const;
     bool rests(int neuron) const;
@@ -96,7 +97,7 @@ class LocalEvents {
     std::vector<WallEvent> events_;
     std::vector<BranchPoint> branches_;
     Obstacle obstacle_;
-    std::vector<int> walls_, zero_sides_;
+    std::vector<int> walls_, zero_sides_, all_walls_;
     Vector w_, gradient_;
     double a_ = 0.0;
     double largest_mean_norm_ = 0.0;

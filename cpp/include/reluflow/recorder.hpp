@@ -34,13 +34,15 @@ class Rows {
 /// States of a run in working coordinates, row by row.
 struct States {
     std::vector<double> t, log_t, log_loss;
-    Rows w;  // (k, r m)
-    Rows a;  // (k, m)
+    std::vector<std::int64_t> events;  ///< recorded up to then: times can be too close to tell
+    Rows w;                            // (k, r m)
+    Rows a;                            // (k, m)
 
     States(Index rank, Index neurons) noexcept : w(rank * neurons), a(neurons) {}
 
     Index count() const noexcept { return static_cast<Index>(t.size()); }
-    void add(const Clock& clock, double log_loss_now, const Matrix& w_now, const Vector& a_now);
+    void add(const Clock& clock, double log_loss_now, std::int64_t events_now, const Matrix& w_now,
+             const Vector& a_now);
     /// Keeps every second state, the first included.
     void thin();
 };

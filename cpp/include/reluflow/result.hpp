@@ -38,6 +38,7 @@ using UnsetNumbers = std::vector<double, UnsetAllocator<double>>;
 /// Kept states, W (k, m, d) and a (k, m) row by row.
 struct KeptStates {
     std::vector<double> t, log_t, log_loss;
+    std::vector<std::int64_t> events;
     UnsetNumbers W, a;
 
     Index count() const noexcept { return static_cast<Index>(t.size()); }

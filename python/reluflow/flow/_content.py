@@ -21,6 +21,7 @@ _SHAPES = (
     ("checkpoint_log_t", "f8", "c"),
     ("checkpoint_W", "f8", "cmd"),
     ("checkpoint_a", "f8", "cm"),
+    ("checkpoint_events", "i8", "c"),
     ("event_t", "f8", "e"),
     ("event_log_t", "f8", "e"),
     ("event_neuron", "i4", "e"),
@@ -34,6 +35,8 @@ _SHAPES = (
     ("final_pattern", "i1", "mn"),
     ("pattern0", "i1", "mn"),
 )
+# Not in the files of older versions.
+LATER = ("checkpoint_events",)
 _WEIGHTS = ("W", "a", "checkpoint_W", "checkpoint_a", "final_W", "final_a")
 _TIMES = ("t", "log_t", "checkpoint_t", "checkpoint_log_t", "event_t", "event_log_t")
 _RECORD = {
@@ -61,6 +64,8 @@ def check_arrays(arrays: dict[str, Any]) -> None:
         raise DamagedError(f"X has the shape {shape}")
     sizes = {"n": shape[0], "d": shape[1]}
     for name, kind, letters in _SHAPES:
+        if name in LATER and name not in arrays:
+            continue
         _check_shape(name, arrays[name], np.dtype(kind), letters, sizes)
     for name in _WEIGHTS:
         _require(bool(np.isfinite(arrays[name]).all()), name, "a weight that is not finite")
@@ -73,6 +78,8 @@ def check_arrays(arrays: dict[str, Any]) -> None:
     for name, end in (("neuron", sizes["m"]), ("sample", sizes["n"]), ("kind", len(EVENT_KINDS))):
         column = arrays["event_" + name]
         _require(bool(((column >= 0) & (column < end)).all()), "event_" + name, f"a number outside 0 ... {end - 1}")
+    counts = np.r_[0, arrays.get("checkpoint_events", ()), sizes["e"]]
+    _require(bool((counts[1:] >= counts[:-1]).all()), "checkpoint_events", "numbers of events that do not increase")
 
 
 def _check_shape(name: str, array: npt.NDArray[Any], dtype: np.dtype[Any], letters: str, sizes: dict[str, int]) -> None:

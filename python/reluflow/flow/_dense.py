@@ -45,6 +45,9 @@ class Dense:
     @cached_property
     def n_events(self) -> IntArray:
         """Number of events up to each node, shape (K,)."""
+        if "checkpoint_events" in self.raw:
+            return np.append(self.raw["checkpoint_events"], len(self.events))
+        # A file of an older version: nodes at one time cannot be told apart.
         plain = np.searchsorted(self.events.t, self.t, side="right")
         logs = np.searchsorted(self.events.log_t, self.log_t, side="right")
         return np.where(np.isfinite(self.t), plain, logs)

@@ -35,6 +35,10 @@ def joined(first: Solution, second: Solution, until: Stop) -> Solution:
     raw: dict[str, Any] = {**two, "pattern0": one["pattern0"]}
     for name in _NODES:
         raw["checkpoint_" + name] = _chained(one, two, "checkpoint_", name)
+    raw.pop("checkpoint_events", None)
+    if "checkpoint_events" in one and "checkpoint_events" in two:
+        counts = two["checkpoint_events"] + len(one["event_t"])
+        raw["checkpoint_events"] = _chained(one, {**two, "checkpoint_events": counts}, "checkpoint_", "events")
     for name in _STATES:
         shared = name in _NODES and one[name] is one["checkpoint_" + name] and two[name] is two["checkpoint_" + name]
         raw[name] = raw["checkpoint_" + name] if shared else _chained(one, two, "", name)

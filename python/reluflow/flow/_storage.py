@@ -12,7 +12,7 @@ import numpy as np
 from .._validation import freeze, invalid
 from ..datasets import Dataset, MultiClassDataset
 from ..networks import Network
-from ._content import check_arrays, check_record
+from ._content import LATER, check_arrays, check_record
 from ._files import atomic_write, checked_path
 from ._multiclass import MultiClassSolution
 from ._reading import DamagedError, read
@@ -27,7 +27,7 @@ SCHEMA = 1  # raise it when the names or meanings below change
 _STATES = ("t", "log_t", "W", "a", "log_loss")
 _CHECKPOINTS = tuple("checkpoint_" + name for name in ("t", "log_t", "W", "a"))
 _EVENTS = tuple("event_" + name for name in ("t", "log_t", "neuron", "sample", "kind", "tie"))
-_RAW_ARRAYS = (*_STATES, *_CHECKPOINTS, *_EVENTS, "final_W", "final_a", "final_pattern", "pattern0")
+_RAW_ARRAYS = (*_STATES, *_CHECKPOINTS, *_EVENTS, *LATER, "final_W", "final_a", "final_pattern", "pattern0")
 _RAW_VALUES = ("final_t", "final_log_t", "final_log_loss", "status", "message", "success", "stats", "branchings")
 _TIMES = ("save_at", "save_at_log")
 
@@ -68,7 +68,7 @@ def _data_arrays(solution: Solution) -> dict[str, Any]:
 
 def _arrays(solution: Solution) -> dict[str, Any]:
     raw = solution._raw
-    arrays = {name: raw[name] for name in _RAW_ARRAYS if not _is_repeated(raw, name)}
+    arrays = {name: raw[name] for name in _RAW_ARRAYS if name in raw and not _is_repeated(raw, name)}
     settings = solution.settings.as_dict()
     arrays.update({name: settings[name] for name in _TIMES if settings[name] is not None})
     return {**arrays, "W0": solution.initial.W, "a0": solution.initial.a}
@@ -173,7 +173,8 @@ def _solution(content: dict[str, Any], meta: dict[str, Any]) -> Solution:
         freeze(array)
     for name in _CHECKPOINTS:
         content.setdefault(name, content[name.removeprefix("checkpoint_")])
-    raw = {name: content[name] for name in _RAW_ARRAYS} | {name: meta[name] for name in _RAW_VALUES}
+    there = [name for name in _RAW_ARRAYS if name in content or name not in LATER]
+    raw = {name: content[name] for name in there} | {name: meta[name] for name in _RAW_VALUES}
     check_arrays(content)
     check_record(raw)
     names = meta["feature_names"]
