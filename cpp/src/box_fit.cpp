@@ -33,6 +33,13 @@ void BoxFit::resize(int count, int rank) {
     barred_.assign(count, 0);
 }
 
+void BoxFit::reserve(int count, int rank) {
+    resize(count, rank);
+    inside_.reserve(rank);
+    q_.reserve(static_cast<std::size_t>((rank + 1) * rank));
+    r_.reserve(static_cast<std::size_t>((rank + 1) * (rank + 2) / 2));
+}
+
 double BoxFit::rate(int w) const noexcept {
     return dot(residual_.data(), vector(w), rank_);
 }

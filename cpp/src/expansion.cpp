@@ -18,8 +18,8 @@ constexpr double kMarginTol = 1e-6;
 /// Below this all terms are rounding.
 constexpr double kFinest = 4.0 * std::numeric_limits<double>::epsilon();
 
-/// Samples that drive a group of these slopes are live. Those on which every neuron that sees them stands are not: their
-/// margin is zero for ever, and they act through multipliers alone.
+/// Samples that drive a group of these slopes are live. Those on which every neuron that sees them stands are not:
+/// their margin is zero for ever, and they act through multipliers alone.
 void mark_live(std::span<const std::int8_t> slopes, bool leaks, std::span<char> live) noexcept {
     for (std::size_t i = 0; i < live.size(); ++i)
         if (leaks ? slopes[i] != 0 : slopes[i] > 0) live[i] = 1;

@@ -186,7 +186,8 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const HeldSet
             if (gap[0] <= noise) settle_noise();
             const double root = first_exit(gap, order, noise, std::min(end, hit.u) - begin);
             if (begin + root < hit.u)
-                hit = {begin + root, HitKind::release, wall, side, std::abs(evaluate_derivative(gap, order, root)), true};
+                hit = {begin + root, HitKind::release, wall, side, std::abs(evaluate_derivative(gap, order, root)),
+                       true};
         }
     }
     if (hit.kind == HitKind::release && count > 1) hit.alone = is_alone(hit, held, begin, noise);

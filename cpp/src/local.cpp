@@ -315,7 +315,8 @@ bool LocalEvents::apply_start(const Expansion& expansion, int neuron, bool patte
     if (!decide(neuron, 0.0, choice)) return false;
     const auto& sides = solver_.continuations()[choice].sides;
     const bool stays = std::all_of(sides.begin(), sides.end(), [](std::int8_t side) { return side == 0; });
-    if (pattern_was_given && stays) std::erase_if(branches_, [neuron](const auto& one) { return one.neuron == neuron; });
+    if (pattern_was_given && stays)
+        std::erase_if(branches_, [neuron](const auto& one) { return one.neuron == neuron; });
     commit_sides(neuron, 0.0, sides, true, pattern_was_given);
     return true;
 }

@@ -101,7 +101,8 @@ bool DependentSlide::start(Basis& basis, double weight, Leave& at_once) {
         const double below = below_(w, 0);
         const double above = above_(w, 0);
         const double middle = 0.5 * (below + above);
-        box_.set_interval(w, attracts(w) ? std::min(below, above) : middle, attracts(w) ? std::max(below, above) : middle);
+        box_.set_interval(w, attracts(w) ? std::min(below, above) : middle,
+                          attracts(w) ? std::max(below, above) : middle);
         box_.set_place(w, attracts(w) ? BoxFit::Place::inside : BoxFit::Place::low);
     }
     const bool solved = box_.solve(weight);
@@ -151,7 +152,8 @@ double DependentSlide::pull(const Basis& basis, int w, int k) const {
 void DependentSlide::solve(const Basis& basis) {
     const auto rank = static_cast<Index>(basis.walls.size());
     Matrix vectors(rank, rank);
-    for (Index i = 0; i < rank; ++i) vectors.col(i) = normals_.row(basis.walls[static_cast<std::size_t>(i)]).transpose();
+    for (Index i = 0; i < rank; ++i)
+        vectors.col(i) = normals_.row(basis.walls[static_cast<std::size_t>(i)]).transpose();
     inverse_ = vectors.partialPivLu().inverse();
     tableau_ = inverse_ * normals_.transpose();
     multipliers_.resize(rank, order_ + 1);
@@ -222,7 +224,8 @@ int DependentSlide::splitting(const Basis& basis, const End& end) const {
     int found = -1;
     double largest = 0.0;
     for (int w = 0; w < static_cast<int>(set_.size()); ++w) {
-        if (basis.places[static_cast<std::size_t>(w)] != Place::open || std::abs(tableau_(end.row, w)) <= kPivotTol) continue;
+        if (basis.places[static_cast<std::size_t>(w)] != Place::open || std::abs(tableau_(end.row, w)) <= kPivotTol)
+            continue;
         const double share = std::abs(tableau_(end.row, w)) * std::abs(above_(w, 0) - below_(w, 0));
         if (share < largest) continue;
         largest = share;
@@ -248,7 +251,8 @@ void DependentSlide::follow(Basis basis, double end, int depth) {
         const int leaving = basis.walls[static_cast<std::size_t>(next.row)];
         const int taking = pivot < pivots ? entering(basis, next) : -1;
         if (taking < 0) {
-            first_ = {next.u, set_[static_cast<std::size_t>(leaving)], static_cast<std::int8_t>(next.above ? 1 : -1), next.slope};
+            first_ = {next.u, set_[static_cast<std::size_t>(leaving)], static_cast<std::int8_t>(next.above ? 1 : -1),
+                      next.slope};
             return;
         }
         basis.places[static_cast<std::size_t>(leaving)] = next.above ? Place::above : Place::below;

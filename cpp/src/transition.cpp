@@ -41,9 +41,10 @@ double Corner::kink_tol() const noexcept {
 void TransitionSolver::reserve(int walls) {
     choice_.reserve(walls);
     repelling_.reserve(walls);
+    forced_.reserve(walls);
     sides_.reserve(walls);
     for (auto* numbers : {&outside_, &absorbed_, &split_}) numbers->reserve(walls);
-    box_.resize(walls, walls);
+    box_.reserve(walls, walls);
     found_.resize(1);
     found_.front().sides.reserve(walls);
 }
@@ -60,6 +61,7 @@ Verdict TransitionSolver::decide(const Corner& corner) {
     split_.resize(std::max(k, 1));
     sides_.resize(k);
     repelling_.clear();
+    forced_.clear();
     for (int w = 0; w < k; ++w)
         if (corner.repels(w)) repelling_.push_back(w);
     box_.resize(k, corner.rank);
@@ -86,8 +88,8 @@ bool TransitionSolver::fit() {
         } else if (corner.attracts(w)) {
             box_.set_interval(w, std::min(below, above), std::max(below, above));
             const bool high = (corner.before[w] > 0) == rises;
-            box_.set_place(w, corner.before[w] == 0 ? BoxFit::Place::inside
-                                                    : (high ? BoxFit::Place::high : BoxFit::Place::low));
+            box_.set_place(
+                w, corner.before[w] == 0 ? BoxFit::Place::inside : (high ? BoxFit::Place::high : BoxFit::Place::low));
         } else {
             const bool open = choice_[w] == Choice::open;
             const double c = open ? 0.5 * (below + above) : (choice_[w] == Choice::above ? above : below);
@@ -168,15 +170,15 @@ void TransitionSolver::search() {
     const int next = widest_open();
     if (next < 0) return accept();
 
-    std::vector<int> forced;
+    const std::size_t known = forced_.size();
     for (const int w : repelling_) {
         if (choice_[w] != Choice::open || std::abs(box_.rate(w)) <= radius + box_.tolerance()) continue;
         choice_[w] = corner_->sign * box_.rate(w) > 0.0 ? Choice::above : Choice::below;
-        forced.push_back(w);
+        forced_.push_back(w);
     }
-    if (!forced.empty()) {
+    if (forced_.size() > known) {
         search();
-        for (const int w : forced) choice_[w] = Choice::open;
+        for (; forced_.size() > known; forced_.pop_back()) choice_[forced_.back()] = Choice::open;
         return;
     }
     for (const Choice choice : {Choice::above, Choice::below}) {
@@ -258,8 +260,22 @@ bool TransitionSolver::stays_whatever() {
     return true;
 }
 
-/// Whether the pull is in the hull of the cells of the walls that stay at zero, some of them repelling.
+/// Whether the pull is in the hull of the cells of the walls that stay at zero, some of them repelling. Of independent
+/// walls all cells exist, and the multipliers tell.
 bool TransitionSolver::can_stay(double tolerance) {
+    bool independent = true;
+    bool within = true;
+    for (int w = 0; w < corner_->size(); ++w) {
+        if (sides_[w] != 0) continue;
+        independent = independent && box_.place(w) == BoxFit::Place::inside;
+        const auto [low, high] = std::minmax(corner_->below[w], corner_->above[w]);
+        within = within && box_.coefficient(w) >= low - tolerance && box_.coefficient(w) <= high + tolerance;
+    }
+    if (independent) return within;
+    return is_in_hull(tolerance);
+}
+
+bool TransitionSolver::is_in_hull(double tolerance) const {
     const Corner& corner = *corner_;
     std::vector<int> zero;
     for (int w = 0; w < corner.size(); ++w)
@@ -269,7 +285,7 @@ bool TransitionSolver::can_stay(double tolerance) {
         if (sides_[w] != 0)
             for (int k = 0; k < corner.rank; ++k)
                 rest[k] += (sides_[w] > 0 ? corner.above[w] : corner.below[w]) * corner.normal(w)[k];
-    return is_in_hull(corner, zero, rest, tolerance);
+    return reluflow::is_in_hull(corner, zero, rest, tolerance);
 }
 
 void TransitionSolver::add_found(bool stands_on_ridge) {

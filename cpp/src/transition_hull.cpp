@@ -91,15 +91,15 @@ double distance_to_hull(const Matrix& points, double tolerance) {
             weights = Eigen::Map<const Vector>(left.data(), static_cast<Index>(left.size()));
         }
         x.setZero();
-        for (std::size_t i = 0; i < chosen.size(); ++i) x += weights[static_cast<Index>(i)] * points.row(chosen[i]).transpose();
+        for (std::size_t i = 0; i < chosen.size(); ++i)
+            x += weights[static_cast<Index>(i)] * points.row(chosen[i]).transpose();
     }
     return x.norm();
 }
 
 }  // namespace
 
-bool is_in_hull(const Corner& corner, const std::vector<int>& zero, const std::vector<double>& rest,
-                double tolerance) {
+bool is_in_hull(const Corner& corner, const std::vector<int>& zero, const std::vector<double>& rest, double tolerance) {
     const Matrix points = pulls_of_cells(corner, zero, rest);
     if (points.rows() == 0) return false;
     const double largest = points.rowwise().norm().maxCoeff();

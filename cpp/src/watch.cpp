@@ -96,7 +96,8 @@ void Watch::claim_releases() {
 void Watch::find_releases() {
     for (const int j : claimed_) {
         const bool positive = state_.a[j] > 0.0;
-        releases_.of(expansion_.groups().of(j), positive) = finder_.first_release(open(j), 1.0, held_[j], pattern_.row(j), positive);
+        releases_.of(expansion_.groups().of(j), positive) =
+            finder_.first_release(open(j), 1.0, held_[j], pattern_.row(j), positive);
     }
 }
 

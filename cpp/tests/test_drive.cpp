@@ -10,7 +10,7 @@ using namespace reluflow;
 namespace {
 
 double slope(const Dataset& data, const Pattern& pattern, Index neuron, Index i, double leak) {
-    const int sign = slope_sign(data, i, pattern.side(neuron, data.wall_of(i)));
+    const int sign = sample_sign(data, i, pattern.side(neuron, data.wall_of(i)));
     return sign > 0 ? 1.0 : (sign < 0 ? leak : 0.0);
 }
 

@@ -16,6 +16,8 @@ class BoxFit {
   public:
     enum class Place : std::uint8_t { low, high, inside };
 
+    /// Memory for so many vectors.
+    void reserve(int count, int rank);
     /// `count` unit vectors of `rank` coordinates; all that is set below is unset.
     void resize(int count, int rank);
     double* vector(int w) noexcept { return vectors_.data() + w * rank_; }

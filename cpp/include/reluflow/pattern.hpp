@@ -28,7 +28,6 @@ inline constexpr int kEventKinds = 10;
 
 std::string_view event_kind_name(EventKind kind) noexcept;
 
-
 /// Sides of a wall: +1, -1, and 0 for a neuron that stands on it (its slope is a multiplier).
 /// Appends the walls of one row of sides that are zero, in order.
 void append_zero_walls(std::span<const std::int8_t> sides, std::vector<int>& walls);

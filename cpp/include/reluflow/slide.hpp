@@ -13,9 +13,9 @@
 
 namespace reluflow {
 
-/// The first u in [0, end] at which a multiplier leaves its interval: `gap`, its distance from an end of it, passes below
-/// zero. A gap that starts within `noise` of zero starts at zero, and has to fall by more than that somewhere; it is
-/// changed. kNoRoot when there is none.
+/// The first u in [0, end] at which a multiplier leaves its interval: `gap`, its distance from an end of it, passes
+/// below zero. A gap that starts within `noise` of zero starts at zero, and has to fall by more than that somewhere; it
+/// is changed. kNoRoot when there is none.
 double first_exit(double* gap, int order, double noise, double end) noexcept;
 
 /// The first instant at which held walls cannot take up the pull any more.

@@ -79,17 +79,20 @@ class TransitionSolver {
     bool is_stable();
     bool stays_whatever();
     bool can_stay(double tolerance);
+    bool is_in_hull(double tolerance) const;
     void add_found(bool stands_on_ridge);
 
     const Corner* corner_ = nullptr;
     BoxFit box_;
     std::vector<Choice> choice_;  // of every wall; of attracting ones `open`
     std::vector<int> repelling_;
-    std::vector<double> outside_;    // of every repelling wall, the part of its normal that nothing inside absorbs
-    std::vector<double> absorbed_;   // half kinks that vectors inside have to absorb
+    std::vector<int> forced_;       // choices that the velocity made, last ones last
+    std::vector<double> outside_;   // of every repelling wall, the part of its normal that nothing inside absorbs
+    std::vector<double> absorbed_;  // half kinks that vectors inside have to absorb
     std::vector<double> split_;
     std::vector<std::int8_t> sides_;
-    std::vector<std::vector<std::int8_t>> rejected_;  // sides that some choice of the search leads to and none is stable
+    std::vector<std::vector<std::int8_t>>
+        rejected_;
     int nodes_ = 0;
     bool cut_short_ = false;
     std::vector<Continuation> found_;  // the first found_count_ of them; the others are kept for their memory
