@@ -144,7 +144,7 @@ bool BoxFit::admit(int w) {
     place_[w] = Place::inside;
     keep_independent();
     if (place_[w] != Place::inside) return false;
-    for (bool first = true;; first = false) {
+    while (true) {
         refit();
         double fraction = 1.0;
         int blocking = -1;
@@ -161,7 +161,7 @@ bool BoxFit::admit(int w) {
         for (const int v : inside_) c_[v] += fraction * (target_[v] - c_[v]);
         place_[blocking] = up ? Place::high : Place::low;
         keep_independent();
-        if (first && blocking == w) {
+        if (blocking == w && fraction == 0.0) {
             refit();
             return false;
         }

@@ -1,0 +1,147 @@
+/// Continuations of a corner against the definition: every cell of the walls is tried.
+#include "reluflow/transition.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include "check.hpp"
+#include "reluflow/generator.hpp"
+
+namespace {
+
+using namespace reluflow;
+using Sides = std::vector<std::int8_t>;
+
+/// In [0, 1), and in [-1, 1).
+double unit(Generator& random) {
+    return static_cast<double>(random.next() >> 11U) / 9007199254740992.0;
+}
+double uniform(Generator& random) {
+    return 2.0 * unit(random) - 1.0;
+}
+
+/// `size` walls in general position of `rank` dimensions, so many of them repelling; the others attract.
+Corner corner(int size, int rank, int repelling, Generator& random) {
+    Corner made;
+    made.resize(size, rank);
+    made.weight = 1.0;
+    made.sign = unit(random) < 0.5 ? -1.0 : 1.0;
+    for (double& number : made.rest) number = uniform(random);
+    for (int w = 0; w < size; ++w) {
+        made.walls[w] = w;
+        made.before[w] = static_cast<std::int8_t>(std::floor(3.0 * unit(random)) - 1.0);
+        double square = 0.0;
+        for (int k = 0; k < rank; ++k) {
+            made.normal(w)[k] = uniform(random);
+            square += made.normal(w)[k] * made.normal(w)[k];
+        }
+        for (int k = 0; k < rank; ++k) made.normal(w)[k] /= std::sqrt(square);
+        made.below[w] = 0.3 * uniform(random);
+        made.above[w] = made.below[w] + made.sign * (w < repelling ? 1.0 : -1.0) * unit(random);
+    }
+    return made;
+}
+
+/// Cells into which the velocity of that cell points.
+std::set<Sides> cells_that_are_left_into(const Corner& corner) {
+    std::set<Sides> found;
+    const int k = corner.size();
+    for (int number = 0; number < 1 << k; ++number) {
+        Sides sides(k);
+        std::vector<double> pull = corner.rest;
+        for (int w = 0; w < k; ++w) {
+            sides[w] = (number >> w & 1) != 0 ? 1 : -1;
+            for (int x = 0; x < corner.rank; ++x)
+                pull[x] += (sides[w] > 0 ? corner.above[w] : corner.below[w]) * corner.normal(w)[x];
+        }
+        bool goes = true;
+        for (int w = 0; goes && w < k; ++w) {
+            double rate = 0.0;
+            for (int x = 0; x < corner.rank; ++x) rate += corner.sign * pull[x] * corner.normal(w)[x];
+            goes = sides[w] * rate > 0.0;
+        }
+        if (goes) found.insert(sides);
+    }
+    return found;
+}
+
+bool stays_somewhere(const Sides& sides) {
+    return std::find(sides.begin(), sides.end(), 0) != sides.end();
+}
+
+void every_cell_that_is_left_into_is_listed() {
+    Generator random(11);
+    TransitionSolver solver;
+    for (int round = 0; round < 2000; ++round) {
+        const int size = 1 + static_cast<int>(7.0 * unit(random));
+        const int rank = std::min(size, 1 + static_cast<int>(4.0 * unit(random)));
+        const Corner drawn = corner(size, rank, static_cast<int>((size + 1.0) * unit(random)), random);
+        CHECK(solver.decide(drawn) != Verdict::undecided);
+        CHECK(!solver.is_cut_short());
+        std::set<Sides> listed;
+        for (const auto& one : solver.continuations())
+            if (!stays_somewhere(one.sides)) listed.insert(one.sides);
+        CHECK(listed == cells_that_are_left_into(drawn));
+    }
+}
+
+void attracting_walls_leave_one_way() {
+    Generator random(3);
+    TransitionSolver solver;
+    for (int round = 0; round < 1000; ++round) {
+        const int size = 1 + static_cast<int>(12.0 * unit(random));
+        CHECK(solver.decide(corner(size, std::min(size, 4), 0, random)) == Verdict::unique);
+    }
+}
+
+/// One repelling wall with room on both sides: away from it on either, or along it.
+void a_repelling_wall_has_three_ways() {
+    Corner ridge;
+    ridge.resize(1, 1);
+    ridge.weight = 1.0;
+    ridge.walls[0] = 0;
+    ridge.normals[0] = 1.0;
+    ridge.below[0] = -0.5;
+    ridge.above[0] = 0.5;
+    TransitionSolver solver;
+    CHECK(solver.decide(ridge) == Verdict::branching);
+    CHECK(solver.continuations().size() == 3);
+    for (const auto& one : solver.continuations()) CHECK(one.stands_on_ridge == (one.sides[0] == 0));
+    ridge.rest[0] = 0.7;
+    CHECK(solver.decide(ridge) == Verdict::unique);
+    CHECK(solver.continuations()[0].sides[0] == 1);
+}
+
+/// Walls e₁ and e₂ attract and hold; a third in their plane repels, too weakly to matter: the neuron stays on all.
+void a_weak_repelling_wall_is_stood_on_with_those_it_depends_on() {
+    Corner plane;
+    plane.resize(3, 2);
+    plane.weight = 1.0;
+    const double normals[3][2] = {{1.0, 0.0}, {0.0, 1.0}, {0.6, 0.8}};
+    for (int w = 0; w < 3; ++w) {
+        plane.walls[w] = w;
+        std::copy_n(normals[w], 2, plane.normal(w));
+        plane.below[w] = w < 2 ? 1.0 : -0.1;
+        plane.above[w] = w < 2 ? -1.0 : 0.1;
+    }
+    TransitionSolver solver;
+    CHECK(solver.decide(plane) == Verdict::unique);
+    CHECK(solver.continuations()[0].sides == Sides(3, 0));
+    CHECK(!solver.continuations()[0].stands_on_ridge);
+    plane.below[2] = -3.0;  // strong enough to leave by
+    plane.above[2] = 3.0;
+    CHECK(solver.decide(plane) == Verdict::branching);
+    for (const auto& one : solver.continuations()) CHECK(one.stands_on_ridge == (one.sides == Sides(3, 0)));
+}
+
+}  // namespace
+
+int main() {
+    every_cell_that_is_left_into_is_listed();
+    attracting_walls_leave_one_way();
+    a_repelling_wall_has_three_ways();
+    a_weak_repelling_wall_is_stood_on_with_those_it_depends_on();
+    return reluflow::tests::failures();
+}
