@@ -25,7 +25,11 @@ POLICIES = {"inactive": -1, "active": 1, "stay": 0}
 
 def same_end(left: rf.Solution, right: rf.Solution, rtol: float) -> None:
     compare.assert_same_state(left.final.W, left.final.a, right.final.W, right.final.a, rtol, "at the end")
-    assert np.array_equal(left.final.pattern, right.final.pattern)
+    # A rest may lie on a boundary with its multiplier at an end: which side it is on is then rounding.
+    z = left.final.W @ left.data.X.T
+    size = np.linalg.norm(left.final.W, axis=1)[:, None] * np.linalg.norm(left.data.X, axis=1)
+    clear = np.abs(z) > rtol * size
+    assert np.array_equal(left.final.pattern[clear], right.final.pattern[clear])
 
 
 # --- r1: saturated weights -------------------------------------------------------------------

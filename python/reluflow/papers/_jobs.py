@@ -7,7 +7,7 @@ import os
 import signal
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -150,10 +150,11 @@ def _receive(ready: Connection, running: dict[Connection, tuple[Job, Any]], says
 def _work(pipe: Connection, claim_id: str, key: Key, folder: Path, n_threads: int) -> None:
     """Run one claim in a process of its own; the parent decides about Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    pipe.send("")
-    claim = next(claim for claim in all_claims() if claim.id == claim_id)
-    context = Context(key.quick, key.seed, n_threads, pipe.send)
-    pipe.send(execute(claim, context, key, folder))
+    with suppress(BrokenPipeError):  # the parent has ended meanwhile: nobody is there to be told
+        pipe.send("")
+        claim = next(claim for claim in all_claims() if claim.id == claim_id)
+        context = Context(key.quick, key.seed, n_threads, pipe.send)
+        pipe.send(execute(claim, context, key, folder))
     pipe.close()
 
 
