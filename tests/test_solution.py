@@ -270,7 +270,7 @@ def test_a_pickled_or_copied_solution_is_whole_and_read_only(sol: rf.Solution) -
 
 
 def test_a_branching_that_is_raised_carries_the_solution_so_far() -> None:
-    with pytest.raises(rf.BranchingError, match="neuron 0, samples 0") as caught:
+    with pytest.raises(rf.BranchingError, match="neuron 0, sample 0") as caught:
         rf.integrate(*on_a_ridge(), until=1.0, on_branch="raise")
     sol = caught.value.solution
     assert (sol.status, sol.success, sol.t_end) == ("branch", False, 0.0)
