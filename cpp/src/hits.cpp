@@ -86,7 +86,7 @@ Hit HitFinder::first_wall(int piece, double end, std::span<const NearWall> candi
     Hit hit;
     for (const auto& tangent : find_tangents(piece, candidates, sides, clearance)) {
         if (clearance.rules_out(tangent) || clearance.is_left(tangent)) continue;
-        const double root = first_descent_to(piece, tangent.wall, sides[tangent.wall], clearance.limit());
+        const double root = first_descent_to(piece, tangent.wall, sides, clearance.limit());
         if (root > clearance.limit()) continue;
         if (begin + root < hit.u || (begin + root == hit.u && tangent.wall < hit.wall))
             hit = {begin + root, HitKind::wall, tangent.wall, 0, 0.0, true};
@@ -127,17 +127,23 @@ std::span<const HitFinder::Tangent> HitFinder::find_tangents(int piece, std::spa
     return {tangents_.data(), count};
 }
 
-/// When the piece reaches the wall from `side`, in time since its begin.
-double HitFinder::first_descent_to(int piece, int wall, std::int8_t side, double limit) const {
+/// When the piece reaches the wall from the neuron's side of it, in time since its begin.
+double HitFinder::first_descent_to(int piece, int wall, std::span<const std::int8_t> sides, double limit) const {
     const int order = motion_.order();
     Coefficients c{};
     motion_.wall_series(piece, motion_.data().normals().row(wall).data(), c);
-    if (side < 0) negate(c, order);
+    if (sides[wall] < 0) negate(c, order);
     if (c[0] <= zero_tol(motion_.size(piece))) {  // standing on the wall it has just left
         c[0] = 0.0;
-        if (std::abs(c[1]) <= rate_tol(motion_.a(piece)[0])) c[1] = 0.0;
+        if (std::abs(c[1]) <= rate_tol(motion_.a(piece)[0]) && is_rounding(c[1], piece, sides)) c[1] = 0.0;
     }
     return first_descent(c, order, limit);
+}
+
+/// What acts on the neuron may be far less than what acts on others: its own rates are compared with that.
+bool HitFinder::is_rounding(double rate, int piece, std::span<const std::int8_t> sides) const {
+    const double weight = motion_.acting_weight(sides, motion_.piece(piece).begin);
+    return std::abs(rate) <= kRateUlps * kEps * std::abs(motion_.a(piece)[0]) * motion_.step() * weight;
 }
 
 Hit HitFinder::first_release(int piece, double end, const HeldSet& held, std::span<const std::int8_t> sides,

@@ -50,7 +50,7 @@ class HitFinder {
     /// Walls that are zero (to rounding) for the neuron standing at w.
     void walls_at_zero(const double* w, std::span<const int> candidates, std::span<const std::int8_t> sides,
                        std::vector<int>& zero) const;
-    /// |z| below this is zero for weights of this size; |z'| below rate_tol for this output weight.
+    /// |z| below this is zero for weights of this size; |z'| above rate_tol for this output weight is not.
     double zero_tol(double size) const noexcept;
     double rate_tol(double output) const noexcept;
     /// The largest amount by which a pre-activation was found on the wrong side of its wall, relative to |w| + |a|.
@@ -71,7 +71,8 @@ class HitFinder {
     Hit first_release_of_independent(int piece, double end, const HeldSet& held, std::span<const std::int8_t> sides,
                                      bool output_positive);
     bool is_alone(const Hit& release, const HeldSet& held, double begin, double noise) const;
-    double first_descent_to(int piece, int wall, std::int8_t side, double limit) const;
+    double first_descent_to(int piece, int wall, std::span<const std::int8_t> sides, double limit) const;
+    bool is_rounding(double rate, int piece, std::span<const std::int8_t> sides) const;
 
     const NeuronMotion& motion_;
     DependentSlide slide_;
