@@ -32,7 +32,7 @@ double HitFinder::zero_tol(double size) const noexcept {
 }
 
 double HitFinder::rate_tol(double output) const noexcept {
-    return kRateUlps * kEps * std::abs(output) * motion_.step() * motion_.waveform().mean_norm();
+    return motion_.patience() * kRateUlps * kEps * std::abs(output) * motion_.step() * motion_.waveform().mean_norm();
 }
 
 /// With ŵ the direction of the neuron at the begin of a piece, z is z / |w| times the part of w along ŵ, so that growth
@@ -170,7 +170,7 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const HeldSet
     double taken = 0.0;
     for (int h = 0; h < count; ++h) taken += std::abs(multipliers_[h]);
     // A corner that holds may leave twice its tolerance. What acts on the neuron is added up only where it matters.
-    double noise = 2.0 * kCornerUlps * kEps * (taken + motion_.waveform().largest_norm());
+    double noise = 2.0 * kCornerUlps * kEps * (taken + motion_.patience() * motion_.waveform().largest_norm());
     auto settle_noise = [&, exact = false]() mutable {
         if (!exact) noise = 2.0 * kCornerUlps * kEps * (taken + motion_.acting_weight(sides, begin));
         exact = true;

@@ -8,6 +8,11 @@ namespace {
 
 /// Events of a step, a neuron, for which there is memory from the start.
 constexpr Index kUsualDisturbances = 4;
+/// After so many events of a neuron at one instant what decides them is taken for rounding: near a critical point with
+/// a multiplier at an end of its interval, rates and their changes are noise. Cascades take one or two a wall.
+constexpr int kPatienceAfter = 12;
+constexpr double kMorePatience = 100.0;
+constexpr double kMostPatience = 1e6;
 
 }  // namespace
 
@@ -56,10 +61,19 @@ void Lane::follow(const FirstHit& first) {
     Hit hit = first.hit;
     const int neuron = first.neuron;
     std::span<const int> walls = watch_.candidates(neuron, hit.u);
+    double last = -1.0;
+    int together = 0;
+    motion_.set_patience(1.0);
     for (int count = 0; hit.u <= end_; ++count) {
         if (count == kMaxEventsPerTrack) {
             end_ = hit.u;
             return;
+        }
+        together = hit.u == last ? together + 1 : 0;
+        last = hit.u;
+        if (together == kPatienceAfter) {
+            motion_.set_patience(std::min(kMostPatience, kMorePatience * motion_.patience()));
+            together = 0;
         }
         if (count > 0) disturbances_.push_back({hit.u, watch_.coupling(motion_.last(neuron), hit)});
         if (!local_.apply(neuron, hit, walls)) {

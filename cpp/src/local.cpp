@@ -159,7 +159,7 @@ void LocalEvents::fill_corner(int neuron, double u, const double* gradient, doub
         motion_.contribution_at(walls_[i], u, corner_.below[i], range);
         corner_.above[i] = corner_.below[i] + range;
     }
-    corner_.weight = largest_mean_norm_;
+    corner_.weight = motion_.patience() * largest_mean_norm_;
     if (!is_plain()) corner_.weight = motion_.acting_weight(pattern_.row(neuron), u);
 }
 

@@ -76,6 +76,7 @@ void NeuronMotion::begin_step() {
     pieces_.clear();
     used_ = 0;
     newest_ = -1;
+    patience_ = 1.0;
 }
 
 int NeuronMotion::allocate(int neuron, double begin, bool with_gradient) {
@@ -235,7 +236,7 @@ double NeuronMotion::acting_weight(std::span<const std::int8_t> sides, double u)
         const bool acts = sign == 0 ? waveform_.is_live(i) : (leak_ > 0.0 || sign > 0);
         sum += acts ? std::abs(weights_[i] * data_.coefficient(i)) : 0.0;
     }
-    return sum;
+    return patience_ * sum;
 }
 
 void NeuronMotion::move_contribution(int wall, double u, std::int8_t before, std::int8_t after) {
