@@ -55,3 +55,10 @@ def test_a_neuron_that_decays_below_the_doubles_comes_back_with_its_events() -> 
     assert sol.success, sol.message
     assert np.max(np.diff(sol.log_loss), initial=0.0) <= 1e-14
     assert not np.isnan(sol.final.a).any()
+
+
+def test_a_state_with_tiny_neurons_on_boundaries_is_continued():
+    """Squares of 1e-180 leave the doubles: the check of a carried pattern takes sizes without them."""
+    data = rf.Dataset([[1.0, 1.0], [1.0, -1.0]], [1, -1])
+    net = rf.Network([[1e-180, 1e-180 * (1 + 2e-16)], [0.3, 0.1]], [1e-180 * np.sqrt(2), 0.4], pattern=[[1, 0], [1, 1]])
+    assert rf.integrate(data, net, until=1.0).success

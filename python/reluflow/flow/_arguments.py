@@ -136,11 +136,17 @@ def start_of(data: Dataset, net: object) -> Start:
     return start
 
 
+def _sizes(net: Network) -> FloatArray:
+    """|(w_j, a_j)|, shape (m,); the largest entry is taken out first, so that no square leaves the doubles."""
+    entries = np.abs(net.theta).max(axis=1)
+    sizes: FloatArray = entries * np.linalg.norm(net.theta / np.where(entries > 0, entries, 1.0)[:, None], axis=1)
+    return sizes
+
+
 def _check_sizes(data: Dataset, net: Network) -> None:
     """Refuse neurons whose squares leave the range of floats; the bounds are those of the core."""
     least, most = _core.SMALLEST_NEURON, _core.LARGEST_NEURON
-    entries = np.abs(net.theta).max(axis=1)  # taken out of the norms, so that nothing overflows here
-    sizes = entries * np.linalg.norm(net.theta / np.where(entries > 0, entries, 1.0)[:, None], axis=1)
+    sizes = _sizes(net)
     bad = (sizes != 0) & ~((sizes >= least) & (sizes <= most))
     if bad.any():
         neuron = int(np.argmax(bad))
@@ -159,7 +165,7 @@ def _check_pattern(data: Dataset, net: Network) -> None:
     if pattern.shape[1] != data.n:
         raise invalid("net.pattern", f"have a column for each of the {data.n} samples", f"{pattern.shape[1]} columns")
     Z = net.W @ data.X.T
-    limit = PATTERN_TOL * np.outer(np.linalg.norm(net.theta, axis=1), np.linalg.norm(data.X, axis=1))
+    limit = PATTERN_TOL * np.outer(_sizes(net), np.linalg.norm(data.X, axis=1))
     wrong = np.where(pattern == 0, np.abs(Z), -pattern * Z) > limit
     if wrong.any():
         neuron, sample = np.argwhere(wrong)[0]
