@@ -308,3 +308,17 @@ def test_the_stored_numbers_are_those_of_forty_digits():
     sol = ordered()
     W, a = (np.array(v, dtype=float) for v in (exact.W, exact.a))
     compare.assert_same_state(sol.final.W, sol.final.a, W, a, 1e-9, f"at t = {END}")
+
+
+# --- a neuron that has come to w = 0 -----------------------------------------------------------
+
+
+def test_a_neuron_at_zero_leaves_when_the_pull_allows_it():
+    """In the plane two neurons with |a| > |w| are pushed to w = 0, stay there for a while, and leave."""
+    problem = hostile.problem("on_walls", 47)
+    sol = problem.run()
+    at_zero, later = sol(1.0), sol(8.0)
+    assert not at_zero.W[[0, 2]].any()
+    assert np.all(np.linalg.norm(later.W[[0, 2]], axis=1) > 0.03)
+    saved = problem.run(save_at=[8.0])
+    compare.assert_same_state(later.W, later.a, saved.W[0], saved.a[0], 1e-8, "at t = 8")

@@ -66,6 +66,10 @@ void HeldSet::coordinates(const double* v, double* coordinates) const noexcept {
 }
 
 void HeldSet::project(double* v) const noexcept {
+    if (size() == rank_) {  // nothing is left, to the last bit
+        std::fill_n(v, rank_, 0.0);
+        return;
+    }
     for (int i = 0; i < size(); ++i) {
         const double* q = row(i);
         const double part = dot(q, v, rank_);

@@ -77,7 +77,9 @@ void Watch::begin() {
     not_before_.clear();
     bound_paths(1.0);
     for (Index j = neurons_.begin; j < neurons_.end; ++j) {
-        if (paths_[j] == 0.0 && state_.invariant(j) >= 0.0) continue;  // at rest
+        // At rest; but one at w = 0 that stands on walls may leave them.
+        const bool stands = !held_[j].empty() && state_.a[j] != 0.0 && expansion_.series().size(j) == 0.0;
+        if (paths_[j] == 0.0 && state_.invariant(j) >= 0.0 && !stands) continue;
         const double size = expansion_.series().size(j);
         if (paths_[j] >= slack(j) - finder_.zero_tol(size))
             due_.push_back(static_cast<int>(j));

@@ -87,8 +87,8 @@ class NeuronMotion {
     /// Σ p_i |x_i| at u of what acts on a neuron of these sides: the rounding of its gradient is relative to that.
     /// What it stands on may have acted before; samples that drive nobody do not count.
     double acting_weight(std::span<const std::int8_t> sides, double u) const;
-    /// What counts as rounding is so many times that, acting_weight() included: 1, and more while the events of a neuron
-    /// follow each other at one instant, because what decides them is noise.
+    /// What counts as rounding is so many times that, acting_weight() included: 1, and more while the events of a
+    /// neuron follow each other at one instant, because what decides them is noise.
     double patience() const noexcept { return patience_; }
     void set_patience(double patience) noexcept { patience_ = patience; }
     /// gradient() += (the contribution on side `after` - that on side `before`) · normal; a held side counts nothing.

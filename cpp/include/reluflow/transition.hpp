@@ -91,8 +91,7 @@ class TransitionSolver {
     std::vector<double> absorbed_;  // half kinks that vectors inside have to absorb
     std::vector<double> split_;
     std::vector<std::int8_t> sides_;
-    std::vector<std::vector<std::int8_t>>
-        rejected_;
+    std::vector<std::vector<std::int8_t>> rejected_;
     int nodes_ = 0;
     bool cut_short_ = false;
     std::vector<Continuation> found_;  // the first found_count_ of them; the others are kept for their memory
