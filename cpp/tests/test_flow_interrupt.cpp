@@ -76,10 +76,11 @@ void a_step_given_up_anywhere_changes_nothing(const Problem& p, std::int64_t ste
     const RunResult accepted = run(p, steps, 0, threads).result;
     CHECK(accepted.status == Status::stopped_by_callback);
     const std::int64_t questions = run(p, steps, -1, threads).questions;
-    CHECK(questions > 20);
+    // The caller is asked for the tasks that it takes itself: with several threads these may be few.
+    CHECK(threads > 1 || questions > 20);
     for (std::int64_t at = 1; at <= questions; at += 1 + questions / kPlaces) {
         const RunResult given_up = run(p, steps, at, threads).result;
-        // With several threads the caller is not asked for every task.
+        // The next time the caller may take fewer tasks.
         if (threads > 1 && given_up.status == Status::stopped_by_callback) continue;
         CHECK(given_up.status == Status::interrupted);
         CHECK(are_equal(given_up, accepted));
