@@ -20,13 +20,17 @@ constexpr double kEventMargin = 1.2;
 constexpr double kEventGrowth = 3.0;
 /// A late step must be this much longer than a plain one whatever the estimate of its work says, and need never be
 /// longer than the other bound.
-constexpr double kSmallestGain = 4.0;
+constexpr double kSmallestGain = 2.0;
 constexpr double kLargestGain = 100.0;
+/// The first late step after a plain one is this much longer than what would just pay.
+constexpr double kHope = 2.0;
+/// Tries of a late step, each shorter than the one before, until plain steps go on.
+constexpr int kMostTries = 3;
 /// Plain steps between a late step that did not pay and the next try; doubled each time.
-constexpr int kFirstPause = 8;
-/// The same after an event: its layer is over by then.
-constexpr int kLayerPause = 4;
-constexpr int kLongestPause = 64;
+constexpr int kFirstPause = 2;
+/// The same after an event: most of its layer is over by then.
+constexpr int kLayerPause = 2;
+constexpr int kLongestPause = 32;
 /// Halvings for the end of a step: a relative error of 2^-40 in a quantity that is an estimate.
 constexpr int kHalvings = 40;
 
@@ -96,14 +100,20 @@ bool LateControl::wants(double rate) noexcept {
 }
 
 double LateControl::propose(double plain) const noexcept {
-    return active_ ? step_ : gain_ * plain;
+    return active_ ? step_ : kHope * gain_ * plain;
 }
 
 void LateControl::tried(bool accepted, double next, double gain, double plain) noexcept {
     gain_ = std::clamp(gain, kSmallestGain, kLargestGain);
     step_ = next;
-    active_ = accepted && next >= gain_ * plain;
-    next_pause_ = active_ ? 0 : std::clamp(2 * next_pause_, kFirstPause, kLongestPause);
+    tries_ = accepted ? 0 : tries_ + 1;
+    active_ = next >= gain_ * plain && tries_ < kMostTries;
+    if (active_) {
+        if (accepted) next_pause_ = 0;
+        return;
+    }
+    tries_ = 0;
+    next_pause_ = std::clamp(2 * next_pause_, kFirstPause, kLongestPause);
     pause_ = next_pause_;
 }
 

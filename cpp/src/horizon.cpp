@@ -7,6 +7,7 @@
 
 #include "horizon_kernel.hpp"
 #include "reluflow/products.hpp"
+#include "steady_response.hpp"
 
 namespace reluflow {
 
@@ -23,8 +24,12 @@ constexpr int kMaxIterations = 14;
 constexpr double kSlow = 0.15;
 /// The first guess changes no weight by more than this factor, e^1.
 constexpr double kFarthestGuess = 1.0;
+/// The rate of a smaller weight, which may be a few bits, says nothing; nor does it matter.
+constexpr double kLeastFollowed = 1e-280;
 /// One correction changes no weight by more than this factor, e^2.
 constexpr double kLargestLogChange = 2.0;
+/// Over a step of so many time constants of the fastest neuron the kernel hardly changes.
+constexpr double kSteady = 0.1;
 /// Newton stops at this part of the tolerance of a step.
 constexpr double kNewtonPart = 0.02;
 /// After two iterations the error of the weights themselves shows: beyond so many tolerances the step is too long.
@@ -37,7 +42,7 @@ constexpr double kSeriesPart = 1e-2;
 /// The defect of the weights between the nodes counts by what it does to θ, whose order is higher.
 constexpr double kDefectShare = 0.01;
 constexpr double kShrink = 0.4;
-constexpr double kLargestGrowth = 2.0;
+constexpr double kLargestGrowth = 6.0;
 
 double legendre(int degree, double x) noexcept {
     double before = 1.0;
@@ -118,6 +123,11 @@ Horizon::Horizon(const Dataset& data, Objective objective, const Settings& setti
     mean_weights_.resize(most);
     lu_.reserve(kStages * (most + 1));
     kernels_ = std::make_unique<NodeKernels>(data, neurons, kStages, most);
+    steady_ = std::make_unique<SteadyResponse>(data, neurons, nodes_.integration);
+    steady_residual_.resize(kStages, data.n());
+    steady_mass_.resize(kStages);
+    answers_.resize(data.n());
+    mean_over_step_.resize(data.n());
 }
 
 Horizon::~Horizon() = default;
@@ -128,16 +138,17 @@ bool Horizon::expand(Expansion& expansion, double step) {
     factorisations_ = 0;
     iterations_ = 0;
     order_ = kMaxOrder;  // what a series would have taken
-    if (!choose_active(expansion.series().square(), step)) return refuse(step);
+    is_steady_ = !expansion.is_by_sector() && step * expansion.fastest() < kSteady;
+    if (!is_steady_ && !choose_active(expansion.series().square(), step)) return refuse(step);
     const double norm = data_.X().rowwise().norm().maxCoeff();
     double change = 0.0;
     bool slow = true;
     for (; iterations_ < kMaxIterations; ++iterations_) {
         run_series(expansion, step);
         if (iterations_ == 0) guess_mass();
-        if (slow) factor_jacobian(expansion, step);
+        if (slow && !prepare(expansion, step)) return refuse(step);
         const double before = change;
-        change = correct();
+        change = is_steady_ ? correct_steady() : correct();
         if (!std::isfinite(change)) break;
         if (iterations_ > 0 && error(step) > kHopeless * tolerance_) break;
         slow = change > kSlow * before;
@@ -167,7 +178,7 @@ void Horizon::guess(const Expansion& expansion, double step) {
         start_weights_[i] = data_.y()[i] * expansion.waveform().signed_weights(0)[i];
         live_[i] = expansion.waveform().is_live(i);
         double rate = 0.0;
-        if (last_step_ > 0.0 && start_weights_[i] > 0.0 && live_[i])
+        if (last_step_ > 0.0 && start_weights_[i] >= kLeastFollowed && live_[i])
             for (int k = 1; k < kStages; ++k) rate += k * coefficients_(k, i) / (start_weights_[i] * last_step_);
         for (int node = 0; node < kStages; ++node)
             set_log_change(node, i, std::clamp(rate * nodes_.at[node] * step, -kFarthestGuess, kFarthestGuess));
@@ -191,7 +202,7 @@ double Horizon::relative_work(const Expansion& expansion) const noexcept {
     const double series = kStages * drive + expansion.series().work(order_);
     const double unknowns = kStages * (static_cast<double>(active_.size()) + 1.0);
     // Factorisations run about three times as fast as the rest, and each comes with kernels of about the same cost.
-    const double factorisation = 2.0 * 2.0 / 3.0 / 3.0 * unknowns * unknowns * unknowns;
+    const double factorisation = is_steady_ ? steady_->work() : 2.0 * 2.0 / 3.0 / 3.0 * unknowns * unknowns * unknowns;
     return ((iterations_ + 2) * series + order_ * drive + factorisations_ * factorisation) / plain;
 }
 
@@ -250,13 +261,35 @@ void Horizon::guess_mass() {
     for (int node = 0; node < kStages; ++node) {
         double sum = 0.0;
         double share = 0.0;
-        for (const int i : active_) {
+        for (Index i = 0; i < data_.n(); ++i) {
+            if (!live_[i] || start_weights_[i] == 0.0) continue;
             const double follows = log_weight_change(objective_.loss, start_margins_[i], margin_change_(node, i));
             sum += weight_at(node, i) * (follows - log_change_(node, i));
             share += weight_at(node, i);
         }
         mass_change_[node] = sum / share;
     }
+}
+
+/// Where the kernel stands still all samples are solved for at once, unless too many directions of it count.
+bool Horizon::prepare(Expansion& expansion, double step) {
+    if (is_steady_ && prepare_steady(expansion, step)) return true;
+    is_steady_ = false;
+    if (!choose_active(expansion.series().square(), step)) return false;
+    factor_jacobian(expansion, step);
+    return true;
+}
+
+bool Horizon::prepare_steady(Expansion& expansion, double step) {
+    for (Index i = 0; i < data_.n(); ++i) {
+        double mean = 0.0;
+        for (int node = 0; node < kStages; ++node) mean += nodes_.integration(kStages - 1, node) * weight_at(node, i);
+        mean_over_step_[i] = live_[i] ? std::max(mean, 0.0) : 0.0;
+        const double margin = start_margins_[i] + margin_change_(kStages / 2, i);
+        answers_[i] = objective_.loss == LossKind::logistic ? 1.0 - weight(objective_.loss, margin) : 1.0;
+    }
+    ++factorisations_;
+    return steady_->prepare(expansion, mean_over_step_, answers_, step);
 }
 
 void Horizon::factor_jacobian(Expansion& expansion, double step) {
@@ -337,6 +370,33 @@ double Horizon::correct() {
     return change;
 }
 
+/// The same for all samples together.
+double Horizon::correct_steady() {
+    for (int node = 0; node < kStages; ++node) {
+        double sum = 0.0;
+        for (Index i = 0; i < data_.n(); ++i) {
+            const double follows =
+                log_weight_change(objective_.loss, start_margins_[i], margin_change_(node, i)) - mass_change_[node];
+            steady_residual_(node, i) = live_[i] && start_weights_[i] > 0.0 ? follows - log_change_(node, i) : 0.0;
+            if (live_[i]) sum += change_(node, i);
+        }
+        steady_mass_[node] = -sum;
+    }
+    steady_->solve(steady_residual_, steady_mass_);
+    if (!steady_residual_.allFinite()) return std::numeric_limits<double>::quiet_NaN();
+    double change = 0.0;
+    for (int node = 0; node < kStages; ++node) {
+        for (Index i = 0; i < data_.n(); ++i) {
+            const double before = change_(node, i);
+            const double step = std::clamp(steady_residual_(node, i), -kLargestLogChange, kLargestLogChange);
+            set_log_change(node, i, log_change_(node, i) + step);
+            change = std::max(change, std::abs(change_(node, i) - before));
+        }
+        mass_change_[node] += steady_mass_[node];
+    }
+    return change;
+}
+
 /// What the polynomials of the weights may miss: their last Legendre coefficient over the step, and at the start the
 /// difference to the true weights, which lasts as long as a sample's weight needs to follow (1 over p K).
 double Horizon::error(double step) const {
@@ -350,7 +410,10 @@ double Horizon::error(double step) const {
         const double norm = data_.X().row(i).norm();
         smooth += std::abs(last) * norm * step;
         double width = step;
-        if (next_active < active_.size() && active_[next_active] == i) {
+        if (is_steady_) {
+            const double rate = start_weights_[i] * steady_->own(i);
+            if (rate > 0.0) width = std::min(width, 1.0 / rate);
+        } else if (next_active < active_.size() && active_[next_active] == i) {
             const double rate = start_weights_[i] * kernels_->own()[next_active];
             width = std::min(width, 1.0 / rate);
             ++next_active;

@@ -122,17 +122,15 @@ bool Stepper::expand_late() {
     const double plain = late_control_.plain_step(control_.smooth(), expansion_.series().square());
     if (!separated && plain * rate > kVeryStiffRate) return false;
     if (!late_control_.wants(plain * rate)) return false;
-    const double step = std::min(late_control_.propose(plain), kMaxRate / rate);
-    late_ = horizon_.expand(expansion_, std::min(step, rounding_limit()));
-    counts_.late_iterations += horizon_.iterations();
-    late_control_.tried(late_, horizon_.next_step(), horizon_.relative_work(expansion_), plain);
-    if (late_) {
-        ++counts_.late_steps;
-        allowed_ = 1.0;
-    } else {
-        ++counts_.late_refused;
-        expansion_.restart();
-    }
+    do {
+        const double step = std::min(late_control_.propose(plain), kMaxRate / rate);
+        late_ = horizon_.expand(expansion_, std::min(step, rounding_limit()));
+        counts_.late_iterations += horizon_.iterations();
+        late_control_.tried(late_, horizon_.next_step(), horizon_.relative_work(expansion_), plain);
+        ++(late_ ? counts_.late_steps : counts_.late_refused);
+        if (!late_) expansion_.restart();
+    } while (!late_ && late_control_.wants(plain * rate));
+    if (late_) allowed_ = 1.0;
     return late_;
 }
 

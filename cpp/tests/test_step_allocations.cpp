@@ -95,9 +95,9 @@ void steps_with_events_allocate_nothing(const Problem& p) {
 }
 
 void late_steps_allocate_nothing(const Problem& p) {
-    const Run run = take_steps(p, 20, 600);
-    CHECK(run.steps == 600);
-    CHECK(run.late > 100);
+    const Run run = take_steps(p, 20, 200);
+    CHECK(run.steps == 200);
+    CHECK(run.late > 30);
     CHECK(run.allocating == 0);
 }
 

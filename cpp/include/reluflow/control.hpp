@@ -57,6 +57,7 @@ class LateControl {
     double gain_ = 8.0;  // a first guess, replaced by the first try
     int pause_ = 0;
     int next_pause_ = 0;
+    int tries_ = 0;  // refused in a row, without a plain step between them
     bool active_ = false;
 };
 

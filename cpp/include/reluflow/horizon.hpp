@@ -18,12 +18,13 @@ namespace reluflow {
 inline constexpr int kStages = 6;
 
 class NodeKernels;
+class SteadyResponse;
 
 /// Unknowns: log p_i at the Radau nodes of (0, 1]. Given them as polynomials, every neuron is a linear system without
 /// stiffness, so its series and the margins q(u) follow; the equations are log p_i = log|ℓ'(q_i)| - log D and Σ p_i = 1
 /// at every node. Their Jacobian is 1 + H A_kl K_kl p_l: K_kl is the tangent kernel of the samples that carry weight
 /// between the nodes k and l, with what a change at l grows to until k. Its size is that of the support, whatever the
-/// width of the network.
+/// width of the network. In short steps the kernel is the same for all nodes, and all samples are solved for.
 class Horizon {
   public:
     Horizon(const Dataset& data, Objective objective, const Settings& settings, Index neurons);
@@ -51,10 +52,13 @@ class Horizon {
     void keep_margins(Expansion& expansion);
     bool refuse(double step) noexcept;
     bool choose_active(double square, double step);
+    bool prepare(Expansion& expansion, double step);
+    bool prepare_steady(Expansion& expansion, double step);
     void guess_mass();
     void factor_jacobian(Expansion& expansion, double step);
     void scale_jacobian(Eigen::Map<Matrix>& jacobian) const;
     double correct();
+    double correct_steady();
     double error(double step) const;
 
     const Dataset& data_;
@@ -72,6 +76,11 @@ class Horizon {
     Vector q_now_;
     std::vector<int> active_;
     std::unique_ptr<NodeKernels> kernels_;
+    std::unique_ptr<SteadyResponse> steady_;
+    bool is_steady_ = false;        // the kernel stands still in this step
+    Matrix steady_residual_;        // (stages, n)
+    Vector steady_mass_, answers_;  // (stages,), and -d log|ℓ'|/dq (n,)
+    Vector mean_over_step_;         // weights of all samples
     LuFactors lu_;
     Vector residual_, start_weights_, start_margins_, mean_weights_;
     std::vector<char> live_;
