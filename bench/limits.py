@@ -178,7 +178,7 @@ def main(words: Sequence[str]) -> int:
     if args.list:
         print(*chosen, sep="\n")
         return 0
-    until = rf.Stop(log_time=args.log_time or 1e4, seconds=args.seconds)
+    until = rf.Stop(log_time=args.log_time, limit=None if args.log_time else True, seconds=args.seconds)
     head = f"{'kind, seed':36} {'status':16} {'limit':20} {'log t':>9} {'log |θ|':>8}"
     print(f"{head} {'steps':>7} {'events':>7} {'seconds':>8}", flush=True)
     outcomes, misses = [], []

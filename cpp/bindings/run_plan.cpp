@@ -49,10 +49,12 @@ RunPlan plan_in(const std::string& loss, const std::string& reduction_name, cons
     read(options, "until_log_time", plan.stop.log_time);
     read(options, "until_log_loss", plan.stop.log_loss);
     read(options, "until_direction", plan.stop.direction);
+    read(options, "until_log_norm", plan.stop.log_norm);
     read(options, "until_events", plan.stop.events);
     read(options, "until_seconds", plan.stop.seconds);
     read(options, "n_threads", plan.n_threads);
     read(options, "at_rest", plan.at_rest);
+    read(options, "exponent", plan.exponent);
     plan.save_at = times_in(options, "save_at");
     plan.save_in_log = plan.save_at.empty();
     if (plan.save_in_log) plan.save_at = times_in(options, "save_at_log");

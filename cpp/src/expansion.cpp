@@ -45,6 +45,7 @@ Expansion::Expansion(const Dataset& data, Objective objective, const Settings& s
       q_(data.n()),
       q_next_(data.n()),
       column_(data.rank()),
+      offsets_(Vector::Zero(data.n())),
       slot_of_group_(state.neurons(), -1),
       held_parts_(std::min(kHoldingGroups, static_cast<std::size_t>(state.neurons())),
                   Matrix(kMaxOrder + 2, data.rank())),
@@ -64,6 +65,7 @@ void Expansion::start(const NetworkState& state, const Pattern& pattern, const s
     }
     series_.start(state, floor_, groups_, moments_);
     drive_.margins(moments_, q_);
+    q_ -= offsets_;
     waveform_.start(q_, live_);
     const double margin = 2.0 * series_.square() * waveform_.mean_norm();
     present_tolerance_ = std::min(tolerance_, std::max(kFinest, kMarginTol / margin));

@@ -72,7 +72,10 @@ Flow::Flow(const Dataset& data, const MatrixView& W, const VectorView& a, double
       log_factor_(std::log(reduction_factor(plan_.objective.reduction, data.n()))),
       w_(state_.w),
       a_(state_.a),
-      q_(data.n()) {
+      q_(data.n()),
+      offsets_(Vector::Zero(data.n())),
+      weights_(data.n()) {
+    state_.start_at(plan_.exponent);
     pool_.listen_to(&interrupt_);
     for (Index j = 0; j < state_.neurons(); ++j) resting_square_ += state_.at_rest(j) * state_.at_rest(j);
     read_pattern(W, pattern);
@@ -110,7 +113,7 @@ void Flow::run() {
     while (saved_ < plan_.save_at.size() && !clock_.is_before(next_save())) save_state(clock_, 0.0);
     if (!decided)
         check_obstacle();
-    else if (log_loss_ <= plan_.stop.log_loss)
+    else if (log_loss() <= plan_.stop.log_loss)
         finish(Status::reached_loss, "the initial loss is already at or below the requested value");
     if (status_ == Status::running && plan_.at_rest) rest();
     if (status_ == Status::running) poll();  // a batch may have been stopped before this run began
@@ -121,6 +124,7 @@ void Flow::run() {
 }
 
 bool Flow::advance() {
+    if (is_beyond_digits()) shrink();
     if (stepper_.is_at_rest()) {
         rest();
         return false;
@@ -172,8 +176,10 @@ bool Flow::take_step() {
     taken_ = stepper_.end() * stepper_.waveform().step();
     const double before = log_loss_;
     const double rounding = loss_rounding();
+    const bool knows_better = keep_weights();
     stepper_.commit();
     stepper_.begin();
+    if (knows_better) restore_weights();
     follow_direction();
     log_loss_ = stepper_.waveform().log_loss() + log_factor_;
     checkpoint();
@@ -267,6 +273,7 @@ Clock Flow::time_stop() const {
 
 /// Step scale beyond which a step would only be cut at the time stop.
 double Flow::largest_step() const {
+    if (state_.exponent() > 0) return std::numeric_limits<double>::infinity();
     return clock_.amount_to(time_stop(), -stepper_.waveform().log_mass() - log_factor_);
 }
 
@@ -274,28 +281,30 @@ double Flow::end_by_rules() {
     double end = stepper_.end();
     pending_ = Status::running;
     const Clock stop = time_stop();
-    const double at_stop = std::isinf(stop.log_t()) ? kNoRoot : stepper_.waveform().reach(clock_, stop, end);
+    const double at_stop = std::isinf(stop.log_t()) ? kNoRoot : reach(stop, end);
     if (at_stop <= end) {
         end = at_stop;
         pending_ = stop.log_t() == std::log(plan_.stop.time) ? Status::reached_time : Status::reached_log_time;
     }
     end = end_by_loss(end);
+    end = end_by_norm(end);
     return end_by_events(end);
 }
 
 double Flow::end_by_loss(double end) {
     if (std::isinf(plan_.stop.log_loss)) return end;
+    const double wanted = plan_.stop.log_loss / scale();
     const auto loss_at = [&](double u) {
         stepper_.waveform().margins_at(u, q_);
         return reluflow::log_loss(plan_.objective.loss, plan_.objective.reduction,
                                   {q_.data(), static_cast<std::size_t>(q_.size())});
     };
-    if (loss_at(end) > plan_.stop.log_loss) return end;
+    if (loss_at(end) > wanted) return end;
     double low = 0.0;
     double high = end;
     for (int pass = 0; pass < kLossHalvings; ++pass) {
         const double middle = 0.5 * (low + high);
-        (loss_at(middle) > plan_.stop.log_loss ? low : high) = middle;
+        (loss_at(middle) > wanted ? low : high) = middle;
     }
     pending_ = Status::reached_loss;
     return high;
@@ -315,9 +324,9 @@ double Flow::end_by_events(double end) {
 }
 
 /// The clock at the end of the step; exactly the time asked for when that ends it.
-Clock Flow::clock_at_end() const {
+Clock Flow::clock_at_end() {
     if (is_time_stop(pending_)) return time_stop();
-    return stepper_.waveform().clock_at(clock_, stepper_.end());
+    return clock_at(stepper_.end());
 }
 
 bool Flow::check_obstacle() {
@@ -334,7 +343,7 @@ bool Flow::poll() {
         return true;
     }
     if (!plan_.hook) return false;
-    return end_by(plan_.hook({clock_.t(), clock_.log_t(), log_loss_, counts().steps, recorder_.event_list().count(),
+    return end_by(plan_.hook({clock_.t(), clock_.log_t(), log_loss(), counts().steps, recorder_.event_list().count(),
                               elapsed, stepper_.groups()}));
 }
 

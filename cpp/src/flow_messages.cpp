@@ -52,7 +52,8 @@ std::string Flow::name_corner(const Obstacle& obstacle) const {
 }
 
 double Flow::log_gradient_norm() const {
-    return std::log(stepper_.speed()) + stepper_.waveform().log_mass() + log_factor_;
+    return std::log(stepper_.speed()) + std::log(scale()) / 2.0 + stepper_.waveform().log_mass() * scale() +
+           log_factor_;
 }
 
 /// Below the smallest double as a power of e.

@@ -25,11 +25,11 @@ void Flow::checkpoint() {
 }
 
 void Flow::keep_checkpoint() {
-    if (!state_.has_lifted()) return recorder_.checkpoint(clock_, log_loss_, state_.w, state_.a);
+    if (!state_.has_lifted()) return recorder_.checkpoint(clock_, log_loss(), state_.w, state_.a);
     w_ = state_.w;
     a_ = state_.a;
     state_.lower(w_, a_);
-    recorder_.checkpoint(clock_, log_loss_, w_, a_);
+    recorder_.checkpoint(clock_, log_loss(), w_, a_);
 }
 
 void Flow::copy_state(Matrix& W, Vector& a) {
@@ -58,7 +58,7 @@ Clock Flow::next_save() const {
 void Flow::save_within(double end) {
     const Clock last = clock_at_end();
     while (saved_ < plan_.save_at.size() && !last.is_before(next_save()))
-        save_state(next_save(), std::min(stepper_.waveform().reach(clock_, next_save(), end), end));
+        save_state(next_save(), std::min(reach(next_save(), end), end));
 }
 
 void Flow::save_state(const Clock& when, double u) {
@@ -68,9 +68,9 @@ void Flow::save_state(const Clock& when, double u) {
         w_ = state_.w;
         a_ = state_.a;
     }
-    const double log_loss = log_loss_of(w_, a_);
+    const double log_loss_then = log_loss_of(w_, a_) * scale();
     state_.lower(w_, a_);
-    recorder_.save(when, log_loss, w_, a_);
+    recorder_.save(when, log_loss_then, w_, a_);
     ++saved_;
 }
 
@@ -87,13 +87,14 @@ double Flow::log_loss_of(const Matrix& w, const Vector& a) {
             for (Index j = 0; j < count; ++j) q += a[first + j] * z.col(j).cwiseMax(leak * z.col(j));
         }
         q.array() *= data_.y().segment(begin, end - begin).array();
+        q -= offsets_.segment(begin, end - begin);
     });
     return reluflow::log_loss(plan_.objective.loss, plan_.objective.reduction,
                               {q_.data(), static_cast<std::size_t>(q_.size())});
 }
 
 void Flow::record_events() {
-    const auto at = [&](double u) { return stepper_.waveform().clock_at(clock_, u); };
+    const auto at = [&](double u) { return clock_at(u); };
     std::size_t branch = 0;
     const auto& branches = stepper_.branches();
     for (const auto& event : stepper_.events()) {

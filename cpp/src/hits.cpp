@@ -170,9 +170,10 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const HeldSet
     double taken = 0.0;
     for (int h = 0; h < count; ++h) taken += std::abs(multipliers_[h]);
     // A corner that holds may leave twice its tolerance. What acts on the neuron is added up only where it matters.
-    double noise = 2.0 * kCornerUlps * kEps * (taken + motion_.patience() * motion_.waveform().largest_norm());
+    const double part = std::max(2.0 * kCornerUlps * kEps, motion_.waveform().weight_error());
+    double noise = part * (taken + motion_.patience() * motion_.waveform().largest_norm());
     auto settle_noise = [&, exact = false]() mutable {
-        if (!exact) noise = 2.0 * kCornerUlps * kEps * (taken + motion_.acting_weight(sides, begin));
+        if (!exact) noise = part * (taken + motion_.acting_weight(sides, begin));
         exact = true;
     };
     Coefficients base{};

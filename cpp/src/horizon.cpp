@@ -241,7 +241,8 @@ void Horizon::drive(Expansion& expansion, int order, double step) {
 
 /// The margins as polynomials over the step, for the clock.
 void Horizon::keep_margins(Expansion& expansion) {
-    for (int k = 0; k <= order_; ++k) {
+    margins_.row(0) = start_margins_.transpose();
+    for (int k = 1; k <= order_; ++k) {
         expansion.margins_of(moments_of_order_[k], q_now_);
         margins_.row(k) = q_now_.transpose();
     }

@@ -116,10 +116,31 @@ bool NetworkState::rescale() {
 }
 
 double NetworkState::log_size(Index neuron) const {
-    return std::log(size(neuron)) - lift_[neuron] * std::numbers::ln2;
+    return std::log(size(neuron)) + (exponent_ - lift_[neuron]) * std::numbers::ln2;
+}
+
+void NetworkState::shrink(int by) {
+    for (Index j = 0; j < neurons(); ++j) {
+        if (is_lifted(j)) {  // held as it is, which is one more lift
+            lift_[j] += by;
+            continue;
+        }
+        for (Index k = 0; k < rank(); ++k) w(k, j) = std::ldexp(w(k, j), -by);
+        a[j] = std::ldexp(a[j], -by);
+        at_rest_[j] = std::ldexp(at_rest_[j], -by);
+        invariant_[j] = std::ldexp(invariant_[j], -2 * by);
+    }
+    exponent_ += by;
+    rescale();
+}
+
+void NetworkState::start_at(int exponent) {
+    exponent_ = exponent;
+    resting_ *= std::ldexp(1.0, exponent);
 }
 
 void NetworkState::revive(Index neuron, const Vector& direction, double sign, double log_size) {
+    log_size -= exponent_ * std::numbers::ln2;
     const int lift = std::max(0, static_cast<int>(std::round((std::log(kLiftedTo) - log_size) / std::numbers::ln2)));
     const double length = std::exp(log_size + lift * std::numbers::ln2) / std::numbers::sqrt2;
     w.col(neuron) = length * direction;
@@ -130,8 +151,8 @@ void NetworkState::revive(Index neuron, const Vector& direction, double sign, do
 
 void NetworkState::lower(Matrix& weights, Vector& outputs) const {
     for (Index j = 0; has_lifted() && j < neurons(); ++j) {
-        if (!is_lifted(j)) continue;
-        const double factor = std::ldexp(1.0, -lift_[j]);
+        if (!is_lifted(j) && exponent_ == 0) continue;
+        const double factor = std::ldexp(1.0, exponent_ - lift_[j]);
         const bool is_whole = std::hypot(weights.col(j).stableNorm(), outputs[j]) * factor >= kLastWhole;
         weights.col(j) *= is_whole ? factor : 0.0;
         outputs[j] *= is_whole ? factor : 0.0;
@@ -142,6 +163,7 @@ void NetworkState::lower() {
     lower(w, a);
     std::fill(lift_.begin(), lift_.end(), 0);
     n_lifted_ = 0;
+    exponent_ = 0;
 }
 
 void NetworkState::restore_invariant(Index neuron, double* weights, double& output) const noexcept {

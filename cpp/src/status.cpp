@@ -9,6 +9,7 @@ std::string_view status_name(Status status) noexcept {
         case Status::reached_log_time: return "reached_log_time";
         case Status::reached_loss: return "reached_loss";
         case Status::reached_direction: return "reached_direction";
+        case Status::reached_log_norm: return "reached_log_norm";
         case Status::reached_events: return "reached_events";
         case Status::reached_seconds: return "reached_seconds";
         case Status::stationary: return "stationary";
@@ -30,6 +31,7 @@ bool is_success(Status status) noexcept {
         case Status::reached_log_time:
         case Status::reached_loss:
         case Status::reached_direction:
+        case Status::reached_log_norm:
         case Status::reached_events:
         case Status::reached_seconds:
         case Status::stationary: return true;

@@ -258,6 +258,11 @@ void Stepper::state_at(double u, Matrix& w, Vector& a) const {
     state_.restore_invariants(w, a, lanes_.paths());
 }
 
+void Stepper::rescaled(const Vector& offsets) {
+    expansion_.set_offsets(offsets);
+    lanes_.forget_distances();
+}
+
 void Stepper::commit() {
     vanished_.follow(expansion_, end_ * waveform().step());
     if (carries_) {

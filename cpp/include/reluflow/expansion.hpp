@@ -62,7 +62,11 @@ class Expansion {
     NeuronSeries& series() noexcept { return series_; }
     const NeuronSeries& series() const noexcept { return series_; }
     const Groups& groups() const noexcept { return groups_; }
+    /// At the start of the step, less the offsets.
     const Vector& margins() const noexcept { return q_; }
+    /// Taken from the margins before they make weights, (n,): zero but for a state that is held smaller than it is.
+    const Vector& offsets() const noexcept { return offsets_; }
+    void set_offsets(const Vector& offsets) { offsets_ = offsets; }
     /// What projection took from a group's gradient, (order, r), or null when the group holds nothing.
     const Matrix* held_part(Index group) const noexcept;
     /// Gradient of the samples that are not held, at the start of the step.
@@ -96,7 +100,7 @@ class Expansion {
     const std::vector<HeldSet>* held_ = nullptr;
     Matrix gradients_, moments_;  // (r, groups)
     Matrix start_gradients_;      // of the start, projected
-    Vector q_, q_next_, column_;
+    Vector q_, q_next_, column_, offsets_;
     std::vector<int> slot_of_group_;  // index into held_parts_, -1 when nothing is held
     std::vector<Matrix> held_parts_;
     Matrix start_held_;                // (slots, r), what projection took at the start

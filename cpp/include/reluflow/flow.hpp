@@ -52,6 +52,7 @@ struct RunPlan {
     double look_period = Interrupt::kPeriod;
     int n_threads = 1;
     bool at_rest = false;  ///< the start is known to be at rest, from the run that led there
+    int exponent = 0;      ///< W and a are given 2^exponent times smaller than they are
 };
 
 class Flow {
@@ -73,7 +74,8 @@ class Flow {
     const StepCounts& counts() const noexcept { return stepper_.counts(); }
     Status status() const noexcept { return status_; }
     const std::string& message() const noexcept { return message_; }
-    double log_loss() const noexcept { return log_loss_; }
+    /// log L with the reduction.
+    double log_loss() const noexcept;
     /// log |∇L| at the end, with the reduction; -inf at rest.
     double log_gradient_norm() const;
     /// Estimated angle to the limit direction; followed when a stop rule asks for it, else +inf.
@@ -123,7 +125,7 @@ class Flow {
     double end_by_rules();
     double end_by_loss(double end);
     double end_by_events(double end);
-    Clock clock_at_end() const;
+    Clock clock_at_end();
     void save_within(double end);
     void save_state(const Clock& when, double u);
     Clock next_save() const;
@@ -133,6 +135,16 @@ class Flow {
     bool poll();
     void finish(Status status, std::string message);
     double log_loss_of(const Matrix& w, const Vector& a);
+    bool is_beyond_digits() const noexcept;
+    void shrink();
+    double scale() const noexcept;
+    bool keep_weights();
+    void restore_weights();
+    double least_margin_at(double u);
+    Clock clock_at(double u);
+    double reach(const Clock& target, double end);
+    double log_norm_at(double u);
+    double end_by_norm(double end);
     std::string name_corner(const Obstacle& obstacle) const;
 
     const Dataset& data_;
@@ -164,6 +176,8 @@ class Flow {
     Matrix w_;
     Vector a_;
     Vector q_;
+    Vector offsets_;
+    Vector weights_;  // at the end of a step
 };
 
 }  // namespace reluflow

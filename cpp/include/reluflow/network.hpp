@@ -40,11 +40,19 @@ class NetworkState {
     bool rescale();
     const std::vector<int>& rescaled() const noexcept { return rescaled_; }
     bool is_lifted(Index neuron) const noexcept { return lift_[neuron] > 0; }
-    bool has_lifted() const noexcept { return n_lifted_ > 0; }
+    /// The state as it is held differs from the neurons themselves.
+    bool has_lifted() const noexcept { return n_lifted_ > 0 || exponent_ > 0; }
     /// log |θ_j| of the neuron itself; -inf for one at zero.
     double log_size(Index neuron) const;
     /// Puts a balanced neuron at zero back on its direction (|direction| = 1), at a size below 1e-100.
     void revive(Index neuron, const Vector& direction, double sign, double log_size);
+    /// All neurons are held 2^exponent() times smaller than they are, once they are so large that margins would lose
+    /// the digits that decide (see flow_scale.cpp).
+    int exponent() const noexcept { return exponent_; }
+    /// Holds them 2^by times smaller than until now, exactly.
+    void shrink(int by);
+    /// What the constructor was given is 2^exponent times smaller than the neurons are.
+    void start_at(int exponent);
     /// (w, a), shaped like the state, become the neurons themselves. One too small for all its digits becomes zero.
     void lower(Matrix& w, Vector& a) const;
     /// The same of the state, which is not to move any more.
@@ -65,6 +73,7 @@ class NetworkState {
     std::vector<int> lift_;  // powers of two
     std::vector<int> rescaled_;
     Index n_lifted_ = 0;
+    int exponent_ = 0;
 };
 
 }  // namespace reluflow

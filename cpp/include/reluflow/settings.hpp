@@ -24,6 +24,7 @@ struct StopRule {
     double log_time = std::numeric_limits<double>::infinity();
     double log_loss = -std::numeric_limits<double>::infinity();
     double direction = 0.0;
+    double log_norm = std::numeric_limits<double>::infinity();  ///< log |θ|
     std::int64_t events = std::numeric_limits<std::int64_t>::max();
     double seconds = std::numeric_limits<double>::infinity();
 };

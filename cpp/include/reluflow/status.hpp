@@ -11,6 +11,7 @@ enum class Status {
     reached_log_time,
     reached_loss,
     reached_direction,
+    reached_log_norm,
     reached_events,
     reached_seconds,
     stationary,

@@ -65,6 +65,8 @@ class Stepper {
     double rounding_limit() const noexcept;
     const Waveform& waveform() const noexcept { return expansion_.waveform(); }
     const Expansion& expansion() const noexcept { return expansion_; }
+    /// The state was scaled by a power of two, which no sign and no direction sees; begin() comes next.
+    void rescaled(const Vector& offsets);
     const std::vector<WallEvent>& events() const noexcept { return lanes_.events(); }
     const std::vector<BranchPoint>& branches() const noexcept { return lanes_.branches(); }
     const Obstacle& obstacle() const noexcept { return lanes_.obstacle(); }

@@ -14,6 +14,7 @@ from .. import _core
 from .._validation import FloatArray, instance, integer, invalid, one_of, real, real_array
 from ..datasets import Dataset
 from ..networks import Network
+from ._scale import is_beyond_digits
 from ._settings import Settings
 from ._solution import Solution
 from ._stop import Stop
@@ -66,6 +67,21 @@ class Asked:
             version=_core.__version__,
         )
         _check_reachable(settings)
+        if settings.until.limit and (self.save_at is not None or self.save_at_log is not None):
+            raise invalid("save_at", "be left out where Stop.limit is given", "times")
+        return settings
+
+    def settings_of_many(self, start: Start) -> Settings:
+        """Check the options for one of several runs.
+
+        Raises
+        ------
+        ValueError
+            A bad option, or one that only a single run can have.
+        """
+        settings = self.settings(start)
+        if settings.until.limit:
+            raise invalid("Stop.limit", "be left out where several flows are integrated", "True")
         return settings
 
 
@@ -94,6 +110,7 @@ def core_options(data: Dataset, net: Network, settings: Settings) -> dict[str, A
         "until_log_time": until.log_time,
         "until_log_loss": until.log_loss(data.n, settings.reduction),
         "until_direction": until.direction,
+        "until_log_norm": until.log_norm,
         "until_events": until.events,
         "until_seconds": until.seconds,
         "max_events": settings.max_events,
@@ -130,7 +147,8 @@ def start_of(data: Dataset, net: object) -> Start:
     start = Start(net.final, net.t_end, net.log_t_end) if isinstance(net, Solution) else Start(net, 0.0, -math.inf)
     if start.net.dim != data.d:
         raise invalid("net", f"have dim {data.d}, the columns of X", f"dim {start.net.dim}")
-    _check_sizes(data, start.net)
+    if not is_beyond_digits(start.log_t):
+        _check_sizes(data, start.net)
     if start.net.pattern is not None:
         _check_pattern(data, start.net)
     return start

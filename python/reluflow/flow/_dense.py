@@ -16,6 +16,7 @@ from .. import _core
 from .._validation import FloatArray, IntArray, PatternArray, freeze, invalid
 from ..datasets import Dataset
 from ._events import EventTable
+from ._scale import hold
 from ._settings import Settings
 
 # How the core is asked for times t and for log times.
@@ -126,8 +127,11 @@ class Dense:
             save: times,
             **start,
         }
-        weights = np.ascontiguousarray(W), np.ascontiguousarray(a)
-        raw = _core.integrate(self.data.X, self.data.y, *weights, self.leak, used.loss, used.reduction, options, None)
+        held = hold(np.ascontiguousarray(W), np.ascontiguousarray(a), float(self.log_t[node]))
+        options["exponent"] = held.exponent
+        raw = _core.integrate(
+            self.data.X, self.data.y, held.W, held.a, self.leak, used.loss, used.reduction, options, None
+        )
         if len(raw["t"]) != len(times):
             raise RuntimeError(f"dense output ended early: {raw['status']} ({raw['message']})")
         return raw

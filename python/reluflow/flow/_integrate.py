@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import overload
+from dataclasses import dataclass, replace
+from typing import Any, overload
 
 import numpy.typing as npt
 
@@ -13,12 +13,15 @@ from .._validation import instance, invalid
 from ..datasets import Dataset, MultiClassDataset
 from ..networks import MultiClassNetwork, Network
 from ._arguments import Asked, core_options, start_of, thread_count
+from ._join import joined
 from ._multiclass import MultiClassSolution, integrate_classes
 from ._outcome import BranchingError, solution_of
 from ._progress import CALLBACK_PERIOD, Callback, Listeners, ManyCallback, Progress, Reporter, listeners
+from ._scale import hold
 from ._settings import Settings
 from ._solution import Solution
 from ._stop import Stop
+from ._to_limit import to_limit
 
 
 @overload
@@ -211,21 +214,56 @@ def _run(
     *,
     at_rest: bool,
 ) -> Solution:
-    options = core_options(data, net, settings) | {"n_threads": threads, "hook_period": listening.period}
-    options["at_rest"] = at_rest
-    if watching is not None:
-        options |= {"is_over": watching.is_over}
-        keep = watching.keep
-        if keep is not None:
-            options |= {
-                "keep": lambda raw: keep(solution_of(raw, data, net, settings)),
-                "keep_period": watching.seconds,
-            }
-    reporter = Reporter(listening, lambda report: Progress(**report))
+    """Run one flow, in legs if it is to end where its limit is certified."""
+    progress = _Progress()
+    reporter = Reporter(listening, progress.report)
+
+    def leg(done: Solution | None, until: Stop) -> Solution:
+        progress.done = done
+        begin = net if done is None else done.final
+        own = settings if done is None else _going_on(settings, done)
+        own = replace(own, until=until)
+        held = hold(begin.W, begin.a, own.start_log_time)
+        options = core_options(data, begin, own) | {"n_threads": threads, "hook_period": listening.period}
+        options |= {"at_rest": at_rest and done is None, "exponent": held.exponent}
+        if watching is not None:
+            options |= {"is_over": watching.is_over}
+            keep = watching.keep
+            if keep is not None:
+
+                def kept(raw: dict[str, Any]) -> None:
+                    part = solution_of(raw, data, begin, own)
+                    keep(part if done is None else joined(done, part, settings.until))
+
+                options |= {"keep": kept, "keep_period": watching.seconds}
+        arguments = data.X, data.y, held.W, held.a, begin.leak, own.loss, own.reduction, options
+        return solution_of(_core.integrate(*arguments, reporter.hook), data, begin, own)
+
     try:
-        raw = _core.integrate(
-            data.X, data.y, net.W, net.a, net.leak, settings.loss, settings.reduction, options, reporter.hook
-        )
+        return to_limit(leg, settings.until) if settings.until.limit else leg(None, settings.until)
     finally:
         reporter.close()
-    return solution_of(raw, data, net, settings)
+
+
+@dataclass
+class _Progress:
+    """Makes a `Progress` of what the core says of the present leg; `done` is what came before it."""
+
+    done: Solution | None = None
+
+    def report(self, report: dict[str, Any]) -> Progress:
+        if self.done is not None:
+            before = self.done.stats
+            report = {
+                **report,
+                "steps": report["steps"] + before["steps"],
+                "events": report["events"] + before["n_events"],
+                "seconds": report["seconds"] + before["seconds"],
+            }
+        return Progress(**report)
+
+
+def _going_on(settings: Settings, done: Solution) -> Settings:
+    """Return the settings of a leg that goes on from `done`."""
+    left = None if settings.max_events is None else max(1, settings.max_events - len(done.events))
+    return replace(settings, start_time=done.t_end, start_log_time=done.log_t_end, max_events=left)

@@ -216,7 +216,7 @@ def _launches(data: Dataset | Sequence[Dataset], nets: Sequence[Network | Soluti
         instance(net, f"nets[{index}]", (Network, Solution), "a Network or a Solution")
         try:
             start = start_of(problem, net)
-            settings = known.get((start.t, start.log_t)) or asked.settings(start)
+            settings = known.get((start.t, start.log_t)) or asked.settings_of_many(start)
         except ValueError as error:
             error.add_note(f"in run {index}")
             raise

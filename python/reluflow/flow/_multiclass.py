@@ -255,7 +255,7 @@ def integrate_classes(
     for k in range(data.K):
         problem = data.binary(k)
         start = start_of(problem, net[k])
-        launches.append(Launch(problem, start.net, asked.settings(start)))
+        launches.append(Launch(problem, start.net, asked.settings_of_many(start)))
     began = perf_counter()
     found: dict[int, Solution] = {}
     for k, outcome in Batch(launches, n_threads, listening, begin_all=True):

@@ -20,6 +20,7 @@ _MESSAGES = {
     "reached_loss": "the loss of the stop was reached",
     "reached_mean_loss": "the mean loss of the stop was reached",
     "reached_direction": "the direction turns less than the stop asks for",
+    "reached_log_norm": "the norm of the stop was reached",
     "reached_events": "the number of events of the stop was reached",
     "reached_seconds": "the wall-clock time of the stop was reached",
     "max_events": "max_events was reached",

@@ -19,6 +19,7 @@ from ._dense import Dense
 from ._events import EventTable
 from ._limit import Limit
 from ._limit_of import limit_of
+from ._scale import hold
 from ._settings import Settings
 
 if TYPE_CHECKING:
@@ -111,7 +112,9 @@ class Solution:
 
         Look at ``sol.limit.certified`` and ``sol.limit.reason``.
         """
-        return limit_of(self.data, self.final, self.loss)
+        final = self.final
+        held = hold(final.W, final.a, self.log_t_end)
+        return limit_of(self.data, Network._trusted(held.W, held.a, self.leak, final.pattern), self.loss)
 
     @property
     def status(self) -> str:

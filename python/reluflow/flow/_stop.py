@@ -7,6 +7,9 @@ from dataclasses import dataclass, fields
 
 from .._validation import instance, integer, invalid, positive, real
 
+# Norms, and margins as their squares, leave the range of floats beyond it.
+LARGEST_LOG_NORM = 340.0
+
 Options = dict[str, object]
 
 
@@ -30,6 +33,11 @@ class Stop:
         The loss divided by the number of samples falls to this value, whatever ``reduction`` is.
     direction : float, optional
         The estimated remaining turn of θ/|θ| falls to this angle in radians, in (0, 1).
+    log_norm : float, optional
+        log |θ| reaches this value, at most 340. Beyond log t of about 4e10 this is the clock that counts.
+    limit : bool, optional
+        True: the limit of the flow is certified. It is asked for at log times up to 1e10 and then at growing norms, up
+        to log |θ| = 340; see ``Solution.limit``.
     events : int, optional
         This many events have happened, at least 1. Events that coincide are one set and are all kept.
     seconds : float, optional
@@ -55,6 +63,8 @@ class Stop:
     loss: float | None = None
     mean_loss: float | None = None
     direction: float | None = None
+    log_norm: float | None = None
+    limit: bool | None = None
     events: int | None = None
     seconds: float | None = None
 
@@ -142,8 +152,17 @@ def _checked(name: str, value: object) -> float | int:
     label = f"Stop.{name}"
     if name == "events":
         return integer(value, label)
+    if name == "limit":
+        if value is not True:
+            raise invalid(label, "be True or left out", repr(value))
+        return True
     if name == "log_time":
         return real(value, label)
+    if name == "log_norm":
+        norm = real(value, label)
+        if not norm <= LARGEST_LOG_NORM:
+            raise invalid(label, f"be at most {LARGEST_LOG_NORM:g}", repr(norm))
+        return norm
     if name != "direction":
         return positive(value, label)
     expected = "lie in (0, 1)"
@@ -160,6 +179,10 @@ def _split(part: str) -> tuple[str, float | int]:
     name, number = name.strip(), number.strip()
     if name not in CRITERIA:
         raise invalid("until", "name one of " + ", ".join(CRITERIA), repr(name))
+    if name == "limit":
+        if number.lower() != "true":
+            raise invalid("until", "give limit the value true", repr(number))
+        return name, True
     try:
         return name, int(number) if name == "events" else float(number)
     except ValueError:
