@@ -7,6 +7,7 @@ import pytest
 
 import compare
 import families
+import hostile
 import reluflow as rf
 import twin
 from twin_rules import Problem
@@ -88,3 +89,14 @@ def test_the_direction_of_two_samples_tends_to_the_margin_of_the_example(loss):
     sol = rf.integrate(data, net, until=rf.Stop(log_time=1e9), loss=loss)
     best = 1.0 / (2.0 * np.sum(1.0 / np.linalg.norm(X, axis=1)))
     assert np.min(data.y * sol.final(X)) / sol.final.norm**2 == pytest.approx(best, rel=1e-8)
+
+
+def test_a_sample_that_drove_nobody_can_outweigh_all_others_by_far():
+    """At log t = 190 a neuron crosses the wall of a sample that others only slide along: its weight is e^190 times
+    that of what drove the neurons until then, and the terms of the series after that overflow."""
+    problem = hostile.problem("late_bias", 25)
+    sol, tight = problem.run(), problem.run(rtol=1e-12)
+    for found in (sol, tight):
+        assert found.status == "reached_log_time", found.message
+        assert np.all(np.diff(found.log_loss) <= 1e-9)
+    compare.assert_same_state(sol.final.W, sol.final.a, tight.final.W, tight.final.a, 1e-7, "at the end")

@@ -63,6 +63,10 @@ bool LocalEvents::apply(int neuron, const Hit& hit, std::span<const int> candida
     const bool leaves = hit.kind == HitKind::release;
     motion_.evaluate(piece, hit.u, w_.data(), a_);
     motion_.load_gradient(piece, hit.u);
+    if (hit.kind == HitKind::output_sign) {  // what the root leaves of it may have the sign of before
+        const double rounding = std::max(std::abs(a_), kEps * kEps * w_.norm());
+        a_ = std::copysign(rounding, output_sign_after(piece, hit.u));
+    }
     const bool dependent = !held_[neuron].dependent().empty();
     if (leaves && hit.alone) return release(neuron, hit);
 

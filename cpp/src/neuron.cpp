@@ -179,6 +179,11 @@ int NeuronMotion::truncate(int neuron, double u) noexcept {
 void NeuronMotion::evaluate(int piece, double u, double* w, double& a) const noexcept {
     const double v = u - pieces_[piece].begin;
     Map value(w, rank_);
+    if (v == 0.0) {  // higher orders overflow where a sample that drove nobody outweighs all others from now on
+        value = ConstMap(this->w(piece), rank_);
+        a = this->a(piece)[0];
+        return;
+    }
     value = ConstMap(this->w(piece, order_), rank_);
     for (int k = order_ - 1; k >= 0; --k) value = value * v + ConstMap(this->w(piece, k), rank_);
     a = reluflow::evaluate(this->a(piece), order_, v);

@@ -140,6 +140,7 @@ double first_descent(const double* c, int order, double end) noexcept {
         if (c[k] < 0.0) return 0.0;
         return first_descent(c + k, order - k, end);  // divide u^k out: the other roots stay
     }
+    if (end == 0.0) return kNoRoot;
     // Σ_{k>=2} bounds the curve between its tangent's lower end and itself.
     if (std::min(c[0], c[0] + c[1] * end) > tail_bound(c, order, 2, end)) return kNoRoot;
     Bernstein b;
