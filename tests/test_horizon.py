@@ -214,7 +214,7 @@ def test_a_stop_by_direction_leaves_as_little_to_turn_as_it_says(tolerance: floa
     assert angle(sol.final, far.limit.network) <= 3 * tolerance
 
 
-def test_margins_without_digits_for_their_differences_end_a_run() -> None:
+def test_margins_without_digits_for_their_differences_make_no_events() -> None:
     # From log t = 1e13 on, rounding made walls and branchings of nothing: 9 events became 283.
     rng = np.random.default_rng(0)
     W, a, X = rng.normal(size=(8, 3)), rng.normal(size=8), rng.normal(size=(6, 3))
@@ -222,9 +222,7 @@ def test_margins_without_digits_for_their_differences_end_a_run() -> None:
     scale = math.sqrt(3 / max(float(np.abs(f).min()), 0.05))
     data, net = rf.Dataset(X, np.sign(f)), rf.Network(scale * W, scale * a)
     sol = rf.integrate(data, net, until=rf.Stop(log_time=1e16))
-    assert sol.status == "accuracy_not_reached"
-    assert "rounding hides their differences" in sol.message
-    assert 1e12 < sol.log_t_end < 1e13
+    assert sol.status == "reached_log_time"
     assert sol.events.counts() == rf.integrate(data, net, until=rf.Stop(log_time=1e10)).events.counts()
 
 

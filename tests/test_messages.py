@@ -47,7 +47,7 @@ def test_a_loss_out_of_reach_ends_the_run_and_names_the_samples() -> None:
 def test_margins_beyond_their_digits_name_the_smallest() -> None:
     data = rf.Dataset([[1.0, 0.2], [-0.3, 1.0]], [1, -1])
     net = rf.Network.init(4, 2, scale=0.1, seed=1)
-    sol = rf.integrate(data, net, until=rf.Stop(log_time=1e14))
+    sol = rf.integrate(data, net, until=rf.Stop(log_time=1e14, direction=1e-15))
     assert sol.status == "accuracy_not_reached"
     assert re.search(rf"rounding hides their differences: \S+ of sample \d, the smallest, {LOG_T}; ask", sol.message)
 

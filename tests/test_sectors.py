@@ -38,9 +38,9 @@ def distance(wide: rf.Network, narrow: rf.Network, parts: int) -> float:
     return float(np.hypot(np.linalg.norm(wide.W - whole.W), np.linalg.norm(wide.a - whole.a)) / narrow.norm)
 
 
-# Of these, 1, 55, 86 and 89 leave the neurons behind in some steps and meet events in others; 4 and 8 in all steps;
-# 3 and 6 hold walls, and move their neurons in every step.
-@pytest.mark.parametrize(("seed", "carried"), [(1, 1), (55, 1), (86, 1), (89, 1), (4, 2), (8, 2), (3, 0), (6, 0)])
+# Of these, 55, 86 and 89 leave the neurons behind in some steps and meet events in others; 4 and 8 in all steps;
+# 1, 3 and 6 hold walls, and move their neurons in every step.
+@pytest.mark.parametrize(("seed", "carried"), [(1, 0), (55, 1), (86, 1), (89, 1), (4, 2), (8, 2), (3, 0), (6, 0)])
 def test_a_split_network_moves_as_the_whole(seed: int, carried: int) -> None:
     data, net = late_network(seed)
     whole = rf.integrate(data, net, until=END, save_at_log=SAVED)

@@ -73,6 +73,7 @@ Flow::Flow(const Dataset& data, const MatrixView& W, const VectorView& a, double
       w_(state_.w),
       a_(state_.a),
       q_(data.n()),
+      exponent_(plan_.exponent),
       offsets_(Vector::Zero(data.n())),
       weights_(data.n()) {
     state_.start_at(plan_.exponent);
@@ -115,6 +116,8 @@ void Flow::run() {
         check_obstacle();
     else if (log_loss() <= plan_.stop.log_loss)
         finish(Status::reached_loss, "the initial loss is already at or below the requested value");
+    else if (plan_.stop.log_norm <= kLargestLogNorm && log_norm_at(0.0) >= plan_.stop.log_norm)
+        finish(Status::reached_log_norm, "the initial norm is already at or above the requested value");
     if (status_ == Status::running && plan_.at_rest) rest();
     if (status_ == Status::running) poll();  // a batch may have been stopped before this run began
     while (status_ == Status::running && advance()) {
@@ -135,7 +138,7 @@ bool Flow::advance() {
     }
     if (!take_step() || check_obstacle()) return false;
     if (pending_ != Status::running) {
-        finish(pending_, "");
+        finish(pending_, pending_ == Status::accuracy_not_reached ? beyond_range_message() : "");
         return false;
     }
     if (still_ > kStillPerWall * data_.n_walls() + kStillAtLeast) {
@@ -273,7 +276,7 @@ Clock Flow::time_stop() const {
 
 /// Step scale beyond which a step would only be cut at the time stop.
 double Flow::largest_step() const {
-    if (state_.exponent() > 0) return std::numeric_limits<double>::infinity();
+    if (exponent_ > 0) return std::numeric_limits<double>::infinity();
     return clock_.amount_to(time_stop(), -stepper_.waveform().log_mass() - log_factor_);
 }
 

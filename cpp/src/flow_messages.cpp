@@ -174,6 +174,11 @@ void Flow::finish_out_of_reach() {
                                 "; take more neurons, another start, or a larger loss; " + gradient_message());
 }
 
+std::string Flow::beyond_range_message() const {
+    return "the weights leave the range of doubles: log |θ| = " + number(kLargestLogNorm) + " " + at_log_time() +
+           "; ask for an earlier time, or for the limit itself (Solution.limit)";
+}
+
 void Flow::finish_coarse_margins() {
     const Vector& q = stepper_.expansion().margins();
     Index sample = 0;

@@ -28,8 +28,6 @@ constexpr double kKnown = 1e4;
 constexpr double kFine = 1e5;
 constexpr double kMarginUlps = 256.0;
 constexpr double kLeastKept = 1e-12;
-/// Norms, and margins as their squares, leave the range of doubles beyond e^340.
-constexpr double kLargestLogNorm = 340.0;
 constexpr int kNormHalvings = 60;
 constexpr int kClockHalvings = 100;
 
@@ -37,7 +35,7 @@ constexpr int kClockHalvings = 100;
 
 /// What margins and log L are to be multiplied by.
 double Flow::scale() const noexcept {
-    return std::ldexp(1.0, 2 * state_.exponent());
+    return std::ldexp(1.0, 2 * exponent_);
 }
 
 double Flow::log_loss() const noexcept {
@@ -63,6 +61,7 @@ void Flow::shrink() {
         offsets_[i] = counts ? factor * (offsets_[i] + above) - above : factor * offsets_[i];
     }
     state_.shrink(by);
+    exponent_ += by;
     resting_square_ *= factor;
     stepper_.rescaled(offsets_);
     stepper_.begin();
@@ -98,7 +97,7 @@ void Flow::restore_weights() {
         const double off = miss(i) - mean;
         if (std::abs(off) <= rounding) offsets_[i] += off;
     }
-    stepper_.rescaled(offsets_);
+    stepper_.set_offsets(offsets_);
     stepper_.begin();
 }
 
@@ -113,14 +112,14 @@ double Flow::least_margin_at(double u) {
 
 /// Where the state is held smaller, log t is the smallest margin, up to a part 1/kHeldAgain.
 Clock Flow::clock_at(double u) {
-    if (state_.exponent() == 0) return stepper_.waveform().clock_at(clock_, u);
+    if (exponent_ == 0) return stepper_.waveform().clock_at(clock_, u);
     if (u == 0.0) return clock_;
     const double grown = scale() * (least_margin_at(u) - least_margin_at(0.0));
     return Clock::at_log(clock_.log_t() + std::max(0.0, grown));
 }
 
 double Flow::reach(const Clock& target, double end) {
-    if (state_.exponent() == 0) return stepper_.waveform().reach(clock_, target, end);
+    if (exponent_ == 0) return stepper_.waveform().reach(clock_, target, end);
     if (!clock_.is_before(target)) return 0.0;
     if (clock_at(end).log_t() < target.log_t()) return kNoRoot;
     double low = 0.0;
@@ -134,16 +133,21 @@ double Flow::reach(const Clock& target, double end) {
 }
 
 double Flow::log_norm_at(double u) {
-    stepper_.state_at(u, w_, a_);
+    if (u > 0.0 || stepper_.is_carrying()) {
+        stepper_.state_at(u, w_, a_);
+    } else {
+        w_ = state_.w;
+        a_ = state_.a;
+    }
     state_.lower(w_, a_);
-    const double unit = std::ldexp(1.0, -state_.exponent());
+    const double unit = std::ldexp(1.0, -exponent_);
     return 0.5 * std::log((unit * w_).squaredNorm() + (unit * a_).squaredNorm() + resting_square_) +
-           state_.exponent() * std::numbers::ln2;
+           exponent_ * std::numbers::ln2;
 }
 
 double Flow::end_by_norm(double end) {
     const double wanted = std::min(plan_.stop.log_norm, kLargestLogNorm);
-    if (std::isinf(plan_.stop.log_norm) && state_.exponent() == 0) return end;
+    if (plan_.stop.log_norm > kLargestLogNorm && exponent_ == 0) return end;
     if (log_norm_at(end) < wanted) return end;
     double low = 0.0;
     double high = end;

@@ -301,6 +301,8 @@ constexpr double kNodes[8] = {0.019855071751231884, 0.10166676129318664, 0.23723
 constexpr double kWeights[8] = {0.05061426814518813, 0.11119051722668724, 0.15685332293894363, 0.18134189168918100,
                                 0.18134189168918100, 0.15685332293894363, 0.11119051722668724, 0.05061426814518813};
 constexpr double kPanel = 3.0;
+/// And of the step: over more of it the exponent bends too much.
+constexpr double kWidestPanel = 0.125;
 constexpr double kLeastPanel = 1e-12;  // of the whole: 1e-4 of this is where neighbouring doubles are
 /// What came more than this many e-foldings before the end is below rounding.
 constexpr double kForgotten = 42.0;
@@ -316,7 +318,7 @@ double Waveform::log_time_at(double u) const {
     const double probe = 1e-4 * u;  // a first guess of the slope; the panels adapt from there
     double width = kPanel * probe / std::max(end_value + log_mass_at(u - probe), kPanel * 1e-4);
     while (right > 0.0 && end_value - right_value < kForgotten) {
-        width = std::min(width, right);
+        width = std::min({width, right, kWidestPanel});
         const double left = right - width;
         const double left_value = -log_mass_at(left);
         // Margins that are all rounding can jump at every width: a panel as narrow as that is taken as it is.

@@ -55,6 +55,9 @@ struct RunPlan {
     int exponent = 0;      ///< W and a are given 2^exponent times smaller than they are
 };
 
+/// Norms, and margins as their squares, leave the range of doubles beyond e^340.
+inline constexpr double kLargestLogNorm = 340.0;
+
 class Flow {
   public:
     /// `pattern` (m, n) continues from exact signs; null reads them off W Xᵀ. Throws InvalidArgument.
@@ -145,6 +148,7 @@ class Flow {
     double reach(const Clock& target, double end);
     double log_norm_at(double u);
     double end_by_norm(double end);
+    std::string beyond_range_message() const;
     std::string name_corner(const Obstacle& obstacle) const;
 
     const Dataset& data_;
@@ -176,6 +180,7 @@ class Flow {
     Matrix w_;
     Vector a_;
     Vector q_;
+    int exponent_;  // the state is held 2^exponent times smaller
     Vector offsets_;
     Vector weights_;  // at the end of a step
 };

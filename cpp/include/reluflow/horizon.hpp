@@ -42,8 +42,10 @@ class Horizon {
     int iterations() const noexcept { return iterations_; }
 
   private:
+  public:
     struct Nodes;
 
+  private:
     void guess(const Expansion& expansion, double step);
     void set_log_change(int node, Index sample, double log_change);
     double weight_at(int node, Index sample) const { return start_weights_[sample] + change_(node, sample); }
@@ -84,6 +86,7 @@ class Horizon {
     LuFactors lu_;
     Vector residual_, start_weights_, start_margins_, mean_weights_;
     std::vector<char> live_;
+    double square_ = 0.0;  // |θ|²
     double next_step_ = 0.0;
     double last_step_ = 0.0;  // of an accepted step that the next one continues, else 0
     int factorisations_ = 0;

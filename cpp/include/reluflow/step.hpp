@@ -67,6 +67,8 @@ class Stepper {
     const Expansion& expansion() const noexcept { return expansion_; }
     /// The state was scaled by a power of two, which no sign and no direction sees; begin() comes next.
     void rescaled(const Vector& offsets);
+    /// What the margins are less when they make weights; begin() comes next.
+    void set_offsets(const Vector& offsets) { expansion_.set_offsets(offsets); }
     const std::vector<WallEvent>& events() const noexcept { return lanes_.events(); }
     const std::vector<BranchPoint>& branches() const noexcept { return lanes_.branches(); }
     const Obstacle& obstacle() const noexcept { return lanes_.obstacle(); }

@@ -64,8 +64,8 @@ class Waveform {
     /// The same of the live samples alone, and their smallest margin.
     double live_log_loss() const noexcept { return live_log_loss_; }
     double smallest_margin() const noexcept { return smallest_margin_; }
-    /// What the weights may be off by at a start, as a part of their sum: where margins are so large that a layer of the
-    /// weights moves no neuron, it is not resolved.
+    /// What the weights may be off by at a start, as a part of their sum: where margins are so large that a layer of
+    /// the weights moves no neuron, it is not resolved.
     double weight_error() const noexcept { return smallest_margin_ > kFineMargin ? kFineWeightError : 0.0; }
     bool is_live(Index sample) const noexcept { return live_[sample] != 0; }
     /// Σ_i p_i |x_i| and Σ_i p_i |x_i|² at the start of the step.

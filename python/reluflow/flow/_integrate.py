@@ -240,7 +240,11 @@ def _run(
         return solution_of(_core.integrate(*arguments, reporter.hook), data, begin, own)
 
     try:
-        return to_limit(leg, settings.until) if settings.until.limit else leg(None, settings.until)
+        return (
+            to_limit(leg, settings.until, settings.start_log_time)
+            if settings.until.limit
+            else leg(None, settings.until)
+        )
     finally:
         reporter.close()
 

@@ -11,7 +11,7 @@ from ._join import joined
 from ._solution import Solution
 from ._stop import LARGEST_LOG_NORM, Stop
 
-# Ends of the legs. The direction settles with powers of |θ|, whose logarithm each leg makes some tens of per cent larger.
+# Ends of the legs. The direction settles with powers of |θ|, so that the legs grow with its logarithm.
 _LOG_TIMES = (30.0, 100.0, 1e3, 1e4, 1e6, 1e8, 1e10)
 _LOG_NORMS = (14.0, 18.0, 24.0, 32.0, 44.0, 60.0, 80.0, 110.0, 150.0, 200.0, 260.0, LARGEST_LOG_NORM)
 _LEAST_SECONDS = 1e-3
@@ -19,15 +19,16 @@ _LEAST_SECONDS = 1e-3
 Leg = Callable[[Solution | None, Stop], Solution]
 
 
-def to_limit(run: Leg, until: Stop) -> Solution:
+def to_limit(run: Leg, until: Stop, start_log_t: float) -> Solution:
     """Run leg after leg until the limit is certified, or another criterion of `until` holds.
 
-    `run` makes one leg that goes on from a solution (the first one from None), with the criteria it is given.
+    `run` makes one leg that goes on from a solution (the first one from None, at log t = `start_log_t`), with the
+    criteria it is given.
     """
     began = perf_counter()
     done: Solution | None = None
-    for mark in _marks(until):
-        stop = _left(replace(until, limit=None, **mark), done, perf_counter() - began)
+    for mark in _marks(until, start_log_t):
+        stop = _left(_with(until, mark), done, perf_counter() - began)
         leg = run(done, stop)
         done = leg if done is None else joined(done, leg, until)
         if leg.status != f"reached_{next(iter(mark))}" or _is_last(until, mark):
@@ -35,14 +36,18 @@ def to_limit(run: Leg, until: Stop) -> Solution:
         if done.limit.certified:
             return _ended(done, "reached_limit", True, "the limit is certified")
     assert done is not None  # for the type checker: there are legs
-    message = f"the limit is not certified up to log |θ| = {LARGEST_LOG_NORM:g}: {done.limit.reason}"
+    message = f"no limit is certified up to log |θ| = {LARGEST_LOG_NORM:g}: {done.limit.reason}"
     return _ended(done, "limit_not_certified", False, message)
 
 
-def _marks(until: Stop) -> list[dict[str, float]]:
+def _with(until: Stop, mark: dict[str, float]) -> Stop:
+    return Stop(**{**until.as_dict(), "limit": None, **mark})  # type: ignore[arg-type]  # the values are checked
+
+
+def _marks(until: Stop, start_log_t: float) -> list[dict[str, float]]:
     """List the criteria that end the legs; the last one is a criterion of `until` itself if it has one."""
     last_time, last_norm = until.log_end(), math.inf if until.log_norm is None else until.log_norm
-    marks: list[dict[str, float]] = [{"log_time": min(mark, last_time)} for mark in _LOG_TIMES if mark < last_time]
+    marks: list[dict[str, float]] = [{"log_time": mark} for mark in _LOG_TIMES if start_log_t < mark < last_time]
     if math.isfinite(last_time):
         return [*marks, {"log_time": last_time}]
     marks += [{"log_norm": mark} for mark in _LOG_NORMS if mark < last_norm]
@@ -54,7 +59,7 @@ def _is_last(until: Stop, mark: dict[str, float]) -> bool:
 
 
 def _left(stop: Stop, done: Solution | None, seconds: float) -> Stop:
-    """What is left of the criteria that count what a run does."""
+    """Take from the criteria that count what a run does what has been done."""
     if stop.seconds is not None:
         stop = replace(stop, seconds=max(_LEAST_SECONDS, stop.seconds - seconds))
     if stop.events is not None and done is not None:

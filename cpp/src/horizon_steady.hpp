@@ -36,6 +36,8 @@ class SteadyResponse {
     double work() const noexcept;
 
   private:
+    /// Aligned: how a sum is rounded depends on where its memory begins.
+    using Numbers = std::vector<double, Eigen::aligned_allocator<double>>;
     using Map = Eigen::Map<Matrix>;
     using Complex = std::complex<double>;
 
@@ -77,10 +79,10 @@ class SteadyResponse {
     Matrix w_;
     Vector a_;
     // Of the samples that answer: x with its label, its pre-activations with label and slope, its slopes.
-    std::vector<double> rows_, outputs_, slopes_, factor_;
+    Numbers rows_, outputs_, slopes_, factor_;
     Vector squares_;              // Σ a² of the groups
     std::vector<char> holds_;     // of the groups
-    std::vector<double> gram_;    // LᵀL
+    Numbers gram_;                // LᵀL
     Vector rest_;                 // the diagonal that L has not taken up
     Vector new_, product_;        // over the samples that answer
     Vector direction_, drawn_;    // (r,), (neurons,)

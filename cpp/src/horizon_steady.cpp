@@ -1,4 +1,4 @@
-#include "steady_response.hpp"
+#include "horizon_steady.hpp"
 
 #include <Eigen/Eigenvalues>
 #include <algorithm>
@@ -127,8 +127,11 @@ void SteadyResponse::take_neurons(Expansion& expansion) {
 void SteadyResponse::find_own(const Expansion& expansion) {
     own_.setZero();
     for (Index k = 0; k < count(); ++k) {
-        const double length = rows().row(k).squaredNorm();
-        double sum = outputs().row(k).squaredNorm();
+        // Copies: how a sum over memory that may begin anywhere is rounded depends on where it begins.
+        direction_ = rows().row(k).transpose();
+        drawn_ = outputs().row(k).transpose();
+        const double length = direction_.squaredNorm();
+        double sum = drawn_.squaredNorm();
         for (Index c = 0; c < groups_; ++c) {
             const double slope = slopes()(k, c);
             if (slope == 0.0) continue;

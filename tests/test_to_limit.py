@@ -1,0 +1,202 @@
+"""Runs until the limit is certified: beyond the digits of log t, in legs, by the norm."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import reluflow as rf
+from reluflow.flow._scale import BEYOND_DIGITS
+
+
+def angle(one: rf.Network, other: rf.Network) -> float:
+    """Angle between two networks as vectors."""
+    return float(np.linalg.norm(one.theta / one.norm - other.theta / other.norm))
+
+
+def ring(seed: int, n: int = 40) -> rf.Dataset:
+    """Two noisy circles with a constant column."""
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2, 1.0, -1.0)
+    turn = 2 * np.pi * np.arange(n) / n
+    X = (1 + 0.5 * y)[:, None] * np.c_[np.cos(turn), np.sin(turn)] + 0.05 * rng.standard_normal((n, 2))
+    return rf.Dataset(np.c_[X, np.ones(n)], y)
+
+
+def random_labels(seed: int) -> rf.Dataset:
+    """Gaussian samples with random labels, fewer than a linear map could fit."""
+    rng = np.random.default_rng(seed)
+    return rf.Dataset(rng.standard_normal((20, 10)), rng.choice([-1.0, 1.0], 20))
+
+
+def slowest(leak: float = 0.0, seed: int = 0) -> tuple[rf.Dataset, rf.Network]:
+    """A run whose events go on beyond log t = 1e10."""
+    data = random_labels(seed)
+    return data, rf.Network.init(20, data.d, scale=1e-1, seed=seed, leak=leak)
+
+
+def certify_alone(data: rf.Dataset, limit: rf.Limit) -> float:
+    """Largest violation of the KKT conditions of min |θ|²/2 s.t. q >= 1, from the network and λ alone."""
+    net, duals = limit.network, limit.duals
+    scale = 1 / math.sqrt(limit.margin)
+    W, a = net.W * scale, net.a * scale
+    Z = W @ data.X.T
+    q = data.y * (a @ np.where(Z > 0, Z, net.leak * Z))
+    size = float(np.abs(duals).sum())
+    faults = [float((1 - q).max()), float((np.abs(duals) * np.abs(q - 1)).max()) / size, float((-data.y * duals).max())]
+    for j in np.flatnonzero(a):
+        on = np.abs(Z[j]) <= 1e-9 * np.linalg.norm(W[j]) * np.linalg.norm(data.X, axis=1)
+        pull = duals @ (np.where(Z[j] > 0, 1.0, net.leak)[:, None] * np.where(on[:, None], 0.0, data.X))
+        gap = W[j] / a[j] - pull  # what the held samples have to give: multiples in [leak, 1] of λ x
+        rows = duals[on, None] * data.X[on]
+        if len(rows):
+            given = np.clip(np.linalg.lstsq(rows.T, gap, rcond=None)[0], net.leak, 1.0)
+            gap = gap - given @ rows
+        faults.append(float(np.linalg.norm(gap)) * abs(a[j]) / math.sqrt(2 * size))
+    return max(faults)
+
+
+@pytest.mark.parametrize("leak", [0.0, 0.1])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_run_to_its_limit_ends_with_a_certificate(seed: int, leak: float) -> None:
+    data, net = slowest(leak, seed)
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True))
+    assert sol.status == "reached_limit", sol.message
+    assert sol.success
+    assert sol.limit.certified
+    assert certify_alone(data, sol.limit) <= 1e-9
+    assert np.all(np.diff(sol.log_t) >= 0)
+    assert np.all(np.diff(sol.events.log_t) >= 0)
+
+
+def test_events_go_on_beyond_the_digits_of_log_t() -> None:
+    """The pattern of log t = 1e10 is not that of the limit: only a run beyond it shows where it goes."""
+    data = random_labels(0)
+    net = rf.Network.init(20, data.d, scale=1e-3, seed=0)
+    early = rf.integrate(data, net, until=rf.Stop(log_time=1e10))
+    assert not early.limit.certified
+    assert "events are to come" in early.limit.reason
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True))
+    assert sol.limit.certified
+    assert sol.log_t_end > BEYOND_DIGITS
+    assert (sol.events.log_t > BEYOND_DIGITS).any()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_limit_beyond_is_the_limit_before_where_both_are_certified(seed: int) -> None:
+    data = ring(seed, 12)
+    net = rf.Network.init(8, data.d, scale=1e-3, seed=seed)
+    before = rf.integrate(data, net, until=rf.Stop(log_time=1e9))
+    beyond = rf.integrate(data, before, until=rf.Stop(log_norm=40.0))
+    assert before.limit.kind == beyond.limit.kind == "direction"
+    assert before.limit.certified
+    assert beyond.limit.certified
+    assert angle(before.limit.network, beyond.limit.network) <= 1e-10
+    assert angle(beyond.final, beyond.limit.network) < 0.1 * angle(before.final, before.limit.network)
+
+
+def test_growth_beyond_the_digits_has_a_closed_form() -> None:
+    """One neuron on one sample: q = |θ|² |x| / 2, and t = ∫ dq / (2 |x| q ℓ'(q)), so that log t is q."""
+    data = rf.Dataset([[3.0, 4.0]], [1])
+    sol = rf.integrate(data, rf.Network([[0.3, 0.4]], [0.5]), until=rf.Stop(log_norm=200.0))
+    assert sol.status == "reached_log_norm"
+    assert math.log(sol.final.norm) == pytest.approx(200.0, abs=1e-10)
+    assert sol.log_t_end == pytest.approx(2.5 * sol.final.norm**2, rel=1e-8)
+    assert sol.log_loss_end == pytest.approx(-sol.log_t_end, rel=1e-8)
+    direction = sol.final.theta / sol.final.norm
+    np.testing.assert_allclose(direction, np.array([[0.6, 0.8, 1.0]]) / math.sqrt(2), atol=1e-12)
+
+
+def test_states_between_and_continuations_beyond_the_digits(tmp_path: Path) -> None:
+    data, net = slowest()
+    whole = rf.integrate(data, net, until=rf.Stop(log_norm=60.0))
+    half = rf.integrate(data, net, until=rf.Stop(log_norm=30.0))
+    half.save(tmp_path / "half.npz")
+    for start in (half, rf.load(tmp_path / "half.npz")):
+        rest = rf.integrate(data, start, until=rf.Stop(log_norm=60.0))
+        assert rest.status == "reached_log_norm"
+        assert angle(rest.final, whole.final) <= 1e-6
+    for log_t in (1e6, 1e9, 1e20, 1e40):
+        assert angle(whole.at(log_t=log_t), whole.at(log_t=log_t * (1 + 1e-12))) <= 1e-6
+    assert math.log(whole.at(log_t=half.log_t_end).norm) == pytest.approx(30.0, abs=1e-6)
+
+
+def test_permuted_neurons_go_to_the_same_limit() -> None:
+    data, net = slowest()
+    order = np.random.default_rng(1).permutation(net.width)
+    one = rf.integrate(data, net, until=rf.Stop(limit=True))
+    two = rf.integrate(data, rf.Network(net.W[order], net.a[order]), until=rf.Stop(limit=True))
+    assert one.limit.certified
+    assert two.limit.certified
+    assert one.limit.margin == pytest.approx(two.limit.margin, rel=1e-12)
+    assert np.linalg.norm(one.limit.network.W[order] - two.limit.network.W) <= 1e-5
+
+
+def test_other_criteria_end_a_run_to_the_limit_first() -> None:
+    data, net = slowest()
+    assert rf.integrate(data, net, until=rf.Stop(limit=True, log_time=50.0)).status == "reached_log_time"
+    assert rf.integrate(data, net, until=rf.Stop(limit=True, mean_loss=0.1)).status == "reached_mean_loss"
+    assert rf.integrate(data, net, until=rf.Stop(limit=True, log_norm=3.0)).status == "reached_log_norm"
+    some = rf.integrate(data, net, until=rf.Stop(limit=True, events=250))
+    assert some.status == "reached_events"
+    assert len(some.events) >= 250
+
+
+def test_a_callback_sees_one_run_and_ends_it() -> None:
+    data, net = slowest()
+    steps: list[int] = []
+
+    def hear(progress: rf.Progress) -> bool:
+        steps.append(progress.steps)
+        return progress.log_t > 1e5
+
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True), callback=hear, callback_period=0.0)
+    assert sol.status == "stopped_by_callback"
+    assert steps == sorted(steps)
+    assert sol.stats["steps"] == steps[-1]
+
+
+def test_a_critical_point_is_a_limit_too() -> None:
+    data = rf.Dataset([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [1, -1, 1])
+    sol = rf.integrate(data, rf.Network([[0.3, 0.1]], [0.4]), until=rf.Stop(limit=True, seconds=20))
+    assert sol.success
+    assert sol.status in ("reached_limit", "stationary")
+
+
+@pytest.mark.parametrize(
+    ("criteria", "said"),
+    [
+        ({"limit": False}, "Stop.limit"),
+        ({"limit": 1}, "Stop.limit"),
+        ({"log_norm": 341.0}, "Stop.log_norm"),
+        ({"log_norm": math.nan}, "Stop.log_norm"),
+    ],
+)
+def test_bad_criteria_are_named(criteria: dict[str, float], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        rf.Stop(**criteria)  # type: ignore[arg-type]
+
+
+def test_stops_are_read_from_text() -> None:
+    assert rf.Stop.parse("limit=true, seconds=5") == rf.Stop(limit=True, seconds=5.0)
+    assert rf.Stop.parse(str(rf.Stop(limit=True, log_norm=3.0))) == rf.Stop(limit=True, log_norm=3.0)
+    with pytest.raises(ValueError, match="limit"):
+        rf.Stop.parse("limit=no")
+
+
+def test_what_goes_with_one_run_only_is_refused_elsewhere() -> None:
+    data, net = slowest()
+    with pytest.raises(ValueError, match=r"Stop\.limit"):
+        list(rf.integrate_many(data, [net, net], until=rf.Stop(limit=True)))
+    with pytest.raises(ValueError, match="save_at"):
+        rf.integrate(data, net, until=rf.Stop(limit=True), save_at=[1.0])
+
+
+def test_a_norm_that_is_reached_at_the_start_ends_the_run_there() -> None:
+    data, net = slowest()
+    sol = rf.integrate(data, net, until=rf.Stop(log_norm=-50.0))
+    assert sol.status == "reached_log_norm"
+    assert sol.stats["steps"] == 0
