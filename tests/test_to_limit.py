@@ -110,6 +110,14 @@ def test_growth_beyond_the_digits_has_a_closed_form() -> None:
     np.testing.assert_allclose(direction, np.array([[0.6, 0.8, 1.0]]) / math.sqrt(2), atol=1e-12)
 
 
+def test_the_loss_of_a_sample_that_drives_nobody_stays() -> None:
+    data = rf.Dataset([[3.0, 4.0], [-3.0, -4.0]], [1, 1])
+    sol = rf.integrate(data, rf.Network([[0.3, 0.4]], [0.5]), until=rf.Stop(log_norm=50.0))
+    assert sol.log_t_end > BEYOND_DIGITS
+    assert sol.log_loss_end == pytest.approx(math.log(math.log(2.0)), abs=1e-12)
+    assert sol.log_loss[-1] == pytest.approx(math.log(math.log(2.0)), abs=1e-12)
+
+
 def test_states_between_and_continuations_beyond_the_digits(tmp_path: Path) -> None:
     data, net = slowest()
     whole = rf.integrate(data, net, until=rf.Stop(log_norm=60.0))

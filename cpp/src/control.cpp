@@ -20,17 +20,24 @@ constexpr double kEventMargin = 1.2;
 constexpr double kEventGrowth = 3.0;
 /// A late step must be this much longer than a plain one whatever the estimate of its work says, and need never be
 /// longer than the other bound.
-constexpr double kSmallestGain = 2.0;
 constexpr double kLargestGain = 100.0;
-/// The first late step after a plain one is this much longer than what would just pay.
-constexpr double kHope = 2.0;
-/// Tries of a late step, each shorter than the one before, until plain steps go on.
-constexpr int kMostTries = 3;
-/// Plain steps between a late step that did not pay and the next try; doubled each time.
-constexpr int kFirstPause = 2;
-/// The same after an event: most of its layer is over by then.
-constexpr int kLayerPause = 2;
-constexpr int kLongestPause = 32;
+
+/// How eagerly late steps are tried.
+struct Eagerness {
+    double smallest_gain;
+    double hope;      // the first late step after a plain one is this much longer than what would just pay
+    int most_tries;   // of a late step, each shorter than the one before, until plain steps go on
+    int first_pause;  // plain steps between a late step that did not pay and the next try; doubled each time
+    int longest_pause;
+    int layer_pause;  // the same after an event: most of its layer is over by then
+};
+constexpr Eagerness kEager{2.0, 2.0, 3, 2, 32, 2};
+/// Where margins are negative a sample may take over all the weight within a step: plain steps see it.
+constexpr Eagerness kCareful{4.0, 1.0, 1, 8, 64, 4};
+
+const Eagerness& eagerness(bool careful) noexcept {
+    return careful ? kCareful : kEager;
+}
 /// Halvings for the end of a step: a relative error of 2^-40 in a quantity that is an estimate.
 constexpr int kHalvings = 40;
 
@@ -95,31 +102,33 @@ double LateControl::plain_step(double smooth, double square) const noexcept {
     return smooth * square_ / square;
 }
 
-bool LateControl::wants(double rate) noexcept {
+bool LateControl::wants(double rate, bool careful) noexcept {
+    careful_ = careful;
     return active_ || (rate < kStiffRate && pause_ == 0);
 }
 
 double LateControl::propose(double plain) const noexcept {
-    return active_ ? step_ : kHope * gain_ * plain;
+    return active_ ? step_ : eagerness(careful_).hope * gain_ * plain;
 }
 
 void LateControl::tried(bool accepted, double next, double gain, double plain) noexcept {
-    gain_ = std::clamp(gain, kSmallestGain, kLargestGain);
+    const Eagerness& how = eagerness(careful_);
+    gain_ = std::clamp(gain, how.smallest_gain, kLargestGain);
     step_ = next;
     tries_ = accepted ? 0 : tries_ + 1;
-    active_ = next >= gain_ * plain && tries_ < kMostTries;
+    active_ = next >= gain_ * plain && tries_ < how.most_tries;
     if (active_) {
         if (accepted) next_pause_ = 0;
         return;
     }
     tries_ = 0;
-    next_pause_ = std::clamp(2 * next_pause_, kFirstPause, kLongestPause);
+    next_pause_ = std::clamp(2 * next_pause_, how.first_pause, how.longest_pause);
     pause_ = next_pause_;
 }
 
 void LateControl::leave() noexcept {
     active_ = false;
-    pause_ = kLayerPause;
+    pause_ = eagerness(careful_).layer_pause;
 }
 
 }  // namespace reluflow

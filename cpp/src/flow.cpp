@@ -296,18 +296,18 @@ double Flow::end_by_rules() {
 
 double Flow::end_by_loss(double end) {
     if (std::isinf(plan_.stop.log_loss)) return end;
-    const double wanted = plan_.stop.log_loss / scale();
     const auto loss_at = [&](double u) {
         stepper_.waveform().margins_at(u, q_);
+        if (exponent_ > 0) return unscaled_log_loss(q_);
         return reluflow::log_loss(plan_.objective.loss, plan_.objective.reduction,
                                   {q_.data(), static_cast<std::size_t>(q_.size())});
     };
-    if (loss_at(end) > wanted) return end;
+    if (loss_at(end) > plan_.stop.log_loss) return end;
     double low = 0.0;
     double high = end;
     for (int pass = 0; pass < kLossHalvings; ++pass) {
         const double middle = 0.5 * (low + high);
-        (loss_at(middle) > wanted ? low : high) = middle;
+        (loss_at(middle) > plan_.stop.log_loss ? low : high) = middle;
     }
     pending_ = Status::reached_loss;
     return high;

@@ -68,7 +68,8 @@ void Flow::save_state(const Clock& when, double u) {
         w_ = state_.w;
         a_ = state_.a;
     }
-    const double log_loss_then = log_loss_of(w_, a_) * scale();
+    double log_loss_then = log_loss_of(w_, a_);  // and the margins, in q_
+    if (exponent_ > 0) log_loss_then = unscaled_log_loss(q_);
     state_.lower(w_, a_);
     recorder_.save(when, log_loss_then, w_, a_);
     ++saved_;

@@ -38,8 +38,15 @@ double Flow::scale() const noexcept {
     return std::ldexp(1.0, 2 * exponent_);
 }
 
-double Flow::log_loss() const noexcept {
-    return log_loss_ * scale();
+/// Of the state itself. A sample that drives nobody may have a loss that stays: margins are scaled, not the loss.
+double Flow::log_loss() const {
+    return exponent_ == 0 ? log_loss_ : unscaled_log_loss(stepper_.expansion().margins());
+}
+
+double Flow::unscaled_log_loss(const Vector& held_margins) const {
+    const Vector margins = scale() * (held_margins + offsets_);
+    return reluflow::log_loss(plan_.objective.loss, plan_.objective.reduction,
+                              {margins.data(), static_cast<std::size_t>(margins.size())});
 }
 
 /// The estimate of what is left to turn counts on the law of the flow in t, and wants the state as it is.

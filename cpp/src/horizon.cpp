@@ -23,6 +23,8 @@ constexpr double kFarthestGuess = 1.0;
 constexpr double kLeastFollowed = 1e-280;
 /// Over a step of so many time constants of the fastest neuron the kernel hardly changes.
 constexpr double kSteady = 0.1;
+/// Far below zero weights are saturated or steep beyond all measure: the few that answer are solved for by themselves.
+constexpr double kSaturated = -100.0;
 /// Newton stops at this part of the tolerance of a step.
 constexpr double kNewtonPart = 0.02;
 /// After two iterations the error of the weights themselves shows: beyond so many tolerances the step is too long.
@@ -36,6 +38,8 @@ constexpr double kSeriesPart = 1e-3;
 constexpr double kDefectShare = 0.01;
 constexpr double kShrink = 0.4;
 constexpr double kLargestGrowth = 6.0;
+/// Where margins are negative a sample may take over all the weight within a step; a step far longer could miss it.
+constexpr double kCarefulGrowth = 2.0;
 
 }  // namespace
 
@@ -78,7 +82,8 @@ bool Horizon::expand(Expansion& expansion, double step) {
     iterations_ = 0;
     order_ = kMaxOrder;  // what a series would have taken
     square_ = expansion.series().square();
-    is_steady_ = !expansion.is_by_sector() && step * expansion.fastest() < kSteady;
+    is_steady_ = !expansion.is_by_sector() && step * expansion.fastest() < kSteady &&
+                 expansion.waveform().smallest_margin() > kSaturated;
     if (!is_steady_ && !choose_active(expansion.series().square(), step)) return refuse(step);
     const double norm = data_.X().rowwise().norm().maxCoeff();
     double change = 0.0;
@@ -97,8 +102,9 @@ bool Horizon::expand(Expansion& expansion, double step) {
         keep_margins(expansion);
         const double miss = std::max(error(step), kDefectShare * expansion.defect(1.0)) / tolerance_;
         if (!std::isfinite(miss)) break;
-        const double ratio = miss > 0.0 ? std::pow(miss, -1.0 / kStages) : kLargestGrowth;
-        next_step_ = step * std::clamp(0.9 * ratio, kShrink, kLargestGrowth);
+        const double growth = expansion.waveform().smallest_margin() > 0.0 ? kLargestGrowth : kCarefulGrowth;
+        const double ratio = miss > 0.0 ? std::pow(miss, -1.0 / kStages) : growth;
+        next_step_ = step * std::clamp(0.9 * ratio, kShrink, growth);
         last_step_ = miss <= 1.0 ? step : 0.0;
         return miss <= 1.0;
     }

@@ -121,7 +121,8 @@ bool Stepper::expand_late() {
     const double rate = expansion_.fastest();
     const double plain = late_control_.plain_step(control_.smooth(), expansion_.series().square());
     if (!separated && plain * rate > kVeryStiffRate) return false;
-    if (!late_control_.wants(plain * rate)) return false;
+    const bool careful = waveform().smallest_margin() <= 0.0;
+    if (!late_control_.wants(plain * rate, careful)) return false;
     do {
         const double step = std::min(late_control_.propose(plain), kMaxRate / rate);
         late_ = horizon_.expand(expansion_, std::min(step, rounding_limit()));
@@ -129,7 +130,7 @@ bool Stepper::expand_late() {
         late_control_.tried(late_, horizon_.next_step(), horizon_.relative_work(expansion_), plain);
         ++(late_ ? counts_.late_steps : counts_.late_refused);
         if (!late_) expansion_.restart();
-    } while (!late_ && late_control_.wants(plain * rate));
+    } while (!late_ && late_control_.wants(plain * rate, careful));
     if (late_) allowed_ = 1.0;
     return late_;
 }

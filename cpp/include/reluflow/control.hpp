@@ -42,8 +42,8 @@ class LateControl {
     /// What truncation, which allowed `smooth` then, would allow a plain step now: the stiff rate grows like |θ|².
     double plain_step(double smooth, double square) const noexcept;
     /// True when a late step should be tried, where a plain step would cover `rate` time constants of the fastest
-    /// neuron.
-    bool wants(double rate) noexcept;
+    /// neuron. `careful`: only where plain steps have shown for long that they are short.
+    bool wants(double rate, bool careful) noexcept;
     /// Scale for the try, where a plain step would have the scale `plain`.
     double propose(double plain) const noexcept;
     /// The outcome of a try: the scale it proposes, and its work over that of a plain step.
@@ -59,6 +59,7 @@ class LateControl {
     int next_pause_ = 0;
     int tries_ = 0;  // refused in a row, without a plain step between them
     bool active_ = false;
+    bool careful_ = false;
 };
 
 }  // namespace reluflow

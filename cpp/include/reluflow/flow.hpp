@@ -78,7 +78,7 @@ class Flow {
     Status status() const noexcept { return status_; }
     const std::string& message() const noexcept { return message_; }
     /// log L with the reduction.
-    double log_loss() const noexcept;
+    double log_loss() const;
     /// log |∇L| at the end, with the reduction; -inf at rest.
     double log_gradient_norm() const;
     /// Estimated angle to the limit direction; followed when a stop rule asks for it, else +inf.
@@ -141,6 +141,7 @@ class Flow {
     bool is_beyond_digits() const noexcept;
     void shrink();
     double scale() const noexcept;
+    double unscaled_log_loss(const Vector& held_margins) const;
     bool keep_weights();
     void restore_weights();
     double least_margin_at(double u);
