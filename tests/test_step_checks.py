@@ -47,6 +47,16 @@ def test_a_huge_start_ends_in_few_steps_with_a_loss_that_falls(loss: str, scale:
         assert sol.stats["steps"] < 5000, seed
 
 
+@pytest.mark.parametrize("loss", ["logistic", "exponential"])
+def test_a_huge_start_ends_where_a_finer_run_does(loss: str) -> None:
+    """While margins are negative a sample can take over all the weight inside a step that is too long to see it."""
+    for seed in range(6):
+        data, net = drawn(seed, 1e4, leak=0.1)
+        one, two = (rf.integrate(data, net, until=1.0, loss=loss, rtol=rtol) for rtol in (1e-9, 1e-12))
+        assert np.abs(one.final.theta - two.final.theta).max() <= 5e-9 * two.final.norm, seed
+        assert one.log_loss_end == pytest.approx(two.log_loss_end, rel=1e-9), seed
+
+
 @pytest.mark.parametrize("rtol", [1e-2, 1e-4])
 def test_the_loss_falls_at_any_tolerance(rtol: float) -> None:
     """A coarse tolerance on the neurons says little about margins; those are held to more."""
