@@ -167,6 +167,17 @@ def test_a_callback_sees_one_run_and_ends_it() -> None:
     assert sol.stats["steps"] == steps[-1]
 
 
+def test_an_interrupt_while_the_limit_is_sought_keeps_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*args: object) -> rf.Limit:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("reluflow.flow._solution.limit_of", interrupted)
+    sol = rf.integrate(*slowest(), until=rf.Stop(limit=True))
+    assert sol.status == "interrupted"
+    assert sol.log_t_end >= 30.0
+    assert len(sol.events) > 0
+
+
 def test_a_critical_point_is_a_limit_too() -> None:
     data = rf.Dataset([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [1, -1, 1])
     sol = rf.integrate(data, rf.Network([[0.3, 0.1]], [0.4]), until=rf.Stop(limit=True, seconds=20))

@@ -15,6 +15,8 @@ from ._stop import LARGEST_LOG_NORM, Stop
 _LOG_TIMES = (30.0, 100.0, 1e3, 1e4, 1e6, 1e8, 1e10)
 _LOG_NORMS = (14.0, 18.0, 24.0, 32.0, 44.0, 60.0, 80.0, 110.0, 150.0, 200.0, 260.0, LARGEST_LOG_NORM)
 _LEAST_SECONDS = 1e-3
+# Before this log time the limit is asked for only once the loss is small: it takes time, and is seldom near.
+_EARLY = 1e3
 
 Leg = Callable[[Solution | None, Stop], Solution]
 
@@ -33,7 +35,13 @@ def to_limit(run: Leg, until: Stop, start_log_t: float) -> Solution:
         done = leg if done is None else joined(done, leg, until)
         if leg.status != f"reached_{next(iter(mark))}" or _is_last(until, mark):
             return done
-        if done.limit.certified:
+        if _is_early(done):
+            continue
+        try:
+            certified = done.limit.certified
+        except KeyboardInterrupt:
+            return _ended(done, "interrupted", False, "interrupted while the limit was sought")
+        if certified:
             return _ended(done, "reached_limit", True, "the limit is certified")
     assert done is not None  # for the type checker: there are legs
     message = f"no limit is certified up to log |θ| = {LARGEST_LOG_NORM:g}: {done.limit.reason}"
@@ -67,8 +75,13 @@ def _left(stop: Stop, done: Solution | None, seconds: float) -> Stop:
     return stop
 
 
+def _is_early(done: Solution) -> bool:
+    return done.log_loss_end > 0.0 and done.log_t_end < _EARLY
+
+
 def _ended(done: Solution, status: str, success: bool, message: str) -> Solution:
     raw = {**done._raw, "status": status, "success": success, "message": message}
     ended = Solution(done.data, done.initial, done.settings, raw)
-    ended.__dict__["limit"] = done.limit  # worked out already
+    if "limit" in done.__dict__:
+        ended.__dict__["limit"] = done.limit  # worked out already
     return ended
