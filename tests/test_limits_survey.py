@@ -1,0 +1,48 @@
+"""Ordinary data, run until the limit is certified: some of bench/limits.py, which has them all."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import limits
+import reluflow as rf
+
+KINDS = {str(kind): kind for kind in limits.kinds()}
+SEPARABLE = [
+    "iris01_m60_0.001_exp",
+    "wine01_bias_m20_0.001_exp",
+    "wine12_m20_0.1",
+    "random_20x10_bias_m20_0.1",
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SEPARABLE)
+def test_separable_data_have_a_certified_direction(name: str) -> None:
+    outcome = limits.one(KINDS[name], 0, rf.Stop(limit=True, seconds=100))
+    sol, limit = outcome.sol, outcome.limit
+    assert sol.status == "reached_limit", sol.message
+    assert limit.kind == "direction"
+    assert not outcome.warned
+    # What follows does not change the limit: the flow comes nearer.
+    norm = math.log(sol.final.norm) + 10.0
+    later = rf.integrate(sol.data, sol, until=rf.Stop(log_norm=norm))
+    assert np.linalg.norm(later.final.theta / later.final.norm - limit.network.theta) <= limit.turn
+    assert later.limit.certified
+    assert later.limit.margin == pytest.approx(limit.margin, rel=1e-12)
+
+
+@pytest.mark.slow
+def test_noisy_data_have_a_certified_critical_point() -> None:
+    outcome = limits.one(KINDS["moons_bias_m60_0.001"], 0, rf.Stop(limit=True, seconds=100))
+    assert outcome.sol.success, outcome.sol.message
+    assert outcome.limit.kind == "finite"
+    assert outcome.is_certified
+
+
+def test_the_survey_says_what_it_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert limits.main(["--list", "wine"]) == 0
+    assert capsys.readouterr().out.split() == [name for name in KINDS if "wine" in name]
