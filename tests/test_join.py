@@ -27,8 +27,10 @@ def test_a_run_in_two_parts_is_the_run_in_one() -> None:
     np.testing.assert_allclose(whole.events.t, one.events.t, rtol=1e-6)
     assert (np.diff(whole.events.tie) >= 0).all()
     assert (np.diff(whole.t) > 0).all()
-    counts = np.searchsorted(whole.events.t, whole._raw["checkpoint_t"], side="right")
-    np.testing.assert_array_equal(whole._raw["checkpoint_events"], counts)
+    # An event may come so soon after a checkpoint that both have the same time.
+    counts, times = whole._raw["checkpoint_events"], whole._raw["checkpoint_t"]
+    assert (counts >= np.searchsorted(whole.events.t, times, side="left")).all()
+    assert (counts <= np.searchsorted(whole.events.t, times, side="right")).all()
     for t in (0.0, 1.0, 3.999, 4.0, 4.001, 9.0, 10.0):
         np.testing.assert_allclose(whole(t).W, one(t).W, rtol=1e-6, atol=1e-9)
         np.testing.assert_array_equal(whole(t).pattern, one(t).pattern)
