@@ -56,10 +56,11 @@ double Flow::log_gradient_norm() const {
            log_factor_;
 }
 
-/// Below the smallest double as a power of e.
+/// Outside the range of doubles as a power of e.
 std::string Flow::gradient_message() const {
     const double log_norm = log_gradient_norm();
-    const bool fits = std::isinf(log_norm) || log_norm > std::log(std::numeric_limits<double>::min());
+    const bool fits = log_norm == -std::numeric_limits<double>::infinity() ||
+                      std::abs(log_norm) < -std::log(std::numeric_limits<double>::min());
     return "the norm of the gradient is " + (fits ? number(std::exp(log_norm), "%.2g") : "e^" + number(log_norm));
 }
 

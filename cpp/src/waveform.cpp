@@ -311,7 +311,7 @@ constexpr double kForgotten = 42.0;
 
 /// log of ∫_0^u H e^factor / D: the mass D falls by thousands of e-foldings in a step, so only the end counts.
 double Waveform::log_time_at(double u) const {
-    const double end_value = -log_mass_at(u);
+    double end_value = -log_mass_at(u);
     double sum = 0.0;
     double right = u;
     double right_value = end_value;
@@ -321,6 +321,15 @@ double Waveform::log_time_at(double u) const {
         width = std::min({width, right, kWidestPanel});
         const double left = right - width;
         const double left_value = -log_mass_at(left);
+        if (left_value > right_value + kPanel) {
+            // No flow lets the mass grow: the step is too long, and will be cut. Up to there it takes what it took to
+            // where the mass is least.
+            sum = 0.0;
+            end_value = left_value;
+            right = left;
+            right_value = left_value;
+            continue;
+        }
         // Margins that are all rounding can jump at every width: a panel as narrow as that is taken as it is.
         if (right_value - left_value > 2.0 * kPanel && width > kLeastPanel * u) {
             width *= 0.5;
