@@ -57,6 +57,37 @@ def test_a_huge_start_ends_where_a_finer_run_does(loss: str) -> None:
         assert one.log_loss_end == pytest.approx(two.log_loss_end, rel=1e-9), seed
 
 
+def heavy(seed: int) -> tuple[rf.Dataset, rf.Network]:
+    """Return a start of a few neurons whose margins are up to 1e11, with output weights far above their rows."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((5, 3)), rng.choice([-1.0, 1.0], 5)
+    W = rng.standard_normal((4, 3))
+    a = np.linalg.norm(W, axis=1) * rng.choice([-1.0, 1.0], 4) * np.exp(rng.uniform(0.1, 5.0, 4))
+    return rf.Dataset(X, y), rf.Network(3e4 * W, 3e4 * a)
+
+
+def test_a_loss_of_e_to_the_1e10_ends_where_a_finer_run_does() -> None:
+    """The time of the stop was once "reached" inside a step along which another sample had taken over all weight."""
+    for seed in range(40):
+        data, net = heavy(seed)
+        one, two = (rf.integrate(data, net, until=3.0, loss="exponential", rtol=rtol) for rtol in (1e-9, 1e-12))
+        assert (one.status, two.status) == ("reached_time", "reached_time"), (seed, one.message, two.message)
+        assert one.log_loss_end == pytest.approx(two.log_loss_end, rel=1e-6, abs=1e-6), seed
+
+
+def test_a_start_beyond_the_digits_waits_for_its_time() -> None:
+    """With margins of 1e11 nothing moves before log t = 1e11; a time before that is reached at once."""
+    data = rf.Dataset([[1.0]], [1])
+    net = rf.Network([[4e5]], [4e5])
+    for log_time in (0.0, 1e10):
+        sol = rf.integrate(data, net, until=rf.Stop(log_time=log_time))
+        assert (sol.status, sol.log_t_end) == ("reached_log_time", log_time)
+        assert np.array_equal(sol.final.theta, net.theta)
+    late = rf.integrate(data, net, until=rf.Stop(log_time=4e11))
+    assert late.status == "reached_log_time", late.message
+    assert late.final.a[0] ** 2 == pytest.approx(4e11, rel=1e-8)
+
+
 @pytest.mark.parametrize("rtol", [1e-2, 1e-4])
 def test_the_loss_falls_at_any_tolerance(rtol: float) -> None:
     """A coarse tolerance on the neurons says little about margins; those are held to more."""

@@ -15,6 +15,9 @@ constexpr double kLossUlps = 256.0;
 /// The loss is worked out before a step is taken where it falls by less than so many times what the tolerance of the
 /// step may do to it: elsewhere it cannot rise.
 constexpr double kSafeFall = 10.0;
+/// Above this log of the loss it is worked out before every step: one sample of negative margin has all the weight, and
+/// within a step another can take it over, of which no term of a series knows.
+constexpr double kHeavyLoss = 60.0;
 /// Halvings of a step on which the loss rises. What truncation does to the loss falls like the 25th power of the
 /// length, the fall itself like the first: one or two are enough.
 constexpr int kShorter = 30;
@@ -38,7 +41,8 @@ double Flow::rise_until(double u) {
 bool Flow::shorten_to_fall() {
     const double end = stepper_.end();
     const double fall = stepper_.waveform().margin_rate() * end;
-    if (fall > kSafeFall * stepper_.margin_error() || end == 0.0) return true;
+    const bool is_safe = log_loss_ < kHeavyLoss && fall > kSafeFall * stepper_.margin_error();
+    if (is_safe || end == 0.0) return true;
     const double allowed = loss_rounding();
     double u = end;
     double rise = rise_until(u);

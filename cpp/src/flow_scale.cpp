@@ -29,6 +29,8 @@ constexpr double kFine = 1e5;
 constexpr double kMarginUlps = 256.0;
 constexpr double kLeastKept = 1e-12;
 constexpr int kNormHalvings = 60;
+/// A clock below this part of the smallest margin is that of a run that began beyond the digits.
+constexpr double kFarBehind = 0.5;
 constexpr int kClockHalvings = 100;
 
 }  // namespace
@@ -117,12 +119,14 @@ double Flow::least_margin_at(double u) {
     return least;
 }
 
-/// Where the state is held smaller, log t is the smallest margin, up to a part 1/kHeldAgain.
+/// Where the state is held smaller, log t is the smallest margin, up to a part 1/kHeldAgain: also where the run began
+/// there, and the clock is far behind.
 Clock Flow::clock_at(double u) {
     if (exponent_ == 0) return stepper_.waveform().clock_at(clock_, u);
     if (u == 0.0) return clock_;
-    const double grown = scale() * (least_margin_at(u) - least_margin_at(0.0));
-    return Clock::at_log(clock_.log_t() + std::max(0.0, grown));
+    const double from = scale() * least_margin_at(0.0);
+    const double to = std::max(from, scale() * least_margin_at(u));
+    return Clock::at_log(clock_.log_t() < kFarBehind * from ? to : clock_.log_t() + (to - from));
 }
 
 double Flow::reach(const Clock& target, double end) {
