@@ -12,8 +12,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "python" / "reluflow"
 
-# The order of the rooms has its home here: a room uses only rooms before it.
-PYTHON_ROOMS = (
+# The order of the modules has its home here: a module uses only modules before it.
+PYTHON_MODULES = (
     "_processor",
     "_core",
     "_validation",
@@ -28,57 +28,8 @@ PYTHON_ROOMS = (
     "papers",
     "cli",
 )
-CPP_ROOMS = (
-    "types",
-    "errors",
-    "observer",
-    "interrupt",
-    "pool",
-    "generator",
-    "products",
-    "lu",
-    "loss",
-    "status",
-    "settings",
-    "polynomial",
-    "dataset",
-    "network",
-    "pattern",
-    "groups",
-    "sector",
-    "sectors",
-    "series",
-    "clock",
-    "waveform",
-    "defect",
-    "drive",
-    "held",
-    "expansion",
-    "arrangement",
-    "box_fit",
-    "neuron",
-    "slide",
-    "hits",
-    "transition",
-    "local",
-    "bounds",
-    "reach",
-    "watch",
-    "control",
-    "lane",
-    "lanes",
-    "vanished",
-    "horizon",
-    "recorder",
-    "trend",
-    "step",
-    "flow",
-    "result",
-    "batch",
-    "descent",
-    "polar",
-)
-DOORS = ("__init__", "__main__")  # the package's own door opens on every room
+CPP_MODULES = ("base", "numeric", "geometry", "problem", "hybrid", "two_layer", "run", "descent")
+DOORS = ("__init__", "__main__")  # the package's own door opens on every module
 
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 50  # the docstring is not counted
@@ -98,8 +49,8 @@ def name(path: Path) -> str:
 # --- imports ---------------------------------------------------------------------------------------------------------
 
 
-def imported_rooms(tree: ast.AST, package: tuple[str, ...]) -> Iterator[tuple[int, str]]:
-    """Line and room of every import of reluflow in a module of `package`, relative ones resolved."""
+def imported_modules(tree: ast.AST, package: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+    """Line and module of every import of reluflow in a module of `package`, relative ones resolved."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             modules = [alias.name.split(".") for alias in node.names]
@@ -114,24 +65,24 @@ def imported_rooms(tree: ast.AST, package: tuple[str, ...]) -> Iterator[tuple[in
                 yield node.lineno, module[1] if len(module) > 1 else "the whole package"
 
 
-def upward_imports(source: str, package: tuple[str, ...], room: str) -> list[str]:
-    allowed = PYTHON_ROOMS[: PYTHON_ROOMS.index(room) + 1]
-    found = imported_rooms(ast.parse(source), package)
-    return [f"line {line}: {room} imports {other}" for line, other in found if other not in allowed]
+def upward_imports(source: str, package: tuple[str, ...], module: str) -> list[str]:
+    allowed = PYTHON_MODULES[: PYTHON_MODULES.index(module) + 1]
+    found = imported_modules(ast.parse(source), package)
+    return [f"line {line}: {module} imports {other}" for line, other in found if other not in allowed]
 
 
-def room_of(path: Path) -> str:
+def module_of(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=name)
-def test_a_python_room_imports_only_earlier_rooms(path: Path) -> None:
-    room = room_of(path)
-    if room in DOORS:
+def test_a_python_module_imports_only_earlier_modules(path: Path) -> None:
+    module = module_of(path)
+    if module in DOORS:
         return
-    assert room in PYTHON_ROOMS, f"{room} has no place in PYTHON_ROOMS"
+    assert module in PYTHON_MODULES, f"{module} has no place in PYTHON_MODULES"
     package = ("reluflow", *path.relative_to(PACKAGE).parts[:-1])
-    assert upward_imports(path.read_text(encoding="utf-8"), package, room) == []
+    assert upward_imports(path.read_text(encoding="utf-8"), package, module) == []
 
 
 def test_an_upward_import_is_seen_in_every_form() -> None:
@@ -150,31 +101,44 @@ def test_an_upward_import_is_seen_in_every_form() -> None:
 # --- includes --------------------------------------------------------------------------------------------------------
 
 
-def cpp_room(stem: str) -> str | None:
-    """The room of a header or source: its own name, or the room whose private part it is (descent_kernel)."""
-    fitting = [room for room in CPP_ROOMS if stem == room or stem.startswith(room + "_")]
-    return max(fitting, key=len, default=None)
+INCLUDE = re.compile(r'#\s*include\s+"(\w+)/(\w+)\.hpp"')
+CORE_FILES = [path for path in CPP_FILES if path.is_relative_to(ROOT / "cpp/src")]
 
 
-def upward_includes(source: str, room: str) -> list[str]:
-    included = re.findall(r'#\s*include\s+"(?:reluflow/)?(\w+)\.hpp"', source)
-    allowed = CPP_ROOMS[: CPP_ROOMS.index(room) + 1]
-    return [f"{room} includes {stem}" for stem in included if cpp_room(stem) not in allowed]
+def upward_includes(source: str, module: str) -> list[str]:
+    allowed = CPP_MODULES[: CPP_MODULES.index(module) + 1]
+    return [f"{module} includes {other}/{stem}" for other, stem in INCLUDE.findall(source) if other not in allowed]
 
 
-@pytest.mark.parametrize(
-    "path", [p for p in CPP_FILES if p.is_relative_to(ROOT / "cpp/include") or p.parent.name == "src"], ids=name
-)
-def test_a_cpp_room_includes_only_earlier_rooms(path: Path) -> None:
-    room = cpp_room(path.stem)
-    assert room is not None, f"{path.stem} has no place in CPP_ROOMS"
-    assert upward_includes(path.read_text(encoding="utf-8"), room) == []
+@pytest.mark.parametrize("path", CORE_FILES, ids=name)
+def test_a_cpp_module_includes_only_earlier_modules(path: Path) -> None:
+    module = path.parent.name
+    assert path.parent.parent.name == "src" and module in CPP_MODULES, f"{module} has no place in CPP_MODULES"
+    source = path.read_text(encoding="utf-8")
+    assert upward_includes(source, module) == []
+    assert source.count('#include "') == len(INCLUDE.findall(source)), "an include does not name its module"
 
 
 def test_an_upward_include_is_seen() -> None:
-    assert upward_includes('#include "reluflow/flow.hpp"', "held") == ["held includes flow"]
-    assert upward_includes('#include "descent_kernel.hpp"', "flow") == ["flow includes descent_kernel"]
-    assert upward_includes('#include "reluflow/types.hpp"\n#include <vector>', "held") == []
+    assert upward_includes('#include "run/flow.hpp"', "hybrid") == ["hybrid includes run/flow"]
+    assert upward_includes('#include "base/types.hpp"\n#include <vector>', "hybrid") == []
+
+
+def first_circle(uses: dict[str, set[str]]) -> list[str]:
+    """Return headers that include each other in a circle, none if there is no circle."""
+    left = dict(uses)
+    while done := [stem for stem, used in left.items() if not used & left.keys()]:
+        for stem in done:
+            del left[stem]
+    return sorted(left)
+
+
+def test_headers_include_each_other_in_no_circle() -> None:
+    headers = [path for path in CORE_FILES if path.suffix == ".hpp"]
+    uses = {p.stem: {stem for _, stem in INCLUDE.findall(p.read_text(encoding="utf-8"))} for p in headers}
+    assert len(uses) == len(headers) > 40, "two headers share a name"
+    assert first_circle(uses) == []
+    assert first_circle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["a", "b", "c"]
 
 
 def test_one_file_includes_the_numpy_bindings() -> None:
@@ -183,9 +147,8 @@ def test_one_file_includes_the_numpy_bindings() -> None:
 
 
 def test_the_core_knows_nothing_of_python() -> None:
-    core = [path for path in CPP_FILES if path.parent.name in ("src", "reluflow")]
-    assert core
-    assert [name(path) for path in core if "pybind11" in path.read_text(encoding="utf-8")] == []
+    assert CORE_FILES
+    assert [name(path) for path in CORE_FILES if "pybind11" in path.read_text(encoding="utf-8")] == []
 
 
 # --- size ------------------------------------------------------------------------------------------------------------

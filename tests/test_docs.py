@@ -71,7 +71,7 @@ def test_links_between_pages_lead_to_files() -> None:
 
 
 def test_the_page_of_statuses_lists_what_the_core_can_return() -> None:
-    core = (ROOT / "cpp/src/status.cpp").read_text(encoding="utf-8") + (ROOT / "cpp/src/descent.cpp").read_text(
+    core = (ROOT / "cpp/src/base/status.cpp").read_text(encoding="utf-8") + (ROOT / "cpp/src/descent/descent.cpp").read_text(
         encoding="utf-8"
     )
     returned = set(re.findall(r': return "(\w+)";', core)) | {

@@ -1,4 +1,4 @@
-"""Each tolerance of cpp/include/reluflow/settings.hpp, at the place where it can be seen.
+"""Each tolerance of cpp/src/base/tolerances.hpp, at the place where it can be seen.
 
 `make mutants` builds the core with each of them changed a thousandfold and expects that these or others fail.
 """

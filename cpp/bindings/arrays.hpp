@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "reluflow/errors.hpp"
-#include "reluflow/types.hpp"
+#include "base/errors.hpp"
+#include "base/types.hpp"
 
 namespace reluflow::bindings {
 

@@ -5,9 +5,9 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "geometry/arrangement.hpp"
+#include "geometry/dual_norm.hpp"
 #include "hook.hpp"
-#include "reluflow/arrangement.hpp"
-#include "reluflow/polar.hpp"
 
 namespace reluflow::bindings {
 namespace {
@@ -38,10 +38,10 @@ py::dict bound_polar_py(const py::array& vectors, Index n_up, double lower, doub
                         py::object hook) {
     HookGate gate(std::move(hook));
     const auto rows = matrix_in("vectors", vectors);
-    PolarResult result;
+    DualNormResult result;
     {
         const py::gil_scoped_release no_gil;
-        const PolarSettings settings{.lower = lower, .target = target, .rtol = rtol, .max_nodes = max_nodes};
+        const DualNormSettings settings{.lower = lower, .target = target, .rtol = rtol, .max_nodes = max_nodes};
         result = bound_polar(rows, n_up, settings, [&](Index n_nodes, double upper) {
             return gate.ask([&] {
                 py::dict report;

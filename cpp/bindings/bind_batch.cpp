@@ -1,4 +1,4 @@
-/// Binds the room batch: runs on threads that never touch Python; their results are taken by the caller's thread.
+/// Binds the module batch: runs on threads that never touch Python; their results are taken by the caller's thread.
 #include <pybind11/pybind11.h>
 
 #include <memory>
@@ -12,7 +12,7 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "hook.hpp"
-#include "reluflow/batch.hpp"
+#include "run/batch.hpp"
 #include "run_plan.hpp"
 #include "run_result.hpp"
 

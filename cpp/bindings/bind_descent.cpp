@@ -1,4 +1,4 @@
-/// Binds the room descent.
+/// Binds the module descent.
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "descent/descent.hpp"
 #include "hook.hpp"
-#include "reluflow/descent.hpp"
 
 namespace reluflow::bindings {
 namespace {

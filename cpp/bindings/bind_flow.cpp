@@ -1,5 +1,5 @@
-/// Binds the room flow.
-#include "reluflow/flow.hpp"
+/// Binds the module flow.
+#include "run/flow.hpp"
 
 #include <pybind11/pybind11.h>
 
@@ -10,7 +10,7 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "hook.hpp"
-#include "reluflow/result.hpp"
+#include "run/result.hpp"
 #include "run_plan.hpp"
 #include "run_result.hpp"
 

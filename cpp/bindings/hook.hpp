@@ -7,7 +7,7 @@
 #include <chrono>
 #include <utility>
 
-#include "reluflow/observer.hpp"
+#include "base/observer.hpp"
 
 namespace reluflow::bindings {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "reluflow/flow.hpp"
+#include "run/flow.hpp"
 
 namespace reluflow::bindings {
 

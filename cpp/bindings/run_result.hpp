@@ -3,8 +3,8 @@
 
 #include <pybind11/pybind11.h>
 
-#include "reluflow/flow.hpp"
-#include "reluflow/result.hpp"
+#include "run/flow.hpp"
+#include "run/result.hpp"
 
 namespace reluflow::bindings {
 

@@ -4,10 +4,10 @@
 #include <set>
 #include <vector>
 
+#include "base/errors.hpp"
+#include "base/generator.hpp"
 #include "check.hpp"
-#include "reluflow/arrangement.hpp"
-#include "reluflow/errors.hpp"
-#include "reluflow/generator.hpp"
+#include "geometry/arrangement.hpp"
 
 namespace {
 

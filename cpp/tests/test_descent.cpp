@@ -3,7 +3,7 @@
 
 #include "allocations.hpp"
 #include "check.hpp"
-#include "reluflow/descent.hpp"
+#include "descent/descent.hpp"
 
 namespace {
 

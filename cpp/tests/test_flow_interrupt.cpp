@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "check.hpp"
-#include "reluflow/flow.hpp"
-#include "reluflow/result.hpp"
+#include "run/flow.hpp"
+#include "run/result.hpp"
 
 namespace {
 

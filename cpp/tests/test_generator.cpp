@@ -5,8 +5,8 @@
 #include <numeric>
 #include <vector>
 
+#include "base/generator.hpp"
 #include "check.hpp"
-#include "reluflow/generator.hpp"
 
 namespace {
 

@@ -4,9 +4,9 @@
 #include <limits>
 #include <vector>
 
+#include "base/errors.hpp"
 #include "check.hpp"
-#include "reluflow/errors.hpp"
-#include "reluflow/loss.hpp"
+#include "problem/loss.hpp"
 
 namespace {
 

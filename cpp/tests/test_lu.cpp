@@ -2,7 +2,7 @@
 /// system allocates nothing.
 #include "allocations.hpp"
 #include "check.hpp"
-#include "reluflow/lu.hpp"
+#include "numeric/lu.hpp"
 
 namespace {
 

@@ -5,8 +5,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/pool.hpp"
 #include "check.hpp"
-#include "reluflow/pool.hpp"
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include "allocations.hpp"
 #include "check.hpp"
-#include "reluflow/products.hpp"
+#include "numeric/products.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 
 #include "allocations.hpp"
 #include "check.hpp"
-#include "reluflow/sector.hpp"
+#include "two_layer/sector.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 
 #include "allocations.hpp"
 #include "check.hpp"
-#include "reluflow/flow.hpp"
+#include "run/flow.hpp"
 
 namespace {
 

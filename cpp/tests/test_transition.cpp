@@ -1,13 +1,13 @@
 /// Continuations of a corner against the definition: every cell of the walls is tried.
-#include "reluflow/transition.hpp"
+#include "hybrid/transition.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 #include <vector>
 
+#include "base/generator.hpp"
 #include "check.hpp"
-#include "reluflow/generator.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-"""Checks of what the functions of this room are given: a run, data, a network."""
+"""Checks of what the functions of this subpackage are given: a run, data, a network."""
 
 from __future__ import annotations
 

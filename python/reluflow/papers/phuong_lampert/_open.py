@@ -20,7 +20,7 @@ CLAIMS = (
         ("S004-5.2", "004 Fig 2"),
         None,
         "open",
-        "reluflow integrates two-layer networks; the flow of residual networks is planned as a room of its own.",
+        "reluflow integrates two-layer networks; the flow of residual networks is planned.",
     ),
     Claim(
         "PL-F3",

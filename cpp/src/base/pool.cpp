@@ -1,0 +1,92 @@
+#include "base/pool.hpp"
+
+#include "base/pool_wait.hpp"
+
+namespace reluflow {
+
+namespace {
+
+/// Between two loops of an order there are tens of microseconds; a thread that finds nothing for longer sleeps.
+constexpr std::chrono::microseconds kPatience{100};
+
+/// Threads that share a core must not keep it from each other.
+std::chrono::nanoseconds patience_of(int threads) noexcept {
+    const bool fits = static_cast<unsigned>(threads) <= std::thread::hardware_concurrency();
+    return fits ? kPatience : std::chrono::nanoseconds{0};
+}
+
+}  // namespace
+
+Pool::Pool(int threads) : hands_(static_cast<std::size_t>(std::max(threads, 1))), patience_(patience_of(threads)) {
+    for (std::size_t hand = 1; hand < hands_.size(); ++hand) workers_.emplace_back([this, hand] { serve(hand); });
+}
+
+Pool::~Pool() {
+    closed_ = true;
+    ++loop_;
+    loop_.notify_all();
+    for (auto& worker : workers_) worker.join();
+}
+
+void Pool::serve(std::size_t hand) {
+    for (std::uint32_t seen = 0; !closed_; work(hand)) {
+        wait_while(loop_, seen, patience_);
+        seen = loop_;
+    }
+}
+
+void Pool::share(Index count, Call call, const void* context) {
+    // The loop before has no task left, so no thread can take one between these lines: it would have to change a
+    // ticket, and all say that there is none.
+    call_ = call;
+    context_ = context;
+    left_ = static_cast<int>(count);
+    thrown_ = nullptr;
+    given_up_ = false;
+    const std::uint32_t loop = loop_ + 1;
+    const auto threads = static_cast<Index>(hands_.size());
+    for (Index hand = 0; hand < threads; ++hand)
+        hands_[static_cast<std::size_t>(hand)].ticket =
+            Ticket::make(loop, count * hand / threads, count * (hand + 1) / threads);
+    loop_ = loop;
+    loop_.notify_all();
+    work(0);
+    for (int left = left_; left != 0; left = left_) wait_while(left_, left, patience_);
+    if (thrown_) std::rethrow_exception(thrown_);
+    if (given_up_) throw Abandoned{};
+}
+
+/// The tasks of its own part, then what the others have left of theirs.
+void Pool::work(std::size_t hand) {
+    for (std::size_t i = 0; i < hands_.size(); ++i) take_from(hands_[(hand + i) % hands_.size()], hand == 0);
+}
+
+/// Takes tasks as long as there are any.
+void Pool::take_from(Hand& hand, bool asks) {
+    std::uint64_t ticket = hand.ticket;
+    while (Ticket::has_tasks(ticket)) {
+        // Of the loop of the ticket, if the exchange succeeds: a loop ends after its last task.
+        const Call call = call_;
+        const void* context = context_;
+        if (!hand.ticket.compare_exchange_weak(ticket, ticket + 1)) continue;
+        do_task(call, context, Ticket::next(ticket), asks);
+        if (left_.fetch_sub(1) == 1) left_.notify_one();
+        ticket = hand.ticket;
+    }
+}
+
+/// The caller asks whether to go on; the others find out.
+void Pool::do_task(Call call, const void* context, Index task, bool asks) noexcept {
+    try {
+        if (asks && heard_ && !given_up_ && heard_->is_wanted()) given_up_ = true;
+        if (!given_up_) call(context, task);
+    } catch (...) {
+        const std::lock_guard lock(mutex_);
+        if (!thrown_ || task < thrower_) {
+            thrown_ = std::current_exception();
+            thrower_ = task;
+        }
+    }
+}
+
+}  // namespace reluflow

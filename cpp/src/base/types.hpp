@@ -1,0 +1,38 @@
+/// The aliases every module uses. The storage order has its home here: row-major, as numpy's default.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstddef>
+#include <cstdint>
+
+namespace reluflow {
+
+/// Signed, like Eigen's own index, so that loops and differences need no casts.
+using Index = std::ptrdiff_t;
+static_assert(sizeof(Index) == sizeof(Eigen::Index), "Index and Eigen::Index must be one type");
+
+using Vector = Eigen::VectorXd;
+/// Row-major: a row of X is a sample, a row of W is a neuron, and both are contiguous.
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+/// Signs in {-1, 0, +1}, one row per neuron, one column per sample.
+using SignMatrix = Eigen::Matrix<std::int8_t, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+/// Read-only parameters. A Ref<const> copies when the storage does not match: pass row-major, contiguous data.
+using VectorView = Eigen::Ref<const Vector>;
+using MatrixView = Eigen::Ref<const Matrix>;
+using SignMatrixView = Eigen::Ref<const SignMatrix>;
+
+/// Writable parameters.
+using VectorRef = Eigen::Ref<Vector>;
+using MatrixRef = Eigen::Ref<Matrix>;
+using SignMatrixRef = Eigen::Ref<SignMatrix>;
+
+/// The indices begin ... end - 1.
+struct Range {
+    Index begin = 0;
+    Index end = 0;
+
+    Index count() const noexcept { return end - begin; }
+};
+
+}  // namespace reluflow

@@ -1,0 +1,63 @@
+#include "geometry/arrangement_walls.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace reluflow::detail {
+namespace {
+
+/// Keeps the rows of `rows` that are no multiple of an earlier one.
+Walls merged(const Matrix& rows, const std::vector<double>& error) {
+    std::vector<Index> kept;
+    for (Index k = 0; k < rows.rows(); ++k) {
+        const auto same = [&](Index j) {
+            const double tolerance =
+                kSameWall * (error[static_cast<std::size_t>(j)] + error[static_cast<std::size_t>(k)]);
+            const double side = rows.row(j).dot(rows.row(k)) < 0 ? -1.0 : 1.0;
+            return (rows.row(k) - side * rows.row(j)).squaredNorm() <= tolerance * tolerance;
+        };
+        if (std::none_of(kept.begin(), kept.end(), same)) kept.push_back(k);
+    }
+    Walls walls;
+    walls.normals.resize(static_cast<Index>(kept.size()), rows.cols());
+    for (std::size_t j = 0; j < kept.size(); ++j) {
+        walls.normals.row(static_cast<Index>(j)) = rows.row(kept[j]);
+        walls.error.push_back(error[static_cast<std::size_t>(kept[j])]);
+    }
+    return walls;
+}
+
+}  // namespace
+
+Walls distinct_walls(const MatrixView& X) {
+    Matrix rows = X;  // the caller's memory can be aligned in any way, and sums would follow it in their last bits
+    Index n = 0;
+    for (Index i = 0; i < X.rows(); ++i) {
+        const double norm = rows.row(i).stableNorm();
+        if (norm > 0) rows.row(n++) = rows.row(i) / norm;
+    }
+    rows.conservativeResize(n, X.cols());
+    return merged(rows, std::vector<double>(static_cast<std::size_t>(n), kUnitRounding));
+}
+
+Vector reflector(const Vector& x) {
+    Vector v = x;
+    v[0] += x[0] < 0 ? -1.0 : 1.0;  // away from cancellation
+    return v.normalized();
+}
+
+Walls restricted(const Walls& walls, Index i, const Vector& v) {
+    const Index dim = walls.dim();
+    Matrix rows(i, dim - 1);
+    std::vector<double> error;
+    for (Index k = 0; k < i; ++k) {
+        const double reflection = 2 * walls.normals.row(k).dot(v);
+        rows.row(k) = walls.normals.row(k).tail(dim - 1) - reflection * v.tail(dim - 1).transpose();
+        const double norm = rows.row(k).norm();  // the sine of the angle of walls k and i: not 0, they are distinct
+        rows.row(k) /= norm;
+        error.push_back((walls.error[static_cast<std::size_t>(k)] + walls.error[static_cast<std::size_t>(i)]) / norm);
+    }
+    return merged(rows, error);
+}
+
+}  // namespace reluflow::detail

@@ -1,0 +1,38 @@
+/// Inside `arrangement`: unit normals of distinct walls, and what is left of them inside one wall.
+#pragma once
+
+#include <vector>
+
+#include "base/types.hpp"
+
+namespace reluflow::detail {
+
+/// Rounding of a unit normal that was computed from the caller's row by one normalisation.
+inline constexpr double kUnitRounding = 4e-16;
+/// Normals closer than this many of their own rounding errors are one wall. Data that lie on a common plane "on paper"
+/// miss it by tens of rounding errors; random data of a thousand rows have angles above 1e-6.
+inline constexpr double kSameWall = 1e4;
+/// A point of norm 1 counts as inside a cell if its distance from every wall exceeds this. It is above the distance of
+/// rows that count as one wall, 2 kSameWall kUnitRounding, so that such rows agree on which side the point is.
+inline constexpr double kInside = 1e-11;
+
+/// Unit normals of distinct walls through the origin, each with a bound of its rounding error.
+struct Walls {
+    Matrix normals;  // (n, dim), rows of norm 1
+    std::vector<double> error;
+
+    Index size() const { return normals.rows(); }
+    Index dim() const { return normals.cols(); }
+};
+
+/// The distinct walls of the rows of X; rows of zeros make no wall.
+Walls distinct_walls(const MatrixView& X);
+
+/// The reflection I - 2 vvᵀ that takes the unit vector x to ± e_0. `v` has norm 1.
+Vector reflector(const Vector& x);
+
+/// Walls 0..i-1 seen inside wall i, in the dim-1 coordinates 1..dim-1 after the reflection `v`; merged where they meet
+/// it in one line.
+Walls restricted(const Walls& walls, Index i, const Vector& v);
+
+}  // namespace reluflow::detail

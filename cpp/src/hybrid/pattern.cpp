@@ -1,0 +1,74 @@
+#include "hybrid/pattern.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace reluflow {
+
+namespace {
+
+/// splitmix64: a fixed stream of well-mixed words, the same on every machine.
+std::uint64_t next_word(std::uint64_t& state) noexcept {
+    std::uint64_t z = (state += 0x9e3779b97f4a7c15ULL);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+}
+
+}  // namespace
+
+std::string_view event_kind_name(EventKind kind) noexcept {
+    constexpr std::string_view names[kEventKinds] = {"cross_up", "cross_down", "hold",     "release_up", "release_down",
+                                                     "stop",     "branch",     "start_up", "start_down", "start_hold"};
+    return names[static_cast<int>(kind)];
+}
+
+EventKind kind_of_change(std::int8_t before, std::int8_t after, bool at_rest) noexcept {
+    if (after == 0) return at_rest ? EventKind::stop : EventKind::hold;
+    if (before == 0) return after > 0 ? EventKind::release_up : EventKind::release_down;
+    return after > 0 ? EventKind::cross_up : EventKind::cross_down;
+}
+
+void append_zero_walls(std::span<const std::int8_t> sides, std::vector<int>& walls) {
+    // ±1 are the odd sides: eight at a time are ruled out by one look at their lowest bits.
+    constexpr std::uint64_t kOdd = 0x0101010101010101ULL;
+    const std::size_t count = sides.size();
+    for (std::size_t begin = 0; begin < count; begin += 8) {
+        const std::size_t end = std::min(begin + 8, count);
+        std::uint64_t word = kOdd;
+        std::memcpy(&word, sides.data() + begin, end - begin);
+        if ((word & kOdd) == kOdd) continue;
+        for (std::size_t wall = begin; wall < end; ++wall)
+            if (sides[wall] == 0) walls.push_back(static_cast<int>(wall));
+    }
+}
+
+Pattern::Pattern(Index neurons, Index walls, std::uint64_t seed)
+    : sides_(SignMatrix::Zero(neurons, walls)), keys_(3 * walls), hashes_(neurons, 0), zeros_(neurons, walls) {
+    for (auto& key : keys_) key = next_word(seed);
+    for (Index w = 0; w < walls; ++w)
+        for (auto& hash : hashes_) hash ^= keys_[3 * w + 1];
+}
+
+bool Pattern::same_row(Index a, Index b) const noexcept {
+    const auto first = row(a);
+    return std::equal(first.begin(), first.end(), row(b).begin());
+}
+
+void Pattern::set(Index neuron, Index wall, std::int8_t side) noexcept {
+    std::int8_t& current = sides_(neuron, wall);
+    if (current == side) return;
+    hashes_[neuron] ^= keys_[3 * wall + 1 + current] ^ keys_[3 * wall + 1 + side];
+    zeros_[neuron] += (side == 0 ? 1 : 0) - (current == 0 ? 1 : 0);
+    current = side;
+    version_.fetch_add(1, std::memory_order_relaxed);
+}
+
+SignMatrix Pattern::sample_signs(const Dataset& data) const {
+    SignMatrix signs(neurons(), data.n());
+    for (Index j = 0; j < neurons(); ++j)
+        for (Index i = 0; i < data.n(); ++i) signs(j, i) = sample_sign(data, i, side(j, data.wall_of(i)));
+    return signs;
+}
+
+}  // namespace reluflow

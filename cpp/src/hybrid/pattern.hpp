@@ -1,0 +1,77 @@
+/// Patterns as combinatorial state: the side of every wall for every neuron. Changed by events and by nothing else.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/types.hpp"
+#include "problem/dataset.hpp"
+
+namespace reluflow {
+
+enum class EventKind : std::uint8_t {
+    cross_up,
+    cross_down,
+    hold,
+    release_up,
+    release_down,
+    stop,
+    branch,
+    start_up,
+    start_down,
+    start_hold,
+};
+inline constexpr int kEventKinds = 10;
+
+std::string_view event_kind_name(EventKind kind) noexcept;
+
+/// Sides of a wall: +1, -1, and 0 for a neuron that stands on it (its slope is a multiplier).
+/// Appends the walls of one row of sides that are zero, in order.
+void append_zero_walls(std::span<const std::int8_t> sides, std::vector<int>& walls);
+
+/// The sign of a sample's pre-activation: the side of its wall, turned over for samples on the other side of the
+/// normal.
+inline std::int8_t sample_sign(const Dataset& data, Index sample, std::int8_t wall_side) noexcept {
+    return static_cast<std::int8_t>(wall_side * data.orientation(sample));
+}
+
+/// The kind of a change of one sample's sign from `before` to `after`; `at_rest` tells a stop from a hold.
+EventKind kind_of_change(std::int8_t before, std::int8_t after, bool at_rest) noexcept;
+
+/// Wall sides of m neurons with a hash per row that follows every change, so that equal rows are found in O(1).
+class Pattern {
+  public:
+    Pattern(Index neurons, Index walls, std::uint64_t seed = 0x9e3779b97f4a7c15ULL);
+
+    Index neurons() const noexcept { return sides_.rows(); }
+    Index walls() const noexcept { return sides_.cols(); }
+    std::int8_t side(Index neuron, Index wall) const noexcept { return sides_(neuron, wall); }
+    std::span<const std::int8_t> row(Index neuron) const noexcept {
+        return {sides_.data() + neuron * sides_.cols(), static_cast<std::size_t>(sides_.cols())};
+    }
+    std::uint64_t hash(Index neuron) const noexcept { return hashes_[neuron]; }
+    bool same_row(Index a, Index b) const noexcept;
+    /// Walls of a neuron that are at zero.
+    Index zeros(Index neuron) const noexcept { return zeros_[neuron]; }
+    /// Counts the changes, so that what was derived from the pattern can tell whether it is still good.
+    std::uint64_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
+
+    /// Threads may set walls of different neurons at one time.
+    void set(Index neuron, Index wall, std::int8_t side) noexcept;
+
+    /// The signs of the samples (m, n).
+    SignMatrix sample_signs(const Dataset& data) const;
+
+  private:
+    SignMatrix sides_;
+    std::vector<std::uint64_t> keys_;  // one random word per wall and side
+    std::vector<std::uint64_t> hashes_;
+    std::vector<Index> zeros_;
+    /// On a line of its own: threads that move neurons apart change it together.
+    alignas(64) std::atomic<std::uint64_t> version_{0};
+};
+
+}  // namespace reluflow

@@ -1,0 +1,108 @@
+#include "hybrid/sliding_set.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/tolerances.hpp"
+
+namespace reluflow {
+
+namespace {
+
+double dot(const double* a, const double* b, Index size) noexcept {
+    return Eigen::Map<const Vector>(a, size).dot(Eigen::Map<const Vector>(b, size));
+}
+
+}  // namespace
+
+SlidingSet::SlidingSet(Index rank, Index room) : rank_(rank) {
+    const Index walls = room < 0 ? rank : std::min(rank, room);
+    walls_.reserve(walls);
+    q_.reserve(walls * rank);
+    r_.reserve(walls * (walls + 1) / 2);
+}
+
+void SlidingSet::clear() noexcept {
+    walls_.clear();
+    dependent_.clear();
+    q_.clear();
+    r_.clear();
+}
+
+/// False, and nothing changed, when the normal depends on those already held.
+bool SlidingSet::add(int wall, const double* normal) {
+    const int h = size();
+    if (h >= rank_) return false;
+    q_.insert(q_.end(), normal, normal + rank_);
+    r_.resize(r_.size() + h + 1, 0.0);
+    double* q = q_.data() + h * rank_;
+    double* column = r_.data() + h * (h + 1) / 2;
+    for (int pass = 0; pass < 2; ++pass)  // twice is enough for orthogonality to rounding (Kahan, Parlett)
+        for (int i = 0; i < h; ++i) {
+            const double part = dot(row(i), q, rank_);
+            column[i] += part;
+            for (Index k = 0; k < rank_; ++k) q[k] -= part * row(i)[k];
+        }
+    const double left = std::sqrt(dot(q, q, rank_));
+    if (left < kRankTol) {
+        q_.resize(q_.size() - rank_);
+        r_.resize(r_.size() - h - 1);
+        return false;
+    }
+    column[h] = left;
+    for (Index k = 0; k < rank_; ++k) q[k] /= left;
+    walls_.push_back(wall);
+    return true;
+}
+
+void SlidingSet::assign(std::span<const int> walls, const Matrix& normals) {
+    clear();
+    for (const int wall : walls)
+        if (!add(wall, normals.row(wall).data())) dependent_.push_back(wall);
+}
+
+void SlidingSet::coordinates(const double* v, double* coordinates) const noexcept {
+    for (int i = 0; i < size(); ++i) coordinates[i] = dot(row(i), v, rank_);
+}
+
+void SlidingSet::project(double* v) const noexcept {
+    if (size() == rank_) {  // nothing is left, to the last bit
+        std::fill_n(v, rank_, 0.0);
+        return;
+    }
+    for (int i = 0; i < size(); ++i) {
+        const double* q = row(i);
+        const double part = dot(q, v, rank_);
+        for (Index k = 0; k < rank_; ++k) v[k] -= part * q[k];
+    }
+}
+
+void SlidingSet::project(double* v, double* coordinates) const noexcept {
+    for (int i = 0; i < size(); ++i) {
+        const double* q = row(i);
+        const double part = dot(q, v, rank_);
+        coordinates[i] = part;
+        for (Index k = 0; k < rank_; ++k) v[k] -= part * q[k];
+    }
+}
+
+void SlidingSet::multipliers(const double* coordinates, double* beta) const noexcept {
+    for (int i = size() - 1; i >= 0; --i) {
+        double value = -coordinates[i];
+        for (int h = i + 1; h < size(); ++h) value -= r_[h * (h + 1) / 2 + i] * beta[h];
+        beta[i] = value / r_[i * (i + 1) / 2 + i];
+    }
+}
+
+Vector SlidingSet::line() const {
+    Vector best = Vector::Zero(rank_);
+    for (Index axis = 0; axis < rank_; ++axis) {
+        Vector v = Vector::Unit(rank_, axis);
+        project(v.data());
+        project(v.data());
+        if (v.norm() > best.norm()) best = v;
+    }
+    return best.normalized();
+}
+
+}  // namespace reluflow

@@ -1,0 +1,53 @@
+/// The walls one neuron is held on: the projector onto their complement and the multipliers that keep it there.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/types.hpp"
+
+namespace reluflow {
+
+/// Walls H with unit normals e_h. Independent ones are factored as E_Hᵀ = Qᵀ R with orthonormal rows of Q (flow.md §2);
+/// those that depend on them are at zero for as long as these are, and are listed beside them.
+class SlidingSet {
+  public:
+    /// Keeps memory for `room` walls (for all there can be when negative); more take one allocation when they come.
+    explicit SlidingSet(Index rank = 0, Index room = -1);
+
+    bool empty() const noexcept { return walls_.empty(); }
+    int size() const noexcept { return static_cast<int>(walls_.size()); }
+    /// The independent ones.
+    std::span<const int> walls() const noexcept { return walls_; }
+    /// Those in their span.
+    std::span<const int> dependent() const noexcept { return dependent_; }
+    /// True when the neuron can only move along one line.
+    bool is_line() const noexcept { return rank_ > 1 && size() == rank_ - 1; }
+
+    void clear() noexcept;
+    /// Sets the walls anew; the first of dependent ones are the independent ones.
+    void assign(std::span<const int> walls, const Matrix& normals);
+
+    /// coordinates = Q v.
+    void coordinates(const double* v, double* coordinates) const noexcept;
+
+    /// v -= Qᵀ Q v.
+    void project(double* v) const noexcept;
+    /// The same, and coordinates = Q v of what was taken away.
+    void project(double* v, double* coordinates) const noexcept;
+    /// β with Σ_h β_h e_h = -Qᵀ coordinates.
+    void multipliers(const double* coordinates, double* beta) const noexcept;
+    /// The unit vector of the line; precondition: is_line().
+    Vector line() const;
+
+  private:
+    bool add(int wall, const double* normal);
+    const double* row(int i) const noexcept { return q_.data() + i * rank_; }
+
+    Index rank_;
+    std::vector<int> walls_, dependent_;
+    std::vector<double> q_;  // size × rank, orthonormal rows
+    std::vector<double> r_;  // packed columns of the upper triangle: column h starts at h(h+1)/2
+};
+
+}  // namespace reluflow

@@ -1,0 +1,323 @@
+#include "hybrid/transition.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "base/tolerances.hpp"
+#include "hybrid/transition_hull.hpp"
+
+namespace reluflow {
+
+namespace {
+
+/// Choices of repelling walls that are tried before the list of continuations is left incomplete: some tenths of a
+/// second.
+constexpr int kMostNodes = 20000;
+/// Of so many repelling walls those that a neuron may stand on are listed too: 3^7 = 2187 choices.
+constexpr std::size_t kMostStood = 7;
+/// Passes of the climb to one continuation where they cannot all be listed; each raises the speed.
+constexpr int kMostClimbs = 200;
+
+constexpr double kEps = std::numeric_limits<double>::epsilon();
+
+}  // namespace
+
+void Corner::resize(int size, int rank_of_span) {
+    rank = rank_of_span;
+    walls.resize(size);
+    before.resize(size);
+    normals.resize(static_cast<std::size_t>(size * rank));
+    rest.resize(rank);
+    below.resize(size);
+    above.resize(size);
+}
+
+double Corner::kink_tol() const noexcept {
+    return kCornerUlps * kEps * weight;
+}
+
+void TransitionSolver::reserve(int walls) {
+    choice_.reserve(walls);
+    repelling_.reserve(walls);
+    forced_.reserve(walls);
+    sides_.reserve(walls);
+    for (auto* numbers : {&outside_, &absorbed_, &split_}) numbers->reserve(walls);
+    box_.reserve(walls, walls);
+    found_.resize(1);
+    found_.front().sides.reserve(walls);
+}
+
+Verdict TransitionSolver::decide(const Corner& corner) {
+    const int k = corner.size();
+    corner_ = &corner;
+    found_count_ = 0;
+    nodes_ = 0;
+    cut_short_ = false;
+    choice_.assign(k, Choice::open);
+    outside_.assign(k, 0.0);
+    absorbed_.assign(k, 0.0);
+    split_.resize(std::max(k, 1));
+    sides_.resize(k);
+    repelling_.clear();
+    forced_.clear();
+    for (int w = 0; w < k; ++w)
+        if (corner.repels(w)) repelling_.push_back(w);
+    box_.resize(k, corner.rank);
+    for (int w = 0; w < k; ++w) std::copy_n(corner.normal(w), corner.rank, box_.vector(w));
+    std::copy(corner.rest.begin(), corner.rest.end(), box_.offset());
+    rejected_.clear();
+    search();
+    if (cut_short_) climb();
+    if (!repelling_.empty() && repelling_.size() <= kMostStood) search_standing();
+    if (found_count_ == 0) return Verdict::undecided;
+    return found_count_ == 1 ? Verdict::unique : Verdict::branching;
+}
+
+/// The least pull with the choices made so far, open repelling walls in the middle.
+bool TransitionSolver::fit() {
+    const Corner& corner = *corner_;
+    for (int w = 0; w < corner.size(); ++w) {
+        const double below = corner.below[w];
+        const double above = corner.above[w];
+        const bool rises = above > below;
+        if (choice_[w] == Choice::pinned) {
+            box_.set_interval(w, -std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity());
+            box_.set_place(w, BoxLeastSquares::Place::inside);
+        } else if (corner.attracts(w)) {
+            box_.set_interval(w, std::min(below, above), std::max(below, above));
+            const bool high = (corner.before[w] > 0) == rises;
+            box_.set_place(w, corner.before[w] == 0
+                                  ? BoxLeastSquares::Place::inside
+                                  : (high ? BoxLeastSquares::Place::high : BoxLeastSquares::Place::low));
+        } else {
+            const bool open = choice_[w] == Choice::open;
+            const double c = open ? 0.5 * (below + above) : (choice_[w] == Choice::above ? above : below);
+            box_.set_interval(w, c, c);
+            box_.set_place(w, BoxLeastSquares::Place::low);
+        }
+    }
+    return box_.solve(corner.weight);
+}
+
+/// No more than this do open choices change the velocity.
+double TransitionSolver::leeway() {
+    double reach = 0.0;
+    if (absorbs(reach)) return reach;
+    reach = 0.0;
+    for (const int w : repelling_) {
+        outside_[w] = 1.0;
+        if (choice_[w] == Choice::open) reach += 0.5 * corner_->kink(w);
+    }
+    return reach;
+}
+
+/// True when the vectors inside take up, within their intervals, the part of every open choice that lies in their span;
+/// only what lies outside it, `reach`, then moves the neuron (the least pull moves no more than what it is made of).
+bool TransitionSolver::absorbs(double& reach) {
+    const auto& inside = box_.inside();
+    std::fill_n(absorbed_.begin(), inside.size(), 0.0);
+    for (const int w : repelling_) {
+        if (choice_[w] != Choice::open) continue;
+        const double half = 0.5 * corner_->kink(w);
+        outside_[w] = box_.split(w, split_.data());
+        if (outside_[w] < kRankTol) outside_[w] = 0.0;
+        reach += outside_[w] * half;
+        for (std::size_t i = 0; i < inside.size(); ++i) absorbed_[i] += std::abs(split_[i]) * half;
+    }
+    for (std::size_t i = 0; i < inside.size(); ++i) {
+        const int w = inside[i];
+        if (choice_[w] == Choice::pinned) continue;  // checked where the choices are complete
+        const double low = std::min(corner_->below[w], corner_->above[w]);
+        const double high = std::max(corner_->below[w], corner_->above[w]);
+        const double room = std::min(box_.coefficient(w) - low, high - box_.coefficient(w));
+        if (absorbed_[i] > room + box_.tolerance()) return false;
+    }
+    return true;
+}
+
+/// True when no completion of the choices moves to the side that was chosen.
+bool TransitionSolver::is_ruled_out(double radius) const {
+    for (const int w : repelling_) {
+        if (choice_[w] != Choice::above && choice_[w] != Choice::below) continue;
+        const double along = corner_->sign * box_.rate(w) * (choice_[w] == Choice::above ? 1.0 : -1.0);
+        if (along + radius < -box_.tolerance()) return true;
+    }
+    return false;
+}
+
+/// The open wall that matters most.
+int TransitionSolver::widest_open() const {
+    int found = -1;
+    double widest = 0.0;
+    for (const int w : repelling_) {
+        if (choice_[w] != Choice::open || outside_[w] * corner_->kink(w) <= widest) continue;
+        widest = outside_[w] * corner_->kink(w);
+        found = w;
+    }
+    return found;
+}
+
+/// Takes what the velocity decides whatever the open choices; branches on one of them; accepts where none is left that
+/// matters. Some continuation is always found: where the neuron can gain speed, the fastest way; else it stays.
+void TransitionSolver::search() {
+    if (++nodes_ > kMostNodes || !fit()) {
+        cut_short_ = true;
+        return;
+    }
+    const double radius = leeway();
+    if (is_ruled_out(radius)) return;
+    const int next = widest_open();
+    if (next < 0) return accept();
+
+    const std::size_t known = forced_.size();
+    for (const int w : repelling_) {
+        if (choice_[w] != Choice::open || std::abs(box_.rate(w)) <= radius + box_.tolerance()) continue;
+        choice_[w] = corner_->sign * box_.rate(w) > 0.0 ? Choice::above : Choice::below;
+        forced_.push_back(w);
+    }
+    if (forced_.size() > known) {
+        search();
+        for (; forced_.size() > known; forced_.pop_back()) choice_[forced_.back()] = Choice::open;
+        return;
+    }
+    for (const Choice choice : {Choice::above, Choice::below}) {
+        choice_[next] = choice;
+        search();
+    }
+    choice_[next] = Choice::open;
+}
+
+/// The sides that the velocity of the last fit() has.
+void TransitionSolver::read_sides() {
+    for (int w = 0; w < corner_->size(); ++w) {
+        const double rate = corner_->sign * box_.rate(w);
+        const bool zero = std::abs(rate) <= box_.tolerance() || choice_[w] == Choice::pinned;
+        sides_[w] = zero ? std::int8_t{0} : static_cast<std::int8_t>(rate > 0.0 ? 1 : -1);
+    }
+}
+
+/// The choices are complete; `open` ones are absorbed whatever they are. Repelling walls that have a side and do not
+/// move must stay whatever side they have.
+void TransitionSolver::accept() {
+    read_sides();
+    if (std::find(rejected_.begin(), rejected_.end(), sides_) != rejected_.end()) return;
+    const bool touches = std::any_of(repelling_.begin(), repelling_.end(),
+                                     [this](int w) { return sides_[w] == 0 && choice_[w] != Choice::open; });
+    if (!touches || is_stable())
+        add_found(false);
+    else
+        rejected_.push_back(sides_);
+}
+
+/// Continuations that stand on repelling walls which the neuron could leave: every choice of those.
+void TransitionSolver::search_standing() {
+    int count = 1;
+    for (std::size_t i = 0; i < repelling_.size(); ++i) count *= 3;
+    for (int number = 0; number < count; ++number) {
+        bool stands = false;
+        for (int i = 0, digits = number; i < std::ssize(repelling_); ++i, digits /= 3) {
+            choice_[repelling_[i]] = std::array{Choice::above, Choice::below, Choice::pinned}[digits % 3];
+            stands = stands || digits % 3 == 2;
+        }
+        if (!stands || !fit()) continue;
+        read_sides();
+        const double tolerance = box_.tolerance();
+        const bool holds = std::all_of(repelling_.begin(), repelling_.end(), [this](int w) {
+            return choice_[w] == Choice::pinned || sides_[w] == (choice_[w] == Choice::above ? 1 : -1);
+        });
+        const auto end = found_.begin() + static_cast<std::ptrdiff_t>(found_count_);
+        const bool known = std::any_of(found_.begin(), end, [this](const auto& one) { return one.sides == sides_; });
+        if (holds && !known && can_stay(tolerance)) add_found(true);
+    }
+}
+
+/// True when the walls of sides_ that stay do so whatever sides the repelling ones among them have.
+bool TransitionSolver::is_stable() {
+    const std::vector<Choice> chosen = choice_;
+    for (const int w : repelling_)
+        if (sides_[w] == 0) choice_[w] = Choice::open;
+    const bool stable = stays_whatever();
+    choice_ = chosen;
+    return stable;
+}
+
+bool TransitionSolver::stays_whatever() {
+    if (++nodes_ > kMostNodes || !fit()) return false;
+    for (int w = 0; w < corner_->size(); ++w)
+        if (sides_[w] == 0 && std::abs(box_.rate(w)) > box_.tolerance()) return false;
+    double reach = 0.0;
+    if (absorbs(reach) && widest_open() < 0) return true;
+    int next = -1;
+    for (const int w : repelling_)
+        if (choice_[w] == Choice::open && (next < 0 || corner_->kink(w) > corner_->kink(next))) next = w;
+    if (next < 0) return true;
+    for (const Choice side : {Choice::above, Choice::below}) {
+        choice_[next] = side;
+        if (!stays_whatever()) return false;
+    }
+    choice_[next] = Choice::open;
+    return true;
+}
+
+/// Whether the pull is in the hull of the cells of the walls that stay at zero, some of them repelling. Of independent
+/// walls all cells exist, and the multipliers tell.
+bool TransitionSolver::can_stay(double tolerance) {
+    bool independent = true;
+    bool within = true;
+    for (int w = 0; w < corner_->size(); ++w) {
+        if (sides_[w] != 0) continue;
+        independent = independent && box_.place(w) == BoxLeastSquares::Place::inside;
+        const auto [low, high] = std::minmax(corner_->below[w], corner_->above[w]);
+        within = within && box_.coefficient(w) >= low - tolerance && box_.coefficient(w) <= high + tolerance;
+    }
+    if (independent) return within;
+    return is_in_hull(tolerance);
+}
+
+bool TransitionSolver::is_in_hull(double tolerance) const {
+    const Corner& corner = *corner_;
+    std::vector<int> zero;
+    for (int w = 0; w < corner.size(); ++w)
+        if (sides_[w] == 0) zero.push_back(w);
+    std::vector<double> rest = corner.rest;
+    for (int w = 0; w < corner.size(); ++w)
+        if (sides_[w] != 0)
+            for (int k = 0; k < corner.rank; ++k)
+                rest[k] += (sides_[w] > 0 ? corner.above[w] : corner.below[w]) * corner.normal(w)[k];
+    return reluflow::is_in_hull(corner, zero, rest, tolerance);
+}
+
+void TransitionSolver::add_found(bool stands_on_ridge) {
+    for (std::size_t i = 0; i < found_count_; ++i) {
+        if (found_[i].sides != sides_) continue;
+        found_[i].stands_on_ridge = found_[i].stands_on_ridge && stands_on_ridge;
+        return;
+    }
+    if (found_count_ == found_.size()) found_.emplace_back();
+    found_[found_count_].sides = sides_;
+    found_[found_count_++].stands_on_ridge = stands_on_ridge;
+}
+
+/// One continuation without a search: each pass gives every repelling wall the side that the velocity of the last one
+/// has, which never slows the neuron, so that no pass comes back.
+void TransitionSolver::climb() {
+    for (const int w : repelling_)
+        choice_[w] = corner_->above[w] + corner_->below[w] > 0.0 ? Choice::above : Choice::below;
+    for (int pass = 0; pass < kMostClimbs && fit(); ++pass) {
+        bool changed = false;
+        for (const int w : repelling_) {
+            const double rate = corner_->sign * box_.rate(w);
+            if (std::abs(rate) <= box_.tolerance()) continue;
+            const Choice side = rate > 0.0 ? Choice::above : Choice::below;
+            changed = changed || side != choice_[w];
+            choice_[w] = side;
+        }
+        if (!changed) break;
+    }
+    read_sides();
+    add_found(!is_stable());
+}
+
+}  // namespace reluflow

@@ -1,0 +1,204 @@
+#include "numeric/box_least_squares.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/tolerances.hpp"
+
+namespace reluflow {
+
+namespace {
+
+/// Changes of the set inside a vector may take; it needs one or two.
+constexpr int kPassesPerVector = 12;
+
+double dot(const double* a, const double* b, int n) noexcept {
+    double sum = 0.0;
+    for (int k = 0; k < n; ++k) sum += a[k] * b[k];
+    return sum;
+}
+
+}  // namespace
+
+void BoxLeastSquares::resize(int count, int rank) {
+    count_ = count;
+    rank_ = rank;
+    vectors_.resize(static_cast<std::size_t>(count * rank));
+    offset_.resize(rank);
+    residual_.resize(rank);
+    column_.resize(rank);
+    for (auto* numbers : {&low_, &high_, &c_, &target_}) numbers->resize(count);
+    place_.assign(count, Place::low);
+    barred_.assign(count, 0);
+}
+
+void BoxLeastSquares::reserve(int count, int rank) {
+    resize(count, rank);
+    inside_.reserve(rank);
+    q_.reserve(static_cast<std::size_t>((rank + 1) * rank));
+    r_.reserve(static_cast<std::size_t>((rank + 1) * (rank + 2) / 2));
+}
+
+double BoxLeastSquares::rate(int w) const noexcept {
+    return dot(residual_.data(), vector(w), rank_);
+}
+
+/// Gram-Schmidt, twice. False, and nothing changed, for a vector that depends on those inside.
+bool BoxLeastSquares::add_inside(int w) {
+    const auto h = static_cast<int>(inside_.size());
+    if (h >= rank_) return false;
+    q_.resize(static_cast<std::size_t>((h + 1) * rank_));
+    r_.resize(static_cast<std::size_t>((h + 1) * (h + 2) / 2));
+    double* q = q_.data() + h * rank_;
+    double* column = r_.data() + h * (h + 1) / 2;
+    std::copy_n(vector(w), rank_, q);
+    std::fill_n(column, h + 1, 0.0);
+    for (int pass = 0; pass < 2; ++pass)
+        for (int i = 0; i < h; ++i) {
+            const double* row = q_.data() + i * rank_;
+            const double part = dot(row, q, rank_);
+            column[i] += part;
+            for (int k = 0; k < rank_; ++k) q[k] -= part * row[k];
+        }
+    column[h] = std::sqrt(dot(q, q, rank_));
+    if (column[h] < kRankTol) return false;
+    for (int k = 0; k < rank_; ++k) q[k] /= column[h];
+    inside_.push_back(w);
+    return true;
+}
+
+/// Factors the set inside anew; what depends on the others goes to an end of its interval.
+void BoxLeastSquares::keep_independent() {
+    inside_.clear();
+    for (int w = 0; w < count_; ++w) {
+        if (place_[w] != Place::inside || add_inside(w)) continue;
+        if (std::isinf(low_[w])) low_[w] = high_[w] = 0.0;  // the others do for it what it could do
+        place_[w] = std::abs(low_[w]) <= std::abs(high_[w]) ? Place::low : Place::high;
+    }
+}
+
+/// The residual with the vectors inside free, and their coefficients into target_.
+void BoxLeastSquares::refit() {
+    std::copy(offset_.begin(), offset_.end(), residual_.begin());
+    double size = weight_;
+    for (int w = 0; w < count_; ++w) {
+        if (place_[w] == Place::inside) continue;
+        c_[w] = place_[w] == Place::low ? low_[w] : high_[w];
+        if (c_[w] == 0.0) continue;
+        size += std::abs(c_[w]);
+        for (int k = 0; k < rank_; ++k) residual_[k] += c_[w] * vector(w)[k];
+    }
+    const auto count = static_cast<int>(inside_.size());
+    for (int i = 0; i < count; ++i) target_[inside_[i]] = 0.0;
+    for (int pass = 0; pass < 2; ++pass) {
+        for (int i = 0; i < count; ++i) {
+            const double* q = q_.data() + i * rank_;
+            const double part = dot(q, residual_.data(), rank_);
+            for (int k = 0; k < rank_; ++k) residual_[k] -= part * q[k];
+            column_[i] = -part;
+        }
+        for (int i = count - 1; i >= 0; --i) {
+            double value = column_[i];
+            for (int h = i + 1; h < count; ++h) value -= r_[h * (h + 1) / 2 + i] * column_[h];
+            column_[i] = value / r_[i * (i + 1) / 2 + i];
+            target_[inside_[i]] += column_[i];
+        }
+    }
+    for (const int w : inside_) size += std::abs(target_[w]);
+    tolerance_ = kCornerUlps * std::numeric_limits<double>::epsilon() * size;
+}
+
+/// A first feasible choice: what would leave its interval goes to that end, until nothing does.
+void BoxLeastSquares::clip() {
+    for (bool clipped = true; clipped;) {
+        clipped = false;
+        keep_independent();
+        refit();
+        for (const int w : inside_) {
+            if (target_[w] >= low_[w] && target_[w] <= high_[w]) continue;
+            place_[w] = target_[w] < low_[w] ? Place::low : Place::high;
+            clipped = true;
+        }
+    }
+    for (const int w : inside_) c_[w] = target_[w];
+}
+
+/// The vector at an end of its interval along which the residual would shrink most; -1 when there is none.
+int BoxLeastSquares::worst() const noexcept {
+    int found = -1;
+    double violation = tolerance_;
+    for (int w = 0; w < count_; ++w) {
+        if (place_[w] == Place::inside || barred_[w] || low_[w] == high_[w]) continue;
+        const double excess = place_[w] == Place::low ? -rate(w) : rate(w);
+        if (excess <= violation) continue;
+        violation = excess;
+        found = w;
+    }
+    return found;
+}
+
+/// Lets c_w move, and moves towards the optimum until what blocks the way is at an end of its interval. False when it
+/// cannot move at all.
+bool BoxLeastSquares::admit(int w) {
+    place_[w] = Place::inside;
+    keep_independent();
+    if (place_[w] != Place::inside) return false;
+    while (true) {
+        refit();
+        double fraction = 1.0;
+        int blocking = -1;
+        for (const int v : inside_) {
+            const double way = target_[v] - c_[v];
+            const double room = way > 0.0 ? high_[v] - c_[v] : c_[v] - low_[v];
+            if (std::abs(way) > room && room / std::abs(way) < fraction) {
+                fraction = room / std::abs(way);
+                blocking = v;
+            }
+        }
+        if (blocking < 0) break;
+        const bool up = target_[blocking] > c_[blocking];
+        for (const int v : inside_) c_[v] += fraction * (target_[v] - c_[v]);
+        place_[blocking] = up ? Place::high : Place::low;
+        keep_independent();
+        if (blocking == w && fraction == 0.0) {
+            refit();
+            return false;
+        }
+    }
+    for (const int v : inside_) c_[v] = target_[v];
+    return true;
+}
+
+bool BoxLeastSquares::solve(double weight) {
+    weight_ = weight;
+    std::fill(barred_.begin(), barred_.end(), char{0});
+    clip();
+    for (int pass = 0; pass < kPassesPerVector * (count_ + 1); ++pass) {
+        const int next = worst();
+        if (next < 0) return true;
+        if (admit(next))
+            std::fill(barred_.begin(), barred_.end(), char{0});
+        else
+            barred_[next] = 1;
+    }
+    return false;
+}
+
+double BoxLeastSquares::split(int w, double* coefficients) const {
+    std::copy_n(vector(w), rank_, column_.begin());
+    const auto count = static_cast<int>(inside_.size());
+    std::fill_n(coefficients, count, 0.0);
+    for (int i = 0; i < count; ++i) {
+        const double* q = q_.data() + i * rank_;
+        coefficients[i] = dot(q, column_.data(), rank_);
+        for (int k = 0; k < rank_; ++k) column_[k] -= coefficients[i] * q[k];
+    }
+    for (int i = count - 1; i >= 0; --i) {
+        for (int h = i + 1; h < count; ++h) coefficients[i] -= r_[h * (h + 1) / 2 + i] * coefficients[h];
+        coefficients[i] /= r_[i * (i + 1) / 2 + i];
+    }
+    return std::sqrt(dot(column_.data(), column_.data(), rank_));
+}
+
+}  // namespace reluflow

@@ -1,0 +1,72 @@
+/// Least |b + Σ_w c_w e_w| with every c_w in an interval: a bounded least-squares problem of a few unit vectors.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/types.hpp"
+
+namespace reluflow {
+
+/// Stark and Parker's active-set method (BVLS). The vectors may depend on each other: those whose coefficient is
+/// strictly inside its interval stay independent, so the residual is unique and found without a singular system.
+/// Coefficients are compared in units of what they multiply, so intervals of 1e100 beside numbers of order one do no
+/// harm. Keeps its memory from call to call.
+class BoxLeastSquares {
+  public:
+    enum class Place : std::uint8_t { low, high, inside };
+
+    /// Memory for so many vectors.
+    void reserve(int count, int rank);
+    /// `count` unit vectors of `rank` coordinates; all that is set below is unset.
+    void resize(int count, int rank);
+    double* vector(int w) noexcept { return vectors_.data() + w * rank_; }
+    const double* vector(int w) const noexcept { return vectors_.data() + w * rank_; }
+    double* offset() noexcept { return offset_.data(); }
+    /// The interval of c_w; equal ends fix it, infinite ones free it.
+    void set_interval(int w, double low, double high) noexcept {
+        low_[w] = low;
+        high_[w] = high;
+    }
+    /// Where the search starts.
+    void set_place(int w, Place place) noexcept { place_[w] = place; }
+
+    /// Finds the optimum. `weight` is the size of the terms of b: residuals below tolerance() are rounding.
+    /// False when the search did not end (rounding made it go round).
+    bool solve(double weight);
+
+    int count() const noexcept { return count_; }
+    int rank() const noexcept { return rank_; }
+    double coefficient(int w) const noexcept { return c_[w]; }
+    Place place(int w) const noexcept { return place_[w]; }
+    /// v = b + Σ c_w e_w, and v·e_w.
+    const double* residual() const noexcept { return residual_.data(); }
+    double rate(int w) const noexcept;
+    /// Rates below this are zero: the rounding of the sums behind them.
+    double tolerance() const noexcept { return tolerance_; }
+    /// The vectors with a coefficient inside its interval, independent.
+    const std::vector<int>& inside() const noexcept { return inside_; }
+    /// Coefficients over inside() of the part of e_w in their span; returns the length of the part outside.
+    double split(int w, double* coefficients) const;
+
+  private:
+    void keep_independent();
+    bool add_inside(int w);
+    void refit();
+    void clip();
+    int worst() const noexcept;
+    bool admit(int w);
+
+    int count_ = 0;
+    int rank_ = 0;
+    double weight_ = 0.0;
+    double tolerance_ = 0.0;
+    std::vector<double> vectors_, offset_, low_, high_, c_, target_, residual_;
+    std::vector<Place> place_;
+    std::vector<char> barred_;  // tried in vain
+    std::vector<int> inside_;
+    std::vector<double> q_, r_;  // the vectors inside, factored: orthonormal rows and packed triangular columns
+    mutable std::vector<double> column_;
+};
+
+}  // namespace reluflow

@@ -1,0 +1,75 @@
+#include "numeric/products.hpp"
+
+#include <algorithm>
+
+namespace reluflow {
+namespace {
+
+/// Rows and columns of a tile of the result.
+constexpr Index kTile = 64;
+/// Terms of its sums. A packed operand is kTile * kDepth doubles: 96 KiB, under Eigen's limit with room for padding.
+constexpr Index kDepth = 192;
+static_assert(kTile * kDepth * sizeof(double) <= EIGEN_STACK_ALLOCATION_LIMIT, "a packed tile must fit the stack");
+
+/// Calls body(start, size) for the pieces of [0, size) of at most `piece`.
+template <class Body>
+void in_pieces(Index size, Index piece, const Body& body) {
+    for (Index start = 0; start < size; start += piece) body(start, std::min(piece, size - start));
+}
+
+/// Calls body(row, n_rows, col, n_cols, term, n_terms) for the tiles of a product of these sizes.
+template <class Body>
+void in_tiles(Index rows, Index cols, Index terms, const Body& body) {
+    in_pieces(rows, kTile, [&](Index row, Index n_rows) {
+        in_pieces(cols, kTile, [&](Index col, Index n_cols) {
+            in_pieces(terms, kDepth, [&](Index term, Index n_terms) { body(row, n_rows, col, n_cols, term, n_terms); });
+        });
+    });
+}
+
+}  // namespace
+
+void multiply_transposed(const MatrixView& A, const MatrixView& B, MatrixRef out) {
+    out.setZero();
+    in_tiles(out.rows(), out.cols(), A.cols(),
+             [&](Index row, Index n_rows, Index col, Index n_cols, Index term, Index n_terms) {
+                 out.block(row, col, n_rows, n_cols).noalias() +=
+                     A.block(row, term, n_rows, n_terms) * B.block(col, term, n_cols, n_terms).transpose();
+             });
+}
+
+void multiply(const MatrixView& A, const MatrixView& B, MatrixRef out) {
+    out.setZero();
+    add_product(A, B, out);
+}
+
+void transposed_multiply(const MatrixView& A, const MatrixView& B, MatrixRef out) {
+    out.setZero();
+    add_transposed_product(A, B, out);
+}
+
+void add_transposed_product(const MatrixView& A, const MatrixView& B, MatrixRef out) {
+    in_tiles(out.rows(), out.cols(), A.rows(),
+             [&](Index row, Index n_rows, Index col, Index n_cols, Index term, Index n_terms) {
+                 out.block(row, col, n_rows, n_cols).noalias() +=
+                     A.block(term, row, n_terms, n_rows).transpose() * B.block(term, col, n_terms, n_cols);
+             });
+}
+
+void add_product(const MatrixView& A, const MatrixView& B, MatrixRef out) {
+    in_tiles(out.rows(), out.cols(), A.cols(),
+             [&](Index row, Index n_rows, Index col, Index n_cols, Index term, Index n_terms) {
+                 out.block(row, col, n_rows, n_cols).noalias() +=
+                     A.block(row, term, n_rows, n_terms) * B.block(term, col, n_terms, n_cols);
+             });
+}
+
+void subtract_product(const MatrixView& A, const MatrixView& B, MatrixRef out) {
+    in_tiles(out.rows(), out.cols(), A.cols(),
+             [&](Index row, Index n_rows, Index col, Index n_cols, Index term, Index n_terms) {
+                 out.block(row, col, n_rows, n_cols).noalias() -=
+                     A.block(row, term, n_rows, n_terms) * B.block(term, col, n_terms, n_cols);
+             });
+}
+
+}  // namespace reluflow

@@ -1,0 +1,155 @@
+#include "problem/dataset.hpp"
+
+#include <Eigen/QR>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "base/errors.hpp"
+
+namespace reluflow {
+
+namespace {
+
+constexpr double kEps = std::numeric_limits<double>::epsilon();
+/// Unit vectors closer than this in every entry are parallel: a few roundings of a repeated or rescaled row.
+constexpr double kParallelTol = 8.0 * kEps;
+/// The reference entry of a direction: the first that reaches this part of the largest, so that parallel rows agree on
+/// it.
+constexpr double kReferencePart = 0.4999;
+
+void check(const Matrix& X, const Vector& y) {
+    if (X.rows() == 0 || X.cols() == 0) throw InvalidArgument("X", "no samples", "a matrix of at least one sample");
+    if (y.size() != X.rows())
+        throw InvalidArgument("y", std::to_string(y.size()) + " labels", std::to_string(X.rows()) + " labels");
+    for (Index i = 0; i < X.rows(); ++i) {
+        if (!X.row(i).allFinite())
+            throw InvalidArgument("X", "a non-finite value in row " + std::to_string(i), "finite");
+        if (X.row(i).isZero(0.0)) throw InvalidArgument("X", "zeros in row " + std::to_string(i), "without zero rows");
+        if (y[i] != 1.0 && y[i] != -1.0) throw InvalidArgument("y", std::to_string(y[i]), "+1 or -1");
+    }
+}
+
+/// Unit direction of a row, and +1 or -1 by the sign of its reference entry.
+int canonical_direction(const Eigen::Ref<const Vector>& row, Eigen::Ref<Vector> unit) {
+    unit = row / row.stableNorm();
+    const double largest = unit.cwiseAbs().maxCoeff();
+    Index reference = 0;
+    while (std::abs(unit[reference]) < kReferencePart * largest) ++reference;
+    if (unit[reference] > 0.0) return 1;
+    unit = -unit;
+    return -1;
+}
+
+}  // namespace
+
+Dataset::Dataset(const MatrixView& X, const VectorView& y) : raw_(X), y_(y) {
+    check(raw_, y_);
+    find_basis();
+    find_walls();
+}
+
+void Dataset::find_basis() {
+    const Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr(raw_.transpose());
+    const Index rank = qr.rank();
+    if (rank == d()) {
+        basis_ = Matrix::Identity(d(), d());
+        X_ = raw_;
+        return;
+    }
+    basis_ = Eigen::MatrixXd(qr.householderQ() * Eigen::MatrixXd::Identity(d(), rank));
+    X_ = raw_ * basis_;
+}
+
+/// For each row the first row parallel to it (itself if none comes before), and its side of the common direction.
+std::vector<int> Dataset::find_parallels(std::vector<int>& side) const {
+    const Index samples = n();
+    Matrix units(samples, d());
+    Vector key(samples);  // parallel rows have keys within rounding of each other
+    Vector unit(d());
+    for (Index i = 0; i < samples; ++i) {
+        side[i] = canonical_direction(raw_.row(i).transpose(), unit);
+        units.row(i) = unit.transpose();
+        key[i] = 0.0;
+        for (Index k = 0; k < d(); ++k) key[i] += std::cos(static_cast<double>(k + 1)) * unit[k];  // any direction
+    }
+    std::vector<int> order(samples);
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&](int a, int b) { return key[a] < key[b] || (key[a] == key[b] && a < b); });
+
+    const double window = kParallelTol * static_cast<double>(d());
+    std::vector<int> leader(samples);
+    std::iota(leader.begin(), leader.end(), 0);
+    for (Index p = 0; p < samples; ++p) {
+        const int i = order[p];
+        for (Index q = p; q-- > 0 && key[i] - key[order[q]] <= window;) {
+            const int other = order[q];
+            if ((units.row(i) - units.row(other)).cwiseAbs().maxCoeff() > kParallelTol) continue;
+            leader[i] = leader[other] = std::min(leader[i], leader[other]);
+        }
+    }
+    for (Index i = 0; i < samples; ++i)
+        while (leader[leader[i]] != leader[i]) leader[i] = leader[leader[i]];
+    return leader;
+}
+
+void Dataset::find_walls() {
+    std::vector<int> side(n());
+    const std::vector<int> leader = find_parallels(side);
+    wall_of_.assign(n(), -1);
+    coefficients_.resize(n());
+    std::vector<std::vector<int>> members;
+    for (Index i = 0; i < n(); ++i) {
+        if (leader[i] == i) members.emplace_back();
+        wall_of_[i] = leader[i] == i ? static_cast<int>(members.size()) - 1 : wall_of_[leader[i]];
+        members[wall_of_[i]].push_back(static_cast<int>(i));
+        coefficients_[i] = side[i] * raw_.row(i).norm();
+    }
+    normals_.resize(static_cast<Index>(members.size()), rank());
+    first_member_.assign(1, 0);
+    for (std::size_t wall = 0; wall < members.size(); ++wall) {
+        const int first = members[wall].front();
+        normals_.row(static_cast<Index>(wall)) = X_.row(first).normalized() * side[first];
+        members_.insert(members_.end(), members[wall].begin(), members[wall].end());
+        first_member_.push_back(static_cast<int>(members_.size()));
+    }
+}
+
+namespace {
+
+/// The sign of a·b where plain summation tells it, else 0: in any order its error is below (n + 2) ε Σ |a_k b_k|.
+int plain_sign_of_dot(std::span<const double> a, std::span<const double> b) noexcept {
+    using Values = Eigen::Map<const Eigen::ArrayXd>;
+    const auto products =
+        Values(a.data(), static_cast<Index>(a.size())) * Values(b.data(), static_cast<Index>(b.size()));
+    const double sum = products.sum();
+    const double size = products.abs().sum();
+    const double count = static_cast<double>(a.size()) + 2.0;
+    const double error = count * (kEps * size + std::numeric_limits<double>::min());  // products may underflow
+    return std::abs(sum) > error ? (sum > 0.0 ? 1 : -1) : 0;
+}
+
+}  // namespace
+
+int exact_sign_of_dot(std::span<const double> a, std::span<const double> b) noexcept {
+    if (const int sign = plain_sign_of_dot(a, b); sign != 0) return sign;
+    // Dot2 of Ogita, Rump and Oishi: as if computed in twice the working precision.
+    double sum = 0.0;
+    double error = 0.0;
+    double size = 0.0;
+    for (std::size_t k = 0; k < a.size(); ++k) {
+        const double product = a[k] * b[k];
+        const double product_error = std::fma(a[k], b[k], -product);
+        const double next = sum + product;
+        const double part = next - sum;
+        error += ((sum - (next - part)) + (product - part)) + product_error;
+        sum = next;
+        size += std::abs(product);
+    }
+    const double value = sum + error;
+    const double count = static_cast<double>(a.size()) + 1.0;
+    return std::abs(value) <= count * count * kEps * kEps * size ? 0 : (value > 0.0 ? 1 : -1);
+}
+
+}  // namespace reluflow

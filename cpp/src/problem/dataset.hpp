@@ -1,0 +1,62 @@
+/// The samples as the flow sees them: r = rank X coordinates, and one wall for each class of parallel samples.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/types.hpp"
+
+namespace reluflow {
+
+/// X and y checked and brought to working coordinates once; read-only afterwards.
+/// A wall is the hyperplane w·x = 0 shared by all samples parallel to x (repeats, x together with -x).
+class Dataset {
+  public:
+    /// X (n, d), y (n,). Throws InvalidArgument on empty data, a zero or non-finite row, or labels other than ±1.
+    Dataset(const MatrixView& X, const VectorView& y);
+
+    Index n() const noexcept { return X_.rows(); }
+    Index d() const noexcept { return raw_.cols(); }
+    Index rank() const noexcept { return X_.cols(); }
+    Index n_walls() const noexcept { return normals_.rows(); }
+
+    /// The samples as given (n, d).
+    const Matrix& raw() const noexcept { return raw_; }
+    /// The samples in working coordinates (n, r): X = raw · basis.
+    const Matrix& X() const noexcept { return X_; }
+    const Vector& y() const noexcept { return y_; }
+    /// Orthonormal columns (d, r) that span the samples.
+    const Matrix& basis() const noexcept { return basis_; }
+    /// True when the working coordinates are the given ones (full rank).
+    bool is_full_rank() const noexcept { return rank() == d(); }
+
+    /// Unit normals of the walls (n_walls, r).
+    const Matrix& normals() const noexcept { return normals_; }
+    int wall_of(Index sample) const noexcept { return wall_of_[sample]; }
+    /// x_i = coefficient(i) · normal of its wall; negative for samples on the other side.
+    double coefficient(Index sample) const noexcept { return coefficients_[sample]; }
+    int orientation(Index sample) const noexcept { return coefficients_[sample] > 0.0 ? 1 : -1; }
+    std::span<const int> samples_of(int wall) const noexcept {
+        return {members_.data() + first_member_[wall], members_.data() + first_member_[wall + 1]};
+    }
+
+  private:
+    void find_basis();
+    std::vector<int> find_parallels(std::vector<int>& side) const;
+    void find_walls();
+
+    Matrix raw_;
+    Vector y_;
+    Matrix basis_;
+    Matrix X_;
+    Matrix normals_;
+    std::vector<int> wall_of_;
+    Vector coefficients_;
+    std::vector<int> first_member_;
+    std::vector<int> members_;
+};
+
+/// The sign of a·b in exact arithmetic: error-free products and sums, zero only when the rounding cannot hide a sign.
+int exact_sign_of_dot(std::span<const double> a, std::span<const double> b) noexcept;
+
+}  // namespace reluflow

@@ -1,0 +1,44 @@
+/// What a caller can choose.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "base/types.hpp"
+#include "problem/loss.hpp"
+
+namespace reluflow {
+
+/// What to do where the flow is not unique.
+enum class BranchPolicy { inactive, active, stay, raise };
+
+/// The loss of the network and its reduction.
+struct Objective {
+    LossKind loss = LossKind::logistic;
+    Reduction reduction = Reduction::sum;
+};
+
+/// The first of these that holds ends the run.
+struct StopRule {
+    double time = std::numeric_limits<double>::infinity();
+    double log_time = std::numeric_limits<double>::infinity();
+    double log_loss = -std::numeric_limits<double>::infinity();
+    double direction = 0.0;
+    double log_norm = std::numeric_limits<double>::infinity();  ///< log |θ|
+    std::int64_t events = std::numeric_limits<std::int64_t>::max();
+    double seconds = std::numeric_limits<double>::infinity();
+};
+
+struct Settings {
+    double rtol = 1e-9;
+    double atol = 0.0;
+    BranchPolicy on_branch = BranchPolicy::inactive;
+    std::int64_t max_events = std::numeric_limits<std::int64_t>::max();
+    /// The late phase is tried once log of the summed loss is below this; below -1e100 never, anywhere. The default is
+    /// where Lyu & Li's theory begins.
+    double horizon_log_loss = -0.36651292058166435;  // log ln 2
+    /// Memory for the accepted steps; when it is full every second one goes.
+    std::size_t checkpoint_bytes = std::size_t{256} << 20;
+};
+
+}  // namespace reluflow

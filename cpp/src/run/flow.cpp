@@ -1,0 +1,359 @@
+#include "run/flow.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/errors.hpp"
+#include "base/tolerances.hpp"
+
+namespace reluflow {
+
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+
+/// Steps in a row that end where they began: cascades need a few per wall; beyond this the events do not settle.
+constexpr int kStillPerWall = 4;
+constexpr int kStillAtLeast = 64;
+/// A pre-activation found on the wrong side of its wall by more than this part of |w| means that an event was missed.
+constexpr double kWrongSide = 1e-8;
+/// What is left of the way to a critical point below this part of rtol is nothing; much further on only rounding would
+/// move.
+constexpr double kAtRestPart = 0.1;
+/// A flow comes to rest only once its neurons are this much slower than the samples could drive them.
+constexpr double kSlowRate = 1e-3;
+/// Some thousand roundings: below it no fall of a rate is seen.
+constexpr double kRateNoise = 1e-12;
+/// A way to the time stop of fewer time constants than this moves no weight by a rounding.
+constexpr double kNoMove = 1e-100;
+/// A weight that has underflowed is missed once it would move something by this, as a logarithm: 1e-13.
+constexpr double kLostLog = -30.0;
+/// Weights are known to the rounding of margins, 1/4000 here. They decide what is held and what crosses.
+constexpr double kLostMargin = 2.5e-4 / std::numeric_limits<double>::epsilon();
+/// A time stop so many steps of the longest kind away is still gone to.
+constexpr double kFarBeyond = 10.0;
+/// Steps in which a run that rounding will end goes on to where the rounding of all of them counts: a few hundred do.
+constexpr int kLastSteps = 1000;
+/// Neurons of one piece of a loop that threads share.
+constexpr Index kPiece = 64;
+/// Live samples whose loss is this many e-foldings below that of the others no longer change the loss.
+constexpr double kNoLoss = 40.0;
+/// The direction settles like 1 / log t: so much later than the last event, and than t = e, none is waited for.
+constexpr double kSettled = 100.0;
+constexpr double kSettledLogTime = 1000.0;
+/// Halvings for the instant at which the loss reaches its stop.
+constexpr int kLossHalvings = 60;
+
+/// Threads start only where a step has loops that are worth sharing: more neurons than fit one piece of them, and
+/// enough work in one order of them all.
+int useful_threads(int asked, const Dataset& data, Index neurons) noexcept {
+    const double work = static_cast<double>(neurons * data.n() * data.rank());
+    return neurons >= kFewestShared && work >= kLeastSharedWork ? asked : 1;
+}
+
+bool is_time_stop(Status status) noexcept {
+    return status == Status::reached_time || status == Status::reached_log_time;
+}
+
+}  // namespace
+
+Flow::Flow(const Dataset& data, const MatrixView& W, const VectorView& a, double leak, RunPlan plan,
+           const SignMatrix* pattern)
+    : data_(data),
+      plan_(std::move(plan)),
+      state_(data, W, a, leak),
+      pattern_(W.rows(), data.n_walls()),
+      pattern_was_given_(pattern != nullptr),
+      clock_(plan_.start),
+      interrupt_([this] { return ends_inside_step(); }, plan_.look_period),
+      pool_(useful_threads(plan_.n_threads, data, W.rows())),
+      stepper_(data, plan_.objective, plan_.settings, state_, pattern_, pool_),
+      recorder_(data, W.rows(), plan_.settings.checkpoint_bytes),
+      log_factor_(std::log(reduction_factor(plan_.objective.reduction, data.n()))),
+      w_(state_.w),
+      a_(state_.a),
+      q_(data.n()),
+      exponent_(plan_.exponent),
+      offsets_(Vector::Zero(data.n())),
+      weights_(data.n()) {
+    state_.start_at(plan_.exponent);
+    pool_.listen_to(&interrupt_);
+    for (Index j = 0; j < state_.neurons(); ++j) resting_square_ += state_.at_rest(j) * state_.at_rest(j);
+    read_pattern(W, pattern);
+}
+
+void Flow::read_pattern(const MatrixView& W, const SignMatrix* given) {
+    if (given && (given->rows() != W.rows() || given->cols() != data_.n()))
+        throw InvalidArgument("pattern",
+                              "shape (" + std::to_string(given->rows()) + ", " + std::to_string(given->cols()) + ")",
+                              "of shape (" + std::to_string(W.rows()) + ", " + std::to_string(data_.n()) + ")");
+    const std::size_t d = data_.d();
+    const double work = static_cast<double>(W.rows() * data_.n_walls() * data_.d());
+    pool_.run_pieces(W.rows(), kPiece, work, [&](Index begin, Index end) {
+        for (Index j = begin; j < end; ++j)
+            for (Index wall = 0; wall < data_.n_walls(); ++wall) {
+                const int sample = data_.samples_of(static_cast<int>(wall))[0];
+                const int sign = given ? (*given)(j, sample)
+                                       : exact_sign_of_dot({W.row(j).data(), d}, {data_.raw().row(sample).data(), d});
+                pattern_.set(j, wall, static_cast<std::int8_t>(sign * data_.orientation(sample)));
+            }
+    });
+    first_pattern_ = pattern_.sample_signs(data_);
+}
+
+double Flow::seconds() const {
+    return Seconds(std::chrono::steady_clock::now() - began_).count();
+}
+
+void Flow::run() {
+    const bool decided = stepper_.decide_start(pattern_was_given_);
+    record_events();
+    stepper_.begin();
+    log_loss_ = stepper_.waveform().log_loss() + log_factor_;
+    keep_checkpoint();
+    while (saved_ < plan_.save_at.size() && !clock_.is_before(next_save())) save_state(clock_, 0.0);
+    if (!decided)
+        check_unresolved();
+    else if (log_loss() <= plan_.stop.log_loss)
+        finish(Status::reached_loss, "the initial loss is already at or below the requested value");
+    else if (plan_.stop.log_norm <= kLargestLogNorm && log_norm_at(0.0) >= plan_.stop.log_norm)
+        finish(Status::reached_log_norm, "the initial norm is already at or above the requested value");
+    if (status_ == Status::running && plan_.at_rest) rest();
+    if (status_ == Status::running) poll();  // a batch may have been stopped before this run began
+    while (status_ == Status::running && advance()) {
+    }
+    stepper_.settle();
+    state_.lower();
+}
+
+bool Flow::advance() {
+    if (is_beyond_digits()) shrink();
+    if (stepper_.is_at_rest()) {
+        rest();
+        return false;
+    }
+    if (largest_step() * stepper_.expansion().fastest() < kNoMove) {
+        wait("");
+        return false;
+    }
+    if (!take_step() || check_unresolved()) return false;
+    if (pending_ != Status::running) {
+        finish(pending_, pending_ == Status::accuracy_not_reached ? beyond_range_message() : "");
+        return false;
+    }
+    if (still_ > kStillPerWall * data_.n_walls() + kStillAtLeast) {
+        finish_without_progress();
+        return false;
+    }
+    return watch_trend() && !poll();
+}
+
+/// Expands, cuts by the stop rules, records, moves on.
+bool Flow::take_step() {
+    if (!attempt()) return false;
+    if (stepper_.worst_inconsistency() > kWrongSide) {
+        finish_wrong_side();
+        return false;
+    }
+    const double end = end_by_rules();
+    if (end < stepper_.end()) stepper_.cut(end);
+    if (!shorten_to_fall()) {
+        finish_risen(rise_until(stepper_.end()));
+        return false;
+    }
+    // In a step of length H a sample of weight p moves its own margin by about H p |x|² |θ|².
+    const double lost = stepper_.waveform().lost_log_weight() + std::log(stepper_.waveform().step());
+    if (lost > kLostLog) {
+        finish_underflow();
+        return false;
+    }
+    if (stepper_.is_separated() && stepper_.waveform().smallest_margin() > kLostMargin) {
+        finish_coarse_margins();
+        return false;
+    }
+    save_within(stepper_.end());
+    record_events();
+    clock_ = clock_at_end();
+    still_ = stepper_.end() > 0.0 ? 0 : still_ + 1;
+    rest_trend_.add(stepper_.relative_rate(), taken_);
+    taken_ = stepper_.end() * stepper_.waveform().step();
+    const double before = log_loss_;
+    const double rounding = loss_rounding();
+    const bool knows_better = keep_weights();
+    stepper_.commit();
+    stepper_.begin();
+    if (knows_better) restore_weights();
+    follow_direction();
+    log_loss_ = stepper_.waveform().log_loss() + log_factor_;
+    checkpoint();
+    return has_fallen(before, rounding);
+}
+
+void Flow::follow_direction() {
+    if (plan_.stop.direction == 0.0) return;
+    const double square = stepper_.square() + resting_square_;
+    if (direction_trend_.wants_state(square, stepper_.is_separated())) stepper_.settle();
+    direction_trend_.add(state_.w, state_.a, square, stepper_.is_separated());
+}
+
+/// False when the direction is as near its limit as asked for, or the flow has come to rest.
+bool Flow::watch_trend() {
+    if (direction_trend_.remaining() <= plan_.stop.direction) {
+        finish(Status::reached_direction, "");
+        return false;
+    }
+    if (is_lost_in_rounding()) {
+        finish_lost_in_rounding();
+        return false;
+    }
+    if (is_loss_out_of_reach()) {
+        finish_out_of_reach();
+        return false;
+    }
+    const bool slow =
+        stepper_.relative_rate() < kSlowRate * stepper_.waveform().mean_norm() && !stepper_.is_separated();
+    if (!slow || !rest_trend_.is_at_rest(stepper_.relative_rate(), kAtRestPart * plan_.settings.rtol, rate_noise()))
+        return true;
+    rest();
+    return false;
+}
+
+/// Rates below this are rounding: of a sum of gradients, and of the margins that give its weights.
+double Flow::rate_noise() const {
+    const double norm = stepper_.waveform().mean_norm();
+    return kRateNoise * norm * std::max(1.0, norm * stepper_.square());
+}
+
+/// Nothing but a loss would end the run, and that of the samples which drive no neuron, alone, is above it.
+bool Flow::is_loss_out_of_reach() const {
+    if (std::isinf(plan_.stop.log_loss) || plan_.stop.direction > 0.0 || !std::isinf(time_stop().log_t())) return false;
+    if (stepper_.waveform().live_log_loss() > stepper_.waveform().log_loss() - kNoLoss) return false;
+    const EventList& events = recorder_.event_list();
+    const double last = events.count() > 0 ? events.log_t.back() : 0.0;
+    return stepper_.is_separated() && clock_.log_t() > std::max(kSettledLogTime, kSettled * last);
+}
+
+/// Weights of a loss that stalls balance, and what is left of them to move the neurons is rounding: the steps that are
+/// short enough for it lead nowhere, and together they are as long as one that is not.
+bool Flow::is_lost_in_rounding() {
+    const double limit = stepper_.rounding_limit();
+    const bool ends = stepper_.expansion().fastest() * limit < kMaxRate && kFarBeyond * limit < largest_step() &&
+                      rest_trend_.falls_like_a_power() && !stepper_.is_separated();
+    if (ends || last_steps_ > 0) ++last_steps_;  // from the first on: noise can make events, and those a new fall
+    return (ends && rest_trend_.elapsed() > limit) || last_steps_ > kLastSteps;
+}
+
+/// Nothing moves any more: every later time sees the same state.
+void Flow::rest() {
+    rest_log_t_ = clock_.log_t();
+    if (std::isinf(time_stop().log_t())) {
+        stepper_.settle();
+        finish(Status::stationary, at_rest_message());
+    } else {
+        wait(at_rest_message());
+    }
+}
+
+/// Until the time stop, at which the state is what it is now.
+void Flow::wait(std::string message) {
+    stepper_.settle();
+    const Clock stop = time_stop();
+    while (saved_ < plan_.save_at.size() && !stop.is_before(next_save())) save_state(next_save(), 0.0);
+    clock_ = stop;
+    keep_checkpoint();
+    finish(plan_.stop.time < std::numeric_limits<double>::infinity() && stop.t() == plan_.stop.time
+               ? Status::reached_time
+               : Status::reached_log_time,
+           std::move(message));
+}
+
+/// The earlier of the two time stops.
+Clock Flow::time_stop() const {
+    const Clock time(plan_.stop.time);
+    const Clock log_time = Clock::at_log(plan_.stop.log_time);
+    return log_time.is_before(time) ? log_time : time;
+}
+
+/// Step scale beyond which a step would only be cut at the time stop.
+double Flow::largest_step() const {
+    if (exponent_ > 0) return std::numeric_limits<double>::infinity();
+    return clock_.amount_to(time_stop(), -stepper_.waveform().log_mass() - log_factor_);
+}
+
+double Flow::end_by_rules() {
+    double end = stepper_.end();
+    pending_ = Status::running;
+    const Clock stop = time_stop();
+    const double at_stop = std::isinf(stop.log_t()) ? kNoRoot : reach(stop, end);
+    if (at_stop <= end) {
+        end = at_stop;
+        pending_ = stop.log_t() == std::log(plan_.stop.time) ? Status::reached_time : Status::reached_log_time;
+    }
+    end = end_by_loss(end);
+    end = end_by_norm(end);
+    return end_by_events(end);
+}
+
+double Flow::end_by_loss(double end) {
+    if (std::isinf(plan_.stop.log_loss)) return end;
+    const auto loss_at = [&](double u) {
+        stepper_.waveform().margins_at(u, q_);
+        if (exponent_ > 0) return unscaled_log_loss(q_);
+        return reluflow::log_loss(plan_.objective.loss, plan_.objective.reduction,
+                                  {q_.data(), static_cast<std::size_t>(q_.size())});
+    };
+    if (loss_at(end) > plan_.stop.log_loss) return end;
+    double low = 0.0;
+    double high = end;
+    for (int pass = 0; pass < kLossHalvings; ++pass) {
+        const double middle = 0.5 * (low + high);
+        (loss_at(middle) > plan_.stop.log_loss ? low : high) = middle;
+    }
+    pending_ = Status::reached_loss;
+    return high;
+}
+
+double Flow::end_by_events(double end) {
+    std::int64_t count = recorder_.event_list().count();
+    for (const auto& event : stepper_.events()) {
+        if (event.u > end) break;
+        count += static_cast<std::int64_t>(data_.samples_of(event.wall).size());
+        const bool asked = count >= plan_.stop.events;
+        if (!asked && count < plan_.settings.max_events) continue;
+        pending_ = asked ? Status::reached_events : Status::max_events;
+        return event.u;
+    }
+    return end;
+}
+
+/// The clock at the end of the step; exactly the time asked for when that ends it.
+Clock Flow::clock_at_end() {
+    if (is_time_stop(pending_)) return time_stop();
+    return clock_at(stepper_.end());
+}
+
+bool Flow::check_unresolved() {
+    const UnresolvedEvent& unresolved = stepper_.unresolved();
+    if (!unresolved.present) return false;
+    finish_undecided(unresolved);
+    return true;
+}
+
+bool Flow::poll() {
+    const double elapsed = seconds();
+    if (elapsed >= plan_.stop.seconds) {
+        finish(Status::reached_seconds, "");
+        return true;
+    }
+    if (!plan_.hook) return false;
+    return end_by(plan_.hook({clock_.t(), clock_.log_t(), log_loss(), counts().steps, recorder_.event_list().count(),
+                              elapsed, stepper_.groups()}));
+}
+
+void Flow::finish(Status status, std::string message) {
+    status_ = status;
+    message_ = std::move(message);
+}
+
+}  // namespace reluflow

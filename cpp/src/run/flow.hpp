@@ -1,0 +1,189 @@
+/// The run: step after step to the first stop rule that holds.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "base/interrupt.hpp"
+#include "base/observer.hpp"
+#include "base/pool.hpp"
+#include "base/status.hpp"
+#include "hybrid/clock.hpp"
+#include "hybrid/pattern.hpp"
+#include "problem/dataset.hpp"
+#include "problem/settings.hpp"
+#include "run/recorder.hpp"
+#include "run/trend.hpp"
+#include "two_layer/network.hpp"
+#include "two_layer/step.hpp"
+
+namespace reluflow {
+
+/// What a caller sees of a run under way.
+struct Progress {
+    double t = 0.0;
+    double log_t = 0.0;
+    double log_loss = 0.0;
+    std::int64_t steps = 0;
+    std::int64_t events = 0;
+    double seconds = 0.0;
+    Index groups = 0;
+};
+
+/// Called after every step (the caller's side limits how often it acts on it).
+using Hook = std::function<Request(const Progress&)>;
+
+/// Everything a run needs besides data and network.
+struct RunPlan {
+    Objective objective;
+    Settings settings;
+    StopRule stop;
+    Clock start{0.0};
+    std::vector<double> save_at;  ///< increasing times, or log times
+    bool save_in_log = false;
+    Hook hook;
+    /// Called inside a long step, at most once in `look_period` seconds: anything but go_on gives the step up, and the
+    /// run ends where the step began. Called by the thread of the run.
+    std::function<Request()> urgent;
+    double look_period = Interrupt::kPeriod;
+    int n_threads = 1;
+    bool at_rest = false;  ///< the start is known to be at rest, from the run that led there
+    int exponent = 0;      ///< W and a are given 2^exponent times smaller than they are
+};
+
+/// Norms, and margins as their squares, leave the range of doubles beyond e^340.
+inline constexpr double kLargestLogNorm = 340.0;
+
+class Flow {
+  public:
+    /// `pattern` (m, n) continues from exact signs; null reads them off W Xᵀ. Throws InvalidArgument.
+    Flow(const Dataset& data, const MatrixView& W, const VectorView& a, double leak, RunPlan plan,
+         const SignMatrix* pattern = nullptr);
+
+    void run();
+
+    const RunPlan& plan() const noexcept { return plan_; }
+    const Recorder& recorder() const noexcept { return recorder_; }
+    const NetworkState& state() const noexcept { return state_; }
+    /// The present weights (m, d) and (m,), also of neurons that have been left behind; moves nothing.
+    void copy_state(Matrix& W, Vector& a);
+    const SignMatrix& first_pattern() const noexcept { return first_pattern_; }
+    SignMatrix last_pattern() const { return pattern_.sample_signs(data_); }
+    const Clock& clock() const noexcept { return clock_; }
+    const StepCounts& counts() const noexcept { return stepper_.counts(); }
+    Status status() const noexcept { return status_; }
+    const std::string& message() const noexcept { return message_; }
+    /// log L with the reduction.
+    double log_loss() const;
+    /// log |∇L| at the end, with the reduction; -inf at rest.
+    double log_gradient_norm() const;
+    /// Estimated angle to the limit direction; followed when a stop rule asks for it, else +inf.
+    double remaining_turn() const noexcept { return direction_trend_.remaining(); }
+    /// log t at which nothing moved any more; +inf when that was not met.
+    double rest_log_t() const noexcept { return rest_log_t_; }
+    double seconds() const;
+    /// The threads of the run, for what is made of its results.
+    Pool& pool() noexcept { return pool_; }
+    /// Threads that the loops of a step are shared among.
+    int threads() const noexcept { return pool_.threads(); }
+
+  private:
+    void read_pattern(const MatrixView& W, const SignMatrix* given);
+    bool advance();
+    bool take_step();
+    bool attempt();
+    bool ends_inside_step();
+    bool end_by(Request request);
+    double loss_rounding() const;
+    double rise_until(double u);
+    bool shorten_to_fall();
+    bool has_fallen(double before, double rounding);
+    void finish_risen(double rise);
+    bool watch_trend();
+    bool is_lost_in_rounding();
+    bool is_loss_out_of_reach() const;
+    void checkpoint();
+    void keep_checkpoint();
+    double rate_noise() const;
+    void follow_direction();
+    void rest();
+    void wait(std::string message);
+    int fastest_neuron() const;
+    void finish_undecided(const UnresolvedEvent& unresolved);
+    void finish_without_progress();
+    void finish_wrong_side();
+    void finish_non_finite();
+    void finish_underflow();
+    void finish_lost_in_rounding();
+    void finish_coarse_margins();
+    void finish_out_of_reach();
+    std::string at_log_time() const;
+    std::string gradient_message() const;
+    std::string at_rest_message() const;
+    double largest_step() const;
+    double end_by_rules();
+    double end_by_loss(double end);
+    double end_by_events(double end);
+    Clock clock_at_end();
+    void save_within(double end);
+    void save_state(const Clock& when, double u);
+    Clock next_save() const;
+    Clock time_stop() const;
+    void record_events();
+    bool check_unresolved();
+    bool poll();
+    void finish(Status status, std::string message);
+    double log_loss_of(const Matrix& w, const Vector& a);
+    bool is_beyond_digits() const noexcept;
+    void shrink();
+    double scale() const noexcept;
+    double unscaled_log_loss(const Vector& held_margins) const;
+    bool keep_weights();
+    void restore_weights();
+    double least_margin_at(double u);
+    Clock clock_at(double u);
+    double reach(const Clock& target, double end);
+    double log_norm_at(double u);
+    double end_by_norm(double end);
+    std::string beyond_range_message() const;
+    std::string name_corner(const UnresolvedEvent& unresolved) const;
+
+    const Dataset& data_;
+    RunPlan plan_;
+    NetworkState state_;
+    Pattern pattern_;
+    SignMatrix first_pattern_;
+    bool pattern_was_given_;
+    Clock clock_;
+    Interrupt interrupt_;
+    Pool pool_;
+    Stepper stepper_;
+    Recorder recorder_;
+    double log_factor_;
+    double log_loss_ = 0.0;
+    std::size_t saved_ = 0;
+    double rest_log_t_ = std::numeric_limits<double>::infinity();
+    DirectionTrend direction_trend_;
+    RestTrend rest_trend_;
+    double taken_ = 0.0;           // duration of the last step in its own clock
+    double resting_square_ = 0.0;  // of the weights outside the span of the samples
+    Index behind_ = 0;             // steps for which the neurons have been left behind
+    int still_ = 0;                // steps in a row that took no time
+    int last_steps_ = 0;           // that rounding has let pass, on a loss that stalls
+    Status status_ = Status::running;
+    Status pending_ = Status::running;  // what holds at the end of this step
+    std::string message_;
+    std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();  // before the pattern is read
+    Matrix w_;
+    Vector a_;
+    Vector q_;
+    int exponent_;  // the state is held 2^exponent times smaller
+    Vector offsets_;
+    Vector weights_;  // at the end of a step
+};
+
+}  // namespace reluflow

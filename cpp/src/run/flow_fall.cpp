@@ -1,0 +1,79 @@
+/// The loss falls along the flow: a step on which it rises is wrong, and is not taken.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "run/flow.hpp"
+
+namespace reluflow {
+
+namespace {
+
+/// log L is a sum over samples of sums over neurons: so many roundings of its largest parts, at either end of a step.
+constexpr double kLossUlps = 256.0;
+/// The loss is worked out before a step is taken where it falls by less than so many times what the tolerance of the
+/// step may do to it: elsewhere it cannot rise.
+constexpr double kSafeFall = 10.0;
+/// Above this log of the loss it is worked out before every step: one sample of negative margin has all the weight, and
+/// within a step another can take it over, of which no term of a series knows.
+constexpr double kHeavyLoss = 60.0;
+/// Halvings of a step on which the loss rises. What truncation does to the loss falls like the 25th power of the
+/// length, the fall itself like the first: one or two are enough.
+constexpr int kShorter = 30;
+
+}  // namespace
+
+/// What rounding may do to the log of the loss at the present state: |∂ log L / ∂q_i| is |ℓ'(q_i)| / L.
+double Flow::loss_rounding() const {
+    const Waveform& waveform = stepper_.waveform();
+    const double slope = std::exp(std::min(0.0, waveform.log_mass() - waveform.live_log_loss()));
+    return kLossUlps * std::numeric_limits<double>::epsilon() *
+           (1.0 + std::abs(log_loss_) + slope * waveform.mean_norm() * stepper_.square());
+}
+
+double Flow::rise_until(double u) {
+    stepper_.state_at(u, w_, a_);
+    return log_loss_of(w_, a_) - log_loss_;
+}
+
+/// False when the loss rises however short the step: then rounding, or a defect, decides where the state goes.
+bool Flow::shorten_to_fall() {
+    const double end = stepper_.end();
+    const double fall = stepper_.waveform().margin_rate() * end;
+    const bool is_safe = log_loss_ < kHeavyLoss && fall > kSafeFall * stepper_.margin_error();
+    if (is_safe || end == 0.0) return true;
+    const double allowed = loss_rounding();
+    double u = end;
+    double rise = rise_until(u);
+    for (int pass = 0; rise > allowed && pass < kShorter; ++pass) {
+        if (stepper_.is_late() && stepper_.retry_plain(largest_step())) {
+            u = std::min(end_by_rules(), stepper_.end());
+        } else {
+            u *= 0.5;
+        }
+        rise = rise_until(u);
+    }
+    if (u < stepper_.end()) stepper_.cut(u);
+    if (u < end) pending_ = Status::running;
+    return rise <= allowed;
+}
+
+/// After the step: false, with the status, when the loss rose.
+bool Flow::has_fallen(double before, double rounding) {
+    const double rise = log_loss_ - before;
+    if (rise <= std::max(rounding, loss_rounding())) return true;
+    finish_risen(rise);
+    return false;
+}
+
+void Flow::finish_risen(double rise) {
+    char text[200];
+    std::snprintf(text, sizeof text,
+                  "the loss rises along the step at log t = %.10g, its logarithm by %.2g: the state is not known well "
+                  "enough; try a smaller rtol",
+                  clock_.log_t(), rise);
+    finish(Status::accuracy_not_reached, text);
+}
+
+}  // namespace reluflow

@@ -1,0 +1,111 @@
+/// What a run keeps on its way: checkpoints, the states that were asked for, events.
+#include <algorithm>
+
+#include "numeric/products.hpp"
+#include "run/flow.hpp"
+
+namespace reluflow {
+
+namespace {
+
+/// A checkpoint of so many numbers costs about what a step does.
+constexpr Index kNumbersPerStep = 2500;
+/// Samples of one piece of a loop that threads share, and neurons whose pre-activations are made together.
+constexpr Index kPiece = 64;
+
+}  // namespace
+
+/// Neurons that were left behind are moved for a checkpoint only once it costs little beside the steps before it.
+void Flow::checkpoint() {
+    if (stepper_.is_carrying() && ++behind_ < state_.w.size() / kNumbersPerStep) return;
+    behind_ = 0;
+    if (recorder_.passes_over()) return;
+    stepper_.settle();
+    keep_checkpoint();
+}
+
+void Flow::keep_checkpoint() {
+    if (!state_.has_lifted()) return recorder_.checkpoint(clock_, log_loss(), state_.w, state_.a);
+    w_ = state_.w;
+    a_ = state_.a;
+    state_.lower(w_, a_);
+    recorder_.checkpoint(clock_, log_loss(), w_, a_);
+}
+
+void Flow::copy_state(Matrix& W, Vector& a) {
+    if (!stepper_.is_carrying() && !state_.has_lifted()) {
+        W = state_.full_weights(data_);
+        a = state_.a;
+        return;
+    }
+    if (stepper_.is_carrying()) {
+        stepper_.state_at(0.0, w_, a_);
+    } else {
+        w_ = state_.w;
+        a_ = state_.a;
+    }
+    state_.lower(w_, a_);
+    a = a_;
+    W.resize(state_.neurons(), data_.d());
+    state_.full_weights(data_, {w_.data(), data_.rank(), state_.neurons()}, {W.data(), W.rows(), W.cols()});
+}
+
+Clock Flow::next_save() const {
+    const double when = plan_.save_at[saved_];
+    return plan_.save_in_log ? Clock::at_log(when) : Clock(when);
+}
+
+void Flow::save_within(double end) {
+    const Clock last = clock_at_end();
+    while (saved_ < plan_.save_at.size() && !last.is_before(next_save()))
+        save_state(next_save(), std::min(reach(next_save(), end), end));
+}
+
+void Flow::save_state(const Clock& when, double u) {
+    if (u > 0.0 || stepper_.is_carrying())
+        stepper_.state_at(u, w_, a_);
+    else {
+        w_ = state_.w;
+        a_ = state_.a;
+    }
+    double log_loss_then = log_loss_of(w_, a_);  // and the margins, in q_
+    if (exponent_ > 0) log_loss_then = unscaled_log_loss(q_);
+    state_.lower(w_, a_);
+    recorder_.save(when, log_loss_then, w_, a_);
+    ++saved_;
+}
+
+double Flow::log_loss_of(const Matrix& w, const Vector& a) {
+    const double leak = state_.leak();
+    pool_.run_pieces(data_.n(), kPiece, static_cast<double>(w.size() * data_.n()), [&](Index begin, Index end) {
+        const auto samples = data_.X().middleRows(begin, end - begin);
+        Matrix z(end - begin, kPiece);
+        auto q = q_.segment(begin, end - begin);
+        q.setZero();
+        for (Index first = 0; first < a.size(); first += kPiece) {
+            const Index count = std::min(kPiece, a.size() - first);
+            multiply(samples, w.middleCols(first, count), z.leftCols(count));
+            for (Index j = 0; j < count; ++j) q += a[first + j] * z.col(j).cwiseMax(leak * z.col(j));
+        }
+        q.array() *= data_.y().segment(begin, end - begin).array();
+        q -= offsets_.segment(begin, end - begin);
+    });
+    return reluflow::log_loss(plan_.objective.loss, plan_.objective.reduction,
+                              {q_.data(), static_cast<std::size_t>(q_.size())});
+}
+
+void Flow::record_events() {
+    const auto at = [&](double u) { return clock_at(u); };
+    std::size_t branch = 0;
+    const auto& branches = stepper_.branches();
+    for (const auto& event : stepper_.events()) {
+        while (branch < branches.size() && branches[branch].u <= event.u) {
+            recorder_.branching(at(branches[branch].u), branches[branch]);
+            ++branch;
+        }
+        recorder_.events(at(event.u), event);
+    }
+    for (; branch < branches.size(); ++branch) recorder_.branching(at(branches[branch].u), branches[branch]);
+}
+
+}  // namespace reluflow

@@ -1,0 +1,102 @@
+/// What is kept of a run: states at the times asked for, accepted steps within a memory budget, events, branch points.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/types.hpp"
+#include "hybrid/clock.hpp"
+#include "hybrid/pattern.hpp"
+#include "problem/dataset.hpp"
+#include "two_layer/local_events.hpp"
+#include "two_layer/network.hpp"
+
+namespace reluflow {
+
+/// Rows of one length in blocks of about a megabyte, so that a long list of them grows without being copied.
+class Rows {
+  public:
+    explicit Rows(Index length) noexcept;
+
+    void add(const double* row);
+    const double* operator[](Index i) const noexcept { return blocks_[i / in_block_].data() + i % in_block_ * length_; }
+    /// Keeps every second row, the first included.
+    void thin();
+
+  private:
+    Index length_;
+    Index in_block_;  // rows
+    Index count_ = 0;
+    std::vector<std::vector<double>> blocks_;
+};
+
+/// States of a run in working coordinates, row by row.
+struct States {
+    std::vector<double> t, log_t, log_loss;
+    std::vector<std::int64_t> events;  ///< recorded up to then: times can be too close to tell
+    Rows w;                            // (k, r m)
+    Rows a;                            // (k, m)
+
+    States(Index rank, Index neurons) noexcept : w(rank * neurons), a(neurons) {}
+
+    Index count() const noexcept { return static_cast<Index>(t.size()); }
+    void add(const Clock& clock, double log_loss_now, std::int64_t events_now, const Matrix& w_now,
+             const Vector& a_now);
+    /// Keeps every second state, the first included.
+    void thin();
+};
+
+/// Events of single samples, in order of time.
+struct EventList {
+    std::vector<double> t, log_t;
+    std::vector<std::int32_t> neuron, sample;
+    std::vector<std::uint8_t> kind;
+    std::vector<std::int64_t> tie;  ///< one number for all events that happen together
+    std::int64_t sets = 0;
+
+    std::int64_t count() const noexcept { return static_cast<std::int64_t>(t.size()); }
+    void add(const Clock& clock, int neuron_index, int sample_index, EventKind event_kind);
+};
+
+/// A branch point in terms of samples.
+struct Branching {
+    double t = 0.0;
+    double log_t = 0.0;
+    int neuron = -1;
+    std::vector<int> samples;
+    std::vector<std::vector<std::int8_t>> options;  ///< one sign per sample for each option
+    int chosen = 0;
+};
+
+class Recorder {
+  public:
+    /// With a budget of 0 bytes the start is the only checkpoint.
+    Recorder(const Dataset& data, Index neurons, std::size_t checkpoint_bytes);
+
+    /// An accepted step. Every stride-th is kept; when the budget is full every second one is dropped.
+    void checkpoint(const Clock& clock, double log_loss, const Matrix& w, const Vector& a);
+    void save(const Clock& clock, double log_loss, const Matrix& w, const Vector& a);
+    void events(const Clock& clock_at_event, const WallEvent& event);
+    void branching(const Clock& clock_at_event, const BranchPoint& point);
+
+    const States& checkpoints() const noexcept { return checkpoints_; }
+    const States& saved() const noexcept { return saved_; }
+    const EventList& event_list() const noexcept { return events_; }
+    const std::vector<Branching>& branchings() const noexcept { return branchings_; }
+    std::int64_t stride() const noexcept { return stride_; }
+    /// True when the next step is not kept; it then counts as offered.
+    bool passes_over() noexcept;
+    bool keeps_steps() const noexcept { return max_checkpoints_ > 1; }
+
+  private:
+    const Dataset& data_;
+    Index max_checkpoints_;
+    std::int64_t stride_ = 1;
+    std::int64_t seen_ = 0;
+    States checkpoints_, saved_;
+    EventList events_;
+    std::vector<Branching> branchings_;
+};
+
+}  // namespace reluflow

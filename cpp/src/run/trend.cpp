@@ -1,0 +1,114 @@
+#include "run/trend.hpp"
+
+#include <cmath>
+
+namespace reluflow {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+/// |θ|² grows by this between snapshots.
+constexpr double kSpan = 2.0;
+/// Powers of 1/|θ|² that the distances are fitted with: neurons at rest shrink like 1/|θ|, the rest of the direction
+/// settles like 1/|θ|². A slower decay than the first is not believed, a faster one than the second not counted on.
+constexpr double kSlowest = 0.3;
+constexpr double kFastest = 1.0;
+constexpr int kHalvings = 40;
+
+/// (newer^-k - now^-k) / (older^-k - newer^-k), which falls with k.
+double foretold_ratio(double older, double newer, double now, double k) {
+    return (std::pow(newer, -k) - std::pow(now, -k)) / (std::pow(older, -k) - std::pow(newer, -k));
+}
+/// A fall of the rate by this is believed; over less, noise in it could pass for one.
+constexpr double kFall = 4.0;
+/// So many times the time constant later the rate must have gone on falling, to this part of it or to rounding. What an
+/// event or the tolerance of a step excites decays too, down to the rate at which the rest of the network moves.
+constexpr double kConfirm = 3.0;
+constexpr double kConfirmedPart = 0.25;
+/// A time constant of at least this part of all the time there was belongs to a power of time.
+constexpr double kPowerPart = 0.2;
+/// Rates below this may be rounding alone: what is left of a balance of O(1) weights and its tolerance.
+constexpr double kNoise = 1e-10;
+
+}  // namespace
+
+void DirectionTrend::keep(Snapshot& snapshot, const Matrix& w, const Vector& a, double square) {
+    snapshot.square = square;
+    snapshot.w = w;
+    snapshot.a = a;
+}
+
+double DirectionTrend::distance(const Snapshot& snapshot, const Matrix& w, const Vector& a, double square) {
+    const double now = 1.0 / std::sqrt(square);
+    const double then = 1.0 / std::sqrt(snapshot.square);
+    return std::sqrt((now * w - then * snapshot.w).squaredNorm() + (now * a - then * snapshot.a).squaredNorm());
+}
+
+bool DirectionTrend::wants_state(double square, bool separated) const noexcept {
+    return separated && (square < newer_.square || square >= kSpan * newer_.square);
+}
+
+void DirectionTrend::add(const Matrix& w, const Vector& a, double square, bool separated) {
+    remaining_ = kInfinity;
+    if (!separated || square < newer_.square) {
+        older_.square = newer_.square = 0.0;
+        if (separated) keep(newer_, w, a, square);
+        return;
+    }
+    if (newer_.square == 0.0) return keep(newer_, w, a, square);
+    if (square < kSpan * newer_.square) return;
+    const double moved = distance(newer_, w, a, square);
+    if (older_.square > 0.0) {
+        double low = kSlowest;
+        double high = kFastest;
+        const double ratio = moved / between_;
+        if (ratio <= foretold_ratio(older_.square, newer_.square, square, low)) {
+            for (int pass = 0; pass < kHalvings; ++pass) {
+                const double middle = 0.5 * (low + high);
+                (ratio <= foretold_ratio(older_.square, newer_.square, square, middle) ? low : high) = middle;
+            }
+            remaining_ = moved / (std::pow(square / newer_.square, low) - 1.0);
+        }
+    }
+    std::swap(older_, newer_);
+    keep(newer_, w, a, square);
+    between_ = moved;
+}
+
+void RestTrend::add(double rate, double duration) {
+    if (first_ < 0.0) first_ = rate;
+    elapsed_ += duration;
+    since_ += duration;
+    waited_ += duration;
+    if (rate >= before_) remaining_ = kInfinity;
+    if (rate < before_ && rate * kFall > before_) return;
+    if (rate < before_) {
+        time_constant_ = since_ / std::log(before_ / rate);
+        remaining_ = rate > 0.0 ? rate * time_constant_ : 0.0;
+    }
+    before_ = rate;
+    since_ = 0.0;
+}
+
+bool RestTrend::falls_like_a_power() const noexcept {
+    return before_ > kNoise && time_constant_ > 0.0 && time_constant_ >= kPowerPart * elapsed_;
+}
+
+bool RestTrend::is_at_rest(double rate, double distance, double noise) {
+    if (first_ <= noise && rate <= noise) return true;  // it began at rest: there is no fall to be seen
+    if (candidate_ == 0.0) {
+        if (remaining_ > distance) return false;
+        if (rate <= noise) return true;
+        candidate_ = rate;
+        waited_ = 0.0;
+        wait_ = kConfirm * time_constant_;
+        return false;
+    }
+    if (waited_ < wait_) return false;
+    const bool confirmed = rate <= kConfirmedPart * candidate_ || rate <= noise;
+    candidate_ = 0.0;
+    if (!confirmed) remaining_ = kInfinity;
+    return confirmed;
+}
+
+}  // namespace reluflow

@@ -1,0 +1,60 @@
+#include "two_layer/bounds.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/tolerances.hpp"
+#include "numeric/polynomial.hpp"
+#include "numeric/products.hpp"
+
+namespace reluflow {
+
+namespace {
+
+/// With at most so many groups, bounds over the step of every g·normal cost less than looking at the pairs they rule
+/// out.
+constexpr Index kFewGroups = 6;
+
+}  // namespace
+
+GroupBounds::GroupBounds(const Dataset& data) : data_(data), series_((kMaxOrder + 2) * data.rank()) {
+    fastest_.reserve(kFewGroups);
+    lowest_.reserve(kFewGroups * data.n_walls());
+    highest_.reserve(kFewGroups * data.n_walls());
+    projections_.reserve((kMaxOrder + 2) * data.n_walls());
+}
+
+void GroupBounds::update(const Expansion& expansion) {
+    const Index groups = expansion.groups().count();
+    known_ = groups <= kFewGroups;
+    if (!known_) return;
+    const NeuronSeries& series = expansion.series();
+    const int order = series.order() - 1;
+    const Index rank = data_.rank();
+    fastest_.assign(groups, 0.0);
+    lowest_.resize(groups * data_.n_walls());
+    highest_.resize(groups * data_.n_walls());
+    Coefficients c{};
+    for (Index group = 0; group < groups; ++group) {
+        const int leader = expansion.groups().leader(group);
+        double square = 0.0;
+        for (Index x = 0; x < rank; ++x) {
+            double low = 0.0;
+            double high = 0.0;
+            for (int k = 0; k <= order; ++k) series_[k * rank + x] = c[k] = series.g(k, x, leader);
+            range_on_unit(c, order, low, high);
+            square += std::max(low * low, high * high);
+        }
+        fastest_[group] = std::sqrt(square);
+        const Eigen::Map<const Matrix> g(series_.data(), order + 1, rank);
+        projections_.resize(data_.n_walls() * (order + 1));
+        const Eigen::Map<Matrix> projections(projections_.data(), data_.n_walls(), order + 1);
+        multiply_transposed(data_.normals(), g, projections);
+        for (Index wall = 0; wall < data_.n_walls(); ++wall) {
+            const Index at = group * data_.n_walls() + wall;
+            range_on_unit(projections.row(wall).data(), order, lowest_[at], highest_[at]);
+        }
+    }
+}
+
+}  // namespace reluflow

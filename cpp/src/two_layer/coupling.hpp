@@ -1,0 +1,83 @@
+/// The coupling: weights p drive every group's gradient, and every group's moment Σ a_j w_j gives its share of the
+/// margins.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/pool.hpp"
+#include "base/types.hpp"
+#include "hybrid/pattern.hpp"
+#include "problem/dataset.hpp"
+#include "two_layer/groups.hpp"
+
+namespace reluflow {
+
+class SubsetSums;
+
+/// Products with the slopes s (n, groups): 1 on the active side, the leak on the other, 0 on held walls. The active
+/// ones are a matrix of zeros and ones, and are added up by tables of subset sums: a quarter of a matrix product's
+/// work.
+class Coupling {
+  public:
+    Coupling(const Dataset& data, Index neurons, double leak, Pool& pool);
+    ~Coupling();
+
+    /// Takes the slopes of the groups' leaders.
+    void set_slopes(const Pattern& pattern, const Groups& groups);
+
+    /// G (r, groups): column c is g_c = Σ_i weights_i s_ic x_i.
+    void gradients(const double* weights, Matrix& G);
+    /// q_i = y_i Σ_c s_ic x_i·M_c for moments M (r, groups).
+    void margins(const Matrix& M, Vector& q);
+
+    double slope(Index sample, Index group) const noexcept {
+        const std::int8_t side = sides_[group * data_.n() + sample];
+        return side > 0 ? 1.0 : (side < 0 ? leak_ : 0.0);
+    }
+
+    /// Signs of the slopes of a group, (n,): those of its wall sides, 0 where it holds.
+    std::span<const std::int8_t> sides(Index group) const noexcept {
+        return {sides_.data() + group * data_.n(), static_cast<std::size_t>(data_.n())};
+    }
+
+  private:
+    /// Up to this many groups plain loops over the samples need no tables.
+    static constexpr Index kFewGroups = 6;
+
+    /// Groups of one piece of the slopes.
+    static constexpr Index kPiece = 128;
+
+    void grow(Index groups);
+    double sum_work(Index rows, Index sums) const noexcept;
+    Index parts_of(double work) const noexcept;
+    Range columns_of(Index strip) const noexcept;
+    void set_group(Index group, const Pattern& pattern, Index leader);
+    void set_side(Index group, Index sample, std::int8_t sign) noexcept;
+    void gradients_of_few(const double* weights, Matrix& G);
+    void margins_of_few(const Matrix& M, Vector& q);
+    void add_gradients(const double* weights, Range groups, Range columns, SubsetSums& sums, Matrix& G);
+    void add_margins(const Matrix& M, Range samples, Range columns, SubsetSums& sums);
+    void add_leaks_to_gradients(const double* weights, Range groups, Range columns, SubsetSums& sums);
+    void add_leaks_to_margins(const Matrix& M, Range samples, Range columns, SubsetSums& sums);
+
+    const Dataset& data_;
+    double leak_;
+    Pool& pool_;
+    Index groups_ = 0;
+    Index capacity_ = 0;              // groups for which there is memory
+    bool one_to_one_;                 // wall i is that of sample i
+    std::vector<std::int8_t> sides_;  // (groups, n), sign of the slope; 0 where held. The codes follow each change
+    std::vector<std::int8_t> orientation_;
+    std::vector<std::uint8_t> sample_codes_;     // (groups, chunks of samples)
+    std::vector<std::uint8_t> group_codes_;      // (n, chunks of groups)
+    std::vector<std::pair<Index, Index>> held_;  // (group, sample), in order, when there is a leak
+    std::vector<SubsetSums> own_;                // workspace of each thread
+    std::vector<double> column_;                 // workspace
+    Vector all_;                                 // the sum over all rows, when there is a leak
+    Matrix shares_;                              // (strips, n), what each strip gives to the margins
+};
+
+}  // namespace reluflow

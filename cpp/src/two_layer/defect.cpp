@@ -1,0 +1,98 @@
+#include "two_layer/defect.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace reluflow {
+
+namespace {
+
+/// Where a plain step is looked at, as parts of it: each costs two polynomials and two exponentials a sample. Three,
+/// because the bound on saturated weights lets none of them come and go between two.
+constexpr double kPlainPoints[] = {0.4, 0.75, 1.0};
+/// The same of a late step: between its Radau nodes, where its equations hold.
+constexpr double kLatePoints[] = {0.11, 0.31, 0.57, 0.81, 0.96, 1.0};
+/// A margin q as a polynomial is known to about this many ulp of itself, and so is log p.
+constexpr double kMarginUlps = 64.0;
+
+}  // namespace
+
+Defect::Defect(const Dataset& data, LossKind loss)
+    : loss_(loss),
+      y_(data.y()),
+      norms_(data.X().rowwise().norm()),
+      live_(data.n()),
+      width_(data.n()),
+      start_(data.n()),
+      q_(data.n()),
+      used_(data.n()),
+      asked_(data.n()) {}
+
+double Defect::measure(const Waveform& waveform, double end, double square) {
+    const double step = waveform.step();
+    start_ = Eigen::Map<const Vector>(waveform.margins(0), start_.size());
+    for (Index i = 0; i < live_.size(); ++i) {
+        live_[i] = waveform.is_live(i) ? 1.0 : 0.0;
+        width_[i] = live_[i] * step * norms_[i];
+        if (waveform.is_prescribed()) {
+            const double weight = std::abs(waveform.signed_weights(0)[i]);
+            width_[i] /= 1.0 + step * weight * square * norms_[i] * norms_[i];
+        }
+    }
+    double worst = 0.0;
+    const auto look = [&](double part) {
+        const double missed = weights_at(waveform, part * end);
+        if (!(missed <= worst)) worst = missed;  // a NaN stays
+    };
+    if (waveform.is_prescribed())
+        for (const double part : kLatePoints) look(part);
+    else
+        for (const double part : kPlainPoints) look(part);
+    return worst;
+}
+
+double Defect::weights_at(const Waveform& waveform, double u) {
+    read(waveform, u);
+    ask();
+    const double ulp = kMarginUlps * std::numeric_limits<double>::epsilon();
+    const auto rounding = ulp * (1.0 + q_.array().abs().max(start_.array().abs()));
+    const auto missed = (asked_ - used_).array().abs() - rounding * asked_.array().max(used_.array().abs());
+    double sum = (width_.array() * missed.max(0.0)).sum();
+    if (waveform.keeps_time_by_margins()) return sum;
+    // The clock runs with the mass of the margins: D(0)/D is a series of its own.
+    const double mass = std::exp(log_mass_ - waveform.log_mass()) * waveform.time_rate_at(u);
+    const double known = ulp * (1.0 + (asked_.array() * q_.array().abs().max(start_.array().abs())).sum());
+    return std::max(sum, std::abs(std::log(mass)) - known);
+}
+
+/// Margins and signed weights at u; the margins of what is not live are never looked at.
+void Defect::read(const Waveform& waveform, double u) {
+    const auto row = [this](const double* values) { return Eigen::Map<const Vector>(values, q_.size()); };
+    const int order = waveform.order();
+    q_ = row(waveform.margins(waveform.margin_order()));
+    for (int k = waveform.margin_order() - 1; k >= 0; --k) q_ = q_ * u + row(waveform.margins(k));
+    used_ = row(waveform.signed_weights(order));
+    for (int k = order - 1; k >= 0; --k) used_ = used_ * u + row(waveform.signed_weights(k));
+    used_.array() *= y_.array() * live_.array();
+}
+
+/// Weights from margins, as multiples of that of the smallest margin: log ℓ' itself may be beyond the doubles' e^x.
+void Defect::ask() {
+    double smallest = std::numeric_limits<double>::infinity();
+    for (Index i = 0; i < q_.size(); ++i)
+        if (live_[i] != 0.0) smallest = std::min(smallest, q_[i]);
+    if (loss_ == LossKind::exponential) {
+        log_mass_ = -smallest;
+        asked_ = live_.array() * (smallest - q_.array()).min(0.0).exp();
+    } else {
+        const double shift = std::max(smallest, 0.0);
+        log_mass_ = -shift;
+        asked_ = live_.array() * (shift - q_.array().max(0.0)).min(0.0).exp() / (1.0 + (-q_.array().abs()).exp());
+    }
+    const double sum = asked_.sum();
+    log_mass_ += std::log(sum);
+    asked_ /= sum;
+}
+
+}  // namespace reluflow

@@ -1,0 +1,266 @@
+#include "two_layer/dependent_slide.hpp"
+
+#include <Eigen/LU>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/tolerances.hpp"
+
+namespace reluflow {
+
+namespace {
+
+/// Entries of the tableau below this are rounding: such a vector has no part in that row.
+constexpr double kPivotTol = 1e-9;
+/// Pivots that one case may take, per wall; it needs a few.
+constexpr int kPivotsPerWall = 8;
+/// Repelling walls that are split one after the other. Beyond, the case ends where it stands, which is decided anew.
+constexpr int kMostSplits = 24;
+
+/// Coefficients up to the first that is more than rounding are zero.
+void drop_noise(double* c, int order, double noise) noexcept {
+    for (int k = 0; k <= order && std::abs(c[k]) <= noise; ++k) c[k] = 0.0;
+}
+
+}  // namespace
+
+double first_exit(double* gap, int order, double noise, double end) noexcept {
+    if (gap[0] <= noise) {
+        gap[0] = 0.0;
+        drop_noise(gap, order, noise);
+        gap[0] = noise;
+        if (first_descent(gap, order, end) > end) return kNoRoot;
+        gap[0] = 0.0;
+    }
+    const double root = first_descent(gap, order, end);
+    return root <= end ? root : kNoRoot;
+}
+
+Leave DependentSlide::first_leave(int piece, double end, const SlidingSet& held, bool output_positive, double weight) {
+    const double begin = motion_.piece(piece).begin;
+    read(piece, held, output_positive);
+    first_ = {};
+    Basis basis;
+    Leave at_once;
+    if (!start(basis, weight, at_once)) {
+        at_once.u = begin;
+        return at_once;
+    }
+    const double length = first_change_of_kink(end - begin);
+    if (length < end - begin) first_ = {length, set_.front(), 0, 0.0};
+    follow(std::move(basis), std::min(end - begin, length), 0);
+    if (first_.u > end - begin) return {};
+    first_.u += begin;
+    return first_;
+}
+
+/// The set, its pulls and what they have to take up, as series about the begin of the piece.
+void DependentSlide::read(int piece, const SlidingSet& held, bool output_positive) {
+    order_ = motion_.order() - 1;
+    set_.assign(held.walls().begin(), held.walls().end());
+    set_.insert(set_.end(), held.dependent().begin(), held.dependent().end());
+    const auto count = static_cast<Index>(set_.size());
+    const Index rank = held.size();
+    normals_.resize(count, rank);
+    below_.resize(count, order_ + 1);
+    above_.resize(count, order_ + 1);
+    kinks_.resize(count, order_ + 1);
+    rest_.resize(order_ + 1, rank);
+    attracts_.assign(set_.size(), 1);
+    const double sign = output_positive ? 1.0 : -1.0;
+    const double begin = motion_.piece(piece).begin;
+    Coefficients base{};
+    Coefficients range{};
+    for (Index w = 0; w < count; ++w) {
+        held.coordinates(motion_.data().normals().row(set_[w]).data(), normals_.row(w).data());
+        motion_.contribution_series(set_[w], begin, base, range);
+        for (int k = 0; k <= order_; ++k) {
+            below_(w, k) = base[k];
+            above_(w, k) = base[k] + range[k];
+            kinks_(w, k) = sign * range[k];
+        }
+    }
+    for (int k = 0; k <= order_; ++k) held.coordinates(motion_.g(piece) + k * motion_.rank(), rest_.row(k).data());
+}
+
+/// A first basis: the multipliers of the least pull, and independent walls at an end of their interval. False when the
+/// walls cannot take up the pull even now.
+bool DependentSlide::start(Basis& basis, double weight, Leave& at_once) {
+    const auto count = static_cast<int>(set_.size());
+    const auto rank = static_cast<int>(rest_.cols());
+    const double kink_noise = kCornerUlps * std::numeric_limits<double>::epsilon() * weight;
+    box_.resize(count, rank);
+    std::copy_n(rest_.row(0).data(), rank, box_.offset());
+    for (int w = 0; w < count; ++w) {
+        drop_noise(kinks_.row(w).data(), order_, kink_noise);
+        const double* kink = kinks_.row(w).data();
+        const double* leading = std::find_if(kink, kink + order_ + 1, [](double c) { return c != 0.0; });
+        const bool repels = leading != kink + order_ + 1 && *leading > 0.0;
+        if (!repels) kinks_.row(w) *= -1.0;
+        attracts_[static_cast<std::size_t>(w)] = stands_ || !repels;
+        std::copy_n(normals_.row(w).data(), rank, box_.vector(w));
+        const double below = below_(w, 0);
+        const double above = above_(w, 0);
+        const double middle = 0.5 * (below + above);
+        box_.set_interval(w, attracts(w) ? std::min(below, above) : middle,
+                          attracts(w) ? std::max(below, above) : middle);
+        box_.set_place(w, attracts(w) ? BoxLeastSquares::Place::inside : BoxLeastSquares::Place::low);
+    }
+    const bool solved = box_.solve(weight);
+    noise_ = box_.tolerance();
+    at_once.wall = set_.front();
+    for (int w = 0; w < count; ++w)
+        if (std::abs(box_.rate(w)) > noise_) return false;
+    if (!solved) return false;
+    std::vector<int> order(box_.inside());
+    for (const bool wanted : {true, false})
+        for (int w = 0; w < count; ++w)
+            if (attracts(w) == wanted && box_.place(w) != BoxLeastSquares::Place::inside) order.push_back(w);
+    SlidingSet independent(rank, rank);
+    independent.assign(order, normals_);
+    basis.walls.assign(independent.walls().begin(), independent.walls().end());
+    basis.places.resize(set_.size());
+    for (int w = 0; w < count; ++w) {
+        const bool at_high = box_.place(w) == BoxLeastSquares::Place::high;
+        const Place end = at_high == (above_(w, 0) > below_(w, 0)) ? Place::above : Place::below;
+        basis.places[static_cast<std::size_t>(w)] = attracts(w) ? end : Place::open;
+    }
+    for (const int w : basis.walls) basis.places[static_cast<std::size_t>(w)] = Place::basic;
+    return static_cast<int>(basis.walls.size()) == rank;
+}
+
+/// Samples on one wall may pull against each other: then an attracting wall can become a repelling one.
+double DependentSlide::first_change_of_kink(double end) const {
+    double first = end;
+    for (std::size_t w = 0; w < set_.size(); ++w) {
+        if (motion_.data().samples_of(set_[w]).size() < 2) continue;
+        Coefficients kink{};
+        std::copy_n(kinks_.row(static_cast<Index>(w)).data(), order_ + 1, kink);
+        first = std::min(first, first_descent(kink, order_, first));
+    }
+    return first;
+}
+
+double DependentSlide::pull(const Basis& basis, int w, int k) const {
+    switch (basis.places[static_cast<std::size_t>(w)]) {
+        case Place::below: return below_(w, k);
+        case Place::above: return above_(w, k);
+        default: return 0.5 * (below_(w, k) + above_(w, k));
+    }
+}
+
+/// The multipliers of the basis as series.
+void DependentSlide::solve(const Basis& basis) {
+    const auto rank = static_cast<Index>(basis.walls.size());
+    Matrix vectors(rank, rank);
+    for (Index i = 0; i < rank; ++i)
+        vectors.col(i) = normals_.row(basis.walls[static_cast<std::size_t>(i)]).transpose();
+    inverse_ = vectors.partialPivLu().inverse();
+    tableau_ = inverse_ * normals_.transpose();
+    multipliers_.resize(rank, order_ + 1);
+    Vector need(rank);
+    for (int k = 0; k <= order_; ++k) {
+        need = -rest_.row(k).transpose();
+        for (int w = 0; w < static_cast<int>(set_.size()); ++w)
+            if (basis.places[static_cast<std::size_t>(w)] != Place::basic)
+                need -= pull(basis, w, k) * normals_.row(w).transpose();
+        multipliers_.col(k) = inverse_ * need;
+    }
+}
+
+/// When the multiplier of a row comes to an end of its interval, whatever the open pulls are.
+double DependentSlide::find_end(const Basis& basis, int row, bool above, double end, double& slope) const {
+    const int wall = basis.walls[static_cast<std::size_t>(row)];
+    const Matrix& bound = above ? above_ : below_;
+    const bool rises = above_(wall, 0) >= below_(wall, 0);
+    const double sign = rises == above ? 1.0 : -1.0;
+    Coefficients gap{};
+    for (int k = 0; k <= order_; ++k) gap[k] = sign * (bound(wall, k) - multipliers_(row, k));
+    for (int w = 0; w < static_cast<int>(set_.size()); ++w) {
+        if (basis.places[static_cast<std::size_t>(w)] != Place::open) continue;
+        const double share = std::abs(tableau_(row, w));
+        if (share <= kPivotTol) continue;
+        for (int k = 0; k <= order_; ++k) gap[k] -= share * 0.5 * kinks_(w, k);
+    }
+    if (basis.from > 0.0) shift_origin(gap, order_, basis.from);
+    const double noise = noise_ * (1.0 + inverse_.row(row).lpNorm<1>());
+    const double root = first_exit(gap, order_, noise, end - basis.from);
+    if (root == kNoRoot) return kNoRoot;
+    slope = std::abs(evaluate_derivative(gap, order_, root));
+    return basis.from + root;
+}
+
+DependentSlide::End DependentSlide::first_end(const Basis& basis, double end) {
+    End first;
+    for (int row = 0; row < static_cast<int>(basis.walls.size()); ++row)
+        for (const bool above : {false, true}) {
+            double slope = 0.0;
+            const double u = find_end(basis, row, above, std::min(end, first.u), slope);
+            if (u < first.u && u <= end) first = {u, row, above, slope};
+        }
+    return first;
+}
+
+/// A wall that can take the part of the one at its end; -1 when there is none.
+int DependentSlide::entering(const Basis& basis, const End& end) const {
+    const int leaving = basis.walls[static_cast<std::size_t>(end.row)];
+    const double outwards = (above_(leaving, 0) > below_(leaving, 0)) == end.above ? 1.0 : -1.0;
+    int found = -1;
+    double largest = kPivotTol;
+    for (int w = 0; w < static_cast<int>(set_.size()); ++w) {
+        const Place place = basis.places[static_cast<std::size_t>(w)];
+        if (place == Place::basic || place == Place::open || !attracts(w) || kinks_.row(w).isZero(0.0)) continue;
+        const bool rises = above_(w, 0) > below_(w, 0);
+        const double inwards = (place == Place::above) == rises ? -1.0 : 1.0;
+        const double share = tableau_(end.row, w) * inwards * outwards;
+        if (share <= largest) continue;
+        largest = share;
+        found = w;
+    }
+    return found;
+}
+
+/// The open wall on which it depends most whether this end is met; -1 when there is none.
+int DependentSlide::splitting(const Basis& basis, const End& end) const {
+    int found = -1;
+    double largest = 0.0;
+    for (int w = 0; w < static_cast<int>(set_.size()); ++w) {
+        if (basis.places[static_cast<std::size_t>(w)] != Place::open || std::abs(tableau_(end.row, w)) <= kPivotTol)
+            continue;
+        const double share = std::abs(tableau_(end.row, w)) * std::abs(above_(w, 0) - below_(w, 0));
+        if (share < largest) continue;
+        largest = share;
+        found = w;
+    }
+    return found;
+}
+
+void DependentSlide::follow(Basis basis, double end, int depth) {
+    const int pivots = kPivotsPerWall * static_cast<int>(set_.size());
+    for (int pivot = 0; pivot <= pivots; ++pivot) {
+        solve(basis);
+        const End next = first_end(basis, std::min(end, first_.u));
+        if (next.u >= first_.u || next.row < 0) return;
+        basis.from = next.u;
+        if (const int split = splitting(basis, next); split >= 0 && depth < kMostSplits) {
+            for (const Place side : {Place::below, Place::above}) {
+                basis.places[static_cast<std::size_t>(split)] = side;
+                follow(basis, end, depth + 1);
+            }
+            return;
+        }
+        const int leaving = basis.walls[static_cast<std::size_t>(next.row)];
+        const int taking = pivot < pivots ? entering(basis, next) : -1;
+        if (taking < 0) {
+            first_ = {next.u, set_[static_cast<std::size_t>(leaving)], static_cast<std::int8_t>(next.above ? 1 : -1),
+                      next.slope};
+            return;
+        }
+        basis.places[static_cast<std::size_t>(leaving)] = next.above ? Place::above : Place::below;
+        basis.places[static_cast<std::size_t>(taking)] = Place::basic;
+        basis.walls[static_cast<std::size_t>(next.row)] = taking;
+    }
+}
+
+}  // namespace reluflow

@@ -1,0 +1,89 @@
+/// When a neuron leaves walls that depend on each other: the multipliers are not unique, and the pull may pass from
+/// some to others without any event.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/types.hpp"
+#include "hybrid/sliding_set.hpp"
+#include "numeric/box_least_squares.hpp"
+#include "numeric/polynomial.hpp"
+#include "two_layer/neuron_motion.hpp"
+
+namespace reluflow {
+
+/// The first u in [0, end] at which a multiplier leaves its interval: `gap`, its distance from an end of it, passes
+/// below zero. A gap that starts within `noise` of zero starts at zero, and has to fall by more than that somewhere; it
+/// is changed. kNoRoot when there is none.
+double first_exit(double* gap, int order, double noise, double end) noexcept;
+
+/// The first instant at which held walls cannot take up the pull any more.
+struct Leave {
+    double u = kNoRoot;    ///< absolute in the step
+    int wall = -1;         ///< one of those that are left
+    std::int8_t side = 0;  ///< where it goes; 0 when the walls have to be decided anew
+    double slope = 0.0;    ///< rate of its multiplier there
+};
+
+/// Follows one basis of multipliers along a piece, as a parametric linear program. A multiplier that comes to an end of
+/// its interval is exchanged for one that can take its part: a pivot, no event. Where none can, the pull leaves the
+/// zonotope of the attracting walls through a facet, and the neuron leaves the walls that are not along it.
+///
+/// Repelling walls in the span of the attracting ones are stood on for as long as the pull stays inside whatever sides
+/// they have; from then on the neuron could leave them. Their pulls are intervals, split only where the answer depends
+/// on them, so that all sides are covered by few cases.
+class DependentSlide {
+  public:
+    /// With `stands`, a neuron keeps standing on repelling walls that it could leave, for as long as the pulls of all
+    /// walls can add up to what it takes: their intervals are used like those of attracting ones.
+    DependentSlide(const NeuronMotion& motion, bool stands) : motion_(motion), stands_(stands) {}
+
+    /// Until `end`. `weight` is Σ p_i |x_i| of what acts on the neuron.
+    Leave first_leave(int piece, double end, const SlidingSet& held, bool output_positive, double weight);
+
+  private:
+    enum class Place : std::uint8_t { basic, below, above, open };
+    struct Basis {
+        std::vector<int> walls;     ///< rank of them, by place in the set
+        std::vector<Place> places;  ///< of all of the set
+        double from = 0.0;          ///< the basis holds from here, in time since the begin of the piece
+    };
+    /// A multiplier at an end of its interval.
+    struct End {
+        double u = kNoRoot;
+        int row = -1;
+        bool above = false;
+        double slope = 0.0;
+    };
+
+    void read(int piece, const SlidingSet& held, bool output_positive);
+    bool start(Basis& basis, double weight, Leave& at_once);
+    double first_change_of_kink(double end) const;
+    void follow(Basis basis, double end, int depth);
+    void solve(const Basis& basis);
+    End first_end(const Basis& basis, double end);
+    double find_end(const Basis& basis, int row, bool above, double end, double& slope) const;
+    int entering(const Basis& basis, const End& end) const;
+    int splitting(const Basis& basis, const End& end) const;
+    bool attracts(int w) const noexcept { return attracts_[static_cast<std::size_t>(w)] != 0; }
+    /// Pull of a wall that is not basic, order k.
+    double pull(const Basis& basis, int w, int k) const;
+
+    const NeuronMotion& motion_;
+    bool stands_;
+    int order_ = 0;
+    std::vector<int> set_;        // the walls
+    std::vector<char> attracts_;  // or has no kink
+    Matrix normals_;              // (set, rank), coordinates in the span
+    Matrix below_, above_;        // (set, order + 1)
+    Matrix kinks_;                // positive while the class of the wall is what it was at the start
+    Matrix rest_;                 // (order + 1, rank)
+    Matrix inverse_, tableau_;    // of the basis; tableau (rank, set)
+    Matrix multipliers_;          // (rank, order + 1)
+    double noise_ = 0.0;
+    BoxLeastSquares box_;
+    Leave first_;
+};
+
+}  // namespace reluflow

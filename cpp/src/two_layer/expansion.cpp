@@ -1,0 +1,192 @@
+#include "two_layer/expansion.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace reluflow {
+
+namespace {
+
+/// The term before the last may exceed the tolerance by this much: with it and the last one small, so is what follows.
+constexpr double kTermBeforeLast = 30.0;
+/// Groups that hold walls for which there is memory from the start; more double it when they come.
+constexpr std::size_t kHoldingGroups = 64;
+/// A truncated term moves margins by |θ|² |x| of itself, which may be no more than this: the weights and the loss of
+/// the next step follow from margins, whatever rtol says of θ. At rtol 1e-9 it counts from |θ|² = 1e5 on.
+constexpr double kMarginTol = 1e-6;
+/// Below this all terms are rounding.
+constexpr double kFinest = 4.0 * std::numeric_limits<double>::epsilon();
+
+/// Samples that drive a group of these slopes are live. Those on which every neuron that sees them stands are not:
+/// their margin is zero for ever, and they act through multipliers alone.
+void mark_live(std::span<const std::int8_t> slopes, bool leaks, std::span<char> live) noexcept {
+    for (std::size_t i = 0; i < live.size(); ++i)
+        if (leaks ? slopes[i] != 0 : slopes[i] > 0) live[i] = 1;
+}
+
+}  // namespace
+
+Expansion::Expansion(const Dataset& data, Objective objective, const Settings& settings, const NetworkState& state,
+                     Pool& pool)
+    : data_(data),
+      tolerance_(kTruncationPart * settings.rtol),
+      present_tolerance_(tolerance_),
+      floor_(settings.atol / settings.rtol),
+      leaks_(state.leak() > 0.0),
+      groups_(state.neurons()),
+      coupling_(data, state.neurons(), state.leak(), pool),
+      waveform_(data, objective),
+      defect_(data, objective.loss),
+      series_(state.neurons(), data.rank(), pool),
+      gradients_(data.rank(), state.neurons()),
+      moments_(data.rank(), state.neurons()),
+      start_gradients_(data.rank(), state.neurons()),
+      q_(data.n()),
+      q_next_(data.n()),
+      column_(data.rank()),
+      offsets_(Vector::Zero(data.n())),
+      slot_of_group_(state.neurons(), -1),
+      held_parts_(std::min(kHoldingGroups, static_cast<std::size_t>(state.neurons())),
+                  Matrix(kMaxOrder + 2, data.rank())),
+      start_held_(static_cast<Index>(held_parts_.size()), data.rank()),
+      live_(data.n(), 1),
+      moving_(state.neurons(), 1) {}
+
+void Expansion::start(const NetworkState& state, const Pattern& pattern, const std::vector<SlidingSet>& held) {
+    held_ = &held;
+    if (groups_.update(pattern)) coupling_.set_slopes(pattern, groups_);
+    find_live(state, pattern);
+    int slots = 0;  // held sets can change while the pattern stays: a carried pattern is decided at the start
+    for (Index c = 0; c < groups_.count(); ++c) slot_of_group_[c] = held[groups_.leader(c)].empty() ? -1 : slots++;
+    if (static_cast<int>(held_parts_.size()) < slots) {
+        held_parts_.resize(2 * slots, Matrix(kMaxOrder + 2, data_.rank()));
+        start_held_.resize(2 * slots, data_.rank());
+    }
+    series_.start(state, floor_, groups_, moments_);
+    coupling_.margins(moments_, q_);
+    q_ -= offsets_;
+    waveform_.start(q_, live_);
+    const double margin = 2.0 * series_.square() * waveform_.mean_norm();
+    present_tolerance_ = std::min(tolerance_, std::max(kFinest, kMarginTol / margin));
+    coupling_.gradients(waveform_.signed_weights(0), gradients_);
+    project(0);
+    start_gradients_.leftCols(groups_.count()) = gradients_.leftCols(groups_.count());
+    for (int slot = 0; slot < slots; ++slot) start_held_.row(slot) = held_parts_[slot].row(0);
+    fastest_ = 0.0;
+    for (Index c = 0; c < groups_.count(); ++c)
+        if (moving_[c]) fastest_ = std::max(fastest_, gradients_.col(c).stableNorm());
+}
+
+double Expansion::expand(double step) {
+    waveform_.set_step(step);
+    double before = 0.0;
+    double last = 0.0;
+    double part = 1.0;
+    bool by_margins = false;
+    for (int k = 0; k < kMaxOrder; ++k) {
+        if (k > 0) {
+            coupling_.margins(moments_, q_next_);
+            waveform_.push(q_next_);
+        }
+        if (k == 1) {
+            part = waveform_.saturated_part();
+            by_margins = waveform_.outruns_time();
+        }
+        if (part < kLeastAllowed) return part;
+        drive(waveform_.signed_weights(k), step);
+        before = last / kTermBeforeLast;
+        last =
+            std::max(series_.relative_size(k + 1), k == 0 ? 1.0 : (by_margins ? 0.0 : waveform_.relative_time_term()));
+        if (k + 1 >= kMinOrder && std::max(last, before) <= present_tolerance_) break;
+    }
+    if (by_margins) waveform_.keep_time_by_margins();
+    if (std::max(last, before) <= present_tolerance_) return part;
+    return std::min({part, std::pow(present_tolerance_ / last, 1.0 / kMaxOrder),
+                     std::pow(present_tolerance_ / before, 1.0 / (kMaxOrder - 1))});
+}
+
+void Expansion::restart() {
+    series_.restart(groups_, moments_);
+    waveform_.start(q_, live_);
+}
+
+void Expansion::give_up() {
+    restart();
+    gradients_.leftCols(groups_.count()) = start_gradients_.leftCols(groups_.count());
+    for (Index c = 0; c < groups_.count(); ++c)
+        if (slot_of_group_[c] >= 0) held_parts_[slot_of_group_[c]].row(0) = start_held_.row(slot_of_group_[c]);
+}
+
+/// A neuron of which every sample is inactive or held rests (ReLU), and one at zero never moves.
+void Expansion::find_live(const NetworkState& state, const Pattern& pattern) {
+    if (live_version_ == pattern.version()) return;
+    live_version_ = pattern.version();
+    std::fill_n(moving_.begin(), groups_.count(), char{0});
+    for (Index j = 0; j < state.neurons(); ++j)
+        if (state.a[j] != 0.0 || !state.w.col(j).isZero(0.0)) moving_[groups_.of(j)] = 1;
+    std::fill(live_.begin(), live_.end(), char{0});
+    for (Index c = 0; c < groups_.count(); ++c)
+        if (moving_[c]) mark_live(coupling_.sides(c), leaks_, live_);
+    // Nothing moves at all: then all weights are as good as any.
+    if (std::none_of(live_.begin(), live_.end(), [](char live) { return live != 0; }))
+        std::fill(live_.begin(), live_.end(), char{1});
+}
+
+void Expansion::drive(const double* signed_weights, double step, bool beside_start) {
+    const int order = series_.order();
+    if (signed_weights) {
+        coupling_.gradients(signed_weights, gradients_);
+        project(order);
+    } else {
+        gradients_.leftCols(groups_.count()).setZero();
+        for (Index c = 0; c < groups_.count(); ++c)
+            if (slot_of_group_[c] >= 0) held_parts_[slot_of_group_[c]].row(order).setZero();
+    }
+    if (beside_start) {
+        gradients_.leftCols(groups_.count()) += start_gradients_.leftCols(groups_.count());
+        for (Index c = 0; c < groups_.count(); ++c)
+            if (slot_of_group_[c] >= 0) held_parts_[slot_of_group_[c]].row(order) += start_held_.row(slot_of_group_[c]);
+    }
+    series_.push(gradients_, step, groups_, moments_);
+}
+
+void Expansion::project(Index group, double* v) const noexcept {
+    (*held_)[groups_.leader(group)].project(v);
+}
+
+void Expansion::project(int order) {
+    for (Index c = 0; c < groups_.count(); ++c) {
+        if (slot_of_group_[c] < 0) continue;
+        Matrix& taken = held_parts_[slot_of_group_[c]];
+        column_ = gradients_.col(c);
+        taken.row(order) = column_.transpose();
+        (*held_)[groups_.leader(c)].project(column_.data());
+        taken.row(order) -= column_.transpose();
+        gradients_.col(c) = column_;
+    }
+}
+
+const Matrix* Expansion::held_part(Index group) const noexcept {
+    return slot_of_group_[group] < 0 ? nullptr : &held_parts_[slot_of_group_[group]];
+}
+
+double Expansion::speed_square(const NetworkState& state) const noexcept {
+    double sum = 0.0;
+    for (Index c = 0; is_by_sector() && c < groups_.count(); ++c)
+        sum += series_.by_sector()->sector(c).speed_square(gradients_.col(c));
+    for (Index j = 0; !is_by_sector() && j < state.neurons(); ++j) {
+        const auto g = gradients_.col(groups_.of(j));
+        const double output_rate = g.dot(state.w.col(j));
+        sum += state.a[j] * state.a[j] * g.squaredNorm() + output_rate * output_rate;
+    }
+    return sum;
+}
+
+void Expansion::gradient_at_start(Index neuron, double* g) const noexcept {
+    const Index group = groups_.of(neuron);
+    const Matrix* taken = held_part(group);
+    for (Index x = 0; x < data_.rank(); ++x) g[x] = gradients_(x, group) + (taken ? (*taken)(0, x) : 0.0);
+}
+
+}  // namespace reluflow

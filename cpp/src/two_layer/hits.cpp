@@ -1,0 +1,248 @@
+#include "two_layer/hits.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/tolerances.hpp"
+
+namespace reluflow {
+
+namespace {
+
+constexpr double kEps = std::numeric_limits<double>::epsilon();
+using ConstMap = Eigen::Map<const Vector>;
+
+void negate(double* c, int order) noexcept {
+    for (int k = 0; k <= order; ++k) c[k] = -c[k];
+}
+
+}  // namespace
+
+HitFinder::HitFinder(const NeuronMotion& motion, bool stands)
+    : motion_(motion),
+      slide_(motion, stands),
+      coordinates_(motion.rank() * (kMaxOrder + 2)),
+      multipliers_(motion.rank() * (kMaxOrder + 2)),
+      work_(motion.rank()) {
+    tangents_.resize(motion.data().n_walls() + 1);
+    met_.reserve(motion.data().n_walls());
+}
+
+double HitFinder::zero_tol(double size) const noexcept {
+    return kZeroUlps * kEps * size;
+}
+
+double HitFinder::rate_tol(double output) const noexcept {
+    return motion_.patience() * kRateUlps * kEps * std::abs(output) * motion_.step() * motion_.waveform().mean_norm();
+}
+
+/// With ŵ the direction of the neuron at the begin of a piece, z is z / |w| times the part of w along ŵ, so that growth
+/// alone brings no wall nearer, and what the part across ŵ adds. Of that the first order is known and the others bend
+/// it by no more than their sum.
+class HitFinder::Clearance {
+  public:
+    Clearance(const NeuronMotion& motion, int piece, double zero, double rate_zero)
+        : along_(motion.along(piece)),
+          across_(motion.across(piece)),
+          order_(motion.order()),
+          zero_(zero),
+          rate_zero_(rate_zero) {}
+
+    void set_limit(double limit) noexcept {
+        limit_ = limit;
+        kept_ = 1.0 - fall_bound(along_, order_, limit) / along_[0];
+        bend_ = tail_bound(across_, order_, 2, limit) + zero_;
+        lifted_ = limit * along_[1] / along_[0];
+    }
+    double limit() const noexcept { return limit_; }
+    /// True for a wall that stays away.
+    bool rules_out(const Tangent& tangent) const noexcept {
+        const double aside = limit_ * tangent.slope - lifted_ * tangent.value;
+        return (tangent.value > zero_) & (kept_ * tangent.value + std::min(0.0, aside) > bend_);
+    }
+    /// True for a wall that the neuron stands on and leaves for good.
+    bool is_left(const Tangent& tangent) const noexcept {
+        if (tangent.value > zero_ || tangent.slope <= rate_zero_ || along_[0] == 0.0) return false;
+        const double growth = std::abs(tangent.value) / along_[0] * tail_bound(along_, order_, 2, limit_);
+        return tangent.slope * limit_ > bend_ + growth;
+    }
+
+  private:
+    const double* along_;
+    const double* across_;
+    int order_;
+    double zero_;
+    double rate_zero_;
+    double limit_ = 0.0;
+    double kept_ = 0.0;    // at least, of the part along, as a part of |w|
+    double bend_ = 0.0;    // at most, by the higher orders across, and what counts as zero
+    double lifted_ = 0.0;  // the first order along, as a part of |w|
+};
+
+Hit HitFinder::first_wall(int piece, double end, std::span<const NearWall> candidates,
+                          std::span<const std::int8_t> sides) {
+    const double begin = motion_.piece(piece).begin;
+    Clearance clearance(motion_, piece, zero_tol(motion_.size(piece)), rate_tol(motion_.a(piece)[0]));
+    clearance.set_limit(end - begin);
+    Hit hit;
+    for (const auto& tangent : find_tangents(piece, candidates, sides, clearance)) {
+        if (clearance.rules_out(tangent) || clearance.is_left(tangent)) continue;
+        const double root = first_descent_to(piece, tangent.wall, sides, clearance.limit());
+        if (root > clearance.limit()) continue;
+        if (begin + root < hit.u || (begin + root == hit.u && tangent.wall < hit.wall))
+            hit = {begin + root, HitKind::wall, tangent.wall, 0, 0.0, true};
+        clearance.set_limit(root);
+    }
+    return hit;
+}
+
+/// z and z' of the candidates that are not ruled out; which are is not foretold by a branch. The one that seems to come
+/// first goes first: it bounds the search for the others.
+std::span<const HitFinder::Tangent> HitFinder::find_tangents(int piece, std::span<const NearWall> candidates,
+                                                             std::span<const std::int8_t> sides,
+                                                             const Clearance& clearance) {
+    const ConstMap rate(motion_.w(piece, 1), motion_.rank());
+    std::size_t count = 0;
+    double least = 0.0;
+    for (const auto& [wall, z] : candidates) {
+        const double side = sides[wall];
+        const ConstMap normal(motion_.data().normals().row(wall).data(), motion_.rank());
+        Tangent& tangent = tangents_[count];
+        tangent = {wall, side * z, side * normal.dot(rate)};
+        least = std::min(least, tangent.value);
+        count += clearance.rules_out(tangent) ? 0 : 1;
+    }
+    if (least < 0.0)
+        worst_inconsistency_ =
+            std::max(worst_inconsistency_, -least / (motion_.size(piece) + std::abs(motion_.a(piece)[0])));
+    met_.clear();
+    double soonest = std::numeric_limits<double>::infinity();
+    const double zero = zero_tol(motion_.size(piece));
+    for (std::size_t i = 0; i < count; ++i) {
+        const Tangent tangent = tangents_[i];
+        met_.push_back(tangent.wall);
+        if (tangent.value <= zero || tangent.slope >= 0.0 || tangent.value >= -tangent.slope * soonest) continue;
+        soonest = tangent.value / -tangent.slope;
+        std::swap(tangents_.front(), tangents_[i]);
+    }
+    return {tangents_.data(), count};
+}
+
+/// When the piece reaches the wall from the neuron's side of it, in time since its begin.
+double HitFinder::first_descent_to(int piece, int wall, std::span<const std::int8_t> sides, double limit) const {
+    const int order = motion_.order();
+    Coefficients c{};
+    motion_.wall_series(piece, motion_.data().normals().row(wall).data(), c);
+    if (sides[wall] < 0) negate(c, order);
+    if (c[0] <= zero_tol(motion_.size(piece))) {  // standing on the wall it has just left
+        c[0] = 0.0;
+        if (std::abs(c[1]) <= rate_tol(motion_.a(piece)[0]) && is_rounding(c[1], piece, sides)) c[1] = 0.0;
+    }
+    return first_descent(c, order, limit);
+}
+
+/// What acts on the neuron may be far less than what acts on others: its own rates are compared with that.
+bool HitFinder::is_rounding(double rate, int piece, std::span<const std::int8_t> sides) const {
+    const double weight = motion_.acting_weight(sides, motion_.piece(piece).begin);
+    return std::abs(rate) <= kRateUlps * kEps * std::abs(motion_.a(piece)[0]) * motion_.step() * weight;
+}
+
+Hit HitFinder::first_release(int piece, double end, const SlidingSet& held, std::span<const std::int8_t> sides,
+                             bool output_positive) {
+    if (held.dependent().empty()) return first_release_of_independent(piece, end, held, sides, output_positive);
+    const double weight = motion_.acting_weight(sides, motion_.piece(piece).begin);
+    const Leave leave = slide_.first_leave(piece, end, held, output_positive, weight);
+    if (leave.wall < 0) return {};
+    return {leave.u, HitKind::release, leave.wall, leave.side, leave.slope, false};
+}
+
+Hit HitFinder::first_release_of_independent(int piece, double end, const SlidingSet& held,
+                                            std::span<const std::int8_t> sides, bool output_positive) {
+    Hit hit;
+    const int order = motion_.order() - 1;
+    const Index rank = motion_.rank();
+    const double begin = motion_.piece(piece).begin;
+    const int count = held.size();
+    for (int k = 0; k <= order; ++k) {
+        std::copy_n(motion_.g(piece) + k * rank, rank, work_.data());
+        held.project(work_.data(), coordinates_.data());
+        held.multipliers(coordinates_.data(), multipliers_.data() + k * count);
+    }
+    double taken = 0.0;
+    for (int h = 0; h < count; ++h) taken += std::abs(multipliers_[h]);
+    // A corner that holds may leave twice its tolerance. What acts on the neuron is added up only where it matters.
+    const double part = std::max(2.0 * kCornerUlps * kEps, motion_.waveform().weight_error());
+    double noise = part * (taken + motion_.patience() * motion_.waveform().largest_norm());
+    auto settle_noise = [&, exact = false]() mutable {
+        if (!exact) noise = part * (taken + motion_.acting_weight(sides, begin));
+        exact = true;
+    };
+    Coefficients base{};
+    Coefficients range{};
+    Coefficients gap{};
+    for (int h = 0; h < count; ++h) {
+        const int wall = held.walls()[h];
+        motion_.contribution_series(wall, begin, base, range);
+        // A valley has a · range < 0, a ridge that a policy stays on has a · range > 0: μ in [0, 1] reads with the sign
+        // of range.
+        const double sign = range[0] > 0.0 ? 1.0 : (range[0] < 0.0 ? -1.0 : (output_positive ? -1.0 : 1.0));
+        for (const std::int8_t side : {std::int8_t{-1}, std::int8_t{1}}) {
+            for (int k = 0; k <= order; ++k) {
+                const double beta = multipliers_[k * count + h];
+                gap[k] = sign * (side < 0 ? beta - base[k] : base[k] + range[k] - beta);
+            }
+            if (gap[0] <= noise) settle_noise();
+            const double root = first_exit(gap, order, noise, std::min(end, hit.u) - begin);
+            if (begin + root < hit.u)
+                hit = {begin + root, HitKind::release, wall, side, std::abs(evaluate_derivative(gap, order, root)),
+                       true};
+        }
+    }
+    if (hit.kind == HitKind::release && count > 1) hit.alone = is_alone(hit, held, begin, noise);
+    return hit;
+}
+
+/// False when another multiplier is at an end of its interval at the instant of a release: they decide together.
+bool HitFinder::is_alone(const Hit& release, const SlidingSet& held, double begin, double noise) const {
+    const int order = motion_.order() - 1;
+    const int count = held.size();
+    for (int h = 0; h < count; ++h) {
+        const int wall = held.walls()[h];
+        if (wall == release.wall) continue;
+        double beta = multipliers_[order * count + h];
+        for (int k = order - 1; k >= 0; --k) beta = beta * (release.u - begin) + multipliers_[k * count + h];
+        double base = 0.0;
+        double range = 0.0;
+        motion_.contribution_at(wall, release.u, base, range);
+        const double inside = std::min(beta - std::min(base, base + range), std::max(base, base + range) - beta);
+        if (inside <= noise) return false;
+    }
+    return true;
+}
+
+Hit HitFinder::output_sign_change(int piece, double end) const {
+    const int order = motion_.order();
+    Coefficients c{};
+    std::copy_n(motion_.a(piece), order + 1, c);
+    if (c[0] < 0.0 || (c[0] == 0.0 && c[1] < 0.0)) negate(c, order);
+    const double begin = motion_.piece(piece).begin;
+    if (c[0] <= zero_tol(motion_.size(piece)) && c[1] > 0.0) c[0] = 0.0;
+    const double root = first_descent(c, order, end - begin);
+    if (root > end - begin) return {};
+    return {begin + root, HitKind::output_sign, -1, 0, 0.0, true};
+}
+
+void HitFinder::walls_at_zero(const double* w, std::span<const int> candidates, std::span<const std::int8_t> sides,
+                              std::vector<int>& zero) const {
+    const ConstMap weights(w, motion_.rank());
+    const double tolerance = zero_tol(weights.norm());
+    for (const int wall : candidates) {
+        if (sides[wall] == 0) continue;
+        const ConstMap normal(motion_.data().normals().row(wall).data(), motion_.rank());
+        if (std::abs(normal.dot(weights)) > tolerance) continue;
+        if (std::find(zero.begin(), zero.end(), wall) == zero.end()) zero.push_back(wall);
+    }
+}
+
+}  // namespace reluflow

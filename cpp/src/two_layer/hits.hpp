@@ -1,0 +1,85 @@
+/// The earliest event of one neuron on a piece of its motion, with proof that none came before it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/types.hpp"
+#include "hybrid/pattern.hpp"
+#include "hybrid/sliding_set.hpp"
+#include "two_layer/dependent_slide.hpp"
+#include "two_layer/neuron_motion.hpp"
+
+namespace reluflow {
+
+enum class HitKind : std::uint8_t { none, wall, release, output_sign };
+
+struct Hit {
+    double u = kNoRoot;  ///< absolute in the step
+    HitKind kind = HitKind::none;
+    int wall = -1;         ///< the first wall concerned
+    std::int8_t side = 0;  ///< of a release: where the wall goes; 0 when that is to be decided
+    double slope = 0.0;    ///< of a release: rate of the leaving multiplier (its contribution, in gradient units)
+    bool alone = true;     ///< of a release: no other multiplier is at an end of its interval
+};
+
+/// A wall that may be hit on a piece, and z of it at the begin.
+struct NearWall {
+    int wall = -1;
+    double z = 0.0;
+};
+
+/// Looks for hits on pieces of a NeuronMotion.
+class HitFinder {
+  public:
+    /// `stands`: see DependentSlide.
+    HitFinder(const NeuronMotion& motion, bool stands);
+
+    /// First time a wall of `candidates` is reached on (begin, end] of the piece. Sides are those of the neuron on the
+    /// piece.
+    Hit first_wall(int piece, double end, std::span<const NearWall> candidates, std::span<const std::int8_t> sides);
+    /// Those of the last first_wall() that may have been zero until its hit, that of the hit among them.
+    std::span<const int> met() const noexcept { return met_; }
+    /// First release of a held wall of a neuron with these sides.
+    Hit first_release(int piece, double end, const SlidingSet& held, std::span<const std::int8_t> sides,
+                      bool output_positive);
+    /// First change of sign of the output weight; looked for only while the neuron holds walls.
+    Hit output_sign_change(int piece, double end) const;
+
+    /// Walls that are zero (to rounding) for the neuron standing at w.
+    void walls_at_zero(const double* w, std::span<const int> candidates, std::span<const std::int8_t> sides,
+                       std::vector<int>& zero) const;
+    /// |z| below this is zero for weights of this size; |z'| above rate_tol for this output weight is not.
+    double zero_tol(double size) const noexcept;
+    double rate_tol(double output) const noexcept;
+    /// The largest amount by which a pre-activation was found on the wrong side of its wall, relative to |w| + |a|.
+    double worst_inconsistency() const noexcept { return worst_inconsistency_; }
+    void forget_inconsistency() noexcept { worst_inconsistency_ = 0.0; }
+
+  private:
+    /// z and z' of one wall at the begin of a piece, counted from the neuron's side.
+    struct Tangent {
+        int wall = -1;
+        double value = 0.0;
+        double slope = 0.0;
+    };
+    /// How far a piece keeps from walls until `limit`.
+    class Clearance;
+    std::span<const Tangent> find_tangents(int piece, std::span<const NearWall> candidates,
+                                           std::span<const std::int8_t> sides, const Clearance& clearance);
+    Hit first_release_of_independent(int piece, double end, const SlidingSet& held, std::span<const std::int8_t> sides,
+                                     bool output_positive);
+    bool is_alone(const Hit& release, const SlidingSet& held, double begin, double noise) const;
+    double first_descent_to(int piece, int wall, std::span<const std::int8_t> sides, double limit) const;
+    bool is_rounding(double rate, int piece, std::span<const std::int8_t> sides) const;
+
+    const NeuronMotion& motion_;
+    DependentSlide slide_;
+    std::vector<Tangent> tangents_;
+    std::vector<int> met_;
+    double worst_inconsistency_ = 0.0;
+    std::vector<double> coordinates_, multipliers_, work_;
+};
+
+}  // namespace reluflow

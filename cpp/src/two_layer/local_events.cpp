@@ -1,0 +1,348 @@
+#include "two_layer/local_events.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace reluflow {
+
+namespace {
+
+constexpr double kEps = std::numeric_limits<double>::epsilon();
+using ConstMap = Eigen::Map<const Vector>;
+/// Where dependent walls let a neuron go, nothing moves yet. It is decided where the pulls, moved on by their slopes,
+/// have changed by this part of what they are made of: far above rounding, far below what another event could hide in.
+constexpr double kLittleLater = 1e-9;
+/// Where that decides nothing, slopes nearly balance: so many times later again, so many times.
+constexpr double kLater = 1e3;
+constexpr int kLaterTries = 3;
+/// On a line every wall is met at w = 0, up to the rounding of a root; a wall met farther out contains the line.
+constexpr double kAtOrigin = 1e-6;
+/// Events of a step, a neuron, and walls of a corner, for which there is memory from the start.
+constexpr Index kUsualEvents = 4;
+constexpr Index kUsualCorner = 64;
+
+}  // namespace
+
+LocalEvents::LocalEvents(const Dataset& data, const NetworkState& state, BranchPolicy policy, NeuronMotion& motion,
+                         HitFinder& finder, Pattern& pattern, std::vector<SlidingSet>& held, Index neurons)
+    : data_(data),
+      state_(state),
+      policy_(policy),
+      motion_(motion),
+      finder_(finder),
+      pattern_(pattern),
+      held_(held),
+      corner_set_(data.rank()),
+      w_(data.rank()),
+      gradient_(data.rank()) {
+    walls_.reserve(data.n_walls());
+    zero_sides_.reserve(data.n_walls());
+    all_walls_.resize(data.n_walls());
+    std::iota(all_walls_.begin(), all_walls_.end(), 0);
+    events_.reserve(kUsualEvents * neurons);
+    const int usual = static_cast<int>(std::min({data.rank() + 1, data.n_walls(), kUsualCorner}));
+    corner_.resize(usual, usual);
+    solver_.reserve(usual);
+}
+
+void LocalEvents::begin_step(double largest_mean_norm) {
+    largest_mean_norm_ = largest_mean_norm;
+    forget();
+}
+
+void LocalEvents::forget() noexcept {
+    events_.clear();
+    branches_.clear();
+    unresolved_ = {};
+}
+
+bool LocalEvents::apply(int neuron, const Hit& hit, std::span<const int> candidates) {
+    const int piece = motion_.last(neuron);
+    const bool leaves = hit.kind == HitKind::release;
+    motion_.evaluate(piece, hit.u, w_.data(), a_);
+    motion_.load_gradient(piece, hit.u);
+    if (hit.kind == HitKind::output_sign) {  // what the root leaves of it may have the sign of before
+        const double rounding = std::max(std::abs(a_), kEps * kEps * w_.norm());
+        a_ = std::copysign(rounding, output_sign_after(piece, hit.u));
+    }
+    const bool dependent = !held_[neuron].dependent().empty();
+    if (leaves && hit.alone) return release(neuron, hit);
+
+    collect_corner(neuron, hit, candidates);
+    gradient_ = ConstMap(motion_.gradient(), data_.rank());
+    for (const int wall : walls_) {
+        const std::int8_t side = pattern_.side(neuron, wall);
+        if (side == 0) continue;
+        double base = 0.0;
+        double range = 0.0;
+        motion_.contribution_at(wall, hit.u, base, range);
+        gradient_ -= (side > 0 ? base + range : base) * data_.normals().row(wall).transpose();
+    }
+    fill_corner(neuron, hit.u, gradient_.data(), output_sign_after(piece, hit.u));
+    int choice = 0;
+    if (!(leaves ? decide_leaving(neuron, hit.u, choice) : decide(neuron, hit.u, choice))) return false;
+    const auto& sides = solver_.continuations()[choice].sides;
+    const bool moves = std::any_of(sides.begin(), sides.end(), [](std::int8_t side) { return side != 0; });
+    if (leaves && !moves && !dependent && policy_ != BranchPolicy::stay) return release(neuron, hit);
+    commit_sides(neuron, hit.u, sides, false, false);
+    return true;
+}
+
+/// A released wall does not change the velocity at that instant, so there is nothing to decide.
+bool LocalEvents::release(int neuron, const Hit& hit) {
+    SlidingSet& held = held_[neuron];
+    walls_.assign(held.walls().begin(), held.walls().end());
+    stand_on_corner();
+    std::erase(walls_, hit.wall);
+    held.assign(walls_, data_.normals());
+    motion_.move_contribution(hit.wall, hit.u, 0, hit.side);
+    set_side(neuron, hit.wall, hit.u, hit.side, kind_of_change(0, hit.side, false));
+    state_.restore_invariant(neuron, w_.data(), a_);
+    motion_.follow(motion_.last(neuron), hit.u, held, w_.data(), a_);
+    return true;
+}
+
+/// The walls that are zero together: the one that was hit, those that coincide with it to rounding, and the held ones.
+void LocalEvents::collect_corner(int neuron, const Hit& hit, std::span<const int> candidates) {
+    const SlidingSet& held = held_[neuron];
+    const bool meets = hit.kind == HitKind::wall;
+    walls_.clear();
+    if (meets && (held.is_line() || data_.rank() == 1) && w_.norm() <= kAtOrigin * std::abs(a_)) {
+        w_.setZero();  // a neuron on a line meets another wall only at w = 0, where all walls meet
+        walls_.resize(data_.n_walls());
+        std::iota(walls_.begin(), walls_.end(), 0);
+    } else {
+        const auto sides = pattern_.row(neuron);
+        if (meets) walls_.push_back(hit.wall);
+        if (meets) finder_.walls_at_zero(w_.data(), candidates, sides, walls_);
+        if (pattern_.zeros(neuron) > 0) append_zero_walls(sides, walls_);
+        stand_on_corner();
+        if (meets) add_dependent(sides);
+    }
+    std::sort(walls_.begin(), walls_.end());
+}
+
+/// Walls that depend on those of the corner are zero with them, whatever the rounding of the root makes of their own
+/// pre-activation: with the walls of small angles to the path it is many times that of the wall that was hit.
+void LocalEvents::add_dependent(std::span<const std::int8_t> sides) {
+    std::size_t known = 1;
+    while (walls_.size() > known) {
+        known = walls_.size();
+        finder_.walls_at_zero(w_.data(), all_walls_, sides, walls_);
+        if (walls_.size() > known) stand_on_corner();
+    }
+}
+
+/// Removes the rounding that is left of the zero pre-activations.
+void LocalEvents::stand_on_corner() {
+    corner_set_.assign(walls_, data_.normals());
+    corner_set_.project(w_.data());
+}
+
+double LocalEvents::output_sign_after(int piece, double u) const {
+    if (a_ != 0.0 && std::abs(a_) > finder_.zero_tol(w_.norm())) return a_ > 0.0 ? 1.0 : -1.0;
+    const double rate = evaluate_derivative(motion_.a(piece), motion_.order(), u - motion_.piece(piece).begin);
+    if (rate != 0.0) return rate > 0.0 ? 1.0 : -1.0;
+    return a_ < 0.0 ? -1.0 : 1.0;
+}
+
+/// `gradient` is what everything but the corner's walls adds up to.
+void LocalEvents::fill_corner(int neuron, double u, const double* gradient, double output_sign) {
+    corner_set_.assign(walls_, data_.normals());
+    const int k = static_cast<int>(walls_.size());
+    corner_.resize(k, corner_set_.size());
+    corner_.sign = output_sign;
+    corner_set_.coordinates(gradient, corner_.rest.data());
+    for (int i = 0; i < k; ++i) {
+        corner_.walls[i] = walls_[i];
+        corner_.before[i] = pattern_.side(neuron, walls_[i]);
+        corner_set_.coordinates(data_.normals().row(walls_[i]).data(), corner_.normal(i));
+        double range = 0.0;
+        motion_.contribution_at(walls_[i], u, corner_.below[i], range);
+        corner_.above[i] = corner_.below[i] + range;
+    }
+    corner_.weight = motion_.patience() * largest_mean_norm_;
+    if (!is_plain()) corner_.weight = motion_.acting_weight(pattern_.row(neuron), u);
+}
+
+/// One wall, and nothing at it that a smaller tolerance would see in another way.
+bool LocalEvents::is_plain() const {
+    if (corner_.size() != 1) return false;
+    const double before = std::abs(corner_.rest[0] * corner_.normals[0] + corner_.below[0]);
+    const double after = std::abs(corner_.rest[0] * corner_.normals[0] + corner_.above[0]);
+    return std::min({before, after, std::abs(corner_.kink(0))}) > corner_.kink_tol();
+}
+
+/// Decides the corner, keeps branch points, and says what stands in the way: nothing, or an unresolved.
+bool LocalEvents::decide(int neuron, double u, int& choice) {
+    const Verdict verdict = solver_.decide(corner_);
+    const bool branching = verdict == Verdict::branching;
+    const bool refused = branching && policy_ == BranchPolicy::raise;
+    choice = verdict == Verdict::undecided || refused ? 0 : choose();
+    if (branching) {
+        BranchPoint point{u, neuron, corner_.walls, {}, refused ? -1 : choice};
+        for (const auto& next : solver_.continuations()) point.options.push_back(next.sides);
+        branches_.push_back(std::move(point));
+    }
+    if (verdict != Verdict::undecided && !refused) return true;
+    if (!unresolved_.present || u < unresolved_.u) unresolved_ = {true, refused, u, neuron, corner_.walls};
+    return false;
+}
+
+/// At the instant at which dependent walls let the neuron go its velocity is still zero across them: what comes next
+/// shows a little later.
+bool LocalEvents::decide_leaving(int neuron, double u, int& choice) {
+    find_slopes(u);
+    double fastest = Eigen::Map<const Vector>(rest_slope_.data(), corner_.rank).norm();
+    double size = corner_.weight;
+    for (int i = 0; i < corner_.size(); ++i) {
+        fastest = std::max(fastest, std::min(std::abs(below_slope_[i]), std::abs(above_slope_[i])));
+        size = std::max(size, std::min(std::abs(corner_.below[i]), std::abs(corner_.above[i])));
+    }
+    later_ = corner_;
+    double way = fastest > 0.0 ? kLittleLater * size / fastest : 0.0;
+    for (int attempt = 0; attempt < kLaterTries; ++attempt, way *= kLater) {
+        for (int k = 0; k < corner_.rank; ++k) corner_.rest[k] = later_.rest[k] + way * rest_slope_[k];
+        for (int i = 0; i < corner_.size(); ++i) {
+            corner_.below[i] = later_.below[i] + way * below_slope_[i];
+            corner_.above[i] = later_.above[i] + way * above_slope_[i];
+        }
+        const std::size_t known = branches_.size();
+        if (!decide(neuron, u, choice)) return false;
+        const auto& sides = solver_.continuations()[choice].sides;
+        if (std::any_of(sides.begin(), sides.end(), [](std::int8_t side) { return side != 0; })) return true;
+        if (policy_ == BranchPolicy::stay) return true;
+        if (attempt + 1 < kLaterTries) branches_.resize(known);
+    }
+    return true;
+}
+
+/// How the pulls of the corner change at u; load_gradient() has come before.
+void LocalEvents::find_slopes(double u) {
+    rest_slope_.assign(static_cast<std::size_t>(corner_.rank), 0.0);
+    below_slope_.assign(walls_.size(), 0.0);
+    above_slope_.assign(walls_.size(), 0.0);
+    if (motion_.order() < 2) return;
+    corner_set_.coordinates(motion_.gradient() + data_.rank(), rest_slope_.data());
+    Coefficients base{};
+    Coefficients range{};
+    for (std::size_t i = 0; i < walls_.size(); ++i) {
+        motion_.contribution_series(walls_[i], u, base, range);
+        below_slope_[i] = base[1];
+        above_slope_[i] = base[1] + range[1];
+    }
+}
+
+/// The continuation that the policy takes: the one with most samples as it wants them, inactive or active, and no
+/// repelling wall stood on, if there is one without; or the one that stays on most walls.
+int LocalEvents::choose() const {
+    const auto found = solver_.continuations();
+    const bool may_stand = policy_ == BranchPolicy::stay ||
+                           std::all_of(found.begin(), found.end(), [](const auto& one) { return one.stands_on_ridge; });
+    int best = -1;
+    for (int i = 0; i < std::ssize(found); ++i) {
+        if (found[i].stands_on_ridge && !may_stand) continue;
+        if (best < 0 || is_preferred(found[i].sides, found[best].sides)) best = i;
+    }
+    return best;
+}
+
+/// By the number of samples as the policy wants them; among equals by the first sample that differs.
+bool LocalEvents::is_preferred(std::span<const std::int8_t> sides, std::span<const std::int8_t> others) const {
+    const auto score = [this](std::int8_t sign) {
+        if (policy_ == BranchPolicy::stay) return sign == 0 ? 2 : (sign < 0 ? 1 : 0);
+        const int wanted = policy_ == BranchPolicy::active ? sign : -sign;
+        return wanted + 1;
+    };
+    int difference = 0;
+    int first = 0;
+    for (int i = 0; i < corner_.size(); ++i)
+        for (const int sample : data_.samples_of(corner_.walls[i])) {
+            const int here = score(sample_sign(data_, sample, sides[i])) - score(sample_sign(data_, sample, others[i]));
+            difference += here;
+            if (first == 0) first = here;
+        }
+    return difference != 0 ? difference > 0 : first > 0;
+}
+
+void LocalEvents::commit_sides(int neuron, double u, std::span<const std::int8_t> sides, bool at_start, bool silent) {
+    const std::size_t first_event = events_.size();
+    zero_sides_.clear();
+    for (int i = 0; i < corner_.size(); ++i) {
+        const int wall = corner_.walls[i];
+        if (sides[i] == 0) zero_sides_.push_back(wall);
+        if (!at_start) motion_.move_contribution(wall, u, corner_.before[i], sides[i]);
+        EventKind kind = kind_of_change(corner_.before[i], sides[i], false);
+        if (at_start)
+            kind = sides[i] == 0 ? EventKind::start_hold : (sides[i] > 0 ? EventKind::start_up : EventKind::start_down);
+        if (sides[i] != corner_.before[i] || (at_start && !silent)) set_side(neuron, wall, u, sides[i], kind);
+    }
+    held_[neuron].assign(zero_sides_, data_.normals());
+    if (at_start) return;
+    for (std::size_t i = first_event; i < events_.size(); ++i)
+        if (events_[i].kind == EventKind::hold && rests(neuron)) events_[i].kind = EventKind::stop;
+    state_.restore_invariant(neuron, w_.data(), a_);
+    motion_.follow(motion_.last(neuron), u, held_[neuron], w_.data(), a_);
+}
+
+/// True when nothing drives the neuron any more: ReLU, and every sample inactive or held.
+bool LocalEvents::rests(int neuron) const {
+    if (motion_.leak() > 0.0) return false;
+    for (Index i = 0; i < data_.n(); ++i)
+        if (sample_sign(data_, i, pattern_.side(neuron, data_.wall_of(i))) > 0) return false;
+    return true;
+}
+
+void LocalEvents::set_side(int neuron, int wall, double u, std::int8_t after, EventKind kind) {
+    const int number = static_cast<int>(events_.size());
+    events_.push_back({u, neuron, wall, pattern_.side(neuron, wall), after, kind, number});
+    pattern_.set(neuron, wall, after);
+}
+
+bool LocalEvents::apply_start(const Expansion& expansion, int neuron, bool pattern_was_given) {
+    walls_.clear();
+    append_zero_walls(pattern_.row(neuron), walls_);
+    if (walls_.empty()) return true;
+    w_ = state_.w.col(neuron);
+    a_ = state_.a[neuron];
+    expansion.gradient_at_start(neuron, gradient_.data());
+    const double rate = gradient_.dot(w_);
+    if (a_ == 0.0 && (w_.isZero(0.0) || rate == 0.0)) return true;  // never moves
+    fill_corner(neuron, 0.0, gradient_.data(), a_ != 0.0 ? (a_ > 0.0 ? 1.0 : -1.0) : (rate > 0.0 ? 1.0 : -1.0));
+    if (pattern_was_given && rests(neuron)) {
+        held_[neuron].assign(walls_, data_.normals());
+        return true;
+    }
+    int choice = 0;
+    if (!decide(neuron, 0.0, choice)) return false;
+    const auto& sides = solver_.continuations()[choice].sides;
+    const bool stays = std::all_of(sides.begin(), sides.end(), [](std::int8_t side) { return side == 0; });
+    if (pattern_was_given && stays)
+        std::erase_if(branches_, [neuron](const auto& one) { return one.neuron == neuron; });
+    commit_sides(neuron, 0.0, sides, true, pattern_was_given);
+    return true;
+}
+
+void LocalEvents::cut(double u) {
+    for (std::size_t i = events_.size(); i-- > 0;) {  // backwards: the earliest `before` of a wall wins
+        if (events_[i].u <= u) continue;
+        pattern_.set(events_[i].neuron, events_[i].wall, events_[i].before);
+    }
+    for (const auto& event : events_) {
+        if (event.u <= u) continue;
+        zero_sides_.clear();
+        for (int wall = 0; wall < data_.n_walls(); ++wall)
+            if (pattern_.side(event.neuron, wall) == 0) zero_sides_.push_back(wall);
+        held_[event.neuron].assign(zero_sides_, data_.normals());
+    }
+    std::erase_if(events_, [u](const WallEvent& event) { return event.u > u; });
+    std::erase_if(branches_, [u](const BranchPoint& point) { return point.u > u; });
+    // By the order in which they were found where they coincide. (std::stable_sort would take a buffer.)
+    std::sort(events_.begin(), events_.end(),
+              [](const auto& a, const auto& b) { return a.u < b.u || (a.u == b.u && a.number < b.number); });
+    if (unresolved_.present && unresolved_.u > u) unresolved_ = {};
+}
+
+}  // namespace reluflow

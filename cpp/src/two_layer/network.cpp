@@ -1,0 +1,209 @@
+#include "two_layer/network.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <numbers>
+#include <string>
+
+#include "base/errors.hpp"
+#include "base/tolerances.hpp"
+
+namespace reluflow {
+
+namespace {
+
+std::string text_of(double number) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", number);
+    return text;
+}
+
+/// Each neuron by itself, and all together on the longest sample.
+void check_sizes(const Dataset& data, const MatrixView& W, const VectorView& a) {
+    double largest = 0.0;
+    for (Index j = 0; j < a.size(); ++j) {
+        const double size = std::hypot(W.row(j).stableNorm(), a[j]);
+        largest = std::max(largest, size);
+        if (size == 0.0 || (size >= kSmallestNeuron && size <= kLargestNeuron)) continue;
+        throw InvalidArgument("W", "rows with |(w_j, a_j)| = " + text_of(size) + " at neuron " + std::to_string(j),
+                              "zero or between " + text_of(kSmallestNeuron) + " and " + text_of(kLargestNeuron) +
+                                  " in size, row by row with a");
+    }
+    double longest = 0.0;
+    for (Index i = 0; i < data.n(); ++i) longest = std::max(longest, data.raw().row(i).stableNorm());
+    const double output = static_cast<double>(a.size()) * largest * largest * longest;
+    if (!(output <= kLargestOutput))
+        throw InvalidArgument("W", text_of(output), "so small that m |θ|² |x| is at most " + text_of(kLargestOutput));
+}
+
+void check(const Dataset& data, const MatrixView& W, const VectorView& a, double leak) {
+    if (W.rows() == 0 || W.cols() != data.d())
+        throw InvalidArgument("W", "shape (" + std::to_string(W.rows()) + ", " + std::to_string(W.cols()) + ")",
+                              "of shape (m, " + std::to_string(data.d()) + ")");
+    if (a.size() != W.rows())
+        throw InvalidArgument("a", std::to_string(a.size()) + " entries", std::to_string(W.rows()) + " entries");
+    if (!W.allFinite()) throw InvalidArgument("W", "a non-finite value", "finite");
+    if (!a.allFinite()) throw InvalidArgument("a", "a non-finite value", "finite");
+    if (!(leak >= 0.0 && leak < 1.0)) throw InvalidArgument("leak", std::to_string(leak), "in [0, 1)");
+    check_sizes(data, W, a);
+}
+
+/// A neuron smaller than this is lifted, and a lifted one larger than the other bound lowered again: squares of both
+/// are doubles with all their digits, and products with other neurons far below the rounding of a margin.
+constexpr double kSmallest = 1e-130;
+constexpr double kLargest = 1e-90;
+/// Where a neuron is put then.
+constexpr double kLiftedTo = 1e-110;
+/// Numbers below this lose digits.
+constexpr double kLastWhole = 1e-290;
+
+}  // namespace
+
+NetworkState::NetworkState(const Dataset& data, const MatrixView& W, const VectorView& a_in, double leak)
+    : a(a_in), leak_(leak), invariant_(a_in.size()), at_rest_(Vector::Zero(a_in.size())), squares_(a_in.size()) {
+    check(data, W, a_in, leak);
+    if (data.is_full_rank()) {
+        w = W.transpose();
+    } else {
+        const Matrix coordinates = W * data.basis();
+        w = coordinates.transpose();
+        resting_ = W - coordinates * data.basis().transpose();
+        at_rest_ = resting_.rowwise().norm();
+    }
+    lift_.assign(a.size(), 0);
+    rescaled_.reserve(a.size());
+    rescale();
+    for (Index j = 0; j < a.size(); ++j) {
+        const double size = std::ldexp(W.row(j).stableNorm(), lift_[j]);
+        double invariant = (std::abs(a[j]) - size) * (std::abs(a[j]) + size);
+        const double noise = kBalanceUlps * std::numeric_limits<double>::epsilon() * a[j] * a[j];
+        if (std::abs(invariant) <= noise) invariant = 0.0;
+        invariant_[j] = invariant + at_rest_[j] * at_rest_[j];
+    }
+}
+
+double NetworkState::size(Index neuron) const {
+    return std::hypot(w.col(neuron).stableNorm(), a[neuron], at_rest_[neuron]);
+}
+
+/// The neuron times 2^exponent.
+void NetworkState::scale(Index neuron, int exponent) {
+    const bool was_lifted = is_lifted(neuron);
+    for (Index k = 0; k < rank(); ++k) w(k, neuron) = std::ldexp(w(k, neuron), exponent);
+    a[neuron] = std::ldexp(a[neuron], exponent);
+    at_rest_[neuron] = std::ldexp(at_rest_[neuron], exponent);
+    invariant_[neuron] = std::ldexp(invariant_[neuron], 2 * exponent);
+    lift_[neuron] += exponent;
+    n_lifted_ += static_cast<Index>(is_lifted(neuron)) - static_cast<Index>(was_lifted);
+    rescaled_.push_back(static_cast<int>(neuron));
+}
+
+bool NetworkState::rescale() {
+    rescaled_.clear();
+    for (Index j = 0; j < neurons(); ++j) {
+        if (std::abs(a[j]) >= kSmallest && !is_lifted(j)) continue;
+        const double now = size(j);
+        if (now == 0.0) continue;
+        const int exponent = static_cast<int>(std::round(std::log2(kLiftedTo / now)));
+        if (now < kSmallest)
+            scale(j, exponent);
+        else if (is_lifted(j) && now > kLargest)
+            scale(j, std::max(exponent, -lift_[j]));
+    }
+    return !rescaled_.empty();
+}
+
+double NetworkState::log_size(Index neuron) const {
+    return std::log(size(neuron)) + (exponent_ - lift_[neuron]) * std::numbers::ln2;
+}
+
+void NetworkState::shrink(int by) {
+    for (Index j = 0; j < neurons(); ++j) {
+        if (is_lifted(j)) {  // held as it is, which is one more lift
+            lift_[j] += by;
+            continue;
+        }
+        for (Index k = 0; k < rank(); ++k) w(k, j) = std::ldexp(w(k, j), -by);
+        a[j] = std::ldexp(a[j], -by);
+        at_rest_[j] = std::ldexp(at_rest_[j], -by);
+        invariant_[j] = std::ldexp(invariant_[j], -2 * by);
+    }
+    exponent_ += by;
+    rescale();
+}
+
+void NetworkState::start_at(int exponent) {
+    exponent_ = exponent;
+    resting_ *= std::ldexp(1.0, exponent);
+}
+
+void NetworkState::revive(Index neuron, const Vector& direction, double sign, double log_size) {
+    log_size -= exponent_ * std::numbers::ln2;
+    const int lift = std::max(0, static_cast<int>(std::round((std::log(kLiftedTo) - log_size) / std::numbers::ln2)));
+    const double length = std::exp(log_size + lift * std::numbers::ln2) / std::numbers::sqrt2;
+    w.col(neuron) = length * direction;
+    a[neuron] = std::copysign(length, sign);
+    n_lifted_ += static_cast<Index>(lift > 0) - static_cast<Index>(is_lifted(neuron));
+    lift_[neuron] = lift;
+}
+
+void NetworkState::lower(Matrix& weights, Vector& outputs) const {
+    for (Index j = 0; has_lifted() && j < neurons(); ++j) {
+        if (!is_lifted(j) && exponent_ == 0) continue;
+        const double factor = std::ldexp(1.0, exponent_ - lift_[j]);
+        const bool is_whole = std::hypot(weights.col(j).stableNorm(), outputs[j]) * factor >= kLastWhole;
+        weights.col(j) *= is_whole ? factor : 0.0;
+        outputs[j] *= is_whole ? factor : 0.0;
+    }
+}
+
+void NetworkState::lower() {
+    lower(w, a);
+    std::fill(lift_.begin(), lift_.end(), 0);
+    n_lifted_ = 0;
+    exponent_ = 0;
+}
+
+void NetworkState::restore_invariant(Index neuron, double* weights, double& output) const noexcept {
+    double square = 0.0;
+    for (Index k = 0; k < rank(); ++k) square += weights[k] * weights[k];
+    const double invariant = invariant_[neuron];
+    if (invariant >= 0.0) {
+        output = std::copysign(std::sqrt(square + invariant), output);
+        return;
+    }
+    if (square == 0.0) return;
+    const double scale = std::sqrt((output * output - invariant) / square);
+    for (Index k = 0; k < rank(); ++k) weights[k] *= scale;
+}
+
+void NetworkState::restore_invariants(Matrix& weights, Vector& outputs, const Vector& moved) const {
+    squares_.setZero();
+    for (Index x = 0; x < rank(); ++x) squares_ += weights.row(x).transpose().cwiseAbs2();
+    for (Index j = 0; j < neurons(); ++j) {
+        if (moved[j] == 0.0) continue;
+        if (invariant_[j] >= 0.0)
+            outputs[j] = std::copysign(std::sqrt(squares_[j] + invariant_[j]), outputs[j]);
+        else if (squares_[j] > 0.0)
+            weights.col(j) *= std::sqrt((outputs[j] * outputs[j] - invariant_[j]) / squares_[j]);
+    }
+}
+
+Matrix NetworkState::full_weights(const Dataset& data) const {
+    Matrix full(neurons(), data.d());
+    full_weights(data, {w.data(), rank(), neurons()}, {full.data(), neurons(), data.d()});
+    return full;
+}
+
+void NetworkState::full_weights(const Dataset& data, Eigen::Map<const Matrix> moving, Eigen::Map<Matrix> full) const {
+    if (data.is_full_rank()) {
+        full = moving.transpose();
+        return;
+    }
+    full.noalias() = moving.transpose() * data.basis().transpose();
+    full += resting_;
+}
+
+}  // namespace reluflow

@@ -1,0 +1,79 @@
+/// The weights in working coordinates, with the invariants a_j² - |w_j|² kept exactly.
+#pragma once
+
+#include <vector>
+
+#include "base/types.hpp"
+#include "problem/dataset.hpp"
+
+namespace reluflow {
+
+/// Two-layer network of m neurons. Column j of `w` is neuron j: the neuron index runs fastest, so that one operation
+/// moves all neurons at once. The part of W outside the span of the samples never moves and is kept aside.
+class NetworkState {
+  public:
+    /// W (m, d), a (m,), leak in [0, 1). Throws InvalidArgument on shapes, non-finite entries or a leak out of range.
+    NetworkState(const Dataset& data, const MatrixView& W, const VectorView& a, double leak);
+
+    Index neurons() const noexcept { return a.size(); }
+    Index rank() const noexcept { return w.rows(); }
+    double leak() const noexcept { return leak_; }
+
+    /// a_j² - |w_j|² in working coordinates; exactly 0 for a balanced neuron.
+    double invariant(Index neuron) const noexcept { return invariant_[neuron]; }
+    /// |θ_j| of the whole neuron, the part at rest included, is √(|w|² + a² + at_rest(j)²).
+    double at_rest(Index neuron) const noexcept { return at_rest_[neuron]; }
+    /// Puts a moved neuron (w contiguous, r entries) back on its invariant: the smaller of |w|, |a| gives way.
+    void restore_invariant(Index neuron, double* w, double& a) const noexcept;
+
+    /// The same for all neurons of (w, a), shaped like the state, but those at rest (moved[j] = 0).
+    void restore_invariants(Matrix& w, Vector& a, const Vector& moved) const;
+
+    /// W (m, d) in the given coordinates.
+    Matrix full_weights(const Dataset& data) const;
+    /// The same of another state's weights (r, m), into `full` (m, d).
+    void full_weights(const Dataset& data, Eigen::Map<const Matrix> moving, Eigen::Map<Matrix> full) const;
+
+    /// Neurons that have left the sizes whose squares doubles hold are scaled by a power of two, exactly: w, a and what
+    /// belongs to them then hold 2^lift times the neuron. It is below 1e-90 either way and moves no margin, and the
+    /// motion of a neuron under given weights has no scale. True when some neuron was rescaled; `rescaled` lists them.
+    bool rescale();
+    const std::vector<int>& rescaled() const noexcept { return rescaled_; }
+    bool is_lifted(Index neuron) const noexcept { return lift_[neuron] > 0; }
+    /// The state as it is held differs from the neurons themselves.
+    bool has_lifted() const noexcept { return n_lifted_ > 0 || exponent_ > 0; }
+    /// log |θ_j| of the neuron itself; -inf for one at zero.
+    double log_size(Index neuron) const;
+    /// Puts a balanced neuron at zero back on its direction (|direction| = 1), at a size below 1e-100.
+    void revive(Index neuron, const Vector& direction, double sign, double log_size);
+    /// All neurons are held 2^exponent() times smaller than they are, once they are so large that margins would lose
+    /// the digits that decide (see flow_scale.cpp).
+    int exponent() const noexcept { return exponent_; }
+    /// Holds them 2^by times smaller than until now, exactly.
+    void shrink(int by);
+    /// What the constructor was given is 2^exponent times smaller than the neurons are.
+    void start_at(int exponent);
+    /// (w, a), shaped like the state, become the neurons themselves. One too small for all its digits becomes zero.
+    void lower(Matrix& w, Vector& a) const;
+    /// The same of the state, which is not to move any more.
+    void lower();
+
+    Matrix w;  ///< (r, m)
+    Vector a;  ///< (m,)
+
+  private:
+    double leak_;
+    Matrix resting_;  // (m, d), empty at full rank
+    Vector invariant_;
+    Vector at_rest_;
+    mutable Vector squares_;  // workspace
+    void scale(Index neuron, int exponent);
+    double size(Index neuron) const;
+
+    std::vector<int> lift_;  // powers of two
+    std::vector<int> rescaled_;
+    Index n_lifted_ = 0;
+    int exponent_ = 0;
+};
+
+}  // namespace reluflow

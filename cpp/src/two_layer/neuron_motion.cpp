@@ -1,0 +1,261 @@
+#include "two_layer/neuron_motion.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/tolerances.hpp"
+
+namespace reluflow {
+
+namespace {
+
+using ConstMap = Eigen::Map<const Vector>;
+using Map = Eigen::Map<Vector>;
+
+/// Numbers there is memory for from the start (32 MiB, touched only when used), so that few steps ever ask for more.
+constexpr std::size_t kStoreNumbers = std::size_t{1} << 22;
+/// Squares are taken of lifted numbers, as in the common series.
+constexpr double kLift = 1e100;
+
+/// `Count` coordinates of a neuron, order by order `rank` apart.
+template <int Count>
+struct Strip {
+    using Numbers = Eigen::Array<double, Count, 1>;
+    using ConstNumbers = Eigen::Map<const Numbers>;
+    double* w;
+    const double* g;
+    const double* a;
+    Index rank;
+    int k;
+    double factor;
+
+    /// Order k + 1 of w, factor Σ_l a_l g_{k-l}; returns Σ_l w_l·g_{k-l}.
+    double move() const noexcept {
+        Numbers speed = Numbers::Zero();
+        Numbers rate = Numbers::Zero();
+        for (int l = 0; l <= k; ++l) {
+            const ConstNumbers gradient(g + (k - l) * rank);
+            speed += a[l] * gradient;
+            rate += ConstNumbers(w + l * rank) * gradient;
+        }
+        Eigen::Map<Numbers>(w + (k + 1) * rank) = factor * speed;
+        return rate.sum();
+    }
+};
+
+/// What a neuron may have been turned where it was put on its walls.
+constexpr double kPlaced = 2.0 * kZeroUlps * std::numeric_limits<double>::epsilon();
+
+/// Pieces a neuron for which there is memory from the start.
+constexpr Index kUsualPieces = 4;
+
+}  // namespace
+
+NeuronMotion::NeuronMotion(const Dataset& data, const Waveform& waveform, const NeuronSeries& series, double leak,
+                           Range neurons)
+    : data_(data),
+      waveform_(waveform),
+      series_(series),
+      leak_(leak),
+      neurons_(neurons),
+      rank_(data.rank()),
+      first_(neurons.count(), -1),
+      last_(neurons.count(), -1),
+      gradient_((kMaxOrder + 2) * data.rank()),
+      projected_((kMaxOrder + 2) * data.rank()),
+      unit_(data.rank()),
+      weights_(data.n()) {
+    const std::size_t largest = (kMaxOrder + 1) * (2 * rank_ + 3);
+    touched_.reserve(neurons.count());
+    pieces_.reserve(kUsualPieces * neurons.count());
+    store_.reserve(std::min(kStoreNumbers, kUsualPieces * neurons.count() * largest));
+}
+
+void NeuronMotion::begin_step() {
+    order_ = series_.order();
+    for (const int neuron : touched_) first_[neuron - neurons_.begin] = last_[neuron - neurons_.begin] = -1;
+    touched_.clear();
+    pieces_.clear();
+    used_ = 0;
+    newest_ = -1;
+    patience_ = 1.0;
+}
+
+int NeuronMotion::allocate(int neuron, double begin, bool with_gradient) {
+    const std::size_t size = (order_ + 1) * (rank_ + 3) + (with_gradient ? order_ * rank_ : 0);
+    if (used_ + size > store_.size()) store_.resize(used_ + size);
+    pieces_.push_back({neuron, -1, begin, used_, 0.0});
+    used_ += size;
+    return static_cast<int>(pieces_.size()) - 1;
+}
+
+int NeuronMotion::open(int neuron, const Matrix* held_part) {
+    if (is_open(neuron)) return first(neuron);
+    const int index = allocate(neuron, 0.0, true);
+    first_[neuron - neurons_.begin] = last_[neuron - neurons_.begin] = index;
+    touched_.push_back(neuron);
+    double* w = data_of(index);
+    double* a = w + (order_ + 1) * rank_;
+    double* g = a + 3 * (order_ + 1);
+    series_.copy(neuron, w, a, g);
+    if (held_part) Map(g, order_ * rank_) += ConstMap(held_part->data(), order_ * rank_);
+    measure(index);
+    return index;
+}
+
+int NeuronMotion::follow(int piece, double u, const SlidingSet& held, const double* w, double a) {
+    const int neuron = pieces_[piece].neuron;
+    const int index = allocate(neuron, u, false);
+    pieces_[index].turn_before = turn_to(piece, u) + kPlaced;
+    pieces_[piece].next = index;
+    last_[neuron - neurons_.begin] = index;
+    double* data = data_of(index);
+    std::copy_n(w, rank_, data);
+    data[(order_ + 1) * rank_] = a;
+    newest_ = index;
+    expand(index, held);
+    measure(index);
+    return index;
+}
+
+void NeuronMotion::expand(int piece, const SlidingSet& held) {
+    double* w = data_of(piece);
+    double* a = w + (order_ + 1) * rank_;
+    const double* g = gradient_.data();
+    if (!held.empty()) {
+        std::copy_n(g, order_ * rank_, projected_.data());
+        for (int k = 0; k < order_; ++k) held.project(projected_.data() + k * rank_);
+        g = projected_.data();
+    }
+    for (int k = 0; k < order_; ++k) {
+        const double factor = waveform_.step() / (k + 1);
+        double output = 0.0;
+        Index x = 0;
+        for (; x + 8 <= rank_; x += 8) output += Strip<8>{w + x, g + x, a, rank_, k, factor}.move();
+        for (; x + 4 <= rank_; x += 4) output += Strip<4>{w + x, g + x, a, rank_, k, factor}.move();
+        for (; x < rank_; ++x) output += Strip<1>{w + x, g + x, a, rank_, k, factor}.move();
+        a[k + 1] = factor * output;
+    }
+}
+
+/// The parts of the orders along w and across it.
+void NeuronMotion::measure(int piece) noexcept {
+    double* along = data_of(piece) + (order_ + 1) * (rank_ + 1);
+    double* across = along + order_ + 1;
+    const ConstMap start(w(piece), rank_);
+    const double size = (kLift * start).norm() / kLift;
+    const double scale = size > 0.0 ? 1.0 / size : 0.0;
+    unit_ = scale * start;
+    along[0] = size;
+    across[0] = 0.0;
+    for (int k = 1; k <= order_; ++k) {
+        const ConstMap term(w(piece, k), rank_);
+        along[k] = term.dot(unit_);
+        across[k] = (kLift * (term - along[k] * unit_)).norm() / kLift;
+    }
+}
+
+/// The angle of a vector with one part of at least `kept` along a direction and one of at most `side` across it is
+/// side / kept at most.
+double NeuronMotion::turn_to(int piece, double u) const noexcept {
+    const double v = u - pieces_[piece].begin;
+    const double kept = size(piece) - fall_bound(along(piece), order_, v);
+    const double side = tail_bound(across(piece), order_, 1, v);
+    const bool bounded = kept > 0.0 && side < std::numeric_limits<double>::infinity();
+    return bounded ? pieces_[piece].turn_before + side / kept : std::numeric_limits<double>::infinity();
+}
+
+int NeuronMotion::in_force(int neuron, double u) const noexcept {
+    int index = first(neuron);
+    while (pieces_[index].next >= 0 && pieces_[pieces_[index].next].begin <= u) index = pieces_[index].next;
+    return index;
+}
+
+int NeuronMotion::truncate(int neuron, double u) noexcept {
+    const int index = in_force(neuron, u);
+    pieces_[index].next = -1;
+    last_[neuron - neurons_.begin] = index;
+    return index;
+}
+
+void NeuronMotion::evaluate(int piece, double u, double* w, double& a) const noexcept {
+    const double v = u - pieces_[piece].begin;
+    Map value(w, rank_);
+    if (v == 0.0) {  // higher orders overflow where a sample that drove nobody outweighs all others from now on
+        value = ConstMap(this->w(piece), rank_);
+        a = this->a(piece)[0];
+        return;
+    }
+    value = ConstMap(this->w(piece, order_), rank_);
+    for (int k = order_ - 1; k >= 0; --k) value = value * v + ConstMap(this->w(piece, k), rank_);
+    a = reluflow::evaluate(this->a(piece), order_, v);
+}
+
+void NeuronMotion::wall_series(int piece, const double* normal, double* c) const noexcept {
+    const ConstMap e(normal, rank_);
+    for (int k = 0; k <= order_; ++k) c[k] = e.dot(ConstMap(w(piece, k), rank_));
+}
+
+void NeuronMotion::load_gradient(int piece, double u) {
+    const double shift = u - pieces_[piece].begin;
+    if (piece != newest_) std::copy_n(g(piece), order_ * rank_, gradient_.data());
+    newest_ = -1;
+    if (shift == 0.0) return;
+    for (int i = 0; i < order_ - 1; ++i)
+        for (int k = order_ - 2; k >= i; --k)
+            Map(gradient_.data() + k * rank_, rank_) += shift * ConstMap(gradient_.data() + (k + 1) * rank_, rank_);
+}
+
+void NeuronMotion::contribution_series(int wall, double u, double* base, double* range) const noexcept {
+    std::fill_n(base, order_, 0.0);
+    std::fill_n(range, order_, 0.0);
+    Coefficients weight{};
+    for (const int sample : data_.samples_of(wall)) {
+        waveform_.signed_weight_series(sample, weight);
+        const double coefficient = data_.coefficient(sample);
+        const double at_lower = coefficient * (coefficient > 0.0 ? leak_ : 1.0);
+        const double spread = (1.0 - leak_) * std::abs(coefficient);
+        for (int k = 0; k < order_; ++k) {
+            base[k] += at_lower * weight[k];
+            range[k] += spread * weight[k];
+        }
+    }
+    shift_origin(base, order_ - 1, u);
+    shift_origin(range, order_ - 1, u);
+}
+
+void NeuronMotion::contribution_at(int wall, double u, double& base, double& range) const noexcept {
+    base = 0.0;
+    range = 0.0;
+    for (const int sample : data_.samples_of(wall)) {
+        const double weight = waveform_.signed_weight_at(sample, u);
+        const double coefficient = data_.coefficient(sample);
+        base += coefficient * (coefficient > 0.0 ? leak_ : 1.0) * weight;
+        range += (1.0 - leak_) * std::abs(coefficient) * weight;
+    }
+}
+
+double NeuronMotion::acting_weight(std::span<const std::int8_t> sides, double u) const {
+    waveform_.signed_weights_at(u, weights_);
+    double sum = 0.0;
+    for (Index i = 0; i < data_.n(); ++i) {
+        const std::int8_t sign = sample_sign(data_, i, sides[data_.wall_of(i)]);
+        const bool acts = sign == 0 ? waveform_.is_live(i) : (leak_ > 0.0 || sign > 0);
+        sum += acts ? std::abs(weights_[i] * data_.coefficient(i)) : 0.0;
+    }
+    return patience_ * sum;
+}
+
+void NeuronMotion::move_contribution(int wall, double u, std::int8_t before, std::int8_t after) {
+    if (before == after) return;
+    Coefficients base{};
+    Coefficients range{};
+    contribution_series(wall, u, base, range);
+    const ConstMap normal(data_.normals().row(wall).data(), rank_);
+    const double from_base = (after != 0 ? 1.0 : 0.0) - (before != 0 ? 1.0 : 0.0);
+    const double from_range = (after > 0 ? 1.0 : 0.0) - (before > 0 ? 1.0 : 0.0);
+    for (int k = 0; k < order_; ++k)
+        Map(gradient_.data() + k * rank_, rank_) += (from_base * base[k] + from_range * range[k]) * normal;
+}
+
+}  // namespace reluflow

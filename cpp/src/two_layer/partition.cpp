@@ -1,0 +1,105 @@
+#include "two_layer/partition.hpp"
+
+#include <algorithm>
+
+#include "base/tolerances.hpp"
+
+namespace reluflow {
+
+namespace {
+
+/// Events of a step, a neuron, for which there is memory from the start.
+constexpr Index kUsualDisturbances = 4;
+/// After so many events of a neuron at one instant what decides them is taken for rounding: near a critical point with
+/// a multiplier at an end of its interval, rates and their changes are noise. Cascades take one or two a wall.
+constexpr int kPatienceAfter = 12;
+constexpr double kMorePatience = 100.0;
+constexpr double kMostPatience = 1e6;
+
+}  // namespace
+
+Partition::Partition(const ScreenedNetwork& network, Range neurons, BranchPolicy policy, Pattern& pattern,
+                     std::vector<SlidingSet>& held)
+    : motion_(network.data, network.expansion.waveform(), network.expansion.series(), network.state.leak(), neurons),
+      finder_(motion_, policy == BranchPolicy::stay),
+      screening_(network, neurons, motion_, finder_),
+      local_(network.data, network.state, policy, motion_, finder_, pattern, held, neurons.count()),
+      column_(network.data.rank()) {
+    hits_.reserve(neurons.count());
+    disturbances_.reserve(kUsualDisturbances * neurons.count());
+}
+
+void Partition::begin_step(double largest_mean_norm) {
+    local_.begin_step(largest_mean_norm);
+    motion_.begin_step();
+    finder_.forget_inconsistency();
+    screening_.begin();
+}
+
+void Partition::skip() {
+    local_.forget();
+    motion_.begin_step();
+    hits_.clear();
+}
+
+void Partition::scan() {
+    const auto& found = screening_.scan();
+    hits_.assign(found.begin(), found.end());
+    std::sort(hits_.begin(), hits_.end(), [](const FirstHit& a, const FirstHit& b) {
+        return a.hit.u < b.hit.u || (a.hit.u == b.hit.u && a.neuron < b.neuron);
+    });
+}
+
+void Partition::follow(double end) {
+    end_ = end;
+    disturbances_.clear();
+    for (const auto& first : hits_) {
+        if (first.hit.u > end_) break;
+        follow(first);
+    }
+}
+
+void Partition::follow(const FirstHit& first) {
+    Hit hit = first.hit;
+    const int neuron = first.neuron;
+    std::span<const int> walls = screening_.candidates(neuron, hit.u);
+    double last = -1.0;
+    int together = 0;
+    motion_.set_patience(1.0);
+    for (int count = 0; hit.u <= end_; ++count) {
+        if (count == kMaxEventsPerTrack) {
+            end_ = hit.u;
+            return;
+        }
+        together = hit.u == last ? together + 1 : 0;
+        last = hit.u;
+        if (together == kPatienceAfter) {
+            motion_.set_patience(std::min(kMostPatience, kMorePatience * motion_.patience()));
+            together = 0;
+        }
+        if (count > 0) disturbances_.push_back({hit.u, screening_.coupling(motion_.last(neuron), hit)});
+        if (!local_.apply(neuron, hit, walls)) {
+            end_ = hit.u;
+            return;
+        }
+        hit = screening_.next_hit(neuron, end_);
+        if (hit.kind == HitKind::none) return;
+        walls = finder_.met();
+    }
+}
+
+void Partition::cut(double u) {
+    local_.cut(u);
+    for (const int neuron : motion_.touched()) motion_.truncate(neuron, u);
+}
+
+void Partition::place(double u, Matrix& w, Vector& a) {
+    for (const int neuron : motion_.touched()) {
+        const int piece = motion_.in_force(neuron, u);
+        if (piece == motion_.first(neuron)) continue;
+        motion_.evaluate(piece, u, column_.data(), a[neuron]);
+        w.col(neuron) = column_;
+    }
+}
+
+}  // namespace reluflow

@@ -1,0 +1,58 @@
+/// The neurons of one range in a step: who reaches a wall, and what happens there. Ranges are worked on at one time.
+#pragma once
+
+#include <vector>
+
+#include "problem/settings.hpp"
+#include "two_layer/hits.hpp"
+#include "two_layer/local_events.hpp"
+#include "two_layer/neuron_motion.hpp"
+#include "two_layer/screening.hpp"
+#include "two_layer/step_control.hpp"
+
+namespace reluflow {
+
+/// Given the waveform, neurons are independent: a partition writes to its own neurons only, and its results are the
+/// same whatever the others do.
+class Partition {
+  public:
+    Partition(const ScreenedNetwork& network, Range neurons, BranchPolicy policy, Pattern& pattern,
+              std::vector<SlidingSet>& held);
+
+    /// `largest_mean_norm` is that of the waveform, the same for all partitions.
+    void begin_step(double largest_mean_norm);
+    /// A step in which nothing happens to its neurons.
+    void skip();
+    /// First hits of its neurons, by time; see Screening.
+    void scan();
+    /// Takes its neurons through their events up to `end`, or to the first that has no decision.
+    void follow(double end);
+    /// Undoes what happened after u.
+    void cut(double u);
+    /// Puts the neurons that have had events where they stand at u.
+    void place(double u, Matrix& w, Vector& a);
+
+    Screening& screening() noexcept { return screening_; }
+    LocalEvents& local() noexcept { return local_; }
+    const LocalEvents& local() const noexcept { return local_; }
+    const std::vector<FirstHit>& hits() const noexcept { return hits_; }
+    /// Events after the first of a neuron.
+    const std::vector<Disturbance>& disturbances() const noexcept { return disturbances_; }
+    /// How far follow() came.
+    double end() const noexcept { return end_; }
+    double worst_inconsistency() const noexcept { return finder_.worst_inconsistency(); }
+
+  private:
+    void follow(const FirstHit& first);
+
+    NeuronMotion motion_;
+    HitFinder finder_;
+    Screening screening_;
+    LocalEvents local_;
+    std::vector<FirstHit> hits_;
+    std::vector<Disturbance> disturbances_;
+    double end_ = 0.0;
+    Vector column_;
+};
+
+}  // namespace reluflow

@@ -1,0 +1,182 @@
+#include "two_layer/partitions.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+
+#include "two_layer/spread.hpp"
+
+namespace reluflow {
+
+namespace {
+
+/// Neurons of a partition at least: those whose pre-activations are one product at full speed.
+constexpr Index kLeastNeurons = 64;
+/// Partitions at most: each has workspaces of the size of the data. Neither number may depend on the threads, for
+/// blocks of a product give its bits.
+constexpr Index kMaxPartitions = 64;
+/// About the operations of a neuron's look at one wall, coordinate by coordinate: most look at few.
+constexpr double kLookWork = 2.0;
+/// Events of a step, a neuron, for which there is memory from the start.
+constexpr Index kUsualEvents = 4;
+
+}  // namespace
+
+Partitions::Partitions(const Dataset& data, const NetworkState& state, Pattern& pattern, std::vector<SlidingSet>& held,
+                       const Expansion& expansion, BranchPolicy policy, Pool& pool)
+    : data_(data),
+      state_(state),
+      expansion_(expansion),
+      pool_(pool),
+      bounds_(data),
+      reach_(data, state, pattern, held),
+      spread_(std::make_unique<Spread>(data)),
+      releases_(state.neurons()),
+      paths_(state.neurons()),
+      size_(std::max(kLeastNeurons, (state.neurons() + kMaxPartitions - 1) / kMaxPartitions)) {
+    const ScreenedNetwork network{data, state, pattern, held, expansion, bounds_, *spread_, releases_, paths_};
+    for (Index begin = 0; begin < state.neurons(); begin += size_) {
+        const Range neurons{begin, std::min(state.neurons(), begin + size_)};
+        partitions_.push_back(std::make_unique<Partition>(network, neurons, policy, pattern, held));
+    }
+    hits_.reserve(state.neurons());
+    events_.reserve(kUsualEvents * state.neurons());
+}
+
+Partitions::~Partitions() = default;
+
+template <class Body>
+void Partitions::for_all(double work, const Body& body) const {
+    pool_.run(static_cast<Index>(partitions_.size()), work, [&](Index i) { body(*partitions_[i]); });
+}
+
+void Partitions::begin_run() {
+    const double mean_norm = expansion_.waveform().largest_mean_norm();
+    for (auto& partition : partitions_) partition->local().begin_step(mean_norm);
+}
+
+bool Partitions::decide_start(bool pattern_was_given) {
+    bool decided = true;
+    for (Index j = 0; decided && j < state_.neurons(); ++j)
+        decided = partitions_[j / size_]->local().apply_start(expansion_, static_cast<int>(j), pattern_was_given);
+    gather();
+    return decided;
+}
+
+void Partitions::forget_distance(int neuron) {
+    partitions_[neuron / size_]->screening().forget_distance(neuron);
+}
+
+void Partitions::forget_distances() {
+    for (int j = 0; j < static_cast<int>(state_.neurons()); ++j) forget_distance(j);
+}
+
+void Partitions::prepare() {
+    bounds_.update(expansion_);
+}
+
+void Partitions::skip() {
+    hits_.clear();
+    for (auto& partition : partitions_) partition->skip();
+    gather();
+}
+
+void Partitions::settle() {
+    for (Index j = 0; j < state_.neurons(); ++j)
+        paths_[j] = std::hypot(expansion_.series().size(j), state_.a[j]) *
+                    std::expm1(reach_.rapidity(expansion_.groups().of(static_cast<int>(j))));
+    for (auto& partition : partitions_) partition->screening().pass();
+    reach_.settled();
+}
+
+const std::vector<FirstHit>& Partitions::scan() {
+    reach_.settled();  // the neurons move on from here
+    releases_.forget(expansion_.groups().count());
+    spread_->update(expansion_.waveform());
+    const double moving = static_cast<double>(state_.neurons() * expansion_.series().order());
+    const double mean_norm = expansion_.waveform().largest_mean_norm();
+    for_all(2.0 * moving, [mean_norm](Partition& partition) { partition.begin_step(mean_norm); });
+    for (auto& partition : partitions_) partition->screening().claim_releases();
+    const double looks = static_cast<double>(state_.neurons() * data_.n_walls() * data_.rank());
+    const Pool::Hearing hearing(pool_);  // the looks change nothing but what they find
+    for_all(kLookWork * looks, [](Partition& partition) { partition.screening().find_releases(); });
+    for_all(kLookWork * looks, [](Partition& partition) { partition.scan(); });
+    hits_.clear();
+    for (const auto& partition : partitions_)
+        hits_.insert(hits_.end(), partition->hits().begin(), partition->hits().end());
+    return hits_;
+}
+
+double Partitions::follow(double end, std::vector<Disturbance>& disturbances) {
+    const auto count =
+        std::count_if(hits_.begin(), hits_.end(), [end](const auto& first) { return first.hit.u <= end; });
+    const double order = expansion_.series().order();
+    follow_all(end, 3.0 * static_cast<double>(count * data_.rank()) * order * order);
+    for (const auto& partition : partitions_) {
+        end = std::min(end, partition->end());
+        disturbances.insert(disturbances.end(), partition->disturbances().begin(), partition->disturbances().end());
+    }
+    return end;
+}
+
+/// A partition that is taken through its events may be given up before the next one: then all are undone.
+void Partitions::follow_all(double end, double work) {
+    try {
+        const Pool::Hearing hearing(pool_);
+        for_all(work, [end](Partition& partition) { partition.follow(end); });
+    } catch (...) {
+        constexpr double kBeforeAll = -1.0;
+        for (auto& partition : partitions_) partition->local().cut(kBeforeAll);
+        throw;
+    }
+}
+
+bool Partitions::follows_events() const noexcept {
+    return std::any_of(partitions_.begin(), partitions_.end(),
+                       [](const auto& partition) { return !partition->local().events().empty(); });
+}
+
+void Partitions::cut(double u) {
+    for_all(static_cast<double>(hits_.size() * data_.n_walls()), [u](Partition& partition) { partition.cut(u); });
+    gather();
+}
+
+void Partitions::gather() {
+    events_.clear();
+    branches_.clear();
+    unresolved_ = {};
+    for (const auto& partition : partitions_) {
+        const LocalEvents& local = partition->local();
+        const auto before = static_cast<int>(events_.size());
+        events_.insert(events_.end(), local.events().begin(), local.events().end());
+        for (std::size_t i = before; i < events_.size(); ++i) events_[i].number = static_cast<int>(i);
+        branches_.insert(branches_.end(), local.branches().begin(), local.branches().end());
+        const UnresolvedEvent& met = local.unresolved();
+        if (met.present && (!unresolved_.present || met.u < unresolved_.u)) unresolved_ = met;
+    }
+    // By the order of the neurons where they coincide. (std::stable_sort would take a buffer.)
+    std::sort(events_.begin(), events_.end(),
+              [](const auto& a, const auto& b) { return a.u < b.u || (a.u == b.u && a.number < b.number); });
+    std::stable_sort(branches_.begin(), branches_.end(), [](const auto& a, const auto& b) { return a.u < b.u; });
+}
+
+void Partitions::place(double u, Matrix& w, Vector& a) const {
+    const double order = expansion_.series().order();
+    for_all(2.0 * order * static_cast<double>(events_.size() * data_.rank()),
+            [&, u](Partition& partition) { partition.place(u, w, a); });
+}
+
+void Partitions::commit(double u) {
+    const double moving = static_cast<double>(state_.neurons() * expansion_.series().order());
+    for_all(2.0 * moving, [u](Partition& partition) { partition.screening().commit(u); });
+}
+
+double Partitions::worst_inconsistency() const noexcept {
+    double worst = 0.0;
+    for (const auto& partition : partitions_) worst = std::max(worst, partition->worst_inconsistency());
+    return worst;
+}
+
+}  // namespace reluflow

@@ -1,0 +1,72 @@
+/// How the margins at one node of a late step answer to the weights at another: the tangent kernel between them.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/types.hpp"
+#include "two_layer/expansion.hpp"
+#include "two_layer/network.hpp"
+#include "two_layer/radau_step.hpp"
+
+namespace reluflow {
+
+/// The kernels of one group after the other, for the samples that Newton's method solves for. Storage is kept, so that
+/// a step allocates nothing.
+class NodeKernels {
+  public:
+    NodeKernels(const Dataset& data, Index neurons, Index stages, Index most_active);
+
+    /// The neurons at the nodes of the step that the expansion holds.
+    void start(Expansion& expansion, std::span<const double> nodes, std::span<const int> active);
+    /// Adds step · integration(k, l) · K_kl of a group to the blocks (k, l) of the Jacobian, whose blocks have one row
+    /// and column more than there are active samples. `mean_weights`: the active samples' weights over the step.
+    void add_group(const Expansion& expansion, Index group, const Vector& mean_weights, double step,
+                   const Matrix& integration, Eigen::Map<Matrix>& jacobian);
+    /// |∂q_i|² of the active samples at the first node, summed over the groups so far.
+    const std::vector<double>& own() const noexcept { return own_; }
+
+  private:
+    using Block = Eigen::Map<Matrix>;
+    using Column = Eigen::Map<Vector>;
+
+    void prepare_group(const Expansion& expansion, Index group, const Vector& mean_weights);
+    bool take_moments(Index node);
+    bool take_sums(Sector& sector, Index node);
+    void add_block(double rapidity, double factor, Eigen::Ref<Matrix> block);
+    Block moving() noexcept { return {moving_.data(), data_.rank(), count()}; }
+    Block products() noexcept { return {products_.data(), count(), count()}; }
+    Block gram() noexcept { return {gram_.data(), count(), count()}; }
+    Column along() noexcept { return {along_.data(), count()}; }
+    Column with_output() noexcept { return {with_output_.data(), count()}; }
+    Column with_gradient() noexcept { return {with_gradient_.data(), count()}; }
+    Column change() noexcept { return {change_.data(), count()}; }
+    Index count() const noexcept { return static_cast<Index>(active_.size()); }
+
+    const Dataset& data_;
+    Index neurons_;
+    std::span<const double> nodes_;
+    std::span<const int> active_;
+    SectorSeries* sectors_ = nullptr;
+    std::vector<Matrix> node_w_;
+    std::vector<Vector> node_a_;
+    std::vector<double> own_;
+    // Of one group: its members, its active samples along what it can move (r, active), their products, its mean
+    // gradient.
+    std::span<const int> members_;
+    std::vector<double> moving_, products_, along_;
+    Vector mean_gradient_, column_;
+    double length_ = 0.0;
+    // M = Σ θ θᵀ over the members at one node.
+    double square_ = 0.0;                              // Σ a²
+    double along_square_ = 0.0;                        // Σ a w·ĝ
+    std::vector<double> with_output_, with_gradient_;  // x·Σ a w, x·Σ w (w·ĝ)
+    std::vector<double> gram_;                         // x·Σ w wᵀ·x'
+    std::vector<double> change_, member_w_, z_;
+    Vector moment_, turned_;
+    Matrix second_;  // Σ w wᵀ at one node, and its product with the active samples
+    std::vector<double> seen_;
+    Vector outputs_, turns_;
+};
+
+}  // namespace reluflow

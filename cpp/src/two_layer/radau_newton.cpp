@@ -1,0 +1,173 @@
+/// Newton's method for the weights at the nodes of a late step.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "two_layer/radau_kernel.hpp"
+#include "two_layer/radau_nodes.hpp"
+#include "two_layer/radau_steady.hpp"
+#include "two_layer/radau_step.hpp"
+
+namespace reluflow {
+
+namespace {
+
+/// Weights that answer to their own margin by more than this, H p K, are unknowns of Newton's method; the rest follow
+/// by substitution, which gains at least so much an iteration.
+constexpr double kActiveResponse = 0.1;
+/// One correction changes no weight by more than this factor, e^2.
+constexpr double kLargestLogChange = 2.0;
+
+}  // namespace
+
+bool RadauStep::choose_active(double square, double step) {
+    active_.clear();
+    for (Index i = 0; i < data_.n(); ++i)
+        if (live_[i] && start_weights_[i] * step * square * data_.X().row(i).squaredNorm() > kActiveResponse)
+            active_.push_back(static_cast<int>(i));
+    return !active_.empty() && std::ssize(active_) <= kMaxActive;
+}
+
+/// A first value of log D: what the weights say on average.
+void RadauStep::guess_mass() {
+    for (int node = 0; node < kStages; ++node) {
+        double sum = 0.0;
+        double share = 0.0;
+        for (Index i = 0; i < data_.n(); ++i) {
+            if (!live_[i] || start_weights_[i] == 0.0) continue;
+            const double follows = log_weight_change(objective_.loss, start_margins_[i], margin_change_(node, i));
+            sum += weight_at(node, i) * (follows - log_change_(node, i));
+            share += weight_at(node, i);
+        }
+        mass_change_[node] = sum / share;
+    }
+}
+
+/// Where the kernel stands still all samples are solved for at once, unless too many directions of it count.
+bool RadauStep::prepare(Expansion& expansion, double step) {
+    if (is_steady_ && prepare_steady(expansion, step)) return true;
+    is_steady_ = false;
+    if (!choose_active(expansion.series().square(), step)) return false;
+    factor_jacobian(expansion, step);
+    return true;
+}
+
+bool RadauStep::prepare_steady(Expansion& expansion, double step) {
+    for (Index i = 0; i < data_.n(); ++i) {
+        double mean = 0.0;
+        for (int node = 0; node < kStages; ++node) mean += nodes_.integration(kStages - 1, node) * weight_at(node, i);
+        mean_over_step_[i] = live_[i] ? std::max(mean, 0.0) : 0.0;
+        const double margin = start_margins_[i] + margin_change_(kStages / 2, i);
+        answers_[i] = objective_.loss == LossKind::logistic ? 1.0 - weight(objective_.loss, margin) : 1.0;
+    }
+    ++factorisations_;
+    return steady_->prepare(expansion, mean_over_step_, answers_, step);
+}
+
+void RadauStep::factor_jacobian(Expansion& expansion, double step) {
+    const Index count = static_cast<Index>(active_.size());
+    Eigen::Map<Matrix> jacobian = lu_.matrix(kStages * (count + 1));
+    jacobian.setZero();
+    for (Index k = 0; k < count; ++k) {
+        mean_weights_[k] = 0.0;
+        for (int node = 0; node < kStages; ++node)
+            mean_weights_[k] += nodes_.integration(kStages - 1, node) * weight_at(node, active_[k]);
+    }
+    kernels_->start(expansion, nodes_.at, active_);
+    for (Index group = 0; group < expansion.groups().count(); ++group)
+        kernels_->add_group(expansion, group, mean_weights_, step, nodes_.integration, jacobian);
+    scale_jacobian(jacobian);
+    lu_.factor();
+    ++factorisations_;
+}
+
+/// From kernels to the derivatives of the equations: rows times d log|ℓ'| / dq, columns times p (the unknowns are
+/// log p), and the rows and columns of log D and Σ p = 1.
+void RadauStep::scale_jacobian(Eigen::Map<Matrix>& jacobian) const {
+    const Index count = static_cast<Index>(active_.size());
+    for (int node = 0; node < kStages; ++node) {
+        const Index row = node * (count + 1);
+        for (Index k = 0; k < count; ++k)
+            if (objective_.loss == LossKind::logistic)
+                jacobian.row(row + k) *=
+                    1.0 - weight(objective_.loss, start_margins_[active_[k]] + margin_change_(node, active_[k]));
+    }
+    for (int node = 0; node < kStages; ++node) {
+        const Index row = node * (count + 1);
+        for (Index k = 0; k < count; ++k) {
+            const double weight_now = weight_at(node, active_[k]);
+            jacobian.col(row + k) *= weight_now;
+            jacobian(row + k, row + k) += 1.0;
+            jacobian(row + k, row + count) = 1.0;
+            jacobian(row + count, row + k) = weight_now;
+        }
+    }
+}
+
+/// One correction of the weights at the nodes; returns the largest change.
+double RadauStep::correct() {
+    const Index count = static_cast<Index>(active_.size());
+    auto residual = residual_.head(kStages * (count + 1));
+    double change = 0.0;
+    for (int node = 0; node < kStages; ++node) {
+        const Index row = node * (count + 1);
+        std::size_t next_active = 0;
+        double sum = 0.0;
+        for (Index i = 0; i < data_.n(); ++i) {
+            const double follows =
+                log_weight_change(objective_.loss, start_margins_[i], margin_change_(node, i)) - mass_change_[node];
+            const double before = change_(node, i);
+            if (next_active < active_.size() && active_[next_active] == i)
+                residual[row + static_cast<Index>(next_active++)] = follows - log_change_(node, i);
+            else
+                set_log_change(node, i, follows);
+            if (!live_[i]) continue;
+            change = std::max(change, std::abs(change_(node, i) - before));
+            sum += change_(node, i);
+        }
+        residual[row + count] = -sum;
+    }
+    lu_.solve(residual);
+    if (!residual.allFinite()) return std::numeric_limits<double>::quiet_NaN();
+    for (int node = 0; node < kStages; ++node) {
+        const Index row = node * (count + 1);
+        for (Index k = 0; k < count; ++k) {
+            const double before = change_(node, active_[k]);
+            const double step = std::clamp(residual[row + k], -kLargestLogChange, kLargestLogChange);
+            set_log_change(node, active_[k], log_change_(node, active_[k]) + step);
+            change = std::max(change, std::abs(change_(node, active_[k]) - before));
+        }
+        mass_change_[node] += residual[row + count];
+    }
+    return change;
+}
+
+/// The same for all samples together.
+double RadauStep::correct_steady() {
+    for (int node = 0; node < kStages; ++node) {
+        double sum = 0.0;
+        for (Index i = 0; i < data_.n(); ++i) {
+            const double follows =
+                log_weight_change(objective_.loss, start_margins_[i], margin_change_(node, i)) - mass_change_[node];
+            steady_residual_(node, i) = live_[i] && start_weights_[i] > 0.0 ? follows - log_change_(node, i) : 0.0;
+            if (live_[i]) sum += change_(node, i);
+        }
+        steady_mass_[node] = -sum;
+    }
+    steady_->solve(steady_residual_, steady_mass_);
+    if (!steady_residual_.allFinite()) return std::numeric_limits<double>::quiet_NaN();
+    double change = 0.0;
+    for (int node = 0; node < kStages; ++node) {
+        for (Index i = 0; i < data_.n(); ++i) {
+            const double before = change_(node, i);
+            double step = steady_residual_(node, i);
+            if (steady_->own(i) > 0.0) step = std::clamp(step, -kLargestLogChange, kLargestLogChange);
+            set_log_change(node, i, log_change_(node, i) + step);
+            change = std::max(change, std::abs(change_(node, i) - before));
+        }
+        mass_change_[node] += steady_mass_[node];
+    }
+    return change;
+}
+
+}  // namespace reluflow

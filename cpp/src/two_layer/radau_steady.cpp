@@ -1,0 +1,272 @@
+#include "two_layer/radau_steady.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+
+#include "numeric/products.hpp"
+
+namespace reluflow {
+
+namespace {
+
+/// Samples that answer to their own margin by less than this, H p c K, follow by substitution.
+constexpr double kAnswers = 1e-4;
+/// What L may leave of the trace of the kernel: substitution gains at least so much an iteration.
+constexpr double kLeftOut = 0.05;
+/// Directions that count, at most: twice as many unknowns are solved for, thrice.
+constexpr Index kMostDirections = 160;
+/// Numbers in the table of pre-activations: larger networks are left to the plain series.
+constexpr Index kMostOutputs = Index{1} << 24;
+/// A logistic weight near 1 hardly answers at all.
+constexpr double kLeastAnswer = 1e-12;
+
+}  // namespace
+
+/// What is reserved here stays untouched in a run that never gets to its late phase.
+SteadyResponse::SteadyResponse(const Dataset& data, Index neurons, const Matrix& integration)
+    : data_(data),
+      neurons_(neurons),
+      own_(data.n()),
+      root_(data.n()),
+      border_(data.n()),
+      answers_(data.n()),
+      w_(data.rank(), neurons),
+      a_(neurons),
+      squares_(neurons),
+      holds_(neurons),
+      rest_(data.n()),
+      new_(data.n()),
+      product_(data.n()),
+      direction_(data.rank()),
+      drawn_(neurons),
+      real_(data.n()),
+      imaginary_(data.n()),
+      taken_re_(data.n()),
+      taken_im_(data.n()),
+      sum_(integration.rows(), data.n()),
+      mass_sum_(integration.rows()) {
+    const Index most = std::min(kMostDirections, data.n());
+    const Index table = std::min(kMostOutputs, data.n() * neurons);
+    samples_.reserve(data.n());
+    rows_.reserve(data.n() * data.rank());
+    outputs_.reserve(table);
+    slopes_.reserve(table);
+    factor_.reserve(most * data.n());
+    gram_.reserve(most * most);
+    part_.resize(2 * most);
+    const Eigen::EigenSolver<Eigen::MatrixXd> eigen(integration);
+    const Eigen::MatrixXcd inverse = eigen.eigenvectors().inverse();
+    for (Index i = 0; i < integration.rows(); ++i) {
+        const Complex value = eigen.eigenvalues()[i];
+        if (value.imag() < 0.0) continue;  // its pair stands for it
+        Mode& mode = modes_.emplace_back();
+        mode.value = value;
+        mode.right = eigen.eigenvectors().col(i);
+        mode.left = inverse.row(i).transpose();
+        mode.share = value.imag() > 0.0 ? 2.0 : 1.0;
+        mode.lu.reserve(2 * most);
+        mode.border_re.resize(data.n());
+        mode.border_im.resize(data.n());
+    }
+}
+
+bool SteadyResponse::prepare(Expansion& expansion, const Vector& weights, const Vector& answers, double step) {
+    if (data_.n() * neurons_ > kMostOutputs) return false;
+    list_samples(weights, answers, step, expansion.series().square());
+    if (samples_.empty()) return false;
+    take_neurons(expansion);
+    find_own(expansion);
+    factor_.clear();
+    if (!factor_kernel(expansion, step)) return false;
+    for (Mode& mode : modes_) factor_mode(mode);
+    return true;
+}
+
+double SteadyResponse::work() const noexcept {
+    const double rank = static_cast<double>(rank_);
+    const double column = static_cast<double>(count() * (neurons_ + groups_ + data_.rank() + rank_));
+    // Factors of three matrices of twice the rank run about three times as fast as the rest.
+    return 2.0 * rank * column + 2.0 / 3.0 * 8.0 * rank * rank * rank;
+}
+
+void SteadyResponse::list_samples(const Vector& weights, const Vector& answers, double step, double square) {
+    samples_.clear();
+    mass_ = 0.0;
+    for (Index i = 0; i < data_.n(); ++i) {
+        answers_[i] = std::max(answers[i], kLeastAnswer);
+        root_[i] = std::sqrt(weights[i] * answers_[i]);
+        border_[i] = std::sqrt(weights[i] / answers_[i]);
+        mass_ += weights[i];
+        if (root_[i] * root_[i] * step * square * data_.X().row(i).squaredNorm() > kAnswers)
+            samples_.push_back(static_cast<int>(i));
+    }
+}
+
+void SteadyResponse::take_neurons(Expansion& expansion) {
+    expansion.series().evaluate(0.0, w_, a_);
+    groups_ = expansion.groups().count();
+    rows_.resize(count() * data_.rank());
+    outputs_.resize(count() * neurons_);
+    slopes_.resize(count() * groups_);
+    for (Index k = 0; k < count(); ++k) {
+        rows().row(k) = data_.y()[samples_[k]] * data_.X().row(samples_[k]);
+        for (Index c = 0; c < groups_; ++c) slopes()(k, c) = expansion.slope(samples_[k], c);
+    }
+    multiply(rows(), w_, outputs());
+    for (Index k = 0; k < count(); ++k)
+        for (Index j = 0; j < neurons_; ++j) outputs()(k, j) *= slopes()(k, expansion.groups().of(j));
+    for (Index c = 0; c < groups_; ++c) {
+        squares_[c] = 0.0;
+        for (const int j : expansion.groups().members(c)) squares_[c] += a_[j] * a_[j];
+        holds_[c] = expansion.held_part(c) != nullptr;
+    }
+}
+
+/// Σ_c s_ic² (Σ a²) |P_c x_i|² + Σ_j z_ij².
+void SteadyResponse::find_own(const Expansion& expansion) {
+    own_.setZero();
+    for (Index k = 0; k < count(); ++k) {
+        // Copies: how a sum over memory that may begin anywhere is rounded depends on where it begins.
+        direction_ = rows().row(k).transpose();
+        drawn_ = outputs().row(k).transpose();
+        const double length = direction_.squaredNorm();
+        double sum = drawn_.squaredNorm();
+        for (Index c = 0; c < groups_; ++c) {
+            const double slope = slopes()(k, c);
+            if (slope == 0.0) continue;
+            double moved = length;
+            if (holds_[c]) {
+                direction_ = rows().row(k).transpose();
+                expansion.project(c, direction_.data());
+                moved = direction_.squaredNorm();
+            }
+            sum += slope * slope * squares_[c] * moved;
+        }
+        own_[samples_[k]] = sum;
+    }
+}
+
+/// L by pivoted Cholesky: the largest diagonal first.
+bool SteadyResponse::factor_kernel(const Expansion& expansion, double step) {
+    auto rest = rest_.head(count());
+    auto column = new_.head(count());
+    for (Index k = 0; k < count(); ++k) rest[k] = step * root_[samples_[k]] * root_[samples_[k]] * own_[samples_[k]];
+    for (rank_ = 0; rest.sum() > kLeftOut; ++rank_) {
+        if (rank_ == std::min(kMostDirections, count())) return false;
+        Index pivot = 0;
+        const double largest = rest.maxCoeff(&pivot);
+        find_column(expansion, pivot, step);
+        for (Index m = 0; m < rank_; ++m) column -= factor()(m, pivot) * factor().row(m).transpose();
+        column /= std::sqrt(largest);
+        rest = (rest.array() - column.array().square()).max(0.0);
+        rest[pivot] = 0.0;
+        factor_.insert(factor_.end(), column.data(), column.data() + count());
+    }
+    gram_.resize(rank_ * rank_);
+    Map gram(gram_.data(), rank_, rank_);
+    multiply_transposed(factor(), factor(), gram);
+    return true;
+}
+
+/// One column of H sqrt(pc) K sqrt(pc): the groups that hold nothing share their products of samples.
+void SteadyResponse::find_column(const Expansion& expansion, Index pivot, double step) {
+    auto column = new_.head(count());
+    auto product = product_.head(count());
+    auto squares = drawn_.head(groups_);
+    for (Index c = 0; c < groups_; ++c) squares[c] = holds_[c] ? 0.0 : slopes()(pivot, c) * squares_[c];
+    product.noalias() = rows() * rows().row(pivot).transpose();
+    column.noalias() = slopes() * squares;
+    column.array() *= product.array();
+    drawn_ = outputs().row(pivot).transpose();
+    column.noalias() += outputs() * drawn_;
+    for (Index c = 0; c < groups_; ++c) {
+        if (!holds_[c] || slopes()(pivot, c) == 0.0) continue;
+        direction_ = slopes()(pivot, c) * squares_[c] * rows().row(pivot).transpose();
+        expansion.project(c, direction_.data());
+        product.noalias() = rows() * direction_;
+        column.array() += product.array() * slopes().col(c).array();
+    }
+    for (Index k = 0; k < count(); ++k) column[k] *= step * root_[samples_[k]] * root_[samples_[pivot]];
+}
+
+void SteadyResponse::factor_mode(Mode& mode) {
+    const Map gram(gram_.data(), rank_, rank_);
+    Eigen::Map<Matrix> matrix = mode.lu.matrix(2 * rank_);
+    matrix.topLeftCorner(rank_, rank_) = mode.value.real() * gram;
+    matrix.topRightCorner(rank_, rank_) = -mode.value.imag() * gram;
+    matrix.bottomLeftCorner(rank_, rank_) = mode.value.imag() * gram;
+    matrix.bottomRightCorner(rank_, rank_) = mode.value.real() * gram;
+    matrix.diagonal().array() += 1.0;
+    mode.lu.factor();
+    real_.setOnes();
+    imaginary_.setZero();
+    apply_kernel(mode, mode.border_re, mode.border_im);
+    mode.border = mass_;
+    for (Index k = 0; k < count(); ++k)
+        mode.border -= weight(samples_[k]) * Complex(mode.border_re[k], mode.border_im[k]);
+}
+
+/// With z' = (I + value L Lᵀ)⁻¹ z = z - value L (I + value LᵀL)⁻¹ Lᵀ z for z = sqrt(p/c) (real_, imaginary_): what is
+/// taken from the latter, of the samples that answer.
+void SteadyResponse::apply_kernel(const Mode& mode, Vector& real, Vector& imaginary) {
+    for (Index k = 0; k < count(); ++k) {
+        real[k] = border_[samples_[k]] * real_[samples_[k]];
+        imaginary[k] = border_[samples_[k]] * imaginary_[samples_[k]];
+    }
+    auto part = part_.head(2 * rank_);
+    part.head(rank_).noalias() = factor() * real.head(count());
+    part.tail(rank_).noalias() = factor() * imaginary.head(count());
+    mode.lu.solve(part);
+    for (Index m = 0; m < rank_; ++m) {
+        const Complex scaled = mode.value * Complex(part[m], part[rank_ + m]);
+        part[m] = scaled.real();
+        part[rank_ + m] = scaled.imag();
+    }
+    real.head(count()).noalias() = factor().transpose() * part.head(rank_);
+    imaginary.head(count()).noalias() = factor().transpose() * part.tail(rank_);
+    for (Index k = 0; k < count(); ++k) {
+        real[k] /= border_[samples_[k]];
+        imaginary[k] /= border_[samples_[k]];
+    }
+}
+
+void SteadyResponse::solve(Matrix& r, Vector& s) {
+    sum_.setZero();
+    mass_sum_.setZero();
+    for (const Mode& mode : modes_) {
+        const Index stages = r.rows();
+        real_.setZero();
+        imaginary_.setZero();
+        Complex wanted = 0.0;
+        for (Index node = 0; node < stages; ++node) {
+            real_ += mode.left[node].real() * r.row(node).transpose();
+            imaginary_ += mode.left[node].imag() * r.row(node).transpose();
+            wanted += mode.left[node] * s[node];
+        }
+        apply_kernel(mode, taken_re_, taken_im_);
+        for (Index k = 0; k < count(); ++k) {
+            real_[samples_[k]] -= taken_re_[k];
+            imaginary_[samples_[k]] -= taken_im_[k];
+        }
+        Complex sum = 0.0;
+        for (Index i = 0; i < data_.n(); ++i) sum += weight(i) * Complex(real_[i], imaginary_[i]);
+        const Complex mass = (sum - wanted) / mode.border;
+        real_.array() -= mass.real();
+        imaginary_.array() -= mass.imag();
+        for (Index k = 0; k < count(); ++k) {
+            const Complex taken = mass * Complex(mode.border_re[k], mode.border_im[k]);
+            real_[samples_[k]] += taken.real();
+            imaginary_[samples_[k]] += taken.imag();
+        }
+        for (Index node = 0; node < stages; ++node) {
+            const Complex right = mode.share * mode.right[node];
+            sum_.row(node) += right.real() * real_.transpose() - right.imag() * imaginary_.transpose();
+            mass_sum_[node] += (right * mass).real();
+        }
+    }
+    r = sum_;
+    s = mass_sum_;
+}
+
+}  // namespace reluflow

@@ -1,0 +1,227 @@
+#include "two_layer/radau_step.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/tolerances.hpp"
+#include "numeric/products.hpp"
+#include "two_layer/radau_kernel.hpp"
+#include "two_layer/radau_nodes.hpp"
+#include "two_layer/radau_steady.hpp"
+
+namespace reluflow {
+
+namespace {
+
+/// Simplified Newton gains about a digit an iteration; a step that needs more is too long.
+constexpr int kMaxIterations = 14;
+/// The Jacobian is made anew when an iteration gains less than this: the weights have left those it was made for.
+constexpr double kSlow = 0.15;
+/// The first guess changes no weight by more than this factor, e^1.
+constexpr double kFarthestGuess = 1.0;
+/// The rate of a smaller weight, which may be a few bits, says nothing; nor does it matter.
+constexpr double kLeastFollowed = 1e-280;
+/// Over a step of so many time constants of the fastest neuron the kernel hardly changes.
+constexpr double kSteady = 0.1;
+/// Far below zero weights are saturated or steep beyond all measure: the few that answer are solved for by themselves.
+constexpr double kSaturated = -100.0;
+/// Newton stops at this part of the tolerance of a step.
+constexpr double kNewtonPart = 0.02;
+/// After two iterations the error of the weights themselves shows: beyond so many tolerances the step is too long.
+constexpr double kHopeless = 1e3;
+/// The last Legendre coefficient of the weights overstates the error of θ, whose order at Radau nodes is about twice as
+/// high.
+constexpr double kErrorPart = 0.1;
+/// Given the weights, the neurons' series goes on until its terms are this part of the tolerance.
+constexpr double kSeriesPart = 1e-3;
+/// The defect of the weights between the nodes counts by what it does to θ, whose order is higher.
+constexpr double kDefectShare = 0.01;
+constexpr double kShrink = 0.4;
+constexpr double kLargestGrowth = 6.0;
+/// Where margins are negative a sample may take over all the weight within a step; a step far longer could miss it.
+constexpr double kCarefulGrowth = 2.0;
+
+}  // namespace
+
+RadauStep::RadauStep(const Dataset& data, Objective objective, const Settings& settings, Index neurons)
+    : data_(data),
+      objective_(objective),
+      tolerance_(kLatePart * settings.rtol),
+      nodes_(Nodes::get()),
+      change_(kStages, data.n()),
+      log_change_(kStages, data.n()),
+      margin_change_(kStages, data.n()),
+      mass_change_(kStages),
+      coefficients_(kStages, data.n()),
+      margins_(kMaxOrder + 1, data.n()),
+      moments_of_order_(kMaxOrder + 1, Matrix(data.rank(), neurons)),
+      node_moments_(data.rank(), neurons),
+      q_now_(data.n()),
+      start_weights_(data.n()),
+      start_margins_(data.n()),
+      live_(data.n(), 1) {
+    const Index most = std::min(kMaxActive, data.n());
+    active_.reserve(data.n());
+    residual_.resize(kStages * (most + 1));
+    mean_weights_.resize(most);
+    lu_.reserve(kStages * (most + 1));
+    kernels_ = std::make_unique<NodeKernels>(data, neurons, kStages, most);
+    steady_ = std::make_unique<SteadyResponse>(data, neurons, nodes_.integration);
+    steady_residual_.resize(kStages, data.n());
+    steady_mass_.resize(kStages);
+    answers_.resize(data.n());
+    mean_over_step_.resize(data.n());
+}
+
+RadauStep::~RadauStep() = default;
+
+bool RadauStep::expand(Expansion& expansion, double step) {
+    expansion.waveform().set_step(step);
+    guess(expansion, step);
+    factorisations_ = 0;
+    iterations_ = 0;
+    order_ = kMaxOrder;  // what a series would have taken
+    square_ = expansion.series().square();
+    is_steady_ = !expansion.is_by_sector() && step * expansion.fastest() < kSteady &&
+                 expansion.waveform().smallest_margin() > kSaturated;
+    if (!is_steady_ && !choose_active(expansion.series().square(), step)) return refuse(step);
+    const double norm = data_.X().rowwise().norm().maxCoeff();
+    double change = 0.0;
+    bool slow = true;
+    for (; iterations_ < kMaxIterations; ++iterations_) {
+        run_series(expansion, step);
+        if (iterations_ == 0) guess_mass();
+        if (slow && !prepare(expansion, step)) return refuse(step);
+        const double before = change;
+        change = is_steady_ ? correct_steady() : correct();
+        if (!std::isfinite(change)) break;
+        if (iterations_ > 0 && error(step) > kHopeless * tolerance_) break;
+        slow = change > kSlow * before;
+        if (change * step * norm > kNewtonPart * tolerance_) continue;
+        run_series(expansion, step);
+        keep_margins(expansion);
+        const double miss = std::max(error(step), kDefectShare * expansion.defect(1.0)) / tolerance_;
+        if (!std::isfinite(miss)) break;
+        const double growth = expansion.waveform().smallest_margin() > 0.0 ? kLargestGrowth : kCarefulGrowth;
+        const double ratio = miss > 0.0 ? std::pow(miss, -1.0 / kStages) : growth;
+        next_step_ = step * std::clamp(0.9 * ratio, kShrink, growth);
+        last_step_ = miss <= 1.0 ? step : 0.0;
+        return miss <= 1.0;
+    }
+    return refuse(step);
+}
+
+bool RadauStep::refuse(double step) noexcept {
+    next_step_ = kShrink * step;
+    last_step_ = 0.0;
+    return false;
+}
+
+/// The weights of the start, moved on at the logarithmic rates at which the last step left them.
+void RadauStep::guess(const Expansion& expansion, double step) {
+    start_margins_ = expansion.margins();
+    for (Index i = 0; i < data_.n(); ++i) {
+        start_weights_[i] = data_.y()[i] * expansion.waveform().signed_weights(0)[i];
+        live_[i] = expansion.waveform().is_live(i);
+        double rate = 0.0;
+        if (last_step_ > 0.0 && start_weights_[i] >= kLeastFollowed && live_[i])
+            for (int k = 1; k < kStages; ++k) rate += k * coefficients_(k, i) / (start_weights_[i] * last_step_);
+        for (int node = 0; node < kStages; ++node)
+            set_log_change(node, i, std::clamp(rate * nodes_.at[node] * step, -kFarthestGuess, kFarthestGuess));
+    }
+}
+
+/// The weight of a sample that drives nothing stands still, and is not followed.
+void RadauStep::set_log_change(int node, Index sample, double log_change) {
+    log_change_(node, sample) = log_change;
+    const double start = start_weights_[sample];
+    const double next = start > 0.0 ? start * std::exp(log_change) : 0.0;  // not 0 ∞
+    change_(node, sample) =
+        !live_[sample] || start == 0.0 ? 0.0 : (next > 1.0 ? 1.0 - start : start * std::expm1(log_change));
+}
+
+double RadauStep::relative_work(const Expansion& expansion) const noexcept {
+    const double groups = static_cast<double>(expansion.groups().count());
+    const double drive =
+        4.0 * static_cast<double>(data_.n() * data_.rank()) * groups;  // gradient and margins of one order
+    const double plain = kMaxOrder * drive + expansion.series().work(kMaxOrder);
+    const double series = kStages * drive + expansion.series().work(order_);
+    const double unknowns = kStages * (static_cast<double>(active_.size()) + 1.0);
+    // Factorisations run about three times as fast as the rest, and each comes with kernels of about the same cost.
+    const double factorisation = is_steady_ ? steady_->work() : 2.0 * 2.0 / 3.0 / 3.0 * unknowns * unknowns * unknowns;
+    return ((iterations_ + 2) * series + order_ * drive + factorisations_ * factorisation) / plain;
+}
+
+/// Weights at the nodes -> neurons' series, until its terms vanish -> margins at the nodes.
+void RadauStep::run_series(Expansion& expansion, double step) {
+    multiply(nodes_.to_monomial, change_, coefficients_);
+    expansion.restart();
+    expansion.waveform().set_step(step);
+    expansion.waveform().prescribe_weights(coefficients_, kStages);
+    const Index groups = expansion.groups().count();
+    order_ = 0;
+    for (int k = 0; k <= kMaxOrder; ++k) {
+        if (k > 0) drive(expansion, k - 1, step);
+        moments_of_order_[k].leftCols(groups) = expansion.moments().leftCols(groups);
+        order_ = k;
+        if (k > kStages && expansion.series().relative_size(k) < kSeriesPart * tolerance_) break;
+    }
+    for (int node = 0; node < kStages; ++node) {
+        node_moments_.leftCols(groups) = moments_of_order_[order_].leftCols(groups);
+        for (int k = order_ - 1; k >= 1; --k)
+            node_moments_.leftCols(groups) =
+                nodes_.at[node] * node_moments_.leftCols(groups) + moments_of_order_[k].leftCols(groups);
+        node_moments_.leftCols(groups) *= nodes_.at[node];
+        expansion.margins_of(node_moments_, q_now_);
+        margin_change_.row(node) = q_now_.transpose();
+    }
+}
+
+/// One order of the neurons. The weights of the start and their changes drive apart: where the former balance, their
+/// sum is a gradient far below the rounding of a weight.
+void RadauStep::drive(Expansion& expansion, int order, double step) {
+    if (order >= kStages) return expansion.drive(nullptr, step);
+    q_now_ = coefficients_.row(order).transpose().cwiseProduct(data_.y());
+    expansion.drive(q_now_.data(), step, order == 0);
+}
+
+/// The margins as polynomials over the step, for the clock.
+void RadauStep::keep_margins(Expansion& expansion) {
+    margins_.row(0) = start_margins_.transpose();
+    for (int k = 1; k <= order_; ++k) {
+        expansion.margins_of(moments_of_order_[k], q_now_);
+        margins_.row(k) = q_now_.transpose();
+    }
+    expansion.waveform().prescribe_margins(margins_, order_ + 1);
+}
+
+/// What the polynomials of the weights may miss: their last Legendre coefficient over the step, and at the start the
+/// difference to the true weights, which lasts as long as a sample's weight needs to follow (1 over p K).
+double RadauStep::error(double step) const {
+    double smooth = 0.0;
+    double layer = 0.0;
+    std::size_t next_active = 0;
+    for (Index i = 0; i < data_.n(); ++i) {
+        if (!live_[i]) continue;
+        double last = 0.0;
+        for (int node = 0; node < kStages; ++node) last += nodes_.to_legendre(kStages - 1, node) * change_(node, i);
+        const double norm = data_.X().row(i).norm();
+        smooth += std::abs(last) * norm * step;
+        double width = step;
+        if (is_steady_) {
+            // A saturated weight does not answer itself; its share follows those that do.
+            const double own = steady_->own(i) > 0.0 ? steady_->own(i) : square_ * norm * norm;
+            const double rate = start_weights_[i] * own;
+            if (rate > 0.0) width = std::min(width, 1.0 / rate);
+        } else if (next_active < active_.size() && active_[next_active] == i) {
+            const double rate = start_weights_[i] * kernels_->own()[next_active];
+            width = std::min(width, 1.0 / rate);
+            ++next_active;
+        }
+        layer += std::abs(coefficients_(0, i)) * norm * width;
+    }
+    return kErrorPart * smooth + layer;
+}
+
+}  // namespace reluflow

@@ -1,0 +1,96 @@
+/// The late phase: where weights follow margins at a rate ρ² and an explicit series needs steps like 1/ρ², the weights
+/// of a step are found by collocation instead, with Newton on their values at the nodes (flow.md §5).
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/types.hpp"
+#include "numeric/lu.hpp"
+#include "problem/dataset.hpp"
+#include "problem/settings.hpp"
+#include "two_layer/expansion.hpp"
+#include "two_layer/network.hpp"
+
+namespace reluflow {
+
+/// Nodes of a step.
+inline constexpr int kStages = 6;
+
+class NodeKernels;
+class SteadyResponse;
+
+/// Unknowns: log p_i at the Radau nodes of (0, 1]. Given them as polynomials, every neuron is a linear system without
+/// stiffness, so its series and the margins q(u) follow; the equations are log p_i = log|ℓ'(q_i)| - log D and Σ p_i = 1
+/// at every node. Their Jacobian is 1 + H A_kl K_kl p_l: K_kl is the tangent kernel of the samples that carry weight
+/// between the nodes k and l, with what a change at l grows to until k. Its size is that of the support, whatever the
+/// width of the network. In short steps the kernel is the same for all nodes, and all samples are solved for.
+class RadauStep {
+  public:
+    RadauStep(const Dataset& data, Objective objective, const Settings& settings, Index neurons);
+    ~RadauStep();
+
+    /// Tries a step of scale `step` from the present state (the expansion has been started). On success the expansion
+    /// holds its series and true is returned; otherwise the expansion must be restarted. next_step() proposes a scale
+    /// either way.
+    bool expand(Expansion& expansion, double step);
+    double next_step() const noexcept { return next_step_; }
+    /// The last step was not taken to its end: the next one cannot go on from its weights.
+    void interrupt() noexcept { last_step_ = 0.0; }
+    /// About how many times a plain step's work the last try took.
+    double relative_work(const Expansion& expansion) const noexcept;
+    int iterations() const noexcept { return iterations_; }
+
+  private:
+  public:
+    struct Nodes;
+
+  private:
+    void guess(const Expansion& expansion, double step);
+    void set_log_change(int node, Index sample, double log_change);
+    double weight_at(int node, Index sample) const { return start_weights_[sample] + change_(node, sample); }
+    void run_series(Expansion& expansion, double step);
+    void drive(Expansion& expansion, int order, double step);
+    void keep_margins(Expansion& expansion);
+    bool refuse(double step) noexcept;
+    bool choose_active(double square, double step);
+    bool prepare(Expansion& expansion, double step);
+    bool prepare_steady(Expansion& expansion, double step);
+    void guess_mass();
+    void factor_jacobian(Expansion& expansion, double step);
+    void scale_jacobian(Eigen::Map<Matrix>& jacobian) const;
+    double correct();
+    double correct_steady();
+    double error(double step) const;
+
+    const Dataset& data_;
+    Objective objective_;
+    double tolerance_;
+    const Nodes& nodes_;  // the same for all
+    // At the nodes, as changes since the start of the step, (stages, n): of the weights p, of log p of the unknowns, of
+    // the margins; and of log D, (stages,). Where weights balance, what drives the neurons is far below their rounding.
+    Matrix change_, log_change_, margin_change_;
+    Vector mass_change_;
+    Matrix coefficients_, margins_;  // (orders, n)
+    std::vector<Matrix> moments_of_order_;
+    Matrix node_moments_;
+    int order_ = 0;
+    Vector q_now_;
+    std::vector<int> active_;
+    std::unique_ptr<NodeKernels> kernels_;
+    std::unique_ptr<SteadyResponse> steady_;
+    bool is_steady_ = false;        // the kernel stands still in this step
+    Matrix steady_residual_;        // (stages, n)
+    Vector steady_mass_, answers_;  // (stages,), and -d log|ℓ'|/dq (n,)
+    Vector mean_over_step_;         // weights of all samples
+    LuFactors lu_;
+    Vector residual_, start_weights_, start_margins_, mean_weights_;
+    std::vector<char> live_;
+    double square_ = 0.0;  // |θ|²
+    double next_step_ = 0.0;
+    double last_step_ = 0.0;  // of an accepted step that the next one continues, else 0
+    int factorisations_ = 0;
+    int iterations_ = 0;
+};
+
+}  // namespace reluflow

@@ -1,0 +1,351 @@
+#include "two_layer/screening.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/tolerances.hpp"
+#include "numeric/products.hpp"
+#include "two_layer/spread.hpp"
+
+namespace reluflow {
+
+namespace {
+
+/// Neurons whose pre-activations are computed in one product: enough for a full-speed product, small enough for the
+/// cache.
+constexpr Index kBlock = 128;
+/// Walls are kept up to this many times as far as a neuron turns at the rate it starts with: its events may speed it
+/// up.
+constexpr double kKeptTurn = 2.0;
+/// What an angle is wrong by: |z| that counts as zero, and the rounding of the sums in both.
+constexpr double kTurnTol = 4.0 * kZeroUlps * std::numeric_limits<double>::epsilon();
+/// So few walls in reach are looked at one by one before the neuron is.
+constexpr std::size_t kFewWalls = 64;
+/// The first window of a search for the next wall, as a part of what is left of the step, and how windows grow.
+constexpr double kWindows = 16.0;
+constexpr double kLonger = 4.0;
+/// With so few walls in reach of the rest of the step there is one window; they are counted where few are kept.
+constexpr std::size_t kFewAtOnce = 16;
+constexpr std::size_t kFewKept = 96;
+/// Distances that are compared together.
+constexpr std::size_t kKeysAtOnce = 16;
+using Keys = Eigen::Map<const Eigen::Array<double, kKeysAtOnce, 1>>;
+/// Distances there is memory for from the start: all of them twice in a small problem, in a large one a megabyte and a
+/// few for each neuron.
+constexpr Index kUsualDistances = Index{1} << 16;
+constexpr Index kUsualNear = 16;
+
+using ConstMap = Eigen::Map<const Vector>;
+
+}  // namespace
+
+Screening::Screening(const ScreenedNetwork& network, Range neurons, NeuronMotion& motion, HitFinder& finder)
+    : data_(network.data),
+      state_(network.state),
+      pattern_(network.pattern),
+      held_(network.held),
+      expansion_(network.expansion),
+      bounds_(network.bounds),
+      spread_(network.spread),
+      releases_(network.releases),
+      paths_(network.paths),
+      neurons_(neurons),
+      motion_(motion),
+      finder_(finder),
+      slack_(neurons.count(), 0.0),
+      z_(std::min(kBlock, neurons.count()) * data_.n_walls()),
+      gathered_(std::min(kBlock, neurons.count()) * data_.rank()),
+      rates_(std::min(kBlock, neurons.count()) * data_.rank()),
+      near_of_(neurons.count()) {
+    hits_.reserve(neurons.count());
+    due_.reserve(neurons.count());
+    holding_.reserve(neurons.count());
+    claimed_.reserve(neurons.count());
+    candidates_.resize(data_.n_walls() + 1);
+    within_.resize(data_.n_walls() + 1);
+    near_.reserve(data_.n_walls());
+    const Index usual = std::min(2 * data_.n_walls() * neurons.count(), kUsualDistances + kUsualNear * neurons.count());
+    near_walls_.reserve(usual);
+    not_before_.reserve(usual);
+}
+
+void Screening::begin() {
+    hits_.clear();
+    due_.clear();
+    holding_.clear();
+    claimed_.clear();
+    near_walls_.clear();
+    not_before_.clear();
+    bound_paths(1.0);
+    for (Index j = neurons_.begin; j < neurons_.end; ++j) {
+        // At rest; but one at w = 0 that stands on walls may leave them.
+        const bool stands = !held_[j].empty() && state_.a[j] != 0.0 && expansion_.series().size(j) == 0.0;
+        if (paths_[j] == 0.0 && state_.invariant(j) >= 0.0 && !stands) continue;
+        const double size = expansion_.series().size(j);
+        if (paths_[j] >= slack(j) - finder_.zero_tol(size))
+            due_.push_back(static_cast<int>(j));
+        else if (!held_[j].empty())
+            holding_.push_back(static_cast<int>(j));
+    }
+}
+
+void Screening::claim_releases() {
+    for (const auto* list : {&due_, &holding_})
+        for (const int j : *list)
+            if (!held_[j].empty() && releases_.claim(expansion_.groups().of(j), state_.a[j] > 0.0))
+                claimed_.push_back(j);
+}
+
+void Screening::find_releases() {
+    for (const int j : claimed_) {
+        const bool positive = state_.a[j] > 0.0;
+        releases_.of(expansion_.groups().of(j), positive) =
+            finder_.first_release(open(j), 1.0, held_[j], pattern_.row(j), positive);
+    }
+}
+
+const std::vector<FirstHit>& Screening::scan() {
+    for (const int j : holding_)  // far from other walls, but the ones it holds may let it go
+        if (state_.invariant(j) < 0.0 ||
+            releases_.of(expansion_.groups().of(j), state_.a[j] > 0.0).kind != HitKind::none)
+            due_.push_back(j);
+    std::sort(due_.begin(), due_.end());
+    for (std::size_t begin = 0; begin < due_.size(); begin += kBlock)
+        look_at({due_.data() + begin, std::min<std::size_t>(kBlock, due_.size() - begin)});
+    return hits_;
+}
+
+/// No neuron moves further than paths_ until u: by its series, or by |θ| (e^{H |g| u} - 1) where its terms alternate.
+void Screening::bound_paths(double u) {
+    const NeuronSeries& series = expansion_.series();
+    series.path_bounds(u, neurons_.begin, neurons_.end, paths_);
+    if (!bounds_.are_known()) return;
+    for (Index j = neurons_.begin; j < neurons_.end; ++j) {
+        const double rapidity = motion_.step() * bounds_.fastest(expansion_.groups().of(j)) * u;
+        paths_[j] = std::min(paths_[j], std::hypot(series.size(j), state_.a[j]) * std::expm1(rapidity));
+    }
+}
+
+void Screening::look_at(std::span<const int> neurons) {
+    const Index count = static_cast<Index>(neurons.size());
+    Eigen::Map<Matrix> weights(gathered_.data(), count, data_.rank());
+    Eigen::Map<Matrix> rates(rates_.data(), count, data_.rank());
+    for (Index x = 0; x < data_.rank(); ++x)
+        for (Index i = 0; i < count; ++i) weights(i, x) = state_.w(x, neurons[i]);
+    expansion_.series().copy_rates(neurons, rates);
+    const Eigen::Map<Matrix> z(z_.data(), count, data_.n_walls());
+    multiply_transposed(weights, data_.normals(), z);
+    for (Index i = 0; i < count; ++i) first_hit(neurons[i], z.row(i).data(), rates.row(i).data());
+}
+
+bool Screening::can_reach(int neuron, int wall, double z, double slope, double tail) const {
+    const double side = pattern_.side(neuron, wall);
+    if (std::min(side * z, side * (z + slope)) > tail) return false;
+    if (!bounds_.are_known() || state_.invariant(neuron) < 0.0) return true;
+    const int group = expansion_.groups().of(neuron);  // a keeps its sign: z' = H a g·normal
+    const double output = state_.a[neuron];
+    const double size = std::hypot(expansion_.series().size(neuron), output);
+    const double largest = motion_.step() * size * std::exp(motion_.step() * bounds_.fastest(group));
+    const double slowest = side * output > 0.0 ? bounds_.lowest(group, wall) : -bounds_.highest(group, wall);
+    return side * z + largest * std::min(slowest, 0.0) <= finder_.zero_tol(size);
+}
+
+/// The walls within the path of the neuron, and how far away the nearest of all is.
+void Screening::list_near(int neuron, const double* z) {
+    const double reach = paths_[neuron] + finder_.zero_tol(expansion_.series().size(neuron));
+    const auto sides = pattern_.row(neuron);
+    double nearest = std::numeric_limits<double>::infinity();
+    near_.clear();
+    for (int wall = 0; wall < data_.n_walls(); ++wall) {
+        const double distance = std::abs(z[wall]);
+        if (distance > reach) {
+            nearest = std::min(nearest, distance);
+        } else if (sides[wall] != 0) {
+            nearest = std::min(nearest, distance);
+            near_.push_back(wall);
+        }
+    }
+    slack(neuron) = nearest;
+}
+
+/// Keeps the walls that the neuron may come to, at a turn beyond that of its own series too.
+void Screening::keep_near(int neuron, const double* z) {
+    const int piece = open(neuron);
+    const double size = motion_.size(piece);
+    Near& near = near_of(neuron);
+    const double rate = size > 0.0 ? motion_.across(piece)[1] / size : std::numeric_limits<double>::infinity();
+    near = {near_walls_.size(), 0, kKeptTurn * rate + kTurnTol};
+    const double scale = size > 0.0 ? 1.0 / size : 0.0;
+    std::size_t count = near.begin;
+    near_walls_.resize(count + data_.n_walls());
+    not_before_.resize(count + data_.n_walls());
+    for (int wall = 0; wall < data_.n_walls(); ++wall) {
+        const double turn = scale * std::abs(z[wall]);
+        near_walls_[count] = wall;
+        not_before_[count] = turn;
+        count += turn <= near.reach ? 1 : 0;
+    }
+    near_walls_.resize(count);
+    not_before_.resize(count);
+    near.end = count;
+}
+
+void Screening::first_hit(int neuron, const double* z, const double* rate) {
+    list_near(neuron, z);
+    if (near_.size() <= kFewWalls) {
+        const double tail = finder_.zero_tol(expansion_.series().size(neuron)) + expansion_.series().bend(neuron);
+        std::erase_if(near_, [&](int wall) {
+            const ConstMap normal(data_.normals().row(wall).data(), data_.rank());
+            return !can_reach(neuron, wall, z[wall], normal.dot(ConstMap(rate, data_.rank())), tail);
+        });
+    }
+    const bool holds = !held_[neuron].empty();
+    if (near_.empty() && !holds) return;
+
+    Hit hit;
+    if (holds) {
+        hit = releases_.of(expansion_.groups().of(neuron), state_.a[neuron] > 0.0);
+        if (state_.invariant(neuron) < 0.0) {
+            const Hit turn = finder_.output_sign_change(open(neuron), 1.0);
+            if (turn.u < hit.u) hit = turn;
+        }
+    }
+    const double end = std::min(1.0, hit.u);
+    Hit wall;
+    if (near_.size() > kFewWalls) {
+        keep_near(neuron, z);
+        wall = next_wall(neuron, end);
+    } else if (!near_.empty()) {
+        for (std::size_t i = 0; i < near_.size(); ++i) candidates_[i] = {near_[i], z[near_[i]]};
+        wall = finder_.first_wall(open(neuron), end, {candidates_.data(), near_.size()}, pattern_.row(neuron));
+    }
+    if (wall.kind != HitKind::none) hit = wall;
+    if (hit.kind == HitKind::none) return;
+    if (near_.size() <= kFewWalls) keep_near(neuron, z);
+    hits_.push_back({neuron, hit, coupling(open(neuron), hit)});
+}
+
+int Screening::open(int neuron) {
+    return motion_.open(neuron, expansion_.held_part(expansion_.groups().of(neuron)));
+}
+
+std::span<const int> Screening::candidates(int neuron, double u) {
+    near_.clear();
+    for (const auto& candidate : find_candidates(neuron, u)) near_.push_back(candidate.wall);
+    return near_;
+}
+
+/// The walls whose keys are within `turn`. Which they are cannot be foretold, so that a branch a wall costs more than
+/// writing down each.
+std::size_t Screening::within(const Near& near, double turn) {
+    std::size_t count = 0;
+    for (std::size_t begin = near.begin; begin < near.end; begin += kKeysAtOnce) {
+        const std::size_t end = std::min(begin + kKeysAtOnce, near.end);
+        if (end == begin + kKeysAtOnce && Keys(not_before_.data() + begin).minCoeff() > turn) continue;
+        for (std::size_t i = begin; i < end; ++i) {
+            within_[count] = static_cast<int>(i);
+            count += not_before_[i] <= turn ? 1 : 0;
+        }
+    }
+    return count;
+}
+
+std::span<const NearWall> Screening::find_candidates(int neuron, double u) {
+    const int piece = motion_.last(neuron);
+    const double turn = motion_.turn_to(piece, u) + kTurnTol;
+    if (turn > near_of(neuron).reach) widen(neuron);
+    const ConstMap w(motion_.w(piece), data_.rank());
+    const double scale = motion_.size(piece) > 0.0 ? 1.0 / motion_.size(piece) : 0.0;
+    const double turned = motion_.piece(piece).turn_before;
+    const auto sides = pattern_.row(neuron);
+    const std::size_t found = within(near_of(neuron), turn);
+    std::size_t count = 0;
+    for (std::size_t k = 0; k < found; ++k) {
+        const int wall = near_walls_[within_[k]];
+        const double z = ConstMap(data_.normals().row(wall).data(), data_.rank()).dot(w);
+        // Seen from here the wall may be farther away than all turns so far made it seem.
+        double& not_before = not_before_[within_[k]];
+        not_before = std::max(not_before, scale > 0.0 ? turned + scale * std::abs(z) : 0.0);
+        candidates_[count] = {wall, z};
+        count += not_before <= turn && sides[wall] != 0 ? 1 : 0;
+    }
+    return {candidates_.data(), count};
+}
+
+/// Events have turned the neuron further than its series would have: from now on all its walls count.
+void Screening::widen(int neuron) {
+    Near& near = near_of(neuron);
+    const int piece = motion_.first(neuron);
+    const ConstMap w(motion_.w(piece), data_.rank());
+    const double size = motion_.size(piece);
+    near = {near_walls_.size(), near_walls_.size() + data_.n_walls(), std::numeric_limits<double>::infinity()};
+    for (int wall = 0; wall < data_.n_walls(); ++wall) {
+        near_walls_.push_back(wall);
+        not_before_.push_back(
+            size > 0.0 ? std::abs(ConstMap(data_.normals().row(wall).data(), data_.rank()).dot(w)) / size : 0.0);
+    }
+}
+
+Hit Screening::next_hit(int neuron, double end) {
+    const int piece = motion_.last(neuron);
+    Hit other;
+    if (!held_[neuron].empty()) {
+        other = finder_.first_release(piece, end, held_[neuron], pattern_.row(neuron), motion_.a(piece)[0] > 0.0);
+        if (state_.invariant(neuron) < 0.0) {
+            const Hit turn = finder_.output_sign_change(piece, end);
+            if (turn.u < other.u) other = turn;
+        }
+    }
+    const Hit wall = next_wall(neuron, std::min(end, other.u));
+    return wall.kind != HitKind::none ? wall : other;
+}
+
+/// In windows that grow: the next event is mostly near, and a short way leads to few walls.
+Hit Screening::next_wall(int neuron, double end) {
+    const int piece = motion_.last(neuron);
+    const double begin = motion_.piece(piece).begin;
+    const Near& near = near_of(neuron);
+    const bool few =
+        near.end - near.begin <= kFewKept && within(near, motion_.turn_to(piece, end) + kTurnTol) <= kFewAtOnce;
+    for (double window = few ? end - begin : (end - begin) / kWindows;; window *= kLonger) {
+        const double until = begin + window < end ? begin + window : end;
+        const Hit hit = finder_.first_wall(piece, until, find_candidates(neuron, until), pattern_.row(neuron));
+        if (hit.kind != HitKind::none || until == end) return hit;
+    }
+}
+
+/// With e the direction in which the neuron's gradient jumps, margin i of the others starts to change by H a_j² jump
+/// x_i·e, and p_i |x_i| of it drives them: Σ_i p_i |x_i| |x_i·e| at most, and as much again for Σ p = 1, both by
+/// Cauchy and Schwarz. ½ (U - u)² H of it is their relative error when the event is left out of λ (flow.md §4).
+double Screening::coupling(int piece, const Hit& hit) const {
+    const double v = hit.u - motion_.piece(piece).begin;
+    const double output = evaluate(motion_.a(piece), motion_.order(), v);
+    const Waveform& waveform = motion_.waveform();
+    const double size = std::sqrt(waveform.mean_square());
+    double jump = waveform.mean_norm();
+    double reach = size;
+    if (hit.kind == HitKind::release) {
+        jump = hit.slope / 3.0;
+    } else if (hit.kind == HitKind::wall) {
+        jump = 0.0;
+        for (const int sample : data_.samples_of(hit.wall))
+            jump +=
+                (1.0 - motion_.leak()) * std::abs(data_.coefficient(sample) * waveform.signed_weight_at(sample, hit.u));
+        if (held_[motion_.piece(piece).neuron].empty()) reach = std::min(size, spread_.along(hit.wall));
+    }
+    const double step = motion_.step();
+    return step * step * output * output * jump * reach * (size + waveform.mean_norm());
+}
+
+void Screening::pass() noexcept {
+    for (Index j = neurons_.begin; j < neurons_.end; ++j) slack(j) -= paths_[j];
+}
+
+void Screening::commit(double u) {
+    if (u < 1.0) bound_paths(u);
+    pass();
+    for (const int neuron : motion_.touched())
+        if (motion_.piece(motion_.first(neuron)).next >= 0) slack(neuron) = 0.0;
+}
+
+}  // namespace reluflow

@@ -1,0 +1,170 @@
+#include "two_layer/sector_screening.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "numeric/products.hpp"
+
+namespace reluflow {
+
+namespace {
+
+/// Neurons are moved at the latest when they may have shrunk by e^-3: a shrinking neuron is a difference of what grows,
+/// and this costs it three digits. Neurons that can only grow lose none; their map must stay far from the largest
+/// double.
+constexpr double kShrinking = 3.0;
+constexpr double kGrowing = 200.0;
+/// Distances are compared with this margin for rounding.
+constexpr double kMargin = 0.999;
+/// Distances that did not last for so many steps are not measured again at once: the pause doubles each time.
+constexpr int kWorthwhile = 4;
+constexpr int kLongestPause = 64;
+/// Neurons whose distances are measured by one product.
+constexpr Index kBlock = 64;
+
+}  // namespace
+
+SectorScreening::SectorScreening(const Dataset& data, const NetworkState& state, const Pattern& pattern,
+                                 const std::vector<SlidingSet>& held)
+    : data_(data),
+      state_(state),
+      pattern_(pattern),
+      held_(held),
+      columns_(kBlock, data.rank()),
+      z_(kBlock, data.n_walls()) {}
+
+bool SectorScreening::is_clear(const Expansion& expansion, const GroupBounds& bounds) {
+    if (!bounds.are_known() || !expansion.is_by_sector()) return false;
+    if (version_ != pattern_.version()) meet_pattern(expansion.groups());
+    bool approaches = false;
+    if (!can_carry_ || !add_step(expansion, bounds, approaches)) return false;
+    if (!approaches) return true;
+    if (!distances_known_) {
+        if (expansion.is_carrying()) return false;
+        if (pause_ > 0) {
+            --pause_;
+            return false;
+        }
+        measure_distances(expansion.groups());
+    }
+    if (stays_away()) return true;
+    next_pause_ = carried_ >= kWorthwhile ? 0 : std::clamp(2 * next_pause_, kWorthwhile, kLongestPause);
+    pause_ = next_pause_;
+    return false;
+}
+
+/// Who is there, and whether all of them can be carried: no neuron holds a wall or may change the sign of its output.
+void SectorScreening::meet_pattern(const Groups& groups) {
+    version_ = pattern_.version();
+    groups_ = groups.count();
+    can_carry_ = true;
+    if (std::ssize(of_group_) < groups_) of_group_.resize(groups_);
+    for (Index group = 0; group < groups_; ++group) {
+        Entry& entry = of_group_[group];
+        entry.is_moving = false;
+        for (const double sign : {-1.0, 1.0}) {
+            entry.halves[sign > 0.0].sign = sign;
+            entry.halves[sign > 0.0].present = false;
+        }
+        can_carry_ = can_carry_ && held_[groups.leader(group)].empty();
+        for (const int j : groups.members(group)) {
+            const double output = state_.a[j];
+            if (output == 0.0 && state_.w.col(j).isZero(0.0)) continue;
+            can_carry_ = can_carry_ && output != 0.0 && state_.invariant(j) >= 0.0;
+            entry.is_moving = true;
+            entry.halves[output > 0.0].present = true;
+        }
+        entry.largest_rapidity = kGrowing;
+        for (const Half& half : entry.halves)
+            if (half.present && !is_growing(groups.leader(group), half.sign)) entry.largest_rapidity = kShrinking;
+    }
+    settled();
+}
+
+/// True when every sample that is active for the neuron has the label `sign`, so that |a| and |w| only grow.
+bool SectorScreening::is_growing(int neuron, double sign) const {
+    if (state_.leak() > 0.0) return false;
+    for (Index i = 0; i < data_.n(); ++i)
+        if (sample_sign(data_, i, pattern_.side(neuron, data_.wall_of(i))) > 0 && data_.y()[i] != sign) return false;
+    return true;
+}
+
+/// What the step adds. False when it goes too far to be carried.
+bool SectorScreening::add_step(const Expansion& expansion, const GroupBounds& bounds, bool& approaches) {
+    const double step = expansion.waveform().step();
+    for (Index group = 0; group < groups_; ++group) {
+        Entry& entry = of_group_[group];
+        entry.next_rapidity = entry.rapidity + step * bounds.fastest(group);
+        if (!entry.is_moving) continue;
+        if (!(entry.next_rapidity <= entry.largest_rapidity)) return false;
+        const double longest = step * std::exp(entry.next_rapidity);
+        const auto sides = pattern_.row(expansion.groups().leader(group));
+        for (Half& half : entry.halves) {
+            if (!half.present) continue;
+            for (Index wall = 0; wall < data_.n_walls(); ++wall) {
+                const double towards =
+                    half.sign * sides[wall] > 0.0 ? -bounds.lowest(group, wall) : bounds.highest(group, wall);
+                half.next[wall] = half.moved[wall] + longest * std::max(0.0, towards);
+                approaches = approaches || half.next[wall] > 0.0;
+            }
+        }
+    }
+    return true;
+}
+
+void SectorScreening::measure_distances(const Groups& groups) {
+    distances_known_ = true;
+    carried_ = 0;
+    for (Index group = 0; group < groups_; ++group) {
+        Entry& entry = of_group_[group];
+        for (Half& half : entry.halves) half.nearest.assign(data_.n_walls(), std::numeric_limits<double>::infinity());
+        const auto members = groups.members(group);
+        for (std::size_t begin = 0; begin < members.size(); begin += kBlock) {
+            const auto block = members.subspan(begin, std::min<std::size_t>(kBlock, members.size() - begin));
+            const Index count = std::ssize(block);
+            for (Index x = 0; x < data_.rank(); ++x)
+                for (Index i = 0; i < count; ++i) columns_(i, x) = state_.w(x, block[i]);
+            multiply_transposed(columns_.topRows(count), data_.normals(), z_.topRows(count));
+            for (Index i = 0; i < count; ++i) {
+                const double output = state_.a[block[i]];
+                const double size = std::hypot(columns_.row(i).norm(), output);
+                if (size == 0.0) continue;
+                auto& nearest = entry.halves[output > 0.0].nearest;
+                for (Index wall = 0; wall < data_.n_walls(); ++wall)
+                    nearest[wall] = std::min(nearest[wall], std::abs(z_(i, wall)) / size);
+            }
+        }
+    }
+}
+
+bool SectorScreening::stays_away() const {
+    for (Index group = 0; group < groups_; ++group)
+        for (const Half& half : of_group_[group].halves)
+            for (Index wall = 0; half.present && wall < data_.n_walls(); ++wall)
+                if (half.next[wall] > 0.0 && half.next[wall] >= kMargin * half.nearest[wall]) return false;
+    return true;
+}
+
+void SectorScreening::carried() {
+    ++carried_;
+    for (Index group = 0; group < groups_; ++group) {
+        Entry& entry = of_group_[group];
+        entry.rapidity = entry.next_rapidity;
+        for (Half& half : entry.halves) std::swap(half.moved, half.next);
+    }
+}
+
+void SectorScreening::settled() {
+    distances_known_ = false;
+    for (Index group = 0; group < groups_; ++group) {
+        Entry& entry = of_group_[group];
+        entry.rapidity = 0.0;
+        for (Half& half : entry.halves) {
+            half.moved.assign(data_.n_walls(), 0.0);
+            half.next.assign(data_.n_walls(), 0.0);
+        }
+    }
+}
+
+}  // namespace reluflow

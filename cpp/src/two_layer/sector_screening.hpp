@@ -1,0 +1,69 @@
+/// Proofs for whole sectors that none of their neurons reaches a wall, so that none needs to be looked at or moved.
+#pragma once
+
+#include <vector>
+
+#include "hybrid/pattern.hpp"
+#include "hybrid/sliding_set.hpp"
+#include "problem/dataset.hpp"
+#include "two_layer/bounds.hpp"
+#include "two_layer/expansion.hpp"
+#include "two_layer/network.hpp"
+
+namespace reluflow {
+
+/// The state of the neurons may lie steps back: distances are counted from there. A neuron with output sign σ moves
+/// towards a wall with normal e, on its side s, by at most ∫ H |a| max(0, -s σ g·e), and |a| <= |θ| e^R with the
+/// rapidity R = ∫ H |g|. Both are one number for all neurons of a sector, relative to their |θ|.
+class SectorScreening {
+  public:
+    SectorScreening(const Dataset& data, const NetworkState& state, const Pattern& pattern,
+                    const std::vector<SlidingSet>& held);
+
+    /// True when no neuron meets a wall in the step, and the step may be carried: its neurons need not be moved yet.
+    bool is_clear(const Expansion& expansion, const GroupBounds& bounds);
+    /// The step that was asked about has been carried.
+    void carried();
+    /// The neurons have been moved to the start of the step, and will be moved in it.
+    void settled();
+    /// R of a group since the neurons were last moved.
+    double rapidity(Index group) const noexcept { return of_group_[group].rapidity; }
+
+  private:
+    /// Neurons of one group with one output sign: how far, over |θ|, they may have come to each wall, and after the
+    /// step; how far the nearest of them was.
+    struct Half {
+        double sign = 0.0;
+        bool present = false;
+        std::vector<double> moved, next, nearest;
+    };
+    struct Entry {
+        bool is_moving = false;
+        double rapidity = 0.0;
+        double next_rapidity = 0.0;
+        double largest_rapidity = 0.0;
+        Half halves[2];
+    };
+
+    void meet_pattern(const Groups& groups);
+    bool is_growing(int neuron, double sign) const;
+    bool add_step(const Expansion& expansion, const GroupBounds& bounds, bool& approaches);
+    void measure_distances(const Groups& groups);
+    bool stays_away() const;
+
+    const Dataset& data_;
+    const NetworkState& state_;
+    const Pattern& pattern_;
+    const std::vector<SlidingSet>& held_;
+    std::vector<Entry> of_group_;
+    Index groups_ = 0;
+    std::uint64_t version_ = ~std::uint64_t{0};
+    bool can_carry_ = false;
+    bool distances_known_ = false;
+    int carried_ = 0;  // steps since the distances were measured
+    int pause_ = 0;    // steps until they are measured again
+    int next_pause_ = 0;
+    Matrix columns_, z_;
+};
+
+}  // namespace reluflow

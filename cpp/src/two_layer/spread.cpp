@@ -1,0 +1,61 @@
+#include "two_layer/spread.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "numeric/products.hpp"
+
+namespace reluflow {
+
+namespace {
+
+/// Measured again when a weight has grown by more than this factor: the bounds are then a tenth too large.
+constexpr double kGrowth = 1.25;
+/// Weights below this part of the mean count as so large: they may grow for long before anything is measured again.
+constexpr double kSmallWeight = 1e-3;
+/// Walls whose products are made at a time.
+constexpr Index kRows = 64;
+
+}  // namespace
+
+Spread::Spread(const Dataset& data)
+    : data_(data),
+      floor_(Vector::Zero(data.n())),
+      along_(data.n_walls()),
+      weighted_(std::min(kRows, data.n()), data.rank()),
+      square_(data.rank(), data.rank()),
+      turned_(std::min(kRows, data.n_walls()), data.rank()) {}
+
+void Spread::update(const Waveform& waveform) {
+    const double* weights = waveform.signed_weights(0);
+    double growth = 1.0;
+    for (Index i = 0; i < data_.n(); ++i)  // what drives no neuron has no effect on one, whatever its weight
+        if (waveform.is_live(i) && std::abs(weights[i]) > growth * floor_[i])
+            growth = floor_[i] > 0.0 ? std::abs(weights[i]) / floor_[i] : 2.0 * kGrowth;
+    growth_ = std::sqrt(growth);
+    if (growth <= kGrowth) return;
+    const double least = kSmallWeight / static_cast<double>(data_.n());
+    for (Index i = 0; i < data_.n(); ++i)
+        floor_[i] = waveform.is_live(i) ? std::max(std::abs(weights[i]), least) : least;
+    growth_ = 1.0;
+    measure();
+}
+
+/// eᵀ (Σ p x xᵀ) e for every normal e.
+void Spread::measure() {
+    square_.setZero();
+    for (Index first = 0; first < data_.n(); first += kRows) {
+        const Index count = std::min(kRows, data_.n() - first);
+        for (Index i = 0; i < count; ++i) weighted_.row(i) = std::sqrt(floor_[first + i]) * data_.X().row(first + i);
+        const auto rows = weighted_.topRows(count);
+        square_.noalias() += rows.transpose() * rows;
+    }
+    for (Index first = 0; first < data_.n_walls(); first += kRows) {
+        const Index count = std::min(kRows, data_.n_walls() - first);
+        const auto normals = data_.normals().middleRows(first, count);
+        multiply(normals, square_, turned_.topRows(count));
+        for (Index i = 0; i < count; ++i) along_[first + i] = std::sqrt(turned_.row(i).dot(normals.row(i)));
+    }
+}
+
+}  // namespace reluflow

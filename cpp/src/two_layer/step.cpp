@@ -1,0 +1,297 @@
+#include "two_layer/step.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/tolerances.hpp"
+
+namespace reluflow {
+
+namespace {
+
+/// A threshold below this turns the late phase off.
+constexpr double kNever = -1e100;
+/// A step that overflows is tried again this much shorter, so many times: down to 1e-12 of it.
+constexpr double kRetryFactor = 0.1;
+constexpr int kMaxRetries = 12;
+/// A step is made anew as long as it may be, with a little to spare.
+constexpr double kRetryPart = 0.9;
+/// A step whose weights are not those of its margins is made anew this much shorter.
+constexpr double kUnsoundPart = 0.25;
+/// Memory that the held sets of all neurons may ask for at once, in numbers (128 MiB, touched only where walls are
+/// held); in a larger network a neuron that holds more walls than its share of it takes one allocation.
+constexpr Index kHeldNumbers = Index{1} << 24;
+
+/// What the rounding of balancing weights may do to θ. It is what it is: where a loss stalls does not depend on rtol.
+constexpr double kBalance = 1e-9;
+
+/// Weights that are worth leaving behind: fewer are moved in the time that a proof takes.
+constexpr Index kLeastCarried = 20000;
+
+/// Events of a step, a neuron, for which there is memory from the start.
+constexpr Index kUsualDisturbances = 4;
+
+/// One set a neuron, made in place: a copy would not keep the memory.
+std::vector<SlidingSet> held_sets(Index neurons, Index rank) {
+    const Index room = std::max<Index>(1, kHeldNumbers / (neurons * 2 * rank));
+    std::vector<SlidingSet> sets;
+    sets.reserve(neurons);
+    for (Index j = 0; j < neurons; ++j) sets.emplace_back(rank, room);
+    return sets;
+}
+
+}  // namespace
+
+Stepper::Stepper(const Dataset& data, Objective objective, const Settings& settings, NetworkState& state,
+                 Pattern& pattern, Pool& pool)
+    : data_(data),
+      rtol_(settings.rtol),
+      budget_(kCouplingPart * settings.rtol),
+      log_separated_(objective.loss == LossKind::logistic ? std::log(std::log(2.0)) : 0.0),
+      state_(state),
+      pattern_(pattern),
+      pool_(pool),
+      held_(held_sets(state.neurons(), data.rank())),
+      expansion_(data, objective, settings, state, pool),
+      partitions_(data, state, pattern, held_, expansion_, settings.on_branch, pool),
+      radau_(data, objective, settings, state.neurons()),
+      horizon_log_loss_(settings.horizon_log_loss),
+      underflow_guard_(state.neurons(), data.rank()),
+      column_(data.rank()),
+      w_next_(data.rank(), state.neurons()),
+      a_next_(state.neurons()) {
+    disturbances_.reserve(kUsualDisturbances * state.neurons());
+    later_.reserve(state.neurons());
+}
+
+/// Removes the rounding of pre-activations that the pattern knows to be zero.
+void Stepper::stand_on_walls(int neuron) {
+    zero_walls_.clear();
+    append_zero_walls(pattern_.row(neuron), zero_walls_);
+    if (zero_walls_.empty()) return;
+    SlidingSet walls(data_.rank());
+    walls.assign(zero_walls_, data_.normals());
+    column_ = state_.w.col(neuron);
+    if (walls.size() == data_.rank())
+        column_.setZero();
+    else
+        walls.project(column_.data());
+    state_.w.col(neuron) = column_;
+}
+
+bool Stepper::decide_start(bool pattern_was_given) {
+    for (int j = 0; j < static_cast<int>(state_.neurons()); ++j) stand_on_walls(j);
+    expansion_.start(state_, pattern_, held_);
+    partitions_.begin_run();
+    return partitions_.decide_start(pattern_was_given);
+}
+
+void Stepper::begin() {
+    expansion_.start(state_, pattern_, held_);
+}
+
+/// The common series of a step from the weights' own series.
+void Stepper::expand_series(double max_step) {
+    double step = std::min(control_.propose(expansion_.fastest()), max_step);
+    allowed_ = expand_soundly(step);
+    // Far too long a step overflows; a part of one is watched as a whole, with terms that mean nothing at its end.
+    for (int retry = 0; retry < kMaxRetries && !(is_finite() && allowed_ >= kLeastAllowed); ++retry) {
+        step *= is_finite() ? kRetryPart * allowed_ : kRetryFactor;
+        expansion_.restart();
+        allowed_ = expand_soundly(step);
+    }
+    if (step < max_step || allowed_ < 1.0) control_.truncated(step, expansion_.series().order(), allowed_);
+    late_control_.plain_step_taken(expansion_.series().square());
+}
+
+/// How much of a step truncation allows, and at most a quarter of it where its weights are not those of its margins.
+double Stepper::expand_soundly(double step) {
+    const double allowed = expansion_.expand(step);
+    if (!(allowed >= kLeastAllowed)) return allowed;
+    is_sound_ = expansion_.defect(allowed) <= kDefectPart * rtol_;
+    return is_sound_ ? allowed : kUnsoundPart * allowed;
+}
+
+bool Stepper::is_finite() const {
+    return std::isfinite(allowed_) && std::isfinite(expansion_.series().relative_size(expansion_.series().order()));
+}
+
+/// The same by collocation, where the weights' own series would need steps far shorter than the neurons do.
+bool Stepper::expand_late() {
+    if (horizon_log_loss_ < kNever) return false;
+    const bool separated = waveform().live_log_loss() < horizon_log_loss_ && waveform().smallest_margin() > 0.0;
+    const double rate = expansion_.fastest();
+    const double plain = late_control_.plain_step(control_.smooth(), expansion_.series().square());
+    if (!separated && plain * rate > kVeryStiffRate) return false;
+    const bool careful = waveform().smallest_margin() <= 0.0;
+    if (!late_control_.wants(plain * rate, careful)) return false;
+    do {
+        const double step = std::min(late_control_.propose(plain), kMaxRate / rate);
+        late_ = radau_.expand(expansion_, std::min(step, rounding_limit()));
+        counts_.late_iterations += radau_.iterations();
+        late_control_.tried(late_, radau_.next_step(), radau_.relative_work(expansion_), plain);
+        ++(late_ ? counts_.late_steps : counts_.late_refused);
+        if (!late_) expansion_.restart();
+    } while (!late_ && late_control_.wants(plain * rate, careful));
+    if (late_) allowed_ = 1.0;
+    return late_;
+}
+
+bool Stepper::attempt(double max_step) {
+    const StepCounts before = counts_;
+    try {
+        return try_step(max_step);
+    } catch (...) {
+        counts_ = before;
+        expansion_.give_up();
+        throw;
+    }
+}
+
+/// Nothing but the series is touched, so that the step can be given up on the way.
+void Stepper::expand(double max_step) {
+    const Pool::Hearing hearing(pool_);
+    late_ = expand_late();
+    if (!late_) expand_series(max_step);
+}
+
+bool Stepper::try_step(double max_step) {
+    expand(max_step);
+    if (!is_finite()) return false;
+    follow_events();
+    return true;
+}
+
+bool Stepper::retry_plain(double max_step) {
+    cut(0.0);
+    if (!events().empty() || carries_) return false;
+    late_control_.leave();
+    radau_.interrupt();
+    expansion_.restart();
+    late_ = false;
+    --counts_.late_steps;
+    ++counts_.late_refused;
+    expand_series(max_step);
+    if (!is_finite()) return false;
+    follow_events();
+    return true;
+}
+
+double Stepper::margin_error() const noexcept {
+    const double tolerance = late_ ? kLatePart * rtol_ : expansion_.tolerance() + (events().empty() ? 0.0 : budget_);
+    return 2.0 * tolerance * square() * waveform().mean_norm();
+}
+
+/// Watches the expanded step, follows the events on it and ends it where they matter to all.
+void Stepper::follow_events() {
+    relative_rate_ = expansion_.series().relative_size(1) / waveform().step();
+    const int order = expansion_.series().order();
+    ++counts_.steps;
+    counts_.orders += order;
+    counts_.rhs_equivalents += order * static_cast<double>(groups()) / static_cast<double>(state_.neurons());
+
+    partitions_.prepare();
+    carries_ = state_.w.size() >= kLeastCarried && !state_.has_lifted() && partitions_.is_clear();
+    if (carries_) {
+        partitions_.skip();
+        end_ = allowed_;
+        foresee({});
+        return;
+    }
+    settle();
+    const auto& hits = partitions_.scan();
+    disturbances_.clear();
+    for (const auto& first : hits) disturbances_.push_back({first.hit.u, first.coupling});
+    // In the late phase the others hear of an event at once, through the weights: the step ends there.
+    const double budget = late_ ? 0.0 : budget_;
+    end_ = partitions_.follow(coupled_end(disturbances_, budget, allowed_), disturbances_);
+    foresee(hits);
+    cut(coupled_end(disturbances_, budget, end_));
+}
+
+double Stepper::rounding_limit() const noexcept {
+    return kRoundingPart * kBalance / (std::numeric_limits<double>::epsilon() * waveform().mean_norm());
+}
+
+double Stepper::speed() const {
+    return std::sqrt(expansion_.speed_square(state_));
+}
+
+double Stepper::relative_rate() const noexcept {
+    return relative_rate_;
+}
+
+bool Stepper::is_separated() const {
+    return waveform().live_log_loss() < log_separated_ && waveform().smallest_margin() > 0.0;
+}
+
+/// How far the events in sight would let the next step go.
+void Stepper::foresee(const std::vector<FirstHit>& hits) {
+    if (late_) {
+        if (partitions_.follows_events()) {  // a kink in the weights: their own series resolves what follows
+            late_control_.leave();
+            radau_.interrupt();
+        }
+        return;
+    }
+    later_.clear();
+    for (const auto& first : hits)
+        if (first.hit.u > end_) later_.push_back({first.hit.u - end_, first.coupling});
+    control_.taken(waveform().step(), end_, later_.empty() ? 1.0 : coupled_end(later_, budget_, 1.0 - end_));
+}
+
+void Stepper::cut(double u) {
+    end_ = u;
+    if (!carries_) partitions_.cut(u);
+}
+
+void Stepper::settle() {
+    if (!expansion_.is_carrying()) return;
+    expansion_.series().evaluate(0.0, w_next_, a_next_);
+    partitions_.settle();
+    state_.w.swap(w_next_);
+    state_.a.swap(a_next_);
+    state_.restore_invariants(state_.w, state_.a, partitions_.paths());
+    expansion_.settle();
+}
+
+void Stepper::state_at(double u, Matrix& w, Vector& a) const {
+    expansion_.series().evaluate(u, w, a);
+    partitions_.place(u, w, a);
+    state_.restore_invariants(w, a, partitions_.paths());
+}
+
+void Stepper::rescaled(const Vector& offsets) {
+    expansion_.set_offsets(offsets);
+    partitions_.forget_distances();
+}
+
+void Stepper::commit() {
+    underflow_guard_.follow(expansion_, end_ * waveform().step());
+    if (carries_) {
+        ++counts_.carried_steps;
+        expansion_.carry(end_);
+        partitions_.carried();
+        return;
+    }
+    expansion_.series().evaluate(end_, w_next_, a_next_);
+    partitions_.place(end_, w_next_, a_next_);
+    partitions_.commit(end_);
+    state_.w.swap(w_next_);
+    state_.a.swap(a_next_);
+    for (Index j = 0; j < state_.neurons(); ++j) {
+        if (held_[j].empty()) continue;
+        column_ = state_.w.col(j);
+        held_[j].project(column_.data());
+        state_.w.col(j) = column_;
+    }
+    state_.restore_invariants(state_.w, state_.a, partitions_.paths());
+    if (underflow_guard_.change(expansion_, held_, state_)) {
+        expansion_.forget_live();
+        partitions_.forget_distances();
+    }
+    if (state_.rescale())
+        for (const int neuron : state_.rescaled()) partitions_.forget_distance(neuron);
+}
+
+}  // namespace reluflow

@@ -1,0 +1,130 @@
+/// One step of the whole network: expand, watch, follow local events, end where they matter to everyone.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/pool.hpp"
+#include "hybrid/pattern.hpp"
+#include "hybrid/sliding_set.hpp"
+#include "problem/settings.hpp"
+#include "two_layer/expansion.hpp"
+#include "two_layer/network.hpp"
+#include "two_layer/partitions.hpp"
+#include "two_layer/radau_step.hpp"
+#include "two_layer/step_control.hpp"
+#include "two_layer/underflow_guard.hpp"
+
+namespace reluflow {
+
+struct StepCounts {
+    std::int64_t steps = 0;
+    std::int64_t cut_by_events = 0;
+    std::int64_t late_steps = 0;     ///< of them, in the late phase
+    std::int64_t carried_steps = 0;  ///< of them, by whole sectors, with the neurons left behind
+    std::int64_t late_refused = 0;
+    std::int64_t late_iterations = 0;
+    std::int64_t orders = 0;
+    double rhs_equivalents = 0.0;  ///< orders weighted by the part of the groups that had to be driven
+};
+
+/// Takes steps. Usage: begin(), attempt(), any number of readings up to end(), then commit(u) with u <= end().
+class Stepper {
+  public:
+    /// `pool` has the threads of the run; the bits do not depend on their number.
+    Stepper(const Dataset& data, Objective objective, const Settings& settings, NetworkState& state, Pattern& pattern,
+            Pool& pool);
+
+    /// Decides the neurons that start on walls. False when one cannot be decided (see unresolved()).
+    bool decide_start(bool pattern_was_given);
+    /// Margins, weights and gradients at the present state.
+    void begin();
+    /// True when no neuron moves.
+    bool is_at_rest() const noexcept { return expansion_.fastest() == 0.0; }
+    /// Expands a step of at most `max_step` in the clock of the waveform and follows the events on it. False on a
+    /// non-finite state. Abandoned comes through from a step that is given up: the state is that of begin() again.
+    bool attempt(double max_step);
+    /// The step is in the late phase.
+    bool is_late() const noexcept { return late_; }
+    /// A late step is made anew as a plain one; false when it begins with events that cannot be undone.
+    bool retry_plain(double max_step);
+    /// What the tolerance of the step may do to Σ p_i q_i.
+    double margin_error() const noexcept;
+    /// Shortens the step: events after u are undone.
+    void cut(double u);
+    /// Moves the state to end(). Where no neuron is near a wall the neurons are left behind until settle().
+    void commit();
+    /// Brings all neurons to the start of the step, where the rest is.
+    void settle();
+    /// Σ |θ|² in working coordinates, without moving a neuron.
+    double square() const noexcept { return expansion_.series().square(); }
+    bool is_carrying() const noexcept { return expansion_.is_carrying(); }
+
+    double end() const noexcept { return end_; }
+    /// Scale of the longest step in which the rounding of balancing weights stays below the tolerance.
+    double rounding_limit() const noexcept;
+    const Waveform& waveform() const noexcept { return expansion_.waveform(); }
+    const Expansion& expansion() const noexcept { return expansion_; }
+    /// The state was scaled by a power of two, which no sign and no direction sees; begin() comes next.
+    void rescaled(const Vector& offsets);
+    /// What the margins are less when they make weights; begin() comes next.
+    void set_offsets(const Vector& offsets) { expansion_.set_offsets(offsets); }
+    const std::vector<WallEvent>& events() const noexcept { return partitions_.events(); }
+    const std::vector<BranchPoint>& branches() const noexcept { return partitions_.branches(); }
+    const UnresolvedEvent& unresolved() const noexcept { return partitions_.unresolved(); }
+    const StepCounts& counts() const noexcept { return counts_; }
+    double worst_inconsistency() const noexcept { return partitions_.worst_inconsistency(); }
+    Index groups() const noexcept { return expansion_.groups().count(); }
+
+    /// |θ'| in the step clock at the present state (after begin()).
+    double speed() const;
+    /// max_j |θ_j'| / |θ_j| in the step clock at the start of the last step (after attempt()).
+    double relative_rate() const noexcept;
+    /// All margins positive, and the loss so small that they stay so ([LLWA], [VSS]); of the live samples, which are
+    /// those that move.
+    bool is_separated() const;
+
+    /// The state at u in [0, end()].
+    void state_at(double u, Matrix& w, Vector& a) const;
+
+  private:
+    bool try_step(double max_step);
+    void expand(double max_step);
+    void stand_on_walls(int neuron);
+    void follow_events();
+    bool expand_late();
+    void expand_series(double max_step);
+    double expand_soundly(double step);
+    bool is_finite() const;
+    void foresee(const std::vector<FirstHit>& hits);
+
+    const Dataset& data_;
+    double rtol_;
+    double budget_;
+    double log_separated_;
+    NetworkState& state_;
+    Pattern& pattern_;
+    Pool& pool_;
+    std::vector<SlidingSet> held_;
+    Expansion expansion_;
+    Partitions partitions_;
+    StepControl control_;
+    RadauStep radau_;
+    double horizon_log_loss_;
+    LateControl late_control_;
+    UnderflowGuard underflow_guard_;
+    bool late_ = false;
+    bool is_sound_ = true;  // the weights of the present step are those of its margins
+    bool carries_ = false;  // the present step
+    StepCounts counts_;
+    std::vector<Disturbance> disturbances_, later_;
+    double end_ = 0.0;
+    double allowed_ = 0.0;
+    double relative_rate_ = 0.0;
+    Vector column_;
+    std::vector<int> zero_walls_;
+    Matrix w_next_;
+    Vector a_next_;
+};
+
+}  // namespace reluflow

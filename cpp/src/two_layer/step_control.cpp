@@ -1,0 +1,136 @@
+#include "two_layer/step_control.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/tolerances.hpp"
+
+namespace reluflow {
+
+namespace {
+
+/// First step, in time constants of the fastest neuron.
+constexpr double kFirstRate = 0.1;
+/// Growth of the step by the order the last one needed: far below the maximum it may double.
+constexpr double kFastGrowth = 2.0;
+constexpr double kSlowGrowth = 1.25;
+/// After a cut by truncation the next step keeps this margin.
+constexpr double kShrink = 0.9;
+/// The next step is made a little longer than foreseen, so that it ends at its events and not before them.
+constexpr double kEventMargin = 1.2;
+/// With no event in sight a step limited by events may grow by this.
+constexpr double kEventGrowth = 3.0;
+/// A late step must be this much longer than a plain one whatever the estimate of its work says, and need never be
+/// longer than the other bound.
+constexpr double kLargestGain = 100.0;
+
+/// How eagerly late steps are tried.
+struct Eagerness {
+    double smallest_gain;
+    double hope;      // the first late step after a plain one is this much longer than what would just pay
+    int most_tries;   // of a late step, each shorter than the one before, until plain steps go on
+    int first_pause;  // plain steps between a late step that did not pay and the next try; doubled each time
+    int longest_pause;
+    int layer_pause;  // the same after an event: most of its layer is over by then
+};
+constexpr Eagerness kEager{2.0, 2.0, 3, 2, 32, 2};
+/// Where margins are negative a sample may take over all the weight within a step: plain steps see it.
+constexpr Eagerness kCareful{4.0, 1.0, 1, 8, 64, 4};
+
+const Eagerness& eagerness(bool careful) noexcept {
+    return careful ? kCareful : kEager;
+}
+/// Halvings for the end of a step: a relative error of 2^-40 in a quantity that is an estimate.
+constexpr int kHalvings = 40;
+
+double neglected(std::span<const Disturbance> disturbances, double end) noexcept {
+    constexpr std::size_t kSide = 8;  // sums side by side: one after the other would wait for each addition
+    double sums[kSide] = {};
+    const auto add = [&](std::size_t side, const Disturbance& event) {
+        const double left = end - event.u;
+        sums[side] += left > 0.0 ? 0.5 * left * left * event.coupling : 0.0;
+    };
+    std::size_t i = 0;
+    for (; i + kSide <= disturbances.size(); i += kSide)
+        for (std::size_t side = 0; side < kSide; ++side) add(side, disturbances[i + side]);
+    for (; i < disturbances.size(); ++i) add(0, disturbances[i]);
+    double sum = 0.0;
+    for (const double part : sums) sum += part;
+    return sum;
+}
+
+}  // namespace
+
+double coupled_end(std::span<const Disturbance> disturbances, double budget, double end) noexcept {
+    if (neglected(disturbances, end) <= budget) return end;
+    double low = 0.0;
+    double high = end;
+    for (int pass = 0; pass < kHalvings; ++pass) {
+        const double middle = 0.5 * (low + high);
+        (neglected(disturbances, middle) <= budget ? low : high) = middle;
+    }
+    // The bisection may stop just before an event that a step can reach at no cost.
+    double first = std::numeric_limits<double>::infinity();
+    for (const auto& event : disturbances) first = std::min(first, event.u);
+    return std::max(low, std::min(first, end));
+}
+
+double StepControl::propose(double fastest) const noexcept {
+    const double cap = kMaxRate / fastest;
+    if (smooth_ == 0.0) return kFirstRate / fastest;
+    return std::min({cap, smooth_, events_});
+}
+
+void StepControl::truncated(double step, int order, double allowed) noexcept {
+    if (allowed < 1.0)
+        smooth_ = kShrink * allowed * step;
+    else
+        smooth_ = step * (order <= kMaxOrder / 2 ? kFastGrowth : (order < kMaxOrder - 2 ? kSlowGrowth : 1.0));
+}
+
+void StepControl::taken(double step, double u, double next_end) noexcept {
+    if (next_end + u >= 1.0)
+        events_ = kEventGrowth * step;
+    else
+        events_ = kEventMargin * next_end * step;
+}
+
+void LateControl::plain_step_taken(double square) noexcept {
+    square_ = square;
+    if (pause_ > 0) --pause_;
+}
+
+double LateControl::plain_step(double smooth, double square) const noexcept {
+    return smooth * square_ / square;
+}
+
+bool LateControl::wants(double rate, bool careful) noexcept {
+    careful_ = careful;
+    return active_ || (rate < kStiffRate && pause_ == 0);
+}
+
+double LateControl::propose(double plain) const noexcept {
+    return active_ ? step_ : eagerness(careful_).hope * gain_ * plain;
+}
+
+void LateControl::tried(bool accepted, double next, double gain, double plain) noexcept {
+    const Eagerness& how = eagerness(careful_);
+    gain_ = std::clamp(gain, how.smallest_gain, kLargestGain);
+    step_ = next;
+    tries_ = accepted ? 0 : tries_ + 1;
+    active_ = next >= gain_ * plain && tries_ < how.most_tries;
+    if (active_) {
+        if (accepted) next_pause_ = 0;
+        return;
+    }
+    tries_ = 0;
+    next_pause_ = std::clamp(2 * next_pause_, how.first_pause, how.longest_pause);
+    pause_ = next_pause_;
+}
+
+void LateControl::leave() noexcept {
+    active_ = false;
+    pause_ = eagerness(careful_).layer_pause;
+}
+
+}  // namespace reluflow

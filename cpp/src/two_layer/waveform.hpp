@@ -1,0 +1,149 @@
+/// The dual waveform on one step: Taylor series of the margins q, of the weights p = |λ|/Σ|λ| that drive the neurons,
+/// and of time.
+#pragma once
+
+#include <limits>
+#include <vector>
+
+#include "base/types.hpp"
+#include "hybrid/clock.hpp"
+#include "numeric/polynomial.hpp"
+#include "problem/dataset.hpp"
+#include "problem/loss.hpp"
+#include "problem/settings.hpp"
+
+namespace reluflow {
+
+/// The step runs in the dual-mass clock: dt = factor · (H / D) du with D = Σ_i |ℓ'(q_i)|, so that the weights p_i =
+/// |ℓ'(q_i)|/D add up to one whatever the loss, and a step of size one in u means the same early and at log t = 1000.
+/// The sums go over the live samples, those on which some neuron that moves is active: the others drive nothing and
+/// stand still, and beside their weights those of a loss that stalls would vanish. That a neuron only slides along a
+/// sample does not make it live: it has margin 0, and the neuron meets it as a barrier.
+///
+/// With c = (1 - l) q' (logistic, l = |ℓ'|) or c = q' (exponential), and B = p·c:
+///     p' = p (B - c),   l' = -l c,   (1/D)' = B/D.
+class Waveform {
+  public:
+    /// Margins beyond which weights that drift into place within a time 1/q are known to a part kFineWeightError only.
+    static constexpr double kFineMargin = 1e5;
+    static constexpr double kFineWeightError = 1e-7;
+
+    Waveform(const Dataset& data, Objective objective);
+
+    /// Starts a step at margins q.
+    /// `live`: whether a sample drives a neuron that moves.
+    void start(const Vector& q, const std::vector<char>& live);
+    /// Sets the step scale H; before the first push.
+    void set_step(double step) noexcept;
+    /// The margins' coefficient of order `order() + 1` (times y, so already a margin); derives the other series one
+    /// order up.
+    void push(const Vector& q_next);
+
+    int order() const noexcept { return order_; }
+    /// Highest order of the margins.
+    int margin_order() const noexcept { return margin_order_; }
+    double step() const noexcept { return step_; }
+    /// Coefficients of order k of y_i p_i, and of p_i, over the samples.
+    const double* signed_weights(int k) const noexcept { return signed_.row(k).data(); }
+    const double* margins(int k) const noexcept { return q_.row(k).data(); }
+    /// Series of y_i p_i of one sample about the origin of the step.
+    void signed_weight_series(Index sample, double* c) const noexcept;
+    /// y_i p_i of one sample at u.
+    double signed_weight_at(Index sample, double u) const noexcept;
+    /// The same of all samples.
+    void signed_weights_at(double u, Vector& weights) const;
+    /// Margins at u.
+    void margins_at(double u, Vector& q) const;
+
+    /// log D at the start of the step.
+    double log_mass() const noexcept { return log_mass_; }
+    /// Σ_i ℓ(q_i) in the log domain at the start of the step, without the reduction.
+    double log_loss() const noexcept { return log_loss_; }
+    /// log of the largest weight (over the largest of all) that has underflowed; -inf when none has.
+    double lost_log_weight() const noexcept { return lost_; }
+    /// The same of the live samples alone, and their smallest margin.
+    double live_log_loss() const noexcept { return live_log_loss_; }
+    double smallest_margin() const noexcept { return smallest_margin_; }
+    /// What the weights may be off by at a start, as a part of their sum: where margins are so large that a layer of
+    /// the weights moves no neuron, it is not resolved.
+    double weight_error() const noexcept { return smallest_margin_ > kFineMargin ? kFineWeightError : 0.0; }
+    bool is_live(Index sample) const noexcept { return live_[sample] != 0; }
+    /// Σ_i p_i |x_i| and Σ_i p_i |x_i|² at the start of the step.
+    double mean_norm() const noexcept { return mean_norm_; }
+    double mean_square() const noexcept { return mean_square_; }
+    /// max |x_i|: never less than Σ_i p_i |x_i| over the live samples.
+    double largest_norm() const noexcept { return largest_norm_; }
+    /// No less than Σ_i p_i |x_i| anywhere on the step, over the live samples.
+    double largest_mean_norm() const noexcept;
+    /// Σ_i p_i q_i' at the start of the step, which is |θ'|² and never negative but for rounding.
+    double margin_rate() const noexcept;
+
+    /// Sets the step by its weights instead: p_i(u) the weights of the start plus polynomials of `count` coefficients
+    /// (count, n), margins (orders, n). Used where the weights follow the margins so fast that their own series is of
+    /// no use (see horizon.hpp).
+    void prescribe_weights(const Matrix& changes, int count);
+    void prescribe_margins(const Matrix& margins, int count);
+    bool is_prescribed() const noexcept { return prescribed_; }
+    bool keeps_time_by_margins() const noexcept { return time_by_margins_; }
+
+    /// The clock at u, when it shows `start` at the start of the step.
+    Clock clock_at(const Clock& start, double u) const;
+    /// The first u in [0, end] at which the clock shows log t = target.log_t() or more; kNoRoot when it does not.
+    double reach(const Clock& start, const Clock& target, double end) const;
+
+    /// Time since the start of the step at u, in units of e^log_time_unit().
+    double time_at(double u) const noexcept;
+    double time_rate_at(double u) const noexcept;
+    /// The newest term of the time series at u = 1 over their sum: what truncation does to the clock.
+    double relative_time_term() const noexcept;
+    /// With order 1: as much of the step as leads at most half way to where a saturated weight, constant to rounding
+    /// or vanished beside the others, begins to count. Its series says nothing of that.
+    double saturated_part() const noexcept;
+    /// With order 1: true where the mass falls by so many e-foldings in the step that time is no polynomial.
+    bool outruns_time() const noexcept;
+    /// All orders are there: from now on time is integrated from the margins, in the log domain.
+    void keep_time_by_margins();
+    double log_time_unit() const noexcept { return log_time_unit_; }
+    /// The u at which time_at(u) = target, for target in [0, time_at(end)].
+    double u_at_time(double target, double end) const noexcept;
+
+  private:
+    void start_weights(const Vector& q);
+    void next_weights();
+    double log_mass_at(double u) const;
+    double log_time_at(double u) const;
+    double reach_by_margins(const Clock& start, const Clock& target, double end) const;
+    void list_heavy();
+
+    Objective objective_;
+    Vector y_;
+    Vector norms_;
+    double log_factor_;  // log of dt per unit of summed-loss time: log n for the mean
+    double step_ = 0.0;
+    double log_mass_ = 0.0;
+    double log_loss_ = 0.0;
+    double live_log_loss_ = 0.0;
+    double smallest_margin_ = 0.0;
+    double log_time_unit_ = 0.0;
+    double lost_ = -std::numeric_limits<double>::infinity();
+    double largest_norm_ = 0.0;
+    double mean_norm_ = 0.0;
+    double mean_square_ = 0.0;
+    int order_ = 0;
+    bool prescribed_ = false;
+    bool time_by_margins_ = false;
+    int margin_order_ = 0;
+    std::vector<char> live_;
+    mutable Vector margins_now_;
+    mutable double last_clock_u_ = -1.0;
+    mutable double last_log_time_ = 0.0;
+    std::vector<char> near_;
+    std::vector<int> heavy_;         // samples with a share in the mass, where time goes by margins
+    Matrix q_, l_, p_, c_, signed_;  // (order, n)
+    Vector weighted_;                // one order of p c
+    Coefficients rate_{};            // B
+    Coefficients time_rate_{};       // D(0)/D
+    Coefficients time_{};            // ∫ of it
+};
+
+}  // namespace reluflow

@@ -1,0 +1,78 @@
+/// The products of the coupling against their definition: crossed, held and leaking samples, many groups and few.
+#include <cmath>
+#include <random>
+
+#include "check.hpp"
+#include "two_layer/coupling.hpp"
+
+using namespace reluflow;
+
+namespace {
+
+double slope(const Dataset& data, const Pattern& pattern, Index neuron, Index i, double leak) {
+    const int sign = sample_sign(data, i, pattern.side(neuron, data.wall_of(i)));
+    return sign > 0 ? 1.0 : (sign < 0 ? leak : 0.0);
+}
+
+/// Both products of the groups of a pattern, and the largest difference from the sums that define them.
+void products_are_their_sums(Coupling& coupling, const Dataset& data, const Pattern& pattern, double leak) {
+    Groups groups(pattern.neurons());
+    groups.update(pattern);
+    coupling.set_slopes(pattern, groups);
+    const Vector weights = Vector::LinSpaced(data.n(), -1.0, 2.0);
+    const Matrix M = Matrix::Random(data.rank(), pattern.neurons());
+    Matrix G(data.rank(), pattern.neurons());
+    Vector q(data.n());
+    coupling.gradients(weights.data(), G);
+    coupling.margins(M, q);
+    Vector expected_q = Vector::Zero(data.n());
+    double miss = 0.0;
+    for (Index c = 0; c < groups.count(); ++c) {
+        Vector g = Vector::Zero(data.rank());
+        for (Index i = 0; i < data.n(); ++i) {
+            const double s = slope(data, pattern, groups.leader(c), i, leak);
+            CHECK(coupling.slope(i, c) == s);
+            g += weights[i] * s * data.X().row(i).transpose();
+            expected_q[i] += data.y()[i] * s * data.X().row(i).dot(M.col(c));
+        }
+        miss = std::max(miss, (G.col(c) - g).cwiseAbs().maxCoeff());
+    }
+    CHECK(miss < 1e-12);
+    CHECK((q - expected_q).cwiseAbs().maxCoeff() < 1e-12);
+}
+
+void check(Index n, Index d, Index m, double leak) {
+    std::mt19937 random(static_cast<unsigned>(n + 7 * d + 31 * m));
+    std::uniform_int_distribution<int> side(-1, 1);
+    std::normal_distribution<double> normal;
+    Matrix X(n, d);
+    for (Index i = 0; i < X.size(); ++i) X.data()[i] = normal(random);
+    X.row(n - 1) = -2.0 * X.row(0);  // two samples, one wall, opposite sides
+    Vector y(n);
+    for (Index i = 0; i < n; ++i) y[i] = i % 2 ? -1.0 : 1.0;
+    const Dataset data(X, y);
+    Pool pool(2);
+    Coupling coupling(data, m, leak, pool);
+    Pattern pattern(m, data.n_walls());
+    for (int pass = 0; pass < 3; ++pass) {  // a few walls of few neurons change; then many neurons become one group
+        for (Index j = 0; j < m; ++j)
+            for (Index wall = 0; wall < data.n_walls(); ++wall)
+                if (pass == 0 || (wall % 7 == 0 && j % 3 == 0))
+                    pattern.set(j, wall, static_cast<std::int8_t>(side(random)));
+        products_are_their_sums(coupling, data, pattern, leak);
+    }
+    for (Index j = m / 2; j < m; ++j)
+        for (Index wall = 0; wall < data.n_walls(); ++wall) pattern.set(j, wall, 1);
+    products_are_their_sums(coupling, data, pattern, leak);
+}
+
+}  // namespace
+
+int main() {
+    for (const double leak : {0.0, 0.3}) {
+        check(13, 3, 4, leak);
+        check(50, 20, 33, leak);
+        check(41, 35, 130, leak);
+    }
+    return reluflow::tests::failures();
+}

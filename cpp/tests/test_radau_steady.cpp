@@ -1,0 +1,143 @@
+/// The weights' answer in a short late step solves Newton's equations up to what the kernel's factor leaves out.
+#include "two_layer/radau_steady.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "base/pool.hpp"
+#include "check.hpp"
+#include "hybrid/pattern.hpp"
+#include "hybrid/sliding_set.hpp"
+#include "two_layer/expansion.hpp"
+#include "two_layer/network.hpp"
+#include "two_layer/radau_nodes.hpp"
+
+namespace {
+
+using namespace reluflow;
+
+class Numbers {
+  public:
+    double operator()() noexcept {
+        state_ = state_ * 6364136223846793005ULL + 1442695040888963407ULL;
+        return 2.0 * static_cast<double>(state_ >> 11) / 9007199254740992.0 - 1.0;
+    }
+
+  private:
+    std::uint64_t state_ = 7;
+};
+
+/// K_ij = ∂q_i · ∂q_j over the weights, with what each neuron holds projected out.
+Matrix kernel(const Dataset& data, const NetworkState& state, const Pattern& pattern,
+              const std::vector<SlidingSet>& held) {
+    Matrix K = Matrix::Zero(data.n(), data.n());
+    Matrix features(data.n(), data.rank() + 1);
+    Vector row(data.rank());
+    for (int j = 0; j < static_cast<int>(state.neurons()); ++j) {
+        const SignMatrix signs = pattern.sample_signs(data);
+        for (Index i = 0; i < data.n(); ++i) {
+            const double slope = signs(j, i) > 0 ? 1.0 : 0.0;
+            row = data.y()[i] * slope * data.X().row(i).transpose();
+            features(i, data.rank()) = row.dot(state.w.col(j));
+            held[j].project(row.data());
+            features.row(i).head(data.rank()) = state.a[j] * row.transpose();
+        }
+        K += features * features.transpose();
+    }
+    return K;
+}
+
+struct Problem {
+    Matrix X, W;
+    Vector y, a;
+};
+
+Problem problem(Numbers& number, Index n, Index d, Index m) {
+    Problem p{Matrix(n, d), Matrix(m, d), Vector(n), Vector(m)};
+    for (Index i = 0; i < n; ++i) {
+        p.y[i] = i % 2 == 0 ? 1.0 : -1.0;
+        for (Index k = 0; k < d; ++k) p.X(i, k) = number();
+    }
+    for (Index j = 0; j < m; ++j) {
+        p.a[j] = number();
+        for (Index k = 0; k < d; ++k) p.W(j, k) = number();
+    }
+    return p;
+}
+
+/// Neuron j holds its first j mod r walls, or none; the others have the signs that they have.
+std::vector<SlidingSet> hold_walls(const Dataset& data, NetworkState& state, Pattern& pattern, bool holds) {
+    const Index m = state.neurons();
+    std::vector<SlidingSet> held(m, SlidingSet(data.rank()));
+    for (Index j = 0; j < m; ++j) {
+        std::vector<int> walls;
+        for (int wall = 0; holds && wall < static_cast<int>(j % data.rank()); ++wall) walls.push_back(wall);
+        held[j].assign(walls, data.normals());
+        Vector column = state.w.col(j);
+        held[j].project(column.data());
+        state.w.col(j) = column;
+        for (Index wall = 0; wall < data.n_walls(); ++wall)
+            pattern.set(j, wall, data.normals().row(wall).dot(column) > 0.0 ? 1 : -1);
+        for (const int wall : walls) pattern.set(j, wall, 0);
+    }
+    return held;
+}
+
+void the_answer_solves_the_equations(Index n, Index d, Index m, double step, bool holds) {
+    Numbers number;
+    const Problem drawn = problem(number, n, d, m);
+    const Dataset data(drawn.X, drawn.y);
+    NetworkState state(data, drawn.W, drawn.a, 0.0);
+    Pattern pattern(m, data.n_walls());
+    const std::vector<SlidingSet> held = hold_walls(data, state, pattern, holds);
+    Pool pool(1);
+    Expansion expansion(data, {}, {}, state, pool);
+    expansion.start(state, pattern, held);
+
+    const Matrix& A = RadauStep::Nodes::get().integration;
+    SteadyResponse response(data, m, A);
+    Vector p(n);
+    Vector c(n);
+    for (Index i = 0; i < n; ++i) {
+        p[i] = std::exp(8.0 * number());  // from 3e-4 to 3e3, before they are made to add up to one
+        c[i] = 0.5 + 0.5 * std::abs(number());
+    }
+    p /= p.sum();
+    CHECK(response.prepare(expansion, p, c, step));
+    Matrix r(kStages, n);
+    Vector s(kStages);
+    for (int k = 0; k < kStages; ++k) {
+        s[k] = number();
+        for (Index i = 0; i < n; ++i) r(k, i) = number();
+    }
+    Matrix delta = r;
+    Vector mu = s;
+    response.solve(delta, mu);
+
+    const Matrix K = kernel(data, state, pattern, held);
+    const Matrix moved = step * A * (delta * p.asDiagonal()) * K;  // of the margins
+    double miss = 0.0;
+    double size = 0.0;
+    for (int k = 0; k < kStages; ++k) {
+        CHECK(std::abs(delta.row(k).dot(p) - s[k]) < 1e-9);
+        for (Index i = 0; i < n; ++i) {
+            const double off = delta(k, i) + c[i] * moved(k, i) + mu[k] - r(k, i);
+            miss += p[i] / c[i] * off * off;
+            size += p[i] / c[i] * delta(k, i) * delta(k, i);
+        }
+    }
+    CHECK(miss < 0.05 * 0.05 * size);  // the trace of what is left out
+    for (Index i = 0; i < n; ++i) CHECK(response.own(i) == 0.0 || std::abs(response.own(i) / K(i, i) - 1.0) < 1e-12);
+}
+
+}  // namespace
+
+int main() {
+    for (const double step : {1e-3, 1.0, 1e3, 1e6}) {
+        the_answer_solves_the_equations(8, 3, 5, step, false);
+        the_answer_solves_the_equations(40, 6, 7, step, true);
+        the_answer_solves_the_equations(140, 4, 9, step, true);
+    }
+    return reluflow::tests::failures();
+}
