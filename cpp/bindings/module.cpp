@@ -1,4 +1,4 @@
-/// The module reluflow._core: it only calls the rooms' bindings.
+/// The module reluflow._core: it only calls the bindings of each part.
 #include "bindings.hpp"
 
 PYBIND11_MODULE(_core, module) {
@@ -9,4 +9,5 @@ PYBIND11_MODULE(_core, module) {
     bind_batch(module);
     bind_descent(module);
     bind_flow(module);
+    bind_loss(module);
 }

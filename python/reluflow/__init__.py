@@ -15,30 +15,27 @@ from ._core import __version__
 from .convex import Certificate, MultiClassCertificate, certify
 from .datasets import Dataset, MultiClassDataset
 from .descent import DescentResult, descend
+from .early import EarlyAlignment, Visit, early_alignment
 from .flow import (
-    EVENT_KINDS,
     Branching,
     BranchingError,
     BranchingTable,
-    EarlyAlignment,
     Event,
     EventTable,
-    Limit,
     ManyProgress,
     MultiClassSolution,
     Progress,
-    Residuals,
     Run,
     Runs,
     Settings,
     Solution,
     Stop,
-    Visit,
-    early_alignment,
     integrate,
     integrate_many,
     load,
 )
+from .kinks import EVENT_KINDS
+from .limits import Limit, Residuals
 from .networks import MultiClassNetwork, Network
 
 __all__ = [

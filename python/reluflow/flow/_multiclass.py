@@ -19,6 +19,7 @@ from ._batch import Batch, Launch
 from ._progress import Listeners
 from ._settings import Settings
 from ._solution import Solution
+from ._writing import write_classes
 
 MIXED = "mixed"  # the status of classes that did not all end in the same way
 # Numbers of `Solution.stats` that add up over the classes.
@@ -223,8 +224,6 @@ class MultiClassSolution:
         ValueError
             The folder does not exist or cannot be written to; the message names the path.
         """
-        from ._storage import write_classes
-
         write_classes(self, path)
 
     def summary(self) -> str:

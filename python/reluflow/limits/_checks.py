@@ -8,8 +8,8 @@ import numpy as np
 
 from .._validation import FloatArray
 from ..networks import Network
-from ._limit_core import Core
-from ._limit_groups import Groups
+from ._core import Core
+from ._groups import Groups
 
 # λ of samples at rest is infinitely larger than that of the others in the limit; here it is this times larger. Its
 # pulls vanish, to rounding, so that the factor need not be large to tell which signs win.

@@ -1,0 +1,9 @@
+"""The limit of a flow, polished to the rounding and certified: `Solution.limit` is this."""
+
+from __future__ import annotations
+
+from ._checks import Residuals
+from ._limit import Limit
+from ._limit_of import limit_of
+
+__all__ = ["Limit", "Residuals", "limit_of"]
