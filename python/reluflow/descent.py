@@ -12,6 +12,8 @@ from .datasets import Dataset
 from .losses import check_loss, check_reduction
 from .networks import Network
 
+__all__ = ["DescentResult", "descend"]
+
 _MESSAGES = {
     "reached_steps": "all steps were taken",
     "interrupted": "interrupted; these are the steps so far",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..kinks import EVENT_KINDS
 from ._arguments import POLICIES
 from ._branchings import Branching, BranchingTable
 from ._events import Event, EventTable
@@ -16,6 +17,7 @@ from ._solution import Solution
 from ._stop import Stop
 
 __all__ = [
+    "EVENT_KINDS",
     "POLICIES",
     "Branching",
     "BranchingError",

@@ -98,7 +98,7 @@ class MultiClassSolution:
         Examples
         --------
         >>> import reluflow as rf
-        >>> data = rf.MultiClassDataset([[2.0, 0.1], [0.1, 2.0], [-1.0, -1.0]], [3, 5, 8])
+        >>> data = rf.datasets.MultiClassDataset([[2.0, 0.1], [0.1, 2.0], [-1.0, -1.0]], [3, 5, 8])
         >>> sol = rf.integrate(data, rf.Network.init(8, 2, classes=3, seed=1), until=rf.Stop(mean_loss=0.1))
         >>> sol.of(8) is sol[2]
         True

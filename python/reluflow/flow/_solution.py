@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from .._validation import FloatArray, PatternArray, freeze, invalid, real, real_array
 from ..datasets import Dataset
-from ..limits import Limit, limit_of
+from ..limits import Limit
+from ..limits._limit_of import limit_of
 from ..networks import Network
 from ._branchings import BranchingTable
 from ._dense import Dense

@@ -4,6 +4,5 @@ from __future__ import annotations
 
 from ._checks import Residuals
 from ._limit import Limit
-from ._limit_of import limit_of
 
-__all__ = ["Limit", "Residuals", "limit_of"]
+__all__ = ["Limit", "Residuals"]

@@ -11,7 +11,7 @@ from ..kinks._boundaries import names
 from ..kinks._constant_duals import start
 from ..losses import separation_loss
 from ..networks import Network
-from ._checks import CORE_FACTOR, Residuals, has_dependent_walls, kkt_residuals
+from ._checks import CORE_FACTOR, Residuals, has_dependent_walls, residuals_of
 from ._core import Core
 from ._groups import spread
 from ._kkt import Point, polish
@@ -53,7 +53,7 @@ def direction(state: State, core: Core) -> Limit:
         return unpolished(state, "the max-margin problem in the last pattern has no solution that could be found")
     wide, split_error = spread(state.groups, state.net, state.groups.pulls(found.lam), found.mass)
     net = Network(wide.W / wide.norm, wide.a / wide.norm, leak=wide.leak)
-    residuals = kkt_residuals(state.groups, net, found.lam, state.data.y, core)
+    residuals = residuals_of(state.groups, net, found.lam, state.data.y, core)
     turn = _angle(state.net, net)
     reasons = _doubts(state, core, residuals, found, turn)
     reasons += [] if reasons else _growing(state, core, found)
