@@ -1,5 +1,6 @@
 /// The late phase: where weights follow margins at a rate ρ² and an explicit series needs steps like 1/ρ², the weights
-/// of a step are found by collocation instead, with Newton on their values at the nodes (flow.md §5).
+/// of a step are found by collocation instead, with Newton on their values at the nodes
+/// (docs/design/mathematics.md, section 9).
 #pragma once
 
 #include <memory>

@@ -316,7 +316,8 @@ Hit Screening::next_wall(int neuron, double end) {
 
 /// With e the direction in which the neuron's gradient jumps, margin i of the others starts to change by H a_j² jump
 /// x_i·e, and p_i |x_i| of it drives them: Σ_i p_i |x_i| |x_i·e| at most, and as much again for Σ p = 1, both by
-/// Cauchy and Schwarz. ½ (U - u)² H of it is their relative error when the event is left out of λ (flow.md §4).
+/// Cauchy and Schwarz. ½ (U - u)² H of it is their relative error when the event is left out of λ
+/// (docs/design/mathematics.md, section 8).
 double Screening::coupling(int piece, const Hit& hit) const {
     const double v = hit.u - motion_.piece(piece).begin;
     const double output = evaluate(motion_.a(piece), motion_.order(), v);
