@@ -13,7 +13,7 @@ inline constexpr int kMinOrder = 4;
 /// The last Taylor terms are held below this part of rtol, because a run takes about a thousand steps and a decaying
 /// neuron's direction magnifies what came before. Ten times less costs one order in twenty.
 inline constexpr double kTruncationPart = 0.01;
-/// A step of which less than this is allowed is made anew, for a part of it only is worth less than its work.
+/// A step of which less than this is allowed is repeated, for a part of it only is worth less than its work.
 inline constexpr double kLeastAllowed = 0.3;
 /// What the weights of a step may miss, found afterwards, as a part of rtol: about what truncation neglects of them.
 inline constexpr double kDefectPart = 1.0;
@@ -30,8 +30,8 @@ inline constexpr double kMaxRate = 2.5;
 inline constexpr double kStiffRate = 0.8;
 /// Elsewhere (data that cannot be separated, near a critical point) only when it is that much shorter.
 inline constexpr double kVeryStiffRate = 0.05;
-/// Where the loss stalls, O(1) weights balance to a gradient that falls like 1/t, and a late step of length H moves the
-/// neurons by H times its rounding. About a hundredth of that shows (measured); a step may not go beyond this many
+/// Where the loss stalls, O(1) weights balance to a gradient that falls like 1/t, and a Radau step of length H moves
+/// the neurons by H times its rounding. About a hundredth of that shows (measured); a step may not go beyond this many
 /// rtol.
 inline constexpr double kRoundingPart = 10.0;
 /// A neuron is at zero or at least this large when a run starts: below it not all of its digits are in a double.
@@ -46,8 +46,8 @@ inline constexpr double kZeroUlps = 32.0;
 inline constexpr double kRateUlps = 256.0;
 /// At a corner rates are compared at one instant and relative to what acts on the neuron: a few roundings of a sum.
 inline constexpr double kCornerUlps = 32.0;
-/// A wall whose normal keeps less than this of its length outside the span of the others depends on them. Data have
-/// about 1e-16 of rounding; genuine near-parallel walls keep more.
+/// A boundary whose normal keeps less than this of its length outside the span of the others depends on them. Data have
+/// about 1e-16 of rounding; genuine near-parallel boundaries keep more.
 inline constexpr double kRankTol = 1e-10;
 /// a² - |w|² below this many ulp of a² is balance.
 inline constexpr double kBalanceUlps = 8.0;
@@ -56,7 +56,7 @@ inline constexpr int kMaxEventsPerTrack = 64;
 /// Networks of fewer neurons, or less work n r m, run on one thread: the loops are over before a second one has come.
 inline constexpr Index kFewestShared = 128;
 inline constexpr double kLeastSharedWork = 2e6;
-/// Ridge walls decided together by enumeration: 3^7 = 2187 small programs.
+/// Ridge boundaries decided together by enumeration: 3^7 = 2187 small programs.
 inline constexpr int kMaxRidges = 7;
 
 }  // namespace reluflow

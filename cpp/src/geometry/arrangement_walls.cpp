@@ -53,7 +53,8 @@ Walls restricted(const Walls& walls, Index i, const Vector& v) {
     for (Index k = 0; k < i; ++k) {
         const double reflection = 2 * walls.normals.row(k).dot(v);
         rows.row(k) = walls.normals.row(k).tail(dim - 1) - reflection * v.tail(dim - 1).transpose();
-        const double norm = rows.row(k).norm();  // the sine of the angle of walls k and i: not 0, they are distinct
+        const double norm =
+            rows.row(k).norm();  // the sine of the angle of hyperplanes k and i: not 0, they are distinct
         rows.row(k) /= norm;
         error.push_back((walls.error[static_cast<std::size_t>(k)] + walls.error[static_cast<std::size_t>(i)]) / norm);
     }

@@ -1,4 +1,4 @@
-/// Patterns as combinatorial state: the side of every wall for every neuron. Changed by events and by nothing else.
+/// Patterns as combinatorial state: the side of every boundary for every neuron. Changed by events and by nothing else.
 #pragma once
 
 #include <atomic>
@@ -28,11 +28,11 @@ inline constexpr int kEventKinds = 10;
 
 std::string_view event_kind_name(EventKind kind) noexcept;
 
-/// Sides of a wall: +1, -1, and 0 for a neuron that stands on it (its slope is a multiplier).
-/// Appends the walls of one row of sides that are zero, in order.
+/// Sides of a boundary: +1, -1, and 0 for a neuron that stands on it (its slope is a multiplier). Appends the
+/// boundaries of one row of sides that are zero, in order.
 void append_zero_walls(std::span<const std::int8_t> sides, std::vector<int>& walls);
 
-/// The sign of a sample's pre-activation: the side of its wall, turned over for samples on the other side of the
+/// The sign of a sample's pre-activation: the side of its boundary, turned over for samples on the other side of the
 /// normal.
 inline std::int8_t sample_sign(const Dataset& data, Index sample, std::int8_t wall_side) noexcept {
     return static_cast<std::int8_t>(wall_side * data.orientation(sample));
@@ -41,7 +41,7 @@ inline std::int8_t sample_sign(const Dataset& data, Index sample, std::int8_t wa
 /// The kind of a change of one sample's sign from `before` to `after`; `at_rest` tells a stop from a hold.
 EventKind kind_of_change(std::int8_t before, std::int8_t after, bool at_rest) noexcept;
 
-/// Wall sides of m neurons with a hash per row that follows every change, so that equal rows are found in O(1).
+/// Boundary sides of m neurons with a hash per row that follows every change, so that equal rows are found in O(1).
 class Pattern {
   public:
     Pattern(Index neurons, Index walls, std::uint64_t seed = 0x9e3779b97f4a7c15ULL);
@@ -54,12 +54,12 @@ class Pattern {
     }
     std::uint64_t hash(Index neuron) const noexcept { return hashes_[neuron]; }
     bool same_row(Index a, Index b) const noexcept;
-    /// Walls of a neuron that are at zero.
+    /// Boundaries of a neuron that are at zero.
     Index zeros(Index neuron) const noexcept { return zeros_[neuron]; }
     /// Counts the changes, so that what was derived from the pattern can tell whether it is still good.
     std::uint64_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
 
-    /// Threads may set walls of different neurons at one time.
+    /// Threads may set boundaries of different neurons at one time.
     void set(Index neuron, Index wall, std::int8_t side) noexcept;
 
     /// The signs of the samples (m, n).
@@ -67,7 +67,7 @@ class Pattern {
 
   private:
     SignMatrix sides_;
-    std::vector<std::uint64_t> keys_;  // one random word per wall and side
+    std::vector<std::uint64_t> keys_;  // one random word per boundary and side
     std::vector<std::uint64_t> hashes_;
     std::vector<Index> zeros_;
     /// On a line of its own: threads that move neurons apart change it together.

@@ -12,10 +12,10 @@ namespace reluflow {
 
 namespace {
 
-/// Choices of repelling walls that are tried before the list of continuations is left incomplete: some tenths of a
+/// Choices of repelling boundaries that are tried before the list of continuations is left incomplete: some tenths of a
 /// second.
 constexpr int kMostNodes = 20000;
-/// Of so many repelling walls those that a neuron may stand on are listed too: 3^7 = 2187 choices.
+/// Of so many repelling boundaries those that a neuron may stand on are listed too: 3^7 = 2187 choices.
 constexpr std::size_t kMostStood = 7;
 /// Passes of the climb to one continuation where they cannot all be listed; each raises the speed.
 constexpr int kMostClimbs = 200;
@@ -75,7 +75,7 @@ Verdict TransitionSolver::decide(const Corner& corner) {
     return found_count_ == 1 ? Verdict::unique : Verdict::branching;
 }
 
-/// The least pull with the choices made so far, open repelling walls in the middle.
+/// The least pull with the choices made so far, open repelling boundaries in the middle.
 bool TransitionSolver::fit() {
     const Corner& corner = *corner_;
     for (int w = 0; w < corner.size(); ++w) {
@@ -147,7 +147,7 @@ bool TransitionSolver::is_ruled_out(double radius) const {
     return false;
 }
 
-/// The open wall that matters most.
+/// The open boundary that matters most.
 int TransitionSolver::widest_open() const {
     int found = -1;
     double widest = 0.0;
@@ -198,8 +198,8 @@ void TransitionSolver::read_sides() {
     }
 }
 
-/// The choices are complete; `open` ones are absorbed whatever they are. Repelling walls that have a side and do not
-/// move must stay whatever side they have.
+/// The choices are complete; `open` ones are absorbed whatever they are. Repelling boundaries that have a side and do
+/// not move must stay whatever side they have.
 void TransitionSolver::accept() {
     read_sides();
     if (std::find(rejected_.begin(), rejected_.end(), sides_) != rejected_.end()) return;
@@ -211,7 +211,7 @@ void TransitionSolver::accept() {
         rejected_.push_back(sides_);
 }
 
-/// Continuations that stand on repelling walls which the neuron could leave: every choice of those.
+/// Continuations that stand on repelling boundaries which the neuron could leave: every choice of those.
 void TransitionSolver::search_standing() {
     int count = 1;
     for (std::size_t i = 0; i < repelling_.size(); ++i) count *= 3;
@@ -233,7 +233,7 @@ void TransitionSolver::search_standing() {
     }
 }
 
-/// True when the walls of sides_ that stay do so whatever sides the repelling ones among them have.
+/// True when the boundaries of sides_ that stay do so whatever sides the repelling ones among them have.
 bool TransitionSolver::is_stable() {
     const std::vector<Choice> chosen = choice_;
     for (const int w : repelling_)
@@ -261,8 +261,8 @@ bool TransitionSolver::stays_whatever() {
     return true;
 }
 
-/// Whether the pull is in the hull of the cells of the walls that stay at zero, some of them repelling. Of independent
-/// walls all cells exist, and the multipliers tell.
+/// Whether the pull is in the hull of the cells of the boundaries that stay at zero, some of them repelling. Of
+/// independent boundaries all cells exist, and the multipliers tell.
 bool TransitionSolver::can_stay(double tolerance) {
     bool independent = true;
     bool within = true;
@@ -300,8 +300,8 @@ void TransitionSolver::add_found(bool stands_on_ridge) {
     found_[found_count_++].stands_on_ridge = stands_on_ridge;
 }
 
-/// One continuation without a search: each pass gives every repelling wall the side that the velocity of the last one
-/// has, which never slows the neuron, so that no pass comes back.
+/// One continuation without a search: each pass gives every repelling boundary the side that the velocity of the last
+/// one has, which never slows the neuron, so that no pass comes back.
 void TransitionSolver::climb() {
     for (const int w : repelling_)
         choice_[w] = corner_->above[w] + corner_->below[w] > 0.0 ? Choice::above : Choice::below;

@@ -1,4 +1,4 @@
-/// What a neuron does where it meets its walls: cross, hold, release, or branch (docs/design/corners.md).
+/// What a neuron does where it meets its boundaries: cross, hold, release, or branch (docs/design/corners.md).
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,10 @@
 
 namespace reluflow {
 
-/// The walls Z that are zero for one neuron at one instant, in orthonormal coordinates of their span: unit normals e_w,
-/// independent or not. The samples of a wall pull with c_w e_w: c_w is `below` on its negative side, `above` on its
-/// positive side, and anything in between while the neuron stays on the wall. The rate of w·e is sign (rest + Σ c e)·e.
+/// The boundaries Z that are zero for one neuron at one instant, in orthonormal coordinates of their span: unit normals
+/// e_w, independent or not. The samples of a boundary pull with c_w e_w: c_w is `below` on its negative side, `above`
+/// on its positive side, and anything in between while the neuron stays on the boundary. The rate of w·e is sign (rest
+/// + Σ c e)·e.
 struct Corner {
     double sign = 1.0;    ///< of the output weight just after the instant
     double weight = 0.0;  ///< Σ p_i |x_i| of what acts and is not of Z: the rounding of `rest` is relative to it
@@ -37,25 +38,25 @@ struct Corner {
     void resize(int size, int rank_of_span);
 };
 
-/// One way on: a side for every wall of the corner, 0 where the neuron stays on it.
+/// One way on: a side for every boundary of the corner, 0 where the neuron stays on it.
 struct Continuation {
     std::vector<std::int8_t> sides;
-    /// Stands on a repelling wall that it could leave at once.
+    /// Stands on a repelling boundary that it could leave at once.
     bool stands_on_ridge = false;
 };
 
 enum class Verdict { unique, branching, undecided };
 
 /// Finds every continuation of a corner: velocities v = sign (rest + Σ c e) with c_w at its end where v·e_w is not
-/// zero, and with a pull in the hull of the cells beside the point where walls stay at zero. Keeps its workspace.
+/// zero, and with a pull in the hull of the cells beside the point where boundaries stay at zero. Keeps its workspace.
 ///
-/// Attracting walls alone: a bounded least-squares problem, always one solution. With the side of every repelling wall
-/// given it is that again; a search over those sides leaves out what cannot be, because the solution moves by no more
-/// than the pulls that it depends on.
+/// Attracting boundaries alone: a bounded least-squares problem, always one solution. With the side of every repelling
+/// boundary given it is that again; a search over those sides leaves out what cannot be, because the solution moves by
+/// no more than the pulls that it depends on.
 class TransitionSolver {
   public:
     Verdict decide(const Corner& corner);
-    /// Memory for corners of up to `walls` walls.
+    /// Memory for corners of up to `walls` boundaries.
     void reserve(int walls);
 
     std::span<const Continuation> continuations() const noexcept { return {found_.data(), found_count_}; }
@@ -63,7 +64,7 @@ class TransitionSolver {
     bool is_cut_short() const noexcept { return cut_short_; }
 
   private:
-    /// What the search has chosen for a wall. `open`: not yet; its pull is the middle, give or take half its kink.
+    /// What the search has chosen for a boundary. `open`: not yet; its pull is the middle, give or take half its kink.
     enum class Choice : std::uint8_t { below, above, pinned, open };
 
     void search();
@@ -84,10 +85,10 @@ class TransitionSolver {
 
     const Corner* corner_ = nullptr;
     BoxLeastSquares box_;
-    std::vector<Choice> choice_;  // of every wall; of attracting ones `open`
+    std::vector<Choice> choice_;  // of every boundary; of attracting ones `open`
     std::vector<int> repelling_;
     std::vector<int> forced_;       // choices that the velocity made, last ones last
-    std::vector<double> outside_;   // of every repelling wall, the part of its normal that nothing inside absorbs
+    std::vector<double> outside_;   // of every repelling boundary, the part of its normal that nothing inside absorbs
     std::vector<double> absorbed_;  // half kinks that vectors inside have to absorb
     std::vector<double> split_;
     std::vector<std::int8_t> sides_;

@@ -18,7 +18,7 @@ constexpr double kZeroPart = 1e-10;
 /// Weights of points below this are rounding.
 constexpr double kWeightTol = 1e-14;
 
-/// Pulls of the cells, one row each, with the rest added and projected to the span of the walls.
+/// Pulls of the cells, one row each, with the rest added and projected to the span of the boundaries.
 Matrix pulls_of_cells(const Corner& corner, const std::vector<int>& zero, const std::vector<double>& rest) {
     const auto count = static_cast<Index>(zero.size());
     Matrix normals(count, corner.rank);

@@ -13,10 +13,11 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-/// Steps in a row that end where they began: cascades need a few per wall; beyond this the events do not settle.
+/// Steps in a row that end where they began: cascades need a few per boundary; beyond this the events do not settle.
 constexpr int kStillPerWall = 4;
 constexpr int kStillAtLeast = 64;
-/// A pre-activation found on the wrong side of its wall by more than this part of |w| means that an event was missed.
+/// A pre-activation found on the wrong side of its boundary by more than this part of |w| means that an event was
+/// missed.
 constexpr double kWrongSide = 1e-8;
 /// What is left of the way to a critical point below this part of rtol is nothing; much further on only rounding would
 /// move.
@@ -37,7 +38,7 @@ constexpr double kFarBeyond = 10.0;
 constexpr int kLastSteps = 1000;
 /// Neurons of one piece of a loop that threads share.
 constexpr Index kPiece = 64;
-/// Live samples whose loss is this many e-foldings below that of the others no longer change the loss.
+/// Active samples whose loss is this many e-foldings below that of the others no longer change the loss.
 constexpr double kNoLoss = 40.0;
 /// The direction settles like 1 / log t: so much later than the last event, and than t = e, none is waited for.
 constexpr double kSettled = 100.0;

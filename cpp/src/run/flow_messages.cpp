@@ -111,7 +111,7 @@ void Flow::finish_without_progress() {
                                         who + "; another rtol, or a start moved by a part in 1e9, may pass");
 }
 
-/// The pre-activation that is farthest on the wrong side of its wall, at either end of the step.
+/// The pre-activation that is farthest on the wrong side of its boundary, at either end of the step.
 void Flow::finish_wrong_side() {
     double worst = 0.0;
     int neuron = -1;

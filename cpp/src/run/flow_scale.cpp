@@ -110,7 +110,7 @@ void Flow::restore_weights() {
     stepper_.begin();
 }
 
-/// The smallest margin of a live sample, as held.
+/// The smallest margin of a active sample, as held.
 double Flow::least_margin_at(double u) {
     stepper_.waveform().margins_at(u, q_);
     double least = std::numeric_limits<double>::infinity();

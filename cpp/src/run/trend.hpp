@@ -40,13 +40,13 @@ class DirectionTrend {
 /// where a part of the network grows for ever, gives an estimate that does not fall.
 class RestTrend {
   public:
-    /// max_j |θ_j'| / |θ_j| now, and the time since the rate before, in the step clock.
+    /// max_j |θ_j'| / |θ_j| now, and the time since the rate before, in rescaled time.
     void add(double rate, double duration);
 
     /// True when less than `distance` remains, by a fall of the rate that went on afterwards; `rate` is the present
     /// one, and no fall of it is seen below `noise`.
     bool is_at_rest(double rate, double distance, double noise);
-    /// All the time there was, in the step clock.
+    /// All the time there was, in rescaled time.
     double elapsed() const noexcept { return elapsed_; }
     /// True when the rate falls like a power of the time, not like an exponential.
     bool falls_like_a_power() const noexcept;
