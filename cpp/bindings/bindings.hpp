@@ -1,4 +1,4 @@
-/// One function a room, each in its own bind_<room>.cpp. A new room: declare it here, call it in module.cpp.
+/// One function per module, each in its own bind_<module>.cpp. A new one is declared here and called in module.cpp.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -1,4 +1,4 @@
-/// The module reluflow._core: it only calls the rooms' bindings.
+/// The Python module reluflow._core: it only calls the functions of bindings.hpp.
 #include "bindings.hpp"
 
 PYBIND11_MODULE(_core, module) {

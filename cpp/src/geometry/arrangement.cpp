@@ -16,8 +16,8 @@ namespace {
 using detail::CellSet;
 using detail::Walls;
 
-constexpr Index kAskEvery = 4096;  // cells between two questions to the hook: well below 0.1 s of work
-/// Of the way from a hyperplane to the next one: the middle keeps a new point as far from both as it can be.
+constexpr Index kAskEvery = 4096;  // cells between two calls of the hook: well below 0.1 s of work
+/// Part of the way from a hyperplane to the next one at which a new point is put: the middle is farthest from both.
 constexpr double kHalfWay = 0.5;
 
 class Enumeration {
@@ -69,7 +69,7 @@ class Enumeration {
         return cells.release_points();
     }
 
-    /// Steps off hyperplane i to both sides at each point of `inside`, given in the hyperplane's own coordinates.
+    /// Steps off hyperplane i to both sides at each point of `inside`, given in the coordinates of that hyperplane.
     void cut(const Walls& walls, Index i, const Vector& v, const std::vector<double>& inside, CellSet& cells) {
         const Index dim = walls.dim();
         const auto n_points = static_cast<Index>(inside.size()) / (dim - 1);

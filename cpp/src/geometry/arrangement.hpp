@@ -17,7 +17,7 @@ enum class ArrangementStatus { complete, over_limit, stopped, interrupted };
 const char* name(ArrangementStatus status) noexcept;
 
 struct ArrangementSettings {
-    /// More cells than this end the run with over_limit. Memory stays below a few times this many cells.
+    /// The run ends with over_limit at more cells than this. Memory stays below a few times this many cells.
     Index max_count;
 };
 
@@ -30,12 +30,12 @@ struct ArrangementResult {
     ArrangementStatus status = ArrangementStatus::complete;
 };
 
-/// Asked now and then with the number of cells found so far.
+/// Called periodically with the number of cells found so far.
 using ArrangementHook = std::function<Request(Index)>;
 
 /// Enumerates every open cell of the central arrangement of the rows of X, exactly up to rounding: parallel rows are
-/// one hyperplane, hyperplanes that meet in more than general position are seen as such, and a cell thinner than about
-/// 1e-11 (the sine of its opening) counts as empty. Deletion and restriction: the cells that hyperplane i cuts are the
+/// one hyperplane, hyperplanes that are not in general position are recognised, and a cell thinner than about 1e-11
+/// (the sine of its opening) counts as empty. By deletion and restriction: the cells that hyperplane i cuts are the
 /// cells of hyperplanes 0..i-1 inside hyperplane i, one dimension lower, so no linear program is solved. Throws
 /// InvalidArgument for an empty X.
 ArrangementResult enumerate_cells(MatrixView X, const ArrangementSettings& settings, const ArrangementHook& hook);

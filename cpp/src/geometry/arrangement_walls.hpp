@@ -1,4 +1,4 @@
-/// Inside `arrangement`: unit normals of distinct hyperplanes, and what is left of them inside one hyperplane.
+/// Inside `arrangement`: unit normals of distinct hyperplanes, and their restriction to one hyperplane.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@ namespace reluflow::detail {
 
 /// Rounding of a unit normal that was computed from the caller's row by one normalisation.
 inline constexpr double kUnitRounding = 4e-16;
-/// Normals closer than this many of their own rounding errors are one hyperplane. Data that lie on a common plane "on
-/// paper" miss it by tens of rounding errors; random data of a thousand rows have angles above 1e-6.
+/// Normals closer than this many of their own rounding errors are one hyperplane. Data that lie on a common plane by
+/// construction miss it by tens of rounding errors; random data of a thousand rows have angles above 1e-6.
 inline constexpr double kSameWall = 1e4;
 /// A point of norm 1 counts as inside a cell if its distance from every hyperplane exceeds this. It is above the
 /// distance of rows that count as one hyperplane, 2 kSameWall kUnitRounding, so that such rows agree on which side the
@@ -32,8 +32,8 @@ Walls distinct_walls(const MatrixView& X);
 /// The reflection I - 2 vvᵀ that takes the unit vector x to ± e_0. `v` has norm 1.
 Vector reflector(const Vector& x);
 
-/// Hyperplanes 0..i-1 seen inside hyperplane i, in the dim-1 coordinates 1..dim-1 after the reflection `v`; merged
-/// where they meet it in one line.
+/// Hyperplanes 0..i-1 restricted to hyperplane i, in the coordinates 1..dim-1 after the reflection `v`; those with one
+/// intersection are merged.
 Walls restricted(const Walls& walls, Index i, const Vector& v);
 
 }  // namespace reluflow::detail
