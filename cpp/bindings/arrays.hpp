@@ -1,5 +1,5 @@
-/// Arrays in and out: the one file that includes pybind11/numpy.
-/// In: checked float64, C-contiguous, seen through Eigen maps without a copy. Out: read-only, owning their memory.
+/// Arrays in and out: the one file that includes pybind11/numpy. In: checked float64, C-contiguous, seen through Eigen
+/// maps without a copy. Out: read-only, owning their memory.
 #pragma once
 
 #include <pybind11/numpy.h>

@@ -1,4 +1,4 @@
-/// Binds the rooms arrangement and polar: the combinatorial side of the convex programs.
+/// Binds arrangement and dual norm: the combinatorial part of the convex programs.
 #include <pybind11/pybind11.h>
 
 #include <utility>

@@ -73,7 +73,7 @@ class BatchRun {
     }
 
     ~BatchRun() {
-        const py::gil_scoped_release no_gil;  // the runs under way are given up
+        const py::gil_scoped_release no_gil;  // abandons unfinished runs
         batch_.reset();
     }
     BatchRun(const BatchRun&) = delete;
@@ -98,7 +98,7 @@ class BatchRun {
     bool interrupted() const { return batch_->request() == Request::interrupt; }
 
   private:
-    /// How long to wait for news before Ctrl-C is looked for.
+    /// How long to wait for a result before checking for Ctrl-C.
     static constexpr std::chrono::milliseconds kPatience{50};
 
     Request ask() {

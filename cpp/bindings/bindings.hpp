@@ -1,5 +1,4 @@
-/// One function for each part of the core that Python calls, in its own bind_<part>.cpp. A new one: declare it here,
-/// call it in module.cpp.
+/// One function per module, each in its own bind_<module>.cpp. A new one is declared here and called in module.cpp.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -1,4 +1,4 @@
-/// The callback of a long run, its checkpoints, and Ctrl-C. The run releases the GIL; it is taken back now and then.
+/// The callback of a long run, its checkpoints, and Ctrl-C. The run releases the GIL and takes it back periodically.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -13,8 +13,8 @@ namespace reluflow::bindings {
 
 namespace py = pybind11;
 
-/// Handles the signals that have come, then calls `body`; with the GIL. A KeyboardInterrupt becomes a request, any
-/// other exception goes through.
+/// Handles pending signals, then calls `body`; with the GIL. A KeyboardInterrupt becomes a request; any other exception
+/// propagates.
 template <class Body>
 Request heeding_signals(const Body& body) {
     try {
@@ -26,7 +26,7 @@ Request heeding_signals(const Body& body) {
     }
 }
 
-/// Ctrl-C inside a step, or what `is_over`, None or callable() -> truthy to end, has heard of. To be called seldom and
+/// Checks for Ctrl-C inside a step, and calls `is_over`, None or callable() -> truthy to end. To be called seldom and
 /// without the GIL.
 inline Request look_for_signals(const py::object& is_over) {
     const py::gil_scoped_acquire gil;
@@ -47,8 +47,8 @@ class HookGate {
     /// Seconds since the gate was made.
     double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
-    /// To be called often and without the GIL. Every period it looks for Ctrl-C and gives the hook `make_report()`,
-    /// which runs with the GIL held. An exception of the hook goes through; a KeyboardInterrupt becomes a request.
+    /// To be called often and without the GIL. Once a period it checks for Ctrl-C and passes `make_report()` to the
+    /// hook, with the GIL. An exception of the hook propagates; a KeyboardInterrupt becomes a request.
     template <class MakeReport>
     Request ask(const MakeReport& make_report) {
         const auto now = Clock::now();
@@ -76,7 +76,7 @@ class HookGate {
     Clock::time_point start_;
 };
 
-/// Hands the run so far to `keep` every `period` seconds.
+/// Passes the run so far to `keep` every `period` seconds.
 class Keeper {
   public:
     /// `keep` is None or callable(result).
@@ -101,7 +101,7 @@ class Keeper {
 
   private:
     using Clock = std::chrono::steady_clock;
-    /// What is kept may take this part of a run at most, 1/20.
+    /// Checkpoints take at most 1/20 of the time of a run.
     static constexpr double kShare = 20.0;
 
     static Clock::time_point after(double seconds) {

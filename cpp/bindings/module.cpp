@@ -1,4 +1,4 @@
-/// The module reluflow._core: it only calls the bindings of each part.
+/// The Python module reluflow._core: it only calls the functions of bindings.hpp.
 #include "bindings.hpp"
 
 PYBIND11_MODULE(_core, module) {

@@ -1,4 +1,4 @@
-/// Errors that the caller can put right. Numerical outcomes are statuses, not exceptions.
+/// Errors that the caller can correct. Numerical outcomes are statuses, not exceptions.
 #pragma once
 
 #include <stdexcept>

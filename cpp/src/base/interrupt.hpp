@@ -1,4 +1,4 @@
-/// A wish to end that is heard in the middle of a step: Ctrl-C, or a limit of time.
+/// A request to end the run that takes effect in the middle of a step: Ctrl-C, or a time limit.
 #pragma once
 
 #include <chrono>
@@ -7,18 +7,18 @@
 
 namespace reluflow {
 
-/// Thrown out of a loop that is given up. It is no error: whoever began the step catches it.
+/// Thrown out of a loop that is interrupted. Not an error: whoever began the step catches it.
 struct Abandoned {};
 
-/// Asks now and then whether to go on. One thread asks, that of the run.
+/// Asks periodically whether to go on. Only the thread of the run asks.
 class Interrupt {
   public:
     using Ask = std::function<bool()>;
-    /// Seconds between two questions: a person at the keyboard waits no longer, and a question, which may have to wait
-    /// for Python's lock, costs nothing beside it.
+    /// Seconds between two calls of `ask`: short for a person at the keyboard, long beside the cost of the call, which
+    /// may have to wait for Python's lock.
     static constexpr double kPeriod = 0.05;
 
-    /// `ask` returns true when the step is to be given up; what it throws goes through the loop.
+    /// `ask` returns true when the step is to be abandoned; what it throws propagates through the loop.
     explicit Interrupt(Ask ask, double period = kPeriod) : ask_(std::move(ask)), period_(period), last_(Clock::now()) {}
 
     bool is_wanted() {

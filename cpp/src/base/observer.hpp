@@ -1,10 +1,10 @@
-/// What someone who watches a long run can ask of it.
+/// What a callback can request from a long run.
 #pragma once
 
 namespace reluflow {
 
-/// `stop` is the caller's wish, `interrupt` is Ctrl-C: the run ends in order and gives what it has, with another
-/// status.
+/// `stop` is the caller's wish, `interrupt` is Ctrl-C: either way the run ends with its results so far; the statuses
+/// differ.
 enum class Request { go_on, stop, interrupt };
 
 }  // namespace reluflow

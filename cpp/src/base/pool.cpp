@@ -6,10 +6,11 @@ namespace reluflow {
 
 namespace {
 
-/// Between two loops of an order there are tens of microseconds; a thread that finds nothing for longer sleeps.
+/// An idle thread spins this long before it sleeps: the loops of an order follow each other within tens of
+/// microseconds.
 constexpr std::chrono::microseconds kPatience{100};
 
-/// Threads that share a core must not keep it from each other.
+/// With more threads than cores there is no spinning, since it would take the core from another thread.
 std::chrono::nanoseconds patience_of(int threads) noexcept {
     const bool fits = static_cast<unsigned>(threads) <= std::thread::hardware_concurrency();
     return fits ? kPatience : std::chrono::nanoseconds{0};
@@ -36,8 +37,8 @@ void Pool::serve(std::size_t hand) {
 }
 
 void Pool::share(Index count, Call call, const void* context) {
-    // The loop before has no task left, so no thread can take one between these lines: it would have to change a
-    // ticket, and all say that there is none.
+    // All tasks of the loop before are done and all tickets are empty, so no thread can take a task while these are
+    // set.
     call_ = call;
     context_ = context;
     left_ = static_cast<int>(count);
@@ -56,16 +57,16 @@ void Pool::share(Index count, Call call, const void* context) {
     if (given_up_) throw Abandoned{};
 }
 
-/// The tasks of its own part, then what the others have left of theirs.
+/// Does the tasks of its own part, then those left in the parts of the others.
 void Pool::work(std::size_t hand) {
     for (std::size_t i = 0; i < hands_.size(); ++i) take_from(hands_[(hand + i) % hands_.size()], hand == 0);
 }
 
-/// Takes tasks as long as there are any.
+/// Does tasks of `hand` until it has none.
 void Pool::take_from(Hand& hand, bool asks) {
     std::uint64_t ticket = hand.ticket;
     while (Ticket::has_tasks(ticket)) {
-        // Of the loop of the ticket, if the exchange succeeds: a loop ends after its last task.
+        // If the exchange succeeds these belong to the ticket's loop, because a loop does not end before its last task.
         const Call call = call_;
         const void* context = context_;
         if (!hand.ticket.compare_exchange_weak(ticket, ticket + 1)) continue;
@@ -75,7 +76,7 @@ void Pool::take_from(Hand& hand, bool asks) {
     }
 }
 
-/// The caller asks whether to go on; the others find out.
+/// Only the caller's thread asks whether to go on; it tells the others by given_up_.
 void Pool::do_task(Call call, const void* context, Index task, bool asks) noexcept {
     try {
         if (asks && heard_ && !given_up_ && heard_->is_wanted()) given_up_ = true;

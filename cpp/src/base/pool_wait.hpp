@@ -1,5 +1,5 @@
-/// Waiting for a word that another thread changes: private part of `pool`. A sleeping thread comes back after about 50
-/// µs, which is as long as a short loop takes, so a thread first looks again and again for a while.
+/// Waiting for a word that another thread changes: private part of `pool`. Waking takes about 50 µs, as long as a short
+/// loop, so a thread spins for a while before it sleeps.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace reluflow {
 
-/// Tells the processor that the thread does nothing but look.
+/// Tells the processor that the thread is spinning.
 inline void pause_a_little() noexcept {
 #if defined(_MSC_VER) && (defined(_M_X64) || defined(_M_IX86))
     _mm_pause();
@@ -27,11 +27,11 @@ inline void pause_a_little() noexcept {
 #endif
 }
 
-/// Returns once `word` is no longer `old`: looks for at most `patience`, then sleeps until it is notified. Between
-/// looks the core goes to any thread that is waiting for it.
+/// Returns once `word` is no longer `old`: spins for at most `patience`, then sleeps until notified. Between rounds of
+/// spinning it yields its core.
 template <class Word>
 void wait_while(const std::atomic<Word>& word, Word old, std::chrono::nanoseconds patience) noexcept {
-    constexpr int kLooks = 64;  // two microseconds or so
+    constexpr int kLooks = 64;  // about two microseconds
     const auto until = std::chrono::steady_clock::now() + patience;
     while (word == old && std::chrono::steady_clock::now() < until) {
         for (int look = 0; look < kLooks && word == old; ++look) pause_a_little();

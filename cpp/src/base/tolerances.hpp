@@ -8,35 +8,36 @@ namespace reluflow {
 /// The highest Taylor order. At order 24 a step covers 3.4 time constants to 1e-11; order 28 would add a fifth to that
 /// for a third more work.
 inline constexpr int kMaxOrder = 24;
-/// Below this order the last two terms say too little about the tail.
+/// Below this order the last two terms are a poor estimate of the tail.
 inline constexpr int kMinOrder = 4;
-/// The last Taylor terms are held below this part of rtol, because a run takes about a thousand steps and a decaying
-/// neuron's direction magnifies what came before. Ten times less costs one order in twenty.
+/// The last Taylor terms are kept below this part of rtol, because a run takes about a thousand steps and the direction
+/// of a decaying neuron magnifies earlier errors. Ten times less costs one order in twenty.
 inline constexpr double kTruncationPart = 0.01;
-/// A step of which less than this is allowed is made anew, for a part of it only is worth less than its work.
+/// If truncation allows less than this part of a step, the step is repeated: its remaining part would be worth less
+/// than its work.
 inline constexpr double kLeastAllowed = 0.3;
-/// What the weights of a step may miss, found afterwards, as a part of rtol: about what truncation neglects of them.
+/// Bound of the defect of a step, as a part of rtol: about what truncation neglects in the weights.
 inline constexpr double kDefectPart = 1.0;
-/// The same for what the late phase misses; its error estimate overstates.
+/// The same for the error estimate of a Radau step, which overestimates the error.
 inline constexpr double kLatePart = 0.05;
-/// What a step neglects of the coupling of local events, as a part of rtol. The bounds of single events add up as if
-/// all pushed one way; at this value P2 and P3 end within twice rtol of their references.
+/// Bound of what a step neglects in the coupling of local events, as a part of rtol. The bounds of single events are
+/// added as if all had one direction; at this value P2 and P3 end within twice rtol of their references.
 inline constexpr double kCouplingPart = 0.5;
 /// A step covers at most this many time constants of the fastest neuron: beyond it the alternating terms of a decaying
 /// neuron cancel to more than three digits.
 inline constexpr double kMaxRate = 2.5;
-/// The late phase is tried when truncation keeps a step below this many time constants of the fastest neuron: the
-/// weights, not the neurons, then set the pace.
+/// Radau steps are tried when truncation keeps an explicit step below this many time constants of the fastest neuron:
+/// then the weights, not the neurons, limit it.
 inline constexpr double kStiffRate = 0.8;
-/// Elsewhere (data that cannot be separated, near a critical point) only when it is that much shorter.
+/// The same on data that are not separated (such as near a critical point): only where the explicit step is this short.
 inline constexpr double kVeryStiffRate = 0.05;
-/// Where the loss stalls, O(1) weights balance to a gradient that falls like 1/t, and a late step of length H moves the
-/// neurons by H times its rounding. About a hundredth of that shows (measured); a step may not go beyond this many
-/// rtol.
+/// Where the loss stalls, weights of order one cancel to a gradient that falls like 1/t, and a Radau step of length H
+/// moves the neurons by H times its rounding. About a hundredth of that is seen (measured), so H may be so long that
+/// the bound is this many times the error that is accepted there (Stepper::rounding_limit).
 inline constexpr double kRoundingPart = 10.0;
-/// A neuron is at zero or at least this large when a run starts: below it not all of its digits are in a double.
+/// At the start of a run a neuron is zero or at least this large: smaller doubles do not have all digits.
 inline constexpr double kSmallestNeuron = 1e-290;
-/// And at most this large: sizes are squared after they are multiplied by 1e100, and grow on the way.
+/// And at most this large: sizes are squared after multiplication by 1e100, and they grow.
 inline constexpr double kLargestNeuron = 1e50;
 /// Bound of |θ|² max |x|, which bounds the margins: their squares stay finite.
 inline constexpr double kLargestOutput = 1e150;
@@ -44,19 +45,19 @@ inline constexpr double kLargestOutput = 1e150;
 inline constexpr double kZeroUlps = 32.0;
 /// Rates below this many ulp of |a| Σ p_i |x_i| count as zero.
 inline constexpr double kRateUlps = 256.0;
-/// At a corner rates are compared at one instant and relative to what acts on the neuron: a few roundings of a sum.
+/// Rates at simultaneous boundaries below this many ulp of what acts on the neuron are zero: a few roundings of a sum.
 inline constexpr double kCornerUlps = 32.0;
-/// A wall whose normal keeps less than this of its length outside the span of the others depends on them. Data have
-/// about 1e-16 of rounding; genuine near-parallel walls keep more.
+/// A boundary depends on others if its normal keeps less than this part of its length outside their span. Rounding in
+/// data leaves about 1e-16; genuine near-parallel boundaries keep more.
 inline constexpr double kRankTol = 1e-10;
-/// a² - |w|² below this many ulp of a² is balance.
+/// a² - |w|² below this many ulp of a² counts as balance.
 inline constexpr double kBalanceUlps = 8.0;
-/// One neuron with more events than this inside one step ends the step there.
+/// A neuron with more events than this inside one step ends the step.
 inline constexpr int kMaxEventsPerTrack = 64;
-/// Networks of fewer neurons, or less work n r m, run on one thread: the loops are over before a second one has come.
+/// Networks of fewer neurons, or less work n r m, run on one thread: their loops end before a second thread has woken.
 inline constexpr Index kFewestShared = 128;
 inline constexpr double kLeastSharedWork = 2e6;
-/// Ridge walls decided together by enumeration: 3^7 = 2187 small programs.
+/// Repelling boundaries that are decided together by enumeration: 3^7 = 2187 small problems.
 inline constexpr int kMaxRidges = 7;
 
 }  // namespace reluflow

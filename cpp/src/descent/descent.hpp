@@ -1,5 +1,5 @@
-/// Gradient descent: explicit Euler steps of the flow, with φ'(0) = α (0 for ReLU), on all samples or on batches.
-/// It does not locate events: this is what people run, kept to compare the flow with.
+/// Gradient descent: explicit Euler steps of the flow, with φ'(0) = α (0 for ReLU), on all samples or on batches. It
+/// does not locate events; it is what is used in practice, to compare the flow with.
 ///
 ///     a_j <- a_j + step Σ_i λ_i s_ji z_ji        w_j <- w_j + step a_j Σ_i λ_i s_ji x_i        (both from old values)
 #pragma once
@@ -44,7 +44,7 @@ class Descent {
     Descent(const Descent&) = delete;
     Descent& operator=(const Descent&) = delete;
 
-    /// Takes one step and allocates nothing; false, and the state as before, if the step would not be finite.
+    /// Takes one step without allocating; false, with the state unchanged, if the step would not be finite.
     bool advance();
 
     /// log of the loss on all samples, with its reduction, at the present state.
@@ -69,7 +69,7 @@ class Descent {
     std::unique_ptr<DescentKernel> kernel_;
 };
 
-/// Asked between steps; it may be slow only if it seldom is.
+/// Called between steps; most of its calls should be fast.
 using DescentObserver = std::function<Request(Descent&)>;
 
 /// The states kept: k of them, W as (k, m, d) and a as (k, m), row-major.

@@ -64,7 +64,7 @@ void DescentKernel::slopes_of_row(Index neuron, Index n_samples) noexcept {
     const double* inactive = leaked_dual_.data();
     double* s = S_.row(neuron).data();
     for (Index i = 0; i < n_samples; ++i) {
-        const double on = active[i];  // both loaded always, so that the choice becomes a vector blend
+        const double on = active[i];  // both are loaded, so that the choice becomes a vector blend
         const double off = inactive[i];
         s[i] = z[i] > 0.0 ? on : off;
     }
@@ -97,7 +97,7 @@ void DescentKernel::add_rows(std::span<const Index> batch, const MatrixView& X, 
 }
 
 bool DescentKernel::move(Matrix& W, Vector& a, double step) {
-    // The new state is made beside the old one, so that a step out of the finite numbers can be refused.
+    // The new state is computed beside the old one, so that a step that is not finite can be refused.
     for (Index j = 0; j < W.rows(); ++j) velocity_W_.row(j) = W.row(j) + (step * a[j]) * velocity_W_.row(j);
     velocity_a_ = a + step * velocity_a_;
     if (!velocity_W_.allFinite() || !velocity_a_.allFinite()) return false;

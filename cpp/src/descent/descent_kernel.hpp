@@ -26,12 +26,12 @@ class EpochSampler {
 /// Sums the velocity of (W, a) over tiles of samples. A tile is as many samples as its buffers hold.
 class DescentKernel {
   public:
-    /// Samples a tile: with 64 the pre-activations of a few hundred neurons stay in the second-level cache.
+    /// Samples per tile: with 64 the pre-activations of a few hundred neurons stay in the second-level cache.
     static constexpr Index kSamples = 64;
 
     DescentKernel(Index n, Index m, Index d, const DescentSettings& settings);
 
-    /// Forgets the velocity summed so far.
+    /// Clears the velocity summed so far.
     void reset();
 
     /// Adds the samples X, y (at most kSamples) with the factor `scale` on their dual variables.

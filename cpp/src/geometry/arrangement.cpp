@@ -16,8 +16,8 @@ namespace {
 using detail::CellSet;
 using detail::Walls;
 
-constexpr Index kAskEvery = 4096;  // cells between two questions to the hook: well below 0.1 s of work
-/// Of the way from a wall to the next one: the middle keeps a new point as far from both as it can be.
+constexpr Index kAskEvery = 4096;  // cells between two calls of the hook: well below 0.1 s of work
+/// Part of the way from a hyperplane to the next one at which a new point is put: the middle is farthest from both.
 constexpr double kHalfWay = 0.5;
 
 class Enumeration {
@@ -57,7 +57,8 @@ class Enumeration {
         return out;
     }
 
-    /// In three and more dimensions: every cell that wall i cuts, found inside wall i, gives one point on each side.
+    /// In three and more dimensions: every cell that hyperplane i cuts, found inside hyperplane i, gives one point on
+    /// each side.
     std::vector<double> space(const Walls& walls) {
         CellSet cells(walls);
         for (Index i = 0; i < walls.size() && status_ == ArrangementStatus::complete; ++i) {
@@ -68,7 +69,7 @@ class Enumeration {
         return cells.release_points();
     }
 
-    /// Steps off wall i to both sides at each point of `inside`, given in the wall's own coordinates.
+    /// Steps off hyperplane i to both sides at each point of `inside`, given in the coordinates of that hyperplane.
     void cut(const Walls& walls, Index i, const Vector& v, const std::vector<double>& inside, CellSet& cells) {
         const Index dim = walls.dim();
         const auto n_points = static_cast<Index>(inside.size()) / (dim - 1);

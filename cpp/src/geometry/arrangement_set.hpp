@@ -14,7 +14,7 @@ class CellSet {
   public:
     explicit CellSet(const Walls& walls);
 
-    /// Adds the cell of `point` (norm 1) unless it is there, or the point lies on a wall within kInside.
+    /// Adds the cell of `point` (norm 1) unless it is there, or the point lies on a hyperplane within kInside.
     void insert(const Vector& point);
 
     Index size() const { return count_; }
@@ -24,7 +24,7 @@ class CellSet {
     std::vector<double>&& release_points() { return std::move(points_); }
 
   private:
-    /// Writes the signs of `point` to scratch_; false if it lies on a wall.
+    /// Writes the signs of `point` to scratch_; false if it lies on a hyperplane.
     bool read_signs(const Vector& point);
     std::uint64_t hash(const std::uint64_t* words) const;
     /// Where the signs in scratch_ are in table_, or the empty place for them.
@@ -35,9 +35,9 @@ class CellSet {
     std::size_t n_words_;
     Index count_ = 0;
     std::vector<double> points_;
-    std::vector<std::uint64_t> signs_;    // n_words_ a cell, bit i is the sign at wall i
+    std::vector<std::uint64_t> signs_;    // n_words_ a cell, bit i is the sign at hyperplane i
     std::vector<std::uint64_t> scratch_;  // the signs of the point at hand
-    Vector heights_;                      // its distances from the walls
+    Vector heights_;                      // its distances from the hyperplanes
     std::vector<Index> table_;            // open addressing; -1 is empty
 };
 

@@ -30,7 +30,7 @@ Walls merged(const Matrix& rows, const std::vector<double>& error) {
 }  // namespace
 
 Walls distinct_walls(const MatrixView& X) {
-    Matrix rows = X;  // the caller's memory can be aligned in any way, and sums would follow it in their last bits
+    Matrix rows = X;  // a copy, so that the alignment of the caller's memory does not change the last bits of sums
     Index n = 0;
     for (Index i = 0; i < X.rows(); ++i) {
         const double norm = rows.row(i).stableNorm();
@@ -42,7 +42,7 @@ Walls distinct_walls(const MatrixView& X) {
 
 Vector reflector(const Vector& x) {
     Vector v = x;
-    v[0] += x[0] < 0 ? -1.0 : 1.0;  // away from cancellation
+    v[0] += x[0] < 0 ? -1.0 : 1.0;  // the sign that avoids cancellation
     return v.normalized();
 }
 
@@ -53,7 +53,7 @@ Walls restricted(const Walls& walls, Index i, const Vector& v) {
     for (Index k = 0; k < i; ++k) {
         const double reflection = 2 * walls.normals.row(k).dot(v);
         rows.row(k) = walls.normals.row(k).tail(dim - 1) - reflection * v.tail(dim - 1).transpose();
-        const double norm = rows.row(k).norm();  // the sine of the angle of walls k and i: not 0, they are distinct
+        const double norm = rows.row(k).norm();  // sine of the angle to i, not 0
         rows.row(k) /= norm;
         error.push_back((walls.error[static_cast<std::size_t>(k)] + walls.error[static_cast<std::size_t>(i)]) / norm);
     }

@@ -1,4 +1,4 @@
-/// Inside `arrangement`: unit normals of distinct walls, and what is left of them inside one wall.
+/// Inside `arrangement`: unit normals of distinct hyperplanes, and their restriction to one hyperplane.
 #pragma once
 
 #include <vector>
@@ -9,14 +9,15 @@ namespace reluflow::detail {
 
 /// Rounding of a unit normal that was computed from the caller's row by one normalisation.
 inline constexpr double kUnitRounding = 4e-16;
-/// Normals closer than this many of their own rounding errors are one wall. Data that lie on a common plane "on paper"
-/// miss it by tens of rounding errors; random data of a thousand rows have angles above 1e-6.
+/// Normals closer than this many of their own rounding errors are one hyperplane. Data that lie on a common plane by
+/// construction miss it by tens of rounding errors; random data of a thousand rows have angles above 1e-6.
 inline constexpr double kSameWall = 1e4;
-/// A point of norm 1 counts as inside a cell if its distance from every wall exceeds this. It is above the distance of
-/// rows that count as one wall, 2 kSameWall kUnitRounding, so that such rows agree on which side the point is.
+/// A point of norm 1 counts as inside a cell if its distance from every hyperplane exceeds this. It is above the
+/// distance of rows that count as one hyperplane, 2 kSameWall kUnitRounding, so that such rows agree on which side the
+/// point is.
 inline constexpr double kInside = 1e-11;
 
-/// Unit normals of distinct walls through the origin, each with a bound of its rounding error.
+/// Unit normals of distinct hyperplanes through the origin, each with a bound of its rounding error.
 struct Walls {
     Matrix normals;  // (n, dim), rows of norm 1
     std::vector<double> error;
@@ -25,14 +26,14 @@ struct Walls {
     Index dim() const { return normals.cols(); }
 };
 
-/// The distinct walls of the rows of X; rows of zeros make no wall.
+/// The distinct hyperplanes of the rows of X; rows of zeros make no hyperplane.
 Walls distinct_walls(const MatrixView& X);
 
 /// The reflection I - 2 vvᵀ that takes the unit vector x to ± e_0. `v` has norm 1.
 Vector reflector(const Vector& x);
 
-/// Walls 0..i-1 seen inside wall i, in the dim-1 coordinates 1..dim-1 after the reflection `v`; merged where they meet
-/// it in one line.
+/// Hyperplanes 0..i-1 restricted to hyperplane i, in the coordinates 1..dim-1 after the reflection `v`; those with one
+/// intersection are merged.
 Walls restricted(const Walls& walls, Index i, const Vector& v);
 
 }  // namespace reluflow::detail

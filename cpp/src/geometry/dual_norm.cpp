@@ -14,7 +14,7 @@ namespace reluflow {
 namespace {
 
 constexpr std::int8_t kFree = -1;
-constexpr int kTurns = 4;            // of τ and the relaxation against each other; the gain is in the first two
+constexpr int kTurns = 4;            // alternations between τ and the relaxation; the gain is in the first two
 constexpr double kRoughTau = 1e-8;   // duality gap of τ, relative to the squared bound, while σ is not decided
 constexpr double kSharpTau = 1e-16;  // and at a leaf, where the value itself is wanted
 constexpr double kFirstTau = 0.5;
@@ -105,7 +105,7 @@ class BranchAndBound {
         return squared;
     }
 
-    /// Turns of τ, best against the moments of σ, and the relaxation over σ at this τ; the least bound counts.
+    /// Alternates: τ, optimal for the moments of σ, and the relaxation over σ for this τ; the least bound counts.
     void bound_inner(Node& node, const std::vector<Index>& free) {
         const auto n_free = static_cast<Index>(free.size());
         Matrix M = Matrix::Zero(n_free + 1, n_free + 1);
@@ -128,14 +128,13 @@ class BranchAndBound {
                 node.tau = tau;
             }
             if (node.upper2 <= good_enough2()) break;
-            moments =
-                turn == 0 ? fresh : Vector(0.5 * (moments + fresh));  // halved: two best replies can chase each other
+            moments = turn == 0 ? fresh : Vector(0.5 * (moments + fresh));  // halved, since best replies can alternate
         }
         choose_branch(node, free, best_moments);
         round(node, free, best_moments);
     }
 
-    /// Weights with every free σ at 1/2, after τ has replied to the moments of the free σ.
+    /// Weights with every free σ at 1/2, after τ has been optimised for the moments of the free σ.
     Vector centred(const Node& node, const std::vector<Index>& free, const Vector& moments, Vector& tau) const {
         Vector weights = Vector::Zero(v_.rows.rows());
         weights[0] = 1;
@@ -151,7 +150,7 @@ class BranchAndBound {
         return weights;
     }
 
-    /// The longest vector decides first: what is left then can change little.
+    /// Branches on the longest vector: what is left then can change little.
     void choose_branch(Node& node, const std::vector<Index>& free, const Vector& moments) const {
         double most = -1;
         for (std::size_t p = 0; p < free.size(); ++p) {
@@ -164,7 +163,7 @@ class BranchAndBound {
         }
     }
 
-    /// The nearest σ of the relaxed solution: its value is attained, so it can raise the lower bound.
+    /// Rounds the relaxed solution to the nearest σ: its value is attained, so it can raise the lower bound.
     void round(const Node& node, const std::vector<Index>& free, const Vector& moments) {
         std::vector<std::int8_t> choice = node.choice;
         for (std::size_t p = 0; p < free.size(); ++p)

@@ -8,7 +8,7 @@
 namespace reluflow::detail {
 namespace {
 
-constexpr int kSweeps = 4;    // coordinate sweeps before the active-set steps: they find most of the bounds that hold
+constexpr int kSweeps = 4;    // coordinate sweeps before the active-set steps: they find most of the active bounds
 constexpr int kRounds = 100;  // of active-set steps; a handful is usual, each frees at least one coordinate
 
 /// Bounded least squares, min |c + τᵀQ|² over τ in [0,1]^l, from any start.
@@ -40,7 +40,7 @@ class BoxLeastSquares {
         gradient_ = v_.down * sum_;
     }
 
-    /// How far the squared length can be above the least one, by convexity.
+    /// An upper bound of squared length minus optimum, by convexity.
     double duality_gap() const {
         double gap = 0;
         for (Index j = 0; j < tau_.size(); ++j)
@@ -62,7 +62,7 @@ class BoxLeastSquares {
     }
 
     /// Least squares over the coordinates strictly inside; those that would leave the box stop at its face, until none
-    /// does.
+    /// would.
     void descend_inside() {
         for (Index tries = 0; tries <= tau_.size(); ++tries) {
             std::vector<Index> inside;
@@ -77,7 +77,7 @@ class BoxLeastSquares {
         }
     }
 
-    /// Goes along `step` as far as the box allows; false if that is not all the way.
+    /// Moves along `step` as far as the box allows; false if that is not all the way.
     bool move(const std::vector<Index>& inside, const Vector& step) {
         double length = 1;
         std::size_t first = 0;

@@ -7,9 +7,9 @@
 namespace reluflow {
 namespace {
 
-constexpr int kSteps = 100;          // the value rises at each, and there are finitely many σ; five is usual
+constexpr int kSteps = 100;          // bound of the passes: the value rises at each; five is usual
 constexpr double kClimbTau = 1e-16;  // duality gap of τ, relative to the squared lengths of the vectors
-constexpr double kRise = 1e-13;      // a rise of the squared value below this, relatively, is rounding
+constexpr double kRise = 1e-13;      // increases of the squared value below this, relatively, are rounding
 
 Vector climb(const detail::DualNormVectors& v, const Eigen::RowVector<std::int8_t, Eigen::Dynamic>& choice) {
     Vector weights = Vector::Constant(v.rows.rows(), 0.5);

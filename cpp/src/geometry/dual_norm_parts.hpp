@@ -8,7 +8,7 @@
 
 namespace reluflow::detail {
 
-/// b, p_1..p_k, q_1..q_l as rows. Sums of them are formed in their own space: the terms can be a thousand times longer
+/// b, p_1..p_k, q_1..q_l as rows. Sums are formed from the vectors themselves: terms can be a thousand times longer
 /// than their sum, and inner products alone would lose twice as many digits.
 struct DualNormVectors {
     Matrix rows;
@@ -18,10 +18,10 @@ struct DualNormVectors {
     Index n_down;
     double scale2;  // Σ of all squared lengths
 
-    /// Throws InvalidArgument unless there is room for b and n_up vectors p.
+    /// Throws InvalidArgument unless there are rows for b and n_up vectors p.
     DualNormVectors(const MatrixView& vectors, Index n_up);
 
-    /// Moves τ in [0,1]^l, the tail of `weights`, to the least |Σ weights · rows|², to `tolerance` times scale2 or
+    /// Moves τ in [0,1]^l, the tail of `weights`, to the minimum of |Σ weights · rows|², to `tolerance` times scale2 or
     /// until no step helps; returns the sum.
     Vector respond(Vector& weights, double tolerance) const;
 };

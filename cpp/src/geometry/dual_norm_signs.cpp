@@ -8,10 +8,9 @@
 namespace reluflow::detail {
 namespace {
 
-constexpr int kMixingSweeps =
-    60;  // the relaxation is good to 1e-5 after about 20; what is missing only loosens the bound
-constexpr double kMixed = 1e-7;  // relative progress of a sweep below which more of them are not worth while
-constexpr double kNoise = 1e-2;  // start of the mixing method: near the rank-one solution, with something to grow from
+constexpr int kMixingSweeps = 60;  // the relaxation is good to 1e-5 after about 20; more tightens the bound
+constexpr double kMixed = 1e-7;    // the sweeps end at a relative progress below this
+constexpr double kNoise = 1e-2;    // perturbation of the rank-one start, so that other directions can grow
 
 Matrix first_vectors(Index f) {
     const auto rank = static_cast<Index>(std::ceil(std::sqrt(2.0 * static_cast<double>(f)))) + 1;  // Pataki's bound

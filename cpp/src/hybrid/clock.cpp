@@ -8,7 +8,7 @@ namespace reluflow {
 
 namespace {
 
-/// Beyond this log t the time itself is near the largest double (e^709) and is no longer carried.
+/// Beyond this log t the time is near the largest double (e^709); only its logarithm is kept.
 constexpr double kLargestLog = 690.0;
 
 double log_add(double a, double b) noexcept {

@@ -20,7 +20,7 @@ EventKind kind_of_change(std::int8_t before, std::int8_t after, bool at_rest) no
 }
 
 void append_zero_walls(std::span<const std::int8_t> sides, std::vector<int>& walls) {
-    // ±1 are the odd sides: eight at a time are ruled out by one look at their lowest bits.
+    // Sides ±1 are odd numbers and 0 is even: the lowest bits of eight bytes rule out eight boundaries at once.
     constexpr std::uint64_t kOdd = 0x0101010101010101ULL;
     const std::size_t count = sides.size();
     for (std::size_t begin = 0; begin < count; begin += 8) {

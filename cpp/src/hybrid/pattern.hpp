@@ -1,4 +1,4 @@
-/// Patterns as combinatorial state: the side of every wall for every neuron. Changed by events and by nothing else.
+/// The activation pattern as discrete state: the side of every boundary for every neuron. Only events change it.
 #pragma once
 
 #include <atomic>
@@ -28,20 +28,19 @@ inline constexpr int kEventKinds = 10;
 
 std::string_view event_kind_name(EventKind kind) noexcept;
 
-/// Sides of a wall: +1, -1, and 0 for a neuron that stands on it (its slope is a multiplier).
-/// Appends the walls of one row of sides that are zero, in order.
+/// Appends the boundaries of one row of sides that are zero, in order. A side is +1, -1, or 0 for a neuron that slides
+/// on the boundary (its slope is then a multiplier).
 void append_zero_walls(std::span<const std::int8_t> sides, std::vector<int>& walls);
 
-/// The sign of a sample's pre-activation: the side of its wall, turned over for samples on the other side of the
-/// normal.
+/// The sign of a sample's pre-activation: the side of its boundary, negated for samples opposite to the normal.
 inline std::int8_t sample_sign(const Dataset& data, Index sample, std::int8_t wall_side) noexcept {
     return static_cast<std::int8_t>(wall_side * data.orientation(sample));
 }
 
-/// The kind of a change of one sample's sign from `before` to `after`; `at_rest` tells a stop from a hold.
+/// The kind of a change of one sample's sign from `before` to `after`; `at_rest` distinguishes `stop` from `hold`.
 EventKind kind_of_change(std::int8_t before, std::int8_t after, bool at_rest) noexcept;
 
-/// Wall sides of m neurons with a hash per row that follows every change, so that equal rows are found in O(1).
+/// Boundary sides of m neurons. A hash per row is updated with every change, so that equal rows are found in O(1).
 class Pattern {
   public:
     Pattern(Index neurons, Index walls, std::uint64_t seed = 0x9e3779b97f4a7c15ULL);
@@ -54,12 +53,12 @@ class Pattern {
     }
     std::uint64_t hash(Index neuron) const noexcept { return hashes_[neuron]; }
     bool same_row(Index a, Index b) const noexcept;
-    /// Walls of a neuron that are at zero.
+    /// The number of boundaries on which a neuron is zero.
     Index zeros(Index neuron) const noexcept { return zeros_[neuron]; }
-    /// Counts the changes, so that what was derived from the pattern can tell whether it is still good.
+    /// Counts the changes, so that what was derived from a pattern can tell whether it is out of date.
     std::uint64_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
 
-    /// Threads may set walls of different neurons at one time.
+    /// Thread-safe for different neurons.
     void set(Index neuron, Index wall, std::int8_t side) noexcept;
 
     /// The signs of the samples (m, n).
@@ -67,10 +66,10 @@ class Pattern {
 
   private:
     SignMatrix sides_;
-    std::vector<std::uint64_t> keys_;  // one random word per wall and side
+    std::vector<std::uint64_t> keys_;  // one random word per boundary and side
     std::vector<std::uint64_t> hashes_;
     std::vector<Index> zeros_;
-    /// On a line of its own: threads that move neurons apart change it together.
+    /// On a cache line of its own, because all threads that move neurons write to it.
     alignas(64) std::atomic<std::uint64_t> version_{0};
 };
 

@@ -8,8 +8,9 @@
 
 namespace reluflow {
 
-/// Walls H with unit normals e_h. Independent ones are factored as E_Hᵀ = Qᵀ R with orthonormal rows of Q (flow.md §2);
-/// those that depend on them are at zero for as long as these are, and are listed beside them.
+/// Walls H with unit normals e_h. Independent ones are factored as E_Hᵀ = Qᵀ R with orthonormal rows of Q
+/// (docs/design/mathematics.md, section 3); those that depend on them are at zero for as long as these are, and are
+/// listed beside them.
 class SlidingSet {
   public:
     /// Keeps memory for `room` walls (for all there can be when negative); more take one allocation when they come.

@@ -12,12 +12,11 @@ namespace reluflow {
 
 namespace {
 
-/// Choices of repelling walls that are tried before the list of continuations is left incomplete: some tenths of a
-/// second.
+/// The search stops after this many least-squares problems, some tenths of a second; the list is then incomplete.
 constexpr int kMostNodes = 20000;
-/// Of so many repelling walls those that a neuron may stand on are listed too: 3^7 = 2187 choices.
+/// Up to this many repelling boundaries, continuations that stay on some of them are listed too: 3^7 = 2187 choices.
 constexpr std::size_t kMostStood = 7;
-/// Passes of the climb to one continuation where they cannot all be listed; each raises the speed.
+/// Passes of climb(), which finds one continuation where not all can be listed; each pass increases the speed.
 constexpr int kMostClimbs = 200;
 
 constexpr double kEps = std::numeric_limits<double>::epsilon();
@@ -75,7 +74,8 @@ Verdict TransitionSolver::decide(const Corner& corner) {
     return found_count_ == 1 ? Verdict::unique : Verdict::branching;
 }
 
-/// The least pull with the choices made so far, open repelling walls in the middle.
+/// The velocity of least norm for the present choices; an open repelling boundary contributes the middle of its
+/// interval.
 bool TransitionSolver::fit() {
     const Corner& corner = *corner_;
     for (int w = 0; w < corner.size(); ++w) {
@@ -101,7 +101,7 @@ bool TransitionSolver::fit() {
     return box_.solve(corner.weight);
 }
 
-/// No more than this do open choices change the velocity.
+/// A bound of how much the open choices can change the velocity.
 double TransitionSolver::leeway() {
     double reach = 0.0;
     if (absorbs(reach)) return reach;
@@ -113,8 +113,9 @@ double TransitionSolver::leeway() {
     return reach;
 }
 
-/// True when the vectors inside take up, within their intervals, the part of every open choice that lies in their span;
-/// only what lies outside it, `reach`, then moves the neuron (the least pull moves no more than what it is made of).
+/// True when the boundaries inside their intervals can absorb the part of every open choice that lies in their span.
+/// Then only what lies outside that span, `reach`, changes the velocity: a least-norm point moves by no more than its
+/// data.
 bool TransitionSolver::absorbs(double& reach) {
     const auto& inside = box_.inside();
     std::fill_n(absorbed_.begin(), inside.size(), 0.0);
@@ -128,7 +129,7 @@ bool TransitionSolver::absorbs(double& reach) {
     }
     for (std::size_t i = 0; i < inside.size(); ++i) {
         const int w = inside[i];
-        if (choice_[w] == Choice::pinned) continue;  // checked where the choices are complete
+        if (choice_[w] == Choice::pinned) continue;  // can_stay() checks these
         const double low = std::min(corner_->below[w], corner_->above[w]);
         const double high = std::max(corner_->below[w], corner_->above[w]);
         const double room = std::min(box_.coefficient(w) - low, high - box_.coefficient(w));
@@ -137,7 +138,7 @@ bool TransitionSolver::absorbs(double& reach) {
     return true;
 }
 
-/// True when no completion of the choices moves to the side that was chosen.
+/// True when a chosen side is contradicted by the velocity, whatever the open choices are.
 bool TransitionSolver::is_ruled_out(double radius) const {
     for (const int w : repelling_) {
         if (choice_[w] != Choice::above && choice_[w] != Choice::below) continue;
@@ -147,7 +148,7 @@ bool TransitionSolver::is_ruled_out(double radius) const {
     return false;
 }
 
-/// The open wall that matters most.
+/// The open boundary that can change the velocity most; -1 when none can.
 int TransitionSolver::widest_open() const {
     int found = -1;
     double widest = 0.0;
@@ -159,8 +160,9 @@ int TransitionSolver::widest_open() const {
     return found;
 }
 
-/// Takes what the velocity decides whatever the open choices; branches on one of them; accepts where none is left that
-/// matters. Some continuation is always found: where the neuron can gain speed, the fastest way; else it stays.
+/// Branch and bound over the sides of repelling boundaries. Fixes the sides that the velocity decides whatever the open
+/// choices are; then tries both sides of one open boundary; accepts when no open one matters. At least one continuation
+/// is found: the fastest way out, or to stay if no direction gains speed.
 void TransitionSolver::search() {
     if (++nodes_ > kMostNodes || !fit()) {
         cut_short_ = true;
@@ -189,7 +191,7 @@ void TransitionSolver::search() {
     choice_[next] = Choice::open;
 }
 
-/// The sides that the velocity of the last fit() has.
+/// Reads the sides of all boundaries off the velocity of the last fit().
 void TransitionSolver::read_sides() {
     for (int w = 0; w < corner_->size(); ++w) {
         const double rate = corner_->sign * box_.rate(w);
@@ -198,8 +200,8 @@ void TransitionSolver::read_sides() {
     }
 }
 
-/// The choices are complete; `open` ones are absorbed whatever they are. Repelling walls that have a side and do not
-/// move must stay whatever side they have.
+/// Adds the continuation of complete choices; boundaries still `open` have no influence. It has to be stable: repelling
+/// boundaries that do not move must stay at zero whatever side is chosen for them.
 void TransitionSolver::accept() {
     read_sides();
     if (std::find(rejected_.begin(), rejected_.end(), sides_) != rejected_.end()) return;
@@ -211,7 +213,7 @@ void TransitionSolver::accept() {
         rejected_.push_back(sides_);
 }
 
-/// Continuations that stand on repelling walls which the neuron could leave: every choice of those.
+/// Adds the continuations that stay on repelling boundaries which the neuron could leave, by trying every choice.
 void TransitionSolver::search_standing() {
     int count = 1;
     for (std::size_t i = 0; i < repelling_.size(); ++i) count *= 3;
@@ -233,7 +235,7 @@ void TransitionSolver::search_standing() {
     }
 }
 
-/// True when the walls of sides_ that stay do so whatever sides the repelling ones among them have.
+/// True when the boundaries with side 0 stay at zero whatever sides the repelling ones among them have.
 bool TransitionSolver::is_stable() {
     const std::vector<Choice> chosen = choice_;
     for (const int w : repelling_)
@@ -261,8 +263,9 @@ bool TransitionSolver::stays_whatever() {
     return true;
 }
 
-/// Whether the pull is in the hull of the cells of the walls that stay at zero, some of them repelling. Of independent
-/// walls all cells exist, and the multipliers tell.
+/// Whether the neuron can stay on its boundaries with side 0, some of them repelling: the gradient has to be in the
+/// convex hull of those of the adjacent cells. If the boundaries are independent all cells exist, and the multipliers
+/// decide.
 bool TransitionSolver::can_stay(double tolerance) {
     bool independent = true;
     bool within = true;
@@ -300,8 +303,8 @@ void TransitionSolver::add_found(bool stands_on_ridge) {
     found_[found_count_++].stands_on_ridge = stands_on_ridge;
 }
 
-/// One continuation without a search: each pass gives every repelling wall the side that the velocity of the last one
-/// has, which never slows the neuron, so that no pass comes back.
+/// Finds one continuation without a search: each pass gives every repelling boundary the side of the last velocity. A
+/// pass never decreases the speed, so no choice comes back.
 void TransitionSolver::climb() {
     for (const int w : repelling_)
         choice_[w] = corner_->above[w] + corner_->below[w] > 0.0 ? Choice::above : Choice::below;

@@ -9,16 +9,16 @@ namespace reluflow {
 
 namespace {
 
-/// More cells than this are not listed: the answer is then that it cannot be shown that the neuron may stay.
+/// More cells than this are not listed; the answer is then "cannot stay".
 constexpr Index kMostCells = 20000;
 /// Passes of the search for the least point of a hull; it needs a few per dimension.
 constexpr int kMostPasses = 1000;
-/// A point of the hull this close to zero, relative to the largest, is zero.
+/// A point of the hull is zero if it is this close to zero, relative to the largest point.
 constexpr double kZeroPart = 1e-10;
 /// Weights of points below this are rounding.
 constexpr double kWeightTol = 1e-14;
 
-/// Pulls of the cells, one row each, with the rest added and projected to the span of the walls.
+/// The gradients in the cells, one row each, projected to the span of the boundaries.
 Matrix pulls_of_cells(const Corner& corner, const std::vector<int>& zero, const std::vector<double>& rest) {
     const auto count = static_cast<Index>(zero.size());
     Matrix normals(count, corner.rank);
@@ -40,7 +40,7 @@ Matrix pulls_of_cells(const Corner& corner, const std::vector<int>& zero, const 
     return pulls * basis.transpose();
 }
 
-/// The weights of the affine combination of least length, by the differences to the first point.
+/// Weights of the affine combination of least norm, from the differences to the first point.
 Vector affine_weights(const Matrix& points, const std::vector<Index>& chosen) {
     const auto count = static_cast<Index>(chosen.size());
     Vector weights = Vector::Ones(count);
@@ -53,7 +53,7 @@ Vector affine_weights(const Matrix& points, const std::vector<Index>& chosen) {
     return weights;
 }
 
-/// Length of the shortest vector of the hull of the rows (Wolfe's algorithm).
+/// Norm of the shortest vector in the convex hull of the rows (Wolfe's algorithm).
 double distance_to_hull(const Matrix& points, double tolerance) {
     Index nearest = 0;
     points.rowwise().squaredNorm().minCoeff(&nearest);

@@ -1,4 +1,5 @@
-/// Whether a neuron can stay on walls of which some repel: zero in the hull of the pulls of the cells beside the point.
+/// Whether a neuron can stay on boundaries of which some repel: is zero in the hull of the gradients of the adjacent
+/// cells?
 #pragma once
 
 #include <vector>
@@ -7,7 +8,7 @@
 
 namespace reluflow {
 
-/// `zero` are the walls that stay, `rest` the pull of everything else. Residuals below `tolerance` are rounding.
+/// `zero` are the boundaries that stay, `rest` is the gradient without them. Residuals below `tolerance` are rounding.
 bool is_in_hull(const Corner& corner, const std::vector<int>& zero, const std::vector<double>& rest, double tolerance);
 
 }  // namespace reluflow

@@ -10,7 +10,7 @@ namespace reluflow {
 
 namespace {
 
-/// Changes of the set inside a vector may take; it needs one or two.
+/// Bound of the passes per vector; one or two are usual.
 constexpr int kPassesPerVector = 12;
 
 double dot(const double* a, const double* b, int n) noexcept {
@@ -44,7 +44,8 @@ double BoxLeastSquares::rate(int w) const noexcept {
     return dot(residual_.data(), vector(w), rank_);
 }
 
-/// Gram-Schmidt, twice. False, and nothing changed, for a vector that depends on those inside.
+/// Adds a vector to the factors of those inside (Gram-Schmidt, twice). False, and nothing changed, if it depends on
+/// them.
 bool BoxLeastSquares::add_inside(int w) {
     const auto h = static_cast<int>(inside_.size());
     if (h >= rank_) return false;
@@ -68,17 +69,17 @@ bool BoxLeastSquares::add_inside(int w) {
     return true;
 }
 
-/// Factors the set inside anew; what depends on the others goes to an end of its interval.
+/// Factors the vectors inside again; those that depend on others are fixed at an end of their interval.
 void BoxLeastSquares::keep_independent() {
     inside_.clear();
     for (int w = 0; w < count_; ++w) {
         if (place_[w] != Place::inside || add_inside(w)) continue;
-        if (std::isinf(low_[w])) low_[w] = high_[w] = 0.0;  // the others do for it what it could do
+        if (std::isinf(low_[w])) low_[w] = high_[w] = 0.0;  // the others can replace it
         place_[w] = std::abs(low_[w]) <= std::abs(high_[w]) ? Place::low : Place::high;
     }
 }
 
-/// The residual with the vectors inside free, and their coefficients into target_.
+/// Computes the residual with the coefficients inside free, and these coefficients as target_.
 void BoxLeastSquares::refit() {
     std::copy(offset_.begin(), offset_.end(), residual_.begin());
     double size = weight_;
@@ -109,7 +110,7 @@ void BoxLeastSquares::refit() {
     tolerance_ = kCornerUlps * std::numeric_limits<double>::epsilon() * size;
 }
 
-/// A first feasible choice: what would leave its interval goes to that end, until nothing does.
+/// Makes the start feasible: coefficients that would leave their interval are fixed at that end, until none would.
 void BoxLeastSquares::clip() {
     for (bool clipped = true; clipped;) {
         clipped = false;
@@ -124,7 +125,7 @@ void BoxLeastSquares::clip() {
     for (const int w : inside_) c_[w] = target_[w];
 }
 
-/// The vector at an end of its interval along which the residual would shrink most; -1 when there is none.
+/// The vector at an end of its interval along which the residual would shrink fastest; -1 when there is none.
 int BoxLeastSquares::worst() const noexcept {
     int found = -1;
     double violation = tolerance_;
@@ -138,7 +139,7 @@ int BoxLeastSquares::worst() const noexcept {
     return found;
 }
 
-/// Lets c_w move, and moves towards the optimum until what blocks the way is at an end of its interval. False when it
+/// Frees c_w and moves towards the optimum; a coefficient that reaches an end on the way is fixed there. False when c_w
 /// cannot move at all.
 bool BoxLeastSquares::admit(int w) {
     place_[w] = Place::inside;

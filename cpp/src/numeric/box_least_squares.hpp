@@ -1,4 +1,4 @@
-/// Least |b + Σ_w c_w e_w| with every c_w in an interval: a bounded least-squares problem of a few unit vectors.
+/// Minimises |b + Σ_w c_w e_w| with every c_w in an interval: a bounded least-squares problem of a few unit vectors.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ class BoxLeastSquares {
   public:
     enum class Place : std::uint8_t { low, high, inside };
 
-    /// Memory for so many vectors.
+    /// Reserves memory for so many vectors.
     void reserve(int count, int rank);
-    /// `count` unit vectors of `rank` coordinates; all that is set below is unset.
+    /// Sets the size of the problem: `count` unit vectors of `rank` coordinates. Everything else has to be set again.
     void resize(int count, int rank);
     double* vector(int w) noexcept { return vectors_.data() + w * rank_; }
     const double* vector(int w) const noexcept { return vectors_.data() + w * rank_; }
@@ -31,8 +31,8 @@ class BoxLeastSquares {
     /// Where the search starts.
     void set_place(int w, Place place) noexcept { place_[w] = place; }
 
-    /// Finds the optimum. `weight` is the size of the terms of b: residuals below tolerance() are rounding.
-    /// False when the search did not end (rounding made it go round).
+    /// Finds the optimum. `weight` is the size of the terms of b, the scale of tolerance(). False if the search did not
+    /// end because of rounding.
     bool solve(double weight);
 
     int count() const noexcept { return count_; }
@@ -42,7 +42,7 @@ class BoxLeastSquares {
     /// v = b + Σ c_w e_w, and v·e_w.
     const double* residual() const noexcept { return residual_.data(); }
     double rate(int w) const noexcept;
-    /// Rates below this are zero: the rounding of the sums behind them.
+    /// Rates below this are zero: the rounding of the sums they are computed from.
     double tolerance() const noexcept { return tolerance_; }
     /// The vectors with a coefficient inside its interval, independent.
     const std::vector<int>& inside() const noexcept { return inside_; }
@@ -63,7 +63,7 @@ class BoxLeastSquares {
     double tolerance_ = 0.0;
     std::vector<double> vectors_, offset_, low_, high_, c_, target_, residual_;
     std::vector<Place> place_;
-    std::vector<char> barred_;  // tried in vain
+    std::vector<char> barred_;  // freed before without success
     std::vector<int> inside_;
     std::vector<double> q_, r_;  // the vectors inside, factored: orthonormal rows and packed triangular columns
     mutable std::vector<double> column_;

@@ -34,7 +34,7 @@ void LuFactors::factor() noexcept {
     }
 }
 
-/// Columns first .. first + width of what is left; whole rows are exchanged.
+/// Factors the columns first .. first + width of the remaining rows; whole rows are exchanged.
 void LuFactors::factor_panel(Index first, Index width) noexcept {
     const Index end = first + width;
     for (Index k = first; k < end; ++k) {
@@ -52,7 +52,7 @@ void LuFactors::factor_panel(Index first, Index width) noexcept {
     }
 }
 
-/// The panel's effect on the columns to its right: its own rows of U, then what is left below them.
+/// Updates the columns to the right of a panel: its rows of U, then the rows below.
 void LuFactors::update_right(Index first, Index width) noexcept {
     const Index end = first + width;
     const Index rest = size_ - end;

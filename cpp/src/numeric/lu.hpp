@@ -1,5 +1,4 @@
-/// Dense linear systems that are solved without asking for memory: LU factors with partial pivoting, in place, in
-/// blocks whose updates are tiled products.
+/// LU factors with partial pivoting that allocate nothing: in place, in blocks whose updates are tiled products.
 #pragma once
 
 #include <vector>
@@ -8,15 +7,15 @@
 
 namespace reluflow {
 
-/// Factors of one square matrix at a time. A system no larger than one before it, or than what was reserved,
-/// allocates nothing.
+/// Factors of one square matrix at a time. Memory grows only for a system larger than all before it and than what was
+/// reserved.
 class LuFactors {
   public:
-    /// Memory for systems of up to so many rows.
+    /// Reserves memory for systems of up to so many rows.
     void reserve(Index size);
-    /// The matrix to fill in, (size, size); what it held is gone.
+    /// The matrix to fill in, (size, size); its former contents are lost.
     Eigen::Map<Matrix> matrix(Index size);
-    /// Factors the matrix in place: P A = L U. A singular one leaves values that are not finite in a solution.
+    /// Factors the matrix in place: P A = L U. For a singular matrix solve() gives values that are not finite.
     void factor() noexcept;
     /// b = A⁻¹ b; precondition: factor() was called, and b has as many entries as the matrix has rows.
     void solve(VectorRef b) const noexcept;

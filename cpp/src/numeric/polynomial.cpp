@@ -8,13 +8,12 @@ namespace reluflow {
 
 namespace {
 
-/// Halvings after which an interval is as small as the rounding of its ends.
+/// Halvings after which an interval is as short as the rounding of its ends.
 constexpr int kMaxDepth = 48;
 /// Newton steps that polish a bracketed root; each falls back to bisection when it leaves the bracket.
 constexpr int kMaxPolish = 100;
 
-/// A polynomial whose higher terms add up to no more than this part of the first has bounds that are good enough
-/// without more work.
+/// If the higher terms add up to no more than this part of the first, plain bounds are sharp enough.
 constexpr double kSmallTail = 0.25;
 
 using Bernstein = std::array<double, kMaxOrder + 2>;
@@ -141,7 +140,7 @@ double first_descent(const double* c, int order, double end) noexcept {
         return first_descent(c + k, order - k, end);  // divide u^k out: the other roots stay
     }
     if (end == 0.0) return kNoRoot;
-    // Σ_{k>=2} bounds the curve between its tangent's lower end and itself.
+    // The bound: the least value of the tangent on [0, end], less the terms of order two and more.
     if (std::min(c[0], c[0] + c[1] * end) > tail_bound(c, order, 2, end)) return kNoRoot;
     Bernstein b;
     to_bernstein(c, order, end, b);

@@ -13,10 +13,10 @@ namespace reluflow {
 namespace {
 
 constexpr double kEps = std::numeric_limits<double>::epsilon();
-/// Unit vectors closer than this in every entry are parallel: a few roundings of a repeated or rescaled row.
+/// Unit vectors that agree to this in every entry are parallel: a few roundings of a repeated or rescaled row.
 constexpr double kParallelTol = 8.0 * kEps;
-/// The reference entry of a direction: the first that reaches this part of the largest, so that parallel rows agree on
-/// it.
+/// The reference entry of a direction is the first that reaches this part of the largest, so that parallel rows agree
+/// on it despite rounding.
 constexpr double kReferencePart = 0.4999;
 
 void check(const Matrix& X, const Vector& y) {
@@ -62,7 +62,8 @@ void Dataset::find_basis() {
     X_ = raw_ * basis_;
 }
 
-/// For each row the first row parallel to it (itself if none comes before), and its side of the common direction.
+/// For each row the first row parallel to it (itself if there is none before), and on which side of the direction it
+/// is.
 std::vector<int> Dataset::find_parallels(std::vector<int>& side) const {
     const Index samples = n();
     Matrix units(samples, d());
@@ -72,7 +73,7 @@ std::vector<int> Dataset::find_parallels(std::vector<int>& side) const {
         side[i] = canonical_direction(raw_.row(i).transpose(), unit);
         units.row(i) = unit.transpose();
         key[i] = 0.0;
-        for (Index k = 0; k < d(); ++k) key[i] += std::cos(static_cast<double>(k + 1)) * unit[k];  // any direction
+        for (Index k = 0; k < d(); ++k) key[i] += std::cos(static_cast<double>(k + 1)) * unit[k];  // some fixed vector
     }
     std::vector<int> order(samples);
     std::iota(order.begin(), order.end(), 0);
@@ -118,7 +119,8 @@ void Dataset::find_walls() {
 
 namespace {
 
-/// The sign of a·b where plain summation tells it, else 0: in any order its error is below (n + 2) ε Σ |a_k b_k|.
+/// The sign of a·b where the error bound of plain summation, (n + 2) ε Σ |a_k b_k| in any order, allows to tell; else
+/// 0.
 int plain_sign_of_dot(std::span<const double> a, std::span<const double> b) noexcept {
     using Values = Eigen::Map<const Eigen::ArrayXd>;
     const auto products =

@@ -1,4 +1,4 @@
-/// The samples as the flow sees them: r = rank X coordinates, and one wall for each class of parallel samples.
+/// The samples in the form the flow uses: r = rank X coordinates, and one boundary for each class of parallel samples.
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace reluflow {
 
-/// X and y checked and brought to working coordinates once; read-only afterwards.
-/// A wall is the hyperplane w·x = 0 shared by all samples parallel to x (repeats, x together with -x).
+/// X and y, checked and transformed to working coordinates once; read-only afterwards. A boundary is the hyperplane w·x
+/// = 0 shared by all samples parallel to x (repeats, x together with -x).
 class Dataset {
   public:
     /// X (n, d), y (n,). Throws InvalidArgument on empty data, a zero or non-finite row, or labels other than ±1.
@@ -30,10 +30,10 @@ class Dataset {
     /// True when the working coordinates are the given ones (full rank).
     bool is_full_rank() const noexcept { return rank() == d(); }
 
-    /// Unit normals of the walls (n_walls, r).
+    /// Unit normals of the boundaries (n_walls, r).
     const Matrix& normals() const noexcept { return normals_; }
     int wall_of(Index sample) const noexcept { return wall_of_[sample]; }
-    /// x_i = coefficient(i) · normal of its wall; negative for samples on the other side.
+    /// x_i = coefficient(i) · normal of its boundary; negative for samples on the other side.
     double coefficient(Index sample) const noexcept { return coefficients_[sample]; }
     int orientation(Index sample) const noexcept { return coefficients_[sample] > 0.0 ? 1 : -1; }
     std::span<const int> samples_of(int wall) const noexcept {
@@ -56,7 +56,8 @@ class Dataset {
     std::vector<int> members_;
 };
 
-/// The sign of a·b in exact arithmetic: error-free products and sums, zero only when the rounding cannot hide a sign.
+/// The sign of a·b in exact arithmetic: error-free products and sums; zero only if the exact value is zero or the
+/// rounding could hide its sign.
 int exact_sign_of_dot(std::span<const double> a, std::span<const double> b) noexcept;
 
 }  // namespace reluflow

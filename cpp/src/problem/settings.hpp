@@ -34,10 +34,10 @@ struct Settings {
     double atol = 0.0;
     BranchPolicy on_branch = BranchPolicy::inactive;
     std::int64_t max_events = std::numeric_limits<std::int64_t>::max();
-    /// The late phase is tried once log of the summed loss is below this; below -1e100 never, anywhere. The default is
-    /// where Lyu & Li's theory begins.
+    /// Radau steps are tried once log of the summed loss is below this; a value below -1e100 turns them off. The
+    /// default is where Lyu & Li's theory begins.
     double horizon_log_loss = -0.36651292058166435;  // log ln 2
-    /// Memory for the accepted steps; when it is full every second one goes.
+    /// Memory for the accepted steps; when it is full every second one is dropped.
     std::size_t checkpoint_bytes = std::size_t{256} << 20;
 };
 

@@ -45,7 +45,7 @@ void Batch::end(std::size_t slot, Finished&& finished) {
     waiting_.push_back(std::move(finished));
 }
 
-/// Takes the next run once there is room for its result; false when there is none.
+/// Takes the next run once there is room for its result; false if there is no further run.
 bool Batch::begin(std::size_t slot) {
     std::unique_lock lock(mutex_);
     room_.wait(lock, [this] { return closed_ || none_left() || waiting_.size() < max_waiting_; });
@@ -78,7 +78,7 @@ Finished Batch::run(std::size_t slot, const Ask& ask) {
     return finished;
 }
 
-/// The next run on the caller's own thread; what `ask` throws ends the batch and goes through.
+/// Does the next run on the caller's thread; what `ask` throws ends the batch and propagates.
 void Batch::run_here(const Ask& ask) {
     if (!begin(0)) return;
     std::exception_ptr thrown;

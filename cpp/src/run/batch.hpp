@@ -1,4 +1,5 @@
-/// Many independent runs on a few threads: taken in order, handed over as they finish, never too many at once.
+/// Many independent runs on a few threads: begun in order, returned as they finish, with a bounded number of results
+/// waiting.
 #pragma once
 
 #include <atomic>
@@ -20,14 +21,14 @@
 
 namespace reluflow {
 
-/// One run that came to an end, or what it threw.
+/// One finished run, or what it threw.
 struct Finished {
     std::size_t index = 0;
     RunResult result;
     std::exception_ptr error;
 };
 
-/// A batch under way.
+/// Counts of a batch in progress.
 struct BatchReport {
     std::size_t done = 0;
     std::int64_t steps = 0;   ///< of all runs, finished or not
@@ -39,29 +40,29 @@ struct BatchReport {
     std::vector<Running> running;
 };
 
-/// Runs 0 ... count - 1. A run is one thread's work from beginning to end, so its bits do not depend on their number.
+/// Runs 0 ... count - 1. Each run is done by one thread, so its bits do not depend on the number of threads.
 class Batch {
   public:
     using Ask = std::function<Request()>;
-    /// Does run `index`, asking `hook` after every step and `urgent` inside long ones; called on the threads of the
+    /// Does run `index`, calling `hook` after every step and `urgent` inside long steps; called on the threads of the
     /// batch.
     using Work = std::function<RunResult(std::size_t index, const Hook& hook, const Ask& urgent)>;
 
     /// Starts the threads, or none for n_threads = 1: then take() does the next run itself. At most `n_threads` results
-    /// wait to be taken; then the threads wait too. After stop(), `begin_all` still begins the runs that are left,
-    /// which end before their first step.
+    /// wait to be taken; then the threads wait too. With `begin_all`, runs that have not begun at stop() are still
+    /// begun and end before their first step.
     Batch(std::size_t count, int n_threads, bool begin_all, Work work);
     /// Interrupts what is running and waits for it.
     ~Batch();
     Batch(const Batch&) = delete;
     Batch& operator=(const Batch&) = delete;
 
-    /// The next result that is there within `period`. Nothing: none yet, or is_over(). A run that is done here asks
-    /// `ask` after every step, and inside long ones, whether to go on.
+    /// The next result, waiting for at most `period`; nothing if there is none yet, or if is_over(). If the run is done
+    /// on this thread, `ask` is called after every step and inside long ones.
     std::optional<Finished> take(std::chrono::milliseconds period, const Ask& ask);
     /// True when every run that was begun has been taken and no other will begin.
     bool is_over();
-    /// Asks the runs under way to end; no other begins, but see `begin_all`.
+    /// Asks the running runs to end; no other begins, except with `begin_all`.
     void stop(Request request);
     Request request() const noexcept { return request_; }
     BatchReport report();

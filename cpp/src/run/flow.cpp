@@ -13,40 +13,44 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-/// Steps in a row that end where they began: cascades need a few per wall; beyond this the events do not settle.
+/// A run ends after this many steps in a row without progress in time. Cascades need a few per boundary; beyond that
+/// the events do not settle.
 constexpr int kStillPerWall = 4;
 constexpr int kStillAtLeast = 64;
-/// A pre-activation found on the wrong side of its wall by more than this part of |w| means that an event was missed.
+/// A pre-activation on the wrong side of its boundary by more than this part of |w| + |a| means that an event was
+/// missed.
 constexpr double kWrongSide = 1e-8;
-/// What is left of the way to a critical point below this part of rtol is nothing; much further on only rounding would
-/// move.
+/// The flow is at rest once the estimated distance to the critical point is below this part of rtol: from there on
+/// steps would move rounding only.
 constexpr double kAtRestPart = 0.1;
-/// A flow comes to rest only once its neurons are this much slower than the samples could drive them.
+/// A flow can be at rest only if its neurons are this much slower than the samples could drive them.
 constexpr double kSlowRate = 1e-3;
-/// Some thousand roundings: below it no fall of a rate is seen.
+/// Some thousand roundings: decreases of a rate below this are noise.
 constexpr double kRateNoise = 1e-12;
-/// A way to the time stop of fewer time constants than this moves no weight by a rounding.
+/// If the time stop is nearer than this many time constants, the state at it is the present one.
 constexpr double kNoMove = 1e-100;
-/// A weight that has underflowed is missed once it would move something by this, as a logarithm: 1e-13.
+/// A run ends once an underflowed weight would move a margin by e^-30, 1e-13.
 constexpr double kLostLog = -30.0;
-/// Weights are known to the rounding of margins, 1/4000 here. They decide what is held and what crosses.
+/// Stop once the smallest margin exceeds this, 1.1e12: doubles are then 2.4e-4 apart, so the weights carry fewer than
+/// four digits and event decisions become arbitrary. Only reached with Stop(direction=), see flow_scale.cpp.
 constexpr double kLostMargin = 2.5e-4 / std::numeric_limits<double>::epsilon();
-/// A time stop so many steps of the longest kind away is still gone to.
+/// A time stop within this many of the longest steps is reached even where rounding would end the run.
 constexpr double kFarBeyond = 10.0;
-/// Steps in which a run that rounding will end goes on to where the rounding of all of them counts: a few hundred do.
+/// Steps for which a run that rounding will end may go on. A few hundred suffice for their total length to exceed the
+/// limit of rounding.
 constexpr int kLastSteps = 1000;
-/// Neurons of one piece of a loop that threads share.
+/// Neurons per task of a loop that threads share.
 constexpr Index kPiece = 64;
-/// Live samples whose loss is this many e-foldings below that of the others no longer change the loss.
+/// If the log loss of the active samples is this far below that of all, it no longer changes the total.
 constexpr double kNoLoss = 40.0;
-/// The direction settles like 1 / log t: so much later than the last event, and than t = e, none is waited for.
+/// The direction settles like 1 / log t, so no further event is expected from this many times the log time of the last
+/// one on, nor before log t = kSettledLogTime.
 constexpr double kSettled = 100.0;
 constexpr double kSettledLogTime = 1000.0;
-/// Halvings for the instant at which the loss reaches its stop.
+/// Halvings to locate the time at which the loss reaches its stop.
 constexpr int kLossHalvings = 60;
 
-/// Threads start only where a step has loops that are worth sharing: more neurons than fit one piece of them, and
-/// enough work in one order of them all.
+/// Threads are started only if a step has loops that are worth sharing: enough neurons, and enough work in one order.
 int useful_threads(int asked, const Dataset& data, Index neurons) noexcept {
     const double work = static_cast<double>(neurons * data.n() * data.rank());
     return neurons >= kFewestShared && work >= kLeastSharedWork ? asked : 1;
@@ -149,7 +153,7 @@ bool Flow::advance() {
     return watch_trend() && !poll();
 }
 
-/// Expands, cuts by the stop rules, records, moves on.
+/// One step: expand, cut by the stop rules and by the loss, record, commit.
 bool Flow::take_step() {
     if (!attempt()) return false;
     if (stepper_.worst_inconsistency() > kWrongSide) {
@@ -197,7 +201,8 @@ void Flow::follow_direction() {
     direction_trend_.add(state_.w, state_.a, square, stepper_.is_separated());
 }
 
-/// False when the direction is as near its limit as asked for, or the flow has come to rest.
+/// False when the run has ended: the direction is near enough to its limit, the flow is at rest, or rounding prevents
+/// progress.
 bool Flow::watch_trend() {
     if (direction_trend_.remaining() <= plan_.stop.direction) {
         finish(Status::reached_direction, "");
@@ -219,13 +224,13 @@ bool Flow::watch_trend() {
     return false;
 }
 
-/// Rates below this are rounding: of a sum of gradients, and of the margins that give its weights.
+/// Rates below this are rounding: of a sum of gradients, or of the margins that determine its weights.
 double Flow::rate_noise() const {
     const double norm = stepper_.waveform().mean_norm();
     return kRateNoise * norm * std::max(1.0, norm * stepper_.square());
 }
 
-/// Nothing but a loss would end the run, and that of the samples which drive no neuron, alone, is above it.
+/// True when only a loss could end the run, and the samples that drive no neuron have a larger loss by themselves.
 bool Flow::is_loss_out_of_reach() const {
     if (std::isinf(plan_.stop.log_loss) || plan_.stop.direction > 0.0 || !std::isinf(time_stop().log_t())) return false;
     if (stepper_.waveform().live_log_loss() > stepper_.waveform().log_loss() - kNoLoss) return false;
@@ -234,17 +239,18 @@ bool Flow::is_loss_out_of_reach() const {
     return stepper_.is_separated() && clock_.log_t() > std::max(kSettledLogTime, kSettled * last);
 }
 
-/// Weights of a loss that stalls balance, and what is left of them to move the neurons is rounding: the steps that are
-/// short enough for it lead nowhere, and together they are as long as one that is not.
+/// True when the weights of a stalled loss cancel so far that the remaining gradient is rounding: every step short
+/// enough for its rounding covers less than the time constant of the neurons, and the steps so far add up to that
+/// limit.
 bool Flow::is_lost_in_rounding() {
     const double limit = stepper_.rounding_limit();
     const bool ends = stepper_.expansion().fastest() * limit < kMaxRate && kFarBeyond * limit < largest_step() &&
                       rest_trend_.falls_like_a_power() && !stepper_.is_separated();
-    if (ends || last_steps_ > 0) ++last_steps_;  // from the first on: noise can make events, and those a new fall
+    if (ends || last_steps_ > 0) ++last_steps_;  // noise can look like new progress
     return (ends && rest_trend_.elapsed() > limit) || last_steps_ > kLastSteps;
 }
 
-/// Nothing moves any more: every later time sees the same state.
+/// Nothing moves any more: the state is the same at every later time.
 void Flow::rest() {
     rest_log_t_ = clock_.log_t();
     if (std::isinf(time_stop().log_t())) {
@@ -255,7 +261,7 @@ void Flow::rest() {
     }
 }
 
-/// Until the time stop, at which the state is what it is now.
+/// Goes to the time stop, at which the state is the present one.
 void Flow::wait(std::string message) {
     stepper_.settle();
     const Clock stop = time_stop();
@@ -275,7 +281,7 @@ Clock Flow::time_stop() const {
     return log_time.is_before(time) ? log_time : time;
 }
 
-/// Step scale beyond which a step would only be cut at the time stop.
+/// Length of a step, in rescaled time, that reaches the time stop.
 double Flow::largest_step() const {
     if (exponent_ > 0) return std::numeric_limits<double>::infinity();
     return clock_.amount_to(time_stop(), -stepper_.waveform().log_mass() - log_factor_);
@@ -327,7 +333,7 @@ double Flow::end_by_events(double end) {
     return end;
 }
 
-/// The clock at the end of the step; exactly the time asked for when that ends it.
+/// The clock at the end of the step; exactly the requested time if that ends it.
 Clock Flow::clock_at_end() {
     if (is_time_stop(pending_)) return time_stop();
     return clock_at(stepper_.end());

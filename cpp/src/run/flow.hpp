@@ -1,4 +1,4 @@
-/// The run: step after step to the first stop rule that holds.
+/// A run: steps until the first stop rule holds.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@
 
 namespace reluflow {
 
-/// What a caller sees of a run under way.
+/// What a callback sees of a run in progress.
 struct Progress {
     double t = 0.0;
     double log_t = 0.0;
@@ -34,7 +34,7 @@ struct Progress {
     Index groups = 0;
 };
 
-/// Called after every step (the caller's side limits how often it acts on it).
+/// Called after every step; the caller's side limits how often it acts.
 using Hook = std::function<Request(const Progress&)>;
 
 /// Everything a run needs besides data and network.
@@ -46,16 +46,16 @@ struct RunPlan {
     std::vector<double> save_at;  ///< increasing times, or log times
     bool save_in_log = false;
     Hook hook;
-    /// Called inside a long step, at most once in `look_period` seconds: anything but go_on gives the step up, and the
-    /// run ends where the step began. Called by the thread of the run.
+    /// Called on the thread of the run, inside long steps, at most once in `look_period` seconds. Anything but go_on
+    /// abandons the step, and the run ends where that step began.
     std::function<Request()> urgent;
     double look_period = Interrupt::kPeriod;
     int n_threads = 1;
     bool at_rest = false;  ///< the start is known to be at rest, from the run that led there
-    int exponent = 0;      ///< W and a are given 2^exponent times smaller than they are
+    int exponent = 0;      ///< W and a are given as 2^-exponent times their true values
 };
 
-/// Norms, and margins as their squares, leave the range of doubles beyond e^340.
+/// log |θ| beyond which |θ|² leaves the range of doubles.
 inline constexpr double kLargestLogNorm = 340.0;
 
 class Flow {
@@ -69,7 +69,7 @@ class Flow {
     const RunPlan& plan() const noexcept { return plan_; }
     const Recorder& recorder() const noexcept { return recorder_; }
     const NetworkState& state() const noexcept { return state_; }
-    /// The present weights (m, d) and (m,), also of neurons that have been left behind; moves nothing.
+    /// The present weights (m, d) and (m,), also of deferred neurons, which stay deferred.
     void copy_state(Matrix& W, Vector& a);
     const SignMatrix& first_pattern() const noexcept { return first_pattern_; }
     SignMatrix last_pattern() const { return pattern_.sample_signs(data_); }
@@ -81,14 +81,14 @@ class Flow {
     double log_loss() const;
     /// log |∇L| at the end, with the reduction; -inf at rest.
     double log_gradient_norm() const;
-    /// Estimated angle to the limit direction; followed when a stop rule asks for it, else +inf.
+    /// Estimated angle to the limit direction; computed only if a stop rule needs it, else +inf.
     double remaining_turn() const noexcept { return direction_trend_.remaining(); }
-    /// log t at which nothing moved any more; +inf when that was not met.
+    /// log t from which on nothing moved; +inf if there is none.
     double rest_log_t() const noexcept { return rest_log_t_; }
     double seconds() const;
-    /// The threads of the run, for what is made of its results.
+    /// The threads of the run, also for work on its results.
     Pool& pool() noexcept { return pool_; }
-    /// Threads that the loops of a step are shared among.
+    /// Threads that share the loops of a step.
     int threads() const noexcept { return pool_.threads(); }
 
   private:
@@ -169,21 +169,21 @@ class Flow {
     double rest_log_t_ = std::numeric_limits<double>::infinity();
     DirectionTrend direction_trend_;
     RestTrend rest_trend_;
-    double taken_ = 0.0;           // duration of the last step in its own clock
-    double resting_square_ = 0.0;  // of the weights outside the span of the samples
-    Index behind_ = 0;             // steps for which the neurons have been left behind
-    int still_ = 0;                // steps in a row that took no time
-    int last_steps_ = 0;           // that rounding has let pass, on a loss that stalls
+    double taken_ = 0.0;           // length of the last step in rescaled time
+    double resting_square_ = 0.0;  // Σ |w|² outside the span of the samples
+    Index behind_ = 0;             // steps since the neurons were last moved (deferred neurons)
+    int still_ = 0;                // consecutive steps that took no time
+    int last_steps_ = 0;           // steps since rounding first limited the run, see is_lost_in_rounding()
     Status status_ = Status::running;
-    Status pending_ = Status::running;  // what holds at the end of this step
+    Status pending_ = Status::running;  // the stop rule that holds at the end of this step
     std::string message_;
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();  // before the pattern is read
     Matrix w_;
     Vector a_;
     Vector q_;
-    int exponent_;  // the state is held 2^exponent times smaller
+    int exponent_;  // the state is stored 2^exponent times smaller
     Vector offsets_;
-    Vector weights_;  // at the end of a step
+    Vector weights_;  // of the samples at the end of a step
 };
 
 }  // namespace reluflow

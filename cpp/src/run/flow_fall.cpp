@@ -1,4 +1,4 @@
-/// The loss falls along the flow: a step on which it rises is wrong, and is not taken.
+/// The loss decreases along the flow: a step on which it rises is wrong and is not taken.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -10,21 +10,21 @@ namespace reluflow {
 
 namespace {
 
-/// log L is a sum over samples of sums over neurons: so many roundings of its largest parts, at either end of a step.
+/// Rounding of log L, a sum over samples of sums over neurons, in ulp of its largest terms.
 constexpr double kLossUlps = 256.0;
-/// The loss is worked out before a step is taken where it falls by less than so many times what the tolerance of the
-/// step may do to it: elsewhere it cannot rise.
+/// The loss is evaluated before a step is taken if its expected decrease is below this many times what the tolerance of
+/// the step allows it to change; otherwise it cannot rise.
 constexpr double kSafeFall = 10.0;
-/// Above this log of the loss it is worked out before every step: one sample of negative margin has all the weight, and
-/// within a step another can take it over, of which no term of a series knows.
+/// Above this log loss it is evaluated before every step: one sample of negative margin has all the weight, and another
+/// can take over within a step, which no term of a series shows.
 constexpr double kHeavyLoss = 60.0;
-/// Halvings of a step on which the loss rises. What truncation does to the loss falls like the 25th power of the
-/// length, the fall itself like the first: one or two are enough.
+/// Largest number of halvings of a step on which the loss rises. The truncation error falls with the 25th power of the
+/// length, the decrease with the first: one or two suffice.
 constexpr int kShorter = 30;
 
 }  // namespace
 
-/// What rounding may do to the log of the loss at the present state: |∂ log L / ∂q_i| is |ℓ'(q_i)| / L.
+/// What rounding can do to the log loss at the present state: |∂ log L / ∂q_i| is |ℓ'(q_i)| / L.
 double Flow::loss_rounding() const {
     const Waveform& waveform = stepper_.waveform();
     const double slope = std::exp(std::min(0.0, waveform.log_mass() - waveform.live_log_loss()));
@@ -37,7 +37,8 @@ double Flow::rise_until(double u) {
     return log_loss_of(w_, a_) - log_loss_;
 }
 
-/// False when the loss rises however short the step: then rounding, or a defect, decides where the state goes.
+/// Shortens the step until the loss does not rise. False if it rises however short the step: then the error of the
+/// state exceeds its motion.
 bool Flow::shorten_to_fall() {
     const double end = stepper_.end();
     const double fall = stepper_.waveform().margin_rate() * end;
@@ -59,7 +60,7 @@ bool Flow::shorten_to_fall() {
     return rise <= allowed;
 }
 
-/// After the step: false, with the status, when the loss rose.
+/// Checks the loss after the step; false, with the status set, if it rose.
 bool Flow::has_fallen(double before, double rounding) {
     const double rise = log_loss_ - before;
     if (rise <= std::max(rounding, loss_rounding())) return true;

@@ -1,14 +1,14 @@
-/// How a run hears, inside a step too, that it is to end.
+/// Ending a run inside a step.
 #include "run/flow.hpp"
 
 namespace reluflow {
 
-/// False when the run is over. A step that is given up leaves everything as the last accepted one left it.
+/// Tries a step; false if the run is over. An abandoned step leaves everything as after the last accepted one.
 bool Flow::attempt() {
     try {
         if (stepper_.attempt(largest_step())) return true;
         finish_non_finite();
-    } catch (const Abandoned&) {  // ends_inside_step() has said why
+    } catch (const Abandoned&) {  // ends_inside_step() has set the status
     }
     return false;
 }

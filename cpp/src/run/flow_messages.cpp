@@ -1,4 +1,4 @@
-/// What a run says when it ends early: what it met and where, then what to do.
+/// The messages of runs that end early: what happened and where, then what to do.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -13,9 +13,9 @@ namespace reluflow {
 
 namespace {
 
-/// Samples that a message lists before it counts the others.
+/// Samples that a message lists by number; it only counts further ones.
 constexpr std::size_t kListed = 12;
-/// Last events that tell which neurons and samples keep a run from going on.
+/// Last events that name the neurons and samples of a run without progress.
 constexpr std::int64_t kLastEvents = 16;
 
 std::string number(double value, const char* format = "%.6g") {
@@ -56,7 +56,7 @@ double Flow::log_gradient_norm() const {
            log_factor_;
 }
 
-/// Outside the range of doubles as a power of e.
+/// Written as a power of e outside the range of doubles.
 std::string Flow::gradient_message() const {
     const double log_norm = log_gradient_norm();
     const bool fits = log_norm == -std::numeric_limits<double>::infinity() ||
@@ -68,7 +68,7 @@ std::string Flow::at_rest_message() const {
     return "no neuron moves any more; " + gradient_message();
 }
 
-/// The neuron that moves fastest for its size.
+/// The neuron with the largest rate relative to its size.
 int Flow::fastest_neuron() const {
     int fastest = 0;
     double most = -1.0;
@@ -111,7 +111,7 @@ void Flow::finish_without_progress() {
                                         who + "; another rtol, or a start moved by a part in 1e9, may pass");
 }
 
-/// The pre-activation that is farthest on the wrong side of its wall, at either end of the step.
+/// The pre-activation that is farthest on the wrong side of its boundary, at either end of the step.
 void Flow::finish_wrong_side() {
     double worst = 0.0;
     int neuron = -1;
@@ -140,7 +140,7 @@ void Flow::finish_non_finite() {
                                    at_log_time() + ", however short the step; scale the start or the samples down");
 }
 
-/// A weight of a sample that is live has underflowed, and would move something by now.
+/// The weight of an active sample has underflowed and would move something by now.
 void Flow::finish_underflow() {
     const Vector& q = stepper_.expansion().margins();
     const double loss_of_smallest = stepper_.waveform().smallest_margin();

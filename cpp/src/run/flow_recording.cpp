@@ -1,4 +1,4 @@
-/// What a run keeps on its way: checkpoints, the states that were asked for, events.
+/// What a run keeps: checkpoints, requested states, events.
 #include <algorithm>
 
 #include "numeric/products.hpp"
@@ -8,14 +8,14 @@ namespace reluflow {
 
 namespace {
 
-/// A checkpoint of so many numbers costs about what a step does.
+/// Storing this many numbers costs about as much as a step.
 constexpr Index kNumbersPerStep = 2500;
-/// Samples of one piece of a loop that threads share, and neurons whose pre-activations are made together.
+/// Samples per task of a shared loop, and neurons whose pre-activations are computed together.
 constexpr Index kPiece = 64;
 
 }  // namespace
 
-/// Neurons that were left behind are moved for a checkpoint only once it costs little beside the steps before it.
+/// Deferred neurons are moved for a checkpoint only once that costs little beside the steps before it.
 void Flow::checkpoint() {
     if (stepper_.is_carrying() && ++behind_ < state_.w.size() / kNumbersPerStep) return;
     behind_ = 0;
@@ -68,7 +68,7 @@ void Flow::save_state(const Clock& when, double u) {
         w_ = state_.w;
         a_ = state_.a;
     }
-    double log_loss_then = log_loss_of(w_, a_);  // and the margins, in q_
+    double log_loss_then = log_loss_of(w_, a_);  // also leaves the margins in q_
     if (exponent_ > 0) log_loss_then = unscaled_log_loss(q_);
     state_.lower(w_, a_);
     recorder_.save(when, log_loss_then, w_, a_);

@@ -1,10 +1,10 @@
 /// Beyond the digits of log t: where margins are so large that rounding would hide the differences that make the
-/// weights, the state is held smaller by a power of two.
+/// weights, the state is stored smaller by a power of two (docs/design/scale.md).
 ///
-/// The margins are homogeneous of degree two, so the flow of the held state goes in the same direction, but for weights
-/// exp(-q/4^k) in place of exp(-q): a difference of margins of Δq counts as Δq/4^k. As the margins that decide are
-/// larger than kHeldAgain all the time, a direction is off by no more than a part log(n)/kHeldAgain of what it turns:
-/// the gap between least and soft-least margin, relative to the margin (docs/design/scale.md).
+/// The margins are homogeneous of degree two, so the flow of the stored state has the same direction, except that its
+/// weights are exp(-q/4^k) in place of exp(-q): a difference of margins of Δq counts as Δq/4^k. As the stored margins
+/// stay above kHeldAgain, the error of the direction is at most a part log(n)/kHeldAgain of its motion: the gap between
+/// least and soft-least margin, relative to the margin.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,31 +16,33 @@ namespace reluflow {
 
 namespace {
 
-/// The smallest margin at which the state is scaled down, and what it is scaled to. Weights are known to margins times
-/// the rounding: 1e-5 and 1e-7.
+/// The stored state is scaled down when its smallest margin exceeds the first, to about the second. Weights have
+/// relative errors of a margin times the rounding: 1e-5 and 1e-7.
 constexpr double kMostHeld = 4e10;
 constexpr double kHeldAgain = 1e9;
-/// Weights that are this many e-foldings below the largest one do not count, before a scaling nor after it.
+/// Weights that are this many e-foldings below the largest one do not count, before and after a scaling.
 constexpr double kNoWeight = 40.0;
-/// Differences of margins beyond this are those of a state that begins far beyond the digits: rounding, no weights.
+/// Larger differences of margins are those of a state that begins far beyond the digits: rounding that makes no
+/// weights.
 constexpr double kKnown = 1e4;
-/// From this margin on weights are carried from step to step; rounding of a margin; weights below this are not.
+/// From margin kFine on weights are carried from step to step. They correct differences of margins within the rounding,
+/// kMarginUlps, of samples with weights above kLeastKept.
 constexpr double kFine = 1e5;
 constexpr double kMarginUlps = 256.0;
 constexpr double kLeastKept = 1e-12;
 constexpr int kNormHalvings = 60;
-/// A clock below this part of the smallest margin is that of a run that began beyond the digits.
+/// If log t is below this part of the smallest margin, the run began beyond the digits and its clock does not matter.
 constexpr double kFarBehind = 0.5;
 constexpr int kClockHalvings = 100;
 
 }  // namespace
 
-/// What margins and log L are to be multiplied by.
+/// The factor 4^k from stored to true margins.
 double Flow::scale() const noexcept {
     return std::ldexp(1.0, 2 * exponent_);
 }
 
-/// Of the state itself. A sample that drives nobody may have a loss that stays: margins are scaled, not the loss.
+/// The loss of the state itself: margins are scaled, not the loss, since a sample that drives no neuron keeps its loss.
 double Flow::log_loss() const {
     return exponent_ == 0 ? log_loss_ : unscaled_log_loss(stepper_.expansion().margins());
 }
@@ -51,13 +53,14 @@ double Flow::unscaled_log_loss(const Vector& held_margins) const {
                               {margins.data(), static_cast<std::size_t>(margins.size())});
 }
 
-/// The estimate of what is left to turn counts on the law of the flow in t, and wants the state as it is.
+/// True when the state has to be scaled down. Not with Stop(direction=): its estimate relies on the law of the flow in
+/// t.
 bool Flow::is_beyond_digits() const noexcept {
     return stepper_.waveform().smallest_margin() > kMostHeld && stepper_.is_separated() && plan_.stop.direction == 0.0;
 }
 
-/// The weights stay what they are: each of those that count keeps its distance from the smallest margin, by an offset
-/// of a few tens, which is what the scaling is off by.
+/// Scales the state down. The weights stay the same: each sample that counts keeps its distance from the smallest
+/// margin by an offset of a few tens at most. This offset is the error of the scaling.
 void Flow::shrink() {
     stepper_.settle();
     const Vector& margins = stepper_.expansion().margins();
@@ -77,8 +80,8 @@ void Flow::shrink() {
     log_loss_ = stepper_.waveform().log_loss() + log_factor_;
 }
 
-/// The weights at the end of a step are known far better than the margins there tell: p answers to an error of q by
-/// its part 1/|θ|².
+/// Keeps the weights at the end of a step, which are known far better than the margins there tell: an error of q
+/// changes p by its part 1/|θ|² only. False where margins are accurate enough.
 bool Flow::keep_weights() {
     if (stepper_.waveform().smallest_margin() < kFine || !stepper_.is_separated()) return false;
     stepper_.waveform().signed_weights_at(stepper_.end(), weights_);
@@ -86,7 +89,7 @@ bool Flow::keep_weights() {
     return true;
 }
 
-/// Makes the margins of the new start those of the weights kept, where the difference is rounding.
+/// Replaces the weights of the new start by those kept, where they differ by rounding of the margins.
 void Flow::restore_weights() {
     const Waveform& waveform = stepper_.waveform();
     const Vector& margins = stepper_.expansion().margins();
@@ -110,7 +113,7 @@ void Flow::restore_weights() {
     stepper_.begin();
 }
 
-/// The smallest margin of a live sample, as held.
+/// The smallest stored margin of an active sample.
 double Flow::least_margin_at(double u) {
     stepper_.waveform().margins_at(u, q_);
     double least = std::numeric_limits<double>::infinity();
@@ -119,8 +122,8 @@ double Flow::least_margin_at(double u) {
     return least;
 }
 
-/// Where the state is held smaller, log t is the smallest margin, up to a part 1/kHeldAgain: also where the run began
-/// there, and the clock is far behind.
+/// Where the state is scaled, log t is the smallest margin up to a part 1/kHeldAgain; also if the run began there and
+/// its clock is far behind.
 Clock Flow::clock_at(double u) {
     if (exponent_ == 0) return stepper_.waveform().clock_at(clock_, u);
     if (u == 0.0) return clock_;

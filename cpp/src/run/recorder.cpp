@@ -8,9 +8,9 @@ namespace reluflow {
 
 namespace {
 
-/// Events closer than this many ulp of t happen together: the rounding of a root and of the time series.
+/// Events closer than this many ulp of t are simultaneous: the rounding of a root and of the time series.
 constexpr double kTieUlps = 8.0;
-/// At least so many checkpoints are kept whatever the budget says.
+/// Checkpoints that are kept whatever the budget says.
 constexpr Index kFewestCheckpoints = 4;
 
 /// Numbers of a block of states.
@@ -35,7 +35,7 @@ Rows::Rows(Index length) noexcept : length_(length), in_block_(std::max<Index>(1
 void Rows::add(const double* row) {
     if (count_ % in_block_ == 0) {
         blocks_.emplace_back();
-        if (count_ > 0) blocks_.back().reserve(in_block_ * length_);  // the first grows as it is needed
+        if (count_ > 0) blocks_.back().reserve(in_block_ * length_);  // the first grows as needed
     }
     blocks_.back().insert(blocks_.back().end(), row, row + length_);
     ++count_;

@@ -1,4 +1,4 @@
-/// What is kept of a run: states at the times asked for, accepted steps within a memory budget, events, branch points.
+/// What is kept of a run: requested states, accepted steps within a memory budget, events, branch points.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace reluflow {
 
-/// Rows of one length in blocks of about a megabyte, so that a long list of them grows without being copied.
+/// Rows of one length in blocks of about a megabyte, so that a long list grows without being copied.
 class Rows {
   public:
     explicit Rows(Index length) noexcept;
@@ -34,7 +34,7 @@ class Rows {
 /// States of a run in working coordinates, row by row.
 struct States {
     std::vector<double> t, log_t, log_loss;
-    std::vector<std::int64_t> events;  ///< recorded up to then: times can be too close to tell
+    std::vector<std::int64_t> events;  ///< recorded up to then, since two times can be equal in doubles
     Rows w;                            // (k, r m)
     Rows a;                            // (k, m)
 
@@ -52,7 +52,7 @@ struct EventList {
     std::vector<double> t, log_t;
     std::vector<std::int32_t> neuron, sample;
     std::vector<std::uint8_t> kind;
-    std::vector<std::int64_t> tie;  ///< one number for all events that happen together
+    std::vector<std::int64_t> tie;  ///< one number for all simultaneous events
     std::int64_t sets = 0;
 
     std::int64_t count() const noexcept { return static_cast<std::int64_t>(t.size()); }
@@ -74,7 +74,8 @@ class Recorder {
     /// With a budget of 0 bytes the start is the only checkpoint.
     Recorder(const Dataset& data, Index neurons, std::size_t checkpoint_bytes);
 
-    /// An accepted step. Every stride-th is kept; when the budget is full every second one is dropped.
+    /// Offers an accepted step. Every stride-th is kept; when the budget is full every second one is dropped and the
+    /// stride doubles.
     void checkpoint(const Clock& clock, double log_loss, const Matrix& w, const Vector& a);
     void save(const Clock& clock, double log_loss, const Matrix& w, const Vector& a);
     void events(const Clock& clock_at_event, const WallEvent& event);
@@ -85,7 +86,7 @@ class Recorder {
     const EventList& event_list() const noexcept { return events_; }
     const std::vector<Branching>& branchings() const noexcept { return branchings_; }
     std::int64_t stride() const noexcept { return stride_; }
-    /// True when the next step is not kept; it then counts as offered.
+    /// True when the next step would not be kept; it then counts as offered.
     bool passes_over() noexcept;
     bool keeps_steps() const noexcept { return max_checkpoints_ > 1; }
 

@@ -6,7 +6,7 @@ namespace reluflow {
 
 namespace {
 
-/// About the operations of turning a number from working coordinates.
+/// Operations, about, of changing one number from working to given coordinates.
 constexpr double kTurnWork = 8.0;
 
 KeptStates in_given_coordinates(const States& states, Flow& flow, const Dataset& data) {
@@ -22,7 +22,7 @@ KeptStates in_given_coordinates(const States& states, Flow& flow, const Dataset&
     return kept;
 }
 
-/// The end alone, for a run that was asked to keep nothing else.
+/// The final state, for a run that keeps nothing else.
 KeptStates last_state(const RunResult& result) {
     const auto in_a_row = [](const auto& values) { return UnsetNumbers(values.data(), values.data() + values.size()); };
     return {{result.t}, {result.log_t}, {result.log_loss}, {}, in_a_row(result.W), in_a_row(result.a)};

@@ -1,4 +1,4 @@
-/// What a run hands out: plain data in the coordinates of the user, independent of the run itself.
+/// What a run returns: plain data in the user's coordinates, independent of the run itself.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace reluflow {
 
-/// Numbers that are written before they are read are not set to zero first: the threads that write them are then the
-/// first to touch the memory, which takes longer than the writing.
+/// Leaves numbers uninitialised that are written before they are read: zeroing them first takes longer than writing
+/// them, as the writing threads are then not the first to touch the memory.
 template <class Number>
 struct UnsetAllocator : std::allocator<Number> {
     UnsetAllocator() = default;
@@ -47,8 +47,8 @@ struct KeptStates {
 struct RunResult {
     Index neurons = 0;
     Index inputs = 0;
-    KeptStates states;       ///< those asked for; empty where the accepted steps themselves are
-    KeptStates checkpoints;  ///< accepted steps, from which any other time is integrated again
+    KeptStates states;       ///< those requested; empty if these are the accepted steps
+    KeptStates checkpoints;  ///< accepted steps, from which sol(t) integrates again
     bool steps_are_states = false;
     EventList events;
     std::vector<Branching> branchings;
@@ -69,7 +69,7 @@ struct RunResult {
     int threads = 1;
 };
 
-/// The result of a run on that data that has ended, or so far: between two steps nothing of it is changed.
+/// The result of a run on `data`, ended or in progress. Between two steps it does not change the run.
 RunResult collect(Flow& flow, const Dataset& data);
 
 }  // namespace reluflow

@@ -7,27 +7,27 @@ namespace reluflow {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-/// |θ|² grows by this between snapshots.
+/// |θ|² grows by this factor between snapshots.
 constexpr double kSpan = 2.0;
-/// Powers of 1/|θ|² that the distances are fitted with: neurons at rest shrink like 1/|θ|, the rest of the direction
-/// settles like 1/|θ|². A slower decay than the first is not believed, a faster one than the second not counted on.
+/// Bounds of the power of 1/|θ|² in the fit: neurons at rest shrink like 1/|θ|, the rest of the direction settles like
+/// 1/|θ|². A slower decay than the first is not accepted, a faster one than the second not relied on.
 constexpr double kSlowest = 0.3;
 constexpr double kFastest = 1.0;
 constexpr int kHalvings = 40;
 
-/// (newer^-k - now^-k) / (older^-k - newer^-k), which falls with k.
+/// (newer^-k - now^-k) / (older^-k - newer^-k), which decreases with k.
 double foretold_ratio(double older, double newer, double now, double k) {
     return (std::pow(newer, -k) - std::pow(now, -k)) / (std::pow(older, -k) - std::pow(newer, -k));
 }
-/// A fall of the rate by this is believed; over less, noise in it could pass for one.
+/// A decrease of the rate by this factor is taken as real; a smaller one could be noise.
 constexpr double kFall = 4.0;
-/// So many times the time constant later the rate must have gone on falling, to this part of it or to rounding. What an
-/// event or the tolerance of a step excites decays too, down to the rate at which the rest of the network moves.
+/// Rest is confirmed if, this many time constants later, the rate has fallen to kConfirmedPart or to rounding. What an
+/// event or the tolerance of a step excites decays too, but only down to the rate of the rest of the network.
 constexpr double kConfirm = 3.0;
 constexpr double kConfirmedPart = 0.25;
-/// A time constant of at least this part of all the time there was belongs to a power of time.
+/// A time constant of at least this part of the whole duration indicates a power law in time.
 constexpr double kPowerPart = 0.2;
-/// Rates below this may be rounding alone: what is left of a balance of O(1) weights and its tolerance.
+/// Rates below this may be rounding: the rest of O(1) weights that cancel, and its tolerance.
 constexpr double kNoise = 1e-10;
 
 }  // namespace
@@ -95,7 +95,7 @@ bool RestTrend::falls_like_a_power() const noexcept {
 }
 
 bool RestTrend::is_at_rest(double rate, double distance, double noise) {
-    if (first_ <= noise && rate <= noise) return true;  // it began at rest: there is no fall to be seen
+    if (first_ <= noise && rate <= noise) return true;  // at rest from the start: no decrease can be seen
     if (candidate_ == 0.0) {
         if (remaining_ > distance) return false;
         if (rate <= noise) return true;

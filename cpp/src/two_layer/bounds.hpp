@@ -1,5 +1,5 @@
-/// What the neurons of a group share in a step, found once: bounds of their gradient, and when their held walls are
-/// released.
+/// What the neurons of a group share in a step, found once: bounds of their gradient, and when their sliding boundaries
+/// are released.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace reluflow {
 
-/// Of each group, when there are few: a bound of |g|, and bounds of g·normal for every wall, over the whole step.
+/// Of each group, when there are few: a bound of |g|, and bounds of g·normal for every boundary, over the whole step.
 class GroupBounds {
   public:
     explicit GroupBounds(const Dataset& data);
@@ -31,8 +31,8 @@ class GroupBounds {
     std::vector<double> fastest_, lowest_, highest_, series_, projections_;
 };
 
-/// The first release of a held wall, of each group and sign of the output weight. Multipliers are those of the group,
-/// whatever the size of the neuron: found on one of its neurons, they give all of them one time to the last bit.
+/// The first release of a sliding boundary, of each group and sign of the output weight. Multipliers are those of the
+/// group, whatever the size of the neuron: found on one of its neurons, they give all of them one time to the last bit.
 class Releases {
   public:
     explicit Releases(Index neurons) : of_group_(neurons) {}

@@ -17,9 +17,9 @@ namespace reluflow {
 
 class SubsetSums;
 
-/// Products with the slopes s (n, groups): 1 on the active side, the leak on the other, 0 on held walls. The active
-/// ones are a matrix of zeros and ones, and are added up by tables of subset sums: a quarter of a matrix product's
-/// work.
+/// Products with the slopes s (n, groups): 1 on the active side, the leak on the other, 0 on sliding boundaries. The
+/// active ones are a matrix of zeros and ones, and are added up by tables of subset sums: a quarter of a matrix
+/// product's work.
 class Coupling {
   public:
     Coupling(const Dataset& data, Index neurons, double leak, Pool& pool);
@@ -38,7 +38,7 @@ class Coupling {
         return side > 0 ? 1.0 : (side < 0 ? leak_ : 0.0);
     }
 
-    /// Signs of the slopes of a group, (n,): those of its wall sides, 0 where it holds.
+    /// Signs of the slopes of a group, (n,): those of its boundary sides, 0 where it holds.
     std::span<const std::int8_t> sides(Index group) const noexcept {
         return {sides_.data() + group * data_.n(), static_cast<std::size_t>(data_.n())};
     }
@@ -68,7 +68,7 @@ class Coupling {
     Pool& pool_;
     Index groups_ = 0;
     Index capacity_ = 0;              // groups for which there is memory
-    bool one_to_one_;                 // wall i is that of sample i
+    bool one_to_one_;                 // boundary i is that of sample i
     std::vector<std::int8_t> sides_;  // (groups, n), sign of the slope; 0 where held. The codes follow each change
     std::vector<std::int8_t> orientation_;
     std::vector<std::uint8_t> sample_codes_;     // (groups, chunks of samples)

@@ -8,10 +8,10 @@ namespace reluflow {
 
 namespace {
 
-/// Where a plain step is looked at, as parts of it: each costs two polynomials and two exponentials a sample. Three,
+/// Where a explicit step is looked at, as parts of it: each costs two polynomials and two exponentials a sample. Three,
 /// because the bound on saturated weights lets none of them come and go between two.
 constexpr double kPlainPoints[] = {0.4, 0.75, 1.0};
-/// The same of a late step: between its Radau nodes, where its equations hold.
+/// The same of a Radau step: between its Radau nodes, where its equations hold.
 constexpr double kLatePoints[] = {0.11, 0.31, 0.57, 0.81, 0.96, 1.0};
 /// A margin q as a polynomial is known to about this many ulp of itself, and so is log p.
 constexpr double kMarginUlps = 64.0;

@@ -29,7 +29,7 @@ class Defect {
     LossKind loss_;
     Vector y_;
     Vector norms_;
-    Vector live_;   // 1 for a live sample, else 0
+    Vector live_;   // 1 for a active sample, else 0
     Vector width_;  // H |x_i|, or less where the weight answers
     Vector start_, q_, used_, asked_;
     double log_mass_ = 0.0;  // of the asked weights

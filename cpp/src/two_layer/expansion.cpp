@@ -10,7 +10,7 @@ namespace {
 
 /// The term before the last may exceed the tolerance by this much: with it and the last one small, so is what follows.
 constexpr double kTermBeforeLast = 30.0;
-/// Groups that hold walls for which there is memory from the start; more double it when they come.
+/// Groups that hold boundaries for which there is memory from the start; more double it when they come.
 constexpr std::size_t kHoldingGroups = 64;
 /// A truncated term moves margins by |θ|² |x| of itself, which may be no more than this: the weights and the loss of
 /// the next step follow from margins, whatever rtol says of θ. At rtol 1e-9 it counts from |θ|² = 1e5 on.
@@ -57,7 +57,7 @@ void Expansion::start(const NetworkState& state, const Pattern& pattern, const s
     held_ = &held;
     if (groups_.update(pattern)) coupling_.set_slopes(pattern, groups_);
     find_live(state, pattern);
-    int slots = 0;  // held sets can change while the pattern stays: a carried pattern is decided at the start
+    int slots = 0;  // sliding sets can change while the pattern stays: a carried pattern is decided at the start
     for (Index c = 0; c < groups_.count(); ++c) slot_of_group_[c] = held[groups_.leader(c)].empty() ? -1 : slots++;
     if (static_cast<int>(held_parts_.size()) < slots) {
         held_parts_.resize(2 * slots, Matrix(kMaxOrder + 2, data_.rank()));

@@ -30,7 +30,7 @@ class Expansion {
     /// Order 0: groups, slopes, margins and weights at the state. `held` has one set per neuron.
     void start(const NetworkState& state, const Pattern& pattern, const std::vector<SlidingSet>& held);
     /// All orders for a step of about `step`; returns how much of u in (0, 1] the truncation allows. Below
-    /// kLeastAllowed the orders may be missing, and the step is to be made anew.
+    /// kLeastAllowed the orders may be missing, and the step is to be repeated.
     double expand(double step);
     /// What the weights of the step missed until `end`, relative to the size of the neurons; see Defect.
     double defect(double end) { return defect_.measure(waveform_, end, series_.square()); }

@@ -1,4 +1,4 @@
-/// Neurons that share a sector and a held set share their gradient: they are driven as one group.
+/// Neurons that share a sector and a sliding set share their gradient: they are driven as one group.
 #pragma once
 
 #include <span>

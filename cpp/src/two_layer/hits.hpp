@@ -18,13 +18,13 @@ enum class HitKind : std::uint8_t { none, wall, release, output_sign };
 struct Hit {
     double u = kNoRoot;  ///< absolute in the step
     HitKind kind = HitKind::none;
-    int wall = -1;         ///< the first wall concerned
-    std::int8_t side = 0;  ///< of a release: where the wall goes; 0 when that is to be decided
+    int wall = -1;         ///< the first boundary concerned
+    std::int8_t side = 0;  ///< of a release: where the boundary goes; 0 when that is to be decided
     double slope = 0.0;    ///< of a release: rate of the leaving multiplier (its contribution, in gradient units)
     bool alone = true;     ///< of a release: no other multiplier is at an end of its interval
 };
 
-/// A wall that may be hit on a piece, and z of it at the begin.
+/// A boundary that may be hit on a piece, and z of it at the begin.
 struct NearWall {
     int wall = -1;
     double z = 0.0;
@@ -36,35 +36,35 @@ class HitFinder {
     /// `stands`: see DependentSlide.
     HitFinder(const NeuronMotion& motion, bool stands);
 
-    /// First time a wall of `candidates` is reached on (begin, end] of the piece. Sides are those of the neuron on the
-    /// piece.
+    /// First time a boundary of `candidates` is reached on (begin, end] of the piece. Sides are those of the neuron on
+    /// the piece.
     Hit first_wall(int piece, double end, std::span<const NearWall> candidates, std::span<const std::int8_t> sides);
     /// Those of the last first_wall() that may have been zero until its hit, that of the hit among them.
     std::span<const int> met() const noexcept { return met_; }
-    /// First release of a held wall of a neuron with these sides.
+    /// First release of a sliding boundary of a neuron with these sides.
     Hit first_release(int piece, double end, const SlidingSet& held, std::span<const std::int8_t> sides,
                       bool output_positive);
-    /// First change of sign of the output weight; looked for only while the neuron holds walls.
+    /// First change of sign of the output weight; looked for only while the neuron holds boundaries.
     Hit output_sign_change(int piece, double end) const;
 
-    /// Walls that are zero (to rounding) for the neuron standing at w.
+    /// Boundaries that are zero (to rounding) for the neuron standing at w.
     void walls_at_zero(const double* w, std::span<const int> candidates, std::span<const std::int8_t> sides,
                        std::vector<int>& zero) const;
     /// |z| below this is zero for weights of this size; |z'| above rate_tol for this output weight is not.
     double zero_tol(double size) const noexcept;
     double rate_tol(double output) const noexcept;
-    /// The largest amount by which a pre-activation was found on the wrong side of its wall, relative to |w| + |a|.
+    /// The largest amount by which a pre-activation was found on the wrong side of its boundary, relative to |w| + |a|.
     double worst_inconsistency() const noexcept { return worst_inconsistency_; }
     void forget_inconsistency() noexcept { worst_inconsistency_ = 0.0; }
 
   private:
-    /// z and z' of one wall at the begin of a piece, counted from the neuron's side.
+    /// z and z' of one boundary at the begin of a piece, counted from the neuron's side.
     struct Tangent {
         int wall = -1;
         double value = 0.0;
         double slope = 0.0;
     };
-    /// How far a piece keeps from walls until `limit`.
+    /// How far a piece keeps from boundaries until `limit`.
     class Clearance;
     std::span<const Tangent> find_tangents(int piece, std::span<const NearWall> candidates,
                                            std::span<const std::int8_t> sides, const Clearance& clearance);

@@ -11,15 +11,17 @@ namespace {
 
 constexpr double kEps = std::numeric_limits<double>::epsilon();
 using ConstMap = Eigen::Map<const Vector>;
-/// Where dependent walls let a neuron go, nothing moves yet. It is decided where the pulls, moved on by their slopes,
-/// have changed by this part of what they are made of: far above rounding, far below what another event could hide in.
+/// Where dependent boundaries let a neuron go, nothing moves yet. It is decided where the pulls, moved on by their
+/// slopes, have changed by this part of what they are made of: far above rounding, far below what another event could
+/// hide in.
 constexpr double kLittleLater = 1e-9;
 /// Where that decides nothing, slopes nearly balance: so many times later again, so many times.
 constexpr double kLater = 1e3;
 constexpr int kLaterTries = 3;
-/// On a line every wall is met at w = 0, up to the rounding of a root; a wall met farther out contains the line.
+/// On a line every boundary is met at w = 0, up to the rounding of a root; a boundary met farther out contains the
+/// line.
 constexpr double kAtOrigin = 1e-6;
-/// Events of a step, a neuron, and walls of a corner, for which there is memory from the start.
+/// Events of a step, a neuron, and boundaries of a corner, for which there is memory from the start.
 constexpr Index kUsualEvents = 4;
 constexpr Index kUsualCorner = 64;
 
@@ -90,7 +92,7 @@ bool LocalEvents::apply(int neuron, const Hit& hit, std::span<const int> candida
     return true;
 }
 
-/// A released wall does not change the velocity at that instant, so there is nothing to decide.
+/// A released boundary does not change the velocity at that instant, so there is nothing to decide.
 bool LocalEvents::release(int neuron, const Hit& hit) {
     SlidingSet& held = held_[neuron];
     walls_.assign(held.walls().begin(), held.walls().end());
@@ -104,13 +106,14 @@ bool LocalEvents::release(int neuron, const Hit& hit) {
     return true;
 }
 
-/// The walls that are zero together: the one that was hit, those that coincide with it to rounding, and the held ones.
+/// The boundaries that are zero together: the one that was hit, those that coincide with it to rounding, and the held
+/// ones.
 void LocalEvents::collect_corner(int neuron, const Hit& hit, std::span<const int> candidates) {
     const SlidingSet& held = held_[neuron];
     const bool meets = hit.kind == HitKind::wall;
     walls_.clear();
     if (meets && (held.is_line() || data_.rank() == 1) && w_.norm() <= kAtOrigin * std::abs(a_)) {
-        w_.setZero();  // a neuron on a line meets another wall only at w = 0, where all walls meet
+        w_.setZero();  // a neuron on a line meets another boundary only at w = 0, where all boundaries meet
         walls_.resize(data_.n_walls());
         std::iota(walls_.begin(), walls_.end(), 0);
     } else {
@@ -124,8 +127,9 @@ void LocalEvents::collect_corner(int neuron, const Hit& hit, std::span<const int
     std::sort(walls_.begin(), walls_.end());
 }
 
-/// Walls that depend on those of the corner are zero with them, whatever the rounding of the root makes of their own
-/// pre-activation: with the walls of small angles to the path it is many times that of the wall that was hit.
+/// Boundaries that depend on those of the corner are zero with them, whatever the rounding of the root makes of their
+/// own pre-activation: with the boundaries of small angles to the path it is many times that of the boundary that was
+/// hit.
 void LocalEvents::add_dependent(std::span<const std::int8_t> sides) {
     std::size_t known = 1;
     while (walls_.size() > known) {
@@ -148,7 +152,7 @@ double LocalEvents::output_sign_after(int piece, double u) const {
     return a_ < 0.0 ? -1.0 : 1.0;
 }
 
-/// `gradient` is what everything but the corner's walls adds up to.
+/// `gradient` is what everything but the corner's boundaries adds up to.
 void LocalEvents::fill_corner(int neuron, double u, const double* gradient, double output_sign) {
     corner_set_.assign(walls_, data_.normals());
     const int k = static_cast<int>(walls_.size());
@@ -167,7 +171,7 @@ void LocalEvents::fill_corner(int neuron, double u, const double* gradient, doub
     if (!is_plain()) corner_.weight = motion_.acting_weight(pattern_.row(neuron), u);
 }
 
-/// One wall, and nothing at it that a smaller tolerance would see in another way.
+/// One boundary, and nothing at it that a smaller tolerance would see in another way.
 bool LocalEvents::is_plain() const {
     if (corner_.size() != 1) return false;
     const double before = std::abs(corner_.rest[0] * corner_.normals[0] + corner_.below[0]);
@@ -191,8 +195,8 @@ bool LocalEvents::decide(int neuron, double u, int& choice) {
     return false;
 }
 
-/// At the instant at which dependent walls let the neuron go its velocity is still zero across them: what comes next
-/// shows a little later.
+/// At the instant at which dependent boundaries let the neuron go its velocity is still zero across them: what comes
+/// next shows a little later.
 bool LocalEvents::decide_leaving(int neuron, double u, int& choice) {
     find_slopes(u);
     double fastest = Eigen::Map<const Vector>(rest_slope_.data(), corner_.rank).norm();
@@ -236,7 +240,7 @@ void LocalEvents::find_slopes(double u) {
 }
 
 /// The continuation that the policy takes: the one with most samples as it wants them, inactive or active, and no
-/// repelling wall stood on, if there is one without; or the one that stays on most walls.
+/// repelling boundary stood on, if there is one without; or the one that stays on most boundaries.
 int LocalEvents::choose() const {
     const auto found = solver_.continuations();
     const bool may_stand = policy_ == BranchPolicy::stay ||
@@ -326,7 +330,7 @@ bool LocalEvents::apply_start(const Expansion& expansion, int neuron, bool patte
 }
 
 void LocalEvents::cut(double u) {
-    for (std::size_t i = events_.size(); i-- > 0;) {  // backwards: the earliest `before` of a wall wins
+    for (std::size_t i = events_.size(); i-- > 0;) {  // backwards: the earliest `before` of a boundary wins
         if (events_[i].u <= u) continue;
         pattern_.set(events_[i].neuron, events_[i].wall, events_[i].before);
     }

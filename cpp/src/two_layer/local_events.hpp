@@ -1,4 +1,4 @@
-/// Local events: one neuron taken through its walls inside a step, with a log that can be cut back.
+/// Local events: one neuron taken through its boundaries inside a step, with a log that can be cut back.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@
 
 namespace reluflow {
 
-/// One wall of one neuron changes its side at u (absolute in the step).
+/// One boundary of one neuron changes its side at u (absolute in the step).
 struct WallEvent {
     double u = 0.0;
     int neuron = -1;
     int wall = -1;
     std::int8_t before = 0;
     std::int8_t after = 0;
-    EventKind kind = EventKind::hold;  ///< of a sample oriented like the wall
+    EventKind kind = EventKind::hold;  ///< of a sample oriented like the boundary
     int number = 0;                    ///< in the order of being found
 };
 
-/// The flow is not unique at u: the walls concerned, the sides each option gives them, the option taken.
+/// The flow is not unique at u: the boundaries concerned, the sides each option gives them, the option taken.
 struct BranchPoint {
     double u = 0.0;
     int neuron = -1;
@@ -44,7 +44,7 @@ struct UnresolvedEvent {
     std::vector<int> walls;
 };
 
-/// Applies hits to the pattern and the held sets. Everything it does after some u can be undone.
+/// Applies hits to the pattern and the sliding sets. Everything it does after some u can be undone.
 class LocalEvents {
   public:
     LocalEvents(const Dataset& data, const NetworkState& state, BranchPolicy policy, NeuronMotion& motion,
@@ -53,10 +53,10 @@ class LocalEvents {
     void begin_step(double largest_mean_norm);
     /// Nothing happens in the new step.
     void forget() noexcept;
-    /// Takes the neuron through `hit` on its last piece. `candidates` are the walls it can reach in this step.
+    /// Takes the neuron through `hit` on its last piece. `candidates` are the boundaries it can reach in this step.
     /// False when the corner cannot be decided: the unresolved says why, and nothing was changed.
     bool apply(int neuron, const Hit& hit, std::span<const int> candidates);
-    /// Decides the walls that are zero at the start of a run; precondition: the expansion has been started.
+    /// Decides the boundaries that are zero at the start of a run; precondition: the expansion has been started.
     bool apply_start(const Expansion& expansion, int neuron, bool pattern_was_given);
 
     /// Undoes what happened after u, and sorts the rest by time.

@@ -43,7 +43,7 @@ struct Strip {
     }
 };
 
-/// What a neuron may have been turned where it was put on its walls.
+/// What a neuron may have been turned where it was put on its boundaries.
 constexpr double kPlaced = 2.0 * kZeroUlps * std::numeric_limits<double>::epsilon();
 
 /// Pieces a neuron for which there is memory from the start.

@@ -80,7 +80,7 @@ class NeuronMotion {
     /// Brings the gradient series of a piece that has one into `gradient()`, about u; follow() is to come next.
     void load_gradient(int piece, double u);
     double* gradient() noexcept { return gradient_.data(); }
-    /// What a wall adds to the gradient along its normal on side μ: base + μ range, as series about u.
+    /// What a boundary adds to the gradient along its normal on side μ: base + μ range, as series about u.
     void contribution_series(int wall, double u, double* base, double* range) const noexcept;
     /// Its value at u.
     void contribution_at(int wall, double u, double& base, double& range) const noexcept;

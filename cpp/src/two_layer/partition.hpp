@@ -1,4 +1,5 @@
-/// The neurons of one range in a step: who reaches a wall, and what happens there. Ranges are worked on at one time.
+/// The neurons of one range in a step: who reaches a boundary, and what happens there. Ranges are worked on at one
+/// time.
 #pragma once
 
 #include <vector>

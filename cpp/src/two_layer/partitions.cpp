@@ -17,7 +17,7 @@ constexpr Index kLeastNeurons = 64;
 /// Partitions at most: each has workspaces of the size of the data. Neither number may depend on the threads, for
 /// blocks of a product give its bits.
 constexpr Index kMaxPartitions = 64;
-/// About the operations of a neuron's look at one wall, coordinate by coordinate: most look at few.
+/// About the operations of a neuron's look at one boundary, coordinate by coordinate: most look at few.
 constexpr double kLookWork = 2.0;
 /// Events of a step, a neuron, for which there is memory from the start.
 constexpr Index kUsualEvents = 4;

@@ -20,11 +20,12 @@ class Partitions {
 
     /// Before the events of a run's start.
     void begin_run();
-    /// Decides the walls that are zero at the start of a run, neuron after neuron; false at one that has no decision.
+    /// Decides the boundaries that are zero at the start of a run, neuron after neuron; false at one that has no
+    /// decision.
     bool decide_start(bool pattern_was_given);
     /// What groups share in the new step.
     void prepare();
-    /// True when the new step meets no wall, by a proof for whole sectors.
+    /// True when the new step meets no boundary, by a proof for whole sectors.
     bool is_clear() { return reach_.is_clear(expansion_, bounds_); }
     /// A step without events: there is nothing to scan, and none of what was found in the one before is left.
     void skip();

@@ -1,4 +1,4 @@
-/// How the margins at one node of a late step answer to the weights at another: the tangent kernel between them.
+/// How the margins at one node of a Radau step answer to the weights at another: the tangent kernel between them.
 #pragma once
 
 #include <span>

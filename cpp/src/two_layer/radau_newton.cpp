@@ -1,4 +1,4 @@
-/// Newton's method for the weights at the nodes of a late step.
+/// Newton's method for the weights at the nodes of a Radau step.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-/// The nodes of a late step and what interpolation between them needs.
+/// The nodes of a Radau step and what interpolation between them needs.
 #pragma once
 
 #include <Eigen/LU>

@@ -1,4 +1,4 @@
-/// How the weights of all samples answer at once in a late step that is short beside the neurons' time constants: the
+/// How the weights of all samples answer at once in a Radau step that is short beside the neurons' time constants: the
 /// tangent kernel stands still, and where samples are many it has far fewer directions that count than samples.
 #pragma once
 
@@ -11,13 +11,13 @@
 
 namespace reluflow {
 
-/// Newton's equations of a late step (see horizon.hpp) with one kernel K for all pairs of nodes:
+/// Newton's equations of a Radau step (see radau_step.hpp) with one kernel K for all pairs of nodes:
 ///
 ///     δ_ki + c_i H Σ_l A_kl Σ_j K_ij p_j δ_lj + μ_k = r_ki,   Σ_i p_i δ_ki = s_k,
 ///
 /// δ the changes of log p, μ those of log D, c = -d log|ℓ'|/dq. In z = δ sqrt(p/c) the kernel is H sqrt(pc) K sqrt(pc),
-/// symmetric and positive. A pivoted Cholesky factor L replaces it, of as many columns as it takes for the rest of
-/// its trace not to count, and the eigenvectors of A take the nodes apart. Storage is kept and reserved, so that a step
+/// symmetric and positive. A pivoted Cholesky factor L replaces it, of as many columns as it takes for the rest of its
+/// trace not to count, and the eigenvectors of A take the nodes apart. Storage is kept and reserved, so that a step
 /// allocates nothing.
 class SteadyResponse {
   public:

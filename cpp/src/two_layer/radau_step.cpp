@@ -16,7 +16,7 @@ namespace {
 
 /// Simplified Newton gains about a digit an iteration; a step that needs more is too long.
 constexpr int kMaxIterations = 14;
-/// The Jacobian is made anew when an iteration gains less than this: the weights have left those it was made for.
+/// The Jacobian is repeated when an iteration gains less than this: the weights have left those it was made for.
 constexpr double kSlow = 0.15;
 /// The first guess changes no weight by more than this factor, e^1.
 constexpr double kFarthestGuess = 1.0;

@@ -1,5 +1,6 @@
 /// The late phase: where weights follow margins at a rate ρ² and an explicit series needs steps like 1/ρ², the weights
-/// of a step are found by collocation instead, with Newton on their values at the nodes (flow.md §5).
+/// of a step are found by collocation instead, with Newton on their values at the nodes
+/// (docs/design/mathematics.md, section 9).
 #pragma once
 
 #include <memory>
@@ -37,7 +38,7 @@ class RadauStep {
     double next_step() const noexcept { return next_step_; }
     /// The last step was not taken to its end: the next one cannot go on from its weights.
     void interrupt() noexcept { last_step_ = 0.0; }
-    /// About how many times a plain step's work the last try took.
+    /// About how many times a explicit step's work the last try took.
     double relative_work(const Expansion& expansion) const noexcept;
     int iterations() const noexcept { return iterations_; }
 

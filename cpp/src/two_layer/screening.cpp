@@ -14,17 +14,17 @@ namespace {
 /// Neurons whose pre-activations are computed in one product: enough for a full-speed product, small enough for the
 /// cache.
 constexpr Index kBlock = 128;
-/// Walls are kept up to this many times as far as a neuron turns at the rate it starts with: its events may speed it
-/// up.
+/// Boundaries are kept up to this many times as far as a neuron turns at the rate it starts with: its events may speed
+/// it up.
 constexpr double kKeptTurn = 2.0;
 /// What an angle is wrong by: |z| that counts as zero, and the rounding of the sums in both.
 constexpr double kTurnTol = 4.0 * kZeroUlps * std::numeric_limits<double>::epsilon();
-/// So few walls in reach are looked at one by one before the neuron is.
+/// So few boundaries in reach are looked at one by one before the neuron is.
 constexpr std::size_t kFewWalls = 64;
-/// The first window of a search for the next wall, as a part of what is left of the step, and how windows grow.
+/// The first window of a search for the next boundary, as a part of what is left of the step, and how windows grow.
 constexpr double kWindows = 16.0;
 constexpr double kLonger = 4.0;
-/// With so few walls in reach of the rest of the step there is one window; they are counted where few are kept.
+/// With so few boundaries in reach of the rest of the step there is one window; they are counted where few are kept.
 constexpr std::size_t kFewAtOnce = 16;
 constexpr std::size_t kFewKept = 96;
 /// Distances that are compared together.
@@ -78,7 +78,7 @@ void Screening::begin() {
     not_before_.clear();
     bound_paths(1.0);
     for (Index j = neurons_.begin; j < neurons_.end; ++j) {
-        // At rest; but one at w = 0 that stands on walls may leave them.
+        // At rest; but one at w = 0 that stands on boundaries may leave them.
         const bool stands = !held_[j].empty() && state_.a[j] != 0.0 && expansion_.series().size(j) == 0.0;
         if (paths_[j] == 0.0 && state_.invariant(j) >= 0.0 && !stands) continue;
         const double size = expansion_.series().size(j);
@@ -105,7 +105,7 @@ void Screening::find_releases() {
 }
 
 const std::vector<FirstHit>& Screening::scan() {
-    for (const int j : holding_)  // far from other walls, but the ones it holds may let it go
+    for (const int j : holding_)  // far from other boundaries, but the ones it holds may let it go
         if (state_.invariant(j) < 0.0 ||
             releases_.of(expansion_.groups().of(j), state_.a[j] > 0.0).kind != HitKind::none)
             due_.push_back(j);
@@ -150,7 +150,7 @@ bool Screening::can_reach(int neuron, int wall, double z, double slope, double t
     return side * z + largest * std::min(slowest, 0.0) <= finder_.zero_tol(size);
 }
 
-/// The walls within the path of the neuron, and how far away the nearest of all is.
+/// The boundaries within the path of the neuron, and how far away the nearest of all is.
 void Screening::list_near(int neuron, const double* z) {
     const double reach = paths_[neuron] + finder_.zero_tol(expansion_.series().size(neuron));
     const auto sides = pattern_.row(neuron);
@@ -168,7 +168,7 @@ void Screening::list_near(int neuron, const double* z) {
     slack(neuron) = nearest;
 }
 
-/// Keeps the walls that the neuron may come to, at a turn beyond that of its own series too.
+/// Keeps the boundaries that the neuron may come to, at a turn beyond that of its own series too.
 void Screening::keep_near(int neuron, const double* z) {
     const int piece = open(neuron);
     const double size = motion_.size(piece);
@@ -235,8 +235,8 @@ std::span<const int> Screening::candidates(int neuron, double u) {
     return near_;
 }
 
-/// The walls whose keys are within `turn`. Which they are cannot be foretold, so that a branch a wall costs more than
-/// writing down each.
+/// The boundaries whose keys are within `turn`. Which they are cannot be foretold, so that a branch a boundary costs
+/// more than writing down each.
 std::size_t Screening::within(const Near& near, double turn) {
     std::size_t count = 0;
     for (std::size_t begin = near.begin; begin < near.end; begin += kKeysAtOnce) {
@@ -263,7 +263,7 @@ std::span<const NearWall> Screening::find_candidates(int neuron, double u) {
     for (std::size_t k = 0; k < found; ++k) {
         const int wall = near_walls_[within_[k]];
         const double z = ConstMap(data_.normals().row(wall).data(), data_.rank()).dot(w);
-        // Seen from here the wall may be farther away than all turns so far made it seem.
+        // Seen from here the boundary may be farther away than all turns so far made it seem.
         double& not_before = not_before_[within_[k]];
         not_before = std::max(not_before, scale > 0.0 ? turned + scale * std::abs(z) : 0.0);
         candidates_[count] = {wall, z};
@@ -272,7 +272,7 @@ std::span<const NearWall> Screening::find_candidates(int neuron, double u) {
     return {candidates_.data(), count};
 }
 
-/// Events have turned the neuron further than its series would have: from now on all its walls count.
+/// Events have turned the neuron further than its series would have: from now on all its boundaries count.
 void Screening::widen(int neuron) {
     Near& near = near_of(neuron);
     const int piece = motion_.first(neuron);
@@ -300,7 +300,7 @@ Hit Screening::next_hit(int neuron, double end) {
     return wall.kind != HitKind::none ? wall : other;
 }
 
-/// In windows that grow: the next event is mostly near, and a short way leads to few walls.
+/// In windows that grow: the next event is mostly near, and a short way leads to few boundaries.
 Hit Screening::next_wall(int neuron, double end) {
     const int piece = motion_.last(neuron);
     const double begin = motion_.piece(piece).begin;
@@ -316,7 +316,8 @@ Hit Screening::next_wall(int neuron, double end) {
 
 /// With e the direction in which the neuron's gradient jumps, margin i of the others starts to change by H a_j² jump
 /// x_i·e, and p_i |x_i| of it drives them: Σ_i p_i |x_i| |x_i·e| at most, and as much again for Σ p = 1, both by
-/// Cauchy and Schwarz. ½ (U - u)² H of it is their relative error when the event is left out of λ (flow.md §4).
+/// Cauchy and Schwarz. ½ (U - u)² H of it is their relative error when the event is left out of λ
+/// (docs/design/mathematics.md, section 8).
 double Screening::coupling(int piece, const Hit& hit) const {
     const double v = hit.u - motion_.piece(piece).begin;
     const double output = evaluate(motion_.a(piece), motion_.order(), v);

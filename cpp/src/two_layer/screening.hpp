@@ -1,4 +1,4 @@
-/// Which neurons can reach a wall in a step, and the first hit of each. Unstirred neurons are not looked at.
+/// Which neurons can reach a boundary in a step, and the first hit of each. Unstirred neurons are not looked at.
 #pragma once
 
 #include <span>
@@ -50,11 +50,11 @@ class Screening {
     void find_releases();
     /// First hits on (0, 1], in the order of the neurons; all ranges have found their releases.
     const std::vector<FirstHit>& scan();
-    /// The walls a neuron with a hit can have reached from the start of the step to u, on its last piece, by how far
-    /// its pieces have turned.
+    /// The boundaries a neuron with a hit can have reached from the start of the step to u, on its last piece, by how
+    /// far its pieces have turned.
     std::span<const int> candidates(int neuron, double u);
-    /// The next hit of a neuron on its last piece, up to `end`. The finder knows the walls that it may have met on the
-    /// way.
+    /// The next hit of a neuron on its last piece, up to `end`. The finder knows the boundaries that it may have met on
+    /// the way.
     Hit next_hit(int neuron, double end);
     double coupling(int piece, const Hit& hit) const;
 
@@ -91,15 +91,15 @@ class Screening {
     Range neurons_;
     NeuronMotion& motion_;
     HitFinder& finder_;
-    std::vector<double> slack_;  // no wall is nearer than this to a neuron
+    std::vector<double> slack_;  // no boundary is nearer than this to a neuron
     std::vector<FirstHit> hits_;
     std::vector<int> due_, holding_, claimed_, near_;
     std::vector<NearWall> candidates_;
     std::vector<int> within_;
     std::vector<double> z_, gathered_, rates_;
-    /// Of one neuron, a part of the lists below: the walls that it may come to, each with an angle by which it has to
-    /// turn before it can be there: |z| / |w| at the start of the step, or where it was last looked at. Walls that are
-    /// not kept are farther than `reach`.
+    /// Of one neuron, a part of the lists below: the boundaries that it may come to, each with an angle by which it has
+    /// to turn before it can be there: |z| / |w| at the start of the step, or where it was last looked at. Boundaries
+    /// that are not kept are farther than `reach`.
     struct Near {
         std::size_t begin = 0;
         std::size_t end = 0;

@@ -11,8 +11,9 @@ namespace reluflow {
 /// Neurons that are moved together.
 inline constexpr Index kSectorColumns = 64;
 
-/// All neurons of a sector obey (w, a)' = H (a g, w·g) with one g(u), so they move by one linear map (flow.md §4). With
-/// g_k the Taylor coefficients of H g and p_k = w·g_k, that map has the rank of the series, not of the data:
+/// All neurons of a sector obey (w, a)' = H (a g, w·g) with one g(u), so they move by one linear map
+/// (docs/design/mathematics.md, section 8). With g_k the Taylor coefficients of H g and p_k = w·g_k, that map has the
+/// rank of the series, not of the data:
 /// a(u) = a + gain a + output·p, w(u) = w + Σ_k g_k (lift a + turn p)_k. What the sector adds to the margins needs the
 /// sum of θ θᵀ over its neurons only. No cost depends on how many there are.
 class Sector {

@@ -54,7 +54,8 @@ bool SectorScreening::is_clear(const Expansion& expansion, const GroupBounds& bo
     return false;
 }
 
-/// Who is there, and whether all of them can be carried: no neuron holds a wall or may change the sign of its output.
+/// Who is there, and whether all of them can be carried: no neuron holds a boundary or may change the sign of its
+/// output.
 void SectorScreening::meet_pattern(const Groups& groups) {
     version_ = pattern_.version();
     groups_ = groups.count();

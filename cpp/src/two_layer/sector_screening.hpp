@@ -1,4 +1,4 @@
-/// Proofs for whole sectors that none of their neurons reaches a wall, so that none needs to be looked at or moved.
+/// Proofs for whole sectors that none of their neurons reaches a boundary, so that none needs to be looked at or moved.
 #pragma once
 
 #include <vector>
@@ -13,14 +13,15 @@
 namespace reluflow {
 
 /// The state of the neurons may lie steps back: distances are counted from there. A neuron with output sign σ moves
-/// towards a wall with normal e, on its side s, by at most ∫ H |a| max(0, -s σ g·e), and |a| <= |θ| e^R with the
+/// towards a boundary with normal e, on its side s, by at most ∫ H |a| max(0, -s σ g·e), and |a| <= |θ| e^R with the
 /// rapidity R = ∫ H |g|. Both are one number for all neurons of a sector, relative to their |θ|.
 class SectorScreening {
   public:
     SectorScreening(const Dataset& data, const NetworkState& state, const Pattern& pattern,
                     const std::vector<SlidingSet>& held);
 
-    /// True when no neuron meets a wall in the step, and the step may be carried: its neurons need not be moved yet.
+    /// True when no neuron meets a boundary in the step, and the step may be carried: its neurons need not be moved
+    /// yet.
     bool is_clear(const Expansion& expansion, const GroupBounds& bounds);
     /// The step that was asked about has been carried.
     void carried();
@@ -30,7 +31,7 @@ class SectorScreening {
     double rapidity(Index group) const noexcept { return of_group_[group].rapidity; }
 
   private:
-    /// Neurons of one group with one output sign: how far, over |θ|, they may have come to each wall, and after the
+    /// Neurons of one group with one output sign: how far, over |θ|, they may have come to each boundary, and after the
     /// step; how far the nearest of them was.
     struct Half {
         double sign = 0.0;

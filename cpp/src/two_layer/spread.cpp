@@ -13,7 +13,7 @@ namespace {
 constexpr double kGrowth = 1.25;
 /// Weights below this part of the mean count as so large: they may grow for long before anything is measured again.
 constexpr double kSmallWeight = 1e-3;
-/// Walls whose products are made at a time.
+/// Boundaries whose products are made at a time.
 constexpr Index kRows = 64;
 
 }  // namespace

@@ -1,4 +1,4 @@
-/// How far the samples that carry weight reach along each wall's normal: private part of `bounds`.
+/// How far the samples that carry weight reach along each boundary's normal: private part of `bounds`.
 #pragma once
 
 #include <vector>

@@ -14,12 +14,12 @@ constexpr double kNever = -1e100;
 /// A step that overflows is tried again this much shorter, so many times: down to 1e-12 of it.
 constexpr double kRetryFactor = 0.1;
 constexpr int kMaxRetries = 12;
-/// A step is made anew as long as it may be, with a little to spare.
+/// A step is repeated as long as it may be, with a little to spare.
 constexpr double kRetryPart = 0.9;
-/// A step whose weights are not those of its margins is made anew this much shorter.
+/// A step whose weights are not those of its margins is repeated this much shorter.
 constexpr double kUnsoundPart = 0.25;
-/// Memory that the held sets of all neurons may ask for at once, in numbers (128 MiB, touched only where walls are
-/// held); in a larger network a neuron that holds more walls than its share of it takes one allocation.
+/// Memory that the sliding sets of all neurons may ask for at once, in numbers (128 MiB, touched only where boundaries
+/// are held); in a larger network a neuron that holds more boundaries than its share of it takes one allocation.
 constexpr Index kHeldNumbers = Index{1} << 24;
 
 /// What the rounding of balancing weights may do to θ. It is what it is: where a loss stalls does not depend on rtol.

@@ -35,7 +35,7 @@ class Stepper {
     Stepper(const Dataset& data, Objective objective, const Settings& settings, NetworkState& state, Pattern& pattern,
             Pool& pool);
 
-    /// Decides the neurons that start on walls. False when one cannot be decided (see unresolved()).
+    /// Decides the neurons that start on boundaries. False when one cannot be decided (see unresolved()).
     bool decide_start(bool pattern_was_given);
     /// Margins, weights and gradients at the present state.
     void begin();
@@ -46,13 +46,13 @@ class Stepper {
     bool attempt(double max_step);
     /// The step is in the late phase.
     bool is_late() const noexcept { return late_; }
-    /// A late step is made anew as a plain one; false when it begins with events that cannot be undone.
+    /// A Radau step is repeated as a plain one; false when it begins with events that cannot be undone.
     bool retry_plain(double max_step);
     /// What the tolerance of the step may do to Σ p_i q_i.
     double margin_error() const noexcept;
     /// Shortens the step: events after u are undone.
     void cut(double u);
-    /// Moves the state to end(). Where no neuron is near a wall the neurons are left behind until settle().
+    /// Moves the state to end(). Where no neuron is near a boundary the neurons are left behind until settle().
     void commit();
     /// Brings all neurons to the start of the step, where the rest is.
     void settle();
@@ -76,11 +76,11 @@ class Stepper {
     double worst_inconsistency() const noexcept { return partitions_.worst_inconsistency(); }
     Index groups() const noexcept { return expansion_.groups().count(); }
 
-    /// |θ'| in the step clock at the present state (after begin()).
+    /// |θ'| in rescaled time at the present state (after begin()).
     double speed() const;
-    /// max_j |θ_j'| / |θ_j| in the step clock at the start of the last step (after attempt()).
+    /// max_j |θ_j'| / |θ_j| in rescaled time at the start of the last step (after attempt()).
     double relative_rate() const noexcept;
-    /// All margins positive, and the loss so small that they stay so ([LLWA], [VSS]); of the live samples, which are
+    /// All margins positive, and the loss so small that they stay so ([LLWA], [VSS]); of the active samples, which are
     /// those that move.
     bool is_separated() const;
 

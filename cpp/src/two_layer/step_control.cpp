@@ -20,21 +20,21 @@ constexpr double kShrink = 0.9;
 constexpr double kEventMargin = 1.2;
 /// With no event in sight a step limited by events may grow by this.
 constexpr double kEventGrowth = 3.0;
-/// A late step must be this much longer than a plain one whatever the estimate of its work says, and need never be
+/// A Radau step must be this much longer than a plain one whatever the estimate of its work says, and need never be
 /// longer than the other bound.
 constexpr double kLargestGain = 100.0;
 
-/// How eagerly late steps are tried.
+/// How eagerly Radau steps are tried.
 struct Eagerness {
     double smallest_gain;
-    double hope;      // the first late step after a plain one is this much longer than what would just pay
-    int most_tries;   // of a late step, each shorter than the one before, until plain steps go on
-    int first_pause;  // plain steps between a late step that did not pay and the next try; doubled each time
+    double hope;      // the first Radau step after a plain one is this much longer than what would just pay
+    int most_tries;   // of a Radau step, each shorter than the one before, until explicit steps go on
+    int first_pause;  // explicit steps between a Radau step that did not pay and the next try; doubled each time
     int longest_pause;
     int layer_pause;  // the same after an event: most of its layer is over by then
 };
 constexpr Eagerness kEager{2.0, 2.0, 3, 2, 32, 2};
-/// Where margins are negative a sample may take over all the weight within a step: plain steps see it.
+/// Where margins are negative a sample may take over all the weight within a step: explicit steps see it.
 constexpr Eagerness kCareful{4.0, 1.0, 1, 8, 64, 4};
 
 const Eagerness& eagerness(bool careful) noexcept {

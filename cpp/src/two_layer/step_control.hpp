@@ -37,18 +37,18 @@ class StepControl {
 /// Chooses between the two ways to expand a step, by their work per time; and the late phase's step scales.
 class LateControl {
   public:
-    /// A plain step was expanded at |θ|² = square.
+    /// A explicit step was expanded at |θ|² = square.
     void plain_step_taken(double square) noexcept;
-    /// What truncation, which allowed `smooth` then, would allow a plain step now: the stiff rate grows like |θ|².
+    /// What truncation, which allowed `smooth` then, would allow a explicit step now: the stiff rate grows like |θ|².
     double plain_step(double smooth, double square) const noexcept;
-    /// True when a late step should be tried, where a plain step would cover `rate` time constants of the fastest
-    /// neuron. `careful`: only where plain steps have shown for long that they are short.
+    /// True when a Radau step should be tried, where a explicit step would cover `rate` time constants of the fastest
+    /// neuron. `careful`: only where explicit steps have shown for long that they are short.
     bool wants(double rate, bool careful) noexcept;
-    /// Scale for the try, where a plain step would have the scale `plain`.
+    /// Scale for the try, where a explicit step would have the scale `plain`.
     double propose(double plain) const noexcept;
-    /// The outcome of a try: the scale it proposes, and its work over that of a plain step.
+    /// The outcome of a try: the scale it proposes, and its work over that of a explicit step.
     void tried(bool accepted, double next, double gain, double plain) noexcept;
-    /// The weights have a kink here; plain steps come first.
+    /// The weights have a kink here; explicit steps come first.
     void leave() noexcept;
 
   private:
@@ -57,7 +57,7 @@ class LateControl {
     double gain_ = 8.0;  // a first guess, replaced by the first try
     int pause_ = 0;
     int next_pause_ = 0;
-    int tries_ = 0;  // refused in a row, without a plain step between them
+    int tries_ = 0;  // refused in a row, without a explicit step between them
     bool active_ = false;
     bool careful_ = false;
 };

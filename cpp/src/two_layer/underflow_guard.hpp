@@ -17,7 +17,7 @@ class UnderflowGuard {
   public:
     UnderflowGuard(Index neurons, Index rank);
 
-    /// The state has moved by `duration` in the step clock, under gradients that the expansion had at the start of it.
+    /// The state has moved by `duration` in rescaled time, under gradients that the expansion had at the start of it.
     void follow(const Expansion& expansion, double duration) noexcept;
     /// Puts neurons of the state to sleep, and wakes those that have grown; true if there was one.
     bool change(const Expansion& expansion, const std::vector<SlidingSet>& held, NetworkState& state);

@@ -11,8 +11,8 @@ namespace {
 
 /// log of the smallest weight that a double still holds with all its digits.
 constexpr double kSmallestLog = -700.0;
-/// A sample that drives nothing may outweigh the others by more than doubles hold; where a neuron meets its wall this
-/// much, e^230 = 1e100, decides as infinity would.
+/// A sample that drives nothing may outweigh the others by more than doubles hold; where a neuron meets its boundary
+/// this much, e^230 = 1e100, decides as infinity would.
 constexpr double kLargestLog = 230.0;
 /// Margins this much above the smallest add less than rounding to the mass; below zero logistic weights are all
 /// about 1.

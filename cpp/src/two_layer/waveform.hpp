@@ -14,9 +14,9 @@
 
 namespace reluflow {
 
-/// The step runs in the dual-mass clock: dt = factor · (H / D) du with D = Σ_i |ℓ'(q_i)|, so that the weights p_i =
+/// The step runs in the rescaled time: dt = factor · (H / D) du with D = Σ_i |ℓ'(q_i)|, so that the weights p_i =
 /// |ℓ'(q_i)|/D add up to one whatever the loss, and a step of size one in u means the same early and at log t = 1000.
-/// The sums go over the live samples, those on which some neuron that moves is active: the others drive nothing and
+/// The sums go over the active samples, those on which some neuron that moves is active: the others drive nothing and
 /// stand still, and beside their weights those of a loss that stalls would vanish. That a neuron only slides along a
 /// sample does not make it live: it has margin 0, and the neuron meets it as a barrier.
 ///
@@ -61,7 +61,7 @@ class Waveform {
     double log_loss() const noexcept { return log_loss_; }
     /// log of the largest weight (over the largest of all) that has underflowed; -inf when none has.
     double lost_log_weight() const noexcept { return lost_; }
-    /// The same of the live samples alone, and their smallest margin.
+    /// The same of the active samples alone, and their smallest margin.
     double live_log_loss() const noexcept { return live_log_loss_; }
     double smallest_margin() const noexcept { return smallest_margin_; }
     /// What the weights may be off by at a start, as a part of their sum: where margins are so large that a layer of
@@ -71,16 +71,16 @@ class Waveform {
     /// Σ_i p_i |x_i| and Σ_i p_i |x_i|² at the start of the step.
     double mean_norm() const noexcept { return mean_norm_; }
     double mean_square() const noexcept { return mean_square_; }
-    /// max |x_i|: never less than Σ_i p_i |x_i| over the live samples.
+    /// max |x_i|: never less than Σ_i p_i |x_i| over the active samples.
     double largest_norm() const noexcept { return largest_norm_; }
-    /// No less than Σ_i p_i |x_i| anywhere on the step, over the live samples.
+    /// No less than Σ_i p_i |x_i| anywhere on the step, over the active samples.
     double largest_mean_norm() const noexcept;
     /// Σ_i p_i q_i' at the start of the step, which is |θ'|² and never negative but for rounding.
     double margin_rate() const noexcept;
 
     /// Sets the step by its weights instead: p_i(u) the weights of the start plus polynomials of `count` coefficients
     /// (count, n), margins (orders, n). Used where the weights follow the margins so fast that their own series is of
-    /// no use (see horizon.hpp).
+    /// no use (see radau_step.hpp).
     void prescribe_weights(const Matrix& changes, int count);
     void prescribe_margins(const Matrix& margins, int count);
     bool is_prescribed() const noexcept { return prescribed_; }
