@@ -209,15 +209,15 @@ def test_repeated_samples_share_their_multiplier_and_a_longer_copy_has_none():
     assert limit.support.tolist() == [0, 1, 2]
 
 
-def test_a_continuum_of_limits_is_polished_by_least_squares_and_not_certified():
+def test_a_continuum_of_limits_is_certified_as_a_function():
     # One neuron in each quadrant: only the sums of neighbours are determined, by three of four equations.
     data = rf.Dataset([[1, 0], [0, 1], [-1, 0], [0, -1]], [1] * 4)
     D = np.array([[1, 0.7], [-0.8, 1], [-0.5, -1], [1, -0.9]])
     size = np.array([0.3, 0.5, 0.4, 0.2])
     limit = late(data, rf.Network(size[:, None] * D / np.linalg.norm(D, axis=1)[:, None], size))
-    assert not limit.certified
-    assert "continuum of dimension 1" in limit.reason
-    assert "least-squares" in limit.reason
+    assert limit.certified
+    assert limit.freedom == 1
+    assert "continuum of dimension 1): the function" in limit.reason
     assert limit.residuals.largest <= 1e-14
     mass = limit.network.a**2
     np.testing.assert_allclose(mass + np.roll(mass, 1), 0.25, atol=1e-14)

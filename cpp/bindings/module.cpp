@@ -10,4 +10,5 @@ PYBIND11_MODULE(_core, module) {
     bind_descent(module);
     bind_flow(module);
     bind_loss(module);
+    bind_transition(module);
 }

@@ -12,21 +12,12 @@
 #include "two_layer/expansion.hpp"
 #include "two_layer/network.hpp"
 #include "two_layer/radau_nodes.hpp"
+#include "uniform.hpp"
 
 namespace {
 
 using namespace reluflow;
-
-class Numbers {
-  public:
-    double operator()() noexcept {
-        state_ = state_ * 6364136223846793005ULL + 1442695040888963407ULL;
-        return 2.0 * static_cast<double>(state_ >> 11) / 9007199254740992.0 - 1.0;
-    }
-
-  private:
-    std::uint64_t state_ = 7;
-};
+using tests::Uniform;
 
 /// K_ij = ∂q_i · ∂q_j over the weights, with what each neuron holds projected out.
 Matrix kernel(const Dataset& data, const NetworkState& state, const Pattern& pattern,
@@ -53,7 +44,7 @@ struct Problem {
     Vector y, a;
 };
 
-Problem problem(Numbers& number, Index n, Index d, Index m) {
+Problem problem(Uniform& number, Index n, Index d, Index m) {
     Problem p{Matrix(n, d), Matrix(m, d), Vector(n), Vector(m)};
     for (Index i = 0; i < n; ++i) {
         p.y[i] = i % 2 == 0 ? 1.0 : -1.0;
@@ -85,7 +76,7 @@ std::vector<SlidingSet> hold_walls(const Dataset& data, NetworkState& state, Pat
 }
 
 void the_answer_solves_the_equations(Index n, Index d, Index m, double step, bool holds) {
-    Numbers number;
+    Uniform number(7);
     const Problem drawn = problem(number, n, d, m);
     const Dataset data(drawn.X, drawn.y);
     NetworkState state(data, drawn.W, drawn.a, 0.0);

@@ -8,10 +8,12 @@
 #include "allocations.hpp"
 #include "check.hpp"
 #include "run/flow.hpp"
+#include "uniform.hpp"
 
 namespace {
 
 using namespace reluflow;
+using tests::Uniform;
 
 struct Problem {
     Matrix X;
@@ -20,21 +22,9 @@ struct Problem {
     Vector a;
 };
 
-/// Uniform on [-1, 1], the same everywhere.
-class Numbers {
-  public:
-    double operator()() noexcept {
-        state_ = state_ * 6364136223846793005ULL + 1442695040888963407ULL;
-        return 2.0 * static_cast<double>(state_ >> 11) / 9007199254740992.0 - 1.0;
-    }
-
-  private:
-    std::uint64_t state_ = 1;
-};
-
 /// Gaussian-like clouds of two classes around ±shift on the first axis, balanced neurons of a given size.
 Problem problem(Index n, Index d, Index m, double shift, double scale) {
-    Numbers number;
+    Uniform number;
     Problem made{Matrix(n, d), Vector(n), Matrix(m, d), Vector(m)};
     for (Index i = 0; i < n; ++i) {
         made.y[i] = i % 2 == 0 ? 1.0 : -1.0;

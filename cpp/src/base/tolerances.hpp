@@ -57,7 +57,5 @@ inline constexpr int kMaxEventsPerTrack = 64;
 /// Networks of fewer neurons, or less work n r m, run on one thread: their loops end before a second thread has woken.
 inline constexpr Index kFewestShared = 128;
 inline constexpr double kLeastSharedWork = 2e6;
-/// Repelling boundaries that are decided together by enumeration: 3^7 = 2187 small problems.
-inline constexpr int kMaxRidges = 7;
 
 }  // namespace reluflow

@@ -16,10 +16,12 @@ import numpy.typing as npt
 from .._validation import FloatArray, IntArray, PatternArray
 from ._boundaries import Walls, exact_signs, names, off, slopes, span, walls
 from ._event_kinds import EVENT_KINDS
-from ._transition import RATE_TOL, Corner, continuations
+from ._transition import Corner, continuations
 
 STATUSES = ("extremal", "dead", "rest", "decaying", "undecided")
 _EXTREMAL, _DEAD, _REST, _DECAYING, _UNDECIDED = range(5)
+# A rate below this part of the gradients that make it up is rounding: the neuron does not leave that boundary.
+_RATE_TOL = 1e-12
 # Walls met within this part of |w| after the first one are met with it: rounding of a place on several walls.
 _TIE_TOL = 1e-13
 # Events a neuron may have per wall of the data before it is given up: each wall is crossed about once.
@@ -129,7 +131,7 @@ class Frozen:
     def _motion(self, rows: IntArray) -> _Motion:
         """Find how these neurons move; those without a further event get their status and are left out."""
         size = np.linalg.norm(self.pull[rows], axis=1)
-        inert = size <= RATE_TOL * self.scale
+        inert = size <= _RATE_TOL * self.scale
         active = np.any(slopes(self.pattern[rows], self.leak), axis=1)
         self.status[rows[inert]] = np.where(active, _REST, _DEAD)[inert]
         rows, size = rows[~inert], size[~inert]
@@ -138,7 +140,7 @@ class Frozen:
         along = sign * np.einsum("jd,jd->j", w, unit)
         across = w - (sign * along)[:, None] * unit
         change = sign[:, None] * (unit @ self.X.T)
-        noise = np.abs(self.walls.reach) * (RATE_TOL * self.scale / size)[:, None]
+        noise = np.abs(self.walls.reach) * (_RATE_TOL * self.scale / size)[:, None]
         comes = self.pattern[rows] * change < -noise
         opposite = (along < 0) & (np.linalg.norm(across, axis=1) <= _OPPOSITE_TOL * np.linalg.norm(w, axis=1))
         goes_on = np.any(comes, axis=1) & ~opposite
@@ -171,7 +173,7 @@ class Frozen:
         gain = self.sign[rows] * (self.upper - self.lower)[wall]
         before = self.sign[rows] * np.einsum("jd,jd->j", self.pull[rows], self.walls.normal[wall])
         after = before + np.sign(before) * gain
-        plain = one & (before * after > 0) & (np.abs(after) > RATE_TOL * self.scale)
+        plain = one & (before * after > 0) & (np.abs(after) > _RATE_TOL * self.scale)
         j, i = np.nonzero(met[plain])
         neurons = rows[plain][j]
         old = self.pattern[neurons, i]
@@ -209,7 +211,7 @@ class Frozen:
         found = continuations(corner)
         samples = np.flatnonzero(member)
         if found is None:
-            return f"dependent walls or many ridges meet: samples {names(samples)}"
+            return f"too many boundaries meet to list every continuation: samples {names(samples)}"
         if len(found) != 1:
             ways = "no continuation" if not found else f"{len(found)} continuations"
             return f"{ways} at the walls of samples {names(samples)}"

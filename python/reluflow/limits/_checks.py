@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass
 
 import numpy as np
+from scipy.optimize import lsq_linear
 
 from .._validation import FloatArray
 from ..networks import Network
@@ -66,16 +67,40 @@ def clipped_pulls(groups: Groups, lam: FloatArray, leak: float) -> Pulls:
             continue
         normals = groups.walls.normal[held]
         need = np.linalg.lstsq(normals.T, -drives[c], rcond=None)[0]
-        edges = np.array([groups.walls.edges(int(k), lam, leak) for k in held])
-        given = np.clip(need, edges.min(axis=1), edges.max(axis=1))
+        edges = np.sort([groups.walls.edges(int(k), lam, leak) for k in held], axis=1)
+        if len(held) > len(groups.bases[c]):
+            need = _within(normals, drives[c], edges, need)
+        given = np.clip(need, edges[:, 0], edges[:, 1])
         excess[c] = np.abs(need - given).max()
         drives[c] += given @ normals
     return Pulls(drives, excess)
 
 
-def has_dependent_walls(groups: Groups) -> bool:
-    """Whether some group holds dependent walls: their multipliers are not unique, and the box is not the Clarke set."""
-    return any(len(groups.held_walls(c)) > len(basis) for c, basis in enumerate(groups.bases))
+def _within(normals: FloatArray, drive: FloatArray, edges: FloatArray, need: FloatArray) -> FloatArray:
+    """Return multipliers of dependent boundaries inside their intervals that come nearest to -drive, if need be.
+
+    They are not unique. Where all boundaries attract, their box is the Clarke subdifferential at any rank
+    (docs/design/mathematics.md, section 4), so any that balance the gradient will do.
+    """
+    low, high = edges.T
+    if (need >= low).all() and (need <= high).all():
+        return need
+    open_ = low < high
+    given = np.where(open_, 0.0, low)
+    target = -drive - given @ normals
+    given[open_] = lsq_linear(normals[open_].T, target, (low[open_], high[open_]), method="bvls", tol=1e-15).x
+    return given
+
+
+def on_dependent_repelling(groups: Groups, lam: FloatArray, leak: float) -> bool:
+    """Whether some group stays on dependent boundaries of which one repels: their box is not the Clarke set."""
+    for c, basis in enumerate(groups.bases):
+        held = groups.held_walls(c)
+        if len(held) > len(basis):
+            edges = np.array([groups.walls.edges(int(k), lam, leak) for k in held])
+            if (groups.sign[c] * (edges[:, 1] - edges[:, 0]) > 0).any():
+                return True
+    return False
 
 
 def residuals_of(groups: Groups, net: Network, lam: FloatArray, y: FloatArray, core: Core) -> Residuals:

@@ -11,7 +11,7 @@ from ..kinks._boundaries import names
 from ..kinks._constant_duals import start
 from ..losses import separation_loss
 from ..networks import Network
-from ._checks import CORE_FACTOR, Residuals, has_dependent_walls, residuals_of
+from ._checks import CORE_FACTOR, Residuals, on_dependent_repelling, residuals_of
 from ._core import Core
 from ._groups import spread
 from ._kkt import Point, polish
@@ -33,17 +33,23 @@ _MAX_CORE_GAP = 0.5
 _RATE_TOL = 1e-9
 # Singular values of the equations of samples at rest below this part of the largest are zero.
 _RANK_TOL = 1e-11
+# The same for the values of the live groups at all samples, whose rank says how many masses they determine.
+_VALUE_RANK_TOL = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class _Solution:
-    """Multipliers (n,), masses (C,), live groups, and how many dimensions of either are free."""
+    """Multipliers (n,), masses (C,), live groups, and how many dimensions of either are free.
+
+    `is_one_function`: no free masses change the value at any sample.
+    """
 
     lam: FloatArray
     mass: FloatArray
     live: IntArray
     free_duals: int
     free_masses: int
+    is_one_function: bool
 
 
 def direction(state: State, core: Core) -> Limit:
@@ -57,7 +63,9 @@ def direction(state: State, core: Core) -> Limit:
     turn = _angle(state.net, net)
     reasons = _doubts(state, core, residuals, found, turn)
     reasons += [] if reasons else _growing(state, core, found)
-    return _limit(state, net, found.lam, residuals, (turn, split_error), (reasons, _notes(found, core)))
+    return _limit(
+        state, net, found.lam, residuals, (turn, split_error), (reasons, _notes(found, core)), found.free_masses
+    )
 
 
 def unpolished(state: State, reason: str) -> Limit:
@@ -76,6 +84,7 @@ def _limit(
     residuals: Residuals,
     distances: tuple[float, float],
     texts: tuple[list[str], list[str]],
+    freedom: int = 0,
 ) -> Limit:
     reasons, notes = texts
     pattern = state.pattern if residuals.sign <= CERTIFIED_TOL else None
@@ -94,6 +103,7 @@ def _limit(
         residuals=residuals,
         certified=not reasons,
         reason="; ".join(reasons + notes),
+        freedom=freedom,
         turn=distances[0],
         split_error=distances[1],
         gradient_norm=float("nan"),
@@ -121,8 +131,17 @@ def _solve(state: State, core: Core) -> _Solution | None:
         values = data.y * groups.values(groups.pulls(lam), point.mass)
         joining = np.setdiff1d(grows[values[grows] < 1 - _MARGIN_TOL], samples)
         if not len(joining):
-            return _Solution(lam, point.mass, np.flatnonzero(point.live), point.free_duals, point.free_masses)
+            live = np.flatnonzero(point.live)
+            is_one = not point.free_masses or _is_one_function(state, lam, live, point.free_masses)
+            return _Solution(lam, point.mass, live, point.free_duals, point.free_masses, is_one)
         samples = np.union1d(samples, joining)
+
+
+def _is_one_function(state: State, lam: FloatArray, live: IntArray, free: int) -> bool:
+    """Whether masses that keep the margins of the support keep the values at all samples."""
+    groups = state.groups
+    values = groups.slope[live] * (groups.pulls(lam)[live] @ state.data.X.T)
+    return bool(np.linalg.matrix_rank(values, rtol=_VALUE_RANK_TOL) == len(live) - free)
 
 
 def _signed_maps(state: State, samples: IntArray) -> FloatArray:
@@ -181,15 +200,10 @@ def _doubts(state: State, core: Core, residuals: Residuals, found: _Solution, tu
     reasons = _late(state, core)
     if not turn <= MAX_TURN:
         reasons.append(f"the state still turns a lot, {turn:.2g} rad to the limit of its pattern: integrate further")
-    if found.free_masses:
-        reasons.append(
-            f"the limit is a continuum of dimension {found.free_masses}: the KKT system is singular, and this is the "
-            "least-squares polish of the state"
-        )
     if residuals.sign > CERTIFIED_TOL:
         reasons.append(f"the limit of the last pattern violates its signs by {residuals.sign:.2g}: events are to come")
-    if has_dependent_walls(state.groups):
-        reasons.append("a neuron holds dependent walls, whose multipliers are not unique")
+    if on_dependent_repelling(state.groups, found.lam + CORE_FACTOR * core.duals, state.net.leak):
+        reasons.append("a neuron stays on dependent boundaries of which one repels: whether it can is not checked")
     others = (residuals.stationarity, residuals.complementarity, residuals.primal)
     if not reasons and not max(others) <= CERTIFIED_TOL:
         reasons.append(f"the largest residual is {max(others):.2g}")
@@ -215,6 +229,12 @@ def _notes(found: _Solution, core: Core) -> list[str]:
     notes = []
     if core.rests.any():
         notes.append(f"margins that stay finite in this pattern: samples {names(np.flatnonzero(core.rests))}")
+    if found.free_masses:
+        what = "function" if found.is_one_function else "margin and the multipliers"
+        notes.append(
+            f"the network is not unique (a continuum of dimension {found.free_masses}): the {what} are certified, and "
+            "of the networks this is the nearest to the flow's"
+        )
     if found.free_duals:
         notes.append(
             f"the multipliers are not unique ({found.free_duals} free dimensions): these are the nearest to the flow's"

@@ -64,6 +64,7 @@ def _limit(state: State, net: Network, distance: float) -> Limit:
         residuals=residuals,
         certified=not reasons,
         reason="; ".join(reasons),
+        freedom=0,
         turn=distance,
         split_error=distance**2,
         gradient_norm=gradient,

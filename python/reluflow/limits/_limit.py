@@ -33,10 +33,15 @@ class Limit:
     residuals : Residuals
         How well each line of the certificate holds.
     certified : bool
-        Whether all residuals are rounding, the limit is isolated in its pattern, and the state is on its way to it.
+        Whether all residuals are rounding and the state is on its way to the limit. Where the network is not unique
+        (`freedom` above 0), what is: the margin, the multipliers, and mostly the function at the samples.
     reason : str
-        Why it is not certified. Of a certified limit, what else has to be said: multipliers that are not unique,
-        samples that stay unfitted.
+        Why it is not certified. Of a certified limit, what else has to be said: a network or multipliers that are not
+        unique, samples that stay unfitted.
+    freedom : int
+        Dimension of the continuum of networks in the last pattern that have this margin and these multipliers; 0 for
+        an isolated one. `network` is the one nearest to the state, and its place on the continuum is uncertain by
+        about `turn`.
     turn : float
         Distance of the state from the limit: the angle in radians, or |θ - limit|/|θ| of a critical point (over the
         size of a neuron with margin 1, where θ is smaller).
@@ -56,6 +61,7 @@ class Limit:
     residuals: Residuals
     certified: bool
     reason: str
+    freedom: int
     turn: float
     split_error: float
     gradient_norm: float
