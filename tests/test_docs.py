@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -70,10 +71,19 @@ def test_links_between_pages_lead_to_files() -> None:
     assert broken == []
 
 
+def test_the_citation_agrees_with_the_project() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    stated = dict(re.findall(r"^(?:  - )?(version|license|name): (.+)$", citation, re.MULTILINE))
+    assert stated == {"version": project["version"], "license": "MIT", "name": project["authors"][0]["name"]}
+    assert re.findall(r"^  - (?!name)(.+)$", citation, re.MULTILINE) == project["keywords"]
+    assert (ROOT / "LICENSE").read_text(encoding="utf-8").startswith(f"{stated['license']} License")
+
+
 def test_the_page_of_statuses_lists_what_the_core_can_return() -> None:
-    core = (ROOT / "cpp/src/base/status.cpp").read_text(encoding="utf-8") + (ROOT / "cpp/src/descent/descent.cpp").read_text(
-        encoding="utf-8"
-    )
+    core = (ROOT / "cpp/src/base/status.cpp").read_text(encoding="utf-8") + (
+        ROOT / "cpp/src/descent/descent.cpp"
+    ).read_text(encoding="utf-8")
     returned = set(re.findall(r': return "(\w+)";', core)) | {
         "reached_mean_loss",
         "reached_limit",
