@@ -57,9 +57,9 @@ def late(m: int, *log_times: float) -> Record:
     data, net = in_two_sectors(m)
     seconds, n_steps, grown, good = np.inf, 0, 0.0, True
     for _ in range(LATE_REPEATS):
-        steps: list[rf.Progress] = []
+        steps: list[rf.flow.Progress] = []
 
-        def note(progress: rf.Progress, steps: list[rf.Progress] = steps) -> bool:
+        def note(progress: rf.flow.Progress, steps: list[rf.flow.Progress] = steps) -> bool:
             steps.append(progress)
             return False
 

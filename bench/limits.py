@@ -132,7 +132,7 @@ def kinds() -> list[Kind]:
 @dataclass(frozen=True)
 class Outcome:
     sol: rf.Solution
-    limit: rf.Limit
+    limit: rf.limits.Limit
     warned: str
     seconds: float
 

@@ -63,7 +63,7 @@ def euler(case: Case, step: float, right: Target) -> Point:
     return Point("Euler", step, error, seconds, run.steps_done, run.steps_done * step, ended=_ended(run))
 
 
-def _ended(run: rf.DescentResult) -> str:
+def _ended(run: rf.descent.DescentResult) -> str:
     return "finished" if run.success else run.status
 
 

@@ -29,7 +29,7 @@ def test_a_value_of_the_wrong_kind_is_named(name, given):
 
 
 def test_a_run_of_several_classes_is_not_one_run():
-    several = rf.MultiClassDataset([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]], [0, 1, 2])
+    several = rf.datasets.MultiClassDataset([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]], [0, 1, 2])
     found = rf.integrate(several, rf.Network.init(3, 2, classes=3, seed=0), until=1.0)
     for function in (analysis.ends, analysis.raster, analysis.to_xarray):
         with pytest.raises(ValueError, match=r"solution must be one run: take the solution of one class, sol\[k\]"):

@@ -8,8 +8,8 @@ import pytest
 import reluflow as rf
 import runs
 from reluflow import analysis
-from reluflow.analysis._kernels import log_slopes
 from reluflow.analysis._kkt import velocity
+from reluflow.losses import log_weights
 
 
 def test_the_velocity_is_the_derivative_of_the_run():
@@ -18,7 +18,7 @@ def test_the_velocity_is_the_derivative_of_the_run():
         run = analysis.states(sol, [t * (1 - 1e-5), t, t * (1 + 1e-5)])
         assert (run.pattern[0] == run.pattern[2]).all()
         W_dot, a_dot, speed = velocity(run, 1)
-        scale = np.exp(log_slopes(run.margins[1], run.loss)).sum()
+        scale = np.exp(log_weights(run.margins[1], run.loss)).sum()
         np.testing.assert_allclose(scale * W_dot, (run.W[2] - run.W[0]) / (2e-5 * t), atol=1e-6)
         np.testing.assert_allclose(scale * a_dot, (run.a[2] - run.a[0]) / (2e-5 * t), atol=1e-6)
         assert speed == pytest.approx(np.sqrt((W_dot**2).sum() + (a_dot**2).sum()))

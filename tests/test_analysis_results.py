@@ -61,7 +61,7 @@ def test_an_endless_run_cannot_be_compared():
 
 def test_the_summary_counts_what_the_solution_holds():
     sol = runs.holding()
-    found = analysis.summary(sol, analysis.compare_with_descent(sol, steps=[0.1]))
+    found = analysis.summarise(sol, analysis.compare_with_descent(sol, steps=[0.1]))
     assert found.t == sol.t_end
     assert found.n_events == len(sol.events) == sum(found.events.values())
     assert found.n_held == (sol.final.pattern == 0).sum()
@@ -72,12 +72,12 @@ def test_the_summary_counts_what_the_solution_holds():
 
 
 def test_the_summary_is_plain_data():
-    record = analysis.summary(runs.iris()).to_dict()
+    record = analysis.summarise(runs.iris()).to_dict()
     assert json.loads(json.dumps(record)) == record
 
 
 def test_the_summary_of_an_endless_run_has_its_log_time():
-    found = analysis.summary(runs.endless())
+    found = analysis.summarise(runs.endless())
     assert found.log_t == pytest.approx(1500.0)
     assert found.loss == 0.0
     assert found.log_loss < -1000.0

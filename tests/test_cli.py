@@ -289,12 +289,12 @@ def test_ctrl_c_writes_what_there_is_and_ends_with_130(tmp_path):
 
 
 def test_the_live_line_says_where_the_run_is():
-    report = rf.Progress(
+    report = rf.flow.Progress(
         t=0.25, log_t=np.log(0.25), log_loss=np.log(7.14), steps=1234, events=5678, seconds=1.5, width_groups=3
     )
     line = describe(report, np.log(357))
     assert line == "t = 2.500e-01   mean loss 2.000e-02   5,678 events   1,234 steps   1.5 s"
-    late = rf.Progress(t=np.inf, log_t=1e4, log_loss=-1e4, steps=1, events=2, seconds=3.0, width_groups=3)
+    late = rf.flow.Progress(t=np.inf, log_t=1e4, log_loss=-1e4, steps=1, events=2, seconds=3.0, width_groups=3)
     assert describe(late, 0.0).startswith("log t = 1e+04   mean loss 1e-4343")
 
 

@@ -46,7 +46,7 @@ def test_verdict_and_witness_agree_with_a_linear_program_on_random_data():
 @pytest.mark.parametrize("margin", [1e-3, 1e-6, 1e-9, 1e-12])
 def test_tiny_margins_are_still_found(margin):
     data = rf.Dataset([[1.0, margin], [-1.0, margin]], [1, 1])
-    found = conditions.max_margin(data)
+    found = conditions.linear_margin(data)
     assert found.separable
     assert found.margin == pytest.approx(margin, rel=1e-9)
     assert found.direction == pytest.approx([0, 1], abs=1e-15)
@@ -56,7 +56,7 @@ def test_a_margin_of_rounding_size_is_no_separation():
     for seed in range(50):
         x, z = np.random.default_rng(seed).standard_normal((2, 3))
         data = rf.Dataset([x, z, -0.3 * x - 0.7 * z], [1, 1, 1])  # 0 is a convex combination, but for rounding
-        found = conditions.max_margin(data)
+        found = conditions.linear_margin(data)
         assert not found.separable
         assert found.residual < 1e-12
 
@@ -70,7 +70,7 @@ def test_touching_classes_are_not_separable():
 def test_class_separators_are_positive_on_their_class():
     data = rf.datasets.phuong_lampert(60, 6, seed=2)
     for samples, sign in (("positive", 1), ("negative", -1)):
-        found = conditions.max_margin(data, samples=samples)
+        found = conditions.linear_margin(data, samples=samples)
         products = data.X[data.y == sign] @ found.w
         assert products.min() == pytest.approx(1, abs=1e-12)
         assert products[found.support] == pytest.approx(1, abs=1e-9)
@@ -79,7 +79,7 @@ def test_class_separators_are_positive_on_their_class():
 
 def test_the_norms_of_the_class_separators_add_up_to_the_optimum_of_the_planar_example():
     data = rf.datasets.wang_pilanci("obtuse")
-    norms = [np.linalg.norm(conditions.max_margin(data, samples=s).w) for s in ("positive", "negative")]
+    norms = [np.linalg.norm(conditions.linear_margin(data, samples=s).w) for s in ("positive", "negative")]
     assert norms == pytest.approx([0.582875, 0.699557], abs=1e-6)
     assert sum(norms) == pytest.approx(1.282432, abs=1e-6)
 
@@ -89,8 +89,8 @@ def test_the_order_of_samples_and_a_rotation_change_nothing():
     rng = np.random.default_rng(0)
     order, rotation = rng.permutation(data.n), np.linalg.qr(rng.standard_normal((64, 64)))[0]
     first, second = (
-        conditions.max_margin(data),
-        conditions.max_margin(rf.Dataset(data.X[order] @ rotation, data.y[order])),
+        conditions.linear_margin(data),
+        conditions.linear_margin(rf.Dataset(data.X[order] @ rotation, data.y[order])),
     )
     assert second.margin == pytest.approx(first.margin, rel=1e-12)
     assert np.allclose(second.w, first.w @ rotation, atol=1e-10)
@@ -109,8 +109,8 @@ def test_results_are_read_only_and_print_as_one_line():
 def test_bad_arguments_are_refused():
     data = rf.datasets.wang_pilanci("spike_free")
     with pytest.raises(ValueError, match="samples must be one of 'all', 'positive', 'negative', found 'plus'"):
-        conditions.max_margin(data, samples="plus")
+        conditions.linear_margin(data, samples="plus")
     with pytest.raises(ValueError, match="samples must name a class that occurs, found no negative sample"):
-        conditions.max_margin(data, samples="negative")
+        conditions.linear_margin(data, samples="negative")
     with pytest.raises(ValueError, match="data must be a Dataset, found a value of type ndarray"):
-        conditions.max_margin(data.X)
+        conditions.linear_margin(data.X)

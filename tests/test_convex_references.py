@@ -240,7 +240,7 @@ def test_class_labels_must_be_given():
 
 def test_the_rectified_ellipsoid_is_the_ellipsoid_without_its_negative_parts():
     data = rf.datasets.wang_pilanci("obtuse")
-    found = convex.rectified_ellipsoid(data.X, n_points=100)
+    found = convex.rectified_outline(data.X, n_points=100)
     np.testing.assert_allclose(np.linalg.norm(found.u, axis=1), 1)
     np.testing.assert_allclose(found.plain, found.u @ data.X.T)
     np.testing.assert_allclose(found.rectified, np.maximum(found.plain, 0))
@@ -323,7 +323,7 @@ def test_the_polar_set_is_unbounded_where_the_sum_vanishes():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: convex.rectified_ellipsoid(np.eye(4)), "X must have 2 or 3 columns, found 4"),
+        (lambda: convex.rectified_outline(np.eye(4)), "X must have 2 or 3 columns, found 4"),
         (lambda: convex.unit_vectors(4, 3), "dimension must be 2 or 3, found 4"),
         (lambda: convex.polar_set(np.eye(2), [[1.0, 0.0, 0.0]]), "directions must have 2 columns"),
         (lambda: convex.polar_set(np.eye(2), [[0.0, 0.0]]), "directions must have no row of zeros"),

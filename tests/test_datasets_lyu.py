@@ -59,7 +59,7 @@ def test_the_three_hints_stand_in_front_of_every_random_base():
 def feasible_unit_margin(data, margin, seed):
     """Look for a unit vector of a larger margin among many around the best one; finding one would refute it."""
     signed = data.X * data.y[:, None]
-    best = rf.conditions.max_margin(data).direction
+    best = rf.conditions.linear_margin(data).direction
     rng = np.random.default_rng(seed)
     candidates = best + 0.1 ** rng.uniform(0, 6, (300, 1)) * rng.standard_normal((300, data.d))
     candidates /= np.linalg.norm(candidates, axis=1, keepdims=True)
@@ -104,7 +104,7 @@ def test_the_linear_teacher_gives_test_errors_near_table_1():
     errors = []
     for n in (10, 50, 100):
         train, test = rf.datasets.linear_teacher(n, seed=n), rf.datasets.linear_teacher(4000, seed=1000 + n)
-        w = rf.conditions.max_margin(train).w
+        w = rf.conditions.linear_margin(train).w
         errors.append(float((test.X @ w * test.y <= 0).mean()))
     assert errors[0] > 2 * errors[1] > 2 * errors[2]
     assert 0.15 < errors[0] < 0.36  # printed 30.2 %
@@ -137,7 +137,7 @@ def test_the_left_panel_has_the_angle_and_the_linear_margin_of_the_paper(leak):
     data = rf.datasets.lyu_figure1("left", leak=leak)
     beta = math.atan(1 / data.X[0, 1])
     assert beta == pytest.approx(KKT_TABLE[leak][0], abs=1e-6)
-    assert rf.conditions.max_margin(data).margin == pytest.approx(1, abs=1e-12)
+    assert rf.conditions.linear_margin(data).margin == pytest.approx(1, abs=1e-12)
 
 
 @pytest.mark.parametrize("leak", KKT_TABLE)

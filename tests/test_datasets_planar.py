@@ -21,7 +21,7 @@ def test_the_obtuse_example_has_the_printed_inputs_and_angle():
 
 def test_the_spike_free_example_has_one_optimal_neuron():
     data = wang_pilanci("spike_free")
-    w = rf.conditions.max_margin(data).w
+    w = rf.conditions.linear_margin(data).w
     assert w == pytest.approx([0.438553, 0.588059], abs=1e-6)
     assert np.linalg.norm(w) == pytest.approx(0.733582, abs=1e-6)
 

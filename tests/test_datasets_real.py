@@ -20,7 +20,7 @@ def test_two_digits_are_centred_pixels_in_stored_order(a, b):
 def test_three_against_eight_has_357_samples_and_is_separable():
     data = rf.datasets.digits(3, 8)
     assert (data.n, data.d, data.rank, int((data.y > 0).sum())) == (357, 64, 54, 183)
-    assert rf.conditions.max_margin(data).margin == pytest.approx(0.18073324378, rel=1e-9)
+    assert rf.conditions.linear_margin(data).margin == pytest.approx(0.18073324378, rel=1e-9)
     assert data.feature_names[9] == "pixel_1_1"
 
 

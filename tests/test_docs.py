@@ -81,9 +81,8 @@ def test_the_citation_agrees_with_the_project() -> None:
 
 
 def test_the_page_of_statuses_lists_what_the_core_can_return() -> None:
-    core = (ROOT / "cpp/src/base/status.cpp").read_text(encoding="utf-8") + (
-        ROOT / "cpp/src/descent/descent.cpp"
-    ).read_text(encoding="utf-8")
+    sources = (ROOT / "cpp/src" / stem for stem in ("base/status.cpp", "descent/descent.cpp"))
+    core = "".join(source.read_text(encoding="utf-8") for source in sources)
     returned = set(re.findall(r': return "(\w+)";', core)) | {
         "reached_mean_loss",
         "reached_limit",

@@ -12,17 +12,17 @@ import reluflow as rf
 from toys import digits_like, on_a_ridge
 
 
-def table(*rows: tuple[float, int, int, str]) -> rf.EventTable:
+def table(*rows: tuple[float, int, int, str]) -> rf.flow.EventTable:
     """A table from rows (t, neuron, sample, kind), each its own event set."""
     t = np.array([row[0] for row in rows], dtype=np.float64)
     with np.errstate(divide="ignore"):
         log_t = np.log(t)
-    return rf.EventTable(
+    return rf.flow.EventTable(
         t,
         log_t,
         np.array([row[1] for row in rows], dtype=np.int32),
         np.array([row[2] for row in rows], dtype=np.int32),
-        np.array([rf.EVENT_KINDS.index(row[3]) for row in rows], dtype=np.uint8),
+        np.array([rf.flow.EVENT_KINDS.index(row[3]) for row in rows], dtype=np.uint8),
         np.arange(len(rows)),
     )
 
@@ -50,7 +50,7 @@ def test_the_columns_are_read_only(sol: rf.Solution) -> None:
 
 def test_single_events_come_by_position_and_by_iteration() -> None:
     assert len(six) == 6
-    assert six[2] == rf.Event(2.0, np.log(2.0), 1, 0, "hold")
+    assert six[2] == rf.flow.Event(2.0, np.log(2.0), 1, 0, "hold")
     assert six[-1].kind == "release_down"
     assert list(six)[2] == six[2]
     assert [event.kind for event in six] == six.kind.tolist()

@@ -134,9 +134,9 @@ def test_times_that_were_not_reached_are_in_the_message() -> None:
 
 
 def test_a_callback_sees_the_run_go_forward_and_stops_it() -> None:
-    seen: list[rf.Progress] = []
+    seen: list[rf.flow.Progress] = []
 
-    def third_time(progress: rf.Progress) -> bool:
+    def third_time(progress: rf.flow.Progress) -> bool:
         seen.append(progress)
         return len(seen) == 3
 
@@ -153,7 +153,7 @@ def test_a_callback_sees_the_run_go_forward_and_stops_it() -> None:
 
 
 def test_a_callback_with_period_zero_sees_every_step() -> None:
-    calls: list[rf.Progress] = []
+    calls: list[rf.flow.Progress] = []
     sol = rf.integrate(*long_run(), until=0.05, callback=calls.append, callback_period=0)
     assert sorted({call.steps for call in calls}) == list(range(calls[0].steps, calls[-1].steps + 1))
     assert len(calls) >= sol.stats["steps"] - 1
@@ -172,7 +172,7 @@ def test_classes_have_one_period() -> None:
 
 
 def test_an_error_in_a_callback_comes_through() -> None:
-    def broken(_: rf.Progress) -> None:
+    def broken(_: rf.flow.Progress) -> None:
         raise ZeroDivisionError("from the callback")
 
     with pytest.raises(ZeroDivisionError, match="from the callback"):

@@ -18,7 +18,7 @@ DATA = rf.datasets.wang_pilanci("obtuse")
 NETS = [rf.Network.init(10, 2, scale=1e-2, seed=seed) for seed in range(12)]
 
 
-def ensemble(**options: Any) -> rf.Runs:
+def ensemble(**options: Any) -> rf.flow.Runs:
     return rf.integrate_many(DATA, NETS, **{"until": 1e4, **options})
 
 
@@ -127,9 +127,9 @@ def test_ctrl_c_gives_what_is_done(n_threads: int) -> None:
 
 def test_the_callback_counts_the_runs_and_stops_them() -> None:
     data, net = long_run()
-    seen: list[rf.ManyProgress] = []
+    seen: list[rf.flow.ManyProgress] = []
 
-    def enough(progress: rf.ManyProgress) -> bool:
+    def enough(progress: rf.flow.ManyProgress) -> bool:
         seen.append(progress)
         return len(seen) == 2
 

@@ -29,7 +29,7 @@ def raise_keyboard_interrupt(number: int, frame: FrameType | None) -> None:
 def test_ctrl_c_is_heard_inside_a_step() -> None:
     before = signal.signal(signal.SIGALRM, raise_keyboard_interrupt)
 
-    def arm(progress: rf.Progress) -> None:
+    def arm(progress: rf.flow.Progress) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0.05)  # rings in the step that follows
 
     try:

@@ -19,7 +19,7 @@ def obtuse_run(seed: int, log_time: float) -> rf.Solution:
     return rf.integrate(OBTUSE, rf.Network.init(10, 2, scale=1e-2, seed=seed), until=rf.Stop(log_time=log_time))
 
 
-def late(data: rf.Dataset, net: rf.Network, log_time: float = 200.0, **options) -> rf.Limit:
+def late(data: rf.Dataset, net: rf.Network, log_time: float = 200.0, **options) -> rf.limits.Limit:
     sol = rf.integrate(data, net, until=rf.Stop(log_time=log_time), **options)
     assert sol.status == "reached_log_time", sol.message
     return sol.limit

@@ -7,12 +7,12 @@ import pytest
 from scipy.optimize import linprog, lsq_linear
 
 import reluflow as rf
-from reluflow.flow._corner import Corner, box_minimum, continuations
-from reluflow.flow._limit_core import find_core
-from reluflow.flow._limit_groups import groups, spread
-from reluflow.flow._limit_kkt import newton
-from reluflow.flow._limit_path import solve
-from reluflow.flow._walls import exact_signs, off, slopes, span, walls
+from reluflow.kinks._boundaries import exact_signs, off, slopes, span, walls
+from reluflow.kinks._transition import Corner, box_minimum, continuations
+from reluflow.limits._core import find_core
+from reluflow.limits._groups import groups, spread
+from reluflow.limits._kkt import newton
+from reluflow.limits._path import solve
 from twin_rules import Problem
 from twin_rules import continuations as every_choice
 

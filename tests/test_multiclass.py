@@ -16,19 +16,19 @@ THREADS = (1, 2, 3)
 LABELS = ("red", "green", "blue")
 
 
-def three_classes(n: int = 45, d: int = 6, seed: int = 2) -> rf.MultiClassDataset:
+def three_classes(n: int = 45, d: int = 6, seed: int = 2) -> rf.datasets.MultiClassDataset:
     """Overlapping clouds: events of every kind, and classes that are not equally hard."""
     rng = np.random.default_rng(seed)
     labels = np.arange(n) % 3
     X = rng.standard_normal((n, d)) + 0.8 * np.eye(3, d)[labels] * np.array([1.0, 2.0, 3.0])[labels, None]
-    return rf.MultiClassDataset(X, [LABELS[k] for k in labels], name="clouds")
+    return rf.datasets.MultiClassDataset(X, [LABELS[k] for k in labels], name="clouds")
 
 
-def start(data: rf.MultiClassDataset, width: int = 9) -> rf.MultiClassNetwork:
+def start(data: rf.datasets.MultiClassDataset, width: int = 9) -> rf.networks.MultiClassNetwork:
     return rf.Network.init(width, data.d, classes=data.K, scale=1e-2, seed=4)
 
 
-def run(**options: Any) -> rf.MultiClassSolution:
+def run(**options: Any) -> rf.flow.MultiClassSolution:
     data = three_classes()
     return rf.integrate(data, start(data), **{"until": 1.0, **options})
 
@@ -52,7 +52,7 @@ def test_networks_of_classes_are_drawn_from_streams_of_their_own() -> None:
 
 def test_a_network_of_classes_answers_with_one_column_each() -> None:
     nets = [rf.Network([[1.0, 0.0]], [1.0]), rf.Network([[0.0, 1.0], [0.0, 2.0]], [1.0, 1.0])]
-    both = rf.MultiClassNetwork(nets)
+    both = rf.networks.MultiClassNetwork(nets)
     assert both([[2.0, 1.0], [0.0, 1.0]]).tolist() == [[2.0, 3.0], [0.0, 3.0]]
     assert both.predict([[4.0, 1.0], [0.0, 1.0]]).tolist() == [0, 1]
     assert both.norm == pytest.approx(np.sqrt(sum(net.norm**2 for net in nets)))
@@ -64,15 +64,15 @@ def test_a_network_of_classes_answers_with_one_column_each() -> None:
     [
         (lambda: rf.Network.init(2, 2, classes=1), "classes must be an integer of at least 2, found 1"),
         (
-            lambda: rf.MultiClassNetwork([rf.Network([[1.0]], [1.0])]),
+            lambda: rf.networks.MultiClassNetwork([rf.Network([[1.0]], [1.0])]),
             "networks must hold one network for each of at least two classes, found 1",
         ),
         (
-            lambda: rf.MultiClassNetwork([rf.Network([[1.0]], [1.0]), rf.Network([[1.0, 2.0]], [1.0])]),
+            lambda: rf.networks.MultiClassNetwork([rf.Network([[1.0]], [1.0]), rf.Network([[1.0, 2.0]], [1.0])]),
             "networks must have one dim, found 1, 2",
         ),
         (
-            lambda: rf.MultiClassNetwork([rf.Network([[1.0]], [1.0]), rf.Network([[1.0]], [1.0], leak=0.5)]),
+            lambda: rf.networks.MultiClassNetwork([rf.Network([[1.0]], [1.0]), rf.Network([[1.0]], [1.0], leak=0.5)]),
             "networks must have one leak, found 0, 0.5",
         ),
         (lambda: rf.Network.init(2, 2, classes=2)[2], "k must be a class index 0 ... 1, found 2"),
@@ -143,9 +143,9 @@ def test_classes_go_on_from_where_they_stopped() -> None:
 
 def test_the_callback_sees_all_classes_and_can_stop_them() -> None:
     data = three_classes(n=300, d=40)
-    seen: list[rf.ManyProgress] = []
+    seen: list[rf.flow.ManyProgress] = []
 
-    def stop_later(progress: rf.ManyProgress) -> bool:
+    def stop_later(progress: rf.flow.ManyProgress) -> bool:
         seen.append(progress)
         return len(seen) == 3
 
@@ -162,7 +162,7 @@ def test_the_callback_sees_all_classes_and_can_stop_them() -> None:
 def test_an_exception_of_the_callback_goes_through() -> None:
     data = three_classes(n=300, d=40)
 
-    def complain(progress: rf.ManyProgress) -> None:
+    def complain(progress: rf.flow.ManyProgress) -> None:
         raise RuntimeError("enough")
 
     for n_threads in (1, 2):
@@ -182,9 +182,9 @@ def test_ctrl_c_returns_what_all_classes_have(n_threads: int) -> None:
 
 
 def test_a_branch_point_of_one_class_is_raised_with_all_solutions() -> None:
-    data = rf.MultiClassDataset([[0.0, 1.0], [1.0, 0.0], [-1.0, -0.5]], [0, 0, 1])
+    data = rf.datasets.MultiClassDataset([[0.0, 1.0], [1.0, 0.0], [-1.0, -0.5]], [0, 0, 1])
     ridge = rf.Network([[1.0, 0.0]], [1.0])
-    nets = rf.MultiClassNetwork([ridge, rf.Network([[1.0, 0.3]], [1.0])])
+    nets = rf.networks.MultiClassNetwork([ridge, rf.Network([[1.0, 0.3]], [1.0])])
     with pytest.raises(rf.BranchingError) as caught:
         rf.integrate(data, nets, until=1.0, on_branch="raise")
     sol = caught.value.solution
@@ -198,11 +198,11 @@ def test_a_branch_point_of_one_class_is_raised_with_all_solutions() -> None:
 @pytest.mark.parametrize("labels", [LABELS, (3, 5, 8), (0.5, 1.5, 2.5)])
 def test_classes_come_back_from_a_file_with_the_same_bits(labels: tuple[Any, ...], tmp_path: Path) -> None:
     plain = three_classes()
-    data = rf.MultiClassDataset(plain.X, [labels[k] for k in plain.labels], name="stored")
+    data = rf.datasets.MultiClassDataset(plain.X, [labels[k] for k in plain.labels], name="stored")
     sol = rf.integrate(data, start(data), until=1.0, save_at=[0.25, 1.0])
     sol.save(tmp_path / "run.npz")
     back = rf.load(tmp_path / "run.npz")
-    assert isinstance(back, rf.MultiClassSolution)
+    assert isinstance(back, rf.flow.MultiClassSolution)
     assert back.data == data
     assert back.seconds == sol.seconds
     assert all(same_run(one, other) for one, other in zip(sol, back, strict=True))
@@ -245,13 +245,13 @@ def test_margins_gain_the_dimension_class() -> None:
 
 def test_summaries_and_timelines_stand_class_by_class() -> None:
     sol = run()
-    assert [part.n_events for part in rf.analysis.summary(sol)] == [len(one.events) for one in sol]
+    assert [part.n_events for part in rf.analysis.summarise(sol)] == [len(one.events) for one in sol]
     found = rf.analysis.timeline(sol, n_times=20)
     assert [part.sector.shape for part in found] == [(20, 9)] * 3
 
 
 def test_certificates_stand_class_by_class() -> None:
-    data = rf.MultiClassDataset(np.vstack([np.eye(3), 2 * np.eye(3)]), ["a", "b", "c", "a", "b", "c"])
+    data = rf.datasets.MultiClassDataset(np.vstack([np.eye(3), 2 * np.eye(3)]), ["a", "b", "c", "a", "b", "c"])
     sol = rf.integrate(data, rf.Network.init(20, 3, classes=3, seed=3), until=rf.Stop(log_time=200.0))
     found = rf.certify(sol, data)
     table = found.to_pandas()
@@ -269,7 +269,7 @@ def test_certificates_stand_class_by_class() -> None:
 
 def test_a_report_stands_class_by_class() -> None:
     data = rf.datasets.orthogonally_separable(9, 4, classes=3, seed=1)
-    assert isinstance(data, rf.MultiClassDataset)
+    assert isinstance(data, rf.datasets.MultiClassDataset)
     nets = rf.Network.init(6, data.d, classes=3, seed=1)
     found = rf.conditions.report(data, nets)
     assert found.separability.holds

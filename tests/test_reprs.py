@@ -10,7 +10,7 @@ DATA = rf.datasets.wang_pilanci("obtuse")
 NET = rf.Network([[1e-3, 0.0], [-2e-3, 1e-3]], [1e-3, -2e-3])
 
 
-def certificate() -> rf.Certificate:
+def certificate() -> rf.convex.Certificate:
     return rf.certify(rf.convex.to_network(rf.convex.max_margin(DATA)), DATA)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import reluflow as rf
-from reluflow.flow import _storage
+from reluflow.flow import _schema
 from toys import digits_like, on_a_ridge
 
 
@@ -201,7 +201,7 @@ def changed(path: Path, **meta: object) -> None:
 def test_a_file_of_another_schema_is_refused_with_both_numbers(tmp_path: Path) -> None:
     path = tmp_path / "run.npz"
     named_run().save(path)
-    changed(path, schema=_storage.SCHEMA + 1)
+    changed(path, schema=_schema.SCHEMA + 1)
     refused(path, r"path must hold a solution of schema 1, found schema 2 in")
 
 

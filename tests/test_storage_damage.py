@@ -55,7 +55,7 @@ def is_refused_or_same(path: Path, content: bytes, solution: rf.Solution) -> boo
     return back is None
 
 
-def loaded(path: Path) -> rf.Solution | rf.MultiClassSolution | None:
+def loaded(path: Path) -> rf.Solution | rf.flow.MultiClassSolution | None:
     """What is in a file, or None if it was refused with its path."""
     try:
         return rf.load(path)
@@ -221,7 +221,7 @@ def test_a_strange_file_is_refused(name: str, tmp_path: Path) -> None:
 
 
 def test_a_file_of_several_classes_is_as_safe(tmp_path: Path) -> None:
-    data = rf.MultiClassDataset(np.random.default_rng(0).standard_normal((9, 2)), [0, 1, 2] * 3)
+    data = rf.datasets.MultiClassDataset(np.random.default_rng(0).standard_normal((9, 2)), [0, 1, 2] * 3)
     path = tmp_path / "run.npz"
     solution = rf.integrate(data, rf.Network.init(2, 2, classes=3), until=1.0)
     solution.save(path)
@@ -231,7 +231,7 @@ def test_a_file_of_several_classes_is_as_safe(tmp_path: Path) -> None:
         path.write_bytes(flipped_in_a_header(flipped(content, rng), rng))
         back = loaded(path)
         if back is not None:
-            assert isinstance(back, rf.MultiClassSolution)
+            assert isinstance(back, rf.flow.MultiClassSolution)
             assert all(is_same(one, two) for one, two in zip(solution, back, strict=True))
     path.write_bytes(stored_again(content, put("labels", with_entry(-1))))
     with pytest.raises(ValueError, match="labels"):

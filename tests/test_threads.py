@@ -88,7 +88,7 @@ def test_ctrl_c_ends_a_run_on_threads() -> None:
 def test_an_exception_of_the_callback_leaves_no_thread_behind() -> None:
     data, net = wide()
 
-    def complain(progress: rf.Progress) -> None:
+    def complain(progress: rf.flow.Progress) -> None:
         raise RuntimeError("enough")
 
     with pytest.raises(RuntimeError, match="enough"):

@@ -38,7 +38,7 @@ def slowest(leak: float = 0.0, seed: int = 0) -> tuple[rf.Dataset, rf.Network]:
     return data, rf.Network.init(20, data.d, scale=1e-1, seed=seed, leak=leak)
 
 
-def certify_alone(data: rf.Dataset, limit: rf.Limit) -> float:
+def certify_alone(data: rf.Dataset, limit: rf.limits.Limit) -> float:
     """Largest violation of the KKT conditions of min |θ|²/2 s.t. q >= 1, from the network and λ alone."""
     net, duals = limit.network, limit.duals
     scale = 1 / math.sqrt(limit.margin)
@@ -157,7 +157,7 @@ def test_a_callback_sees_one_run_and_ends_it() -> None:
     data, net = slowest()
     steps: list[int] = []
 
-    def hear(progress: rf.Progress) -> bool:
+    def hear(progress: rf.flow.Progress) -> bool:
         steps.append(progress.steps)
         return progress.log_t > 1e5
 
@@ -168,7 +168,7 @@ def test_a_callback_sees_one_run_and_ends_it() -> None:
 
 
 def test_an_interrupt_while_the_limit_is_sought_keeps_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*args: object) -> rf.Limit:
+    def interrupted(*args: object) -> rf.limits.Limit:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("reluflow.flow._solution.limit_of", interrupted)

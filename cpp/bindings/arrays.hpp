@@ -4,6 +4,7 @@
 
 #include <pybind11/numpy.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -61,6 +62,16 @@ inline Eigen::Map<const SignMatrix> signs_in(const char* name, const py::array& 
 inline Eigen::Map<const Vector> vector_in(const char* name, const py::array& array) {
     detail::check_array<double>(name, array, 1);
     return {static_cast<const double*>(array.data()), array.shape(0)};
+}
+
+/// Read-only array of f(x) for each entry x of an array of any shape; throws InvalidArgument.
+template <class Function>
+py::array mapped(const char* name, const py::array& array, Function&& f) {
+    detail::check_array<double>(name, array, array.ndim());
+    const auto* begin = static_cast<const double*>(array.data());
+    std::vector<double> values(static_cast<std::size_t>(array.size()));
+    std::transform(begin, begin + array.size(), values.begin(), f);
+    return detail::share(std::move(values), {array.shape(), array.shape() + array.ndim()});
 }
 
 /// Read-only array over `values`, moved in; the product of `shape` must be values.size().

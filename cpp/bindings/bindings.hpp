@@ -9,5 +9,6 @@ void bind_arrangement(pybind11::module_& module);
 void bind_batch(pybind11::module_& module);
 void bind_descent(pybind11::module_& module);
 void bind_flow(pybind11::module_& module);
+void bind_loss(pybind11::module_& module);
 
 }  // namespace reluflow::bindings

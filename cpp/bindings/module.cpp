@@ -9,4 +9,5 @@ PYBIND11_MODULE(_core, module) {
     bind_batch(module);
     bind_descent(module);
     bind_flow(module);
+    bind_loss(module);
 }

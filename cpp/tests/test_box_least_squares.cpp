@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "base/generator.hpp"
@@ -69,6 +70,52 @@ void the_least_residual_is_found(double widest) {
     }
 }
 
+/// Ends, offset and vectors of whole numbers: coefficients take exactly the room they have, and sets inside lose and
+/// get back the same vector.
+void ties_between_ends_are_no_trap() {
+    Generator random(5);
+    BoxLeastSquares fit;
+    for (int round = 0; round < 20000; ++round) {
+        const int count = 2 + static_cast<int>(4.0 * unit(random));
+        const int rank = 1 + static_cast<int>(3.0 * unit(random));
+        draw(fit, count, rank, random);
+        std::vector<double> low(count);
+        std::vector<double> high(count);
+        for (int k = 0; k < rank; ++k) fit.offset()[k] = digit(random);
+        for (int w = 0; w < count; ++w) {
+            double length = 1.0;  // of the whole vector, up to rounding
+            for (int k = 0; k < rank; ++k)
+                if (fit.vector(w)[k] != 0.0) length = std::max(length, 1.0 / std::abs(fit.vector(w)[k]));
+            low[w] = digit(random) * length;
+            high[w] = low[w] + std::abs(digit(random)) * length;
+            fit.set_interval(w, low[w], high[w]);
+            fit.set_place(w, static_cast<BoxLeastSquares::Place>(static_cast<int>(3.0 * unit(random))));
+        }
+        CHECK(fit.solve(1.0));
+        CHECK(is_optimal(fit, low, high, 1e-12));
+    }
+}
+
+/// Two vectors that end and a free one in their span: the free one takes the place of those, whichever comes first.
+void a_free_vector_is_not_given_up_for_one_that_ends() {
+    for (int free = 0; free < 3; ++free) {
+        BoxLeastSquares fit;
+        fit.resize(3, 2);
+        const double vectors[3][2] = {{1.0, 0.0}, {0.0, 1.0}, {0.6, 0.8}};
+        for (int w = 0; w < 3; ++w) {
+            std::copy_n(vectors[w], 2, fit.vector(w));
+            fit.set_interval(w, 0.0, 0.1);
+            fit.set_place(w, BoxLeastSquares::Place::inside);
+        }
+        fit.set_interval(free, -std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity());
+        fit.offset()[0] = -3.0;
+        fit.offset()[1] = -5.0;
+        CHECK(fit.solve(6.0));
+        CHECK(std::abs(fit.rate(free)) <= fit.tolerance());
+        for (int w = 0; w < 3; ++w) CHECK(w == free || fit.rate(w) <= fit.tolerance() || fit.coefficient(w) == 0.0);
+    }
+}
+
 void a_free_vector_takes_all_that_is_along_it() {
     BoxLeastSquares fit;
     fit.resize(2, 2);
@@ -91,6 +138,8 @@ void a_free_vector_takes_all_that_is_along_it() {
 int main() {
     the_least_residual_is_found(1.0);
     the_least_residual_is_found(1e100);  // a barrier beside what moves
+    ties_between_ends_are_no_trap();
     a_free_vector_takes_all_that_is_along_it();
+    a_free_vector_is_not_given_up_for_one_that_ends();
     return reluflow::tests::failures();
 }

@@ -10,63 +10,36 @@ True
 
 from __future__ import annotations
 
-from . import _processor, analysis, conditions, convex, datasets, figures, papers  # noqa: F401  (_processor goes first)
-from ._core import __version__
-from .convex import Certificate, MultiClassCertificate, certify
-from .datasets import Dataset, MultiClassDataset
-from .descent import DescentResult, descend
-from .flow import (
-    EVENT_KINDS,
-    Branching,
-    BranchingError,
-    BranchingTable,
-    EarlyAlignment,
-    Event,
-    EventTable,
-    Limit,
-    ManyProgress,
-    MultiClassSolution,
-    Progress,
-    Residuals,
-    Run,
-    Runs,
-    Settings,
-    Solution,
-    Stop,
-    Visit,
-    early_alignment,
-    integrate,
-    integrate_many,
-    load,
+from . import (  # noqa: F401  (_processor goes first)
+    _processor,
+    analysis,
+    conditions,
+    convex,
+    datasets,
+    descent,
+    early,
+    figures,
+    flow,
+    limits,
+    losses,
+    networks,
+    papers,
 )
-from .networks import MultiClassNetwork, Network
+from ._core import __version__
+from ._renamed import renamed
+from .convex import certify
+from .datasets import Dataset
+from .descent import descend
+from .early import early_alignment
+from .flow import BranchingError, Solution, Stop, integrate, integrate_many, load
+from .networks import Network
 
 __all__ = [
-    "EVENT_KINDS",
-    "Branching",
     "BranchingError",
-    "BranchingTable",
-    "Certificate",
     "Dataset",
-    "DescentResult",
-    "EarlyAlignment",
-    "Event",
-    "EventTable",
-    "Limit",
-    "ManyProgress",
-    "MultiClassCertificate",
-    "MultiClassDataset",
-    "MultiClassNetwork",
-    "MultiClassSolution",
     "Network",
-    "Progress",
-    "Residuals",
-    "Run",
-    "Runs",
-    "Settings",
     "Solution",
     "Stop",
-    "Visit",
     "__version__",
     "analysis",
     "certify",
@@ -74,10 +47,27 @@ __all__ = [
     "convex",
     "datasets",
     "descend",
+    "descent",
+    "early",
     "early_alignment",
     "figures",
+    "flow",
     "integrate",
     "integrate_many",
+    "limits",
     "load",
+    "networks",
     "papers",
 ]
+
+_HOMES = {
+    "flow": "EVENT_KINDS Branching BranchingTable Event EventTable ManyProgress MultiClassSolution Progress Run Runs "
+    "Settings",
+    "convex": "Certificate MultiClassCertificate",
+    "datasets": "MultiClassDataset",
+    "descent": "DescentResult",
+    "early": "EarlyAlignment Visit",
+    "limits": "Limit Residuals",
+    "networks": "MultiClassNetwork",
+}
+__getattr__ = renamed(__name__, {name: f"{home}.{name}" for home, names in _HOMES.items() for name in names.split()})

@@ -7,10 +7,12 @@ from time import perf_counter
 from typing import Any
 
 from . import _core
-from ._validation import FloatArray, IntArray, instance, integer, invalid, one_of, positive
+from ._validation import FloatArray, IntArray, instance, integer, invalid, positive
 from .datasets import Dataset
-from .flow import LOSSES, REDUCTIONS
+from .losses import check_loss, check_reduction
 from .networks import Network
+
+__all__ = ["DescentResult", "descend"]
 
 _MESSAGES = {
     "reached_steps": "all steps were taken",
@@ -139,8 +141,8 @@ def descend(
         "n_steps": steps,
         "batch_size": None if batch_size is None else _batch_size(batch_size, data.n),
         "seed": integer(seed, "seed", least=0),
-        "loss": one_of(loss, "loss", LOSSES),
-        "reduction": one_of(reduction, "reduction", REDUCTIONS),
+        "loss": check_loss(loss),
+        "reduction": check_reduction(reduction),
         "save_every": None if save_every is None else integer(save_every, "save_every"),
     }
     begin = perf_counter()

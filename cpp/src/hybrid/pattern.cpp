@@ -3,19 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/generator.hpp"
+
 namespace reluflow {
-
-namespace {
-
-/// splitmix64: a fixed stream of well-mixed words, the same on every machine.
-std::uint64_t next_word(std::uint64_t& state) noexcept {
-    std::uint64_t z = (state += 0x9e3779b97f4a7c15ULL);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-    return z ^ (z >> 31);
-}
-
-}  // namespace
 
 std::string_view event_kind_name(EventKind kind) noexcept {
     constexpr std::string_view names[kEventKinds] = {"cross_up", "cross_down", "hold",     "release_up", "release_down",
@@ -45,7 +35,8 @@ void append_zero_walls(std::span<const std::int8_t> sides, std::vector<int>& wal
 
 Pattern::Pattern(Index neurons, Index walls, std::uint64_t seed)
     : sides_(SignMatrix::Zero(neurons, walls)), keys_(3 * walls), hashes_(neurons, 0), zeros_(neurons, walls) {
-    for (auto& key : keys_) key = next_word(seed);
+    Generator generator(seed);
+    for (auto& key : keys_) key = generator.next();
     for (Index w = 0; w < walls; ++w)
         for (auto& hash : hashes_) hash ^= keys_[3 * w + 1];
 }

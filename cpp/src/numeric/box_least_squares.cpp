@@ -69,14 +69,16 @@ bool BoxLeastSquares::add_inside(int w) {
     return true;
 }
 
-/// Factors the vectors inside again; those that depend on others are fixed at an end of their interval.
+/// Factors the set inside anew; what depends on the others goes to an end of its interval. Free vectors come first:
+/// what takes the place of one must never end.
 void BoxLeastSquares::keep_independent() {
     inside_.clear();
-    for (int w = 0; w < count_; ++w) {
-        if (place_[w] != Place::inside || add_inside(w)) continue;
-        if (std::isinf(low_[w])) low_[w] = high_[w] = 0.0;  // the others can replace it
-        place_[w] = std::abs(low_[w]) <= std::abs(high_[w]) ? Place::low : Place::high;
-    }
+    for (const bool is_free : {true, false})
+        for (int w = 0; w < count_; ++w) {
+            if (place_[w] != Place::inside || std::isinf(low_[w]) != is_free || add_inside(w)) continue;
+            if (is_free) low_[w] = high_[w] = 0.0;  // other free ones do for it what it could do
+            place_[w] = std::abs(low_[w]) <= std::abs(high_[w]) ? Place::low : Place::high;
+        }
 }
 
 /// Computes the residual with the coefficients inside free, and these coefficients as target_.
@@ -151,7 +153,7 @@ bool BoxLeastSquares::admit(int w) {
         int blocking = -1;
         for (const int v : inside_) {
             const double way = target_[v] - c_[v];
-            const double room = way > 0.0 ? high_[v] - c_[v] : c_[v] - low_[v];
+            const double room = way > 0.0 ? high_[v] - c_[v] : c_[v] - low_[v];  // never negative: c_ is clamped
             if (std::abs(way) > room && room / std::abs(way) < fraction) {
                 fraction = room / std::abs(way);
                 blocking = v;
@@ -159,7 +161,7 @@ bool BoxLeastSquares::admit(int w) {
         }
         if (blocking < 0) break;
         const bool up = target_[blocking] > c_[blocking];
-        for (const int v : inside_) c_[v] += fraction * (target_[v] - c_[v]);
+        for (const int v : inside_) c_[v] = std::clamp(c_[v] + fraction * (target_[v] - c_[v]), low_[v], high_[v]);
         place_[blocking] = up ? Place::high : Place::low;
         keep_independent();
         if (blocking == w && fraction == 0.0) {
@@ -167,7 +169,8 @@ bool BoxLeastSquares::admit(int w) {
             return false;
         }
     }
-    for (const int v : inside_) c_[v] = target_[v];
+    // What takes exactly its room may end beyond it by rounding.
+    for (const int v : inside_) c_[v] = std::clamp(target_[v], low_[v], high_[v]);
     return true;
 }
 

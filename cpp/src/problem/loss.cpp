@@ -58,6 +58,18 @@ double log_weight_change(LossKind kind, double q, double change) noexcept {
     return -std::log1p(weight(kind, -q) * std::expm1(change));
 }
 
+double weight_decay_rate(LossKind kind, double q) noexcept {
+    return kind == LossKind::exponential ? 1.0 : 1.0 - weight(kind, q);
+}
+
+bool saturates(LossKind kind) noexcept {
+    return kind == LossKind::logistic;
+}
+
+double log_separation(LossKind kind) noexcept {
+    return log_loss(kind, 0.0);
+}
+
 double curvature(LossKind kind, double q) noexcept {
     if (kind == LossKind::exponential) return std::exp(-q);
     const double tail = std::exp(-std::abs(q));

@@ -82,13 +82,13 @@ void Defect::ask() {
     double smallest = std::numeric_limits<double>::infinity();
     for (Index i = 0; i < q_.size(); ++i)
         if (live_[i] != 0.0) smallest = std::min(smallest, q_[i]);
-    if (loss_ == LossKind::exponential) {
-        log_mass_ = -smallest;
-        asked_ = live_.array() * (smallest - q_.array()).min(0.0).exp();
-    } else {
+    if (saturates(loss_)) {
         const double shift = std::max(smallest, 0.0);
         log_mass_ = -shift;
         asked_ = live_.array() * (shift - q_.array().max(0.0)).min(0.0).exp() / (1.0 + (-q_.array().abs()).exp());
+    } else {
+        log_mass_ = -smallest;
+        asked_ = live_.array() * (smallest - q_.array()).min(0.0).exp();
     }
     const double sum = asked_.sum();
     log_mass_ += std::log(sum);

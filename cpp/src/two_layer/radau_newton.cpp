@@ -59,7 +59,7 @@ bool RadauStep::prepare_steady(Expansion& expansion, double step) {
         for (int node = 0; node < kStages; ++node) mean += nodes_.integration(kStages - 1, node) * weight_at(node, i);
         mean_over_step_[i] = live_[i] ? std::max(mean, 0.0) : 0.0;
         const double margin = start_margins_[i] + margin_change_(kStages / 2, i);
-        answers_[i] = objective_.loss == LossKind::logistic ? 1.0 - weight(objective_.loss, margin) : 1.0;
+        answers_[i] = weight_decay_rate(objective_.loss, margin);
     }
     ++factorisations_;
     return steady_->prepare(expansion, mean_over_step_, answers_, step);
@@ -89,9 +89,8 @@ void RadauStep::scale_jacobian(Eigen::Map<Matrix>& jacobian) const {
     for (int node = 0; node < kStages; ++node) {
         const Index row = node * (count + 1);
         for (Index k = 0; k < count; ++k)
-            if (objective_.loss == LossKind::logistic)
-                jacobian.row(row + k) *=
-                    1.0 - weight(objective_.loss, start_margins_[active_[k]] + margin_change_(node, active_[k]));
+            jacobian.row(row + k) *=
+                weight_decay_rate(objective_.loss, start_margins_[active_[k]] + margin_change_(node, active_[k]));
     }
     for (int node = 0; node < kStages; ++node) {
         const Index row = node * (count + 1);

@@ -48,7 +48,7 @@ Stepper::Stepper(const Dataset& data, Objective objective, const Settings& setti
     : data_(data),
       rtol_(settings.rtol),
       budget_(kCouplingPart * settings.rtol),
-      log_separated_(objective.loss == LossKind::logistic ? std::log(std::log(2.0)) : 0.0),
+      log_separated_(log_separation(objective.loss)),
       state_(state),
       pattern_(pattern),
       pool_(pool),

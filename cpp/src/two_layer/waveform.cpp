@@ -112,7 +112,7 @@ void Waveform::next_weights() {
     const double factor = 1.0 / (k + 1);
     auto c = c_.row(k);
     c = (k + 1) * q_.row(k + 1);
-    if (objective_.loss == LossKind::logistic) {
+    if (saturates(objective_.loss)) {
         for (int a = 0; a <= k; ++a) c.array() -= (k + 1 - a) * l_.row(a).array() * q_.row(k + 1 - a).array();
         l_.row(k + 1).setZero();
         for (int a = 0; a <= k; ++a) l_.row(k + 1).array() -= factor * l_.row(a).array() * c_.row(k - a).array();
@@ -194,7 +194,7 @@ double Waveform::saturated_part() const noexcept {
     for (Index i = 0; i < norms_.size(); ++i) {
         if (!live_[i]) continue;
         const double q = q_(0, i);
-        if (objective_.loss == LossKind::logistic && q < -kSaturated && part * q_(1, i) > -kSaturatedPart * q)
+        if (saturates(objective_.loss) && q < -kSaturated && part * q_(1, i) > -kSaturatedPart * q)
             part = kSaturatedPart * -q / q_(1, i);
         const double closing = rate_[0] - c_(0, i);
         if (p_(0, i) >= seen || part * closing < kSaturatedPart * kSaturated) continue;
@@ -256,7 +256,7 @@ void Waveform::list_heavy() {
         double smallest = std::numeric_limits<double>::infinity();
         for (Index i = 0; i < margins_now_.size(); ++i)
             if (live_[i]) smallest = std::min(smallest, margins_now_[i]);
-        if (objective_.loss == LossKind::logistic) smallest = std::max(smallest, 0.0);
+        if (saturates(objective_.loss)) smallest = std::max(smallest, 0.0);
         for (Index i = 0; i < margins_now_.size(); ++i)
             if (live_[i] && margins_now_[i] < smallest + kNoShare) near_[i] = 1;
     }

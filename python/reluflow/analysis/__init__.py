@@ -5,6 +5,7 @@ Functions take a `reluflow.Solution`, or the `States` that `states` collects onc
 
 from __future__ import annotations
 
+from .._renamed import renamed
 from ._alignment import alignment, alignment_bound, alignment_times, limit_time
 from ._comparison import compare_with_descent, relative_error, suggest_steps
 from ._dataset import to_xarray
@@ -32,7 +33,7 @@ from ._shape import (
     singular_values,
 )
 from ._states import States, state_of, states
-from ._summary import Summary, summary
+from ._summary import Summary, summarise
 from ._tail import TailFit, tail_fit
 from ._timeline import Raster, Timeline, raster, timeline
 from ._times import ends, sample, snapshots
@@ -84,9 +85,11 @@ __all__ = [
     "state_of",
     "states",
     "suggest_steps",
-    "summary",
+    "summarise",
     "tail_fit",
     "timeline",
     "to_xarray",
     "weight_plane",
 ]
+
+__getattr__ = renamed(__name__, {"summary": "analysis.summarise"})

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from .._validation import FloatArray, IntArray, PatternArray, invalid, optional_module, real
 from ..flow import MultiClassSolution
+from ..losses import early_duals
 from ._classes import class_table
 from ._inputs import check_run
 from ._kernels import cosines, drive, slopes_of
@@ -28,11 +29,6 @@ _SECANT_WIDTH = 1e-3
 _MAX_ROUNDS = 60
 # Numbers in the states that are held at a time: 160 MB.
 _MAX_NUMBERS = 20_000_000
-
-
-def early_slope(loss: str) -> float:
-    """Return -l'(0): 1/2 for the logistic loss ([WP] prints 1/4), 1 for the exponential one."""
-    return 0.5 if loss == "logistic" else 1.0
 
 
 def alignment(
@@ -204,8 +200,7 @@ def _early_pull(run: States, k: int, projected: bool) -> FloatArray:
 
 def _pull(run: States, pattern: PatternArray, projected: bool) -> FloatArray:
     """g(σ, λ₀) of each row of a pattern."""
-    scale = early_slope(run.loss) / (run.data.n if run.reduction == "mean" else 1)
-    weights = scale * run.data.y
+    weights = early_duals(run.data.y, run.loss, run.reduction)
     if projected:
         return drive(run.data.X, weights, pattern, run.leak)
     return np.asarray((slopes_of(pattern, run.leak) * weights) @ run.data.X)

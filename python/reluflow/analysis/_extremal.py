@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, PatternArray, leak_value, one_of, real_array
+from .._validation import FloatArray, PatternArray, leak_value, real_array
 from ..convex import arrangements
 from ..datasets import Dataset
-from ..flow._walls import Walls, walls
-from ._alignment import early_slope
+from ..kinks._boundaries import Walls, walls
+from ..losses import early_duals
 from ._cones import project_on_cone
 from ._inputs import check_data
 from ._kernels import slopes_of
@@ -95,7 +95,7 @@ def early_objective(
     rows = real_array(directions, "directions", "(p, d)")
     Z = rows @ data.X.T
     slope = leak_value(leak)
-    return np.asarray(np.maximum(Z, slope * Z) @ _early_dual(data, loss, reduction))
+    return np.asarray(np.maximum(Z, slope * Z) @ early_duals(data.y, loss, reduction))
 
 
 def extremal_directions(
@@ -200,15 +200,8 @@ def extremal_from(
     return found
 
 
-def _early_dual(data: Dataset, loss: str, reduction: str) -> FloatArray:
-    one_of(loss, "loss", ("logistic", "exponential"))
-    one_of(reduction, "reduction", ("sum", "mean"))
-    scale = early_slope(loss) / (data.n if reduction == "mean" else 1)
-    return np.asarray(scale * data.y)
-
-
 def _early(data: Dataset, leak: float, loss: str, reduction: str, sign: int) -> _Early:
-    return _Early(data, sign * _early_dual(data, loss, reduction), leak_value(leak), walls(data.X))
+    return _Early(data, sign * early_duals(data.y, loss, reduction), leak_value(leak), walls(data.X))
 
 
 def _cell_best(early: _Early, cell: PatternArray) -> FloatArray:

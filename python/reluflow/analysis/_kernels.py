@@ -1,18 +1,14 @@
-"""The arithmetic of one instant: outputs, margins, log-domain losses, and the field each neuron follows.
+"""The arithmetic of one instant: outputs, and the field each neuron follows.
 
-Every function here takes plain arrays of one network state and works for any scale of the
-parameters; nothing overflows, because losses and their derivatives are kept as logarithms.
+Every function here takes plain arrays of one network state. Losses have a home of their own, `reluflow.losses`.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import log_expit, logsumexp
 
 from .._validation import FloatArray, PatternArray
 
-# From this margin on, log1p(e^-q) and e^-q agree to the last bit of a double, so log(loss) is -q.
-_FLAT_MARGIN = 37.0
 # Rank decisions for walls that depend on each other, relative to the largest singular value.
 _RANK_TOL = 1e-10
 
@@ -22,43 +18,6 @@ def outputs(X: FloatArray, W: FloatArray, a: FloatArray, leak: float) -> FloatAr
     Z = X @ W.T
     values: FloatArray = np.maximum(Z, leak * Z) @ a
     return values
-
-
-def log_losses(q: FloatArray, loss: str) -> FloatArray:
-    """Return log of the loss of every margin, any shape; exact in the limit q -> +-inf."""
-    if loss == "exponential":
-        return -q
-    mid = np.clip(q, None, _FLAT_MARGIN)
-    return np.where(q > _FLAT_MARGIN, -q, np.log(np.logaddexp(0.0, -mid)))
-
-
-def log_slopes(q: FloatArray, loss: str) -> FloatArray:
-    """Return log(-l'(q)) of every margin, the size of its dual variable."""
-    return -q if loss == "exponential" else np.asarray(log_expit(-q))
-
-
-def log_total(q: FloatArray, loss: str) -> float:
-    """Return the log of the summed loss."""
-    return float(logsumexp(log_losses(q, loss)))
-
-
-def inverse_loss(log_sum: FloatArray, loss: str) -> FloatArray:
-    """Return the margin at which one sample alone would have the whole summed loss.
-
-    It is the numerator of the smoothed margin: l^-1(L), from log L ([LLWA] section 3).
-    """
-    if loss == "exponential":
-        return -log_sum
-    small = np.exp(np.minimum(log_sum, 0.0))  # used where L <= 1 only
-    below = -log_sum - np.log(np.where(small > 0, np.expm1(small) / np.where(small > 0, small, 1.0), 1.0))
-    large = np.exp(np.maximum(log_sum, 0.0))  # log(e^L - 1) = L + log(1 - e^-L), used where L > 1 only
-    return np.where(log_sum <= 0.0, below, -large - np.log1p(-np.exp(-large)))
-
-
-def dual_weights(q: FloatArray, loss: str) -> FloatArray:
-    """Return the weights p_i = l'(q_i) / sum l', which add up to one and never underflow together."""
-    slopes = log_slopes(q, loss)
-    return np.exp(slopes - logsumexp(slopes))
 
 
 def slopes_of(pattern: PatternArray, leak: float) -> FloatArray:

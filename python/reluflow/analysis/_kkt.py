@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from .._validation import FloatArray, optional_module
 from ..flow import MultiClassSolution
+from ..losses import shares
 from ._classes import class_table
-from ._kernels import drive, dual_weights
+from ._kernels import drive
 from ._states import Source, States, states
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def kkt_residuals(source: Source | MultiClassSolution, times: npt.ArrayLike | No
 def velocity(run: States, k: int) -> tuple[FloatArray, FloatArray, float]:
     """Return the velocity of (W, a) at time number k divided by Σ|ℓ'|, and its Euclidean norm."""
     X, y = run.data.X, run.data.y
-    weights = dual_weights(run.margins[k], run.loss) * y
+    weights = shares(run.margins[k], run.loss) * y
     Z = run.W[k] @ X.T
     W_dot = run.a[k][:, None] * drive(X, weights, run.pattern[k], run.leak)
     a_dot = (np.maximum(Z, run.leak * Z) * (run.pattern[k] != 0)) @ weights
@@ -79,6 +80,6 @@ def _residuals(run: States, k: int) -> tuple[float, float, float, float, float]:
     if smallest <= 0.0:
         return beta, np.nan, np.nan, np.nan, np.nan
     gamma = smallest / norm**2
-    multipliers = dual_weights(q, run.loss) * norm / speed
+    multipliers = shares(q, run.loss) * norm / speed
     delta = float((multipliers * (q / smallest - 1.0)).max())
     return beta, float(gap / np.sqrt(gamma)), delta, gamma, float(multipliers.sum())

@@ -64,7 +64,7 @@ def rectified_ellipsoid(data: Dataset, *, n_points: int = 360) -> RectifiedEllip
     if data.X.shape != (2, 2):
         raise invalid("data", "have two samples of two inputs", f"{data.n} of {data.d}")
     count = integer(n_points, "n_points", least=4)
-    outline, tips = convex.rectified_ellipsoid(data.X, n_points=count), convex.spikes(data.X)
+    outline, tips = convex.rectified_outline(data.X, n_points=count), convex.spikes(data.X)
     found = RectifiedEllipsoid(
         ellipsoid=_closed(outline.plain),
         rectified=_closed(outline.rectified),

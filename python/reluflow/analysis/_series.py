@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from .._validation import FloatArray, IntArray, PatternArray, optional_module
 from ..flow import MultiClassSolution
+from ..losses import inverse_total
 from ._classes import class_array, class_table
-from ._kernels import inverse_loss
 from ._states import Source, States, states
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def _margin_columns(run: States) -> dict[str, FloatArray | IntArray]:
     return {
         "min_margin": smallest,
         "normalised_margin": smallest / norm2,
-        "smoothed_margin": inverse_loss(run.log_loss_sum, run.loss) / norm2,
+        "smoothed_margin": inverse_total(run.log_loss_sum, run.loss) / norm2,
         "n_wrong": np.count_nonzero(run.margins <= 0, axis=1),
     }
 

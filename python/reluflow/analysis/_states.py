@@ -12,9 +12,10 @@ import numpy.typing as npt
 from .._validation import FloatArray, PatternArray, freeze, invalid, real_array
 from ..datasets import Dataset
 from ..flow._events import patterns
+from ..losses import log_total, reduction_factor
 from ..networks import Network
 from ._inputs import check_data, check_net, check_run
-from ._kernels import log_total, outputs
+from ._kernels import outputs
 
 if TYPE_CHECKING:
     from ..flow import Solution
@@ -72,8 +73,7 @@ class States:
     @property
     def log_loss(self) -> FloatArray:
         """Log of the loss of the run, with its reduction, shape (k,)."""
-        shift = np.log(self.data.n) if self.reduction == "mean" else 0.0
-        return np.asarray(self.log_loss_sum - shift)
+        return np.asarray(self.log_loss_sum + np.log(reduction_factor(self.reduction, self.data.n)))
 
     @cached_property
     def sizes(self) -> FloatArray:

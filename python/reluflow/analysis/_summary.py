@@ -73,10 +73,10 @@ class Summary:
 
 
 @overload
-def summary(solution: Solution, descent: pd.DataFrame | None = None) -> Summary: ...
+def summarise(solution: Solution, descent: pd.DataFrame | None = None) -> Summary: ...
 @overload
-def summary(solution: MultiClassSolution) -> tuple[Summary, ...]: ...
-def summary(
+def summarise(solution: MultiClassSolution) -> tuple[Summary, ...]: ...
+def summarise(
     solution: Solution | MultiClassSolution, descent: pd.DataFrame | None = None
 ) -> Summary | tuple[Summary, ...]:
     """Summarise a run, and the descent runs beside it if given; of K classes, one summary for each in a tuple.
@@ -86,12 +86,12 @@ def summary(
     >>> import reluflow as rf
     >>> data = rf.datasets.wang_pilanci("obtuse")
     >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
-    >>> found = rf.analysis.summary(sol)
+    >>> found = rf.analysis.summarise(sol)
     >>> found.status, found.n_events, found.n_sectors, found.n_dead
     ('reached_time', 5, 3, 2)
     """
     if isinstance(solution, MultiClassSolution):
-        return tuple(summary(one) for one in solution)
+        return tuple(summarise(one) for one in solution)
     both = ends(solution)
     table = series(both)
     last = table.iloc[-1]

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .._validation import FloatArray, IntArray, freeze, integer
-from ..flow import EVENT_KINDS, MultiClassSolution
+from ..flow import MultiClassSolution
 from ..flow._events import patterns
+from ..kinks import EVENT_KINDS
 from ._inputs import check_run
 from ._sectors import number_rows
 from ._series import dead

@@ -41,7 +41,7 @@ def inspect(path: Path, *, n_events: int, out: Path | None, console: Console) ->
     if isinstance(solution, MultiClassSolution):
         raise invalid("RUN", "hold one run", f"a solution of {solution.K} classes in {str(path)!r}")
     console.print(_title(solution), style="bold", soft_wrap=True, highlight=False)
-    console.print(result_table(analysis.summary(solution)))
+    console.print(result_table(analysis.summarise(solution)))
     console.print(f"{solution.status}: {solution.message}")
     if n_events:
         console.print(_first_events(solution, n_events))

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ..flow import LOSSES, POLICIES, REDUCTIONS
+from ..flow import POLICIES
+from ..losses import LOSSES, REDUCTIONS
 from ._data import FORMS
 
 _DATA = "Data by name (" + ", ".join(f"`{form}`" for form in FORMS[:-3]) + ") or a CSV, Parquet or NPZ file."

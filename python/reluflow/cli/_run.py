@@ -40,7 +40,7 @@ def _execute(request: RunRequest, console: Console, signals: Signals) -> None:
     _prepare(request)
     with ProgressLine(console, request.data.n, request.settings["reduction"], quiet=request.quiet) as line:
         solution = _integrate(request, line, signals)
-        found = analysis.summary(solution)
+        found = analysis.summarise(solution)
         if request.out is not None:
             _write_data(request, solution, found, request.out)
         if request.with_descent and not signals.came:
@@ -113,7 +113,7 @@ def _beside_descent(
         return found
     except ValueError:  # a run without a finite time has nothing to compare with
         return found
-    return analysis.summary(solution, table)
+    return analysis.summarise(solution, table)
 
 
 def _write_data(request: RunRequest, solution: Solution, found: analysis.Summary, out: Path) -> None:

@@ -6,13 +6,14 @@ Vardi, Shamir & Srebro 2022.
 
 from __future__ import annotations
 
-from ._linear import linear_separability, max_margin
+from .._renamed import renamed
+from ._linear import linear_margin, linear_separability
 from ._lyu import Direction, Means, larger_positive_mean, mean_dominance, mean_off_walls, principal_direction
 from ._one_sign import OneSignMargin, one_sign_margin
 from ._pairs import ExtremePairs, Pairing, orthogonal_separability, symmetry
 from ._position import Subset, general_position
 from ._report import MultiClassReport, Report, report
-from ._spikes import Spikes, is_spike_free
+from ._spikes import SpikeFreeness, is_spike_free
 from ._starts import Balance, Signs, balance, loss_below_threshold, sign_condition
 from ._support import SupportSpan, support_span
 from ._theorems import Theorem
@@ -28,7 +29,7 @@ __all__ = [
     "Pairing",
     "Report",
     "Signs",
-    "Spikes",
+    "SpikeFreeness",
     "Subset",
     "SupportSpan",
     "Theorem",
@@ -37,9 +38,9 @@ __all__ = [
     "general_position",
     "is_spike_free",
     "larger_positive_mean",
+    "linear_margin",
     "linear_separability",
     "loss_below_threshold",
-    "max_margin",
     "mean_dominance",
     "mean_off_walls",
     "one_sign_margin",
@@ -50,3 +51,5 @@ __all__ = [
     "support_span",
     "symmetry",
 ]
+
+__getattr__ = renamed(__name__, {"Spikes": "conditions.SpikeFreeness", "max_margin": "conditions.linear_margin"})

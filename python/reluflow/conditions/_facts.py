@@ -9,12 +9,12 @@ import numpy as np
 from .._validation import FloatArray
 from ..datasets import Dataset, MaxMargin
 from ..networks import Network
-from ._linear import linear_separability, max_margin
+from ._linear import linear_margin, linear_separability
 from ._lyu import Direction, Means, larger_positive_mean, mean_dominance, mean_off_walls, principal_direction
 from ._one_sign import OneSignMargin, one_sign_margin
 from ._pairs import ExtremePairs, Pairing, orthogonal_separability, symmetry
 from ._position import Subset, general_position
-from ._spikes import Spikes, is_spike_free
+from ._spikes import SpikeFreeness, is_spike_free
 from ._starts import Balance, Signs, balance, loss_below_threshold, sign_condition
 from ._support import SupportSpan, support_span
 from ._verdict import Verdict
@@ -47,7 +47,7 @@ class Facts:
         return general_position(self.data)
 
     @cached_property
-    def spike_free(self) -> Verdict[Spikes]:
+    def spike_free(self) -> Verdict[SpikeFreeness]:
         """[WP] Definition 2."""
         return is_spike_free(self.data)
 
@@ -101,7 +101,7 @@ class Facts:
         """|w₊| and |w₋|; 0 for a class that does not occur or has no separator."""
         present = {"positive": (self.data.y > 0).any(), "negative": (self.data.y < 0).any()}
         sizes = [
-            float(np.linalg.norm(max_margin(self.data, samples=kind).w)) if there else 0.0
+            float(np.linalg.norm(linear_margin(self.data, samples=kind).w)) if there else 0.0
             for kind, there in present.items()
         ]
         return sizes[0], sizes[1]

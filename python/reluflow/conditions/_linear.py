@@ -6,11 +6,11 @@ import numpy as np
 
 from .._validation import one_of
 from ..datasets import Dataset, MaxMargin
-from ..datasets._margin import max_margin as solve
+from ..datasets._margin import linear_margin as solve
 from ._verdict import Verdict, check_data
 
 
-def max_margin(data: Dataset, *, samples: str = "all") -> MaxMargin:
+def linear_margin(data: Dataset, *, samples: str = "all") -> MaxMargin:
     """Return the max-margin separator without bias, argmin |w|² s.t. y_i w·x_i >= 1.
 
     Parameters
@@ -37,7 +37,7 @@ def max_margin(data: Dataset, *, samples: str = "all") -> MaxMargin:
     Examples
     --------
     >>> import reluflow as rf
-    >>> found = rf.conditions.max_margin(rf.datasets.wang_pilanci("obtuse"), samples="positive")
+    >>> found = rf.conditions.linear_margin(rf.datasets.wang_pilanci("obtuse"), samples="positive")
     >>> found.w.round(6)
     array([ 0.560576, -0.159679])
     """
@@ -74,7 +74,7 @@ def linear_separability(data: Dataset) -> Verdict[MaxMargin]:
     >>> rf.conditions.linear_separability(rf.datasets.counterexample("opposite")).witness.multipliers
     array([0.5, 0.5])
     """
-    found = max_margin(data)
+    found = linear_margin(data)
     return Verdict(
         name="linear separability [LLWA, Assumption 3.2]",
         holds=found.separable,

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from .._validation import FloatArray, freeze, invalid, leak_value, real_array
 from ..datasets import Dataset
-from ._linear import max_margin
+from ._linear import linear_margin
 from ._verdict import Verdict, check_data
 
 ROUNDING = 1e-12  # a cosine or a relative difference this small is zero
@@ -265,7 +265,7 @@ def _arc(data: Dataset) -> list[FloatArray]:
     """Return unit vectors from the max-margin separator to μ."""
     mean = (data.X * data.y[:, None]).mean(axis=0)
     size = float(np.linalg.norm(mean))
-    start = max_margin(data).direction
+    start = linear_margin(data).direction
     end = mean / size if size > 0 else start
     arc = [(1 - t) * start + t * end for t in np.linspace(0, 1, N_ARC)]
     return [v / np.linalg.norm(v) if np.any(v) else np.eye(data.d)[0] for v in arc]

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._validation import FloatArray, IntArray, freeze, integer, leak_value
 from ..datasets import Dataset
-from ..datasets._margin import max_margin as solve
+from ..datasets._margin import linear_margin as solve
 from ._cuts import CutSearch
 from ._lyu import positive_shares
 from ._verdict import Verdict, check_data

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
-from .._validation import instance, invalid, leak_value, one_of, optional_module
+from .._validation import instance, invalid, leak_value, optional_module
 from ..datasets import Dataset, MultiClassDataset
+from ..losses import check_loss
 from ..networks import MultiClassNetwork, Network
 from ._facts import Facts
 from ._pairs import ExtremePairs, orthogonal_separability
-from ._starts import THRESHOLDS, check_pair
+from ._starts import check_pair
 from ._theorems import Theorem, theorems
 from ._verdict import WORDS, Verdict, check_data
 
@@ -170,7 +171,7 @@ def report(
     if net is not None:
         instance(net, "net", Network, "a Network")
         assert isinstance(net, Network)  # for the type checker
-    kind = one_of(loss, "loss", tuple(THRESHOLDS))
+    kind = check_loss(loss)
     slope = leak_value(0.0 if leak is None else leak)
     if net is not None:
         check_pair(data, net)

@@ -32,7 +32,7 @@ N_WITNESS_TRIES = 20  # random points on a wall; one is enough unless it lies on
 
 
 @dataclass(frozen=True, eq=False)
-class Spikes:
+class SpikeFreeness:
     """Why X is spike-free or not.
 
     Attributes
@@ -60,7 +60,7 @@ class Spikes:
     outside: float
 
 
-def is_spike_free(data: Dataset) -> Verdict[Spikes]:
+def is_spike_free(data: Dataset) -> Verdict[SpikeFreeness]:
     """Tell whether X is spike-free: for every |u| <= 1 there is |z| <= 1 with (Xu)₊ = Xz.
 
     The answer is exact and needs no enumeration of sign patterns: X is spike-free iff its distinct directions are
@@ -113,7 +113,7 @@ def is_spike_free(data: Dataset) -> Verdict[Spikes]:
 
 def _verdict(
     value: float, group: IntArray, Q: FloatArray | None, u: FloatArray | None, X: FloatArray
-) -> Verdict[Spikes]:
+) -> Verdict[SpikeFreeness]:
     spike, outside = 1.0, 0.0
     for array in (group, Q, u):
         if array is not None:
@@ -125,7 +125,7 @@ def _verdict(
         holds=u is None,
         value=value,
         meaning="greatest correlation in the inverse Gram matrix of the directions, at most 0",
-        witness=Spikes(group, Q is not None, Q, u, spike, outside),
+        witness=SpikeFreeness(group, Q is not None, Q, u, spike, outside),
     )
 
 

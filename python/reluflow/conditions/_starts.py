@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, freeze, instance, invalid, one_of
+from .._validation import FloatArray, freeze, instance, invalid
 from ..datasets import Dataset
+from ..losses import log_total, separation_loss
 from ..networks import Network
 from ._verdict import Verdict, check_data
 
 BALANCE_RTOL = 1e-12  # |a_j| and |w_j| closer than this are equal; an exactly scaled start has a few roundings
 # Total loss below which every sample is classified: one sample at q = 0 alone has the loss ℓ(0). [VSS, Thm 2.1] prints
 # 1 for both losses, which is wrong for the logistic one.
-THRESHOLDS = {"logistic": math.log(2), "exponential": 1.0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,17 +178,16 @@ def loss_below_threshold(data: Dataset, net: Network, *, loss: str = "logistic")
     0.218563
     """
     check_pair(data, net)
-    kind = one_of(loss, "loss", tuple(THRESHOLDS))
+    threshold = separation_loss(loss)
     margins = data.y * net(data.X)
     with np.errstate(over="ignore"):
-        losses = np.logaddexp(0, -margins) if kind == "logistic" else np.exp(-margins)
-    total = float(losses.sum())
+        total = float(np.exp(log_total(margins, loss)))
     freeze(margins)
     return Verdict(
-        name=f"small {kind} loss [LLWA, Theorem 3.1]",
-        holds=total < THRESHOLDS[kind],
+        name=f"small {loss} loss [LLWA, Theorem 3.1]",
+        holds=total < threshold,
         value=total,
-        meaning=f"sum of the losses, below {THRESHOLDS[kind]:.6g}",
+        meaning=f"sum of the losses, below {threshold:.6g}",
         witness=margins,
     )
 

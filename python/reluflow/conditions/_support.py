@@ -8,7 +8,7 @@ import numpy as np
 
 from .._validation import FloatArray, IntArray
 from ..datasets import Dataset, MaxMargin
-from ._linear import max_margin
+from ._linear import linear_margin
 from ._verdict import Verdict, check_data
 
 
@@ -66,7 +66,7 @@ def support_span(data: Dataset) -> Verdict[SupportSpan]:
     rank: dict[str, int] = {}
     w: dict[str, FloatArray] = {}
     for kind, members in classes.items():
-        found: MaxMargin | None = max_margin(data, samples=kind) if len(members) else None
+        found: MaxMargin | None = linear_margin(data, samples=kind) if len(members) else None
         usable = found is not None and found.separable
         support[kind] = members[found.support] if found is not None and usable else members[:0]
         w[kind] = found.w if found is not None else np.zeros(data.d)

@@ -1,5 +1,6 @@
 """Convex references: what the flow's limit is compared with."""
 
+from .._renamed import renamed
 from ._arrangements import (
     Arrangements,
     TooManyPatternsError,
@@ -15,7 +16,7 @@ from ._layer import LayerMargin, layer_margin
 from ._local import Improvement
 from ._mapping import ConvexNeurons, from_network, to_network
 from ._max_margin import dual, max_margin
-from ._multiclass import MultiClassSolution, max_margin_multiclass
+from ._multiclass import MultiClassMaxMarginSolution, max_margin_multiclass
 from ._separators import (
     LeakyLinearMargin,
     MaxMarginVectors,
@@ -30,7 +31,7 @@ from ._sets import (
     Spikes,
     extreme_points,
     polar_set,
-    rectified_ellipsoid,
+    rectified_outline,
     spikes,
     unit_vectors,
 )
@@ -51,7 +52,7 @@ __all__ = [
     "MaxMarginSolution",
     "MaxMarginVectors",
     "MultiClassCertificate",
-    "MultiClassSolution",
+    "MultiClassMaxMarginSolution",
     "Separator",
     "Spikes",
     "TooManyPatternsError",
@@ -68,10 +69,18 @@ __all__ = [
     "max_margin_multiclass",
     "max_margin_vectors",
     "polar_set",
-    "rectified_ellipsoid",
+    "rectified_outline",
     "sample_arrangements",
     "spikes",
     "svm",
     "to_network",
     "unit_vectors",
 ]
+
+__getattr__ = renamed(
+    __name__,
+    {
+        "MultiClassSolution": "convex.MultiClassMaxMarginSolution",
+        "rectified_ellipsoid": "convex.rectified_outline",
+    },
+)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._validation import FloatArray
-from ..datasets._margin import max_margin as hard_margin
+from ..datasets._margin import linear_margin
 
 SAME_RAY = 1e-12  # unit vectors closer than this are one ray
 
@@ -63,7 +63,7 @@ def _odd_pairs(
     positive = np.flatnonzero(opposite.any(axis=1) & (y > 0))
     if len(positive) == 0:
         return None
-    found = hard_margin(np.ascontiguousarray(units[positive]), np.ones(len(positive)))
+    found = linear_margin(np.ascontiguousarray(units[positive]), np.ones(len(positive)))
     if found.separable:
         return None
     ray = np.zeros(len(y))

@@ -13,7 +13,7 @@ from ._solution import MaxMarginSolution
 
 
 @dataclass(frozen=True, eq=False)
-class MultiClassSolution:
+class MultiClassMaxMarginSolution:
     """The programs of all classes.
 
     Attributes
@@ -69,7 +69,7 @@ def max_margin_multiclass(
     leak: float = 0.0,
     gap_tol: float = GAP_TOL,
     max_seconds: float | None = None,
-) -> MultiClassSolution:
+) -> MultiClassMaxMarginSolution:
     """Solve the multi-class convex max-margin program (7) and its dual (8): K binary programs.
 
     Parameters
@@ -82,7 +82,7 @@ def max_margin_multiclass(
 
     Returns
     -------
-    MultiClassSolution
+    MultiClassMaxMarginSolution
 
     Raises
     ------
@@ -106,7 +106,7 @@ def max_margin_multiclass(
     programs = tuple(
         max_margin(data.binary(k), leak=leak, gap_tol=gap_tol, max_seconds=max_seconds) for k in range(data.K)
     )
-    return MultiClassSolution(programs, data)
+    return MultiClassMaxMarginSolution(programs, data)
 
 
 def _given(labels: npt.ArrayLike | None) -> npt.ArrayLike:

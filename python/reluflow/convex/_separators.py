@@ -9,7 +9,7 @@ import numpy as np
 
 from .._validation import FloatArray, IntArray, leak_value
 from ..datasets import Dataset
-from ..datasets._margin import max_margin as hard_margin
+from ..datasets._margin import linear_margin
 from ._inputs import check_data, fixed
 
 
@@ -184,7 +184,7 @@ def _separator(rows: FloatArray, index: IntArray, n: int, what: str) -> Separato
         multipliers[zero] = 1.0
         message = f"the row of sample {zero} vanishes"
         return Separator(fixed(np.zeros(rows.shape[1])), 0.0, fixed(multipliers), index[:0], "infeasible", message)
-    found = hard_margin(np.ascontiguousarray(rows), np.ones(len(rows)))
+    found = linear_margin(np.ascontiguousarray(rows), np.ones(len(rows)))
     multipliers[index] = found.multipliers
     status = "optimal" if found.separable else "infeasible"
     message = f"separates {what}" if found.separable else f"no half-space holds {what}"

@@ -109,7 +109,7 @@ def unit_vectors(dimension: int, count: int) -> FloatArray:
     return np.column_stack((radius * np.cos(angle), radius * np.sin(angle), height))
 
 
-def rectified_ellipsoid(X: npt.ArrayLike, *, n_points: int = 720, leak: float = 0.0) -> Ellipsoid:
+def rectified_outline(X: npt.ArrayLike, *, n_points: int = 720, leak: float = 0.0) -> Ellipsoid:
     """Return points of the ellipsoid {Xu : |u| = 1} and of its rectified form, for inputs of dimension 2 or 3.
 
     Parameters
@@ -129,8 +129,8 @@ def rectified_ellipsoid(X: npt.ArrayLike, *, n_points: int = 720, leak: float = 
 
     Examples
     --------
-    >>> from reluflow.convex import rectified_ellipsoid
-    >>> rectified_ellipsoid([[1.0, 0.0], [0.0, 1.0]], n_points=4).rectified.round(12).tolist()
+    >>> from reluflow.convex import rectified_outline
+    >>> rectified_outline([[1.0, 0.0], [0.0, 1.0]], n_points=4).rectified.round(12).tolist()
     [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.0, 0.0]]
     """
     inputs = real_array(X, "X", "(n, d)")

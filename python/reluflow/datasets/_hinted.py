@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from .._validation import FloatArray, instance, invalid, positive, real_array
 from ._dataset import Dataset
-from ._margin import max_margin
+from ._margin import linear_margin
 
 PERPENDICULAR_TOL = 1e-9  # |cos| up to which a direction counts as perpendicular; computed ones reach 1e-15
 N_HINTS = 3
@@ -137,7 +137,7 @@ def hint_bounds(
 
 
 def _separator(base: Dataset) -> FloatArray:
-    found = max_margin(base.X, base.y)
+    found = linear_margin(base.X, base.y)
     if not found.separable:
         raise invalid("base", "be linearly separable", f"a convex combination of y_i x_i of size {found.residual:.1e}")
     return found.direction

@@ -57,7 +57,7 @@ class MaxMargin:
         return self.w / norm if norm > 0 else self.w
 
 
-def max_margin(X: FloatArray, y: FloatArray) -> MaxMargin:
+def linear_margin(X: FloatArray, y: FloatArray) -> MaxMargin:
     """Return the max-margin separator of checked data.
 
     Parameters

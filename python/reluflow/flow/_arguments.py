@@ -13,14 +13,13 @@ import numpy.typing as npt
 from .. import _core
 from .._validation import FloatArray, instance, integer, invalid, one_of, real, real_array
 from ..datasets import Dataset
+from ..losses import check_loss, check_reduction
 from ..networks import Network
 from ._scale import is_beyond_digits
 from ._settings import Settings
 from ._solution import Solution
 from ._stop import Stop
 
-LOSSES = ("logistic", "exponential")
-REDUCTIONS = ("sum", "mean")
 POLICIES = ("inactive", "active", "stay", "raise")
 
 # Below this the rounding of the margins alone is larger than the error asked for.
@@ -54,8 +53,8 @@ class Asked:
         """
         settings = Settings(
             until=_until(self.until, start),
-            loss=one_of(self.loss, "loss", LOSSES),
-            reduction=one_of(self.reduction, "reduction", REDUCTIONS),
+            loss=check_loss(self.loss),
+            reduction=check_reduction(self.reduction),
             rtol=_rtol(self.rtol),
             atol=None if self.atol is None else _atol(self.atol),
             save_at=_save_at(self.save_at, start),

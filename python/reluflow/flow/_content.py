@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._events import EVENT_KINDS
+from ..kinks import EVENT_KINDS
 from ._reading import DamagedError
 
 # Name, dtype and shape of each array: m neurons, d inputs, n samples, k kept states, c checkpoints, e events.

@@ -14,26 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .._validation import FloatArray, PatternArray, freeze, instance, invalid, optional_module, real, real_array
+from ..kinks import EVENT_KINDS
 from ._files import atomic_write
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ._solution import Solution
-
-EVENT_KINDS = (
-    "cross_up",
-    "cross_down",
-    "hold",
-    "release_up",
-    "release_down",
-    "stop",
-    "branch",
-    "start_up",
-    "start_down",
-    "start_hold",
-)
-"""Names of the kinds of events; the position is the code."""
 
 BRANCH = EVENT_KINDS.index("branch")
 # The sign that an event of each kind leaves behind; a branch changes none itself and is left out of replays.

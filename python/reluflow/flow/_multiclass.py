@@ -19,6 +19,7 @@ from ._batch import Batch, Launch
 from ._progress import Listeners
 from ._settings import Settings
 from ._solution import Solution
+from ._writing import write_classes
 
 MIXED = "mixed"  # the status of classes that did not all end in the same way
 # Numbers of `Solution.stats` that add up over the classes.
@@ -97,7 +98,7 @@ class MultiClassSolution:
         Examples
         --------
         >>> import reluflow as rf
-        >>> data = rf.MultiClassDataset([[2.0, 0.1], [0.1, 2.0], [-1.0, -1.0]], [3, 5, 8])
+        >>> data = rf.datasets.MultiClassDataset([[2.0, 0.1], [0.1, 2.0], [-1.0, -1.0]], [3, 5, 8])
         >>> sol = rf.integrate(data, rf.Network.init(8, 2, classes=3, seed=1), until=rf.Stop(mean_loss=0.1))
         >>> sol.of(8) is sol[2]
         True
@@ -223,8 +224,6 @@ class MultiClassSolution:
         ValueError
             The folder does not exist or cannot be written to; the message names the path.
         """
-        from ._storage import write_classes
-
         write_classes(self, path)
 
     def summary(self) -> str:

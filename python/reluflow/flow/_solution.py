@@ -13,14 +13,16 @@ import numpy.typing as npt
 
 from .._validation import FloatArray, PatternArray, freeze, invalid, real, real_array
 from ..datasets import Dataset
+from ..limits import Limit
+from ..limits._limit_of import limit_of
 from ..networks import Network
 from ._branchings import BranchingTable
 from ._dense import Dense
 from ._events import EventTable
-from ._limit import Limit
-from ._limit_of import limit_of
 from ._scale import hold
 from ._settings import Settings
+from ._writing import write
+from ._xarray import dataset
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -278,8 +280,6 @@ class Solution:
             The system cannot write, because the disk is full for example; the message names the path, and what was
             there is still there.
         """
-        from ._storage import write
-
         write(self, path)
 
     def to_xarray(self) -> xr.Dataset:
@@ -306,8 +306,6 @@ class Solution:
         >>> found["a"].dims, found["a"].shape, found.attrs["status"]
         (('time', 'neuron'), (2, 10), 'reached_time')
         """
-        from ._xarray import dataset
-
         return dataset(self, self.t, self.log_t, self.W, self.a, self.log_loss)
 
     def summary(self) -> str:

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .._validation import FloatArray, optional_module
-from ._events import EVENT_KINDS, patterns
+from ..kinks import EVENT_KINDS
+from ._events import patterns
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from ..._validation import FloatArray, optional_module
 from ...analysis import distance_to_linear
 from ...datasets import Dataset, symmetrise
-from ...flow import Limit, Solution, Stop, integrate
+from ...flow import Solution, Stop, integrate
+from ...limits import Limit
 from ...networks import Network
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ import numpy as np
 from ..._validation import FloatArray, PatternArray
 from ...analysis import ExtremalDirection, early_objective, extremal_directions, plane_sectors
 from ...datasets import Dataset, orthogonally_separable, phuong_lampert, wang_pilanci
+from ...early import early_alignment
 from ...figures import panels, style
-from ...flow import Stop, early_alignment, integrate
+from ...flow import Stop, integrate
 from ...networks import Network
 from .._claim import Claim, Context, Number, Outcome
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from ..._validation import FloatArray, optional_module
 from ...datasets import Dataset, phuong_lampert, wang_pilanci
+from ...early import early_alignment
 from ...figures import panels, style
-from ...flow import early_alignment
 from .._claim import Claim, Context, Number, Outcome
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ import numpy as np
 from ..._validation import FloatArray, optional_module
 from ...convex import certify, max_margin_vectors
 from ...datasets import Dataset, wang_pilanci
-from ...flow import Solution, Stop, early_alignment, integrate
+from ...early import early_alignment
+from ...flow import Solution, Stop, integrate
 from ...networks import Network
 from .._claim import Claim, Context, Number, Outcome, Value
 

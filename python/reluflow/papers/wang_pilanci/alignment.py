@@ -11,8 +11,9 @@ from ...analysis import alignment, alignment_bound, alignment_times, limit_time,
 from ...conditions import sign_condition
 from ...convex import unit_vectors
 from ...datasets import Dataset, counterexample, orthogonally_separable
+from ...early import early_alignment
 from ...figures import panels, style
-from ...flow import Solution, early_alignment, integrate
+from ...flow import Solution, integrate
 from ...networks import Network
 from ._tools import Claim, Context, Number, Outcome, exact, frame, obtuse, printed, shown, wide_set
 from .early import TINY, pulls

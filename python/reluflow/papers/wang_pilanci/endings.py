@@ -12,8 +12,9 @@ from ...analysis import sample, series
 from ...conditions import orthogonal_separability
 from ...convex import certify, dual_feasibility, max_margin, max_margin_multiclass
 from ...datasets import Dataset, MultiClassDataset, counterexample, orthogonally_separable
+from ...early import early_alignment
 from ...figures import norm_growth, panels, style
-from ...flow import Solution, Stop, early_alignment, integrate
+from ...flow import Solution, Stop, integrate
 from ...networks import MultiClassNetwork, Network
 from ._tools import (
     WIDTH,

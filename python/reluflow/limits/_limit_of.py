@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ..datasets import Dataset
 from ..networks import Network
+from ._core import find_core, no_core
+from ._direction import direction, unpolished
+from ._finite import finite
 from ._limit import Limit
-from ._limit_core import find_core, no_core
-from ._limit_direction import direction, unpolished
-from ._limit_finite import finite
-from ._limit_state import State
+from ._state import State
 
 
 def limit_of(data: Dataset, net: Network, loss: str) -> Limit:

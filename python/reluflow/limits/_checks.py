@@ -8,8 +8,8 @@ import numpy as np
 
 from .._validation import FloatArray
 from ..networks import Network
-from ._limit_core import Core
-from ._limit_groups import Groups
+from ._core import Core
+from ._groups import Groups
 
 # λ of samples at rest is infinitely larger than that of the others in the limit; here it is this times larger. Its
 # pulls vanish, to rounding, so that the factor need not be large to tell which signs win.
@@ -78,7 +78,7 @@ def has_dependent_walls(groups: Groups) -> bool:
     return any(len(groups.held_walls(c)) > len(basis) for c, basis in enumerate(groups.bases))
 
 
-def kkt_residuals(groups: Groups, net: Network, lam: FloatArray, y: FloatArray, core: Core) -> Residuals:
+def residuals_of(groups: Groups, net: Network, lam: FloatArray, y: FloatArray, core: Core) -> Residuals:
     """Residuals of a direction of norm 1, with multipliers λ for margins of at least 1 on the samples that grow."""
     grows = ~core.rests
     total = float(np.abs(lam[grows]).sum())

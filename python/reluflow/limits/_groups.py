@@ -9,8 +9,8 @@ import numpy as np
 
 from .._validation import FloatArray, IntArray, PatternArray
 from ..datasets import Dataset
+from ..kinks._boundaries import Walls, exact_signs, off, slopes, span, walls
 from ..networks import Network
-from ._walls import Walls, exact_signs, off, slopes, span, walls
 
 
 @dataclass(frozen=True, eq=False)

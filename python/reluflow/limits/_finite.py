@@ -6,11 +6,11 @@ import numpy as np
 
 from .._validation import FloatArray, freeze
 from ..networks import Network
+from ._checks import Residuals, clipped_pulls, pattern_violation
+from ._core import Core
+from ._direction import CERTIFIED_TOL, unpolished
 from ._limit import Limit
-from ._limit_checks import Residuals, clipped_pulls, pattern_violation
-from ._limit_core import Core
-from ._limit_direction import CERTIFIED_TOL, unpolished
-from ._limit_state import State
+from ._state import State
 
 # Gauss-Newton steps for the weights; from a state near the point some 5 are taken.
 _WEIGHT_STEPS = 30

@@ -6,18 +6,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import softmax
 
 from .._validation import FloatArray, IntArray, PatternArray
 from ..datasets import Dataset
+from ..kinks._boundaries import exact_signs
+from ..losses import log_losses, log_weights, separation_loss
 from ..networks import Network
-from ._limit_groups import Groups, groups
-from ._walls import exact_signs
+from ._groups import Groups, groups
 
-# Below this loss (as a sum) all margins are positive, for ever: the flow converges in direction [VSS, Thm 2.1; the
-# threshold printed there for the logistic loss is 1, which is too much].
-SEPARATED_LOSS = {"logistic": float(np.log(2)), "exponential": 1.0}
-# From this margin on log ℓ(q) = -q to double precision, for the logistic loss too.
-_LARGE_MARGIN = 40.0
 # A pull back to the origin counts from this part of Σ p_i |x_i| on: near a critical point all pulls vanish.
 _PULL_TOL = 1e-3
 
@@ -52,12 +49,8 @@ class State:
         """Evaluate margins, weights and groups of a network; groups that shrink to the origin are left out."""
         q = data.y * net(data.X)
         pattern = exact_signs(net.W, data.X) if net.pattern is None else net.pattern
-        log_weights = -np.logaddexp(0.0, q) if loss == "logistic" else -q
-        log_losses = -q
-        if loss == "logistic":
-            log_losses = np.where(q > _LARGE_MARGIN, -q, np.log(np.logaddexp(0.0, -np.minimum(q, _LARGE_MARGIN))))
         nobody = np.zeros(net.width, dtype=np.bool_)
-        state = cls(data, net, loss, groups(data, net), pattern, q, log_weights, log_losses, nobody)
+        state = cls(data, net, loss, groups(data, net), pattern, q, log_weights(q, loss), log_losses(q, loss), nobody)
         dropped = state._shrinking()
         return replace(state, groups=state.groups.without(dropped), shrinks=np.isin(state.groups.of, dropped))
 
@@ -67,12 +60,12 @@ class State:
 
     def is_separated(self, samples: IntArray | slice = slice(None)) -> bool:
         """Whether the loss of these samples is so small that all their margins are positive for ever."""
-        return bool(self.log_loss(samples) < np.log(SEPARATED_LOSS[self.loss]))
+        return bool(self.log_loss(samples) < np.log(separation_loss(self.loss)))
 
     @property
     def weights(self) -> FloatArray:
         """p_i = ℓ'(q_i)/Σ ℓ', the multipliers of the flow, shape (n,)."""
-        return np.asarray(np.exp(self.log_weights - np.logaddexp.reduce(self.log_weights)))
+        return np.asarray(softmax(self.log_weights))
 
     @property
     def duals(self) -> FloatArray:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linprog
-from scipy.special import expit
 
 from .._validation import FloatArray
-from ._limit_groups import Groups
+from ..losses import log_curvatures, log_total, log_weights
+from ._groups import Groups
 
 # Singular values below this part of the largest are zero.
 _RANK_TOL = 1e-11
@@ -65,7 +65,7 @@ def find_core(groups: Groups, y: FloatArray, margins: FloatArray, loss: str) -> 
         if found is None:
             return None
         values[rests] = found
-        duals[rests] = -y[rests] * _derivatives(y[rests] * found, loss)[0]
+        duals[rests] = y[rests] * np.exp(log_weights(y[rests] * found, loss))
     return Core(rests, values, duals)
 
 
@@ -108,7 +108,7 @@ def _minimum(basis: FloatArray, y: FloatArray, margins: FloatArray, loss: str) -
     z = np.linalg.lstsq(basis, y * margins, rcond=_RANK_TOL)[0]
     for _ in range(_VALUE_STEPS):
         q = y * (basis @ z)
-        slope, curvature = _derivatives(q, loss)
+        slope, curvature = -np.exp(log_weights(q, loss)), np.exp(log_curvatures(q, loss))
         root = np.sqrt(curvature)
         step = np.linalg.lstsq(root[:, None] * basis, -y * slope / root, rcond=_RANK_TOL)[0]
         fall = -float((basis.T @ (y * slope)) @ step)
@@ -123,24 +123,11 @@ def _minimum(basis: FloatArray, y: FloatArray, margins: FloatArray, loss: str) -
 
 def _line_search(q: FloatArray, move: FloatArray, fall: float, loss: str) -> float:
     """Part of a Newton step that keeps a share of the fall of the loss that its slope promises; 0 at the rounding."""
-    start = _total(q, loss)
+    start = np.exp(log_total(q, loss))
     part = 1.0
     while fall > 0 and part > _LEAST_PART:
-        gain = start - _total(q + part * move, loss)
+        gain = start - np.exp(log_total(q + part * move, loss))
         if gain >= _ENOUGH * part * fall or part * fall <= _NOISE * start:
             return part
         part /= 2
     return 0.0
-
-
-def _total(q: FloatArray, loss: str) -> float:
-    with np.errstate(over="ignore"):
-        return float((np.logaddexp(0.0, -q) if loss == "logistic" else np.exp(-q)).sum())
-
-
-def _derivatives(q: FloatArray, loss: str) -> tuple[FloatArray, FloatArray]:
-    """ℓ' and ℓ'' at the margins."""
-    if loss == "logistic":
-        down = expit(-q)
-        return -down, down * expit(q)
-    return -np.exp(-q), np.exp(-q)

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._validation import FloatArray, IntArray, freeze
+from ..kinks._boundaries import names
+from ..kinks._constant_duals import start
+from ..losses import separation_loss
 from ..networks import Network
-from ._frozen import start
+from ._checks import CORE_FACTOR, Residuals, has_dependent_walls, residuals_of
+from ._core import Core
+from ._groups import spread
+from ._kkt import Point, polish
 from ._limit import Limit
-from ._limit_checks import CORE_FACTOR, Residuals, has_dependent_walls, kkt_residuals
-from ._limit_core import Core
-from ._limit_groups import spread
-from ._limit_kkt import Point, polish
-from ._limit_path import solve
-from ._limit_state import SEPARATED_LOSS, State
-from ._walls import names
+from ._path import solve
+from ._state import State
 
 # Samples that the cone program looks at first, in order of their margins; others join when they are violated.
 _FIRST_SAMPLES = 150
@@ -52,7 +53,7 @@ def direction(state: State, core: Core) -> Limit:
         return unpolished(state, "the max-margin problem in the last pattern has no solution that could be found")
     wide, split_error = spread(state.groups, state.net, state.groups.pulls(found.lam), found.mass)
     net = Network(wide.W / wide.norm, wide.a / wide.norm, leak=wide.leak)
-    residuals = kkt_residuals(state.groups, net, found.lam, state.data.y, core)
+    residuals = residuals_of(state.groups, net, found.lam, state.data.y, core)
     turn = _angle(state.net, net)
     reasons = _doubts(state, core, residuals, found, turn)
     reasons += [] if reasons else _growing(state, core, found)
@@ -203,7 +204,7 @@ def _late(state: State, core: Core) -> list[str]:
         return [f"the late phase is not reached: the smallest margin is {smallest:.3g}"]
     if not state.is_separated(grows):
         loss = np.exp(state.log_loss(grows))
-        return [f"the late phase is not reached: the loss is {loss:.3g}, not below {SEPARATED_LOSS[state.loss]:.3g}"]
+        return [f"the late phase is not reached: the loss is {loss:.3g}, not below {separation_loss(state.loss):.3g}"]
     gap = np.abs(state.data.y * state.margins - core.values)[core.rests].max(initial=0.0)
     if gap > _MAX_CORE_GAP:
         return [f"the late phase is not reached: margins that stay finite are still {gap:.3g} from their limits"]

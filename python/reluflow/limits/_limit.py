@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .._validation import FloatArray, IntArray
 from ..networks import Network
-from ._limit_checks import Residuals
+from ._checks import Residuals
 
 
 @dataclass(frozen=True, eq=False, repr=False)

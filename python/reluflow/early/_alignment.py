@@ -16,17 +16,16 @@ from .._validation import (
     integer,
     invalid,
     leak_value,
-    one_of,
     place,
     real,
     real_array,
 )
 from ..datasets import Dataset
-from ._events import EventTable
-from ._frozen import STATUSES, Frozen, start
+from ..flow._events import EventTable
+from ..kinks._constant_duals import STATUSES, Frozen, start
+from ..losses import early_duals
 
 # -ℓ'(0) of each loss: the size of all λ_i while the network is small.
-SLOPE_AT_ZERO = {"logistic": 0.5, "exponential": 1.0}
 
 
 class Visit(NamedTuple):
@@ -207,10 +206,7 @@ def early_alignment(
     rows = _directions(directions, data)
     sides = _signs(signs, len(rows))
     slope = leak_value(leak)
-    scale = SLOPE_AT_ZERO[one_of(loss, "loss", tuple(SLOPE_AT_ZERO))]
-    if one_of(reduction, "reduction", ("sum", "mean")) == "mean":
-        scale /= data.n
-    flow = start(data.X, scale * data.y, slope, rows, sides)
+    flow = start(data.X, early_duals(data.y, loss, reduction), slope, rows, sides)
     pattern0 = flow.pattern.copy()
     flow.run()
     return _result(data, flow, pattern0)

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .._validation import FloatArray, IntArray, PatternArray
-from ._corner import RATE_TOL, Corner, continuations
-from ._events import EVENT_KINDS
-from ._walls import Walls, exact_signs, names, off, slopes, span, walls
+from ._boundaries import Walls, exact_signs, names, off, slopes, span, walls
+from ._event_kinds import EVENT_KINDS
+from ._transition import RATE_TOL, Corner, continuations
 
 STATUSES = ("extremal", "dead", "rest", "decaying", "undecided")
 _EXTREMAL, _DEAD, _REST, _DECAYING, _UNDECIDED = range(5)

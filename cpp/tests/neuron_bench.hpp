@@ -1,0 +1,89 @@
+/// One neuron under a gradient that a test chooses, for the tests of what happens on a piece of its motion.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/pool.hpp"
+#include "two_layer/hits.hpp"
+
+namespace reluflow::tests {
+
+using Numbers = std::vector<double>;
+
+inline constexpr Index kRank = 3;
+
+inline Matrix rows_of(const std::vector<Numbers>& rows) {
+    Matrix made(static_cast<Index>(rows.size()), kRank);
+    for (Index i = 0; i < made.rows(); ++i)
+        for (Index k = 0; k < kRank; ++k) made(i, k) = rows[i][k];
+    return made;
+}
+
+/// Two axes and what lies between the second and the third; unit normals but for the last.
+inline const std::vector<Numbers> kAxes{{1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}, {0.0, 1.0, 1.0}};
+
+/// One neuron whose gradient, order by order, a test chooses: g(u) = Σ g_k u^k, w' = a g, a' = w·g, held walls
+/// projected out. The step has scale 1, and the samples' weights are constant.
+class Bench {
+  public:
+    explicit Bench(const std::vector<Numbers>& samples)
+        : data_(rows_of(samples), Vector::Ones(static_cast<Index>(samples.size()))),
+          state_(data_, Matrix::Ones(1, kRank), Vector::Ones(1), 0.0),
+          waveform_(data_, {LossKind::exponential, Reduction::sum}),
+          pool_(1),
+          series_(1, kRank, pool_),
+          groups_(1) {
+        Pattern pattern(1, data_.n_walls());
+        for (Index wall = 0; wall < data_.n_walls(); ++wall) pattern.set(0, wall, 1);
+        groups_.update(pattern);
+        waveform_.start(Vector::Zero(data_.n()), std::vector<char>(samples.size(), 1));
+        waveform_.set_step(1.0);
+        Matrix moments(kRank, 1);
+        series_.start(state_, 0.0, groups_, moments);
+        const Matrix still = Matrix::Zero(kRank, 1);
+        for (int k = 0; k < kMaxOrder; ++k) {
+            waveform_.push(Vector::Zero(data_.n()));
+            series_.push(still, 1.0, groups_, moments);
+        }
+        motion = std::make_unique<NeuronMotion>(data_, waveform_, series_, 0.0, Range{0, 1});
+        finder = std::make_unique<HitFinder>(*motion, false);
+        held = SlidingSet(kRank);
+        sides.assign(samples.size(), 1);
+    }
+
+    /// The piece on which the neuron starts at (w, a) at u, under g.
+    int put(const Numbers& w, double a, const std::vector<Numbers>& g, double u = 0.0) {
+        motion->begin_step();
+        const int first = motion->open(0, nullptr);
+        std::fill_n(motion->gradient(), kRank * (kMaxOrder + 1), 0.0);
+        for (std::size_t k = 0; k < g.size(); ++k) std::copy(g[k].begin(), g[k].end(), motion->gradient() + k * kRank);
+        return motion->follow(first, u, held, w.data(), a);
+    }
+    /// The first hit of any wall.
+    Hit hit(int piece, double end) {
+        std::vector<NearWall> near;
+        for (int wall = 0; wall < static_cast<int>(data_.n_walls()); ++wall)
+            near.push_back({wall, data_.normals().row(wall).dot(Eigen::Map<const Vector>(motion->w(piece), kRank))});
+        return finder->first_wall(piece, end, near, sides);
+    }
+    const Dataset& data() const { return data_; }
+
+  private:
+    Dataset data_;
+    NetworkState state_;
+    Waveform waveform_;
+    Pool pool_;
+    NeuronSeries series_;
+    Groups groups_;
+
+  public:
+    std::unique_ptr<NeuronMotion> motion;
+    std::unique_ptr<HitFinder> finder;
+    SlidingSet held;
+    std::vector<std::int8_t> sides;
+};
+
+}  // namespace reluflow::tests

@@ -1,0 +1,81 @@
+"""Writing a solution, or those of several classes, to one file."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._files import atomic_write
+from ._schema import CHECKPOINTS, CLASSES, FORMAT, RAW_ARRAYS, RAW_VALUES, SCHEMA, TIMES
+
+if TYPE_CHECKING:
+    from ._multiclass import MultiClassSolution
+    from ._solution import Solution
+
+
+def write(solution: Solution, path: str | os.PathLike[str]) -> None:
+    """Write a solution to `path`; see `Solution.save`."""
+    meta = {"format": FORMAT, "schema": SCHEMA, **_meta(solution)}
+    _write({**_data_arrays(solution), **_arrays(solution)}, meta, path)
+
+
+def write_classes(solution: MultiClassSolution, path: str | os.PathLike[str]) -> None:
+    """Write the solutions of all classes to `path`; see `MultiClassSolution.save`. The inputs are written once."""
+    data = solution.data
+    arrays: dict[str, Any] = {"X": data.X, "labels": data.labels}
+    for k, one in enumerate(solution):
+        arrays.update({f"{k}/{name}": array for name, array in _arrays(one).items()})
+    meta = {
+        "format": CLASSES,
+        "schema": SCHEMA,
+        "classes": data.classes,
+        "data_name": data.name,
+        "feature_names": data.feature_names,
+        "seconds": solution.seconds,
+        "solutions": [_meta(one) for one in solution],
+    }
+    _write(arrays, meta, path)
+
+
+def _write(arrays: dict[str, Any], meta: dict[str, Any], path: str | os.PathLike[str]) -> None:
+    meta["arrays"] = sorted(arrays)
+    with atomic_write(path) as file:
+        np.savez(file, meta=np.array(json.dumps(meta, default=_plain)), **arrays)
+
+
+def _data_arrays(solution: Solution) -> dict[str, Any]:
+    return {"X": solution.data.X, "y": solution.data.y}
+
+
+def _arrays(solution: Solution) -> dict[str, Any]:
+    raw = solution._raw
+    arrays = {name: raw[name] for name in RAW_ARRAYS if name in raw and not _is_repeated(raw, name)}
+    settings = solution.settings.as_dict()
+    arrays.update({name: settings[name] for name in TIMES if settings[name] is not None})
+    return {**arrays, "W0": solution.initial.W, "a0": solution.initial.a}
+
+
+def _is_repeated(raw: dict[str, Any], name: str) -> bool:
+    """Tell whether a checkpoint array is the array of kept states itself."""
+    return name in CHECKPOINTS and raw[name] is raw[name.removeprefix("checkpoint_")]
+
+
+def _meta(solution: Solution) -> dict[str, Any]:
+    settings = {name: value for name, value in solution.settings.as_dict().items() if name not in TIMES}
+    return {
+        "settings": {**settings, "until": solution.settings.until.as_dict()},
+        "leak": solution.leak,
+        "data_name": solution.data.name,
+        "feature_names": solution.data.feature_names,
+        **{name: solution._raw[name] for name in RAW_VALUES},
+    }
+
+
+def _plain(value: object) -> object:
+    """JSON for numpy's numbers."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} has no place in a solution file")

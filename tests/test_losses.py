@@ -1,0 +1,66 @@
+"""The losses of margins against plain formulas in many digits, and where doubles end."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, localcontext
+
+import numpy as np
+import pytest
+
+from reluflow import losses
+
+LOSSES = losses.LOSSES
+
+
+def logarithms(q: float, loss: str) -> list[float]:
+    """Return log ℓ, log(-ℓ') and log ℓ'' by the plain formulas, in digits enough for e^-900 beside 1."""
+    with localcontext(prec=900):
+        tail = (-Decimal(q)).exp()
+        share = Decimal(1) if loss == "exponential" else 1 / (1 + tail)
+        value = tail if loss == "exponential" else (1 + tail).ln()
+        return [float(x.ln()) for x in (value, tail * share, tail * share * share)]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("q", [-900.0, -40.0, -3.0, 0.0, 0.5, 30.0, 37.5, 800.0])
+def test_the_logarithms_are_those_of_the_loss_and_its_derivatives(loss: str, q: float) -> None:
+    found = [f(np.array([q]), loss)[0] for f in (losses.log_losses, losses.log_weights, losses.log_curvatures)]
+    assert found == pytest.approx(logarithms(q, loss), rel=1e-14, abs=1e-300)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_any_shape_goes_in_and_comes_out(loss: str) -> None:
+    q = np.linspace(-2, 2, 12).reshape(2, 3, 2)
+    assert losses.log_losses(q, loss).shape == q.shape
+    assert losses.log_losses(q.T, loss).shape == q.T.shape
+    assert np.array_equal(losses.log_weights(q.T, loss), losses.log_weights(q, loss).T)
+    assert losses.log_total([], loss) == -np.inf
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_shares_add_up_to_one_at_any_size(loss: str) -> None:
+    for shift in (-1e8, -5.0, 0.0, 700.0, 1e8):
+        p = losses.shares(shift + np.array([0.0, 1.0, 3.0]), loss)
+        assert p.sum() == pytest.approx(1.0, abs=1e-15)
+        assert np.all(np.diff(p) <= 0)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_one_sample_with_the_margin_found_has_the_whole_loss(loss: str) -> None:
+    logs = np.array([-800.0, -30.0, -1e-3, 0.4, 5.0])
+    q = losses.inverse_total(logs, loss)
+    assert losses.log_losses(q, loss) == pytest.approx(logs, rel=1e-12)
+
+
+def test_the_numbers_of_each_loss() -> None:
+    assert [losses.weight_at_zero(loss) for loss in LOSSES] == [0.5, 1.0]
+    assert [losses.separation_loss(loss) for loss in LOSSES] == pytest.approx([math.log(2), 1.0], rel=1e-15)
+    y = np.array([1.0, -1.0])
+    assert losses.early_duals(y, "logistic", "mean").tolist() == [0.25, -0.25]
+
+
+@pytest.mark.parametrize("check", [losses.check_loss, losses.separation_loss, losses.weight_at_zero])
+def test_another_name_is_refused(check) -> None:
+    with pytest.raises(ValueError, match="loss must be one of 'logistic', 'exponential'"):
+        check("hinge")
