@@ -66,7 +66,7 @@ class Coupling {
     double leak_;
     Pool& pool_;
     Index groups_ = 0;
-    Index capacity_ = 0;              // initial reserve, in groups; grows geometrically
+    Index capacity_ = 0;              // groups that the memory suffices for
     bool one_to_one_;                 // boundary i belongs to sample i alone
     std::vector<std::int8_t> sides_;  // (groups, n), signs of the slopes, 0 where sliding; matches the codes
     std::vector<std::int8_t> orientation_;

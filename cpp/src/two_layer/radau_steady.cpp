@@ -18,7 +18,7 @@ constexpr double kLeftOut = 0.05;
 constexpr Index kMostDirections = 160;
 /// Largest size of the table of pre-activations; larger networks are left to the explicit series.
 constexpr Index kMostOutputs = Index{1} << 24;
-/// A saturated logistic weight responds less than this and counts as constant.
+/// Least response that is used: that of a saturated logistic weight may be zero, and sqrt(p/c) must be finite.
 constexpr double kLeastAnswer = 1e-12;
 
 }  // namespace
