@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,15 @@ def test_links_between_pages_lead_to_files() -> None:
             if "://" not in target and not target.startswith("mailto:") and not (page.parent / target).exists():
                 broken.append(f"{name(page)}: {target}")
     assert broken == []
+
+
+def test_the_citation_agrees_with_the_project() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    stated = dict(re.findall(r"^(?:  - )?(version|license|name): (.+)$", citation, re.MULTILINE))
+    assert stated == {"version": project["version"], "license": "MIT", "name": project["authors"][0]["name"]}
+    assert re.findall(r"^  - (?!name)(.+)$", citation, re.MULTILINE) == project["keywords"]
+    assert (ROOT / "LICENSE").read_text(encoding="utf-8").startswith(f"{stated['license']} License")
 
 
 def test_the_page_of_statuses_lists_what_the_core_can_return() -> None:

@@ -56,8 +56,7 @@ class Dataset {
     std::vector<int> members_;
 };
 
-/// The sign of a·b in exact arithmetic: error-free products and sums; zero only if the exact value is zero or the
-/// rounding could hide its sign.
+/// The sign of a·b, computed in twice the working precision; zero where even that rounding could hide the sign.
 int exact_sign_of_dot(std::span<const double> a, std::span<const double> b) noexcept;
 
 }  // namespace reluflow

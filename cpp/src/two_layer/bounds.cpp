@@ -11,8 +11,8 @@ namespace reluflow {
 
 namespace {
 
-/// With at most so many groups, bounds over the step of every g·normal cost less than looking at the pairs they rule
-/// out.
+/// With at most this many groups, bounding every g·normal over the step costs less than examining the pairs that it
+/// excludes.
 constexpr Index kFewGroups = 6;
 
 }  // namespace

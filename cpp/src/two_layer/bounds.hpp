@@ -1,5 +1,5 @@
-/// What the neurons of a group share in a step, found once: bounds of their gradient, and when their sliding boundaries
-/// are released.
+/// What the neurons of a group share in a step, computed once: bounds of their gradient, and when they leave
+/// boundaries.
 #pragma once
 
 #include <array>
@@ -12,14 +12,14 @@
 
 namespace reluflow {
 
-/// Of each group, when there are few: a bound of |g|, and bounds of g·normal for every boundary, over the whole step.
+/// For each group, if there are few: a bound of |g|, and bounds of g·normal for every boundary, over the whole step.
 class GroupBounds {
   public:
     explicit GroupBounds(const Dataset& data);
 
     void update(const Expansion& expansion);
 
-    /// False when there are too many groups: the rest is then not known.
+    /// False when there are too many groups; the bounds below are then not available.
     bool are_known() const noexcept { return known_; }
     double fastest(Index group) const noexcept { return fastest_[group]; }
     double lowest(Index group, Index wall) const noexcept { return lowest_[group * data_.n_walls() + wall]; }
@@ -31,14 +31,14 @@ class GroupBounds {
     std::vector<double> fastest_, lowest_, highest_, series_, projections_;
 };
 
-/// The first release of a sliding boundary, of each group and sign of the output weight. Multipliers are those of the
-/// group, whatever the size of the neuron: found on one of its neurons, they give all of them one time to the last bit.
+/// For each group and sign of the output weight: the first time at which its neurons leave a boundary. Multipliers
+/// belong to the group, whatever the size of a neuron, so the time found on one neuron holds for all, to the last bit.
 class Releases {
   public:
     explicit Releases(Index neurons) : of_group_(neurons) {}
 
     void forget(Index groups) { std::fill_n(of_group_.begin(), groups, Entry{}); }
-    /// True for the first who asks.
+    /// Returns true once per (group, sign); the caller that gets true computes the hit.
     bool claim(Index group, bool positive) noexcept {
         bool& claimed = of_group_[group].claimed[positive];
         return !claimed && (claimed = true);

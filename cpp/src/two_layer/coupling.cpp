@@ -13,11 +13,11 @@ namespace {
 using Map = Eigen::Map<Vector>;
 using ConstMap = Eigen::Map<const Vector>;
 
-/// Groups for which there is memory from the start; the memory doubles when more come.
+/// Initial reserve, in groups; grows geometrically.
 constexpr Index kUsualGroups = 4096;
-/// Groups whose sums are turned into columns at a time: a line of the cache.
+/// Groups whose sums are transposed together: a cache line.
 constexpr Index kTurned = 8;
-/// Sides that are compared at a time.
+/// Sides that are compared together.
 constexpr Index kBlock = 64;
 
 }  // namespace
@@ -52,7 +52,7 @@ void Coupling::set_slopes(const Pattern& pattern, const Groups& groups) {
     if (groups.count() > capacity_)
         grow(std::min(static_cast<Index>(pattern.neurons()), std::max(groups.count(), 2 * capacity_)));
     groups_ = groups.count();
-    const Index pieces = kPiece / kChunk * kChunk;  // a byte of group_codes_ belongs to one piece
+    const Index pieces = kPiece / kChunk * kChunk;  // so that a byte of group_codes_ belongs to one piece
     pool_.run_pieces(groups_, pieces, static_cast<double>(groups_ * data_.n()), [&](Index begin, Index end) {
         for (Index c = begin; c < end; ++c) set_group(c, pattern, groups.leader(c));
     });
@@ -65,7 +65,7 @@ void Coupling::set_slopes(const Pattern& pattern, const Groups& groups) {
     }
 }
 
-/// Takes over what has changed: few sides of few groups.
+/// Updates what differs from the previous slopes of the group: mostly few sides.
 void Coupling::set_group(Index group, const Pattern& pattern, Index leader) {
     const std::int8_t* sides = pattern.row(leader).data();
     std::int8_t* row = sides_.data() + group * data_.n();
@@ -94,13 +94,13 @@ void Coupling::set_side(Index group, Index sample, std::int8_t sign) noexcept {
     set(group_codes_[sample * chunks_of(capacity_) + group / kChunk], group % kChunk);
 }
 
-/// Operations of adding up `rows` rows for that many sums.
+/// Operations of adding `rows` rows for each of so many sums.
 double Coupling::sum_work(Index rows, Index sums) const noexcept {
     return static_cast<double>(data_.rank()) * static_cast<double>(rows * sums / kChunk + rows * kSubsets / kChunk);
 }
 
-/// In how many parts a loop over sums is shared. Each makes its own tables, so they are as few as the threads. Their
-/// number has no part in the bits: every sum is added up by itself.
+/// The number of parts into which a loop over sums is cut. Each part makes its own tables, so there are no more than
+/// threads. This does not affect the bits, since each sum is added up by itself.
 Index Coupling::parts_of(double work) const noexcept {
     return pool_.is_worthwhile(work) ? pool_.threads() : 1;
 }
@@ -122,7 +122,7 @@ Range Coupling::columns_of(Index strip) const noexcept {
     return {strip * kStrip, std::min(data_.rank(), (strip + 1) * kStrip)};
 }
 
-/// Some coordinates of the gradients of some groups.
+/// The given coordinates of the gradients of the given groups.
 void Coupling::add_gradients(const double* weights, Range groups, Range columns, SubsetSums& sums, Matrix& G) {
     const auto fill = [&](Index first, Index stride, double* rows) {
         for (Index i = first; i < std::min(data_.n(), first + kChunk); ++i, rows += stride)
@@ -171,7 +171,7 @@ void Coupling::margins(const Matrix& M, Vector& q) {
         for (Index x = 0; x < r; ++x) all_[x] = M.row(x).head(groups_).sum();
     const double work = sum_work(groups_, data_.n());
     const Index parts = parts_of(work);
-    // By coordinates where they can be dealt out evenly, for then no table is made twice, and by samples.
+    // Cut by coordinates if these can be distributed evenly, because then no table is made twice; otherwise by samples.
     const Index strips = strips_of(r);
     const Index across = padded(r) % kStrip == 0 ? std::gcd(parts, strips) : 1;
     const Index down = parts / across;
@@ -183,7 +183,7 @@ void Coupling::margins(const Matrix& M, Vector& q) {
     q = shares_.colwise().sum().transpose().cwiseProduct(data_.y());
 }
 
-/// What some coordinates give to some margins.
+/// The contribution of the given coordinates to the given margins.
 void Coupling::add_margins(const Matrix& M, Range samples, Range columns, SubsetSums& sums) {
     const auto fill = [&](Index first, Index stride, double* rows) {
         const Index count = std::min<Index>(kChunk, groups_ - first);

@@ -1,5 +1,4 @@
-/// The coupling: weights p drive every group's gradient, and every group's moment Σ a_j w_j gives its share of the
-/// margins.
+/// The coupling: the weights p give every group's gradient, and every group's moment Σ a_j w_j its part of the margins.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +17,8 @@ namespace reluflow {
 class SubsetSums;
 
 /// Products with the slopes s (n, groups): 1 on the active side, the leak on the other, 0 on sliding boundaries. The
-/// active ones are a matrix of zeros and ones, and are added up by tables of subset sums: a quarter of a matrix
-/// product's work.
+/// active ones form a matrix of zeros and ones; its products use tables of subset sums, a quarter of the work of a
+/// matrix product.
 class Coupling {
   public:
     Coupling(const Dataset& data, Index neurons, double leak, Pool& pool);
@@ -38,16 +37,16 @@ class Coupling {
         return side > 0 ? 1.0 : (side < 0 ? leak_ : 0.0);
     }
 
-    /// Signs of the slopes of a group, (n,): those of its boundary sides, 0 where it holds.
+    /// Signs of the slopes of a group, (n,): the sides of its boundaries, 0 where it slides.
     std::span<const std::int8_t> sides(Index group) const noexcept {
         return {sides_.data() + group * data_.n(), static_cast<std::size_t>(data_.n())};
     }
 
   private:
-    /// Up to this many groups plain loops over the samples need no tables.
+    /// Up to this many groups, plain loops over the samples are faster than tables.
     static constexpr Index kFewGroups = 6;
 
-    /// Groups of one piece of the slopes.
+    /// Groups per piece of the slopes.
     static constexpr Index kPiece = 128;
 
     void grow(Index groups);
@@ -67,17 +66,17 @@ class Coupling {
     double leak_;
     Pool& pool_;
     Index groups_ = 0;
-    Index capacity_ = 0;              // groups for which there is memory
-    bool one_to_one_;                 // boundary i is that of sample i
-    std::vector<std::int8_t> sides_;  // (groups, n), sign of the slope; 0 where held. The codes follow each change
+    Index capacity_ = 0;              // groups that the memory suffices for
+    bool one_to_one_;                 // boundary i belongs to sample i alone
+    std::vector<std::int8_t> sides_;  // (groups, n), signs of the slopes, 0 where sliding; matches the codes
     std::vector<std::int8_t> orientation_;
     std::vector<std::uint8_t> sample_codes_;     // (groups, chunks of samples)
     std::vector<std::uint8_t> group_codes_;      // (n, chunks of groups)
-    std::vector<std::pair<Index, Index>> held_;  // (group, sample), in order, when there is a leak
+    std::vector<std::pair<Index, Index>> held_;  // (group, sample) of sliding pairs, in order, if there is a leak
     std::vector<SubsetSums> own_;                // workspace of each thread
     std::vector<double> column_;                 // workspace
-    Vector all_;                                 // the sum over all rows, when there is a leak
-    Matrix shares_;                              // (strips, n), what each strip gives to the margins
+    Vector all_;                                 // the sum over all rows, if there is a leak
+    Matrix shares_;                              // (strips, n), contribution of each strip to the margins
 };
 
 }  // namespace reluflow

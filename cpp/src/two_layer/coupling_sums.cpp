@@ -11,7 +11,7 @@ using Lane = Eigen::Array<double, kLane, 1>;
 using LaneMap = Eigen::Map<Lane>;
 using ConstLaneMap = Eigen::Map<const Lane>;
 
-/// Sums side by side: one after the other would wait for each addition.
+/// Several sums side by side, since additions to one sum would wait for each other.
 template <int Lanes>
 void add_lanes(const double* tables, const std::uint8_t* codes, Index count, Index width, double* sum) noexcept {
     Lane lanes[Lanes];

@@ -1,5 +1,5 @@
-/// Products with a matrix of zeros and ones by the sums of all subsets of a few rows (Arlazarov et al. 1970): private
-/// part of `drive`. Five rows have 32 sums; looking one up adds five rows at once.
+/// Products with a matrix of zeros and ones by tables of the sums of all subsets of a few rows (Arlazarov et al. 1970):
+/// private part of `coupling`. Five rows have 32 sums; one look-up adds five rows.
 #pragma once
 
 #include <algorithm>
@@ -10,13 +10,14 @@
 
 namespace reluflow {
 
-/// Rows of a chunk.
+/// Rows per table.
 inline constexpr int kChunk = 5;
 inline constexpr int kSubsets = 1 << kChunk;
-/// Columns come in multiples of this, filled with zeros: whole vector registers.
+/// Columns are padded with zeros to a multiple of this: whole vector registers.
 inline constexpr Index kLane = 8;
-/// Columns that are added up together, and tables made at a time: 48 KB of tables, near the fastest cache, beside sums
-/// that stay in the second. Measured: half of it and twice of it are a tenth slower at most, other widths more.
+/// Columns that are added together, and tables made together: 48 KB of tables, close to the size of the first-level
+/// cache, while the sums stay in the second. Measured: half or twice the tables are a tenth slower at most, other
+/// widths more.
 inline constexpr Index kStrip = 2 * kLane;
 inline constexpr Index kTables = 12;
 
@@ -31,21 +32,21 @@ inline Index padded(Index columns) noexcept {
     return (columns + kLane - 1) / kLane * kLane;
 }
 
-/// Sums of all subsets of kChunk rows; the bits of the index say which rows. rows (kChunk, width), table (kSubsets,
+/// Sums of all subsets of kChunk rows; the bits of the index select the rows. rows (kChunk, width), table (kSubsets,
 /// width), width a multiple of kLane.
 void make_table(const double* rows, Index width, double* table) noexcept;
 
-/// sum (width) += the entry codes[k] of table k, for k < count; tables follow each other.
+/// sum (width) += entry codes[k] of table k, for k < count; tables are contiguous.
 void add_entries(const double* tables, const std::uint8_t* codes, Index count, Index width, double* sum) noexcept;
 
-/// One thread's sums of one strip. It makes all tables itself: those of another thread would have to come from that
-/// one's cache, which takes longer.
+/// One thread's sums of one strip. It makes all tables itself: fetching those of another thread from its cache takes
+/// longer.
 class SubsetSums {
   public:
     SubsetSums() : rows_(kChunk * kStrip), tables_(kTables * kSubsets * kStrip) {}
 
-    /// Sums for the codes (., chunks of n_rows) of the range `which`, of a strip that has `columns` columns.
-    /// fill(row, stride, rows) writes the columns of the kChunk rows from `row` on, without those beyond the last.
+    /// Sums for the codes (., chunks of n_rows) of the range `which`, of a strip with `columns` columns. fill(row,
+    /// stride, rows) writes these columns of the kChunk rows from `row` on, except rows beyond the last.
     template <class Fill>
     void make(Index n_rows, Index columns, const Fill& fill, const std::uint8_t* codes, Index code_stride,
               Range which) {
@@ -70,7 +71,7 @@ class SubsetSums {
 
   private:
     Index width_ = 0;
-    /// Whole lines of the cache: an entry that lies across two is read twice.
+    /// Aligned to cache lines: an entry that spans two would be read twice.
     using Lines = std::vector<double, Eigen::aligned_allocator<double>>;
 
     Lines rows_, tables_, sums_;

@@ -8,12 +8,12 @@ namespace reluflow {
 
 namespace {
 
-/// Where a explicit step is looked at, as parts of it: each costs two polynomials and two exponentials a sample. Three,
-/// because the bound on saturated weights lets none of them come and go between two.
+/// Where an explicit step is checked, as parts of it; each point costs two polynomials and two exponentials per sample.
+/// Three suffice, because the bound on saturated weights keeps any weight from rising and falling again between two.
 constexpr double kPlainPoints[] = {0.4, 0.75, 1.0};
-/// The same of a Radau step: between its Radau nodes, where its equations hold.
+/// The same for a Radau step: between its nodes, since its equations hold at the nodes.
 constexpr double kLatePoints[] = {0.11, 0.31, 0.57, 0.81, 0.96, 1.0};
-/// A margin q as a polynomial is known to about this many ulp of itself, and so is log p.
+/// A margin q computed from its polynomial has a rounding error of about this many ulp, and so has log p.
 constexpr double kMarginUlps = 64.0;
 
 }  // namespace
@@ -43,7 +43,7 @@ double Defect::measure(const Waveform& waveform, double end, double square) {
     double worst = 0.0;
     const auto look = [&](double part) {
         const double missed = weights_at(waveform, part * end);
-        if (!(missed <= worst)) worst = missed;  // a NaN stays
+        if (!(missed <= worst)) worst = missed;  // also keeps a NaN
     };
     if (waveform.is_prescribed())
         for (const double part : kLatePoints) look(part);
@@ -60,13 +60,13 @@ double Defect::weights_at(const Waveform& waveform, double u) {
     const auto missed = (asked_ - used_).array().abs() - rounding * asked_.array().max(used_.array().abs());
     double sum = (width_.array() * missed.max(0.0)).sum();
     if (waveform.keeps_time_by_margins()) return sum;
-    // The clock runs with the mass of the margins: D(0)/D is a series of its own.
+    // Time uses the mass through D(0)/D, a series of its own, so that is checked as well.
     const double mass = std::exp(log_mass_ - waveform.log_mass()) * waveform.time_rate_at(u);
     const double known = ulp * (1.0 + (asked_.array() * q_.array().abs().max(start_.array().abs())).sum());
     return std::max(sum, std::abs(std::log(mass)) - known);
 }
 
-/// Margins and signed weights at u; the margins of what is not live are never looked at.
+/// Margins and signed weights at u; margins of samples that are not active are not used.
 void Defect::read(const Waveform& waveform, double u) {
     const auto row = [this](const double* values) { return Eigen::Map<const Vector>(values, q_.size()); };
     const int order = waveform.order();
@@ -77,7 +77,7 @@ void Defect::read(const Waveform& waveform, double u) {
     used_.array() *= y_.array() * live_.array();
 }
 
-/// Weights from margins, as multiples of that of the smallest margin: log ℓ' itself may be beyond the doubles' e^x.
+/// Weights from margins, relative to that of the smallest margin, because ℓ' itself can overflow.
 void Defect::ask() {
     double smallest = std::numeric_limits<double>::infinity();
     for (Index i = 0; i < q_.size(); ++i)

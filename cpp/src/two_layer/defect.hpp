@@ -1,4 +1,5 @@
-/// What a step missed, measured afterwards: the weights that its margins ask for against those that drove it.
+/// The defect of a step, measured afterwards: the weights that follow from its margins against the weights that drove
+/// it.
 #pragma once
 
 #include "base/types.hpp"
@@ -8,17 +9,17 @@
 
 namespace reluflow {
 
-/// Terms of a series below rounding say nothing of what comes after them: the weights of saturated samples look
-/// constant until they are not. So the weights of every step are compared, at points inside it and at its end, with
-/// those that follow from the step's own margins.
+/// Terms of a series below rounding say nothing about later terms: weights of saturated samples look constant until
+/// they are not. So the weights of every step are compared, at points inside it and at its end, with those that follow
+/// from the step's own margins.
 class Defect {
   public:
     Defect(const Dataset& data, LossKind loss);
 
-    /// max_u H Σ_i |p_i asked - p_i used| |x_i| over points of (0, end], beyond what rounding does: no neuron is moved
-    /// further, relative to its size, by what the weights miss. Time counts likewise. `square` is |θ|². Where the
-    /// weights are prescribed, a sample whose weight answers to its own margin counts by what is left of the defect
-    /// after it has answered. NaN on a step that is not finite.
+    /// max_u H Σ_i |p_i from margins - p_i used| |x_i| over points of (0, end], less what rounding explains. This
+    /// bounds the motion of a neuron, relative to its size, due to wrong weights. The error of time counts in the same
+    /// way. `square` is |θ|². In a Radau step the weight of a sample responds to its own margin; then only the part of
+    /// the defect that remains after this response counts. NaN on a step that is not finite.
     double measure(const Waveform& waveform, double end, double square);
 
   private:
@@ -29,10 +30,10 @@ class Defect {
     LossKind loss_;
     Vector y_;
     Vector norms_;
-    Vector live_;   // 1 for a active sample, else 0
-    Vector width_;  // H |x_i|, or less where the weight answers
+    Vector live_;   // 1 for an active sample, else 0
+    Vector width_;  // H |x_i|, reduced where the weight responds
     Vector start_, q_, used_, asked_;
-    double log_mass_ = 0.0;  // of the asked weights
+    double log_mass_ = 0.0;  // of the weights from margins
 };
 
 }  // namespace reluflow

@@ -8,18 +8,18 @@ namespace reluflow {
 
 namespace {
 
-/// The term before the last may exceed the tolerance by this much: with it and the last one small, so is what follows.
+/// The term before the last may exceed the tolerance by this factor: if both are this small, so is the tail.
 constexpr double kTermBeforeLast = 30.0;
-/// Groups that hold boundaries for which there is memory from the start; more double it when they come.
+/// Initial reserve, in groups that slide; grows geometrically.
 constexpr std::size_t kHoldingGroups = 64;
-/// A truncated term moves margins by |θ|² |x| of itself, which may be no more than this: the weights and the loss of
-/// the next step follow from margins, whatever rtol says of θ. At rtol 1e-9 it counts from |θ|² = 1e5 on.
+/// Bound of what truncation does to margins, |θ|² |x| times a term: the weights and the loss of the next step follow
+/// from margins, whatever rtol allows for θ. At rtol 1e-9 it matters from |θ|² = 1e5 on.
 constexpr double kMarginTol = 1e-6;
-/// Below this all terms are rounding.
+/// No tolerance is below this, since terms are only known to rounding.
 constexpr double kFinest = 4.0 * std::numeric_limits<double>::epsilon();
 
-/// Samples that drive a group of these slopes are live. Those on which every neuron that sees them stands are not:
-/// their margin is zero for ever, and they act through multipliers alone.
+/// Marks the samples on which a group of these slopes is active. A sample on which all its neurons slide is not marked:
+/// its margin is zero for ever, and it acts through multipliers alone.
 void mark_live(std::span<const std::int8_t> slopes, bool leaks, std::span<char> live) noexcept {
     for (std::size_t i = 0; i < live.size(); ++i)
         if (leaks ? slopes[i] != 0 : slopes[i] > 0) live[i] = 1;
@@ -57,7 +57,7 @@ void Expansion::start(const NetworkState& state, const Pattern& pattern, const s
     held_ = &held;
     if (groups_.update(pattern)) coupling_.set_slopes(pattern, groups_);
     find_live(state, pattern);
-    int slots = 0;  // sliding sets can change while the pattern stays: a carried pattern is decided at the start
+    int slots = 0;  // sliding sets can change while the pattern stays, so they are read in every step
     for (Index c = 0; c < groups_.count(); ++c) slot_of_group_[c] = held[groups_.leader(c)].empty() ? -1 : slots++;
     if (static_cast<int>(held_parts_.size()) < slots) {
         held_parts_.resize(2 * slots, Matrix(kMaxOrder + 2, data_.rank()));
@@ -118,7 +118,8 @@ void Expansion::give_up() {
         if (slot_of_group_[c] >= 0) held_parts_[slot_of_group_[c]].row(0) = start_held_.row(slot_of_group_[c]);
 }
 
-/// A neuron of which every sample is inactive or held rests (ReLU), and one at zero never moves.
+/// Finds the active samples. Groups that cannot move do not count: with ReLU those that are inactive or slide on every
+/// sample, and neurons at zero.
 void Expansion::find_live(const NetworkState& state, const Pattern& pattern) {
     if (live_version_ == pattern.version()) return;
     live_version_ = pattern.version();
@@ -128,7 +129,7 @@ void Expansion::find_live(const NetworkState& state, const Pattern& pattern) {
     std::fill(live_.begin(), live_.end(), char{0});
     for (Index c = 0; c < groups_.count(); ++c)
         if (moving_[c]) mark_live(coupling_.sides(c), leaks_, live_);
-    // Nothing moves at all: then all weights are as good as any.
+    // If nothing moves, the weights do not matter; all samples are taken as active to avoid an empty sum.
     if (std::none_of(live_.begin(), live_.end(), [](char live) { return live != 0; }))
         std::fill(live_.begin(), live_.end(), char{1});
 }

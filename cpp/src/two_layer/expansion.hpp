@@ -1,5 +1,4 @@
-/// The common series of a step, order by order: λ drives the neurons, the neurons return margins, the margins correct
-/// λ.
+/// The series of a step, order by order: weights drive the neurons, the neurons give margins, the margins give weights.
 #pragma once
 
 #include <cstdint>
@@ -29,33 +28,33 @@ class Expansion {
 
     /// Order 0: groups, slopes, margins and weights at the state. `held` has one set per neuron.
     void start(const NetworkState& state, const Pattern& pattern, const std::vector<SlidingSet>& held);
-    /// All orders for a step of about `step`; returns how much of u in (0, 1] the truncation allows. Below
-    /// kLeastAllowed the orders may be missing, and the step is to be repeated.
+    /// Computes all orders for a step of about `step` and returns the part of u in (0, 1] that truncation allows. If
+    /// that is below kLeastAllowed, orders may be missing and the step has to be repeated.
     double expand(double step);
-    /// What the weights of the step missed until `end`, relative to the size of the neurons; see Defect.
+    /// The defect of the weights until `end`, relative to the size of the neurons; see Defect.
     double defect(double end) { return defect_.measure(waveform_, end, series_.square()); }
-    /// What the last Taylor terms of a step may be, relative to the size of a neuron.
+    /// Bound of the last Taylor terms, relative to the size of a neuron.
     double tolerance() const noexcept { return present_tolerance_; }
 
     bool is_by_sector() const noexcept { return series_.is_by_sector(); }
-    /// The step ends at u and its neurons are not moved yet; see NeuronSeries.
+    /// Ends the step at u and defers the motion of its neurons; see NeuronSeries.
     void carry(double u) { series_.carry(u); }
     bool is_carrying() const noexcept { return series_.is_carrying(); }
     void settle() { series_.settle(); }
 
-    /// Back to order 0 of the same step, for another try.
+    /// Back to order 0 of the same step, to expand it again.
     void restart();
-    /// The same after a step that ends in the middle: all is as after start().
+    /// The same for a step that was abandoned: everything is as after start().
     void give_up();
-    /// One more order of the neurons under given signed weights y_i p_i of that order (null: all zero); with
-    /// `beside_start` they come on top of those of the start, whose gradients are added after projection.
+    /// Adds one order of the neurons under given signed weights y_i p_i of that order (null: all zero). With
+    /// `beside_start` these are added to the weights of the start; the two gradients are then projected separately.
     void drive(const double* signed_weights, double step, bool beside_start = false);
     /// The newest order of the moments Σ a_j w_j of the groups, (r, groups).
     const Matrix& moments() const noexcept { return moments_; }
-    /// Margins that moments of the groups give.
+    /// The margins that given moments of the groups produce.
     void margins_of(const Matrix& moments, Vector& q) { coupling_.margins(moments, q); }
     double slope(Index sample, Index group) const noexcept { return coupling_.slope(sample, group); }
-    /// v becomes its part that a group can move along.
+    /// Projects v to the directions in which a group can move.
     void project(Index group, double* v) const noexcept;
     Waveform& waveform() noexcept { return waveform_; }
 
@@ -63,21 +62,22 @@ class Expansion {
     NeuronSeries& series() noexcept { return series_; }
     const NeuronSeries& series() const noexcept { return series_; }
     const Groups& groups() const noexcept { return groups_; }
-    /// At the start of the step, less the offsets.
+    /// At the start of the step, minus the offsets.
     const Vector& margins() const noexcept { return q_; }
-    /// Taken from the margins before they make weights, (n,): zero but for a state that is held smaller than it is.
+    /// Subtracted from the margins before they make weights, (n,): zero unless the state is stored scaled
+    /// (flow_scale.cpp).
     const Vector& offsets() const noexcept { return offsets_; }
     void set_offsets(const Vector& offsets) { offsets_ = offsets; }
-    /// What projection took from a group's gradient, (order, r), or null when the group holds nothing.
+    /// What projection removed from a group's gradient, (order, r), or null if the group does not slide.
     const Matrix* held_part(Index group) const noexcept;
-    /// Gradient of the samples that are not held, at the start of the step.
+    /// Gradient at the start of the step of the samples on which the neuron does not slide.
     void gradient_at_start(Index neuron, double* g) const noexcept;
     /// Projected gradient of a neuron at the start of the step, along a direction (r,).
     template <class Direction>
     double start_rate(Index neuron, const Direction& direction) const {
         return start_gradients_.col(groups_.of(neuron)).dot(direction);
     }
-    /// A neuron was put to zero, or woke.
+    /// A neuron was set to zero or brought back: the active samples have to be found again.
     void forget_live() noexcept { live_version_ = ~std::uint64_t{0}; }
     /// |θ'|² at the start of the step, of all neurons.
     double speed_square(const NetworkState& state) const noexcept;
@@ -100,12 +100,12 @@ class Expansion {
     NeuronSeries series_;
     const std::vector<SlidingSet>* held_ = nullptr;
     Matrix gradients_, moments_;  // (r, groups)
-    Matrix start_gradients_;      // of the start, projected
+    Matrix start_gradients_;      // at the start, projected
     Vector q_, q_next_, column_, offsets_;
-    std::vector<int> slot_of_group_;  // index into held_parts_, -1 when nothing is held
+    std::vector<int> slot_of_group_;  // index into held_parts_, -1 if the group does not slide
     std::vector<Matrix> held_parts_;
-    Matrix start_held_;                // (slots, r), what projection took at the start
-    std::vector<char> live_, moving_;  // of the samples, of the groups
+    Matrix start_held_;                // (slots, r), what projection removed at the start
+    std::vector<char> live_, moving_;  // flags of the samples, of the groups
     std::uint64_t live_version_ = ~std::uint64_t{0};
     double fastest_ = 0.0;
 };

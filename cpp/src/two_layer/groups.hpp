@@ -1,4 +1,4 @@
-/// Neurons that share a sector and a sliding set share their gradient: they are driven as one group.
+/// Neurons with one sector and sliding set share their gradient; they form a group.
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@ class Groups {
   public:
     explicit Groups(Index neurons);
 
-    /// Makes the partition of the pattern; returns false when it was already that of this pattern version.
+    /// Updates the partition; returns false if it is already that of this version of the pattern.
     bool update(const Pattern& pattern);
 
     Index count() const noexcept { return count_; }
@@ -26,7 +26,7 @@ class Groups {
     std::span<const int> members(Index group) const noexcept {
         return {members_.data() + begin_[group], static_cast<std::size_t>(begin_[group + 1] - begin_[group])};
     }
-    /// Every neuron its own group, in order.
+    /// True if every neuron is its own group, in order.
     bool is_identity() const noexcept { return count_ == static_cast<Index>(of_.size()); }
 
   private:

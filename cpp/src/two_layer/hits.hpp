@@ -1,4 +1,4 @@
-/// The earliest event of one neuron on a piece of its motion, with proof that none came before it.
+/// The earliest event of one neuron on a piece of its motion; bounds exclude any earlier one.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,18 @@ struct Hit {
     double u = kNoRoot;  ///< absolute in the step
     HitKind kind = HitKind::none;
     int wall = -1;         ///< the first boundary concerned
-    std::int8_t side = 0;  ///< of a release: where the boundary goes; 0 when that is to be decided
-    double slope = 0.0;    ///< of a release: rate of the leaving multiplier (its contribution, in gradient units)
-    bool alone = true;     ///< of a release: no other multiplier is at an end of its interval
+    std::int8_t side = 0;  ///< of a leaving neuron: its side afterwards; 0 if that has to be decided
+    double slope = 0.0;    ///< of a leaving neuron: rate of the multiplier (its contribution, in units of the gradient)
+    bool alone = true;     ///< of a leaving neuron: no other multiplier is at its bound
 };
 
-/// A boundary that may be hit on a piece, and z of it at the begin.
+/// A boundary that may be hit on a piece, and the value of z at the begin of the piece.
 struct NearWall {
     int wall = -1;
     double z = 0.0;
 };
 
-/// Looks for hits on pieces of a NeuronMotion.
+/// Finds hits on pieces of a NeuronMotion.
 class HitFinder {
   public:
     /// `stands`: see DependentSlide.
@@ -39,18 +39,18 @@ class HitFinder {
     /// First time a boundary of `candidates` is reached on (begin, end] of the piece. Sides are those of the neuron on
     /// the piece.
     Hit first_wall(int piece, double end, std::span<const NearWall> candidates, std::span<const std::int8_t> sides);
-    /// Those of the last first_wall() that may have been zero until its hit, that of the hit among them.
+    /// The boundaries of the last first_wall() that may be zero at its hit, including the one hit.
     std::span<const int> met() const noexcept { return met_; }
-    /// First release of a sliding boundary of a neuron with these sides.
+    /// The first time at which a neuron with these sides leaves a boundary on which it slides.
     Hit first_release(int piece, double end, const SlidingSet& held, std::span<const std::int8_t> sides,
                       bool output_positive);
-    /// First change of sign of the output weight; looked for only while the neuron holds boundaries.
+    /// The first change of sign of the output weight; searched only while the neuron slides.
     Hit output_sign_change(int piece, double end) const;
 
-    /// Boundaries that are zero (to rounding) for the neuron standing at w.
+    /// The boundaries on which a neuron at w is zero, to rounding.
     void walls_at_zero(const double* w, std::span<const int> candidates, std::span<const std::int8_t> sides,
                        std::vector<int>& zero) const;
-    /// |z| below this is zero for weights of this size; |z'| above rate_tol for this output weight is not.
+    /// |z| below zero_tol is zero for weights of this size; |z'| above rate_tol is not zero for this output weight.
     double zero_tol(double size) const noexcept;
     double rate_tol(double output) const noexcept;
     /// The largest amount by which a pre-activation was found on the wrong side of its boundary, relative to |w| + |a|.
@@ -58,13 +58,13 @@ class HitFinder {
     void forget_inconsistency() noexcept { worst_inconsistency_ = 0.0; }
 
   private:
-    /// z and z' of one boundary at the begin of a piece, counted from the neuron's side.
+    /// z and z' of one boundary at the begin of a piece, with the sign of the neuron's side.
     struct Tangent {
         int wall = -1;
         double value = 0.0;
         double slope = 0.0;
     };
-    /// How far a piece keeps from boundaries until `limit`.
+    /// Bounds how near a piece comes to boundaries until `limit`.
     class Clearance;
     std::span<const Tangent> find_tangents(int piece, std::span<const NearWall> candidates,
                                            std::span<const std::int8_t> sides, const Clearance& clearance);

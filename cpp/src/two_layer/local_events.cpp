@@ -11,17 +11,17 @@ namespace {
 
 constexpr double kEps = std::numeric_limits<double>::epsilon();
 using ConstMap = Eigen::Map<const Vector>;
-/// Where dependent boundaries let a neuron go, nothing moves yet. It is decided where the pulls, moved on by their
-/// slopes, have changed by this part of what they are made of: far above rounding, far below what another event could
-/// hide in.
+/// At the instant at which a neuron leaves dependent boundaries nothing moves across them yet. The decision uses
+/// contributions extrapolated by their slopes until they have changed by this part of themselves: far above rounding,
+/// and too short for another event.
 constexpr double kLittleLater = 1e-9;
-/// Where that decides nothing, slopes nearly balance: so many times later again, so many times.
+/// If that decides nothing because slopes nearly cancel, the extrapolation is extended by this factor, this many times.
 constexpr double kLater = 1e3;
 constexpr int kLaterTries = 3;
-/// On a line every boundary is met at w = 0, up to the rounding of a root; a boundary met farther out contains the
-/// line.
+/// A neuron that slides on a line meets any other boundary at w = 0 up to the rounding of a root; a boundary met
+/// farther out contains the line.
 constexpr double kAtOrigin = 1e-6;
-/// Events of a step, a neuron, and boundaries of a corner, for which there is memory from the start.
+/// Initial reserve: events per neuron and step, and simultaneous boundaries. Grows geometrically.
 constexpr Index kUsualEvents = 4;
 constexpr Index kUsualCorner = 64;
 
@@ -65,7 +65,7 @@ bool LocalEvents::apply(int neuron, const Hit& hit, std::span<const int> candida
     const bool leaves = hit.kind == HitKind::release;
     motion_.evaluate(piece, hit.u, w_.data(), a_);
     motion_.load_gradient(piece, hit.u);
-    if (hit.kind == HitKind::output_sign) {  // what the root leaves of it may have the sign of before
+    if (hit.kind == HitKind::output_sign) {  // the value at the root may still have the old sign
         const double rounding = std::max(std::abs(a_), kEps * kEps * w_.norm());
         a_ = std::copysign(rounding, output_sign_after(piece, hit.u));
     }
@@ -92,7 +92,7 @@ bool LocalEvents::apply(int neuron, const Hit& hit, std::span<const int> candida
     return true;
 }
 
-/// A released boundary does not change the velocity at that instant, so there is nothing to decide.
+/// Leaving does not change the velocity at that instant, so there is nothing to decide.
 bool LocalEvents::release(int neuron, const Hit& hit) {
     SlidingSet& held = held_[neuron];
     walls_.assign(held.walls().begin(), held.walls().end());
@@ -106,14 +106,14 @@ bool LocalEvents::release(int neuron, const Hit& hit) {
     return true;
 }
 
-/// The boundaries that are zero together: the one that was hit, those that coincide with it to rounding, and the held
-/// ones.
+/// Collects the boundaries that are zero together: the one that was hit, those that coincide with it to rounding, and
+/// the sliding set.
 void LocalEvents::collect_corner(int neuron, const Hit& hit, std::span<const int> candidates) {
     const SlidingSet& held = held_[neuron];
     const bool meets = hit.kind == HitKind::wall;
     walls_.clear();
     if (meets && (held.is_line() || data_.rank() == 1) && w_.norm() <= kAtOrigin * std::abs(a_)) {
-        w_.setZero();  // a neuron on a line meets another boundary only at w = 0, where all boundaries meet
+        w_.setZero();  // on a line another boundary is met only at w = 0, where all meet
         walls_.resize(data_.n_walls());
         std::iota(walls_.begin(), walls_.end(), 0);
     } else {
@@ -127,9 +127,8 @@ void LocalEvents::collect_corner(int neuron, const Hit& hit, std::span<const int
     std::sort(walls_.begin(), walls_.end());
 }
 
-/// Boundaries that depend on those of the corner are zero with them, whatever the rounding of the root makes of their
-/// own pre-activation: with the boundaries of small angles to the path it is many times that of the boundary that was
-/// hit.
+/// Adds boundaries that depend on those collected: they are zero with them, whatever their computed pre-activation. For
+/// a boundary at a small angle to the path its rounding error is many times that of the one that was hit.
 void LocalEvents::add_dependent(std::span<const std::int8_t> sides) {
     std::size_t known = 1;
     while (walls_.size() > known) {
@@ -139,7 +138,7 @@ void LocalEvents::add_dependent(std::span<const std::int8_t> sides) {
     }
 }
 
-/// Removes the rounding that is left of the zero pre-activations.
+/// Removes the rounding error of pre-activations that are zero.
 void LocalEvents::stand_on_corner() {
     corner_set_.assign(walls_, data_.normals());
     corner_set_.project(w_.data());
@@ -152,7 +151,7 @@ double LocalEvents::output_sign_after(int piece, double u) const {
     return a_ < 0.0 ? -1.0 : 1.0;
 }
 
-/// `gradient` is what everything but the corner's boundaries adds up to.
+/// `gradient` is the gradient without the contributions of the simultaneous boundaries.
 void LocalEvents::fill_corner(int neuron, double u, const double* gradient, double output_sign) {
     corner_set_.assign(walls_, data_.normals());
     const int k = static_cast<int>(walls_.size());
@@ -171,7 +170,7 @@ void LocalEvents::fill_corner(int neuron, double u, const double* gradient, doub
     if (!is_plain()) corner_.weight = motion_.acting_weight(pattern_.row(neuron), u);
 }
 
-/// One boundary, and nothing at it that a smaller tolerance would see in another way.
+/// True for one boundary whose decision does not depend on rounding.
 bool LocalEvents::is_plain() const {
     if (corner_.size() != 1) return false;
     const double before = std::abs(corner_.rest[0] * corner_.normals[0] + corner_.below[0]);
@@ -179,7 +178,7 @@ bool LocalEvents::is_plain() const {
     return std::min({before, after, std::abs(corner_.kink(0))}) > corner_.kink_tol();
 }
 
-/// Decides the corner, keeps branch points, and says what stands in the way: nothing, or an unresolved.
+/// Decides the continuation and records branch points. False, with unresolved_ set, if there is no decision.
 bool LocalEvents::decide(int neuron, double u, int& choice) {
     const Verdict verdict = solver_.decide(corner_);
     const bool branching = verdict == Verdict::branching;
@@ -195,8 +194,8 @@ bool LocalEvents::decide(int neuron, double u, int& choice) {
     return false;
 }
 
-/// At the instant at which dependent boundaries let the neuron go its velocity is still zero across them: what comes
-/// next shows a little later.
+/// When a neuron leaves dependent boundaries its velocity across them is still zero, so the decision is made with
+/// contributions extrapolated a little (see kLittleLater).
 bool LocalEvents::decide_leaving(int neuron, double u, int& choice) {
     find_slopes(u);
     double fastest = Eigen::Map<const Vector>(rest_slope_.data(), corner_.rank).norm();
@@ -223,7 +222,7 @@ bool LocalEvents::decide_leaving(int neuron, double u, int& choice) {
     return true;
 }
 
-/// How the pulls of the corner change at u; load_gradient() has come before.
+/// Rates of change of the contributions at u. Precondition: load_gradient().
 void LocalEvents::find_slopes(double u) {
     rest_slope_.assign(static_cast<std::size_t>(corner_.rank), 0.0);
     below_slope_.assign(walls_.size(), 0.0);
@@ -239,8 +238,8 @@ void LocalEvents::find_slopes(double u) {
     }
 }
 
-/// The continuation that the policy takes: the one with most samples as it wants them, inactive or active, and no
-/// repelling boundary stood on, if there is one without; or the one that stays on most boundaries.
+/// The continuation that the policy selects: the one with most samples inactive, or active, among those that stay on no
+/// repelling boundary if there are any; or the one that stays on most boundaries.
 int LocalEvents::choose() const {
     const auto found = solver_.continuations();
     const bool may_stand = policy_ == BranchPolicy::stay ||
@@ -253,7 +252,7 @@ int LocalEvents::choose() const {
     return best;
 }
 
-/// By the number of samples as the policy wants them; among equals by the first sample that differs.
+/// Compares by the number of samples as the policy wants them; if equal, by the first sample that differs.
 bool LocalEvents::is_preferred(std::span<const std::int8_t> sides, std::span<const std::int8_t> others) const {
     const auto score = [this](std::int8_t sign) {
         if (policy_ == BranchPolicy::stay) return sign == 0 ? 2 : (sign < 0 ? 1 : 0);
@@ -291,7 +290,7 @@ void LocalEvents::commit_sides(int neuron, double u, std::span<const std::int8_t
     motion_.follow(motion_.last(neuron), u, held_[neuron], w_.data(), a_);
 }
 
-/// True when nothing drives the neuron any more: ReLU, and every sample inactive or held.
+/// True when nothing drives the neuron any more: ReLU, and inactive or sliding on every sample.
 bool LocalEvents::rests(int neuron) const {
     if (motion_.leak() > 0.0) return false;
     for (Index i = 0; i < data_.n(); ++i)
@@ -330,7 +329,7 @@ bool LocalEvents::apply_start(const Expansion& expansion, int neuron, bool patte
 }
 
 void LocalEvents::cut(double u) {
-    for (std::size_t i = events_.size(); i-- > 0;) {  // backwards: the earliest `before` of a boundary wins
+    for (std::size_t i = events_.size(); i-- > 0;) {  // backwards: the earliest `before` of a boundary is restored
         if (events_[i].u <= u) continue;
         pattern_.set(events_[i].neuron, events_[i].wall, events_[i].before);
     }
@@ -343,7 +342,7 @@ void LocalEvents::cut(double u) {
     }
     std::erase_if(events_, [u](const WallEvent& event) { return event.u > u; });
     std::erase_if(branches_, [u](const BranchPoint& point) { return point.u > u; });
-    // By the order in which they were found where they coincide. (std::stable_sort would take a buffer.)
+    // Coinciding events keep the order in which they were found. (std::stable_sort would allocate.)
     std::sort(events_.begin(), events_.end(),
               [](const auto& a, const auto& b) { return a.u < b.u || (a.u == b.u && a.number < b.number); });
     if (unresolved_.present && unresolved_.u > u) unresolved_ = {};

@@ -1,4 +1,4 @@
-/// Local events: one neuron taken through its boundaries inside a step, with a log that can be cut back.
+/// Local events: takes one neuron through its events inside a step, with a log that can be undone back to any time.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct WallEvent {
     std::int8_t before = 0;
     std::int8_t after = 0;
     EventKind kind = EventKind::hold;  ///< of a sample oriented like the boundary
-    int number = 0;                    ///< in the order of being found
+    int number = 0;                    ///< order in which it was found
 };
 
 /// The flow is not unique at u: the boundaries concerned, the sides each option gives them, the option taken.
@@ -35,7 +35,8 @@ struct BranchPoint {
     int chosen = 0;
 };
 
-/// Why a run cannot go on: the corner of one neuron has no decision (or the caller asked to stop at branch points).
+/// Why a run cannot continue: no decision at simultaneous boundaries of a neuron, or a branch point where the caller
+/// asked to stop.
 struct UnresolvedEvent {
     bool present = false;
     bool is_branch = false;
@@ -44,22 +45,22 @@ struct UnresolvedEvent {
     std::vector<int> walls;
 };
 
-/// Applies hits to the pattern and the sliding sets. Everything it does after some u can be undone.
+/// Applies hits to the pattern and the sliding sets. Everything after any given u can be undone.
 class LocalEvents {
   public:
     LocalEvents(const Dataset& data, const NetworkState& state, BranchPolicy policy, NeuronMotion& motion,
                 HitFinder& finder, Pattern& pattern, std::vector<SlidingSet>& held, Index neurons);
 
     void begin_step(double largest_mean_norm);
-    /// Nothing happens in the new step.
+    /// Begins a step without events.
     void forget() noexcept;
-    /// Takes the neuron through `hit` on its last piece. `candidates` are the boundaries it can reach in this step.
-    /// False when the corner cannot be decided: the unresolved says why, and nothing was changed.
+    /// Takes the neuron through `hit` on its last piece. `candidates` are the boundaries it can reach in this step. If
+    /// the continuation cannot be decided it returns false, sets unresolved() and changes nothing.
     bool apply(int neuron, const Hit& hit, std::span<const int> candidates);
     /// Decides the boundaries that are zero at the start of a run; precondition: the expansion has been started.
     bool apply_start(const Expansion& expansion, int neuron, bool pattern_was_given);
 
-    /// Undoes what happened after u, and sorts the rest by time.
+    /// Undoes everything after u and sorts the events that remain by time.
     void cut(double u);
 
     const std::vector<WallEvent>& events() const noexcept { return events_; }

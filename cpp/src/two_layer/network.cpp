@@ -20,7 +20,7 @@ std::string text_of(double number) {
     return text;
 }
 
-/// Each neuron by itself, and all together on the longest sample.
+/// Checks the size of each neuron, and of all together on the longest sample.
 void check_sizes(const Dataset& data, const MatrixView& W, const VectorView& a) {
     double largest = 0.0;
     for (Index j = 0; j < a.size(); ++j) {
@@ -50,13 +50,14 @@ void check(const Dataset& data, const MatrixView& W, const VectorView& a, double
     check_sizes(data, W, a);
 }
 
-/// A neuron smaller than this is lifted, and a lifted one larger than the other bound lowered again: squares of both
-/// are doubles with all their digits, and products with other neurons far below the rounding of a margin.
+/// A neuron smaller than the first is scaled up ("lifted"), and a lifted one larger than the second is scaled back:
+/// between them squares are doubles with all digits, and products with other neurons are far below the rounding of a
+/// margin.
 constexpr double kSmallest = 1e-130;
 constexpr double kLargest = 1e-90;
-/// Where a neuron is put then.
+/// The size that a neuron is lifted to.
 constexpr double kLiftedTo = 1e-110;
-/// Numbers below this lose digits.
+/// Doubles below this lose digits.
 constexpr double kLastWhole = 1e-290;
 
 }  // namespace
@@ -121,7 +122,7 @@ double NetworkState::log_size(Index neuron) const {
 
 void NetworkState::shrink(int by) {
     for (Index j = 0; j < neurons(); ++j) {
-        if (is_lifted(j)) {  // held as it is, which is one more lift
+        if (is_lifted(j)) {  // stored as it is: one more lift
             lift_[j] += by;
             continue;
         }

@@ -9,7 +9,7 @@
 namespace reluflow {
 
 /// Two-layer network of m neurons. Column j of `w` is neuron j: the neuron index runs fastest, so that one operation
-/// moves all neurons at once. The part of W outside the span of the samples never moves and is kept aside.
+/// moves all neurons at once. The part of W outside the span of the samples never moves and is stored separately.
 class NetworkState {
   public:
     /// W (m, d), a (m,), leak in [0, 1). Throws InvalidArgument on shapes, non-finite entries or a leak out of range.
@@ -21,41 +21,42 @@ class NetworkState {
 
     /// a_j² - |w_j|² in working coordinates; exactly 0 for a balanced neuron.
     double invariant(Index neuron) const noexcept { return invariant_[neuron]; }
-    /// |θ_j| of the whole neuron, the part at rest included, is √(|w|² + a² + at_rest(j)²).
+    /// Norm of the part of the neuron that never moves: |θ_j|² of the whole neuron is |w|² + a² + at_rest(j)².
     double at_rest(Index neuron) const noexcept { return at_rest_[neuron]; }
-    /// Puts a moved neuron (w contiguous, r entries) back on its invariant: the smaller of |w|, |a| gives way.
+    /// Restores the invariant of a moved neuron (w contiguous, r entries) by changing the smaller of |w| and |a|.
     void restore_invariant(Index neuron, double* w, double& a) const noexcept;
 
-    /// The same for all neurons of (w, a), shaped like the state, but those at rest (moved[j] = 0).
+    /// The same for all neurons of (w, a), shaped like the state, except those that did not move (moved[j] = 0).
     void restore_invariants(Matrix& w, Vector& a, const Vector& moved) const;
 
     /// W (m, d) in the given coordinates.
     Matrix full_weights(const Dataset& data) const;
-    /// The same of another state's weights (r, m), into `full` (m, d).
+    /// The same for the weights (r, m) of another state, written to `full` (m, d).
     void full_weights(const Dataset& data, Eigen::Map<const Matrix> moving, Eigen::Map<Matrix> full) const;
 
-    /// Neurons that have left the sizes whose squares doubles hold are scaled by a power of two, exactly: w, a and what
-    /// belongs to them then hold 2^lift times the neuron. It is below 1e-90 either way and moves no margin, and the
-    /// motion of a neuron under given weights has no scale. True when some neuron was rescaled; `rescaled` lists them.
+    /// Scales neurons whose squares would leave the range of doubles by a power of two, exactly: w, a and the invariant
+    /// are then stored as 2^lift times the neuron. The neuron is below 1e-90 either way and moves no margin, and its
+    /// motion under given weights has no scale. True when some neuron was rescaled; `rescaled` lists them.
     bool rescale();
     const std::vector<int>& rescaled() const noexcept { return rescaled_; }
     bool is_lifted(Index neuron) const noexcept { return lift_[neuron] > 0; }
-    /// The state as it is held differs from the neurons themselves.
+    /// True when the stored state differs from the neurons themselves.
     bool has_lifted() const noexcept { return n_lifted_ > 0 || exponent_ > 0; }
     /// log |θ_j| of the neuron itself; -inf for one at zero.
     double log_size(Index neuron) const;
-    /// Puts a balanced neuron at zero back on its direction (|direction| = 1), at a size below 1e-100.
+    /// Sets a balanced neuron that is stored as zero to a multiple of `direction` (of norm 1), at a size below 1e-100.
     void revive(Index neuron, const Vector& direction, double sign, double log_size);
-    /// All neurons are held 2^exponent() times smaller than they are, once they are so large that margins would lose
-    /// the digits that decide (see flow_scale.cpp).
+    /// All neurons are stored 2^exponent() times smaller than they are, once margins would otherwise lose the digits
+    /// that decide (flow_scale.cpp).
     int exponent() const noexcept { return exponent_; }
-    /// Holds them 2^by times smaller than until now, exactly.
+    /// Stores them 2^by times smaller than before, exactly.
     void shrink(int by);
-    /// What the constructor was given is 2^exponent times smaller than the neurons are.
+    /// Declares that the constructor's arguments were 2^exponent times smaller than the neurons.
     void start_at(int exponent);
-    /// (w, a), shaped like the state, become the neurons themselves. One too small for all its digits becomes zero.
+    /// Converts (w, a), shaped like the state, from stored to true values. A neuron too small for all its digits
+    /// becomes zero.
     void lower(Matrix& w, Vector& a) const;
-    /// The same of the state, which is not to move any more.
+    /// The same for the state itself, after which it must not be moved.
     void lower();
 
     Matrix w;  ///< (r, m)
@@ -70,7 +71,7 @@ class NetworkState {
     void scale(Index neuron, int exponent);
     double size(Index neuron) const;
 
-    std::vector<int> lift_;  // powers of two
+    std::vector<int> lift_;  // powers of two, of each neuron
     std::vector<int> rescaled_;
     Index n_lifted_ = 0;
     int exponent_ = 0;

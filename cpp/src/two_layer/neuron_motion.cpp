@@ -12,12 +12,12 @@ namespace {
 using ConstMap = Eigen::Map<const Vector>;
 using Map = Eigen::Map<Vector>;
 
-/// Numbers there is memory for from the start (32 MiB, touched only when used), so that few steps ever ask for more.
+/// Initial reserve, in numbers (32 MiB, touched only when used); grows geometrically.
 constexpr std::size_t kStoreNumbers = std::size_t{1} << 22;
-/// Squares are taken of lifted numbers, as in the common series.
+/// Numbers are multiplied by this before they are squared, as in NeuronSeries.
 constexpr double kLift = 1e100;
 
-/// `Count` coordinates of a neuron, order by order `rank` apart.
+/// `Count` coordinates of a neuron; consecutive orders are `rank` apart.
 template <int Count>
 struct Strip {
     using Numbers = Eigen::Array<double, Count, 1>;
@@ -29,7 +29,7 @@ struct Strip {
     int k;
     double factor;
 
-    /// Order k + 1 of w, factor Σ_l a_l g_{k-l}; returns Σ_l w_l·g_{k-l}.
+    /// Order k + 1 of w = factor Σ_l a_l g_{k-l}; returns Σ_l w_l·g_{k-l}.
     double move() const noexcept {
         Numbers speed = Numbers::Zero();
         Numbers rate = Numbers::Zero();
@@ -43,10 +43,10 @@ struct Strip {
     }
 };
 
-/// What a neuron may have been turned where it was put on its boundaries.
+/// Largest angle by which a neuron turns when its zero pre-activations are set to zero exactly.
 constexpr double kPlaced = 2.0 * kZeroUlps * std::numeric_limits<double>::epsilon();
 
-/// Pieces a neuron for which there is memory from the start.
+/// Initial reserve, in pieces per neuron; grows geometrically.
 constexpr Index kUsualPieces = 4;
 
 }  // namespace
@@ -138,7 +138,7 @@ void NeuronMotion::expand(int piece, const SlidingSet& held) {
     }
 }
 
-/// The parts of the orders along w and across it.
+/// Splits the orders of a piece into the parts along w and across it.
 void NeuronMotion::measure(int piece) noexcept {
     double* along = data_of(piece) + (order_ + 1) * (rank_ + 1);
     double* across = along + order_ + 1;
@@ -155,8 +155,8 @@ void NeuronMotion::measure(int piece) noexcept {
     }
 }
 
-/// The angle of a vector with one part of at least `kept` along a direction and one of at most `side` across it is
-/// side / kept at most.
+/// Bounds the angle of a vector whose part along a direction is at least `kept` and whose part across it is at most
+/// `side`: side / kept.
 double NeuronMotion::turn_to(int piece, double u) const noexcept {
     const double v = u - pieces_[piece].begin;
     const double kept = size(piece) - fall_bound(along(piece), order_, v);
@@ -181,7 +181,7 @@ int NeuronMotion::truncate(int neuron, double u) noexcept {
 void NeuronMotion::evaluate(int piece, double u, double* w, double& a) const noexcept {
     const double v = u - pieces_[piece].begin;
     Map value(w, rank_);
-    if (v == 0.0) {  // higher orders overflow where a sample that drove nobody outweighs all others from now on
+    if (v == 0.0) {  // higher orders overflow if a sample that drove nobody dominates from now on
         value = ConstMap(this->w(piece), rank_);
         a = this->a(piece)[0];
         return;

@@ -17,28 +17,28 @@
 
 namespace reluflow {
 
-/// A polynomial piece of one neuron: valid from `begin` to the begin of the next piece, in u - begin.
+/// A polynomial piece of one neuron in the variable u - begin, valid until the begin of the next piece.
 struct Piece {
     int neuron = -1;
     int next = -1;
     double begin = 0.0;
     std::size_t offset = 0;
-    double turn_before = 0.0;  ///< by no more has the neuron turned from the start of the step to `begin`
+    double turn_before = 0.0;  ///< bound of the rotation of w (radians) from the start of the step to `begin`
 };
 
-/// The pieces of a step, of the neurons in a range. Storage is kept from step to step, so a step allocates nothing once
-/// the largest has been seen.
+/// The pieces of a step for the neurons of a range. Storage is kept from step to step, so a step allocates only if it
+/// needs more than any before.
 class NeuronMotion {
   public:
     NeuronMotion(const Dataset& data, const Waveform& waveform, const NeuronSeries& series, double leak, Range neurons);
 
-    /// Forgets the pieces of the last step. Precondition: the series of the new step are complete.
+    /// Drops the pieces of the last step. Precondition: the series of the new step are complete.
     void begin_step();
 
-    /// The piece of a neuron that starts with the step: copied from the common series when first asked for.
-    /// `held_part` (order, rank) is what projection took from the gradient, or null for a neuron that holds nothing.
+    /// The piece of a neuron that starts with the step, copied from the common series on the first call. `held_part`
+    /// (order, rank) is what projection removed from the gradient, or null for a neuron that does not slide.
     int open(int neuron, const Matrix* held_part);
-    /// The piece that follows `piece` at u, where the neuron stands at (w, a) and its gradient series is `gradient()`.
+    /// Adds the piece that follows `piece` at u, where the neuron is at (w, a) and its gradient series is `gradient()`.
     int follow(int piece, double u, const SlidingSet& held, const double* w, double a);
 
     bool is_open(int neuron) const noexcept { return first(neuron) >= 0; }
@@ -46,7 +46,7 @@ class NeuronMotion {
     int last(int neuron) const noexcept { return last_[neuron - neurons_.begin]; }
     const Piece& piece(int index) const noexcept { return pieces_[index]; }
     const std::vector<int>& touched() const noexcept { return touched_; }
-    /// Drops the pieces of a neuron that begin after u; returns the one in force at u.
+    /// Drops the pieces of a neuron that begin after u; returns the one valid at u.
     int truncate(int neuron, double u) noexcept;
     int in_force(int neuron, double u) const noexcept;
 
@@ -58,40 +58,42 @@ class NeuronMotion {
     const Waveform& waveform() const noexcept { return waveform_; }
     const double* w(int piece, int k = 0) const noexcept { return store_.data() + pieces_[piece].offset + k * rank_; }
     const double* a(int piece) const noexcept { return w(piece, order_ + 1); }
-    /// Every order of w cut in two, with ŵ = w / |w| at the begin of the piece: the part along ŵ (|w| itself for order
-    /// 0; nothing when w is zero), which moves w·normal by a common factor, and the length of what is across.
+    /// Each order of w split with respect to ŵ = w / |w| at the begin of the piece: the part along ŵ (|w| itself for
+    /// order 0; zero if w is zero), which scales all w·normal by a common factor, and the norm of the part across.
     const double* along(int piece) const noexcept { return a(piece) + order_ + 1; }
     const double* across(int piece) const noexcept { return along(piece) + order_ + 1; }
     /// |w| at the begin of the piece.
     double size(int piece) const noexcept { return along(piece)[0]; }
-    /// Gradient series of the samples that are not held, unprojected; orders 0 .. order() - 1. There is one of each
-    /// neuron's first piece, and one of the piece that was made last.
+    /// Gradient series of the samples on which the neuron does not slide, not projected; orders 0 .. order() - 1.
+    /// Stored for each neuron's first piece and for the piece made last.
     const double* g(int piece) const noexcept {
         return piece == newest_ ? gradient_.data() : across(piece) + order_ + 1;
     }
 
     /// State of a piece at u (absolute in the step).
     void evaluate(int piece, double u, double* w, double& a) const noexcept;
-    /// No more has the neuron turned from the start of the step to u, as an angle; infinite when there is no bound.
+    /// Bound of the rotation of w (radians) from the start of the step to u; infinite if there is none.
     double turn_to(int piece, double u) const noexcept;
     /// Series of w·normal over a piece.
     void wall_series(int piece, const double* normal, double* c) const noexcept;
 
-    /// Brings the gradient series of a piece that has one into `gradient()`, about u; follow() is to come next.
+    /// Loads the gradient series of a piece that has one into `gradient()`, expanded about u; to be followed by
+    /// follow().
     void load_gradient(int piece, double u);
     double* gradient() noexcept { return gradient_.data(); }
-    /// What a boundary adds to the gradient along its normal on side μ: base + μ range, as series about u.
+    /// Contribution of a boundary to the gradient along its normal with slope μ: base + μ range, as series about u.
     void contribution_series(int wall, double u, double* base, double* range) const noexcept;
     /// Its value at u.
     void contribution_at(int wall, double u, double& base, double& range) const noexcept;
-    /// Σ p_i |x_i| at u of what acts on a neuron of these sides: the rounding of its gradient is relative to that.
-    /// What it stands on may have acted before; samples that drive nobody do not count.
+    /// Σ p_i |x_i| at u over what acts on a neuron with these sides: the scale of the rounding of its gradient. Sliding
+    /// samples count, since they may have acted before; samples that drive no neuron do not.
     double acting_weight(std::span<const std::int8_t> sides, double u) const;
-    /// What counts as rounding is so many times that, acting_weight() included: 1, and more while the events of a
-    /// neuron follow each other at one instant, because what decides them is noise.
+    /// Factor on all rounding tolerances, included in acting_weight(): 1, and more while events of a neuron follow each
+    /// other at one instant, because what decides them is then noise.
     double patience() const noexcept { return patience_; }
     void set_patience(double patience) noexcept { patience_ = patience; }
-    /// gradient() += (the contribution on side `after` - that on side `before`) · normal; a held side counts nothing.
+    /// gradient() += (contribution on side `after` - contribution on side `before`) · normal; the contribution of side
+    /// 0 is zero.
     void move_contribution(int wall, double u, std::int8_t before, std::int8_t after);
 
   private:
@@ -111,7 +113,7 @@ class NeuronMotion {
     std::vector<double> store_;
     std::size_t used_ = 0;
     std::vector<int> first_, last_, touched_;
-    int newest_ = -1;  // the piece whose gradient is in gradient_
+    int newest_ = -1;  // the piece whose gradient series is in gradient_
     std::vector<double> gradient_, projected_;
     Vector unit_;
     double patience_ = 1.0;

@@ -7,18 +7,18 @@ namespace reluflow {
 
 namespace {
 
-/// Squares are taken of lifted numbers: rates of 1e-250 (a loss that stalls at log t = 500) must not underflow, those
-/// of 1e50 not overflow.
+/// Numbers are multiplied by this before they are squared: rates of 1e-250 (a loss that stalls at log t = 500) must not
+/// underflow, those of 1e50 not overflow.
 constexpr double kLift = 1e100;
 
-/// The order that a first step is taken to need.
+/// The order that the first step is expected to need.
 constexpr int kFirstOrder = 12;
 
-/// Neurons that move together in registers.
+/// Neurons that are processed together in registers.
 constexpr Index kStrip = 16;
 
-/// One coordinate of one order, for `Count` neurons: the sums below over l = 0 .. k. All series have the stride `order`
-/// from order to order, but those of the outputs, `outputs`.
+/// One coordinate and order for `Count` neurons: the sums below over l = 0 .. k. Consecutive orders of a series are
+/// `order` apart, those of the outputs `outputs`.
 struct Strip {
     const double* w;
     const double* g;
@@ -149,7 +149,7 @@ void NeuronSeries::push(const Matrix& gradients, double step, const Groups& grou
     gather_moments(groups, moments);
 }
 
-/// One order more of w, a and a w, and the lifted squares of w in motion_.
+/// Computes one more order of w, a and a w, and the squares of w (scaled by kLift) in motion_.
 void NeuronSeries::multiply(double step, Index begin, Index end) {
     const int k = order_;
     const Index m = neurons_;
@@ -205,7 +205,7 @@ void NeuronSeries::gather_moments(const Groups& groups, Matrix& moments) const {
     });
 }
 
-/// From the lifted squares in motion_: |w^(k)|, and the size of the order.
+/// Turns the squares in motion_ into |w^(k)|, and finds the largest term of the order.
 void NeuronSeries::measure(int order, Index begin, Index end) {
     auto squares = motion_.row(order).segment(begin, end - begin).array();
     const Eigen::Map<const Eigen::RowVectorXd> a(a_.get() + order * neurons_ + begin, end - begin);

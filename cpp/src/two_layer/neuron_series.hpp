@@ -14,8 +14,8 @@
 
 namespace reluflow {
 
-/// w' = H a g, a' = H w·g in the step variable u, with the projected gradient g of the neuron's group. Neuron by
-/// neuron, or sector by sector where few of them hold many neurons.
+/// w' = H a g, a' = H w·g in the step variable u, with the projected gradient g of the neuron's group. Expanded neuron
+/// by neuron, or by sectors where few of them hold many neurons.
 class NeuronSeries {
   public:
     NeuronSeries(Index neurons, Index rank, Pool& pool);
@@ -34,7 +34,7 @@ class NeuronSeries {
     double size(Index neuron) const noexcept { return motion_(0, neuron); }
     /// Σ_{k>=2} |w_j^(k)|, or a bound of it.
     double bend(Index neuron) const noexcept;
-    /// Σ_{k>=1} |w_j^(k)| u^k for the neurons of [begin, end): no pre-activation moves further than this times its |x|.
+    /// Σ_{k>=1} |w_j^(k)| u^k for the neurons of [begin, end): no pre-activation moves by more than this times its |x|.
     void path_bounds(double u, Index begin, Index end, Vector& bounds) const;
     /// w_j' at the start of some neurons, a row each.
     void copy_rates(std::span<const int> neurons, MatrixRef rates) const noexcept;
@@ -48,14 +48,15 @@ class NeuronSeries {
     /// About the operations of all orders up to `order`.
     double work(int order) const noexcept;
     bool is_by_sector() const noexcept { return by_sector_; }
-    /// Precondition of the two below: the series goes by sectors. carry() leaves the neurons behind and takes what is
-    /// common to the u where the next step starts; settle() reads where evaluate(0) has moved them.
+    /// Precondition of the two below: is_by_sector(). carry() defers the motion of the neurons and takes the sums of
+    /// the sectors to u, where the next step starts; settle() rereads the state after evaluate(0) has moved the
+    /// neurons.
     void carry(double u) { sectors_.carry(u); }
     bool is_carrying() const noexcept { return sectors_.is_carrying(); }
     void settle();
     /// Σ |θ|² at the start, in working coordinates.
     double square() const noexcept;
-    /// The sectors, when the series goes by them, or null.
+    /// The sectors if is_by_sector(), else null.
     SectorSeries* by_sector() noexcept { return by_sector_ ? &sectors_ : nullptr; }
     const SectorSeries* by_sector() const noexcept { return by_sector_ ? &sectors_ : nullptr; }
 
@@ -63,7 +64,7 @@ class NeuronSeries {
     std::size_t at(int k, Index coordinate, Index neuron) const noexcept {
         return (k * rank_ + coordinate) * neurons_ + neuron;
     }
-    /// Neurons of one piece of work: enough for full vectors, few enough for the cache.
+    /// Neurons per task: enough for full vectors, few enough for the cache.
     static constexpr Index kPiece = 128;
 
     void measure_state();
@@ -84,7 +85,7 @@ class NeuronSeries {
     const NetworkState* state_ = nullptr;
     double step_ = 0.0;
     double floor_ = 0.0;
-    // Neuron by neuron; the neuron index runs fastest. Memory that is not used is not touched.
+    // Storage of the neuron-by-neuron form; the neuron index runs fastest. Unused memory is not touched.
     std::unique_ptr<double[]> w_, g_;  // (order, r, m)
     std::unique_ptr<double[]> a_;      // (order, m)
     std::vector<double> moment_;       // (r, m), newest order of a w

@@ -8,10 +8,10 @@ namespace reluflow {
 
 namespace {
 
-/// Events of a step, a neuron, for which there is memory from the start.
+/// Initial reserve, in events per neuron and step; grows geometrically.
 constexpr Index kUsualDisturbances = 4;
-/// After so many events of a neuron at one instant what decides them is taken for rounding: near a critical point with
-/// a multiplier at an end of its interval, rates and their changes are noise. Cascades take one or two a boundary.
+/// After this many events of a neuron at one instant, what decides them is taken to be rounding: near a critical point,
+/// with a multiplier at its bound, rates and their changes are noise. Cascades take one or two events per boundary.
 constexpr int kPatienceAfter = 12;
 constexpr double kMorePatience = 100.0;
 constexpr double kMostPatience = 1e6;

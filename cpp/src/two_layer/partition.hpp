@@ -1,5 +1,4 @@
-/// The neurons of one range in a step: who reaches a boundary, and what happens there. Ranges are worked on at one
-/// time.
+/// The neurons of one range in a step: which of them reach a boundary, and what happens there. Ranges run in parallel.
 #pragma once
 
 #include <vector>
@@ -13,8 +12,8 @@
 
 namespace reluflow {
 
-/// Given the waveform, neurons are independent: a partition writes to its own neurons only, and its results are the
-/// same whatever the others do.
+/// Given the waveform, neurons are independent: a partition writes to its own neurons only, and its results do not
+/// depend on the other partitions.
 class Partition {
   public:
     Partition(const ScreenedNetwork& network, Range neurons, BranchPolicy policy, Pattern& pattern,
@@ -22,24 +21,24 @@ class Partition {
 
     /// `largest_mean_norm` is that of the waveform, the same for all partitions.
     void begin_step(double largest_mean_norm);
-    /// A step in which nothing happens to its neurons.
+    /// Begins a step in which its neurons have no events.
     void skip();
     /// First hits of its neurons, by time; see Screening.
     void scan();
-    /// Takes its neurons through their events up to `end`, or to the first that has no decision.
+    /// Takes its neurons through their events up to `end`, or to the first one without a decision.
     void follow(double end);
-    /// Undoes what happened after u.
+    /// Undoes everything after u.
     void cut(double u);
-    /// Puts the neurons that have had events where they stand at u.
+    /// Writes the state at u of the neurons that have had events.
     void place(double u, Matrix& w, Vector& a);
 
     Screening& screening() noexcept { return screening_; }
     LocalEvents& local() noexcept { return local_; }
     const LocalEvents& local() const noexcept { return local_; }
     const std::vector<FirstHit>& hits() const noexcept { return hits_; }
-    /// Events after the first of a neuron.
+    /// Effects on the others of events that are not the first of their neuron.
     const std::vector<Disturbance>& disturbances() const noexcept { return disturbances_; }
-    /// How far follow() came.
+    /// How far follow() got.
     double end() const noexcept { return end_; }
     double worst_inconsistency() const noexcept { return finder_.worst_inconsistency(); }
 

@@ -12,14 +12,14 @@ namespace reluflow {
 
 namespace {
 
-/// Neurons of a partition at least: those whose pre-activations are one product at full speed.
+/// Least size of a partition: neurons whose pre-activations are one product at full speed.
 constexpr Index kLeastNeurons = 64;
-/// Partitions at most: each has workspaces of the size of the data. Neither number may depend on the threads, for
-/// blocks of a product give its bits.
+/// Largest number of partitions: each has workspaces of the size of the data. Neither number may depend on the number
+/// of threads, since the blocks of a product determine its bits.
 constexpr Index kMaxPartitions = 64;
-/// About the operations of a neuron's look at one boundary, coordinate by coordinate: most look at few.
+/// Operations, about, of examining one boundary of a neuron, per coordinate.
 constexpr double kLookWork = 2.0;
-/// Events of a step, a neuron, for which there is memory from the start.
+/// Initial reserve, in events per neuron and step; grows geometrically.
 constexpr Index kUsualEvents = 4;
 
 }  // namespace
@@ -92,7 +92,7 @@ void Partitions::settle() {
 }
 
 const std::vector<FirstHit>& Partitions::scan() {
-    reach_.settled();  // the neurons move on from here
+    reach_.settled();  // neurons are not deferred in this step
     releases_.forget(expansion_.groups().count());
     spread_->update(expansion_.waveform());
     const double moving = static_cast<double>(state_.neurons() * expansion_.series().order());
@@ -100,7 +100,7 @@ const std::vector<FirstHit>& Partitions::scan() {
     for_all(2.0 * moving, [mean_norm](Partition& partition) { partition.begin_step(mean_norm); });
     for (auto& partition : partitions_) partition->screening().claim_releases();
     const double looks = static_cast<double>(state_.neurons() * data_.n_walls() * data_.rank());
-    const Pool::Hearing hearing(pool_);  // the looks change nothing but what they find
+    const Pool::Hearing hearing(pool_);  // can be abandoned: only results are written
     for_all(kLookWork * looks, [](Partition& partition) { partition.screening().find_releases(); });
     for_all(kLookWork * looks, [](Partition& partition) { partition.scan(); });
     hits_.clear();
@@ -121,7 +121,7 @@ double Partitions::follow(double end, std::vector<Disturbance>& disturbances) {
     return end;
 }
 
-/// A partition that is taken through its events may be given up before the next one: then all are undone.
+/// The loop can be abandoned between two partitions; all of them are then undone.
 void Partitions::follow_all(double end, double work) {
     try {
         const Pool::Hearing hearing(pool_);
@@ -156,7 +156,7 @@ void Partitions::gather() {
         const UnresolvedEvent& met = local.unresolved();
         if (met.present && (!unresolved_.present || met.u < unresolved_.u)) unresolved_ = met;
     }
-    // By the order of the neurons where they coincide. (std::stable_sort would take a buffer.)
+    // Coinciding events keep the order of the neurons. (std::stable_sort would allocate.)
     std::sort(events_.begin(), events_.end(),
               [](const auto& a, const auto& b) { return a.u < b.u || (a.u == b.u && a.number < b.number); });
     std::stable_sort(branches_.begin(), branches_.end(), [](const auto& a, const auto& b) { return a.u < b.u; });

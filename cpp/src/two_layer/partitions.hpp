@@ -1,4 +1,4 @@
-/// All partitions of a step on the threads of a run, and what they find, put together in one order.
+/// All partitions of a step, run on the threads of a run; their results are combined in a fixed order.
 #pragma once
 
 #include <memory>
@@ -18,45 +18,46 @@ class Partitions {
                const Expansion& expansion, BranchPolicy policy, Pool& pool);
     ~Partitions();
 
-    /// Before the events of a run's start.
+    /// Prepares for the events at the start of a run.
     void begin_run();
-    /// Decides the boundaries that are zero at the start of a run, neuron after neuron; false at one that has no
+    /// Decides the boundaries that are zero at the start of a run, neuron by neuron; false at the first without a
     /// decision.
     bool decide_start(bool pattern_was_given);
-    /// What groups share in the new step.
+    /// Computes what groups share in the new step.
     void prepare();
-    /// True when the new step meets no boundary, by a proof for whole sectors.
+    /// True if a bound for whole sectors shows that the new step meets no boundary.
     bool is_clear() { return reach_.is_clear(expansion_, bounds_); }
-    /// A step without events: there is nothing to scan, and none of what was found in the one before is left.
+    /// Begins a step without events: results of the step before are dropped.
     void skip();
-    /// It was taken, and its neurons were left behind.
+    /// Records that the step was accepted without moving the neurons.
     void carried() { reach_.carried(); }
-    /// Those neurons are about to be moved: how far each may have gone.
+    /// Records that the deferred neurons are about to be moved, by at most paths().
     void settle();
     /// First hits on (0, 1] of the new step, partition by partition.
     const std::vector<FirstHit>& scan();
-    /// Takes all neurons through their events up to `end`, and returns how far they came; the events after the first of
-    /// each neuron are added to `disturbances`.
+    /// Takes all neurons through their events up to `end` and returns how far they got. Effects of events after the
+    /// first of each neuron are appended to `disturbances`.
     double follow(double end, std::vector<Disturbance>& disturbances);
     /// Whether follow() met any event.
     bool follows_events() const noexcept;
-    /// Undoes what happened after u, and puts the rest in the order of time.
+    /// Undoes everything after u and sorts the events that remain by time.
     void cut(double u);
-    /// Puts the neurons that have had events where they stand at u.
+    /// Writes the state at u of the neurons that have had events.
     void place(double u, Matrix& w, Vector& a) const;
     /// The step was taken up to u.
     void commit(double u);
 
-    /// A neuron stands elsewhere than its last step led, or in other units; and all of them.
+    /// A neuron has been moved or rescaled outside the steps, so its distances are out of date; the second for all
+    /// neurons.
     void forget_distance(int neuron);
     void forget_distances();
 
     const std::vector<WallEvent>& events() const noexcept { return events_; }
     const std::vector<BranchPoint>& branches() const noexcept { return branches_; }
-    /// The earliest of those met.
+    /// The earliest unresolved event.
     const UnresolvedEvent& unresolved() const noexcept { return unresolved_; }
     double worst_inconsistency() const noexcept;
-    /// Path bounds of the whole step, for what did not move at all.
+    /// Bounds of how far each neuron moves in the step; 0 for a neuron that does not move.
     const Vector& paths() const noexcept { return paths_; }
 
   private:
@@ -74,7 +75,7 @@ class Partitions {
     std::unique_ptr<Spread> spread_;
     Releases releases_;
     Vector paths_;
-    Index size_;  // neurons of a partition
+    Index size_;  // neurons per partition
     std::vector<std::unique_ptr<Partition>> partitions_;
     std::vector<FirstHit> hits_;
     std::vector<WallEvent> events_;

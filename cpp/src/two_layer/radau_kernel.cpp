@@ -6,7 +6,7 @@
 
 namespace reluflow {
 
-/// What is reserved here stays untouched in a run that never gets to its late phase.
+/// Reserves memory that stays untouched in a run without Radau steps.
 NodeKernels::NodeKernels(const Dataset& data, Index neurons, Index stages, Index most_active)
     : data_(data),
       neurons_(neurons),
@@ -47,8 +47,8 @@ void NodeKernels::start(Expansion& expansion, std::span<const double> nodes, std
     own_.assign(count(), 0.0);
 }
 
-/// A change δg at node l moves M by δG M + M δG, and the group's flow, a boost along ĝ of rapidity |g| H (c_k - c_l),
-/// carries that to node k, where the margins read off the (w, a) entry.
+/// A change δg at node l changes M by δG M + M δG. The group's flow, a boost along ĝ of rapidity |g| H (c_k - c_l),
+/// carries this to node k, where the (w, a) entry gives the margins.
 void NodeKernels::add_group(const Expansion& expansion, Index group, const Vector& mean_weights, double step,
                             const Matrix& integration, Eigen::Map<Matrix>& jacobian) {
     members_ = expansion.groups().members(group);
@@ -64,7 +64,7 @@ void NodeKernels::add_group(const Expansion& expansion, Index group, const Vecto
     }
 }
 
-/// The active samples as the group sees them, and its mean gradient over the step.
+/// The active samples with the slopes and projection of the group, and its mean gradient over the step.
 void NodeKernels::prepare_group(const Expansion& expansion, Index group, const Vector& mean_weights) {
     mean_gradient_.setZero();
     for (Index k = 0; k < count(); ++k) {
@@ -80,8 +80,8 @@ void NodeKernels::prepare_group(const Expansion& expansion, Index group, const V
     along().noalias() = moving().transpose() * mean_gradient_;
 }
 
-/// The moments at one node: products with the samples, the mean gradient ĝ and the output axis. False when all members
-/// are at zero.
+/// Products of the moments at one node with the samples, the mean gradient ĝ and the output axis. False if all members
+/// are zero.
 bool NodeKernels::take_moments(Index node) {
     const Index members = static_cast<Index>(members_.size());
     const Matrix& w = node_w_[node];

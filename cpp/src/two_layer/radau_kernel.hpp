@@ -1,4 +1,4 @@
-/// How the margins at one node of a Radau step answer to the weights at another: the tangent kernel between them.
+/// The response of the margins at one node of a Radau step to the weights at another: the tangent kernel between nodes.
 #pragma once
 
 #include <span>
@@ -11,13 +11,13 @@
 
 namespace reluflow {
 
-/// The kernels of one group after the other, for the samples that Newton's method solves for. Storage is kept, so that
-/// a step allocates nothing.
+/// Kernels, group by group, for the samples that Newton's method solves for. Storage is kept, so a step allocates
+/// nothing.
 class NodeKernels {
   public:
     NodeKernels(const Dataset& data, Index neurons, Index stages, Index most_active);
 
-    /// The neurons at the nodes of the step that the expansion holds.
+    /// Reads the neurons at the nodes of the step that the expansion holds.
     void start(Expansion& expansion, std::span<const double> nodes, std::span<const int> active);
     /// Adds step · integration(k, l) · K_kl of a group to the blocks (k, l) of the Jacobian, whose blocks have one row
     /// and column more than there are active samples. `mean_weights`: the active samples' weights over the step.
@@ -51,8 +51,8 @@ class NodeKernels {
     std::vector<Matrix> node_w_;
     std::vector<Vector> node_a_;
     std::vector<double> own_;
-    // Of one group: its members, its active samples along what it can move (r, active), their products, its mean
-    // gradient.
+    // Of one group: its members, the active samples projected to where it can move (r, active), their products, its
+    // mean gradient.
     std::span<const int> members_;
     std::vector<double> moving_, products_, along_;
     Vector mean_gradient_, column_;

@@ -12,8 +12,8 @@ namespace reluflow {
 
 namespace {
 
-/// Weights that answer to their own margin by more than this, H p K, are unknowns of Newton's method; the rest follow
-/// by substitution, which gains at least so much an iteration.
+/// A weight whose response to its own margin, H p K, exceeds this is an unknown of Newton's method; the others follow
+/// by substitution, which converges at least by this factor per iteration.
 constexpr double kActiveResponse = 0.1;
 /// One correction changes no weight by more than this factor, e^2.
 constexpr double kLargestLogChange = 2.0;
@@ -28,7 +28,7 @@ bool RadauStep::choose_active(double square, double step) {
     return !active_.empty() && std::ssize(active_) <= kMaxActive;
 }
 
-/// A first value of log D: what the weights say on average.
+/// A first value of log D: a weighted mean over the samples.
 void RadauStep::guess_mass() {
     for (int node = 0; node < kStages; ++node) {
         double sum = 0.0;
@@ -43,7 +43,8 @@ void RadauStep::guess_mass() {
     }
 }
 
-/// Where the kernel stands still all samples are solved for at once, unless too many directions of it count.
+/// Prepares the linear system. Where the kernel is constant over the step all samples are solved for at once, unless
+/// its rank is too large.
 bool RadauStep::prepare(Expansion& expansion, double step) {
     if (is_steady_ && prepare_steady(expansion, step)) return true;
     is_steady_ = false;
@@ -81,8 +82,8 @@ void RadauStep::factor_jacobian(Expansion& expansion, double step) {
     ++factorisations_;
 }
 
-/// From kernels to the derivatives of the equations: rows times d log|ℓ'| / dq, columns times p (the unknowns are
-/// log p), and the rows and columns of log D and Σ p = 1.
+/// Turns kernels into derivatives of the equations: rows times d log|ℓ'| / dq, columns times p (the unknowns are log
+/// p), and the rows and columns of log D and Σ p = 1.
 void RadauStep::scale_jacobian(Eigen::Map<Matrix>& jacobian) const {
     const Index count = static_cast<Index>(active_.size());
     for (int node = 0; node < kStages; ++node) {
@@ -141,7 +142,7 @@ double RadauStep::correct() {
     return change;
 }
 
-/// The same for all samples together.
+/// The same where all samples are solved for.
 double RadauStep::correct_steady() {
     for (int node = 0; node < kStages; ++node) {
         double sum = 0.0;

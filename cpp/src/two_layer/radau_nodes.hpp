@@ -1,4 +1,4 @@
-/// The nodes of a Radau step and what interpolation between them needs.
+/// The nodes of a Radau step and the matrices of interpolation between them.
 #pragma once
 
 #include <Eigen/LU>
@@ -9,7 +9,7 @@
 
 namespace reluflow {
 
-/// A step with more unknowns than this at a node is left to the plain series: the support is not yet known.
+/// With more unknowns than this at a node the step is left to the explicit series: the support is not yet known.
 inline constexpr Index kMaxActive = 100;
 
 inline double legendre(int degree, double x) noexcept {
@@ -24,7 +24,7 @@ inline double legendre(int degree, double x) noexcept {
     return value;
 }
 
-/// Radau nodes: the roots of P_s - P_{s-1} on [-1, 1], moved to (0, 1]; the last one is 1.
+/// Radau nodes: the roots of P_s - P_{s-1} on [-1, 1], mapped to (0, 1]; the last one is 1.
 struct RadauStep::Nodes {
     double at[kStages] = {};
     Matrix to_monomial = Matrix(kStages, kStages);  // node values to coefficients

@@ -10,20 +10,20 @@ namespace reluflow {
 
 namespace {
 
-/// Samples that answer to their own margin by less than this, H p c K, follow by substitution.
+/// Samples whose response to their own margin, H p c K, is below this follow by substitution.
 constexpr double kAnswers = 1e-4;
-/// What L may leave of the trace of the kernel: substitution gains at least so much an iteration.
+/// Part of the trace of the kernel that L may omit: substitution converges at least by this factor per iteration.
 constexpr double kLeftOut = 0.05;
-/// Directions that count, at most: twice as many unknowns are solved for, thrice.
+/// Largest rank of L: systems of twice this size are solved, three of them.
 constexpr Index kMostDirections = 160;
-/// Numbers in the table of pre-activations: larger networks are left to the plain series.
+/// Largest size of the table of pre-activations; larger networks are left to the explicit series.
 constexpr Index kMostOutputs = Index{1} << 24;
-/// A logistic weight near 1 hardly answers at all.
+/// Least response that is used: that of a saturated logistic weight may be zero, and sqrt(p/c) must be finite.
 constexpr double kLeastAnswer = 1e-12;
 
 }  // namespace
 
-/// What is reserved here stays untouched in a run that never gets to its late phase.
+/// Reserves memory that stays untouched in a run without Radau steps.
 SteadyResponse::SteadyResponse(const Dataset& data, Index neurons, const Matrix& integration)
     : data_(data),
       neurons_(neurons),
@@ -59,7 +59,7 @@ SteadyResponse::SteadyResponse(const Dataset& data, Index neurons, const Matrix&
     const Eigen::MatrixXcd inverse = eigen.eigenvectors().inverse();
     for (Index i = 0; i < integration.rows(); ++i) {
         const Complex value = eigen.eigenvalues()[i];
-        if (value.imag() < 0.0) continue;  // its pair stands for it
+        if (value.imag() < 0.0) continue;  // represented by its conjugate
         Mode& mode = modes_.emplace_back();
         mode.value = value;
         mode.right = eigen.eigenvectors().col(i);
@@ -86,7 +86,7 @@ bool SteadyResponse::prepare(Expansion& expansion, const Vector& weights, const 
 double SteadyResponse::work() const noexcept {
     const double rank = static_cast<double>(rank_);
     const double column = static_cast<double>(count() * (neurons_ + groups_ + data_.rank() + rank_));
-    // Factors of three matrices of twice the rank run about three times as fast as the rest.
+    // Three factorisations of matrices of twice the rank; they run about three times as fast as the rest.
     return 2.0 * rank * column + 2.0 / 3.0 * 8.0 * rank * rank * rank;
 }
 
@@ -127,7 +127,7 @@ void SteadyResponse::take_neurons(Expansion& expansion) {
 void SteadyResponse::find_own(const Expansion& expansion) {
     own_.setZero();
     for (Index k = 0; k < count(); ++k) {
-        // Copies: how a sum over memory that may begin anywhere is rounded depends on where it begins.
+        // Copied, because the rounding of a sum depends on the alignment of its memory.
         direction_ = rows().row(k).transpose();
         drawn_ = outputs().row(k).transpose();
         const double length = direction_.squaredNorm();
@@ -147,7 +147,7 @@ void SteadyResponse::find_own(const Expansion& expansion) {
     }
 }
 
-/// L by pivoted Cholesky: the largest diagonal first.
+/// Computes L by pivoted Cholesky, the largest remaining diagonal entry first.
 bool SteadyResponse::factor_kernel(const Expansion& expansion, double step) {
     auto rest = rest_.head(count());
     auto column = new_.head(count());
@@ -169,7 +169,7 @@ bool SteadyResponse::factor_kernel(const Expansion& expansion, double step) {
     return true;
 }
 
-/// One column of H sqrt(pc) K sqrt(pc): the groups that hold nothing share their products of samples.
+/// One column of H sqrt(pc) K sqrt(pc). Groups that do not slide share their products of samples.
 void SteadyResponse::find_column(const Expansion& expansion, Index pivot, double step) {
     auto column = new_.head(count());
     auto product = product_.head(count());
@@ -208,7 +208,7 @@ void SteadyResponse::factor_mode(Mode& mode) {
 }
 
 /// With z' = (I + value L Lᵀ)⁻¹ z = z - value L (I + value LᵀL)⁻¹ Lᵀ z for z = sqrt(p/c) (real_, imaginary_): what is
-/// taken from the latter, of the samples that answer.
+/// subtracted from the latter, for the responding samples.
 void SteadyResponse::apply_kernel(const Mode& mode, Vector& real, Vector& imaginary) {
     for (Index k = 0; k < count(); ++k) {
         real[k] = border_[samples_[k]] * real_[samples_[k]];

@@ -1,5 +1,6 @@
-/// How the weights of all samples answer at once in a Radau step that is short beside the neurons' time constants: the
-/// tangent kernel stands still, and where samples are many it has far fewer directions that count than samples.
+/// The response of the weights of all samples at once, in a Radau step that is short beside the neurons' time
+/// constants: the tangent kernel is then constant, and its numerical rank is far below the number of samples if these
+/// are many.
 #pragma once
 
 #include <complex>
@@ -16,39 +17,39 @@ namespace reluflow {
 ///     δ_ki + c_i H Σ_l A_kl Σ_j K_ij p_j δ_lj + μ_k = r_ki,   Σ_i p_i δ_ki = s_k,
 ///
 /// δ the changes of log p, μ those of log D, c = -d log|ℓ'|/dq. In z = δ sqrt(p/c) the kernel is H sqrt(pc) K sqrt(pc),
-/// symmetric and positive. A pivoted Cholesky factor L replaces it, of as many columns as it takes for the rest of its
-/// trace not to count, and the eigenvectors of A take the nodes apart. Storage is kept and reserved, so that a step
-/// allocates nothing.
+/// symmetric and positive. It is replaced by a pivoted Cholesky factor L with enough columns that the rest of its trace
+/// is negligible, and the eigenvectors of A decouple the nodes. Storage is kept and reserved, so a step allocates
+/// nothing.
 class SteadyResponse {
   public:
     /// `integration`: A, (stages, stages).
     SteadyResponse(const Dataset& data, Index neurons, const Matrix& integration);
 
-    /// The kernel at the start of the step that the expansion holds, under weights p and answers c (n,). Samples of
-    /// weight zero do not answer. False when the kernel has too many directions that count.
+    /// Factors the kernel at the start of the step that the expansion holds, under weights p and responses c (n,).
+    /// Samples of weight zero do not respond. False if the rank is too large.
     bool prepare(Expansion& expansion, const Vector& weights, const Vector& answers, double step);
-    /// r (stages, n) becomes δ, and s (stages,) becomes μ.
+    /// Solves for δ, in place of r (stages, n), and μ, in place of s (stages,).
     void solve(Matrix& r, Vector& s);
-    /// |∂q_i|² at the start of the step; 0 of a sample that does not answer.
+    /// |∂q_i|² at the start of the step; 0 for a sample that does not respond.
     double own(Index sample) const noexcept { return own_[sample]; }
 
     /// Operations of prepare(), about.
     double work() const noexcept;
 
   private:
-    /// Aligned: how a sum is rounded depends on where its memory begins.
+    /// Aligned, because the rounding of a sum depends on the alignment of its memory.
     using Numbers = std::vector<double, Eigen::aligned_allocator<double>>;
     using Map = Eigen::Map<Matrix>;
     using Complex = std::complex<double>;
 
-    /// One eigenvalue of A, or a pair of them, with its eigenvector and its row of the inverse.
+    /// One eigenvalue of A, or a conjugate pair, with its eigenvector and its row of the inverse.
     struct Mode {
         Complex value;
         Eigen::VectorXcd right, left;
-        double share = 1.0;           // 2 of a pair
+        double share = 1.0;           // 2 for a pair
         LuFactors lu;                 // of I + value LᵀL, as a real matrix of twice the size
-        Vector border_re, border_im;  // what the kernel takes from the answer to μ = 1, of the samples that answer
-        Complex border;               // Σ p of that answer
+        Vector border_re, border_im;  // what the kernel subtracts from the response to μ = 1
+        Complex border;               // Σ p of that response
     };
 
     void list_samples(const Vector& weights, const Vector& answers, double step, double square);
@@ -63,7 +64,7 @@ class SteadyResponse {
     Map rows() noexcept { return {rows_.data(), count(), data_.rank()}; }
     Map outputs() noexcept { return {outputs_.data(), count(), neurons_}; }
     Map slopes() noexcept { return {slopes_.data(), count(), groups_}; }
-    /// L by rows that are its columns, (modes, samples).
+    /// L transposed: row k is column k of L, (rank, samples).
     Map factor() noexcept { return {factor_.data(), rank_, count()}; }
 
     const Dataset& data_;
@@ -71,24 +72,24 @@ class SteadyResponse {
     Index groups_ = 0;
     Index rank_ = 0;  // columns of L
     std::vector<Mode> modes_;
-    std::vector<int> samples_;  // that answer
-    Vector own_;                // of all samples
+    std::vector<int> samples_;  // those that respond
+    Vector own_;                // |∂q_i|² of all samples
     Vector root_, border_;      // sqrt(pc) and sqrt(p/c) of all samples
     Vector answers_;
     double mass_ = 0.0;  // Σ p
     Matrix w_;
     Vector a_;
-    // Of the samples that answer: x with its label, its pre-activations with label and slope, its slopes.
+    // Of the responding samples: x times label, pre-activations times label and slope, slopes.
     Numbers rows_, outputs_, slopes_, factor_;
     Vector squares_;              // Σ a² of the groups
-    std::vector<char> holds_;     // of the groups
+    std::vector<char> holds_;     // of the groups: whether they slide
     Numbers gram_;                // LᵀL
-    Vector rest_;                 // the diagonal that L has not taken up
-    Vector new_, product_;        // over the samples that answer
+    Vector rest_;                 // the diagonal of the kernel minus that of L Lᵀ
+    Vector new_, product_;        // over the responding samples
     Vector direction_, drawn_;    // (r,), (neurons,)
     Vector part_;                 // of L, real and imaginary parts
     Vector real_, imaginary_;     // a mode of the right-hand side, over all samples
-    Vector taken_re_, taken_im_;  // what the kernel takes from it
+    Vector taken_re_, taken_im_;  // what the kernel subtracts from it
     Matrix sum_;
     Vector mass_sum_;
 };

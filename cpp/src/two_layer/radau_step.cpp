@@ -14,32 +14,35 @@ namespace reluflow {
 
 namespace {
 
-/// Simplified Newton gains about a digit an iteration; a step that needs more is too long.
+/// Simplified Newton gains about a digit per iteration; a step that needs more iterations than this is too long.
 constexpr int kMaxIterations = 14;
-/// The Jacobian is repeated when an iteration gains less than this: the weights have left those it was made for.
+/// The Jacobian is recomputed when an iteration reduces the change by less than this factor: the weights have moved
+/// away from those it was computed for.
 constexpr double kSlow = 0.15;
 /// The first guess changes no weight by more than this factor, e^1.
 constexpr double kFarthestGuess = 1.0;
-/// The rate of a smaller weight, which may be a few bits, says nothing; nor does it matter.
+/// Rates of smaller weights are not extrapolated: such a weight may have few bits, and it does not matter.
 constexpr double kLeastFollowed = 1e-280;
-/// Over a step of so many time constants of the fastest neuron the kernel hardly changes.
+/// In a step of less than this many time constants of the fastest neuron the kernel counts as constant.
 constexpr double kSteady = 0.1;
-/// Far below zero weights are saturated or steep beyond all measure: the few that answer are solved for by themselves.
+/// Below this smallest margin weights are saturated or extremely steep: the few that respond are then solved for by
+/// themselves.
 constexpr double kSaturated = -100.0;
 /// Newton stops at this part of the tolerance of a step.
 constexpr double kNewtonPart = 0.02;
-/// After two iterations the error of the weights themselves shows: beyond so many tolerances the step is too long.
+/// If the error after two iterations exceeds this many tolerances, the step is too long and is given up.
 constexpr double kHopeless = 1e3;
-/// The last Legendre coefficient of the weights overstates the error of θ, whose order at Radau nodes is about twice as
-/// high.
+/// The last Legendre coefficient of the weights overestimates the error of θ, which has about twice the order at Radau
+/// nodes.
 constexpr double kErrorPart = 0.1;
-/// Given the weights, the neurons' series goes on until its terms are this part of the tolerance.
+/// Given the weights, the neurons' series continues until its terms are this part of the tolerance.
 constexpr double kSeriesPart = 1e-3;
-/// The defect of the weights between the nodes counts by what it does to θ, whose order is higher.
+/// The defect of the weights between nodes overestimates the error of θ, which has a higher order.
 constexpr double kDefectShare = 0.01;
 constexpr double kShrink = 0.4;
 constexpr double kLargestGrowth = 6.0;
-/// Where margins are negative a sample may take over all the weight within a step; a step far longer could miss it.
+/// Where margins are negative another sample may take over all the weight within a step, and a much longer step could
+/// miss that; so the growth is smaller there.
 constexpr double kCarefulGrowth = 2.0;
 
 }  // namespace
@@ -81,7 +84,7 @@ bool RadauStep::expand(Expansion& expansion, double step) {
     guess(expansion, step);
     factorisations_ = 0;
     iterations_ = 0;
-    order_ = kMaxOrder;  // what a series would have taken
+    order_ = kMaxOrder;  // the order that an explicit step would have taken
     square_ = expansion.series().square();
     is_steady_ = !expansion.is_by_sector() && step * expansion.fastest() < kSteady &&
                  expansion.waveform().smallest_margin() > kSaturated;
@@ -118,7 +121,7 @@ bool RadauStep::refuse(double step) noexcept {
     return false;
 }
 
-/// The weights of the start, moved on at the logarithmic rates at which the last step left them.
+/// First guess: the weights of the start, extrapolated with the logarithmic rates at the end of the last step.
 void RadauStep::guess(const Expansion& expansion, double step) {
     start_margins_ = expansion.margins();
     for (Index i = 0; i < data_.n(); ++i) {
@@ -132,11 +135,11 @@ void RadauStep::guess(const Expansion& expansion, double step) {
     }
 }
 
-/// The weight of a sample that drives nothing stands still, and is not followed.
+/// The weight of a sample that drives nothing is constant.
 void RadauStep::set_log_change(int node, Index sample, double log_change) {
     log_change_(node, sample) = log_change;
     const double start = start_weights_[sample];
-    const double next = start > 0.0 ? start * std::exp(log_change) : 0.0;  // not 0 ∞
+    const double next = start > 0.0 ? start * std::exp(log_change) : 0.0;  // avoids 0 ∞
     change_(node, sample) =
         !live_[sample] || start == 0.0 ? 0.0 : (next > 1.0 ? 1.0 - start : start * std::expm1(log_change));
 }
@@ -153,7 +156,7 @@ double RadauStep::relative_work(const Expansion& expansion) const noexcept {
     return ((iterations_ + 2) * series + order_ * drive + factorisations_ * factorisation) / plain;
 }
 
-/// Weights at the nodes -> neurons' series, until its terms vanish -> margins at the nodes.
+/// Weights at the nodes -> series of the neurons, until its terms are negligible -> margins at the nodes.
 void RadauStep::run_series(Expansion& expansion, double step) {
     multiply(nodes_.to_monomial, change_, coefficients_);
     expansion.restart();
@@ -178,15 +181,15 @@ void RadauStep::run_series(Expansion& expansion, double step) {
     }
 }
 
-/// One order of the neurons. The weights of the start and their changes drive apart: where the former balance, their
-/// sum is a gradient far below the rounding of a weight.
+/// One order of the neurons. The weights of the start and their changes drive separately: where the former cancel,
+/// their sum is a gradient far below the rounding of a weight.
 void RadauStep::drive(Expansion& expansion, int order, double step) {
     if (order >= kStages) return expansion.drive(nullptr, step);
     q_now_ = coefficients_.row(order).transpose().cwiseProduct(data_.y());
     expansion.drive(q_now_.data(), step, order == 0);
 }
 
-/// The margins as polynomials over the step, for the clock.
+/// Gives the waveform the margins as polynomials over the step, for the clock.
 void RadauStep::keep_margins(Expansion& expansion) {
     margins_.row(0) = start_margins_.transpose();
     for (int k = 1; k <= order_; ++k) {
@@ -196,8 +199,8 @@ void RadauStep::keep_margins(Expansion& expansion) {
     expansion.waveform().prescribe_margins(margins_, order_ + 1);
 }
 
-/// What the polynomials of the weights may miss: their last Legendre coefficient over the step, and at the start the
-/// difference to the true weights, which lasts as long as a sample's weight needs to follow (1 over p K).
+/// Estimates the error of the polynomials of the weights: their last Legendre coefficient over the step, and at the
+/// start the difference to the true weights, which lasts as long as a weight takes to respond (1 over p K).
 double RadauStep::error(double step) const {
     double smooth = 0.0;
     double layer = 0.0;
@@ -210,7 +213,7 @@ double RadauStep::error(double step) const {
         smooth += std::abs(last) * norm * step;
         double width = step;
         if (is_steady_) {
-            // A saturated weight does not answer itself; its share follows those that do.
+            // A saturated weight does not respond itself; its share follows those that do.
             const double own = steady_->own(i) > 0.0 ? steady_->own(i) : square_ * norm * norm;
             const double rate = start_weights_[i] * own;
             if (rate > 0.0) width = std::min(width, 1.0 / rate);

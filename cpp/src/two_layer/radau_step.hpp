@@ -1,5 +1,5 @@
-/// The late phase: where weights follow margins at a rate ρ² and an explicit series needs steps like 1/ρ², the weights
-/// of a step are found by collocation instead, with Newton on their values at the nodes
+/// The Radau step of the late phase. Weights follow margins at a rate |θ|² there, and an explicit series would need
+/// steps like 1/|θ|²; so the weights at nodes of the step are found by collocation and Newton's method
 /// (docs/design/mathematics.md, section 9).
 #pragma once
 
@@ -15,30 +15,30 @@
 
 namespace reluflow {
 
-/// Nodes of a step.
+/// Nodes per step.
 inline constexpr int kStages = 6;
 
 class NodeKernels;
 class SteadyResponse;
 
 /// Unknowns: log p_i at the Radau nodes of (0, 1]. Given them as polynomials, every neuron is a linear system without
-/// stiffness, so its series and the margins q(u) follow; the equations are log p_i = log|ℓ'(q_i)| - log D and Σ p_i = 1
-/// at every node. Their Jacobian is 1 + H A_kl K_kl p_l: K_kl is the tangent kernel of the samples that carry weight
-/// between the nodes k and l, with what a change at l grows to until k. Its size is that of the support, whatever the
-/// width of the network. In short steps the kernel is the same for all nodes, and all samples are solved for.
+/// stiffness, which gives its series and the margins q(u). Equations: log p_i = log|ℓ'(q_i)| - log D and Σ p_i = 1 at
+/// every node. Their Jacobian is 1 + H A_kl K_kl p_l, where K_kl is the tangent kernel between the nodes k and l of the
+/// samples that carry weight, including the growth from l to k. Its size is that of the support, whatever the width of
+/// the network. In short steps the kernel is the same for all nodes, and all samples are solved for.
 class RadauStep {
   public:
     RadauStep(const Dataset& data, Objective objective, const Settings& settings, Index neurons);
     ~RadauStep();
 
-    /// Tries a step of scale `step` from the present state (the expansion has been started). On success the expansion
-    /// holds its series and true is returned; otherwise the expansion must be restarted. next_step() proposes a scale
-    /// either way.
+    /// Tries a step of scale `step` from the present state (precondition: the expansion has been started). If it
+    /// returns true the expansion holds the series of the step; otherwise the expansion must be restarted. next_step()
+    /// proposes a scale either way.
     bool expand(Expansion& expansion, double step);
     double next_step() const noexcept { return next_step_; }
-    /// The last step was not taken to its end: the next one cannot go on from its weights.
+    /// The last step was cut, so the next one cannot extrapolate its weights.
     void interrupt() noexcept { last_step_ = 0.0; }
-    /// About how many times a explicit step's work the last try took.
+    /// Work of the last try over that of an explicit step, about.
     double relative_work(const Expansion& expansion) const noexcept;
     int iterations() const noexcept { return iterations_; }
 
@@ -67,9 +67,10 @@ class RadauStep {
     const Dataset& data_;
     Objective objective_;
     double tolerance_;
-    const Nodes& nodes_;  // the same for all
+    const Nodes& nodes_;  // the same for all instances
     // At the nodes, as changes since the start of the step, (stages, n): of the weights p, of log p of the unknowns, of
-    // the margins; and of log D, (stages,). Where weights balance, what drives the neurons is far below their rounding.
+    // the margins; and of log D, (stages,). Changes, because where weights cancel what drives the neurons is far below
+    // their rounding.
     Matrix change_, log_change_, margin_change_;
     Vector mass_change_;
     Matrix coefficients_, margins_;  // (orders, n)
@@ -80,7 +81,7 @@ class RadauStep {
     std::vector<int> active_;
     std::unique_ptr<NodeKernels> kernels_;
     std::unique_ptr<SteadyResponse> steady_;
-    bool is_steady_ = false;        // the kernel stands still in this step
+    bool is_steady_ = false;        // the kernel is constant in this step
     Matrix steady_residual_;        // (stages, n)
     Vector steady_mass_, answers_;  // (stages,), and -d log|ℓ'|/dq (n,)
     Vector mean_over_step_;         // weights of all samples
@@ -89,7 +90,7 @@ class RadauStep {
     std::vector<char> live_;
     double square_ = 0.0;  // |θ|²
     double next_step_ = 0.0;
-    double last_step_ = 0.0;  // of an accepted step that the next one continues, else 0
+    double last_step_ = 0.0;  // length of the last accepted step, if the next one can extrapolate it, else 0
     int factorisations_ = 0;
     int iterations_ = 0;
 };

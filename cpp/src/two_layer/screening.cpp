@@ -11,27 +11,28 @@ namespace reluflow {
 
 namespace {
 
-/// Neurons whose pre-activations are computed in one product: enough for a full-speed product, small enough for the
-/// cache.
+/// Neurons whose pre-activations are computed in one product: enough for full speed, few enough for the cache.
 constexpr Index kBlock = 128;
-/// Boundaries are kept up to this many times as far as a neuron turns at the rate it starts with: its events may speed
-/// it up.
+/// Boundaries are kept up to this many times the angle by which the neuron would turn at its initial rate, because
+/// events may speed it up.
 constexpr double kKeptTurn = 2.0;
-/// What an angle is wrong by: |z| that counts as zero, and the rounding of the sums in both.
+/// Error of an angle: |z| that counts as zero, and the rounding of the sums in both.
 constexpr double kTurnTol = 4.0 * kZeroUlps * std::numeric_limits<double>::epsilon();
-/// So few boundaries in reach are looked at one by one before the neuron is.
+/// Up to this many candidates, each is tested with its tangent before the neuron's series is copied.
 constexpr std::size_t kFewWalls = 64;
-/// The first window of a search for the next boundary, as a part of what is left of the step, and how windows grow.
+/// The first window of a search for the next boundary is this fraction (1 / kWindows) of the rest of the step; later
+/// ones are longer by kLonger.
 constexpr double kWindows = 16.0;
 constexpr double kLonger = 4.0;
-/// With so few boundaries in reach of the rest of the step there is one window; they are counted where few are kept.
+/// With at most this many boundaries within reach in the rest of the step there is one window. They are counted only
+/// where few are kept.
 constexpr std::size_t kFewAtOnce = 16;
 constexpr std::size_t kFewKept = 96;
 /// Distances that are compared together.
 constexpr std::size_t kKeysAtOnce = 16;
 using Keys = Eigen::Map<const Eigen::Array<double, kKeysAtOnce, 1>>;
-/// Distances there is memory for from the start: all of them twice in a small problem, in a large one a megabyte and a
-/// few for each neuron.
+/// Initial reserve of distances: twice all of them in a small problem; a megabyte, and a few per neuron, in a large
+/// one.
 constexpr Index kUsualDistances = Index{1} << 16;
 constexpr Index kUsualNear = 16;
 
@@ -78,7 +79,7 @@ void Screening::begin() {
     not_before_.clear();
     bound_paths(1.0);
     for (Index j = neurons_.begin; j < neurons_.end; ++j) {
-        // At rest; but one at w = 0 that stands on boundaries may leave them.
+        // A neuron that does not move is skipped, except at w = 0 on boundaries: it may leave them.
         const bool stands = !held_[j].empty() && state_.a[j] != 0.0 && expansion_.series().size(j) == 0.0;
         if (paths_[j] == 0.0 && state_.invariant(j) >= 0.0 && !stands) continue;
         const double size = expansion_.series().size(j);
@@ -105,7 +106,7 @@ void Screening::find_releases() {
 }
 
 const std::vector<FirstHit>& Screening::scan() {
-    for (const int j : holding_)  // far from other boundaries, but the ones it holds may let it go
+    for (const int j : holding_)  // far from other boundaries, but it may leave its own
         if (state_.invariant(j) < 0.0 ||
             releases_.of(expansion_.groups().of(j), state_.a[j] > 0.0).kind != HitKind::none)
             due_.push_back(j);
@@ -115,7 +116,8 @@ const std::vector<FirstHit>& Screening::scan() {
     return hits_;
 }
 
-/// No neuron moves further than paths_ until u: by its series, or by |θ| (e^{H |g| u} - 1) where its terms alternate.
+/// paths_ bounds the motion of each neuron until u: by its series, or by |θ| (e^{H |g| u} - 1) where the terms
+/// alternate.
 void Screening::bound_paths(double u) {
     const NeuronSeries& series = expansion_.series();
     series.path_bounds(u, neurons_.begin, neurons_.end, paths_);
@@ -150,7 +152,7 @@ bool Screening::can_reach(int neuron, int wall, double z, double slope, double t
     return side * z + largest * std::min(slowest, 0.0) <= finder_.zero_tol(size);
 }
 
-/// The boundaries within the path of the neuron, and how far away the nearest of all is.
+/// Lists the boundaries within the path of the neuron and finds the distance to the nearest of all.
 void Screening::list_near(int neuron, const double* z) {
     const double reach = paths_[neuron] + finder_.zero_tol(expansion_.series().size(neuron));
     const auto sides = pattern_.row(neuron);
@@ -168,7 +170,7 @@ void Screening::list_near(int neuron, const double* z) {
     slack(neuron) = nearest;
 }
 
-/// Keeps the boundaries that the neuron may come to, at a turn beyond that of its own series too.
+/// Keeps the boundaries that the neuron may meet, with a margin for events that turn it further than its series.
 void Screening::keep_near(int neuron, const double* z) {
     const int piece = open(neuron);
     const double size = motion_.size(piece);
@@ -235,8 +237,8 @@ std::span<const int> Screening::candidates(int neuron, double u) {
     return near_;
 }
 
-/// The boundaries whose keys are within `turn`. Which they are cannot be foretold, so that a branch a boundary costs
-/// more than writing down each.
+/// Collects the boundaries with keys within `turn`. Branch-free: the outcome is unpredictable, so writing each
+/// candidate costs less than a mispredicted branch.
 std::size_t Screening::within(const Near& near, double turn) {
     std::size_t count = 0;
     for (std::size_t begin = near.begin; begin < near.end; begin += kKeysAtOnce) {
@@ -263,7 +265,7 @@ std::span<const NearWall> Screening::find_candidates(int neuron, double u) {
     for (std::size_t k = 0; k < found; ++k) {
         const int wall = near_walls_[within_[k]];
         const double z = ConstMap(data_.normals().row(wall).data(), data_.rank()).dot(w);
-        // Seen from here the boundary may be farther away than all turns so far made it seem.
+        // Measured from the present state, the boundary may be farther away than the sum of all turns suggests.
         double& not_before = not_before_[within_[k]];
         not_before = std::max(not_before, scale > 0.0 ? turned + scale * std::abs(z) : 0.0);
         candidates_[count] = {wall, z};
@@ -272,7 +274,8 @@ std::span<const NearWall> Screening::find_candidates(int neuron, double u) {
     return {candidates_.data(), count};
 }
 
-/// Events have turned the neuron further than its series would have: from now on all its boundaries count.
+/// Events have turned the neuron further than the kept boundaries allow for: from now on all its boundaries are
+/// candidates.
 void Screening::widen(int neuron) {
     Near& near = near_of(neuron);
     const int piece = motion_.first(neuron);
@@ -300,7 +303,8 @@ Hit Screening::next_hit(int neuron, double end) {
     return wall.kind != HitKind::none ? wall : other;
 }
 
-/// In windows that grow: the next event is mostly near, and a short way leads to few boundaries.
+/// Searches in windows that grow: the next event is usually near, and few boundaries are within reach of a short
+/// window.
 Hit Screening::next_wall(int neuron, double end) {
     const int piece = motion_.last(neuron);
     const double begin = motion_.piece(piece).begin;
@@ -314,9 +318,9 @@ Hit Screening::next_wall(int neuron, double end) {
     }
 }
 
-/// With e the direction in which the neuron's gradient jumps, margin i of the others starts to change by H a_j² jump
-/// x_i·e, and p_i |x_i| of it drives them: Σ_i p_i |x_i| |x_i·e| at most, and as much again for Σ p = 1, both by
-/// Cauchy and Schwarz. ½ (U - u)² H of it is their relative error when the event is left out of λ
+/// Let e be the direction in which the neuron's gradient jumps. Margin i of the others then starts to change by H a_j²
+/// jump x_i·e. Through p_i |x_i| this drives the others by Σ_i p_i |x_i| |x_i·e| at most, and as much again through Σ p
+/// = 1, both bounded by Cauchy-Schwarz. ½ (U - u)² H times this is their relative error if the event is left out of λ
 /// (docs/design/mathematics.md, section 8).
 double Screening::coupling(int piece, const Hit& hit) const {
     const double v = hit.u - motion_.piece(piece).begin;

@@ -1,4 +1,5 @@
-/// Which neurons can reach a boundary in a step, and the first hit of each. Unstirred neurons are not looked at.
+/// Which neurons can reach a boundary in a step, and the first hit of each. Neurons whose bounded displacement is below
+/// their distance to the nearest boundary are skipped.
 #pragma once
 
 #include <span>
@@ -14,8 +15,7 @@
 
 namespace reluflow {
 
-/// The first hit of a neuron in a step, and how strongly it disturbs the others: by ½ (U - u)² coupling, relative,
-/// until U.
+/// The first hit of a neuron in a step. Its effect on the other neurons until U is ½ (U - u)² coupling, relative.
 struct FirstHit {
     int neuron = -1;
     Hit hit;
@@ -24,7 +24,7 @@ struct FirstHit {
 
 class Spread;
 
-/// What a watch reads of the network, and the two things that the watches of all ranges write together, each its part.
+/// What screening reads of the network, and the two things that all ranges write, each its own part.
 struct ScreenedNetwork {
     const Dataset& data;
     const NetworkState& state;
@@ -34,36 +34,37 @@ struct ScreenedNetwork {
     const GroupBounds& bounds;
     const Spread& spread;
     Releases& releases;
-    Vector& paths;  ///< no neuron moves further in the step
+    Vector& paths;  ///< bounds of how far each neuron moves in the step
 };
 
-/// Looks at the neurons of a range. A step: begin(), claim_releases() of one range after the other, find_releases(),
+/// Screens the neurons of a range. Per step: begin(), claim_releases() of one range after the other, find_releases(),
 /// scan().
 class Screening {
   public:
     Screening(const ScreenedNetwork& network, Range neurons, NeuronMotion& motion, HitFinder& finder);
 
-    /// Bounds the paths and lists the neurons that are due.
+    /// Bounds the paths and lists the neurons that need to be examined.
     void begin();
-    /// Takes on the releases of groups that no range before has met.
+    /// Takes over the groups (see Releases) that no earlier range has claimed.
     void claim_releases();
     void find_releases();
-    /// First hits on (0, 1], in the order of the neurons; all ranges have found their releases.
+    /// First hits on (0, 1], in the order of the neurons. Precondition: find_releases() of all ranges.
     const std::vector<FirstHit>& scan();
-    /// The boundaries a neuron with a hit can have reached from the start of the step to u, on its last piece, by how
-    /// far its pieces have turned.
+    /// The boundaries that a neuron with a hit can have reached on its last piece between the start of the step and u,
+    /// by the bound of its rotation.
     std::span<const int> candidates(int neuron, double u);
-    /// The next hit of a neuron on its last piece, up to `end`. The finder knows the boundaries that it may have met on
-    /// the way.
+    /// The next hit of a neuron on its last piece, up to `end`. The finder's met() lists the boundaries that may be
+    /// zero there.
     Hit next_hit(int neuron, double end);
     double coupling(int piece, const Hit& hit) const;
 
-    /// The step was taken up to u: what each neuron may have moved. Neurons with an event are looked at anew.
+    /// Ends the step at u and reduces the known distances by the paths. Neurons with an event are examined again in the
+    /// next step.
     void commit(double u);
 
-    /// A neuron stands elsewhere, or in other units: it is looked at anew.
+    /// A neuron has been moved or rescaled otherwise: it is examined again.
     void forget_distance(int neuron) noexcept { slack(neuron) = 0.0; }
-    /// The neurons have gone by their paths, without any event.
+    /// Reduces the known distances by the paths, for neurons without any event.
     void pass() noexcept;
 
   private:
@@ -91,15 +92,15 @@ class Screening {
     Range neurons_;
     NeuronMotion& motion_;
     HitFinder& finder_;
-    std::vector<double> slack_;  // no boundary is nearer than this to a neuron
+    std::vector<double> slack_;  // lower bounds of the distance of each neuron to its nearest boundary
     std::vector<FirstHit> hits_;
     std::vector<int> due_, holding_, claimed_, near_;
     std::vector<NearWall> candidates_;
     std::vector<int> within_;
     std::vector<double> z_, gathered_, rates_;
-    /// Of one neuron, a part of the lists below: the boundaries that it may come to, each with an angle by which it has
-    /// to turn before it can be there: |z| / |w| at the start of the step, or where it was last looked at. Boundaries
-    /// that are not kept are farther than `reach`.
+    /// Of one neuron, a range of the lists below: the boundaries that it may meet, each with the angle by which it has
+    /// to turn first, |z| / |w| at the start of the step or where it was last measured. Boundaries that are not kept
+    /// are farther than `reach`.
     struct Near {
         std::size_t begin = 0;
         std::size_t end = 0;

@@ -11,7 +11,7 @@ namespace reluflow {
 
 namespace {
 
-/// Norms are taken of lifted numbers: rates of 1e-200 must not underflow in their squares.
+/// Numbers are multiplied by this before they are squared: rates of 1e-200 must not underflow.
 constexpr double kLift = 1e100;
 
 constexpr Index kOrders = kMaxOrder + 2;
@@ -99,7 +99,7 @@ void Sector::push_sums(int k) {
     for (int i = 0; i <= k; ++i) mixed_(k + 1, i) = next.dot(g_.row(i));
 }
 
-/// With |w| for w, |a| for a and |g_k| for g_k the series only grows.
+/// With |w| for w, |a| for a and |g_k| for g_k all terms are positive, so the series bounds every neuron's.
 void Sector::push_bounds(int k) {
     odd_[0] = 0.0;
     even_[0] = 1.0;
@@ -184,7 +184,7 @@ void Sector::move(double* block, double* work) const noexcept {
     add_to_columns(across_.data(), kOrders, rank_, terms, q, block);
 }
 
-/// Any number of columns (w, a), block after block.
+/// Moves any number of columns (w, a), block after block.
 void Sector::move_columns(Matrix& columns) {
     for (Index first = 0; first < columns.cols(); first += kSectorColumns) {
         const Index count = std::min(kSectorColumns, columns.cols() - first);

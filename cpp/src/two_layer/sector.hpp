@@ -11,16 +11,16 @@ namespace reluflow {
 /// Neurons that are moved together.
 inline constexpr Index kSectorColumns = 64;
 
-/// All neurons of a sector obey (w, a)' = H (a g, w·g) with one g(u), so they move by one linear map
+/// All neurons of a sector obey (w, a)' = H (a g, w·g) with one g(u), so one linear map moves them
 /// (docs/design/mathematics.md, section 8). With g_k the Taylor coefficients of H g and p_k = w·g_k, that map has the
-/// rank of the series, not of the data:
-/// a(u) = a + gain a + output·p, w(u) = w + Σ_k g_k (lift a + turn p)_k. What the sector adds to the margins needs the
-/// sum of θ θᵀ over its neurons only. No cost depends on how many there are.
+/// rank of the series, not of the data: a(u) = a + gain a + output·p, w(u) = w + Σ_k g_k (lift a + turn p)_k. The
+/// sector's part of the margins follows from the sum of θ θᵀ over its neurons. No cost per order depends on their
+/// number.
 class Sector {
   public:
     explicit Sector(Index rank);
 
-    /// Gives it other neurons: clear(), add() any number of times, close().
+    /// Sets its neurons: clear(), add() any number of times, close().
     void clear() noexcept;
     /// Adds neurons, a row (w, a) each.
     void add(const MatrixView& neurons);
@@ -43,26 +43,26 @@ class Sector {
     double size() const noexcept { return size_; }
     /// Σ |θ'|² under the gradient g.
     double speed_square(const Vector& g) const { return squares_[0] * g.squaredNorm() + g.dot(second_ * g); }
-    /// Σ_{k >= from} |w^(k)| u^k of a neuron with |w| = weight, at most.
+    /// Bound of Σ_{k >= from} |w^(k)| u^k for a neuron with |w| = weight and |a| = output.
     double path(double weight, double output, int from, double u) const noexcept;
 
     /// Series of one neuron, orders 0 .. order(): w (order + 1, r) from its first row on, a (order + 1).
     void expand(double* w, double* a) const noexcept;
 
-    /// The map of the start to u. The others below use it.
+    /// Computes the map from the start to u, which the functions below use.
     void set_end(double u);
-    /// Moves a block of neurons, (r + 1, kSectorColumns), a column (w, a) each. Equal columns get equal bits.
+    /// Moves a block of neurons, (r + 1, kSectorColumns), a column (w, a) each. Equal columns give equal bits.
     void move(double* block, double* work) const noexcept;
-    /// Numbers that a sector keeps, about.
+    /// Numbers that a sector stores, about.
     static Index numbers(Index rank) noexcept {
         return (3 * (rank + 1) + 4 * (kMaxOrder + 2) + kSectorColumns) * (rank + 1);
     }
     /// Numbers in the workspace of move() and lead().
     static Index work_size(Index rank) noexcept;
 
-    /// From now on the neurons are left where they are, and lead() brings them to where carry() went.
+    /// Begins to defer the motion of the neurons: from now on lead() takes them to where carry() went.
     void start_carry();
-    /// Moves the sums to u, which becomes the start of the next step.
+    /// Moves the sums to u, which becomes the start of the next step, and multiplies the deferred map.
     void carry(double u);
     void lead(double* block, double* work) const noexcept;
 
@@ -84,7 +84,7 @@ class Sector {
     Matrix plain_;                       // g, (orders, r)
     Matrix g_, moments_;                 // of H g and Σ a w, (orders, r)
     Matrix products_, mixed_;            // g_i·g_k, M_i·g_k
-    Matrix answer_;                      // (k, i): how a_i returns to order k + 1 of a through w
+    Matrix answer_;                      // (k, i): contribution of a_i to order k + 1 of a through w
     Coefficients squares_ = {};          // of Σ a²
     Coefficients lengths_ = {};          // |g_k|
     Coefficients odd_ = {}, even_ = {};  // |w^(k)| <= |a| odd_k + |w| even_k
@@ -95,7 +95,7 @@ class Sector {
     Coefficients own_ = {};  // a_k of a neuron with w = 0
     Matrix from_weights_;    // a_k by p_l
     Matrix work_;
-    // The map of all the steps carried: columns are where the unit vectors of (w, a) went.
+    // The deferred map of all steps since start_carry(): its columns are the images of the unit vectors of (w, a).
     Matrix carried_;
     Matrix block_;
     std::vector<double> block_work_;

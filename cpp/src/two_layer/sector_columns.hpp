@@ -1,6 +1,6 @@
-/// Products with 64 neurons at a time, a column each: private part of `sector`. Every column sees the same operations
-/// in the same order wherever it stands, so that equal neurons stay equal to the last bit; a general product does not
-/// promise that.
+/// Products with 64 neurons at a time, a column each: private part of `sector`. Every column goes through the same
+/// operations in the same order wherever it stands, so that equal neurons stay equal to the last bit; a general matrix
+/// product does not guarantee that.
 #pragma once
 
 #include "base/types.hpp"

@@ -10,14 +10,14 @@ namespace reluflow {
 
 namespace {
 
-/// Neurons are moved at the latest when they may have shrunk by e^-3: a shrinking neuron is a difference of what grows,
-/// and this costs it three digits. Neurons that can only grow lose none; their map must stay far from the largest
-/// double.
+/// Deferred neurons are moved at the latest when they may have shrunk by e^-3: a shrinking neuron is a difference of
+/// growing terms, and this costs it three digits. Neurons that can only grow lose none; for them the bound keeps the
+/// map far from overflow.
 constexpr double kShrinking = 3.0;
 constexpr double kGrowing = 200.0;
-/// Distances are compared with this margin for rounding.
+/// Safety factor for rounding in comparisons of distances.
 constexpr double kMargin = 0.999;
-/// Distances that did not last for so many steps are not measured again at once: the pause doubles each time.
+/// If measured distances last for fewer steps than this, the next measurement is delayed; the delay doubles each time.
 constexpr int kWorthwhile = 4;
 constexpr int kLongestPause = 64;
 /// Neurons whose distances are measured by one product.
@@ -54,8 +54,8 @@ bool SectorScreening::is_clear(const Expansion& expansion, const GroupBounds& bo
     return false;
 }
 
-/// Who is there, and whether all of them can be carried: no neuron holds a boundary or may change the sign of its
-/// output.
+/// Reads the pattern and decides whether every group may be deferred: no neuron slides or may change the sign of its
+/// output weight.
 void SectorScreening::meet_pattern(const Groups& groups) {
     version_ = pattern_.version();
     groups_ = groups.count();
@@ -83,7 +83,7 @@ void SectorScreening::meet_pattern(const Groups& groups) {
     settled();
 }
 
-/// True when every sample that is active for the neuron has the label `sign`, so that |a| and |w| only grow.
+/// True when every sample on which the neuron is active has the label `sign`, so that |a| and |w| only grow.
 bool SectorScreening::is_growing(int neuron, double sign) const {
     if (state_.leak() > 0.0) return false;
     for (Index i = 0; i < data_.n(); ++i)
@@ -91,7 +91,7 @@ bool SectorScreening::is_growing(int neuron, double sign) const {
     return true;
 }
 
-/// What the step adds. False when it goes too far to be carried.
+/// Adds the motion of the step to the bounds. False if it is too large to be deferred.
 bool SectorScreening::add_step(const Expansion& expansion, const GroupBounds& bounds, bool& approaches) {
     const double step = expansion.waveform().step();
     for (Index group = 0; group < groups_; ++group) {

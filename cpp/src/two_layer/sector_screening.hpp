@@ -1,4 +1,5 @@
-/// Proofs for whole sectors that none of their neurons reaches a boundary, so that none needs to be looked at or moved.
+/// Bounds for whole sectors which show that none of their neurons reaches a boundary; the neurons then need not be
+/// moved.
 #pragma once
 
 #include <vector>
@@ -12,27 +13,26 @@
 
 namespace reluflow {
 
-/// The state of the neurons may lie steps back: distances are counted from there. A neuron with output sign σ moves
-/// towards a boundary with normal e, on its side s, by at most ∫ H |a| max(0, -s σ g·e), and |a| <= |θ| e^R with the
-/// rapidity R = ∫ H |g|. Both are one number for all neurons of a sector, relative to their |θ|.
+/// The state of deferred neurons is that of an earlier step; distances are counted from there. A neuron with output
+/// sign σ moves towards a boundary with normal e, on its side s, by at most ∫ H |a| max(0, -s σ g·e), and |a| <= |θ|
+/// e^R with the rapidity R = ∫ H |g|. Relative to |θ| both bounds are the same for all neurons of a sector.
 class SectorScreening {
   public:
     SectorScreening(const Dataset& data, const NetworkState& state, const Pattern& pattern,
                     const std::vector<SlidingSet>& held);
 
-    /// True when no neuron meets a boundary in the step, and the step may be carried: its neurons need not be moved
-    /// yet.
+    /// True when no neuron meets a boundary in the step and its motion may be deferred.
     bool is_clear(const Expansion& expansion, const GroupBounds& bounds);
-    /// The step that was asked about has been carried.
+    /// The step of the last is_clear() was accepted and its motion deferred.
     void carried();
     /// The neurons have been moved to the start of the step, and will be moved in it.
     void settled();
-    /// R of a group since the neurons were last moved.
+    /// R of a group since its neurons were last moved.
     double rapidity(Index group) const noexcept { return of_group_[group].rapidity; }
 
   private:
-    /// Neurons of one group with one output sign: how far, over |θ|, they may have come to each boundary, and after the
-    /// step; how far the nearest of them was.
+    /// Neurons of one group with one output sign, per boundary and relative to |θ|: bounds of their motion so far and
+    /// after the step, and the distance of the nearest of them.
     struct Half {
         double sign = 0.0;
         bool present = false;

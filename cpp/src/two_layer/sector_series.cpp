@@ -10,15 +10,14 @@ namespace reluflow {
 
 namespace {
 
-/// Sectors for which there is memory from the start, if they are small; more take it when they come.
+/// Initial reserve, in sectors, if they are small; grows geometrically.
 constexpr Index kUsualSectors = 8;
 constexpr Index kUsualNumbers = Index{1} << 20;
-/// Sectors may ask for so many numbers at once (256 MiB with what a growing store adds); beyond it neurons move one by
-/// one.
+/// Largest storage of all sectors, in numbers (256 MiB with growth); beyond it neurons are expanded one by one.
 constexpr double kMostNumbers = 1 << 24;
-/// A product does about so many operations in the time of one of the neurons' series.
+/// A matrix product does about this many operations in the time of one operation of a neuron's series.
 constexpr double kProductSpeed = 4.0;
-/// Sectors must be this much less work: the estimates are rough.
+/// Sectors must be estimated to be less work by this factor, because the estimates are rough.
 constexpr double kGain = 1.5;
 
 }  // namespace

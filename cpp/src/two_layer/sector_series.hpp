@@ -11,16 +11,16 @@
 
 namespace reluflow {
 
-/// The work of an order does not depend on the width; reading the neurons at the start of a step, and moving them at
-/// its end, are a few products each.
+/// The work of an order does not depend on the width. Reading the neurons at the start of a step and moving them at its
+/// end are a few products each.
 class SectorSeries {
   public:
     SectorSeries(Index neurons, Index rank, Pool& pool);
 
-    /// True when sectors are less work than neurons, for steps of about `order`.
+    /// True when sectors are estimated to be less work than neurons, for steps of about `order`.
     bool is_worth(Index groups, int order) const noexcept;
 
-    /// About the operations of all orders up to `order` of the sectors that there are.
+    /// Operations, about, of all orders up to `order` of the present sectors.
     double work(int order) const noexcept { return work(groups_->count(), order); }
 
     /// Order 0; `state` and `groups` are read until the next start.
@@ -30,17 +30,17 @@ class SectorSeries {
     void push(const Matrix& gradients, double step, Matrix& moments);
 
     int order() const noexcept { return order_; }
-    /// max |(w, a)^(k)| / (|θ| + floor) over the neurons, at most.
+    /// A bound of max |(w, a)^(k)| / (|θ| + floor) over the neurons.
     double relative_size(int k) const noexcept;
     const Sector& of(Index neuron) const noexcept { return sectors_[groups_->of(static_cast<int>(neuron))]; }
     Sector& sector(Index group) noexcept { return sectors_[group]; }
     const Sector& sector(Index group) const noexcept { return sectors_[group]; }
 
-    /// All neurons at u. Not from two threads at once.
+    /// All neurons at u. Not thread-safe.
     void evaluate(double u, Matrix& w, Vector& a) const;
 
-    /// Takes the sums to u, where the next step starts, and leaves the neurons behind. start() must not be called until
-    /// evaluate(0) has brought them there and the state has been given their place.
+    /// Takes the sums to u, where the next step starts, and defers the motion of the neurons. Before the next start()
+    /// they have to be moved with evaluate(0) and the state replaced by the result.
     void carry(double u);
     bool is_carrying() const noexcept { return carrying_; }
     void settle() noexcept { carrying_ = false; }
@@ -48,7 +48,7 @@ class SectorSeries {
     double square() const noexcept;
 
   private:
-    /// Workspaces for the blocks of a step; each does every so many-th of them.
+    /// Task t processes blocks t, t + kTasks, ..., with its own workspace.
     static constexpr Index kTasks = 16;
 
     struct Block {

@@ -11,9 +11,9 @@ namespace {
 
 /// Measured again when a weight has grown by more than this factor: the bounds are then a tenth too large.
 constexpr double kGrowth = 1.25;
-/// Weights below this part of the mean count as so large: they may grow for long before anything is measured again.
+/// Weights below this part of the mean count as this large, so that their growth does not cause new measurements.
 constexpr double kSmallWeight = 1e-3;
-/// Boundaries whose products are made at a time.
+/// Boundaries whose products are made together.
 constexpr Index kRows = 64;
 
 }  // namespace
@@ -29,7 +29,7 @@ Spread::Spread(const Dataset& data)
 void Spread::update(const Waveform& waveform) {
     const double* weights = waveform.signed_weights(0);
     double growth = 1.0;
-    for (Index i = 0; i < data_.n(); ++i)  // what drives no neuron has no effect on one, whatever its weight
+    for (Index i = 0; i < data_.n(); ++i)  // a sample that drives no neuron has no effect, whatever its weight
         if (waveform.is_live(i) && std::abs(weights[i]) > growth * floor_[i])
             growth = floor_[i] > 0.0 ? std::abs(weights[i]) / floor_[i] : 2.0 * kGrowth;
     growth_ = std::sqrt(growth);

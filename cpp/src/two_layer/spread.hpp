@@ -1,4 +1,4 @@
-/// How far the samples that carry weight reach along each boundary's normal: private part of `bounds`.
+/// The root mean square of the samples' components along each boundary's normal: private part of `bounds`.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace reluflow {
 
-/// Bounds of √(Σ_i p_i (x_i·e)²) for the unit normals e. They are kept while the weights grow little.
+/// Bounds of √(Σ_i p_i (x_i·e)²) for the unit normals e. They are recomputed when a weight has grown.
 class Spread {
   public:
     explicit Spread(const Dataset& data);
@@ -22,8 +22,8 @@ class Spread {
     void measure();
 
     const Dataset& data_;
-    double growth_ = 0.0;  // √ of how much the weights have grown at most since they were measured
-    Vector floor_;         // the weights measured, the smallest ones raised
+    double growth_ = 0.0;  // √ of the largest growth of a weight since the measurement
+    Vector floor_;         // the weights at the measurement, small ones raised
     std::vector<double> along_;
     Matrix weighted_, square_, turned_;
 };

@@ -9,29 +9,30 @@ namespace reluflow {
 
 namespace {
 
-/// A threshold below this turns the late phase off.
+/// A threshold below this turns Radau steps off.
 constexpr double kNever = -1e100;
-/// A step that overflows is tried again this much shorter, so many times: down to 1e-12 of it.
+/// A step that overflows is repeated shorter by this factor, this many times: down to 1e-12 of it.
 constexpr double kRetryFactor = 0.1;
 constexpr int kMaxRetries = 12;
-/// A step is repeated as long as it may be, with a little to spare.
+/// A step is repeated at this part of the length that truncation allows.
 constexpr double kRetryPart = 0.9;
-/// A step whose weights are not those of its margins is repeated this much shorter.
+/// A step whose defect is too large is repeated shorter by this factor.
 constexpr double kUnsoundPart = 0.25;
-/// Memory that the sliding sets of all neurons may ask for at once, in numbers (128 MiB, touched only where boundaries
-/// are held); in a larger network a neuron that holds more boundaries than its share of it takes one allocation.
+/// Initial reserve of all sliding sets together, in numbers (128 MiB, touched only where neurons slide). In a larger
+/// network a neuron that slides on more boundaries than its share allocates once.
 constexpr Index kHeldNumbers = Index{1} << 24;
 
-/// What the rounding of balancing weights may do to θ. It is what it is: where a loss stalls does not depend on rtol.
+/// Error of θ that is accepted from the rounding of weights that cancel. It does not depend on rtol, and so neither
+/// does where a loss stalls.
 constexpr double kBalance = 1e-9;
 
-/// Weights that are worth leaving behind: fewer are moved in the time that a proof takes.
+/// Networks of fewer weights are moved at every step: that takes no longer than the bounds that would defer it.
 constexpr Index kLeastCarried = 20000;
 
-/// Events of a step, a neuron, for which there is memory from the start.
+/// Initial reserve, in events per neuron and step; grows geometrically.
 constexpr Index kUsualDisturbances = 4;
 
-/// One set a neuron, made in place: a copy would not keep the memory.
+/// One set per neuron, constructed in place: a copy would not keep the reserve.
 std::vector<SlidingSet> held_sets(Index neurons, Index rank) {
     const Index room = std::max<Index>(1, kHeldNumbers / (neurons * 2 * rank));
     std::vector<SlidingSet> sets;
@@ -64,7 +65,7 @@ Stepper::Stepper(const Dataset& data, Objective objective, const Settings& setti
     later_.reserve(state.neurons());
 }
 
-/// Removes the rounding of pre-activations that the pattern knows to be zero.
+/// Removes the rounding error of pre-activations that are zero in the pattern.
 void Stepper::stand_on_walls(int neuron) {
     zero_walls_.clear();
     append_zero_walls(pattern_.row(neuron), zero_walls_);
@@ -90,11 +91,12 @@ void Stepper::begin() {
     expansion_.start(state_, pattern_, held_);
 }
 
-/// The common series of a step from the weights' own series.
+/// Expands an explicit step: the series of the weights themselves.
 void Stepper::expand_series(double max_step) {
     double step = std::min(control_.propose(expansion_.fastest()), max_step);
     allowed_ = expand_soundly(step);
-    // Far too long a step overflows; a part of one is watched as a whole, with terms that mean nothing at its end.
+    // Retry with a shorter step: an overlong one overflows, and event bounds cover the whole step, so it makes them
+    // useless.
     for (int retry = 0; retry < kMaxRetries && !(is_finite() && allowed_ >= kLeastAllowed); ++retry) {
         step *= is_finite() ? kRetryPart * allowed_ : kRetryFactor;
         expansion_.restart();
@@ -104,7 +106,7 @@ void Stepper::expand_series(double max_step) {
     late_control_.plain_step_taken(expansion_.series().square());
 }
 
-/// How much of a step truncation allows, and at most a quarter of it where its weights are not those of its margins.
+/// The part of a step that truncation allows, reduced if the defect is too large.
 double Stepper::expand_soundly(double step) {
     const double allowed = expansion_.expand(step);
     if (!(allowed >= kLeastAllowed)) return allowed;
@@ -116,7 +118,7 @@ bool Stepper::is_finite() const {
     return std::isfinite(allowed_) && std::isfinite(expansion_.series().relative_size(expansion_.series().order()));
 }
 
-/// The same by collocation, where the weights' own series would need steps far shorter than the neurons do.
+/// Tries Radau steps, where explicit steps would be far shorter than the time constants of the neurons.
 bool Stepper::expand_late() {
     if (horizon_log_loss_ < kNever) return false;
     const bool separated = waveform().live_log_loss() < horizon_log_loss_ && waveform().smallest_margin() > 0.0;
@@ -148,7 +150,7 @@ bool Stepper::attempt(double max_step) {
     }
 }
 
-/// Nothing but the series is touched, so that the step can be given up on the way.
+/// Changes only the series, so that the step can be abandoned.
 void Stepper::expand(double max_step) {
     const Pool::Hearing hearing(pool_);
     late_ = expand_late();
@@ -182,7 +184,7 @@ double Stepper::margin_error() const noexcept {
     return 2.0 * tolerance * square() * waveform().mean_norm();
 }
 
-/// Watches the expanded step, follows the events on it and ends it where they matter to all.
+/// Screens the expanded step, resolves its events and ends it where they matter to the other neurons.
 void Stepper::follow_events() {
     relative_rate_ = expansion_.series().relative_size(1) / waveform().step();
     const int order = expansion_.series().order();
@@ -202,7 +204,7 @@ void Stepper::follow_events() {
     const auto& hits = partitions_.scan();
     disturbances_.clear();
     for (const auto& first : hits) disturbances_.push_back({first.hit.u, first.coupling});
-    // In the late phase the others hear of an event at once, through the weights: the step ends there.
+    // In a Radau step the weights respond to an event at once, so the step ends there.
     const double budget = late_ ? 0.0 : budget_;
     end_ = partitions_.follow(coupled_end(disturbances_, budget, allowed_), disturbances_);
     foresee(hits);
@@ -225,10 +227,10 @@ bool Stepper::is_separated() const {
     return waveform().live_log_loss() < log_separated_ && waveform().smallest_margin() > 0.0;
 }
 
-/// How far the events in sight would let the next step go.
+/// Tells the step control how far the known events would let the next step go.
 void Stepper::foresee(const std::vector<FirstHit>& hits) {
     if (late_) {
-        if (partitions_.follows_events()) {  // a kink in the weights: their own series resolves what follows
+        if (partitions_.follows_events()) {  // a kink in the weights: explicit steps resolve it
             late_control_.leave();
             radau_.interrupt();
         }

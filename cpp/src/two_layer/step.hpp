@@ -1,4 +1,4 @@
-/// One step of the whole network: expand, watch, follow local events, end where they matter to everyone.
+/// One step of the whole network: expand, screen, resolve local events, end where they matter to the other neurons.
 #pragma once
 
 #include <cstdint>
@@ -20,54 +20,55 @@ namespace reluflow {
 struct StepCounts {
     std::int64_t steps = 0;
     std::int64_t cut_by_events = 0;
-    std::int64_t late_steps = 0;     ///< of them, in the late phase
-    std::int64_t carried_steps = 0;  ///< of them, by whole sectors, with the neurons left behind
+    std::int64_t late_steps = 0;     ///< of them, Radau steps
+    std::int64_t carried_steps = 0;  ///< of them, by whole sectors with the neurons deferred
     std::int64_t late_refused = 0;
     std::int64_t late_iterations = 0;
     std::int64_t orders = 0;
-    double rhs_equivalents = 0.0;  ///< orders weighted by the part of the groups that had to be driven
+    double rhs_equivalents = 0.0;  ///< orders weighted by the share of groups in the number of neurons
 };
 
-/// Takes steps. Usage: begin(), attempt(), any number of readings up to end(), then commit(u) with u <= end().
+/// Takes steps. Usage: begin(), attempt(), any number of state_at() up to end(), then commit().
 class Stepper {
   public:
     /// `pool` has the threads of the run; the bits do not depend on their number.
     Stepper(const Dataset& data, Objective objective, const Settings& settings, NetworkState& state, Pattern& pattern,
             Pool& pool);
 
-    /// Decides the neurons that start on boundaries. False when one cannot be decided (see unresolved()).
+    /// Decides the neurons that start on boundaries. False if one cannot be decided (see unresolved()).
     bool decide_start(bool pattern_was_given);
     /// Margins, weights and gradients at the present state.
     void begin();
     /// True when no neuron moves.
     bool is_at_rest() const noexcept { return expansion_.fastest() == 0.0; }
-    /// Expands a step of at most `max_step` in the clock of the waveform and follows the events on it. False on a
-    /// non-finite state. Abandoned comes through from a step that is given up: the state is that of begin() again.
+    /// Expands a step of at most `max_step` in rescaled time and resolves its events. False on a non-finite state.
+    /// Throws Abandoned if the step is abandoned; the state is then that of begin().
     bool attempt(double max_step);
-    /// The step is in the late phase.
+    /// True if the step is a Radau step.
     bool is_late() const noexcept { return late_; }
-    /// A Radau step is repeated as a plain one; false when it begins with events that cannot be undone.
+    /// Replaces a Radau step by an explicit one; false if it begins with events that cannot be undone.
     bool retry_plain(double max_step);
-    /// What the tolerance of the step may do to Σ p_i q_i.
+    /// Bound of the error of Σ p_i q_i that the tolerance of the step allows.
     double margin_error() const noexcept;
     /// Shortens the step: events after u are undone.
     void cut(double u);
-    /// Moves the state to end(). Where no neuron is near a boundary the neurons are left behind until settle().
+    /// Moves the state to end(). If no neuron is near a boundary the motion may be deferred until settle().
     void commit();
-    /// Brings all neurons to the start of the step, where the rest is.
+    /// Moves deferred neurons to the start of the step, where the sums are.
     void settle();
     /// Σ |θ|² in working coordinates, without moving a neuron.
     double square() const noexcept { return expansion_.series().square(); }
     bool is_carrying() const noexcept { return expansion_.is_carrying(); }
 
     double end() const noexcept { return end_; }
-    /// Scale of the longest step in which the rounding of balancing weights stays below the tolerance.
+    /// Length of the longest step, in rescaled time, in which the rounding of weights that cancel stays below the
+    /// accepted error.
     double rounding_limit() const noexcept;
     const Waveform& waveform() const noexcept { return expansion_.waveform(); }
     const Expansion& expansion() const noexcept { return expansion_; }
-    /// The state was scaled by a power of two, which no sign and no direction sees; begin() comes next.
+    /// The state was scaled by a power of two, which changes no sign and no direction; to be followed by begin().
     void rescaled(const Vector& offsets);
-    /// What the margins are less when they make weights; begin() comes next.
+    /// Sets what is subtracted from margins before they make weights; to be followed by begin().
     void set_offsets(const Vector& offsets) { expansion_.set_offsets(offsets); }
     const std::vector<WallEvent>& events() const noexcept { return partitions_.events(); }
     const std::vector<BranchPoint>& branches() const noexcept { return partitions_.branches(); }
@@ -80,8 +81,8 @@ class Stepper {
     double speed() const;
     /// max_j |θ_j'| / |θ_j| in rescaled time at the start of the last step (after attempt()).
     double relative_rate() const noexcept;
-    /// All margins positive, and the loss so small that they stay so ([LLWA], [VSS]); of the active samples, which are
-    /// those that move.
+    /// True if all margins are positive and the loss so small that they stay positive ([LLWA], [VSS]); over the active
+    /// samples, since only these move.
     bool is_separated() const;
 
     /// The state at u in [0, end()].
@@ -114,8 +115,8 @@ class Stepper {
     LateControl late_control_;
     UnderflowGuard underflow_guard_;
     bool late_ = false;
-    bool is_sound_ = true;  // the weights of the present step are those of its margins
-    bool carries_ = false;  // the present step
+    bool is_sound_ = true;  // the defect of the present step is within the tolerance
+    bool carries_ = false;  // the motion of the neurons in the present step is deferred
     StepCounts counts_;
     std::vector<Disturbance> disturbances_, later_;
     double end_ = 0.0;

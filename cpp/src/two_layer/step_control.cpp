@@ -11,40 +11,40 @@ namespace {
 
 /// First step, in time constants of the fastest neuron.
 constexpr double kFirstRate = 0.1;
-/// Growth of the step by the order the last one needed: far below the maximum it may double.
+/// Growth of the step by the order that the last one needed: at an order far below the maximum it may double.
 constexpr double kFastGrowth = 2.0;
 constexpr double kSlowGrowth = 1.25;
-/// After a cut by truncation the next step keeps this margin.
+/// After a cut by truncation the next step has this part of the allowed length.
 constexpr double kShrink = 0.9;
-/// The next step is made a little longer than foreseen, so that it ends at its events and not before them.
+/// The next step is a little longer than the events foreseen allow, so that it ends at events and not before them.
 constexpr double kEventMargin = 1.2;
-/// With no event in sight a step limited by events may grow by this.
+/// With no event in sight a step limited by events may grow by this factor.
 constexpr double kEventGrowth = 3.0;
-/// A Radau step must be this much longer than a plain one whatever the estimate of its work says, and need never be
-/// longer than the other bound.
+/// Bounds of the gain that a Radau step must have over an explicit step in length, whatever the estimate of its work
+/// says.
 constexpr double kLargestGain = 100.0;
 
-/// How eagerly Radau steps are tried.
+/// How readily Radau steps are tried.
 struct Eagerness {
     double smallest_gain;
-    double hope;      // the first Radau step after a plain one is this much longer than what would just pay
-    int most_tries;   // of a Radau step, each shorter than the one before, until explicit steps go on
-    int first_pause;  // explicit steps between a Radau step that did not pay and the next try; doubled each time
+    double hope;      // the first Radau step is longer by this than what would just pay
+    int most_tries;   // Radau steps tried in a row, each shorter, before explicit steps resume
+    int first_pause;  // back-off: explicit steps before a failed Radau step is retried; doubles after every failure
     int longest_pause;
-    int layer_pause;  // the same after an event: most of its layer is over by then
+    int layer_pause;  // the same after an event: by then most of its layer is over
 };
 constexpr Eagerness kEager{2.0, 2.0, 3, 2, 32, 2};
-/// Where margins are negative a sample may take over all the weight within a step: explicit steps see it.
+/// Where margins are negative another sample may take over all the weight within a step; explicit steps see that.
 constexpr Eagerness kCareful{4.0, 1.0, 1, 8, 64, 4};
 
 const Eagerness& eagerness(bool careful) noexcept {
     return careful ? kCareful : kEager;
 }
-/// Halvings for the end of a step: a relative error of 2^-40 in a quantity that is an estimate.
+/// Halvings for the end of a step: a relative error of 2^-40 in what is an estimate.
 constexpr int kHalvings = 40;
 
 double neglected(std::span<const Disturbance> disturbances, double end) noexcept {
-    constexpr std::size_t kSide = 8;  // sums side by side: one after the other would wait for each addition
+    constexpr std::size_t kSide = 8;  // several sums side by side, since additions to one would wait for each other
     double sums[kSide] = {};
     const auto add = [&](std::size_t side, const Disturbance& event) {
         const double left = end - event.u;
@@ -69,7 +69,7 @@ double coupled_end(std::span<const Disturbance> disturbances, double budget, dou
         const double middle = 0.5 * (low + high);
         (neglected(disturbances, middle) <= budget ? low : high) = middle;
     }
-    // The bisection may stop just before an event that a step can reach at no cost.
+    // The bisection may stop just before an event that a step can reach without exceeding the budget.
     double first = std::numeric_limits<double>::infinity();
     for (const auto& event : disturbances) first = std::min(first, event.u);
     return std::max(low, std::min(first, end));

@@ -8,25 +8,27 @@
 
 namespace reluflow {
 
-/// An event that the others do not hear of in this step: at u, disturbing them by ½ (U - u)² coupling until U.
+/// A local event at u whose effect on the other neurons, ½ (U - u)² coupling at U, is neglected until the step ends at
+/// U.
 struct Disturbance {
     double u = 0.0;
     double coupling = 0.0;
 };
 
-/// The largest U in [0, end] with Σ_{u < U} ½ (U - u)² coupling <= budget. An event never keeps U from reaching it.
+/// The largest U in [0, end] with Σ_{u < U} ½ (U - u)² coupling <= budget. U can always reach the first event.
 double coupled_end(std::span<const Disturbance> disturbances, double budget, double end) noexcept;
 
-/// Chooses step scales H from what limited the last step.
+/// Chooses the lengths H of explicit steps from what limited the last step.
 class StepControl {
   public:
-    /// Scale of the next step when the fastest group has gradient `fastest`.
+    /// Length of the next step if the fastest group has gradient `fastest`.
     double propose(double fastest) const noexcept;
-    /// What truncation allows the next step.
+    /// The length that truncation allows the next step.
     double smooth() const noexcept { return smooth_; }
-    /// The last step: its scale, the order it needed, the part of it that truncation allowed.
+    /// Reports the last step: its length, the order it needed, the part of it that truncation allowed.
     void truncated(double step, int order, double allowed) noexcept;
-    /// It ended at u; `next_end` is how far after u the events foreseen would let a step go, in the same scale.
+    /// Reports that it ended at u, and that the events known so far would let a step go on by next_end after u, in
+    /// units of `step`.
     void taken(double step, double u, double next_end) noexcept;
 
   private:
@@ -34,21 +36,22 @@ class StepControl {
     double events_ = 0.0;  // what events allow
 };
 
-/// Chooses between the two ways to expand a step, by their work per time; and the late phase's step scales.
+/// Chooses between explicit and Radau steps by their work per time, and the lengths of Radau steps.
 class LateControl {
   public:
-    /// A explicit step was expanded at |θ|² = square.
+    /// Reports an explicit step at |θ|² = square.
     void plain_step_taken(double square) noexcept;
-    /// What truncation, which allowed `smooth` then, would allow a explicit step now: the stiff rate grows like |θ|².
+    /// The length that truncation would allow an explicit step now, if it allowed `smooth` then: the stiff rate grows
+    /// like |θ|².
     double plain_step(double smooth, double square) const noexcept;
-    /// True when a Radau step should be tried, where a explicit step would cover `rate` time constants of the fastest
-    /// neuron. `careful`: only where explicit steps have shown for long that they are short.
+    /// True when a Radau step should be tried, where an explicit step would cover `rate` time constants of the fastest
+    /// neuron. `careful`: use the more reluctant settings for negative margins.
     bool wants(double rate, bool careful) noexcept;
-    /// Scale for the try, where a explicit step would have the scale `plain`.
+    /// Length of the Radau step to try, where an explicit step would have the length `plain`.
     double propose(double plain) const noexcept;
-    /// The outcome of a try: the scale it proposes, and its work over that of a explicit step.
+    /// Reports a try: the length it proposes, and its work over that of an explicit step.
     void tried(bool accepted, double next, double gain, double plain) noexcept;
-    /// The weights have a kink here; explicit steps come first.
+    /// The weights have a kink here; explicit steps come next.
     void leave() noexcept;
 
   private:
@@ -57,7 +60,7 @@ class LateControl {
     double gain_ = 8.0;  // a first guess, replaced by the first try
     int pause_ = 0;
     int next_pause_ = 0;
-    int tries_ = 0;  // refused in a row, without a explicit step between them
+    int tries_ = 0;  // refused in a row, without an explicit step between them
     bool active_ = false;
     bool careful_ = false;
 };

@@ -7,11 +7,11 @@ namespace reluflow {
 
 namespace {
 
-/// A neuron sleeps from this log size on. While the others grow from 1e-150 to one they take 350 time constants, and a
-/// neuron decays by a few times as much: it has to be awake then, for it may meet events and come back. To decay so
-/// far takes 800 steps.
+/// A neuron is set to zero from this log size on. While the others grow from 1e-150 to one they take 350 time
+/// constants, and a neuron decays by a few times as much; during this it must be followed with its events, since it may
+/// come back. To decay to this size takes 800 steps.
 constexpr double kAsleep = -2000.0;
-/// Grown by so many e-foldings above that, it wakes.
+/// It is restored when it has grown by this many e-foldings above that.
 constexpr double kReturned = 10.0;
 
 }  // namespace

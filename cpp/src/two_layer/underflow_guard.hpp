@@ -1,4 +1,5 @@
-/// Neurons that have decayed beyond all others: they sleep at zero, and wake when they would count again.
+/// Neurons that have decayed beyond all others: they are set to zero, followed by their logarithmic size, and restored
+/// when they would count again.
 #pragma once
 
 #include <vector>
@@ -10,23 +11,24 @@
 
 namespace reluflow {
 
-/// A balanced neuron held on a line, or in one dimension, whose samples push it inwards decays like e^{-|g| τ} for
-/// ever, and would keep the steps of a flow that creeps as short as its time constant. It cannot turn, so that its
-/// size alone is followed, and it comes back from it exactly.
+/// A balanced neuron that slides along a line, or in one dimension, decays like e^{-|g| τ} for ever if its samples push
+/// it inwards, and would keep the steps of a slow flow as short as its time constant. It cannot turn, so its size alone
+/// is followed, and it can be restored exactly.
 class UnderflowGuard {
   public:
     UnderflowGuard(Index neurons, Index rank);
 
-    /// The state has moved by `duration` in rescaled time, under gradients that the expansion had at the start of it.
+    /// Follows the sizes while the state moves by `duration` in rescaled time, with the gradients at the start of the
+    /// expansion.
     void follow(const Expansion& expansion, double duration) noexcept;
-    /// Puts neurons of the state to sleep, and wakes those that have grown; true if there was one.
+    /// Sets decayed neurons of the state to zero and restores those that have grown; true if there was one.
     bool change(const Expansion& expansion, const std::vector<SlidingSet>& held, NetworkState& state);
 
   private:
     struct Neuron {
         int index = 0;
         double sign = 1.0;      // of the output weight
-        double log_size = 0.0;  // of what the neuron would be
+        double log_size = 0.0;  // logarithm of the size it would have
     };
     bool wake(NetworkState& state);
 

@@ -9,19 +9,19 @@ namespace reluflow {
 
 namespace {
 
-/// log of the smallest weight that a double still holds with all its digits.
+/// log of the smallest weight that a double represents with all digits.
 constexpr double kSmallestLog = -700.0;
-/// A sample that drives nothing may outweigh the others by more than doubles hold; where a neuron meets its boundary
-/// this much, e^230 = 1e100, decides as infinity would.
+/// A sample that drives nothing may outweigh the others by more than doubles can represent; at a boundary a factor of
+/// e^230 = 1e100 decides as infinity would.
 constexpr double kLargestLog = 230.0;
-/// Margins this much above the smallest add less than rounding to the mass; below zero logistic weights are all
-/// about 1.
+/// Samples with margins this much above the smallest add less than rounding to the mass; below zero logistic weights
+/// are all about 1.
 constexpr double kNoShare = 60.0;
-/// A weight this many e-foldings from where it counts shows in the terms of its series, at any tolerance.
+/// Within this many e-foldings of where it counts a weight shows in the terms of its series, at any tolerance.
 constexpr double kSaturated = 12.0;
-/// The part of the way there that one step may go: from |q| = 1e8 it takes 23 steps.
+/// Part of the way there that one step may go: from |q| = 1e8 it takes 23 steps.
 constexpr double kSaturatedPart = 0.5;
-/// The series of e^{x u} has terms above 1e-4 at the highest order from this x on.
+/// From this x on the series of e^{x u} has terms above 1e-4 at the highest order.
 constexpr double kOutrun = 7.0;
 
 }  // namespace
@@ -65,7 +65,7 @@ void Waveform::start(const Vector& q, const std::vector<char>& live) {
     time_[1] = 1.0;
 }
 
-/// Order 0 of the weights, of the mass, and the loss of what is live.
+/// Order 0 of the weights and the mass, and the loss of the active samples.
 void Waveform::start_weights(const Vector& q) {
     const Index n = q.size();
     double largest = -std::numeric_limits<double>::infinity();
@@ -135,7 +135,7 @@ void Waveform::signed_weight_series(Index sample, double* c) const noexcept {
 }
 
 double Waveform::signed_weight_at(Index sample, double u) const noexcept {
-    if (prescribed_ && !live_[sample]) {  // its weight stands still while the mass falls by many e-foldings
+    if (prescribed_ && !live_[sample]) {  // its weight is constant while the mass falls by many e-foldings
         const double q = q_(0, sample);
         return y_[sample] * std::exp(std::min(log_weight(objective_.loss, q) - log_mass_at(u), kLargestLog));
     }
@@ -185,8 +185,9 @@ double Waveform::relative_time_term() const noexcept {
     return std::abs(time_[order_ + 1]) / std::abs(time_at(1.0));
 }
 
-/// λ has its poles at q = ±iπ (logistic), and p where the weights' sum is zero: both lie |log p| or |q| ahead, and π to
-/// the side. A margin that moves away from them is harmless: what it adds falls from what is seen today.
+/// λ has its poles at q = ±iπ (logistic), and p where the sum of the weights is zero: both at a distance of |q| or |log
+/// p| ahead and π to the side. A margin that moves away from them needs no bound, since what its series does not show
+/// gets smaller.
 double Waveform::saturated_part() const noexcept {
     const double seen = std::exp(-kSaturated);
     double part = 1.0;
@@ -247,7 +248,7 @@ void Waveform::prescribe_margins(const Matrix& margins, int count) {
 }
 
 void Waveform::list_heavy() {
-    // Only samples whose weight comes near the largest somewhere on the step have a share in the mass.
+    // Lists the samples whose weight comes near the largest somewhere on the step: only they have a share in the mass.
     constexpr int kProbes = 16;
     std::fill(near_.begin(), near_.end(), char{0});
     for (int probe = 0; probe <= kProbes; ++probe) {
@@ -268,7 +269,7 @@ void Waveform::list_heavy() {
 Clock Waveform::clock_at(const Clock& start, double u) const {
     if (u == 0.0) return start;
     if (!time_by_margins_) return start.later(time_at(u), log_time_unit_);
-    if (last_clock_u_ != u) {  // the end of a step is asked for several times
+    if (last_clock_u_ != u) {  // cached: the end of a step is asked for several times
         last_log_time_ = log_time_at(u);
         last_clock_u_ = u;
     }
@@ -297,16 +298,16 @@ double Waveform::log_mass_at(double u) const {
 
 namespace {
 
-/// Gauss-Legendre of 8 points on [0, 1]: exact to rounding for e^x over panels on which x grows by kPanel.
+/// Gauss-Legendre of 8 points on [0, 1]: exact to rounding for e^x over panels on which x grows by at most kPanel.
 constexpr double kNodes[8] = {0.019855071751231884, 0.10166676129318664, 0.2372337950418355, 0.4082826787521751,
                               0.5917173212478249,   0.7627662049581645,  0.8983332387068134, 0.9801449282487681};
 constexpr double kWeights[8] = {0.05061426814518813, 0.11119051722668724, 0.15685332293894363, 0.18134189168918100,
                                 0.18134189168918100, 0.15685332293894363, 0.11119051722668724, 0.05061426814518813};
 constexpr double kPanel = 3.0;
-/// And of the step: over more of it the exponent bends too much.
+/// Widest panel, as a part of the step: over a wider one the exponent is not nearly linear.
 constexpr double kWidestPanel = 0.125;
-constexpr double kLeastPanel = 1e-12;  // of the whole: 1e-4 of this is where neighbouring doubles are
-/// What came more than this many e-foldings before the end is below rounding.
+constexpr double kLeastPanel = 1e-12;  // of the step, about 1e4 times the spacing of doubles
+/// Panels more than this many e-foldings before the end contribute less than rounding.
 constexpr double kForgotten = 42.0;
 
 }  // namespace
@@ -317,22 +318,22 @@ double Waveform::log_time_at(double u) const {
     double sum = 0.0;
     double right = u;
     double right_value = end_value;
-    const double probe = 1e-4 * u;  // a first guess of the slope; the panels adapt from there
+    const double probe = 1e-4 * u;  // a first guess of the slope, to which the panels adapt
     double width = kPanel * probe / std::max(end_value + log_mass_at(u - probe), kPanel * 1e-4);
     while (right > 0.0 && end_value - right_value < kForgotten) {
         width = std::min({width, right, kWidestPanel});
         const double left = right - width;
         const double left_value = -log_mass_at(left);
         if (left_value > right_value + kPanel) {
-            // No flow lets the mass grow: the step is too long, and will be cut. Up to there it takes what it took to
-            // where the mass is least.
+            // The mass cannot grow along the flow, so beyond its minimum the step is too long and will be cut. Up to
+            // there time is the integral to the minimum.
             sum = 0.0;
             end_value = left_value;
             right = left;
             right_value = left_value;
             continue;
         }
-        // Margins that are all rounding can jump at every width: a panel as narrow as that is taken as it is.
+        // Margins that are rounding can jump at any width, so a panel of the least width is accepted as it is.
         if (right_value - left_value > 2.0 * kPanel && width > kLeastPanel * u) {
             width *= 0.5;
             continue;

@@ -1,5 +1,5 @@
-/// The dual waveform on one step: Taylor series of the margins q, of the weights p = |λ|/Σ|λ| that drive the neurons,
-/// and of time.
+/// The weights on one step: Taylor series of the margins q, of the weights p = |λ|/Σ|λ| that drive the neurons, and of
+/// time.
 #pragma once
 
 #include <limits>
@@ -14,29 +14,28 @@
 
 namespace reluflow {
 
-/// The step runs in the rescaled time: dt = factor · (H / D) du with D = Σ_i |ℓ'(q_i)|, so that the weights p_i =
+/// The step runs in rescaled time: dt = factor · (H / D) du with D = Σ_i |ℓ'(q_i)|, so that the weights p_i =
 /// |ℓ'(q_i)|/D add up to one whatever the loss, and a step of size one in u means the same early and at log t = 1000.
-/// The sums go over the active samples, those on which some neuron that moves is active: the others drive nothing and
-/// stand still, and beside their weights those of a loss that stalls would vanish. That a neuron only slides along a
-/// sample does not make it live: it has margin 0, and the neuron meets it as a barrier.
+/// The sums go over the active samples, those on which some moving neuron is active. The others drive nothing and their
+/// margins are constant; beside their weights those of a loss that stalls would vanish. A sample on which neurons only
+/// slide is not active: its margin is 0, and it acts through multipliers.
 ///
 /// With c = (1 - l) q' (logistic, l = |ℓ'|) or c = q' (exponential), and B = p·c:
 ///     p' = p (B - c),   l' = -l c,   (1/D)' = B/D.
 class Waveform {
   public:
-    /// Margins beyond which weights that drift into place within a time 1/q are known to a part kFineWeightError only.
+    /// From this margin on, weights settle within a time 1/q, which steps do not resolve; they are then known to a part
+    /// kFineWeightError only.
     static constexpr double kFineMargin = 1e5;
     static constexpr double kFineWeightError = 1e-7;
 
     Waveform(const Dataset& data, Objective objective);
 
-    /// Starts a step at margins q.
-    /// `live`: whether a sample drives a neuron that moves.
+    /// Starts a step at margins q. `live`: whether a sample is active.
     void start(const Vector& q, const std::vector<char>& live);
     /// Sets the step scale H; before the first push.
     void set_step(double step) noexcept;
-    /// The margins' coefficient of order `order() + 1` (times y, so already a margin); derives the other series one
-    /// order up.
+    /// Takes order `order() + 1` of the margins and derives that order of the other series.
     void push(const Vector& q_next);
 
     int order() const noexcept { return order_; }
@@ -59,13 +58,13 @@ class Waveform {
     double log_mass() const noexcept { return log_mass_; }
     /// Σ_i ℓ(q_i) in the log domain at the start of the step, without the reduction.
     double log_loss() const noexcept { return log_loss_; }
-    /// log of the largest weight (over the largest of all) that has underflowed; -inf when none has.
+    /// log of the largest weight (relative to the largest of all) that has underflowed; -inf if none has.
     double lost_log_weight() const noexcept { return lost_; }
     /// The same of the active samples alone, and their smallest margin.
     double live_log_loss() const noexcept { return live_log_loss_; }
     double smallest_margin() const noexcept { return smallest_margin_; }
-    /// What the weights may be off by at a start, as a part of their sum: where margins are so large that a layer of
-    /// the weights moves no neuron, it is not resolved.
+    /// Error of the weights at the start of a step, as a part of their sum. Not zero where margins are so large that a
+    /// layer of the weights moves no neuron and is not resolved.
     double weight_error() const noexcept { return smallest_margin_ > kFineMargin ? kFineWeightError : 0.0; }
     bool is_live(Index sample) const noexcept { return live_[sample] != 0; }
     /// Σ_i p_i |x_i| and Σ_i p_i |x_i|² at the start of the step.
@@ -78,30 +77,29 @@ class Waveform {
     /// Σ_i p_i q_i' at the start of the step, which is |θ'|² and never negative but for rounding.
     double margin_rate() const noexcept;
 
-    /// Sets the step by its weights instead: p_i(u) the weights of the start plus polynomials of `count` coefficients
-    /// (count, n), margins (orders, n). Used where the weights follow the margins so fast that their own series is of
-    /// no use (see radau_step.hpp).
+    /// Defines the step by its weights instead: p_i(u) is the weight of the start plus polynomials of `count`
+    /// coefficients (count, n); margins (orders, n). Used by Radau steps (radau_step.hpp).
     void prescribe_weights(const Matrix& changes, int count);
     void prescribe_margins(const Matrix& margins, int count);
     bool is_prescribed() const noexcept { return prescribed_; }
     bool keeps_time_by_margins() const noexcept { return time_by_margins_; }
 
-    /// The clock at u, when it shows `start` at the start of the step.
+    /// The clock at u, if it shows `start` at the start of the step.
     Clock clock_at(const Clock& start, double u) const;
-    /// The first u in [0, end] at which the clock shows log t = target.log_t() or more; kNoRoot when it does not.
+    /// The first u in [0, end] at which the clock shows log t = target.log_t() or more; kNoRoot if it does not.
     double reach(const Clock& start, const Clock& target, double end) const;
 
     /// Time since the start of the step at u, in units of e^log_time_unit().
     double time_at(double u) const noexcept;
     double time_rate_at(double u) const noexcept;
-    /// The newest term of the time series at u = 1 over their sum: what truncation does to the clock.
+    /// The newest term of the time series at u = 1 over the sum of the series: the truncation error of the clock.
     double relative_time_term() const noexcept;
-    /// With order 1: as much of the step as leads at most half way to where a saturated weight, constant to rounding
-    /// or vanished beside the others, begins to count. Its series says nothing of that.
+    /// Needs order 1. The part of the step that goes at most half way to where a saturated weight (constant to
+    /// rounding, or negligible beside the others) begins to count. Its series does not show that.
     double saturated_part() const noexcept;
-    /// With order 1: true where the mass falls by so many e-foldings in the step that time is no polynomial.
+    /// Needs order 1. True if the mass falls by so many e-foldings in the step that time is not a polynomial.
     bool outruns_time() const noexcept;
-    /// All orders are there: from now on time is integrated from the margins, in the log domain.
+    /// From now on time is integrated from the margins, in the log domain. Needs all orders.
     void keep_time_by_margins();
     double log_time_unit() const noexcept { return log_time_unit_; }
     /// The u at which time_at(u) = target, for target in [0, time_at(end)].
@@ -138,7 +136,7 @@ class Waveform {
     mutable double last_clock_u_ = -1.0;
     mutable double last_log_time_ = 0.0;
     std::vector<char> near_;
-    std::vector<int> heavy_;         // samples with a share in the mass, where time goes by margins
+    std::vector<int> heavy_;         // samples with a share in the mass, if time is integrated from margins
     Matrix q_, l_, p_, c_, signed_;  // (order, n)
     Vector weighted_;                // one order of p c
     Coefficients rate_{};            // B
