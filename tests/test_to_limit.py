@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.optimize import lsq_linear
 
 import reluflow as rf
 from reluflow.flow._scale import BEYOND_DIGITS
@@ -51,10 +53,9 @@ def certify_alone(data: rf.Dataset, limit: rf.limits.Limit) -> float:
         on = np.abs(Z[j]) <= 1e-9 * np.linalg.norm(W[j]) * np.linalg.norm(data.X, axis=1)
         pull = duals @ (np.where(Z[j] > 0, 1.0, net.leak)[:, None] * np.where(on[:, None], 0.0, data.X))
         gap = W[j] / a[j] - pull  # what the held samples have to give: multiples in [leak, 1] of λ x
-        rows = duals[on, None] * data.X[on]
+        rows = (duals[:, None] * data.X)[on & (duals != 0)]
         if len(rows):
-            given = np.clip(np.linalg.lstsq(rows.T, gap, rcond=None)[0], net.leak, 1.0)
-            gap = gap - given @ rows
+            gap = gap - lsq_linear(rows.T, gap, (net.leak, 1.0), method="bvls", tol=1e-15).x @ rows
         faults.append(float(np.linalg.norm(gap)) * abs(a[j]) / math.sqrt(2 * size))
     return max(faults)
 
@@ -70,6 +71,18 @@ def test_a_run_to_its_limit_ends_with_a_certificate(seed: int, leak: float) -> N
     assert certify_alone(data, sol.limit) <= 1e-9
     assert np.all(np.diff(sol.log_t) >= 0)
     assert np.all(np.diff(sol.events.log_t) >= 0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_neurons_that_slide_along_dependent_boundaries_have_a_certified_limit(seed: int) -> None:
+    """Majority of five signs: more boundaries than dimensions pass through a neuron, and multipliers are not unique."""
+    X = np.array(list(product((-1.0, 1.0), repeat=5)))
+    data = rf.Dataset(np.c_[X, np.ones(32)], np.sign(X.sum(axis=1)))
+    limit = rf.integrate(data, rf.Network.init(8, 6, scale=1e-2, seed=seed), until=rf.Stop(limit=True)).limit
+    assert limit.certified, limit.reason
+    assert certify_alone(data, limit) <= 1e-9
+    on = [limit.held[limit.held[:, 0] == j, 1] for j in np.flatnonzero(limit.network.a)]
+    assert any(len(rows) > np.linalg.matrix_rank(data.X[rows]) for rows in on if len(rows))
 
 
 def test_events_go_on_beyond_the_digits_of_log_t() -> None:

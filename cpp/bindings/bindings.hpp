@@ -10,6 +10,7 @@ void bind_batch(pybind11::module_& module);
 void bind_descent(pybind11::module_& module);
 void bind_flow(pybind11::module_& module);
 void bind_loss(pybind11::module_& module);
+void bind_parallels(pybind11::module_& module);
 void bind_transition(pybind11::module_& module);
 
 }  // namespace reluflow::bindings

@@ -10,5 +10,6 @@ PYBIND11_MODULE(_core, module) {
     bind_descent(module);
     bind_flow(module);
     bind_loss(module);
+    bind_parallels(module);
     bind_transition(module);
 }

@@ -4,21 +4,16 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
+#include <utility>
 
 #include "base/errors.hpp"
+#include "problem/parallels.hpp"
 
 namespace reluflow {
 
 namespace {
 
 constexpr double kEps = std::numeric_limits<double>::epsilon();
-/// Unit vectors that agree to this in every entry are parallel: a few roundings of a repeated or rescaled row.
-constexpr double kParallelTol = 8.0 * kEps;
-/// The reference entry of a direction is the first that reaches this part of the largest, so that parallel rows agree
-/// on it despite rounding.
-constexpr double kReferencePart = 0.4999;
-
 void check(const Matrix& X, const Vector& y) {
     if (X.rows() == 0 || X.cols() == 0) throw InvalidArgument("X", "no samples", "a matrix of at least one sample");
     if (y.size() != X.rows())
@@ -29,17 +24,6 @@ void check(const Matrix& X, const Vector& y) {
         if (X.row(i).isZero(0.0)) throw InvalidArgument("X", "zeros in row " + std::to_string(i), "without zero rows");
         if (y[i] != 1.0 && y[i] != -1.0) throw InvalidArgument("y", std::to_string(y[i]), "+1 or -1");
     }
-}
-
-/// Unit direction of a row, and +1 or -1 by the sign of its reference entry.
-int canonical_direction(const Eigen::Ref<const Vector>& row, Eigen::Ref<Vector> unit) {
-    unit = row / row.stableNorm();
-    const double largest = unit.cwiseAbs().maxCoeff();
-    Index reference = 0;
-    while (std::abs(unit[reference]) < kReferencePart * largest) ++reference;
-    if (unit[reference] > 0.0) return 1;
-    unit = -unit;
-    return -1;
 }
 
 }  // namespace
@@ -62,56 +46,20 @@ void Dataset::find_basis() {
     X_ = raw_ * basis_;
 }
 
-/// For each row the first row parallel to it (itself if there is none before), and on which side of the direction it
-/// is.
-std::vector<int> Dataset::find_parallels(std::vector<int>& side) const {
-    const Index samples = n();
-    Matrix units(samples, d());
-    Vector key(samples);  // parallel rows have keys within rounding of each other
-    Vector unit(d());
-    for (Index i = 0; i < samples; ++i) {
-        side[i] = canonical_direction(raw_.row(i).transpose(), unit);
-        units.row(i) = unit.transpose();
-        key[i] = 0.0;
-        for (Index k = 0; k < d(); ++k) key[i] += std::cos(static_cast<double>(k + 1)) * unit[k];  // some fixed vector
-    }
-    std::vector<int> order(samples);
-    std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&](int a, int b) { return key[a] < key[b] || (key[a] == key[b] && a < b); });
-
-    const double window = kParallelTol * static_cast<double>(d());
-    std::vector<int> leader(samples);
-    std::iota(leader.begin(), leader.end(), 0);
-    for (Index p = 0; p < samples; ++p) {
-        const int i = order[p];
-        for (Index q = p; q-- > 0 && key[i] - key[order[q]] <= window;) {
-            const int other = order[q];
-            if ((units.row(i) - units.row(other)).cwiseAbs().maxCoeff() > kParallelTol) continue;
-            leader[i] = leader[other] = std::min(leader[i], leader[other]);
-        }
-    }
-    for (Index i = 0; i < samples; ++i)
-        while (leader[leader[i]] != leader[i]) leader[i] = leader[leader[i]];
-    return leader;
-}
-
 void Dataset::find_walls() {
-    std::vector<int> side(n());
-    const std::vector<int> leader = find_parallels(side);
-    wall_of_.assign(n(), -1);
+    Parallels found = find_parallels(raw_);
+    wall_of_ = std::move(found.boundary);
     coefficients_.resize(n());
-    std::vector<std::vector<int>> members;
+    std::vector<std::vector<int>> members(static_cast<std::size_t>(found.count));
     for (Index i = 0; i < n(); ++i) {
-        if (leader[i] == i) members.emplace_back();
-        wall_of_[i] = leader[i] == i ? static_cast<int>(members.size()) - 1 : wall_of_[leader[i]];
         members[wall_of_[i]].push_back(static_cast<int>(i));
-        coefficients_[i] = side[i] * raw_.row(i).norm();
+        coefficients_[i] = found.side[i] * raw_.row(i).norm();
     }
-    normals_.resize(static_cast<Index>(members.size()), rank());
+    normals_.resize(found.count, rank());
     first_member_.assign(1, 0);
     for (std::size_t wall = 0; wall < members.size(); ++wall) {
         const int first = members[wall].front();
-        normals_.row(static_cast<Index>(wall)) = X_.row(first).normalized() * side[first];
+        normals_.row(static_cast<Index>(wall)) = X_.row(first).normalized() * found.side[first];
         members_.insert(members_.end(), members[wall].begin(), members[wall].end());
         first_member_.push_back(static_cast<int>(members_.size()));
     }

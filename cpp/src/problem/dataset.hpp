@@ -42,7 +42,6 @@ class Dataset {
 
   private:
     void find_basis();
-    std::vector<int> find_parallels(std::vector<int>& side) const;
     void find_walls();
 
     Matrix raw_;

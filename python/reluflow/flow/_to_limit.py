@@ -33,16 +33,17 @@ def to_limit(run: Leg, until: Stop, start_log_t: float) -> Solution:
         stop = _left(_with(until, mark), done, perf_counter() - began)
         leg = run(done, stop)
         done = leg if done is None else joined(done, leg, until)
-        if leg.status != f"reached_{next(iter(mark))}" or _is_last(until, mark):
+        goes_on = leg.status == f"reached_{next(iter(mark))}" and not _is_last(until, mark)
+        if not goes_on and leg.status != "reached_seconds":
             return done
-        if _is_early(done):
-            continue
         try:
-            certified = done.limit.certified
+            certified = not _is_early(done) and done.limit.certified
         except KeyboardInterrupt:
             return _ended(done, "interrupted", False, "interrupted while the limit was sought")
         if certified:
             return _ended(done, "reached_limit", True, "the limit is certified")
+        if not goes_on:
+            return done
     assert done is not None  # for the type checker: there are legs
     message = f"no limit is certified up to log |θ| = {LARGEST_LOG_NORM:g}: {done.limit.reason}"
     return _ended(done, "limit_not_certified", False, message)

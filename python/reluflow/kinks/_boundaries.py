@@ -8,12 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from .. import _core
 from .._validation import FloatArray, IntArray, PatternArray
 
-# Unit rows that differ by less than this in every entry are parallel: a few roundings of a repeated or rescaled row.
-PARALLEL_TOL = 8 * np.finfo(np.float64).eps
-# The reference entry of a direction is the first of at least this part of the largest: parallel rows agree on it.
-_REFERENCE_PART = 0.4999
 # A pre-activation below this part of |w||x| may be zero or have the wrong sign by rounding: it is summed exactly.
 _DOUBT_TOL = 1e-13
 # Singular values below this part of the largest are zero: rounding of rows that are dependent.
@@ -55,42 +52,11 @@ class Walls:
 
 def walls(X: FloatArray) -> Walls:
     """Find the walls of the rows of X, none of which is zero; they are numbered by their first sample."""
+    wall, side = _core.find_parallels(np.ascontiguousarray(X))
     size = np.linalg.norm(X, axis=1)
-    unit = X / size[:, None]
-    folded, side = _fold(unit)
-    wall = _number(_leaders(folded))
     first = np.unique(wall, return_index=True)[1]
-    return Walls(folded[first], wall, side * size)
-
-
-def _fold(unit: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Turn every row so that its reference entry is positive; return the rows and the signs."""
-    large = np.abs(unit) >= _REFERENCE_PART * np.abs(unit).max(axis=1, keepdims=True)
-    side = np.sign(unit[np.arange(len(unit)), large.argmax(axis=1)])
-    return unit * side[:, None], side
-
-
-def _leaders(folded: FloatArray) -> IntArray:
-    """Find the first row that is parallel to each row; neighbours in the order of a projection are compared."""
-    n, d = folded.shape
-    key = folded @ np.cos(np.arange(1.0, d + 1))  # any fixed direction will do
-    order = np.argsort(key, kind="stable")
-    leader = np.arange(n)
-    for place in range(1, n):
-        i = order[place]
-        for j in order[place - 1 :: -1]:
-            if key[i] - key[j] > PARALLEL_TOL * d:
-                break
-            if np.abs(folded[i] - folded[j]).max() <= PARALLEL_TOL:
-                leader[[leader[i], leader[j]]] = min(leader[i], leader[j])
-    while (leader[leader] != leader).any():
-        leader = leader[leader]
-    return leader
-
-
-def _number(leader: IntArray) -> IntArray:
-    numbers: IntArray = np.unique(leader, return_inverse=True)[1].astype(np.int64)
-    return numbers
+    normal = (side[first] / size[first])[:, None] * X[first]
+    return Walls(normal, wall.astype(np.int64), side * size)
 
 
 def exact_signs(W: FloatArray, X: FloatArray) -> PatternArray:

@@ -61,11 +61,13 @@ def direction(state: State, core: Core) -> Limit:
     net = Network(wide.W / wide.norm, wide.a / wide.norm, leak=wide.leak)
     residuals = residuals_of(state.groups, net, found.lam, state.data.y, core)
     turn = _angle(state.net, net)
-    reasons = _doubts(state, core, residuals, found, turn)
-    reasons += [] if reasons else _growing(state, core, found)
-    return _limit(
-        state, net, found.lam, residuals, (turn, split_error), (reasons, _notes(found, core)), found.free_masses
-    )
+    reasons, notes = _doubts(state, core, residuals, found, turn), _notes(found, core)
+    if not reasons:
+        reasons, joining = _growing(state, core, found)
+        if joining:
+            notes.append(f"neurons will join groups of the limit, which does not change its function: {joining}")
+            split_error = float("nan")
+    return _limit(state, net, found.lam, residuals, (turn, split_error), (reasons, notes), found.free_masses)
 
 
 def unpolished(state: State, reason: str) -> Limit:
@@ -230,9 +232,9 @@ def _notes(found: _Solution, core: Core) -> list[str]:
     if core.rests.any():
         notes.append(f"margins that stay finite in this pattern: samples {names(np.flatnonzero(core.rests))}")
     if found.free_masses:
-        what = "function" if found.is_one_function else "margin and the multipliers"
+        what = "function is" if found.is_one_function else "margin and the multipliers are"
         notes.append(
-            f"the network is not unique (a continuum of dimension {found.free_masses}): the {what} are certified, and "
+            f"the network is not unique (a continuum of dimension {found.free_masses}): the {what} certified, and "
             "of the networks this is the nearest to the flow's"
         )
     if found.free_duals:
@@ -242,12 +244,16 @@ def _notes(found: _Solution, core: Core) -> list[str]:
     return notes
 
 
-def _growing(state: State, core: Core, found: _Solution) -> list[str]:
-    """Neurons outside the limit that would outgrow or join it: followed to their ends under its multipliers."""
+def _growing(state: State, core: Core, found: _Solution) -> tuple[list[str], str]:
+    """Follow the neurons outside the limit to their ends under its multipliers.
+
+    Returns what speaks against the limit, neurons that would outgrow it or start groups of their own, and the names of
+    those that will join groups it has.
+    """
     groups, net = state.groups, state.net
     rows = np.flatnonzero((groups.of >= 0) & ~np.isin(groups.of, found.live) & net.W.any(axis=1))
     if not len(rows):
-        return []
+        return [], ""
     lam = found.lam + CORE_FACTOR * core.duals
     flow = start(state.data.X, lam, net.leak, net.W[rows], groups.sign[groups.of[rows]], state.pattern[rows])
     flow.run()
@@ -256,11 +262,14 @@ def _growing(state: State, core: Core, found: _Solution) -> list[str]:
     if (rate > 1 + _RATE_TOL).any():
         reasons.append(f"neurons outside the limit will outgrow it: {names(rows[rate > 1 + _RATE_TOL])}")
     joins = np.abs(rate - 1) <= _RATE_TOL
-    if joins.any():
-        reasons.append(f"neurons outside the limit will join it: {names(rows[joins])}")
+    cells = np.column_stack((groups.sign, groups.pattern))[found.live]
+    ends = np.column_stack((flow.sign, flow.pattern))
+    in_group = joins & (ends[:, None] == cells[None]).all(axis=2).any(axis=1)
+    if (joins & ~in_group).any():
+        reasons.append(f"neurons outside the limit will start new groups of it: {names(rows[joins & ~in_group])}")
     if flow.reasons:
         reasons.append(f"neurons outside the limit are undecided: {names(rows[sorted(flow.reasons)])}")
-    return reasons
+    return reasons, names(rows[in_group])
 
 
 def _angle(net: Network, other: Network) -> float:

@@ -47,7 +47,8 @@ class Limit:
         size of a neuron with margin 1, where θ is smaller).
     split_error : float
         Estimated error of the split of a group's weights among its neurons, as a part of |θ|. It comes from the state,
-        which no polish improves, and falls as the run goes on. The function of the limit does not depend on it.
+        which no polish improves, and falls as the run goes on; nan where neurons are still to join a group. The
+        function of the limit does not depend on it.
     gradient_norm : float
         |∇L| at a critical point, with the loss as a sum; nan for a direction.
     """
