@@ -38,6 +38,32 @@ std::vector<HeldSet> held_sets(Index neurons, Index rank) {
     return sets;
 }
 
+/// True when what samples that drive nobody pull takes a wall from the neurons that slide on it: their weights outgrow
+/// all others as the mass falls, and the interval of the multiplier moves away or turns round.
+bool lets_go_by_mass(const Dataset& data, const Waveform& waveform, int wall, double leak) {
+    double below = 0.0;
+    double above = 0.0;
+    double range = 0.0;
+    for (const int sample : data.samples_of(wall)) {
+        const double coefficient = data.coefficient(sample);
+        const double pull = coefficient * waveform.signed_weights(0)[sample];
+        const double at_lower = pull * (coefficient > 0.0 ? leak : 1.0);
+        const double at_upper = pull * (coefficient > 0.0 ? 1.0 : leak);
+        range += at_upper - at_lower;
+        if (waveform.is_live(sample)) continue;
+        below += at_lower;
+        above += at_upper;
+    }
+    const double sign = range < 0.0 ? -1.0 : 1.0;
+    return sign * below > 0.0 || sign * above < 0.0;
+}
+
+bool lets_go_by_mass(const Dataset& data, const Waveform& waveform, const HeldSet& held, double leak) {
+    const auto lets_go = [&](int wall) { return lets_go_by_mass(data, waveform, wall, leak); };
+    return std::any_of(held.walls().begin(), held.walls().end(), lets_go) ||
+           std::any_of(held.dependent().begin(), held.dependent().end(), lets_go);
+}
+
 }  // namespace
 
 Stepper::Stepper(const Dataset& data, Objective objective, const Settings& settings, NetworkState& state,
@@ -123,6 +149,9 @@ bool Stepper::expand_late() {
     if (!separated && plain * rate > kVeryStiffRate) return false;
     const bool careful = waveform().smallest_margin() <= 0.0;
     if (!late_control_.wants(plain * rate, careful)) return false;
+    // A late step has no series of weights that drive nobody: beside them the mass may fall by any factor.
+    for (Index j = 0; j < state_.neurons(); ++j)
+        if (!held_[j].empty() && lets_go_by_mass(data_, waveform(), held_[j], state_.leak())) return false;
     do {
         const double step = std::min(late_control_.propose(plain), kMaxRate / rate);
         late_ = horizon_.expand(expansion_, std::min(step, rounding_limit()));
