@@ -149,12 +149,12 @@ bool Stepper::expand_late() {
     if (!separated && plain * rate > kVeryStiffRate) return false;
     const bool careful = waveform().smallest_margin() <= 0.0;
     if (!late_control_.wants(plain * rate, careful)) return false;
-    // A late step has no series of weights that drive nobody: beside them the mass may fall by any factor.
-    for (Index j = 0; j < state_.neurons(); ++j)
-        if (!held_[j].empty() && lets_go_by_mass(data_, waveform(), held_[j], state_.leak())) return false;
+    const bool lets_go = std::any_of(held_.begin(), held_.end(), [this](const HeldSet& held) {
+        return lets_go_by_mass(data_, waveform(), held, state_.leak());
+    });
     do {
         const double step = std::min(late_control_.propose(plain), kMaxRate / rate);
-        late_ = horizon_.expand(expansion_, std::min(step, rounding_limit()));
+        late_ = horizon_.expand(expansion_, std::min(step, rounding_limit()), lets_go);
         counts_.late_iterations += horizon_.iterations();
         late_control_.tried(late_, horizon_.next_step(), horizon_.relative_work(expansion_), plain);
         ++(late_ ? counts_.late_steps : counts_.late_refused);

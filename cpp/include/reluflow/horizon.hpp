@@ -32,8 +32,9 @@ class Horizon {
 
     /// Tries a step of scale `step` from the present state (the expansion has been started). On success the expansion
     /// holds its series and true is returned; otherwise the expansion must be restarted. next_step() proposes a scale
-    /// either way.
-    bool expand(Expansion& expansion, double step);
+    /// either way. `with_others`: the weights of samples that drive nobody are to be series too, which ends the step
+    /// where the mass has fallen by some e-foldings.
+    bool expand(Expansion& expansion, double step, bool with_others);
     double next_step() const noexcept { return next_step_; }
     /// The last step was not taken to its end: the next one cannot go on from its weights.
     void interrupt() noexcept { last_step_ = 0.0; }
@@ -57,6 +58,7 @@ class Horizon {
     bool prepare(Expansion& expansion, double step);
     bool prepare_steady(Expansion& expansion, double step);
     void guess_mass();
+    double follow_others();
     void factor_jacobian(Expansion& expansion, double step);
     void scale_jacobian(Eigen::Map<Matrix>& jacobian) const;
     double correct();
@@ -66,6 +68,7 @@ class Horizon {
     const Dataset& data_;
     Objective objective_;
     double tolerance_;
+    bool with_others_ = false;
     const Nodes& nodes_;  // the same for all
     // At the nodes, as changes since the start of the step, (stages, n): of the weights p, of log p of the unknowns, of
     // the margins; and of log D, (stages,). Where weights balance, what drives the neurons is far below their rounding.

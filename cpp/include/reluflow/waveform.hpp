@@ -80,8 +80,9 @@ class Waveform {
 
     /// Sets the step by its weights instead: p_i(u) the weights of the start plus polynomials of `count` coefficients
     /// (count, n), margins (orders, n). Used where the weights follow the margins so fast that their own series is of
-    /// no use (see horizon.hpp).
-    void prescribe_weights(const Matrix& changes, int count);
+    /// no use (see horizon.hpp). `with_others`: those of samples that drive nobody are among them; otherwise these have
+    /// no series, and values at an instant only.
+    void prescribe_weights(const Matrix& changes, int count, bool with_others);
     void prescribe_margins(const Matrix& margins, int count);
     bool is_prescribed() const noexcept { return prescribed_; }
     bool keeps_time_by_margins() const noexcept { return time_by_margins_; }
@@ -131,6 +132,7 @@ class Waveform {
     double mean_square_ = 0.0;
     int order_ = 0;
     bool prescribed_ = false;
+    bool with_others_ = true;
     bool time_by_margins_ = false;
     int margin_order_ = 0;
     std::vector<char> live_;
