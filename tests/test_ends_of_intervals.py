@@ -1,12 +1,55 @@
-"""Multipliers at an end of their interval, and kinks that change their sign, while a neuron slides."""
+"""Multipliers that come to an end of their interval and stay there, as those of flows that come to rest do.
+
+What lets a neuron go is then smaller than what the tolerance of a step does to the weights; a neuron that leaves comes
+back at once, and how often it does hangs on the steps.
+"""
 
 from __future__ import annotations
+
+from collections import Counter
 
 import numpy as np
 import pytest
 from scipy.special import expi
 
+import compare
+import hostile
 import reluflow as rf
+
+AT_AN_END = [
+    ("collinear", 40),
+    ("collinear", 83),
+    ("huge", 55),
+    ("integers", 23),
+    ("parallel_rounding", 21),
+    ("parallel_rounding", 41),
+]
+
+
+def changes(sol: rf.Solution, since: float = 0.0) -> Counter:
+    events = sol.events
+    later = [i for i in range(len(events)) if events.t[i] > since]
+    return Counter((int(events.neuron[i]), int(events.sample[i]), str(events.kind[i])) for i in later)
+
+
+@pytest.mark.parametrize("part", [0.3, 0.5, 0.8])
+@pytest.mark.parametrize(("kind", "seed"), AT_AN_END)
+def test_a_run_in_two_parts_has_the_events_of_one(kind, seed, part):
+    problem = hostile.problem(kind, seed)
+    whole = problem.run()
+    first = problem.run(until=part * whole.t_end)
+    second = rf.integrate(problem.data, first, until=problem.until, **problem.options)
+    assert changes(first) + changes(second, first.t_end) == changes(whole)
+    compare.assert_same_state(second.final.W, second.final.a, whole.final.W, whole.final.a, 1e-9, "at the end")
+
+
+@pytest.mark.parametrize(("kind", "seed"), [*AT_AN_END, ("onehot", 5), ("parallel_rounding", 46)])
+def test_a_pair_does_not_change_for_ever(kind, seed):
+    """Each was held and let go up to a thousand times."""
+    sol = hostile.problem(kind, seed).run()
+    assert sol.success, sol.message
+    pairs = Counter(zip(sol.events.neuron.tolist(), sol.events.sample.tolist(), strict=True))
+    assert max(pairs.values()) <= 8
 
 
 @pytest.mark.parametrize("seed", [85, 105, 182, 287, 298, 309])

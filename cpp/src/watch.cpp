@@ -225,7 +225,7 @@ void Watch::first_hit(int neuron, const double* z, const double* rate) {
 }
 
 int Watch::open(int neuron) {
-    return motion_.open(neuron, expansion_.held_part(expansion_.groups().of(neuron)));
+    return motion_.open(neuron, held_[neuron], expansion_.held_part(expansion_.groups().of(neuron)));
 }
 
 std::span<const int> Watch::candidates(int neuron, double u) {

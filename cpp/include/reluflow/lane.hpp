@@ -21,6 +21,8 @@ class Lane {
 
     /// `largest_mean_norm` is that of the waveform, the same for all lanes.
     void begin_step(double largest_mean_norm);
+    /// See NeuronMotion.
+    void set_weight_error(double error) noexcept { motion_.set_weight_error(error); }
     /// A step in which nothing happens to its neurons.
     void skip();
     /// First hits of its neurons, by time; see Watch.

@@ -23,7 +23,8 @@ struct Piece {
     int next = -1;
     double begin = 0.0;
     std::size_t offset = 0;
-    double turn_before = 0.0;  ///< by no more has the neuron turned from the start of the step to `begin`
+    double turn_before = 0.0;       ///< by no more has the neuron turned from the start of the step to `begin`
+    const HeldSet* held = nullptr;  ///< the walls it holds
 };
 
 /// The pieces of a step, of the neurons in a range. Storage is kept from step to step, so a step allocates nothing once
@@ -37,7 +38,7 @@ class NeuronMotion {
 
     /// The piece of a neuron that starts with the step: copied from the common series when first asked for.
     /// `held_part` (order, rank) is what projection took from the gradient, or null for a neuron that holds nothing.
-    int open(int neuron, const Matrix* held_part);
+    int open(int neuron, const HeldSet& held, const Matrix* held_part);
     /// The piece that follows `piece` at u, where the neuron stands at (w, a) and its gradient series is `gradient()`.
     int follow(int piece, double u, const HeldSet& held, const double* w, double a);
 
@@ -91,6 +92,10 @@ class NeuronMotion {
     /// neuron follow each other at one instant, because what decides them is noise.
     double patience() const noexcept { return patience_; }
     void set_patience(double patience) noexcept { patience_ = patience; }
+    /// What is known of weights, beside rounding: pulls that a neuron has taken up may be off by this part of
+    /// acting_weight().
+    double weight_error() const noexcept { return weight_error_; }
+    void set_weight_error(double error) noexcept { weight_error_ = error; }
     /// gradient() += (the contribution on side `after` - that on side `before`) · normal; a held side counts nothing.
     void move_contribution(int wall, double u, std::int8_t before, std::int8_t after);
 
@@ -115,6 +120,7 @@ class NeuronMotion {
     std::vector<double> gradient_, projected_;
     Vector unit_;
     double patience_ = 1.0;
+    double weight_error_ = 0.0;
     mutable Vector weights_;  // of the samples, at one instant
 };
 

@@ -66,7 +66,7 @@ class Waveform {
     double smallest_margin() const noexcept { return smallest_margin_; }
     /// What the weights may be off by at a start, as a part of their sum: where margins are so large that a layer of
     /// the weights moves no neuron, it is not resolved.
-    double weight_error() const noexcept { return smallest_margin_ > kFineMargin ? kFineWeightError : 0.0; }
+    double fine_weight_error() const noexcept { return smallest_margin_ > kFineMargin ? kFineWeightError : 0.0; }
     bool is_live(Index sample) const noexcept { return live_[sample] != 0; }
     /// Σ_i p_i |x_i| and Σ_i p_i |x_i|² at the start of the step.
     double mean_norm() const noexcept { return mean_norm_; }
