@@ -1,11 +1,55 @@
-"""Multipliers at an end of their interval, and kinks that change their sign, while a neuron slides."""
+"""Multipliers that come to an end of their interval and stay there, as those of flows that come to rest do.
+
+What lets a neuron go is then smaller than what the tolerance of a step does to the weights; a neuron that leaves comes
+back at once, and how often it does hangs on the steps.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
+from scipy.special import expi
 
+import compare
+import hostile
 import reluflow as rf
+
+AT_AN_END = [
+    ("collinear", 40),
+    ("collinear", 83),
+    ("huge", 55),
+    ("integers", 23),
+    ("parallel_rounding", 21),
+    ("parallel_rounding", 41),
+]
+
+
+def changes(sol: rf.Solution, since: float = 0.0) -> Counter:
+    events = sol.events
+    later = [i for i in range(len(events)) if events.t[i] > since]
+    return Counter((int(events.neuron[i]), int(events.sample[i]), str(events.kind[i])) for i in later)
+
+
+@pytest.mark.parametrize("part", [0.3, 0.5, 0.8])
+@pytest.mark.parametrize(("kind", "seed"), AT_AN_END)
+def test_a_run_in_two_parts_has_the_events_of_one(kind, seed, part):
+    problem = hostile.problem(kind, seed)
+    whole = problem.run()
+    first = problem.run(until=part * whole.t_end)
+    second = rf.integrate(problem.data, first, until=problem.until, **problem.options)
+    assert changes(first) + changes(second, first.t_end) == changes(whole)
+    compare.assert_same_state(second.final.W, second.final.a, whole.final.W, whole.final.a, 1e-9, "at the end")
+
+
+@pytest.mark.parametrize(("kind", "seed"), [*AT_AN_END, ("onehot", 5), ("parallel_rounding", 46)])
+def test_a_pair_does_not_change_for_ever(kind, seed):
+    """Each was held and let go up to a thousand times."""
+    sol = hostile.problem(kind, seed).run()
+    assert sol.success, sol.message
+    pairs = Counter(zip(sol.events.neuron.tolist(), sol.events.sample.tolist(), strict=True))
+    assert max(pairs.values()) <= 8
 
 
 @pytest.mark.parametrize("seed", [85, 105, 182, 287, 298, 309])
@@ -20,3 +64,41 @@ def test_an_output_weight_that_changes_its_sign_on_a_wall_is_one_branch(seed, rt
     assert sol.status == "reached_time", sol.message
     assert [str(kind) for kind in sol.events.kind][-2:] == ["branch", "release_down"]
     assert len(sol.branchings) == 1
+
+
+def time_of_pull(pull: float, angle: float, size: float) -> float:
+    """When the pull cos e^-q of sample 1 along the wall of sample 0 has fallen to `pull`.
+
+    For a neuron (0, v) with a = v: q = sin v² grows by q' = 2 sin q e^-q, so that 2 sin t = Ei(q) - Ei(q at the start).
+    """
+    sine, cosine = np.sin(angle), np.cos(angle)
+    return (expi(np.log(cosine / pull)) - expi(sine * size**2)) / (2 * sine)
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9, 1e-12])
+@pytest.mark.parametrize("seed", range(10))
+def test_a_wall_whose_sample_drives_nobody_lets_go_when_the_others_have_decayed(seed, rtol):
+    """The neuron slides on sample 0 while the pull of sample 1 is above the leak; it stayed for ever."""
+    rng = np.random.default_rng(seed)
+    angle, size, leak = rng.uniform(0.3, 1.2), rng.uniform(0.05, 0.5), rng.uniform(0.05, 0.3)
+    data = rf.Dataset([[1.0, 0.0], [np.cos(angle), np.sin(angle)]], [-1.0, 1.0])
+    net = rf.Network([[0.0, size]], [size], leak=leak)
+    leave = time_of_pull(leak, angle, size)
+    sol = rf.integrate(data, net, until=2 * leave, rtol=rtol, loss="exponential")
+    assert [str(kind) for kind in sol.events.kind] == ["start_hold", "release_down"]
+    assert sol.events.t[1] == pytest.approx(leave, rel=max(20 * rtol, 1e-11))
+
+
+@pytest.mark.parametrize("size", [0.05, 0.4, 0.5, 0.6])
+@pytest.mark.parametrize("pull", [1e-4, 1e-12])
+def test_a_valley_that_a_sample_of_nobody_turns_lets_go(size, pull):
+    """Samples 0 and 2 share a wall. The second neuron learns 0; nobody sees 2, whose pull against it stands still."""
+    angle = 1.0
+    data = rf.Dataset([[1.0, 0.0], [np.cos(angle), np.sin(angle)], [-pull, 0.0]], [-1.0, 1.0, 1.0])
+    net = rf.Network([[0.0, size], [0.05, -1.0]], [size, -0.05])
+    leave = time_of_pull(pull, angle, size)
+    sol = rf.integrate(data, net, until=2 * leave, loss="exponential")
+    events = sol.events
+    changes = [i for i in range(len(events)) if events.neuron[i] == 0 and events.sample[i] == 0]
+    assert [str(events.kind[i]) for i in changes] == ["start_hold", "release_down"]
+    assert events.t[changes[1]] == pytest.approx(leave, rel=2e-8)

@@ -94,6 +94,37 @@ void SlidingSet::multipliers(const double* coordinates, double* beta) const noex
     }
 }
 
+/// The lengths of the rows of R⁻¹, from its columns.
+void SlidingSet::condition(double* most, double* column) const noexcept {
+    std::fill_n(most, size(), 0.0);
+    for (int j = 0; j < size(); ++j) {
+        for (int i = j; i >= 0; --i) {
+            double value = i == j ? 1.0 : 0.0;
+            for (int h = i + 1; h <= j; ++h) value -= r_[h * (h + 1) / 2 + i] * column[h];
+            column[i] = value / r_[i * (i + 1) / 2 + i];
+            most[i] += column[i] * column[i];
+        }
+    }
+    for (int i = 0; i < size(); ++i) most[i] = std::sqrt(most[i]);
+}
+
+double SlidingSet::length_outside(const double* v) const noexcept {
+    double inside = 0.0;
+    for (int i = 0; i < size(); ++i) {
+        const double part = dot(row(i), v, rank_);
+        inside += part * part;
+    }
+    return std::sqrt(std::max(0.0, 1.0 - inside));
+}
+
+double SlidingSet::least_sine(double* work) const noexcept {
+    if (!dependent_.empty()) return 0.0;
+    condition(work, work + size());
+    double least = 1.0;
+    for (int i = 0; i < size(); ++i) least = std::min(least, 1.0 / work[i]);
+    return least;
+}
+
 Vector SlidingSet::line() const {
     Vector best = Vector::Zero(rank_);
     for (Index axis = 0; axis < rank_; ++axis) {

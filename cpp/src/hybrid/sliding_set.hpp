@@ -38,6 +38,13 @@ class SlidingSet {
     void project(double* v, double* coordinates) const noexcept;
     /// β with Σ_h β_h e_h = -Qᵀ coordinates.
     void multipliers(const double* coordinates, double* beta) const noexcept;
+    /// How much the multipliers change at most with a pull of length one: 1 / the sine of the angle between a wall and
+    /// what the others span. `column` is work space of as many numbers.
+    void condition(double* most, double* column) const noexcept;
+    /// The least such sine, zero where walls are dependent; `work` has room for twice the independent ones.
+    double least_sine(double* work) const noexcept;
+    /// Of what a unit vector keeps outside the span of the walls.
+    double length_outside(const double* v) const noexcept;
     /// The unit vector of the line; precondition: is_line().
     Vector line() const;
 

@@ -78,6 +78,16 @@ void Expansion::start(const NetworkState& state, const Pattern& pattern, const s
         if (moving_[c]) fastest_ = std::max(fastest_, gradients_.col(c).stableNorm());
 }
 
+/// Truncation of θ moves margins, and they the weights, whose own series may end with terms larger by kTermBeforeLast.
+/// It is what is allowed, not what a step shows: a neuron is held by one measure from step to step. The weights of late
+/// steps follow from the neurons, so that what moved margins before is forgotten.
+double Expansion::weight_error() const noexcept {
+    const double late = kLatePart / kTruncationPart * tolerance_;
+    const double of_margins = present_tolerance_ * series_.square() * waveform_.mean_norm();
+    const double plain = std::min(kMarginTol, kTermBeforeLast * of_margins);
+    return std::max(waveform_.fine_weight_error(), waveform_.is_prescribed() ? late : plain);
+}
+
 double Expansion::expand(double step) {
     waveform_.set_step(step);
     double before = 0.0;

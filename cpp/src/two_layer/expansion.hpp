@@ -35,6 +35,8 @@ class Expansion {
     double defect(double end) { return defect_.measure(waveform_, end, series_.square()); }
     /// Bound of the last Taylor terms, relative to the size of a neuron.
     double tolerance() const noexcept { return present_tolerance_; }
+    /// What the steps before may have done to the weights, as a part of their sum.
+    double weight_error() const noexcept;
 
     bool is_by_sector() const noexcept { return series_.is_by_sector(); }
     /// Ends the step at u and defers the motion of its neurons; see NeuronSeries.

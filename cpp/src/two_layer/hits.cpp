@@ -17,6 +17,23 @@ void negate(double* c, int order) noexcept {
     for (int k = 0; k <= order; ++k) c[k] = -c[k];
 }
 
+/// When a multiplier leaves its interval, in [0, end]: `gap`, its distance from an end of it, falls below -`noise`
+/// there, and left zero for that last at the u that is returned; 0 where it was below from the start. kNoRoot when it
+/// does not leave: one that only comes to its end, as those of flows that come to rest do, stays.
+double first_leave(const double* gap, int order, double noise, double end) noexcept {
+    Coefficients c{};
+    std::copy_n(gap, order + 1, c);
+    c[0] += noise;
+    if (c[0] < 0.0) return 0.0;
+    const double beyond = first_descent(c, order, end);
+    if (beyond > end) return kNoRoot;
+    shift_origin(c, order, beyond);  // the last zero before that is the first one on the way back
+    for (int k = 2; k <= order; k += 2) c[k] = -c[k];
+    c[0] = noise;
+    const double back = first_descent(c, order, beyond);
+    return back <= beyond ? beyond - back : 0.0;
+}
+
 }  // namespace
 
 HitFinder::HitFinder(const NeuronMotion& motion, bool stands)
@@ -33,8 +50,9 @@ double HitFinder::zero_tol(double size) const noexcept {
     return kZeroUlps * kEps * size;
 }
 
-double HitFinder::rate_tol(double output) const noexcept {
-    return motion_.patience() * kRateUlps * kEps * std::abs(output) * motion_.step() * motion_.waveform().mean_norm();
+double HitFinder::rate_tol(int piece) const noexcept {
+    const double most = std::abs(motion_.a(piece)[0]) * motion_.step() * motion_.waveform().mean_norm();
+    return (motion_.patience() * kRateUlps * kEps + motion_.weight_error()) * most;
 }
 
 /// With ŵ the direction of the neuron at the begin of a piece, z is z / |w| times the part of w along ŵ, so that growth
@@ -83,7 +101,7 @@ class HitFinder::Clearance {
 Hit HitFinder::first_wall(int piece, double end, std::span<const NearWall> candidates,
                           std::span<const std::int8_t> sides) {
     const double begin = motion_.piece(piece).begin;
-    Clearance clearance(motion_, piece, zero_tol(motion_.size(piece)), rate_tol(motion_.a(piece)[0]));
+    Clearance clearance(motion_, piece, zero_tol(motion_.size(piece)), rate_tol(piece));
     clearance.set_limit(end - begin);
     Hit hit;
     for (const auto& tangent : find_tangents(piece, candidates, sides, clearance)) {
@@ -137,15 +155,18 @@ double HitFinder::first_descent_to(int piece, int wall, std::span<const std::int
     if (sides[wall] < 0) negate(c, order);
     if (c[0] <= zero_tol(motion_.size(piece))) {  // standing on the wall it has just left
         c[0] = 0.0;
-        if (std::abs(c[1]) <= rate_tol(motion_.a(piece)[0]) && is_rounding(c[1], piece, sides)) c[1] = 0.0;
+        if (std::abs(c[1]) <= rate_tol(piece) && is_unknown(c[1], piece, wall, sides)) c[1] = 0.0;
     }
     return first_descent(c, order, limit);
 }
 
-/// What acts on the neuron may be far less than what acts on others: its own rates are compared with that.
-bool HitFinder::is_rounding(double rate, int piece, std::span<const std::int8_t> sides) const {
+/// What acts on the neuron may be far less than what acts on others: its own rates are compared with that. Where the
+/// wall is at a small angle to those that it holds, what is unknown of a pull shows in its rate by that sine.
+bool HitFinder::is_unknown(double rate, int piece, int wall, std::span<const std::int8_t> sides) const {
     const double weight = motion_.acting_weight(sides, motion_.piece(piece).begin);
-    return std::abs(rate) <= kRateUlps * kEps * std::abs(motion_.a(piece)[0]) * motion_.step() * weight;
+    const double sine = motion_.piece(piece).held->length_outside(motion_.data().normals().row(wall).data());
+    const double part = kRateUlps * kEps + sine * motion_.weight_error();
+    return std::abs(rate) <= part * std::abs(motion_.a(piece)[0]) * motion_.step() * weight;
 }
 
 Hit HitFinder::first_release(int piece, double end, const SlidingSet& held, std::span<const std::int8_t> sides,
@@ -169,15 +190,10 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const Sliding
         held.project(work_.data(), coordinates_.data());
         held.multipliers(coordinates_.data(), multipliers_.data() + k * count);
     }
-    double taken = 0.0;
-    for (int h = 0; h < count; ++h) taken += std::abs(multipliers_[h]);
-    // A corner that holds may leave twice its tolerance. What acts on the neuron is added up only where it matters.
-    const double part = std::max(2.0 * kCornerUlps * kEps, motion_.waveform().weight_error());
-    double noise = part * (taken + motion_.patience() * motion_.waveform().largest_norm());
-    auto settle_noise = [&, exact = false]() mutable {
-        if (!exact) noise = part * (taken + motion_.acting_weight(sides, begin));
-        exact = true;
-    };
+    double* condition = coordinates_.data() + count;
+    held.condition(condition, condition + count);
+    PullNoise noise;  // asked for where a multiplier may leave
+    const double length = end - begin;
     Coefficients base{};
     Coefficients range{};
     Coefficients gap{};
@@ -192,8 +208,12 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const Sliding
                 const double beta = multipliers_[k * count + h];
                 gap[k] = sign * (side < 0 ? beta - base[k] : base[k] + range[k] - beta);
             }
-            if (gap[0] <= noise) settle_noise();
-            const double root = first_exit(gap, order, noise, std::min(end, hit.u) - begin);
+            if (std::min(gap[0], gap[0] + gap[1] * length) > tail_bound(gap, order, 2, length)) continue;
+            if (noise.rounding == 0.0) noise = pull_noise(count, sides, begin);
+            const double unknown = condition[h] * (noise.rounding + noise.weights);
+            const double held_at = condition[h] * (condition[h] * noise.rounding + noise.weights);
+            if (gap[0] < -unknown && gap[0] >= -held_at) gap[0] = 0.0;
+            const double root = first_leave(gap, order, unknown, length);
             if (begin + root < hit.u)
                 hit = {begin + root, HitKind::release, wall, side, std::abs(evaluate_derivative(gap, order, root)),
                        true};
@@ -203,10 +223,19 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const Sliding
     return hit;
 }
 
+/// A corner that holds may leave twice its tolerance.
+HitFinder::PullNoise HitFinder::pull_noise(int count, std::span<const std::int8_t> sides, double u) const {
+    double taken = 0.0;
+    for (int h = 0; h < count; ++h) taken += std::abs(multipliers_[h]);
+    const double acting = motion_.acting_weight(sides, u);
+    return {2.0 * kCornerUlps * kEps * (taken + acting), 2.0 * motion_.weight_error() * acting};
+}
+
 /// False when another multiplier is at an end of its interval at the instant of a release: they decide together.
-bool HitFinder::is_alone(const Hit& release, const SlidingSet& held, double begin, double noise) const {
+bool HitFinder::is_alone(const Hit& release, const SlidingSet& held, double begin, const PullNoise& noise) const {
     const int order = motion_.order() - 1;
     const int count = held.size();
+    const double* condition = coordinates_.data() + count;
     for (int h = 0; h < count; ++h) {
         const int wall = held.walls()[h];
         if (wall == release.wall) continue;
@@ -216,7 +245,7 @@ bool HitFinder::is_alone(const Hit& release, const SlidingSet& held, double begi
         double range = 0.0;
         motion_.contribution_at(wall, release.u, base, range);
         const double inside = std::min(beta - std::min(base, base + range), std::max(base, base + range) - beta);
-        if (inside <= noise) return false;
+        if (inside <= noise.rounding + condition[h] * noise.weights) return false;
     }
     return true;
 }

@@ -50,10 +50,10 @@ class HitFinder {
     /// The boundaries on which a neuron at w is zero, to rounding.
     void walls_at_zero(const double* w, std::span<const int> candidates, std::span<const std::int8_t> sides,
                        std::vector<int>& zero) const;
-    /// |z| below zero_tol is zero for weights of this size; |z'| above rate_tol is not zero for this output weight.
+    /// |z| below this is zero for weights of this size; |z'| above rate_tol at the begin of a piece is not.
     double zero_tol(double size) const noexcept;
-    double rate_tol(double output) const noexcept;
-    /// The largest amount by which a pre-activation was found on the wrong side of its boundary, relative to |w| + |a|.
+    double rate_tol(int piece) const noexcept;
+    /// The largest amount by which a pre-activation was found on the wrong side of its wall, relative to |w| + |a|.
     double worst_inconsistency() const noexcept { return worst_inconsistency_; }
     void forget_inconsistency() noexcept { worst_inconsistency_ = 0.0; }
 
@@ -70,9 +70,15 @@ class HitFinder {
                                            std::span<const std::int8_t> sides, const Clearance& clearance);
     Hit first_release_of_independent(int piece, double end, const SlidingSet& held, std::span<const std::int8_t> sides,
                                      bool output_positive);
-    bool is_alone(const Hit& release, const SlidingSet& held, double begin, double noise) const;
+    /// What pulls that a neuron on walls takes up are known to: the rounding of their sums, and the error of weights.
+    struct PullNoise {
+        double rounding = 0.0;
+        double weights = 0.0;
+    };
+    PullNoise pull_noise(int count, std::span<const std::int8_t> sides, double u) const;
+    bool is_alone(const Hit& release, const SlidingSet& held, double begin, const PullNoise& noise) const;
     double first_descent_to(int piece, int wall, std::span<const std::int8_t> sides, double limit) const;
-    bool is_rounding(double rate, int piece, std::span<const std::int8_t> sides) const;
+    bool is_unknown(double rate, int piece, int wall, std::span<const std::int8_t> sides) const;
 
     const NeuronMotion& motion_;
     DependentSlide slide_;

@@ -38,7 +38,8 @@ LocalEvents::LocalEvents(const Dataset& data, const NetworkState& state, BranchP
       held_(held),
       corner_set_(data.rank()),
       w_(data.rank()),
-      gradient_(data.rank()) {
+      gradient_(data.rank()),
+      sines_(2 * data.rank()) {
     walls_.reserve(data.n_walls());
     zero_sides_.reserve(data.n_walls());
     all_walls_.resize(data.n_walls());
@@ -304,6 +305,14 @@ void LocalEvents::set_side(int neuron, int wall, double u, std::int8_t after, Ev
     pattern_.set(neuron, wall, after);
 }
 
+/// A run holds neurons until multipliers leave by more than is known of them (see HitFinder); so does one that goes on.
+/// Between walls at a small angle a rate is that sine of the multiplier's excess.
+void LocalEvents::hold_what_was_held(int neuron) {
+    const double ulps = 2.0 * motion_.weight_error() / (kCornerUlps * kEps);
+    corner_.weight = motion_.acting_weight(pattern_.row(neuron), 0.0);
+    corner_.weight *= 1.0 + corner_set_.least_sine(sines_.data()) * ulps;
+}
+
 bool LocalEvents::apply_start(const Expansion& expansion, int neuron, bool pattern_was_given) {
     walls_.clear();
     append_zero_walls(pattern_.row(neuron), walls_);
@@ -314,6 +323,7 @@ bool LocalEvents::apply_start(const Expansion& expansion, int neuron, bool patte
     const double rate = gradient_.dot(w_);
     if (a_ == 0.0 && (w_.isZero(0.0) || rate == 0.0)) return true;  // never moves
     fill_corner(neuron, 0.0, gradient_.data(), a_ != 0.0 ? (a_ > 0.0 ? 1.0 : -1.0) : (rate > 0.0 ? 1.0 : -1.0));
+    if (pattern_was_given) hold_what_was_held(neuron);
     if (pattern_was_given && rests(neuron)) {
         held_[neuron].assign(walls_, data_.normals());
         return true;

@@ -70,6 +70,7 @@ class LocalEvents {
   private:
     bool release(int neuron, const Hit& hit);
     void collect_corner(int neuron, const Hit& hit, std::span<const int> candidates);
+    void hold_what_was_held(int neuron);
     void fill_corner(int neuron, double u, const double* gradient, double output_sign);
     bool is_plain() const;
     bool decide(int neuron, double u, int& choice);
@@ -99,7 +100,7 @@ class LocalEvents {
     std::vector<BranchPoint> branches_;
     UnresolvedEvent unresolved_;
     std::vector<int> walls_, zero_sides_, all_walls_;
-    Vector w_, gradient_;
+    Vector w_, gradient_, sines_;
     double a_ = 0.0;
     double largest_mean_norm_ = 0.0;
 };

@@ -84,12 +84,12 @@ void NeuronMotion::begin_step() {
 int NeuronMotion::allocate(int neuron, double begin, bool with_gradient) {
     const std::size_t size = (order_ + 1) * (rank_ + 3) + (with_gradient ? order_ * rank_ : 0);
     if (used_ + size > store_.size()) store_.resize(used_ + size);
-    pieces_.push_back({neuron, -1, begin, used_, 0.0});
+    pieces_.push_back({neuron, -1, begin, used_, 0.0, nullptr});
     used_ += size;
     return static_cast<int>(pieces_.size()) - 1;
 }
 
-int NeuronMotion::open(int neuron, const Matrix* held_part) {
+int NeuronMotion::open(int neuron, const SlidingSet& held, const Matrix* held_part) {
     if (is_open(neuron)) return first(neuron);
     const int index = allocate(neuron, 0.0, true);
     first_[neuron - neurons_.begin] = last_[neuron - neurons_.begin] = index;
@@ -98,6 +98,7 @@ int NeuronMotion::open(int neuron, const Matrix* held_part) {
     double* a = w + (order_ + 1) * rank_;
     double* g = a + 3 * (order_ + 1);
     series_.copy(neuron, w, a, g);
+    pieces_[index].held = &held;
     if (held_part) Map(g, order_ * rank_) += ConstMap(held_part->data(), order_ * rank_);
     measure(index);
     return index;
@@ -107,6 +108,7 @@ int NeuronMotion::follow(int piece, double u, const SlidingSet& held, const doub
     const int neuron = pieces_[piece].neuron;
     const int index = allocate(neuron, u, false);
     pieces_[index].turn_before = turn_to(piece, u) + kPlaced;
+    pieces_[index].held = &held;
     pieces_[piece].next = index;
     last_[neuron - neurons_.begin] = index;
     double* data = data_of(index);

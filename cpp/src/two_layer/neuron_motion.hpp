@@ -23,7 +23,8 @@ struct Piece {
     int next = -1;
     double begin = 0.0;
     std::size_t offset = 0;
-    double turn_before = 0.0;  ///< bound of the rotation of w (radians) from the start of the step to `begin`
+    double turn_before = 0.0;          ///< by no more has the neuron turned from the start of the step to `begin`
+    const SlidingSet* held = nullptr;  ///< the walls it holds
 };
 
 /// The pieces of a step for the neurons of a range. Storage is kept from step to step, so a step allocates only if it
@@ -35,10 +36,10 @@ class NeuronMotion {
     /// Drops the pieces of the last step. Precondition: the series of the new step are complete.
     void begin_step();
 
-    /// The piece of a neuron that starts with the step, copied from the common series on the first call. `held_part`
-    /// (order, rank) is what projection removed from the gradient, or null for a neuron that does not slide.
-    int open(int neuron, const Matrix* held_part);
-    /// Adds the piece that follows `piece` at u, where the neuron is at (w, a) and its gradient series is `gradient()`.
+    /// The piece of a neuron that starts with the step: copied from the common series when first asked for.
+    /// `held_part` (order, rank) is what projection took from the gradient, or null for a neuron that holds nothing.
+    int open(int neuron, const SlidingSet& held, const Matrix* held_part);
+    /// The piece that follows `piece` at u, where the neuron stands at (w, a) and its gradient series is `gradient()`.
     int follow(int piece, double u, const SlidingSet& held, const double* w, double a);
 
     bool is_open(int neuron) const noexcept { return first(neuron) >= 0; }
@@ -92,8 +93,11 @@ class NeuronMotion {
     /// other at one instant, because what decides them is then noise.
     double patience() const noexcept { return patience_; }
     void set_patience(double patience) noexcept { patience_ = patience; }
-    /// gradient() += (contribution on side `after` - contribution on side `before`) · normal; the contribution of side
-    /// 0 is zero.
+    /// What is known of weights, beside rounding: pulls that a neuron has taken up may be off by this part of
+    /// acting_weight().
+    double weight_error() const noexcept { return weight_error_; }
+    void set_weight_error(double error) noexcept { weight_error_ = error; }
+    /// gradient() += (the contribution on side `after` - that on side `before`) · normal; a held side counts nothing.
     void move_contribution(int wall, double u, std::int8_t before, std::int8_t after);
 
   private:
@@ -117,6 +121,7 @@ class NeuronMotion {
     std::vector<double> gradient_, projected_;
     Vector unit_;
     double patience_ = 1.0;
+    double weight_error_ = 0.0;
     mutable Vector weights_;  // of the samples, at one instant
 };
 

@@ -21,6 +21,8 @@ class Partition {
 
     /// `largest_mean_norm` is that of the waveform, the same for all partitions.
     void begin_step(double largest_mean_norm);
+    /// See NeuronMotion.
+    void set_weight_error(double error) noexcept { motion_.set_weight_error(error); }
     /// Begins a step in which its neurons have no events.
     void skip();
     /// First hits of its neurons, by time; see Screening.

@@ -59,6 +59,8 @@ void Partitions::begin_run() {
 
 bool Partitions::decide_start(bool pattern_was_given) {
     bool decided = true;
+    for (auto& partition : partitions_)
+        partition->set_weight_error(pattern_was_given ? expansion_.weight_error() : 0.0);
     for (Index j = 0; decided && j < state_.neurons(); ++j)
         decided = partitions_[j / size_]->local().apply_start(expansion_, static_cast<int>(j), pattern_was_given);
     gather();
@@ -97,7 +99,11 @@ const std::vector<FirstHit>& Partitions::scan() {
     spread_->update(expansion_.waveform());
     const double moving = static_cast<double>(state_.neurons() * expansion_.series().order());
     const double mean_norm = expansion_.waveform().largest_mean_norm();
-    for_all(2.0 * moving, [mean_norm](Partition& partition) { partition.begin_step(mean_norm); });
+    const double weight_error = expansion_.weight_error();
+    for_all(2.0 * moving, [=](Partition& partition) {
+        partition.set_weight_error(weight_error);
+        partition.begin_step(mean_norm);
+    });
     for (auto& partition : partitions_) partition->screening().claim_releases();
     const double looks = static_cast<double>(state_.neurons() * data_.n_walls() * data_.rank());
     const Pool::Hearing hearing(pool_);  // can be abandoned: only results are written

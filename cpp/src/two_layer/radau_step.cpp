@@ -79,7 +79,8 @@ RadauStep::RadauStep(const Dataset& data, Objective objective, const Settings& s
 
 RadauStep::~RadauStep() = default;
 
-bool RadauStep::expand(Expansion& expansion, double step) {
+bool RadauStep::expand(Expansion& expansion, double step, bool with_others) {
+    with_others_ = with_others;
     expansion.waveform().set_step(step);
     guess(expansion, step);
     factorisations_ = 0;
@@ -102,9 +103,11 @@ bool RadauStep::expand(Expansion& expansion, double step) {
         if (iterations_ > 0 && error(step) > kHopeless * tolerance_) break;
         slow = change > kSlow * before;
         if (change * step * norm > kNewtonPart * tolerance_) continue;
+        const double of_others = with_others_ ? follow_others() : 0.0;
+        if (!std::isfinite(of_others)) break;
         run_series(expansion, step);
         keep_margins(expansion);
-        const double miss = std::max(error(step), kDefectShare * expansion.defect(1.0)) / tolerance_;
+        const double miss = std::max({of_others, error(step), kDefectShare * expansion.defect(1.0)}) / tolerance_;
         if (!std::isfinite(miss)) break;
         const double growth = expansion.waveform().smallest_margin() > 0.0 ? kLargestGrowth : kCarefulGrowth;
         const double ratio = miss > 0.0 ? std::pow(miss, -1.0 / kStages) : growth;
@@ -135,13 +138,25 @@ void RadauStep::guess(const Expansion& expansion, double step) {
     }
 }
 
-/// The weight of a sample that drives nothing is constant.
+/// The weight of a sample that drives nothing stands still, and is not followed here.
 void RadauStep::set_log_change(int node, Index sample, double log_change) {
     log_change_(node, sample) = log_change;
     const double start = start_weights_[sample];
     const double next = start > 0.0 ? start * std::exp(log_change) : 0.0;  // avoids 0 ∞
     change_(node, sample) =
         !live_[sample] || start == 0.0 ? 0.0 : (next > 1.0 ? 1.0 - start : start * std::expm1(log_change));
+}
+
+/// Weights of samples that drive nobody grow as the mass falls. Returns what their polynomials may miss of them.
+double RadauStep::follow_others() {
+    double last = 0.0;
+    for (int node = 0; node < kStages; ++node) {
+        const double growth = std::expm1(-mass_change_[node]);
+        last += nodes_.to_legendre(kStages - 1, node) * growth;
+        for (Index i = 0; i < data_.n(); ++i)
+            if (!live_[i]) change_(node, i) = start_weights_[i] * growth;
+    }
+    return kErrorPart * std::abs(last);
 }
 
 double RadauStep::relative_work(const Expansion& expansion) const noexcept {
@@ -161,7 +176,7 @@ void RadauStep::run_series(Expansion& expansion, double step) {
     multiply(nodes_.to_monomial, change_, coefficients_);
     expansion.restart();
     expansion.waveform().set_step(step);
-    expansion.waveform().prescribe_weights(coefficients_, kStages);
+    expansion.waveform().prescribe_weights(coefficients_, kStages, with_others_);
     const Index groups = expansion.groups().count();
     order_ = 0;
     for (int k = 0; k <= kMaxOrder; ++k) {

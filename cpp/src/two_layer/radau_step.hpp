@@ -31,10 +31,11 @@ class RadauStep {
     RadauStep(const Dataset& data, Objective objective, const Settings& settings, Index neurons);
     ~RadauStep();
 
-    /// Tries a step of scale `step` from the present state (precondition: the expansion has been started). If it
-    /// returns true the expansion holds the series of the step; otherwise the expansion must be restarted. next_step()
-    /// proposes a scale either way.
-    bool expand(Expansion& expansion, double step);
+    /// Tries a step of scale `step` from the present state (the expansion has been started). On success the expansion
+    /// holds its series and true is returned; otherwise the expansion must be restarted. next_step() proposes a scale
+    /// either way. `with_others`: the weights of samples that drive nobody are to be series too, which ends the step
+    /// where the mass has fallen by some e-foldings.
+    bool expand(Expansion& expansion, double step, bool with_others);
     double next_step() const noexcept { return next_step_; }
     /// The last step was cut, so the next one cannot extrapolate its weights.
     void interrupt() noexcept { last_step_ = 0.0; }
@@ -58,6 +59,7 @@ class RadauStep {
     bool prepare(Expansion& expansion, double step);
     bool prepare_steady(Expansion& expansion, double step);
     void guess_mass();
+    double follow_others();
     void factor_jacobian(Expansion& expansion, double step);
     void scale_jacobian(Eigen::Map<Matrix>& jacobian) const;
     double correct();
@@ -67,7 +69,8 @@ class RadauStep {
     const Dataset& data_;
     Objective objective_;
     double tolerance_;
-    const Nodes& nodes_;  // the same for all instances
+    bool with_others_ = false;
+    const Nodes& nodes_;  // the same for all
     // At the nodes, as changes since the start of the step, (stages, n): of the weights p, of log p of the unknowns, of
     // the margins; and of log D, (stages,). Changes, because where weights cancel what drives the neurons is far below
     // their rounding.

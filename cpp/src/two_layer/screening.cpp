@@ -228,7 +228,7 @@ void Screening::first_hit(int neuron, const double* z, const double* rate) {
 }
 
 int Screening::open(int neuron) {
-    return motion_.open(neuron, expansion_.held_part(expansion_.groups().of(neuron)));
+    return motion_.open(neuron, held_[neuron], expansion_.held_part(expansion_.groups().of(neuron)));
 }
 
 std::span<const int> Screening::candidates(int neuron, double u) {

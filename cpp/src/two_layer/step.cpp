@@ -41,6 +41,32 @@ std::vector<SlidingSet> held_sets(Index neurons, Index rank) {
     return sets;
 }
 
+/// True when what samples that drive nobody pull takes a wall from the neurons that slide on it: their weights outgrow
+/// all others as the mass falls, and the interval of the multiplier moves away or turns round.
+bool lets_go_by_mass(const Dataset& data, const Waveform& waveform, int wall, double leak) {
+    double below = 0.0;
+    double above = 0.0;
+    double range = 0.0;
+    for (const int sample : data.samples_of(wall)) {
+        const double coefficient = data.coefficient(sample);
+        const double pull = coefficient * waveform.signed_weights(0)[sample];
+        const double at_lower = pull * (coefficient > 0.0 ? leak : 1.0);
+        const double at_upper = pull * (coefficient > 0.0 ? 1.0 : leak);
+        range += at_upper - at_lower;
+        if (waveform.is_live(sample)) continue;
+        below += at_lower;
+        above += at_upper;
+    }
+    const double sign = range < 0.0 ? -1.0 : 1.0;
+    return sign * below > 0.0 || sign * above < 0.0;
+}
+
+bool lets_go_by_mass(const Dataset& data, const Waveform& waveform, const SlidingSet& held, double leak) {
+    const auto lets_go = [&](int wall) { return lets_go_by_mass(data, waveform, wall, leak); };
+    return std::any_of(held.walls().begin(), held.walls().end(), lets_go) ||
+           std::any_of(held.dependent().begin(), held.dependent().end(), lets_go);
+}
+
 }  // namespace
 
 Stepper::Stepper(const Dataset& data, Objective objective, const Settings& settings, NetworkState& state,
@@ -127,9 +153,12 @@ bool Stepper::expand_late() {
     if (!separated && plain * rate > kVeryStiffRate) return false;
     const bool careful = waveform().smallest_margin() <= 0.0;
     if (!late_control_.wants(plain * rate, careful)) return false;
+    const bool lets_go = std::any_of(held_.begin(), held_.end(), [this](const SlidingSet& held) {
+        return lets_go_by_mass(data_, waveform(), held, state_.leak());
+    });
     do {
         const double step = std::min(late_control_.propose(plain), kMaxRate / rate);
-        late_ = radau_.expand(expansion_, std::min(step, rounding_limit()));
+        late_ = radau_.expand(expansion_, std::min(step, rounding_limit()), lets_go);
         counts_.late_iterations += radau_.iterations();
         late_control_.tried(late_, radau_.next_step(), radau_.relative_work(expansion_), plain);
         ++(late_ ? counts_.late_steps : counts_.late_refused);

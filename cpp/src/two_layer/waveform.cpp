@@ -47,6 +47,7 @@ void Waveform::start(const Vector& q, const std::vector<char>& live) {
     order_ = 0;
     margin_order_ = 0;
     prescribed_ = false;
+    with_others_ = true;
     live_.assign(live.begin(), live.end());
     q_.row(0) = q.transpose();
     log_loss_ = log_loss_sum(objective_.loss, {q.data(), static_cast<std::size_t>(q.size())});
@@ -135,7 +136,7 @@ void Waveform::signed_weight_series(Index sample, double* c) const noexcept {
 }
 
 double Waveform::signed_weight_at(Index sample, double u) const noexcept {
-    if (prescribed_ && !live_[sample]) {  // its weight is constant while the mass falls by many e-foldings
+    if (!with_others_ && !live_[sample]) {  // its weight stands still while the mass falls by many e-foldings
         const double q = q_(0, sample);
         return y_[sample] * std::exp(std::min(log_weight(objective_.loss, q) - log_mass_at(u), kLargestLog));
     }
@@ -157,7 +158,7 @@ double Waveform::largest_mean_norm() const noexcept {
 void Waveform::signed_weights_at(double u, Vector& weights) const {
     weights = signed_.row(order_).transpose();
     for (int k = order_ - 1; k >= 0; --k) weights = weights * u + signed_.row(k).transpose();
-    for (Index i = 0; prescribed_ && i < weights.size(); ++i)
+    for (Index i = 0; !with_others_ && i < weights.size(); ++i)
         if (!live_[i]) weights[i] = signed_weight_at(i, u);
 }
 
@@ -229,8 +230,9 @@ double Waveform::u_at_time(double target, double end) const noexcept {
     return u;
 }
 
-void Waveform::prescribe_weights(const Matrix& changes, int count) {
+void Waveform::prescribe_weights(const Matrix& changes, int count, bool with_others) {
     prescribed_ = true;
+    with_others_ = with_others;
     order_ = kMaxOrder - 1;
     for (int k = 0; k <= order_ + 1; ++k) {
         if (k < count)

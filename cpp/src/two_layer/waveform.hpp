@@ -63,9 +63,9 @@ class Waveform {
     /// The same of the active samples alone, and their smallest margin.
     double live_log_loss() const noexcept { return live_log_loss_; }
     double smallest_margin() const noexcept { return smallest_margin_; }
-    /// Error of the weights at the start of a step, as a part of their sum. Not zero where margins are so large that a
-    /// layer of the weights moves no neuron and is not resolved.
-    double weight_error() const noexcept { return smallest_margin_ > kFineMargin ? kFineWeightError : 0.0; }
+    /// What the weights may be off by at a start, as a part of their sum: where margins are so large that a layer of
+    /// the weights moves no neuron, it is not resolved.
+    double fine_weight_error() const noexcept { return smallest_margin_ > kFineMargin ? kFineWeightError : 0.0; }
     bool is_live(Index sample) const noexcept { return live_[sample] != 0; }
     /// Σ_i p_i |x_i| and Σ_i p_i |x_i|² at the start of the step.
     double mean_norm() const noexcept { return mean_norm_; }
@@ -77,9 +77,11 @@ class Waveform {
     /// Σ_i p_i q_i' at the start of the step, which is |θ'|² and never negative but for rounding.
     double margin_rate() const noexcept;
 
-    /// Defines the step by its weights instead: p_i(u) is the weight of the start plus polynomials of `count`
-    /// coefficients (count, n); margins (orders, n). Used by Radau steps (radau_step.hpp).
-    void prescribe_weights(const Matrix& changes, int count);
+    /// Sets the step by its weights instead: p_i(u) the weights of the start plus polynomials of `count` coefficients
+    /// (count, n), margins (orders, n). Used where the weights follow the margins so fast that their own series is of
+    /// no use (see radau_step.hpp). `with_others`: those of samples that drive nobody are among them; otherwise these
+    /// have no series, and values at an instant only.
+    void prescribe_weights(const Matrix& changes, int count, bool with_others);
     void prescribe_margins(const Matrix& margins, int count);
     bool is_prescribed() const noexcept { return prescribed_; }
     bool keeps_time_by_margins() const noexcept { return time_by_margins_; }
@@ -129,6 +131,7 @@ class Waveform {
     double mean_square_ = 0.0;
     int order_ = 0;
     bool prescribed_ = false;
+    bool with_others_ = true;
     bool time_by_margins_ = false;
     int margin_order_ = 0;
     std::vector<char> live_;
