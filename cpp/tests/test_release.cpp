@@ -100,6 +100,7 @@ void a_fall_within_rounding_is_no_release() {
     Bench bench(kAxes);
     CHECK(release(bench, {{0.0, -3e-15}}).kind == HitKind::none);
     CHECK(release(bench, {{0.0, -1e-12}}).kind == HitKind::release);
+    CHECK(release(bench, {{0.0, -1e-13, 0.1}}).kind == HitKind::none);  // falls by 1e-26, and comes back
     CHECK(release(bench, {{1e-12, -0.9e-12}}).kind == HitKind::none);
     CHECK(std::abs(release(bench, {{1e-12, -2e-12}}).u - 0.5) < 1e-3);
     CHECK(release(bench, {{kTop, 3e-15}}).kind == HitKind::none);

@@ -163,21 +163,22 @@ std::set<Sides> all_continuations(const Meeting& meeting) {
     return found;
 }
 
-Corner corner_of(const Meeting& meeting, Generator& random) {
+/// The numbers of the meeting divided by `scale`, a power of two.
+Corner corner_of(const Meeting& meeting, Generator& random, double scale) {
     Corner corner;
     const auto rank = static_cast<int>(meeting.rest.size());
     corner.resize(static_cast<int>(meeting.walls.size()), rank);
     corner.sign = static_cast<double>(meeting.sign);
     corner.weight = 1.0;
-    for (int k = 0; k < rank; ++k) corner.rest[k] = static_cast<double>(meeting.rest[k]);
+    for (int k = 0; k < rank; ++k) corner.rest[k] = static_cast<double>(meeting.rest[k]) / scale;
     for (int w = 0; w < corner.size(); ++w) {
         const Wall& wall = meeting.walls[w];
         const double length = std::sqrt(static_cast<double>(dot(wall.x, wall.x)));
         corner.walls[w] = w;
         corner.before[w] = static_cast<std::int8_t>(static_cast<int>(random.next() % 3) - 1);
         for (int k = 0; k < rank; ++k) corner.normal(w)[k] = static_cast<double>(wall.x[k]) / length;
-        corner.below[w] = static_cast<double>(wall.below) * length;
-        corner.above[w] = static_cast<double>(wall.above) * length;
+        corner.below[w] = static_cast<double>(wall.below) / scale * length;
+        corner.above[w] = static_cast<double>(wall.above) / scale * length;
     }
     return corner;
 }
@@ -217,9 +218,9 @@ Meeting draw(std::size_t size, std::size_t rank, Kinks kinks, Generator& random)
     }
 }
 
-bool is_listed_completely(const Meeting& meeting, TransitionSolver& solver, Generator& random) {
+bool is_listed_completely(const Meeting& meeting, TransitionSolver& solver, Generator& random, double scale = 1.0) {
     const std::set<Sides> expected = all_continuations(meeting);
-    const Verdict verdict = solver.decide(corner_of(meeting, random));
+    const Verdict verdict = solver.decide(corner_of(meeting, random, scale));
     std::set<Sides> found;
     for (const auto& one : solver.continuations()) found.insert(one.sides);
     return found == expected && found.size() == solver.continuations().size() && !solver.is_cut_short() &&
@@ -241,6 +242,23 @@ void every_continuation_is_listed_and_no_other(Kinks kinks) {
     for (std::size_t size = 1; size <= 4; ++size) CHECK((several[size] > 20) == (kinks != Kinks::attracting));
 }
 
+/// Pulls that are off a tie by 2^-32, to either side or not at all.
+void ties_are_told_from_what_is_nearly_one() {
+    constexpr Whole kScale = Whole{1} << 32;
+    Generator random(29);
+    TransitionSolver solver;
+    for (std::size_t size = 1; size <= 3; ++size)
+        for (int round = 0; round < 300; ++round) {
+            Meeting meeting = draw(size, size, round % 2 == 0 ? Kinks::mixed : Kinks::attracting, random);
+            for (Whole& number : meeting.rest) number = number * kScale + digit(random, 1);
+            for (Wall& wall : meeting.walls) {
+                wall.below *= kScale;
+                wall.above *= kScale;
+            }
+            CHECK(is_listed_completely(meeting, solver, random, static_cast<double>(kScale)));
+        }
+}
+
 /// -x₂ - x₃ = x₁, and the pull of the third takes exactly its room: the neuron leaves the first two whatever sides it
 /// came from.
 void a_wall_whose_room_is_just_taken_lets_the_others_go() {
@@ -256,6 +274,7 @@ void a_wall_whose_room_is_just_taken_lets_the_others_go() {
 
 int main() {
     a_wall_whose_room_is_just_taken_lets_the_others_go();
+    ties_are_told_from_what_is_nearly_one();
     every_continuation_is_listed_and_no_other(Kinks::attracting);
     every_continuation_is_listed_and_no_other(Kinks::repelling);
     every_continuation_is_listed_and_no_other(Kinks::mixed);
