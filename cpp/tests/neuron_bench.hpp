@@ -57,7 +57,7 @@ class Bench {
     /// The piece on which the neuron starts at (w, a) at u, under g.
     int put(const Numbers& w, double a, const std::vector<Numbers>& g, double u = 0.0) {
         motion->begin_step();
-        const int first = motion->open(0, nullptr);
+        const int first = motion->open(0, held, nullptr);
         std::fill_n(motion->gradient(), kRank * (kMaxOrder + 1), 0.0);
         for (std::size_t k = 0; k < g.size(); ++k) std::copy(g[k].begin(), g[k].end(), motion->gradient() + k * kRank);
         return motion->follow(first, u, held, w.data(), a);

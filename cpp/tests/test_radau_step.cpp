@@ -175,7 +175,7 @@ Late late_step(const Network& net, double step, double rtol, const Explicit& exp
     expansion.start(state, pattern, held);
     RadauStep radau(data, {net.loss, Reduction::sum}, settings, m);
     Late result;
-    result.accepted = radau.expand(expansion, step);
+    result.accepted = radau.expand(expansion, step, false);
     if (!result.accepted) return result;
     Matrix w(data.rank(), m);
     Vector a(m);
