@@ -1,0 +1,346 @@
+"""What mutate_bounds loosens: a bound of the core, the change, and the test of cpp/tests that must notice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change of one file of cpp/src; `units` are the sources to compile, the file itself when there are none."""
+
+    test: str
+    file: str
+    what: str
+    old: str
+    new: str
+    units: tuple[str, ...] = ()
+
+
+POLYNOMIAL = "numeric/polynomial.cpp"
+SLIDING = "hybrid/sliding_set.cpp"
+TRANSITION = "hybrid/transition.cpp"
+HULL = "hybrid/transition_hull.cpp"
+BOX = "numeric/box_least_squares.cpp"
+HITS = "two_layer/hits.cpp"
+SLIDE = "two_layer/dependent_slide.cpp"
+WAVEFORM = "two_layer/waveform.cpp"
+LOSS = "problem/loss.cpp"
+RADAU = "two_layer/radau_step.cpp"
+NODES = "two_layer/radau_nodes.hpp"
+TOLERANCES = "base/tolerances.hpp"
+
+
+def of_polynomial(what: str, old: str, new: str) -> Mutant:
+    return Mutant("test_polynomial", POLYNOMIAL, what, old, new)
+
+
+def of_transition(file: str, what: str, old: str, new: str) -> Mutant:
+    return Mutant("test_transition_enumeration", file, what, old, new)
+
+
+def of_tolerance(test: str, name: str, value: str, changed: str, *units: str) -> Mutant:
+    what = f"{name} = {changed} for {value}"
+    return Mutant(test, TOLERANCES, what, f"{name} = {value};", f"{name} = {changed};", units)
+
+
+MUTANTS = (
+    of_polynomial(
+        "half of the tail bound",
+        "for (int k = 0; k < from; ++k) sum *= u;\n    return sum;",
+        "for (int k = 0; k < from; ++k) sum *= u;\n    return 0.5 * sum;",
+    ),
+    of_polynomial(
+        "tail bound without its first term",
+        "for (int k = order; k >= from; --k) sum = sum * u + std::abs(c[k]);",
+        "for (int k = order; k > from; --k) sum = sum * u + std::abs(c[k]);\n    sum *= u;",
+    ),
+    of_polynomial("tail bound with signs", "sum = sum * u + std::abs(c[k])", "sum = sum * u + c[k]"),
+    of_polynomial(
+        "fall bound without its last term",
+        "for (int k = order; k >= 1; --k) sum = sum * u + std::max",
+        "for (int k = order - 1; k >= 1; --k) sum = sum * u + std::max",
+    ),
+    of_polynomial(
+        "fall bound by a power of u less", "return sum * u;\n}\n\nvoid range", "return sum;\n}\n\nvoid range"
+    ),
+    of_polynomial("small tails taken with half their size", "low = c[0] - tail;", "low = c[0] - 0.5 * tail;"),
+    of_polynomial("kSmallTail = 250", "kSmallTail = 0.25", "kSmallTail = 250.0"),
+    of_polynomial("range without the last Bernstein coefficient", "b.begin() + order + 1)", "b.begin() + order)"),
+    of_polynomial(
+        "tangent's bound from the third order", "tail_bound(c, order, 2, end)", "tail_bound(c, order, 3, end)"
+    ),
+    of_polynomial("tangent's bound by its begin alone", "std::min(c[0], c[0] + c[1] * end)", "c[0]"),
+    of_polynomial(
+        "tangent's bound a part in 1e9 too small",
+        "> tail_bound(c, order, 2, end)",
+        "> (1.0 - 1e-9) * tail_bound(c, order, 2, end)",
+    ),
+    of_polynomial("kMaxDepth = 16", "kMaxDepth = 48", "kMaxDepth = 16"),
+    of_polynomial("kMaxPolish = 4", "kMaxPolish = 100", "kMaxPolish = 4"),
+    of_polynomial(
+        "two sign changes count as none", "if (changes == 0) return", "if (changes == 0 || changes == 2) return"
+    ),
+    of_polynomial(
+        "two sign changes count as one", "if (changes == 1) return", "if (changes == 1 || changes == 2) return"
+    ),
+    of_polynomial("the second half first", "if (root <= middle) return root;", "if (root < 0.5 * middle) return root;"),
+    of_polynomial("a root at the begin is passed over", "if (c[k] < 0.0) return 0.0;", ""),
+    of_tolerance("test_sliding_set", "kRankTol", "1e-10", "1e-7", SLIDING),
+    of_tolerance("test_sliding_set", "kRankTol", "1e-10", "1e-13", SLIDING),
+    Mutant("test_sliding_set", SLIDING, "one pass of Gram-Schmidt", "pass < 2", "pass < 1"),
+    Mutant(
+        "test_sliding_set",
+        SLIDING,
+        "multipliers without what the others take",
+        "value -= r_[h * (h + 1) / 2 + i] * beta[h]",
+        "value -= 0.0 * beta[h]",
+    ),
+    Mutant(
+        "test_sliding_set",
+        SLIDING,
+        "multipliers off by 1e-13",
+        "double value = -coordinates[i];",
+        "double value = -coordinates[i] * (1.0 + 1e-13);",
+    ),
+    Mutant(
+        "test_sliding_set",
+        SLIDING,
+        "projector without its last wall",
+        "for (int i = 0; i < size(); ++i) {\n"
+        "        const double* q = row(i);\n        const double part = dot(q, v, rank_);\n        for",
+        "for (int i = 0; i + 1 < size(); ++i) {\n"
+        "        const double* q = row(i);\n        const double part = dot(q, v, rank_);\n        for",
+    ),
+    Mutant("test_sliding_set", SLIDING, "dependent walls are not listed", "dependent_.push_back(wall);", ";"),
+    Mutant("test_sliding_set", SLIDING, "full rank leaves rounding", "if (size() == rank_) {", "if (size() > rank_) {"),
+    of_transition(
+        TRANSITION, "half of the leeway", "reach += 0.5 * corner_->kink(w);", "reach += 0.25 * corner_->kink(w);"
+    ),
+    of_transition(
+        TRANSITION, "half of what lies outside", "reach += outside_[w] * half;", "reach += 0.5 * outside_[w] * half;"
+    ),
+    of_transition(TRANSITION, "twice the room inside", "if (absorbed_[i] > room", "if (absorbed_[i] > 2.0 * room"),
+    of_transition(TRANSITION, "no leeway for chosen sides", "if (along + radius < -box_", "if (along < -box_"),
+    of_transition(
+        TRANSITION,
+        "open walls take a side whatever the leeway",
+        "std::abs(box_.rate(w)) <= radius + box_.tolerance()",
+        "std::abs(box_.rate(w)) <= box_.tolerance()",
+    ),
+    of_transition(
+        TRANSITION,
+        "rates are never zero",
+        "const bool zero = std::abs(rate) <= box_.tolerance()",
+        "const bool zero = std::abs(rate) <= 1e-4 * box_.tolerance()",
+    ),
+    of_transition(TRANSITION, "whatever touches is accepted", "if (!touches || is_stable())", "if (true)"),
+    of_transition(TRANSITION, "no continuation stands", "repelling_.size() <= kMostStood", "repelling_.empty()"),
+    of_transition(TRANSITION, "who stands needs no hull", "return is_in_hull(tolerance);", "return true;"),
+    of_transition(
+        TRANSITION,
+        "who stands needs no multipliers",
+        "if (independent) return within;",
+        "if (independent) return true;",
+    ),
+    of_transition(TRANSITION, "the box in place of the hull", "if (independent) return within;", "return within;"),
+    of_transition(
+        HULL,
+        "the hull without its last cell",
+        "for (Index c = 0; c < cells.count; ++c)",
+        "for (Index c = 0; c + 1 < cells.count; ++c)",
+    ),
+    of_transition(HULL, "zero is a tenth of the largest pull", "kZeroPart = 1e-10", "kZeroPart = 0.1"),
+    of_transition(
+        BOX,
+        "coefficients are not clamped",
+        "c_[v] = std::clamp(target_[v], low_[v], high_[v]);",
+        "c_[v] = target_[v];",
+    ),
+    Mutant(
+        "test_box_least_squares",
+        BOX,
+        "coefficients are not clamped",
+        "c_[v] = std::clamp(target_[v], low_[v], high_[v]);",
+        "c_[v] = target_[v];",
+    ),
+    of_transition(
+        BOX, "free vectors wait for their turn", "std::isinf(low_[w]) != is_free || add_inside(w)", "add_inside(w)"
+    ),
+    of_tolerance("test_transition_enumeration", "kCornerUlps", "32.0", "32e3", BOX, TRANSITION),
+    of_tolerance("test_transition_enumeration", "kCornerUlps", "32.0", "32e-3", BOX, TRANSITION),
+    of_tolerance("test_hits", "kZeroUlps", "32.0", "32e3", HITS),
+    of_tolerance("test_hits", "kZeroUlps", "32.0", "32e-3", HITS),
+    of_tolerance("test_hits", "kRateUlps", "256.0", "256e3", HITS),
+    of_tolerance("test_hits", "kRateUlps", "256.0", "0.256", HITS),
+    Mutant(
+        "test_hits",
+        HITS,
+        "half of the bend",
+        "bend_ = tail_bound(across_, order_, 2, limit) + zero_;",
+        "bend_ = 0.5 * tail_bound(across_, order_, 2, limit) + zero_;",
+    ),
+    Mutant(
+        "test_hits",
+        HITS,
+        "bend from the third order",
+        "bend_ = tail_bound(across_, order_, 2, limit)",
+        "bend_ = tail_bound(across_, order_, 3, limit)",
+    ),
+    Mutant(
+        "test_hits",
+        HITS,
+        "neurons that do not shrink",
+        "kept_ = 1.0 - fall_bound(along_, order_, limit) / along_[0];",
+        "kept_ = 1.0;",
+    ),
+    Mutant("test_hits", HITS, "no motion aside", "+ std::min(0.0, aside) > bend_", "> bend_"),
+    Mutant(
+        "test_hits",
+        HITS,
+        "a wall just left is never met",
+        "return tangent.slope * limit_ > bend_ + growth;",
+        "return true;",
+    ),
+    Mutant(
+        "test_hits",
+        HITS,
+        "a wall just left is as far as its rounding",
+        "        c[0] = 0.0;\n        if (std::abs(c[1])",
+        "        if (std::abs(c[1])",
+    ),
+    Mutant(
+        "test_hits",
+        HITS,
+        "walls nearer than all others alone are met",
+        "met_.push_back(tangent.wall);",
+        "if (i == 0) met_.push_back(tangent.wall);",
+    ),
+    Mutant(
+        "test_hits",
+        HITS,
+        "an output weight at zero is positive",
+        "if (c[0] < 0.0 || (c[0] == 0.0 && c[1] < 0.0)) negate",
+        "if (c[0] < 0.0) negate",
+    ),
+    of_tolerance("test_release", "kCornerUlps", "32.0", "32e3", HITS),
+    of_tolerance("test_release", "kCornerUlps", "32.0", "32e-3", HITS),
+    Mutant(
+        "test_release",
+        HITS,
+        "one end of the interval",
+        "{std::int8_t{-1}, std::int8_t{1}}",
+        "{std::int8_t{-1}, std::int8_t{-1}}",
+    ),
+    Mutant(
+        "test_release",
+        HITS,
+        "multipliers of the order before",
+        "held.multipliers(coordinates_.data(), multipliers_.data() + k * count);",
+        "held.multipliers(coordinates_.data(), multipliers_.data() + (k < 2 ? k : k - 1) * count);",
+    ),
+    Mutant("test_release", HITS, "a release is always alone", "if (inside <= noise) return false;", ""),
+    Mutant(
+        "test_release",
+        HITS,
+        "others within a thousand roundings come with it",
+        "if (inside <= noise) return false;",
+        "if (inside <= 1e3 * noise) return false;",
+    ),
+    Mutant(
+        "test_release",
+        SLIDE,
+        "a gap at its end leaves at once",
+        "if (first_descent(gap, order, end) > end) return kNoRoot;",
+        "",
+    ),
+    Mutant(
+        "test_release", SLIDE, "a gap at its end never leaves", "        gap[0] = noise;\n", "        gap[0] = 1.0;\n"
+    ),
+    Mutant(
+        "test_waveform",
+        WAVEFORM,
+        "l without its last term",
+        "for (int a = 0; a <= k; ++a) c.array() -=",
+        "for (int a = 0; a < k; ++a) c.array() -=",
+    ),
+    Mutant(
+        "test_waveform",
+        WAVEFORM,
+        "p without its last term",
+        "for (int a = 0; a <= k; ++a) next +=",
+        "for (int a = 0; a + 23 <= k; ++a) next +=",
+    ),
+    Mutant(
+        "test_waveform",
+        WAVEFORM,
+        "B without one term of order 20",
+        "weighted_.transpose().array() += p_.row(a).array() * c_.row(k - a).array();",
+        "if (k != 20 || a != 10) weighted_.transpose().array() += p_.row(a).array() * c_.row(k - a).array();",
+    ),
+    Mutant(
+        "test_waveform",
+        WAVEFORM,
+        "time without one term of order 3",
+        "rate += time_rate_[a] * rate_[k - a];",
+        "rate += (k == 3 && a == 3 ? 0.0 : 1.0) * time_rate_[a] * rate_[k - a];",
+    ),
+    Mutant(
+        "test_waveform",
+        WAVEFORM,
+        "mean norm of the begin",
+        "for (int k = 0; live_[i] && k <= order_; ++k) weight",
+        "for (int k = 0; live_[i] && k <= 0; ++k) weight",
+    ),
+    Mutant("test_waveform", WAVEFORM, "kSaturatedPart = 0.6", "kSaturatedPart = 0.5", "kSaturatedPart = 0.6"),
+    Mutant("test_waveform", WAVEFORM, "kSaturated = 120", "kSaturated = 12.0", "kSaturated = 120.0"),
+    Mutant("test_waveform", WAVEFORM, "kNoShare = 6", "kNoShare = 60.0", "kNoShare = 6.0"),
+    Mutant("test_waveform", WAVEFORM, "kForgotten = 20", "kForgotten = 42.0", "kForgotten = 20.0"),
+    Mutant("test_waveform", WAVEFORM, "kPanel = 12", "kPanel = 3.0", "kPanel = 12.0"),
+    Mutant("test_waveform", WAVEFORM, "kWidestPanel = 1", "kWidestPanel = 0.125", "kWidestPanel = 1.0"),
+    Mutant(
+        "test_waveform", WAVEFORM, "a node of the quadrature off by 1e-10", "0.2372337950418355", "0.2372337951418355"
+    ),
+    Mutant(
+        "test_waveform",
+        WAVEFORM,
+        "time is inverted to 1e-4",
+        "std::numeric_limits<double>::epsilon() * next) return next;",
+        "1e-4 * next) return next;",
+    ),
+    Mutant(
+        "test_waveform",
+        WAVEFORM,
+        "log time is inverted to 1e-4",
+        "4.0 * std::numeric_limits<double>::epsilon() * end",
+        "1e-4 * end",
+    ),
+    Mutant(
+        "test_waveform",
+        WAVEFORM,
+        "Newton alone inverts log time",
+        "if (!(next > low && next < high)) next = 0.5 * (low + high);\n        if (std::abs(next - u) <= 4.0",
+        "if (std::abs(next - u) <= 4.0",
+    ),
+    Mutant(
+        "test_waveform",
+        WAVEFORM,
+        "the mean counts samples twice",
+        "log_factor_(-std::log(",
+        "log_factor_(-2.0 * std::log(",
+    ),
+    Mutant(
+        "test_waveform",
+        LOSS,
+        "changes of a weight by differences",
+        "if (std::abs(change) > 1.0) return",
+        "if (std::abs(change) > 1e-4) return",
+    ),
+    of_tolerance("test_radau_step", "kLatePart", "0.05", "50.0", RADAU),
+    Mutant("test_radau_step", RADAU, "kErrorPart = 1e-4", "kErrorPart = 0.1", "kErrorPart = 1e-4"),
+    Mutant("test_radau_step", RADAU, "kNewtonPart = 20", "kNewtonPart = 0.02", "kNewtonPart = 20.0"),
+    Mutant("test_radau_step", RADAU, "kSeriesPart = 1", "kSeriesPart = 1e-3", "kSeriesPart = 1.0"),
+    Mutant("test_radau_step", RADAU, "kSeriesPart = 1000", "kSeriesPart = 1e-3", "kSeriesPart = 1e3"),
+    Mutant("test_radau_step", RADAU, "a step is good whatever its error", "return miss <= 1.0;", "return true;"),
+    Mutant("test_radau_step", NODES, "nodes to 1e-7", "pass < 60", "pass < 15", ("../tests/test_radau_step.cpp",)),
+)
