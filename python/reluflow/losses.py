@@ -91,4 +91,4 @@ def inverse_total(log_sum: FloatArray, loss: str) -> FloatArray:
 
 
 def _margins(q: npt.ArrayLike) -> FloatArray:
-    return np.ascontiguousarray(q, dtype=np.float64)
+    return np.asarray(q, dtype=np.float64, order="C")

@@ -1,4 +1,4 @@
-/// The walls one neuron is held on: the projector onto their complement and the multipliers that keep it there.
+/// The boundaries one neuron is held on: the projector onto their complement and the multipliers that keep it there.
 #pragma once
 
 #include <span>
@@ -13,7 +13,8 @@ namespace reluflow {
 /// listed beside them.
 class SlidingSet {
   public:
-    /// Keeps memory for `room` walls (for all there can be when negative); more take one allocation when they come.
+    /// Keeps memory for `room` boundaries (for all there can be when negative); more take one allocation when they
+    /// come.
     explicit SlidingSet(Index rank = 0, Index room = -1);
 
     bool empty() const noexcept { return walls_.empty(); }
@@ -26,7 +27,7 @@ class SlidingSet {
     bool is_line() const noexcept { return rank_ > 1 && size() == rank_ - 1; }
 
     void clear() noexcept;
-    /// Sets the walls anew; the first of dependent ones are the independent ones.
+    /// Sets the boundaries anew; the first of dependent ones are the independent ones.
     void assign(std::span<const int> walls, const Matrix& normals);
 
     /// coordinates = Q v.
@@ -38,12 +39,12 @@ class SlidingSet {
     void project(double* v, double* coordinates) const noexcept;
     /// β with Σ_h β_h e_h = -Qᵀ coordinates.
     void multipliers(const double* coordinates, double* beta) const noexcept;
-    /// How much the multipliers change at most with a pull of length one: 1 / the sine of the angle between a wall and
-    /// what the others span. `column` is work space of as many numbers.
+    /// How much the multipliers change at most with a pull of length one: 1 / the sine of the angle between a boundary
+    /// and what the others span. `column` is work space of as many numbers.
     void condition(double* most, double* column) const noexcept;
-    /// The least such sine, zero where walls are dependent; `work` has room for twice the independent ones.
+    /// The least such sine, zero where boundaries are dependent; `work` has room for twice the independent ones.
     double least_sine(double* work) const noexcept;
-    /// Of what a unit vector keeps outside the span of the walls.
+    /// Of what a unit vector keeps outside the span of the boundaries.
     double length_outside(const double* v) const noexcept;
     /// The unit vector of the line; precondition: is_line().
     Vector line() const;

@@ -13,9 +13,10 @@ namespace {
 
 /// Entries of the tableau below this are rounding: such a vector has no part in that row.
 constexpr double kPivotTol = 1e-9;
-/// Pivots that one case may take, per wall; it needs a few.
+/// Pivots that one case may take, per boundary; it needs a few.
 constexpr int kPivotsPerWall = 8;
-/// Repelling walls that are split one after the other. Beyond, the case ends where it stands, which is decided anew.
+/// Repelling boundaries that are split one after the other. Beyond, the case ends where it stands, which is decided
+/// anew.
 constexpr int kMostSplits = 24;
 
 /// Coefficients up to the first that is more than rounding are zero.
@@ -84,8 +85,8 @@ void DependentSlide::read(int piece, const SlidingSet& held, bool output_positiv
     for (int k = 0; k <= order_; ++k) held.coordinates(motion_.g(piece) + k * motion_.rank(), rest_.row(k).data());
 }
 
-/// A first basis: the multipliers of the least pull, and independent walls at an end of their interval. False when the
-/// walls cannot take up the pull even now.
+/// A first basis: the multipliers of the least pull, and independent boundaries at an end of their interval. False when
+/// the boundaries cannot take up the pull even now.
 bool DependentSlide::start(Basis& basis, double weight, Leave& at_once) {
     const auto count = static_cast<int>(set_.size());
     const auto rank = static_cast<int>(rest_.cols());
@@ -130,7 +131,7 @@ bool DependentSlide::start(Basis& basis, double weight, Leave& at_once) {
     return static_cast<int>(basis.walls.size()) == rank;
 }
 
-/// Samples on one wall may pull against each other: then an attracting wall can become a repelling one.
+/// Samples on one boundary may pull against each other: then an attracting boundary can become a repelling one.
 double DependentSlide::first_change_of_kink(double end) const {
     double first = end;
     for (std::size_t w = 0; w < set_.size(); ++w) {
@@ -202,7 +203,7 @@ DependentSlide::End DependentSlide::first_end(const Basis& basis, double end) {
     return first;
 }
 
-/// A wall that can take the part of the one at its end; -1 when there is none.
+/// A boundary that can take the part of the one at its end; -1 when there is none.
 int DependentSlide::entering(const Basis& basis, const End& end) const {
     const int leaving = basis.walls[static_cast<std::size_t>(end.row)];
     const double outwards = (above_(leaving, 0) > below_(leaving, 0)) == end.above ? 1.0 : -1.0;
@@ -221,7 +222,7 @@ int DependentSlide::entering(const Basis& basis, const End& end) const {
     return found;
 }
 
-/// The open wall on which it depends most whether this end is met; -1 when there is none.
+/// The open boundary on which it depends most whether this end is met; -1 when there is none.
 int DependentSlide::splitting(const Basis& basis, const End& end) const {
     int found = -1;
     double largest = 0.0;

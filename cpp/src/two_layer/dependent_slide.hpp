@@ -1,5 +1,5 @@
-/// When a neuron leaves walls that depend on each other: the multipliers are not unique, and the pull may pass from
-/// some to others without any event.
+/// When a neuron leaves boundaries that depend on each other: the multipliers are not unique, and the pull may pass
+/// from some to others without any event.
 #pragma once
 
 #include <cstdint>
@@ -18,25 +18,25 @@ namespace reluflow {
 /// is changed. kNoRoot when there is none.
 double first_exit(double* gap, int order, double noise, double end) noexcept;
 
-/// The first instant at which held walls cannot take up the pull any more.
+/// The first instant at which held boundaries cannot take up the pull any more.
 struct Leave {
     double u = kNoRoot;    ///< absolute in the step
     int wall = -1;         ///< one of those that are left
-    std::int8_t side = 0;  ///< where it goes; 0 when the walls have to be decided anew
+    std::int8_t side = 0;  ///< where it goes; 0 when the boundaries have to be decided anew
     double slope = 0.0;    ///< rate of its multiplier there
 };
 
 /// Follows one basis of multipliers along a piece, as a parametric linear program. A multiplier that comes to an end of
 /// its interval is exchanged for one that can take its part: a pivot, no event. Where none can, the pull leaves the
-/// zonotope of the attracting walls through a facet, and the neuron leaves the walls that are not along it.
+/// zonotope of the attracting boundaries through a facet, and the neuron leaves the boundaries that are not along it.
 ///
-/// Repelling walls in the span of the attracting ones are stood on for as long as the pull stays inside whatever sides
-/// they have; from then on the neuron could leave them. Their pulls are intervals, split only where the answer depends
-/// on them, so that all sides are covered by few cases.
+/// Repelling boundaries in the span of the attracting ones are stood on for as long as the pull stays inside whatever
+/// sides they have; from then on the neuron could leave them. Their pulls are intervals, split only where the answer
+/// depends on them, so that all sides are covered by few cases.
 class DependentSlide {
   public:
-    /// With `stands`, a neuron keeps standing on repelling walls that it could leave, for as long as the pulls of all
-    /// walls can add up to what it takes: their intervals are used like those of attracting ones.
+    /// With `stands`, a neuron keeps standing on repelling boundaries that it could leave, for as long as the pulls of
+    /// all boundaries can add up to what it takes: their intervals are used like those of attracting ones.
     DependentSlide(const NeuronMotion& motion, bool stands) : motion_(motion), stands_(stands) {}
 
     /// Until `end`. `weight` is Σ p_i |x_i| of what acts on the neuron.
@@ -67,17 +67,17 @@ class DependentSlide {
     int entering(const Basis& basis, const End& end) const;
     int splitting(const Basis& basis, const End& end) const;
     bool attracts(int w) const noexcept { return attracts_[static_cast<std::size_t>(w)] != 0; }
-    /// Pull of a wall that is not basic, order k.
+    /// Pull of a boundary that is not basic, order k.
     double pull(const Basis& basis, int w, int k) const;
 
     const NeuronMotion& motion_;
     bool stands_;
     int order_ = 0;
-    std::vector<int> set_;        // the walls
+    std::vector<int> set_;        // the boundaries
     std::vector<char> attracts_;  // or has no kink
     Matrix normals_;              // (set, rank), coordinates in the span
     Matrix below_, above_;        // (set, order + 1)
-    Matrix kinks_;                // positive while the class of the wall is what it was at the start
+    Matrix kinks_;                // positive while the class of the boundary is what it was at the start
     Matrix rest_;                 // (order + 1, rank)
     Matrix inverse_, tableau_;    // of the basis; tableau (rank, set)
     Matrix multipliers_;          // (rank, order + 1)

@@ -56,8 +56,8 @@ double HitFinder::rate_tol(int piece) const noexcept {
 }
 
 /// With ŵ the direction of the neuron at the begin of a piece, z is z / |w| times the part of w along ŵ, so that growth
-/// alone brings no wall nearer, and what the part across ŵ adds. Of that the first order is known and the others bend
-/// it by no more than their sum.
+/// alone brings no boundary nearer, and what the part across ŵ adds. Of that the first order is known and the others
+/// bend it by no more than their sum.
 class HitFinder::Clearance {
   public:
     Clearance(const NeuronMotion& motion, int piece, double zero, double rate_zero)
@@ -74,12 +74,12 @@ class HitFinder::Clearance {
         lifted_ = limit * along_[1] / along_[0];
     }
     double limit() const noexcept { return limit_; }
-    /// True for a wall that stays away.
+    /// True for a boundary that stays away.
     bool rules_out(const Tangent& tangent) const noexcept {
         const double aside = limit_ * tangent.slope - lifted_ * tangent.value;
         return (tangent.value > zero_) & (kept_ * tangent.value + std::min(0.0, aside) > bend_);
     }
-    /// True for a wall that the neuron stands on and leaves for good.
+    /// True for a boundary that the neuron stands on and leaves for good.
     bool is_left(const Tangent& tangent) const noexcept {
         if (tangent.value > zero_ || tangent.slope <= rate_zero_ || along_[0] == 0.0) return false;
         const double growth = std::abs(tangent.value) / along_[0] * tail_bound(along_, order_, 2, limit_);
@@ -147,13 +147,13 @@ std::span<const HitFinder::Tangent> HitFinder::find_tangents(int piece, std::spa
     return {tangents_.data(), count};
 }
 
-/// When the piece reaches the wall from the neuron's side of it, in time since its begin.
+/// When the piece reaches the boundary from the neuron's side of it, in time since its begin.
 double HitFinder::first_descent_to(int piece, int wall, std::span<const std::int8_t> sides, double limit) const {
     const int order = motion_.order();
     Coefficients c{};
     motion_.wall_series(piece, motion_.data().normals().row(wall).data(), c);
     if (sides[wall] < 0) negate(c, order);
-    if (c[0] <= zero_tol(motion_.size(piece))) {  // standing on the wall it has just left
+    if (c[0] <= zero_tol(motion_.size(piece))) {  // standing on the boundary it has just left
         c[0] = 0.0;
         if (std::abs(c[1]) <= rate_tol(piece) && is_unknown(c[1], piece, wall, sides)) c[1] = 0.0;
     }
@@ -161,7 +161,7 @@ double HitFinder::first_descent_to(int piece, int wall, std::span<const std::int
 }
 
 /// What acts on the neuron may be far less than what acts on others: its own rates are compared with that. Where the
-/// wall is at a small angle to those that it holds, what is unknown of a pull shows in its rate by that sine.
+/// boundary is at a small angle to those that it holds, what is unknown of a pull shows in its rate by that sine.
 bool HitFinder::is_unknown(double rate, int piece, int wall, std::span<const std::int8_t> sides) const {
     const double weight = motion_.acting_weight(sides, motion_.piece(piece).begin);
     const double sine = motion_.piece(piece).held->length_outside(motion_.data().normals().row(wall).data());
@@ -200,8 +200,8 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const Sliding
     for (int h = 0; h < count; ++h) {
         const int wall = held.walls()[h];
         motion_.contribution_series(wall, begin, base, range);
-        // A valley has a · range < 0, a ridge that a policy stays on has a · range > 0: μ in [0, 1] reads with the sign
-        // of range.
+        // An attracting boundary has a · range < 0, a repelling boundary that a policy stays on has a · range > 0: μ in
+        // [0, 1] reads with the sign of range.
         const double sign = range[0] > 0.0 ? 1.0 : (range[0] < 0.0 ? -1.0 : (output_positive ? -1.0 : 1.0));
         for (const std::int8_t side : {std::int8_t{-1}, std::int8_t{1}}) {
             for (int k = 0; k <= order; ++k) {

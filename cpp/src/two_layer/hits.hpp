@@ -53,7 +53,7 @@ class HitFinder {
     /// |z| below this is zero for weights of this size; |z'| above rate_tol at the begin of a piece is not.
     double zero_tol(double size) const noexcept;
     double rate_tol(int piece) const noexcept;
-    /// The largest amount by which a pre-activation was found on the wrong side of its wall, relative to |w| + |a|.
+    /// The largest amount by which a pre-activation was found on the wrong side of its boundary, relative to |w| + |a|.
     double worst_inconsistency() const noexcept { return worst_inconsistency_; }
     void forget_inconsistency() noexcept { worst_inconsistency_ = 0.0; }
 
@@ -70,7 +70,8 @@ class HitFinder {
                                            std::span<const std::int8_t> sides, const Clearance& clearance);
     Hit first_release_of_independent(int piece, double end, const SlidingSet& held, std::span<const std::int8_t> sides,
                                      bool output_positive);
-    /// What pulls that a neuron on walls takes up are known to: the rounding of their sums, and the error of weights.
+    /// What pulls that a neuron on boundaries takes up are known to: the rounding of their sums, and the error of
+    /// weights.
     struct PullNoise {
         double rounding = 0.0;
         double weights = 0.0;

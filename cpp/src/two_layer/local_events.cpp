@@ -199,14 +199,8 @@ bool LocalEvents::decide(int neuron, double u, int& choice) {
 /// contributions extrapolated a little (see kLittleLater).
 bool LocalEvents::decide_leaving(int neuron, double u, int& choice) {
     find_slopes(u);
-    double fastest = Eigen::Map<const Vector>(rest_slope_.data(), corner_.rank).norm();
-    double size = corner_.weight;
-    for (int i = 0; i < corner_.size(); ++i) {
-        fastest = std::max(fastest, std::min(std::abs(below_slope_[i]), std::abs(above_slope_[i])));
-        size = std::max(size, std::min(std::abs(corner_.below[i]), std::abs(corner_.above[i])));
-    }
     later_ = corner_;
-    double way = fastest > 0.0 ? kLittleLater * size / fastest : 0.0;
+    double way = kLittleLater * time_to_change();
     for (int attempt = 0; attempt < kLaterTries; ++attempt, way *= kLater) {
         for (int k = 0; k < corner_.rank; ++k) corner_.rest[k] = later_.rest[k] + way * rest_slope_[k];
         for (int i = 0; i < corner_.size(); ++i) {
@@ -221,6 +215,20 @@ bool LocalEvents::decide_leaving(int neuron, double u, int& choice) {
         if (attempt + 1 < kLaterTries) branches_.resize(known);
     }
     return true;
+}
+
+/// The time in which the first of the contributions changes by as much as it is, or as what acts on the neuron; zero if
+/// none changes. One weight may dwarf all others, and with it its rate.
+double LocalEvents::time_to_change() const {
+    const double size = corner_.weight;
+    const double rest = Eigen::Map<const Vector>(rest_slope_.data(), corner_.rank).norm();
+    double first = rest > 0.0 ? size / rest : std::numeric_limits<double>::infinity();
+    for (int i = 0; i < corner_.size(); ++i) {
+        const double value = std::max({size, std::abs(corner_.below[i]), std::abs(corner_.above[i])});
+        const double slope = std::max(std::abs(below_slope_[i]), std::abs(above_slope_[i]));
+        if (slope > 0.0) first = std::min(first, value / slope);
+    }
+    return std::isinf(first) ? 0.0 : first;
 }
 
 /// Rates of change of the contributions at u. Precondition: load_gradient().

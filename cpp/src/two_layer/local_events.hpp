@@ -76,6 +76,7 @@ class LocalEvents {
     bool decide(int neuron, double u, int& choice);
     bool decide_leaving(int neuron, double u, int& choice);
     void find_slopes(double u);
+    double time_to_change() const;
     int choose() const;
     bool is_preferred(std::span<const std::int8_t> sides, std::span<const std::int8_t> others) const;
     void commit_sides(int neuron, double u, std::span<const std::int8_t> sides, bool at_start, bool silent);

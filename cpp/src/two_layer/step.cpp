@@ -41,8 +41,8 @@ std::vector<SlidingSet> held_sets(Index neurons, Index rank) {
     return sets;
 }
 
-/// True when what samples that drive nobody pull takes a wall from the neurons that slide on it: their weights outgrow
-/// all others as the mass falls, and the interval of the multiplier moves away or turns round.
+/// True when what samples that drive nobody pull takes a boundary from the neurons that slide on it: their weights
+/// outgrow all others as the mass falls, and the interval of the multiplier moves away or turns round.
 bool lets_go_by_mass(const Dataset& data, const Waveform& waveform, int wall, double leak) {
     double below = 0.0;
     double above = 0.0;
