@@ -151,12 +151,6 @@ MUTANTS = (
         "for (Index c = 0; c + 1 < cells.count; ++c)",
     ),
     of_transition(HULL, "zero is a tenth of the largest pull", "kZeroPart = 1e-10", "kZeroPart = 0.1"),
-    of_transition(
-        BOX,
-        "coefficients are not clamped",
-        "c_[v] = std::clamp(target_[v], low_[v], high_[v]);",
-        "c_[v] = target_[v];",
-    ),
     Mutant(
         "test_box_least_squares",
         BOX,

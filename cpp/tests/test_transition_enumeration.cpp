@@ -242,9 +242,9 @@ void every_continuation_is_listed_and_no_other(Kinks kinks) {
     for (std::size_t size = 1; size <= 4; ++size) CHECK((several[size] > 20) == (kinks != Kinks::attracting));
 }
 
-/// Pulls that are off a tie by 2^-32, to either side or not at all.
+/// Pulls that are off a tie by 2^-36, to either side or not at all.
 void ties_are_told_from_what_is_nearly_one() {
-    constexpr Whole kScale = Whole{1} << 32;
+    constexpr Whole kScale = Whole{1} << 36;
     Generator random(29);
     TransitionSolver solver;
     for (std::size_t size = 1; size <= 3; ++size)
