@@ -102,3 +102,27 @@ def test_a_valley_that_a_sample_of_nobody_turns_lets_go(size, pull):
     changes = [i for i in range(len(events)) if events.neuron[i] == 0 and events.sample[i] == 0]
     assert [str(events.kind[i]) for i in changes] == ["start_hold", "release_down"]
     assert events.t[changes[1]] == pytest.approx(leave, rel=2e-8)
+
+
+def test_a_neuron_at_zero_leaves_when_the_first_direction_grows() -> None:
+    """Under ReLU one side of each boundary adds nothing: how soon the others change was taken from that side, as never.
+
+    A neuron at w = 0 leaves when the largest of Σ_i λ_i φ(v·x_i) over v, with the sign of a, passes zero.
+    """
+    X = np.array(
+        [[-1.06, -1.19], [-0.1, 1.62], [-0.7, -0.59], [-0.03, -0.49], [1.39, -0.19], [-2.13, -0.35], [-0.29, 0.22]]
+    )
+    data = rf.Dataset(X, [1, 1, 1, 1, 1, -1, 1])
+    net = rf.Network([[0.0, 0.0], [0.0, 0.0]], [0.12, -0.14])
+    for rtol in (1e-5, 1e-9, 1e-12):
+        sol = rf.integrate(data, net, until=15.0, loss="exponential", rtol=rtol)
+        assert sol.success, sol.message
+        (left,) = np.unique(sol.events.t[(sol.events.neuron == 1) & (sol.events.t > 0)])[:1]
+        state = sol(float(left))
+        duals = data.y * np.exp(-data.y * state(data.X))
+        rays = np.concatenate(
+            [sign * np.c_[-X[:, 1], X[:, 0]] / np.linalg.norm(X, axis=1)[:, None] for sign in (1, -1)]
+        )
+        growth = -np.maximum(rays @ X.T, 0) @ duals  # it is piecewise linear: largest on a boundary
+        assert abs(growth.max()) <= max(100 * rtol, 1e-9)
+        assert np.linalg.norm(sol.final.W[1]) > 0.1

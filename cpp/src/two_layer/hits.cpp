@@ -155,13 +155,15 @@ double HitFinder::first_descent_to(int piece, int wall, std::span<const std::int
     if (sides[wall] < 0) negate(c, order);
     if (c[0] <= zero_tol(motion_.size(piece))) {  // standing on the boundary it has just left
         c[0] = 0.0;
-        if (std::abs(c[1]) <= rate_tol(piece) && is_unknown(c[1], piece, wall, sides)) c[1] = 0.0;
+        // Back to it: that may be what is not known of the rate. Away from it, it comes back later, if at all.
+        if (c[1] < 0.0 && -c[1] <= rate_tol(piece) && is_unknown(c[1], piece, wall, sides)) c[1] = 0.0;
     }
     return first_descent(c, order, limit);
 }
 
 /// What acts on the neuron may be far less than what acts on others: its own rates are compared with that. Where the
-/// boundary is at a small angle to those that it holds, what is unknown of a pull shows in its rate by that sine.
+/// boundary is at a small angle to those that it slides along, what is unknown of the gradient shows in its rate by
+/// that sine.
 bool HitFinder::is_unknown(double rate, int piece, int wall, std::span<const std::int8_t> sides) const {
     const double weight = motion_.acting_weight(sides, motion_.piece(piece).begin);
     const double sine = motion_.piece(piece).held->length_outside(motion_.data().normals().row(wall).data());
