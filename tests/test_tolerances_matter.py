@@ -109,3 +109,10 @@ def test_every_tolerance_of_the_settings_can_be_mutated():
             assert changed != text
             assert changed.count("\n") == text.count("\n")
             assert tool.value(changed, name) == pytest.approx(factor * tool.value(text, name), rel=1e-12)
+
+
+def test_each_bound_to_be_loosened_is_in_its_source_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    mutants = importlib.import_module("bounds_to_mutate").MUTANTS
+    sources = {m.file: (ROOT / "cpp/src" / m.file).read_text(encoding="utf-8") for m in mutants}
+    assert [m.what for m in mutants if sources[m.file].count(m.old) != 1] == []

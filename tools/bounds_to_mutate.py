@@ -29,6 +29,7 @@ LOSS = "problem/loss.cpp"
 RADAU = "two_layer/radau_step.cpp"
 NODES = "two_layer/radau_nodes.hpp"
 TOLERANCES = "base/tolerances.hpp"
+ALONE = "if (inside <= noise.rounding + condition[h] * noise.weights) return false;"
 
 
 def of_polynomial(what: str, old: str, new: str) -> Mutant:
@@ -200,8 +201,8 @@ MUTANTS = (
         "test_hits",
         HITS,
         "a wall just left is as far as its rounding",
-        "        c[0] = 0.0;\n        if (std::abs(c[1])",
-        "        if (std::abs(c[1])",
+        "        c[0] = 0.0;\n        // Back to it",
+        "        // Back to it",
     ),
     Mutant(
         "test_hits",
@@ -233,13 +234,13 @@ MUTANTS = (
         "held.multipliers(coordinates_.data(), multipliers_.data() + k * count);",
         "held.multipliers(coordinates_.data(), multipliers_.data() + (k < 2 ? k : k - 1) * count);",
     ),
-    Mutant("test_release", HITS, "a release is always alone", "if (inside <= noise) return false;", ""),
+    Mutant("test_release", HITS, "a release is always alone", ALONE, ""),
     Mutant(
         "test_release",
         HITS,
         "others within a thousand roundings come with it",
-        "if (inside <= noise) return false;",
-        "if (inside <= 1e3 * noise) return false;",
+        ALONE,
+        "if (inside <= 1e3 * (noise.rounding + condition[h] * noise.weights)) return false;",
     ),
     Mutant(
         "test_release",
