@@ -139,7 +139,7 @@ double first_descent(const double* c, int order, double end) noexcept {
         if (c[k] < 0.0) return 0.0;
         return first_descent(c + k, order - k, end);  // divide u^k out: the other roots stay
     }
-    if (end == 0.0) return kNoRoot;
+    if (order == 0 || end == 0.0) return kNoRoot;
     // The bound: the least value of the tangent on [0, end], less the terms of order two and more.
     if (std::min(c[0], c[0] + c[1] * end) > tail_bound(c, order, 2, end)) return kNoRoot;
     Bernstein b;
