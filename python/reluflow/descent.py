@@ -9,7 +9,7 @@ from typing import Any
 from . import _core
 from ._validation import FloatArray, IntArray, instance, integer, invalid, positive
 from .datasets import Dataset
-from .losses import check_loss, check_reduction
+from .losses import check_loss, check_reduction, check_targets
 from .networks import Network
 
 __all__ = ["DescentResult", "descend"]
@@ -106,8 +106,8 @@ def descend(
         Number of samples of a minibatch, from 1 to n; each epoch is a new permutation. None: all samples every time.
     seed : int, optional
         Seed of the permutations.
-    loss : {"logistic", "exponential"}, optional
-        ℓ(q) = log(1 + e^-q) or e^-q of the margin q.
+    loss : {"logistic", "exponential", "squared"}, optional
+        As for `reluflow.integrate`.
     reduction : {"sum", "mean"}, optional
         Whether the losses of the samples (of a minibatch) are added or averaged.
     save_every : int, optional
@@ -145,6 +145,7 @@ def descend(
         "reduction": check_reduction(reduction),
         "save_every": None if save_every is None else integer(save_every, "save_every"),
     }
+    check_targets(data, settings["loss"])
     begin = perf_counter()
     raw = _call(data, net, settings)
     raw["seconds"] = perf_counter() - begin
@@ -173,6 +174,7 @@ def _call(data: Dataset, net: Network, settings: dict[str, Any]) -> dict[str, An
         settings["seed"],
         settings["save_every"] or 0,
         None,
+        data.weights,
     )
 
 

@@ -47,7 +47,9 @@ def _write(arrays: dict[str, Any], meta: dict[str, Any], path: str | os.PathLike
 
 
 def _data_arrays(solution: Solution) -> dict[str, Any]:
-    return {"X": solution.data.X, "y": solution.data.y}
+    data = solution.data
+    weights = {} if data.weights is None else {"weights": data.weights}
+    return {"X": data.X, "y": data.y, **weights}
 
 
 def _arrays(solution: Solution) -> dict[str, Any]:
