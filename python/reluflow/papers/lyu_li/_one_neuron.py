@@ -154,7 +154,14 @@ def _reversed(context: Context) -> Outcome:
     share = float(np.mean(hits))
     corrected = one_sign_margin(lyu_figure1("right"), leak=LEAK)
     numbers = (
-        Number("margin of (-w⁻, -1)/√2 on the support samples over γ⁻/2, printed: below 1", ratio, 0.999, 0, "at_most"),
+        Number(
+            "margin of (-w⁻, -1)/√2 on the support samples over γ⁻/2, printed: below 1",
+            ratio,
+            0.999,
+            0,
+            "at_most",
+            source="print",
+        ),
         Number("the same, = 1", ratio, 1, 1e-9, source="exact"),
         Number("A.9 with a_k >= 0 holds", corrected.holds is True, True, source="exact"),
         Number("starts whose end differs from the event 'some a_k < 0'", good.count(False), 0, source="exact"),
@@ -173,8 +180,8 @@ def _exceptions(context: Context) -> Outcome:
     numbers = (
         Number("log growth over rate × time, a > 0 from -μ⁻", shrink[0], -1, 1e-6, source="exact"),
         Number("log growth over rate × time, a < 0 from +μ⁺", shrink[1], -1, 1e-6, source="exact"),
-        Number("printed exception, a > 0 from +μ⁻: it shrinks", grow[0], 0, 0, "at_most"),
-        Number("printed exception, a < 0 from -μ⁺: it shrinks", grow[1], 0, 0, "at_most"),
+        Number("printed exception, a > 0 from +μ⁻: it shrinks", grow[0], 0, 0, "at_most", source="print"),
+        Number("printed exception, a < 0 from -μ⁺: it shrinks", grow[1], 0, 0, "at_most", source="print"),
     )
     ran = "one neuron of size 1e-9 on the middle data, α = 1/2, to t = 4/|μ∓|"
     return Outcome(ran, numbers, note="The exceptional starts are those that the flow of G leads straight to 0.")
@@ -215,7 +222,7 @@ CLAIMS = (
         "Where |μ⁺| < |μ⁻|, the flow ends at -½φ(-<w⁻, x>), if networks with a <= 0 have a margin below γ⁻/2.",
         ("B-003-A10", "D-33"),
         _reversed,
-        "differs",
+        "misprint",
         "The claimed limit (-w⁻, -1)/√2 has a <= 0 itself and the margin γ⁻/2, so the printed A.9 never holds and the"
         " theorem says nothing. With a_k >= 0 in A.9 it is Theorem A.7 for flipped labels, and the runs agree.",
     ),
@@ -227,7 +234,7 @@ CLAIMS = (
         "A positive neuron must not start along one direction, a negative one not along another: they shrink to 0.",
         ("D-36",),
         _exceptions,
-        "differs",
+        "misprint",
         "The signs are exchanged: a > 0 dies from -μ⁻ and a < 0 from +μ⁺. From the printed directions neurons grow.",
     ),
 )

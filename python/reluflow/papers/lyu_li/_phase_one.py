@@ -202,8 +202,8 @@ def _first_order(context: Context) -> Outcome:
     minus, plus = abs(loss - (np.log(2) - term)), abs(loss - (np.log(2) + term))
     numbers = (
         Number("|L - (ℓ(0) - Σ a_k G(w_k))|, of second order", minus, second, 1e-15, "at_most", "exact"),
-        Number("|L - (ℓ(0) + Σ a_k G(w_k))|, printed in G.3.2", plus, second, 1e-15, "at_most"),
-        Number("least sum of two weights p_i >= 1, printed as a simplex of sum 1", 2, 1),
+        Number("|L - (ℓ(0) + Σ a_k G(w_k))|, printed in G.3.2", plus, second, 1e-15, "at_most", source="print"),
+        Number("least sum of two weights p_i >= 1, printed as a simplex of sum 1", 2, 1, source="print"),
     )
     note = (
         "The simplex of App. G.5 must read p_i >= 0, not p_i >= 1. In the proof of Theorem 5.5 the constants γ*/2 and"
@@ -244,6 +244,7 @@ CLAIMS = (
         "differs",
         "With the printed λ0, twice the right one, T1 is half as long, and neurons are far below size r then. With"
         " λ0 = (1+α)/4 |μ| the lemma holds, exponent and constant included.",
+        root="LLWA-S5.1",
     ),
     Claim(
         "LLWA-D2",
@@ -262,7 +263,7 @@ CLAIMS = (
         "The first-order loss and the simplex of the minimax argument.",
         ("D-38",),
         _first_order,
-        "differs",
+        "misprint",
         "L~ = ℓ(0) - Σ a_k G(w_k): the printed plus has an error of first order. p_i >= 1 cannot sum to 1.",
     ),
 )

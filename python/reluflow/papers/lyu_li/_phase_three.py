@@ -48,7 +48,9 @@ def _pairs(context: Context) -> Outcome:
     numbers = (
         Number("largest distance of the limit from ½(w*, -w*, 1, -1)", max(errors), 0, 1e-7, source="exact"),
         Number("all limits certified", all(widths), True, source="exact"),
-        Number("norm of the printed direction ¼(w*, -w*, 1, -1)", float(np.linalg.norm(printed)), 1, 1e-12),
+        Number(
+            "norm of the printed direction ¼(w*, -w*, 1, -1)", float(np.linalg.norm(printed)), 1, 1e-12, source="print"
+        ),
         Number("norm of ½(w*, -w*, 1, -1)", 2 * float(np.linalg.norm(printed)), 1, 1e-12, source="exact"),
         Number("KKT residual of the three directions, the largest", max(residuals), 0, _KKT_TOL),
         Number("limits of other pairs a1 >= 0 >= a2, farthest from the three", found, 0, 1e-6),
@@ -286,7 +288,7 @@ CLAIMS = (
         " only two other KKT directions with a1 >= 0 >= a2.",
         ("B-003-5.5 / F.3", "D-28"),
         _pairs,
-        "differs",
+        "misprint",
         "The factor is 1/2; the printed 1/4 gives a vector of norm 1/2 where a unit vector stands.",
     ),
     Claim(

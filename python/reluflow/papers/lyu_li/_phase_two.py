@@ -89,7 +89,7 @@ def _order(context: Context) -> Outcome:
     right = [np.size(part) for part in (pair.W[0], pair.W[1], pair.a[0], pair.a[1])]
     numbers = (
         Number("sizes of (w1, w2, a1, a2) in (b₊ μ/|μ|, b₋ μ/|μ|, b₊, b₋)", str(right), "[2, 2, 1, 1]", source="exact"),
-        Number("sizes in the printed order (b₊, b₊ μ/|μ|, b₋, b₋ μ/|μ|)", str(printed), "[2, 2, 1, 1]"),
+        Number("sizes in the printed order (b₊, b₊ μ/|μ|, b₋, b₋ μ/|μ|)", str(printed), "[2, 2, 1, 1]", source="print"),
     )
     return Outcome("θ^ of a start of 6 neurons in the plane", numbers)
 
@@ -224,7 +224,7 @@ CLAIMS = (
         "The two-neuron start is (w1, w2, a1, a2).",
         ("D-30",),
         _order,
-        "differs",
+        "misprint",
         "Printed is (b₊, b₊ μ/|μ|, b₋, b₋ μ/|μ|), in which a scalar stands for w1 and a vector for w2.",
     ),
     Claim(

@@ -148,7 +148,12 @@ def _printed_rate() -> tuple[Number, ...]:
         Number("-dL/dt over c (αγ*/2n)², size 4", falling / (c * unit_bound), 1, 0, "at_least", "exact"),
         Number("-dL/dt over c (αγ*/2n)², size 400", falling_big / (c_big * unit_bound), 1, 0, "at_least", "exact"),
         Number(
-            "-dL/dt over the printed c² (αγ*/2n)², size 400", falling_big / (c_big**2 * unit_bound), 1, 0, "at_least"
+            "-dL/dt over the printed c² (αγ*/2n)², size 400",
+            falling_big / (c_big**2 * unit_bound),
+            1,
+            0,
+            "at_least",
+            source="print",
         ),
     )
 
@@ -173,7 +178,7 @@ CLAIMS = (
         " -dL/dt >= c² (αγ*/2n)² while L >= ln 2/n.",
         ("B-003-B", "D-37"),
         _condition,
-        "differs",
+        "misprint",
         "The bound is c (αγ*/2n)²: |a_k|² >= c enters once. The printed c² does not follow for c > 1, and two large"
         " neurons that cancel break it. The theorem is not touched.",
     ),

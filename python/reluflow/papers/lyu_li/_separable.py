@@ -74,8 +74,8 @@ def _all_equal(context: Context) -> Outcome:
         Number("all limits certified as global", bool(table[:, 5].all()), True),
         Number("largest |P* - (|w₊| + |w₋|)|", table[:, 4].max(), 0, _LIMIT_TOL, source="exact"),
         Number("|θ|² of the two obtuse samples", first.norm**2, 2.564864, 1e-6, source="exact"),
-        Number("|θ|²/(|w₊| + |w₋|), printed without the 2", float(table[:, 6].mean()), 1, 1e-6),
-        Number("margin of a negative sample under f = φ(<w₊, x>) + φ(<w₋, x>), printed", sign_slip, 1, 0, "at_least"),
+        Number("|θ|²/(|w₊| + |w₋|), printed without the 2", float(table[:, 6].mean()), 1, 1e-6, source="print"),
+        Number("margin of a negative sample, f with a plus as printed", sign_slip, 1, 0, "at_least", "print"),
     )
     ran = (
         f"ReLU limits from balanced starts of 8 neurons with both signs alive, {len(rows)} orthogonally separable sets"
@@ -127,7 +127,7 @@ CLAIMS = (
         "Every KKT direction with both signs has f = φ(<w₊, x>) - φ(<w₋, x>), Σ_{a>0} a² = |w₊|, Σ_{a<0} a² = |w₋|.",
         ("S003-OS", "B-003-H", "D-35"),
         _all_equal,
-        "differs",
+        "misprint",
         "Printed without the 2 in |θ|² = 2(|w₊| + |w₋|) and with a plus between the two parts of f. In Lemma H.3"
         " w_k/a_k must read w_k/|a_k|, or negative neurons violate <w, x_i> >= 1; Σ|x_i|² must be"
         " Σ|w_i|², and S^D is S^(D-1).",

@@ -131,7 +131,7 @@ def _separators(context: Context) -> Outcome:
     product = float(mean(data) @ best.direction)
     numbers = (
         Number("largest |x_i|, at most 1", float(np.linalg.norm(data.X, axis=1).max()), 1, 0, "at_most", "exact"),
-        Number("<μ, w*>, printed: at least 1", product, 1, 0, "at_least"),
+        Number("<μ, w*>, printed: at least 1", product, 1, 0, "at_least", source="print"),
         Number("<μ, w*>, right: at least γ_lin", product, best.margin, 0, "at_least", "exact"),
     )
     return Outcome("three symmetric pairs in the unit disc", numbers)
@@ -176,7 +176,7 @@ CLAIMS = (
         "μ is not zero because its product with w* is bounded below.",
         ("D-29",),
         _separators,
-        "differs",
+        "misprint",
         "<μ, w*> >= 1 is printed for a unit w* and |x_i| <= 1, which only x_i = y_i w* reaches. The bound that holds,"
         " and that the argument needs, is γ_lin > 0.",
     ),

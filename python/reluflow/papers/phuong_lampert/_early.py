@@ -175,7 +175,7 @@ def _lemma_a2(context: Context) -> Outcome:
     numbers = (
         Number("largest error of (37)", formula_error, 0.0, 1e-12, source="exact"),
         Number("largest |w·x_i| where the second term of (39) is not 0", wall_error, 0.0, source="exact"),
-        Number("equation that has the three terms", "(39)", "(47)"),
+        Number("equation that has the three terms", "(39)", "(47)", source="print"),
     )
     ran = "8 random samples in 3 dimensions, random w on the wall of one of them and random steps."
     return Outcome(ran, numbers)
@@ -221,7 +221,7 @@ CLAIMS = (
         " the three terms of equation (47).",
         ("D-44",),
         _lemma_a2,
-        "differs",
+        "misprint",
         "The formula holds. Its proof speaks of the first and second term in eq. (47), but (47) is the set of sign"
         " matrices in the proof of the next lemma; the three terms stand in (39).",
     ),

@@ -215,5 +215,6 @@ CLAIMS: tuple[Claim, ...] = (
         "differs",
         "With y/4 the difference tends to |g(u, y/4)| >= g_min however small the start is. With y/2 it is bounded by "
         "c₁ Σ|w_i|², c₁ = |X|²/4 (Frobenius), and the lemma holds. Sums over neurons in (80), (83) need m, not n.",
+        root="WP-D1",
     ),
 )

@@ -17,7 +17,7 @@ from ...convex import (
 )
 from ...datasets import Dataset, MultiClassDataset, orthogonally_separable, vardi_shamir_srebro
 from ...networks import Network
-from ._tools import Claim, Context, Number, Outcome, exact, obtuse, printed, run_to_limit, shown, wide_set
+from ._tools import Claim, Context, Number, Outcome, exact, in_print, obtuse, printed, run_to_limit, shown, wide_set
 
 GAP = 1e-8  # relative, of an optimum that both programs prove
 EXAMPLE = (0.7, -0.4)  # the λ of the example of (129) on App. F.1, in the cell where x₁ alone is active
@@ -168,7 +168,7 @@ def _arrangements(context: Context) -> Outcome:
             exact(f"N = {n}, r = {d}: cells are 2 Σ C(N-1, k)", len(found), found.n_expected),
         ]
     one = len(arrangements([[1.0]]))
-    numbers.append(printed("N = r = 1: cells, at most the bound", one, cover_bound(1, 1), relation="at_most"))
+    numbers.append(in_print("N = r = 1: cells, at most the bound", one, cover_bound(1, 1), relation="at_most"))
     numbers.append(exact("N = r = 1: cells", one, 2))
     return Outcome("Gaussian data, all sign patterns enumerated", tuple(numbers))
 
@@ -180,7 +180,7 @@ def _dimensions(context: Context) -> Outcome:
     symmetric = obtuse()
     same = dual(Dataset(symmetric.X.T, symmetric.y)).lower
     numbers = (
-        printed("optimum of (15) with (Xᵀu)₊, beside P*", turned, value, 1e-6),
+        in_print("optimum of (15) with (Xᵀu)₊, beside P*", turned, value, 1e-6),
         exact("optimum of (15) with (Xu)₊, beside P*", dual(data).lower, value, GAP),
         exact("App. F.1 hides it: there X is symmetric", same, max_margin(symmetric).value, GAP),
         shown("P*", value),
@@ -250,7 +250,7 @@ CLAIMS: tuple[Claim, ...] = (
         "The number of sign patterns is at most 2r (e(N - 1)/r)^r.",
         ("B-000-1", "D-18"),
         _arrangements,
-        "differs",
+        "misprint",
         "The bound is 0 for one sample, which has two patterns. It holds on all other data tried; in general position "
         "the number is 2 Σ_{k<r} C(N - 1, k).",
     ),
@@ -262,7 +262,7 @@ CLAIMS: tuple[Claim, ...] = (
         "The constraint of the dual is max |λᵀ(Xᵀu)₊| <= 1.",
         ("D-12",),
         _dimensions,
-        "differs",
+        "misprint",
         "For N ≠ d it has no meaning, and for N = d the optimum is another one than P*; it must be (Xu)₊, as (16) has "
         "it. In the same way W₁ of class k is a d by m matrix.",
     ),
