@@ -53,9 +53,17 @@ __all__ = [
 ]
 
 
-def printed(name: str, value: Value, expected: Value, tolerance: float = 0.0, relation: str = "equal") -> Number:
-    """Return a number beside what the paper says."""
-    return Number(name, value, expected, tolerance, relation, "paper")
+def printed(
+    name: str,
+    value: Value,
+    expected: Value,
+    tolerance: float = 0.0,
+    relation: str = "equal",
+    *,
+    control: Value | None = None,
+) -> Number:
+    """Return a number beside what the paper says; the control is what a wrong constant or condition would give."""
+    return Number(name, value, expected, tolerance, relation, "paper", control)
 
 
 def in_print(name: str, value: Value, expected: Value, tolerance: float = 0.0, relation: str = "equal") -> Number:
