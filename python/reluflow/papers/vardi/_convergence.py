@@ -87,7 +87,13 @@ def starts_below(context: Context) -> Outcome:
         logistic, exponential = float(np.logaddexp(0, -q).sum()), float(np.exp(-q).sum())
         numbers += [
             Number(f"{name}: logistic loss at the start", logistic, LN2, relation="at_most", source="exact"),
-            Number(f"{name}: exponential loss at the start", exponential, 1.0, relation="at_most"),
+            Number(
+                f"{name}: exponential loss at the start; control: wrong on every sample",
+                exponential,
+                1.0,
+                relation="at_most",
+                control=float(np.exp(q).sum()),
+            ),
         ]
     return Outcome("the printed starts, numpy", tuple(numbers))
 

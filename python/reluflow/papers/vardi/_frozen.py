@@ -88,6 +88,12 @@ def _figure_numbers(solution: Solution) -> tuple[Number, ...]:
         printed("u_1 grows from each time to the next", bool((np.diff(lengths) > 0).all()), True),
         printed("u_1 turns towards (0, 1)", bool((np.diff(tilts) < 0).all()), True),
         printed("u_2 stands still, bit for bit", bool((u[:, 1] == u[0, 1]).all()), True),
+        Number(
+            "how far u_2 moves; control: u_1",
+            float(np.ptp(u[:, 1], axis=0).max()),
+            0.0,
+            control=float(np.ptp(u[:, 0], axis=0).max()),
+        ),
         Number("angle of u_1 from (0, 1) at t_2, in radians", float(tilts[-1])),
     )
 

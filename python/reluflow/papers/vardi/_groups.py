@@ -161,8 +161,22 @@ def equalities(context: Context) -> Outcome:
     return Outcome(
         f"the printed start and {len(starts) - 1} starts around it, with and without balance, seed {context.seed}",
         (
-            Number("least α", float(alphas.min()), 2.0, 1e-9, "at_least"),
-            Number("least β", float(betas.min()), 1.0, 1e-9, "at_least"),
+            Number(
+                "least α; control: the bound 2.2",
+                float(alphas.min()),
+                2.0,
+                1e-9,
+                "at_least",
+                control=float(alphas.min()) / 1.1,
+            ),
+            Number(
+                "least β; control: the bound 1.1",
+                float(betas.min()),
+                1.0,
+                1e-9,
+                "at_least",
+                control=float(betas.min()) / 1.1,
+            ),
             small("largest |α - 2|", float(np.abs(alphas - 2).max())),
             small("largest |β - 1|", float(np.abs(betas - 1).max())),
             small("largest |margin - 1|, as both neurons need an active constraint", float(np.abs(margins - 1).max())),

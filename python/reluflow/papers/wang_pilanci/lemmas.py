@@ -217,9 +217,9 @@ def _lemma_8(context: Context) -> Outcome:
         exact("on walls of samples with λ ≠ 0 the condition fails: |g + λx|² = |g|² + |λx|²", longer, pulled),
     )
     note = (
-        "The statement prints y for λ in its norms and = for <=; the proof has λ and <=. A sample on whose wall u₀ lies "
-        "is orthogonal to g, so the condition asks that it has λ = 0: it is met inside cells, and on walls that pull "
-        "nothing."
+        "The statement prints y for λ in its norms and = for <=; the proof has λ and <=. A sample on whose wall u₀ "
+        "lies is orthogonal to g, so the condition asks that it has λ = 0: it is met inside cells, and on walls that"
+        " pull nothing."
     )
     ran = "Gaussian data (n = 6, d = 3), λ = y; three samples with u₀ on the wall of the third; 2,000 directions each"
     return Outcome(ran, numbers, note=note)
