@@ -24,6 +24,7 @@ PYTHON_MODULES = (
     "kinks",
     "limits",
     "flow",
+    "estimators",
     "early",
     "descent",
     "convex",

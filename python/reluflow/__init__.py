@@ -10,6 +10,9 @@ True
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from . import (  # noqa: F401  (_processor goes first)
     _processor,
     analysis,
@@ -33,6 +36,9 @@ from .descent import descend
 from .early import early_alignment
 from .flow import BranchingError, Solution, Stop, integrate, integrate_many, load
 from .networks import Network
+
+if TYPE_CHECKING:
+    from .estimators import ReluFlowClassifier as ReluFlowClassifier
 
 __all__ = [
     "BranchingError",
@@ -70,4 +76,14 @@ _HOMES = {
     "limits": "Limit Residuals",
     "networks": "MultiClassNetwork",
 }
-__getattr__ = renamed(__name__, {name: f"{home}.{name}" for home, names in _HOMES.items() for name in names.split()})
+_find_renamed = renamed(__name__, {name: f"{home}.{name}" for home, names in _HOMES.items() for name in names.split()})
+# Classes of scikit-learn's kind: importing them imports it, so they are not in __all__ either.
+_ESTIMATORS = ("ReluFlowClassifier",)
+
+
+def __getattr__(name: str) -> object:
+    return getattr(import_module(".estimators", __name__), name) if name in _ESTIMATORS else _find_renamed(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ESTIMATORS})

@@ -6,6 +6,8 @@ in the core (`cpp/src/problem/loss.hpp`); this module calls it.
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias, get_args
+
 import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp, softmax
@@ -13,8 +15,10 @@ from scipy.special import logsumexp, softmax
 from . import _core
 from ._validation import FloatArray, one_of
 
-LOSSES = ("logistic", "exponential")
-REDUCTIONS = ("sum", "mean")
+LossName: TypeAlias = Literal["logistic", "exponential"]
+ReductionName: TypeAlias = Literal["sum", "mean"]
+LOSSES: tuple[LossName, ...] = get_args(LossName)
+REDUCTIONS: tuple[ReductionName, ...] = get_args(ReductionName)
 
 
 def check_loss(loss: object) -> str:
