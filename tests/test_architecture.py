@@ -16,6 +16,7 @@ PACKAGE = ROOT / "python" / "reluflow"
 PYTHON_MODULES = (
     "_processor",
     "_core",
+    "_digest",
     "_renamed",
     "_validation",
     "datasets",
@@ -30,6 +31,7 @@ PYTHON_MODULES = (
     "convex",
     "conditions",
     "analysis",
+    "sweeps",
     "figures",
     "papers",
     "cli",

@@ -27,6 +27,7 @@ from . import (  # noqa: F401  (_processor goes first)
     losses,
     networks,
     papers,
+    sweeps,
 )
 from ._core import __version__
 from ._renamed import renamed
@@ -36,6 +37,7 @@ from .descent import descend
 from .early import early_alignment
 from .flow import BranchingError, Solution, Stop, integrate, integrate_many, load
 from .networks import Network
+from .sweeps import sweep
 
 if TYPE_CHECKING:
     from .estimators import ReluFlowClassifier as ReluFlowClassifier
@@ -64,6 +66,8 @@ __all__ = [
     "load",
     "networks",
     "papers",
+    "sweep",
+    "sweeps",
 ]
 
 _HOMES = {

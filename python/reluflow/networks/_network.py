@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from .._digest import content_digest, hash_of
 from .._validation import (
     FloatArray,
     PatternArray,
@@ -324,6 +326,15 @@ class Network:
         Z = inputs @ self.W.T
         values: FloatArray = np.maximum(Z, self.leak * Z) @ self.a
         return values
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """32 hexadecimal digits of all that `==` compares: equal where networks are equal, in every process."""
+        return content_digest(self.W, self.a, self.leak, self.pattern)
+
+    def __hash__(self) -> int:
+        """Return a hash that is the same in every process."""
+        return hash_of(self.fingerprint)
 
     def __eq__(self, other: object) -> bool:
         """Tell whether weights, leak and pattern are equal, entry by entry."""
