@@ -17,7 +17,7 @@ CPP := CMakeLists.txt $(wildcard cmake/*.cmake) $(shell find cpp -type f)
 CPP_FORMATTED := $(filter %.cpp %.hpp,$(CPP))
 PY := python tests tools docs bench examples
 
-.PHONY: run reproduce test fast mutants bench lint format types docs sanitize warnings wheel lower-bounds clean
+.PHONY: run reproduce test fast torch mutants bench lint format types docs sanitize warnings wheel lower-bounds clean
 .DELETE_ON_ERROR:
 
 run: $(STAMPS)/all ## one run of the command line: two digits, from a small start to a small loss
@@ -38,6 +38,10 @@ mutants: $(STAMPS)/dev ## whether the tests notice each bound loosened and each 
 	$(BIN)/cmake --build $(BUILD) --target cpp_tests
 	$(BIN)/python tools/mutate_bounds --build $(BUILD) --ninja $(BIN)/ninja
 	BIN=$(BIN) $(BIN)/python tools/mutate_tolerances
+
+torch: $(STAMPS)/dev $(STAMPS)/torch ## the tests that need torch
+	$(BIN)/python -c "import torch"
+	$(BIN)/python -m pytest tests/test_torch.py
 
 bench: $(STAMPS)/bench $(STAMPS)/torch ## the benchmarks, each answer checked before it is timed; writes docs/benchmarks.md
 	mkdir -p out
@@ -94,7 +98,7 @@ $(STAMPS)/build: pyproject.toml tools/requirements.py
 	touch $@
 
 # Without torch the benchmarks leave out one peer and say so.
-$(STAMPS)/torch: $(STAMPS)/bench tools/install_torch
+$(STAMPS)/torch: $(STAMPS)/build tools/install_torch
 	PIP="$(PIP)" bash tools/install_torch || echo "torch is not installed: the benchmarks go on without torchdiffeq"
 	touch $@
 

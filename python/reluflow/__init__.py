@@ -10,6 +10,9 @@ True
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from . import (  # noqa: F401  (_processor goes first)
     _processor,
     analysis,
@@ -24,6 +27,7 @@ from . import (  # noqa: F401  (_processor goes first)
     losses,
     networks,
     papers,
+    sweeps,
 )
 from ._core import __version__
 from ._renamed import renamed
@@ -33,6 +37,10 @@ from .descent import descend
 from .early import early_alignment
 from .flow import BranchingError, Solution, Stop, integrate, integrate_many, load
 from .networks import Network
+from .sweeps import sweep
+
+if TYPE_CHECKING:
+    from .estimators import ReluFlowClassifier as ReluFlowClassifier
 
 __all__ = [
     "BranchingError",
@@ -58,6 +66,8 @@ __all__ = [
     "load",
     "networks",
     "papers",
+    "sweep",
+    "sweeps",
 ]
 
 _HOMES = {
@@ -70,4 +80,14 @@ _HOMES = {
     "limits": "Limit Residuals",
     "networks": "MultiClassNetwork",
 }
-__getattr__ = renamed(__name__, {name: f"{home}.{name}" for home, names in _HOMES.items() for name in names.split()})
+_find_renamed = renamed(__name__, {name: f"{home}.{name}" for home, names in _HOMES.items() for name in names.split()})
+# Classes of scikit-learn's kind: importing them imports it, so they are not in __all__ either.
+_ESTIMATORS = ("ReluFlowClassifier",)
+
+
+def __getattr__(name: str) -> object:
+    return getattr(import_module(".estimators", __name__), name) if name in _ESTIMATORS else _find_renamed(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ESTIMATORS})

@@ -6,6 +6,8 @@ their home in the core (`cpp/src/problem/loss.hpp`); this module calls it.
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias, get_args
+
 import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp, softmax
@@ -15,9 +17,12 @@ from ._validation import FloatArray, invalid, one_of, place
 from .datasets import Dataset
 
 # Of margins, with labels +1 and -1; of errors, with real targets.
-MARGIN_LOSSES = ("logistic", "exponential")
-LOSSES = (*MARGIN_LOSSES, "squared")
-REDUCTIONS = ("sum", "mean")
+MarginLossName: TypeAlias = Literal["logistic", "exponential"]
+LossName: TypeAlias = Literal["logistic", "exponential", "squared"]
+ReductionName: TypeAlias = Literal["sum", "mean"]
+MARGIN_LOSSES: tuple[MarginLossName, ...] = get_args(MarginLossName)
+LOSSES: tuple[LossName, ...] = get_args(LossName)
+REDUCTIONS: tuple[ReductionName, ...] = get_args(ReductionName)
 
 
 def check_loss(loss: object) -> str:

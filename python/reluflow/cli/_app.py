@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from .._core import __version__
-from . import _inspect, _reproduce, _request, _run
+from . import _inspect, _reproduce, _request, _run, _sweep
 from . import _options as o
 
 app = typer.Typer(
@@ -84,6 +84,50 @@ def run(
     options = {name: value for name, value in locals().items() if name != "context"}
     given = {name for name in options if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"}
     return _run.execute(_request.build(options, given), Console())
+
+
+@app.command()
+def sweep(
+    *,
+    data: o.SweepData,
+    grid: o.Grid,
+    until: o.SweepUntil,
+    measure: o.Measure = "n_events,log_loss,normalised_margin",
+    store: o.SweepStore = Path("out/sweep"),
+    label: o.Label = None,
+    positive: o.Positive = None,
+    width: o.Width = 50,
+    scale: o.Scale = 1e-3,
+    unbalanced: o.Unbalanced = False,
+    seed: o.Seed = 0,
+    leak: o.Leak = 0.0,
+    loss: o.Loss = "logistic",
+    reduction: o.Reduction = "sum",
+    rtol: o.Rtol = 1e-9,
+    on_branch: o.OnBranch = "inactive",
+    max_events: o.MaxEvents = None,
+    threads: o.Threads = None,
+    chunk: o.Chunk = None,
+    out: o.SweepTable = None,
+    again: o.SweepAgain = False,
+    quiet: o.Quiet = False,
+) -> int:
+    """Integrate one flow for each point of a grid, and keep numbers of each as it ends.
+
+    The results stand in a Zarr group in the folder of `--store`. The same command goes on where an earlier one was cut
+    short. Ends with 1 if a point ended with an error.
+
+    **Example**
+
+    `reluflow sweep --data wang-pilanci --grid scale=1e-4,1e-2,1 --grid width=10,100 --grid seed=0:20 --until 100`
+    """
+    options = {"width": width, "scale": scale, "balanced": not unbalanced, "seed": seed, "leak": leak, "loss": loss}
+    flow = {"reduction": reduction, "rtol": rtol, "on_branch": on_branch, "max_events": max_events}
+    work = {"n_threads": threads, "chunk": chunk}
+    request = _sweep.SweepRequest(
+        data, label, positive, grid, measure, until, store, out, again, quiet, {**options, **flow, **work}
+    )
+    return _sweep.execute(request, Console())
 
 
 @app.command()

@@ -9,6 +9,7 @@ import typer
 
 from ..flow import POLICIES
 from ..losses import LOSSES, REDUCTIONS
+from ..sweeps import MEASURES
 from ._data import FORMS
 
 _DATA = "Data by name (" + ", ".join(f"`{form}`" for form in FORMS[:-3]) + ") or a CSV, Parquet or NPZ file."
@@ -51,6 +52,16 @@ Resume = Annotated[
 Euler = Annotated[bool, _option("Output", "Run gradient descent to the same time, for comparison.")]
 Figures = Annotated[bool, _option("Output", "Draw figures into the folder of --out.")]
 Quiet = Annotated[bool, _option("Output", "Print nothing: files and exit code only.", "--quiet", "-q")]
+
+_GRID = "A parameter and its values: `scale=1e-3,1e-2` or `seed=0:100`; once for each parameter that varies."
+SweepData = Annotated[str, _option("Data", _DATA)]
+SweepUntil = Annotated[str, _option("Flow", _UNTIL)]
+Grid = Annotated[list[str], _option("Grid", _GRID)]
+Measure = Annotated[str, _option("Grid", "What is kept of a run: " + ", ".join(f"`{name}`" for name in MEASURES) + ".")]
+Chunk = Annotated[int | None, _option("Grid", "Points that are run and stored together.")]
+SweepStore = Annotated[Path, _option("Output", "Folder in which the results are kept as they come.")]
+SweepTable = Annotated[Path | None, _option("Output", "Write all results to this .csv or .nc file too.")]
+SweepAgain = Annotated[bool, _option("Output", "Run also the points whose results are there.", "--again")]
 
 SavedRun = Annotated[Path, typer.Argument(metavar="RUN", help="A run.npz of `reluflow run`, or of Solution.save.")]
 Events = Annotated[int, typer.Option(min=0, help="Show the first so many events.")]

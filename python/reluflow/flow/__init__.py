@@ -5,10 +5,11 @@ from __future__ import annotations
 from ..kinks import EVENT_KINDS
 from ._arguments import POLICIES
 from ._branchings import Branching, BranchingTable
+from ._ended import Run
 from ._events import Event, EventTable
 from ._integrate import integrate
 from ._load import load
-from ._many import Run, Runs, integrate_many
+from ._many import Runs, integrate_many
 from ._multiclass import MultiClassSolution
 from ._outcome import BranchingError
 from ._progress import ManyProgress, Progress

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -21,6 +24,24 @@ class Launch(NamedTuple):
     data: Dataset
     net: Network
     settings: Settings
+
+
+# The batches of this process, for `_abandon`.
+_alive: weakref.WeakSet[Batch] = weakref.WeakSet()
+
+
+def _abandon() -> None:
+    """Keep the batches of the parent for ever in a forked child, where their threads are not.
+
+    Their destructor would wait for these threads. A reference that nobody gives back prevents it, at the end of the
+    interpreter too.
+    """
+    for batch in list(_alive):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(batch._core))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_abandon)
 
 
 class Batch:
@@ -59,20 +80,28 @@ class Batch:
             begin_all,
             self._reporter.hook,
         )
+        self._process = os.getpid()
+        _alive.add(self)
 
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended the batch."""
-        return bool(self._core.interrupted)
+        return bool(self._here().interrupted)
 
     def stop(self) -> None:
         """Ask the runs under way to end where their last step did."""
-        self._core.stop()
+        self._here().stop()
+
+    def _here(self) -> Any:
+        """Return the batch of the core; a forked child has none, for threads are not forked."""
+        if self._process != os.getpid():
+            raise RuntimeError("these runs belong to the process that began them: a forked child begins its own")
+        return self._core
 
     def __iter__(self) -> Iterator[tuple[int, Solution | Exception]]:
         """Hand over each run when it has ended."""
         try:
-            while (taken := self._core.next()) is not None:
+            while (taken := self._here().next()) is not None:
                 yield self._outcome(*taken)
         finally:
             self._reporter.close()

@@ -3,54 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from concurrent.futures import Executor
+from typing import Any, TypeAlias
 
 import numpy.typing as npt
 
-from .._validation import instance, invalid, one_of
+from .._validation import instance, integer, invalid, one_of
 from ..datasets import Dataset
+from ..losses import LossName, ReductionName
 from ..networks import Network
 from ._arguments import Asked, Start, start_of, thread_count
 from ._batch import Batch, Launch
-from ._outcome import BranchingError
-from ._progress import Listeners, ManyCallback, listeners
+from ._ended import Run, ended
+from ._outsourced import Outsourced, tasks_of
+from ._progress import ManyCallback, listeners
 from ._settings import Settings
 from ._solution import Solution
+from ._spread import check_executor, task_size
 from ._stop import Stop
 
 KEEP = ("all", "final")
-
-
-@dataclass(frozen=True, eq=False)
-class Run:
-    """One run of an ensemble.
-
-    Attributes
-    ----------
-    index : int
-        Its place in `nets`.
-    value : Solution, or what `reduce` made of it; None after an error
-    error : Exception or None
-        What went wrong in this run alone.
-    """
-
-    index: int
-    value: Any
-    error: Exception | None
-
-    @property
-    def result(self) -> Any:
-        """The value; raises the error if there is one."""
-        if self.error is not None:
-            raise self.error
-        return self.value
+Reduce: TypeAlias = Callable[[Solution], Any]
 
 
 class Runs(Iterator[Run]):
     """An ensemble under way: go through it once, in the order in which runs end or with `in_order`.
 
-    The runs go on while you look at one, up to `n_threads` runs ahead of you.
+    The runs go on while you look at one, up to `n_threads` runs ahead of you; on an executor, up to 1024 tasks.
 
     Attributes
     ----------
@@ -58,12 +37,15 @@ class Runs(Iterator[Run]):
         Number of runs.
     """
 
-    def __init__(self, batch: Batch | None, total: int, reduce: Callable[[Solution], Any] | None) -> None:
-        """Take a batch that has begun."""
+    def __init__(self, source: Batch | Outsourced | None, total: int, reduce: Reduce | None) -> None:
+        """Take what hands the runs over: a batch that has begun, or tasks for an executor, which reduces them."""
         self.total = total
-        self._batch = batch
-        self._reduce = reduce
-        self._left = iter(() if batch is None else batch)
+        self._source = source
+        self._left: Iterator[Run]
+        if isinstance(source, Batch):
+            self._left = (ended(index, outcome, reduce) for index, outcome in source)
+        else:
+            self._left = iter(()) if source is None else iter(source)
 
     def __repr__(self) -> str:
         """Say how many runs there are: going through them is what shows the rest."""
@@ -72,7 +54,7 @@ class Runs(Iterator[Run]):
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended the ensemble: runs that had not begun are missing, those under way are cut short."""
-        return self._batch is not None and self._batch.interrupted
+        return self._source is not None and self._source.interrupted
 
     def __iter__(self) -> Runs:
         """Return itself."""
@@ -80,17 +62,7 @@ class Runs(Iterator[Run]):
 
     def __next__(self) -> Run:
         """Wait for the next run to end."""
-        index, outcome = next(self._left)
-        if isinstance(outcome, Solution) and outcome.branched and outcome.settings.on_branch == "raise":
-            outcome = BranchingError(outcome)
-        if isinstance(outcome, Exception):
-            return Run(index, None, outcome)
-        if self._reduce is None:
-            return Run(index, outcome, None)
-        try:
-            return Run(index, self._reduce(outcome), None)
-        except Exception as error:
-            return Run(index, None, error)
+        return next(self._left)
 
     def in_order(self) -> Iterator[Run]:
         """Go through the runs in the order of `nets`; those that end early wait for the ones before them."""
@@ -110,8 +82,8 @@ class Runs(Iterator[Run]):
 
     def stop(self) -> None:
         """End the runs under way where their last step ended, and begin no other."""
-        if self._batch is not None:
-            self._batch.stop()
+        if self._source is not None:
+            self._source.stop()
 
 
 def integrate_many(
@@ -120,10 +92,12 @@ def integrate_many(
     *,
     until: Stop | float,
     n_threads: int | None = None,
+    executor: Executor | None = None,
+    chunk: int | None = None,
     keep: str = "all",
-    reduce: Callable[[Solution], Any] | None = None,
-    loss: str = "logistic",
-    reduction: str = "sum",
+    reduce: Reduce | None = None,
+    loss: LossName = "logistic",
+    reduction: ReductionName = "sum",
     rtol: float = 1e-9,
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
@@ -147,12 +121,17 @@ def integrate_many(
         As for `integrate`, the same for all runs.
     n_threads : int, optional
         Runs at a time, by default one for each core.
+    executor : Executor, optional
+        Where to run instead of threads here: any executor of the kind of `concurrent.futures`, such as that of a
+        process pool, loky, MPI, submitit, or Dask's ``client.get_executor()``. What it is given must be picklable.
+    chunk : int, optional
+        Runs in one task of the executor; by default one, and more where there are thousands of runs.
     keep : {"all", "final"}, optional
         "final" keeps of each run its end and its events, not its steps; ``sol(t)`` then integrates again from the
         start.
     reduce : callable, optional
         Called with each Solution; the run's value is what it returns, and the Solution is dropped. It runs on the
-        caller's thread.
+        caller's thread, and with an executor at the worker.
     progress : bool, optional
         One live line for all runs.
     callback : callable, optional
@@ -195,16 +174,23 @@ def integrate_many(
         on_branch=on_branch,
         max_events=max_events,
     )
+    if executor is not None and n_threads is not None:
+        raise invalid("n_threads", "be left out where an executor is given", repr(n_threads))
+    if chunk is not None and executor is None:
+        raise invalid("chunk", "be left out without an executor", repr(chunk))
     if reduce is not None and not callable(reduce):
         raise invalid("reduce", "be None or callable", f"a value of type {type(reduce).__name__}")
     keep_steps = one_of(keep, "keep", KEEP) == "all"
     threads, listening = thread_count(n_threads), listeners(progress, callback)
+    size = None if chunk is None else integer(chunk, "chunk")
     launches = _launches(data, nets, asked)
-    return Runs(_begin(launches, threads, listening, keep_steps), len(launches), reduce)
-
-
-def _begin(launches: Sequence[Launch], threads: int, listening: Listeners, keep_steps: bool) -> Batch | None:
-    return Batch(launches, threads, listening, keep_steps=keep_steps) if launches else None
+    source: Batch | Outsourced | None = None
+    if executor is not None:
+        tasks = tasks_of(launches, task_size(size, len(launches)), keep_steps, reduce)
+        source = Outsourced(check_executor(executor), tasks, listening, len(launches))
+    elif launches:
+        source = Batch(launches, threads, listening, keep_steps=keep_steps)
+    return Runs(source, len(launches), reduce)
 
 
 def _launches(data: Dataset | Sequence[Dataset], nets: Sequence[Network | Solution], asked: Asked) -> list[Launch]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -114,6 +114,14 @@ def listeners(progress: object, callback: Callable[..., object] | None, period: 
     return Listeners(bool(progress), callback, seconds)
 
 
+class Shown(Protocol):
+    """What a live line shows: it has a text and a time."""
+
+    @property
+    def seconds(self) -> float:
+        """Wall-clock time so far."""
+
+
 class LiveLine:
     """A line on the standard error: rewritten in place in a terminal, by rich if it is there; a new one in a file."""
 
@@ -123,7 +131,7 @@ class LiveLine:
         self._width = 0
         self._next_log = 0.0
 
-    def show(self, progress: Progress | ManyProgress) -> None:
+    def show(self, progress: Shown) -> None:
         """Show how far the run has come."""
         if not sys.stderr.isatty():
             self._log(progress)
@@ -138,7 +146,7 @@ class LiveLine:
         sys.stderr.flush()
         self._width = max(self._width, len(text))
 
-    def _log(self, progress: Progress | ManyProgress) -> None:
+    def _log(self, progress: Shown) -> None:
         if progress.seconds >= self._next_log:
             self._next_log = progress.seconds + LOG_SECONDS
             print(progress, file=sys.stderr, flush=True)

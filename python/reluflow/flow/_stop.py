@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 
+from .._digest import content_digest, hash_of
 from .._validation import instance, integer, invalid, positive, real
 
 # Norms, and margins as their squares, leave the range of floats beyond it.
@@ -111,6 +112,10 @@ class Stop:
         """Return the criteria that are set."""
         values = {name: getattr(self, name) for name in CRITERIA}
         return {name: value for name, value in values.items() if value is not None}
+
+    def __hash__(self) -> int:
+        """Return a hash that is the same in every process."""
+        return hash_of(content_digest(self.as_dict()))
 
     def __str__(self) -> str:
         """Text that `parse` reads back."""

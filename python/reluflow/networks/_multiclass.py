@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from .._digest import content_digest, hash_of
 from .._validation import FloatArray, IntArray, instance, invalid
 from ._network import Network
 
@@ -123,6 +125,15 @@ class MultiClassNetwork:
         """
         indices: IntArray = self(X).argmax(axis=1).astype(np.int64)
         return indices
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """32 hexadecimal digits of all that `==` compares: equal where networks are equal, in every process."""
+        return content_digest(*self.networks)
+
+    def __hash__(self) -> int:
+        """Return a hash that is the same in every process."""
+        return hash_of(self.fingerprint)
 
     def __eq__(self, other: object) -> bool:
         """Tell whether all networks are equal, entry by entry."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from .._digest import content_digest, hash_of
 from .._validation import (
     FloatArray,
     PatternArray,
@@ -20,6 +22,7 @@ from .._validation import (
     positive,
     real_array,
 )
+from ._torch import module_of, weights_of
 
 if TYPE_CHECKING:
     from ._multiclass import MultiClassNetwork
@@ -193,6 +196,65 @@ class Network:
         return MultiClassNetwork(draw([stream, k]) for k in range(integer(classes, "classes", least=2)))
 
     @classmethod
+    def from_torch(cls, module: Any) -> Network:
+        """Take the weights of a torch module: Linear, ReLU or LeakyReLU, Linear, with one output.
+
+        A bias of the first layer becomes the last column of W. The inputs then need a column of ones, as
+        `reluflow.datasets.add_bias` appends it.
+
+        Parameters
+        ----------
+        module : torch.nn.Module
+            With these three layers and no other, such as a ``Sequential`` of them. Its precision and device do not
+            matter; W and a are float64.
+
+        Returns
+        -------
+        Network
+
+        Raises
+        ------
+        ValueError
+            Other layers, several outputs, an output bias (a flow has none), a slope outside [0, 1), or a module whose
+            outputs are not those of its layers.
+        ImportError
+            torch is not installed (extra ``torch``).
+
+        Examples
+        --------
+        With ``module = nn.Sequential(nn.Linear(2, 50), nn.ReLU(), nn.Linear(50, 1, bias=False))``, whose first layer
+        has a bias::
+
+            net = rf.Network.from_torch(module)                    # dim 3
+            sol = rf.integrate(rf.datasets.add_bias(data), net, until=10.0)
+            module = sol.final.to_torch(bias=True)
+        """
+        W, a, leak = weights_of(module)
+        return cls(W, a, leak=leak)
+
+    def to_torch(self, *, bias: bool = False) -> Any:
+        """Return a torch module with these weights, in double precision.
+
+        Parameters
+        ----------
+        bias : bool, optional
+            True: the last column of W becomes the bias of the first layer, and the module takes d - 1 inputs.
+
+        Returns
+        -------
+        torch.nn.Sequential
+            Linear, ReLU (LeakyReLU if the leak is above 0), Linear; outputs have the shape (n, 1).
+
+        Raises
+        ------
+        ValueError
+            `bias` is no truth value, or W has one column alone, which would be the bias.
+        ImportError
+            torch is not installed (extra ``torch``).
+        """
+        return module_of((self.W, self.a, self.leak), bias=bias)
+
+    @classmethod
     def _trusted(cls, W: FloatArray, a: FloatArray, leak: float, pattern: PatternArray | None) -> Network:
         """Build a network from arrays that the core made: not checked, not copied, made read-only."""
         net = cls.__new__(cls)
@@ -264,6 +326,15 @@ class Network:
         Z = inputs @ self.W.T
         values: FloatArray = np.maximum(Z, self.leak * Z) @ self.a
         return values
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """32 hexadecimal digits of all that `==` compares: equal where networks are equal, in every process."""
+        return content_digest(self.W, self.a, self.leak, self.pattern)
+
+    def __hash__(self) -> int:
+        """Return a hash that is the same in every process."""
+        return hash_of(self.fingerprint)
 
     def __eq__(self, other: object) -> bool:
         """Tell whether weights, leak and pattern are equal, entry by entry."""

@@ -1,0 +1,111 @@
+"""`reluflow sweep`: read the grid, run what is missing, say how the points ended, write the table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from .. import sweeps
+from .._validation import invalid, optional_module
+from ..flow import Stop
+from ..flow._files import atomic_write
+from . import _data
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_FORM = "have the form name=value,value or name=first:end"
+_TABLES = (".csv", ".nc")
+
+
+@dataclass(frozen=True)
+class SweepRequest:
+    """Everything `reluflow sweep` was asked for, as it stands on the command line."""
+
+    data: str
+    label: str | None
+    positive: str | None
+    grid: list[str]
+    measure: str
+    until: str
+    store: Path
+    out: Path | None
+    again: bool
+    quiet: bool
+    options: dict[str, Any]
+
+
+def execute(request: SweepRequest, console: Console) -> int:
+    """Run, print how the points ended, write; return 0, or 1 if a point ended with an error."""
+    if request.out is not None and request.out.suffix not in _TABLES:
+        raise invalid("--out", "name a file that ends with " + " or ".join(_TABLES), repr(str(request.out)))
+    seed = request.options["seed"]
+    found = sweeps.sweep(
+        _data.load(request.data, label=request.label, positive=request.positive, seed=seed),
+        grid=read_grid(request.grid),
+        measure=[name.strip() for name in request.measure.split(",")],
+        until=Stop.parse(request.until),
+        store=request.store,
+        resume=not request.again,
+        progress=not request.quiet,
+        **request.options,
+    )
+    if request.out is not None:
+        _write(found, request.out)
+    counts = Counter(found["status"].to_numpy().ravel().tolist())
+    if not request.quiet:
+        for status, count in counts.most_common():
+            console.print(f"{count:8d}  {status}", highlight=False)
+        console.print(f"stored in {request.store / found.attrs['key']}.zarr", soft_wrap=True)
+    return 1 if counts["error"] else 0
+
+
+def read_grid(parts: list[str]) -> dict[str, list[Any]]:
+    """Read ``scale=1e-3,1e-2`` and ``seed=0:100``.
+
+    Raises
+    ------
+    ValueError
+        Another form, or a parameter twice.
+    """
+    grid: dict[str, list[Any]] = {}
+    for part in parts:
+        name, equals, text = part.partition("=")
+        name = name.strip()
+        if not equals or not text or name in grid:
+            raise invalid("--grid", _FORM + ", each parameter once", repr(part))
+        grid[name] = _range(part, text) if ":" in text else [_value(word.strip()) for word in text.split(",")]
+    return grid
+
+
+def _range(part: str, text: str) -> list[Any]:
+    first, _, end = text.partition(":")
+    try:
+        return list(range(int(first), int(end)))
+    except ValueError:
+        raise invalid("--grid", _FORM, repr(part)) from None
+
+
+def _value(word: str) -> Any:
+    if word.lower() in ("true", "false"):
+        return word.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(word)
+        except ValueError:
+            continue
+    return word
+
+
+def _write(found: xr.Dataset, out: Path) -> None:
+    """Write a table of one row a point, or a netCDF file."""
+    optional_module("pandas", "analysis")
+    with atomic_write(out) as file:
+        if out.suffix == ".csv":
+            file.write(found.to_dataframe().to_csv().encode())
+        else:
+            file.write(bytes(found.to_netcdf(engine="h5netcdf")))

@@ -1,0 +1,61 @@
+"""Work on any executor of `concurrent.futures`: submitted in a bounded number of tasks, taken as they end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from itertools import islice
+from typing import Any
+
+from .._validation import invalid
+
+# Tasks submitted and not yet taken: enough for the workers of a large cluster, and few enough that the results which
+# wait, and the copies of the data, have a bound.
+WINDOW = 1024
+_PATIENCE = 0.1  # seconds to wait for a result before a callback is called, and Ctrl-C is seen
+_MOST_IN_TASK = 32
+_TASKS = 512  # so many tasks at least, where there are so many runs: what a dead worker had under way is then little
+
+
+def check_executor(executor: object) -> Executor:
+    """Refuse what work cannot be submitted to; Dask's, MPI's and submitit's executors are of other classes."""
+    if not callable(getattr(executor, "submit", None)):
+        raise invalid("executor", "have a method submit, as concurrent.futures.Executor", type(executor).__name__)
+    return executor  # type: ignore[return-value]
+
+
+def task_size(chunk: int | None, total: int) -> int:
+    """Return how many runs make one task: those asked for, or one while they are few."""
+    return chunk if chunk is not None else min(_MOST_IN_TASK, max(1, total // _TASKS))
+
+
+def chunks(indices: Sequence[int], size: int) -> Iterator[tuple[int, ...]]:
+    """Cut a sequence into tuples of `size`."""
+    left = iter(indices)
+    while part := tuple(islice(left, size)):
+        yield part
+
+
+def as_ended(
+    executor: Executor, tasks: Iterator[tuple[Callable[..., Any], Any]], turn: Callable[[], object]
+) -> Iterator[tuple[Any, Future[Any]]]:
+    """Submit ``function(task)`` for every (function, task), and yield each task with its future when it has ended.
+
+    `turn` is called on this thread about every 0.1 s; when it returns True, no more is submitted or handed over. What
+    is left when the caller goes away is cancelled.
+    """
+    pending: dict[Future[Any], Any] = {}
+    try:
+        while True:
+            for function, task in islice(tasks, WINDOW - len(pending)):
+                pending[executor.submit(function, task)] = task
+            if not pending:
+                return
+            done, _ = wait(pending, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield pending.pop(future), future
+            if turn():
+                return
+    finally:
+        for future in pending:
+            future.cancel()

@@ -1,0 +1,107 @@
+"""The runs of a block of points, done at a worker: only parameters and seeds travel there, and numbers back."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+from .. import _core
+from .._validation import invalid
+from ..datasets import Dataset, MultiClassDataset
+from ..flow import integrate
+from ..networks import Network
+from ._grid import Index
+from ._measures import Measure, Measured, measured
+
+ERROR = "error"  # the status of a point whose run or measure raised
+_INTERRUPTED = "interrupted"
+
+START = ("width", "scale", "balanced", "leak", "seed")
+FLOW = ("until", "loss", "reduction", "rtol", "atol", "on_branch", "max_events")
+Data = Dataset | MultiClassDataset | Callable[..., Dataset | MultiClassDataset]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some points of a grid that a worker does one after the other."""
+
+    outer: Index
+    places: tuple[int, ...]
+    points: tuple[dict[str, Any], ...]
+    data: Data
+    measure: Measure
+    version: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a point; `values` is empty after an error."""
+
+    place: int
+    status: str
+    error: str
+    seconds: float
+    values: Measured
+
+
+def parameters_of(data: Data) -> tuple[str, ...]:
+    """Return the names that a function which makes data takes; none for data themselves."""
+    if isinstance(data, (Dataset, MultiClassDataset)):
+        return ()
+    if not callable(data):
+        expected = "be a Dataset, a MultiClassDataset, or a function that makes one"
+        raise invalid("data", expected, f"a value of type {type(data).__name__}")
+    return tuple(inspect.signature(data).parameters)
+
+
+def run_block(block: Block, is_over: Callable[[], bool] | None = None) -> list[Outcome]:
+    """Run the points of a block; `is_over` is asked during each run, and ends the block where it is.
+
+    Raises
+    ------
+    RuntimeError
+        The worker has another version than the program that sent the block.
+    """
+    if block.version != _core.__version__:
+        raise RuntimeError(f"a worker has reluflow {_core.__version__}, the sweep is of {block.version}")
+    outcomes = []
+    for place, point in zip(block.places, block.points, strict=True):
+        outcome = _run(block, place, point, is_over)
+        if outcome.status == _INTERRUPTED:
+            break
+        outcomes.append(outcome)
+    return outcomes
+
+
+def _run(block: Block, place: int, point: dict[str, Any], is_over: Callable[[], bool] | None) -> Outcome:
+    began = perf_counter()
+    try:
+        data = made(block.data, point)
+        net = start_of(data, point)
+        callback = None if is_over is None else lambda _: is_over()
+        options = {name: point[name] for name in FLOW}
+        solution: Any = integrate(data, net, n_threads=1, callback=callback, **options)
+        status = str(solution.status)
+        values = {} if status == _INTERRUPTED else measured(block.measure, solution)
+        return Outcome(place, status, "", perf_counter() - began, values)
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"
+        return Outcome(place, ERROR, text, perf_counter() - began, {})
+
+
+def made(data: Data, point: dict[str, Any]) -> Dataset | MultiClassDataset:
+    """Return the data of a point: they are given, or made of those of its parameters that the function takes."""
+    if isinstance(data, (Dataset, MultiClassDataset)):
+        return data
+    return data(**{name: point[name] for name in parameters_of(data) if name in point})
+
+
+def start_of(data: Dataset | MultiClassDataset, point: dict[str, Any]) -> Any:
+    """Draw the first network of a point."""
+    options = {name: point[name] for name in START if name != "width"}
+    if isinstance(data, MultiClassDataset):
+        options["classes"] = data.K
+    return Network.init(point["width"], data.d, **options)

@@ -1,0 +1,193 @@
+"""Where the results of a sweep are kept: one Zarr group, in which a block of points is one chunk, written at once.
+
+A group that stands in a folder is named after all that its results depend on. A chunk is there whole or not at all, and
+the status of a block is written after its numbers: points with a status are finished.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._validation import invalid, optional_module
+from ..flow._leftovers import sweep as remove_leftovers
+from ..flow._leftovers import temporary_prefix
+from ._grid import Grid, Index
+from ._measures import RESERVED
+from ._points import ERROR, Outcome
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+EXTRA = "sweep"
+_FORMAT = "reluflow sweep"
+_STATUS, _MESSAGE = "<U32", "<U240"  # texts of one width, which every reader of Zarr knows
+_DIMS = "_ARRAY_DIMENSIONS"  # by it xarray knows the names of dimensions
+_EXTRA_DIM = "{name}_{axis}"
+
+
+class Store:
+    """The arrays of a sweep, over the grid."""
+
+    def __init__(self, group: Any, grid: Grid) -> None:
+        """Take an open group."""
+        self._group, self._grid = group, grid
+        self._names: list[str] = list(group.attrs.get("measures", []))
+        # Opened once: each look into a group is a read of its own.
+        self._arrays = {name: group[name] for name in (*self._names, *RESERVED)}
+        # Number of points of a block along the last axis.
+        self.length = int(self._arrays["status"].chunks[-1])
+
+    def unfinished(self) -> npt.NDArray[np.bool_]:
+        """Tell which points have no result, or ended with an error; over the grid."""
+        found = np.ones(self._grid.shape, dtype=bool)
+        for outer, first, end in self._grid.blocks(self.length):
+            where: Any = (*outer, slice(first, end))
+            try:
+                status = self._arrays["status"][where]
+                for name in self._names:
+                    self._arrays[name][where]
+            except Exception:  # a chunk that a kill has cut short, which Zarr and its codecs report in many ways
+                continue
+            found[where] = (status == "") | (status == ERROR)
+        return found
+
+    def write(self, outer: Index, outcomes: list[Outcome]) -> None:
+        """Keep what became of points of one block.
+
+        A point whose measure returned other names or shapes than the first one did is kept as an error.
+        """
+        if not outcomes:
+            return
+        if not self._names:
+            for outcome in outcomes:
+                if outcome.values:
+                    self._add_measures(outcome)
+                    break
+        outcomes = [self._checked(outcome) for outcome in outcomes]
+        first = outcomes[0].place // self.length * self.length
+        where = (*outer, slice(first, min(first + self.length, self._grid.shape[-1])))
+        good = [outcome for outcome in outcomes if outcome.values]
+        for name in self._names:
+            self._change(name, where, {o.place - first: o.values[name] for o in good})
+        self._change("seconds", where, {o.place - first: o.seconds for o in outcomes})
+        self._change("error", where, {o.place - first: o.error for o in outcomes})
+        self._change("status", where, {o.place - first: o.status for o in outcomes})
+
+    def _checked(self, outcome: Outcome) -> Outcome:
+        axes = len(self._grid.shape)
+        expected = {name: self._arrays[name].shape[axes:] for name in self._names}
+        shapes = {name: value.shape for name, value in outcome.values.items()}
+        if not outcome.values or shapes == expected:
+            return outcome
+        error = invalid("measure", f"return the names and shapes {expected} of the first point", f"{shapes}")
+        return replace(outcome, status=ERROR, error=f"ValueError: {error}", values={})
+
+    def _change(self, name: str, where: tuple[Any, ...], values: dict[int, Any]) -> None:
+        array = self._arrays[name]
+        block = np.full(_block_shape(array, where), array.fill_value, dtype=array.dtype)
+        if len(values) < block.shape[len(self._grid.shape) - 1]:
+            block[...] = _readable(array, where, block)
+        for place, value in values.items():
+            block[(*[0] * (len(self._grid.shape) - 1), place)] = value
+        array[where] = block
+
+    def _add_measures(self, outcome: Outcome) -> None:
+        for name, value in outcome.values.items():
+            dims = [_EXTRA_DIM.format(name=name, axis=axis) for axis in range(value.ndim)]
+            over = (self._grid, self.length)
+            self._arrays[name] = _create(self._group, name, over, np.dtype("<f8"), (value.shape, dims))
+        self._names = list(outcome.values)
+        self._group.attrs["measures"] = self._names  # last: with it all arrays are there
+
+    def dataset(self, attrs: dict[str, Any]) -> xr.Dataset:
+        """Return all results, with the grid as coordinates."""
+        xarray = optional_module("xarray", EXTRA)
+        names = [*self._names, *RESERVED]
+        variables = {name: (self._arrays[name].attrs[_DIMS], self._arrays[name][...]) for name in names}
+        found: xr.Dataset = xarray.Dataset(variables, coords=self._grid.axes, attrs=attrs)
+        return found
+
+
+def _block_shape(array: Any, where: tuple[Any, ...]) -> tuple[int, ...]:
+    length = where[-1].stop - where[-1].start
+    return (*[1] * (len(where) - 1), length, *array.shape[len(where) :])
+
+
+def _readable(array: Any, where: tuple[Any, ...], empty: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    try:
+        return np.asarray(array[where]).reshape(empty.shape)
+    except Exception:  # as in `unfinished`
+        return empty
+
+
+def _create(
+    group: Any, name: str, over: tuple[Grid, int], dtype: np.dtype[Any], extra: tuple[tuple[int, ...], list[str]]
+) -> Any:
+    grid, length = over
+    shape, dims = extra
+    array = group.create_array(
+        name,
+        shape=(*grid.shape, *shape),
+        chunks=(*[1] * (len(grid.shape) - 1), length, *(max(size, 1) for size in shape)),
+        dtype=dtype,
+        fill_value=np.nan if dtype.kind == "f" else "",
+        overwrite=True,
+    )
+    array.attrs[_DIMS] = [*grid.names, *dims]
+    return array
+
+
+def open_store(folder: str | os.PathLike[str] | None, key: str, grid: Grid, length: int, resume: bool) -> Store:
+    """Open the store of a sweep in a folder, or make a new one; without a folder it is in memory.
+
+    Raises
+    ------
+    ImportError
+        zarr is not installed.
+    OSError
+        The folder cannot be made or written to.
+    """
+    zarr = optional_module("zarr", EXTRA)
+    if folder is None:
+        group = zarr.open_group(zarr.storage.MemoryStore(), mode="w", zarr_format=2)
+        _fill(group, grid, length)
+        return Store(group, grid)
+    target = Path(folder) / f"{key}.zarr"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if target.exists() and not resume:
+        shutil.rmtree(target)
+    if not target.exists():
+        _make(zarr, target, grid, length)
+    return Store(zarr.open_group(target, mode="r+", zarr_format=2), grid)
+
+
+def _make(zarr: Any, target: Path, grid: Grid, length: int) -> None:
+    """Make a store beside its place, and rename it: one that is there is whole."""
+    remove_leftovers(target)
+    place = Path(tempfile.mkdtemp(prefix=temporary_prefix(target), dir=target.parent))
+    try:
+        place.chmod(0o755)
+        _fill(zarr.open_group(place, mode="a", zarr_format=2), grid, length)
+        os.replace(place, target)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _fill(group: Any, grid: Grid, length: int) -> None:
+    over = (grid, length)
+    for name, dtype in (("status", _STATUS), ("error", _MESSAGE), ("seconds", "<f8")):
+        _create(group, name, over, np.dtype(dtype), ((), []))
+    for name, values in grid.axes.items():
+        axis = group.create_array(name, shape=values.shape, chunks=values.shape, dtype=values.dtype, fill_value=None)
+        axis[...] = values
+        axis.attrs[_DIMS] = [name]
+    group.attrs.update({"format": _FORMAT, "grid": json.loads(json.dumps(list(grid.names)))})

@@ -1,0 +1,228 @@
+"""`sweep`: run every point of a grid that is not finished yet, keep each as it ends, return all as one dataset."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .. import _core
+from .._digest import build_digest, content_digest
+from .._validation import instance, integer, invalid, optional_module
+from ..datasets import MultiClassDataset
+from ..flow import Stop
+from ..flow._arguments import Asked, start_of, thread_count
+from ..flow._progress import Listeners, listeners
+from ..flow._spread import as_ended, check_executor, task_size
+from ..losses import LossName, ReductionName
+from ._grid import Grid, grid_of
+from ._measures import Measure, measure_of
+from ._points import ERROR, FLOW, START, Block, Data, made, parameters_of, run_block
+from ._points import start_of as network_of
+from ._progress import SweepProgress, Watch
+from ._store import EXTRA, Store, open_store
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def sweep(
+    data: Data,
+    *,
+    grid: Mapping[str, Sequence[Any]],
+    measure: Measure | str | Sequence[str],
+    until: Stop | float,
+    width: int = 50,
+    scale: float = 1e-3,
+    balanced: bool = True,
+    leak: float = 0.0,
+    seed: int = 0,
+    loss: LossName = "logistic",
+    reduction: ReductionName = "sum",
+    rtol: float = 1e-9,
+    atol: float | None = None,
+    on_branch: str = "inactive",
+    max_events: int | None = None,
+    executor: Executor | None = None,
+    n_threads: int | None = None,
+    chunk: int | None = None,
+    store: str | os.PathLike[str] | None = None,
+    resume: bool = True,
+    progress: bool = False,
+    callback: Callable[[SweepProgress], object] | None = None,
+) -> xr.Dataset:
+    """Integrate one flow for each point of a grid of parameters, from random starts, and measure each.
+
+    Every point is ``integrate(data, Network.init(width, data.d, ...), ...)`` with the parameters of that point, on one
+    thread: the same bits on every executor. Parameters and seeds travel to the workers, and numbers come back.
+
+    Parameters
+    ----------
+    data : Dataset, MultiClassDataset or callable
+        The data of all points; or a function that makes those of a point, called at the worker with the parameters
+        that it names: ``lambda n, seed: ...`` makes ``n`` a parameter of the grid.
+    grid : mapping of str to sequence
+        The values of each parameter that varies: any of `width` ... `max_events` below, and those of `data`.
+    measure : callable, str or sequence of str
+        What is kept of a run, done at the worker: a function of the `Solution` that returns a number, an array, or
+        several of them by name; or names of numbers of `reluflow.analysis.summarise`, see `MEASURES`.
+    until : Stop or float
+        When each run stops.
+    width, scale, balanced, leak, seed
+        Of `Network.init`, for all points unless `grid` has them.
+    loss, reduction, rtol, atol, on_branch, max_events
+        Of `integrate`, for all points unless `grid` has them.
+    executor : Executor, optional
+        Where to run instead of threads here: any executor of the kind of `concurrent.futures`, such as that of a
+        process pool, loky, MPI, submitit, or Dask's ``client.get_executor()``.
+    n_threads : int, optional
+        Runs at a time without an executor, by default one for each core.
+    chunk : int, optional
+        Points of one task, along the last parameter of the grid: they are sent and stored together. By default one,
+        and more where there are thousands of points. A store that is there keeps its own.
+    store : path, optional
+        A folder, in which the results are kept as they come: a Zarr group, named after the data, the grid, the
+        measure, the settings and the build. Without it they are kept in memory. One process at a time may write.
+    resume : bool, optional
+        True: points that are finished in the store are not run again, those that ended with an error are. False:
+        begin anew.
+    progress : bool, optional
+        Show a live line on the standard error, with the time left.
+    callback : callable, optional
+        Called with a `SweepProgress` about every 0.1 s; the sweep ends when it returns True, with the points so far.
+
+    Returns
+    -------
+    xarray.Dataset
+        What was measured over the grid, nan where there is nothing, with ``status`` (of the solution; ``"error"`` where
+        a run or the measure raised; empty where it has not run), ``error`` (its text) and ``seconds``.
+
+    Raises
+    ------
+    ValueError
+        A bad argument; no run has begun then. What goes wrong at a point later is its ``error``.
+    ImportError
+        xarray or zarr is not installed (extra ``sweep``).
+    Exception
+        What the executor reports of a task that it lost; all others are finished and stored first, and the same call
+        runs what is missing.
+
+    Notes
+    -----
+    Ctrl-C ends the sweep with a KeyboardInterrupt; finished points are in the store. Of a measure its code counts for
+    the name of the store, not what it calls: after a change there, pass ``resume=False``.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> grid = dict(scale=[1e-3, 1e-2], seed=range(3))
+    >>> found = rf.sweep(data, grid=grid, measure="n_events", until=100.0, width=10)
+    >>> found["n_events"].dims, found["n_events"].sel(scale=1e-3).to_numpy()
+    (('scale', 'seed'), array([7., 5., 5.]))
+    >>> set(found["status"].to_numpy().ravel().tolist())
+    {'reached_time'}
+    """
+    optional_module("xarray", EXTRA)
+    fixed = {name: value for name, value in locals().items() if name in (*START, *FLOW)}
+    plan = _plan(data, grid, measure, fixed)
+    instance(resume, "resume", bool, "True or False")
+    if executor is not None and n_threads is not None:
+        raise invalid("n_threads", "be left out where an executor is given", repr(n_threads))
+    size = task_size(None if chunk is None else integer(chunk, "chunk"), plan.grid.size)
+    listening = listeners(progress, callback)
+    threads = thread_count(n_threads)
+    if executor is not None:
+        check_executor(executor)
+    kept = open_store(store, plan.key, plan.grid, min(size, plan.grid.shape[-1]), resume)
+    _run_all(plan, kept, executor, threads, listening)
+    return kept.dataset({"reluflow": _core.__version__, "key": plan.key, **plan.attrs})
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """What a sweep is, checked: all that its results depend on."""
+
+    data: Data
+    grid: Grid
+    measure: Measure
+    fixed: dict[str, Any]
+
+    @property
+    def key(self) -> str:
+        fixed = {name: str(value) if isinstance(value, Stop) else value for name, value in self.fixed.items()}
+        axes = list(self.grid.axes.items())
+        return content_digest(self.data, axes, self.measure, fixed, build_digest())
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """Settings that are the same at all points, as a netCDF file takes them."""
+        left = {name: value for name, value in self.fixed.items() if name not in self.grid.names and value is not None}
+        texts = {name: str(value) for name, value in left.items() if isinstance(value, (Stop, bool))}
+        return {**left, **texts, "data": str(getattr(self.data, "name", "")) or type(self.data).__name__}
+
+    def block(self, outer: tuple[int, ...], places: tuple[int, ...]) -> Block:
+        points = tuple({**self.fixed, **self.grid.point((*outer, place))} for place in places)
+        return Block(outer, places, points, self.data, self.measure, _core.__version__)
+
+
+def _plan(data: Data, grid: object, measure: object, fixed: dict[str, Any]) -> _Plan:
+    """Check everything, and try the first point's data and start, so that a wrong setting speaks before any run."""
+    names = parameters_of(data)
+    plan = _Plan(data, grid_of(grid, tuple(dict.fromkeys((*START, *FLOW, *names)))), measure_of(measure), fixed)
+    first = {**fixed, **plan.grid.point((0,) * len(plan.grid.shape))}
+    problem = made(data, first)
+    net = network_of(problem, first)
+    asked = Asked(**{name: first[name] for name in FLOW}, save_at=None, save_at_log=None)
+    one = (problem.binary(0), net[0]) if isinstance(problem, MultiClassDataset) else (problem, net)
+    asked.settings(start_of(*one))
+    return plan
+
+
+def _run_all(plan: _Plan, store: Store, executor: Executor | None, threads: int, listening: Listeners) -> None:
+    """Run what is not finished, and store it as it ends."""
+    missing = store.unfinished()
+    watch = Watch(listening, plan.grid.size, int(missing.size - missing.sum()))
+    blocks = [
+        plan.block(outer, places)
+        for outer, first, end in plan.grid.blocks(store.length)
+        if (places := tuple(place for place in range(first, end) if missing[(*outer, place)]))
+    ]
+    lost: list[BaseException] = []
+    try:
+        with _workers(executor, threads) as (workers, function, stop):
+            for block, future in as_ended(workers, ((function, block) for block in blocks), watch.tell):
+                failure = future.exception()
+                if failure is not None:
+                    lost.append(failure)
+                    continue
+                outcomes = future.result()
+                store.write(block.outer, outcomes)
+                watch.add(len(outcomes), sum(outcome.status == ERROR for outcome in outcomes))
+            stop()
+    finally:
+        watch.close()
+    if lost:
+        lost[0].add_note(f"{len(lost)} tasks of the sweep were lost; the same call runs their points again")
+        raise lost[0]
+
+
+@contextmanager
+def _workers(
+    executor: Executor | None, threads: int
+) -> Iterator[tuple[Executor, Callable[[Block], Any], Callable[[], None]]]:
+    """Give the executor, the function for it, and a way to end; threads of our own end when the block does."""
+    if executor is not None:
+        yield executor, run_block, lambda: None
+        return
+    over = threading.Event()
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="reluflow-sweep")
+    try:
+        yield pool, lambda block: run_block(block, over.is_set), over.set
+    finally:
+        over.set()
+        pool.shutdown(cancel_futures=True)

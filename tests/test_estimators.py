@@ -1,0 +1,120 @@
+"""The estimators as scikit-learn uses them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+import reluflow as rf
+
+QUICK: dict[str, Any] = {"width": 8, "until": 20.0, "random_state": 0}
+CLOUD = np.random.default_rng(0).standard_normal((30, 2))
+SIDE = np.where(CLOUD[:, 0] + 0.5 > CLOUD[:, 1], "up", "down")
+
+
+@pytest.mark.slow
+def test_every_check_of_scikit_learn_passes() -> None:
+    # A small width and a larger start make it quick; the default passes too, in a minute.
+    model = rf.ReluFlowClassifier(width=10, scale=0.1, until=rf.Stop(mean_loss=0.05, time=100.0))
+    results = check_estimator(model, on_fail=None, on_skip=None)
+    assert len(results) > 45
+    failed = {result["check_name"]: result["exception"] for result in results if result["status"] == "failed"}
+    assert failed == {}
+    # The check of array libraries is for estimators that take them; nothing else is left out.
+    assert {result["check_name"] for result in results if result["status"] == "skipped"} <= {"check_array_api_input"}
+
+
+def test_it_works_in_a_pipeline_under_cross_validation() -> None:
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model = make_pipeline(StandardScaler(), rf.ReluFlowClassifier(**QUICK))
+    assert cross_val_score(model, X, y, cv=3).mean() > 0.85
+
+
+def test_a_table_gives_its_names_and_holds_later_ones_to_them() -> None:
+    table = pd.DataFrame(CLOUD, columns=["left", "right"])
+    model = rf.ReluFlowClassifier(**QUICK).fit(table, SIDE)
+    assert model.feature_names_in_.tolist() == ["left", "right"]
+    assert (model.predict(table) == SIDE).mean() > 0.8
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(table.rename(columns={"left": "other"}))
+
+
+def test_a_fit_is_the_run_of_the_flow() -> None:
+    model = rf.ReluFlowClassifier(**QUICK).fit(CLOUD, SIDE)
+    assert model.classes_.tolist() == ["down", "up"]
+    data = rf.datasets.add_bias(rf.Dataset(CLOUD, np.where(SIDE == "up", 1, -1)))
+    sol = rf.integrate(data, model.solution_.initial, until=20.0, reduction="mean", rtol=1e-6)
+    assert sol.final == model.network_
+    np.testing.assert_array_equal(model.decision_function(CLOUD), sol.final(data.X))
+    np.testing.assert_array_equal(model.predict(CLOUD) == "up", sol.final(data.X) > 0)
+
+
+def test_the_same_random_state_gives_the_same_bits_and_none_another_start() -> None:
+    one, two = (rf.ReluFlowClassifier(**QUICK).fit(CLOUD, SIDE) for _ in range(2))
+    assert one.network_ == two.network_
+    free = clone(one).set_params(random_state=None, until=0.1)
+    assert free.fit(CLOUD, SIDE).solution_.initial != clone(free).fit(CLOUD, SIDE).solution_.initial
+
+
+@pytest.mark.parametrize(("loss", "factor"), [("logistic", 1.0), ("exponential", 2.0)])
+def test_probabilities_are_those_of_the_loss(loss: Any, factor: float) -> None:
+    model = rf.ReluFlowClassifier(**QUICK, loss=loss).fit(CLOUD, SIDE)
+    odds = np.exp(factor * model.decision_function(CLOUD))
+    np.testing.assert_allclose(model.predict_proba(CLOUD), np.column_stack((1 / (1 + odds), odds / (1 + odds))))
+
+
+def test_three_classes_are_three_networks_and_their_probabilities_add_up_to_one() -> None:
+    y = np.digitize(CLOUD[:, 0], [-0.5, 0.5])
+    model = rf.ReluFlowClassifier(**QUICK).fit(CLOUD, y)
+    outputs, probabilities = model.decision_function(CLOUD), model.predict_proba(CLOUD)
+    assert isinstance(model.network_, rf.networks.MultiClassNetwork)
+    assert outputs.shape == (30, 3)
+    each = 1 / (1 + np.exp(-outputs))
+    np.testing.assert_allclose(probabilities, each / each.sum(axis=1, keepdims=True))
+    np.testing.assert_array_equal(model.predict(CLOUD), outputs.argmax(axis=1))
+
+
+def test_without_a_bias_the_network_is_homogeneous() -> None:
+    model = rf.ReluFlowClassifier(**QUICK, bias=False).fit(CLOUD, SIDE)
+    assert model.network_.dim == 2
+    np.testing.assert_allclose(model.decision_function(2 * CLOUD), 2 * model.decision_function(CLOUD), rtol=1e-12)
+
+
+def test_a_search_goes_over_the_parameters() -> None:
+    search = GridSearchCV(rf.ReluFlowClassifier(**QUICK), {"scale": [1e-3, 1e-1]}, cv=2).fit(CLOUD, SIDE)
+    assert search.best_params_["scale"] in (1e-3, 1e-1)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"bias": "yes"}, "bias must be True or False, found a value of type str"),
+        ({"until": -1.0}, "until must be a Stop, or a time above 0, found -1.0"),
+        ({"loss": "hinge"}, "loss must be one of"),
+        ({"width": 0}, "width must be an integer of at least 1, found 0"),
+    ],
+)
+def test_a_bad_parameter_is_named_by_fit(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=r"must") as caught:
+        rf.ReluFlowClassifier(**{**QUICK, **given}).fit(CLOUD, SIDE)
+    assert message in str(caught.value)
+
+
+def test_without_scikit_learn_the_extra_is_named() -> None:
+    code = "import sys; sys.modules['sklearn'] = None; import reluflow as rf; rf.ReluFlowClassifier"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ended.returncode != 0
+    assert "reluflow[data]" in ended.stderr
+    assert "ReluFlowClassifier" in dir(rf)
