@@ -18,6 +18,7 @@ PYTHON_MODULES = (
     "_core",
     "_renamed",
     "_validation",
+    "_palette",
     "datasets",
     "networks",
     "losses",
