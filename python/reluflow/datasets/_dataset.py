@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._html import card
 from .._validation import FloatArray, freeze, instance, invalid, place, real_array
 
 # Squares and products of inputs must stay inside the range of float64 (about 1e-308 to 1e308), with room for weights.
@@ -124,6 +125,16 @@ class Dataset:
         n_positive = int(np.count_nonzero(self.y > 0))
         label = f", name={self.name!r}" if self.name else ""
         return f"Dataset(n={self.n}, d={self.d}, n_positive={n_positive}, n_negative={self.n - n_positive}{label})"
+
+    def _repr_html_(self) -> str:
+        """Show the sizes as a table in a notebook."""
+        n_positive = int(np.count_nonzero(self.y > 0))
+        names = () if self.feature_names is None else (("inputs", ", ".join(self.feature_names)),)
+        sizes = (
+            ("samples", f"{self.n}: {n_positive} with y = +1, {self.n - n_positive} with y = -1"),
+            ("dimensions", f"{self.d}, rank {self.rank}"),
+        )
+        return card(f"Dataset {self.name}".strip(), (*sizes, *names))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a pickled or copied dataset with its arrays read-only again."""
