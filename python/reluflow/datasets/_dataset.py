@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._digest import content_digest, hash_of
+from .._html import card
 from .._validation import FloatArray, freeze, instance, invalid, place, real_array
 
 # Squares and products of inputs must stay inside the range of float64 (about 1e-308 to 1e308), with room for weights.
@@ -137,7 +138,7 @@ class Dataset:
     @cached_property
     def fingerprint(self) -> str:
         """32 hexadecimal digits of all that `==` compares: equal where datasets are equal, in every process."""
-        return content_digest(self.X, self.y, self.name, self.feature_names)
+        return content_digest(self.X, self.y, self.counts, self.name, self.feature_names)
 
     def __hash__(self) -> int:
         """Return a hash that is the same in every process."""
@@ -159,6 +160,18 @@ class Dataset:
         weighted = "" if self.weights is None else ", weighted"
         label = f", name={self.name!r}" if self.name else ""
         return f"Dataset(n={self.n}, d={self.d}, {targets}{weighted}{label})"
+
+    def _repr_html_(self) -> str:
+        """Show the sizes as a table in a notebook."""
+        n_positive = int(np.count_nonzero(self.y > 0))
+        labels = f"{n_positive} with y = +1, {self.n - n_positive} with y = -1"
+        targets = labels if self.has_labels else f"y from {self.y.min():g} to {self.y.max():g}"
+        names = () if self.feature_names is None else (("inputs", ", ".join(self.feature_names)),)
+        sizes = (
+            ("samples", f"{self.n}: {targets}"),
+            ("dimensions", f"{self.d}, rank {self.rank}"),
+        )
+        return card(f"Dataset {self.name}".strip(), (*sizes, *names))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a pickled or copied dataset with its arrays read-only again."""

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._digest import content_digest, hash_of
+from .._html import card
 from .._validation import (
     FloatArray,
     PatternArray,
@@ -349,6 +350,15 @@ class Network:
         """One line: sizes, leak, norm and whether a pattern is carried."""
         carried = "" if self.pattern is None else f", pattern on {self.pattern.shape[1]} samples"
         return f"Network(width={self.width}, dim={self.dim}, leak={self.leak:g}, norm={self.norm:.6g}{carried})"
+
+    def _repr_html_(self) -> str:
+        """Show sizes, norm and signs as a table in a notebook."""
+        n_positive, n_negative = int((self.a > 0).sum()), int((self.a < 0).sum())
+        rest = self.width - n_positive - n_negative
+        signs = f"{n_positive} with a > 0, {n_negative} with a < 0" + (f", {rest} with a = 0" if rest else "")
+        rows = [("neurons", f"{self.width}: {signs}"), ("inputs", self.dim), ("leak", f"{self.leak:g}")]
+        carried = () if self.pattern is None else (("pattern", f"on {self.pattern.shape[1]} samples"),)
+        return card("Network", (*rows, ("|θ|", f"{self.norm:.6g}"), *carried))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a pickled or copied network with its arrays read-only again."""
