@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from scipy.optimize import nnls
 
@@ -174,7 +176,7 @@ def second_order_dual(data: Dataset, *, multipliers: bool = True) -> float:
 
 def cover_bound(n: int, rank: int) -> float:
     """Return 2r (e(N - 1)/r)^r."""
-    return float(2 * rank * (np.e * (n - 1) / rank) ** rank)
+    return float(2 * rank * (math.e * (n - 1) / rank) ** rank)
 
 
 def _arrangements(context: Context) -> Outcome:
