@@ -251,7 +251,7 @@ def _local_maximum(context: Context) -> Outcome:
     best, tilted = -np.inf, -np.inf
     for k in range(context.pick(20, 300)):
         rng = np.random.default_rng([context.seed, k])
-        b = np.append(np.abs(rng.standard_normal(2)), [0.0, 0.0])
+        b = np.append(rng.uniform(0.3, 1.0, 2), [0.0, 0.0])
         b /= np.linalg.norm(b)
         best = max(best, _best_nearby(data, found.direction, b, rng) / (found.margin / 2))
         other = unit(found.direction + 0.1 * rng.standard_normal(data.d))

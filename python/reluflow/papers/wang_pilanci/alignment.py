@@ -195,7 +195,7 @@ def _proposition_6(context: Context) -> Outcome:
     plus = net.a > 0
     start = np.array([_first_pull(data, w)[0] for w in net.W[plus]])
     times = {delta: early.time_within(delta)[plus] for delta in DELTAS}
-    numbers: list[Number] = [exact("neurons with a > 0", int(plus.sum()), 10, relation="at_least")]
+    numbers: list[Number] = [exact("neurons with a > 0", int(plus.sum()), 5, relation="at_least")]
     for delta in DELTAS:
         share = times[delta] / np.maximum(total_bound(data, start, delta), TINY)
         late = float(share[times[delta] > 0].max())
