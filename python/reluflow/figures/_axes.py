@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias
 
 from .._validation import invalid, optional_module
 from ._style import COLUMN, style
@@ -54,11 +55,26 @@ def begin(result: Any, ax: Axes | None, *, name: str, source: str, fits: Fits, p
 def _new(projection: str | None) -> Axes:
     """One axes in a new figure of pyplot, which a notebook shows by itself and ``plt.show()`` opens."""
     pyplot = optional_module("matplotlib.pyplot", "viz")
-    with style():
-        size = (COLUMN, 0.78 * COLUMN if projection is None else COLUMN)
-        figure = pyplot.figure(figsize=size, layout="constrained")
-        ax: Axes = figure.add_subplot(projection=projection)
+    size = (COLUMN, 0.78 * COLUMN if projection is None else COLUMN)
+    ax: Axes = pyplot.figure(figsize=size, layout="constrained").add_subplot(projection=projection)
     return ax
+
+
+P = ParamSpec("P")
+
+
+def figure(draw: Callable[P, Axes]) -> Callable[P, Axes]:
+    """Let a function that is given no axes draw with the style of the house, which its new axes have."""
+
+    @functools.wraps(draw)
+    def drawn(*args: P.args, **keywords: P.kwargs) -> Axes:
+        given = (*args, *keywords.values())
+        if any(hasattr(value, "transAxes") for value in given):  # only axes have it
+            return draw(*args, **keywords)
+        with style():
+            return draw(*args, **keywords)
+
+    return drawn
 
 
 def columns(*names: str) -> Callable[[Any], bool]:

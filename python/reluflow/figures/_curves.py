@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._validation import FloatArray
-from ._axes import begin, columns, dims, look
+from ._axes import begin, columns, dims, figure, look
 from ._legend import add_legend
 from ._style import BLACK, BLUE, GREEN, GREY, NEGATIVE, ORANGE, POSITIVE, PURPLE, VERMILION, time_axis
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _TAIL_SHARE = 0.02
 
 
+@figure
 def loss(
     table: pd.DataFrame, ax: Axes | None = None, *, label: str = "loss", clock: str = "log", **keywords: Any
 ) -> Axes:
@@ -61,6 +62,7 @@ def loss(
     return ax
 
 
+@figure
 def norms(table: pd.DataFrame, ax: Axes | None = None, *, clock: str = "log", **keywords: Any) -> Axes:
     """Draw |θ|, |W| and |a| on a log axis against time, on a log axis or a linear one.
 
@@ -94,6 +96,7 @@ def norms(table: pd.DataFrame, ax: Axes | None = None, *, clock: str = "log", **
     return ax
 
 
+@figure
 def norm_growth(
     table: pd.DataFrame,
     ax: Axes | None = None,
@@ -133,6 +136,7 @@ def norm_growth(
     return ax
 
 
+@figure
 def margin(table: pd.DataFrame, ax: Axes | None = None, *, limit: float | None = None, **keywords: Any) -> Axes:
     """Draw the normalised and the smoothed margin; `limit` marks the best margin there is.
 
@@ -168,6 +172,7 @@ def _focus(ax: Axes, values: FloatArray, limit: float | None) -> float:
     return -0.15 * top
 
 
+@figure
 def margins(table: xr.DataArray, ax: Axes | None = None, **keywords: Any) -> Axes:
     """Draw the margin of every sample, coloured by label; `table` comes from `analysis.margins`.
 

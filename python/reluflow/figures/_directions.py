@@ -8,7 +8,7 @@ import numpy as np
 
 from .._validation import FloatArray, invalid
 from ..analysis import Directions, EventMarks
-from ._axes import begin, look
+from ._axes import begin, figure, look
 from ._legend import add_legend
 from ._marks import check_marks, mark_events
 from ._style import GREY, PALE, sign_colour, square_frame
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _SMALL, _LARGE = 5.0, 34.0
 
 
+@figure
 def direction_disc(
     directions: Directions,
     ax: Axes | None = None,
@@ -71,6 +72,7 @@ def direction_disc(
     return ax
 
 
+@figure
 def neuron_plane(directions: Directions, ax: Axes | None = None, *, index: int = -1, **keywords: Any) -> Axes:
     """Draw the rows of W themselves on the two axes of `analysis.directions`, as in [PL] Figure 1b.
 
@@ -151,6 +153,7 @@ def time_text(t: float, log_t: float) -> str:
     return f"$t = {t:.3g}$" if -3 < power < 4 else f"$t = {t / 10.0**power:.1f}\\times 10^{{{power}}}$"
 
 
+@figure
 def direction_polar(
     directions: Directions, ax: Axes | None = None, *, events: EventMarks | None = None, **keywords: Any
 ) -> Axes:
@@ -211,6 +214,7 @@ def _polar_grid(polar: Any, radius: FloatArray) -> None:
     polar.grid(color=PALE, linewidth=0.5)
 
 
+@figure
 def direction_sphere(
     directions: Directions, ax: Axes | None = None, *, events: EventMarks | None = None, **keywords: Any
 ) -> Axes:

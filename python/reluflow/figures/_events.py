@@ -8,7 +8,7 @@ import numpy as np
 
 from .._validation import IntArray, optional_module
 from ..analysis import Raster, Timeline
-from ._axes import begin
+from ._axes import begin, figure
 from ._legend import add_legend, size_in_points
 from ._marks import KIND_LOOK
 from ._style import GREY, LINES, MAX_LOG_T, PALE, time_axis
@@ -21,6 +21,7 @@ _OFFSET = {"cross_up": -0.23, "cross_down": 0.23}
 _SMALL_FONT = 6.0  # points, for the numbers of rows where the axis has no tick to take it from
 
 
+@figure
 def event_raster(raster: Raster, ax: Axes | None = None, **keywords: Any) -> Axes:
     """Draw every event: time along, one row a neuron, coloured by kind; `raster` comes from `analysis.raster`.
 
@@ -89,6 +90,7 @@ def _neuron_axis(ax: Axes, n_positive: int, order: IntArray) -> None:
             )
 
 
+@figure
 def sector_timeline(timeline: Timeline, ax: Axes | None = None, **keywords: Any) -> Axes:
     """Draw the sector of each neuron through time: a colour for each sector that gathers neurons, grey for the others.
 

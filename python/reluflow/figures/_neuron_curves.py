@@ -8,7 +8,7 @@ import numpy as np
 
 from .._validation import FloatArray
 from ..analysis import Timeline
-from ._axes import begin, columns, dims, look
+from ._axes import begin, columns, dims, figure, look
 from ._legend import add_legend
 from ._style import BLACK, BLUE, LINES, NEGATIVE, POSITIVE, PURPLE, sign_colour, time_axis
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@figure
 def counts(timeline: Timeline, ax: Axes | None = None, **keywords: Any) -> Axes:
     """Draw the numbers of sectors, held pairs and dead neurons against time.
 
@@ -42,6 +43,7 @@ def counts(timeline: Timeline, ax: Axes | None = None, **keywords: Any) -> Axes:
     return ax
 
 
+@figure
 def alignment(table: xr.DataArray, ax: Axes | None = None, **keywords: Any) -> Axes:
     """Draw the alignment of every neuron, coloured by the sign of a_j; `table` comes from `analysis.alignment`.
 
@@ -62,6 +64,7 @@ def alignment(table: xr.DataArray, ax: Axes | None = None, **keywords: Any) -> A
     return ax
 
 
+@figure
 def gathering(
     t: FloatArray,
     log_t: FloatArray,
@@ -103,6 +106,7 @@ def _by_sign(ax: Axes, x: FloatArray, values: FloatArray, sign: FloatArray, keyw
             handle.set_alpha(1.0)
 
 
+@figure
 def singular_values(table: xr.DataArray, ax: Axes | None = None, *, n_values: int = 10, **keywords: Any) -> Axes:
     """Draw the leading singular values of W at the last time, as in [PL] Figure 1a.
 
@@ -128,6 +132,7 @@ def singular_values(table: xr.DataArray, ax: Axes | None = None, *, n_values: in
     return ax
 
 
+@figure
 def singular_value_paths(table: xr.DataArray, ax: Axes | None = None, *, n_values: int = 6, **keywords: Any) -> Axes:
     """Draw the leading singular values of W against time on log axes.
 
@@ -150,6 +155,7 @@ def singular_value_paths(table: xr.DataArray, ax: Axes | None = None, *, n_value
     return ax
 
 
+@figure
 def correlation_histogram(table: pd.DataFrame, ax: Axes | None = None, *, n_bins: int = 40, **keywords: Any) -> Axes:
     """Draw the histogram of each neuron's cosine with its max-margin direction, as in [PL] Figure 1c.
 

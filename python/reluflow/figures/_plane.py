@@ -8,7 +8,7 @@ import numpy as np
 
 from .._validation import FloatArray
 from ..analysis import DecisionPlane, EventMarks, PlaneSectors, RectifiedEllipsoid, WeightPlane
-from ._axes import begin, look
+from ._axes import begin, figure, look
 from ._legend import add_legend
 from ._marks import check_marks, mark_events
 from ._style import BLACK, GREEN, GREY, PALE, PURPLE, sign_colour, square_frame
@@ -22,6 +22,7 @@ _SECTOR_FILL = ("#F3F3F3", "#E7E7E7")
 _RIM = 0.6
 
 
+@figure
 def weight_plane(
     plane: WeightPlane, ax: Axes | None = None, *, events: EventMarks | None = None, **keywords: Any
 ) -> Axes:
@@ -135,6 +136,7 @@ def _rings(plane: WeightPlane, ax: Axes, half: float) -> None:
         )
 
 
+@figure
 def decision(
     plane: DecisionPlane, ax: Axes | None = None, *, reference: FloatArray | None = None, **keywords: Any
 ) -> Axes:
@@ -188,6 +190,7 @@ def decision(
     return ax
 
 
+@figure
 def rectified_ellipsoid(
     sets: RectifiedEllipsoid, ax: Axes | None = None, *, paths: FloatArray | None = None, **keywords: Any
 ) -> Axes:
@@ -242,6 +245,7 @@ def rectified_ellipsoid(
     return ax
 
 
+@figure
 def polar_set(
     sets: RectifiedEllipsoid, ax: Axes | None = None, *, dual: FloatArray | None = None, **keywords: Any
 ) -> Axes:
