@@ -6,7 +6,7 @@ in the core (`cpp/src/problem/loss.hpp`); this module calls it.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -21,14 +21,14 @@ LOSSES: tuple[LossName, ...] = get_args(LossName)
 REDUCTIONS: tuple[ReductionName, ...] = get_args(ReductionName)
 
 
-def check_loss(loss: object) -> str:
+def check_loss(loss: object) -> LossName:
     """Return the name of a loss; a ValueError lists those there are."""
-    return one_of(loss, "loss", LOSSES)
+    return cast(LossName, one_of(loss, "loss", LOSSES))
 
 
-def check_reduction(reduction: object) -> str:
+def check_reduction(reduction: object) -> ReductionName:
     """Return "sum" or "mean"; anything else is a ValueError."""
-    return one_of(reduction, "reduction", REDUCTIONS)
+    return cast(ReductionName, one_of(reduction, "reduction", REDUCTIONS))
 
 
 def log_losses(q: npt.ArrayLike, loss: str) -> FloatArray:

@@ -34,7 +34,7 @@ class Dataset:
     name : str, optional
         What to call the data in tables and figures.
     feature_names : sequence of str, optional
-        One name for each of the d columns.
+        One name for each of the d columns; by default those of X, where it is a table with names.
 
     Attributes
     ----------
@@ -76,12 +76,13 @@ class Dataset:
         feature_names: Sequence[str] | None = None,
     ) -> None:
         inputs = _inputs(X)
+        names = column_names(X) if feature_names is None else feature_names
         instance(name, "name", str, "a string")
         fields = {
             "X": inputs,
             "y": _labels(y, len(inputs)),
             "name": name,
-            "feature_names": _feature_names(feature_names, inputs.shape[1]),
+            "feature_names": _feature_names(names, inputs.shape[1]),
         }
         for field, value in fields.items():
             object.__setattr__(self, field, value)
@@ -167,6 +168,13 @@ def _labels(value: npt.ArrayLike, n: int) -> FloatArray:
             "y", "hold +1 and -1 only", f"{place(y, other)} (rf.datasets.binary_labels converts labels of any form)"
         )
     return y
+
+
+def column_names(X: object) -> tuple[str, ...] | None:
+    """Return the names of the columns of a table, of pandas or of its kind; None if they are not all text."""
+    columns = getattr(X, "columns", None)
+    names = tuple(columns) if columns is not None and not callable(columns) else ()
+    return names if names and all(isinstance(name, str) for name in names) else None
 
 
 def _feature_names(value: Sequence[str] | None, d: int) -> tuple[str, ...] | None:

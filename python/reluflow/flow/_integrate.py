@@ -11,6 +11,7 @@ import numpy.typing as npt
 from .. import _core
 from .._validation import instance, invalid
 from ..datasets import Dataset, MultiClassDataset
+from ..losses import LossName, ReductionName
 from ..networks import MultiClassNetwork, Network
 from ._arguments import Asked, core_options, start_of, thread_count
 from ._join import joined
@@ -30,8 +31,8 @@ def integrate(
     net: Network | Solution,
     *,
     until: Stop | float,
-    loss: str = "logistic",
-    reduction: str = "sum",
+    loss: LossName = "logistic",
+    reduction: ReductionName = "sum",
     rtol: float = 1e-9,
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
@@ -51,8 +52,8 @@ def integrate(
     net: MultiClassNetwork | MultiClassSolution,
     *,
     until: Stop | float,
-    loss: str = "logistic",
-    reduction: str = "sum",
+    loss: LossName = "logistic",
+    reduction: ReductionName = "sum",
     rtol: float = 1e-9,
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
@@ -71,8 +72,8 @@ def integrate(
     net: Network | Solution | MultiClassNetwork | MultiClassSolution,
     *,
     until: Stop | float,
-    loss: str = "logistic",
-    reduction: str = "sum",
+    loss: LossName = "logistic",
+    reduction: ReductionName = "sum",
     rtol: float = 1e-9,
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
