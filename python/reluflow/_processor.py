@@ -1,8 +1,9 @@
 """Which of the compiled cores this processor runs; imported first, it puts that core's folder before the package's.
 
 A wheel for x86-64 Linux brings two: `_core`, which runs on any such processor, and `_x86_64_v3/_core` for those with
-AVX2 and FMA. A build from source brings the one that the processor of that machine runs. Nothing but the processor decides. The last bits differ between the two: sums are cut into vectors of
-another width, and products of matrices use fused multiply-adds where there are any.
+AVX2 and FMA. A build from source brings the one that the processor of that machine runs. Nothing but the processor
+decides. The last bits differ between the two: sums are cut into vectors of another width, and products of matrices use
+fused multiply-adds where there are any.
 """
 
 from __future__ import annotations
