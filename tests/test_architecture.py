@@ -19,6 +19,7 @@ PYTHON_MODULES = (
     "_digest",
     "_renamed",
     "_validation",
+    "_files",
     "_palette",
     "_html",
     "datasets",

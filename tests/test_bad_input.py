@@ -184,8 +184,7 @@ NETWORKS: Rows = [
     ("scale NaN", init(scale=NAN), "scale must be a finite number above 0, found nan"),
     ("balanced 'no'", init(balanced="no"), "balanced must be True or False, found a value of type str"),
     ("leak 2", init(leak=2), "leak must lie in [0, 1), found 2.0"),
-    ("seed -1", init(seed=-1), "seed must be an integer of at least 0, found -1"),
-    ("seed None", init(seed=None), "seed must be an integer of at least 0, found None"),
+    ("seed -1", init(seed=-1), "seed must be an integer of at least 0, a numpy Generator or None, found -1"),
 ]
 
 RUNS: Rows = [
@@ -286,7 +285,7 @@ STEPS: Rows = [
     ("n_steps 1e3", descend(n_steps=1e3), "n_steps must be an integer of at least 1, found 1000.0"),
     ("batch_size 0", descend(batch_size=0), "batch_size must be an integer of at least 1, found 0"),
     ("batch_size 3", descend(batch_size=3), "batch_size must be at most n = 2, found 3"),
-    ("seed", descend(seed=1.5), "seed must be an integer of at least 0, found 1.5"),
+    ("seed", descend(seed=1.5), "seed must be an integer of at least 0, a numpy Generator or None, found 1.5"),
     ("loss", descend(loss="hinge"), "loss must be one of 'logistic', 'exponential', 'squared', found 'hinge'"),
     ("reduction", descend(reduction="max"), "reduction must be one of 'sum', 'mean', found 'max'"),
     ("save_every", descend(save_every=0), "save_every must be an integer of at least 1, found 0"),

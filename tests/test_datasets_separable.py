@@ -87,7 +87,7 @@ def test_classes_get_equal_shares_and_stand_in_order():
         ((4, 1), {"classes": 3}, "d must be at least 2 for 3 classes, found 1"),
         ((2, 4), {"classes": 3}, "n must be an integer of at least 3, found 2"),
         ((4, 2), {"classes": 1}, "classes must be an integer of at least 2, found 1"),
-        ((4, 2), {"seed": -1}, "seed must be an integer of at least 0, found -1"),
+        ((4, 2), {"seed": -1}, "seed must be an integer of at least 0, a numpy Generator or None, found -1"),
     ],
 )
 def test_impossible_sizes_are_refused(arguments, options, message):

@@ -57,6 +57,23 @@ def test_the_processor_alone_decides_which_core_is_taken(tmp_path: Path) -> None
         assert _processor.core_folders(tmp_path, flags - {missing}) == []
 
 
+def test_a_core_for_another_processor_is_refused_by_name(tmp_path: Path) -> None:
+    folder = tmp_path / _processor.FOLDER
+    folder.mkdir()
+    (tmp_path / "_core.pyi").touch()
+    assert _processor.choose(tmp_path, _processor.NEEDED) == [str(folder)]
+    with pytest.raises(ImportError, match="built from source on a machine with AVX2"):
+        _processor.choose(tmp_path, frozenset())
+    (tmp_path / "_core.cpython-311-x86_64-linux-gnu.so").touch()
+    assert _processor.choose(tmp_path, frozenset()) == []
+
+
+def test_the_build_asks_for_the_level_of_its_processor() -> None:
+    path = _processor.__file__
+    level = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True).stdout.strip()
+    assert level == ("x86-64-v3" if _processor.processor_flags() >= _processor.NEEDED else "x86-64")
+
+
 def test_what_the_processor_can_do_is_read_from_the_kernel(tmp_path: Path) -> None:
     listed = tmp_path / "cpuinfo"
     listed.write_text("processor\t: 0\nflags\t\t: fpu avx avx2\n\nprocessor\t: 1\nflags\t\t: fpu\n", encoding="utf-8")

@@ -160,7 +160,8 @@ def test_a_missing_file_is_missing_and_named(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_no_solution(tmp_path: Path) -> None:
-    refused(tmp_path, "path must be a file, found")
+    with pytest.raises(IsADirectoryError, match="path must be a file"):
+        rf.load(tmp_path)
 
 
 @pytest.mark.parametrize("content", [b"", b"plain text", b"PK\x03\x04 broken"])
@@ -225,14 +226,12 @@ def test_a_file_with_wrong_settings_is_damaged(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        (Path("no such folder") / "run.npz", "path must lie in a folder that exists, found"),
-        (Path("."), "path must be a file, found the folder"),
         ("", "path must be the path of a file, found ''"),
         (7, "path must be the path of a file, found 7"),
     ],
 )
 def test_a_path_that_cannot_be_written_is_named(path: Any, message: str, tmp_path: Path) -> None:
     sol = named_run()
-    target = tmp_path / path if isinstance(path, Path) else path
+    target = path
     with pytest.raises(ValueError, match=message):
         sol.save(target)

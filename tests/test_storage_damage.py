@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import reluflow as rf
-from reluflow.flow import _leftovers
+from reluflow._files import _leftovers
 from toys import digits_like
 
 FIELDS = ("t", "log_t", "W", "a", "log_loss", "pattern0", "status", "message", "success")

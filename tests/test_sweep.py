@@ -193,7 +193,7 @@ def test_a_lost_task_is_told_when_all_others_are_stored(tmp_path: Path) -> None:
         ({"grid": {"seed": 3}}, "grid['seed'] must be a sequence of values, found 3"),
         ({"grid": {"seed": [1, 1]}}, "grid['seed'] must hold each value once, found 1 repeated"),
         ({"grid": {"seed": [[1]]}}, "grid['seed'] must be a sequence of numbers or texts"),
-        ({"grid": {"seed": [-1]}}, "seed must be an integer of at least 0, found -1"),
+        ({"grid": {"seed": [-1]}}, "seed must be an integer of at least 0, a numpy Generator or None, found -1"),
         ({"measure": "colour"}, "measure must name numbers among log_t"),
         ({"measure": 3}, "measure must be a function of the solution, or names of numbers, found 3"),
         ({"until": -1.0}, "until must be a Stop, or a time above 0, found -1.0"),

@@ -1,8 +1,9 @@
 """Which of the compiled cores this processor runs; imported first, it puts that core's folder before the package's.
 
 A wheel for x86-64 Linux brings two: `_core`, which runs on any such processor, and `_x86_64_v3/_core` for those with
-AVX2 and FMA. Nothing but the processor decides. The last bits differ between the two: sums are cut into vectors of
-another width, and products of matrices use fused multiply-adds where there are any.
+AVX2 and FMA. A build from source brings the one that the processor of that machine runs. Nothing but the processor
+decides. The last bits differ between the two: sums are cut into vectors of another width, and products of matrices use
+fused multiply-adds where there are any.
 """
 
 from __future__ import annotations
@@ -35,6 +36,27 @@ def core_folders(package: Path, flags: frozenset[str]) -> list[str]:
     return [str(folder)] if flags >= NEEDED and folder.is_dir() else []
 
 
-_package = Path(__file__).parent
-if (_package / FOLDER).is_dir():
-    sys.modules["reluflow"].__path__[:0] = core_folders(_package, processor_flags())
+def choose(package: Path, flags: frozenset[str]) -> list[str]:
+    """Return the folders to look into before the package's own.
+
+    Raises
+    ------
+    ImportError
+        The one core that is installed is for processors with AVX2, and this one has none: a build from source brings
+        only the core of the machine that it was made on.
+    """
+    folders = core_folders(package, flags)
+    if not folders and (package / FOLDER).is_dir() and not any(package.glob("_core.*[!i]")):
+        raise ImportError(
+            "this reluflow was built from source on a machine with AVX2, which this processor lacks: build it here, or "
+            "with --config-settings=cmake.define.RELUFLOW_DISPATCH=ON for both"
+        )
+    return folders
+
+
+if __name__ == "__main__":  # CMake asks for the level of this machine
+    print("x86-64-v3" if processor_flags() >= NEEDED else "x86-64")
+else:
+    _package = Path(__file__).parent
+    if (_package / FOLDER).is_dir():
+        sys.modules["reluflow"].__path__[:0] = choose(_package, processor_flags())

@@ -34,6 +34,27 @@ def freeze(array: npt.NDArray[Any]) -> None:
     array.flags.writeable = False
 
 
+def freeze_all(value: object) -> None:
+    """Make every array read-only that stands in a value: in tuples, lists and dictionaries too."""
+    if isinstance(value, np.ndarray):
+        freeze(value)
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            freeze_all(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            freeze_all(item)
+
+
+class ReadOnly:
+    """A result whose arrays are read-only: after pickle and copy.deepcopy too, which make new ones."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickled or copied result."""
+        self.__dict__.update(state)
+        freeze_all(state)
+
+
 def real_array(value: npt.ArrayLike, name: str, shape: str) -> FloatArray:
     """Return a read-only C-contiguous float64 copy of finite real numbers.
 
@@ -114,6 +135,43 @@ def place(array: npt.NDArray[Any], bad: npt.NDArray[np.bool_]) -> str:
     value = array[tuple(index)]
     where = ", ".join(f"{axis} {i}" for axis, i in zip(("row", "column"), index, strict=False))
     return f"{value:g} at {where}"
+
+
+Seed: TypeAlias = "int | np.random.Generator | None"
+
+
+def generator(seed: Seed, *key: int) -> np.random.Generator:
+    """Return the generator that a seed means: of an integer a new one, of None one that is new every time.
+
+    A Generator is returned as it is and goes on. `key` tells apart the streams of one integer.
+
+    Raises
+    ------
+    ValueError
+        Something else, or a negative integer.
+    """
+    if isinstance(seed, np.random.Generator):
+        return seed
+    if seed is None:
+        return np.random.default_rng()
+    expected = "be an integer of at least 0, a numpy Generator or None"
+    if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise invalid("seed", expected, repr(seed))
+    return np.random.default_rng([int(seed), *key] if key else int(seed))
+
+
+def seed_number(seed: Seed) -> int:
+    """Return an integer seed as it is, or draw one: from a Generator, or anew for None.
+
+    Raises
+    ------
+    ValueError
+        As for `generator`.
+    """
+    source = generator(seed)
+    if seed is None or isinstance(seed, np.random.Generator):
+        return int(source.integers(2**63))
+    return int(seed)
 
 
 def real(value: object, name: str, expected: str = "be a finite number") -> float:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
 from . import _core
-from ._validation import FloatArray, IntArray, instance, integer, invalid, positive
+from ._files import read_archive, write_archive
+from ._validation import FloatArray, IntArray, ReadOnly, Seed, freeze, instance, integer, invalid, positive, seed_number
 from .datasets import Dataset
-from .losses import check_loss, check_reduction, check_targets
+from .losses import LossName, ReductionName, check_loss, check_reduction, check_targets
 from .networks import Network
 
 __all__ = ["DescentResult", "descend"]
 
+_FORMAT, _SCHEMA = "reluflow descent", 1
+_ARRAYS = ("t", "step_index", "W", "a", "log_loss")
+_VALUES = ("steps_done", "seconds", "status", "message", "settings")
 _MESSAGES = {
     "reached_steps": "all steps were taken",
     "interrupted": "interrupted; these are the steps so far",
@@ -22,7 +27,7 @@ _MESSAGES = {
 
 
 @dataclass(frozen=True, eq=False)
-class DescentResult:
+class DescentResult(ReadOnly):
     """What `descend` returns. All arrays are read-only.
 
     Attributes
@@ -69,6 +74,50 @@ class DescentResult:
         steps = f"{self.steps_done} steps to t={float(self.t[-1]):.6g}"
         return f"DescentResult({self.status}, {steps}, log loss={float(self.log_loss[-1]):.6g}, width={m}, dim={d})"
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the result to one .npz file, whole or not at all; `DescentResult.load` reads it back exactly.
+
+        Raises
+        ------
+        FileNotFoundError, PermissionError
+            The folder does not exist or may not be written to.
+        OSError
+            The system cannot write; what was there is still there.
+        """
+        start: dict[str, Any] = {"W0": self.initial.W, "a0": self.initial.a, "X": self.data.X, "y": self.data.y}
+        if self.initial.pattern is not None:
+            start["pattern0"] = self.initial.pattern
+        record = {name: getattr(self, name) for name in _VALUES} | {
+            "leak": self.initial.leak,
+            "data_name": self.data.name,
+            "feature_names": self.data.feature_names,
+        }
+        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        write_archive(path, {**arrays, **start}, {"format": _FORMAT, "schema": _SCHEMA, **record})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> DescentResult:
+        """Read a result that `save` wrote: the same bits.
+
+        Raises
+        ------
+        FileNotFoundError, IsADirectoryError
+            There is no such file, or it is a folder.
+        ValueError
+            The file holds no result of `descend`, or is damaged; the message names the path and what is wrong.
+        """
+        arrays, record = read_archive(path, (_FORMAT,), _SCHEMA)
+        try:
+            for array in arrays.values():
+                freeze(array)
+            kept = {name: arrays[name] for name in _ARRAYS} | {name: record[name] for name in _VALUES}
+            data = Dataset(arrays["X"], arrays["y"], name=record["data_name"], feature_names=record["feature_names"])
+            initial = Network(arrays["W0"], arrays["a0"], leak=record["leak"], pattern=arrays.get("pattern0"))
+            final = Network._trusted(arrays["W"][-1], arrays["a"][-1], initial.leak, None)
+            return cls(data=data, initial=initial, final=final, **kept)
+        except Exception as error:  # whatever the wrong kind of value in a damaged file leads to
+            raise invalid("path", "hold a whole descent", f"{os.fspath(path)!r}, damaged: {error}") from error
+
     @property
     def success(self) -> bool:
         """Whether all steps were taken."""
@@ -82,9 +131,9 @@ def descend(
     step: float = 1e-3,
     n_steps: int,
     batch_size: int | None = None,
-    seed: int = 0,
-    loss: str = "logistic",
-    reduction: str = "sum",
+    seed: Seed = 0,
+    loss: LossName = "logistic",
+    reduction: ReductionName = "sum",
     save_every: int | None = None,
 ) -> DescentResult:
     """Run gradient descent θ ← θ - step ∇L(θ), or SGD, with ReLU'(0) = 0.
@@ -104,8 +153,8 @@ def descend(
         Number of steps, at least 1.
     batch_size : int, optional
         Number of samples of a minibatch, from 1 to n; each epoch is a new permutation. None: all samples every time.
-    seed : int, optional
-        Seed of the permutations.
+    seed : int, numpy.random.Generator or None, optional
+        Seed of the permutations; a Generator and None draw one, which stands in the settings of the result.
     loss : {"logistic", "exponential", "squared"}, optional
         As for `reluflow.integrate`.
     reduction : {"sum", "mean"}, optional
@@ -140,7 +189,7 @@ def descend(
         "step": positive(step, "step"),
         "n_steps": steps,
         "batch_size": None if batch_size is None else _batch_size(batch_size, data.n),
-        "seed": integer(seed, "seed", least=0),
+        "seed": seed_number(seed),
         "loss": check_loss(loss),
         "reduction": check_reduction(reduction),
         "save_every": None if save_every is None else integer(save_every, "save_every"),

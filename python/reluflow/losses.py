@@ -6,7 +6,7 @@ their home in the core (`cpp/src/problem/loss.hpp`); this module calls it.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -25,14 +25,14 @@ LOSSES: tuple[LossName, ...] = get_args(LossName)
 REDUCTIONS: tuple[ReductionName, ...] = get_args(ReductionName)
 
 
-def check_loss(loss: object) -> str:
+def check_loss(loss: object) -> LossName:
     """Return the name of a loss; a ValueError lists those there are."""
-    return one_of(loss, "loss", LOSSES)
+    return cast(LossName, one_of(loss, "loss", LOSSES))
 
 
-def check_margin_loss(loss: object) -> str:
+def check_margin_loss(loss: object) -> MarginLossName:
     """Return the name of a loss of margins; a ValueError lists those there are."""
-    return one_of(loss, "loss", MARGIN_LOSSES)
+    return cast(MarginLossName, one_of(loss, "loss", MARGIN_LOSSES))
 
 
 def is_of_margins(loss: str) -> bool:
@@ -88,9 +88,9 @@ def duals_of(data: Dataset, q: FloatArray, loss: str) -> FloatArray:
     return np.asarray(data.counts * data.y * np.exp(log_weights(q, loss)))
 
 
-def check_reduction(reduction: object) -> str:
+def check_reduction(reduction: object) -> ReductionName:
     """Return "sum" or "mean"; anything else is a ValueError."""
-    return one_of(reduction, "reduction", REDUCTIONS)
+    return cast(ReductionName, one_of(reduction, "reduction", REDUCTIONS))
 
 
 def log_losses(q: npt.ArrayLike, loss: str) -> FloatArray:

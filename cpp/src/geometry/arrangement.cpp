@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <numeric>
 #include <utility>
 
@@ -42,12 +43,12 @@ class Enumeration {
         for (Index i = 0; i < n; ++i) {
             const double angle =
                 std::atan2(walls.normals(i, 0), -walls.normals(i, 1));  // the normal turned by 90 degrees
-            angles.push_back(angle < 0 ? angle + M_PI : angle);
+            angles.push_back(angle < 0 ? angle + std::numbers::pi : angle);
         }
         std::sort(angles.begin(), angles.end());
         std::vector<double> out;
         for (std::size_t i = 0; i < angles.size(); ++i) {
-            const double next = i + 1 < angles.size() ? angles[i + 1] : angles[0] + M_PI;
+            const double next = i + 1 < angles.size() ? angles[i + 1] : angles[0] + std::numbers::pi;
             const double middle = 0.5 * (angles[i] + next);
             for (const double side : {1.0, -1.0}) {
                 out.push_back(side * std::cos(middle));

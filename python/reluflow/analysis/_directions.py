@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, invalid, real_array
+from .._validation import FloatArray, ReadOnly, invalid, real_array
 from ._sectors import groups
 from ._states import Source, States, states
 
 
 @dataclass(frozen=True, eq=False)
-class Directions:
+class Directions(ReadOnly):
     """Unit directions of the neurons, seen in a few dimensions.
 
     Attributes

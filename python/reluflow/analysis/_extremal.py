@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, PatternArray, leak_value, real_array
+from .._validation import FloatArray, PatternArray, ReadOnly, leak_value, real_array
 from ..convex import arrangements
 from ..datasets import Dataset
 from ..kinks._boundaries import Walls, walls
-from ..losses import early_duals
+from ..losses import LossName, ReductionName, early_duals
 from ._cones import project_on_cone
 from ._inputs import check_data
 from ._kernels import slopes_of
@@ -25,7 +25,7 @@ _CROSSINGS_PER_WALL = 20
 
 
 @dataclass(frozen=True, eq=False)
-class ExtremalDirection:
+class ExtremalDirection(ReadOnly):
     """A strict local maximum (sign +1) or minimum (sign -1) of G on the unit sphere.
 
     Attributes
@@ -68,8 +68,8 @@ def early_objective(
     directions: npt.ArrayLike,
     *,
     leak: float = 0.0,
-    loss: str = "logistic",
-    reduction: str = "sum",
+    loss: LossName = "logistic",
+    reduction: ReductionName = "sum",
 ) -> FloatArray:
     """Evaluate G(w) = -Σ_i ℓ'(0) y_i φ(w·x_i) ([PL] (12)), what a small neuron's direction climbs or descends.
 
@@ -102,8 +102,8 @@ def extremal_directions(
     data: Dataset,
     *,
     leak: float = 0.0,
-    loss: str = "logistic",
-    reduction: str = "sum",
+    loss: LossName = "logistic",
+    reduction: ReductionName = "sum",
     limit: int = 5000,
 ) -> list[ExtremalDirection]:
     """Find all extremal directions with G > 0 (maxima) or G < 0 (minima), by looking into every cell of the data.
@@ -155,8 +155,8 @@ def extremal_from(
     signs: npt.ArrayLike,
     *,
     leak: float = 0.0,
-    loss: str = "logistic",
-    reduction: str = "sum",
+    loss: LossName = "logistic",
+    reduction: ReductionName = "sum",
 ) -> list[ExtremalDirection]:
     """Find the extremal directions that are reached from given ones, for data with too many cells to list.
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, PatternArray, integer, invalid
+from .._validation import FloatArray, PatternArray, ReadOnly, integer, invalid
 from ..datasets import Dataset
+from ..losses import LossName
 from ..networks import Network
 from ._directions import Directions, directions
 from ._extremal import ExtremalDirection, extremal_directions
@@ -20,7 +21,7 @@ _SAME_ANGLE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class PlaneSectors:
+class PlaneSectors(ReadOnly):
     """The sectors of two-dimensional data.
 
     Attributes
@@ -39,7 +40,7 @@ class PlaneSectors:
     extremal: tuple[ExtremalDirection, ...]
 
 
-def plane_sectors(data: Dataset, *, leak: float = 0.0, loss: str = "logistic") -> PlaneSectors:
+def plane_sectors(data: Dataset, *, leak: float = 0.0, loss: LossName = "logistic") -> PlaneSectors:
     """Cut the weight plane of two-dimensional data into its sectors.
 
     Raises
@@ -71,7 +72,7 @@ def plane_sectors(data: Dataset, *, leak: float = 0.0, loss: str = "logistic") -
 
 
 @dataclass(frozen=True, eq=False)
-class WeightPlane:
+class WeightPlane(ReadOnly):
     """Paths of the neurons in the plane of their directions, with the radius on a logarithmic scale.
 
     Attributes
@@ -113,7 +114,7 @@ def weight_plane(source: Source, times: npt.ArrayLike | None = None) -> WeightPl
 
 
 @dataclass(frozen=True, eq=False)
-class DecisionPlane:
+class DecisionPlane(ReadOnly):
     """Outputs of a network on a plane through 0.
 
     Attributes

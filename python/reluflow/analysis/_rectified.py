@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import convex
-from .._validation import FloatArray, freeze, integer, invalid
+from .._validation import FloatArray, ReadOnly, freeze, integer, invalid
 from ..datasets import Dataset
 from ._inputs import check_data
 from ._states import Source, states
 
 
 @dataclass(frozen=True, eq=False)
-class RectifiedEllipsoid:
+class RectifiedEllipsoid(ReadOnly):
     """The sets of [WP] Figures 1, 2 and 6 in the plane of the two sample values, as closed curves.
 
     Attributes

@@ -26,7 +26,7 @@ def series(source: Source | MultiClassSolution, times: npt.ArrayLike | None = No
 
     Parameters
     ----------
-    source : Solution or States, or MultiClassSolution
+    source : Solution, States or DescentResult, or MultiClassSolution
         Of K classes the rows stand class by class, with the label in the first column ``class``.
     times : array_like, shape (k,), optional
         Where to look, by dense output; without it the times of the solution.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, integer, invalid, optional_module, real_array
+from .._validation import FloatArray, ReadOnly, integer, invalid, optional_module, real_array
 from ..networks import Network
 from ._inputs import check_net
 from ._kernels import cosines
@@ -103,7 +103,7 @@ def _cosine_with(run: States, vector: npt.ArrayLike | None, name: str) -> FloatA
 
 
 @dataclass(frozen=True)
-class LinearDistance:
+class LinearDistance(ReadOnly):
     """How far a network is from a linear function of its input, x ~ N(0, I).
 
     Attributes
@@ -164,7 +164,7 @@ def _gram(W: FloatArray, row: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Embedding:
+class Embedding(ReadOnly):
     """The nearest network of two neurons, spread over m ([LLWA] Section 5.2).
 
     Attributes

@@ -9,10 +9,19 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, PatternArray, freeze, invalid, real_array
+from .._validation import FloatArray, PatternArray, ReadOnly, freeze, invalid, real_array
 from ..datasets import Dataset
+from ..descent import DescentResult
 from ..flow._events import patterns
-from ..losses import log_total, loss_arguments, reduction_factor
+from ..losses import (
+    LossName,
+    ReductionName,
+    check_loss,
+    check_reduction,
+    log_total,
+    loss_arguments,
+    reduction_factor,
+)
 from ..networks import Network
 from ._inputs import check_data, check_net, check_run
 from ._kernels import outputs
@@ -22,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class States:
+class States(ReadOnly):
     """A run seen at k times: what every function of `reluflow.analysis` works on.
 
     Attributes
@@ -40,8 +49,8 @@ class States:
 
     data: Dataset
     leak: float
-    loss: str
-    reduction: str
+    loss: LossName
+    reduction: ReductionName
     t: FloatArray
     log_t: FloatArray
     W: FloatArray
@@ -106,7 +115,7 @@ class States:
         return Network(self.W[index], self.a[index], leak=self.leak, pattern=self.pattern[index])
 
 
-Source: TypeAlias = "Solution | States"
+Source: TypeAlias = "Solution | States | DescentResult"
 
 
 def states(source: Source, times: npt.ArrayLike | None = None, *, log_times: npt.ArrayLike | None = None) -> States:
@@ -114,8 +123,9 @@ def states(source: Source, times: npt.ArrayLike | None = None, *, log_times: npt
 
     Parameters
     ----------
-    source : Solution or States
-        A run. States are handed back as they are.
+    source : Solution, States or DescentResult
+        A run. States are handed back as they are. Of gradient descent the kept states are taken, with the signs of
+        their pre-activations.
     times : array_like, shape (k,), optional
         Increasing times within the run, evaluated by dense output. Without them: the times the solution holds.
     log_times : array_like, shape (k,), optional
@@ -128,7 +138,8 @@ def states(source: Source, times: npt.ArrayLike | None = None, *, log_times: npt
     Raises
     ------
     ValueError
-        Times that do not increase or lie outside the run, both kinds of times, or times together with States.
+        Times that do not increase or lie outside the run, both kinds of times, or times together with States or a
+        descent.
 
     Examples
     --------
@@ -143,6 +154,10 @@ def states(source: Source, times: npt.ArrayLike | None = None, *, log_times: npt
         if times is not None or log_times is not None:
             raise invalid("times", "be left out, for States carry their times", "times")
         return source
+    if isinstance(source, DescentResult):
+        if times is not None or log_times is not None:
+            raise invalid("times", "be left out, for gradient descent has its own (save_every)", "times")
+        return _states_of_descent(source)
     check_run(source, "source", or_states=True)
     if times is None and log_times is None:
         t, log_t, W, a = source.t, source.log_t, source.W, source.a
@@ -162,6 +177,14 @@ def states(source: Source, times: npt.ArrayLike | None = None, *, log_times: npt
     )
 
 
+def _states_of_descent(run: DescentResult) -> States:
+    with np.errstate(divide="ignore"):
+        log_t = np.log(run.t)
+    signs = np.sign(run.W @ run.data.X.T).astype(np.int8)
+    loss, reduction = check_loss(run.settings["loss"]), check_reduction(run.settings["reduction"])
+    return States(run.data, run.initial.leak, loss, reduction, run.t, log_t, run.W, run.a, signs)
+
+
 def _grid(times: npt.ArrayLike | None, log_times: npt.ArrayLike | None) -> tuple[FloatArray, FloatArray]:
     name = "times" if log_times is None else "log_times"
     grid = real_array(np.asarray(times if log_times is None else log_times), name, "(k,)")
@@ -171,7 +194,7 @@ def _grid(times: npt.ArrayLike | None, log_times: npt.ArrayLike | None) -> tuple
         return (grid, np.log(grid)) if log_times is None else (np.exp(grid), grid)
 
 
-def state_of(data: Dataset, net: Network, *, loss: str = "logistic", reduction: str = "sum") -> States:
+def state_of(data: Dataset, net: Network, *, loss: LossName = "logistic", reduction: ReductionName = "sum") -> States:
     """Wrap one network as States with a single time 0, its pattern carried or read off the signs of W X^T.
 
     Examples

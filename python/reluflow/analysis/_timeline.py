@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, IntArray, freeze, integer
+from .._validation import FloatArray, IntArray, ReadOnly, freeze, integer
 from ..flow import MultiClassSolution
 from ..flow._events import patterns
 from ..kinks import EVENT_KINDS
@@ -26,7 +26,7 @@ _LOG_AFTER = float(np.log(2.0))
 
 
 @dataclass(frozen=True, eq=False)
-class Timeline:
+class Timeline(ReadOnly):
     """The sectors of all neurons on a grid of log times.
 
     Attributes
@@ -103,7 +103,7 @@ def timeline(solution: Solution | MultiClassSolution, *, n_times: int = 400) -> 
 
 
 @dataclass(frozen=True, eq=False)
-class Raster:
+class Raster(ReadOnly):
     """The events as points of a picture: time along, one row a neuron.
 
     Attributes

@@ -10,9 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._files import atomic_write, json_bytes, sweep, temporary_prefix
 from .._validation import invalid
-from ..flow._files import atomic_write, json_bytes
-from ..flow._leftovers import sweep, temporary_prefix
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +13,8 @@ from rich.console import Console
 from .. import sweeps
 from .._validation import invalid, optional_module
 from ..flow import Stop
-from ..flow._files import atomic_write
 from . import _data
+from ._files import together
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -104,8 +105,10 @@ def _value(word: str) -> Any:
 def _write(found: xr.Dataset, out: Path) -> None:
     """Write a table of one row a point, or a netCDF file."""
     optional_module("pandas", "analysis")
-    with atomic_write(out) as file:
+    if not out.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "--out must lie in a folder that exists", str(out))
+    with together(out.parent) as place:
         if out.suffix == ".csv":
-            file.write(found.to_dataframe().to_csv().encode())
+            found.to_dataframe().to_csv(place / out.name)
         else:
-            file.write(bytes(found.to_netcdf(engine="h5netcdf")))
+            found.to_netcdf(place / out.name, engine="h5netcdf")

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._validation import FloatArray
 from ..datasets import Dataset, MaxMargin
+from ..losses import LossName
 from ..networks import Network
 from ._linear import linear_margin, linear_separability
 from ._lyu import Direction, Means, larger_positive_mean, mean_dominance, mean_off_walls, principal_direction
@@ -23,7 +24,7 @@ from ._verdict import Verdict
 class Facts:
     """The verdicts on data, start, leak and loss, computed when asked for."""
 
-    def __init__(self, data: Dataset, net: Network | None, leak: float, loss: str) -> None:
+    def __init__(self, data: Dataset, net: Network | None, leak: float, loss: LossName) -> None:
         self.data, self.net, self.leak, self.loss = data, net, leak, loss
 
     @cached_property

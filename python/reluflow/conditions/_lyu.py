@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, freeze, invalid, leak_value, real_array
+from .._validation import FloatArray, ReadOnly, freeze, invalid, leak_value, real_array
 from ..datasets import Dataset
 from ._linear import linear_margin
 from ._verdict import Verdict, check_data
@@ -23,7 +23,7 @@ N_ARC = 33  # directions tried between the max-margin separator and the mean in 
 
 
 @dataclass(frozen=True, eq=False)
-class Means:
+class Means(ReadOnly):
     """Mean vectors of the signed data.
 
     Attributes
@@ -41,7 +41,7 @@ class Means:
 
 
 @dataclass(frozen=True, eq=False)
-class Direction:
+class Direction(ReadOnly):
     """A candidate for the principal direction of Assumption A.1.
 
     Attributes

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._validation import FloatArray, IntArray, freeze, integer, leak_value
+from .._validation import FloatArray, IntArray, ReadOnly, freeze, integer, leak_value
 from ..datasets import Dataset
 from ..datasets._margin import linear_margin as solve
 from ._cuts import CutSearch
@@ -22,7 +22,7 @@ MAX_CUTS = 300  # each is one linear program and one maximisation; examples of t
 
 
 @dataclass(frozen=True, eq=False)
-class OneSignMargin:
+class OneSignMargin(ReadOnly):
     """How large a normalised margin networks with a_k <= 0 reach on the support of w⁺.
 
     Attributes

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
-from .._validation import FloatArray, IntArray, freeze, instance
+from .._validation import FloatArray, IntArray, ReadOnly, freeze, instance
 from ..datasets import Dataset, MultiClassDataset
 from ._verdict import Verdict, check_data
 
@@ -39,7 +39,7 @@ class ExtremePairs:
 
 
 @dataclass(frozen=True, eq=False)
-class Pairing:
+class Pairing(ReadOnly):
     """Which sample is the negative of which.
 
     Attributes

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._validation import FloatArray, integer
+from .._validation import FloatArray, Seed, generator, integer
 from ..datasets import Dataset
 from ._verdict import Verdict, check_data
 
@@ -36,7 +36,7 @@ class Subset:
     n_subsets: int
 
 
-def general_position(data: Dataset, *, max_subsets: int = MAX_SUBSETS, seed: int = 0) -> Verdict[Subset]:
+def general_position(data: Dataset, *, max_subsets: int = MAX_SUBSETS, seed: Seed = 0) -> Verdict[Subset]:
     """Tell whether every r = rank X samples are linearly independent.
 
     Then the walls of any neuron in the span of the data meet independently [PL, Lemma A.3], and the number of sign
@@ -69,7 +69,7 @@ def general_position(data: Dataset, *, max_subsets: int = MAX_SUBSETS, seed: int
     """
     check_data(data)
     limit = integer(max_subsets, "max_subsets")
-    rng = np.random.default_rng(integer(seed, "seed", least=0))
+    rng = generator(seed)
     rank = data.rank
     total = math.comb(data.n, rank)
     unit = _coordinates(data.X, rank)

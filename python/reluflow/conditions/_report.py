@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from .._validation import instance, invalid, leak_value, optional_module
 from ..datasets import Dataset, MultiClassDataset
-from ..losses import check_margin_loss
+from ..losses import LossName, check_margin_loss
 from ..networks import MultiClassNetwork, Network
 from ._facts import Facts
 from ._pairs import ExtremePairs, orthogonal_separability
@@ -117,18 +117,22 @@ class MultiClassReport:
 
 @overload
 def report(
-    data: Dataset, net: Network | None = None, *, leak: float | None = None, loss: str = "logistic"
+    data: Dataset, net: Network | None = None, *, leak: float | None = None, loss: LossName = "logistic"
 ) -> Report: ...
 @overload
 def report(
-    data: MultiClassDataset, net: MultiClassNetwork | None = None, *, leak: float | None = None, loss: str = "logistic"
+    data: MultiClassDataset,
+    net: MultiClassNetwork | None = None,
+    *,
+    leak: float | None = None,
+    loss: LossName = "logistic",
 ) -> MultiClassReport: ...
 def report(
     data: Dataset | MultiClassDataset,
     net: Network | MultiClassNetwork | None = None,
     *,
     leak: float | None = None,
-    loss: str = "logistic",
+    loss: LossName = "logistic",
 ) -> Report | MultiClassReport:
     """Say which theorems of the papers apply to a problem, and what each then predicts.
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._validation import FloatArray, IntArray, freeze
+from .._validation import FloatArray, IntArray, ReadOnly, freeze
 from ..datasets import Dataset
 from ._verdict import Verdict, check_data
 
@@ -32,7 +32,7 @@ N_WITNESS_TRIES = 20  # random points on a wall; one is enough unless it lies on
 
 
 @dataclass(frozen=True, eq=False)
-class SpikeFreeness:
+class SpikeFreeness(ReadOnly):
     """Why X is spike-free or not.
 
     Attributes

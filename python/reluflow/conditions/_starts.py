@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from .._validation import FloatArray, freeze, instance, invalid
 from ..datasets import Dataset
-from ..losses import log_total, separation_loss
+from ..losses import LossName, log_total, separation_loss
 from ..networks import Network
 from ._verdict import Verdict, check_data
 
@@ -146,7 +146,7 @@ def sign_condition(data: Dataset, net: Network) -> Verdict[Signs]:
     )
 
 
-def loss_below_threshold(data: Dataset, net: Network, *, loss: str = "logistic") -> Verdict[FloatArray]:
+def loss_below_threshold(data: Dataset, net: Network, *, loss: LossName = "logistic") -> Verdict[FloatArray]:
     """Tell whether the loss is so small that the flow must converge to a KKT direction.
 
     Parameters

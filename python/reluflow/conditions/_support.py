@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._validation import FloatArray, IntArray
+from .._validation import FloatArray, IntArray, ReadOnly
 from ..datasets import Dataset, MaxMargin
 from ._linear import linear_margin
 from ._verdict import Verdict, check_data
 
 
 @dataclass(frozen=True, eq=False)
-class SupportSpan:
+class SupportSpan(ReadOnly):
     """Support examples of both classes.
 
     Attributes

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from .._validation import FloatArray, integer, real_array
+from .._validation import FloatArray, ReadOnly, Seed, generator, integer, real_array
 from ._inputs import fixed, fixed_bool, row_space
 
 DEFAULT_LIMIT = 1_000_000  # patterns; at n = 60, d = 8 they take 0.1 GB and a few seconds
@@ -44,7 +44,7 @@ class TooManyPatternsError(ValueError):
 
 
 @dataclass(frozen=True, eq=False)
-class Arrangements:
+class Arrangements(ReadOnly):
     """Sign patterns of X with a witness each.
 
     Attributes
@@ -169,7 +169,7 @@ def arrangements(X: npt.ArrayLike, *, limit: int = DEFAULT_LIMIT) -> Arrangement
     return Arrangements(patterns, fixed(found["points"] @ basis.T), expected, True, 1.0)
 
 
-def sample_arrangements(X: npt.ArrayLike, count: int, seed: int = 0) -> Arrangements:
+def sample_arrangements(X: npt.ArrayLike, count: int, seed: Seed = 0) -> Arrangements:
     """Draw random directions w and return the distinct patterns 1(Xw >= 0) that they meet.
 
     Parameters
@@ -198,7 +198,7 @@ def sample_arrangements(X: npt.ArrayLike, count: int, seed: int = 0) -> Arrangem
     """
     inputs = real_array(X, "X", "(n, d)")
     draws = integer(count, "count")
-    rng = np.random.default_rng(integer(seed, "seed", least=0))
+    rng = generator(seed)
     basis, expected = _prepared(inputs)
     seen: dict[bytes, tuple[FloatArray, int]] = {}
     for first in range(0, draws, SAMPLE_BATCH):

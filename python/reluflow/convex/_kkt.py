@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._validation import FloatArray
+from .._validation import FloatArray, ReadOnly
 from ..datasets import Dataset
 from ..networks import Network
 from ._inputs import fixed, rectify
@@ -33,7 +33,7 @@ MULTIPLIER_TOL = 1e-9  # how far the last solve may leave the bounds of μ and t
 
 
 @dataclass(frozen=True, eq=False)
-class KKT:
+class KKT(ReadOnly):
     """Multipliers of a network scaled to q_min = 1, and the residual of each condition.
 
     Attributes

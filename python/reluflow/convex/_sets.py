@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, integer, invalid, leak_value, real_array
+from .._validation import FloatArray, ReadOnly, integer, invalid, leak_value, real_array
 from ..datasets import Dataset
 from ._arrangements import arrangements
 from ._bounds import dual_norm
@@ -23,7 +23,7 @@ SPIKE_TOL = 1e-12  # a spike shorter than this beside |x_i| is none
 
 
 @dataclass(frozen=True, eq=False)
-class Ellipsoid:
+class Ellipsoid(ReadOnly):
     """The ellipsoid of the data and its rectified form, on unit vectors u.
 
     Attributes
@@ -41,7 +41,7 @@ class Ellipsoid:
 
 
 @dataclass(frozen=True, eq=False)
-class Spikes:
+class Spikes(ReadOnly):
     """One-dimensional spikes of Q: where one sample alone is active.
 
     Attributes
@@ -60,7 +60,7 @@ class Spikes:
 
 
 @dataclass(frozen=True, eq=False)
-class ExtremePoints:
+class ExtremePoints(ReadOnly):
     """The points of Q that are extreme along λ in each cell [WP (11)].
 
     Attributes

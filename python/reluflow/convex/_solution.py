@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray
+from .._validation import FloatArray, ReadOnly
 from ..datasets import Dataset
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
@@ -37,7 +37,7 @@ class ConvexStats:
 
 
 @dataclass(frozen=True, eq=False)
-class MaxMarginSolution:
+class MaxMarginSolution(ReadOnly):
     """A feasible network and feasible duals of [WP (14), (15)], with their values.
 
     Attributes

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, freeze
+from .._validation import FloatArray, ReadOnly, freeze
 from ._dataset import Dataset
 
 
@@ -30,7 +30,7 @@ class Weights(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Construction:
+class Construction(ReadOnly):
     """Data with the start of a flow and the KKT point that the flow tends to.
 
     Attributes

@@ -38,7 +38,7 @@ class Dataset:
     name : str, optional
         What to call the data in tables and figures.
     feature_names : sequence of str, optional
-        One name for each of the d columns.
+        One name for each of the d columns; by default those of X, where it is a table with names.
 
     Attributes
     ----------
@@ -85,13 +85,14 @@ class Dataset:
         feature_names: Sequence[str] | None = None,
     ) -> None:
         inputs = _inputs(X)
+        names = column_names(X) if feature_names is None else feature_names
         instance(name, "name", str, "a string")
         fields = {
             "X": inputs,
             "y": _targets(y, len(inputs)),
             "weights": None if weights is None else _weights(weights, len(inputs)),
             "name": name,
-            "feature_names": _feature_names(feature_names, inputs.shape[1]),
+            "feature_names": _feature_names(names, inputs.shape[1]),
         }
         for field, value in fields.items():
             object.__setattr__(self, field, value)
@@ -217,6 +218,13 @@ def _weights(value: npt.ArrayLike, n: int) -> FloatArray:
     if not weights.any():
         raise invalid("weights", "be positive for at least one sample", "zeros only")
     return weights
+
+
+def column_names(X: object) -> tuple[str, ...] | None:
+    """Return the names of the columns of a table, of pandas or of its kind; None if they are not all text."""
+    columns = getattr(X, "columns", None)
+    names = tuple(columns) if columns is not None and not callable(columns) else ()
+    return names if names and all(isinstance(name, str) for name in names) else None
 
 
 def _feature_names(value: Sequence[str] | None, d: int) -> tuple[str, ...] | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, instance, invalid, positive, real_array
+from .._validation import FloatArray, ReadOnly, instance, invalid, positive, real_array
 from ._dataset import Dataset
 from ._margin import linear_margin
 
@@ -16,7 +16,7 @@ N_HINTS = 3
 
 
 @dataclass(frozen=True)
-class HintBounds:
+class HintBounds(ReadOnly):
     """What [LLWA, App. A.2] asks of H and eps so that Theorem 6.2 holds, and the values it was asked for.
 
     Attributes

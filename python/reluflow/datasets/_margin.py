@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
-from .._validation import FloatArray, IntArray, freeze
+from .._validation import FloatArray, IntArray, ReadOnly, freeze
 
 MAX_SWEEPS = 30  # active-set changes allowed a sample; the solver's own default 3 can be too few on dense support sets
 SUPPORT_RTOL = 1e-9  # margins this close to the least one count as attaining it; the solver itself reaches 1e-12
@@ -23,7 +23,7 @@ FIRST_SIZES = (1.0, 1e4, 1e8)
 
 
 @dataclass(frozen=True, eq=False)
-class MaxMargin:
+class MaxMargin(ReadOnly):
     """The max-margin separator of a binary problem, or the proof that there is none.
 
     Attributes

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from .._digest import content_digest, hash_of
 from .._validation import FloatArray, IntArray, freeze, invalid, real_array
-from ._dataset import Dataset
+from ._dataset import Dataset, column_names
 from ._labels import numbered
 
 
@@ -80,6 +80,7 @@ class MultiClassDataset:
         codes, classes = numbered(labels, "labels")
         # Dataset is the one home of the checks of X; its labels play no part here.
         inputs = real_array(X, "X", "(n, d)")
+        feature_names = column_names(X) if feature_names is None else feature_names
         checked = Dataset(inputs, np.ones(len(inputs)), name=name, feature_names=feature_names)
         if len(codes) != checked.n:
             raise invalid("labels", f"have one label for each of the {checked.n} rows of X", f"{len(codes)} labels")

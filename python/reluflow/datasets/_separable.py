@@ -7,7 +7,7 @@ from typing import Literal, overload
 
 import numpy as np
 
-from .._validation import FloatArray, integer, invalid
+from .._validation import FloatArray, Seed, generator, integer, invalid
 from ._dataset import Dataset
 from ._multiclass import MultiClassDataset
 
@@ -17,10 +17,10 @@ PL_SAMPLES, PL_INPUTS = 500, 20  # [PL, Sec. 5.1]
 
 
 @overload
-def orthogonally_separable(n: int, d: int, *, classes: Literal[2] = 2, seed: int = 0) -> Dataset: ...
+def orthogonally_separable(n: int, d: int, *, classes: Literal[2] = 2, seed: Seed = 0) -> Dataset: ...
 @overload
-def orthogonally_separable(n: int, d: int, *, classes: int, seed: int = 0) -> Dataset | MultiClassDataset: ...
-def orthogonally_separable(n: int, d: int, *, classes: int = 2, seed: int = 0) -> Dataset | MultiClassDataset:
+def orthogonally_separable(n: int, d: int, *, classes: int, seed: Seed = 0) -> Dataset | MultiClassDataset: ...
+def orthogonally_separable(n: int, d: int, *, classes: int = 2, seed: Seed = 0) -> Dataset | MultiClassDataset:
     """Draw orthogonally separable data of two or more classes.
 
     The class directions are the corners of a regular simplex in a random orientation, at the angle
@@ -65,7 +65,7 @@ def orthogonally_separable(n: int, d: int, *, classes: int = 2, seed: int = 0) -
     n_samples, n_inputs = integer(n, "n", least=K), integer(d, "d")
     if n_inputs < K - 1:
         raise invalid("d", f"be at least {K - 1} for {K} classes", repr(n_inputs))
-    rng = np.random.default_rng(integer(seed, "seed", least=0))
+    rng = generator(seed)
     labels = np.sort(np.arange(n_samples) % K)
     centres = _simplex(K, n_inputs) @ _rotation(n_inputs, rng)
     half_angle = CAP_SHARE * min(math.pi / 4, (math.acos(-1 / (K - 1)) - math.pi / 2) / 2)
@@ -76,7 +76,7 @@ def orthogonally_separable(n: int, d: int, *, classes: int = 2, seed: int = 0) -
     return MultiClassDataset(X, labels, name=name)
 
 
-def phuong_lampert(n: int = PL_SAMPLES, d: int = PL_INPUTS, *, seed: int = 0) -> Dataset:
+def phuong_lampert(n: int = PL_SAMPLES, d: int = PL_INPUTS, *, seed: Seed = 0) -> Dataset:
     """Draw the data of [PL], Sec. 5.1: Gaussian samples filtered to two opposite orthants.
 
     With z = (1, -1, ..., 1, -1), a Gaussian x is kept with the label +1 if it lies in the first orthant and
@@ -119,7 +119,7 @@ def phuong_lampert(n: int = PL_SAMPLES, d: int = PL_INPUTS, *, seed: int = 0) ->
     n_samples, n_inputs = integer(n, "n", least=2), integer(d, "d", least=2)
     if n_inputs % 2:
         raise invalid("d", "be even", repr(n_inputs))
-    rng = np.random.default_rng(integer(seed, "seed", least=0))
+    rng = generator(seed)
     y = np.where(np.arange(n_samples) < (n_samples + 1) // 2, 1.0, -1.0)
     X = y[:, None] * np.abs(rng.standard_normal((n_samples, n_inputs)))
     swapped = X.reshape(n_samples, -1, 2)[:, :, ::-1].reshape(n_samples, n_inputs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._validation import FloatArray, integer, invalid, real
+from .._validation import FloatArray, Seed, generator, integer, invalid, real
 from ._dataset import Dataset
 from ._transforms import add_bias
 
@@ -14,7 +14,7 @@ TABLE_BIAS = 0.1  # the value of the extra input there
 TABLE_MARGIN = 0.45
 
 
-def symmetric(n: int, d: int, *, margin: float = 0.1, seed: int = 0) -> Dataset:
+def symmetric(n: int, d: int, *, margin: float = 0.1, seed: Seed = 0) -> Dataset:
     """Draw symmetric linearly separable data in the unit ball.
 
     Samples are uniform in the unit ball up to a shift: with u a random unit vector, the component along u is
@@ -56,7 +56,7 @@ def symmetric(n: int, d: int, *, margin: float = 0.1, seed: int = 0) -> Dataset:
     least = real(margin, "margin", "lie in (0, 1)")
     if not 0 < least < 1:
         raise invalid("margin", "lie in (0, 1)", repr(least))
-    rng = np.random.default_rng(integer(seed, "seed", least=0))
+    rng = generator(seed)
     u = rng.standard_normal(n_inputs)
     u /= np.linalg.norm(u)
     X = rng.standard_normal((half, n_inputs))
@@ -102,7 +102,7 @@ def symmetrise(half: Dataset | FloatArray, *, name: str | None = None) -> Datase
 
 
 def linear_teacher(
-    n: int, d: int = TABLE_INPUTS, *, margin: float = TABLE_MARGIN, bias: float = TABLE_BIAS, seed: int = 0
+    n: int, d: int = TABLE_INPUTS, *, margin: float = TABLE_MARGIN, bias: float = TABLE_BIAS, seed: Seed = 0
 ) -> Dataset:
     """Draw Gaussian samples labelled by a linear teacher and moved away from its plane.
 
@@ -148,7 +148,7 @@ def linear_teacher(
     if shift < 0:
         raise invalid("margin", "be a finite number of at least 0", repr(shift))
     constant = real(bias, "bias")
-    rng = np.random.default_rng(integer(seed, "seed", least=0))
+    rng = generator(seed)
     X = rng.standard_normal((n_samples, n_inputs))
     y = np.where(X[:, 0] >= 0, 1.0, -1.0)
     X[:, 0] += shift * y

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from .._validation import (
     FloatArray,
     PatternArray,
+    ReadOnly,
     freeze,
     instance,
     integer,
@@ -23,7 +24,7 @@ from .._validation import (
 from ..datasets import Dataset
 from ..flow._events import EventTable
 from ..kinks._constant_duals import STATUSES, Frozen, start
-from ..losses import early_duals
+from ..losses import LossName, ReductionName, early_duals
 
 
 class Visit(NamedTuple):
@@ -35,7 +36,7 @@ class Visit(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EarlyAlignment:
+class EarlyAlignment(ReadOnly):
     """Where m neurons of vanishing size go under constant λ, and how. All arrays are read-only.
 
     Times are those of the flow itself: in this limit they do not depend on the size of the neurons.
@@ -153,8 +154,8 @@ def early_alignment(
     signs: npt.ArrayLike,
     *,
     leak: float = 0.0,
-    loss: str = "logistic",
-    reduction: str = "sum",
+    loss: LossName = "logistic",
+    reduction: ReductionName = "sum",
 ) -> EarlyAlignment:
     """Follow balanced neurons of vanishing size, |w_j| = |a_j| -> 0, from sector to sector to where they end.
 

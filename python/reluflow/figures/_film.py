@@ -10,9 +10,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._files import atomic_write
 from .._validation import instance, integer, invalid, optional_module
 from ..analysis import Directions, EventMarks
-from ..flow._files import atomic_write
 from ._directions import draw_dots, draw_rim, marker_areas, time_text
 from ._marks import KIND_LOOK, check_marks
 from ._style import panels, square_frame, style

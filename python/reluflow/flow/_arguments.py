@@ -85,15 +85,20 @@ class Asked:
 
 
 def thread_count(n_threads: int | None) -> int:
-    """Return the number of threads asked for; None is every core that this process may use.
+    """Return the number of threads asked for; None and -1 are every core that this process may use, -2 all but one.
 
     Raises
     ------
     ValueError
-        It is neither None nor an integer of at least 1.
+        It is neither None nor an integer other than 0.
     """
-    if n_threads is not None:
-        return integer(n_threads, "n_threads")
+    if isinstance(n_threads, (int, np.integer)) and not isinstance(n_threads, bool) and n_threads < 0:
+        return max(_cores() + 1 + int(n_threads), 1)
+    return _cores() if n_threads is None else integer(n_threads, "n_threads")
+
+
+def _cores() -> int:
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, freeze, optional_module
+from .._validation import FloatArray, ReadOnly, freeze, optional_module
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 @dataclass(frozen=True)
-class Branching:
+class Branching(ReadOnly):
     """A time at which one neuron had several continuations.
 
     Attributes
@@ -47,7 +47,7 @@ class Branching:
 
 
 @dataclass(frozen=True, repr=False)
-class BranchingTable:
+class BranchingTable(ReadOnly):
     """Branch points in order of time.
 
     ``len(table)``, iteration and ``table[i]`` give single branch points; a slice gives a table.

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._files import DamagedError
 from ..kinks import EVENT_KINDS
-from ._reading import DamagedError
 
 # Name, dtype and shape of each array: m neurons, d inputs, n samples, k kept states, c checkpoints, e events.
 _SHAPES = (

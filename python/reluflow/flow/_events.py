@@ -13,10 +13,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 import numpy.typing as npt
 
+from .._files import atomic_write
 from .._html import grid
-from .._validation import FloatArray, PatternArray, freeze, instance, invalid, optional_module, real, real_array
+from .._validation import (
+    FloatArray,
+    PatternArray,
+    ReadOnly,
+    freeze,
+    instance,
+    invalid,
+    optional_module,
+    real,
+    real_array,
+)
 from ..kinks import EVENT_KINDS
-from ._files import atomic_write
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +51,7 @@ class Event(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EventTable:
+class EventTable(ReadOnly):
     """Events in order of time, as read-only columns of one length.
 
     ``len(events)``, iteration and ``events[i]`` give single events; a slice, a boolean mask or an index array gives a

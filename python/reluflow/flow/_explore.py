@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .._files import atomic_write
 from .._validation import FloatArray, integer
 from ..explorer import Explorer, Film, explorer
-from ._files import atomic_write
 from ._times import plain_times, spread
 
 if TYPE_CHECKING:

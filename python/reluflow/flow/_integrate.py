@@ -11,7 +11,7 @@ import numpy.typing as npt
 from .. import _core
 from .._validation import instance, invalid
 from ..datasets import Dataset, MultiClassDataset
-from ..losses import check_targets
+from ..losses import LossName, ReductionName, check_targets
 from ..networks import MultiClassNetwork, Network
 from ._arguments import Asked, core_options, start_of, thread_count
 from ._join import joined
@@ -31,8 +31,8 @@ def integrate(
     net: Network | Solution,
     *,
     until: Stop | float,
-    loss: str = "logistic",
-    reduction: str = "sum",
+    loss: LossName = "logistic",
+    reduction: ReductionName = "sum",
     rtol: float = 1e-9,
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
@@ -52,8 +52,8 @@ def integrate(
     net: MultiClassNetwork | MultiClassSolution,
     *,
     until: Stop | float,
-    loss: str = "logistic",
-    reduction: str = "sum",
+    loss: LossName = "logistic",
+    reduction: ReductionName = "sum",
     rtol: float = 1e-9,
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
@@ -72,8 +72,8 @@ def integrate(
     net: Network | Solution | MultiClassNetwork | MultiClassSolution,
     *,
     until: Stop | float,
-    loss: str = "logistic",
-    reduction: str = "sum",
+    loss: LossName = "logistic",
+    reduction: ReductionName = "sum",
     rtol: float = 1e-9,
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from typing import Any
 
+from .._files import DamagedError, read_archive
 from .._validation import freeze, invalid
 from ..datasets import Dataset, MultiClassDataset
 from ..networks import Network
 from ._content import LATER, check_arrays, check_record
-from ._files import checked_path
 from ._multiclass import MultiClassSolution
-from ._reading import DamagedError, read
 from ._schema import CHECKPOINTS, CLASSES, FORMAT, RAW_ARRAYS, RAW_VALUES, SCHEMA, TIMES
 from ._settings import Settings
 from ._solution import Solution
@@ -34,8 +32,8 @@ def load(path: str | os.PathLike[str]) -> Solution | MultiClassSolution:
 
     Raises
     ------
-    FileNotFoundError
-        There is no such file.
+    FileNotFoundError, IsADirectoryError, PermissionError
+        There is no such file, it is a folder, or it may not be read.
     ValueError
         The file is no reluflow solution, is damaged, or has a schema of another version; the message names the path
         and what is wrong.
@@ -51,29 +49,12 @@ def load(path: str | os.PathLike[str]) -> Solution | MultiClassSolution:
     ...     rf.load(file).final == sol.final
     True
     """
-    file = checked_path(path)
-    if not file.exists():
-        raise FileNotFoundError(errno.ENOENT, "path must be a file that exists", str(file))
-    if not file.is_file():
-        raise invalid("path", "be a file", repr(str(file)))
-    content, meta = read(file)
-    if meta.get("format") not in (FORMAT, CLASSES):
-        raise invalid("path", "hold a reluflow solution", repr(str(file)))
-    if meta.get("schema") != SCHEMA:
-        raise invalid("path", f"hold a solution of schema {SCHEMA}", f"schema {meta.get('schema')} in {str(file)!r}")
+    content, meta = read_archive(path, (FORMAT, CLASSES), SCHEMA)
     try:
-        _check_names(content, meta)
         return _solutions(content, meta) if meta["format"] == CLASSES else _solution(content, meta)
     except Exception as error:  # whatever the wrong kind of value in a record leads to
         reason = str(error) or type(error).__name__
-        raise invalid("path", "hold a whole reluflow solution", f"{str(file)!r}, damaged: {reason}") from error
-
-
-def _check_names(content: dict[str, Any], meta: dict[str, Any]) -> None:
-    """Compare the arrays that are there with those that were written; files of older versions do not list them."""
-    written = meta.get("arrays")
-    if written is not None and sorted(content) != written:
-        raise DamagedError("the file does not hold the arrays that were written")
+        raise invalid("path", "hold a whole reluflow solution", f"{os.fspath(path)!r}, damaged: {reason}") from error
 
 
 def _solutions(content: dict[str, Any], meta: dict[str, Any]) -> MultiClassSolution:

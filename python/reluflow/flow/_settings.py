@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from .._validation import FloatArray
+from .._validation import FloatArray, ReadOnly
+from ..losses import LossName, ReductionName
 from ._stop import Stop
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Settings:
+class Settings(ReadOnly):
     """Arguments of `reluflow.integrate`, as used, and the version of reluflow.
 
     Attributes
@@ -29,8 +30,8 @@ class Settings:
     """
 
     until: Stop
-    loss: str
-    reduction: str
+    loss: LossName
+    reduction: ReductionName
     rtol: float
     atol: float | None
     save_at: FloatArray | None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ from ..datasets import Dataset
 from ..explorer import Explorer
 from ..limits import Limit
 from ..limits._limit_of import limit_of
+from ..losses import LossName, ReductionName
 from ..networks import Network
 from ._branchings import BranchingTable
 from ._dense import Dense
@@ -173,12 +175,12 @@ class Solution:
         return self.initial.leak
 
     @property
-    def loss(self) -> str:
+    def loss(self) -> LossName:
         """Name of the loss."""
         return self.settings.loss
 
     @property
-    def reduction(self) -> str:
+    def reduction(self) -> ReductionName:
         """``"sum"`` or ``"mean"``."""
         return self.settings.reduction
 
@@ -196,13 +198,21 @@ class Solution:
     def _dense(self) -> Dense:
         return Dense(self.data, self.leak, self.settings, self._raw, self.events)
 
-    def __call__(self, t: float) -> Network:
-        """Return the network at time t, with its pattern.
+    @overload
+    def __call__(self, t: float) -> Network: ...
+    @overload
+    def __call__(self, t: Sequence[float] | FloatArray) -> tuple[Network, ...]: ...
+    def __call__(self, t: float | Sequence[float] | FloatArray) -> Network | tuple[Network, ...]:
+        """Return the network at time t, with its pattern; of several times, the networks in their order.
 
         Parameters
         ----------
-        t : float
-            A time of the run, from `t_start` to `t_end`.
+        t : float, or array_like of shape (k,)
+            Times of the run, from `t_start` to `t_end`. `states` gives the weights alone, stacked.
+
+        Returns
+        -------
+        Network, or tuple of k Networks
 
         Raises
         ------
@@ -216,8 +226,16 @@ class Solution:
         >>> sol = rf.integrate(data, rf.Network([[0.1]], [0.1]), until=1.0)
         >>> sol(0.0) == sol.initial
         True
+        >>> [round(net.norm, 3) for net in sol([0.0, 0.5, 1.0])]
+        [0.141, 0.181, 0.23]
         """
-        return self._network(t, "t")
+        if np.ndim(t) == 0:
+            return self._network(t, "t")
+        times = real_array(t, "t", "(k,)")
+        W, a = self._dense.states(times, "t")
+        patterns = [self._dense.pattern(float(time), "t") for time in times]
+        parts = zip(W, a, patterns, strict=True)
+        return tuple(Network._trusted(W_, a_, self.leak, pattern) for W_, a_, pattern in parts)
 
     def at(self, *, log_t: float) -> Network:
         """Return the network at the time whose natural logarithm is `log_t`, for times that overflow.
@@ -229,7 +247,7 @@ class Solution:
         """
         return self._network(log_t, "log_t")
 
-    def _network(self, time: float, clock: str) -> Network:
+    def _network(self, time: object, clock: str) -> Network:
         when = real(time, clock)
         W, a = self._dense.states(np.array([when]), clock)
         return Network._trusted(W[0], a[0], self.leak, self._dense.pattern(when, clock))
@@ -280,7 +298,7 @@ class Solution:
 
         Raises
         ------
-        ValueError
+        FileNotFoundError, PermissionError
             The folder does not exist or may not be written to; the message names the path.
         OSError
             The system cannot write, because the disk is full for example; the message names the path, and what was

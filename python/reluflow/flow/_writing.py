@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ._files import atomic_write
+from .._files import write_archive
 from ._schema import CHECKPOINTS, CLASSES, FORMAT, RAW_ARRAYS, RAW_VALUES, SCHEMA, TIMES
 
 if TYPE_CHECKING:
@@ -19,7 +16,7 @@ if TYPE_CHECKING:
 def write(solution: Solution, path: str | os.PathLike[str]) -> None:
     """Write a solution to `path`; see `Solution.save`."""
     meta = {"format": FORMAT, "schema": SCHEMA, **_meta(solution)}
-    _write({**_data_arrays(solution), **_arrays(solution)}, meta, path)
+    write_archive(path, {**_data_arrays(solution), **_arrays(solution)}, meta)
 
 
 def write_classes(solution: MultiClassSolution, path: str | os.PathLike[str]) -> None:
@@ -37,13 +34,7 @@ def write_classes(solution: MultiClassSolution, path: str | os.PathLike[str]) ->
         "seconds": solution.seconds,
         "solutions": [_meta(one) for one in solution],
     }
-    _write(arrays, meta, path)
-
-
-def _write(arrays: dict[str, Any], meta: dict[str, Any], path: str | os.PathLike[str]) -> None:
-    meta["arrays"] = sorted(arrays)
-    with atomic_write(path) as file:
-        np.savez(file, meta=np.array(json.dumps(meta, default=_plain)), **arrays)
+    write_archive(path, arrays, meta)
 
 
 def _data_arrays(solution: Solution) -> dict[str, Any]:
@@ -74,10 +65,3 @@ def _meta(solution: Solution) -> dict[str, Any]:
         "feature_names": solution.data.feature_names,
         **{name: solution._raw[name] for name in RAW_VALUES},
     }
-
-
-def _plain(value: object) -> object:
-    """JSON for numpy's numbers."""
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"{type(value).__name__} has no place in a solution file")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .._validation import FloatArray, IntArray
+from .._validation import FloatArray, IntArray, ReadOnly
 from ..networks import Network
 from ._checks import Residuals
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Limit:
+class Limit(ReadOnly):
     """Where a flow ends, from its last state: Newton on the equations of the limit in the last sign pattern.
 
     Of kind ``direction``, θ/|θ| tends to the KKT point of min ½|θ|² s.t. q_i >= 1 given here ([VSS, Problem (2)]). Of

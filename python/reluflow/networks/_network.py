@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
@@ -10,25 +11,28 @@ import numpy as np
 import numpy.typing as npt
 
 from .._digest import content_digest, hash_of
+from .._files import read_archive, write_archive
 from .._html import card
 from .._validation import (
     FloatArray,
     PatternArray,
+    Seed,
     freeze,
+    generator,
     instance,
     integer,
     invalid,
     leak_value,
-    place,
     positive,
     real_array,
 )
+from ._parts import checked_signs, draw_weights
 from ._torch import module_of, weights_of
 
 if TYPE_CHECKING:
     from ._multiclass import MultiClassNetwork
 
-SIGNS = (-1, 0, 1)  # the entries of a sign pattern
+_FORMAT, _SCHEMA = "reluflow network", 1
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -100,7 +104,7 @@ class Network:
         outputs = real_array(a, "a", "(m,)")
         if len(outputs) != len(weights):
             raise invalid("a", f"have one weight for each of the {len(weights)} rows of W", f"{len(outputs)} weights")
-        signs = None if pattern is None else _signs(pattern, len(weights))
+        signs = None if pattern is None else checked_signs(pattern, len(weights))
         self._set(weights, outputs, leak_value(leak), signs)
 
     @overload
@@ -114,7 +118,7 @@ class Network:
         scale: float = 1e-3,
         balanced: bool = True,
         leak: float = 0.0,
-        seed: int = 0,
+        seed: Seed = 0,
     ) -> Network: ...
 
     @overload
@@ -128,7 +132,7 @@ class Network:
         scale: float = 1e-3,
         balanced: bool = True,
         leak: float = 0.0,
-        seed: int = 0,
+        seed: Seed = 0,
     ) -> MultiClassNetwork: ...
 
     @classmethod
@@ -141,7 +145,7 @@ class Network:
         scale: float = 1e-3,
         balanced: bool = True,
         leak: float = 0.0,
-        seed: int = 0,
+        seed: Seed = 0,
     ) -> Network | MultiClassNetwork:
         """Draw a random network; the same arguments give the same bits.
 
@@ -160,8 +164,9 @@ class Network:
             the symmetric case of [LLWA, Sec. 4] with c = 1.
         leak : float, optional
             Slope of the activation on the negative side, in [0, 1).
-        seed : int, optional
-            Seed of the generator `numpy.random.default_rng`; of class k, of ``default_rng([seed, k])``.
+        seed : int, numpy.random.Generator or None, optional
+            Seed of the generator `numpy.random.default_rng`; of class k, of ``default_rng([seed, k])``. A Generator is
+            drawn from, with classes from one that it spawns for each; None is another start every time.
 
         Returns
         -------
@@ -184,17 +189,61 @@ class Network:
         size = positive(scale, "scale")
         instance(balanced, "balanced", (bool, np.bool_), "True or False")
         slope = leak_value(leak)
-        stream = integer(seed, "seed", least=0)
+        stream = generator(seed)
 
-        def draw(key: int | list[int]) -> Network:
-            W, a = _draw(np.random.default_rng(key), shape, bool(balanced))
+        def draw(source: np.random.Generator) -> Network:
+            W, a = draw_weights(source, shape, bool(balanced))
             return cls(size * W, size * a, leak=slope)
 
         if classes is None:
             return draw(stream)
         from ._multiclass import MultiClassNetwork
 
-        return MultiClassNetwork(draw([stream, k]) for k in range(integer(classes, "classes", least=2)))
+        K = integer(classes, "classes", least=2)
+        if seed is None or stream is seed:
+            return MultiClassNetwork(draw(child) for child in stream.spawn(K))
+        return MultiClassNetwork(draw(generator(seed, k)) for k in range(K))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the network to one .npz file, whole or not at all; `Network.load` reads it back exactly.
+
+        Raises
+        ------
+        FileNotFoundError, PermissionError
+            The folder does not exist or may not be written to.
+        OSError
+            The system cannot write; what was there is still there.
+        """
+        pattern = {} if self.pattern is None else {"pattern": self.pattern}
+        arrays = {"W": self.W, "a": self.a, **pattern}
+        write_archive(path, arrays, {"format": _FORMAT, "schema": _SCHEMA, "leak": self.leak})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Network:
+        """Read a network that `save` wrote: the same bits.
+
+        Raises
+        ------
+        FileNotFoundError, IsADirectoryError
+            There is no such file, or it is a folder.
+        ValueError
+            The file holds no network, or is damaged; the message names the path and what is wrong.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> import reluflow as rf
+        >>> net = rf.Network.init(3, 2, seed=1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     net.save(pathlib.Path(folder, "net.npz"))
+        ...     rf.Network.load(pathlib.Path(folder, "net.npz")) == net
+        True
+        """
+        arrays, record = read_archive(path, (_FORMAT,), _SCHEMA)
+        try:
+            return cls(arrays["W"], arrays["a"], leak=record["leak"], pattern=arrays.get("pattern"))
+        except Exception as error:  # whatever the wrong kind of value in a damaged file leads to
+            raise invalid("path", "hold a whole network", f"{os.fspath(path)!r}, damaged: {error}") from error
 
     @classmethod
     def from_torch(cls, module: Any) -> Network:
@@ -220,15 +269,6 @@ class Network:
             outputs are not those of its layers.
         ImportError
             torch is not installed (extra ``torch``).
-
-        Examples
-        --------
-        With ``module = nn.Sequential(nn.Linear(2, 50), nn.ReLU(), nn.Linear(50, 1, bias=False))``, whose first layer
-        has a bias::
-
-            net = rf.Network.from_torch(module)                    # dim 3
-            sol = rf.integrate(rf.datasets.add_bias(data), net, until=10.0)
-            module = sol.final.to_torch(bias=True)
         """
         W, a, leak = weights_of(module)
         return cls(W, a, leak=leak)
@@ -364,24 +404,3 @@ class Network:
         """Restore a pickled or copied network with its arrays read-only again."""
         self.__dict__.update(state)
         self._freeze()
-
-
-def _draw(rng: np.random.Generator, shape: tuple[int, int], balanced: bool) -> tuple[FloatArray, FloatArray]:
-    """Weights of size one."""
-    W = rng.standard_normal(shape)
-    if not balanced:
-        return W, rng.standard_normal(shape[0])
-    W /= np.linalg.norm(W, axis=1, keepdims=True)
-    return W, rng.choice(np.array([-1.0, 1.0]), shape[0])
-
-
-def _signs(value: npt.ArrayLike, width: int) -> PatternArray:
-    signs = real_array(value, "pattern", "(m, n)")
-    if signs.shape[0] != width or signs.shape[1] < 1:
-        raise invalid("pattern", f"have the shape ({width}, n), a row for each neuron", f"the shape {signs.shape}")
-    other = ~np.isin(signs, SIGNS)
-    if other.any():
-        raise invalid("pattern", "hold -1, 0 and +1 only", place(signs, other))
-    pattern: PatternArray = np.ascontiguousarray(signs, dtype=np.int8)
-    freeze(pattern)
-    return pattern

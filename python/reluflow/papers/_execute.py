@@ -9,8 +9,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._files import atomic_write, json_bytes
 from .._validation import optional_module
-from ..flow._files import atomic_write, json_bytes
 from ._claim import PAPERS, Claim, Context, Outcome, verdict
 from ._result import FAILED, OPEN, Key, Picture, Result, Sheet
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from ..flow._files import atomic_write
+from .._files import atomic_write
 from ._claim import PAPERS, Claim
 from ._report_parts import article, badge
 from ._report_style import STYLE

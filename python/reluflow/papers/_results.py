@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from .._core import __version__
-from ..flow._files import atomic_write, json_bytes
+from .._files import atomic_write, json_bytes
 from ._claim import PAPERS, Claim
 from ._reproduction import Reproduction
 from ._result import Result

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from .._files import sweep as remove_leftovers
+from .._files import temporary_prefix
 from .._validation import invalid, optional_module
-from ..flow._leftovers import sweep as remove_leftovers
-from ..flow._leftovers import temporary_prefix
 from ._grid import Grid, Index
 from ._measures import RESERVED
 from ._points import ERROR, Outcome

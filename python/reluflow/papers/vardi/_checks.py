@@ -12,10 +12,11 @@ from ..._validation import FloatArray, optional_module
 from ...datasets import Dataset
 from ...datasets._construction import Construction, Weights
 from ...flow import Solution, Stop, integrate
+from ...losses import LossName
 from ...networks import Network
 from .._claim import Number
 
-LOSSES = ("logistic", "exponential")
+LOSSES: tuple[LossName, ...] = ("logistic", "exponential")
 LATE = Stop(log_time=1e4)  # log t: the direction is then within 1e-2 of its limit, and the polish does the rest
 ROUNDING = 1e-9  # for numbers that the claim derives exactly
 PRINTED = 1e-6  # for numbers rounded to six decimals
@@ -77,7 +78,7 @@ def distance(first: Weights | Network, second: Weights | Network) -> float:
     return float(np.sqrt(np.sum((first.W - second.W) ** 2) + np.sum((first.a - second.a) ** 2)))
 
 
-def run(case: Construction, loss: str, **options: Any) -> Solution:
+def run(case: Construction, loss: LossName, **options: Any) -> Solution:
     """Integrate from the construction's start until the late phase, on the branch that keeps its symmetry."""
     return integrate(
         case.data, net(case.start or case.limit), until=LATE, loss=loss, **{"on_branch": "stay", **options}

@@ -11,6 +11,7 @@ from ..._validation import FloatArray
 from ...convex import certify
 from ...datasets import Dataset, vardi_shamir_srebro
 from ...flow import Solution, Stop, integrate
+from ...losses import LossName
 from ...networks import Network
 from .._claim import Claim, Context, Number, Outcome
 from ._checks import LATE, LOSSES, exactly, gradients, net, printed, scaled, small
@@ -47,7 +48,7 @@ def threshold(context: Context) -> Outcome:
     )
 
 
-def _random(loss: str, seed: int) -> Solution:
+def _random(loss: LossName, seed: int) -> Solution:
     """Run the flow on six random samples with the labels of a random half-space."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((6, 3))
@@ -56,7 +57,7 @@ def _random(loss: str, seed: int) -> Solution:
     return integrate(Dataset(X, y), Network.init(12, 3, scale=0.1, seed=seed), until=BATTERY_STOP, loss=loss)
 
 
-def _battery(loss: str, found: list[Solution]) -> list[Number]:
+def _battery(loss: LossName, found: list[Solution]) -> list[Number]:
     bound = math.log(LN2) if loss == "logistic" else 0.0
     below = [solution for solution in found if solution.log_loss.min() < bound]
     sure = [solution for solution in below if solution.limit.certified]

@@ -11,13 +11,14 @@ from ..._validation import FloatArray
 from ...convex import Certificate, certify
 from ...datasets._construction import Construction
 from ...flow import Solution
+from ...losses import LossName
 from .._claim import Number
 from ._checks import PRINTED, ROUNDING, Margins, distance, exactly, net, norm2, printed, run, scaled, small, table
 
 SIZES = (1e-4, 1e-3, 1e-2, 0.1, 0.25, 0.5)
 
 
-def reached(case: Construction, loss: str, **options: Any) -> tuple[Solution, Certificate, list[Number]]:
+def reached(case: Construction, loss: LossName, **options: Any) -> tuple[Solution, Certificate, list[Number]]:
     """Run the flow and compare its polished limit with the printed KKT point.
 
     Returns

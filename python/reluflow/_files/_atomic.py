@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -36,21 +37,21 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
     Raises
     ------
-    ValueError
+    FileNotFoundError, IsADirectoryError, PermissionError
         The folder is missing, `path` is a folder, or it may not be written to; the message names the path.
     OSError
         The system cannot write, because the disk is full for example. What was at `path` is still there.
     """
     target = checked_path(path)
     if not target.parent.is_dir():
-        raise invalid("path", "lie in a folder that exists", f"{str(target)!r}")
+        raise FileNotFoundError(errno.ENOENT, "path must lie in a folder that exists", str(target))
     if target.is_dir():
-        raise invalid("path", "be a file", f"the folder {str(target)!r}")
+        raise IsADirectoryError(errno.EISDIR, "path must be a file", str(target))
     sweep(target)
     try:
         handle, name = tempfile.mkstemp(prefix=temporary_prefix(target), dir=target.parent)
     except PermissionError as error:
-        raise invalid("path", "be writable", f"{str(target)!r}: {error.strerror}") from error
+        raise PermissionError(error.errno, "path must be writable", str(target)) from error
     except OSError as error:
         raise _failed(error, target) from error
     try:

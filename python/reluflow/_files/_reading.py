@@ -22,8 +22,8 @@ class DamagedError(Exception):
     """A file does not hold what it says; the message goes into a ValueError with the path."""
 
 
-def read(file: Path) -> tuple[Arrays, dict[str, Any]]:
-    """Return the arrays of a file and its record, the JSON in the array `meta`.
+def read(file: Path, what: str) -> tuple[Arrays, dict[str, Any]]:
+    """Return the arrays of a file and its record, the JSON in the array `meta`; messages call it `what`.
 
     Raises
     ------
@@ -39,9 +39,9 @@ def read(file: Path) -> tuple[Arrays, dict[str, Any]]:
             meta = json.loads(_text(arrays.pop("meta")))
         except Exception as error:
             reason = str(error) or type(error).__name__
-            raise invalid("path", "hold a reluflow solution", f"{str(file)!r}: {reason}") from error
+            raise invalid("path", f"hold a {what}", f"{str(file)!r}: {reason}") from error
     if not isinstance(meta, dict):
-        raise invalid("path", "hold a reluflow solution", f"{str(file)!r}")
+        raise invalid("path", f"hold a {what}", f"{str(file)!r}")
     return arrays, meta
 
 
