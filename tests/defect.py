@@ -32,6 +32,10 @@ MOST_HALVINGS, QUADRATURE = 7, 1e-10
 SHORTEST = 1e-9
 # Cells of so many dependent boundaries are enumerated; of more the hull is not asked for.
 MOST_CELLS = 9
+# Smaller neurons have no relative errors: the results keep nothing below 1e-290.
+SMALLEST = 1e-300
+# Between these logarithms of times exp keeps its digits.
+PLAIN_TIMES = 600
 
 
 @dataclass(frozen=True)
@@ -97,14 +101,14 @@ class Judge:
         sol = self.sol
         size = self.sizes(sol.W, sol.a)
         balance = sol.a**2 - np.sum(sol.W**2, axis=2)
-        drift = np.abs(balance - balance[0]) / np.max(size, axis=0) ** 2
+        drift = np.abs(balance - balance[0]) / np.maximum(np.max(size, axis=0) ** 2, SMALLEST)
         k, j = np.unravel_index(np.argmax(drift), drift.shape)
         self.found.add(Finding("balance", float(drift[k, j]), sol.log_t[k], int(j)))
         rise = np.diff(sol.log_loss) / np.maximum(1.0, np.abs(sol.log_loss[1:]))
         if len(rise):
             self.found.add(Finding("falling loss", float(max(np.max(rise), 0.0)), sol.log_t[1 + int(np.argmax(rise))]))
         W, a = self.states(sol.log_t[1:]) if len(sol.t) > 1 else (sol.W[1:], sol.a[1:])
-        off = self.sizes(W - sol.W[1:], a - sol.a[1:]) / np.maximum(size[1:], np.finfo(float).tiny)
+        off = self.sizes(W - sol.W[1:], a - sol.a[1:]) / np.maximum(size[1:], SMALLEST)
         if off.size:
             k, j = np.unravel_index(np.argmax(off), off.shape)
             self.found.add(Finding("dense output", float(off[k, j]), sol.log_t[k + 1], int(j)))
@@ -127,7 +131,9 @@ class Judge:
 
     @staticmethod
     def sizes(W: np.ndarray, a: np.ndarray) -> np.ndarray:
-        return np.sqrt(np.sum(W**2, axis=-1) + a**2)
+        top = np.maximum(np.max(np.abs(W), axis=-1), np.abs(a))
+        top = np.where(top > 0, top, 1.0)  # squares of tiny ones would be zero
+        return top * np.sqrt(np.sum((W / top[..., None]) ** 2, axis=-1) + (a / top) ** 2)
 
     # --- one interval of one pattern ---
 
@@ -137,16 +143,25 @@ class Judge:
         return np.unique(np.r_[sol.log_t, sol.events.log_t, sol.log_t_end])
 
     def states(self, log_t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        if np.max(log_t) < 600:
-            t = np.clip(np.exp(log_t), self.sol.t_start, self.sol.t_end)
-            return self.sol.states(t)
-        return self.sol.states(log_times=log_t)
+        """At logarithms of times; -inf is the start."""
+        log_t = np.asarray(log_t, float)
+        W, a = np.repeat(self.sol.W[:1], len(log_t), axis=0), np.repeat(self.sol.a[:1], len(log_t), axis=0)
+        plain = np.abs(log_t) < PLAIN_TIMES
+        if plain.any():
+            t = np.clip(np.exp(log_t[plain]), self.sol.t_start, self.sol.t_end)
+            W[plain], a[plain] = self.sol.states(t)
+        far = ~plain & np.isfinite(log_t)
+        if far.any():
+            W[far], a[far] = self.sol.states(log_times=log_t[far])
+        return W, a
 
     def interval(self, low: float, high: float) -> None:
         if high - low <= SHORTEST * max(1.0, abs(high)):
             return
         middle = 0.5 * (low + high) if low > -np.inf else high - 1.0
-        row = np.asarray(self.sol.at(log_t=middle).pattern if middle >= 600 else self.sol.pattern(np.exp(middle)))
+        row = np.asarray(
+            self.sol.at(log_t=middle).pattern if middle >= PLAIN_TIMES else self.sol.pattern(np.exp(middle))
+        )
         frames = [self.frame(r) for r in row]
         plain = high - low <= np.log(RATIO) or low == -np.inf
         for where in (low, middle, high) if low > -np.inf else (middle, high):
@@ -155,13 +170,13 @@ class Judge:
             self.signs(inside, W, a, row)
             self.multipliers(inside, W, a, row)
         ends = self.states(np.array([low, high]))
-        size = np.maximum(self.sizes(ends[0][1], ends[1][1]), np.finfo(float).tiny)
+        size = np.maximum(self.sizes(ends[0][1], ends[1][1]), SMALLEST)
         u, v = np.exp([low, high]) if plain else (low, high)
         change_W, change_a, drop = self.integral(u, v, plain, row, frames, size)
         off = self.sizes(ends[0][1] - ends[0][0] - change_W, ends[1][1] - ends[1][0] - change_a) / size
         j = int(np.argmax(off))
         self.found.add(Finding("velocity", float(off[j]), high, j))
-        if high < 600:
+        if high < PLAIN_TIMES:
             before, after = (self.log_loss(ends[0][k], ends[1][k]) for k in (0, 1))
             fall = np.exp(before) * -np.expm1(after - before)
             self.found.add(Finding("fall of the loss", float(abs(fall - drop) / np.exp(before)), high))
@@ -218,7 +233,7 @@ class Judge:
     # --- what must hold at a point ---
 
     def signs(self, log_t: float, W: np.ndarray, a: np.ndarray, row: np.ndarray) -> None:
-        scale = np.outer(np.maximum(self.sizes(W, a), np.finfo(float).tiny), self.lengths.clip(np.finfo(float).tiny))
+        scale = np.outer(np.maximum(self.sizes(W, a), SMALLEST), self.lengths.clip(SMALLEST))
         Z = W @ self.p.X.T / scale
         wrong = np.where(row == 0, np.abs(Z), np.maximum(-row * Z, 0.0))
         j, i = np.unravel_index(np.argmax(wrong), wrong.shape)
@@ -228,7 +243,8 @@ class Judge:
         """How far zero is from the Clarke set within the span of what a neuron slides on, as a part of the pulls."""
         slopes = np.where(row > 0, 1.0, np.where(row < 0, self.p.leak, 0.0))
         q = self.margins(W, a, slopes)
-        lam = self.p.duals(q, max(float(np.min(q)), 0.0))
+        least = float(np.min(q))
+        lam = self.p.duals(q, least if self.p.loss == "exponential" else max(least, 0.0))
         lam = lam / np.max(np.abs(lam))
         for j in range(len(a)):
             walls = self.walls(row[j])

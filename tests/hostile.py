@@ -305,6 +305,30 @@ def dense_walls_plane(rng):
     return base(rng, np.vstack([X, rng.standard_normal((2, 3))]))
 
 
+@kind
+def ties(rng):
+    """Rows of small integers, some again, opposite or in multiples, labelled anew; neurons on boundaries."""
+    n, d = int(rng.integers(3, 9)), int(rng.integers(2, 5))
+    low, high = ((0, 1), (-1, 1), (0, 3), (-2, 2))[rng.integers(4)]
+    X = rng.integers(low, high + 1, (n + 2, d)).astype(float)
+    X[np.all(X == 0, 1), 0] = 1
+    if rng.random() < 0.4:
+        X = np.c_[X, np.ones(len(X))]
+    again = rng.integers(len(X), size=len(X) // 3)
+    p = base(rng, np.vstack([X, X[again] * rng.choice([1.0, 1.0, -1.0, 2.0, 1 / 3], (len(again), 1))]))
+    for j in range(len(p["a"]) // 2):
+        along = X[rng.integers(len(X))]
+        p["W"][j] -= (p["W"][j] @ along) / (along @ along) * along
+        p["a"][j] = np.copysign(np.linalg.norm(p["W"][j]), p["a"][j])
+    scale = float(rng.choice([1.0, 1.0, 1e-8, 1e-100, 100.0]))
+    if p["loss"] == "exponential":  # margins to -8: faster falls are beyond the oracle
+        z = p["W"] @ p["X"].T
+        scale = min(scale, 1.0, np.sqrt(4.0 / max(np.abs(p["a"] @ np.maximum(z, p["leak"] * z)).max(), 1e-300)))
+    W, a = scale * np.vstack([p["W"], p["W"][:1]]), scale * np.r_[p["a"], -p["a"][0]]
+    t = p["t"] * (1 - np.log(min(scale, 1.0)))
+    return p | {"W": W, "a": a, "t": t, "reduction": str(rng.choice(["sum", "mean"]))}
+
+
 @dataclass(frozen=True)
 class Hostile:
     """A problem with its start, its end and the options of its run."""

@@ -62,3 +62,18 @@ def test_a_state_with_tiny_neurons_on_boundaries_is_continued():
     data = rf.Dataset([[1.0, 1.0], [1.0, -1.0]], [1, -1])
     net = rf.Network([[1e-180, 1e-180 * (1 + 2e-16)], [0.3, 0.1]], [1e-180 * np.sqrt(2), 0.4], pattern=[[1, 0], [1, 1]])
     assert rf.integrate(data, net, until=1.0).success
+
+
+def test_rounding_takes_no_neuron_across_a_boundary_that_its_direction_tends_to() -> None:
+    """On signs a tiny neuron can tend to a repelling boundary that it stays beside; a bend of 1e-17 took it across."""
+    X = [[1, 1, 1, -1, 1], [-1, -1, 1, -1, 1], [1, 1, 1, 1, 1], [1, -1, 1, 1, 1], [-1, -1, -1, -1, 1], [2, 2, 2, 2, 2]]
+    W = [[1, 1, -2, 0, -1], [1, -1, 2, 2, -1], [1, -1, 2, 1, 2], [2, 0, 1, -2, 1], [0, 1, -2, 0, 2], [1, 0, 0, 0, 1]]
+    data = rf.Dataset(np.array(X, dtype=float), [1, -1, -1, 1, 1, -1])
+    W = np.array(W) * 1e-100
+    net = rf.Network(W, np.linalg.norm(W, axis=1) * [1, -1, 1, -1, 1, -1])
+    runs = [rf.integrate(data, net, until=155.0, rtol=rtol) for rtol in (1e-9, 1e-12)]
+    assert runs[0].events.sample.tolist() == runs[1].events.sample.tolist()
+    assert runs[0].log_loss_end == pytest.approx(runs[1].log_loss_end, rel=1e-9)
+    late = runs[0].t > 60.0
+    kept, dense = runs[0].W[late], runs[0].states(runs[0].t[late])[0]
+    assert np.max(np.abs(kept - dense).max(axis=2) / np.linalg.norm(kept, axis=2)) < 1e-6

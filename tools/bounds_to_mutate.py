@@ -202,8 +202,15 @@ MUTANTS = (
         "test_hits",
         HITS,
         "a wall just left is as far as its rounding",
-        "        c[0] = 0.0;\n        // Back to it",
-        "        // Back to it",
+        "        c[0] = 0.0;\n        // A rate within",
+        "        // A rate within",
+    ),
+    Mutant(
+        "test_hits",
+        HITS,
+        "a bend within rounding takes a neuron across",
+        "return first_leave(c, order, zero_tol(motion_.size(piece)), limit);",
+        "return first_descent(c, order, limit);",
     ),
     Mutant(
         "test_hits",

@@ -188,6 +188,12 @@ void a_wall_just_left_is_not_met_again_at_once() {
         CHECK(std::abs(bench.hit(bending, 1.0).u - 4e-14) < 1e-15);  // away from it: it comes back in its own time
         const int turning = bench.put({rest, 1.0, 0.0}, kOutput, {{-1e-14, 0.0, 0.0}, {0.5, 0.0, 0.0}});
         CHECK(bench.hit(turning, 1.0).kind == HitKind::none);  // a slope of -2e-14 is rounding, so the bend decides
+        for (const double slope : {0.0, 1e-18, -1e-18}) {      // and a bend of 1e-17 is rounding, one of 1e-13 is not
+            const int resting = bench.put({rest, 1.0, 0.0}, kOutput, {{slope, 0.0, 0.0}, {-1e-17, 0.0, 0.0}});
+            CHECK(bench.hit(resting, 1.0).kind == HitKind::none);
+            const int falling = bench.put({rest, 1.0, 0.0}, kOutput, {{slope, 0.0, 0.0}, {-1e-13, 0.0, 0.0}});
+            CHECK(bench.hit(falling, 1.0).u < 1e-4);
+        }
         const int moving = bench.put({rest, 1.0, 0.0}, kOutput, {{1e-12, 0.0, 0.0}, {-0.5, 0.0, 0.0}});
         CHECK(std::abs(bench.hit(moving, 1.0).u - 4e-12) < 1e-15);  // one of 2e-12 is not
     }

@@ -17,9 +17,10 @@ void negate(double* c, int order) noexcept {
     for (int k = 0; k <= order; ++k) c[k] = -c[k];
 }
 
-/// When a multiplier leaves its interval, in [0, end]: `gap`, its distance from an end of it, falls below -`noise`
-/// there, and left zero for that last at the u that is returned; 0 where it was below from the start. kNoRoot when it
-/// does not leave: one that only comes to its end, as those of flows that come to rest do, stays.
+/// When a quantity that starts near zero passes it, in [0, end]: `gap`, the distance of a multiplier from an end of its
+/// interval or of a neuron from a boundary, falls below -`noise` there, and left zero for that last at the u that is
+/// returned; 0 where it was below from the start. kNoRoot when it does not pass: a multiplier that only comes to its
+/// end, as those of flows that come to rest do, stays.
 double first_leave(const double* gap, int order, double noise, double end) noexcept {
     Coefficients c{};
     std::copy_n(gap, order + 1, c);
@@ -155,8 +156,12 @@ double HitFinder::first_descent_to(int piece, int wall, std::span<const std::int
     if (sides[wall] < 0) negate(c, order);
     if (c[0] <= zero_tol(motion_.size(piece))) {  // standing on the boundary it has just left
         c[0] = 0.0;
-        // Back to it: that may be what is not known of the rate. Away from it, it comes back later, if at all.
-        if (c[1] < 0.0 && -c[1] <= rate_tol(piece) && is_unknown(c[1], piece, wall, sides)) c[1] = 0.0;
+        // A rate within what is not known of it: back to the boundary it is none; away from it, the neuron comes back
+        // later, if at all. Then higher orders may be rounding, too, and it crosses where it is beyond that.
+        if (std::abs(c[1]) <= rate_tol(piece) && is_unknown(c[1], piece, wall, sides)) {
+            c[1] = std::max(c[1], 0.0);
+            return first_leave(c, order, zero_tol(motion_.size(piece)), limit);
+        }
     }
     return first_descent(c, order, limit);
 }

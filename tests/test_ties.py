@@ -1,0 +1,53 @@
+"""Integer data with repeats, opposite rows and relabelled ones: the flow is obeyed, and its symmetries are kept."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import compare
+import defect
+import hostile
+import reluflow as rf
+
+SEEDS = range(12)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_runs_on_ties_obey_the_flow(seed):
+    sol = hostile.problem("ties", seed).run()
+    assert sol.success, sol.message
+    defect.assert_small(sol, 1e-6, max_intervals=8)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_opposite_labels_and_outputs_move_alike(seed):
+    problem = hostile.problem("ties", seed)
+    net = rf.Network(problem.net.W, -problem.net.a, leak=problem.net.leak)
+    there = problem.run()
+    back = rf.integrate(rf.Dataset(problem.data.X, -problem.data.y), net, until=problem.until, **problem.options)
+    assert there.events.sample.tolist() == back.events.sample.tolist()
+    compare.assert_same_state(back.final.W, -back.final.a, there.final.W, there.final.a, 1e-6, "at the end")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_mean_is_the_sum_in_another_time(seed):
+    problem = hostile.problem("ties", seed)
+    n, t = problem.data.n, float(problem.until.time)
+    of_sum = problem.run(until=t, reduction="sum")
+    of_mean = problem.run(until=n * t, reduction="mean")
+    compare.assert_same_state(of_mean.final.W, of_mean.final.a, of_sum.final.W, of_sum.final.a, 1e-6, "at the end")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_run_cut_at_one_of_its_events_and_kept_in_a_file_goes_on(tmp_path, seed):
+    problem = hostile.problem("ties", seed)
+    whole = problem.run()
+    inside = whole.events.t[(whole.events.t > 0) & (whole.events.t < whole.t_end)]
+    cut = float(inside[len(inside) // 2]) if len(inside) else 0.5 * whole.t_end
+    front = problem.run(until=cut)
+    front.save(tmp_path / "front.npz")
+    rest = rf.integrate(problem.data, rf.load(tmp_path / "front.npz"), until=problem.until, **problem.options)
+    assert rest.status == whole.status
+    compare.assert_same_state(rest.final.W, rest.final.a, whole.final.W, whole.final.a, 1e-6, "at the end")
+    assert np.isclose(rest.log_loss_end, whole.log_loss_end, rtol=1e-9, atol=1e-9)
