@@ -17,7 +17,7 @@ CPP := CMakeLists.txt $(wildcard cmake/*.cmake) $(shell find cpp -type f)
 CPP_FORMATTED := $(filter %.cpp %.hpp,$(CPP))
 PY := python tests tools docs bench examples
 
-.PHONY: run reproduce test fast torch mutants bench lint format types docs sanitize warnings wheel lower-bounds clean
+.PHONY: run reproduce test fast torch browser mutants bench lint format types docs sanitize warnings wheel lower-bounds clean
 .DELETE_ON_ERROR:
 
 run: $(STAMPS)/all ## one run of the command line: two digits, from a small start to a small loss
@@ -29,10 +29,14 @@ reproduce: $(STAMPS)/all ## the figures, tables and theorems of the papers, each
 test: $(STAMPS)/dev ## every test, C++ and Python
 	$(BIN)/cmake --build $(BUILD) --target cpp_tests
 	$(BIN)/ctest --test-dir $(BUILD) --output-on-failure
-	$(BIN)/python -m pytest -m "" --durations=10
+	$(BIN)/python -m pytest -m "not browser" --durations=10
 
 fast: $(STAMPS)/dev ## the tests that take a second or less
 	$(BIN)/python -m pytest
+
+browser: docs ## the explorer and the pages of the docs in Chromium, at the widths of a desk and of a phone
+	bash tools/install_browser
+	$(BIN)/python -m pytest -m browser tests/browser
 
 mutants: $(STAMPS)/dev ## whether the tests notice each bound loosened and each tolerance changed a thousandfold: an hour in all
 	$(BIN)/cmake --build $(BUILD) --target cpp_tests

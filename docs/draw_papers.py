@@ -42,11 +42,19 @@ def _body(record: Record, out: Path) -> str:
     counts = ", ".join(f"{number} {verdict}" for verdict, number in record["counts"].items() if number)
     size = "quick" if record["quick"] else "full"
     versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
-    said = _wrapped(f"Of a {size} run with seed {record['seed']}: {counts}. Made with {versions}.")
+    roots = ", ".join(f"{number} {verdict}" for verdict, number in record["roots"].items())
+    said = _wrapped(
+        f"Of a {size} run with seed {record['seed']}: {counts}; without those that show one fault again: {roots}."
+        f" Made with {versions}."
+    )
     parts = [f"## The claims\n\n{said}"]
     parts += [_table(paper, name, record["claims"]) for paper, name in record["papers"].items()]
-    parts.append("## Where a paper and the mathematics differ")
-    parts += [_reason(claim) for claim in record["claims"] if claim["verdict"] == "differs"]
+    for verdict, title in (("differs", "Where a paper and the mathematics differ"), ("misprint", "Misprints")):
+        parts.append(f"## {title}")
+        parts += [_reason(claim) for claim in record["claims"] if claim["verdict"] == verdict]
+    if any(claim["quick"] for claim in record["claims"]):
+        parts.append("## What a quick run changes")
+        parts += [_wrapped(f"- `{c['id']}`: {_plain(c['quick'])}") for c in record["claims"] if c["quick"]]
     parts.append("## The figures")
     for paper, name in record["papers"].items():
         shown = [claim for claim in record["claims"] if claim["paper"] == paper and claim["figures"]]

@@ -14,7 +14,7 @@ import pytest
 import reluflow as rf
 from reluflow._validation import optional_module
 
-HINT = "(rf.datasets.binary_labels converts labels of any form)"
+HINT = '(rf.datasets.binary_labels makes labels of two values; loss="squared" takes any numbers)'
 NAN, INF = math.nan, math.inf
 X = [[1.65, -0.47], [-0.47, 1.35]]
 Y = [1, -1]
@@ -46,6 +46,10 @@ def integrate(**given: Any) -> Callable[[], Any]:
 def descend(**given: Any) -> Callable[[], Any]:
     options = {"data": DATA, "net": NET, "n_steps": 1, **given}
     return lambda: rf.descend(options.pop("data"), options.pop("net"), **options)
+
+
+def trained_on(y: list[Any]) -> Callable[[], Any]:
+    return lambda: rf.integrate(rf.Dataset(X, y), NET, until=1.0)
 
 
 DATASETS: Rows = [
@@ -95,14 +99,36 @@ DATASETS: Rows = [
     ("dates", dataset(X=np.zeros((2, 2), dtype="M8[s]")), "X must hold real numbers, found the dtype datetime64[s]"),
     ("masked", dataset(X=np.ma.masked_greater(np.array(X), 1.5)), "X must have no masked entries, found 1 masked"),
     ("None", dataset(X=None), "X must have the shape (n, d), found the shape ()"),
-    ("label 0.5", dataset(y=[1, 0.5]), f"y must hold +1 and -1 only, found 0.5 at row 1 {HINT}"),
-    ("labels 0 and 1", dataset(y=[1, 0]), f"y must hold +1 and -1 only, found 0 at row 1 {HINT}"),
-    ("booleans", dataset(y=[True, False]), f"y must hold +1 and -1 only, found 0 at row 1 {HINT}"),
+    (
+        "label 0.5",
+        trained_on([1, 0.5]),
+        f"data.y must hold +1 and -1 only for the logistic loss {HINT}, found 0.5 at row 1",
+    ),
+    (
+        "labels 0 and 1",
+        trained_on([1, 0]),
+        f"data.y must hold +1 and -1 only for the logistic loss {HINT}, found 0 at row 1",
+    ),
+    (
+        "booleans",
+        trained_on([True, False]),
+        f"data.y must hold +1 and -1 only for the logistic loss {HINT}, found 0 at row 1",
+    ),
+    ("negative weight", dataset(weights=[1, -2]), "weights must not be negative, found -2 at row 1"),
+    ("no weight", dataset(weights=[0, 0]), "weights must be positive for at least one sample, found zeros only"),
+    ("few weights", dataset(weights=[1]), "weights must have one entry for each of the 2 rows of X, found 1 entries"),
+    ("NaN weight", dataset(weights=[1, NAN]), "weights must hold finite numbers only, found nan at row 1"),
+    (
+        "one-hot",
+        dataset(y=np.eye(2)),
+        "y must have the shape (n,): one target a sample (rf.datasets.MultiClassDataset takes the names of classes), "
+        "found the shape (2, 2)",
+    ),
     ("NaN label", dataset(y=[1, NAN]), "y must hold finite numbers only, found nan at row 1"),
     ("string labels", dataset(y=["a", "b"]), "y must hold real numbers, found the dtype <U1, with 'a' at row 0"),
     ("column of labels", dataset(y=[[1], [-1]]), "y must have the shape (n,), found the shape (2, 1)"),
-    ("too few labels", dataset(y=[1]), "y must have one label for each of the 2 rows of X, found 1 labels"),
-    ("too many labels", dataset(y=[1, 1, -1]), "y must have one label for each of the 2 rows of X, found 3 labels"),
+    ("too few labels", dataset(y=[1]), "y must have one entry for each of the 2 rows of X, found 1 entries"),
+    ("too many labels", dataset(y=[1, 1, -1]), "y must have one entry for each of the 2 rows of X, found 3 entries"),
     (
         "one name short",
         dataset(feature_names=["a"]),
@@ -192,7 +218,7 @@ RUNS: Rows = [
     ("until 0", integrate(until=0), "until must be a Stop, or a time above 0, found 0.0"),
     ("until NaN", integrate(until=NAN), "until must be a Stop, or a time above 0, found nan"),
     ("until None", integrate(until=None), "until must be a Stop, or a time above 0, found None"),
-    ("loss", integrate(loss="hinge"), "loss must be one of 'logistic', 'exponential', found 'hinge'"),
+    ("loss", integrate(loss="hinge"), "loss must be one of 'logistic', 'exponential', 'squared', found 'hinge'"),
     ("reduction", integrate(reduction=None), "reduction must be one of 'sum', 'mean', found None"),
     (
         "on_branch",
@@ -260,7 +286,7 @@ STEPS: Rows = [
     ("batch_size 0", descend(batch_size=0), "batch_size must be an integer of at least 1, found 0"),
     ("batch_size 3", descend(batch_size=3), "batch_size must be at most n = 2, found 3"),
     ("seed", descend(seed=1.5), "seed must be an integer of at least 0, a numpy Generator or None, found 1.5"),
-    ("loss", descend(loss="squared"), "loss must be one of 'logistic', 'exponential', found 'squared'"),
+    ("loss", descend(loss="hinge"), "loss must be one of 'logistic', 'exponential', 'squared', found 'hinge'"),
     ("reduction", descend(reduction="max"), "reduction must be one of 'sum', 'mean', found 'max'"),
     ("save_every", descend(save_every=0), "save_every must be an integer of at least 1, found 0"),
 ]

@@ -20,7 +20,7 @@ from reluflow.cli import _files, main
 from reluflow.cli._progress import ProgressLine, describe
 
 PLANAR = ["run", "--data", "wang-pilanci", "--width", "10", "--seed", "1"]
-FIGURES = {"loss_and_norm.png", "events.png", "sectors.png", "directions.png", "wang_pilanci.png"}
+FIGURES = {"loss_and_norm.png", "events.png", "sectors.png", "directions.png", "plane.png"}
 DATA_FILES = {"summary.json", "events.csv", "run.npz"}
 
 

@@ -117,7 +117,7 @@ def test_defects_of_an_archive_are_named(tmp_path, write):
     np.save(tmp_path / "single.npy", np.ones(3))
     np.savez(tmp_path / "objects.npz", X=np.array([{}]), y=np.array([1]))
     refusals = {
-        "y must have one label for each of the 3 rows of X, found 2 labels": lambda: rf.datasets.from_npz(path),
+        "y must have one entry for each of the 3 rows of X, found 2 entries": lambda: rf.datasets.from_npz(path),
         r"X must name an array of the file \(X, y, text, holes\), found 'Z'": lambda: rf.datasets.from_npz(path, X="Z"),
         "X must hold real numbers, found the dtype <U1": lambda: rf.datasets.from_npz(path, X="text"),
         "X must hold finite numbers only, found nan at row 0": lambda: rf.datasets.from_npz(path, X="holes"),

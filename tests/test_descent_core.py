@@ -254,7 +254,7 @@ def test_ctrl_c_while_stepping_gives_the_result_so_far() -> None:
         ({"n_steps": -1}, "n_steps must be in 0"),
         ({"batch_size": 31}, r"batch_size must be in 0\.\.30, found 31"),
         ({"leak": 1.0}, r"leak must be in \[0, 1\), found 1"),
-        ({"loss": "hinge"}, "loss must be 'logistic' or 'exponential', found 'hinge'"),
+        ({"loss": "hinge"}, "loss must be 'logistic', 'exponential' or 'squared', found 'hinge'"),
         ({"reduction": "max"}, "reduction must be 'sum' or 'mean', found 'max'"),
     ],
 )

@@ -3,133 +3,18 @@
 from __future__ import annotations
 
 import re
-import shutil
-from collections.abc import Callable
-from functools import partial
+import sys
 from pathlib import Path
 
 import matplotlib
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
-import reluflow as rf
 import runs
+from pictures import FIGURES, PROJECTED, drawn, page, table, texts_outside
 from reluflow import analysis, figures
 from reluflow.figures._style import LINES, NEGATIVE, POSITIVE
-
-
-def drawn(figure):
-    """The pixels of a figure, (height, width, 3), and its renderer."""
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    return np.asarray(canvas.buffer_rgba())[..., :3], canvas.get_renderer()
-
-
-def tick_labels(axis):
-    """Labels of the ticks in view; matplotlib keeps others, undrawn, beyond the ends of the axis."""
-    low, high = sorted(axis.get_view_interval()) if axis.axes.axison else (1, 0)
-    return [tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
-
-
-def texts_outside(figure):
-    """Texts that do not lie inside the page."""
-    _, renderer = drawn(figure)
-    page = figure.bbox
-    found = []
-    for ax in figure.axes:
-        for text in [
-            *ax.texts,
-            ax.title,
-            ax.xaxis.label,
-            ax.yaxis.label,
-            *tick_labels(ax.xaxis),
-            *tick_labels(ax.yaxis),
-        ]:
-            if text.get_visible() and text.get_text():
-                box = text.get_window_extent(renderer)
-                if box.x0 < page.x0 - 1 or box.x1 > page.x1 + 1 or box.y0 < page.y0 - 1 or box.y1 > page.y1 + 1:
-                    found.append(text.get_text())
-        legend = ax.get_legend()
-        if legend is not None:
-            box = legend.get_window_extent(renderer)
-            if box.x0 < page.x0 - 1 or box.x1 > page.x1 + 1 or box.y0 < page.y0 - 1:
-                found.append("legend")
-    return found
-
-
-def table(run=runs.planar):
-    return analysis.series(analysis.sample(run(), 60))
-
-
-def sphere_run():
-    data = rf.datasets.orthogonally_separable(12, 3, seed=1)
-    return rf.integrate(data, rf.Network.init(8, 3, scale=1e-3, seed=2), until=100.0)
-
-
-def gathering(ax):
-    run = analysis.sample(runs.planar(), 40)
-    return figures.gathering(run.t, run.log_t, analysis.angles_to_group(run), run.signs, ax)
-
-
-def ellipsoid(ax):
-    run = analysis.sample(runs.planar(), 40)
-    return figures.rectified_ellipsoid(analysis.rectified_ellipsoid(run.data), ax, paths=analysis.rectified_paths(run))
-
-
-def growth(ax):
-    found = table(runs.endless)
-    fit = analysis.tail_fit(found["log_t"], found["norm2_per_log_t"], loglog=True)
-    return figures.norm_growth(found, ax, limit=2 * 1.282432, fit=fit)
-
-
-FIGURES: dict[str, Callable] = {
-    "loss": lambda ax: figures.loss(table(), ax),
-    "loss of an endless run": lambda ax: figures.loss(table(runs.endless), ax),
-    "loss on a linear clock": lambda ax: figures.loss(table(), ax, clock="linear"),
-    "norms": lambda ax: figures.norms(table(), ax),
-    "norm growth": growth,
-    "margin": lambda ax: figures.margin(table(), ax, limit=0.389884),
-    "margin of digits": lambda ax: figures.margin(table(runs.iris), ax),
-    "margins": lambda ax: figures.margins(analysis.margins(runs.iris(), normalised=True), ax),
-    "counts": lambda ax: figures.counts(analysis.timeline(runs.holding()), ax),
-    "alignment": lambda ax: figures.alignment(analysis.alignment(analysis.sample(runs.planar(), 60)), ax),
-    "gathering": gathering,
-    "singular values": lambda ax: figures.singular_values(analysis.singular_values(runs.iris()), ax),
-    "singular value paths": lambda ax: figures.singular_value_paths(analysis.singular_values(runs.iris()), ax),
-    "correlations": lambda ax: figures.correlation_histogram(
-        analysis.correlations(runs.planar(), *runs.planar().data.X), ax
-    ),
-    "event raster": lambda ax: figures.event_raster(analysis.raster(runs.iris()), ax),
-    "sector timeline": lambda ax: figures.sector_timeline(analysis.timeline(runs.digits()), ax),
-    "disc with paths": lambda ax: figures.direction_disc(analysis.directions(analysis.sample(runs.iris(), 50)), ax),
-    "disc at one time": lambda ax: figures.direction_disc(analysis.directions(analysis.ends(runs.iris())), ax, index=1),
-    "neuron plane": lambda ax: figures.neuron_plane(analysis.directions(analysis.ends(runs.iris())), ax),
-    "weight plane": lambda ax: figures.weight_plane(analysis.weight_plane(analysis.sample(runs.planar(), 80)), ax),
-    "weight plane of many inputs": lambda ax: figures.weight_plane(analysis.weight_plane(runs.iris()), ax),
-    "decision": lambda ax: figures.decision(
-        analysis.decision_plane(runs.planar().data, runs.planar().final), ax, reference=np.array([1.0, -1.0])
-    ),
-    "rectified ellipsoid": ellipsoid,
-    "polar set": lambda ax: figures.polar_set(
-        analysis.rectified_ellipsoid(runs.planar().data), ax, dual=np.array([0.582875, -0.699557])
-    ),
-}
-PROJECTED: dict[str, tuple[str, Callable]] = {
-    "polar": (
-        "polar",
-        lambda ax: figures.direction_polar(analysis.directions(analysis.sample(runs.planar(), 60)), ax),
-    ),
-    "sphere": (
-        "3d",
-        lambda ax: figures.direction_sphere(analysis.directions(analysis.sample(sphere_run(), 40), n_axes=3), ax),
-    ),
-}
-
-
-def page(projection=None, **keywords):
-    return figures.panels(1, height=3.4, subplot_kw={"projection": projection}, **keywords)
 
 
 @pytest.mark.parametrize(
@@ -228,7 +113,7 @@ def test_the_timeline_colours_the_fullest_sectors():
     mesh = ax.collections[0]
     assert mesh.get_array().shape == (24, 400)
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels[0] == f"{found.peak[0]} neurons at once"
+    assert labels[0] == f"{found.peak[0]}"
     assert len(labels) <= len(LINES) + 1
 
 
@@ -270,20 +155,36 @@ def test_the_film_has_a_frame_for_each_time(tmp_path):
         assert (np.asarray(film.convert("RGB")) != first).any()
 
 
-def test_the_film_can_be_an_mp4_and_without_ffmpeg_the_message_says_what_is_left(tmp_path, monkeypatch):
-    directions = analysis.directions(analysis.ends(runs.planar()))
-    if shutil.which("ffmpeg"):
-        path = figures.animate_directions(directions, tmp_path / "film.mp4")
-        assert path.read_bytes()[4:8] == b"ftyp"  # how every file of this format begins
+def film_of_three():
+    run = analysis.snapshots(runs.planar(), 3)
+    directions = analysis.directions(run)
+    return directions, analysis.event_marks(runs.planar(), directions)
+
+
+def test_the_film_can_be_an_mp4(tmp_path):
+    directions, events = film_of_three()
+    path = figures.animate_directions(directions, tmp_path / "film.mp4", events=events)
+    assert path.read_bytes()[4:8] == b"ftyp"  # how every file of this format begins
+
+
+def test_without_ffmpeg_the_message_says_what_is_left(tmp_path, monkeypatch):
     monkeypatch.setitem(matplotlib.rcParams, "animation.ffmpeg_path", str(tmp_path / "no-ffmpeg"))
-    with pytest.raises(ValueError, match=r"path must end in .gif where ffmpeg is not installed, found 'other.mp4'"):
-        figures.animate_directions(directions, tmp_path / "other.mp4")
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
+    with pytest.raises(ValueError, match=r"path must end in .gif or .html where there is no ffmpeg .*, found 'o.mp4'"):
+        figures.animate_directions(film_of_three()[0], tmp_path / "o.mp4")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_film_can_be_a_page_that_needs_no_network(tmp_path):
+    page = figures.animate_directions(film_of_three()[0], tmp_path / "film.html").read_text(encoding="utf-8")
+    assert page.count("data:image/png;base64,") == 3
+    assert "http" not in page
+    assert 'class="fa' not in page
 
 
 def test_a_film_of_another_format_is_refused(tmp_path):
-    show = partial(figures.animate_directions, analysis.directions(analysis.ends(runs.planar())))
-    with pytest.raises(ValueError, match=r"path must end in .gif or .mp4"):
-        show(tmp_path / "film.avi")
+    with pytest.raises(ValueError, match=r"path must end in .gif, .mp4 or .html"):
+        figures.animate_directions(film_of_three()[0], tmp_path / "film.avi")
 
 
 # --- the gallery -----------------------------------------------------------------------------------------------------

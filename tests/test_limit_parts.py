@@ -153,7 +153,7 @@ def test_the_core_is_what_no_direction_of_the_pattern_can_grow():
     # Samples 0 and 1 contradict each other; 2 and 3 do not; 4 is active nowhere.
     data = rf.Dataset([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0], [1.0, 1.0], [-1.0, -1.0]], [1, -1, 1, 1, 1])
     sorted_ = groups(data, rf.Network([[1.0, 1.0]], [1.0]))
-    core = find_core(sorted_, data.y, np.zeros(5), "logistic")
+    core = find_core(sorted_, data, np.zeros(5), "logistic")
     np.testing.assert_array_equal(core.rests, [True, True, False, False, True])
     pulls = core.duals[:2] @ data.X[:2]
     np.testing.assert_allclose(pulls, 0.0, atol=1e-14)
@@ -168,7 +168,7 @@ def test_the_core_agrees_with_one_linear_program_a_sample(seed, loss):
     data = rf.Dataset(rng.standard_normal((8, 2)), rng.choice([-1.0, 1.0], 8))
     net = rf.Network.init(2, 2, scale=1.0, seed=seed)
     sorted_ = groups(data, net)
-    core = find_core(sorted_, data.y, data.y * net(data.X), loss)
+    core = find_core(sorted_, data, data.y * net(data.X), loss)
     rows = data.y[:, None] * np.hstack([sorted_.map(c) for c in range(len(sorted_))])
     for i in range(8):
         grows = linprog(-rows[i], A_ub=-rows, b_ub=np.zeros(8), bounds=[(-1, 1)] * rows.shape[1])

@@ -8,9 +8,10 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 
+import reluflow as rf
 from reluflow import losses
 
-LOSSES = losses.LOSSES
+LOSSES = losses.MARGIN_LOSSES
 
 
 def logarithms(q: float, loss: str) -> list[float]:
@@ -62,13 +63,31 @@ def test_one_sample_with_the_margin_found_has_the_whole_loss(loss: str) -> None:
 
 
 def test_the_numbers_of_each_loss() -> None:
-    assert [losses.weight_at_zero(loss) for loss in LOSSES] == [0.5, 1.0]
     assert [losses.separation_loss(loss) for loss in LOSSES] == pytest.approx([math.log(2), 1.0], rel=1e-15)
-    y = np.array([1.0, -1.0])
-    assert losses.early_duals(y, "logistic", "mean").tolist() == [0.25, -0.25]
+    data = rf.Dataset(np.eye(2), [1.0, -1.0], weights=[1.0, 3.0])
+    assert losses.early_duals(data, "logistic", "mean").tolist() == [0.25, -0.75]
+    assert losses.early_duals(data, "exponential", "sum").tolist() == [1.0, -3.0]
+    assert losses.early_duals(data, "squared", "sum").tolist() == [1.0, -3.0]
 
 
-@pytest.mark.parametrize("check", [losses.check_loss, losses.separation_loss, losses.weight_at_zero])
+def test_the_duals_are_the_derivatives_of_the_weighted_loss() -> None:
+    rng = np.random.default_rng(1)
+    real = rf.Dataset(rng.normal(size=(5, 2)), rng.normal(size=5), weights=[0.0, 1.0, 2.0, 0.5, 3.0])
+    labels = rf.Dataset(real.X, np.sign(real.y), weights=real.weights)
+    f, h = rng.normal(size=5), 1e-6
+    for data, loss in ((real, "squared"), (labels, "logistic"), (labels, "exponential")):
+
+        def total(values, data=data, loss=loss):
+            return np.exp(losses.log_total(losses.loss_arguments(data, values, loss), loss, data.counts))
+
+        slope = [(total(f - h * e) - total(f + h * e)) / (2 * h) for e in np.eye(5)]
+        np.testing.assert_allclose(losses.duals(data, f, loss), slope, atol=1e-8)
+
+
+@pytest.mark.parametrize("check", [losses.check_margin_loss, losses.separation_loss])
 def test_another_name_is_refused(check) -> None:
-    with pytest.raises(ValueError, match="loss must be one of 'logistic', 'exponential'"):
-        check("hinge")
+    for name in ("hinge", "squared"):
+        with pytest.raises(ValueError, match="loss must be one of 'logistic', 'exponential', found"):
+            check(name)
+    with pytest.raises(ValueError, match="loss must be one of 'logistic', 'exponential', 'squared', found"):
+        losses.check_loss("hinge")

@@ -16,7 +16,7 @@ from reluflow import _core, _processor
 
 ROOT = Path(__file__).resolve().parent.parent
 # Where the name one imports is not the name one installs.
-DISTRIBUTIONS = {"sklearn": "scikit-learn", "PIL": "pillow"}
+DISTRIBUTIONS = {"sklearn": "scikit-learn", "PIL": "pillow", "imageio_ffmpeg": "imageio-ffmpeg"}
 
 
 def requirement_names(extra: str | None) -> set[str]:
@@ -104,6 +104,7 @@ def test_an_extra_brings_what_a_message_says_it_brings(file: str, module: str, e
 
 def test_importing_the_package_loads_no_optional_library() -> None:
     optional = {"matplotlib", "pandas", "xarray", "sklearn", "cvxpy", "clarabel", "highspy", "rich", "typer", "pyarrow"}
+    optional |= {"plotly", "imageio_ffmpeg"}
     code = f"import sys, reluflow; print(*sorted({optional!r} & set(sys.modules)))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert loaded.split() == []

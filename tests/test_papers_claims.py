@@ -96,6 +96,8 @@ def test_an_outcome_compares_something_and_names_its_files():
         ({"run": None}, "run of claim WP-X1 must be None where it is open"),
         ({"run": None, "expected": "open"}, "reason of claim WP-X1 must say why it is open"),
         ({"expected": "differs"}, "reason of claim WP-X1 must say why it is differs"),
+        ({"expected": "misprint"}, "reason of claim WP-X1 must say why it is misprint"),
+        ({"root": "WP-X1"}, "root of claim WP-X1 must be the id of another claim"),
     ],
 )
 def test_a_claim_in_contradiction_with_itself_is_refused(changes, message):
@@ -104,8 +106,11 @@ def test_a_claim_in_contradiction_with_itself_is_refused(changes, message):
 
 
 RIGHT, WRONG = Number("right", 1.0, 1.0), Number("wrong", 1.0, 2.0)
+SLIP = Number("slip", 1.0, 2.0, source="print")
+SEEN, BLIND = Number("seen", 1.0, 1.0, control=1.1), Number("blind", 1.0, 1.0, 0.2, control=1.1)
 WRONG_EXACT = Number("derived", 1.0, 2.0, source="exact")
-DIFFERS = {"expected": "differs", "reason": "a slip of the pen"}
+DIFFERS = {"expected": "differs", "reason": "a false statement"}
+MISPRINT = {"expected": "misprint", "reason": "a slip of the pen"}
 
 
 @pytest.mark.parametrize(
@@ -118,6 +123,12 @@ DIFFERS = {"expected": "differs", "reason": "a slip of the pen"}
         ({"reason": "known"}, (WRONG,), ("failed", "expected holds, found differs: wrong")),
         (DIFFERS, (WRONG, WRONG_EXACT), ("failed", "not as derived: derived")),
         ({}, (RIGHT, WRONG_EXACT), ("failed", "not as derived: derived")),
+        (MISPRINT, (RIGHT, SLIP), ("misprint", "")),
+        (MISPRINT, (WRONG, SLIP), ("failed", "expected misprint, found differs: wrong, slip")),
+        (DIFFERS, (RIGHT, SLIP), ("failed", "expected differs, found misprint: slip")),
+        ({}, (RIGHT, SLIP), ("failed", "misprint without a reason: slip")),
+        ({}, (SEEN,), ("holds", "")),
+        ({}, (RIGHT, BLIND), ("failed", "a wrong constant would not be noticed: blind")),
     ],
 )
 def test_the_verdict_follows_from_the_numbers(changes, numbers, expected):

@@ -74,7 +74,7 @@ def test_a_run_writes_results_figures_and_a_report(registered, tmp_path):
     news = []
     done = rf.papers.reproduce("all", out=tmp_path, quick=True, seed=3, progress=lambda update: news.append(update))
     assert (done.ok, done.interrupted) == (True, False)
-    assert done.counts == {"holds": 1, "differs": 0, "open": 1, "failed": 0}
+    assert done.counts == {"holds": 1, "misprint": 0, "differs": 0, "open": 1, "failed": 0}
     assert {path.name for path in tmp_path.iterdir()} == {"WP-good", "WP-open", "results.json", "report.html"}
     with Image.open(tmp_path / "WP-good" / "line.png") as picture:
         assert picture.width > 400

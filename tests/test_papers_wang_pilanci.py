@@ -7,12 +7,13 @@ import pytest
 
 import reluflow as rf
 from reluflow.papers.wang_pilanci import CLAIMS
+from reluflow.papers.wang_pilanci._sets import three_classes
 from reluflow.papers.wang_pilanci._tools import angle, certified_gap, run_to_limit, survivors, svm_value
 from reluflow.papers.wang_pilanci._trajectory import LIVING, fitting_start, pair, scaled_value
 from reluflow.papers.wang_pilanci.alignment import _solve_92, shift_bound, total_bound
 from reluflow.papers.wang_pilanci.certificates import Ended, covers_both, spike_free_set
 from reluflow.papers.wang_pilanci.early import duals_of, growth_bound, least_pull, pulls
-from reluflow.papers.wang_pilanci.endings import fits, survival, three_classes
+from reluflow.papers.wang_pilanci.endings import fits, survival
 from reluflow.papers.wang_pilanci.lemmas import explicit_multipliers, fixed_directions
 from reluflow.papers.wang_pilanci.misprints import rounding_range
 from reluflow.papers.wang_pilanci.poster import share_of_condition_9

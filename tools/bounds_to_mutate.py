@@ -25,6 +25,7 @@ BOX = "numeric/box_least_squares.cpp"
 HITS = "two_layer/hits.cpp"
 SLIDE = "two_layer/dependent_slide.cpp"
 WAVEFORM = "two_layer/waveform.cpp"
+WAVEFORM_TIME = "two_layer/waveform_time.cpp"
 LOSS = "problem/loss.cpp"
 RADAU = "two_layer/radau_step.cpp"
 NODES = "two_layer/radau_nodes.hpp"
@@ -289,12 +290,16 @@ MUTANTS = (
     ),
     Mutant("test_waveform", WAVEFORM, "kSaturatedPart = 0.6", "kSaturatedPart = 0.5", "kSaturatedPart = 0.6"),
     Mutant("test_waveform", WAVEFORM, "kSaturated = 120", "kSaturated = 12.0", "kSaturated = 120.0"),
-    Mutant("test_waveform", WAVEFORM, "kNoShare = 6", "kNoShare = 60.0", "kNoShare = 6.0"),
-    Mutant("test_waveform", WAVEFORM, "kForgotten = 20", "kForgotten = 42.0", "kForgotten = 20.0"),
-    Mutant("test_waveform", WAVEFORM, "kPanel = 12", "kPanel = 3.0", "kPanel = 12.0"),
-    Mutant("test_waveform", WAVEFORM, "kWidestPanel = 1", "kWidestPanel = 0.125", "kWidestPanel = 1.0"),
+    Mutant("test_waveform", WAVEFORM_TIME, "kNoShare = 6", "kNoShare = 60.0", "kNoShare = 6.0"),
+    Mutant("test_waveform", WAVEFORM_TIME, "kForgotten = 20", "kForgotten = 42.0", "kForgotten = 20.0"),
+    Mutant("test_waveform", WAVEFORM_TIME, "kPanel = 12", "kPanel = 3.0", "kPanel = 12.0"),
+    Mutant("test_waveform", WAVEFORM_TIME, "kWidestPanel = 1", "kWidestPanel = 0.125", "kWidestPanel = 1.0"),
     Mutant(
-        "test_waveform", WAVEFORM, "a node of the quadrature off by 1e-10", "0.2372337950418355", "0.2372337951418355"
+        "test_waveform",
+        WAVEFORM_TIME,
+        "a node of the quadrature off by 1e-10",
+        "0.2372337950418355",
+        "0.2372337951418355",
     ),
     Mutant(
         "test_waveform",
@@ -305,14 +310,14 @@ MUTANTS = (
     ),
     Mutant(
         "test_waveform",
-        WAVEFORM,
+        WAVEFORM_TIME,
         "log time is inverted to 1e-4",
         "4.0 * std::numeric_limits<double>::epsilon() * end",
         "1e-4 * end",
     ),
     Mutant(
         "test_waveform",
-        WAVEFORM,
+        WAVEFORM_TIME,
         "Newton alone inverts log time",
         "if (!(next > low && next < high)) next = 0.5 * (low + high);\n        if (std::abs(next - u) <= 4.0",
         "if (std::abs(next - u) <= 4.0",

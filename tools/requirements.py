@@ -14,7 +14,7 @@ from typing import Any
 
 PYPROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
 # Extras that people install to use the package; the others are for working on it and follow the newest tools.
-RUNTIME_EXTRAS = ("viz", "data", "convex", "analysis", "sweep", "cli")
+RUNTIME_EXTRAS = ("viz", "film", "explore", "data", "convex", "analysis", "sweep", "cli")
 LOWER_BOUND = re.compile(r"^([A-Za-z0-9_.-]+)>=([0-9.]+)")
 
 

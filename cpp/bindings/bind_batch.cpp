@@ -64,7 +64,7 @@ class BatchRun {
     BatchRun(const py::list& datasets, const py::list& jobs, const std::string& loss, const std::string& reduction_name,
              int n_threads, bool begin_all, py::object hook)
         : kept_alive_(py::make_tuple(datasets, jobs)), gate_(std::move(hook)) {
-        read_jobs(read_datasets(datasets), jobs, loss, reduction_name);
+        read_jobs(read_datasets(datasets, loss_kind(loss)), jobs, loss, reduction_name);
         const auto work = [this](std::size_t index, const Hook& asked, const Batch::Ask& urgent) {
             return run(index, asked, urgent);
         };
@@ -115,14 +115,16 @@ class BatchRun {
         return collect(flow, *job.data);
     }
 
-    static std::vector<std::shared_ptr<const Dataset>> read_datasets(const py::list& datasets) {
+    /// `datasets`: tuples (X, y) or (X, y, weights).
+    static std::vector<std::shared_ptr<const Dataset>> read_datasets(const py::list& datasets, LossKind loss) {
         std::vector<std::shared_ptr<const Dataset>> read;
         for (const auto& item : datasets) {
             const auto given = py::reinterpret_borrow<py::tuple>(item);
             const auto X = matrix_in("X", given[0]);
             const auto y = vector_in("y", given[1]);
+            const Vector counts = given.size() > 2 ? counts_in(given[2]) : Vector();
             const py::gil_scoped_release no_gil;
-            read.push_back(std::make_shared<const Dataset>(X, y));
+            read.push_back(std::make_shared<const Dataset>(X, y, loss, counts));
         }
         return read;
     }

@@ -9,6 +9,7 @@
 #include "bindings.hpp"
 #include "descent/descent.hpp"
 #include "hook.hpp"
+#include "run_plan.hpp"
 
 namespace reluflow::bindings {
 namespace {
@@ -37,7 +38,8 @@ py::dict result_out(DescentResult&& result, py::ssize_t m, py::ssize_t d) {
 
 py::dict descend_py(const py::array& X, const py::array& y, const py::array& W, const py::array& a, double leak,
                     const std::string& loss, const std::string& reduction_name, double step, Index n_steps,
-                    Index batch_size, std::uint64_t seed, Index save_every, py::object hook) {
+                    Index batch_size, std::uint64_t seed, Index save_every, py::object hook,
+                    const py::object& weights) {
     const DescentSettings settings{.loss = loss_kind(loss),
                                    .reduction = reduction(reduction_name),
                                    .leak = leak,
@@ -46,7 +48,8 @@ py::dict descend_py(const py::array& X, const py::array& y, const py::array& W, 
                                    .batch_size = batch_size,
                                    .seed = seed,
                                    .save_every = save_every};
-    Descent descent(matrix_in("X", X), vector_in("y", y), matrix_in("W", W), vector_in("a", a), settings);
+    Descent descent(matrix_in("X", X), vector_in("y", y), matrix_in("W", W), vector_in("a", a), settings,
+                    counts_in(weights));
     HookGate gate(std::move(hook));
     DescentResult result;
     {
@@ -61,7 +64,7 @@ py::dict descend_py(const py::array& X, const py::array& y, const py::array& W, 
 void bind_descent(py::module_& module) {
     module.def("descend", &descend_py, py::arg("X"), py::arg("y"), py::arg("W"), py::arg("a"), py::arg("leak"),
                py::arg("loss"), py::arg("reduction"), py::arg("step"), py::arg("n_steps"), py::arg("batch_size"),
-               py::arg("seed"), py::arg("save_every"), py::arg("hook"),
+               py::arg("seed"), py::arg("save_every"), py::arg("hook"), py::arg("weights") = py::none(),
                "Gradient descent or SGD; a dict of the kept states, the steps done and the status.");
 }
 

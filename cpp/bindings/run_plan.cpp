@@ -34,6 +34,16 @@ std::vector<double> times_in(const py::dict& options, const char* name) {
 
 }  // namespace
 
+Vector counts_in(const py::object& given) {
+    if (given.is_none()) return {};
+    return vector_in("weights", py::reinterpret_borrow<py::array>(given));
+}
+
+Dataset dataset_in(const py::array& X, const py::array& y, LossKind loss, const py::dict& options) {
+    const py::object given = options.contains("weights") ? py::object(options["weights"]) : py::object(py::none());
+    return Dataset(matrix_in("X", X), vector_in("y", y), loss, counts_in(given));
+}
+
 RunPlan plan_in(const std::string& loss, const std::string& reduction_name, const py::dict& options) {
     RunPlan plan;
     plan.objective = {loss_kind(loss), reduction(reduction_name)};

@@ -5,11 +5,18 @@
 
 #include <string>
 
+#include "arrays.hpp"
 #include "run/flow.hpp"
 
 namespace reluflow::bindings {
 
 /// The plan that the dict `options` describes; throws InvalidArgument. It has no hook yet.
 RunPlan plan_in(const std::string& loss, const std::string& reduction_name, const pybind11::dict& options);
+
+/// The weights of samples, or none for None.
+Vector counts_in(const pybind11::object& given);
+
+/// The samples, with what they count in options["weights"] if it is there; throws InvalidArgument.
+Dataset dataset_in(const pybind11::array& X, const pybind11::array& y, LossKind loss, const pybind11::dict& options);
 
 }  // namespace reluflow::bindings

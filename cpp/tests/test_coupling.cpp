@@ -33,7 +33,7 @@ void products_are_their_sums(Coupling& coupling, const Dataset& data, const Patt
             const double s = slope(data, pattern, groups.leader(c), i, leak);
             CHECK(coupling.slope(i, c) == s);
             g += weights[i] * s * data.X().row(i).transpose();
-            expected_q[i] += data.y()[i] * s * data.X().row(i).dot(M.col(c));
+            expected_q[i] += data.signs()[i] * s * data.X().row(i).dot(M.col(c));
         }
         miss = std::max(miss, (G.col(c) - g).cwiseAbs().maxCoeff());
     }

@@ -29,7 +29,7 @@ Matrix kernel(const Dataset& data, const NetworkState& state, const Pattern& pat
         const SignMatrix signs = pattern.sample_signs(data);
         for (Index i = 0; i < data.n(); ++i) {
             const double slope = signs(j, i) > 0 ? 1.0 : 0.0;
-            row = data.y()[i] * slope * data.X().row(i).transpose();
+            row = data.signs()[i] * slope * data.X().row(i).transpose();
             features(i, data.rank()) = row.dot(state.w.col(j));
             held[j].project(row.data());
             features.row(i).head(data.rank()) = state.a[j] * row.transpose();
@@ -87,7 +87,7 @@ void the_answer_solves_the_equations(Index n, Index d, Index m, double step, boo
     expansion.start(state, pattern, held);
 
     const Matrix& A = RadauStep::Nodes::get().integration;
-    SteadyResponse response(data, m, A);
+    SteadyResponse response(data, m, A, true);
     Vector p(n);
     Vector c(n);
     for (Index i = 0; i < n; ++i) {

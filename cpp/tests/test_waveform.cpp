@@ -112,14 +112,14 @@ void the_weights_have_the_coefficients_of_the_closed_form(LossKind loss) {
                 const std::vector<Real> expected = coefficients(weight);
                 const Real size = std::max(1.0L, expected[0]);
                 for (int k = 0; k <= kMaxOrder; ++k) {
-                    const Real found = data.y()[i] * waveform.signed_weights(k)[i];
+                    const Real found = data.signs()[i] * waveform.signed_weights(k)[i];
                     const Real room = 16.0L * kEps * (std::abs(expected[k]) + size * std::pow(0.25L, k)) +
                                       size * 1e-18L * std::pow(0.5L, k);
                     CHECK(std::abs(found - expected[k]) <= room);
                 }
                 for (const double u : {0.0, 0.5, 1.0}) {
                     const Real value = weight(u).real();
-                    CHECK(std::abs(data.y()[i] * waveform.signed_weight_at(i, u) - value) <= 16.0L * kEps * size);
+                    CHECK(std::abs(data.signs()[i] * waveform.signed_weight_at(i, u) - value) <= 16.0L * kEps * size);
                 }
             }
         }
@@ -166,7 +166,7 @@ void sums_over_the_step_stay_below_their_bounds(LossKind loss) {
         fill(waveform, m, 1.0);
         Vector weights(kSamples);
         double rate = 0.0;
-        for (Index i = 0; i < kSamples; ++i) rate += data.y()[i] * waveform.signed_weights(0)[i] * m.q(1, i);
+        for (Index i = 0; i < kSamples; ++i) rate += data.signs()[i] * waveform.signed_weights(0)[i] * m.q(1, i);
         CHECK(std::abs(waveform.margin_rate() - rate) <= 16.0 * kEps);
         for (int part = 0; part <= 20; ++part) {
             waveform.signed_weights_at(part / 20.0, weights);

@@ -28,6 +28,7 @@ def descend(
     seed: int,
     save_every: int,
     hook: _Hook,
+    weights: _Array | None = None,
 ) -> dict[str, Any]: ...
 def integrate(
     X: _Array,
@@ -44,7 +45,7 @@ def integrate(
 class Batch:
     def __init__(
         self,
-        datasets: list[tuple[_Array, _Array]],
+        datasets: list[tuple[_Array, _Array, _Array | None]],
         jobs: list[tuple[int, _Array, _Array, float, dict[str, Any]]],
         loss: str,
         reduction: str,

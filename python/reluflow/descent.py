@@ -11,7 +11,7 @@ from . import _core
 from ._files import read_archive, write_archive
 from ._validation import FloatArray, IntArray, ReadOnly, Seed, freeze, instance, integer, invalid, positive, seed_number
 from .datasets import Dataset
-from .losses import LossName, ReductionName, check_loss, check_reduction
+from .losses import LossName, ReductionName, check_loss, check_reduction, check_targets
 from .networks import Network
 
 __all__ = ["DescentResult", "descend"]
@@ -87,6 +87,8 @@ class DescentResult(ReadOnly):
         start: dict[str, Any] = {"W0": self.initial.W, "a0": self.initial.a, "X": self.data.X, "y": self.data.y}
         if self.initial.pattern is not None:
             start["pattern0"] = self.initial.pattern
+        if self.data.weights is not None:
+            start["weights"] = self.data.weights
         record = {name: getattr(self, name) for name in _VALUES} | {
             "leak": self.initial.leak,
             "data_name": self.data.name,
@@ -111,7 +113,8 @@ class DescentResult(ReadOnly):
             for array in arrays.values():
                 freeze(array)
             kept = {name: arrays[name] for name in _ARRAYS} | {name: record[name] for name in _VALUES}
-            data = Dataset(arrays["X"], arrays["y"], name=record["data_name"], feature_names=record["feature_names"])
+            names = {"name": record["data_name"], "feature_names": record["feature_names"]}
+            data = Dataset(arrays["X"], arrays["y"], weights=arrays.get("weights"), **names)
             initial = Network(arrays["W0"], arrays["a0"], leak=record["leak"], pattern=arrays.get("pattern0"))
             final = Network._trusted(arrays["W"][-1], arrays["a"][-1], initial.leak, None)
             return cls(data=data, initial=initial, final=final, **kept)
@@ -155,8 +158,8 @@ def descend(
         Number of samples of a minibatch, from 1 to n; each epoch is a new permutation. None: all samples every time.
     seed : int, numpy.random.Generator or None, optional
         Seed of the permutations; a Generator and None draw one, which stands in the settings of the result.
-    loss : {"logistic", "exponential"}, optional
-        ℓ(q) = log(1 + e^-q) or e^-q of the margin q.
+    loss : {"logistic", "exponential", "squared"}, optional
+        As for `reluflow.integrate`.
     reduction : {"sum", "mean"}, optional
         Whether the losses of the samples (of a minibatch) are added or averaged.
     save_every : int, optional
@@ -194,6 +197,7 @@ def descend(
         "reduction": check_reduction(reduction),
         "save_every": None if save_every is None else integer(save_every, "save_every"),
     }
+    check_targets(data, settings["loss"])
     begin = perf_counter()
     raw = _call(data, net, settings)
     raw["seconds"] = perf_counter() - begin
@@ -222,6 +226,7 @@ def _call(data: Dataset, net: Network, settings: dict[str, Any]) -> dict[str, An
         settings["seed"],
         settings["save_every"] or 0,
         None,
+        data.weights,
     )
 
 

@@ -1,7 +1,7 @@
-"""The losses ℓ(q) of a margin q = y f(x): logistic log(1 + e^-q) and exponential e^-q.
+"""The losses ℓ(q): of a margin q = y f(x) logistic log(1 + e^-q) and exponential e^-q; of an error q = f(x) - y ½ q².
 
-Everything is kept as a logarithm, so that margins of any size neither overflow nor vanish. The formulas have their home
-in the core (`cpp/src/problem/loss.hpp`); this module calls it.
+What concerns margins is kept as a logarithm, so that margins of any size neither overflow nor vanish. The formulas have
+their home in the core (`cpp/src/problem/loss.hpp`); this module calls it.
 """
 
 from __future__ import annotations
@@ -13,10 +13,14 @@ import numpy.typing as npt
 from scipy.special import logsumexp, softmax
 
 from . import _core
-from ._validation import FloatArray, one_of
+from ._validation import FloatArray, invalid, one_of, place
+from .datasets import Dataset
 
-LossName: TypeAlias = Literal["logistic", "exponential"]
+# Of margins, with labels +1 and -1; of errors, with real targets.
+MarginLossName: TypeAlias = Literal["logistic", "exponential"]
+LossName: TypeAlias = Literal["logistic", "exponential", "squared"]
 ReductionName: TypeAlias = Literal["sum", "mean"]
+MARGIN_LOSSES: tuple[MarginLossName, ...] = get_args(MarginLossName)
 LOSSES: tuple[LossName, ...] = get_args(LossName)
 REDUCTIONS: tuple[ReductionName, ...] = get_args(ReductionName)
 
@@ -24,6 +28,64 @@ REDUCTIONS: tuple[ReductionName, ...] = get_args(ReductionName)
 def check_loss(loss: object) -> LossName:
     """Return the name of a loss; a ValueError lists those there are."""
     return cast(LossName, one_of(loss, "loss", LOSSES))
+
+
+def check_margin_loss(loss: object) -> MarginLossName:
+    """Return the name of a loss of margins; a ValueError lists those there are."""
+    return cast(MarginLossName, one_of(loss, "loss", MARGIN_LOSSES))
+
+
+def is_of_margins(loss: str) -> bool:
+    """Tell whether a loss takes margins, of labels +1 and -1; otherwise it takes errors, of real targets."""
+    return loss in MARGIN_LOSSES
+
+
+def check_targets(data: Dataset, loss: str) -> None:
+    """Refuse targets that a loss cannot take.
+
+    Raises
+    ------
+    ValueError
+        A loss of margins with targets that are not +1 or -1.
+    """
+    if is_of_margins(loss) and not data.has_labels:
+        way = 'rf.datasets.binary_labels makes labels of two values; loss="squared" takes any numbers'
+        raise invalid("data.y", f"hold +1 and -1 only for the {loss} loss ({way})", _first_other(data))
+
+
+def require_labels(data: Dataset) -> None:
+    """Refuse targets that are no labels, where a theorem or a program on margins is asked for.
+
+    Raises
+    ------
+    ValueError
+        A target that is neither +1 nor -1.
+    """
+    if not data.has_labels:
+        way = "rf.datasets.binary_labels makes labels of two values"
+        raise invalid("data.y", f"hold +1 and -1 only ({way})", _first_other(data))
+
+
+def _first_other(data: Dataset) -> str:
+    return place(data.y, np.abs(data.y) != 1)
+
+
+def loss_arguments(data: Dataset, f: npt.ArrayLike, loss: str) -> FloatArray:
+    """Return what the loss takes of the outputs f, shape (..., n): margins y f, or errors f - y."""
+    values = np.asarray(f, dtype=np.float64)
+    return np.asarray(data.y * values if is_of_margins(loss) else values - data.y)
+
+
+def duals(data: Dataset, f: npt.ArrayLike, loss: str) -> FloatArray:
+    """Return λ_i = -∂L/∂f_i of the summed loss at the outputs f, shape (..., n)."""
+    return duals_of(data, loss_arguments(data, f, loss), loss)
+
+
+def duals_of(data: Dataset, q: FloatArray, loss: str) -> FloatArray:
+    """Return the same at margins or errors q."""
+    if not is_of_margins(loss):
+        return np.asarray(-data.counts * q)
+    return np.asarray(data.counts * data.y * np.exp(log_weights(q, loss)))
 
 
 def check_reduction(reduction: object) -> ReductionName:
@@ -46,10 +108,10 @@ def log_curvatures(q: npt.ArrayLike, loss: str) -> FloatArray:
     return _core.log_curvatures(_margins(q), loss)
 
 
-def log_total(q: npt.ArrayLike, loss: str) -> float:
-    """Return the log of the loss summed over all margins; -inf without margins."""
+def log_total(q: npt.ArrayLike, loss: str, counts: FloatArray | None = None) -> float:
+    """Return the log of Σ c ℓ(q), with what the samples count (None: one each); -inf without samples."""
     values = log_losses(q, loss)
-    return float(logsumexp(values)) if values.size else -np.inf
+    return float(logsumexp(values, b=counts)) if values.size else -np.inf
 
 
 def shares(q: npt.ArrayLike, loss: str) -> FloatArray:
@@ -57,19 +119,18 @@ def shares(q: npt.ArrayLike, loss: str) -> FloatArray:
     return np.asarray(softmax(log_weights(q, loss)))
 
 
-def early_duals(y: FloatArray, loss: str, reduction: str) -> FloatArray:
-    """Return λ_i = -y_i ℓ'(0), divided by n for the mean: what drives a network at zero, shape (n,)."""
-    return np.asarray(weight_at_zero(loss) * reduction_factor(reduction, len(y)) * y)
+def early_duals(data: Dataset, loss: str, reduction: str) -> FloatArray:
+    """Return λ_i at f = 0, divided by n for the mean: what drives a network at zero, shape (n,).
+
+    It is y/2 for the logistic loss ([WP] prints y/4), y for the exponential and the squared one.
+    """
+    check_targets(data, check_loss(loss))
+    return np.asarray(reduction_factor(reduction, data.n) * duals(data, np.zeros(data.n), loss))
 
 
 def reduction_factor(reduction: str, n: int) -> float:
     """Return the factor of every sample's loss: 1 for the sum, 1/n for the mean."""
     return 1.0 / n if check_reduction(reduction) == "mean" else 1.0
-
-
-def weight_at_zero(loss: str) -> float:
-    """Return -ℓ'(0): 1/2 for the logistic loss ([WP] prints 1/4), 1 for the exponential one."""
-    return float(np.exp(log_weights(np.zeros(1), check_loss(loss))[0]))
 
 
 def separation_loss(loss: str) -> float:
@@ -78,7 +139,7 @@ def separation_loss(loss: str) -> float:
     From there on the flow converges in direction ([VSS] Theorem 2.1, which prints 1 for the logistic loss, too much;
     [LLWA] Theorem 3.1).
     """
-    return float(np.exp(_core.log_separation(check_loss(loss))))
+    return float(np.exp(_core.log_separation(check_margin_loss(loss))))
 
 
 def inverse_total(log_sum: FloatArray, loss: str) -> FloatArray:

@@ -26,10 +26,11 @@ void check_count(const char* name, Index found, Index largest) {
         throw InvalidArgument(name, std::to_string(found), "in 0.." + std::to_string(largest));
 }
 
-void check(const MatrixView& X, const VectorView& y, const MatrixView& W, const VectorView& a,
+void check(const MatrixView& X, const VectorView& y, const Vector& counts, const MatrixView& W, const VectorView& a,
            const DescentSettings& settings) {
     if (X.rows() == 0) throw InvalidArgument("X", "no rows", "of one sample or more");
     check_length("y", y.size(), X.rows());
+    check_length("weights", counts.size(), X.rows());
     check_length("a", a.size(), W.rows());
     check_length("each row of W", W.cols(), X.cols());
     if (!(settings.step > 0.0 && std::isfinite(settings.step)))
@@ -64,20 +65,24 @@ const char* name(DescentStatus status) noexcept {
 }
 
 Descent::Descent(Eigen::Map<const Matrix> X, Eigen::Map<const Vector> y, const MatrixView& W, const VectorView& a,
-                 const DescentSettings& settings)
-    : X_(X), y_(y), settings_(settings), W_(W), a_(a) {
-    check(X_, y_, W_, a_, settings_);
+                 const DescentSettings& settings, const Vector& counts)
+    : X_(X), y_(y), counts_(counts.size() > 0 ? counts : Vector::Ones(X.rows())), settings_(settings), W_(W), a_(a) {
+    check(X_, y_, counts_, W_, a_, settings_);
     kernel_ = std::make_unique<DescentKernel>(X_.rows(), W_.rows(), X_.cols(), settings_);
 }
 
 Descent::~Descent() = default;
+
+DescentSamples Descent::samples() const {
+    return {X_, y_, Eigen::Map<const Vector>(counts_.data(), counts_.size())};
+}
 
 void Descent::add_all_samples() {
     const Index n = X_.rows();
     const double scale = reduction_factor(settings_.reduction, n);
     for (Index start = 0; start < n; start += DescentKernel::kSamples) {
         const Index size = std::min(DescentKernel::kSamples, n - start);
-        kernel_->add(X_.middleRows(start, size), y_.segment(start, size), W_, a_, scale);
+        kernel_->add(samples().rows(start, size), W_, a_, scale);
     }
 }
 
@@ -85,7 +90,7 @@ void Descent::add_next_batch() {
     const std::span<const Index> batch = kernel_->sampler().next();
     // n/b times the batch's sum estimates the sum over all samples without bias, so time means the same with batches.
     const double estimate = static_cast<double>(X_.rows()) / static_cast<double>(batch.size());
-    kernel_->add_rows(batch, X_, y_, W_, a_, estimate * reduction_factor(settings_.reduction, X_.rows()));
+    kernel_->add_rows(batch, samples(), W_, a_, estimate * reduction_factor(settings_.reduction, X_.rows()));
 }
 
 bool Descent::advance() {
@@ -104,9 +109,10 @@ double Descent::log_loss() {
     std::vector<double>& q = kernel_->all_margins();
     for (Index start = 0; start < n; start += DescentKernel::kSamples) {
         const Index size = std::min(DescentKernel::kSamples, n - start);
-        kernel_->margins(X_.middleRows(start, size), y_.segment(start, size), W_, a_, q.data() + start);
+        kernel_->margins(samples().rows(start, size), W_, a_, q.data() + start);
     }
-    return reluflow::log_loss(settings_.loss, settings_.reduction, q);
+    return reluflow::log_loss(settings_.loss, settings_.reduction, q,
+                              {counts_.data(), static_cast<std::size_t>(counts_.size())});
 }
 
 DescentResult descend(Descent& descent, const DescentObserver& observer) {

@@ -32,14 +32,27 @@ enum class DescentStatus { reached_steps, stopped_by_callback, interrupted, non_
 /// The name by which Python knows the status.
 const char* name(DescentStatus status) noexcept;
 
+/// Samples, what they are to be fitted to, and what they count.
+struct DescentSamples {
+    Eigen::Map<const Matrix> X;
+    Eigen::Map<const Vector> y, counts;
+
+    DescentSamples rows(Index start, Index size) const {
+        return {Eigen::Map<const Matrix>(X.data() + start * X.cols(), size, X.cols()),
+                Eigen::Map<const Vector>(y.data() + start, size),
+                Eigen::Map<const Vector>(counts.data() + start, size)};
+    }
+};
+
 class DescentKernel;
 
 /// A run of descent that moves one step at a time. X and y must outlive it.
 class Descent {
   public:
-    /// Throws InvalidArgument for shapes that do not fit and settings out of range.
+    /// `counts`: what the samples count in the loss, or empty for one each. Throws InvalidArgument for shapes that do
+    /// not fit and settings out of range.
     Descent(Eigen::Map<const Matrix> X, Eigen::Map<const Vector> y, const MatrixView& W, const VectorView& a,
-            const DescentSettings& settings);
+            const DescentSettings& settings, const Vector& counts = {});
     ~Descent();
     Descent(const Descent&) = delete;
     Descent& operator=(const Descent&) = delete;
@@ -57,11 +70,13 @@ class Descent {
     const DescentSettings& settings() const noexcept { return settings_; }
 
   private:
+    DescentSamples samples() const;
     void add_all_samples();
     void add_next_batch();
 
     Eigen::Map<const Matrix> X_;
     Eigen::Map<const Vector> y_;
+    Vector counts_;
     DescentSettings settings_;
     Matrix W_;
     Vector a_;

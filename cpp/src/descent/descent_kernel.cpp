@@ -39,6 +39,7 @@ DescentKernel::DescentKernel(Index n, Index m, Index d, const DescentSettings& s
       leaked_dual_(kSamples),
       gathered_X_(kSamples, d),
       gathered_y_(kSamples),
+      gathered_counts_(kSamples),
       all_margins_(static_cast<std::size_t>(n)) {}
 
 void DescentKernel::reset() {
@@ -46,16 +47,19 @@ void DescentKernel::reset() {
     velocity_a_.setZero();
 }
 
-void DescentKernel::margins(const MatrixView& X, const VectorView& y, const Matrix& W, const Vector& a, double* q) {
-    const Index n_samples = X.rows();
-    multiply_transposed(W, X, Z_.leftCols(n_samples));
+void DescentKernel::margins(const DescentSamples& samples, const Matrix& W, const Vector& a, double* q) {
+    const Index n_samples = samples.X.rows();
+    multiply_transposed(W, samples.X, Z_.leftCols(n_samples));
     Eigen::Map<Vector> sum(q, n_samples);
     sum.setZero();
     for (Index j = 0; j < W.rows(); ++j) {
         const auto z = Z_.row(j).head(n_samples).transpose();
         sum += a[j] * z.cwiseMax(leak_ * z);  // φ(z) = max(z, αz)
     }
-    sum.array() *= y.array();
+    if (is_of_margins(loss_))
+        sum.array() *= samples.y.array();
+    else
+        sum -= samples.y;
 }
 
 void DescentKernel::slopes_of_row(Index neuron, Index n_samples) noexcept {
@@ -70,29 +74,36 @@ void DescentKernel::slopes_of_row(Index neuron, Index n_samples) noexcept {
     }
 }
 
-void DescentKernel::add(const MatrixView& X, const VectorView& y, const Matrix& W, const Vector& a, double scale) {
-    const Index n_samples = X.rows();
-    margins(X, y, W, a, q_.data());
-    for (Index i = 0; i < n_samples; ++i) dual_[i] = scale * y[i] * weight(loss_, q_[i]);
+void DescentKernel::add(const DescentSamples& samples, const Matrix& W, const Vector& a, double scale) {
+    const Index n_samples = samples.X.rows();
+    const bool labels = is_of_margins(loss_);
+    margins(samples, W, a, q_.data());
+    for (Index i = 0; i < n_samples; ++i)
+        dual_[i] = scale * samples.counts[i] * (labels ? samples.y[i] : 1.0) * weight(loss_, q_[i]);
     leaked_dual_ = leak_ * dual_;
     for (Index j = 0; j < W.rows(); ++j) {
         slopes_of_row(j, n_samples);
         velocity_a_[j] += S_.row(j).head(n_samples).dot(Z_.row(j).head(n_samples));
     }
-    add_product(S_.leftCols(n_samples), X, velocity_W_);
+    add_product(S_.leftCols(n_samples), samples.X, velocity_W_);
 }
 
-void DescentKernel::add_rows(std::span<const Index> batch, const MatrixView& X, const VectorView& y, const Matrix& W,
+void DescentKernel::add_rows(std::span<const Index> batch, const DescentSamples& samples, const Matrix& W,
                              const Vector& a, double scale) {
     const auto size = static_cast<std::size_t>(kSamples);
     for (std::size_t start = 0; start < batch.size(); start += size) {
         const std::span<const Index> rows = batch.subspan(start, std::min(size, batch.size() - start));
         const auto n_rows = static_cast<Index>(rows.size());
         for (Index i = 0; i < n_rows; ++i) {
-            gathered_X_.row(i) = X.row(rows[static_cast<std::size_t>(i)]);
-            gathered_y_[i] = y[rows[static_cast<std::size_t>(i)]];
+            const Index row = rows[static_cast<std::size_t>(i)];
+            gathered_X_.row(i) = samples.X.row(row);
+            gathered_y_[i] = samples.y[row];
+            gathered_counts_[i] = samples.counts[row];
         }
-        add(gathered_X_.topRows(n_rows), gathered_y_.head(n_rows), W, a, scale);
+        const DescentSamples gathered{Eigen::Map<const Matrix>(gathered_X_.data(), kSamples, gathered_X_.cols()),
+                                      Eigen::Map<const Vector>(gathered_y_.data(), kSamples),
+                                      Eigen::Map<const Vector>(gathered_counts_.data(), kSamples)};
+        add(gathered.rows(0, n_rows), W, a, scale);
     }
 }
 

@@ -34,18 +34,18 @@ class DescentKernel {
     /// Clears the velocity summed so far.
     void reset();
 
-    /// Adds the samples X, y (at most kSamples) with the factor `scale` on their dual variables.
-    void add(const MatrixView& X, const VectorView& y, const Matrix& W, const Vector& a, double scale);
+    /// Adds at most kSamples samples with the factor `scale` on their dual variables.
+    void add(const DescentSamples& samples, const Matrix& W, const Vector& a, double scale);
 
-    /// Gathers the rows `batch` of X and y, and adds them.
-    void add_rows(std::span<const Index> batch, const MatrixView& X, const VectorView& y, const Matrix& W,
-                  const Vector& a, double scale);
+    /// Gathers the rows `batch` of the samples, and adds them.
+    void add_rows(std::span<const Index> batch, const DescentSamples& samples, const Matrix& W, const Vector& a,
+                  double scale);
 
     /// W, a <- one Euler step; false, with both as they were, if the result is not finite.
     bool move(Matrix& W, Vector& a, double step);
 
-    /// y_i f(x_i) of at most kSamples samples, written to q.
-    void margins(const MatrixView& X, const VectorView& y, const Matrix& W, const Vector& a, double* q);
+    /// The margins y_i f(x_i), or the errors f(x_i) - y_i, of at most kSamples samples, written to q.
+    void margins(const DescentSamples& samples, const Matrix& W, const Vector& a, double* q);
 
     EpochSampler& sampler() noexcept { return sampler_; }
     std::vector<double>& all_margins() noexcept { return all_margins_; }
@@ -65,6 +65,7 @@ class DescentKernel {
     Vector leaked_dual_;               // (kSamples,): α λ_i
     Matrix gathered_X_;                // (kSamples, d)
     Vector gathered_y_;                // (kSamples,)
+    Vector gathered_counts_;           // (kSamples,)
     std::vector<double> all_margins_;  // (n,)
 };
 

@@ -14,22 +14,47 @@ namespace reluflow {
 namespace {
 
 constexpr double kEps = std::numeric_limits<double>::epsilon();
-void check(const Matrix& X, const Vector& y) {
+
+void check(const Matrix& X) {
     if (X.rows() == 0 || X.cols() == 0) throw InvalidArgument("X", "no samples", "a matrix of at least one sample");
-    if (y.size() != X.rows())
-        throw InvalidArgument("y", std::to_string(y.size()) + " labels", std::to_string(X.rows()) + " labels");
     for (Index i = 0; i < X.rows(); ++i) {
         if (!X.row(i).allFinite())
             throw InvalidArgument("X", "a non-finite value in row " + std::to_string(i), "finite");
         if (X.row(i).isZero(0.0)) throw InvalidArgument("X", "zeros in row " + std::to_string(i), "without zero rows");
-        if (y[i] != 1.0 && y[i] != -1.0) throw InvalidArgument("y", std::to_string(y[i]), "+1 or -1");
     }
+}
+
+void check_targets(const VectorView& y, Index n, LossKind loss) {
+    const bool labels = is_of_margins(loss);
+    const std::string what = labels ? " labels" : " targets";
+    if (y.size() != n) throw InvalidArgument("y", std::to_string(y.size()) + what, std::to_string(n) + what);
+    for (Index i = 0; i < n; ++i) {
+        if (labels && y[i] != 1.0 && y[i] != -1.0) throw InvalidArgument("y", std::to_string(y[i]), "+1 or -1");
+        if (!std::isfinite(y[i]))
+            throw InvalidArgument("y", "a non-finite target in row " + std::to_string(i), "finite");
+    }
+}
+
+void check_counts(const Vector& counts, Index n) {
+    if (counts.size() != n)
+        throw InvalidArgument("weights", std::to_string(counts.size()) + " weights", std::to_string(n) + " weights");
+    for (Index i = 0; i < n; ++i)
+        if (!(counts[i] >= 0.0 && std::isfinite(counts[i])))
+            throw InvalidArgument("weights", std::to_string(counts[i]) + " of row " + std::to_string(i),
+                                  "finite and not negative");
+    if (counts.isZero(0.0)) throw InvalidArgument("weights", "zeros only", "positive for at least one sample");
 }
 
 }  // namespace
 
-Dataset::Dataset(const MatrixView& X, const VectorView& y) : raw_(X), y_(y) {
-    check(raw_, y_);
+Dataset::Dataset(const MatrixView& X, const VectorView& y, LossKind loss, const Vector& counts)
+    : raw_(X), counts_(counts.size() > 0 ? counts : Vector::Ones(X.rows())) {
+    check(raw_);
+    check_targets(y, raw_.rows(), loss);
+    check_counts(counts_, raw_.rows());
+    const bool labels = is_of_margins(loss);
+    signs_ = labels ? Vector(y) : Vector::Ones(raw_.rows());
+    targets_ = labels ? Vector::Zero(raw_.rows()) : Vector(y);
     find_basis();
     find_walls();
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/types.hpp"
+#include "problem/loss.hpp"
 
 namespace reluflow {
 
@@ -12,8 +13,10 @@ namespace reluflow {
 /// = 0 shared by all samples parallel to x (repeats, x together with -x).
 class Dataset {
   public:
-    /// X (n, d), y (n,). Throws InvalidArgument on empty data, a zero or non-finite row, or labels other than ±1.
-    Dataset(const MatrixView& X, const VectorView& y);
+    /// X (n, d), y (n,): labels ±1 for a loss of margins, any finite targets for a loss of errors; `counts` (n,) what
+    /// the samples count in the loss, or empty. Throws InvalidArgument on empty data, a zero or non-finite row, labels
+    /// or targets that do not fit, and counts that are negative, not finite or all zero.
+    Dataset(const MatrixView& X, const VectorView& y, LossKind loss = LossKind::logistic, const Vector& counts = {});
 
     Index n() const noexcept { return X_.rows(); }
     Index d() const noexcept { return raw_.cols(); }
@@ -24,7 +27,15 @@ class Dataset {
     const Matrix& raw() const noexcept { return raw_; }
     /// The samples in working coordinates (n, r): X = raw · basis.
     const Matrix& X() const noexcept { return X_; }
-    const Vector& y() const noexcept { return y_; }
+    /// With s the signs and b the targets the loss takes q = s f(x) - b: s = y and b = 0 for labels, s = 1 and b = y
+    /// for targets. (n,) each.
+    const Vector& signs() const noexcept { return signs_; }
+    const Vector& targets() const noexcept { return targets_; }
+    /// What each sample counts in the loss, (n,).
+    const Vector& counts() const noexcept { return counts_; }
+    std::span<const double> counts_span() const noexcept {
+        return {counts_.data(), static_cast<std::size_t>(counts_.size())};
+    }
     /// Orthonormal columns (d, r) that span the samples.
     const Matrix& basis() const noexcept { return basis_; }
     /// True when the working coordinates are the given ones (full rank).
@@ -45,7 +56,7 @@ class Dataset {
     void find_walls();
 
     Matrix raw_;
-    Vector y_;
+    Vector signs_, targets_, counts_;
     Matrix basis_;
     Matrix X_;
     Matrix normals_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <string>
 
 #include "base/errors.hpp"
@@ -23,7 +24,8 @@ double softplus(double q) noexcept {
 LossKind loss_kind(std::string_view name) {
     if (name == "logistic") return LossKind::logistic;
     if (name == "exponential") return LossKind::exponential;
-    throw InvalidArgument("loss", "'" + std::string(name) + "'", "'logistic' or 'exponential'");
+    if (name == "squared") return LossKind::squared;
+    throw InvalidArgument("loss", "'" + std::string(name) + "'", "'logistic', 'exponential' or 'squared'");
 }
 
 Reduction reduction(std::string_view name) {
@@ -32,16 +34,23 @@ Reduction reduction(std::string_view name) {
     throw InvalidArgument("reduction", "'" + std::string(name) + "'", "'sum' or 'mean'");
 }
 
+bool is_of_margins(LossKind kind) noexcept {
+    return kind != LossKind::squared;
+}
+
 double log_loss(LossKind kind, double q) noexcept {
+    if (kind == LossKind::squared) return 2.0 * std::log(std::abs(q)) - std::numbers::ln2;
     if (kind == LossKind::exponential || q > kTailMargin) return -q;
     return std::log(softplus(q));
 }
 
 double loss(LossKind kind, double q) noexcept {
+    if (kind == LossKind::squared) return 0.5 * q * q;
     return kind == LossKind::exponential ? std::exp(-q) : softplus(q);
 }
 
 double weight(LossKind kind, double q) noexcept {
+    if (kind == LossKind::squared) return -q;
     if (kind == LossKind::exponential) return std::exp(-q);
     if (q < 0.0) return 1.0 / (1.0 + std::exp(q));
     const double tail = std::exp(-q);
@@ -49,6 +58,7 @@ double weight(LossKind kind, double q) noexcept {
 }
 
 double log_weight(LossKind kind, double q) noexcept {
+    if (kind == LossKind::squared) return std::log(std::abs(q));
     return kind == LossKind::exponential ? -q : -softplus(-q);
 }
 
@@ -67,37 +77,40 @@ bool saturates(LossKind kind) noexcept {
 }
 
 double log_separation(LossKind kind) noexcept {
-    return log_loss(kind, 0.0);
+    return log_loss(kind, 0.0);  // log 0 for the squared loss
 }
 
 double curvature(LossKind kind, double q) noexcept {
+    if (kind == LossKind::squared) return 1.0;
     if (kind == LossKind::exponential) return std::exp(-q);
     const double tail = std::exp(-std::abs(q));
     return tail / ((1.0 + tail) * (1.0 + tail));
 }
 
 double log_curvature(LossKind kind, double q) noexcept {
+    if (kind == LossKind::squared) return 0.0;
     if (kind == LossKind::exponential) return -q;
     const double size = std::abs(q);
     return -size - 2.0 * std::log1p(std::exp(-size));
 }
 
-double log_loss_sum(LossKind kind, std::span<const double> q) noexcept {
-    double smallest = std::numeric_limits<double>::infinity();
-    for (const double margin : q) {
-        if (std::isnan(margin)) return margin;
-        smallest = std::min(smallest, margin);
+double log_loss_sum(LossKind kind, std::span<const double> q, std::span<const double> counts) noexcept {
+    const auto count = [&](std::size_t i) { return counts.empty() ? 1.0 : counts[i]; };
+    double worst = is_of_margins(kind) ? std::numeric_limits<double>::infinity() : 0.0;  // q of the largest loss
+    for (std::size_t i = 0; i < q.size(); ++i) {
+        if (std::isnan(q[i])) return q[i];
+        if (count(i) > 0.0) worst = is_of_margins(kind) ? std::min(worst, q[i]) : std::max(worst, std::abs(q[i]));
     }
-    // Both losses fall with q, so the smallest margin carries the largest term.
-    const double largest = log_loss(kind, smallest);
+    const double largest = log_loss(kind, worst);
     if (!std::isfinite(largest)) return largest;
     double sum = 0.0;
-    for (const double margin : q) sum += std::exp(log_loss(kind, margin) - largest);
+    for (std::size_t i = 0; i < q.size(); ++i) sum += count(i) * std::exp(log_loss(kind, q[i]) - largest);
     return largest + std::log(sum);
 }
 
-double log_loss(LossKind kind, Reduction reduction, std::span<const double> q) noexcept {
-    return log_loss_sum(kind, q) + std::log(reduction_factor(reduction, std::ssize(q)));
+double log_loss(LossKind kind, Reduction reduction, std::span<const double> q,
+                std::span<const double> counts) noexcept {
+    return log_loss_sum(kind, q, counts) + std::log(reduction_factor(reduction, std::ssize(q)));
 }
 
 double reduction_factor(Reduction reduction, Index n) noexcept {

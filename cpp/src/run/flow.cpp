@@ -23,10 +23,16 @@ constexpr double kWrongSide = 1e-8;
 /// The flow is at rest once the estimated distance to the critical point is below this part of rtol: from there on
 /// steps would move rounding only.
 constexpr double kAtRestPart = 0.1;
+/// The same for a loss of errors, where the way to the end costs a few late steps: the errors that remain are rounding.
+constexpr double kFittedPart = 1e-3;
+/// Errors below this many ulp of the targets are rounding: the samples are fitted.
+constexpr double kFittedUlps = 64.0;
 /// A flow can be at rest only if its neurons are this much slower than the samples could drive them.
 constexpr double kSlowRate = 1e-3;
 /// Some thousand roundings: decreases of a rate below this are noise.
 constexpr double kRateNoise = 1e-12;
+/// The same for a loss of errors: a few roundings of the targets.
+constexpr double kErrorNoise = 1e-15;
 /// If the time stop is nearer than this many time constants, the state at it is the present one.
 constexpr double kNoMove = 1e-100;
 /// A run ends once an underflowed weight would move a margin by e^-30, 1e-13.
@@ -79,7 +85,7 @@ Flow::Flow(const Dataset& data, const MatrixView& W, const VectorView& a, double
       a_(state_.a),
       q_(data.n()),
       exponent_(plan_.exponent),
-      offsets_(Vector::Zero(data.n())),
+      offsets_(data.targets()),
       weights_(data.n()) {
     state_.start_at(plan_.exponent);
     pool_.listen_to(&interrupt_);
@@ -216,17 +222,33 @@ bool Flow::watch_trend() {
         finish_out_of_reach();
         return false;
     }
+    if (is_fitted()) {
+        rest();
+        return false;
+    }
     const bool slow =
-        stepper_.relative_rate() < kSlowRate * stepper_.waveform().mean_norm() && !stepper_.is_separated();
-    if (!slow || !rest_trend_.is_at_rest(stepper_.relative_rate(), kAtRestPart * plan_.settings.rtol, rate_noise()))
-        return true;
+        stepper_.relative_rate() < kSlowRate * stepper_.waveform().driving_norm() && !stepper_.is_separated();
+    const double distance = plan_.settings.rtol * (stepper_.waveform().is_linear() ? kFittedPart : kAtRestPart);
+    if (!slow || !rest_trend_.is_at_rest(stepper_.relative_rate(), distance, rate_noise())) return true;
     rest();
     return false;
 }
 
+/// True when all that is left of the errors that drive the network is rounding.
+bool Flow::is_fitted() const {
+    if (!stepper_.waveform().is_linear()) return false;
+    const double most = data_.targets().cwiseAbs().maxCoeff();
+    const double rounding = kFittedUlps * std::numeric_limits<double>::epsilon() * most;
+    const Vector& errors = stepper_.expansion().margins();
+    for (Index i = 0; i < data_.n(); ++i)
+        if (stepper_.waveform().is_live(i) && std::abs(errors[i]) > rounding) return false;
+    return true;
+}
+
 /// Rates below this are rounding: of a sum of gradients, or of the margins that determine its weights.
 double Flow::rate_noise() const {
-    const double norm = stepper_.waveform().mean_norm();
+    const double norm = stepper_.waveform().driving_norm();
+    if (stepper_.waveform().is_linear()) return kErrorNoise * norm;
     return kRateNoise * norm * std::max(1.0, norm * stepper_.square());
 }
 
@@ -307,7 +329,7 @@ double Flow::end_by_loss(double end) {
         stepper_.waveform().margins_at(u, q_);
         if (exponent_ > 0) return unscaled_log_loss(q_);
         return reluflow::log_loss(plan_.objective.loss, plan_.objective.reduction,
-                                  {q_.data(), static_cast<std::size_t>(q_.size())});
+                                  {q_.data(), static_cast<std::size_t>(q_.size())}, data_.counts_span());
     };
     if (loss_at(end) > plan_.stop.log_loss) return end;
     double low = 0.0;

@@ -99,6 +99,7 @@ class Flow {
     bool ends_inside_step();
     bool end_by(Request request);
     double loss_rounding() const;
+    double rounding_of_errors() const;
     double rise_until(double u);
     bool shorten_to_fall();
     bool has_fallen(double before, double rounding);
@@ -109,6 +110,7 @@ class Flow {
     void checkpoint();
     void keep_checkpoint();
     double rate_noise() const;
+    bool is_fitted() const;
     void follow_direction();
     void rest();
     void wait(std::string message);

@@ -27,9 +27,19 @@ constexpr int kShorter = 30;
 /// What rounding can do to the log loss at the present state: |∂ log L / ∂q_i| is |ℓ'(q_i)| / L.
 double Flow::loss_rounding() const {
     const Waveform& waveform = stepper_.waveform();
+    if (waveform.is_linear()) return rounding_of_errors();
     const double slope = std::exp(std::min(0.0, waveform.log_mass() - waveform.live_log_loss()));
     return kLossUlps * std::numeric_limits<double>::epsilon() *
            (1.0 + std::abs(log_loss_) + slope * waveform.mean_norm() * stepper_.square());
+}
+
+/// The errors of a loss that tends to zero are rounding in the end, and so is then all of the loss.
+double Flow::rounding_of_errors() const {
+    const double output =
+        stepper_.square() * stepper_.waveform().largest_norm() + data_.targets().cwiseAbs().maxCoeff();
+    const double unknown = kLossUlps * std::numeric_limits<double>::epsilon() * output;
+    const double root = std::exp(0.5 * (std::log(2.0) + log_loss_ - log_factor_ - std::log(data_.counts().sum())));
+    return root > 0.0 ? 2.0 * std::log1p(unknown / root) : std::numeric_limits<double>::infinity();
 }
 
 double Flow::rise_until(double u) {

@@ -87,11 +87,11 @@ double Flow::log_loss_of(const Matrix& w, const Vector& a) {
             multiply(samples, w.middleCols(first, count), z.leftCols(count));
             for (Index j = 0; j < count; ++j) q += a[first + j] * z.col(j).cwiseMax(leak * z.col(j));
         }
-        q.array() *= data_.y().segment(begin, end - begin).array();
+        q.array() *= data_.signs().segment(begin, end - begin).array();
         q -= offsets_.segment(begin, end - begin);
     });
     return reluflow::log_loss(plan_.objective.loss, plan_.objective.reduction,
-                              {q_.data(), static_cast<std::size_t>(q_.size())});
+                              {q_.data(), static_cast<std::size_t>(q_.size())}, data_.counts_span());
 }
 
 void Flow::record_events() {

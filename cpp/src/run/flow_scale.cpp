@@ -50,7 +50,7 @@ double Flow::log_loss() const {
 double Flow::unscaled_log_loss(const Vector& held_margins) const {
     const Vector margins = scale() * (held_margins + offsets_);
     return reluflow::log_loss(plan_.objective.loss, plan_.objective.reduction,
-                              {margins.data(), static_cast<std::size_t>(margins.size())});
+                              {margins.data(), static_cast<std::size_t>(margins.size())}, data_.counts_span());
 }
 
 /// True when the state has to be scaled down. Not with Stop(direction=): its estimate relies on the law of the flow in
@@ -85,7 +85,7 @@ void Flow::shrink() {
 bool Flow::keep_weights() {
     if (stepper_.waveform().smallest_margin() < kFine || !stepper_.is_separated()) return false;
     stepper_.waveform().signed_weights_at(stepper_.end(), weights_);
-    weights_.array() *= data_.y().array();
+    weights_.array() *= data_.signs().array();
     return true;
 }
 

@@ -180,7 +180,7 @@ void Coupling::margins(const Matrix& M, Vector& q) {
         for (Index strip = part % across; strip < strips; strip += across)
             add_margins(M, samples, columns_of(strip), own_[static_cast<std::size_t>(part)]);
     });
-    q = shares_.colwise().sum().transpose().cwiseProduct(data_.y());
+    q = shares_.colwise().sum().transpose().cwiseProduct(data_.signs());
 }
 
 /// The contribution of the given coordinates to the given margins.
@@ -223,7 +223,7 @@ void Coupling::margins_of_few(const Matrix& M, Vector& q) {
             if (factor == 0.0) continue;
             sum += factor * ConstMap(x, r).dot(ConstMap(column_.data() + c * r, r));
         }
-        q[i] = data_.y()[i] * sum;
+        q[i] = data_.signs()[i] * sum;
     }
 }
 

@@ -20,14 +20,17 @@ constexpr double kMarginUlps = 64.0;
 
 Defect::Defect(const Dataset& data, LossKind loss)
     : loss_(loss),
-      y_(data.y()),
+      signs_(data.signs()),
+      counts_(data.counts()),
+      least_(is_of_margins(loss) ? Vector::Ones(data.n()) : Vector(data.targets().cwiseAbs())),
       norms_(data.X().rowwise().norm()),
       live_(data.n()),
       width_(data.n()),
       start_(data.n()),
       q_(data.n()),
       used_(data.n()),
-      asked_(data.n()) {}
+      asked_(data.n()),
+      scale_(data.n()) {}
 
 double Defect::measure(const Waveform& waveform, double end, double square) {
     const double step = waveform.step();
@@ -36,8 +39,7 @@ double Defect::measure(const Waveform& waveform, double end, double square) {
         live_[i] = waveform.is_live(i) ? 1.0 : 0.0;
         width_[i] = live_[i] * step * norms_[i];
         if (waveform.is_prescribed()) {
-            const double weight = std::abs(waveform.signed_weights(0)[i]);
-            width_[i] /= 1.0 + step * weight * square * norms_[i] * norms_[i];
+            width_[i] /= 1.0 + step * waveform.response(i) * square * norms_[i] * norms_[i];
         }
     }
     double worst = 0.0;
@@ -56,10 +58,14 @@ double Defect::weights_at(const Waveform& waveform, double u) {
     read(waveform, u);
     ask();
     const double ulp = kMarginUlps * std::numeric_limits<double>::epsilon();
-    const auto rounding = ulp * (1.0 + q_.array().abs().max(start_.array().abs()));
-    const auto missed = (asked_ - used_).array().abs() - rounding * asked_.array().max(used_.array().abs());
+    const auto rounding = ulp * (least_.array() + q_.array().abs().max(start_.array().abs()));
+    if (waveform.is_linear())
+        scale_ = counts_;
+    else
+        scale_ = asked_.cwiseMax(used_.cwiseAbs());
+    const auto missed = (asked_ - used_).array().abs() - rounding * scale_.array();
     double sum = (width_.array() * missed.max(0.0)).sum();
-    if (waveform.keeps_time_by_margins()) return sum;
+    if (waveform.keeps_time_by_margins() || waveform.is_linear()) return sum;
     // Time uses the mass through D(0)/D, a series of its own, so that is checked as well.
     const double mass = std::exp(log_mass_ - waveform.log_mass()) * waveform.time_rate_at(u);
     const double known = ulp * (1.0 + (asked_.array() * q_.array().abs().max(start_.array().abs())).sum());
@@ -74,21 +80,27 @@ void Defect::read(const Waveform& waveform, double u) {
     for (int k = waveform.margin_order() - 1; k >= 0; --k) q_ = q_ * u + row(waveform.margins(k));
     used_ = row(waveform.signed_weights(order));
     for (int k = order - 1; k >= 0; --k) used_ = used_ * u + row(waveform.signed_weights(k));
-    used_.array() *= y_.array() * live_.array();
+    used_.array() *= signs_.array() * live_.array();
 }
 
 /// Weights from margins, relative to that of the smallest margin, because ℓ' itself can overflow.
 void Defect::ask() {
+    if (!is_of_margins(loss_)) {
+        log_mass_ = 0.0;
+        asked_ = -live_.array() * counts_.array() * q_.array();
+        return;
+    }
     double smallest = std::numeric_limits<double>::infinity();
     for (Index i = 0; i < q_.size(); ++i)
         if (live_[i] != 0.0) smallest = std::min(smallest, q_[i]);
     if (saturates(loss_)) {
         const double shift = std::max(smallest, 0.0);
         log_mass_ = -shift;
-        asked_ = live_.array() * (shift - q_.array().max(0.0)).min(0.0).exp() / (1.0 + (-q_.array().abs()).exp());
+        asked_ = live_.array() * counts_.array() * (shift - q_.array().max(0.0)).min(0.0).exp() /
+                 (1.0 + (-q_.array().abs()).exp());
     } else {
         log_mass_ = -smallest;
-        asked_ = live_.array() * (smallest - q_.array()).min(0.0).exp();
+        asked_ = live_.array() * counts_.array() * (smallest - q_.array()).min(0.0).exp();
     }
     const double sum = asked_.sum();
     log_mass_ += std::log(sum);

@@ -28,11 +28,13 @@ class Defect {
     double weights_at(const Waveform& waveform, double u);
 
     LossKind loss_;
-    Vector y_;
+    Vector signs_;
+    Vector counts_;
+    Vector least_;  // |q| of which the rounding counts at least: that of the network's output
     Vector norms_;
     Vector live_;   // 1 for an active sample, else 0
     Vector width_;  // H |x_i|, reduced where the weight responds
-    Vector start_, q_, used_, asked_;
+    Vector start_, q_, used_, asked_, scale_;
     double log_mass_ = 0.0;  // of the weights from margins
 };
 

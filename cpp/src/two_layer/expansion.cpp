@@ -45,7 +45,7 @@ Expansion::Expansion(const Dataset& data, Objective objective, const Settings& s
       q_(data.n()),
       q_next_(data.n()),
       column_(data.rank()),
-      offsets_(Vector::Zero(data.n())),
+      offsets_(data.targets()),
       slot_of_group_(state.neurons(), -1),
       held_parts_(std::min(kHoldingGroups, static_cast<std::size_t>(state.neurons())),
                   Matrix(kMaxOrder + 2, data.rank())),
@@ -67,8 +67,7 @@ void Expansion::start(const NetworkState& state, const Pattern& pattern, const s
     coupling_.margins(moments_, q_);
     q_ -= offsets_;
     waveform_.start(q_, live_);
-    const double margin = 2.0 * series_.square() * waveform_.mean_norm();
-    present_tolerance_ = std::min(tolerance_, std::max(kFinest, kMarginTol / margin));
+    present_tolerance_ = std::min(tolerance_, std::max(kFinest, kMarginTol / waveform_.sensitivity(series_.square())));
     coupling_.gradients(waveform_.signed_weights(0), gradients_);
     project(0);
     start_gradients_.leftCols(groups_.count()) = gradients_.leftCols(groups_.count());
@@ -83,8 +82,9 @@ void Expansion::start(const NetworkState& state, const Pattern& pattern, const s
 /// steps follow from the neurons, so that what moved margins before is forgotten.
 double Expansion::weight_error() const noexcept {
     const double late = kLatePart / kTruncationPart * tolerance_;
-    const double of_margins = present_tolerance_ * series_.square() * waveform_.mean_norm();
-    const double plain = std::min(kMarginTol, kTermBeforeLast * of_margins);
+    const double of_margins = 0.5 * present_tolerance_ * waveform_.sensitivity(series_.square());
+    // Errors that tend to zero are known to rounding only, so their weights may be known to no digit at all.
+    const double plain = std::min(waveform_.is_linear() ? 1.0 : kMarginTol, kTermBeforeLast * of_margins);
     return std::max(waveform_.fine_weight_error(), waveform_.is_prescribed() ? late : plain);
 }
 
@@ -139,6 +139,8 @@ void Expansion::find_live(const NetworkState& state, const Pattern& pattern) {
     std::fill(live_.begin(), live_.end(), char{0});
     for (Index c = 0; c < groups_.count(); ++c)
         if (moving_[c]) mark_live(coupling_.sides(c), leaks_, live_);
+    for (Index i = 0; i < data_.n(); ++i)
+        if (data_.counts()[i] == 0.0) live_[i] = 0;
     // If nothing moves, the weights do not matter; all samples are taken as active to avoid an empty sum.
     if (std::none_of(live_.begin(), live_.end(), [](char live) { return live != 0; }))
         std::fill(live_.begin(), live_.end(), char{1});

@@ -66,8 +66,8 @@ class Expansion {
     const Groups& groups() const noexcept { return groups_; }
     /// At the start of the step, minus the offsets.
     const Vector& margins() const noexcept { return q_; }
-    /// Subtracted from the margins before they make weights, (n,): zero unless the state is stored scaled
-    /// (flow_scale.cpp).
+    /// Subtracted from the margins before they make weights, (n,): the targets, and for labels zero unless the state is
+    /// stored scaled (flow_scale.cpp).
     const Vector& offsets() const noexcept { return offsets_; }
     void set_offsets(const Vector& offsets) { offsets_ = offsets; }
     /// What projection removed from a group's gradient, (order, r), or null if the group does not slide.

@@ -217,12 +217,25 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const Sliding
             if (gap[0] < -unknown && gap[0] >= -held_at) gap[0] = 0.0;
             const double root = first_leave(gap, order, unknown, length);
             if (begin + root < hit.u)
-                hit = {begin + root, HitKind::release, wall, side, std::abs(evaluate_derivative(gap, order, root)),
-                       true};
+                hit = {begin + root,
+                       HitKind::release,
+                       wall,
+                       side,
+                       std::abs(evaluate_derivative(gap, order, root)),
+                       !is_closed(wall, begin + root, unknown)};
         }
     }
-    if (hit.kind == HitKind::release && count > 1) hit.alone = is_alone(hit, held, begin, noise);
+    if (hit.kind == HitKind::release && count > 1) hit.alone = hit.alone && is_alone(hit, held, begin, noise);
     return hit;
+}
+
+/// True where the interval of a multiplier has shrunk to a point: the weight of its sample passes zero, and an
+/// attracting boundary becomes a repelling one.
+bool HitFinder::is_closed(int wall, double u, double unknown) const {
+    double base = 0.0;
+    double range = 0.0;
+    motion_.contribution_at(wall, u, base, range);
+    return motion_.waveform().is_linear() && std::abs(range) <= 2.0 * unknown;
 }
 
 /// A corner that holds may leave twice its tolerance.

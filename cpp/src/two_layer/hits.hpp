@@ -77,6 +77,7 @@ class HitFinder {
         double weights = 0.0;
     };
     PullNoise pull_noise(int count, std::span<const std::int8_t> sides, double u) const;
+    bool is_closed(int wall, double u, double unknown) const;
     bool is_alone(const Hit& release, const SlidingSet& held, double begin, const PullNoise& noise) const;
     double first_descent_to(int piece, int wall, std::span<const std::int8_t> sides, double limit) const;
     bool is_unknown(double rate, int piece, int wall, std::span<const std::int8_t> sides) const;

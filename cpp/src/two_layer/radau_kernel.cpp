@@ -68,7 +68,7 @@ void NodeKernels::add_group(const Expansion& expansion, Index group, const Vecto
 void NodeKernels::prepare_group(const Expansion& expansion, Index group, const Vector& mean_weights) {
     mean_gradient_.setZero();
     for (Index k = 0; k < count(); ++k) {
-        const double factor = data_.y()[active_[k]] * expansion.slope(active_[k], group);
+        const double factor = data_.signs()[active_[k]] * expansion.slope(active_[k], group);
         column_ = factor * data_.X().row(active_[k]).transpose();
         expansion.project(group, column_.data());
         moving().col(k) = column_;

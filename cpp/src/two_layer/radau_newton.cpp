@@ -23,7 +23,7 @@ constexpr double kLargestLogChange = 2.0;
 bool RadauStep::choose_active(double square, double step) {
     active_.clear();
     for (Index i = 0; i < data_.n(); ++i)
-        if (live_[i] && start_weights_[i] * step * square * data_.X().row(i).squaredNorm() > kActiveResponse)
+        if (live_[i] && response(i) * step * square * data_.X().row(i).squaredNorm() > kActiveResponse)
             active_.push_back(static_cast<int>(i));
     return !active_.empty() && std::ssize(active_) <= kMaxActive;
 }
@@ -58,6 +58,11 @@ bool RadauStep::prepare_steady(Expansion& expansion, double step) {
         double mean = 0.0;
         for (int node = 0; node < kStages; ++node) mean += nodes_.integration(kStages - 1, node) * weight_at(node, i);
         mean_over_step_[i] = live_[i] ? std::max(mean, 0.0) : 0.0;
+        if (is_linear_) {
+            mean_over_step_[i] = live_[i];
+            answers_[i] = data_.counts()[i];
+            continue;
+        }
         const double margin = start_margins_[i] + margin_change_(kStages / 2, i);
         answers_[i] = weight_decay_rate(objective_.loss, margin);
     }
@@ -90,18 +95,36 @@ void RadauStep::scale_jacobian(Eigen::Map<Matrix>& jacobian) const {
         const Index row = node * (count + 1);
         for (Index k = 0; k < count; ++k)
             jacobian.row(row + k) *=
-                weight_decay_rate(objective_.loss, start_margins_[active_[k]] + margin_change_(node, active_[k]));
+                is_linear_
+                    ? data_.counts()[active_[k]]
+                    : weight_decay_rate(objective_.loss, start_margins_[active_[k]] + margin_change_(node, active_[k]));
     }
     for (int node = 0; node < kStages; ++node) {
         const Index row = node * (count + 1);
         for (Index k = 0; k < count; ++k) {
-            const double weight_now = weight_at(node, active_[k]);
+            const double weight_now = is_linear_ ? 1.0 : weight_at(node, active_[k]);
             jacobian.col(row + k) *= weight_now;
             jacobian(row + k, row + k) += 1.0;
+            if (is_linear_) continue;
             jacobian(row + k, row + count) = 1.0;
             jacobian(row + count, row + k) = weight_now;
         }
+        if (is_linear_) jacobian(row + count, row + count) = 1.0;
     }
+}
+
+/// The change of log p, or of p for a loss of errors, that the margins at a node ask for.
+double RadauStep::asked_change(int node, Index sample) const {
+    const double change = margin_change_(node, sample);
+    if (is_linear_) return live_[sample] ? -data_.counts()[sample] * change : 0.0;
+    return log_weight_change(objective_.loss, start_margins_[sample], change) - mass_change_[node];
+}
+
+void RadauStep::set_unknown(int node, Index sample, double value) {
+    if (is_linear_)
+        set_change(node, sample, value);
+    else
+        set_log_change(node, sample, value);
 }
 
 /// One correction of the weights at the nodes; returns the largest change.
@@ -114,18 +137,17 @@ double RadauStep::correct() {
         std::size_t next_active = 0;
         double sum = 0.0;
         for (Index i = 0; i < data_.n(); ++i) {
-            const double follows =
-                log_weight_change(objective_.loss, start_margins_[i], margin_change_(node, i)) - mass_change_[node];
+            const double follows = asked_change(node, i);
             const double before = change_(node, i);
             if (next_active < active_.size() && active_[next_active] == i)
                 residual[row + static_cast<Index>(next_active++)] = follows - log_change_(node, i);
             else
-                set_log_change(node, i, follows);
+                set_unknown(node, i, follows);
             if (!live_[i]) continue;
             change = std::max(change, std::abs(change_(node, i) - before));
             sum += change_(node, i);
         }
-        residual[row + count] = -sum;
+        residual[row + count] = is_linear_ ? 0.0 : -sum;
     }
     lu_.solve(residual);
     if (!residual.allFinite()) return std::numeric_limits<double>::quiet_NaN();
@@ -133,8 +155,9 @@ double RadauStep::correct() {
         const Index row = node * (count + 1);
         for (Index k = 0; k < count; ++k) {
             const double before = change_(node, active_[k]);
-            const double step = std::clamp(residual[row + k], -kLargestLogChange, kLargestLogChange);
-            set_log_change(node, active_[k], log_change_(node, active_[k]) + step);
+            const double most = is_linear_ ? std::numeric_limits<double>::infinity() : kLargestLogChange;
+            const double step = std::clamp(residual[row + k], -most, most);
+            set_unknown(node, active_[k], log_change_(node, active_[k]) + step);
             change = std::max(change, std::abs(change_(node, active_[k]) - before));
         }
         mass_change_[node] += residual[row + count];
@@ -147,9 +170,8 @@ double RadauStep::correct_steady() {
     for (int node = 0; node < kStages; ++node) {
         double sum = 0.0;
         for (Index i = 0; i < data_.n(); ++i) {
-            const double follows =
-                log_weight_change(objective_.loss, start_margins_[i], margin_change_(node, i)) - mass_change_[node];
-            steady_residual_(node, i) = live_[i] && start_weights_[i] > 0.0 ? follows - log_change_(node, i) : 0.0;
+            const bool counts = live_[i] && (is_linear_ || start_weights_[i] > 0.0);
+            steady_residual_(node, i) = counts ? asked_change(node, i) - log_change_(node, i) : 0.0;
             if (live_[i]) sum += change_(node, i);
         }
         steady_mass_[node] = -sum;
@@ -161,8 +183,8 @@ double RadauStep::correct_steady() {
         for (Index i = 0; i < data_.n(); ++i) {
             const double before = change_(node, i);
             double step = steady_residual_(node, i);
-            if (steady_->own(i) > 0.0) step = std::clamp(step, -kLargestLogChange, kLargestLogChange);
-            set_log_change(node, i, log_change_(node, i) + step);
+            if (steady_->own(i) > 0.0 && !is_linear_) step = std::clamp(step, -kLargestLogChange, kLargestLogChange);
+            set_unknown(node, i, log_change_(node, i) + step);
             change = std::max(change, std::abs(change_(node, i) - before));
         }
         mass_change_[node] += steady_mass_[node];

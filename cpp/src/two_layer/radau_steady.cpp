@@ -24,8 +24,9 @@ constexpr double kLeastAnswer = 1e-12;
 }  // namespace
 
 /// Reserves memory that stays untouched in a run without Radau steps.
-SteadyResponse::SteadyResponse(const Dataset& data, Index neurons, const Matrix& integration)
+SteadyResponse::SteadyResponse(const Dataset& data, Index neurons, const Matrix& integration, bool shares_mass)
     : data_(data),
+      shares_mass_(shares_mass),
       neurons_(neurons),
       own_(data.n()),
       root_(data.n()),
@@ -110,7 +111,7 @@ void SteadyResponse::take_neurons(Expansion& expansion) {
     outputs_.resize(count() * neurons_);
     slopes_.resize(count() * groups_);
     for (Index k = 0; k < count(); ++k) {
-        rows().row(k) = data_.y()[samples_[k]] * data_.X().row(samples_[k]);
+        rows().row(k) = data_.signs()[samples_[k]] * data_.X().row(samples_[k]);
         for (Index c = 0; c < groups_; ++c) slopes()(k, c) = expansion.slope(samples_[k], c);
     }
     multiply(rows(), w_, outputs());
@@ -199,6 +200,7 @@ void SteadyResponse::factor_mode(Mode& mode) {
     matrix.bottomRightCorner(rank_, rank_) = mode.value.real() * gram;
     matrix.diagonal().array() += 1.0;
     mode.lu.factor();
+    if (!shares_mass_) return;
     real_.setOnes();
     imaginary_.setZero();
     apply_kernel(mode, mode.border_re, mode.border_im);
@@ -231,6 +233,21 @@ void SteadyResponse::apply_kernel(const Mode& mode, Vector& real, Vector& imagin
     }
 }
 
+/// The change of log D that gives the response in (real_, imaginary_) the mass `wanted`; it is taken off the response.
+SteadyResponse::Complex SteadyResponse::take_mass(const Mode& mode, Complex wanted) {
+    Complex sum = 0.0;
+    for (Index i = 0; i < data_.n(); ++i) sum += weight(i) * Complex(real_[i], imaginary_[i]);
+    const Complex mass = (sum - wanted) / mode.border;
+    real_.array() -= mass.real();
+    imaginary_.array() -= mass.imag();
+    for (Index k = 0; k < count(); ++k) {
+        const Complex taken = mass * Complex(mode.border_re[k], mode.border_im[k]);
+        real_[samples_[k]] += taken.real();
+        imaginary_[samples_[k]] += taken.imag();
+    }
+    return mass;
+}
+
 void SteadyResponse::solve(Matrix& r, Vector& s) {
     sum_.setZero();
     mass_sum_.setZero();
@@ -249,16 +266,7 @@ void SteadyResponse::solve(Matrix& r, Vector& s) {
             real_[samples_[k]] -= taken_re_[k];
             imaginary_[samples_[k]] -= taken_im_[k];
         }
-        Complex sum = 0.0;
-        for (Index i = 0; i < data_.n(); ++i) sum += weight(i) * Complex(real_[i], imaginary_[i]);
-        const Complex mass = (sum - wanted) / mode.border;
-        real_.array() -= mass.real();
-        imaginary_.array() -= mass.imag();
-        for (Index k = 0; k < count(); ++k) {
-            const Complex taken = mass * Complex(mode.border_re[k], mode.border_im[k]);
-            real_[samples_[k]] += taken.real();
-            imaginary_[samples_[k]] += taken.imag();
-        }
+        const Complex mass = shares_mass_ ? take_mass(mode, wanted) : 0.0;
         for (Index node = 0; node < stages; ++node) {
             const Complex right = mode.share * mode.right[node];
             sum_.row(node) += right.real() * real_.transpose() - right.imag() * imaginary_.transpose();

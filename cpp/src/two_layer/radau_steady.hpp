@@ -22,8 +22,9 @@ namespace reluflow {
 /// nothing.
 class SteadyResponse {
   public:
-    /// `integration`: A, (stages, stages).
-    SteadyResponse(const Dataset& data, Index neurons, const Matrix& integration);
+    /// `integration`: A, (stages, stages). `shares_mass`: false for a loss of errors, whose unknowns are the weights
+    /// themselves (p = 1 above) and whose mass is no unknown (μ = 0).
+    SteadyResponse(const Dataset& data, Index neurons, const Matrix& integration, bool shares_mass);
 
     /// Factors the kernel at the start of the step that the expansion holds, under weights p and responses c (n,).
     /// Samples of weight zero do not respond. False if the rank is too large.
@@ -58,6 +59,7 @@ class SteadyResponse {
     bool factor_kernel(const Expansion& expansion, double step);
     void find_column(const Expansion& expansion, Index pivot, double step);
     void factor_mode(Mode& mode);
+    Complex take_mass(const Mode& mode, Complex wanted);
     void apply_kernel(const Mode& mode, Vector& real, Vector& imaginary);
     double weight(Index sample) const noexcept { return root_[sample] * border_[sample]; }
     Index count() const noexcept { return static_cast<Index>(samples_.size()); }
@@ -68,6 +70,7 @@ class SteadyResponse {
     Map factor() noexcept { return {factor_.data(), rank_, count()}; }
 
     const Dataset& data_;
+    bool shares_mass_;
     Index neurons_;
     Index groups_ = 0;
     Index rank_ = 0;  // columns of L

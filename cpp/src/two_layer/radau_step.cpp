@@ -37,6 +37,12 @@ constexpr double kHopeless = 1e3;
 constexpr double kErrorPart = 0.1;
 /// Given the weights, the neurons' series continues until its terms are this part of the tolerance.
 constexpr double kSeriesPart = 1e-3;
+/// The same for errors that tend to zero: a step may change what drives the neurons by this part by mistake.
+constexpr double kFollowedPart = 1e-4;
+/// No tolerance is below this, since terms are only known to rounding.
+constexpr double kFinest = 4.0 * std::numeric_limits<double>::epsilon();
+/// Roundings of a network's output, in ulp of the target: what is not known of the weight of an error.
+constexpr double kErrorUlps = 64.0;
 /// The defect of the weights between nodes overestimates the error of θ, which has a higher order.
 constexpr double kDefectShare = 0.01;
 constexpr double kShrink = 0.4;
@@ -50,7 +56,9 @@ constexpr double kCarefulGrowth = 2.0;
 RadauStep::RadauStep(const Dataset& data, Objective objective, const Settings& settings, Index neurons)
     : data_(data),
       objective_(objective),
+      is_linear_(!is_of_margins(objective.loss)),
       tolerance_(kLatePart * settings.rtol),
+      late_tolerance_(tolerance_),
       nodes_(Nodes::get()),
       change_(kStages, data.n()),
       log_change_(kStages, data.n()),
@@ -63,14 +71,19 @@ RadauStep::RadauStep(const Dataset& data, Objective objective, const Settings& s
       q_now_(data.n()),
       start_weights_(data.n()),
       start_margins_(data.n()),
-      live_(data.n(), 1) {
+      live_(data.n(), 1),
+      rounding_of_(Vector::Zero(data.n())) {
+    if (is_linear_)
+        rounding_of_ =
+            kErrorUlps * std::numeric_limits<double>::epsilon() * data.counts().cwiseProduct(data.targets().cwiseAbs());
+    rounding_ = rounding_of_.maxCoeff();
     const Index most = std::min(kMaxActive, data.n());
     active_.reserve(data.n());
     residual_.resize(kStages * (most + 1));
     mean_weights_.resize(most);
     lu_.reserve(kStages * (most + 1));
     kernels_ = std::make_unique<NodeKernels>(data, neurons, kStages, most);
-    steady_ = std::make_unique<SteadyResponse>(data, neurons, nodes_.integration);
+    steady_ = std::make_unique<SteadyResponse>(data, neurons, nodes_.integration, !is_linear_);
     steady_residual_.resize(kStages, data.n());
     steady_mass_.resize(kStages);
     answers_.resize(data.n());
@@ -87,29 +100,33 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others) {
     iterations_ = 0;
     order_ = kMaxOrder;  // the order that an explicit step would have taken
     square_ = expansion.series().square();
+    // Errors that tend to zero are followed to a part of themselves, so that the end is an exponential approach.
+    const double followed = std::max(kFinest, kFollowedPart / expansion.waveform().sensitivity(square_));
+    if (is_linear_) tolerance_ = std::min(late_tolerance_, followed);
     is_steady_ = !expansion.is_by_sector() && step * expansion.fastest() < kSteady &&
-                 expansion.waveform().smallest_margin() > kSaturated;
+                 (is_linear_ || expansion.waveform().smallest_margin() > kSaturated);
     if (!is_steady_ && !choose_active(expansion.series().square(), step)) return refuse(step);
     const double norm = data_.X().rowwise().norm().maxCoeff();
     double change = 0.0;
     bool slow = true;
     for (; iterations_ < kMaxIterations; ++iterations_) {
         run_series(expansion, step);
-        if (iterations_ == 0) guess_mass();
+        if (iterations_ == 0 && !is_linear_) guess_mass();
         if (slow && !prepare(expansion, step)) return refuse(step);
         const double before = change;
         change = is_steady_ ? correct_steady() : correct();
         if (!std::isfinite(change)) break;
         if (iterations_ > 0 && error(step) > kHopeless * tolerance_) break;
         slow = change > kSlow * before;
-        if (change * step * norm > kNewtonPart * tolerance_) continue;
+        if (change * step * norm > kNewtonPart * tolerance_ && change > rounding_) continue;
         const double of_others = with_others_ ? follow_others() : 0.0;
         if (!std::isfinite(of_others)) break;
         run_series(expansion, step);
         keep_margins(expansion);
         const double miss = std::max({of_others, error(step), kDefectShare * expansion.defect(1.0)}) / tolerance_;
         if (!std::isfinite(miss)) break;
-        const double growth = expansion.waveform().smallest_margin() > 0.0 ? kLargestGrowth : kCarefulGrowth;
+        const bool is_careful = !is_linear_ && expansion.waveform().smallest_margin() <= 0.0;
+        const double growth = is_careful ? kCarefulGrowth : kLargestGrowth;
         const double ratio = miss > 0.0 ? std::pow(miss, -1.0 / kStages) : growth;
         next_step_ = step * std::clamp(0.9 * ratio, kShrink, growth);
         last_step_ = miss <= 1.0 ? step : 0.0;
@@ -127,14 +144,18 @@ bool RadauStep::refuse(double step) noexcept {
 /// First guess: the weights of the start, extrapolated with the logarithmic rates at the end of the last step.
 void RadauStep::guess(const Expansion& expansion, double step) {
     start_margins_ = expansion.margins();
+    mass_change_.setZero();
     for (Index i = 0; i < data_.n(); ++i) {
-        start_weights_[i] = data_.y()[i] * expansion.waveform().signed_weights(0)[i];
+        start_weights_[i] = data_.signs()[i] * expansion.waveform().signed_weights(0)[i];
         live_[i] = expansion.waveform().is_live(i);
         double rate = 0.0;
-        if (last_step_ > 0.0 && start_weights_[i] >= kLeastFollowed && live_[i])
+        if (last_step_ > 0.0 && !is_linear_ && start_weights_[i] >= kLeastFollowed && live_[i])
             for (int k = 1; k < kStages; ++k) rate += k * coefficients_(k, i) / (start_weights_[i] * last_step_);
         for (int node = 0; node < kStages; ++node)
-            set_log_change(node, i, std::clamp(rate * nodes_.at[node] * step, -kFarthestGuess, kFarthestGuess));
+            if (is_linear_)
+                set_change(node, i, 0.0);
+            else
+                set_log_change(node, i, std::clamp(rate * nodes_.at[node] * step, -kFarthestGuess, kFarthestGuess));
     }
 }
 
@@ -145,6 +166,11 @@ void RadauStep::set_log_change(int node, Index sample, double log_change) {
     const double next = start > 0.0 ? start * std::exp(log_change) : 0.0;  // avoids 0 ∞
     change_(node, sample) =
         !live_[sample] || start == 0.0 ? 0.0 : (next > 1.0 ? 1.0 - start : start * std::expm1(log_change));
+}
+
+/// The change of a weight that a loss of errors asks for is linear: it is an unknown itself.
+void RadauStep::set_change(int node, Index sample, double change) {
+    log_change_(node, sample) = change_(node, sample) = live_[sample] ? change : 0.0;
 }
 
 /// Weights of samples that drive nobody grow as the mass falls. Returns what their polynomials may miss of them.
@@ -200,7 +226,7 @@ void RadauStep::run_series(Expansion& expansion, double step) {
 /// their sum is a gradient far below the rounding of a weight.
 void RadauStep::drive(Expansion& expansion, int order, double step) {
     if (order >= kStages) return expansion.drive(nullptr, step);
-    q_now_ = coefficients_.row(order).transpose().cwiseProduct(data_.y());
+    q_now_ = coefficients_.row(order).transpose().cwiseProduct(data_.signs());
     expansion.drive(q_now_.data(), step, order == 0);
 }
 
@@ -225,19 +251,19 @@ double RadauStep::error(double step) const {
         double last = 0.0;
         for (int node = 0; node < kStages; ++node) last += nodes_.to_legendre(kStages - 1, node) * change_(node, i);
         const double norm = data_.X().row(i).norm();
-        smooth += std::abs(last) * norm * step;
+        smooth += std::max(0.0, std::abs(last) - rounding_of_[i]) * norm * step;
         double width = step;
         if (is_steady_) {
             // A saturated weight does not respond itself; its share follows those that do.
             const double own = steady_->own(i) > 0.0 ? steady_->own(i) : square_ * norm * norm;
-            const double rate = start_weights_[i] * own;
+            const double rate = response(i) * own;
             if (rate > 0.0) width = std::min(width, 1.0 / rate);
         } else if (next_active < active_.size() && active_[next_active] == i) {
-            const double rate = start_weights_[i] * kernels_->own()[next_active];
+            const double rate = response(i) * kernels_->own()[next_active];
             width = std::min(width, 1.0 / rate);
             ++next_active;
         }
-        layer += std::abs(coefficients_(0, i)) * norm * width;
+        layer += std::max(0.0, std::abs(coefficients_(0, i)) - rounding_of_[i]) * norm * width;
     }
     return kErrorPart * smooth + layer;
 }

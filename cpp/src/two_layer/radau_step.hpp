@@ -50,6 +50,11 @@ class RadauStep {
   private:
     void guess(const Expansion& expansion, double step);
     void set_log_change(int node, Index sample, double log_change);
+    void set_change(int node, Index sample, double change);
+    void set_unknown(int node, Index sample, double value);
+    double asked_change(int node, Index sample) const;
+    /// By how much a weight changes with its own margin, at the start.
+    double response(Index sample) const { return is_linear_ ? data_.counts()[sample] : start_weights_[sample]; }
     double weight_at(int node, Index sample) const { return start_weights_[sample] + change_(node, sample); }
     void run_series(Expansion& expansion, double step);
     void drive(Expansion& expansion, int order, double step);
@@ -68,12 +73,15 @@ class RadauStep {
 
     const Dataset& data_;
     Objective objective_;
+    bool is_linear_;
     double tolerance_;
+    double late_tolerance_;  // of steps whose weights do not tend to zero
     bool with_others_ = false;
     const Nodes& nodes_;  // the same for all
     // At the nodes, as changes since the start of the step, (stages, n): of the weights p, of log p of the unknowns, of
     // the margins; and of log D, (stages,). Changes, because where weights cancel what drives the neurons is far below
     // their rounding.
+    // For a loss of errors log_change_ holds the changes of p themselves, and log D does not change.
     Matrix change_, log_change_, margin_change_;
     Vector mass_change_;
     Matrix coefficients_, margins_;  // (orders, n)
@@ -91,7 +99,9 @@ class RadauStep {
     LuFactors lu_;
     Vector residual_, start_weights_, start_margins_, mean_weights_;
     std::vector<char> live_;
-    double square_ = 0.0;  // |θ|²
+    Vector rounding_of_;     // of each weight that is an error: what is not known of it
+    double rounding_ = 0.0;  // the largest of these
+    double square_ = 0.0;    // |θ|²
     double next_step_ = 0.0;
     double last_step_ = 0.0;  // length of the last accepted step, if the next one can extrapolate it, else 0
     int factorisations_ = 0;

@@ -79,8 +79,10 @@ void Screening::begin() {
     not_before_.clear();
     bound_paths(1.0);
     for (Index j = neurons_.begin; j < neurons_.end; ++j) {
-        // A neuron that does not move is skipped, except at w = 0 on boundaries: it may leave them.
-        const bool stands = !held_[j].empty() && state_.a[j] != 0.0 && expansion_.series().size(j) == 0.0;
+        // A neuron that does not move is skipped, except on boundaries that it may leave: at w = 0, and where weights
+        // can change their signs.
+        const bool stands = !held_[j].empty() && state_.a[j] != 0.0 &&
+                            (expansion_.series().size(j) == 0.0 || motion_.waveform().is_linear());
         if (paths_[j] == 0.0 && state_.invariant(j) >= 0.0 && !stands) continue;
         const double size = expansion_.series().size(j);
         if (paths_[j] >= slack(j) - finder_.zero_tol(size))
@@ -320,7 +322,8 @@ Hit Screening::next_wall(int neuron, double end) {
 
 /// Let e be the direction in which the neuron's gradient jumps. Margin i of the others then starts to change by H a_j²
 /// jump x_i·e. Through p_i |x_i| this drives the others by Σ_i p_i |x_i| |x_i·e| at most, and as much again through Σ p
-/// = 1, both bounded by Cauchy-Schwarz. ½ (U - u)² H times this is their relative error if the event is left out of λ
+/// = 1, both bounded by Cauchy-Schwarz; for a loss of errors a weight responds by what its sample counts, and not to
+/// the others. ½ (U - u)² H times this is their relative error if the event is left out of λ
 /// (docs/design/mathematics.md, section 8).
 double Screening::coupling(int piece, const Hit& hit) const {
     const double v = hit.u - motion_.piece(piece).begin;
@@ -339,7 +342,22 @@ double Screening::coupling(int piece, const Hit& hit) const {
         if (held_[motion_.piece(piece).neuron].empty()) reach = std::min(size, spread_.along(hit.wall));
     }
     const double step = motion_.step();
-    return step * step * output * output * jump * reach * (size + waveform.mean_norm());
+    const double by_gradient = step * step * output * output * jump * reach * (size + waveform.shared_norm());
+    return by_gradient + (waveform.is_linear() && hit.kind == HitKind::wall ? coupling_by_output(piece, hit) : 0.0);
+}
+
+/// The output at the samples of the boundary itself changes its rate by |a z'|: for a loss of errors their weights
+/// answer to that by what they count, even where they are zero and the gradient does not jump.
+double Screening::coupling_by_output(int piece, const Hit& hit) const {
+    const double v = hit.u - motion_.piece(piece).begin;
+    Coefficients z{};
+    motion_.wall_series(piece, data_.normals().row(hit.wall).data(), z);
+    const double output = evaluate(motion_.a(piece), motion_.order(), v);
+    double size = 0.0;
+    for (const int sample : data_.samples_of(hit.wall))
+        size += data_.counts()[sample] * data_.coefficient(sample) * data_.coefficient(sample);
+    return (1.0 - motion_.leak()) * motion_.step() * size *
+           std::abs(output * evaluate_derivative(z, motion_.order(), v));
 }
 
 void Screening::pass() noexcept {

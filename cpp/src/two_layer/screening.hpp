@@ -57,6 +57,7 @@ class Screening {
     /// zero there.
     Hit next_hit(int neuron, double end);
     double coupling(int piece, const Hit& hit) const;
+    double coupling_by_output(int piece, const Hit& hit) const;
 
     /// Ends the step at u and reduces the known distances by the paths. Neurons with an event are examined again in the
     /// next step.

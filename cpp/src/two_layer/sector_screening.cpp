@@ -36,6 +36,7 @@ SectorScreening::SectorScreening(const Dataset& data, const NetworkState& state,
 
 bool SectorScreening::is_clear(const Expansion& expansion, const GroupBounds& bounds) {
     if (!bounds.are_known() || !expansion.is_by_sector()) return false;
+    weights_change_sign_ = expansion.waveform().is_linear();
     if (version_ != pattern_.version()) meet_pattern(expansion.groups());
     bool approaches = false;
     if (!can_carry_ || !add_step(expansion, bounds, approaches)) return false;
@@ -85,9 +86,10 @@ void SectorScreening::meet_pattern(const Groups& groups) {
 
 /// True when every sample on which the neuron is active has the label `sign`, so that |a| and |w| only grow.
 bool SectorScreening::is_growing(int neuron, double sign) const {
-    if (state_.leak() > 0.0) return false;
+    if (state_.leak() > 0.0 || weights_change_sign_) return false;
     for (Index i = 0; i < data_.n(); ++i)
-        if (sample_sign(data_, i, pattern_.side(neuron, data_.wall_of(i))) > 0 && data_.y()[i] != sign) return false;
+        if (sample_sign(data_, i, pattern_.side(neuron, data_.wall_of(i))) > 0 && data_.signs()[i] != sign)
+            return false;
     return true;
 }
 

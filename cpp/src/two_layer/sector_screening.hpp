@@ -59,6 +59,7 @@ class SectorScreening {
     std::vector<Entry> of_group_;
     Index groups_ = 0;
     std::uint64_t version_ = ~std::uint64_t{0};
+    bool weights_change_sign_ = false;  // as those of a loss of errors may
     bool can_carry_ = false;
     bool distances_known_ = false;
     int carried_ = 0;  // steps since the distances were measured

@@ -18,6 +18,16 @@ constexpr Index kRows = 64;
 
 }  // namespace
 
+namespace {
+
+/// A sample that drives no neuron has no effect, whatever its weight; but an event may make it drive one, and then all
+/// of it responds if the loss is one of errors.
+bool responds(const Waveform& waveform, Index sample) noexcept {
+    return waveform.is_live(sample) || waveform.is_linear();
+}
+
+}  // namespace
+
 Spread::Spread(const Dataset& data)
     : data_(data),
       floor_(Vector::Zero(data.n())),
@@ -27,16 +37,15 @@ Spread::Spread(const Dataset& data)
       turned_(std::min(kRows, data.n_walls()), data.rank()) {}
 
 void Spread::update(const Waveform& waveform) {
-    const double* weights = waveform.signed_weights(0);
     double growth = 1.0;
-    for (Index i = 0; i < data_.n(); ++i)  // a sample that drives no neuron has no effect, whatever its weight
-        if (waveform.is_live(i) && std::abs(weights[i]) > growth * floor_[i])
-            growth = floor_[i] > 0.0 ? std::abs(weights[i]) / floor_[i] : 2.0 * kGrowth;
+    for (Index i = 0; i < data_.n(); ++i)
+        if (responds(waveform, i) && waveform.response(i) > growth * floor_[i])
+            growth = floor_[i] > 0.0 ? waveform.response(i) / floor_[i] : 2.0 * kGrowth;
     growth_ = std::sqrt(growth);
     if (growth <= kGrowth) return;
     const double least = kSmallWeight / static_cast<double>(data_.n());
     for (Index i = 0; i < data_.n(); ++i)
-        floor_[i] = waveform.is_live(i) ? std::max(std::abs(weights[i]), least) : least;
+        floor_[i] = responds(waveform, i) ? std::max(waveform.response(i), least) : least;
     growth_ = 1.0;
     measure();
 }

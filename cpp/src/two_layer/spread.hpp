@@ -9,7 +9,8 @@
 
 namespace reluflow {
 
-/// Bounds of √(Σ_i p_i (x_i·e)²) for the unit normals e. They are recomputed when a weight has grown.
+/// Bounds of √(Σ_i r_i (x_i·e)²) for the unit normals e, with r_i the response of a weight to its margin. They are
+/// recomputed when a response has grown.
 class Spread {
   public:
     explicit Spread(const Dataset& data);

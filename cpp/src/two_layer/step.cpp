@@ -147,15 +147,17 @@ bool Stepper::is_finite() const {
 /// Tries Radau steps, where explicit steps would be far shorter than the time constants of the neurons.
 bool Stepper::expand_late() {
     if (horizon_log_loss_ < kNever) return false;
-    const bool separated = waveform().live_log_loss() < horizon_log_loss_ && waveform().smallest_margin() > 0.0;
+    const bool linear = waveform().is_linear();
+    const bool separated =
+        linear || (waveform().live_log_loss() < horizon_log_loss_ && waveform().smallest_margin() > 0.0);
     const double rate = expansion_.fastest();
     const double plain = late_control_.plain_step(control_.smooth(), expansion_.series().square());
     if (!separated && plain * rate > kVeryStiffRate) return false;
-    const bool careful = waveform().smallest_margin() <= 0.0;
+    const bool careful = !linear && waveform().smallest_margin() <= 0.0;
     if (!late_control_.wants(plain * rate, careful)) return false;
-    const bool lets_go = std::any_of(held_.begin(), held_.end(), [this](const SlidingSet& held) {
-        return lets_go_by_mass(data_, waveform(), held, state_.leak());
-    });
+    const bool lets_go = linear || std::any_of(held_.begin(), held_.end(), [this](const SlidingSet& held) {
+                             return lets_go_by_mass(data_, waveform(), held, state_.leak());
+                         });
     do {
         const double step = std::min(late_control_.propose(plain), kMaxRate / rate);
         late_ = radau_.expand(expansion_, std::min(step, rounding_limit()), lets_go);

@@ -14,13 +14,12 @@ constexpr double kSmallestLog = -700.0;
 /// A sample that drives nothing may outweigh the others by more than doubles can represent; at a boundary a factor of
 /// e^230 = 1e100 decides as infinity would.
 constexpr double kLargestLog = 230.0;
-/// Samples with margins this much above the smallest add less than rounding to the mass; below zero logistic weights
-/// are all about 1.
-constexpr double kNoShare = 60.0;
 /// Within this many e-foldings of where it counts a weight shows in the terms of its series, at any tolerance.
 constexpr double kSaturated = 12.0;
 /// Part of the way there that one step may go: from |q| = 1e8 it takes 23 steps.
 constexpr double kSaturatedPart = 0.5;
+/// Errors below this many ulp of the largest target are rounding: the sample is fitted and drives nobody.
+constexpr double kFittedUlps = 16.0;
 /// From this x on the series of e^{x u} has terms above 1e-4 at the highest order.
 constexpr double kOutrun = 7.0;
 
@@ -28,7 +27,10 @@ constexpr double kOutrun = 7.0;
 
 Waveform::Waveform(const Dataset& data, Objective objective)
     : objective_(objective),
-      y_(data.y()),
+      is_linear_(!is_of_margins(objective.loss)),
+      signs_(data.signs()),
+      counts_(data.counts()),
+      log_counts_(data.counts().array().log()),
       norms_(data.X().rowwise().norm()),
       log_factor_(-std::log(reduction_factor(objective.reduction, data.n()))),
       q_(kMaxOrder + 2, data.n()),
@@ -41,6 +43,7 @@ Waveform::Waveform(const Dataset& data, Objective objective)
     near_.resize(data.n());
     heavy_.reserve(data.n());
     largest_norm_ = norms_.maxCoeff();
+    rounding_of_errors_ = kFittedUlps * std::numeric_limits<double>::epsilon() * data.targets().cwiseAbs().maxCoeff();
 }
 
 void Waveform::start(const Vector& q, const std::vector<char>& live) {
@@ -50,16 +53,20 @@ void Waveform::start(const Vector& q, const std::vector<char>& live) {
     with_others_ = true;
     live_.assign(live.begin(), live.end());
     q_.row(0) = q.transpose();
-    log_loss_ = log_loss_sum(objective_.loss, {q.data(), static_cast<std::size_t>(q.size())});
-    start_weights(q);
-    signed_.row(0) = p_.row(0).cwiseProduct(y_.transpose());
+    const auto size = static_cast<std::size_t>(q.size());
+    log_loss_ = log_loss_sum(objective_.loss, {q.data(), size}, {counts_.data(), size});
+    if (is_linear_)
+        start_errors(q);
+    else
+        start_weights(q);
+    signed_.row(0) = p_.row(0).cwiseProduct(signs_.transpose());
     mean_norm_ = 0.0;
     mean_square_ = 0.0;
     for (Index i = 0; i < q.size(); ++i) {
-        if (!live_[i]) continue;
-        mean_norm_ += p_(0, i) * norms_[i];
-        mean_square_ += p_(0, i) * norms_[i] * norms_[i];
+        if (live_[i] || is_linear_) mean_square_ += response(i) * norms_[i] * norms_[i];
+        if (live_[i]) mean_norm_ += std::abs(p_(0, i)) * norms_[i];
     }
+    largest_mean_norm_so_far_ = std::max(largest_mean_norm_so_far_, mean_norm_);
     time_by_margins_ = false;
     time_rate_[0] = 1.0;
     time_[0] = 0.0;
@@ -73,7 +80,7 @@ void Waveform::start_weights(const Vector& q) {
     double largest_loss = -std::numeric_limits<double>::infinity();
     smallest_margin_ = std::numeric_limits<double>::infinity();
     for (Index i = 0; i < n; ++i) {
-        p_(0, i) = log_weight(objective_.loss, q[i]);
+        p_(0, i) = log_weight(objective_.loss, q[i]) + log_counts_[i];
         if (!live_[i]) continue;
         largest = std::max(largest, p_(0, i));
         largest_loss = std::max(largest_loss, reluflow::log_loss(objective_.loss, q[i]));
@@ -89,11 +96,23 @@ void Waveform::start_weights(const Vector& q) {
         if (!live_[i]) continue;
         if (relative < kSmallestLog) lost_ = std::max(lost_, relative);
         sum += p_(0, i);
-        loss_sum += std::exp(reluflow::log_loss(objective_.loss, q[i]) - largest_loss);
+        loss_sum += counts_[i] * std::exp(reluflow::log_loss(objective_.loss, q[i]) - largest_loss);
     }
     p_.row(0) /= sum;
     log_mass_ = largest + std::log(sum);
     live_log_loss_ = largest_loss + std::log(loss_sum);
+}
+
+/// The same for a loss of errors, whose weights have no mass.
+void Waveform::start_errors(const Vector& q) {
+    for (Index i = 0; i < q.size(); ++i) p_(0, i) = std::abs(q[i]) <= rounding_of_errors_ ? 0.0 : -counts_[i] * q[i];
+    log_mass_ = 0.0;
+    lost_ = -std::numeric_limits<double>::infinity();
+    smallest_margin_ = lost_;
+    double sum = 0.0;
+    for (Index i = 0; i < q.size(); ++i)
+        if (live_[i]) sum += counts_[i] * loss(objective_.loss, q[i]);
+    live_log_loss_ = std::log(sum);
 }
 
 void Waveform::set_step(double step) noexcept {
@@ -109,6 +128,7 @@ void Waveform::push(const Vector& q_next) {
 }
 
 void Waveform::next_weights() {
+    if (is_linear_) return next_errors();
     const int k = order_;
     const double factor = 1.0 / (k + 1);
     auto c = c_.row(k);
@@ -124,11 +144,20 @@ void Waveform::next_weights() {
     auto next = p_.row(k + 1);
     next = -factor * weighted_.transpose();
     for (int a = 0; a <= k; ++a) next += factor * rate_[k - a] * p_.row(a);
-    signed_.row(k + 1) = next.cwiseProduct(y_.transpose());
+    signed_.row(k + 1) = next.cwiseProduct(signs_.transpose());
     double rate = 0.0;
     for (int a = 0; a <= k; ++a) rate += time_rate_[a] * rate_[k - a];
     time_rate_[k + 1] = factor * rate;
     if (k + 2 <= kMaxOrder + 1) time_[k + 2] = time_rate_[k + 1] / (k + 2);
+}
+
+void Waveform::next_errors() {
+    const int k = order_;
+    p_.row(k + 1) = -counts_.transpose().cwiseProduct(q_.row(k + 1));
+    signed_.row(k + 1) = p_.row(k + 1).cwiseProduct(signs_.transpose());
+    rate_[k] = 0.0;
+    time_rate_[k + 1] = 0.0;
+    if (k + 2 <= kMaxOrder + 1) time_[k + 2] = 0.0;
 }
 
 void Waveform::signed_weight_series(Index sample, double* c) const noexcept {
@@ -137,8 +166,8 @@ void Waveform::signed_weight_series(Index sample, double* c) const noexcept {
 
 double Waveform::signed_weight_at(Index sample, double u) const noexcept {
     if (!with_others_ && !live_[sample]) {  // its weight stands still while the mass falls by many e-foldings
-        const double q = q_(0, sample);
-        return y_[sample] * std::exp(std::min(log_weight(objective_.loss, q) - log_mass_at(u), kLargestLog));
+        const double log_own = log_weight(objective_.loss, q_(0, sample)) + log_counts_[sample];
+        return signs_[sample] * std::exp(std::min(log_own - log_mass_at(u), kLargestLog));
     }
     double value = signed_(order_, sample);
     for (int k = order_ - 1; k >= 0; --k) value = value * u + signed_(k, sample);
@@ -190,6 +219,7 @@ double Waveform::relative_time_term() const noexcept {
 /// p| ahead and π to the side. A margin that moves away from them needs no bound, since what its series does not show
 /// gets smaller.
 double Waveform::saturated_part() const noexcept {
+    if (is_linear_) return 1.0;
     const double seen = std::exp(-kSaturated);
     double part = 1.0;
     for (Index i = 0; i < norms_.size(); ++i) {
@@ -199,7 +229,7 @@ double Waveform::saturated_part() const noexcept {
             part = kSaturatedPart * -q / q_(1, i);
         const double closing = rate_[0] - c_(0, i);
         if (p_(0, i) >= seen || part * closing < kSaturatedPart * kSaturated) continue;
-        const double gap = log_mass_ - log_weight(objective_.loss, q);
+        const double gap = log_mass_ - log_weight(objective_.loss, q) - log_counts_[i];
         part = std::min(part, kSaturatedPart * gap / closing);
     }
     return part;
@@ -236,135 +266,17 @@ void Waveform::prescribe_weights(const Matrix& changes, int count, bool with_oth
     order_ = kMaxOrder - 1;
     for (int k = 0; k <= order_ + 1; ++k) {
         if (k < count)
-            signed_.row(k) = changes.row(k).cwiseProduct(y_.transpose());
+            signed_.row(k) = changes.row(k).cwiseProduct(signs_.transpose());
         else
             signed_.row(k).setZero();
     }
-    signed_.row(0) += p_.row(0).cwiseProduct(y_.transpose());
+    signed_.row(0) += p_.row(0).cwiseProduct(signs_.transpose());
 }
 
 void Waveform::prescribe_margins(const Matrix& margins, int count) {
     margin_order_ = count - 1;
     q_.topRows(count) = margins.topRows(count);
-    keep_time_by_margins();
-}
-
-void Waveform::list_heavy() {
-    // Lists the samples whose weight comes near the largest somewhere on the step: only they have a share in the mass.
-    constexpr int kProbes = 16;
-    std::fill(near_.begin(), near_.end(), char{0});
-    for (int probe = 0; probe <= kProbes; ++probe) {
-        margins_at(static_cast<double>(probe) / kProbes, margins_now_);
-        double smallest = std::numeric_limits<double>::infinity();
-        for (Index i = 0; i < margins_now_.size(); ++i)
-            if (live_[i]) smallest = std::min(smallest, margins_now_[i]);
-        if (saturates(objective_.loss)) smallest = std::max(smallest, 0.0);
-        for (Index i = 0; i < margins_now_.size(); ++i)
-            if (live_[i] && margins_now_[i] < smallest + kNoShare) near_[i] = 1;
-    }
-    heavy_.clear();
-    for (Index i = 0; i < margins_now_.size(); ++i)
-        if (near_[i]) heavy_.push_back(static_cast<int>(i));
-    last_clock_u_ = -1.0;
-}
-
-Clock Waveform::clock_at(const Clock& start, double u) const {
-    if (u == 0.0) return start;
-    if (!time_by_margins_) return start.later(time_at(u), log_time_unit_);
-    if (last_clock_u_ != u) {  // cached: the end of a step is asked for several times
-        last_log_time_ = log_time_at(u);
-        last_clock_u_ = u;
-    }
-    return start.later_by_log(last_log_time_);
-}
-
-double Waveform::reach(const Clock& start, const Clock& target, double end) const {
-    if (!start.is_before(target)) return 0.0;
-    if (time_by_margins_) return reach_by_margins(start, target, end);
-    const double amount = start.amount_to(target, log_time_unit_);
-    return amount > time_at(end) ? kNoRoot : u_at_time(amount, end);
-}
-
-double Waveform::log_mass_at(double u) const {
-    double largest = -std::numeric_limits<double>::infinity();
-    for (const int i : heavy_) {
-        double q = q_(margin_order_, i);
-        for (int k = margin_order_ - 1; k >= 0; --k) q = q * u + q_(k, i);
-        margins_now_[i] = log_weight(objective_.loss, q);
-        largest = std::max(largest, margins_now_[i]);
-    }
-    double sum = 0.0;
-    for (const int i : heavy_) sum += std::exp(margins_now_[i] - largest);
-    return largest + std::log(sum);
-}
-
-namespace {
-
-/// Gauss-Legendre of 8 points on [0, 1]: exact to rounding for e^x over panels on which x grows by at most kPanel.
-constexpr double kNodes[8] = {0.019855071751231884, 0.10166676129318664, 0.2372337950418355, 0.4082826787521751,
-                              0.5917173212478249,   0.7627662049581645,  0.8983332387068134, 0.9801449282487681};
-constexpr double kWeights[8] = {0.05061426814518813, 0.11119051722668724, 0.15685332293894363, 0.18134189168918100,
-                                0.18134189168918100, 0.15685332293894363, 0.11119051722668724, 0.05061426814518813};
-constexpr double kPanel = 3.0;
-/// Widest panel, as a part of the step: over a wider one the exponent is not nearly linear.
-constexpr double kWidestPanel = 0.125;
-constexpr double kLeastPanel = 1e-12;  // of the step, about 1e4 times the spacing of doubles
-/// Panels more than this many e-foldings before the end contribute less than rounding.
-constexpr double kForgotten = 42.0;
-
-}  // namespace
-
-/// log of ∫_0^u H e^factor / D: the mass D falls by thousands of e-foldings in a step, so only the end counts.
-double Waveform::log_time_at(double u) const {
-    double end_value = -log_mass_at(u);
-    double sum = 0.0;
-    double right = u;
-    double right_value = end_value;
-    const double probe = 1e-4 * u;  // a first guess of the slope, to which the panels adapt
-    double width = kPanel * probe / std::max(end_value + log_mass_at(u - probe), kPanel * 1e-4);
-    while (right > 0.0 && end_value - right_value < kForgotten) {
-        width = std::min({width, right, kWidestPanel});
-        const double left = right - width;
-        const double left_value = -log_mass_at(left);
-        if (left_value > right_value + kPanel) {
-            // The mass cannot grow along the flow, so beyond its minimum the step is too long and will be cut. Up to
-            // there time is the integral to the minimum.
-            sum = 0.0;
-            end_value = left_value;
-            right = left;
-            right_value = left_value;
-            continue;
-        }
-        // Margins that are rounding can jump at any width, so a panel of the least width is accepted as it is.
-        if (right_value - left_value > 2.0 * kPanel && width > kLeastPanel * u) {
-            width *= 0.5;
-            continue;
-        }
-        for (int i = 0; i < 8; ++i)
-            sum += width * kWeights[i] * std::exp(-log_mass_at(left + width * kNodes[i]) - end_value);
-        right = left;
-        right_value = left_value;
-        width *= 1.5;
-    }
-    return std::log(sum * step_) + log_factor_ + end_value;
-}
-
-double Waveform::reach_by_margins(const Clock& start, const Clock& target, double end) const {
-    if (clock_at(start, end).log_t() < target.log_t()) return kNoRoot;
-    double low = 0.0;
-    double high = end;
-    double u = 0.5 * end;
-    for (int pass = 0; pass < 100; ++pass) {  // d log t / du = H e^factor / (D t), inside a bracket
-        const double now = clock_at(start, u).log_t();
-        const double miss = now - target.log_t();
-        (miss < 0.0 ? low : high) = u;
-        const double slope = std::exp(std::log(step_) + log_factor_ - log_mass_at(u) - now);
-        double next = u - miss / slope;
-        if (!(next > low && next < high)) next = 0.5 * (low + high);
-        if (std::abs(next - u) <= 4.0 * std::numeric_limits<double>::epsilon() * end) return next;
-        u = next;
-    }
-    return u;
+    if (!is_linear_) keep_time_by_margins();
 }
 
 }  // namespace reluflow

@@ -1,4 +1,4 @@
-/// The weights on one step: Taylor series of the margins q, of the weights p = |λ|/Σ|λ| that drive the neurons, and of
+/// The weights on one step: Taylor series of the margins (or errors) q, of the weights p that drive the neurons, and of
 /// time.
 #pragma once
 
@@ -22,6 +22,9 @@ namespace reluflow {
 ///
 /// With c = (1 - l) q' (logistic, l = |ℓ'|) or c = q' (exponential), and B = p·c:
 ///     p' = p (B - c),   l' = -l c,   (1/D)' = B/D.
+///
+/// For a loss of errors D = 1: the step runs in time itself, because λ passes zero with the errors and all of it tends
+/// to zero at an interpolation. The weights are then p_i = λ_i, of either sign, and linear in q.
 class Waveform {
   public:
     /// From this margin on, weights settle within a time 1/q, which steps do not resolve; they are then known to a part
@@ -42,7 +45,7 @@ class Waveform {
     /// Highest order of the margins.
     int margin_order() const noexcept { return margin_order_; }
     double step() const noexcept { return step_; }
-    /// Coefficients of order k of y_i p_i, and of p_i, over the samples.
+    /// Coefficients of order k of λ_i / D (y_i p_i), and of q_i, over the samples.
     const double* signed_weights(int k) const noexcept { return signed_.row(k).data(); }
     const double* margins(int k) const noexcept { return q_.row(k).data(); }
     /// Series of y_i p_i of one sample about the origin of the step.
@@ -67,9 +70,21 @@ class Waveform {
     /// the weights moves no neuron, it is not resolved.
     double fine_weight_error() const noexcept { return smallest_margin_ > kFineMargin ? kFineWeightError : 0.0; }
     bool is_live(Index sample) const noexcept { return live_[sample] != 0; }
-    /// Σ_i p_i |x_i| and Σ_i p_i |x_i|² at the start of the step.
+    /// Σ_i |p_i| |x_i| at the start of the step.
     double mean_norm() const noexcept { return mean_norm_; }
+    /// By how much at most a weight changes with its own q: |∂p_i / ∂q_i|. At the start of the step.
+    double response(Index sample) const noexcept { return is_linear_ ? counts_[sample] : std::abs(signed_(0, sample)); }
+    /// Σ_i response_i |x_i|², and by how much Σ_i |p_i| |x_i| may change with a weight through Σ p = 1.
     double mean_square() const noexcept { return mean_square_; }
+    double shared_norm() const noexcept { return is_linear_ ? 0.0 : mean_norm_; }
+    /// Relative change of what drives the neurons, Σ_i p_i |x_i|, per relative change of θ, at |θ|² = square.
+    double sensitivity(double square) const noexcept {
+        return 2.0 * square * (is_linear_ ? mean_square_ / mean_norm_ : mean_norm_);
+    }
+    /// Largest Σ_i |p_i| |x_i| so far: where the weights tend to zero, what they are compared with.
+    double driving_norm() const noexcept { return is_linear_ ? largest_mean_norm_so_far_ : mean_norm_; }
+    /// True if weights may change their signs.
+    bool is_linear() const noexcept { return is_linear_; }
     /// max |x_i|: never less than Σ_i p_i |x_i| over the active samples.
     double largest_norm() const noexcept { return largest_norm_; }
     /// No less than Σ_i p_i |x_i| anywhere on the step, over the active samples.
@@ -109,14 +124,18 @@ class Waveform {
 
   private:
     void start_weights(const Vector& q);
+    void start_errors(const Vector& q);
     void next_weights();
+    void next_errors();
     double log_mass_at(double u) const;
     double log_time_at(double u) const;
     double reach_by_margins(const Clock& start, const Clock& target, double end) const;
     void list_heavy();
 
     Objective objective_;
-    Vector y_;
+    bool is_linear_;
+    Vector signs_;
+    Vector counts_, log_counts_;
     Vector norms_;
     double log_factor_;  // log of dt per unit of summed-loss time: log n for the mean
     double step_ = 0.0;
@@ -129,6 +148,8 @@ class Waveform {
     double largest_norm_ = 0.0;
     double mean_norm_ = 0.0;
     double mean_square_ = 0.0;
+    double largest_mean_norm_so_far_ = 0.0;
+    double rounding_of_errors_ = 0.0;
     int order_ = 0;
     bool prescribed_ = false;
     bool with_others_ = true;

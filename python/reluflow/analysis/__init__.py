@@ -10,6 +10,7 @@ from ._alignment import alignment, alignment_bound, alignment_times, limit_time
 from ._comparison import compare_with_descent, relative_error, suggest_steps
 from ._dataset import to_xarray
 from ._directions import Directions, angles_to_group, directions
+from ._event_marks import EventMarks, event_marks, last_changes
 from ._extremal import ExtremalDirection, early_objective, extremal_directions, extremal_from
 from ._kkt import kkt_residuals
 from ._plane import (
@@ -42,6 +43,7 @@ __all__ = [
     "DecisionPlane",
     "Directions",
     "Embedding",
+    "EventMarks",
     "ExtremalDirection",
     "LinearDistance",
     "PlaneSectors",
@@ -64,10 +66,12 @@ __all__ = [
     "early_objective",
     "embedding_error",
     "ends",
+    "event_marks",
     "extremal_directions",
     "extremal_from",
     "groups",
     "kkt_residuals",
+    "last_changes",
     "limit_time",
     "margins",
     "plane_sectors",

@@ -200,7 +200,7 @@ def _early_pull(run: States, k: int, projected: bool) -> FloatArray:
 
 def _pull(run: States, pattern: PatternArray, projected: bool) -> FloatArray:
     """g(σ, λ₀) of each row of a pattern."""
-    weights = early_duals(run.data.y, run.loss, run.reduction)
+    weights = early_duals(run.data, run.loss, run.reduction)
     if projected:
         return drive(run.data.X, weights, pattern, run.leak)
     return np.asarray((slopes_of(pattern, run.leak) * weights) @ run.data.X)

@@ -95,7 +95,7 @@ def early_objective(
     rows = real_array(directions, "directions", "(p, d)")
     Z = rows @ data.X.T
     slope = leak_value(leak)
-    return np.asarray(np.maximum(Z, slope * Z) @ early_duals(data.y, loss, reduction))
+    return np.asarray(np.maximum(Z, slope * Z) @ early_duals(data, loss, reduction))
 
 
 def extremal_directions(
@@ -201,7 +201,7 @@ def extremal_from(
 
 
 def _early(data: Dataset, leak: float, loss: str, reduction: str, sign: int) -> _Early:
-    return _Early(data, sign * early_duals(data.y, loss, reduction), leak_value(leak), walls(data.X))
+    return _Early(data, sign * early_duals(data, loss, reduction), leak_value(leak), walls(data.X))
 
 
 def _cell_best(early: _Early, cell: PatternArray) -> FloatArray:

@@ -13,7 +13,15 @@ from .._validation import FloatArray, PatternArray, ReadOnly, freeze, invalid, r
 from ..datasets import Dataset
 from ..descent import DescentResult
 from ..flow._events import patterns
-from ..losses import LossName, ReductionName, check_loss, check_reduction, log_total, reduction_factor
+from ..losses import (
+    LossName,
+    ReductionName,
+    check_loss,
+    check_reduction,
+    log_total,
+    loss_arguments,
+    reduction_factor,
+)
 from ..networks import Network
 from ._inputs import check_data, check_net, check_run
 from ._kernels import outputs
@@ -61,15 +69,26 @@ class States(ReadOnly):
     @cached_property
     def margins(self) -> FloatArray:
         """q_i = y_i f(x_i) at each time, shape (k, n)."""
-        X, y = self.data.X, self.data.y
-        q = np.array([y * outputs(X, W, a, self.leak) for W, a in zip(self.W, self.a, strict=True)])
+        q = np.asarray(self.data.y * self.outputs)
         freeze(q)
         return q
 
     @cached_property
+    def outputs(self) -> FloatArray:
+        """f(x_i) at each time, shape (k, n)."""
+        f = np.array([outputs(self.data.X, W, a, self.leak) for W, a in zip(self.W, self.a, strict=True)])
+        freeze(f)
+        return f
+
+    @property
+    def loss_arguments(self) -> FloatArray:
+        """What the loss takes: the margins, or the errors f(x_i) - y_i of the squared loss, shape (k, n)."""
+        return loss_arguments(self.data, self.outputs, self.loss)
+
+    @cached_property
     def log_loss_sum(self) -> FloatArray:
         """Log of the summed loss at each time, shape (k,), whatever the reduction."""
-        return np.array([log_total(q, self.loss) for q in self.margins])
+        return np.array([log_total(q, self.loss, self.data.counts) for q in self.loss_arguments])
 
     @property
     def log_loss(self) -> FloatArray:

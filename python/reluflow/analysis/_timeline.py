@@ -117,6 +117,8 @@ class Raster(ReadOnly):
         The name of each code.
     n_positive, n_neurons : int
         Rows 0 to n_positive - 1 have a_j > 0.
+    order : ndarray, shape (n_neurons,)
+        The neuron of each row.
     """
 
     t: FloatArray
@@ -126,6 +128,7 @@ class Raster(ReadOnly):
     kinds: tuple[str, ...]
     n_positive: int
     n_neurons: int
+    order: IntArray
 
 
 def raster(solution: Solution) -> Raster:
@@ -153,6 +156,7 @@ def raster(solution: Solution) -> Raster:
         kinds=EVENT_KINDS,
         n_positive=int((solution.final.a > 0).sum()),
         n_neurons=len(order),
+        order=order,
     )
 
 

@@ -9,16 +9,12 @@ import numpy as np
 
 from .._validation import FloatArray, integer
 from ..flow._events import patterns
+from ..flow._times import log_start, plain_times, spread
 from ._inputs import check_run
 from ._states import States, states
 
 if TYPE_CHECKING:
     from ..flow import Solution
-
-# Curves start at this fraction of the last time: six decades show the early phase of every run seen.
-_LOG_FIRST = float(np.log(1e-6))
-# A long run starts earlier still: three decades before the middle of its events.
-_LOG_BEFORE_EVENTS = float(np.log(1e-3))
 
 
 def sample(solution: Solution, n_times: int = 200) -> States:
@@ -43,16 +39,7 @@ def sample(solution: Solution, n_times: int = 200) -> States:
     (0.0, 10000.0)
     """
     check_run(solution)
-    count = integer(n_times, "n_times", least=2)
-    last, begin = solution.log_t_end, _log_start(solution)
-    early = last + _LOG_FIRST
-    if len(solution.events):
-        early = min(early, float(np.median(solution.events.log_t)) + _LOG_BEFORE_EVENTS)
-    first = max(begin, early if np.isfinite(early) else last + _LOG_FIRST)
-    even = np.linspace(first, last, max(count // 2, 2))
-    held = solution.log_t[(solution.log_t > first) & (solution.log_t < last)]
-    thinned = held[np.linspace(0, len(held) - 1, count - len(even)).round().astype(int)] if len(held) else held
-    return _at(solution, np.unique(np.concatenate((even, thinned))))
+    return _at(solution, spread(solution, integer(n_times, "n_times", least=2)))
 
 
 def snapshots(solution: Solution, n_times: int = 4) -> States:
@@ -76,7 +63,7 @@ def snapshots(solution: Solution, n_times: int = 4) -> States:
     n_late = integer(n_times, "n_times", least=2) - 1
     last = solution.log_t_end
     inside = solution.events.log_t
-    inside = inside[(inside > _log_start(solution)) & (inside < last)]
+    inside = inside[(inside > log_start(solution)) & (inside < last)]
     middle = float(np.median(inside)) if len(inside) else last
     return _at(solution, np.linspace(middle, last, n_late) if n_late > 1 else np.array([last]))
 
@@ -96,17 +83,11 @@ def ends(solution: Solution) -> States:
     return _at(solution, np.array([solution.log_t_end]))
 
 
-def _log_start(solution: Solution) -> float:
-    return float(np.log(solution.t_start)) if solution.t_start > 0 else -np.inf
-
-
 def _at(solution: Solution, log_times: FloatArray) -> States:
     """States at the start, at the log times, and exactly at the end whatever its logarithm rounds to."""
     if not np.isfinite(solution.t_end):
         return _with_start(solution, states(solution, log_times=np.unique(log_times)))
-    times = np.exp(log_times)
-    inside = times[(times > solution.t_start) & (times < solution.t_end * (1.0 - 1e-12))]
-    return states(solution, np.unique(np.concatenate(([solution.t_start], inside, [solution.t_end]))))
+    return states(solution, plain_times(solution, log_times))
 
 
 def _with_start(solution: Solution, late: States) -> States:

@@ -21,6 +21,8 @@ from ._table import result_table
 EXTRAS = {
     "analysis": (("pandas", "xarray", "h5netcdf"), "tables and datasets of results"),
     "viz": (("matplotlib",), "figures"),
+    "film": (("imageio_ffmpeg",), "animations as MP4 where the system has no ffmpeg"),
+    "explore": (("plotly",), "a run to drag through in a browser"),
     "data": (("sklearn", "pandas", "pyarrow"), "real data, CSV and Parquet files"),
     "convex": (("cvxpy", "clarabel", "highspy"), "convex programs and certificates"),
     "cli": (("typer", "rich"), "this command"),

@@ -7,26 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import analysis, figures
-from ..datasets import wang_pilanci
-from ..flow import Solution, Stop, integrate
-from ..networks import Network
+from ..flow import Solution
 from ._files import write_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# The 2-D example of [WP] App. F.1: ten neurons, as there; with this seed both classes are learnt and two neurons die.
-_EXAMPLE_WIDTH, _EXAMPLE_SEED, _EXAMPLE_SCALE = 10, 1, 1e-3
-# Its directions stand still to the eye from about t = 100 on.
-_EXAMPLE_TIME = 1e3
-
 Picture = Callable[[Solution], "Figure"]
 
 
 def write_all(solution: Solution, out: Path) -> Iterator[Path]:
-    """Write every figure of a run, and the 2-D example; yield each path when the file is there."""
+    """Write every figure of a run; yield each path when the file is there."""
+    planar = {"plane": _plane} if solution.data.d == 2 else {}
     with figures.style():
-        for name, draw in PICTURES.items():
+        for name, draw in {**PICTURES, **planar}.items():
             path = out / f"{name}.png"
             write_figure(path, draw(solution))
             yield path
@@ -74,16 +68,13 @@ def _directions(solution: Solution) -> Figure:
     return figure
 
 
-def _example(_: Solution) -> Figure:
-    data = wang_pilanci("obtuse")
-    start = Network.init(_EXAMPLE_WIDTH, data.d, scale=_EXAMPLE_SCALE, seed=_EXAMPLE_SEED)
-    solution = integrate(data, start, until=Stop(time=_EXAMPLE_TIME))
-    run = analysis.sample(solution, 400)
-    figure, axes = figures.panels(2, height=3.5)
-    figures.weight_plane(analysis.weight_plane(run), axes[0])
+def _plane(solution: Solution) -> Figure:
+    plane = analysis.weight_plane(analysis.sample(solution, 400))
+    figure, axes = figures.panels(2, height=3.9)
+    figures.weight_plane(plane, axes[0], events=analysis.event_marks(solution, plane.paths))
     axes[0].set_title("neurons and sectors, radius $|w_j|$")
-    figures.rectified_ellipsoid(analysis.rectified_ellipsoid(data), axes[1], paths=analysis.rectified_paths(run))
-    axes[1].set_title(r"the same neurons as $(X\hat w_j)_+$")
+    figures.decision(analysis.decision_plane(solution.data, solution.final), axes[1])
+    axes[1].set_title("outputs at the end")
     return figure
 
 
@@ -92,5 +83,4 @@ PICTURES: dict[str, Picture] = {
     "events": _events,
     "sectors": _sectors,
     "directions": _directions,
-    "wang_pilanci": _example,
 }

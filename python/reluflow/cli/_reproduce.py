@@ -15,7 +15,7 @@ from .. import papers
 from .._validation import invalid
 
 OK, UNEXPECTED, INTERRUPTED = 0, 1, 130  # 130 is what a shell reports of a program ended by Ctrl-C
-STYLES = {"holds": "green", "differs": "yellow", "open": "dim", "failed": "bold red"}
+STYLES = {"holds": "green", "misprint": "magenta", "differs": "yellow", "open": "dim", "failed": "bold red"}
 
 
 @dataclass(frozen=True)

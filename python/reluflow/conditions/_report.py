@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from .._validation import instance, invalid, leak_value, optional_module
 from ..datasets import Dataset, MultiClassDataset
-from ..losses import LossName, check_loss
+from ..losses import LossName, check_margin_loss
 from ..networks import MultiClassNetwork, Network
 from ._facts import Facts
 from ._pairs import ExtremePairs, orthogonal_separability
@@ -175,7 +175,7 @@ def report(
     if net is not None:
         instance(net, "net", Network, "a Network")
         assert isinstance(net, Network)  # for the type checker
-    kind = check_loss(loss)
+    kind = check_margin_loss(loss)
     slope = leak_value(0.0 if leak is None else leak)
     if net is not None:
         check_pair(data, net)

@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 
 from .._validation import instance
 from ..datasets import Dataset, MultiClassDataset
+from ..losses import require_labels
 
 Witness = TypeVar("Witness", covariant=True)
 
@@ -60,3 +61,5 @@ def check_data(data: object) -> None:
     if isinstance(data, MultiClassDataset):
         instance(data, "data", Dataset, "a binary Dataset (data.binary(k) and data.pair(a, b) give one)")
     instance(data, "data", Dataset, "a Dataset")
+    assert isinstance(data, Dataset)
+    require_labels(data)

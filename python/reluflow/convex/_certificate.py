@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._html import card
 from .._validation import invalid, optional_module
 from ..datasets import MultiClassDataset
 from ..flow import MultiClassSolution
@@ -75,6 +76,18 @@ class Certificate:
     def __repr__(self) -> str:
         """One line: the verdict and its numbers."""
         return f"Certificate({self.verdict}: {self.message})"
+
+    def _repr_html_(self) -> str:
+        """Show the verdict and its numbers as a table in a notebook."""
+        rows = [
+            ("verdict", f"{self.verdict}: {self.message}"),
+            ("½|θ|² at margin 1", f"{self.value:.10g}; no network has less than {self.lower:.10g}"),
+            ("margin / |θ|²", f"{self.margin:.10g}"),
+        ]
+        if self.kkt is not None:
+            rows.append(("KKT residual", f"{self.kkt.residual:.3g}"))
+        rows.append(("local optimum", {True: "yes", False: "no", None: "not decided"}[self.local_optimum]))
+        return card("Certificate", rows)
 
     @property
     def gap(self) -> float:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from .._validation import FloatArray, freeze, instance, invalid, real_array
 from ..datasets import Dataset
+from ..losses import require_labels
 
 # An entry of a dual vector is nothing if its term |λ_i||x_i| is this small beside the largest one.
 ZERO_DUAL_RTOL = 1e-13
@@ -46,6 +47,7 @@ def check_data(data: object) -> Dataset:
     """Return ``data`` if it is a Dataset."""
     instance(data, "data", Dataset, "a reluflow.Dataset")
     assert isinstance(data, Dataset)
+    require_labels(data)
     return data
 
 

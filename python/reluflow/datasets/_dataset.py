@@ -1,4 +1,4 @@
-"""The data of a binary problem: inputs X, labels y, checked once and read-only from then on."""
+"""The data of a problem: inputs X, labels or targets y, checked once and read-only from then on."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._digest import content_digest, hash_of
+from .._html import card
 from .._validation import FloatArray, freeze, instance, invalid, place, real_array
 
 # Squares and products of inputs must stay inside the range of float64 (about 1e-308 to 1e308), with room for weights.
@@ -20,9 +21,10 @@ MAX_ROW_NORM = 1e100
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Dataset:
-    """Inputs and labels of a binary classification problem.
+    """Inputs and labels of a binary classification problem, or inputs and targets of a regression.
 
-    Everything is checked here, once. The arrays are private copies and read-only.
+    Everything is checked here, once. The arrays are private copies and read-only. Which targets fit is a matter of the
+    loss: logistic and exponential take labels +1 and -1, squared any finite numbers.
 
     Parameters
     ----------
@@ -30,7 +32,9 @@ class Dataset:
         Inputs, one row a sample. There is no bias: a bias is a constant column. No row may be all zeros, for such a
         sample lies on every wall and its margin is 0 for every network.
     y : array_like, shape (n,)
-        Labels, +1 or -1. One class alone is allowed.
+        Labels, +1 or -1 (one class alone is allowed), or real targets. Integers and truth values count as numbers.
+    weights : array_like, shape (n,), optional
+        What each sample counts in the loss, not negative and not all zero; one each by default.
     name : str, optional
         What to call the data in tables and figures.
     feature_names : sequence of str, optional
@@ -40,6 +44,7 @@ class Dataset:
     ----------
     X : ndarray, shape (n, d), float64, C order, read-only
     y : ndarray, shape (n,), float64, read-only
+    weights : ndarray, shape (n,), float64, read-only, or None
     name : str
     feature_names : tuple of str, or None
     n, d : int
@@ -50,7 +55,7 @@ class Dataset:
     Raises
     ------
     ValueError
-        A bad shape, dtype, entry or label; the message names the argument, what was found and what is expected.
+        A bad shape, dtype, entry or weight; the message names the argument, what was found and what is expected.
 
     Examples
     --------
@@ -60,10 +65,13 @@ class Dataset:
     Dataset(n=2, d=2, n_positive=1, n_negative=1)
     >>> data.rank
     2
+    >>> rf.Dataset([[1.0, 1.0], [2.0, 1.0]], [0.5, -1.5], weights=[1, 3])
+    Dataset(n=2, d=2, y from -1.5 to 0.5, weighted)
     """
 
     X: FloatArray
     y: FloatArray
+    weights: FloatArray | None
     name: str
     feature_names: tuple[str, ...] | None
 
@@ -72,6 +80,7 @@ class Dataset:
         X: npt.ArrayLike,
         y: npt.ArrayLike,
         *,
+        weights: npt.ArrayLike | None = None,
         name: str = "",
         feature_names: Sequence[str] | None = None,
     ) -> None:
@@ -80,7 +89,8 @@ class Dataset:
         instance(name, "name", str, "a string")
         fields = {
             "X": inputs,
-            "y": _labels(y, len(inputs)),
+            "y": _targets(y, len(inputs)),
+            "weights": None if weights is None else _weights(weights, len(inputs)),
             "name": name,
             "feature_names": _feature_names(names, inputs.shape[1]),
         }
@@ -96,6 +106,18 @@ class Dataset:
     def d(self) -> int:
         """Number of inputs of a sample."""
         return int(self.X.shape[1])
+
+    @cached_property
+    def has_labels(self) -> bool:
+        """Whether all targets are +1 or -1, as the losses of margins and every theorem on them ask."""
+        return bool((np.abs(self.y) == 1).all())
+
+    @cached_property
+    def counts(self) -> FloatArray:
+        """What each sample counts in the loss, shape (n,): `weights`, or ones."""
+        counts = np.ones(self.n) if self.weights is None else self.weights
+        freeze(counts)
+        return counts
 
     @cached_property
     def rank(self) -> int:
@@ -117,7 +139,7 @@ class Dataset:
     @cached_property
     def fingerprint(self) -> str:
         """32 hexadecimal digits of all that `==` compares: equal where datasets are equal, in every process."""
-        return content_digest(self.X, self.y, self.name, self.feature_names)
+        return content_digest(self.X, self.y, self.counts, self.name, self.feature_names)
 
     def __hash__(self) -> int:
         """Return a hash that is the same in every process."""
@@ -128,19 +150,37 @@ class Dataset:
         if not isinstance(other, Dataset):
             return NotImplemented
         same = np.array_equal(self.X, other.X) and np.array_equal(self.y, other.y)
+        same = same and np.array_equal(self.counts, other.counts)
         return same and (self.name, self.feature_names) == (other.name, other.feature_names)
 
     def __repr__(self) -> str:
         """One line: sizes, class counts and the name if there is one."""
         n_positive = int(np.count_nonzero(self.y > 0))
+        classes = f"n_positive={n_positive}, n_negative={self.n - n_positive}"
+        targets = classes if self.has_labels else f"y from {self.y.min():g} to {self.y.max():g}"
+        weighted = "" if self.weights is None else ", weighted"
         label = f", name={self.name!r}" if self.name else ""
-        return f"Dataset(n={self.n}, d={self.d}, n_positive={n_positive}, n_negative={self.n - n_positive}{label})"
+        return f"Dataset(n={self.n}, d={self.d}, {targets}{weighted}{label})"
+
+    def _repr_html_(self) -> str:
+        """Show the sizes as a table in a notebook."""
+        n_positive = int(np.count_nonzero(self.y > 0))
+        labels = f"{n_positive} with y = +1, {self.n - n_positive} with y = -1"
+        targets = labels if self.has_labels else f"y from {self.y.min():g} to {self.y.max():g}"
+        names = () if self.feature_names is None else (("inputs", ", ".join(self.feature_names)),)
+        sizes = (
+            ("samples", f"{self.n}: {targets}"),
+            ("dimensions", f"{self.d}, rank {self.rank}"),
+        )
+        return card(f"Dataset {self.name}".strip(), (*sizes, *names))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a pickled or copied dataset with its arrays read-only again."""
         self.__dict__.update(state)
-        freeze(self.X)
-        freeze(self.y)
+        self.__dict__.setdefault("weights", None)
+        for array in (self.X, self.y, self.weights, self.__dict__.get("counts")):
+            if array is not None:
+                freeze(array)
 
 
 def _inputs(value: npt.ArrayLike) -> FloatArray:
@@ -158,15 +198,14 @@ def _inputs(value: npt.ArrayLike) -> FloatArray:
     return X
 
 
-def _labels(value: npt.ArrayLike, n: int) -> FloatArray:
+def _targets(value: npt.ArrayLike, n: int) -> FloatArray:
+    shape = np.shape(value) if isinstance(value, np.ndarray) else None
+    if shape is not None and len(shape) == 2 and shape[1] > 1:
+        expected = "have the shape (n,): one target a sample (rf.datasets.MultiClassDataset takes the names of classes)"
+        raise invalid("y", expected, f"the shape {shape}")
     y = real_array(value, "y", "(n,)")
     if len(y) != n:
-        raise invalid("y", f"have one label for each of the {n} rows of X", f"{len(y)} labels")
-    other = np.abs(y) != 1
-    if other.any():
-        raise invalid(
-            "y", "hold +1 and -1 only", f"{place(y, other)} (rf.datasets.binary_labels converts labels of any form)"
-        )
+        raise invalid("y", f"have one entry for each of the {n} rows of X", f"{len(y)} entries")
     return y
 
 
@@ -175,6 +214,17 @@ def column_names(X: object) -> tuple[str, ...] | None:
     columns = getattr(X, "columns", None)
     names = tuple(columns) if columns is not None and not callable(columns) else ()
     return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def _weights(value: npt.ArrayLike, n: int) -> FloatArray:
+    weights = real_array(value, "weights", "(n,)")
+    if len(weights) != n:
+        raise invalid("weights", f"have one entry for each of the {n} rows of X", f"{len(weights)} entries")
+    if (weights < 0).any():
+        raise invalid("weights", "not be negative", place(weights, weights < 0))
+    if not weights.any():
+        raise invalid("weights", "be positive for at least one sample", "zeros only")
+    return weights
 
 
 def _feature_names(value: Sequence[str] | None, d: int) -> tuple[str, ...] | None:

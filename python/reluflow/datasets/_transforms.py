@@ -118,7 +118,7 @@ def _check(data: Dataset | MultiClassDataset) -> None:
 def _with_inputs(data: AnyData, X: FloatArray, feature_names: tuple[str, ...] | None) -> AnyData:
     changed: Dataset | MultiClassDataset
     if isinstance(data, Dataset):
-        changed = Dataset(X, data.y, name=data.name, feature_names=feature_names)
+        changed = Dataset(X, data.y, weights=data.weights, name=data.name, feature_names=feature_names)
     else:
         values = [data.classes[code] for code in data.labels]
         changed = MultiClassDataset(X, values, name=data.name, feature_names=feature_names)

@@ -26,8 +26,6 @@ from ..flow._events import EventTable
 from ..kinks._constant_duals import STATUSES, Frozen, start
 from ..losses import LossName, ReductionName, early_duals
 
-# -ℓ'(0) of each loss: the size of all λ_i while the network is small.
-
 
 class Visit(NamedTuple):
     """One sector on a neuron's way: entered at time `t` by events of these kinds, the first one by the start."""
@@ -207,7 +205,7 @@ def early_alignment(
     rows = _directions(directions, data)
     sides = _signs(signs, len(rows))
     slope = leak_value(leak)
-    flow = start(data.X, early_duals(data.y, loss, reduction), slope, rows, sides)
+    flow = start(data.X, early_duals(data, loss, reduction), slope, rows, sides)
     pattern0 = flow.pattern.copy()
     flow.run()
     return _result(data, flow, pattern0)

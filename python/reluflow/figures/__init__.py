@@ -1,25 +1,25 @@
 """Figures: each takes a result of `reluflow.analysis` and an Axes, draws, and returns the Axes.
 
+Without an Axes a figure of pyplot is made, one column of a paper wide. Keywords that a figure does not name go to
+matplotlib (`linewidth=2`, `color="black"`, ...) and win over the house style.
+
 Nothing is computed here. matplotlib is needed when a figure is drawn (extra ``viz``), not on import.
 """
 
 from __future__ import annotations
 
-from ._curves import (
+from ._curves import loss, margin, margins, norm_growth, norms
+from ._directions import direction_disc, direction_polar, direction_sphere, neuron_plane
+from ._events import event_raster, sector_timeline
+from ._film import animate_directions
+from ._neuron_curves import (
     alignment,
     correlation_histogram,
     counts,
     gathering,
-    loss,
-    margin,
-    margins,
-    norm_growth,
-    norms,
     singular_value_paths,
     singular_values,
 )
-from ._directions import animate_directions, direction_disc, direction_polar, direction_sphere, neuron_plane
-from ._events import event_raster, sector_timeline
 from ._plane import decision, polar_set, rectified_ellipsoid, weight_plane
 from ._style import panels, style
 

@@ -7,46 +7,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._validation import IntArray, optional_module
-from ._style import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    LINES,
-    MAX_LOG_T,
-    ORANGE,
-    PALE,
-    PURPLE,
-    SKY,
-    VERMILION,
-    legend_below,
-    time_axis,
-)
+from ..analysis import Raster, Timeline
+from ._axes import begin
+from ._legend import add_legend, size_in_points
+from ._marks import KIND_LOOK
+from ._style import GREY, LINES, MAX_LOG_T, PALE, time_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..analysis import Raster, Timeline
-
-# Colour, marker and size of each kind; the rare kinds are drawn last and largest.
-KIND_LOOK: dict[str, tuple[str, str, float]] = {
-    "cross_up": (SKY, "|", 9.0),
-    "cross_down": (ORANGE, "|", 9.0),
-    "release_up": (BLUE, "^", 9.0),
-    "release_down": (VERMILION, "v", 9.0),
-    "hold": (BLACK, "o", 6.0),
-    "stop": (PURPLE, "X", 16.0),
-    "start_up": (GREY, "^", 9.0),
-    "start_down": (GREY, "v", 9.0),
-    "start_hold": (GREY, "o", 6.0),
-    "branch": (GREEN, "*", 30.0),
-}
 # Crossings up fill the upper half of a neuron's row, crossings down the lower half, so that none hides the other.
 _OFFSET = {"cross_up": -0.23, "cross_down": 0.23}
+_SMALL_FONT = 6.0  # points, for the numbers of rows where the axis has no tick to take it from
 
 
-def event_raster(raster: Raster, ax: Axes) -> Axes:
+def event_raster(raster: Raster, ax: Axes | None = None, **keywords: Any) -> Axes:
     """Draw every event: time along, one row a neuron, coloured by kind; `raster` comes from `analysis.raster`.
+
+    The numbers of the neurons stand beside their rows, of every second, third, ... row where there is no room for all.
+    Keywords are passed to `matplotlib.axes.Axes.scatter`.
 
     Examples
     --------
@@ -57,26 +36,27 @@ def event_raster(raster: Raster, ax: Axes) -> Axes:
     >>> [text.get_text() for text in rf.figures.event_raster(rf.analysis.raster(sol), ax).get_legend().get_texts()]
     ['cross_down (3)', 'stop (2)']
     """
+    ax = begin(raster, ax, name="raster", source="analysis.raster", fits=Raster)
     x = time_axis(ax, raster.t, raster.log_t)
     height = _tick_points(raster.n_neurons, ax)
     for name, (colour, marker, size) in KIND_LOOK.items():
         mine = raster.kind == raster.kinds.index(name)
         if mine.any():
             crossing = marker == "|"
-            ax.scatter(
-                x[mine],
-                raster.row[mine] + (_OFFSET[name] if crossing else 0.0),
-                s=0.25 * height**2 if crossing else min(size, height**2),
-                c=colour,
-                marker=marker,
-                linewidths=0.5 if crossing else 0.0,
-                label=f"{name} ({int(mine.sum()):,})",
-                rasterized=True,
-            )
+            house: dict[str, Any] = {
+                "s": 0.25 * height**2 if crossing else min(size, height**2),
+                "c": colour,
+                "marker": marker,
+                "linewidths": 0.5 if crossing else 0.0,
+                "label": f"{name} ({int(mine.sum()):,})",
+                "rasterized": True,
+            }
+            rows = raster.row[mine] + (_OFFSET[name] if crossing else 0.0)
+            ax.scatter(x[mine], rows, **{**house, **keywords})
     if 0 < raster.n_positive < raster.n_neurons:
         ax.axhline(raster.n_positive - 0.5, color=GREY, linewidth=0.6)
-    _neuron_axis(ax, raster.n_positive, raster.n_neurons)
-    legend = legend_below(ax)
+    _neuron_axis(ax, raster.n_positive, raster.order)
+    legend = add_legend(ax, below=True)
     for handle in legend.legend_handles:
         mark: Any = handle
         mark.set_sizes([18.0])
@@ -86,26 +66,34 @@ def event_raster(raster: Raster, ax: Axes) -> Axes:
 
 def _tick_points(n_neurons: int, ax: Axes) -> float:
     """Height of a row in points, within the range that is seen and does not shout."""
-    tall = float(ax.get_window_extent().height) * 72.0 / float(ax.figure.dpi)
-    return float(np.clip(tall / max(n_neurons, 1), 0.8, 14.0))
+    return float(np.clip(size_in_points(ax)[1] / max(n_neurons, 1), 0.8, 14.0))
 
 
-def _neuron_axis(ax: Axes, n_positive: int, n_neurons: int) -> None:
+def _neuron_axis(ax: Axes, n_positive: int, order: IntArray) -> None:
+    """Write the numbers of the neurons beside their rows, as many as have room, and the signs of a_j at the right."""
+    n_neurons = len(order)
     ax.set_ylim(n_neurons - 0.5, -0.5)
     ax.set_ylabel("neuron")
-    ax.set_yticks([])
+    labels = ax.yaxis.get_ticklabels()
+    font = 0.8 * float(labels[0].get_fontsize()) if labels else _SMALL_FONT
+    every = max(int(np.ceil(1.3 * font * n_neurons / size_in_points(ax)[1])), 1)
+    ax.set_yticks(np.arange(0, n_neurons, every), [str(j) for j in order[::every]], fontsize=font)
+    ax.tick_params(axis="y", length=0.0, pad=1.5)
     side = ax.get_yaxis_transform()
     spans = ((0, n_positive, "$a_j>0$"), (n_positive, n_neurons, "$a_j<0$"))
     for first, last, text in spans:
         if last > first:
             middle = 0.5 * (first + last - 1)
-            ax.text(1.01, middle, text, transform=side, rotation=90, va="center", ha="left", fontsize=7, color=GREY)
+            ax.text(
+                1.01, middle, text, transform=side, rotation=90, va="center", ha="left", fontsize="small", color=GREY
+            )
 
 
-def sector_timeline(timeline: Timeline, ax: Axes) -> Axes:
+def sector_timeline(timeline: Timeline, ax: Axes | None = None, **keywords: Any) -> Axes:
     """Draw the sector of each neuron through time: a colour for each sector that gathers neurons, grey for the others.
 
-    The sectors with colours are those with the longest stays that held at least two neurons at one time.
+    The sectors with colours are those with the longest stays that held at least two neurons at one time. Keywords are
+    passed to `matplotlib.axes.Axes.pcolormesh`.
 
     Examples
     --------
@@ -116,6 +104,7 @@ def sector_timeline(timeline: Timeline, ax: Axes) -> Axes:
     >>> rf.figures.sector_timeline(rf.analysis.timeline(sol), ax).get_ylabel()
     'neuron'
     """
+    ax = begin(timeline, ax, name="timeline", source="analysis.timeline", fits=Timeline)
     colours = optional_module("matplotlib.colors", "viz")
     crowded = np.flatnonzero(timeline.peak[: 4 * len(LINES)] > 1)[: len(LINES)]
     index = np.full_like(timeline.sector, len(crowded))
@@ -126,19 +115,15 @@ def sector_timeline(timeline: Timeline, ax: Axes) -> Axes:
     rows = np.arange(index.shape[1])
     shown = index[:, timeline.order].T
     canvas: Any = ax  # matplotlib's types miss this form of pcolormesh
-    canvas.pcolormesh(
-        x, rows, shown, cmap=palette, vmin=-0.5, vmax=len(crowded) + 0.5, shading="nearest", rasterized=True
-    )
-    _neuron_axis(ax, timeline.n_positive, len(rows))
+    house = {"cmap": palette, "vmin": -0.5, "vmax": len(crowded) + 0.5, "shading": "nearest", "rasterized": True}
+    canvas.pcolormesh(x, rows, shown, **{**house, **keywords})
+    _neuron_axis(ax, timeline.n_positive, timeline.order)
     _sector_legend(timeline, ax, crowded)
     return ax
 
 
 def _sector_legend(timeline: Timeline, ax: Axes, crowded: IntArray) -> None:
     patches = optional_module("matplotlib.patches", "viz")
-    handles = [
-        patches.Patch(color=LINES[k], label=f"{timeline.peak[sector]} neurons at once")
-        for k, sector in enumerate(crowded)
-    ]
-    handles.append(patches.Patch(color=PALE, label="other sectors"))
-    legend_below(ax, handles)
+    handles = [patches.Patch(color=LINES[k], label=f"{timeline.peak[sector]}") for k, sector in enumerate(crowded)]
+    handles.append(patches.Patch(color=PALE, label="other"))
+    add_legend(ax, handles, title="most neurons in it at once", below=True)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._validation import FloatArray
+from ..analysis import DecisionPlane, EventMarks, PlaneSectors, RectifiedEllipsoid, WeightPlane
+from ._axes import begin, look
+from ._legend import add_legend
+from ._marks import check_marks, mark_events
 from ._style import BLACK, GREEN, GREY, PALE, PURPLE, sign_colour, square_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from ..analysis import DecisionPlane, PlaneSectors, RectifiedEllipsoid, WeightPlane
 
 # Two greys for neighbouring sectors, so that walls are seen without lines across the paths.
 _SECTOR_FILL = ("#F3F3F3", "#E7E7E7")
@@ -20,7 +22,9 @@ _SECTOR_FILL = ("#F3F3F3", "#E7E7E7")
 _RIM = 0.6
 
 
-def weight_plane(plane: WeightPlane, ax: Axes) -> Axes:
+def weight_plane(
+    plane: WeightPlane, ax: Axes | None = None, *, events: EventMarks | None = None, **keywords: Any
+) -> Axes:
     """Draw the neurons in the plane of their directions, the radius in decades of |w_j|.
 
     Walls, sectors with their sign patterns, samples and extremal directions are drawn for two-dimensional data.
@@ -29,7 +33,11 @@ def weight_plane(plane: WeightPlane, ax: Axes) -> Axes:
     ----------
     plane : WeightPlane
         From `analysis.weight_plane`.
-    ax : Axes
+    ax : Axes, optional
+    events : EventMarks, optional
+        From `analysis.event_marks` with ``plane.paths``: a mark on the path of a neuron for each of its events.
+    **keywords
+        Passed to `matplotlib.axes.Axes.plot` for the paths.
 
     Examples
     --------
@@ -40,6 +48,8 @@ def weight_plane(plane: WeightPlane, ax: Axes) -> Axes:
     >>> rf.figures.weight_plane(rf.analysis.weight_plane(sol), ax).get_aspect()
     1.0
     """
+    ax = begin(plane, ax, name="plane", source="analysis.weight_plane", fits=WeightPlane)
+    check_marks(events)
     half = float(np.nan_to_num(plane.radius).max()) + _RIM
     if plane.sectors is not None:
         _sectors(plane.sectors, ax, half)
@@ -47,11 +57,15 @@ def weight_plane(plane: WeightPlane, ax: Axes) -> Axes:
     xy = plane.paths.coords * plane.radius[:, :, None]
     alpha = float(np.clip(20.0 / xy.shape[1], 0.2, 0.95))
     for j, sign in enumerate(plane.paths.sign):
-        ax.plot(*xy[:, j].T, color=sign_colour(sign), alpha=alpha, linewidth=1.1, zorder=4)
+        ax.plot(*xy[:, j].T, **look(keywords, color=sign_colour(sign), alpha=alpha, linewidth=1.1, zorder=4))
     colours = [sign_colour(sign) for sign in plane.paths.sign]
     ax.scatter(xy[0][:, 0], xy[0][:, 1], s=9, facecolors="white", edgecolors=colours, linewidths=0.8, zorder=5)
     ax.scatter(xy[-1][:, 0], xy[-1][:, 1], s=20, c=colours, edgecolors="white", linewidths=0.5, zorder=6)
     square_frame(ax, 1.22 * half)
+    if events is not None:
+        with np.errstate(divide="ignore"):
+            radius = 1.0 + np.log10(events.size / plane.floor)
+        mark_events(ax, events, np.where(radius > 0, radius, np.nan)[:, None] * events.coords[:, :2])
     return ax
 
 
@@ -121,16 +135,20 @@ def _rings(plane: WeightPlane, ax: Axes, half: float) -> None:
         )
 
 
-def decision(plane: DecisionPlane, ax: Axes, *, reference: FloatArray | None = None) -> Axes:
+def decision(
+    plane: DecisionPlane, ax: Axes | None = None, *, reference: FloatArray | None = None, **keywords: Any
+) -> Axes:
     """Draw the outputs of a network on a plane through 0, with its decision boundary and the samples.
 
     Parameters
     ----------
     plane : DecisionPlane
         From `analysis.decision_plane`.
-    ax : Axes
+    ax : Axes, optional
     reference : ndarray, shape (2,), optional
         Normal, in the plane's coordinates, of a linear classifier to draw beside it.
+    **keywords
+        Passed to `matplotlib.axes.Axes.contourf`.
 
     Examples
     --------
@@ -141,9 +159,10 @@ def decision(plane: DecisionPlane, ax: Axes, *, reference: FloatArray | None = N
     >>> rf.figures.decision(rf.analysis.decision_plane(data, sol.final), ax).get_aspect()
     1.0
     """
+    ax = begin(plane, ax, name="plane", source="analysis.decision_plane", fits=DecisionPlane)
     top = float(np.abs(plane.values).max()) or 1.0
-    levels = np.linspace(-top, top, 15)
-    ax.contourf(plane.u, plane.v, plane.values, levels=levels, cmap="RdBu_r", alpha=0.75)
+    house: dict[str, Any] = {"levels": np.linspace(-top, top, 15), "cmap": "RdBu_r", "alpha": 0.75}
+    ax.contourf(plane.u, plane.v, plane.values, **{**house, **keywords})
     if plane.values.min() < 0 < plane.values.max():
         ax.contour(plane.u, plane.v, plane.values, levels=[0.0], colors=BLACK, linewidths=1.3)
     half = float(plane.u[-1])
@@ -169,16 +188,20 @@ def decision(plane: DecisionPlane, ax: Axes, *, reference: FloatArray | None = N
     return ax
 
 
-def rectified_ellipsoid(sets: RectifiedEllipsoid, ax: Axes, *, paths: FloatArray | None = None) -> Axes:
+def rectified_ellipsoid(
+    sets: RectifiedEllipsoid, ax: Axes | None = None, *, paths: FloatArray | None = None, **keywords: Any
+) -> Axes:
     """Draw the ellipsoid of two samples, its rectified part Q and the spikes, as in [WP] Figures 1, 3 and 6.
 
     Parameters
     ----------
     sets : RectifiedEllipsoid
         From `analysis.rectified_ellipsoid`.
-    ax : Axes
+    ax : Axes, optional
     paths : ndarray, shape (k, m, 2), optional
         Trajectories of (X ŵ_j)₊, from `analysis.rectified_paths`.
+    **keywords
+        Passed to `matplotlib.axes.Axes.plot` for the paths.
 
     Examples
     --------
@@ -190,6 +213,7 @@ def rectified_ellipsoid(sets: RectifiedEllipsoid, ax: Axes, *, paths: FloatArray
     >>> rf.figures.rectified_ellipsoid(sets, ax, paths=rf.analysis.rectified_paths(sol)).get_xlabel()
     'sample 1'
     """
+    ax = begin(sets, ax, name="sets", source="analysis.rectified_ellipsoid", fits=RectifiedEllipsoid)
     ax.axhline(0, color=PALE, linewidth=0.6, zorder=0)
     ax.axvline(0, color=PALE, linewidth=0.6, zorder=0)
     ax.plot(*sets.ellipsoid.T, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)), label=r"$\{Xu:|u|=1\}$")
@@ -197,7 +221,7 @@ def rectified_ellipsoid(sets: RectifiedEllipsoid, ax: Axes, *, paths: FloatArray
     ax.plot(*sets.rectified.T, color="#0072B2", linewidth=1.4, label=r"$\mathcal{Q}=\{(Xu)_+\}$")
     if paths is not None:
         for j in range(paths.shape[1]):
-            ax.plot(*paths[:, j].T, color=BLACK, linewidth=0.7, alpha=0.6)
+            ax.plot(*paths[:, j].T, **look(keywords, color=BLACK, linewidth=0.7, alpha=0.6))
         ax.scatter(paths[0][:, 0], paths[0][:, 1], s=9, facecolors="white", edgecolors=BLACK, linewidths=0.7, zorder=5)
         ax.scatter(paths[-1][:, 0], paths[-1][:, 1], s=16, c=BLACK, zorder=6, label=r"neurons at the end")
     ax.scatter(
@@ -214,12 +238,16 @@ def rectified_ellipsoid(sets: RectifiedEllipsoid, ax: Axes, *, paths: FloatArray
     _frame(ax, np.vstack((sets.ellipsoid, sets.rectified)))
     ax.set_xlabel("sample 1")
     ax.set_ylabel("sample 2")
-    ax.legend(loc="upper right", bbox_to_anchor=(1.02, 1.02))
+    add_legend(ax, below=True)
     return ax
 
 
-def polar_set(sets: RectifiedEllipsoid, ax: Axes, *, dual: FloatArray | None = None) -> Axes:
+def polar_set(
+    sets: RectifiedEllipsoid, ax: Axes | None = None, *, dual: FloatArray | None = None, **keywords: Any
+) -> Axes:
     """Draw the absolute polar set Q*, the direction of the labels and a dual optimum, as in [WP] Figure 2.
+
+    Keywords are passed to `matplotlib.axes.Axes.plot` for the outline of Q*.
 
     Examples
     --------
@@ -230,10 +258,11 @@ def polar_set(sets: RectifiedEllipsoid, ax: Axes, *, dual: FloatArray | None = N
     >>> len(rf.figures.polar_set(rf.analysis.rectified_ellipsoid(data), ax).patches)
     1
     """
+    ax = begin(sets, ax, name="sets", source="analysis.rectified_ellipsoid", fits=RectifiedEllipsoid)
     ax.axhline(0, color=PALE, linewidth=0.6, zorder=0)
     ax.axvline(0, color=PALE, linewidth=0.6, zorder=0)
     ax.fill(*sets.polar.T, color=PURPLE, alpha=0.3, linewidth=0)
-    ax.plot(*sets.polar.T, color=PURPLE, linewidth=1.3, label=r"$\mathcal{Q}^*$")
+    ax.plot(*sets.polar.T, **look(keywords, color=PURPLE, linewidth=1.3, label=r"$\mathcal{Q}^*$"))
     reach = 0.8 * float(np.abs(sets.polar).max())
     tip = reach * sets.y / np.linalg.norm(sets.y)
     ax.annotate(
@@ -255,7 +284,7 @@ def polar_set(sets: RectifiedEllipsoid, ax: Axes, *, dual: FloatArray | None = N
     _frame(ax, sets.polar)
     ax.set_xlabel(r"$\lambda_1$")
     ax.set_ylabel(r"$\lambda_2$")
-    ax.legend(loc="upper right", bbox_to_anchor=(1.02, 1.02))
+    add_legend(ax, below=True)
     return ax
 
 

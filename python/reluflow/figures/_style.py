@@ -1,4 +1,4 @@
-"""The look of every figure: colours that colour-blind readers tell apart, sizes that survive a paper column."""
+"""The look of every figure: colours, sizes that survive a paper column, the axis of time."""
 
 from __future__ import annotations
 
@@ -8,19 +8,52 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._palette import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    LINES,
+    NEGATIVE,
+    ORANGE,
+    PALE,
+    POSITIVE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    YELLOW,
+    sign_colour,
+)
 from .._validation import FloatArray, invalid, one_of, optional_module
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# The palette of Okabe and Ito (2008), told apart with every common kind of colour blindness.
-BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
-YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
-GREY, PALE = "#767676", "#D9D9D9"
-
-POSITIVE, NEGATIVE = VERMILION, BLUE  # neurons with a_j > 0 and < 0, samples with y = +1 and -1
-LINES = (BLUE, VERMILION, GREEN, ORANGE, PURPLE, SKY, BLACK)
+__all__ = [
+    "BLACK",
+    "BLUE",
+    "COLUMN",
+    "GREEN",
+    "GREY",
+    "LINES",
+    "MAX_LOG_T",
+    "NEGATIVE",
+    "ORANGE",
+    "PAGE",
+    "PALE",
+    "POSITIVE",
+    "PURPLE",
+    "RC",
+    "SKY",
+    "VERMILION",
+    "YELLOW",
+    "panels",
+    "sign_colour",
+    "square_frame",
+    "style",
+    "time_axis",
+]
 
 COLUMN, PAGE = 3.35, 6.9  # inches: one column and two columns of a paper
 
@@ -135,25 +168,6 @@ def time_axis(ax: Axes, t: FloatArray, log_t: FloatArray, *, clock: str = "log")
     ax.set_xscale("log")
     ax.set_xlabel("time $t$")
     return np.where(t > 0, t, np.nan)
-
-
-def legend_below(ax: Axes, handles: list[Any] | None = None) -> Any:
-    """Put the legend under the time axis, in as many columns as the figure has room for."""
-    n_columns = 4 if ax.figure.bbox.width / ax.figure.dpi > COLUMN + 1.0 else 2
-    found = ax.get_legend_handles_labels()[0] if handles is None else handles
-    return ax.legend(
-        handles=found,
-        loc="upper center",
-        bbox_to_anchor=(0.5, -0.16),
-        ncols=n_columns,
-        columnspacing=1.2,
-        handletextpad=0.4,
-    )
-
-
-def sign_colour(sign: float) -> str:
-    """Colour of a neuron or a sample by its sign; grey for 0."""
-    return POSITIVE if sign > 0 else NEGATIVE if sign < 0 else GREY
 
 
 def square_frame(ax: Axes, half: float) -> None:

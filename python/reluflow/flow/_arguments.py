@@ -122,6 +122,7 @@ def core_options(data: Dataset, net: Network, settings: Settings) -> dict[str, A
         "save_at": settings.save_at,
         "save_at_log": settings.save_at_log,
         "pattern": net.pattern,
+        "weights": data.weights,
     }
     if math.isfinite(settings.start_time):
         options["start_time"] = settings.start_time

@@ -72,7 +72,7 @@ class Batch:
         ]
         first = launches[0].settings
         self._core = _core.Batch(
-            [(data.X, data.y) for data in datasets.values()],
+            [(data.X, data.y, data.weights) for data in datasets.values()],
             jobs,
             first.loss,
             first.reduction,

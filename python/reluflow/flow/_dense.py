@@ -128,7 +128,7 @@ class Dense:
             **start,
         }
         held = hold(np.ascontiguousarray(W), np.ascontiguousarray(a), float(self.log_t[node]))
-        options["exponent"] = held.exponent
+        options |= {"exponent": held.exponent, "weights": self.data.weights}
         raw = _core.integrate(
             self.data.X, self.data.y, held.W, held.a, self.leak, used.loss, used.reduction, options, None
         )

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._files import atomic_write
+from .._html import grid
 from .._validation import (
     FloatArray,
     PatternArray,
@@ -211,18 +212,31 @@ class EventTable(ReadOnly):
 
     def __repr__(self) -> str:
         """Show a small text table: counts by kind and the first and last rows."""
-        counts = ", ".join(f"{kind} {number}" for kind, number in self.counts().items())
-        title = f"EventTable: {len(self)} events" + (f" ({counts})" if counts else "")
-        half = _SHOWN // 2
-        rows = list(self) if len(self) <= _SHOWN else [*self[:half], None, *self[-half:]]
-        lines = ["..." if row is None else _line(row) for row in rows]
+        lines = ["..." if row is None else _line(row) for row in self._few()]
         head = [f"{'t':>14} {'neuron':>7} {'sample':>7}  kind"] if lines else []
-        return "\n".join([title, *head, *lines])
+        return "\n".join([self._title(), *head, *lines])
+
+    def _repr_html_(self) -> str:
+        """Show the same as a table in a notebook."""
+        rows = (("...",) * 4 if row is None else (_when(row), row.neuron, row.sample, row.kind) for row in self._few())
+        return grid(self._title(), ("t", "neuron", "sample", "kind"), rows)
+
+    def _title(self) -> str:
+        counts = ", ".join(f"{kind} {number}" for kind, number in self.counts().items())
+        return f"EventTable: {len(self)} events" + (f" ({counts})" if counts else "")
+
+    def _few(self) -> list[Event | None]:
+        """Return the first and last rows, with None for those between."""
+        half = _SHOWN // 2
+        return list(self) if len(self) <= _SHOWN else [*self[:half], None, *self[-half:]]
+
+
+def _when(event: Event) -> str:
+    return f"{event.t:.8g}" if np.isfinite(event.t) else f"e^{event.log_t:.8g}"
 
 
 def _line(event: Event) -> str:
-    when = f"{event.t:.8g}" if np.isfinite(event.t) else f"e^{event.log_t:.8g}"
-    return f"{when:>14} {event.neuron:>7} {event.sample:>7}  {event.kind}"
+    return f"{_when(event):>14} {event.neuron:>7} {event.sample:>7}  {event.kind}"
 
 
 def _codes(kind: str | Sequence[str]) -> list[int]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from .. import _core
 from .._validation import instance, invalid
 from ..datasets import Dataset, MultiClassDataset
-from ..losses import LossName, ReductionName
+from ..losses import LossName, ReductionName, check_targets
 from ..networks import MultiClassNetwork, Network
 from ._arguments import Asked, core_options, start_of, thread_count
 from ._join import joined
@@ -97,8 +97,9 @@ def integrate(
         end, at its time.
     until : Stop or float
         When to stop; a number means the time. Each class stops by itself.
-    loss : {"logistic", "exponential"}, optional
-        ℓ(q) = log(1 + e^-q) or e^-q of the margin q.
+    loss : {"logistic", "exponential", "squared"}, optional
+        ℓ(q) = log(1 + e^-q) or e^-q of the margin q = y f(x), for labels ±1; ½ q² of the error q = f(x) - y, for any
+        targets. Each sample counts by its weight in `data`.
     reduction : {"sum", "mean"}, optional
         Whether the losses of the samples are added or averaged. With the mean, time runs n times slower.
     rtol, atol : float, optional
@@ -172,6 +173,7 @@ def integrate(
         instance(data, "data", Dataset, "a Dataset or a MultiClassDataset")
         start = start_of(data, net)
         settings = asked.settings(start)
+        check_targets(data, settings.loss)
         rests = isinstance(net, Solution) and net._rests(data, settings)
         solution = _run(data, start.net, settings, threads, listening, at_rest=rests)
     if solution.settings.on_branch == "raise" and solution.branched:
@@ -200,6 +202,7 @@ def integrate_watched(
     """
     start = start_of(data, net)
     settings = asked.settings(start)
+    check_targets(data, settings.loss)
     rests = isinstance(net, Solution) and net._rests(data, settings)
     listening = listeners(False, callback)
     return _run(data, start.net, settings, thread_count(threads), listening, watching, at_rest=rests)

@@ -81,7 +81,9 @@ def _solution(content: dict[str, Any], meta: dict[str, Any]) -> Solution:
     check_arrays(content)
     check_record(raw)
     names = meta["feature_names"]
-    data = Dataset(content["X"], content["y"], name=meta["data_name"], feature_names=names)
+    data = Dataset(
+        content["X"], content["y"], weights=content.get("weights"), name=meta["data_name"], feature_names=names
+    )
     initial = Network(content["W0"], content["a0"], leak=meta["leak"], pattern=content["pattern0"])
     until = Stop(**meta["settings"]["until"])
     times = {name: content.get(name) for name in TIMES}

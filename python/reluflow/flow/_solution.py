@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from .._html import card
 from .._validation import FloatArray, PatternArray, freeze, invalid, real, real_array
 from ..datasets import Dataset
+from ..explorer import Explorer
 from ..limits import Limit
 from ..limits._limit_of import limit_of
 from ..losses import LossName, ReductionName
@@ -21,6 +23,7 @@ from ..networks import Network
 from ._branchings import BranchingTable
 from ._dense import Dense
 from ._events import EventTable
+from ._explore import explore
 from ._scale import hold
 from ._settings import Settings
 from ._writing import write
@@ -183,7 +186,10 @@ class Solution:
 
     def _rests(self, data: Dataset, settings: Settings) -> bool:
         """Tell whether a run that goes on from here on these data is known to be at rest."""
-        same = self.data is data or (np.array_equal(self.data.X, data.X) and np.array_equal(self.data.y, data.y))
+        mine, other = self.data, data
+        same = mine is other or all(
+            np.array_equal(getattr(mine, name), getattr(other, name)) for name in ("X", "y", "counts")
+        )
         return same and self.loss == settings.loss and "rest_log_t" in self._raw["stats"]
 
     # --- dense output ---
@@ -326,23 +332,66 @@ class Solution:
         """
         return dataset(self, self.t, self.log_t, self.W, self.a, self.log_loss)
 
+    def explore(self, path: str | os.PathLike[str] | None = "explorer.html", *, n_times: int = 80) -> Explorer:
+        """Write one HTML page to drag through the run in, which needs no network; a notebook also shows it.
+
+        The page has the directions of the neurons (on a circle for d = 2, on a sphere for d = 3, else on the plane of
+        the two leading singular directions at the end), the outputs (along a line for one input beside a bias, on a
+        plane otherwise, black where they are 0), loss, margins, and the events as they happen. Neurons, samples and
+        events tell their numbers under the pointer.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            Where to write it; None writes nothing.
+        n_times : int, optional
+            Number of times on the slider beside the start, at least 2; a few less where some fall together.
+
+        Returns
+        -------
+        Explorer
+            The page; ``explorer.html`` is its text.
+
+        Raises
+        ------
+        ImportError
+            plotly is not installed (extra ``explore``).
+        ValueError
+            The folder does not exist or may not be written to; the message names the path.
+
+        Examples
+        --------
+        >>> import reluflow as rf
+        >>> data = rf.datasets.wang_pilanci("obtuse")
+        >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
+        >>> sol.explore("run.html", n_times=10)
+        Explorer(Wang-Pilanci, obtuse, 10 neurons, 5 events, 11 times)
+        """
+        return explore(self, path, n_times)
+
     def summary(self) -> str:
         """Return a few lines of text: the outcome, the work and the events."""
+        return "\n".join(f"{name:<12}{value}" for name, value in self._facts())
+
+    def _facts(self) -> tuple[tuple[str, str], ...]:
+        """Names and values of the summary."""
         stats = self.stats
         counts = ", ".join(f"{kind} {number}" for kind, number in stats["events"].items()) or "none"
         network = f"width {self.initial.width}, dim {self.initial.dim}, leak {self.leak:g}"
-        return "\n".join(
-            (
-                f"status      {self.status}: {self.message}",
-                f"time        from {self.t_start:.6g} to {self._end} (log t = {self.log_t_end:.10g})",
-                f"network     {network}, |θ| = {self.final.norm:.6g} at the end",
-                f"data        {self.data!r}",
-                f"loss        {self.loss}, {self.reduction}: log loss = {self.log_loss_end:.8g} at the end",
-                f"events      {counts}",
-                f"branchings  {len(self.branchings)}",
-                f"work        {stats['steps']} steps in {stats['seconds']:.3g} s",
-            )
+        return (
+            ("status", f"{self.status}: {self.message}"),
+            ("time", f"from {self.t_start:.6g} to {self._end} (log t = {self.log_t_end:.10g})"),
+            ("network", f"{network}, |θ| = {self.final.norm:.6g} at the end"),
+            ("data", repr(self.data)),
+            ("loss", f"{self.loss}, {self.reduction}: log loss = {self.log_loss_end:.8g} at the end"),
+            ("events", counts),
+            ("branchings", str(len(self.branchings))),
+            ("work", f"{stats['steps']} steps in {stats['seconds']:.3g} s"),
         )
+
+    def _repr_html_(self) -> str:
+        """Show the summary as a table in a notebook."""
+        return card("Solution", self._facts())
 
     def __repr__(self) -> str:
         """One line: the outcome, the time span and the sizes."""

@@ -38,7 +38,9 @@ def write_classes(solution: MultiClassSolution, path: str | os.PathLike[str]) ->
 
 
 def _data_arrays(solution: Solution) -> dict[str, Any]:
-    return {"X": solution.data.X, "y": solution.data.y}
+    data = solution.data
+    weights = {} if data.weights is None else {"weights": data.weights}
+    return {"X": data.X, "y": data.y, **weights}
 
 
 def _arrays(solution: Solution) -> dict[str, Any]:

@@ -9,7 +9,8 @@ import numpy.typing as npt
 from scipy.optimize import linprog
 
 from .._validation import FloatArray
-from ..losses import log_curvatures, log_total, log_weights
+from ..datasets import Dataset
+from ..losses import is_of_margins, log_curvatures, log_total, log_weights
 from ._groups import Groups
 
 # Singular values below this part of the largest are zero.
@@ -52,21 +53,32 @@ def no_core(n: int) -> Core:
     return Core(np.zeros(n, dtype=np.bool_), np.zeros(n), np.zeros(n))
 
 
-def find_core(groups: Groups, y: FloatArray, margins: FloatArray, loss: str) -> Core | None:
+def find_core(groups: Groups, data: Dataset, margins: FloatArray, loss: str) -> Core | None:
     """Split the samples by a linear program, and minimise the loss of those at rest from the margins given.
 
     None where the minimum is not found.
     """
+    y = data.y
     basis = value_range(groups)
+    if not is_of_margins(loss):
+        return _fitted(basis, data)
     rests = _resting(basis, y, np.linalg.norm(groups.X, axis=1))
     values, duals = np.zeros(len(y)), np.zeros(len(y))
     if rests.any():
-        found = _minimum(basis[rests], y[rests], margins[rests], loss)
+        found = _minimum(basis[rests], y[rests], data.counts[rests], margins[rests], loss)
         if found is None:
             return None
         values[rests] = found
-        duals[rests] = y[rests] * np.exp(log_weights(y[rests] * found, loss))
+        duals[rests] = data.counts[rests] * y[rests] * np.exp(log_weights(y[rests] * found, loss))
     return Core(rests, values, duals)
+
+
+def _fitted(basis: FloatArray, data: Dataset) -> Core:
+    """All values rest: those of weighted least squares over the range of `basis`."""
+    root = np.sqrt(data.counts)
+    z = np.linalg.lstsq(root[:, None] * basis, root * data.y, rcond=_RANK_TOL)[0]
+    values = basis @ z
+    return Core(np.ones(data.n, dtype=np.bool_), values, data.counts * (data.y - values))
 
 
 def value_range(groups: Groups) -> FloatArray:
@@ -103,16 +115,16 @@ def _resting(basis: FloatArray, y: FloatArray, size: FloatArray) -> npt.NDArray[
     return rests
 
 
-def _minimum(basis: FloatArray, y: FloatArray, margins: FloatArray, loss: str) -> FloatArray | None:
-    """Minimise Σ ℓ(y_i f_i) over f in the range of `basis` by Newton steps with a line search."""
+def _minimum(basis: FloatArray, y: FloatArray, counts: FloatArray, margins: FloatArray, loss: str) -> FloatArray | None:
+    """Minimise Σ c_i ℓ(y_i f_i) over f in the range of `basis` by Newton steps with a line search."""
     z = np.linalg.lstsq(basis, y * margins, rcond=_RANK_TOL)[0]
     for _ in range(_VALUE_STEPS):
         q = y * (basis @ z)
-        slope, curvature = -np.exp(log_weights(q, loss)), np.exp(log_curvatures(q, loss))
+        slope, curvature = -counts * np.exp(log_weights(q, loss)), counts * np.exp(log_curvatures(q, loss))
         root = np.sqrt(curvature)
         step = np.linalg.lstsq(root[:, None] * basis, -y * slope / root, rcond=_RANK_TOL)[0]
         fall = -float((basis.T @ (y * slope)) @ step)
-        part = _line_search(q, y * (basis @ step), fall, loss)
+        part = _line_search(q, y * (basis @ step), fall, loss, counts)
         z = z + part * step
         if part == 0.0 or fall <= np.finfo(np.float64).eps ** 2 * len(y):
             return np.asarray(basis @ z)
@@ -121,12 +133,12 @@ def _minimum(basis: FloatArray, y: FloatArray, margins: FloatArray, loss: str) -
     return None
 
 
-def _line_search(q: FloatArray, move: FloatArray, fall: float, loss: str) -> float:
+def _line_search(q: FloatArray, move: FloatArray, fall: float, loss: str, counts: FloatArray) -> float:
     """Part of a Newton step that keeps a share of the fall of the loss that its slope promises; 0 at the rounding."""
-    start = np.exp(log_total(q, loss))
+    start = np.exp(log_total(q, loss, counts))
     part = 1.0
     while fall > 0 and part > _LEAST_PART:
-        gain = start - np.exp(log_total(q + part * move, loss))
+        gain = start - np.exp(log_total(q + part * move, loss, counts))
         if gain >= _ENOUGH * part * fall or part * fall <= _NOISE * start:
             return part
         part /= 2

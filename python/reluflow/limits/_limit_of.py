@@ -12,7 +12,7 @@ from ._state import State
 
 
 def limit_of(data: Dataset, net: Network, loss: str) -> Limit:
-    """Polish the limit of the flow that stands at `net`; `loss` is "logistic" or "exponential".
+    """Polish the limit of the flow that stands at `net`; `loss` the name of one.
 
     While the loss is large, it is first asked which margins the last pattern allows to grow for ever: all, some, or
     none. With none, the limit is a critical point at a finite norm.
@@ -20,7 +20,7 @@ def limit_of(data: Dataset, net: Network, loss: str) -> Limit:
     state = State.of(data, net, loss)
     if state.is_separated():
         return direction(state, no_core(data.n))
-    core = find_core(state.groups, data.y, state.margins, loss)
+    core = find_core(state.groups, data, state.margins, loss)
     if core is None:
         return unpolished(state, "the loss in the last pattern has no minimum that could be found")
     return finite(state, core) if core.rests.all() else direction(state, core)

@@ -11,7 +11,14 @@ from scipy.special import softmax
 from .._validation import FloatArray, IntArray, PatternArray
 from ..datasets import Dataset
 from ..kinks._boundaries import exact_signs
-from ..losses import log_losses, log_weights, separation_loss
+from ..losses import (
+    duals_of,
+    is_of_margins,
+    log_losses,
+    log_weights,
+    loss_arguments,
+    separation_loss,
+)
 from ..networks import Network
 from ._groups import Groups, groups
 
@@ -27,6 +34,7 @@ class State:
     ----------
     pattern : ndarray, shape (m, n), int8
     margins : ndarray, shape (n,)
+        Or the errors, of a loss of errors.
     log_weights : ndarray, shape (n,)
         log |ℓ'(q_i)|, which never underflows.
     log_losses : ndarray, shape (n,)
@@ -47,7 +55,7 @@ class State:
     @classmethod
     def of(cls, data: Dataset, net: Network, loss: str) -> State:
         """Evaluate margins, weights and groups of a network; groups that shrink to the origin are left out."""
-        q = data.y * net(data.X)
+        q = loss_arguments(data, net(data.X), loss)
         pattern = exact_signs(net.W, data.X) if net.pattern is None else net.pattern
         nobody = np.zeros(net.width, dtype=np.bool_)
         state = cls(data, net, loss, groups(data, net), pattern, q, log_weights(q, loss), log_losses(q, loss), nobody)
@@ -56,21 +64,32 @@ class State:
 
     def log_loss(self, samples: IntArray | slice = slice(None)) -> float:
         """Logarithm of the loss of some samples, as a sum; -inf without samples."""
-        return float(np.logaddexp.reduce(self.log_losses[samples], initial=-np.inf))
+        with np.errstate(divide="ignore"):
+            counted = self.log_losses + np.log(self.data.counts)
+        return float(np.logaddexp.reduce(counted[samples], initial=-np.inf))
 
     def is_separated(self, samples: IntArray | slice = slice(None)) -> bool:
         """Whether the loss of these samples is so small that all their margins are positive for ever."""
-        return bool(self.log_loss(samples) < np.log(separation_loss(self.loss)))
+        return is_of_margins(self.loss) and bool(self.log_loss(samples) < np.log(separation_loss(self.loss)))
 
     @property
     def weights(self) -> FloatArray:
         """p_i = ℓ'(q_i)/Σ ℓ', the multipliers of the flow, shape (n,)."""
-        return np.asarray(softmax(self.log_weights))
+        with np.errstate(divide="ignore"):
+            return np.asarray(softmax(self.log_weights + np.log(self.data.counts)))
 
     @property
     def duals(self) -> FloatArray:
-        """λ_i = -y_i ℓ'(q_i), shape (n,)."""
-        return np.asarray(self.data.y * np.exp(self.log_weights))
+        """λ_i = -∂L/∂f_i, shape (n,)."""
+        return duals_of(self.data, self.margins, self.loss)
+
+    @property
+    def signed_weights(self) -> FloatArray:
+        """λ_i / Σ |λ_i|, shape (n,); zeros where all λ vanish."""
+        if is_of_margins(self.loss):
+            return np.asarray(self.data.y * self.weights)
+        total = np.abs(self.duals).sum()
+        return self.duals / (total if total > 0 else 1.0)
 
     def held_pairs(self, net: Network) -> IntArray:
         """Pairs (neuron, sample) on their walls of the neurons that do not vanish in `net`, shape (h, 2)."""
@@ -78,8 +97,8 @@ class State:
 
     def _shrinking(self) -> IntArray:
         """Find the groups with one ray alone to move on, all of whose neurons are pulled back to the origin."""
-        pulls = self.groups.pulls(self.data.y * self.weights)
-        least = _PULL_TOL * float(self.weights @ np.linalg.norm(self.data.X, axis=1))
+        pulls = self.groups.pulls(self.signed_weights)
+        least = _PULL_TOL * float(np.abs(self.signed_weights) @ np.linalg.norm(self.data.X, axis=1))
         found = []
         for c, basis in enumerate(self.groups.bases):
             rows = self.groups.members(c)

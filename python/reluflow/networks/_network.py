@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from .._digest import content_digest, hash_of
 from .._files import read_archive, write_archive
+from .._html import card
 from .._validation import (
     FloatArray,
     PatternArray,
@@ -208,10 +209,8 @@ class Network:
 
         Raises
         ------
-        FileNotFoundError, PermissionError
-            The folder does not exist or may not be written to.
         OSError
-            The system cannot write; what was there is still there.
+            The system cannot write, for want of the folder or of a right; what was there is still there.
         """
         pattern = {} if self.pattern is None else {"pattern": self.pattern}
         arrays = {"W": self.W, "a": self.a, **pattern}
@@ -223,8 +222,8 @@ class Network:
 
         Raises
         ------
-        FileNotFoundError, IsADirectoryError
-            There is no such file, or it is a folder.
+        OSError
+            There is no such file, or it cannot be read.
         ValueError
             The file holds no network, or is damaged; the message names the path and what is wrong.
 
@@ -257,17 +256,11 @@ class Network:
             With these three layers and no other, such as a ``Sequential`` of them. Its precision and device do not
             matter; W and a are float64.
 
-        Returns
-        -------
-        Network
-
         Raises
         ------
         ValueError
             Other layers, several outputs, an output bias (a flow has none), a slope outside [0, 1), or a module whose
-            outputs are not those of its layers.
-        ImportError
-            torch is not installed (extra ``torch``).
+            outputs are not those of its layers. An ImportError without torch (extra ``torch``).
         """
         W, a, leak = weights_of(module)
         return cls(W, a, leak=leak)
@@ -288,9 +281,7 @@ class Network:
         Raises
         ------
         ValueError
-            `bias` is no truth value, or W has one column alone, which would be the bias.
-        ImportError
-            torch is not installed (extra ``torch``).
+            `bias` is no truth value, or W has one column alone. An ImportError without torch (extra ``torch``).
         """
         return module_of((self.W, self.a, self.leak), bias=bias)
 
@@ -389,6 +380,15 @@ class Network:
         """One line: sizes, leak, norm and whether a pattern is carried."""
         carried = "" if self.pattern is None else f", pattern on {self.pattern.shape[1]} samples"
         return f"Network(width={self.width}, dim={self.dim}, leak={self.leak:g}, norm={self.norm:.6g}{carried})"
+
+    def _repr_html_(self) -> str:
+        """Show sizes, norm and signs as a table in a notebook."""
+        n_positive, n_negative = int((self.a > 0).sum()), int((self.a < 0).sum())
+        rest = self.width - n_positive - n_negative
+        signs = f"{n_positive} with a > 0, {n_negative} with a < 0" + (f", {rest} with a = 0" if rest else "")
+        rows = [("neurons", f"{self.width}: {signs}"), ("inputs", self.dim), ("leak", f"{self.leak:g}")]
+        carried = () if self.pattern is None else (("pattern", f"on {self.pattern.shape[1]} samples"),)
+        return card("Network", (*rows, ("|θ|", f"{self.norm:.6g}"), *carried))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a pickled or copied network with its arrays read-only again."""

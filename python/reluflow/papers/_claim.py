@@ -25,8 +25,8 @@ PAPERS: Mapping[str, str] = {
     "VSS": "Vardi, Shamir & Srebro 2022",
 }
 RELATIONS = ("equal", "at_most", "at_least", "shown")
-SOURCES = ("paper", "exact")
-EXPECTED = ("holds", "differs", "open")
+SOURCES = ("paper", "print", "exact")
+EXPECTED = ("holds", "misprint", "differs", "open")
 _ID = re.compile(r"(WP|PL|LLWA|VSS)-[A-Za-z0-9][A-Za-z0-9.+-]*")
 
 
@@ -50,8 +50,12 @@ class Number:
     relation : {"equal", "at_most", "at_least", "shown"}
         How value and expected compare: |value − expected| ≤ tolerance, value ≤ expected + tolerance, value ≥ expected −
         tolerance, or not at all.
-    source : {"paper", "exact"}
-        ``"paper"``: what is printed. ``"exact"``: derived mathematics, without which the run is not to be believed.
+    source : {"paper", "print", "exact"}
+        ``"paper"``: a result as the paper states it. ``"print"``: a formula, number or word as it is printed, on which
+        no result rests. ``"exact"``: derived mathematics, without which the run is not to be believed.
+    control : float, str, bool or None
+        What the value would be with a wrong constant in the formula that is checked, or for data outside the
+        statement. It must not compare as expected: a claim whose control does cannot fail, and fails for that.
 
     Raises
     ------
@@ -65,6 +69,7 @@ class Number:
     tolerance: float = 0.0
     relation: str = "equal"
     source: str = "paper"
+    control: Value | None = None
 
     def __post_init__(self) -> None:
         one_of(self.relation, f"relation of {self.name!r}", RELATIONS)
@@ -73,6 +78,8 @@ class Number:
         if self.tolerance < 0:
             raise invalid(f"tolerance of {self.name!r}", "be at least 0", self.tolerance)
         object.__setattr__(self, "value", _plain(self.value, f"value of {self.name!r}"))
+        if self.control is not None:
+            object.__setattr__(self, "control", _plain(self.control, f"control of {self.name!r}"))
         if self.expected is None:
             object.__setattr__(self, "relation", "shown")
             return
@@ -85,15 +92,23 @@ class Number:
     @property
     def ok(self) -> bool | None:
         """Whether the value is as expected; None where it is only shown. A NaN is never as expected."""
+        return self._compared(self.value)
+
+    @property
+    def can_fail(self) -> bool:
+        """Whether the control, if there is one, is told from what is expected."""
+        return self.control is None or self._compared(self.control) is False
+
+    def _compared(self, value: Value) -> bool | None:
         if self.relation == "shown" or self.expected is None:
             return None
-        if not isinstance(self.value, float) or not isinstance(self.expected, float):
-            return self.value == self.expected
+        if not isinstance(value, float) or not isinstance(self.expected, float):
+            return value == self.expected
         if self.relation == "at_most":
-            return self.value <= self.expected + self.tolerance
+            return value <= self.expected + self.tolerance
         if self.relation == "at_least":
-            return self.value >= self.expected - self.tolerance
-        return self.value == self.expected or abs(self.value - self.expected) <= self.tolerance
+            return value >= self.expected - self.tolerance
+        return value == self.expected or abs(value - self.expected) <= self.tolerance
 
 
 def _plain(value: object, name: str) -> Value:
@@ -197,9 +212,13 @@ class Claim:
         The rows of the catalogue of systems, predictions, figures and errors that the claim accounts for.
     run : callable or None
         Takes a `Context` and returns an `Outcome`; None for a claim that is open.
-    expected : {"holds", "differs", "open"}
+    expected : {"holds", "misprint", "differs", "open"}
     reason : str
-        Why it differs, with the computation, or why it is open.
+        Why it differs or what is misprinted: the place, the computation, what is right. Or why it is open.
+    root : str
+        Id of the claim at which the same fault is counted, where this one is only another place that shows it.
+    quick : str
+        Where a quick run asks for less than the full one in more than the number of draws: what it means then.
 
     Raises
     ------
@@ -216,6 +235,8 @@ class Claim:
     run: Callable[[Context], Outcome] | None
     expected: str = "holds"
     reason: str = ""
+    quick: str = ""
+    root: str = ""
 
     def __post_init__(self) -> None:
         one_of(self.paper, f"paper of claim {self.id!r}", tuple(PAPERS))
@@ -229,6 +250,8 @@ class Claim:
         one_of(self.expected, f"expected of claim {self.id}", EXPECTED)
         if (self.run is None) != (self.expected == "open"):
             raise invalid(f"run of claim {self.id}", "be None where it is open, and only there", repr(self.run))
+        if self.root and (not _ID.fullmatch(self.root) or self.root == self.id):
+            raise invalid(f"root of claim {self.id}", "be the id of another claim", repr(self.root))
         if self.expected != "holds" and not self.reason.strip():
             raise invalid(f"reason of claim {self.id}", f"say why it is {self.expected}", "an empty text")
 
@@ -238,19 +261,24 @@ def verdict(claim: Claim, outcome: Outcome) -> tuple[str, str]:
 
     Returns
     -------
-    verdict : {"holds", "differs", "failed"}
-        ``"holds"``: every compared number is ok. ``"differs"``: a printed one is not, every exact one is, and a reason
-        is given. ``"failed"``: an exact one is not, or the verdict is not the expected one.
+    verdict : {"holds", "misprint", "differs", "failed"}
+        ``"holds"``: every compared number is ok. ``"differs"``: one of the paper's results is not, every exact one is,
+        and a reason is given. ``"misprint"``: the same, but all that is off is a formula or word as printed.
+        ``"failed"``: an exact one is not, a control is as expected, or the verdict is not the expected one.
     message : str
         Empty unless failed.
     """
     wrong = [number.name for number in outcome.numbers if number.ok is False and number.source == "exact"]
     if wrong:
         return "failed", "not as derived: " + ", ".join(wrong)
+    blind = [number.name for number in outcome.numbers if not number.can_fail]
+    if blind:
+        return "failed", "a wrong constant would not be noticed: " + ", ".join(blind)
     off = [number.name for number in outcome.numbers if number.ok is False]
-    found = "differs" if off else "holds"
-    if found == "differs" and not (claim.reason.strip() or outcome.note.strip()):
-        return "failed", "differs without a reason: " + ", ".join(off)
+    results = any(number.ok is False and number.source == "paper" for number in outcome.numbers)
+    found = ("differs" if results else "misprint") if off else "holds"
+    if off and not (claim.reason.strip() or outcome.note.strip()):
+        return "failed", f"{found} without a reason: " + ", ".join(off)
     if found != claim.expected:
         return "failed", f"expected {claim.expected}, found {found}" + (": " + ", ".join(off) if off else "")
     return found, ""

@@ -19,8 +19,9 @@ _OPEN_CONTENTS = (
     ' document.querySelectorAll("nav details").forEach(part => { part.open = true; });</script>'
 )
 _MEANINGS = {
-    "holds": "every printed number and statement was found.",
-    "differs": "something printed is wrong or cannot be had; the reason stands there, and what is derived was found.",
+    "holds": "what the paper states was found.",
+    "misprint": "a printed formula, number or word is wrong; the result stands.",
+    "differs": "a stated result or constant is wrong; the reason and the corrected statement are given and checked.",
     "open": "not run; the reason is given.",
     "failed": "a run ended with an error, or not as it should.",
 }
@@ -61,8 +62,9 @@ def _head(done: Reproduction) -> str:
         " that can be checked, run with the exact gradient flow of reluflow and judged.</p>"
         f'<ul class="counts">{meanings}</ul>'
         f'<p class="soft">{len(done.results)} claims, {size}, seed {done.seed}.{stopped} A number marked'
-        " <em>paper</em> is the paper's own; one marked <em>derived</em> is what the mathematics gives and must come"
-        " out for the run to be believed.</p>"
+        " <em>paper</em> is a result of the paper; <em>print</em>, a formula or word as it is printed; one marked"
+        " <em>derived</em> is what the mathematics gives and must come out for the run to be believed. A control is"
+        " what comes out with a wrong constant, and is not as expected.</p>"
     )
 
 

@@ -16,7 +16,7 @@ _PNG_WIDTH = slice(16, 20)  # where a PNG says how wide it is
 SCREEN_DPI = 96  # of a pixel of a page, by the definition of CSS
 BROAD = 500  # pixels from which a figure has several panels, and is moved by the finger on a phone
 _SIGNS = {"equal": "", "at_most": "≤ ", "at_least": "≥ ", "shown": ""}
-_SOURCES = {"paper": "paper", "exact": "derived"}
+_SOURCES = {"paper": "paper", "print": "print", "exact": "derived"}
 _MARKS = {True: ("holds", "✓", "as expected"), False: ("failed", "✗", "not as expected"), None: ("open", "–", "shown")}
 
 
@@ -50,8 +50,8 @@ def article(claim: Claim, result: Result, folder: Path) -> str:
 
 
 def _why(claim: Claim, result: Result) -> str:
-    """Return why a claim fails, differs or is open; the note of one that holds."""
-    texts = [result.message, claim.reason if result.verdict != "holds" else "", result.note]
+    """Return why a claim fails, differs or is open, what a quick run means, and the note."""
+    texts = [result.message, claim.reason, claim.quick if result.key.quick else "", result.note]
     kept = [text for number, text in enumerate(texts) if text.strip() and text not in texts[:number]]
     if not kept:
         return ""
@@ -92,7 +92,8 @@ def _expected(number: Number) -> str:
         return ""
     spread = f" ± {shown(float(f'{number.tolerance:.2g}'))}" if number.tolerance and number.relation == "equal" else ""
     text = _SIGNS[number.relation] + shown(number.expected) + spread
-    return f'{escape(text)} <span class="soft">{_SOURCES[number.source]}</span>'
+    control = "" if number.control is None else f"; control {shown(number.control)}"
+    return f'{escape(text)} <span class="soft">{_SOURCES[number.source]}{escape(control)}</span>'
 
 
 def shown(value: Value) -> str:

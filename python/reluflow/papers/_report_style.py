@@ -7,13 +7,13 @@ STYLE = """
   color-scheme: light dark;
   --ground: #fbfbf9; --card: #ffffff; --ink: #1d2127; --soft: #5b636d; --line: #dfe1dc;
   --link: #0a5ea8; --code: #f0f1ec;
-  --holds: #00704f; --differs: #8a5a00; --open: #5d6570; --failed: #b3261e;
+  --holds: #00704f; --misprint: #6b4fa0; --differs: #8a5a00; --open: #5d6570; --failed: #b3261e;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --ground: #14171a; --card: #1c2024; --ink: #e7e9ea; --soft: #a3abb3; --line: #343a40;
     --link: #82bdf2; --code: #262b30;
-    --holds: #4fc79a; --differs: #e3b04b; --open: #a3abb3; --failed: #ff8a80;
+    --holds: #4fc79a; --misprint: #b9a2e8; --differs: #e3b04b; --open: #a3abb3; --failed: #ff8a80;
   }
 }
 * { box-sizing: border-box; }
@@ -33,7 +33,8 @@ code { background: var(--code); border-radius: 3px; padding: 0 .25em; font-size:
 .counts { display: flex; flex-wrap: wrap; gap: .5rem; margin: .8rem 0; padding: 0; list-style: none; }
 .badge { display: inline-block; border: 1.5px solid currentColor; border-radius: 999px; padding: 0 .6em;
   font-size: .78rem; font-weight: 600; line-height: 1.6; white-space: nowrap; }
-.holds { color: var(--holds); } .differs { color: var(--differs); } .open { color: var(--open); }
+.holds { color: var(--holds); } .misprint { color: var(--misprint); }
+.differs { color: var(--differs); } .open { color: var(--open); }
 .failed { color: var(--failed); }
 .top { max-width: 80rem; margin: 0 auto; padding: 1rem 1rem 0; }
 nav details { border-bottom: 1px solid var(--line); padding: .3rem 0; }

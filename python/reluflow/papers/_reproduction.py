@@ -77,6 +77,13 @@ class Reproduction:
         found = Counter(result.verdict for result in self.results)
         return {verdict: found[verdict] for verdict in VERDICTS}
 
+    @property
+    def roots(self) -> dict[str, int]:
+        """How many different faults stand behind the claims of each verdict: one that shows at two places is one."""
+        roots = {claim.id: claim.root for claim in self.claims}
+        kept = Counter(result.verdict for result in self.results if not roots[result.id])
+        return {verdict: kept[verdict] for verdict in ("differs", "misprint")}
+
     def table(self) -> pd.DataFrame:
         """Return one row a claim: id, paper, source, title, verdict, message, seconds."""
         pandas = optional_module("pandas", "analysis")

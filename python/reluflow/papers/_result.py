@@ -10,7 +10,7 @@ from typing import Any
 from ._claim import Number, Value
 
 OPEN, FAILED = "open", "failed"
-VERDICTS = ("holds", "differs", OPEN, FAILED)
+VERDICTS = ("holds", "misprint", "differs", OPEN, FAILED)
 # Digits of a computed number that two machines share: the last few of a double depend on the library of linear algebra.
 DIGITS = 10
 _WORDS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
@@ -52,7 +52,7 @@ class Result:
     Attributes
     ----------
     id : str
-    verdict : {"holds", "differs", "open", "failed"}
+    verdict : {"holds", "misprint", "differs", "open", "failed"}
     message : str
         What failed; empty unless failed.
     ran, note : str
@@ -115,14 +115,15 @@ def from_dict(record: Mapping[str, Any]) -> Result:
 
 def _number_to_dict(number: Number) -> dict[str, Any]:
     record = asdict(number)
-    record["value"], record["expected"] = _written(number.value), _written(number.expected)
+    for name in ("value", "expected", "control"):
+        record[name] = _written(record[name])
     record["ok"] = number.ok
     return record
 
 
 def _number_from_dict(record: Mapping[str, Any]) -> Number:
     plain = {name: value for name, value in record.items() if name != "ok"}
-    for name in ("value", "expected"):
+    for name in ("value", "expected", "control"):
         plain[name] = _WORDS.get(plain[name], plain[name]) if isinstance(plain[name], str) else plain[name]
     return Number(**plain)
 

@@ -37,6 +37,7 @@ def write_results(done: Reproduction) -> None:
         "quick": done.quick,
         "interrupted": done.interrupted,
         "counts": done.counts,
+        "roots": done.roots,
         "papers": dict(PAPERS),
         "claims": [_entry(claims[result.id], result) for result in done.results],
     }

@@ -13,6 +13,7 @@ from . import (
     _phase_two,
     _pictures,
     _preliminaries,
+    _proof_steps,
     _separable,
     _symmetric,
     _teacher,
@@ -29,6 +30,7 @@ CLAIMS: tuple[Claim, ...] = (
     *_hinted.CLAIMS,
     *_one_neuron.CLAIMS,
     *_preliminaries.CLAIMS,
+    *_proof_steps.CLAIMS,
     *_separable.CLAIMS,
     *_kkt_points.CLAIMS,
 )

@@ -86,7 +86,14 @@ def _hint_conditions(context: Context) -> Outcome:
         Number("A.2 holds at H = 40, where A.1 fails for w*", mean_dominance(small, leak=LEAK).holds is True, True),
         Number("|w⁺ - w*|", float(np.linalg.norm(plus.direction - w)), 0, 1e-9),
         Number("γ⁺ = ε", plus.margin, HINTS["eps"], 1e-9),
-        Number("largest |x_i|, assumed at most 1", float(np.linalg.norm(data.X, axis=1).max()), 1, 0, "at_most"),
+        Number(
+            "largest |x_i|, assumed at most 1",
+            float(np.linalg.norm(data.X, axis=1).max()),
+            1,
+            0,
+            "at_most",
+            source="print",
+        ),
     )
     return Outcome("bounds on H, K and ε on four samples, α = 1/2", numbers)
 
@@ -123,7 +130,7 @@ def _implication(context: Context) -> Outcome:
         Number("data with A.1 but not A.2", first_only, 0),
         Number("data with both", both, 1, 0, "at_least"),
         Number("data with A.2 but not A.1", second_only, 1, 0, "at_least", "exact"),
-        Number("App. G.2: A.1 is the weaker one, so none has A.2 without A.1", second_only, 0),
+        Number("App. G.2: A.1 is the weaker one, so none has A.2 without A.1", second_only, 0, source="print"),
     )
     return Outcome(f"{n_draws} random data sets of four samples in the plane, α = 1/2", numbers)
 
@@ -152,7 +159,13 @@ def _one_sided(context: Context) -> Outcome:
     numbers = (
         Number("|μ⁻ - mean of y x⁻|", of_minus, 0, 1e-14, source="exact"),
         Number("γ⁻ is attained on x⁻", attained, minus.margin, 1e-9, source="exact"),
-        Number("|μ⁺ - mean of y x⁺| with x⁺ := x for y = -1, as the second line prints", of_printed, 0, 1e-14),
+        Number(
+            "|μ⁺ - mean of y x⁺| with x⁺ := x for y = -1, as the second line prints",
+            of_printed,
+            0,
+            1e-14,
+            source="print",
+        ),
     )
     return Outcome("the middle data, α = 1/2", numbers)
 
@@ -177,7 +190,7 @@ CLAIMS = (
         " have |x| <= 1.",
         ("S003-HINT", "B-003-A", "D-32"),
         _hint_conditions,
-        "differs",
+        "misprint",
         "A hint of size H breaks |x| <= 1, so all inputs must be divided by H. The theorem's '>= 1 - δ' must read"
         " 1 - 2^-m, over balanced starts D~_init and not D_init. The bounds themselves hold.",
     ),
@@ -189,7 +202,7 @@ CLAIMS = (
         "Assumption A.1 implies Assumption A.2, and the text calls A.1 the weaker one.",
         ("B-003-A", "D-34"),
         _implication,
-        "differs",
+        "misprint",
         "The lemma is right, so A.1 is the stronger one; data with A.2 but without A.1 are common.",
     ),
     Claim(
@@ -200,7 +213,7 @@ CLAIMS = (
         "x⁺ = x for y = 1 and αx for y = -1; x⁻ the other way round.",
         ("B-003-A", "D-31"),
         _one_sided,
-        "differs",
+        "misprint",
         "The second line prints x⁺ := x for y = -1; it must define x⁻.",
     ),
 )

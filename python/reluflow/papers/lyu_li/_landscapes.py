@@ -120,7 +120,7 @@ def _loss(net: Network, data: Dataset) -> float:
 
 def _draw(drawn: tuple[tuple[Landscape, list[Solution]], ...]) -> Figure:
     with style():
-        figure, axes = panels(3, height=2.5, subplot_kw={"projection": "3d", "computed_zorder": False})
+        figure, axes = panels(3, height=2.7, subplot_kw={"projection": "3d", "computed_zorder": False})
         for ax, (landscape, found) in zip(axes, drawn, strict=True):
             _surface(ax, landscape, found[0].initial.a[0])
             for run in found:
@@ -154,8 +154,12 @@ def _surface(ax: Any, landscape: Landscape, a: float) -> None:
     wall = np.column_stack((np.zeros_like(edge), edge))
     ax.plot(wall[:, 0], wall[:, 1], _heights(landscape, wall, a) + _LIFT, color="0.2", linewidth=0.8, linestyle="--")
     ax.set_zlim(height.min(), height.max())
-    ax.set_box_aspect((1, 1, 0.7), zoom=1.35)
-    ax.set_axis_off()
+    ax.set_box_aspect((1, 1, 0.7), zoom=1.05)
+    ax.set_xlabel("$w_1$", labelpad=-8)
+    ax.set_ylabel("$w_2$", labelpad=-8)
+    ax.set_xticks([-_SIDE, 0, _SIDE])
+    ax.set_yticks([_BOTTOM, _TOP])
+    ax.tick_params(labelsize=6, pad=-3)
     ax.view_init(elev=38, azim=-75)
 
 
@@ -174,8 +178,9 @@ def _absolute(context: Context) -> Outcome:
             falls.append(float(np.abs(slope + (speed**2).sum(axis=1))[away].max()))
             ends.append(theta[-1])
     apart = min(float(np.linalg.norm(a - b)) for i, a in enumerate(ends) for b in ends[:i])
+    fast = _to_subgradients(1.1 * w, w, w)
     numbers = (
-        Number("largest distance of dθ/dt from -∂°L", max(gaps), 0, 1e-12),
+        Number("largest distance of dθ/dt from -∂°L; control: 1.1 times as fast", max(gaps), 0, 1e-12, control=fast),
         Number("largest |dL/dt + |dθ/dt|²|", max(falls), 0, 1e-10),
         Number("least distance between the ends of the six", apart, 0.1, 0, "at_least"),
     )

@@ -11,10 +11,11 @@ from ...analysis import DecisionPlane
 from ...convex import certify, leaky_linear_margin, max_margin, svm, to_network
 from ...datasets import Dataset, lyu_figure1, lyu_kkt
 from ...descent import descend
-from ...figures import decision, panels, style
+from ...figures import panels, style
 from ...networks import Network
 from .._claim import Claim, Context, Number, Outcome
 from ._one_neuron import one_neuron
+from ._shading import shaded
 from ._symmetric import linear_optimum
 from ._tools import SMALL, SYMMETRIC_LEAK, balanced, fit, gaussian, he, scaled, settle
 
@@ -50,14 +51,17 @@ def optimum(data: Dataset) -> Network:
     return scaled(best, 1 / best.norm)
 
 
-def on_plane(data: Dataset, net: Network, half: float, n_grid: int = 241) -> DecisionPlane:
-    """Return the outputs on the first two inputs, the third (if there is one) at its constant value."""
-    u = np.linspace(-half, half, n_grid)
-    U, V = np.meshgrid(u, u)
+def on_plane(data: Dataset, net: Network, half: float, n_grid: int = 241, across: float = 0.0) -> DecisionPlane:
+    """Return the outputs on the first two inputs, the third (if there is one) at its constant value.
+
+    The first input goes up to `across` on either side, or up to `half` as the second one.
+    """
+    u, v = np.linspace(-(across or half), across or half, n_grid), np.linspace(-half, half, n_grid)
+    U, V = np.meshgrid(u, v)
     inputs = np.zeros((U.size, data.d))
     inputs[:, 0], inputs[:, 1] = U.ravel(), V.ravel()
     inputs[:, 2:] = data.X[0, 2:]
-    return DecisionPlane(u, u, net(inputs).reshape(U.shape), data.X[:, :2], data.y, np.eye(2, data.d))
+    return DecisionPlane(u, v, net(inputs).reshape(U.shape), data.X[:, :2], data.y, np.eye(2, data.d))
 
 
 def _boundaries(context: Context) -> Outcome:
@@ -90,7 +94,7 @@ def _boundaries(context: Context) -> Outcome:
 _NOT_GLOBAL = ("kkt_not_global",) * 3
 _NUMBERS = (
     "No numbers are printed for the middle and right data; they are those of the catalogue of data sets. Far samples"
-    " (x = 20 in the middle, the hint at x = 60 on the right) lie outside the pictures, at the arrows."
+    " (x = 20 in the middle, the hint at x = 60 on the right) lie outside the square pictures, at the arrows."
 )
 
 
@@ -101,32 +105,40 @@ def _linear_pair(data: Dataset) -> tuple[FloatArray, FloatArray]:
 
 @style()
 def _figure1(drawn: list[tuple[Dataset, Network, Network]]) -> Figure:
-    figure, axes = panels(3, height=2.7)
-    for ax, panel, (data, kkt, best) in zip(axes, _PANELS, drawn, strict=True):
+    """Draw the boundaries near 0, and below with all samples, the first input compressed where some are far."""
+    figure, axes = panels(3, 2, height=4.9)
+    for column, panel, (data, kkt, best) in zip(axes.T, _PANELS, drawn, strict=True):
         half = _HALF[panel]
-        for net, colour, width in ((best, "black", 1.5), (kkt, _ORANGE, 1.8)):
-            plane = on_plane(data, net, half)
-            ax.contour(plane.u, plane.v, plane.values, levels=[0.0], colors=colour, linewidths=width)
-        _samples(ax, data, half, n_hints=3 if panel == "right" else 0)
-        ax.set_title(panel.capitalize())
-    axes[0].plot([], [], color=_ORANGE, label="KKT margin")
-    axes[0].plot([], [], color="black", label="global max margin")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+        for ax, across in zip(column, (0.0, 1.1 * float(np.abs(data.X[:, 0]).max())), strict=True):
+            for net, colour, width in ((best, "black", 1.5), (kkt, _ORANGE, 1.8)):
+                plane = on_plane(data, net, half, across=across, n_grid=801 if across else 241)
+                ax.contour(plane.u, plane.v, plane.values, levels=[0.0], colors=colour, linewidths=width)
+            _samples(ax, data, half, n_hints=3 if panel == "right" else 0, across=across)
+        column[0].set_title(f"{panel.capitalize()}, near 0")
+        column[1].set_title("all samples")
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], color=_ORANGE, label="KKT margin"),
+        Line2D([], [], color="black", label="global max margin"),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=2)
     return figure
 
 
-def _samples(ax: Any, data: Dataset, half: float, n_hints: int) -> None:
+def _samples(ax: Any, data: Dataset, half: float, n_hints: int, across: float) -> None:
     """Draw the samples, hints as crosses, and arrows to those outside."""
+    across = across or half
     for k, (x, y) in enumerate(zip(data.X[:, :2], data.y, strict=True)):
         colour = "#D55E00" if y > 0 else "#0072B2"
-        if np.abs(x).max() > half:
+        if abs(x[0]) > across or abs(x[1]) > half:
             tip = (half * 0.97, float(np.clip(x[1], -half, half)))
             ax.annotate("", tip, (half * 0.72, tip[1]), arrowprops={"arrowstyle": "->", "color": colour})
             continue
         shape = {"marker": "x"} if k < n_hints else {"marker": "o", "edgecolors": "white", "linewidths": 0.5}
         ax.scatter(x[0], x[1], s=34, c=colour, zorder=5, **shape)
-    ax.set_aspect("equal")
-    ax.set_xlim(-half, half)
+    ax.set_aspect("equal" if across == half else "auto")
+    ax.set_xlim(-across, across)
     ax.set_ylim(-half, half)
 
 
@@ -149,24 +161,39 @@ def _trained(context: Context) -> Outcome:
         context.progress(panel)
         data = lyu_figure1(panel)
         wanted = _expected(panel, data)
+        bent = _bent(panel, data)  # of a KKT point or optimum that is not linear
         for ax, how, net in zip(column, ("gradient descent", "exact flow"), trained(panel, context), strict=True):
             plane = on_plane(data, net, _HALF[panel])
             off = float(np.mean(np.sign(plane.values) != np.sign(_linear(panel, plane, data))))
             f = net(data.X) / net.norm**2
             far = float(np.abs(f - wanted).max() / np.abs(wanted).max())
             numbers += [
-                Number(f"{panel}, {how}: part of the square on the wrong side of the line", off, 0.03, 0, "at_most"),
+                Number(
+                    f"{panel}, {how}: part of the square on the wrong side of the line",
+                    off,
+                    0.01,
+                    0,
+                    "at_most",
+                    control=bent,
+                ),
                 Number(f"{panel}, {how}: largest |f/|θ|² - f∞| on the samples, relative", far, 0.2, 0, "at_most"),
             ]
             with style():
-                decision(_inside(plane), ax)
+                shaded(_inside(plane), ax, size=26.0)
                 ax.set_title(f"{panel}, {how}")
-    figure.set_label("Outputs of trained networks: red positive, blue negative, black the boundary")
+    figure.set_label("Outputs of trained networks, the lighter the higher; black: the boundary; dots: the classes")
     ran = (
         f"α = 1/2, {_WIDTH} neurons from 0.001 × He; gradient descent of the mean loss, steps 0.02, 0.01, 0.001,"
         f" {context.pick(20_000, 400_000)} of them; exact flow to mean loss 1e-6"
     )
     return Outcome(ran, tuple(numbers), {"outputs": figure}, note=_NUMBERS)
+
+
+def _bent(panel: str, data: Dataset) -> float:
+    """Return the part of the square on the wrong side for the nonlinear KKT point (left) or the optimum."""
+    net = Network(*lyu_kkt(leak=LEAK).limit, leak=LEAK) if panel == "left" else optimum(data)
+    plane = on_plane(data, net, _HALF[panel])
+    return float(np.mean(np.sign(plane.values) != np.sign(_linear(panel, plane, data))))
 
 
 def _inside(plane: DecisionPlane) -> DecisionPlane:

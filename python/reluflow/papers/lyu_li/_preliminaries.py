@@ -45,24 +45,45 @@ def _along_runs(context: Context) -> Outcome:
             run = integrate(data, net, until=Stop(mean_loss=1e-3), reduction="mean", rtol=1e-11)
             rows += [_certificates(run(t), data, best.direction, best.margin) for t in _times(run, context)]
             drift = np.abs(run.final.balance - run.initial.balance).max() / run.final.norm**2
-            ends.append((drift, float(np.log(gradient(run.final, data)[0])), *_balanced_run(data, k, j, context.seed)))
+            ends.append((drift, _lipschitz(run), *_balanced_run(data, k, j, context.seed)))
     table, end = np.array(rows), np.array(ends)
     numbers = (
         Number("B.9: largest | |a_k| - |w_k| |/|θ| at certified KKT limits", np.nanmax(end[:, 4]), 0, _ROUNDING),
         Number("B.10: largest |f(x)|/(m |θ|_M²) over |x| <= 1", table[:, 0].max(), 1, 0, "at_most"),
         Number("B.10: largest |f_θ - f_θ'|/(m |θ - θ'|_M (|θ|_M + |θ'|_M))", table[:, 1].max(), 1, 0, "at_most"),
-        Number("B.11, B.12: largest |∂(L - L~)|_M/(m |θ|_M³)", table[:, 2].max(), 1, 0, "at_most"),
+        Number("B.11 to B.13: largest |∂(L - L~)|_M/(m |θ|_M³)", table[:, 2].max(), 1, 0, "at_most"),
         Number("B.14: largest | -ℓ'(q_i) - 1/2 |/(m |θ|_M²)", table[:, 3].max(), 1, 0, "at_most"),
         Number("B.16: largest drift of a² - |w|² over |θ|²", end[:, 0].max(), 0, _ROUNDING),
         Number("B.17: largest weight of a neuron that starts at 0", end[:, 2].max(), 0),
         Number("B.18: runs in which a balanced a_k changes its sign", end[:, 3].sum(), 0),
         Number("B.20: least <sgn(a) dw/dt, w*> minus its bound", table[:, 4].min(), 0, 1e-12, "at_least"),
         Number("E.10: largest |∂L|/|θ|", table[:, 5].max(), 1, 0, "at_most"),
-        Number("B.19: largest mean loss at the ends, started with the condition", np.exp(end[:, 1].max()), 1e-3, 1e-9),
+        Number("E.11: largest |θ(s) - θ(t)|/(|t - s| |θ(t0)| e^(ts - t0))", end[:, 1].max(), 1, 0, "at_most"),
+        Number(
+            "B.12 is no equality of rounding: the same over m |θ|_M³/100",
+            100 * table[:, 2].max(),
+            1,
+            0,
+            "at_least",
+            "exact",
+        ),
     )
     ran = f"{len(ends)} Gaussian starts of 5 neurons on three data sets in the unit ball, {len(rows)} states, α = 1/2"
     note = "B.14 is used here in the form |-ℓ'(q) - 1/2| <= |q|/4 <= m |θ|_M²."
     return Outcome(ran, numbers, note=note)
+
+
+def _lipschitz(run: Solution) -> float:
+    """Return the largest speed of θ over |θ(t0)| e^(t - t0), for t0 in the first half of the run and t up to t0 + 5."""
+    worst = 0.0
+    for first in np.linspace(0, run.t_end / 2, 5):
+        times = np.linspace(first, min(first + 5, run.t_end), 40)
+        W, a = run.states(times)
+        theta = np.concatenate((W.reshape(len(a), -1), a), axis=1)
+        speed = np.linalg.norm(np.diff(theta, axis=0), axis=1) / np.diff(times)
+        bound = np.linalg.norm(theta[0]) * np.exp(times[1:] - times[0])
+        worst = max(worst, float((speed / bound).max()))
+    return worst
 
 
 def _times(run: Solution, context: Context) -> FloatArray:
@@ -71,9 +92,12 @@ def _times(run: Solution, context: Context) -> FloatArray:
 
 def _certificates(net: Network, data: Dataset, w: FloatArray, gamma: float) -> tuple[float, ...]:
     size = m_norm(net.W, net.a)
-    other = scaled(net, 0.7)
+    rng = np.random.default_rng(int(1e6 * size) % 2**31)
+    noise = Network(size * rng.standard_normal(net.W.shape), size * rng.standard_normal(net.width), leak=net.leak)
+    other = Network(net.W + noise.W, net.a + noise.a, leak=net.leak)
     outputs = np.abs(net(data.X))
-    apart = np.abs(net(data.X) - other(data.X)).max() / (net.width * 0.3 * size * 1.7 * size)
+    gap, sizes = m_norm(noise.W, noise.a), size + m_norm(other.W, other.a)
+    apart = np.abs(net(data.X) - other(data.X)).max() / (net.width * gap * sizes)
     down = gradient(net, data)[1]
     excess = down - first_order_gradient(net, data)
     sigmoid = expit(-data.y * net(data.X))
@@ -148,7 +172,12 @@ def _printed_rate() -> tuple[Number, ...]:
         Number("-dL/dt over c (αγ*/2n)², size 4", falling / (c * unit_bound), 1, 0, "at_least", "exact"),
         Number("-dL/dt over c (αγ*/2n)², size 400", falling_big / (c_big * unit_bound), 1, 0, "at_least", "exact"),
         Number(
-            "-dL/dt over the printed c² (αγ*/2n)², size 400", falling_big / (c_big**2 * unit_bound), 1, 0, "at_least"
+            "-dL/dt over the printed c² (αγ*/2n)², size 400",
+            falling_big / (c_big**2 * unit_bound),
+            1,
+            0,
+            "at_least",
+            source="print",
         ),
     )
 
@@ -157,7 +186,7 @@ CLAIMS = (
     Claim(
         "LLWA-B",
         "LLWA",
-        "App. B, Lemma E.10",
+        "App. B, Lemmas E.10, E.11",
         "Bounds and invariants along runs",
         "Outputs, gradients and their distance from the first-order ones are bounded by |θ|_M, a² - |w|² is constant,"
         " zero neurons stay zero, balanced signs stay, every neuron turns to the separator at a rate bounded below.",
@@ -173,7 +202,7 @@ CLAIMS = (
         " -dL/dt >= c² (αγ*/2n)² while L >= ln 2/n.",
         ("B-003-B", "D-37"),
         _condition,
-        "differs",
+        "misprint",
         "The bound is c (αγ*/2n)²: |a_k|² >= c enters once. The printed c² does not follow for c > 1, and two large"
         " neurons that cancel break it. The theorem is not touched.",
     ),

@@ -7,6 +7,7 @@ import numpy as np
 from ..._validation import FloatArray
 from ...convex import certify, max_margin, svm, to_network
 from ...datasets import Dataset, symmetric
+from ...flow import integrate
 from ...networks import Network
 from .._claim import Claim, Context, Number, Outcome
 from ._tools import (
@@ -51,18 +52,43 @@ def _greatest_margin(context: Context) -> Outcome:
             gaps.append(abs(found.margin - margin) / margin)
             lines.append(from_linear(scaled(net, 1 / net.norm), slope))
             verdicts.append(certify(_pair(slope, leak), data).verdict == "global")
+    face = [_face(data, leak, context.seed) for leak in leaks for data in (symmetric_example(), *draws)]
+    wide = Dataset(draws[0].X + np.array([0.3, *[0.0] * (draws[0].d - 1)]), draws[0].y)
     example = svm(symmetric_example())
     value = max_margin(symmetric_example(), leak=SYMMETRIC_LEAK).value
     numbers = (
         Number("largest error of the greatest margin (1+α)/4 γ_lin, relative", max(gaps), 0, _ROUNDING),
         Number("distance of the optimum from the linear (1+α)/4 <w*, x>", max(lines), 0, 1e-4),
         Number("w* and -w* with a = 1 and -1 certified as the optimum", all(verdicts), True),
+        Number(
+            "symmetrised optimal duals: largest ||λᵀφ(Xu)| - |<u, w*>|| over unit u, so every optimal neuron is ±w*;"
+            " control: data moved by 0.3",
+            max(face),
+            0,
+            1e-6,
+            control=_face(wide, 0.5, context.seed),
+        ),
         Number("γ_lin of the example", example.margin, _EXAMPLE_MARGIN, 1e-6, source="exact"),
         Number("P* of the example = 2/((1+α) γ_lin)", value, 3.095858, 1e-6, source="exact"),
     )
     ran = f"convex programs of {1 + len(draws)} symmetric data sets, up to n = 20 and d = 5, at α = 0.25, 0.5, 0.9"
     note = "Σ|u_j| of the convex program and ½|θ|² of networks have the same minimum P*, so γ* = 1/(2P*)."
     return Outcome(ran, numbers, note=note)
+
+
+def _face(data: Dataset, leak: float, seed: int) -> float:
+    """Return the largest | |λᵀφ(Xu)| - |<u, w*>| | over random unit u, for an optimal λ made equal on each pair.
+
+    That average is optimal as well, and every neuron of every optimal network maximises |λᵀφ(Xu)| = 1 over unit u.
+    """
+    duals = max_margin(data, leak=leak).duals
+    half = data.n // 2
+    pair = (duals[:half] - duals[half:]) / 2
+    duals = np.concatenate((pair, -pair))
+    u = np.random.default_rng(seed).standard_normal((2000, data.d))
+    u /= np.linalg.norm(u, axis=1, keepdims=True)
+    Z = u @ data.X.T
+    return float(np.abs(np.abs(np.maximum(Z, leak * Z) @ duals) - np.abs(u @ svm(data).direction)).max())
 
 
 def _pair(w: FloatArray, leak: float) -> Network:
@@ -95,14 +121,40 @@ def _reached(context: Context) -> Outcome:
         mismatches += int((good != linear).sum())
         rows.append((width, n_runs, linear.mean(), 1 - 2.0 ** (1 - width)))
     table = sheet(rows, ["m", "starts", "share that ends linear", "1 - 2^-(m-1)"])
+    higher, one_sign = _higher(context)
     numbers = (
+        Number(
+            "d = 3, 4, 5, both signs of b_k: largest error of f∞ = (1+α)/4 <w*, x>; control: one sign",
+            max(higher),
+            0,
+            1e-6,
+            control=one_sign,
+        ),
         Number("starts whose end differs from the event 'both signs of b_k'", mismatches, 0),
         *(Number(f"share ending linear, m = {m}", p, q, four_errors(q, n)) for m, n, p, q in rows),
         Number("largest error of f∞ = (1+α)/4 <w*, x>", max(errors), 0, 1e-6),
         Number("largest error of the margin (1+α)/4 γ_lin", max(kept), 0, _ROUNDING),
     )
-    ran = f"exact flow of the mean loss from σ = {SMALL:g} on three symmetric pairs, α = {leak}, limits polished"
+    ran = (
+        f"exact flow of the mean loss from σ = {SMALL:g} on three symmetric pairs, and on random symmetric data in"
+        f" three to five dimensions, α = {leak}, limits polished"
+    )
     return Outcome(ran, numbers, tables={"shares": table}, note=_EVENT)
+
+
+def _higher(context: Context) -> tuple[list[float], float]:
+    """Return errors of f∞ on symmetric data in three to five dimensions, and the error of a start of one sign."""
+    errors, leak = [], SYMMETRIC_LEAK
+    for k in range(context.pick(3, 30)):
+        data = symmetric(8 + 2 * (k % 3), 3 + k % 3, seed=context.seed + k)
+        rng = np.random.default_rng([context.seed, 9, k])
+        slope = linear_optimum(data, leak)[1]
+        net = gaussian(4, data.d, rng, leak=leak)
+        while not good_start(net, data):
+            net = gaussian(4, data.d, rng, leak=leak)
+        errors.append(from_linear(limit_of_flow(data, scaled(net, SMALL)).network, slope))
+    sided = Network(net.W * np.sign(net.W @ mean(data))[:, None], np.abs(net.a), leak=leak)
+    return errors, from_linear(limit_of_flow(data, scaled(sided, SMALL)).network, slope)
 
 
 _EVENT = (
@@ -120,8 +172,32 @@ def _event(context: Context) -> Outcome:
         b = rng.standard_normal((n, width, 2)) @ along + spread * rng.standard_normal((n, width))
         share = float(((b > 0).any(axis=1) & (b < 0).any(axis=1)).mean())
         wanted = 1 - 2.0 ** (1 - width)
-        numbers.append(Number(f"m = {width}, c = {spread:g}", share, wanted, four_errors(wanted, n)))
-    return Outcome(f"{n} draws of D_init for each width m and spread c of the output weights", tuple(numbers))
+        numbers.append(
+            Number(
+                f"m = {width}, c = {spread:g}",
+                share,
+                wanted,
+                four_errors(wanted, n),
+                control=1 - 2.0**-width if width <= 4 else None,
+            )
+        )
+    numbers.append(Number("neurons whose a_k at T1(1e-3) has not the sign of b_k, in the flow", _followed(context), 0))
+    return Outcome(
+        f"{n} draws of D_init for each width m and spread c of the output weights; flows of six neurons from 1e-8",
+        tuple(numbers),
+    )
+
+
+def _followed(context: Context) -> int:
+    """Count the neurons of small flows that do not grow to the side of their b_k."""
+    data, leak, wrong = symmetric_example(), SYMMETRIC_LEAK, 0
+    rate = (1 + leak) / 4 * float(np.linalg.norm(mean(data)))
+    for k in range(context.pick(10, 200)):
+        net = gaussian(6, 2, np.random.default_rng([context.seed, 11, k]), leak=leak)
+        b = net.W @ unit(mean(data)) + net.a
+        end = integrate(data, scaled(net, 1e-8), until=np.log(1e5) / rate, reduction="mean").final
+        wrong += int((np.sign(end.a) != np.sign(b))[np.abs(b) > 1e-3].sum())
+    return wrong
 
 
 def _separators(context: Context) -> Outcome:
@@ -131,7 +207,7 @@ def _separators(context: Context) -> Outcome:
     product = float(mean(data) @ best.direction)
     numbers = (
         Number("largest |x_i|, at most 1", float(np.linalg.norm(data.X, axis=1).max()), 1, 0, "at_most", "exact"),
-        Number("<μ, w*>, printed: at least 1", product, 1, 0, "at_least"),
+        Number("<μ, w*>, printed: at least 1", product, 1, 0, "at_least", source="print"),
         Number("<μ, w*>, right: at least γ_lin", product, best.margin, 0, "at_least", "exact"),
     )
     return Outcome("three symmetric pairs in the unit disc", numbers)
@@ -176,7 +252,7 @@ CLAIMS = (
         "μ is not zero because its product with w* is bounded below.",
         ("D-29",),
         _separators,
-        "differs",
+        "misprint",
         "<μ, w*> >= 1 is printed for a unit w* and |x_i| <= 1, which only x_i = y_i w* reaches. The bound that holds,"
         " and that the argument needs, is γ_lin > 0.",
     ),

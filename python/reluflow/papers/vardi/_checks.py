@@ -100,6 +100,11 @@ def printed(name: str, value: float | bool | str, expected: float | bool | str, 
     return Number(name, value, expected, tolerance if isinstance(expected, float) else 0.0)
 
 
+def in_print(name: str, value: float | bool | str, expected: float | bool | str, tolerance: float = ROUNDING) -> Number:
+    """Return a number beside a formula as printed, on which no result rests."""
+    return Number(name, value, expected, tolerance if isinstance(expected, float) else 0.0, source="print")
+
+
 def small(name: str, value: float, most: float = ROUNDING) -> Number:
     """Return an error that must be at most this."""
     return Number(name, value, most, relation="at_most", source="exact")

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..._validation import FloatArray
-from ...convex import certify
+from ...convex import certify, layer_margin
 from ...datasets import Dataset, vardi_shamir_srebro
 from ...flow import Solution, integrate
 from ...networks import Network
 from .._claim import Claim, Context, Number, Outcome
-from ._checks import LATE, LOSSES, PRINTED, exactly, net, printed, small, table
+from ._checks import LATE, LOSSES, PRINTED, ROUNDING, exactly, kkt_residual, net, printed, relu, small, table
+from ._deep import moved_diagonal
 from ._drawing import FIRST, SECOND, THIRD, arrows, curves
 from ._limits import better_table, improving, judged, limit_distance, reached
+from ._other_networks import convolution, diagonal
+from ._sparse import ROOT_HALF
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -85,6 +88,12 @@ def _figure_numbers(solution: Solution) -> tuple[Number, ...]:
         printed("u_1 grows from each time to the next", bool((np.diff(lengths) > 0).all()), True),
         printed("u_1 turns towards (0, 1)", bool((np.diff(tilts) < 0).all()), True),
         printed("u_2 stands still, bit for bit", bool((u[:, 1] == u[0, 1]).all()), True),
+        Number(
+            "how far u_2 moves; control: u_1",
+            float(np.ptp(u[:, 1], axis=0).max()),
+            0.0,
+            control=float(np.ptp(u[:, 0], axis=0).max()),
+        ),
         Number("angle of u_1 from (0, 1) at t_2, in radians", float(tilts[-1])),
     )
 
@@ -209,6 +218,28 @@ def _other_heights() -> list[Number]:
                 f"Theorem 4.3, h = {h:g}: P* of the optimum", certificate.upper, 2 * math.hypot(1 + h / 2, 0.5), 1e-7
             ),
         ]
+    for spread in (4.0, 100.0):
+        x = np.array([[spread, ROOT_HALF], [-spread, ROOT_HALF]])
+        theta = np.array([0.0, 1.0, ROOT_HALF, ROOT_HALF])
+        margin = convolution(x, relu)
+        ratio = math.sqrt(float(theta @ theta) / (2 / float(np.linalg.norm(x[0]))))
+        numbers += [
+            small(f"Theorem 4.4, x = ±{spread:g}: KKT residual", kkt_residual(margin, theta, [1.0])),
+            exactly(f"Theorem 4.4, x = ±{spread:g}: |θ̃|/|θ*|", ratio, (spread**2 + 0.5) ** 0.25),
+        ]
+    for h in (0.1, 0.01):
+        case = vardi_shamir_srebro("5.4", h=h)
+        network = certify(integrate(case.data, net(case.start or case.limit), until=LATE), case.data).network
+        first = layer_margin(case.data, network, 1)
+        least = layer_margin(case.data, network, 1, scope="global")
+        numbers.append(
+            Number(
+                f"Theorem 5.4, h = {h:g}: first layer over the least one, at least (1/(5h))^½",
+                math.sqrt(first.current / least.value),
+                math.sqrt(1 / (5 * h)),
+                relation="at_least",
+            )
+        )
     s = 1e4
     beside = Network([[0.0, s**-0.5]], [s**-0.5])  # the neuron of the second coordinate alone
     numbers.append(
@@ -233,10 +264,40 @@ def remark_3_2(context: Context) -> Outcome:
         numbers.append(
             printed(f"Theorem {theorem}: moved data with the theorem's verdict", float(right), float(n_draws))
         )
+    layers = points = 0
+    case = vardi_shamir_srebro("5.4")
+    for _ in range(n_draws):
+        moved = Dataset(case.data.X + 0.01 * rng.uniform(-1, 1, case.data.X.shape), case.data.y)
+        network = certify(integrate(moved, net(case.start or case.limit), until=LATE), moved).network
+        own, best = layer_margin(moved, network, 1), layer_margin(moved, network, 1, scope="global")
+        layers += own.current <= own.value * (1 + PRINTED) and best.value < 0.9 * own.current
+        points += _diagonal_beaten(np.array([1.0, 2.0]) + 0.01 * rng.uniform(-1, 1, 2))
+    numbers += [
+        printed("Theorem 5.4: moved data, first layer locally but not globally optimal", float(layers), float(n_draws)),
+        Number(
+            "Theorem 4.1: moved inputs with a smaller feasible network beside the KKT point",
+            float(points),
+            float(n_draws),
+            control=float(_diagonal_beaten(np.array([2.0, 1.0])) * n_draws),
+        ),
+        *moved_diagonal(),
+    ]
     return Outcome(
-        f"{n_draws} times both data sets, every coordinate moved by up to 0.01, the same starts, seed {context.seed}",
+        f"{n_draws} times the data sets, every coordinate moved by up to 0.01, the same starts, seed {context.seed};"
+        " Theorems 4.1 and 5.1 at their KKT points",
         tuple(numbers),
+        note="For Theorem 5.1 the start has to move with the data: kept at (1, 1) it leads to the best network.",
     )
+
+
+def _diagonal_beaten(x: FloatArray) -> bool:
+    """Tell whether (x_1^-½, 0) twice is a KKT point of the diagonal network with a smaller feasible one 0.01 away."""
+    margin = diagonal(x, 2, relu)
+    theta = np.array([x[0] ** -0.5, 0.0] * 2)
+    e = 1e-5
+    near = np.array([((1 - e) / x[0]) ** 0.5, (e / x[1]) ** 0.5] * 2)
+    feasible = float(margin(near)[0]) >= 1 - 1e-12
+    return kkt_residual(margin, theta, [1 / x[0]]) < ROUNDING and feasible and bool(near @ near < theta @ theta)
 
 
 CLAIMS = (
@@ -274,7 +335,8 @@ CLAIMS = (
         "VSS",
         "Remark 3.1",
         "Unbounded suboptimality",
-        "As the angle between the samples tends to π, the norm of the limit exceeds the optimal one by any factor.",
+        "As the angle between the samples tends to π, the norm of the limit exceeds the optimal one by any factor; so"
+        " it does in Theorems 4.1, 4.3, 4.4 and 5.4.",
         ("S002-R3.1", "B-002-R3.1/R3.2"),
         remark_3_1,
     ),
@@ -283,7 +345,7 @@ CLAIMS = (
         "VSS",
         "Remark 3.2",
         "Small changes of the data keep the verdicts",
-        "Theorem 3.2 and 4.3 hold for an open set of data, too.",
+        "Theorems 3.2, 4.1, 4.3, 5.1 and 5.4 hold for slightly moved inputs, too.",
         ("B-002-R3.1/R3.2",),
         remark_3_2,
     ),

@@ -15,6 +15,7 @@ from .._claim import Claim, Context, Number, Outcome
 from ._checks import LATE, LOSSES, PRINTED, exactly, net, norm2, printed, relu, scaled, small
 from ._drawing import FIRST, SECOND, THIRD, arrows
 from ._limits import judged, reached
+from ._plain import beaten_examples, duality_gap, layer_gaps, plain_limits
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,8 +46,22 @@ def theorem_4_3(context: Context) -> Outcome:
     assert certificate.convex is not None
     best = to_network(certificate.convex)
     numbers.append(exactly("neurons of the best network, so width 2 attains it", float(best.width), 2.0))
+    plain = plain_limits(context.pick(3, 40), context.seed)
+    worse = sum(one.certificate.local_optimum is not True for one in plain)
+    numbers += [
+        Number("limits of random flows without zero inputs", len(plain), 2, 0.0, "at_least", "exact"),
+        Number("of these, not certified as a local optimum", worse, 0, control=beaten_examples()),
+        Number(
+            "largest relative gap of Problem (11) at them: with their signs kept they are optimal",
+            max(map(duality_gap, plain)),
+            0.0,
+            1e-6,
+        ),
+        Number("of these, not the global optimum", sum(one.certificate.verdict != "global" for one in plain)),
+    ]
     return Outcome(
-        "samples (±1, 1/4), (0, -1), start (0, 3), 3 and (0, -2), 2; both losses to log t = 1e4, limit polished",
+        "samples (±1, 1/4), (0, -1), start (0, 3), 3 and (0, -2), 2; both losses to log t = 1e4, limit polished;"
+        f" {len(plain)} limits without zero inputs of random flows of 2 to 4 neurons (d = 3, n = 4 to 6)",
         tuple(numbers),
         {"networks": _figure(case, scaled_limit=certificate.network, best=best)},
     )
@@ -102,9 +117,24 @@ def theorem_5_4(context: Context) -> Outcome:
     best = layer_margin(case.data, limit, 1, scope="global")
     outputs = layer_margin(case.data, limit, 2)
     better = case.better(0.5)
+    random = plain_limits(context.pick(3, 40), context.seed + 1)
+    gaps = np.array([layer_gaps(one) for one in random])
+    cross = vardi_shamir_srebro("5.3")
+    assert cross.better is not None
+    crossed = float(np.sum(cross.limit.W**2) / np.sum(cross.better(0.25).W ** 2)) - 1
     return Outcome(
-        "the limit of Theorem 4.3; each layer optimised with the other one frozen",
+        f"the limit of Theorem 4.3; each layer optimised with the other one frozen; {len(random)} limits"
+        " of random flows in which no neuron has a zero input",
         (
+            Number("random limits without zero inputs", len(random), 2, 0.0, "at_least", "exact"),
+            Number(
+                "random limits: largest excess of the first layer over the optimum with its signs kept",
+                float(gaps[:, 0].max()),
+                0.0,
+                1e-6,
+                control=crossed,
+            ),
+            Number("random limits: the same of the output layer", float(gaps[:, 1].max()), 0.0, 1e-6),
             exactly("norm² of the first layer", float(np.sum(limit.W**2)), 5.0),
             printed("least norm² of the first layer with its signs kept", 2 * own.value, 5.0),
             printed("norm² of the output layer", float(np.sum(limit.a**2)), 5.0),
@@ -131,8 +161,22 @@ def equalities(context: Context) -> Outcome:
     return Outcome(
         f"the printed start and {len(starts) - 1} starts around it, with and without balance, seed {context.seed}",
         (
-            Number("least α", float(alphas.min()), 2.0, 1e-9, "at_least"),
-            Number("least β", float(betas.min()), 1.0, 1e-9, "at_least"),
+            Number(
+                "least α; control: the bound 2.2",
+                float(alphas.min()),
+                2.0,
+                1e-9,
+                "at_least",
+                control=float(alphas.min()) / 1.1,
+            ),
+            Number(
+                "least β; control: the bound 1.1",
+                float(betas.min()),
+                1.0,
+                1e-9,
+                "at_least",
+                control=float(betas.min()) / 1.1,
+            ),
             small("largest |α - 2|", float(np.abs(alphas - 2).max())),
             small("largest |β - 1|", float(np.abs(betas - 1).max())),
             small("largest |margin - 1|, as both neurons need an active constraint", float(np.abs(margins - 1).max())),

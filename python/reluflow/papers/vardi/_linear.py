@@ -13,7 +13,8 @@ from ...flow import integrate
 from ...networks import Network
 from .._claim import Claim, Context, Number, Outcome
 from ._checks import LATE, Margins, exactly, kkt_residual, printed, small
-from ._other_networks import aligned_layers, deep_linear
+from ._other_networks import aligned_layers, deep_linear, identity, patches
+from ._search import SIZE, kkt_point, least_groups
 
 
 def problem_8(context: Context) -> Outcome:
@@ -29,8 +30,10 @@ def problem_8(context: Context) -> Outcome:
     directions = u / np.linalg.norm(u, axis=1, keepdims=True)
     return Outcome(
         f"5 samples in a narrow cone, y = 1, 4 neurons that are active on all of them for ever: a linear network;"
-        f" seed {context.seed}",
+        f" KKT points of random linear networks in which each neuron has two inputs of its own (n = 5, 3 neurons); seed"
+        f" {context.seed}",
         (
+            *_random_numbers(context),
             exactly("events of the run, so the ReLU network is linear all along", float(len(solution.events)), 0.0),
             Number(
                 "least size of a neuron in the limit, so Theorem 4.2 (1) applies",
@@ -55,6 +58,51 @@ def problem_8(context: Context) -> Outcome:
         ),
         note="This is Theorem 3.1 for depth 2 as well, by a run. The optimum is that of linear networks.",
     )
+
+
+def _random_numbers(context: Context) -> list[Number]:
+    gaps, zero_gaps = random_groups(context.pick(6, 60), context.seed)
+    return [
+        Number(
+            "random networks, no neuron zero: largest relative gap of Σ|u_l| to the optimum of (8)",
+            max(gaps),
+            0.0,
+            1e-6,
+            control=max(zero_gaps),
+        ),
+        Number("KKT points without zero neurons", len(gaps), 1, 0.0, "at_least", "exact"),
+        Number(
+            "one neuron zero: largest relative gap, so the condition is needed",
+            max(zero_gaps),
+            1e-3,
+            0.0,
+            "at_least",
+            "exact",
+        ),
+        Number("KKT points with a zero neuron", len(zero_gaps)),
+    ]
+
+
+def random_groups(n_draws: int, seed: int) -> tuple[list[float], list[float]]:
+    """Return relative gaps to Problem (8) of KKT points without a zero neuron, and of others with one that is zero.
+
+    The networks are linear, of depth 2 and without shared weights: each of three neurons sees two inputs of its own.
+    """
+    gaps: list[float] = []
+    zero_gaps: list[float] = []
+    for k in range(n_draws):
+        rng = np.random.default_rng([seed, k])
+        inputs = rng.standard_normal((5, 3, 2))
+        y = np.where(np.einsum("nkp,kp->n", inputs, rng.standard_normal((3, 2))) > 0, 1.0, -1.0)
+        best = least_groups(inputs, y)
+        for zero, found in (((), gaps), ((0, 1, 6), zero_gaps)):
+            point = kkt_point(patches(inputs, y, identity), 9, rng, zero)
+            if point is None:
+                continue
+            sizes = np.linalg.norm(point[0][6:, None] * point[0][:6].reshape(3, 2), axis=1)
+            if zero or sizes.min() > SIZE:
+                found.append(abs(float(sizes.sum()) / best - 1))
+    return gaps, zero_gaps
 
 
 def narrow_cone(seed: int) -> tuple[Dataset, Network]:

@@ -53,6 +53,40 @@ def convolution(patches: FloatArray, phi: Phi) -> Margins:
     return output
 
 
+def patches(inputs: FloatArray, y: FloatArray, phi: Phi) -> Margins:
+    """Return θ = (w_1 … w_k, v) -> y_i Σ_l v_l φ(w_l·x_i⁽ˡ⁾), each neuron with inputs of its own, shape (n, k, p)."""
+    _, k, p = inputs.shape
+
+    def output(theta: Any) -> Any:
+        W, v = np.reshape(theta[: k * p], (k, p)), theta[k * p :]
+        return y * (phi(np.einsum("nkp,kp->nk", inputs, W)) @ v)
+
+    return output
+
+
+def diagonals(X: FloatArray, y: FloatArray, depth: int, phi: Phi) -> Margins:
+    """Return θ -> y_i f(x_i) of the diagonal network on several samples."""
+    each = [diagonal(x, depth, phi) for x in X]
+
+    def output(theta: Any) -> Any:
+        return y * np.concatenate([one(theta) for one in each])
+
+    return output
+
+
+def deep(X: FloatArray, y: FloatArray, widths: tuple[int, ...], phi: Phi) -> Margins:
+    """Return θ -> y_i W⁽ᵐ⁾φ(…φ(W⁽¹⁾x_i)) for layers of these widths, the first one d and the last one 1."""
+
+    def output(theta: Any) -> Any:
+        signal, start = X.T, 0
+        for place, (n_in, n_out) in enumerate(itertools.pairwise(widths)):
+            signal = np.reshape(theta[start : start + n_in * n_out], (n_out, n_in)) @ (phi(signal) if place else signal)
+            start += n_in * n_out
+        return y * signal[0]
+
+    return output
+
+
 def deep_linear(X: FloatArray, y: FloatArray, widths: tuple[int, ...]) -> Margins:
     """Return θ -> y_i W⁽ᵐ⁾…W⁽¹⁾x_i for layers of these widths, the first one d and the last one 1."""
 

@@ -11,7 +11,7 @@ from ...datasets import Dataset
 from ...flow import integrate
 from ...networks import Network
 from .._claim import Claim, Context, Number, Outcome
-from ._checks import LATE, LOSSES, PRINTED, exactly, kkt_residual, printed, small
+from ._checks import LATE, LOSSES, PRINTED, exactly, in_print, kkt_residual, printed, small
 from ._drawing import curves
 from ._limits import smaller_nearby
 from ._other_networks import ACTIVATIONS, convolution, diagonal
@@ -130,7 +130,7 @@ def printed_margin(context: Context) -> Outcome:
             small("linear: largest error of 1 + 3e", float(np.abs(found["linear"] - (1 + 3 * e)).max())),
             exactly("ReLU: e at which the second patch falls silent", last, LARGEST_RELU, PRINTED),
             small("ReLU: largest error of 1 + 3e below it", float(error[e <= last].max())),
-            printed("ReLU: largest error of 1 + 3e for e in (0, 1/2)", float(error.max()), 0.0),
+            in_print("ReLU: largest error of 1 + 3e for e in (0, 1/2)", float(error.max()), 0.0),
             exactly("ReLU: margin at e = 0.1, where 1 + 3e = 1.3", at, 1.645, 5e-4),
             Number(
                 "ReLU: least margin over e in [0, 1/2]", float(found["ReLU"].min()), 1.0, 1e-12, "at_least", "exact"
@@ -184,7 +184,7 @@ CLAIMS = (
         "The networks that improve the limit of Theorem 4.4 have the margin 1 + 3e, for linear and ReLU networks.",
         ("D-24",),
         printed_margin,
-        "differs",
+        "misprint",
         "The second patch falls silent at e = (3 - 2√2)² = 0.0294, and the ReLU margin is larger than 1 + 3e from"
         " there on. The networks stay feasible, so the theorem holds.",
     ),

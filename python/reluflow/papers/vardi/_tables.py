@@ -9,12 +9,14 @@ import numpy as np
 from ..._validation import FloatArray
 from ...convex import certify, layer_margin, svm
 from ...datasets import vardi_shamir_srebro
+from ...datasets._construction import Weights
 from ...flow import integrate
 from .._claim import Claim, Context, Number, Outcome
 from ._checks import LATE, Margins, kkt_residual, printed, run, table
-from ._deep import deep_path
+from ._deep import deep_path, random_layers
 from ._linear import deep_point, narrow_cone
-from ._other_networks import ACTIVATIONS, convolution, diagonal
+from ._other_networks import ACTIVATIONS, convolution, diagonal, patches
+from ._search import SIZE, kkt_point, least_groups
 from ._sparse import PATCHES, ROOT_HALF, diagonal_path, filter_path
 
 GLOBAL, LOCAL, NOT_LOCAL = "Global", "Local, not global", "Not local"
@@ -49,6 +51,50 @@ def judged_layer(theorem: str) -> str:
     smaller = all(np.sum(point.W**2) < np.sum(limit.W**2) for point in near)
     feasible = all((np.maximum(case.data.X @ point.W.T, 0) @ limit.a).min() >= 1 - 1e-12 for point in near)
     return NOT_LOCAL if smaller and feasible else "undecided"
+
+
+def judged_groups(n_neurons: int, n_inputs: int) -> str:
+    """Return what KKT points of linear networks are, each neuron of which sees inputs of its own and none is zero."""
+    margin_of, ends = [], []
+    for seed in range(4):
+        rng = np.random.default_rng([seed, n_neurons])
+        inputs = rng.standard_normal((5, n_neurons, n_inputs))
+        y = np.where(inputs.sum(axis=(1, 2)) > 0, 1.0, -1.0)
+        found = kkt_point(patches(inputs, y, ACTIVATIONS["linear"]), n_neurons * (n_inputs + 1), rng)
+        if found is None:
+            continue
+        W, v = found[0][:-n_neurons].reshape(n_neurons, n_inputs), found[0][-n_neurons:]
+        sizes = np.abs(v) * np.linalg.norm(W, axis=1)
+        if sizes.min() > SIZE and np.abs(np.einsum("nkp,kp->nk", inputs, W)).min() > TINY:
+            ends.append(float(sizes.sum()))
+            margin_of.append(least_groups(inputs, y))
+    good = [end <= best * (1 + TINY) for end, best in zip(ends, margin_of, strict=True)]
+    return GLOBAL if good and all(good) else "undecided"
+
+
+def _two_views() -> str:
+    """Return what the limit of Theorem 3.2 is in a network whose neurons see different copies of the two inputs."""
+    case = vardi_shamir_srebro("3.2")
+    assert case.better is not None
+    turn = np.array([[0.0, 1.0], [-1.0, 0.0]])  # what the second neuron sees is turned by a quarter
+    margin = patches(np.stack((case.data.X, case.data.X @ turn), axis=1), case.data.y, ACTIVATIONS["ReLU"])
+
+    def flat(weights: Weights) -> FloatArray:
+        return np.concatenate((weights.W[0], weights.W[1] @ turn, weights.a))
+
+    near = [flat(case.better(e)) for e in (1e-6, 1e-3)]
+    theta = flat(case.limit)
+    if kkt_residual(margin, theta, case.multipliers) > 1e-9:
+        return "no KKT point"
+    better = all(margin(point).min() >= 1 - 1e-12 and point @ point < theta @ theta for point in near)
+    return NOT_LOCAL if better else "undecided"
+
+
+def _deep_layers() -> str:
+    """Return whether each layer of random KKT points of deep linear networks is the best one."""
+    kinds, _ = random_layers(1, 0)
+    gaps = [gap for found in kinds.values() for gap in found]
+    return GLOBAL if gaps and max(gaps) <= 1e-5 else "undecided"
 
 
 def judged_linear() -> str:
@@ -115,20 +161,20 @@ TABLE_1: tuple[tuple[str, tuple[Entry, Entry]], ...] = (
         "no shared weights",
         (
             ("linear", "4.1", NOT_LOCAL, lambda: _diagonal("linear"), POINT),
-            ("ReLU", "3.2", NOT_LOCAL, lambda: judged("3.2"), FLOW),
+            ("ReLU", "3.2", NOT_LOCAL, _two_views, POINT),
         ),
     ),
     (
         "no shared weights, no zero neuron",
         (
-            ("linear", "4.2", GLOBAL, judged_linear, FLOW),
+            ("linear", "4.2", GLOBAL, lambda: judged_groups(3, 2), POINT),
             ("ReLU", "4.2", NOT_LOCAL, lambda: judged("4.2"), FLOW),
         ),
     ),
     (
         "no shared weights, no zero input",
         (
-            ("linear", "4.2", GLOBAL, judged_linear, FLOW),
+            ("linear", "4.2", GLOBAL, lambda: judged_groups(2, 3), POINT),
             ("ReLU", "4.3", LOCAL, lambda: judged("4.3"), FLOW),
         ),
     ),
@@ -158,7 +204,7 @@ TABLE_2: tuple[tuple[str, tuple[Entry, Entry]], ...] = (
     (
         "one layer at a time",
         (
-            ("linear", "5.2", GLOBAL, _linear_layers, POINT),
+            ("linear", "5.2", GLOBAL, _deep_layers, POINT),
             ("ReLU", "5.3", NOT_LOCAL, lambda: judged_layer("5.3"), FLOW),
         ),
     ),
@@ -182,8 +228,8 @@ def _outcome(rows: tuple[tuple[str, tuple[Entry, Entry]], ...], name: str, note:
         for (networks, _), entry, value in zip(rows, entries, found, strict=True):
             numbers.append(printed(f"{networks}, {activation}, Theorem {entry[1]}", value, entry[2]))
     return Outcome(
-        "each cell at the construction of its theorem: 'flow' is a run with its certificate, 'point' the printed KKT"
-        " point with its neighbours or its lower bound",
+        "each cell at a network of its own: 'flow' is a run with its certificate, 'point' a KKT point with its"
+        " neighbours or the convex program that bounds it",
         tuple(numbers),
         tables={name: table(columns)},
         note=note,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .._claim import Claim
-from . import alignment, certificates, early, endings, lemmas, misprints, poster, programs, sets, trajectories
+from . import alignment, certificates, early, endings, lemmas, misprints, poster, programs, sets, sliding, trajectories
 
 CLAIMS: tuple[Claim, ...] = (
     *sets.CLAIMS,
@@ -12,6 +12,7 @@ CLAIMS: tuple[Claim, ...] = (
     *certificates.CLAIMS,
     *early.CLAIMS,
     *alignment.CLAIMS,
+    *sliding.CLAIMS,
     *endings.CLAIMS,
     *lemmas.CLAIMS,
     *misprints.CLAIMS,

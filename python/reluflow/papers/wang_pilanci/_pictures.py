@@ -74,12 +74,12 @@ def extreme_figure(sets: RectifiedEllipsoid, ends: FloatArray, optimal: FloatArr
         ax.scatter(
             ends[:, 0],
             ends[:, 1],
-            s=22,
+            s=26,
             marker="D",
             c="#E69F00",
-            edgecolors="white",
-            linewidths=0.5,
-            zorder=7,
+            edgecolors=INK,
+            linewidths=0.7,
+            zorder=9,
             label="$u_j$",
         )
         _stars(ax, optimal, "optimal neurons")
@@ -164,7 +164,9 @@ def neuron_legend(figure: Figure, signs: FloatArray | None, *, cones: bool = Fal
         Line2D([], [], color=colour, linestyle="-" if signs is None or signs[j] > 0 else (0, (3, 2)), label=f"{j + 1}")
         for j, colour in enumerate(NEURONS)
     ]
-    handles.append(Line2D([], [], color=STAR, marker="*", linestyle="none", markersize=8, label="optimal"))
+    handles.append(
+        Line2D([], [], color=STAR, marker="*", linestyle="none", markersize=9, markerfacecolor="none", label="optimal")
+    )
     if cones:
         handles.append(Line2D([], [], color=WALL, linestyle=(0, (5, 3)), linewidth=0.9, label="cone boundary"))
     figure.legend(handles=handles, loc="outside lower center", ncols=6, handletextpad=0.4, columnspacing=1.2)
@@ -200,9 +202,9 @@ def _cones(ax: Axes, data: Dataset) -> None:
 
 
 def _stars(ax: Axes, points: FloatArray, label: str) -> None:
-    ax.scatter(
-        points[:, 0], points[:, 1], s=90, marker="*", c=STAR, edgecolors="white", linewidths=0.6, zorder=8, label=label
-    )
+    """Draw hollow stars, large enough for the marks of neurons and extreme points to be seen inside."""
+    x, y = points[:, 0], points[:, 1]
+    ax.scatter(x, y, s=210, marker="*", facecolors="none", edgecolors=STAR, linewidths=1.4, zorder=8, label=label)
 
 
 def _legend(ax: Axes) -> None:

@@ -40,6 +40,7 @@ __all__ = [
     "certified_gap",
     "exact",
     "frame",
+    "in_print",
     "obtuse",
     "printed",
     "run_to_limit",
@@ -52,9 +53,22 @@ __all__ = [
 ]
 
 
-def printed(name: str, value: Value, expected: Value, tolerance: float = 0.0, relation: str = "equal") -> Number:
-    """Return a number beside what the paper says."""
-    return Number(name, value, expected, tolerance, relation, "paper")
+def printed(
+    name: str,
+    value: Value,
+    expected: Value,
+    tolerance: float = 0.0,
+    relation: str = "equal",
+    *,
+    control: Value | None = None,
+) -> Number:
+    """Return a number beside what the paper says; the control is what a wrong constant or condition would give."""
+    return Number(name, value, expected, tolerance, relation, "paper", control)
+
+
+def in_print(name: str, value: Value, expected: Value, tolerance: float = 0.0, relation: str = "equal") -> Number:
+    """Return a number beside a formula or word as printed, on which no result rests."""
+    return Number(name, value, expected, tolerance, relation, "print")
 
 
 def exact(name: str, value: Value, expected: Value, tolerance: float = EXACT, relation: str = "equal") -> Number:

@@ -115,6 +115,15 @@ def fitting_start(data: Dataset, seed: int) -> tuple[Network, int]:
     raise RuntimeError(f"no start of {MAX_DRAWS} keeps two neurons for every label")
 
 
+def showing_start(data: Dataset, number: int) -> tuple[Network, int]:
+    """Return the first start from this seed on that keeps a neuron of each label, and its seed."""
+    for seed in range(number, number + MAX_DRAWS):
+        net = start(seed, data.d)
+        if min(survivors(data, net)) > 0:
+            return net, seed
+    raise RuntimeError(f"no start of {MAX_DRAWS} keeps a neuron for every label")
+
+
 def scaled_value(data: Dataset, net: Network) -> float:
     """Return ½|θ|² of the network scaled to least margin 1; infinity where it does not separate the data."""
     least = float((data.y * net(data.X)).min())

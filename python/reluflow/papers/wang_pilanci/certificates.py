@@ -6,12 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import softmax
 
 from ...conditions import is_spike_free
 from ...convex import KKT, Certificate, certify, dual_feasibility
 from ...datasets import Dataset, orthogonally_separable, vardi_shamir_srebro, wang_pilanci
+from ...flow import Stop, integrate
 from ...networks import Network
-from ._tools import EXACT, Claim, Context, Outcome, exact, printed, run_to_limit, shown, svm_value, wide_set
+from ._sets import three_classes
+from ._tools import EXACT, LATE, Claim, Context, Outcome, exact, printed, run_to_limit, shown, svm_value, wide_set
 
 KKT_TOL = 1e-8  # residual of a limit that counts as a KKT point
 GAP = 1e-8  # relative gap to P* that counts as none
@@ -34,15 +37,15 @@ class Ended:
         return self.certificate.kkt
 
 
-def limits(draw: Callable[[int], Dataset], width: int, seeds: range) -> list[Ended]:
-    """Return the limits that separate the data and are KKT points, of one start for each dataset drawn."""
+def limits(draw: Callable[[int], Dataset], width: int, seeds: range, *, residual: float = KKT_TOL) -> list[Ended]:
+    """Return the certified limits that separate the data and have at most this KKT residual, one start a dataset."""
     found = []
     for seed in seeds:
         data = draw(seed)
         limit = run_to_limit(data, Network.init(width, data.d, seed=seed)).limit
         if limit.certified and limit.margin > 0:
             ended = Ended(data, certify(limit.network, data))
-            if ended.kkt.residual <= KKT_TOL:
+            if ended.kkt.residual <= residual:
                 found.append(ended)
     return found
 
@@ -74,13 +77,27 @@ def covers_both(ended: Ended) -> bool:
     return all(bool(full[:, ended.data.y == label].all(axis=1).any()) for label in (1.0, -1.0))
 
 
-def _form_errors(ended: Ended) -> tuple[float, float]:
+def _form_errors(ended: Ended, factor: float = 1.0) -> tuple[float, float]:
     """Return how far w_i/a_i is from XᵀD_iλ and how far that is from length 1, over the living neurons."""
     live = ended.kkt.live
     net = ended.certificate.network
-    form = (ended.kkt.slopes[live] * ended.kkt.duals) @ ended.data.X
+    form = factor * (ended.kkt.slopes[live] * ended.kkt.duals) @ ended.data.X
     off = np.abs(net.W[live] / net.a[live][:, None] - form).max()
     return float(off), float(np.abs(np.linalg.norm(form, axis=1) - 1).max())
+
+
+def _late_form(seed: int) -> float:
+    """Return the error of w_i/a_i = XᵀD_iλ of a late state, with λ the slopes of the loss, scaled to length 1."""
+    data = _separable(seed)
+    net = integrate(data, Network.init(20, data.d, seed=seed), until=Stop(log_time=LATE)).final
+    q = data.y * net(data.X)
+    if q.min() <= 0:
+        return 0.0  # one label has lost all its neurons: no limit of the problem
+    weights = data.y * softmax(-q)
+    form = (net.W @ data.X.T > 0) * weights @ data.X
+    live = np.linalg.norm(net.W, axis=1) > 1e-2 * np.linalg.norm(net.W, axis=1).max()
+    scale = np.linalg.norm(form[live], axis=1).mean()
+    return float(np.abs(net.W[live] / net.a[live][:, None] - form[live] / scale).max())
 
 
 def _between(found: Sequence[Ended]) -> int:
@@ -90,14 +107,23 @@ def _between(found: Sequence[Ended]) -> int:
 
 def _proposition_3(context: Context) -> Outcome:
     seeds = range(context.seed, context.seed + context.pick(15, 200))
-    apart, mixed = limits(_separable, 20, seeds), limits(_gaussian, 20, seeds)
+    apart = limits(_separable, 20, seeds, residual=np.inf)
+    mixed = limits(_gaussian, 20, seeds, residual=np.inf)
     acute = limits(lambda seed: wang_pilanci("acute"), 10, seeds)
     every = [*apart, *mixed, *acute]
     errors = np.array([_form_errors(ended) for ended in every])
+    least = np.min([_form_errors(ended, factor=1.1) for ended in every], axis=0)
+    late = [_late_form(seed) for seed in seeds]
     slack = max(ended.kkt.complementarity for ended in every)
     numbers = (
-        printed("largest |w_i/a_i - XᵀD_iλ|", float(errors[:, 0].max()), 0.0, 1e-6),
-        printed("largest ||XᵀD_iλ| - 1|", float(errors[:, 1].max()), 0.0, 1e-6),
+        printed("largest |w_i/a_i - XᵀD_iλ|; control: 1.1 λ", float(errors[:, 0].max()), 0.0, 1e-6, control=least[0]),
+        printed("largest ||XᵀD_iλ| - 1|; control: 1.1 λ", float(errors[:, 1].max()), 0.0, 1e-6, control=least[1]),
+        printed(
+            "states at log t = 1e5, λ from the loss itself: largest |w_i/a_i - XᵀD_iλ| of a living neuron",
+            max(late),
+            0.0,
+            1e-2,
+        ),
         printed("largest |λ_n| (q_n - 1), over Σ|λ_n|", slack, 0.0, KKT_TOL),
         exact("limits looked at", len(every), len(seeds), relation="at_least"),
         exact("slopes strictly between 0 and 1, orthogonally separable data", _between(apart), 0),
@@ -137,7 +163,13 @@ def _theorem_3(context: Context) -> Outcome:
     cones = [dual_feasibility(e.data, e.kkt.duals, method="cones").value for e in found]
     branch = [dual_feasibility(e.data, e.kkt.duals, method="branch").value for e in found]
     numbers = (
-        printed("λ feasible: largest relative gap to P*", float(gaps[feasible].max()), 0.0, GAP),
+        printed(
+            "λ feasible: largest relative gap to P*; control: λ not feasible",
+            float(gaps[feasible].max()),
+            0.0,
+            GAP,
+            control=float(gaps[~feasible].min()),
+        ),
         printed(
             "λ not feasible (the poster's only if): least gap", float(gaps[~feasible].min()), GAP, relation="at_least"
         ),
@@ -149,13 +181,27 @@ def _theorem_3(context: Context) -> Outcome:
     return Outcome(f"{len(rows)} KKT points: limits of flows, and three constructions that are not global", numbers)
 
 
+def _uncovered() -> float:
+    """Return the dual value of a KKT point of separable data with three single patterns, two of them on one label."""
+    data = three_classes(0.0).binary(0)
+    net = Network(np.eye(3), [1.0, -1.0, -1.0])
+    return certify(net, data).dual_norm_upper
+
+
 def _proposition_4(context: Context) -> Outcome:
     seeds = range(context.seed, context.seed + context.pick(30, 300))
     found = [ended for ended in limits(_separable, 6, seeds) if covers_both(ended)]
     feasible = max(ended.certificate.dual_norm_upper for ended in found)
     value = max(abs(e.certificate.value - svm_value(e.data)) / e.certificate.value for e in found)
     numbers = (
-        printed("largest max |λᵀ(Xu)₊| over unit u", feasible, 1.0, 1e-8, "at_most"),
+        printed(
+            "largest max |λᵀ(Xu)₊| over unit u; control: a KKT point without these patterns",
+            feasible,
+            1.0,
+            1e-8,
+            "at_most",
+            control=_uncovered(),
+        ),
         exact("½|θ|² = |w₊| + |w₋|: largest relative error", value, 0.0, GAP),
         exact("relative gap to P*", max(e.certificate.gap for e in found), 0.0, GAP),
         exact("limits with both patterns", len(found), len(seeds) // 2, relation="at_least"),
@@ -170,7 +216,12 @@ def _proposition_5(context: Context) -> Outcome:
     found = [one for one in ended if covers_both(one)]
     numbers = (
         printed(
-            "largest max |λᵀ(Xu)₊| over unit u", max(e.certificate.dual_norm_upper for e in found), 1.0, 1e-8, "at_most"
+            "largest max |λᵀ(Xu)₊| over unit u; control: a KKT point without these patterns",
+            max(e.certificate.dual_norm_upper for e in found),
+            1.0,
+            1e-8,
+            "at_most",
+            control=_uncovered(),
         ),
         exact("datasets that are spike-free", free, len(seeds)),
         exact("relative gap to P*", max(e.certificate.gap for e in found), 0.0, GAP),

@@ -11,11 +11,12 @@ from ..._validation import FloatArray
 from ...analysis import sample, series
 from ...conditions import orthogonal_separability
 from ...convex import certify, dual_feasibility, max_margin, max_margin_multiclass
-from ...datasets import Dataset, MultiClassDataset, counterexample, orthogonally_separable
+from ...datasets import Dataset, counterexample, orthogonally_separable
 from ...early import early_alignment
 from ...figures import norm_growth, panels, style
 from ...flow import Solution, Stop, integrate
 from ...networks import MultiClassNetwork, Network
+from ._sets import three_classes
 from ._tools import (
     WIDTH,
     Claim,
@@ -44,7 +45,7 @@ LATE = 1e5  # log t of the run whose growth is compared with its limit
 COSINES = (0.0, -0.17, -0.3, -0.45)  # between the three unit samples of D-9
 SMALL_START = 1e-6  # of the neurons that keep their single samples
 
-__all__ = ["CLAIMS", "fits", "survival", "three_classes"]
+__all__ = ["CLAIMS", "fits", "survival"]
 
 
 def survival(data: Dataset) -> float:
@@ -185,12 +186,6 @@ def _growth(context: Context) -> Outcome:
     return Outcome(
         f"App. F.1, ten neurons of size 1e-4 (seed {number}), to log t = {LATE:g}", numbers, {"growth": figure}
     )
-
-
-def three_classes(cosine: float) -> MultiClassDataset:
-    """Return three unit vectors with this cosine between any two, one a class."""
-    gram = (1 - cosine) * np.eye(3) + cosine * np.ones((3, 3))
-    return MultiClassDataset(np.linalg.cholesky(gram), [0, 1, 2])
 
 
 def _single_starts(X: FloatArray, k: int = 0, *, both: bool) -> Network:

@@ -9,7 +9,7 @@ import numpy as np
 from ..._validation import FloatArray
 from ...analysis import early_objective, extremal_directions
 from ...datasets import Dataset, counterexample, orthogonally_separable
-from ._tools import Claim, Context, Outcome, angle, exact, printed, shown, unit
+from ._tools import Claim, Context, Outcome, angle, exact, printed, shown, unit, wide_set
 from .programs import cone_value
 
 CIRCLE = 3600  # directions around a point whose neighbourhood is searched
@@ -114,6 +114,7 @@ def explicit_multipliers(active: FloatArray, base: FloatArray, duals: FloatArray
 
 def _lemma_5(context: Context) -> Outcome:
     rng = np.random.default_rng(context.seed)
+    wrong = 0.0
     off, negative, above, tried = 0.0, 0.0, -np.inf, 0
     for _ in range(context.pick(200, 5000)):
         data = Dataset(rng.standard_normal((5, 3)), [1, 1, -1, -1, 1])
@@ -126,11 +127,12 @@ def _lemma_5(context: Context) -> Outcome:
         lam, u0 = lam / np.linalg.norm(u0), unit(u0)
         z = explicit_multipliers(active, base, lam)
         off = max(off, float(np.abs((active * lam + (2 * active - 1) * z) @ data.X - u0).max()))
+        wrong = max(wrong, float(np.abs((active * lam + (2 * active - 1) * 1.1 * z) @ data.X - u0).max()))
         negative = max(negative, float((-z).max()))
         above = max(above, cone_value(data, lam, active) - 1)
         tried += 1
     numbers = (
-        printed("largest |XᵀD_jλ + Xᵀ(2D_j - I)z_j - u₀|", off, 0.0, 1e-12),
+        printed("largest |XᵀD_jλ + Xᵀ(2D_j - I)z_j - u₀|; control: 1.1 z_j", off, 0.0, 1e-12, control=wrong),
         printed("largest negative part of z_j", negative, 0.0),
         printed("largest max over cell j of λᵀD_jXu, minus 1", above, 0.0, 1e-8, "at_most"),
         exact("pairs of cells compared", tried, 20, relation="at_least"),
@@ -151,7 +153,14 @@ def _lemma_6(context: Context) -> Outcome:
             short = max(short, float(np.linalg.norm(b) - np.linalg.norm(whole)))
             short_rest = max(short_rest, float(np.linalg.norm(whole - b) - np.linalg.norm(whole)))
     numbers = (
-        printed("largest |XᵀD_jλ| - |XᵀD₀λ| for D_j <= D₀", short, 0.0, 1e-12, "at_most"),
+        printed(
+            "largest |XᵀD_jλ| - |XᵀD₀λ| for D_j <= D₀; control: Gaussian data",
+            short,
+            0.0,
+            1e-12,
+            "at_most",
+            control=_excess_of_parts(wide_set(6, 3, context.seed), rng),
+        ),
         printed("largest |Xᵀ(D₀ - D_j)λ| - |XᵀD₀λ|, the line that (62) prints", short_rest, 0.0, 1e-12, "at_most"),
     )
     note = "(62) ends with |a|², a = Xᵀ(D₀ - D_j)λ; the conclusion needs |b|², b = XᵀD_jλ. Both are true."
@@ -162,15 +171,93 @@ def _lemma_6(context: Context) -> Outcome:
     )
 
 
+def _excess_of_parts(data: Dataset, rng: np.random.Generator) -> float:
+    """Return the largest |XᵀD_jλ| - |XᵀD₀λ| over 200 pairs D_j <= D₀ with Yλ >= 0."""
+    excess = -np.inf
+    for _ in range(200):
+        lam = data.y * rng.exponential(size=data.n)
+        base = rng.random(data.n) < 0.7
+        part = base & (rng.random(data.n) < 0.6)
+        sizes = [np.linalg.norm((mask * lam) @ data.X) for mask in (part, base)]
+        excess = max(excess, float(sizes[0] - sizes[1]))
+    return excess
+
+
+def _lemma_8(context: Context) -> Outcome:
+    """Look for directions u₀ = g/|g| of random data, and compare λᵀ(Xu)₊ around them with its value there."""
+    rng = np.random.default_rng(context.seed)
+    open_excess, wall_excess, found = -np.inf, -np.inf, 0
+    for seed in range(context.seed, context.seed + context.pick(10, 150)):
+        data = wide_set(6, 3, seed)
+        for u in fixed_directions(Dataset(data.X, data.y))[0]:
+            open_excess = max(open_excess, _excess_around(data.X, data.y, u, rng))
+            found += 1
+    met = longer = pulled = 0
+    for _ in range(context.pick(30, 300)):
+        X, lam = _with_wall(rng)
+        g = [np.linalg.norm(lam[:2] @ X[:2]), np.linalg.norm(lam @ X)]
+        longer += int(lam[2] != 0 and g[1] > g[0] + 1e-9)
+        pulled += int(lam[2] != 0)
+        if g[1] <= g[0] + 1e-12:
+            met += 1
+            wall_excess = max(wall_excess, _excess_around(X, lam, unit(lam[:2] @ X[:2]), rng))
+    away = _excess_around(np.eye(2), np.ones(2), np.array([1.0, 0.0]), rng)
+    numbers = (
+        printed("u₀ inside a cell: largest λᵀ(Xu)₊ - λᵀ(Xu₀)₊ around it", open_excess, 0.0, 1e-12, "at_most"),
+        printed(
+            "u₀ on a wall, |g(σ')| <= |g(σ)| in the open cells beside it: the same; control: |g(σ')| larger",
+            wall_excess,
+            0.0,
+            1e-12,
+            "at_most",
+            control=away,
+        ),
+        exact("directions inside cells", found, 3, relation="at_least"),
+        exact("directions on walls with the condition", met, 3, relation="at_least"),
+        exact("on walls of samples with λ ≠ 0 the condition fails: |g + λx|² = |g|² + |λx|²", longer, pulled),
+    )
+    note = (
+        "The statement prints y for λ in its norms and = for <=; the proof has λ and <=. A sample on whose wall u₀ "
+        "lies is orthogonal to g, so the condition asks that it has λ = 0: it is met inside cells, and on walls that"
+        " pull nothing."
+    )
+    ran = "Gaussian data (n = 6, d = 3), λ = y; three samples with u₀ on the wall of the third; 2,000 directions each"
+    return Outcome(ran, numbers, note=note)
+
+
+def _with_wall(rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Draw three samples and λ with g = λ₁x₁ + λ₂x₂ on the wall of the third sample and active on the other two."""
+    while True:
+        X, lam = rng.standard_normal((3, 3)), np.append(rng.exponential(size=2), rng.choice([0.0, 1.0, -1.0]))
+        g = lam[:2] @ X[:2]
+        X[2] -= (X[2] @ g) / (g @ g) * g
+        if (X[:2] @ g > 0).all():
+            return X, lam
+
+
+def _excess_around(X: FloatArray, lam: FloatArray, u: FloatArray, rng: np.random.Generator) -> float:
+    """Return the largest λᵀ(Xv)₊ - λᵀ(Xu)₊ over unit v within 1e-3 of u."""
+    near = unit(u + 1e-3 * rng.uniform(0, 1, (2000, 1)) * unit(rng.standard_normal((2000, len(u)))))
+    return float((np.maximum(near @ X.T, 0.0) @ lam).max() - np.maximum(X @ u, 0.0) @ lam)
+
+
 def _lemma_7(context: Context) -> Outcome:
     rng = np.random.default_rng(context.seed)
     count = context.pick(20_000, 1_000_000)
     a, b = rng.standard_normal((2, count, 3))
-    b = a + rng.uniform(0, 1, (count, 1)) * np.linalg.norm(a, axis=1, keepdims=True) * unit(b)
+    b = a + rng.uniform(0, 1, (count, 1)) ** 0.1 * np.linalg.norm(a, axis=1, keepdims=True) * unit(b)
     gap, size = np.linalg.norm(a - b, axis=1), np.linalg.norm(a, axis=1)
     ratio = np.linalg.norm(unit(a) - unit(b), axis=1) / (2 * gap / size)
     numbers = (
-        printed("largest |a/|a| - b/|b|| over 2δ/c", float(ratio.max()), 1.0, 1e-12, "at_most"),
+        printed(
+            "largest |a/|a| - b/|b|| over 2δ/c; control: over δ/c",
+            float(ratio.max()),
+            1.0,
+            1e-12,
+            "at_most",
+            control=2 * float(ratio.max()),
+        ),
+        exact("the least constant is √2: largest distance over √2 δ/c", float(ratio.max()) * np.sqrt(2), 1.0, 0.05),
         shown("pairs", count),
     )
     return Outcome("random pairs in three dimensions with δ = |a - b| below c = |a|", numbers)
@@ -225,6 +312,16 @@ CLAIMS: tuple[Claim, ...] = (
         "If |a - b| <= δ < c <= |a|, then a/|a| and b/|b| are at most 2δ/c apart.",
         ("B-000-26",),
         _lemma_7,
+    ),
+    Claim(
+        "WP-L8",
+        "WP",
+        "Lemma 8",
+        "When a direction that stands still is a local maximum",
+        "If u₀ = g(u₀, λ)/|g| and no open cell beside u₀ has a longer pull, u₀ is a local maximiser of λᵀ(Xu)₊ on the "
+        "ball.",
+        ("B-000-19",),
+        _lemma_8,
     ),
     Claim(
         "WP-L9",

@@ -10,7 +10,7 @@ from ..._validation import FloatArray
 from ...conditions import is_spike_free
 from ...convex import dual, dual_feasibility, max_margin, to_network
 from ...datasets import Dataset, counterexample, wang_pilanci
-from ._tools import EXACT, Claim, Context, Number, Outcome, exact, obtuse, printed, shown, spike_free
+from ._tools import EXACT, Claim, Context, Number, Outcome, exact, in_print, obtuse, printed, shown, spike_free
 from .programs import cone_value
 
 LAST_DIGIT = 0.005  # half a unit of the last digit that (128), (130) and X print
@@ -44,7 +44,7 @@ def _printed_neurons(context: Context) -> Outcome:
         for k, name in enumerate(names):
             for axis in (0, 1):
                 value, place = float(closed[k, axis]), f"{name}, entry {axis + 1}"
-                numbers.append(printed(place, value, PRINTED_U[name][axis], LAST_DIGIT))
+                numbers.append(in_print(place, value, PRINTED_U[name][axis], LAST_DIGIT))
                 numbers.append(shown(f"{place}, over roundings of X: least", float(low[k, axis])))
                 numbers.append(shown(f"{place}, over roundings of X: largest", float(high[k, axis])))
         off = float(np.abs(np.sort(solution.neurons, axis=0) - np.sort(closed, axis=0)).max())
@@ -74,7 +74,7 @@ def _roles(context: Context) -> Outcome:
     second, first = [("u of (130)", 1.0)], [("u of (128)", 1.0), ("u' of (128)", -1.0)]
     turned = [[(name, -sign) for name, sign in part] for part in (second, first)]
     numbers = (
-        printed("(130) in (14): least margin", _least_margin(spike_free(), turned[0]), 1.0, 0.02),
+        in_print("(130) in (14): least margin", _least_margin(spike_free(), turned[0]), 1.0, 0.02),
         exact("(130) in (7): least margin, to the printed digits", _least_margin(spike_free(), second), 1.0, 0.02),
         exact("(128) in (7) with y = (1, -1): least margin", _least_margin(obtuse(), first), 1.0, 0.02),
         exact("(128) in (14) with y = (1, -1): least margin", _least_margin(obtuse(), turned[1]), -1.0, 0.05),
@@ -137,13 +137,13 @@ def _both_parts(context: Context) -> Outcome:
     cone = (2 * active - 1)[None] * (np.stack(split) @ data.X.T)
     outputs = net(data.X)
     numbers = (
-        printed(
+        in_print(
             "(51) with u' = w a and u = -w a: output over that of the network",
             float((doubled / outputs).max()),
             1.0,
             1e-9,
         ),
-        printed("least (2D - I)Xu over both parts", float(walls.min()), 0.0, 1e-12, "at_least"),
+        in_print("least (2D - I)Xu over both parts", float(walls.min()), 0.0, 1e-12, "at_least"),
         exact("the same output, split by the sign of a", float((right / outputs).max()), 1.0),
         exact("least (2D - I)Xu, split by the sign of a", float(cone.min()), 0.0, 1e-12, "at_least"),
         exact("the printed output is twice that of the network", float((doubled / outputs).max()), 2.0),
@@ -160,7 +160,7 @@ CLAIMS: tuple[Claim, ...] = (
         "The optimal neurons are (0.58, -0.16) and (-0.23, 0.66) on App. F.1, and (0.43, 0.59) on F.2.",
         ("D-3", "S000-F1", "S000-F2"),
         _printed_neurons,
-        "differs",
+        "misprint",
         "On F.1 u = x₁/|x₁|² = (0.5606, -0.1597); no rounding of X gives 0.58, and the printed vector has margin "
         "1.032 and length 0.6017 against 0.5829. On F.2 it is (0.4386, 0.5881); 0.43 is within the roundings of X.",
     ),
@@ -172,7 +172,7 @@ CLAIMS: tuple[Claim, ...] = (
         "The solutions of App. F solve (14), where u' is the positive part.",
         ("D-4",),
         _roles,
-        "differs",
+        "misprint",
         "(7), (45), (46) have u - u', (14) and the poster u' - u. With y = (1, 1) a vector named u solves (7) only; "
         "(46) has the sign of (7), (47) in the same proof that of (14).",
     ),
@@ -209,7 +209,7 @@ CLAIMS: tuple[Claim, ...] = (
         "A KKT point of the network gives one of the convex program by u'_j = w_j a_j and u_j = -w_j a_j.",
         ("D-15",),
         _both_parts,
-        "differs",
+        "misprint",
         "Both at once double the output and leave the cell: w a must go to u' where a > 0 and -w a to u where a < 0. "
         "(50) prints Zᵀ(2D - I) for Xᵀ(2D - I); D.7 names Theorem 1 for Theorem 3; (80) and (83) have n for the "
         "number of neurons.",

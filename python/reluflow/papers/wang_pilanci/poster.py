@@ -161,5 +161,6 @@ CLAIMS: tuple[Claim, ...] = (
         "differs",
         "True for the exponential loss. A logistic loss of log 2 = 0.693 is that of one sample with margin 0, such "
         "as a dead network has for ever, and a margin of -1/2 has 0.974. The bound must be log 2.",
+        root="VSS-T2.1",
     ),
 )

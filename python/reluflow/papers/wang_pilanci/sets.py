@@ -11,7 +11,7 @@ from ...conditions import is_spike_free, orthogonal_separability
 from ...convex import ExtremePoints, dual, extreme_points, max_margin, polar_set, spikes, unit_vectors
 from ...datasets import Dataset, counterexample
 from ._pictures import extreme_figure, polar_figure, set_figure
-from ._tools import Claim, Context, Number, Outcome, exact, obtuse, printed, shown, spike_free, unit
+from ._tools import Claim, Context, Number, Outcome, exact, in_print, obtuse, printed, shown, spike_free, unit
 
 DIRECTIONS = 720  # in which the polar sets are compared
 LIGHT = 1e-9  # a maximum below this is 0: the cell has no extreme point but 0
@@ -133,7 +133,7 @@ def _outlines(data: Dataset, caption: bool) -> Outcome:
     independent = bool((data.X[0] @ data.X[1]) >= 0)  # for two independent points in the plane
     ratio = _largest_pull_back(data)
     numbers = (
-        printed("spike-free, as the caption says", bool(verdict), caption),
+        in_print("spike-free, as the caption says", bool(verdict), caption),
         exact("spike-free iff x₁·x₂ >= 0", bool(verdict), independent),
         exact("largest |X⁺(Xu)₊| over unit u", ratio, verdict.witness.spike, 1e-4),
         exact("(Xu)₊ = XX⁺(Xu)₊ for all u: rank", float(np.linalg.matrix_rank(data.X)), 2),
@@ -204,7 +204,7 @@ CLAIMS: tuple[Claim, ...] = (
         "they are.",
         ("000 Fig 8", "D-5", "S000-F2", "B-000-10"),
         _figure_8,
-        "differs",
+        "misprint",
         "X⁺(Xu)₊ is never longer than u (largest length 1.000), and X is invertible: the data are spike-free. Two "
         "independent points in the plane are so iff x₁·x₂ >= 0.",
     ),

@@ -1,0 +1,78 @@
+"""Where a figure is drawn and what it is given: the checks that every figure shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from .._validation import invalid, optional_module
+from ._style import COLUMN, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Fits: TypeAlias = "type | Callable[[Any], bool]"
+
+
+def begin(result: Any, ax: Axes | None, *, name: str, source: str, fits: Fits, projection: str | None = None) -> Axes:
+    """Check the result and the axes of a figure, and return the axes, new ones in place of None.
+
+    Parameters
+    ----------
+    result
+        The first argument of the figure.
+    ax : Axes or None
+    name : str
+        What the figure calls `result`.
+    source : str
+        The function that makes it, for the message.
+    fits : type or callable
+        The class of the result, or a function that tells whether a value will do.
+    projection : str, optional
+        The projection that the axes must have.
+
+    Raises
+    ------
+    ValueError
+        A result of another kind, the arguments in the wrong order, or axes that will not do.
+    """
+    axes_class = optional_module("matplotlib.axes", "viz").Axes
+    if isinstance(result, axes_class):
+        raise invalid(name, f"be what {source} returns", "an Axes: the result comes first, then the axes")
+    if not (isinstance(result, fits) if isinstance(fits, type) else fits(result)):
+        raise invalid(name, f"be what {source} returns", f"a value of type {type(result).__name__}")
+    if ax is None:
+        return _new(projection)
+    if not isinstance(ax, axes_class):
+        raise invalid("ax", "be a matplotlib Axes or None", f"a value of type {type(ax).__name__}")
+    if projection is not None and ax.name != projection:
+        raise invalid("ax", f'have the projection "{projection}"', f"the projection {ax.name!r}")
+    given: Axes = ax
+    return given
+
+
+def _new(projection: str | None) -> Axes:
+    """One axes in a new figure of pyplot, which a notebook shows by itself and ``plt.show()`` opens."""
+    pyplot = optional_module("matplotlib.pyplot", "viz")
+    with style():
+        size = (COLUMN, 0.78 * COLUMN if projection is None else COLUMN)
+        figure = pyplot.figure(figsize=size, layout="constrained")
+        ax: Axes = figure.add_subplot(projection=projection)
+    return ax
+
+
+def columns(*names: str) -> Callable[[Any], bool]:
+    """Tell whether a value is a table with these columns."""
+    return lambda value: hasattr(value, "columns") and set(names) <= set(map(str, value.columns))
+
+
+def dims(*names: str) -> Callable[[Any], bool]:
+    """Tell whether a value is a labelled array with these dimensions."""
+    return lambda value: getattr(value, "dims", None) == names
+
+
+def look(keywords: dict[str, Any], **house: Any) -> dict[str, Any]:
+    """Return the keywords for matplotlib: those of the house, and those of the caller, which win."""
+    normalise = optional_module("matplotlib.cbook", "viz").normalize_kwargs
+    lines = optional_module("matplotlib.lines", "viz").Line2D
+    return {**house, **normalise(keywords, lines)}

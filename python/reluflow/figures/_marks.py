@@ -1,0 +1,62 @@
+"""The mark of each kind of event, the same in every picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._palette import KIND_COLOURS
+from .._validation import FloatArray, invalid
+from ..analysis import EventMarks
+from ._legend import add_legend
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Marker and size of each kind; the rare kinds are drawn last and largest.
+_SHAPES: dict[str, tuple[str, float]] = {
+    "cross_up": ("|", 9.0),
+    "cross_down": ("|", 9.0),
+    "release_up": ("^", 9.0),
+    "release_down": ("v", 9.0),
+    "hold": ("o", 6.0),
+    "stop": ("X", 16.0),
+    "start_up": ("^", 9.0),
+    "start_down": ("v", 9.0),
+    "start_hold": ("o", 6.0),
+    "branch": ("*", 30.0),
+}
+KIND_LOOK = {kind: (KIND_COLOURS[kind], *shape) for kind, shape in _SHAPES.items()}
+# Among paths a tick is lost: crossings are small triangles there.
+_AMONG_PATHS = {"cross_up": "2", "cross_down": "1"}
+
+
+def check_marks(events: EventMarks | None) -> None:
+    """Refuse events that carry no directions."""
+    if events is not None and not isinstance(events, EventMarks):
+        raise invalid("events", "be what analysis.event_marks returns", f"a value of type {type(events).__name__}")
+
+
+def mark_events(ax: Axes, events: EventMarks, places: FloatArray) -> None:
+    """Draw the events at these places, shape (E, 2) or (E, 3), and explain the marks below the axes."""
+    canvas: Any = ax
+    handles = []
+    for kind, (colour, marker, size) in KIND_LOOK.items():
+        mine = events.kind == events.kinds.index(kind)
+        if mine.any():
+            handles.append(
+                canvas.scatter(
+                    *np.ma.masked_invalid(places[mine]).T,
+                    s=1.6 * size,
+                    c=colour,
+                    marker=_AMONG_PATHS.get(kind, marker),
+                    linewidths=0.8 if kind in _AMONG_PATHS else 0.3,
+                    edgecolors=None if kind in _AMONG_PATHS else "white",
+                    zorder=8,
+                    label=kind,
+                    clip_on=False,
+                )
+            )
+    if handles:
+        add_legend(ax, handles, below=True)

@@ -1,0 +1,127 @@
+"""The page of a run: its numbers are those of the run, and everything it needs is inside."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import pictures
+import reluflow as rf
+import runs
+from reluflow import analysis
+from reluflow.explorer._panels import moving
+from reluflow.flow._explore import film
+
+RUNS = {"circle": runs.holding, "sphere": pictures.sphere_run, "singular plane": runs.iris, "endless": runs.endless}
+
+
+def trace(shown, frame, name):
+    (found,) = (part for part in moving(shown, frame) if part.get("name") == name)
+    return found
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_neurons_are_drawn_where_the_run_has_them(name):
+    sol = RUNS[name]()
+    shown = film(sol, 9)
+    for frame in range(0, len(shown), 3):
+        log_t = shown.log_t[frame]
+        net = sol.initial if log_t == -np.inf else sol.at(log_t=log_t) if name == "endless" else sol(shown.t[frame])
+        unit = net.W / np.linalg.norm(net.W, axis=1, keepdims=True)
+        drawn = trace(shown, frame, "neurons")
+        places = np.column_stack([drawn[axis] for axis in "xyz" if axis in drawn])
+        np.testing.assert_allclose(places, unit @ shown.axes.T, atol=1e-6 if name == "endless" else 1e-12)
+    assert places.shape[1] == (3 if name == "sphere" else 2)
+
+
+def test_the_singular_plane_is_that_of_the_analysis():
+    shown = film(runs.iris(), 9)
+    np.testing.assert_allclose(shown.axes, analysis.directions(analysis.ends(runs.iris())).basis, atol=1e-12)
+
+
+def test_outputs_are_those_of_the_network_on_the_plane_of_the_inputs():
+    sol = runs.holding()
+    shown = film(sol, 9)
+    drawn = trace(shown, 4, "outputs")
+    u, v = np.meshgrid(drawn["x"], drawn["y"])
+    values = sol(shown.t[4])(np.column_stack((u.ravel(), v.ravel()))).reshape(u.shape)
+    np.testing.assert_allclose(drawn["z"], values / np.abs(values).max(), atol=1e-6)
+
+
+@pytest.mark.parametrize(("X", "shape"), [([[0.5], [-1.0]], 1), ([[1.0, 2.0], [1.0, -1.0]], 1), (None, 2)])
+def test_one_input_beside_a_bias_gives_a_curve_and_two_give_a_plane(X, shape):
+    inputs = np.array([[0.3, 2.0, 1.0], [0.1, -1.0, 1.0]]) if X is None else np.array(X)
+    data = rf.Dataset(inputs, [1, -1])
+    sol = rf.integrate(data, rf.Network.init(4, data.d, scale=0.1, seed=0), until=3.0)
+    shown = film(sol, 5)
+    assert shown.outputs(2).ndim == shape
+    basis, origin, places = shown.window
+    np.testing.assert_allclose(origin + places @ basis, data.X, atol=1e-15)
+
+
+def test_loss_and_margins_are_those_of_the_analysis():
+    sol = runs.iris()
+    shown = film(sol, 9)
+    seen = analysis.states(sol, shown.t)
+    np.testing.assert_allclose(shown.log10_loss * np.log(10.0), seen.log_loss, atol=1e-12)
+    np.testing.assert_allclose(shown.margins, seen.margins, atol=1e-12)
+
+
+def test_each_event_is_new_at_one_time_of_the_slider():
+    sol = runs.iris()
+    shown = film(sol, 9)
+    texts = [trace(shown, frame, "events now")["text"] for frame in range(len(shown))]
+    assert sum(map(len, texts)) == len(sol.events)
+    for frame, log_t in zip(shown.last_frame, sol.events.log_t, strict=True):
+        assert log_t <= shown.log_t[frame] or frame == len(shown) - 1
+        assert frame == 0 or log_t > shown.log_t[frame - 1]
+
+
+def test_the_page_is_one_file_that_fetches_nothing(tmp_path):
+    page = runs.holding().explore(tmp_path / "run.html", n_times=5)
+    text = (tmp_path / "run.html").read_text(encoding="utf-8")
+    assert text == page.html
+    assert not re.search(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=", text)
+    assert list(tmp_path.iterdir()) == [tmp_path / "run.html"]
+
+
+def test_a_notebook_shows_the_page_and_none_writes_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = runs.holding().explore(None, n_times=2)
+    assert list(tmp_path.iterdir()) == []
+    assert page._repr_html_().startswith('<iframe srcdoc="&lt;!doctype html&gt;')
+    assert repr(page) == "Explorer(Wang-Pilanci, acute, 12 neurons, 14 events, 3 times)"
+
+
+def test_bad_arguments_are_named(tmp_path):
+    with pytest.raises(ValueError, match="n_times must be an integer of at least 2, found 1"):
+        runs.holding().explore(None, n_times=1)
+    with pytest.raises((ValueError, OSError), match="no-folder"):
+        runs.holding().explore(tmp_path / "no-folder" / "x.html", n_times=2)
+
+
+# --- what a notebook shows of the others -----------------------------------------------------------------------------
+
+
+def certificate():
+    data = rf.datasets.wang_pilanci("obtuse")
+    return rf.certify(rf.convex.to_network(rf.convex.max_margin(data)), data)
+
+
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        (lambda: rf.Dataset([[1.0, 2.0]], [1], name="a<b"), ["Dataset a&lt;b", "1 with y = +1", "rank 1"]),
+        (lambda: rf.Network([[1.0], [2.0]], [3.0, 0.0]), ["2: 1 with a &gt; 0, 0 with a &lt; 0, 1 with a = 0"]),
+        (runs.holding, ["reached_time", "hold 8, release_up 3, stop 3"]),
+        (lambda: runs.holding().events, ["EventTable: 14 events", "<td", "..."]),
+        (certificate, ["global", "1.2824322", "yes"]),
+    ],
+    ids=["Dataset", "Network", "Solution", "EventTable", "Certificate"],
+)
+def test_a_result_is_a_table_in_a_notebook(result, said):
+    html = result()._repr_html_()
+    assert html.count("<table>") == html.count("</table>") == 1
+    assert [text for text in said if text not in html] == []
