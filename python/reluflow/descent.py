@@ -87,6 +87,8 @@ class DescentResult(ReadOnly):
         start: dict[str, Any] = {"W0": self.initial.W, "a0": self.initial.a, "X": self.data.X, "y": self.data.y}
         if self.initial.pattern is not None:
             start["pattern0"] = self.initial.pattern
+        if self.data.weights is not None:
+            start["weights"] = self.data.weights
         record = {name: getattr(self, name) for name in _VALUES} | {
             "leak": self.initial.leak,
             "data_name": self.data.name,
@@ -111,7 +113,8 @@ class DescentResult(ReadOnly):
             for array in arrays.values():
                 freeze(array)
             kept = {name: arrays[name] for name in _ARRAYS} | {name: record[name] for name in _VALUES}
-            data = Dataset(arrays["X"], arrays["y"], name=record["data_name"], feature_names=record["feature_names"])
+            names = {"name": record["data_name"], "feature_names": record["feature_names"]}
+            data = Dataset(arrays["X"], arrays["y"], weights=arrays.get("weights"), **names)
             initial = Network(arrays["W0"], arrays["a0"], leak=record["leak"], pattern=arrays.get("pattern0"))
             final = Network._trusted(arrays["W"][-1], arrays["a"][-1], initial.leak, None)
             return cls(data=data, initial=initial, final=final, **kept)

@@ -209,10 +209,8 @@ class Network:
 
         Raises
         ------
-        FileNotFoundError, PermissionError
-            The folder does not exist or may not be written to.
         OSError
-            The system cannot write; what was there is still there.
+            The system cannot write, for want of the folder or of a right; what was there is still there.
         """
         pattern = {} if self.pattern is None else {"pattern": self.pattern}
         arrays = {"W": self.W, "a": self.a, **pattern}
@@ -224,8 +222,8 @@ class Network:
 
         Raises
         ------
-        FileNotFoundError, IsADirectoryError
-            There is no such file, or it is a folder.
+        OSError
+            There is no such file, or it cannot be read.
         ValueError
             The file holds no network, or is damaged; the message names the path and what is wrong.
 
@@ -258,17 +256,11 @@ class Network:
             With these three layers and no other, such as a ``Sequential`` of them. Its precision and device do not
             matter; W and a are float64.
 
-        Returns
-        -------
-        Network
-
         Raises
         ------
         ValueError
             Other layers, several outputs, an output bias (a flow has none), a slope outside [0, 1), or a module whose
-            outputs are not those of its layers.
-        ImportError
-            torch is not installed (extra ``torch``).
+            outputs are not those of its layers. An ImportError without torch (extra ``torch``).
         """
         W, a, leak = weights_of(module)
         return cls(W, a, leak=leak)
@@ -289,9 +281,7 @@ class Network:
         Raises
         ------
         ValueError
-            `bias` is no truth value, or W has one column alone, which would be the bias.
-        ImportError
-            torch is not installed (extra ``torch``).
+            `bias` is no truth value, or W has one column alone. An ImportError without torch (extra ``torch``).
         """
         return module_of((self.W, self.a, self.leak), bias=bias)
 
