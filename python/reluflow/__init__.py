@@ -24,6 +24,7 @@ from . import (  # noqa: F401  (_processor goes first)
     losses,
     networks,
     papers,
+    proof,
 )
 from ._core import __version__
 from ._renamed import renamed
@@ -33,6 +34,7 @@ from .descent import descend
 from .early import early_alignment
 from .flow import BranchingError, Solution, Stop, integrate, integrate_many, load
 from .networks import Network
+from .proof import prove
 
 __all__ = [
     "BranchingError",
@@ -58,6 +60,8 @@ __all__ = [
     "load",
     "networks",
     "papers",
+    "proof",
+    "prove",
 ]
 
 _HOMES = {
