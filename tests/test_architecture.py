@@ -34,13 +34,14 @@ PYTHON_MODULES = (
     "descent",
     "convex",
     "conditions",
+    "proof",
     "analysis",
     "sweeps",
     "figures",
     "papers",
     "cli",
 )
-CPP_MODULES = ("base", "numeric", "geometry", "problem", "hybrid", "two_layer", "run", "descent")
+CPP_MODULES = ("base", "numeric", "geometry", "problem", "hybrid", "two_layer", "run", "descent", "proof")
 DOORS = ("__init__", "__main__")  # the package's own door opens on every module
 
 MAX_FILE_LINES = 400

@@ -243,7 +243,7 @@ def test_the_version_can_be_asked_for(capsys):
     assert call(capsys, "--version") == (0, f"reluflow {rf.__version__}\n", "")
 
 
-@pytest.mark.parametrize("command", [[], ["run"], ["inspect"], ["info"]])
+@pytest.mark.parametrize("command", [[], ["run"], ["inspect"], ["prove"], ["info"]])
 def test_every_command_has_help_that_names_its_options(capsys, command):
     code, text, err = call(capsys, *command, "--help")
     assert (code, err) == (0, "")

@@ -11,6 +11,7 @@ void bind_descent(pybind11::module_& module);
 void bind_flow(pybind11::module_& module);
 void bind_loss(pybind11::module_& module);
 void bind_parallels(pybind11::module_& module);
+void bind_proof(pybind11::module_& module);
 void bind_transition(pybind11::module_& module);
 
 }  // namespace reluflow::bindings

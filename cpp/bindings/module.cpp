@@ -11,5 +11,6 @@ PYBIND11_MODULE(_core, module) {
     bind_flow(module);
     bind_loss(module);
     bind_parallels(module);
+    bind_proof(module);
     bind_transition(module);
 }

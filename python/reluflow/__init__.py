@@ -27,6 +27,7 @@ from . import (  # noqa: F401  (_processor goes first)
     losses,
     networks,
     papers,
+    proof,
     sweeps,
 )
 from ._core import __version__
@@ -37,6 +38,7 @@ from .descent import descend
 from .early import early_alignment
 from .flow import BranchingError, Solution, Stop, integrate, integrate_many, load
 from .networks import Network
+from .proof import prove
 from .sweeps import sweep
 
 if TYPE_CHECKING:
@@ -66,6 +68,8 @@ __all__ = [
     "load",
     "networks",
     "papers",
+    "proof",
+    "prove",
     "sweep",
     "sweeps",
 ]

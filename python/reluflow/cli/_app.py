@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from .._core import __version__
-from . import _inspect, _reproduce, _request, _run, _sweep
+from . import _inspect, _prove, _reproduce, _request, _run, _sweep
 from . import _options as o
 
 app = typer.Typer(
@@ -139,6 +139,20 @@ def inspect(path: o.SavedRun, *, events: o.Events = 0, out: o.Redraw = None) -> 
     `reluflow inspect out/digits/run.npz --events 10`
     """
     return _inspect.inspect(path, n_events=events, out=out, console=Console())
+
+
+@app.command()
+def prove(path: o.SavedRun, *, until: o.ProveUntil = None, out: o.Certificate = None, quiet: o.Quiet = False) -> int:
+    """Prove the events of a saved run: that they happen, and no others.
+
+    Says until when the run is proved and, if not to its end, why. Ends with 0 if it is proved, and with 1 if not;
+    `--out` keeps the certificate.
+
+    **Example**
+
+    `reluflow prove out/digits/run.npz --until 0.001 --out out/digits/certificate.json`
+    """
+    return _prove.execute(path, until=until, out=out, quiet=quiet, console=Console())
 
 
 @app.command()

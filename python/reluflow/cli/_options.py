@@ -66,6 +66,8 @@ SweepAgain = Annotated[bool, _option("Output", "Run also the points whose result
 SavedRun = Annotated[Path, typer.Argument(metavar="RUN", help="A run.npz of `reluflow run`, or of Solution.save.")]
 Events = Annotated[int, typer.Option(min=0, help="Show the first so many events.")]
 Redraw = Annotated[Path | None, typer.Option("--out", help="Draw the figures into this folder.")]
+ProveUntil = Annotated[float | None, typer.Option("--until", help="Prove to this time, by default to the end.")]
+Certificate = Annotated[Path | None, typer.Option("--out", help="File for the certificate, JSON.")]
 
 _CLAIMS = "`list`, `all`, a paper (`WP`, `PL`, `LLWA`, `VSS`), or ids of claims such as `WP-F4`."
 Claims = Annotated[list[str] | None, typer.Argument(metavar="ID...", help=_CLAIMS)]

@@ -1,0 +1,12 @@
+/// Sums of rows with coefficients: every product with X of the prover. Each entry is summed in the order of the rows,
+/// so that the bits do not depend on how many entries the processor takes at a time.
+#pragma once
+
+#include "base/types.hpp"
+
+namespace reluflow::proof {
+
+/// out[c] = Σ_k coefficients[k] rows[k stride + c] for c < width.
+void combine(const double* coefficients, Index count, const double* rows, Index stride, Index width, double* out);
+
+}  // namespace reluflow::proof

@@ -1,0 +1,57 @@
+/// The Taylor polynomials of a network from one instant, on fixed signs, and the norms of their coefficients.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "proof/claims.hpp"
+
+namespace reluflow::proof {
+
+/// One neuron: its computed state, the bound of its distance to the true one, and its signs, which are exact.
+struct ProvedNeuron {
+    std::vector<double> w;
+    double a = 0.0;
+    double radius = 0.0;
+    std::vector<std::int8_t> signs;
+    bool resting = false;        // it never moves again
+    std::vector<double> slopes;  // (n): 1, the leak, or 0 on a boundary
+    std::size_t next = 0;        // position of its next claim
+
+    void find_slopes(double leak);
+};
+
+/// Coefficients by order; each vector holds all neurons, or all samples. They are doubles like any others: what the
+/// polynomials miss of the flow is bounded elsewhere, from the norms.
+class NetworkSeries {
+  public:
+    NetworkSeries(const Samples& samples, Index n_neurons);
+
+    /// Expands to `order`: w, a to that degree, duals and gradients one less. False where a margin is out of range.
+    bool expand(const std::vector<ProvedNeuron>& neurons, int order);
+
+    int order = 0;
+    std::vector<std::vector<double>> w, a, g;                 // (m d), (m), (m d)
+    std::vector<std::vector<double>> q, p, dual;              // (n): margins, weights, λ
+    std::vector<std::vector<double>> w_norm, a_norm, g_norm;  // (m), upper bounds
+    std::vector<double> products;   // Σ_j Σ_l |a_l| |w_(k-l)|, k = 0 ... 2 order: what margins are made of
+    std::vector<double> dual_sums;  // Σ_i |λ_k| |x_i|
+
+  private:
+    void products_of(Index k);
+    void margins(const std::vector<ProvedNeuron>& neurons, Index k);
+    bool weights(Index k);
+    void gradients(const std::vector<ProvedNeuron>& neurons, Index k);
+    void parameters(const std::vector<ProvedNeuron>& neurons, Index k);
+    void reserve(int order);
+    void sum_products();
+
+    const Samples& samples_;
+    Index m_;
+    std::vector<double> aw_;                  // (m d): coefficient k of a w
+    std::vector<double> outputs_;             // (n): of one neuron
+    std::vector<double> pulls_;               // (n): s_ji λ_i of one neuron
+    std::vector<std::vector<double>> slope_;  // (n): p (1 - p), or p
+};
+
+}  // namespace reluflow::proof

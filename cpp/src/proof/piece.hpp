@@ -1,0 +1,66 @@
+/// The polynomial of one neuron between two of its events in a step, with bounds of what it misses.
+#pragma once
+
+#include <vector>
+
+#include "proof/claims.hpp"
+#include "proof/dual_bounds.hpp"
+#include "proof/network_series.hpp"
+
+namespace reluflow::proof {
+
+/// Polynomials in the time since `start`; bounds hold until the end of the step, beyond the piece's own `length`, for a
+/// piece is compared with the one after it.
+struct Piece {
+    Index neuron = 0;
+    double start = 0.0;   // since the start of the step
+    double length = 0.0;  // to the next event or the end of the step
+    double reach = 0.0;   // to the end of the step
+    bool resting = false;
+    std::vector<double> w, a, g;  // by order: (order + 1, d), (order + 1), (order, d)
+
+    double w_size = 0.0, a_size = 0.0;  // sup |w|, |a|
+    double size = 0.0;                  // sup |(w, a)|
+    double motion = 0.0;                // sup |w - w(start)|
+    double late_motion = 0.0;           // sup of the part of w of degree 3 and more
+    double a_motion = 0.0;              // sup |a - a(start)|
+    double g_size = 0.0, g_rate = 0.0;  // sup |g|, |g'| of the computed gradient
+    double g_error = 0.0;               // sup |g - Σ s λ̃ x|
+    double defect = 0.0;                // sup |(w, a)' - (a g, g·w)| with the gradient of λ̃
+    double storage = 0.0;               // rounding of the state at the end, with that of the times
+
+    const double* w_of(Index k, Index d) const { return w.data() + k * d; }
+    const double* g_of(Index k, Index d) const { return g.data() + k * d; }
+};
+
+/// Makes the pieces of one step.
+class PieceMaker {
+  public:
+    PieceMaker(const Samples& samples, const NetworkSeries& series, const DualBounds& bounds, Terms terms)
+        : samples_(samples), series_(series), bounds_(bounds), terms_(terms) {}
+
+    /// The piece of neuron j from the start of the step, by the series of the network.
+    Piece first(Index j, bool resting) const;
+
+    /// The piece from `start` on of a neuron that is there at (w, a), with the gradient `g`, (order, d), a polynomial
+    /// in the time since the start of the step.
+    Piece from(Index j, double start, const std::vector<double>& w, double a, const std::vector<double>& g) const;
+
+    /// A neuron that rests at (w, a) from `start` on.
+    Piece at_rest(Index j, double start, const std::vector<double>& w, double a) const;
+
+    /// The state `time` after the start of the piece, each entry rounded as `storage` says.
+    void state(const Piece& piece, double time, std::vector<double>& w, double& a) const;
+
+  private:
+    void bound(Piece& piece, double shift_error) const;
+    double tail(const std::vector<double>& w_terms, const std::vector<double>& a_terms,
+                const std::vector<double>& g_terms) const;
+
+    const Samples& samples_;
+    const NetworkSeries& series_;
+    const DualBounds& bounds_;
+    Terms terms_;
+};
+
+}  // namespace reluflow::proof

@@ -1,0 +1,250 @@
+#include "proof/prover.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "proof/exclusion.hpp"
+#include "proof/rounding.hpp"
+
+namespace reluflow::proof {
+namespace {
+
+/// Orders of the Taylor polynomials. Where events bound the steps a low one is enough; each order costs two products
+/// with X. 16 covers three to four time constants, where a higher one gains less than it costs.
+constexpr int kLowestOrder = 6;
+constexpr int kHighestOrder = 16;
+/// A step that fails is tried again this much shorter, down to a rounding of the time.
+constexpr double kShorter = 0.4;
+constexpr int kTrials = 60;
+/// A claim is overdue when its time has passed by this part of it, which no useful guess is wrong by.
+constexpr double kOverdue = 0.01;
+
+std::size_t at(Index k) {
+    return static_cast<std::size_t>(k);
+}
+
+/// Zero for ever, or inactive on every sample: its gradient is exactly zero and stays so.
+bool never_moves(const ProvedNeuron& neuron, double leak) {
+    const bool zero =
+        neuron.a == 0.0 && std::all_of(neuron.w.begin(), neuron.w.end(), [](double c) { return c == 0.0; });
+    const auto& signs = neuron.signs;
+    return zero || (leak == 0.0 && std::all_of(signs.begin(), signs.end(), [](std::int8_t s) { return s < 0; }));
+}
+
+}  // namespace
+
+Prover::Prover(Samples samples, std::vector<ProvedNeuron> neurons, double start_time, const std::vector<Claim>& claims,
+               ProverSettings settings)
+    : samples_(std::move(samples)),
+      neurons_(std::move(neurons)),
+      t_(start_time),
+      claims_(neurons_.size()),
+      ordered_(claims),
+      settings_(std::move(settings)),
+      terms_(settings_.dropped),
+      series_(samples_, static_cast<Index>(neurons_.size())),
+      tube_(samples_, bounds_, terms_),
+      order_(settings_.order > 0 ? settings_.order : kHighestOrder) {
+    for (const Claim& claim : claims) {
+        rank_.push_back(claims_[at(claim.neuron)].size());
+        claims_[at(claim.neuron)].push_back(claim);
+    }
+    for (ProvedNeuron& neuron : neurons_) {
+        neuron.find_slopes(samples_.leak);
+        neuron.resting = never_moves(neuron, samples_.leak);
+    }
+    double squares = 0.0;
+    for (std::size_t j = 0; j < settings_.radius.size(); ++j) {
+        neurons_[j].radius = settings_.radius[j];
+        squares += settings_.radius[j] * settings_.radius[j];
+    }
+    total_ = std::sqrt(squares) * kUp + kTinyNorm;
+    record_.proved_until = start_time;
+}
+
+ProofRecord Prover::run(const std::function<Request(const ProofProgress&)>& ask) {
+    while (next_at_ < settings_.at.size() && settings_.at[next_at_] <= t_) enclose_at(settings_.at[next_at_++]);
+    while (t_ < settings_.until) {
+        if (const Failure failure = step()) return finish(failure);
+        const ProofProgress progress{t_, record_.steps, static_cast<Index>(record_.events.size())};
+        if (ask(progress) != Request::go_on) return finish({Reason::stopped, -1, -1, t_});
+        if (first_overdue() * (1.0 + kOverdue) < t_) break;
+        if (settings_.only_states && next_at_ == settings_.at.size()) break;
+    }
+    if (first_overdue() <= t_)
+        for (std::size_t j = 0; j < neurons_.size(); ++j) {
+            if (neurons_[j].next >= claims_[j].size()) continue;
+            const Claim& claim = claims_[j][neurons_[j].next];
+            const Reason reason = claim.kind == Kind::other ? Reason::unsupported : Reason::event_missing;
+            if (claim.t == first_overdue()) return finish({reason, claim.neuron, claim.sample, claim.t});
+        }
+    return finish({});
+}
+
+/// The earliest claimed time of a neuron's next event: what lies before it agrees with the claims.
+double Prover::first_overdue() const {
+    double first = std::numeric_limits<double>::infinity();
+    for (std::size_t j = 0; j < neurons_.size(); ++j)
+        if (neurons_[j].next < claims_[j].size()) first = std::min(first, claims_[j][neurons_[j].next].t);
+    return first;
+}
+
+ProofRecord Prover::finish(Failure failure) {
+    record_.failure = failure;
+    record_.proved_until = std::min(t_, std::max(record_.proved_until, std::min(t_, first_overdue())));
+    record_.bound = total_;
+    std::stable_sort(record_.events.begin(), record_.events.end(),
+                     [](const ProvedEvent& e, const ProvedEvent& f) { return e.t_lo + e.t_hi < f.t_lo + f.t_hi; });
+    return std::move(record_);
+}
+
+/// A length that t + length meets exactly: the sum and its difference to t are doubles. 0 if there is none.
+double Prover::exact_length(double length) const {
+    double end = std::min(settings_.until, t_ + length);
+    if (t_ > 0.0) end = std::min(end, 2.0 * t_);  // then end - t is exact [Sterbenz]
+    return end - t_;
+}
+
+double Prover::longest_step() const {
+    const double scale = series_.dual_sums[0] > 0.0 ? 1.0 / series_.dual_sums[0] : settings_.until;
+    const double longest = last_ > 0.0 ? 3.0 * last_ : 64.0 * scale;
+    return std::min({longest, settings_.longest, settings_.until - t_});
+}
+
+/// Claims that may fall into the step, with what they would cost there.
+std::vector<Ahead> Prover::events_ahead(double longest) const {
+    std::vector<Ahead> ahead;
+    const Index d = samples_.d;
+    for (std::size_t k = passed_; k < ordered_.size() && ordered_[k].t <= t_ + longest; ++k) {
+        const Claim& claim = ordered_[k];
+        const auto j = at(claim.neuron);
+        const ProvedNeuron& neuron = neurons_[j];
+        if (rank_[k] < neuron.next) continue;
+        const double size = samples_.size[at(claim.sample)];
+        const double dual = std::abs(series_.dual[0][at(claim.sample)]);
+        const double pull = std::abs(dot(series_.g[0].data() + claim.neuron * d, samples_.row(claim.sample), d));
+        const double a = std::abs(neuron.a);
+        const double slope = samples_.loss == LossKind::logistic ? 0.25 : series_.p[0][at(claim.sample)];
+        const double kink = samples_.norm * 1.5 * samples_.norm * a * a * dual * size + size * a * a * pull;
+        ahead.push_back({std::max(0.0, claim.t - t_), 8.0 * size * (neuron.radius + kUnit * a) / (a * pull + kTiny),
+                         kink * slope * samples_.share});
+    }
+    return ahead;
+}
+
+Failure Prover::step() {
+    if (!series_.expand(neurons_, order_)) return {Reason::precision, -1, -1, t_};
+    const double natural = natural_length(samples_, series_, longest_step(), settings_.last_term);
+    const std::vector<Ahead> ahead = events_ahead(natural);
+    double length = natural;
+    Failure failure;
+    for (int trial = 0; trial < kTrials; ++trial) {
+        const double exact = exact_length(end_between(ahead, length, settings_.kink_budget));
+        if (!(exact > 0.0)) break;
+        failure = attempt(exact);
+        if (!failure) {
+            // Steps that events shorten need no high order.
+            const int change = exact < 0.5 * natural ? -1 : 1;
+            if (settings_.order == 0) order_ = std::clamp(order_ + change, kLowestOrder, kHighestOrder);
+            last_ = natural;
+            return {};
+        }
+        length = std::min(length, exact) * kShorter;
+    }
+    return refusal(failure ? failure : Failure{Reason::precision, -1, -1, t_});
+}
+
+/// What to say of a step that cannot be proved at any length.
+Failure Prover::refusal(Failure failure) const {
+    failure.time = t_;
+    if (failure.neuron < 0) return failure;
+    const auto j = at(failure.neuron);
+    const std::size_t next = neurons_[j].next;
+    if (next < claims_[j].size() && claims_[j][next].kind == Kind::other &&
+        failure.reason == Reason::event_not_excluded) {
+        failure.reason = Reason::unsupported;
+        failure.sample = claims_[j][next].sample;
+    }
+    return failure;
+}
+
+Failure Prover::attempt(double length) {
+    const auto m = static_cast<Index>(neurons_.size());
+    if (!bound_duals(samples_, series_, m, length, terms_, bounds_)) return {Reason::tube, -1, -1, t_};
+    const TrialMaker maker(samples_, series_, bounds_, terms_);
+    if (Failure failure = maker.make(neurons_, claims_, t_, trial_)) return failure;
+    if (Failure failure = tube_.close(neurons_, total_, trial_)) return failure;
+    if (Failure failure = exclude_other_events(samples_, neurons_, trial_, tube_, order_)) return failure;
+    enclose();
+    commit();
+    return {};
+}
+
+/// Keeps the states that were asked for in this step.
+void Prover::enclose() {
+    while (next_at_ < settings_.at.size() && settings_.at[next_at_] <= t_ + trial_.length)
+        enclose_at(settings_.at[next_at_++]);
+}
+
+void Prover::enclose_at(double t) {
+    Enclosure enclosure;
+    enclosure.t = t;
+    const bool at_start = t <= t_;
+    const PieceMaker maker(samples_, series_, bounds_, terms_);
+    std::vector<double> w;
+    for (std::size_t j = 0; j < neurons_.size(); ++j) {
+        w = neurons_[j].w;
+        double a = neurons_[j].a;
+        double radius = neurons_[j].radius;
+        if (!at_start) {
+            std::size_t k = trial_.first[j];
+            while (k + 1 < trial_.first[j + 1] && trial_.pieces[k + 1].start <= t - t_) ++k;
+            const Piece& piece = trial_.pieces[k];
+            maker.state(piece, (t - t_) - piece.start, w, a);
+            const double speed = (piece.g_size + piece.g_error) * piece.size;
+            radius = (tube_.assumed(static_cast<Index>(j)) + piece.storage + 4.0 * kUnit * t * speed) * kUp;
+        }
+        enclosure.W.insert(enclosure.W.end(), w.begin(), w.end());
+        enclosure.a.push_back(a);
+        enclosure.radius.push_back(radius);
+        std::vector<std::int8_t> signs = neurons_[j].signs;
+        for (const Crossing& event : at_start ? std::vector<Crossing>{} : trial_.crossings)
+            if (static_cast<std::size_t>(event.neuron) == j && event.time <= t - t_)
+                signs[at(event.sample)] = static_cast<std::int8_t>(event.kind == Kind::stop ? 0 : event.direction);
+        enclosure.signs.insert(enclosure.signs.end(), signs.begin(), signs.end());
+    }
+    record_.states.push_back(std::move(enclosure));
+}
+
+/// The step is proved: its end is the next start.
+void Prover::commit() {
+    const PieceMaker maker(samples_, series_, bounds_, terms_);
+    for (const Crossing& event : trial_.crossings) {
+        ProvedNeuron& neuron = neurons_[at(event.neuron)];
+        neuron.signs[at(event.sample)] = static_cast<std::int8_t>(event.kind == Kind::stop ? 0 : event.direction);
+        neuron.resting = neuron.resting || event.kind == Kind::stop;
+        ++neuron.next;
+        neuron.find_slopes(samples_.leak);
+        const double t = t_ + event.time;
+        const double rounding = 4.0 * kUnit * (t + trial_.length);
+        record_.events.push_back({t - event.delay * kUp - rounding, t + event.delay * kUp + rounding, event.margin,
+                                  static_cast<std::int32_t>(event.neuron), static_cast<std::int32_t>(event.sample),
+                                  event.kind});
+    }
+    for (std::size_t j = 0; j < neurons_.size(); ++j) {
+        const Piece& last = trial_.pieces[trial_.first[j + 1] - 1];
+        if (!last.resting) maker.state(last, last.length, neurons_[j].w, neurons_[j].a);
+        if (last.resting && trial_.first[j] + 1 < trial_.first[j + 1]) {
+            neurons_[j].w.assign(last.w.begin(), last.w.begin() + samples_.d);
+            neurons_[j].a = last.a[0];
+        }
+        neurons_[j].radius = tube_.radius()[j];
+    }
+    total_ = tube_.total();
+    t_ += trial_.length;
+    ++record_.steps;
+    while (passed_ < ordered_.size() && rank_[passed_] < neurons_[at(ordered_[passed_].neuron)].next) ++passed_;
+}
+
+}  // namespace reluflow::proof

@@ -1,0 +1,66 @@
+/// Proves a run step by step: that the claimed events, and no others, happen, and where the state is. docs/proof.md.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "base/observer.hpp"
+#include "proof/claims.hpp"
+#include "proof/network_series.hpp"
+#include "proof/step_length.hpp"
+#include "proof/step_trial.hpp"
+#include "proof/tube.hpp"
+
+namespace reluflow::proof {
+
+/// What the caller hears now and then.
+struct ProofProgress {
+    double t;
+    Index steps;
+    Index events;
+};
+
+class Prover {
+  public:
+    /// `neurons` at `start_time`, exact, with their signs; `claims` in the order of time.
+    Prover(Samples samples, std::vector<ProvedNeuron> neurons, double start_time, const std::vector<Claim>& claims,
+           ProverSettings settings);
+
+    /// Goes on to `settings.until` or to the first thing that cannot be proved.
+    ProofRecord run(const std::function<Request(const ProofProgress&)>& ask);
+
+  private:
+    Failure step();
+    Failure attempt(double length);
+    double longest_step() const;
+    std::vector<Ahead> events_ahead(double longest) const;
+    double exact_length(double length) const;
+    void enclose();
+    void enclose_at(double t);
+    void commit();
+    Failure refusal(Failure failure) const;
+    double first_overdue() const;
+    ProofRecord finish(Failure failure);
+
+    Samples samples_;
+    std::vector<ProvedNeuron> neurons_;
+    double t_;
+    std::vector<std::vector<Claim>> claims_;  // of each neuron
+    std::vector<Claim> ordered_;              // all, in the order of time
+    std::vector<std::size_t> rank_;           // position of each of them in its neuron's
+    ProverSettings settings_;
+    Terms terms_;
+
+    NetworkSeries series_;
+    DualBounds bounds_;
+    StepTrial trial_;
+    Tube tube_;
+    int order_;
+    double last_ = 0.0;   // length of the last step
+    double total_ = 0.0;  // bound of all neurons together
+    std::size_t next_at_ = 0;
+    std::size_t passed_ = 0;  // claims of `ordered_` before this one are proved
+    ProofRecord record_;
+};
+
+}  // namespace reluflow::proof

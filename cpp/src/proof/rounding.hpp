@@ -1,0 +1,57 @@
+/// What is assumed of the arithmetic, and how bounds are rounded up. docs/proof.md, "Arithmetic".
+#pragma once
+
+#include <cfloat>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+namespace reluflow::proof {
+
+static_assert(std::numeric_limits<double>::is_iec559, "proofs need IEEE doubles");
+static_assert(FLT_EVAL_METHOD == 0, "proofs need each operation rounded to double");
+#ifdef __FAST_MATH__
+#error "proofs need IEEE arithmetic: compile without -ffast-math"
+#endif
+
+/// Half the distance from 1 to the next double: a sum, product, quotient or root has a relative error of at most this.
+inline constexpr double kUnit = 0x1p-53;
+
+/// A sum of at most 2^22 non-negative products, in any order of operations, is within a factor 1 ± 2^-30 of the exact
+/// one: so a bound that is made of non-negative terms and multiplied by this is an upper bound.
+inline constexpr double kUp = 1.0 + 0x1p-30;
+
+/// Added to every bound of an error: more than all underflows of a step together, each of at most 2^-1075, with any
+/// factor below 1e30.
+inline constexpr double kTiny = 1e-280;
+
+/// Added to roots of sums of squares: entries below 1e-162 vanish when they are squared.
+inline constexpr double kTinyNorm = 1e-150;
+
+/// |computed - exact| ≤ gamma(k) Σ |terms| for a sum whose terms each meet at most k roundings [Higham 2002, Lemma
+/// 3.1: k u / (1 - k u)]; for k < 2^31.
+constexpr double gamma(double k) {
+    return k * kUnit * (1.0 + 0x1p-20);
+}
+
+/// An upper bound of sqrt(a² + b²) of upper bounds a, b.
+inline double hypot_up(double a, double b) {
+    return std::sqrt(a * a + b * b) * kUp + kTinyNorm;
+}
+
+/// The inner product, as four sums so that the additions need not wait for each other; the order is fixed.
+inline double dot(const double* v, const double* w, std::ptrdiff_t size) {
+    double sums[4] = {};
+    std::ptrdiff_t k = 0;
+    for (; k + 4 <= size; k += 4)
+        for (int c = 0; c < 4; ++c) sums[c] += v[k + c] * w[k + c];
+    for (; k < size; ++k) sums[0] += v[k] * w[k];
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+/// An upper bound of the norm of `size` doubles.
+inline double norm_up(const double* v, std::ptrdiff_t size) {
+    return std::sqrt(dot(v, v, size)) * kUp + kTinyNorm;
+}
+
+}  // namespace reluflow::proof

@@ -1,0 +1,34 @@
+/// Questions to the polynomial z = w · x of one pair: where it has a root, and that it stays on one side.
+#pragma once
+
+#include <vector>
+
+#include "base/types.hpp"
+#include "proof/piece.hpp"
+
+namespace reluflow::proof {
+
+/// The pre-activation of one pair along a piece, as a polynomial in the time since the start of the piece.
+class ScalarSeries {
+  public:
+    /// Coefficients w_k · x; `side` = ±1 multiplies them.
+    ScalarSeries(const Piece& piece, const double* x, Index order, Index d, double side);
+
+    double value(double s) const;
+    double rate(double s) const;
+
+    /// A root in (0, end], by bisection and Newton's method, given that value(end) < 0. Only a guess: nothing rests on
+    /// it.
+    double root(double guess, double end) const;
+
+    /// Whether z > bound on all of [begin, end], proved by halving: mean value forms of first and second order. `bound`
+    /// has to include the rounding of the coefficients; that of the evaluation is added here.
+    bool stays_above(double bound, double begin, double end) const;
+
+  private:
+    bool settled(double bound, double begin, double end, double curvature, double slack, int depth) const;
+
+    std::vector<double> z_;
+};
+
+}  // namespace reluflow::proof

@@ -1,0 +1,70 @@
+#include "proof/step_length.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "proof/rounding.hpp"
+
+namespace reluflow::proof {
+namespace {
+
+/// Lengths tried differ by this factor.
+constexpr double kShorter = 0.85;
+constexpr int kLengthsTried = 400;
+/// An end this many windows away from an event is clear of it.
+constexpr double kClear = 3.0;
+
+std::size_t at(Index k) {
+    return static_cast<std::size_t>(k);
+}
+
+/// Whether the last two terms of all polynomials are small at `length`.
+bool fits(const Samples& samples, const NetworkSeries& series, double length, double last_term) {
+    const int K = series.order;
+    double power = 1.0;
+    for (int k = 1; k < K - 1; ++k) power *= length;  // to the power K - 2
+    const double room = static_cast<double>(4 + samples.n) * last_term;
+    const double duals = series.dual_sums[at(K - 2)] * power + series.dual_sums[at(K - 1)] * power * length;
+    if (!(duals <= room * series.dual_sums[0])) return false;
+    const auto m = static_cast<Index>(series.a_norm[0].size());
+    for (Index j = 0; j < m; ++j) {
+        const double size = series.w_norm[0][at(j)] + series.a_norm[0][at(j)];
+        const double last = (series.w_norm[at(K - 1)][at(j)] + series.a_norm[at(K - 1)][at(j)]) * power * length +
+                            (series.w_norm[at(K)][at(j)] + series.a_norm[at(K)][at(j)]) * power * length * length;
+        if (!(last <= room * size)) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+double natural_length(const Samples& samples, const NetworkSeries& series, double longest, double last_term) {
+    double length = longest;
+    for (int k = 0; k < kLengthsTried && !fits(samples, series, length, last_term); ++k) length *= kShorter;
+    return length;
+}
+
+double end_between(const std::vector<Ahead>& ahead, double longest, double budget) {
+    if (ahead.empty()) return longest;
+    const auto cost = [&](double end) {
+        double sum = 0.0;
+        for (const Ahead& event : ahead)
+            if (event.time < end) sum += 0.5 * event.kink * (end - event.time) * (end - event.time);
+        return sum;
+    };
+    // From the last gap to the first: the longest end in it that is cheap enough, if it is clear of the event before.
+    for (std::size_t k = ahead.size(); k-- > 0;) {
+        const double time = ahead[k].time;
+        if (!(time < longest)) continue;
+        const double next = k + 1 == ahead.size() ? longest : ahead[k + 1].time;
+        double end = k + 1 == ahead.size() ? longest : std::min(longest, time + 0.5 * (next - time));
+        const double least = time + kClear * ahead[k].window;
+        while (end > least && cost(end) > budget) end = time + 0.5 * (end - time);
+        if (end > least) return end;
+    }
+    // Before the first event, so that the next step begins close to it.
+    const double first = std::min(ahead.front().time, longest);
+    return std::max(0.5 * first, first - 4.0 * kClear * ahead.front().window);
+}
+
+}  // namespace reluflow::proof

@@ -1,0 +1,25 @@
+/// How long the next step of a proof may be: by its polynomials, and by the events that claims say lie ahead.
+#pragma once
+
+#include <vector>
+
+#include "proof/network_series.hpp"
+
+namespace reluflow::proof {
+
+/// A step of at most `longest` on which the last two terms of all polynomials are below `last_term`, relative.
+double natural_length(const Samples& samples, const NetworkSeries& series, double longest, double last_term);
+
+/// A claim ahead, as far as it matters for the length of a step.
+struct Ahead {
+    double time = 0.0;    // since the start of the step
+    double window = 0.0;  // about how far around it nothing else may end
+    double kink =
+        0.0;  // ∫ of what others miss of it is kink (end - time)² / 2, relative to a gradient's size times time
+};
+
+/// The end of a step of at most `longest`: the latest one in a gap between events, clear of their windows if guesses
+/// are good, on which kinks cost at most `budget`. `ahead` is in the order of time.
+double end_between(const std::vector<Ahead>& ahead, double longest, double budget);
+
+}  // namespace reluflow::proof

@@ -1,0 +1,203 @@
+#include "proof/tube.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "proof/rounding.hpp"
+#include "proof/sigmoid.hpp"
+
+namespace reluflow::proof {
+namespace {
+
+/// The tube is this much wider than what came out of the last one; a few rounds close it when the step is short enough.
+constexpr double kWider = 1.05;
+constexpr int kRounds = 8;
+/// A window is this much wider than the distance at the event needs, so that the sign at its ends is certain.
+constexpr double kWindow = 4.0;
+/// Margins that change by more on a step say nothing: e^0.25 is the factor of a weight.
+constexpr double kLargestChange = 0.25;
+
+std::size_t at(Index k) {
+    return static_cast<std::size_t>(k);
+}
+
+}  // namespace
+
+Failure Tube::close(const std::vector<ProvedNeuron>& neurons, double all, StepTrial& trial) {
+    assumed_.clear();
+    size_.clear();
+    double squares = 0.0;
+    for (std::size_t j = 0; j < neurons.size(); ++j) {
+        assumed_.push_back(neurons[j].radius * kWider + kTiny);
+        double size = 0.0;
+        for (std::size_t k = trial.first[j]; k < trial.first[j + 1]; ++k) size = std::max(size, trial.pieces[k].size);
+        size_.push_back(size);
+        squares += size * size;
+    }
+    all_sizes_ = std::sqrt(squares) * kUp + kTinyNorm;
+    assumed_total_ = all * kWider + kTiny;
+    for (int round = 0; round < kRounds; ++round) {
+        if (Failure failure = propagate(neurons, all, trial)) return failure;
+        bool closed = total_ < assumed_total_;
+        for (std::size_t j = 0; j < neurons.size(); ++j) closed = closed && radius_[j] < assumed_[j];
+        if (closed) return {};
+        for (std::size_t j = 0; j < neurons.size(); ++j) assumed_[j] = std::max(assumed_[j], radius_[j] * kWider);
+        assumed_total_ = std::max(assumed_total_, total_ * kWider);
+    }
+    const auto worst = std::max_element(radius_.begin(), radius_.end()) - radius_.begin();
+    return {Reason::tube, worst, -1, 0.0};
+}
+
+/// One round: what the bounds at the end are if those assumed hold throughout.
+Failure Tube::propagate(const std::vector<ProvedNeuron>& neurons, double all, StepTrial& trial) {
+    if (Failure failure = spread_duals(trial)) return failure;
+    radius_.assign(neurons.size(), 0.0);
+    auto event = trial.crossings.begin();
+    for (std::size_t j = 0; j < neurons.size(); ++j) {
+        double error = neurons[j].radius;
+        for (std::size_t k = trial.first[j]; k < trial.first[j + 1]; ++k) {
+            const Piece& piece = trial.pieces[k];
+            error = along(piece, error, trial);
+            if (k + 1 == trial.first[j + 1]) continue;
+            error = std::min(error, assumed_total_);
+            if (Failure failure = cross(piece, *event, error)) return failure;
+            error = (error + jump(piece, *event)) * kUp;
+            ++event;
+        }
+        radius_[j] = error;
+    }
+    const double bound = together(neurons, all, trial);
+    double squares = 0.0;
+    for (double& radius : radius_) {
+        radius = std::min(radius, bound);
+        squares += radius * radius;
+    }
+    total_ = std::min(bound, std::sqrt(squares) * kUp + kTinyNorm);
+    return std::isfinite(total_) ? Failure{} : Failure{Reason::tube, -1, -1, 0.0};
+}
+
+/// How much gradients change when the state moves within the tube.
+Failure Tube::spread_duals(const StepTrial& trial) {
+    double moved = 0.0;
+    for (std::size_t j = 0; j < size_.size(); ++j) {
+        // A neuron that rests has pre-activations ≤ 0 for ever and adds nothing to any margin.
+        if (trial.pieces[trial.first[j]].resting) continue;
+        moved += size_[j] * assumed_[j] + 0.5 * assumed_[j] * assumed_[j];
+    }
+    double margin_kinks = 0.0;
+    double gradient_kinks = 0.0;
+    double started = 0.0;
+    for (const Crossing& event : trial.crossings) {
+        const double rest = trial.length - event.time;
+        margin_kinks += event.margin_slope * rest + event.margin_jump;
+        gradient_kinks += event.gradient_slope * rest;
+        started += event.gradient_jump;
+    }
+    const double through = terms_(Term::coupling, samples_.norm * moved);
+    margin_change_ = (samples_.largest * moved + margin_kinks) * kUp;
+    if (!(margin_change_ <= kLargestChange)) return {Reason::tube, -1, -1, 0.0};
+    const double weight = bounds_.largest_weight * exponential_up(margin_change_);
+    const double slope = samples_.loss == LossKind::logistic ? std::min(weight, 0.25) : weight;
+    dual_slope_ = slope * samples_.share * kUp;
+    own_error_ = (samples_.norm * bounds_.error + dual_slope_ * started) * kUp;
+    gradient_error_ = (own_error_ + dual_slope_ * samples_.norm * through) * kUp;
+    largest_error_ = (gradient_error_ + dual_slope_ * gradient_kinks) * kUp;
+    return {};
+}
+
+/// ∫ of the gradient's error from kinks of this step over [begin, end].
+double Tube::missed(const StepTrial& trial, double begin, double end) const {
+    double sum = 0.0;
+    for (const Crossing& event : trial.crossings) {
+        const double from = std::max(begin, event.time);
+        if (end > from) sum += event.gradient_slope * (end - from) * ((end - event.time) + (from - event.time)) * 0.5;
+    }
+    return dual_slope_ * sum * kUp;
+}
+
+/// e' ≤ (|g̃| + η) e + η |ũ| + D along one piece, and the rounding of the state at its end.
+double Tube::along(const Piece& piece, double error, const StepTrial& trial) const {
+    if (piece.resting) return error;
+    const double h = piece.length;
+    const double growth = exponential_up(h * (piece.g_size + piece.g_error + largest_error_) * kUp);
+    const double gradients = (gradient_error_ * h + missed(trial, piece.start, piece.start + h)) * kUp;
+    return (growth * (error + gradients * piece.size + piece.defect * h) + piece.storage) * kUp;
+}
+
+/// The rates at an event of a neuron whose error is `error` there, its delay and its window.
+Failure Tube::cross(const Piece& before, Crossing& event, double error) const {
+    const double size = samples_.size[at(event.sample)];
+    const double assumed = assumed_[at(event.neuron)];
+    const bool stops = event.kind == Kind::stop;
+    const Failure failure{Reason::not_transversal, event.neuron, event.sample, event.time};
+    const double a = before.a[0] >= 0.0 ? 1.0 : -1.0;
+    const double least_a = (std::abs(before.a[0]) - before.a_motion - assumed) * (1.0 - 8 * kUnit);
+    if (!(least_a > 2.0 * assumed)) return {Reason::sign_of_output, event.neuron, event.sample, event.time};
+    const double pull_before = event.direction * a * event.pull_before;
+    const double pull_after = event.direction * a * event.pull_after;
+    const double least_pull = stops ? pull_before : std::min(pull_before, pull_after);
+    if (!(least_pull > 0.0)) return failure;
+    // The window from the rate at its middle; the rates in it are then checked.
+    const double distance =
+        size * assumed + event.zero + gamma(static_cast<double>(10 * samples_.d + 500)) * size * before.w_size;
+    const double window = kWindow * distance / (least_a * least_pull) * kUp + kTiny;
+    const double own_rate = samples_.size[at(event.sample)] * bounds_.dual_rate[at(event.sample)] * size;
+    const double error_before =
+        (event.pull_error + size * (before.g_rate * window + largest_error_ + before.defect / least_a)) * kUp;
+    const double error_after = (error_before + own_rate * window) * kUp;
+    const double speed_before = least_a * (pull_before - error_before) * (1.0 - 8 * kUnit);
+    const double speed_after = least_a * (pull_after - error_after) * (1.0 - 8 * kUnit);
+    const double speed = stops ? speed_before : std::min(speed_before, speed_after);
+    // Half of the rate at the middle: the distance at the window's ends is then twice what is needed.
+    if (!(speed > 0.5 * least_a * least_pull)) return failure;
+    event.window = window;
+    event.delay = terms_(Term::switching, size * error + event.zero) / speed_before * kUp + kTiny;
+    event.margin = std::min(pull_before / error_before, stops ? pull_before / error_before : pull_after / error_after);
+    return {};
+}
+
+/// What the error grows by while the true neuron and the computed one are on different sides of the boundary.
+double Tube::jump(const Piece& before, const Crossing& event) const {
+    if (event.attracting(samples_, before.a[0])) return 0.0;
+    const double size = samples_.size[at(event.sample)];
+    const double assumed = assumed_[at(event.neuron)];
+    const double dual =
+        bounds_.weight[at(event.sample)] * exponential_up(margin_change_) * samples_.share * (1.0 - samples_.leak);
+    const double kick = dual * (before.a_size + 2.0 * assumed) * size + dual * (size * assumed + event.zero);
+    return terms_(Term::jump, kick * event.delay) * kUp;
+}
+
+/// The bound of all neurons together: E' ≤ max |g| E + |D|, for the coupling of neurons contracts.
+double Tube::together(const std::vector<ProvedNeuron>& neurons, double all, const StepTrial& trial) const {
+    const double h = trial.length;
+    double rate = 0.0;
+    double defects = 0.0;
+    double storages = 0.0;
+    for (std::size_t j = 0; j < neurons.size(); ++j) {
+        double defect = 0.0;
+        double storage = 0.0;
+        for (std::size_t k = trial.first[j]; k < trial.first[j + 1]; ++k) {
+            const Piece& piece = trial.pieces[k];
+            rate = std::max(rate, piece.g_size + piece.g_error);
+            defect = std::max(defect, piece.defect);
+            storage += piece.storage;
+        }
+        defects += defect * defect;
+        storages += storage * storage;
+    }
+    double jumps = 0.0;
+    for (const Crossing& event : trial.crossings) {
+        const Piece& before = trial.pieces[event.before];
+        const double size = samples_.size[at(event.sample)];
+        // On the two sides margin i is one of two linear forms, apart by at most |a| |x| e while the sides differ.
+        const double forms =
+            (before.a_size + assumed_[at(event.neuron)]) * (size * assumed_[at(event.neuron)] + event.zero);
+        jumps += jump(before, event) + 2.0 * event.window * dual_slope_ * forms * size * (all_sizes_ + assumed_total_);
+    }
+    const double growth = exponential_up(h * (rate + largest_error_) * kUp);
+    const double sources =
+        (std::sqrt(defects) + kTinyNorm + own_error_ * all_sizes_) * h + missed(trial, 0.0, h) * all_sizes_;
+    return (growth * (all + (sources + jumps) * kUp) + std::sqrt(storages)) * kUp + kTinyNorm;
+}
+
+}  // namespace reluflow::proof

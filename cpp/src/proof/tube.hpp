@@ -1,0 +1,52 @@
+/// The enclosure of one step: bounds of the distance of the true flow to the pieces, closed by first exit.
+#pragma once
+
+#include <vector>
+
+#include "proof/step_trial.hpp"
+
+namespace reluflow::proof {
+
+/// Bounds of |u_j - ũ_j| on the whole step. docs/proof.md, "One step".
+class Tube {
+  public:
+    Tube(const Samples& samples, const DualBounds& bounds, Terms terms)
+        : samples_(samples), bounds_(bounds), terms_(terms) {}
+
+    /// Finds bounds that hold on the step, given those of `neurons` and `all` at its start, and the windows of the
+    /// trial's events. The bounds at the end are then `radius()` and `total()`.
+    Failure close(const std::vector<ProvedNeuron>& neurons, double all, StepTrial& trial);
+
+    const std::vector<double>& radius() const { return radius_; }
+    double total() const { return total_; }
+    /// sup over the step of the bound of neuron j.
+    double assumed(Index j) const { return assumed_[static_cast<std::size_t>(j)]; }
+
+  private:
+    Failure propagate(const std::vector<ProvedNeuron>& neurons, double all, StepTrial& trial);
+    Failure spread_duals(const StepTrial& trial);
+    Failure cross(const Piece& before, Crossing& event, double error) const;
+    double jump(const Piece& before, const Crossing& event) const;
+    double along(const Piece& piece, double error, const StepTrial& trial) const;
+    double together(const std::vector<ProvedNeuron>& neurons, double all, const StepTrial& trial) const;
+    double missed(const StepTrial& trial, double begin, double end) const;
+
+    const Samples& samples_;
+    const DualBounds& bounds_;
+    Terms terms_;
+
+    std::vector<double> assumed_;  // (m): the tube
+    double assumed_total_ = 0.0;
+    std::vector<double> radius_;  // (m): what comes out of it
+    double total_ = 0.0;
+
+    std::vector<double> size_;     // (m): sup |ũ_j|
+    double all_sizes_ = 0.0;       // sqrt of the sum of their squares
+    double dual_slope_ = 0.0;      // sup |dλ_i/dq_i|
+    double margin_change_ = 0.0;   // sup |q_i(u) - q̃_i|
+    double own_error_ = 0.0;       // of a gradient, from the duals' own error
+    double gradient_error_ = 0.0;  // of a gradient, kinks that start in the step left out
+    double largest_error_ = 0.0;   // with them
+};
+
+}  // namespace reluflow::proof

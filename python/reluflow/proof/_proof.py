@@ -1,0 +1,210 @@
+"""What a proof holds: events with enclosures of their times, states with radii, and where it ends."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._validation import FloatArray, IntArray, freeze, invalid, real
+from ..kinks import EVENT_KINDS
+from ._writing import write
+
+MESSAGES = {
+    "none": "everything up to the end is proved",
+    "event_not_excluded": "the sign of a pre-activation may change where the solution has no event",
+    "event_missing": "an event of the solution does not happen",
+    "not_transversal": "the rate at which a pre-activation reaches zero has no certain sign",
+    "order_in_neuron": "two events of one neuron are too close to be told apart",
+    "tube": "the bounds grow too fast to be closed",
+    "sign_of_output": "an output weight is not certainly away from zero at an event",
+    "precision": "doubles have no digits left: a margin beyond 700, or time that does not advance",
+    "unsupported": "the next event is of a kind that is not proved yet: sliding, leaving, or a branch",
+    "start_on_boundary": "a pre-activation is zero at the start, or has another sign there than the solution",
+    "stopped": "interrupted",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class ProvedEvents:
+    """Events that are proved to happen, in the order of the middles of their enclosures. Read-only columns.
+
+    Attributes
+    ----------
+    t_lo, t_hi : ndarray, shape (k,)
+        The time of the event is in [t_lo, t_hi].
+    neuron, sample : ndarray of int, shape (k,)
+    kind : ndarray of str, shape (k,)
+        ``cross_up``, ``cross_down`` or ``stop``.
+    margin : ndarray, shape (k,)
+        The rate of the pre-activation at the event over the bound of its error: above 1, or it would not be proved.
+    """
+
+    t_lo: FloatArray
+    t_hi: FloatArray
+    neuron: IntArray
+    sample: IntArray
+    kind: npt.NDArray[np.str_]
+    margin: FloatArray
+
+    def __post_init__(self) -> None:
+        """Make the columns read-only."""
+        for column in fields(self):
+            freeze(getattr(self, column.name))
+
+    def __len__(self) -> int:
+        return len(self.t_lo)
+
+    @property
+    def width(self) -> FloatArray:
+        """Widths of the enclosures, shape (k,)."""
+        width: FloatArray = self.t_hi - self.t_lo
+        return width
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """An enclosure of the network at one time: the true (w_j, a_j) is within ``radius[j]`` of (W[j], a[j]).
+
+    Attributes
+    ----------
+    t : float
+    W : ndarray, shape (m, d)
+    a : ndarray, shape (m,)
+    radius : ndarray, shape (m,)
+        Euclidean, of the d + 1 numbers of a neuron together.
+    """
+
+    t: float
+    W: FloatArray
+    a: FloatArray
+    radius: FloatArray
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only."""
+        for array in (self.W, self.a, self.radius):
+            freeze(array)
+
+    def holds(self, W: npt.ArrayLike, a: npt.ArrayLike) -> bool:
+        """Tell whether weights of these shapes lie inside, up to rounding of the comparison."""
+        apart = np.square(np.asarray(W, np.float64) - self.W).sum(axis=1) + np.square(np.asarray(a) - self.a)
+        return bool((np.sqrt(apart) <= self.radius).all())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Proof:
+    """What `reluflow.prove` returns: what is proved of a run, and where and why it ends.
+
+    Attributes
+    ----------
+    status : str
+        ``"proved"`` or ``"not_proved"``.
+    proved_until : float
+        Up to this time the events below, and no others, happen.
+    reason : str
+        Why the proof ends before `until`, one word; ``"none"`` if it does not. `message` says it as a sentence.
+    neuron, sample : int
+        The pair at which it ends, -1 where there is none.
+    t_reason : float
+        The time of that, nan where there is none.
+    events : ProvedEvents
+    states : tuple of State
+        Enclosures at the times `at` that are proved.
+    bound : float
+        Bound of the distance of all neurons together at the end.
+    steps : int
+    problem : dict
+        What was proved: data, start, loss; the start of `sol`, bit for bit.
+    claims : dict
+        The events that the solution claims.
+    """
+
+    status: str
+    proved_until: float
+    reason: str
+    neuron: int
+    sample: int
+    t_reason: float
+    events: ProvedEvents
+    states: tuple[State, ...]
+    bound: float
+    steps: int
+    problem: dict[str, Any]
+    claims: dict[str, Any]
+    _again: Callable[[float], State] | None = field(default=None, compare=False)
+
+    def __bool__(self) -> bool:
+        """Tell whether everything up to `until` is proved."""
+        return self.status == "proved"
+
+    @property
+    def message(self) -> str:
+        """The outcome as a sentence."""
+        text = f"proved until t = {self.proved_until!r}"
+        if self.status == "proved":
+            return text
+        where = f", neuron {self.neuron}" if self.neuron >= 0 else ""
+        where += f", sample {self.sample}" if self.sample >= 0 else ""
+        return f"{text}, then {self.reason}{where}: {MESSAGES[self.reason]}"
+
+    @cached_property
+    def order_undecided(self) -> tuple[tuple[int, int], ...]:
+        """Pairs of positions in `events` whose enclosures of time overlap: of two neurons, in either order."""
+        order = np.argsort(self.events.t_lo, kind="stable").tolist()
+        low, high = self.events.t_lo.tolist(), self.events.t_hi.tolist()
+        pairs = []
+        for place, k in enumerate(order):
+            for other in order[place + 1 :]:
+                if low[other] > high[k]:
+                    break
+                pairs.append((min(k, other), max(k, other)))
+        return tuple(sorted(pairs))
+
+    def __call__(self, t: float) -> State:
+        """Return an enclosure of the network at time t; at a time that is not among `at` the proof is done again.
+
+        Raises
+        ------
+        ValueError
+            t is outside of what is proved.
+        """
+        when = real(t, "t")
+        if not self.problem["t"] <= when <= self.proved_until:
+            raise invalid("t", f"lie between {self.problem['t']!r} and {self.proved_until!r}", repr(when))
+        for state in self.states:
+            if state.t == when:
+                return state
+        if self._again is None:
+            raise invalid("t", "be one of the times of the certificate", repr(when))
+        return self._again(when)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a certificate: JSON with hexadecimal floats, whole or not at all; `reluflow.proof.load` reads it.
+
+        Raises
+        ------
+        ValueError
+            The folder does not exist or may not be written to; the message names the path.
+        """
+        write(self, path)
+
+    def __repr__(self) -> str:
+        """One line: the outcome and the sizes."""
+        events = f"{len(self.events)} events, {len(self.order_undecided)} pairs of them in undecided order"
+        return f"Proof({self.message}; {events}, bound {self.bound:.3g}, {self.steps} steps)"
+
+
+def kind_names(codes: npt.NDArray[np.int8]) -> npt.NDArray[np.str_]:
+    """Names of the prover's kinds of events."""
+    names: npt.NDArray[np.str_] = np.array(KINDS)[codes]
+    return names
+
+
+# The kinds a proof knows, in the order of the core; every other kind has the number after them.
+KINDS = ("cross_up", "cross_down", "stop")
+KIND_OF_CODE = np.array([KINDS.index(kind) if kind in KINDS else len(KINDS) for kind in EVENT_KINDS], dtype=np.int8)

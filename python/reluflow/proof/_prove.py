@@ -1,0 +1,196 @@
+"""Proves a run: the solution is a guess, the proof is about the flow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from .._validation import instance, invalid, real, real_array
+from ..flow import Solution
+from ._proof import KIND_OF_CODE, Proof, ProvedEvents, State, kind_names
+from ._start import exact_signs, first_undecided
+
+# Times beyond it leave the doubles' range for rates; steps grow with log² t, so that nothing is lost below.
+LATEST = 1e100
+# The bounds are rounded up for sums of at most this many terms (docs/proof.md, "Arithmetic").
+MOST_TERMS = 2**22
+_ORDERS = 20  # products of series have fewer terms a neuron
+
+
+def prove(
+    sol: Solution,
+    until: float | None = None,
+    *,
+    at: Sequence[float] = (),
+    digits: int | str = "auto",
+    callback: Callable[[float, int, int], object] | None = None,
+) -> Proof:
+    """Prove the events of a run, that there are no others, and where the state is.
+
+    The solution is a guess: a proof starts from the exact doubles of ``sol.initial``, takes the order of each neuron's
+    events from ``sol.events`` and finds times and states itself. It is about the flow of these doubles in exact
+    arithmetic, under Clarke's rule, and rests on this code and on IEEE doubles, not on the run. Where a strict
+    inequality fails it stops and says which.
+
+    Crossings and neurons that come to rest are proved, for either loss, either reduction and every leak. Events of
+    other kinds (a neuron starts to slide, leaves a boundary, or branches) end the proof with the reason
+    ``unsupported``.
+
+    Parameters
+    ----------
+    sol : Solution
+    until : float, optional
+        The time to prove to; by default the end of the run, at most 1e100.
+    at : sequence of float
+        Times at which to keep an enclosure of the state.
+    digits : {16, "auto"}
+        Doubles.
+    callback : callable, optional
+        Called now and then with time, steps and events so far; a true result ends the proof.
+
+    Returns
+    -------
+    Proof
+
+    Raises
+    ------
+    ValueError
+        Bad arguments, a solution that is not of two classes, or data too large for the bounds.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.Dataset([[1.65, -0.47], [-0.47, 1.35]], [1, -1])
+    >>> sol = rf.integrate(data, rf.Network.init(4, 2, scale=1e-2, seed=1), until=10.0)
+    >>> proof = rf.prove(sol, at=[10.0])
+    >>> proof.status, len(proof.events) == len(sol.events)
+    ('proved', True)
+    >>> bool(proof(10.0).radius.max() < 1e-9)
+    True
+    """
+    instance(sol, "sol", Solution, "a reluflow.Solution")
+    if digits not in (16, "auto"):
+        raise invalid("digits", "be 16 or 'auto'", repr(digits))
+    start = real(sol.t_start, "sol.t_start")
+    end = min(sol.t_end, LATEST) if until is None else real(until, "until")
+    if not start <= end <= min(sol.t_end, LATEST):
+        raise invalid("until", f"lie between {start!r} and {min(sol.t_end, LATEST)!r}", repr(end))
+    times = sorted(real_array(at, "at", "(k,)").tolist())
+    if times and not start <= times[0] <= times[-1] <= end:
+        raise invalid("at", f"lie between {start!r} and {end!r}", repr(times[0] if times[0] < start else times[-1]))
+    _check_sizes(sol)
+    return _prove(
+        _problem(sol), _claims(sol), sol.pattern0, {"until": end, "at": times, "only_states": False}, callback
+    )
+
+
+def _check_sizes(sol: Solution) -> None:
+    largest = max(sol.data.X.size, sol.initial.a.size * _ORDERS)
+    if largest > MOST_TERMS:
+        raise invalid(
+            "sol", f"have at most {MOST_TERMS} numbers in X and {MOST_TERMS // _ORDERS} neurons", str(largest)
+        )
+
+
+def _problem(sol: Solution) -> dict[str, Any]:
+    """Return what the proof is about: the exact doubles of data and start."""
+    return {
+        "X": np.array(sol.data.X, np.float64, order="C"),
+        "y": np.array(sol.data.y, np.float64),
+        "leak": float(sol.leak),
+        "loss": sol.loss,
+        "mean": sol.reduction == "mean",
+        "t": float(sol.t_start),
+        "W": np.array(sol.initial.W, np.float64, order="C"),
+        "a": np.array(sol.initial.a, np.float64),
+    }
+
+
+def _claims(sol: Solution) -> dict[str, Any]:
+    events = sol.events
+    return {
+        "t": np.array(events.t, np.float64),
+        "neuron": np.array(events.neuron, np.int32),
+        "sample": np.array(events.sample, np.int32),
+        "kind": KIND_OF_CODE[events.code],
+    }
+
+
+def _prove(
+    problem: dict[str, Any],
+    claims: dict[str, Any],
+    pattern: np.ndarray,
+    settings: dict[str, Any],
+    callback: Callable[[float, int, int], object] | None = None,
+) -> Proof:
+    """Prove from a problem and claims; `settings` go to the core, those of the tests too."""
+    signs = exact_signs(problem["W"], problem["X"])
+    zero = (problem["a"] == 0.0) & ~problem["W"].any(axis=1)
+    undecided = first_undecided(signs, pattern, zero)
+    if undecided is not None:
+        return _refused(problem, claims, *undecided)
+    columns = tuple(claims[name] for name in ("t", "neuron", "sample", "kind"))
+    hook = None if callback is None else lambda report: callback(*report)
+    raw = _core.prove({**problem, "signs": signs}, columns, settings, hook)
+
+    def again(t: float) -> State:
+        once = {**settings, "at": [t], "only_states": True}
+        return _states(_core.prove({**problem, "signs": signs}, columns, once, None), t)[0]
+
+    reason = raw["reason"]
+    return Proof(
+        status="proved" if reason == "none" else "not_proved",
+        proved_until=raw["proved_until"],
+        reason=reason,
+        neuron=raw["neuron"],
+        sample=raw["sample"],
+        t_reason=math.nan if reason == "none" else raw["t"],
+        events=_events(raw["events"], raw["proved_until"]),
+        states=_states(raw, raw["proved_until"]),
+        bound=raw["bound"],
+        steps=raw["steps"],
+        problem=problem,
+        claims=claims,
+        _again=again,
+    )
+
+
+def _events(raw: dict[str, Any], proved_until: float) -> ProvedEvents:
+    """Return the events up to the end of what is proved: past it one of the claims is wrong."""
+    keep = raw["t_lo"] <= proved_until
+    columns = {name: raw[name][keep] for name in ("t_lo", "t_hi", "margin")}
+    pairs = {name: raw[name][keep].astype(np.int64) for name in ("neuron", "sample")}
+    return ProvedEvents(**columns, **pairs, kind=kind_names(raw["kind"][keep]))
+
+
+def _states(raw: dict[str, Any], proved_until: float) -> tuple[State, ...]:
+    found = raw["states"]
+    return tuple(
+        State(float(t), np.array(found["W"][k]), np.array(found["a"][k]), np.array(found["radius"][k]))
+        for k, t in enumerate(found["t"])
+        if t <= proved_until
+    )
+
+
+def _refused(problem: dict[str, Any], claims: dict[str, Any], neuron: int, sample: int) -> Proof:
+    """Return what can be said of a start that is not decided: nothing."""
+    nothing = np.empty(0)
+    none = ProvedEvents(nothing, nothing.copy(), np.empty(0, int), np.empty(0, int), np.empty(0, "U1"), nothing.copy())
+    return Proof(
+        status="not_proved",
+        proved_until=problem["t"],
+        reason="start_on_boundary",
+        neuron=neuron,
+        sample=sample,
+        t_reason=problem["t"],
+        events=none,
+        states=(),
+        bound=0.0,
+        steps=0,
+        problem=problem,
+        claims=claims,
+    )

@@ -1,0 +1,39 @@
+"""The file of a certificate: JSON, every float in hexadecimal, so that nothing is lost and any language can read it."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..flow._files import atomic_write
+
+if TYPE_CHECKING:
+    from ._proof import Proof
+
+FORMAT = "reluflow-proof 1"
+
+
+def encode(value: Any) -> Any:
+    """Return a value as JSON holds it: floats as hexadecimal strings, arrays as nested lists."""
+    if isinstance(value, np.ndarray):
+        return encode(value.tolist())
+    if isinstance(value, dict):
+        return {key: encode(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [encode(part) for part in value]
+    return value.hex() if isinstance(value, float) else value
+
+
+def write(proof: Proof, path: str | os.PathLike[str]) -> None:
+    """Write a certificate by rename."""
+    names = ("status", "proved_until", "reason", "neuron", "sample", "t_reason", "bound", "steps", "problem", "claims")
+    record = {"format": FORMAT, **{name: encode(getattr(proof, name)) for name in names}}
+    record["events"] = encode(vars(proof.events))
+    record["states"] = [
+        encode({key: getattr(state, key) for key in ("t", "W", "a", "radius")}) for state in proof.states
+    ]
+    with atomic_write(path) as file:
+        file.write((json.dumps(record, indent=1) + "\n").encode())

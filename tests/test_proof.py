@@ -1,0 +1,296 @@
+"""Proofs of runs: what they hold, where they end, and that wrong claims are refused."""
+
+from __future__ import annotations
+
+import json
+import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import cases
+import reluflow as rf
+from reluflow import _core
+from reluflow.cli import main
+from reluflow.proof._proof import KINDS
+from reluflow.proof._prove import _claims, _problem, _prove
+from reluflow.proof._start import exact_signs
+
+DATA = rf.datasets.phuong_lampert(20, 4, seed=3)
+START = rf.Network.init(8, 4, scale=1e-2, seed=2)
+
+
+@pytest.fixture(scope="module")
+def sol() -> rf.Solution:
+    """78 crossings in 8 neurons, the last of them far before the end."""
+    return rf.integrate(DATA, START, until=20.0, rtol=1e-11)
+
+
+def case_run(name: str) -> tuple[cases.Case, rf.Solution, list[dict]]:
+    case = cases.load(name)
+    kept = [point for point in case.checkpoints if point["t"] is not None and float(point["t"]) < 1e12]
+    net = rf.Network(case.W, case.a, leak=case.leak)
+    until = max(float(point["t"]) for point in kept)
+    run = rf.integrate(rf.Dataset(case.X, case.y), net, until=until, loss=case.loss, reduction=case.reduction)
+    return case, run, [point for point in kept if float(point["t"]) <= run.t_end]
+
+
+# The stored runs that begin with something that is proved: ReLU and leaky, logistic and exponential, sum and mean.
+STORED = ["long_ortho_601", "ortho2d_401", "random_101", "random_103", "random_105", "random_107", "random_111"]
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_the_enclosures_hold_the_stored_states_and_events(name: str) -> None:
+    case, run, points = case_run(name)
+    proof = rf.prove(run, at=[float(point["t"]) for point in points])
+    inside = [point for point in points if float(point["t"]) <= proof.proved_until]
+    assert len(proof.states) == len(inside)
+    assert all(state.holds(point["W"], point["a"]) for state, point in zip(proof.states, inside, strict=True))
+    # A neuron inactive on everything else comes to rest: a stored run may call that a slide.
+    stored = sorted((e.neuron, e.t, e.sample) for e in case.events if e.t <= proof.proved_until)
+    found = sorted(zip(proof.events.neuron, proof.events.t_lo, proof.events.sample, proof.events.t_hi, strict=True))
+    assert [(j, i) for j, _, i in stored] == [(j, i) for j, _, i, _ in found]
+    # The stored times are rounded to doubles.
+    assert all(lo - 4e-16 * t <= t <= hi + 4e-16 * t for (_, t, _), (_, lo, _, hi) in zip(stored, found, strict=True))
+
+
+def test_a_whole_run_of_crossings_and_rests_is_proved() -> None:
+    for name in ("long_ortho_601", "ortho2d_401"):
+        _, run, _ = case_run(name)
+        proof = rf.prove(run)
+        assert (proof.status, proof.reason, len(proof.events)) == ("proved", "none", len(run.events))
+        assert proof.proved_until == run.t_end
+        assert set(proof.events.kind) <= set(KINDS)
+
+
+def test_bounds_are_at_most_a_million_times_the_error() -> None:
+    _, run, points = case_run("ortho2d_401")
+    proof = rf.prove(run, at=[float(point["t"]) for point in points])
+    for state, point in zip(proof.states, points, strict=True):
+        error = np.hypot(np.linalg.norm(state.W - point["W"], axis=1), state.a - point["a"])
+        assert (state.radius < 1e6 * (error + 1e-17)).all()
+
+
+def test_the_events_agree_with_those_of_the_run(sol: rf.Solution) -> None:
+    proof = rf.prove(sol)
+    assert proof.status == "proved"
+    assert len(proof.events) == len(sol.events) > 50
+    assert [*proof.events.neuron] == [*sol.events.neuron]
+    assert [*proof.events.kind] == [*sol.events.kind]
+    middle = 0.5 * (proof.events.t_lo + proof.events.t_hi)
+    assert np.abs(middle / sol.events.t - 1.0).max() < 1e-7
+    assert proof.events.margin.min() > 1.0
+
+
+def test_a_rough_solution_is_proved_all_the_same_or_refused() -> None:
+    for rtol in (1e-4, 1e-6):
+        rough = rf.integrate(DATA, START, until=20.0, rtol=rtol)
+        proof, fine = rf.prove(rough), rf.prove(rf.integrate(DATA, START, until=20.0, rtol=1e-11))
+        if proof:
+            assert [*proof.events.sample] == [*fine.events.sample]
+        else:
+            assert proof.proved_until < 20.0
+
+
+def test_a_state_at_any_time_can_be_asked_for(sol: rf.Solution) -> None:
+    proof = rf.prove(sol, at=[1.0])
+    for t in (0.0, 1.0, 3.25):
+        near = sol(t)
+        assert np.abs(proof(t).W - near.W).max() < 1e-8
+    assert proof(1.0) is proof.states[0]
+    with pytest.raises(ValueError, match=r"t must lie between 0\.0 and 20\.0"):
+        proof(21.0)
+
+
+# --- refusals --------------------------------------------------------------------------------------------------------
+
+
+def test_sliding_ends_a_proof_with_its_neuron_sample_and_time() -> None:
+    _, run, _ = case_run("random_107")
+    proof = rf.prove(run)
+    first = next(event for event in run.events if event.kind == "hold")
+    assert (proof.status, proof.reason) == ("not_proved", "unsupported")
+    assert (proof.neuron, proof.sample) == (first.neuron, first.sample)
+    assert first.t * (1.0 - 1e-6) < proof.proved_until <= first.t
+    assert proof.t_reason == proof.proved_until
+
+
+def test_a_start_on_a_boundary_is_refused() -> None:
+    _, run, _ = case_run("degenerate_301")
+    proof = rf.prove(run)
+    assert (proof.reason, proof.proved_until, len(proof.events)) == ("start_on_boundary", 0.0, 0)
+    assert proof.neuron >= 0
+
+
+@pytest.mark.parametrize("name", ["simult_dup_203", "simult_mirror_209"])
+def test_parallel_samples_end_a_proof_before_their_common_event(name: str) -> None:
+    _, run, _ = case_run(name)
+    proof = rf.prove(run)
+    assert proof.status == "not_proved"
+    assert "neuron" in proof.message
+
+
+def test_a_callback_ends_a_proof(sol: rf.Solution) -> None:
+    proof = rf.prove(sol, callback=lambda t, steps, events: True)
+    assert proof.reason in ("stopped", "none")  # a proof shorter than a tenth of a second asks nobody
+
+
+def test_bad_arguments_name_what_is_expected(sol: rf.Solution) -> None:
+    for arguments, words in (
+        ({"until": 30.0}, "until must lie between 0.0 and 20.0, found 30.0"),
+        ({"until": -1.0}, "until must lie between"),
+        ({"at": [25.0]}, "at must lie between"),
+        ({"digits": 32}, "digits must be 16 or 'auto', found 32"),
+    ):
+        with pytest.raises(ValueError, match=words.replace(".", r"\.")):
+            rf.prove(sol, **arguments)
+    with pytest.raises(ValueError, match="sol must be"):
+        rf.prove(DATA)
+
+
+# --- wrong claims ----------------------------------------------------------------------------------------------------
+
+
+def mutated(claims: dict[str, np.ndarray], rng: np.random.Generator) -> tuple[str, dict[str, np.ndarray], float]:
+    """Return a kind of fault, claims with it, and the time from which on they are wrong."""
+    kind = str(rng.choice(["drop", "insert", "swap", "sample", "kind", "hold", "truncate"]))
+    columns = {name: column.copy() for name, column in claims.items()}
+    k = int(rng.integers(len(columns["t"])))
+    fault = float(columns["t"][k])
+    if kind == "drop":
+        columns = {name: np.delete(column, k) for name, column in columns.items()}
+    elif kind == "insert":
+        fault *= 1.0 + 1e-6
+        new = {"t": fault, "neuron": rng.integers(START.width), "sample": rng.integers(DATA.n), "kind": rng.integers(3)}
+        columns = {name: np.insert(column, k + 1, new[name]) for name, column in columns.items()}
+    elif kind == "swap":
+        same = np.flatnonzero(columns["neuron"] == columns["neuron"][k])
+        other = same[min(int(np.searchsorted(same, k)) + 1, len(same) - 1)]
+        if columns["sample"][other] == columns["sample"][k]:
+            return mutated(claims, rng)
+        for name in ("sample", "kind"):
+            columns[name][[k, other]] = columns[name][[other, k]]
+    elif kind == "sample":
+        columns["sample"][k] = (columns["sample"][k] + 1) % DATA.n
+    elif kind == "kind":
+        columns["kind"][k] = (columns["kind"][k] + 1) % 3
+    elif kind == "hold":
+        columns["kind"][k] = len(KINDS)
+    else:
+        columns = {name: column[:k] for name, column in columns.items()}
+    return kind, {name: np.ascontiguousarray(column) for name, column in columns.items()}, fault
+
+
+def assert_mutants_are_refused(sol: rf.Solution, number: int, seed: int) -> set[str]:
+    rng = np.random.default_rng(seed)
+    problem, claims = _problem(sol), _claims(sol)
+    settings = {"until": sol.t_end, "at": [], "only_states": False}
+    seen = set()
+    for _ in range(number):
+        kind, wrong, fault = mutated(claims, rng)
+        proof = _prove(problem, wrong, sol.pattern0, settings)
+        assert proof.status == "not_proved", (kind, fault)
+        assert proof.proved_until <= fault * (1.0 + 1e-9), (kind, fault, proof)
+        seen.add(kind)
+    return seen
+
+
+def test_wrong_claims_are_refused_at_their_fault_or_before(sol: rf.Solution) -> None:
+    assert len(assert_mutants_are_refused(sol, 60, seed=0)) == 7
+
+
+@pytest.mark.slow
+def test_a_thousand_wrong_lists_of_events_are_refused(sol: rf.Solution) -> None:
+    assert len(assert_mutants_are_refused(sol, 1000, seed=1)) == 7
+
+
+def test_claims_that_end_early_are_right_until_the_next_event(sol: rf.Solution) -> None:
+    claims, k = _claims(sol), 30
+    shorter = {name: np.ascontiguousarray(column[:k]) for name, column in claims.items()}
+    until = 0.5 * (claims["t"][k - 1] + claims["t"][k])
+    settings = {"until": until, "at": [], "only_states": False}
+    assert _prove(_problem(sol), shorter, sol.pattern0, settings).status == "proved"
+
+
+# --- parts -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", ["logistic", "exponential"])
+def test_weights_are_within_their_bound(loss: str) -> None:
+    q = np.concatenate(
+        [np.linspace(-700.0, 700.0, 401), np.linspace(-2.0, 2.0, 400), 0.34657359 + np.arange(-50, 50) * 1e-9]
+    )
+    found = _core.proof_weights(q, loss)
+    with localcontext() as context:
+        context.prec = 50
+        for margin, weight in zip(q.tolist(), found.tolist(), strict=True):
+            exact = (-Decimal(margin)).exp() if loss == "exponential" else 1 / (1 + Decimal(margin).exp())
+            assert abs(Decimal(weight) / exact - 1) < 12 * Decimal(2) ** -53
+
+
+def test_the_spectral_norm_is_bounded_closely() -> None:
+    rng = np.random.default_rng(0)
+    for shape in ((1, 1), (3, 40), (60, 7), (50, 50)):
+        X = rng.normal(size=shape) * 10.0 ** rng.integers(-20, 20)
+        norm = np.linalg.norm(X, 2)
+        assert norm <= _core.spectral_norm_up(X) <= 1.01 * norm
+
+
+def test_signs_at_the_start_are_exact() -> None:
+    W = np.array([[1.0, 1e-30, -1.0], [0.1, 0.2, -0.3], [3.0, -1.0, 0.0]])
+    X = np.array([[1.0, 1.0, 1.0], [1.0, 3.0, 0.5]])
+    exact = np.vectorize(Fraction)(W) @ np.vectorize(Fraction)(X).T
+    assert exact_signs(W, X).tolist() == [[(e > 0) - (e < 0) for e in row] for row in exact]
+    assert exact_signs(W, X)[2, 1] == 0
+
+
+def test_events_of_two_neurons_with_overlapping_times_are_listed() -> None:
+    _, run, _ = case_run("simult_mirror_209")
+    proof = rf.prove(run)
+    for k, other in proof.order_undecided:
+        assert proof.events.t_lo[other] <= proof.events.t_hi[k]
+        assert proof.events.neuron[k] != proof.events.neuron[other]
+    assert len(proof.order_undecided) == 1
+
+
+def test_a_certificate_is_read_back_exactly(sol: rf.Solution, tmp_path) -> None:
+    proof = rf.prove(sol, at=[0.5, 2.0])
+    proof.save(tmp_path / "proof.json")
+    again = rf.proof.load(tmp_path / "proof.json")
+    assert repr(again) == repr(proof)
+    assert math.isnan(again.t_reason)
+    assert all(np.array_equal(getattr(again.events, k), getattr(proof.events, k)) for k in vars(proof.events))
+    assert np.array_equal(again(2.0).radius, proof(2.0).radius)
+    with pytest.raises(ValueError, match="certificate"):
+        again(3.0)
+    (tmp_path / "other.json").write_text(json.dumps({"format": "else"}))
+    with pytest.raises(ValueError, match=r"other\.json"):
+        rf.proof.load(tmp_path / "other.json")
+    with pytest.raises(FileNotFoundError):
+        rf.proof.load(tmp_path / "missing.json")
+
+
+def test_the_same_proof_has_the_same_bits(sol: rf.Solution) -> None:
+    first, second = rf.prove(sol, at=[5.0]), rf.prove(sol, at=[5.0])
+    assert np.array_equal(first.events.t_lo, second.events.t_lo)
+    assert np.array_equal(first(5.0).W, second(5.0).W)
+
+
+def test_the_command_proves_a_saved_run(sol: rf.Solution, tmp_path, capsys) -> None:
+    sol.save(tmp_path / "run.npz")
+    with pytest.raises(SystemExit) as end:
+        main(["prove", str(tmp_path / "run.npz"), "--out", str(tmp_path / "proof.json")])
+    assert end.value.code == 0
+    assert "proved: proved until t = 20.0" in capsys.readouterr().out
+    assert rf.proof.load(tmp_path / "proof.json")
+    _, run, _ = case_run("random_107")
+    run.save(tmp_path / "run.npz")
+    with pytest.raises(SystemExit) as end:
+        main(["prove", str(tmp_path / "run.npz")])
+    assert end.value.code == 1
+    assert "unsupported" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as end:
+        main(["prove", str(tmp_path / "none.npz")])
+    assert end.value.code == 2
