@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._validation import invalid
-from ..flow._files import checked_path
+from .._files import checked_path
 from ._proof import Proof, ProvedEvents, State
 from ._writing import FORMAT
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..flow._files import atomic_write
+from .._files import atomic_write
 
 if TYPE_CHECKING:
     from ._proof import Proof
