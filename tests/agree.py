@@ -21,7 +21,7 @@ def network(setup: Setup) -> rf.Network:
 def core(setup: Setup, **options) -> rf.Solution:
     """The core's run of a problem, to its end time unless another stop is given."""
     options = {"until": setup.t_end, "rtol": 1e-10, **setup.options, **options}
-    return rf.integrate(rf.Dataset(setup.X, setup.y), network(setup), **options)
+    return rf.integrate(rf.Dataset(setup.X, setup.y, weights=setup.weights), network(setup), **options)
 
 
 def events_before(events: list[compare.Event], t: float) -> list[compare.Event]:

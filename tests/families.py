@@ -20,6 +20,7 @@ class Setup:
     loss: str
     reduction: str
     t_end: float
+    weights: np.ndarray | None = None
 
     @property
     def save_at(self) -> np.ndarray:
@@ -165,6 +166,51 @@ def crowded(rng: np.random.Generator) -> Setup:
     return replace(s, X=X, y=y, W=W, a=a, t_end=20.0 * (4 if s.reduction == "mean" else 1))
 
 
+def weighted(rng: np.random.Generator) -> Setup:
+    """Samples that count differently, some not at all."""
+    s = random(rng)
+    weights = rng.choice([0.0, 0.5, 1.0, 3.0], len(s.y))
+    weights[int(rng.integers(len(s.y)))] = 1.0
+    return replace(s, weights=weights)
+
+
+def squared(rng: np.random.Generator) -> Setup:
+    """Real targets and the squared loss, every other time with weights."""
+    s = random(rng, balanced=bool(rng.integers(2)))
+    s = replace(s, X=s.X[:5], W=s.W[:3], a=s.a[:3], t_end=min(s.t_end, 6.0))
+    weights = rng.uniform(0.3, 2.0, len(s.X)) if rng.integers(2) else None
+    leak = float(rng.choice([0.0, 0.1]))
+    return replace(s, y=rng.standard_normal(len(s.X)), leak=leak, loss="squared", weights=weights)
+
+
+def squared_crowded(rng: np.random.Generator) -> Setup:
+    """Two dimensions, more samples than fit: neurons slide, and rest where the weights change their signs."""
+    n, m = 6, 3
+    W, a = start(rng, m, 2, float(rng.choice([0.5, 0.1])))
+    return Setup(
+        X=rng.standard_normal((n, 2)),
+        y=rng.normal(scale=1.5, size=n),
+        W=W,
+        a=a,
+        leak=float(rng.choice([0.0, 0.0, 0.1])),
+        loss="squared",
+        reduction="sum",
+        t_end=4.0,
+    )
+
+
+def squared_ties(rng: np.random.Generator) -> Setup:
+    """Integer samples, parallel and orthogonal ones among them, and integer targets; some starts on boundaries."""
+    s = on_walls(rng) if rng.integers(2) else random(rng)
+    s = replace(s, X=s.X[:5], W=s.W[:3], a=s.a[:3], t_end=min(s.t_end, 3.0))
+    X = rng.integers(-2, 3, s.X.shape).astype(float)
+    X[np.all(X == 0, axis=1), 0] = 1.0
+    weights = rng.integers(1, 4, len(X)).astype(float) if rng.integers(2) else None
+    leak = float(rng.choice([0.0, 0.1]))
+    y = rng.integers(-2, 3, len(X)).astype(float)
+    return replace(s, X=X, y=y, leak=leak, loss="squared", weights=weights)
+
+
 FAMILIES: dict[str, Callable[[np.random.Generator], Setup]] = {
     f.__name__: f
     for f in (
@@ -184,5 +230,9 @@ FAMILIES: dict[str, Callable[[np.random.Generator], Setup]] = {
 }
 
 
+# Of the squared loss, and of samples that count differently; the twin is slow on them.
+REGRESSION = {f.__name__: f for f in (weighted, squared, squared_crowded, squared_ties)}
+
+
 def make(family: str, seed: int) -> Setup:
-    return FAMILIES[family](np.random.default_rng([seed, len(family)]))
+    return (FAMILIES | REGRESSION)[family](np.random.default_rng([seed, len(family)]))

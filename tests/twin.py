@@ -7,13 +7,22 @@ no sector groups. Only for small problems.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 from scipy.integrate import DOP853
 from scipy.optimize import brentq, minimize_scalar
 
-from twin_rules import Problem, UndecidedError, complement, continuations, hull_gap, independent, multipliers
+from twin_rules import (
+    Problem,
+    TwinRun,
+    UndecidedError,
+    Watch,
+    complement,
+    continuations,
+    hull_gap,
+    independent,
+    interval_gaps,
+    multipliers,
+)
 
 # Zero for a pre-activation, as a part of |theta_j| |x_i|: reached together with another wall.
 ON_WALL = 1e-11
@@ -29,29 +38,6 @@ HULL_TOL = 1e-12
 KINDS = {(-1, 1): "cross_up", (1, -1): "cross_down", (0, 1): "release_up", (0, -1): "release_down"}
 
 
-@dataclass
-class TwinRun:
-    status: str = "reached_time"
-    events: list[tuple[float, int, int, str]] = field(default_factory=list)
-    t: list[float] = field(default_factory=list)
-    W: list[np.ndarray] = field(default_factory=list)
-    a: list[np.ndarray] = field(default_factory=list)
-    log_loss: list[float] = field(default_factory=list)
-    pattern0: np.ndarray | None = None
-    pattern: np.ndarray | None = None
-    branch: dict | None = None
-    time: float = 0.0
-
-
-@dataclass
-class Watch:
-    """One margin that must stay positive: a pair, a multiplier's end, or an output weight of a held neuron."""
-
-    neuron: int
-    what: str  # "pair", "lower", "upper", "weight", "hull"
-    index: int  # sample, or wall
-
-
 class Twin:
     def __init__(self, problem: Problem, W, a, tol: float = 1e-13):
         self.p, self.tol = problem, tol
@@ -64,6 +50,8 @@ class Twin:
         self.run = TwinRun(pattern0=self.sigma.copy())
         self.fresh: set[tuple[int, int]] = set()
         self.log_clock = False
+        self.signed = problem.loss == "squared"  # weights change their signs
+        self.range_sign: dict[tuple[int, int], float] = {}
 
     # ---- the smooth motion in a fixed pattern -------------------------------------------------
     def slopes(self) -> np.ndarray:
@@ -80,7 +68,7 @@ class Twin:
     def duals_at(self, W, a, t):
         """The duals, times t in the clock log t: there dθ/d log t = t dθ/dt."""
         Zs = self.S * (W @ self.p.X.T)
-        return self.p.duals(self.p.y * (a @ Zs), t if self.log_clock else 0.0)
+        return self.p.duals(self.p.arguments(a @ Zs), t if self.log_clock else 0.0)
 
     def rhs(self, t, state):
         W, a = self.split(state)
@@ -119,10 +107,14 @@ class Twin:
         lam = self.duals_at(self.W, self.a, self.t)
         for j, held in enumerate(self.H):
             free = independent(self.p.normals[held])
-            if not held or (free and not np.any(self.S[j] * lam)) or self.size0[j] == 0:
+            at_rest = free and not np.any(self.S[j] * lam) and not self.signed
+            if not held or at_rest or self.size0[j] == 0:
                 continue
-            kinds = ["lower", "upper"] if free else ["hull"]
-            out += [Watch(j, kind, c) for c in (held if len(kinds) == 2 else held[:1]) for kind in kinds]
+            kinds = (["lower", "upper"] + ["range"] * self.signed) if free else ["hull"]
+            out += [Watch(j, kind, c) for c in (held if free else held[:1]) for kind in kinds]
+            if self.signed and free:
+                gaps = interval_gaps(self.p, lam, held, (self.S[j] * lam) @ self.p.X)
+                self.range_sign |= {(j, c): float(np.sign(r)) for c, r in zip(held, gaps[:, 2], strict=True)}
             if self.balance[j] < 0:
                 out.append(Watch(j, "weight", -1))
         return [w for w in out if self.size0[w.neuron] > 0]
@@ -142,12 +134,17 @@ class Twin:
             else:
                 if w.neuron not in tau:
                     drive = (self.S[w.neuron] * lam) @ self.p.X
-                    make = hull_gap if w.what == "hull" else multipliers
+                    make = hull_gap if w.what == "hull" else interval_gaps if self.signed else multipliers
                     tau[w.neuron] = np.atleast_1d(make(self.p, lam, self.H[w.neuron], drive))
+                place = self.H[w.neuron].index(w.index)
                 if w.what == "hull":
                     out[k] = tau[w.neuron][0] + HULL_TOL
+                elif w.what == "range":
+                    out[k] = self.range_sign[w.neuron, w.index] * tau[w.neuron][place, 2]
+                elif self.signed:
+                    out[k] = tau[w.neuron][place, int(w.what == "upper")] + END_TOL
                 else:
-                    v = tau[w.neuron][self.H[w.neuron].index(w.index)]
+                    v = tau[w.neuron][place]
                     out[k] = (v if w.what == "lower" else 1.0 - v) + END_TOL
         return out
 
@@ -262,12 +259,20 @@ class Twin:
     def handle(self, w: Watch) -> None:
         if w.what in ("pair",):
             self.decide(w.neuron, w.index)
+        elif w.what == "range":
+            self.open_branch(w)
         elif w.what in ("weight", "hull"):
             if w.what == "weight":
                 self.a[w.neuron] = 0.0
             self.decide(w.neuron, leave=w.what == "hull")
         else:
             self.become(w.neuron, self.as_samples({w.index: 1 if w.what == "upper" else -1}))
+
+    def open_branch(self, w: Watch) -> None:
+        """An attracting wall turns into a repelling one under a neuron that stands on it: it may stay or leave."""
+        ways = [{}] + [{w.index: sign} for sign in (1, -1)]
+        self.run.status = "branch"
+        self.run.branch = {"t": self.t, "neuron": w.neuron, "options": [self.as_samples(way) for way in ways]}
 
     def record(self, before: np.ndarray) -> None:
         for j, i in zip(*np.nonzero(before != self.sigma), strict=True):
@@ -370,7 +375,7 @@ class Twin:
 
 def run(setup, save_at=(), tol: float = 1e-13) -> TwinRun:
     """Run the twin on a `families.Setup`."""
-    problem = Problem(setup.X, setup.y, setup.leak, setup.loss, setup.reduction)
+    problem = Problem(setup.X, setup.y, setup.leak, setup.loss, setup.reduction, setup.weights)
     with np.errstate(over="ignore", invalid="ignore"):  # a trial stage of DOP853 may leave all bounds
         return Twin(problem, setup.W, setup.a, tol).integrate(setup.t_end, save_at)
 

@@ -25,6 +25,32 @@ class UndecidedError(RuntimeError):
     """The twin cannot tell what happens; a comparison with it means nothing there."""
 
 
+@dataclass
+class TwinRun:
+    status: str = "reached_time"
+    events: list[tuple[float, int, int, str]] = field(default_factory=list)
+    t: list[float] = field(default_factory=list)
+    W: list[np.ndarray] = field(default_factory=list)
+    a: list[np.ndarray] = field(default_factory=list)
+    log_loss: list[float] = field(default_factory=list)
+    pattern0: np.ndarray | None = None
+    pattern: np.ndarray | None = None
+    branch: dict | None = None
+    time: float = 0.0
+
+
+@dataclass
+class Watch:
+    """One margin that must stay positive: a pair, a multiplier's end, or an output weight of a held neuron.
+
+    Or, where weights change their signs, the range of a multiplier, counted positive at the start of the segment.
+    """
+
+    neuron: int
+    what: str  # "pair", "lower", "upper", "range", "weight", "hull"
+    index: int  # sample, or wall
+
+
 @dataclass(frozen=True)
 class Problem:
     """A data set with a loss; walls are found once."""
@@ -34,6 +60,7 @@ class Problem:
     leak: float = 0.0
     loss: str = "logistic"
     reduction: str = "sum"
+    counts: np.ndarray | None = None  # what each sample counts in the loss; None: one each
     wall_of: np.ndarray = field(init=False)
     normals: np.ndarray = field(init=False)
     coef: np.ndarray = field(init=False)
@@ -56,21 +83,35 @@ class Problem:
         object.__setattr__(self, "coef", np.array(coef))
 
     def margins(self, W: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """What the loss takes: margins y f, or the errors f - y of the squared loss."""
         Z = W @ self.X.T
-        return self.y * (a @ np.maximum(Z, self.leak * Z))
+        return self.arguments(a @ np.maximum(Z, self.leak * Z))
+
+    def arguments(self, f: np.ndarray) -> np.ndarray:
+        return f - self.y if self.loss == "squared" else self.y * f
 
     def duals(self, q: np.ndarray, log_factor: float = 0.0) -> np.ndarray:
-        """lambda_i = -y_i l'(q_i), with the factor of the reduction, times exp(log_factor)."""
+        """lambda_i = -dL/df_i, with the factor of the reduction and the counts, times exp(log_factor)."""
+        if self.loss == "squared":
+            return -q * np.exp(log_factor) * self.weights
         log_slope = -np.logaddexp(0.0, q) if self.loss == "logistic" else -q
-        return self.y * np.exp(log_slope + log_factor) * self.weight
+        return self.y * np.exp(log_slope + log_factor) * self.weights
 
     @property
     def weight(self) -> float:
         return 1.0 / len(self.y) if self.reduction == "mean" else 1.0
 
+    @property
+    def weights(self) -> np.ndarray:
+        """What each sample's loss is taken times."""
+        return self.weight * (np.ones(len(self.y)) if self.counts is None else self.counts)
+
     def log_loss(self, q: np.ndarray) -> float:
-        terms = np.logaddexp(0.0, -q) if self.loss == "logistic" else np.exp(-q)
-        return float(np.log(self.weight * np.sum(terms)))
+        if self.loss == "squared":
+            terms = 0.5 * q**2
+        else:
+            terms = np.logaddexp(0.0, -q) if self.loss == "logistic" else np.exp(-q)
+        return float(np.log(np.sum(self.weights * terms)))
 
     def edges(self, lam: np.ndarray, wall: int) -> tuple[float, float]:
         """Coefficients along the wall's normal of its samples' drive, on its lower and its upper side."""
@@ -115,6 +156,19 @@ def multipliers(problem: Problem, lam: np.ndarray, held: list[int], drive: np.nd
     edges = np.array([problem.edges(lam, c) for c in held])
     with np.errstate(divide="ignore", invalid="ignore"):
         return (need - edges[:, 0]) / (edges[:, 1] - edges[:, 0])
+
+
+def interval_gaps(problem: Problem, lam: np.ndarray, held: list[int], drive: np.ndarray) -> np.ndarray:
+    """Columns: how far the multiplier stands above the lower and below the upper edge, and the range of its interval.
+
+    One row for each held wall, in parts of what all samples could pull. The first two are counted positive inside the
+    interval whichever edge is the larger one; nothing is divided by a range, which passes zero with the weights.
+    """
+    need = -np.linalg.lstsq(problem.normals[held].T, drive, rcond=None)[0]
+    lower, upper = np.array([problem.edges(lam, c) for c in held]).T
+    way = np.where(upper >= lower, 1.0, -1.0)
+    scale = np.abs(lam) @ np.linalg.norm(problem.X, axis=1)
+    return np.c_[way * (need - lower), way * (upper - need), upper - lower] / max(scale, 1e-300)
 
 
 def cells(normals: np.ndarray) -> np.ndarray:

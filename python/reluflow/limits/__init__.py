@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from ._checks import Residuals
 from ._limit import Limit
+from ._point import Escape
 
-__all__ = ["Limit", "Residuals"]
+__all__ = ["Escape", "Limit", "Residuals"]

@@ -25,7 +25,7 @@ class Residuals:
     ----------
     stationarity : float
         |θ - Σ λ_i h_i| / |θ| with h_i in the Clarke subdifferential of q_i; for a critical point |∇L| in units of
-        |θ| Σ |λ_i||x_i|.
+        |θ| Σ |λ_i||x_i|, where samples are interpolated, with the size of the outputs in place of |λ_i|.
     complementarity : float
         max |λ_i||q_i - 1| / Σ|λ|; 0 for a critical point, which has no such condition.
     primal : float

@@ -9,7 +9,7 @@ import numpy as np
 from .._validation import FloatArray, IntArray, freeze
 from ..kinks._boundaries import names
 from ..kinks._constant_duals import start
-from ..losses import separation_loss
+from ..losses import is_of_margins, separation_loss
 from ..networks import Network
 from ._checks import CORE_FACTOR, Residuals, on_dependent_repelling, residuals_of
 from ._core import Core
@@ -73,10 +73,11 @@ def direction(state: State, core: Core) -> Limit:
 def unpolished(state: State, reason: str) -> Limit:
     """Return the state's own direction, where nothing could be polished; its residuals are nan."""
     net, size = state.net, state.net.norm
-    scaled = Network(net.W / size, net.a / size, leak=net.leak) if size > 0 else net
+    directed = is_of_margins(state.loss) and size > 0
+    scaled = Network(net.W / size, net.a / size, leak=net.leak) if directed else net
     nan = float("nan")
     residuals = Residuals(nan, nan, nan, nan)
-    return _limit(state, scaled, state.data.y * state.weights, residuals, (nan, nan), ([reason], []))
+    return _limit(state, scaled, state.signed_weights, residuals, (nan, nan), ([reason], []))
 
 
 def _limit(
@@ -94,11 +95,12 @@ def _limit(
     support, held = np.flatnonzero(lam), state.held_pairs(net)
     for array in (lam, support, held):
         freeze(array)
-    size = net.norm
+    size, directed = net.norm, is_of_margins(state.loss)
+    margin = float((state.data.y * net(state.data.X)).min()) / size**2 if size > 0 else 0.0
     return Limit(
-        kind="direction",
+        kind="direction" if directed else "finite",
         network=net,
-        margin=float((state.data.y * net(state.data.X)).min()) / size**2 if size > 0 else 0.0,
+        margin=margin if directed else float("nan"),
         duals=lam,
         support=support,
         held=held,

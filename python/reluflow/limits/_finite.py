@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from .._validation import FloatArray, freeze
+from ..losses import is_of_margins, log_curvatures
 from ..networks import Network
 from ._checks import Residuals, clipped_pulls, pattern_violation
 from ._core import Core
 from ._direction import CERTIFIED_TOL, unpolished
+from ._groups import Groups
 from ._limit import Limit
+from ._point import Point, point_of
 from ._state import State
 
 # Gauss-Newton steps for the weights; from a state near the point some 5 are taken.
@@ -21,6 +24,8 @@ _RANK_TOL = 1e-11
 MAX_DISTANCE = 1e-4
 # A state further than this from the critical point of its pattern has nothing to do with it.
 _FAR = 1.0
+# An error below this part of the terms that it is the sum of is rounding: sums of some hundred terms lose two digits.
+_FIT_TOL = 1e-13
 
 
 def finite(state: State, core: Core) -> Limit:
@@ -46,18 +51,24 @@ def _limit(state: State, net: Network, distance: float) -> Limit:
     g = pulls.g[here.groups.of[moving]]
     along = np.einsum("jd,jd->j", g, net.W[moving])
     gradient = float(np.hypot(np.linalg.norm(net.a[moving, None] * g), np.linalg.norm(along)))
-    unit = float(np.abs(here.duals) @ np.linalg.norm(state.data.X, axis=1))
+    fits = _interpolates(here, net)
+    unit = float((_output_sizes(here, net) if fits else np.abs(here.duals)) @ np.linalg.norm(state.data.X, axis=1))
+    unit = max(unit, float(np.finfo(np.float64).tiny))  # no target and no network: nothing pulls
     sign = max(float(pulls.excess.max(initial=0.0)) / unit, pattern_violation(here.groups, net))
     residuals = Residuals(gradient / (unit * net.norm) if net.norm > 0 else gradient, 0.0, 0.0, sign)
     reasons = _doubts(residuals, distance, gradient)
     pattern = state.pattern if sign <= CERTIFIED_TOL else None
     support, held, lam = np.arange(state.data.n), here.held_pairs(net), here.duals
+    limit = Network(net.W, net.a, leak=net.leak, pattern=pattern)
+    point = Point("not decided")
+    if not reasons:
+        point = Point("global") if fits else point_of(here.groups, limit, lam)
     for array in (support, held, lam):
         freeze(array)
     return Limit(
         kind="finite",
-        network=Network(net.W, net.a, leak=net.leak, pattern=pattern),
-        margin=float(here.margins.min() / net.norm**2) if net.norm > 0 else 0.0,
+        network=limit,
+        margin=_margin(here, net),
         duals=lam,
         support=support,
         held=held,
@@ -68,7 +79,39 @@ def _limit(state: State, net: Network, distance: float) -> Limit:
         turn=distance,
         split_error=distance**2,
         gradient_norm=gradient,
+        curvature=_curvature(here, net),
+        point=point.kind,
+        escape=point.escape,
     )
+
+
+def _margin(state: State, net: Network) -> float:
+    if not is_of_margins(state.loss):
+        return float("nan")
+    return float(state.margins.min() / net.norm**2) if net.norm > 0 else 0.0
+
+
+def _output_sizes(state: State, net: Network) -> FloatArray:
+    """Sum the sizes of the terms of each error, times what the sample counts, shape (n,)."""
+    Z = net.W @ state.data.X.T
+    terms = np.abs(net.a) @ np.abs(np.maximum(Z, net.leak * Z))
+    return np.asarray(state.data.counts * (terms + np.abs(state.data.y)))
+
+
+def _interpolates(state: State, net: Network) -> bool:
+    """Whether all errors are rounding, so that the duals have no digits to divide by."""
+    if is_of_margins(state.loss):
+        return False
+    return bool((np.abs(state.duals) <= _FIT_TOL * _output_sizes(state, net)).all())
+
+
+def _curvature(state: State, net: Network) -> float:
+    """Smallest eigenvalue that is not rounding of J diag(c ℓ'') Jᵀ, the Hessian where the pulls vanish; or nan."""
+    root = np.sqrt(state.data.counts * np.exp(log_curvatures(state.margins, state.loss)))
+    gram = root[:, None] * _gram(state.groups, net) * root
+    sizes = np.linalg.eigvalsh(gram)
+    sizes = sizes[sizes > _RANK_TOL * sizes[-1]]
+    return float(sizes[0]) if sizes.size else float("nan")
 
 
 def _doubts(residuals: Residuals, distance: float, gradient: float) -> list[str]:
@@ -89,18 +132,25 @@ def _take_values(state: State, values: FloatArray) -> Network:
     own = groups.of[moving]
     W, a = np.array(state.net.W), np.array(state.net.a)
     W[state.shrinks], a[state.shrinks] = 0.0, 0.0
-    maps = [groups.map(c) for c in range(len(groups))]
     tolerance = 4 * np.finfo(np.float64).eps * max(1.0, float(np.abs(values).max()))
     for _ in range(_WEIGHT_STEPS):
         active = groups.slope[own] * (W[moving] @ X.T)
         gap = values - a[moving] @ active
         if np.abs(gap).max() <= tolerance:
             break
-        # J Jᵀ of the values as functions of the moving weights, with the held walls kept.
-        gram = active.T @ active
-        for c, B in enumerate(maps):
-            gram += float((a[groups.of == c] ** 2).sum()) * (B @ B.T)
+        gram = _gram(groups, Network(W, a, leak=state.net.leak))
         lam = np.asarray(np.linalg.lstsq(gram, gap, rcond=_RANK_TOL)[0], dtype=np.float64)
         W[moving] += a[moving, None] * groups.pulls(lam)[own]
         a[moving] += active @ lam
     return Network(W, a, leak=state.net.leak)
+
+
+def _gram(groups: Groups, net: Network) -> FloatArray:
+    """J Jᵀ of the values as functions of the moving weights, with the held walls kept, shape (n, n)."""
+    moving = np.flatnonzero(groups.of >= 0)
+    active = groups.slope[groups.of[moving]] * (net.W[moving] @ groups.X.T)
+    gram = active.T @ active
+    for c in range(len(groups)):
+        B = groups.map(c)
+        gram += float((net.a[groups.of == c] ** 2).sum()) * (B @ B.T)
+    return np.asarray(gram)

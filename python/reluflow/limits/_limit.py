@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from .._validation import FloatArray, IntArray, ReadOnly
 from ..networks import Network
 from ._checks import Residuals
+from ._point import Escape
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -22,10 +24,10 @@ class Limit(ReadOnly):
     network : Network
         The limit: of norm |θ| = 1 as a direction, at its own norm as a critical point.
     margin : float
-        Normalised margin q_min/|θ|².
+        Normalised margin q_min/|θ|²; nan for the squared loss, which has no margins.
     duals : ndarray, shape (n,)
         λ_i with the sign of y_i. Of a direction, the multipliers for margins of at least 1, so that Σ|λ_i| = ½|θ̃|² =
-        1/(2 margin); of a critical point, -y_i ℓ'(q_i).
+        1/(2 margin); of a critical point, -∂L/∂f(x_i), of either sign for the squared loss.
     support : ndarray, shape (k,)
         Samples with a multiplier; of a direction, those on the margin.
     held : ndarray, shape (h, 2)
@@ -50,7 +52,17 @@ class Limit(ReadOnly):
         which no polish improves, and falls as the run goes on; nan where neurons are still to join a group. The
         function of the limit does not depend on it.
     gradient_norm : float
-        |∇L| at a critical point, with the loss as a sum; nan for a direction.
+        Norm of the least subgradient of L at a critical point, with the loss as a sum; nan for a direction.
+    curvature : float
+        Smallest eigenvalue of the Hessian of L, as a sum, on the moving directions that change the outputs: the rate
+        at which the flow approaches a critical point. nan for a direction and where no output can change.
+    point : {"global", "local minimum", "saddle", "not decided"}
+        What is proved of a certified critical point. "global": no network of any width has a smaller loss, because the
+        samples are interpolated or λ annihilates every neuron. "local minimum": no network near it has a smaller loss.
+        "saddle": the neuron of `escape` leaves it and the loss falls. Of a direction, and where the limit is not
+        certified, nothing is decided.
+    escape : Escape or None
+        How a neuron leaves a saddle.
     """
 
     kind: str
@@ -66,9 +78,13 @@ class Limit(ReadOnly):
     turn: float
     split_error: float
     gradient_norm: float
+    curvature: float = float("nan")
+    point: str = "not decided"
+    escape: Escape | None = None
 
     def __repr__(self) -> str:
-        """One line: the kind, the margin, the largest residual and the verdict."""
+        """One line: the kind, the margin or the kind of point, the largest residual and the verdict."""
         verdict = "certified" if self.certified else "not certified"
         said = f": {self.reason}" if self.reason else ""
-        return f"Limit({self.kind}, margin={self.margin:.10g}, residual={self.residuals.largest:.1e}, {verdict}{said})"
+        what = self.point if math.isnan(self.margin) else f"margin={self.margin:.10g}"
+        return f"Limit({self.kind}, {what}, residual={self.residuals.largest:.1e}, {verdict}{said})"

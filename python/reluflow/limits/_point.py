@@ -1,0 +1,142 @@
+"""What kind of critical point a finite limit is, as far as convexity of the loss in the outputs proves it.
+
+Let λ = -∂L/∂f at the point, and h(w) = Σ_i λ_i φ(w·x_i). L is convex in the outputs, so that for every network θ'
+
+    L(θ') >= L(θ) - Σ_i λ_i (f'(x_i) - f(x_i)) = L(θ) - Σ_j a'_j h(w'_j) + Σ_j a_j h(w_j),
+
+and the last sum is zero at a critical point. Hence:
+
+- h = 0 for all w: the point is a global minimum among networks of any width. With one normal n_k for each boundary,
+  h(w) = ½(1 + leak) w·Σ λ_i x_i + ½(1 - leak) Σ_k |n_k·w| Σ_{i on k} λ_i|x_i|, and the |n_k·w| are independent of each
+  other and of what is linear, so that h = 0 means that each of these sums is zero.
+- a'_j h(w'_j) <= 0 for all (w'_j, a'_j) near (w_j, a_j), for each neuron j: a local minimum. For w_j and a_j other than
+  zero this holds where the neuron stands clear of its other boundaries, all those that it stands on attract, and its
+  least subgradient is zero.
+- A neuron at zero can take (w, a) = ε (u, ±1), which changes L by ∓ε² h(u) + O(ε⁴): with h(u) other than zero the point
+  is a saddle. A neuron with w = 0 and a other than zero has the slope -a h(u).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._validation import FloatArray, IntArray, PatternArray, freeze
+from ..kinks._boundaries import slopes
+from ..networks import Network
+from ._groups import Groups
+
+# A pull counts as zero below this part of Σ |λ_i||x_i|: the pulls of a certified point are smaller.
+ZERO_TOL = 1e-9
+# A direction in which the loss falls must do so by this part at least: what lies between is left undecided.
+FALL_TOL = 1e-6
+# A pre-activation below this part of |w_j||x_i| may be on its boundary in the limit, whatever its sign was on the way.
+OFF_TOL = 1e-9
+# Steps w <- gradient of h at w, after which h does not grow further; some 5 are taken.
+_CLIMBS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Escape:
+    """A direction in which one neuron leaves a saddle, and the loss falls.
+
+    Attributes
+    ----------
+    neuron : int
+    w : ndarray, shape (d,)
+        Unit direction of its input weights.
+    a : float
+        Direction of its output weight: ±1 for a neuron at zero, 0 where the output weight stays.
+    order : {1, 2}
+        The loss falls like this power of the distance.
+    """
+
+    neuron: int
+    w: FloatArray
+    a: float
+    order: int
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """The kind of a critical point, and the escape from a saddle."""
+
+    kind: str
+    escape: Escape | None = None
+
+
+def point_of(groups: Groups, net: Network, lam: FloatArray) -> Point:
+    """Tell the kind of a critical point from its multipliers λ; its residuals have been certified before.
+
+    `net` carries the pattern of the limit.
+    """
+    unit = float(np.abs(lam) @ np.linalg.norm(groups.X, axis=1))
+    if not unit > 0 or _bound_of_h(groups, lam, net.leak) <= ZERO_TOL * unit:
+        return Point("global")
+    zero_w = ~net.W.any(axis=1)
+    if zero_w.any():
+        escape = _escape_of_zero(groups, net, lam / unit, np.flatnonzero(zero_w))
+        return Point("not decided") if escape is None else Point("saddle", escape)
+    if (net.a == 0).any() or net.pattern is None or not _is_off(groups.X, net.W, net.pattern):
+        return Point("not decided")
+    is_minimum = _all_attract(groups, net, net.pattern, lam, ZERO_TOL * unit)
+    return Point("local minimum" if is_minimum else "not decided")
+
+
+def _bound_of_h(groups: Groups, lam: FloatArray, leak: float) -> float:
+    """Bound |h(w)| over the unit vectors w; zero if and only if h is."""
+    jumps = np.bincount(groups.walls.wall, weights=lam * np.abs(groups.walls.reach))
+    return 0.5 * (1 + leak) * float(np.linalg.norm(lam @ groups.X)) + 0.5 * (1 - leak) * float(np.abs(jumps).sum())
+
+
+def _escape_of_zero(groups: Groups, net: Network, lam: FloatArray, rows: IntArray) -> Escape | None:
+    """Find the largest |h(u)| that climbs from the samples reach, for a neuron with w = 0."""
+    X, leak = groups.X, net.leak
+    starts = np.vstack((groups.walls.normal, -groups.walls.normal, lam @ X, -(lam @ X)))
+    best = {1.0: (0.0, X[0]), -1.0: (0.0, X[0])}  # the largest of h and of -h
+    for sign in best:
+        for start in starts:
+            w = start
+            for _ in range(_CLIMBS):
+                norm = float(np.linalg.norm(w))
+                if norm == 0:
+                    break
+                w = w / norm
+                Z = X @ w
+                value = sign * float(lam @ np.maximum(Z, leak * Z))
+                if value > best[sign][0]:
+                    best[sign] = (value, w)
+                w = sign * (np.where(Z > 0, 1.0, leak) * lam) @ X
+    for j in rows:
+        sign = float(np.sign(net.a[j])) or max(best, key=lambda s: best[s][0])
+        value, w = best[sign]
+        if value > FALL_TOL:
+            freeze(w)
+            return Escape(int(j), w, 0.0 if net.a[j] else sign, 1 if net.a[j] else 2)
+    return None
+
+
+def _is_off(X: FloatArray, W: FloatArray, pattern: PatternArray) -> bool:
+    """Whether every neuron stands clear of the boundaries that its pattern does not hold."""
+    sizes = np.outer(np.linalg.norm(W, axis=1), np.linalg.norm(X, axis=1))
+    return bool((np.abs(W @ X.T) > OFF_TOL * sizes)[pattern != 0].all())
+
+
+def _all_attract(groups: Groups, net: Network, pattern: PatternArray, lam: FloatArray, zero: float) -> bool:
+    """Whether a_j h(w) <= 0 near every w_j: no boundary under it repels, and multipliers balance the pull on it."""
+    found = groups.walls
+    edges = np.array([found.edges(k, lam, net.leak) for k in range(len(found.normal))])
+    drives = (slopes(pattern, net.leak) * lam) @ groups.X
+    for j, row in enumerate(pattern):
+        held = np.unique(found.wall[row == 0])
+        rest = drives[j]
+        if len(held):
+            if (np.sign(net.a[j]) * (edges[held, 1] - edges[held, 0]) > zero).any():
+                return False
+            need = np.linalg.lstsq(found.normal[held].T, -rest, rcond=None)[0]
+            low, high = np.sort(edges[held], axis=1).T
+            rest = rest + np.clip(need, low, high) @ found.normal[held]
+        if np.linalg.norm(rest) > zero:
+            return False
+    return True

@@ -1,0 +1,92 @@
+"""Critical points at the end of a run: interpolation, minima and saddles, against closed forms and the loss itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reluflow as rf
+
+
+def squared(data: rf.Dataset, net: rf.Network, until: float = 200.0) -> rf.limits.Limit:
+    return rf.integrate(data, net, until=rf.Stop(time=until), loss="squared").limit
+
+
+def half_squares(data: rf.Dataset, net: rf.Network) -> float:
+    return float(0.5 * data.counts @ (net(data.X) - data.y) ** 2)
+
+
+def moved(net: rf.Network, escape: rf.limits.Escape, size: float) -> rf.Network:
+    W, a = np.array(net.W), np.array(net.a)
+    W[escape.neuron] += size * escape.w
+    a[escape.neuron] += size * escape.a
+    return rf.Network(W, a, leak=net.leak)
+
+
+@pytest.mark.parametrize("leak", [0.0, 0.1])
+def test_targets_that_are_fitted_to_rounding_are_a_global_minimum(leak) -> None:
+    rng = np.random.default_rng(7)
+    data = rf.Dataset(rng.normal(size=(6, 4)), rng.normal(size=6), weights=rng.uniform(0.5, 2.0, 6))
+    limit = squared(data, rf.Network.init(20, 4, scale=0.3, seed=8, leak=leak), 2000.0)
+    assert limit.certified, limit.reason
+    assert (limit.kind, limit.point, limit.escape) == ("finite", "global", None)
+    assert np.isnan(limit.margin)
+    assert np.abs(limit.network(data.X) - data.y).max() <= 1e-14
+    assert limit.residuals.largest <= 1e-12
+
+
+def test_contradicting_targets_are_a_global_minimum_at_their_weighted_mean() -> None:
+    data = rf.Dataset([[1.0], [1.0]], [1.0, 2.0], weights=[3.0, 1.0])
+    limit = squared(data, rf.Network([[0.5]], [0.5]))
+    assert limit.certified, limit.reason
+    assert limit.point == "global"
+    np.testing.assert_allclose(limit.network(data.X), 1.25, rtol=1e-14)
+    np.testing.assert_allclose(limit.duals, [-0.75, 0.75], rtol=1e-13)
+    # f = a w with a² = w² = 1.25: the Hessian along f is Σ c (a² + w²).
+    assert limit.curvature == pytest.approx(4 * 2.5, rel=1e-12)
+
+
+def test_a_sample_that_no_neuron_reaches_leaves_a_local_minimum() -> None:
+    # The neuron fits sample 0; sample 1 is inactive, and no neuron near fits it.
+    data = rf.Dataset([[1.0, 0.0], [-1.0, 0.5]], [1.0, 1.0])
+    limit = squared(data, rf.Network([[0.5, 0.0]], [0.5]))
+    assert limit.certified, limit.reason
+    assert (limit.point, limit.escape) == ("local minimum", None)
+    rng = np.random.default_rng(1)
+    here = half_squares(data, limit.network)
+    for _ in range(200):
+        W, a = limit.network.W, limit.network.a
+        near = rf.Network(W + 1e-3 * rng.normal(size=W.shape), a + 1e-3 * rng.normal(size=a.shape))
+        assert half_squares(data, near) >= here - 1e-15
+
+
+def test_a_neuron_at_zero_leaves_a_saddle_along_its_escape() -> None:
+    data = rf.Dataset([[1.0, 0.0], [-1.0, 0.5]], [1.0, 1.0])
+    limit = squared(data, rf.Network([[0.5, 0.0], [0.0, 0.0]], [0.5, 0.0]))
+    assert limit.certified, limit.reason
+    assert limit.point == "saddle"
+    escape = limit.escape
+    assert (escape.neuron, escape.order) == (1, 2)
+    here = half_squares(data, limit.network)
+    falls = [here - half_squares(data, moved(limit.network, escape, size)) for size in (1e-2, 1e-3)]
+    assert falls[1] > 0
+    assert falls[0] / falls[1] == pytest.approx(100.0, rel=1e-2)
+
+
+def test_finite_limits_of_margins_have_a_kind_too() -> None:
+    # The same sample with both labels, one of them twice, is fitted best by f = log 2, whatever the network.
+    both = rf.Dataset([[1.0], [1.0]], [1, -1], weights=[2.0, 1.0])
+    limit = rf.integrate(both, rf.Network([[0.5]], [0.5]), until=1e3).limit
+    assert (limit.kind, limit.point) == ("finite", "global")
+    np.testing.assert_allclose(limit.network(both.X), np.log(2), rtol=1e-12)
+    separable = rf.Dataset([[1.0, 0.2], [0.3, 1.0]], [1, 1])
+    dead = rf.integrate(separable, rf.Network([[-1.0, -1.0]], [1.0]), until=1.0).limit
+    assert dead.point == "local minimum"
+
+
+def test_nothing_is_decided_of_a_state_on_its_way() -> None:
+    rng = np.random.default_rng(3)
+    data = rf.Dataset(rng.normal(size=(6, 3)), rng.normal(size=6))
+    limit = squared(data, rf.Network.init(6, 3, scale=0.01, seed=1), 0.01)
+    assert not limit.certified
+    assert (limit.kind, limit.point) == ("finite", "not decided")
