@@ -23,6 +23,7 @@ PYTHON_MODULES = (
     "losses",
     "kinks",
     "limits",
+    "layered",
     "flow",
     "early",
     "descent",
@@ -33,7 +34,7 @@ PYTHON_MODULES = (
     "papers",
     "cli",
 )
-CPP_MODULES = ("base", "numeric", "geometry", "problem", "hybrid", "two_layer", "run", "descent")
+CPP_MODULES = ("base", "numeric", "geometry", "problem", "hybrid", "two_layer", "layered", "run", "descent")
 DOORS = ("__init__", "__main__")  # the package's own door opens on every module
 
 MAX_FILE_LINES = 400

@@ -11,9 +11,11 @@ import numpy.typing as npt
 from .. import _core
 from .._validation import instance, invalid
 from ..datasets import Dataset, MultiClassDataset
+from ..layered import DeepNetwork, DeepSolution
 from ..networks import MultiClassNetwork, Network
 from ._arguments import Asked, core_options, start_of, thread_count
 from ._join import joined
+from ._layers import refuse, run_layers
 from ._multiclass import MultiClassSolution, integrate_classes
 from ._outcome import BranchingError, solution_of
 from ._progress import CALLBACK_PERIOD, Callback, Listeners, ManyCallback, Progress, Reporter, listeners
@@ -66,9 +68,30 @@ def integrate(
 ) -> MultiClassSolution: ...
 
 
+@overload
 def integrate(
-    data: Dataset | MultiClassDataset,
-    net: Network | Solution | MultiClassNetwork | MultiClassSolution,
+    data: Dataset | MultiClassDataset | tuple[npt.ArrayLike, npt.ArrayLike],
+    net: DeepNetwork | DeepSolution,
+    *,
+    until: Stop | float,
+    loss: str = "logistic",
+    reduction: str = "sum",
+    rtol: float = 1e-9,
+    atol: float | None = None,
+    save_at: npt.ArrayLike | None = None,
+    save_at_log: npt.ArrayLike | None = None,
+    on_branch: str = "inactive",
+    max_events: int | None = None,
+    progress: bool = False,
+    callback: Callback | None = None,
+    callback_period: float = CALLBACK_PERIOD,
+    n_threads: int | None = None,
+) -> DeepSolution: ...
+
+
+def integrate(
+    data: Dataset | MultiClassDataset | tuple[npt.ArrayLike, npt.ArrayLike],
+    net: Network | Solution | MultiClassNetwork | MultiClassSolution | DeepNetwork | DeepSolution,
     *,
     until: Stop | float,
     loss: str = "logistic",
@@ -83,21 +106,22 @@ def integrate(
     callback: Callback | ManyCallback | None = None,
     callback_period: float = CALLBACK_PERIOD,
     n_threads: int | None = None,
-) -> Solution | MultiClassSolution:
-    """Integrate the subgradient flow dθ/dt ∈ -∂L(θ) of a two-layer network, with every activation event.
+) -> Solution | MultiClassSolution | DeepSolution:
+    """Integrate the subgradient flow dθ/dt ∈ -∂L(θ) of a network, with every activation event.
 
     Parameters
     ----------
     data : Dataset or MultiClassDataset
         n samples in d dimensions. With K classes, K flows are integrated, each of one class against the rest
-        [WP, Sec. 2].
-    net : Network or Solution, or MultiClassNetwork or MultiClassSolution
+        [WP, Sec. 2]. For a layered network also a pair (X, targets).
+    net : Network or Solution, or MultiClassNetwork or MultiClassSolution, or DeepNetwork or DeepSolution
         The start. A network that carries a pattern starts with these exact signs. A solution is continued from its
         end, at its time.
     until : Stop or float
         When to stop; a number means the time. Each class stops by itself.
     loss : {"logistic", "exponential"}, optional
-        ℓ(q) = log(1 + e^-q) or e^-q of the margin q.
+        ℓ(q) = log(1 + e^-q) or e^-q of the margin q. A layered network also takes "squared", |f - y|²/2, and
+        "cross_entropy".
     reduction : {"sum", "mean"}, optional
         Whether the losses of the samples are added or averaged. With the mean, time runs n times slower.
     rtol, atol : float, optional
@@ -124,7 +148,7 @@ def integrate(
 
     Returns
     -------
-    Solution, or MultiClassSolution for K classes
+    Solution, MultiClassSolution for K classes, or DeepSolution for a layered network
         Look at ``sol.status`` and ``sol.message``: numerical trouble is an outcome, not an exception. After Ctrl-C it
         is the solution so far, with the status ``interrupted``: a step under way is given up.
 
@@ -149,6 +173,11 @@ def integrate(
     >>> sol.status
     'reached_mean_loss'
     """
+    if isinstance(net, (DeepNetwork, DeepSolution)):
+        refuse(atol, n_threads)
+        rules = {"loss": loss, "reduction": reduction, "rtol": rtol, "on_branch": on_branch, "max_events": max_events}
+        rules |= {"save_at": save_at, "save_at_log": save_at_log}
+        return run_layers(data, net, until, listeners(progress, callback, callback_period), **rules)
     asked = Asked(
         until=until,
         loss=loss,
@@ -162,20 +191,25 @@ def integrate(
     )
     listening = listeners(progress, callback, callback_period)
     threads = thread_count(n_threads)
-    solution: Solution | MultiClassSolution
     if isinstance(data, MultiClassDataset):
         if callback_period != CALLBACK_PERIOD:
             raise invalid("callback_period", f"be {CALLBACK_PERIOD} with several classes", repr(callback_period))
-        solution = integrate_classes(data, net, asked, threads, listening)
+        solution: Solution | MultiClassSolution = integrate_classes(data, net, asked, threads, listening)
     else:
-        instance(data, "data", Dataset, "a Dataset or a MultiClassDataset")
+        data = _labelled(data)
         start = start_of(data, net)
         settings = asked.settings(start)
-        rests = isinstance(net, Solution) and net._rests(data, settings)
-        solution = _run(data, start.net, settings, threads, listening, at_rest=rests)
+        at_rest = isinstance(net, Solution) and net._rests(data, settings)
+        solution = _run(data, start.net, settings, threads, listening, at_rest=at_rest)
     if solution.settings.on_branch == "raise" and solution.branched:
         raise BranchingError(solution)
     return solution
+
+
+def _labelled(data: object) -> Dataset:
+    instance(data, "data", Dataset, "a Dataset or a MultiClassDataset")
+    assert isinstance(data, Dataset)  # for the type checker: the line above refuses the rest
+    return data
 
 
 @dataclass(frozen=True)

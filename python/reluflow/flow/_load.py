@@ -8,6 +8,8 @@ from typing import Any
 
 from .._validation import freeze, invalid
 from ..datasets import Dataset, MultiClassDataset
+from ..layered import DeepSolution
+from ..layered._storage import LAYERED_FORMAT, restored
 from ..networks import Network
 from ._content import LATER, check_arrays, check_record
 from ._files import checked_path
@@ -19,8 +21,8 @@ from ._solution import Solution
 from ._stop import Stop
 
 
-def load(path: str | os.PathLike[str]) -> Solution | MultiClassSolution:
-    """Read a solution that `Solution.save` or `MultiClassSolution.save` wrote: the same bits, with dense output.
+def load(path: str | os.PathLike[str]) -> Solution | MultiClassSolution | DeepSolution:
+    """Read a solution that `Solution.save` or its like wrote: the same bits, with dense output.
 
     Parameters
     ----------
@@ -29,7 +31,7 @@ def load(path: str | os.PathLike[str]) -> Solution | MultiClassSolution:
 
     Returns
     -------
-    Solution or MultiClassSolution
+    Solution, MultiClassSolution or DeepSolution
         What was written.
 
     Raises
@@ -57,6 +59,8 @@ def load(path: str | os.PathLike[str]) -> Solution | MultiClassSolution:
     if not file.is_file():
         raise invalid("path", "be a file", repr(str(file)))
     content, meta = read(file)
+    if meta.get("format") == LAYERED_FORMAT:
+        return DeepSolution(*restored(content, meta))
     if meta.get("format") not in (FORMAT, CLASSES):
         raise invalid("path", "hold a reluflow solution", repr(str(file)))
     if meta.get("schema") != SCHEMA:
