@@ -74,7 +74,7 @@ warnings: $(STAMPS)/build ## the portable build with warnings as errors
 	$(BIN)/ctest --test-dir build/warnings --output-on-failure
 
 sanitize: $(STAMPS)/dev ## C++ tests and the core's Python tests under the address and undefined-behaviour sanitizers
-	$(call configure,build/sanitize,-D RELUFLOW_SANITIZE=ON)
+	$(call configure,build/sanitize,-D RELUFLOW_SANITIZE=ON -D RELUFLOW_WERROR=ON)
 	$(BIN)/cmake --build build/sanitize --target all cpp_tests
 	$(BIN)/ctest --test-dir build/sanitize --output-on-failure
 	BIN=$(BIN) bash tools/pytest_sanitized build/sanitize

@@ -28,6 +28,7 @@ PYTHON_MODULES = (
     "explorer",
     "kinks",
     "limits",
+    "layered",
     "flow",
     "estimators",
     "early",
@@ -41,7 +42,18 @@ PYTHON_MODULES = (
     "papers",
     "cli",
 )
-CPP_MODULES = ("base", "numeric", "geometry", "problem", "hybrid", "two_layer", "run", "descent", "proof")
+CPP_MODULES = (
+    "base",
+    "numeric",
+    "geometry",
+    "problem",
+    "hybrid",
+    "two_layer",
+    "layered",
+    "run",
+    "descent",
+    "proof",
+)
 DOORS = ("__init__", "__main__")  # the package's own door opens on every module
 
 MAX_FILE_LINES = 400

@@ -9,6 +9,7 @@ void bind_arrangement(pybind11::module_& module);
 void bind_batch(pybind11::module_& module);
 void bind_descent(pybind11::module_& module);
 void bind_flow(pybind11::module_& module);
+void bind_layered(pybind11::module_& module);
 void bind_loss(pybind11::module_& module);
 void bind_parallels(pybind11::module_& module);
 void bind_proof(pybind11::module_& module);

@@ -9,6 +9,7 @@ PYBIND11_MODULE(_core, module) {
     bind_batch(module);
     bind_descent(module);
     bind_flow(module);
+    bind_layered(module);
     bind_loss(module);
     bind_parallels(module);
     bind_proof(module);

@@ -1,4 +1,4 @@
-"""reluflow: the exact subgradient flow of two-layer ReLU networks.
+"""reluflow: the exact subgradient flow of ReLU networks, of two layers and of more.
 
 >>> import reluflow as rf
 >>> data = rf.Dataset([[1.65, -0.47], [-0.47, 1.35]], [1, -1])
@@ -23,6 +23,7 @@ from . import (  # noqa: F401  (_processor goes first)
     early,
     figures,
     flow,
+    layered,
     limits,
     losses,
     networks,
@@ -37,6 +38,7 @@ from .datasets import Dataset
 from .descent import descend
 from .early import early_alignment
 from .flow import BranchingError, Solution, Stop, integrate, integrate_many, load
+from .layered import Conv1d, Conv2d, DeepNetwork, Dense, Diagonal, Residual, Shared
 from .networks import Network
 from .proof import prove
 from .sweeps import sweep
@@ -46,8 +48,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BranchingError",
+    "Conv1d",
+    "Conv2d",
     "Dataset",
+    "DeepNetwork",
+    "Dense",
+    "Diagonal",
     "Network",
+    "Residual",
+    "Shared",
     "Solution",
     "Stop",
     "__version__",
@@ -64,6 +73,7 @@ __all__ = [
     "flow",
     "integrate",
     "integrate_many",
+    "layered",
     "limits",
     "load",
     "networks",

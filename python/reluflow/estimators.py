@@ -14,7 +14,7 @@ from scipy.special import expit, softmax
 from ._validation import FloatArray, instance, invalid, optional_module
 from .datasets import Dataset, MultiClassDataset
 from .flow import MultiClassSolution, Solution, Stop, integrate
-from .losses import LossName
+from .losses import MarginLossName, check_margin_loss
 from .networks import MultiClassNetwork, Network
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class FlowEstimator(BaseEstimator):  # type: ignore[misc]
         scale: float = 1e-2,
         bias: bool = True,
         leak: float = 0.0,
-        loss: LossName = "logistic",
+        loss: MarginLossName = "logistic",
         until: Stop | float | None = None,
         rtol: float = 1e-6,
         n_threads: int | None = None,
@@ -69,15 +69,17 @@ class FlowEstimator(BaseEstimator):  # type: ignore[misc]
         options: dict[str, Any] = {"scale": self.scale, "leak": self.leak, "seed": int(random.randint(2**31 - 1))}
         if isinstance(data, MultiClassDataset):
             options["classes"] = data.K
-        self.solution_ = integrate(
+        solution = integrate(
             data,
             Network.init(self.width, data.d, **options),
             until=DEFAULT_STOP if self.until is None else self.until,
-            loss=self.loss,
+            loss=check_margin_loss(self.loss),
             reduction="mean",
             rtol=self.rtol,
             n_threads=self.n_threads,
         )
+        assert isinstance(solution, (Solution, MultiClassSolution))  # for the type checker: the network has two layers
+        self.solution_: Solution | MultiClassSolution = solution
         self.network_ = self.solution_.final
 
     def _inputs(self, X: FloatArray) -> FloatArray:

@@ -114,9 +114,10 @@ def log_total(q: npt.ArrayLike, loss: str, counts: FloatArray | None = None) -> 
     return float(logsumexp(values, b=counts)) if values.size else -np.inf
 
 
-def shares(q: npt.ArrayLike, loss: str) -> FloatArray:
-    """Return the weights p_i = ℓ'(q_i)/Σ ℓ', which add up to one and never vanish together."""
-    return np.asarray(softmax(log_weights(q, loss)))
+def shares(q: npt.ArrayLike, loss: str, counts: FloatArray | None = None) -> FloatArray:
+    """Return the weights p_i = c_i ℓ'(q_i)/Σ c ℓ' of margins, which add up to one and never vanish together."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(softmax(log_weights(q, loss) + (0.0 if counts is None else np.log(counts))))
 
 
 def early_duals(data: Dataset, loss: str, reduction: str) -> FloatArray:

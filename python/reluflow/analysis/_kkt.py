@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, optional_module
+from .._validation import FloatArray, invalid, optional_module
 from ..flow import MultiClassSolution
-from ..losses import shares
+from ..losses import duals_of, is_of_margins, shares
 from ._classes import class_table
 from ._kernels import drive
 from ._states import Source, States, states
@@ -36,6 +36,11 @@ def kkt_residuals(source: Source | MultiClassSolution, times: npt.ArrayLike | No
         One row a time: ``t``, ``log_t``, ``beta``, ``epsilon``, ``delta``, ``normalised_margin`` γ, ``multiplier_sum``
         Σ λ_i, which tends to ½|θ̃|² = 1/(2γ). All but times and β are nan while some margin is not positive.
 
+    Raises
+    ------
+    ValueError
+        The run has a loss of errors, which has no margins.
+
     Examples
     --------
     >>> import reluflow as rf
@@ -49,6 +54,8 @@ def kkt_residuals(source: Source | MultiClassSolution, times: npt.ArrayLike | No
         return class_table(source, lambda one: kkt_residuals(one, times))
     pandas = optional_module("pandas", "analysis")
     run = states(source, times)
+    if not is_of_margins(run.loss):
+        raise invalid("source", "be a run with a loss of margins", f"the loss {run.loss!r}")
     rows = [_residuals(run, k) for k in range(len(run))]
     columns = ["beta", "epsilon", "delta", "normalised_margin", "multiplier_sum"]
     table: pd.DataFrame = pandas.DataFrame(rows, columns=columns)
@@ -58,9 +65,13 @@ def kkt_residuals(source: Source | MultiClassSolution, times: npt.ArrayLike | No
 
 
 def velocity(run: States, k: int) -> tuple[FloatArray, FloatArray, float]:
-    """Return the velocity of (W, a) at time number k divided by Σ|ℓ'|, and its Euclidean norm."""
+    """Return the velocity of (W, a) at time number k divided by Σ|λ|, and its Euclidean norm."""
     X, y = run.data.X, run.data.y
-    weights = shares(run.margins[k], run.loss) * y
+    weights = duals_of(run.data, run.loss_arguments[k], run.loss)
+    if is_of_margins(run.loss):
+        weights = shares(run.margins[k], run.loss, run.data.counts) * y  # which never vanish together
+    elif weights.any():
+        weights = weights / np.abs(weights).sum()
     Z = run.W[k] @ X.T
     W_dot = run.a[k][:, None] * drive(X, weights, run.pattern[k], run.leak)
     a_dot = (np.maximum(Z, run.leak * Z) * (run.pattern[k] != 0)) @ weights
@@ -80,6 +91,6 @@ def _residuals(run: States, k: int) -> tuple[float, float, float, float, float]:
     if smallest <= 0.0:
         return beta, np.nan, np.nan, np.nan, np.nan
     gamma = smallest / norm**2
-    multipliers = shares(q, run.loss) * norm / speed
+    multipliers = shares(q, run.loss, run.data.counts) * norm / speed
     delta = float((multipliers * (q / smallest - 1.0)).max())
     return beta, float(gap / np.sqrt(gamma)), delta, gamma, float(multipliers.sum())

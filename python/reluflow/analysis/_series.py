@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from .._validation import FloatArray, IntArray, PatternArray, optional_module
 from ..flow import MultiClassSolution
-from ..losses import inverse_total
+from ..losses import inverse_total, is_of_margins
 from ._classes import class_array, class_table
 from ._states import Source, States, states
 
@@ -38,8 +38,9 @@ def series(source: Source | MultiClassSolution, times: npt.ArrayLike | None = No
         ``norm_a``; ``norm2_per_log_t`` |θ|²/log t (nan for t <= 1); ``min_margin`` min_i q_i; ``normalised_margin``
         min_i q_i/|θ|²; ``smoothed_margin`` ℓ⁻¹(Σℓ)/|θ|² ([LLWA, Sec. 3]), which never falls once the loss
         separates the data; ``balance_drift`` max_j |a_j² - |w_j|² - its first value|/|θ_j|²; ``n_wrong`` samples with
-        q_i <= 0; ``n_sectors`` different sign patterns among the neurons; ``n_held`` pairs on their wall; ``n_dead``
-        neurons that no sample can move any more. Units are in ``.attrs["units"]``.
+        q_i <= 0 (these four for labels only, the smoothed margin is nan for a loss of errors); for a loss of errors
+        ``rmse``, the root of the weighted mean of (f(x_i) - y_i)², and ``largest_error``; ``n_sectors`` different sign
+        patterns among the neurons; ``n_held`` pairs on their wall; ``n_dead`` neurons that no sample can move any more. Units are in ``.attrs["units"]``.
 
     Raises
     ------
@@ -143,13 +144,24 @@ def _norms(run: States) -> dict[str, FloatArray]:
 
 
 def _margin_columns(run: States) -> dict[str, FloatArray | IntArray]:
+    of_errors: dict[str, FloatArray | IntArray] = {}
+    smoothed = np.full(len(run), np.nan)
+    if is_of_margins(run.loss):
+        smoothed = inverse_total(run.log_loss_sum, run.loss)
+    else:
+        errors, counts = run.loss_arguments, run.data.counts
+        of_errors["rmse"] = np.asarray(np.sqrt(errors**2 @ counts / counts.sum()))
+        of_errors["largest_error"] = np.asarray(np.abs(errors).max(axis=1))
+    if not run.data.has_labels:
+        return of_errors
     norm2 = np.where(run.norm > 0, run.norm**2, np.nan)
     smallest = run.margins.min(axis=1)
     return {
         "min_margin": smallest,
         "normalised_margin": smallest / norm2,
-        "smoothed_margin": inverse_total(run.log_loss_sum, run.loss) / norm2,
+        "smoothed_margin": smoothed / norm2,
         "n_wrong": np.count_nonzero(run.margins <= 0, axis=1),
+        **of_errors,
     }
 
 

@@ -68,7 +68,8 @@ class States(ReadOnly):
 
     @cached_property
     def margins(self) -> FloatArray:
-        """q_i = y_i f(x_i) at each time, shape (k, n)."""
+        """q_i = y_i f(x_i) at each time, shape (k, n); a ValueError where the targets are no labels."""
+        self.require_margins()
         q = np.asarray(self.data.y * self.outputs)
         freeze(q)
         return q
@@ -79,6 +80,17 @@ class States(ReadOnly):
         f = np.array([outputs(self.data.X, W, a, self.leak) for W, a in zip(self.W, self.a, strict=True)])
         freeze(f)
         return f
+
+    def require_margins(self) -> None:
+        """Refuse a run whose targets are no labels.
+
+        Raises
+        ------
+        ValueError
+            A target is neither +1 nor -1, so there are no margins.
+        """
+        if not self.data.has_labels:
+            raise invalid("source", "be a run on labels, +1 and -1, which have margins", repr(self.data))
 
     @property
     def loss_arguments(self) -> FloatArray:

@@ -14,6 +14,7 @@ from rich.table import Table
 from .. import _core, analysis
 from .._validation import invalid
 from ..flow import MultiClassSolution, Solution, load
+from ..layered import DeepSolution
 from . import _files, _pictures
 from ._table import result_table
 
@@ -42,6 +43,8 @@ def inspect(path: Path, *, n_events: int, out: Path | None, console: Console) ->
     solution = load(path)
     if isinstance(solution, MultiClassSolution):
         raise invalid("RUN", "hold one run", f"a solution of {solution.K} classes in {str(path)!r}")
+    if isinstance(solution, DeepSolution):
+        raise invalid("RUN", "hold a run of two layers", f"that of a layered network in {str(path)!r}")
     console.print(_title(solution), style="bold", soft_wrap=True, highlight=False)
     console.print(result_table(analysis.summarise(solution)))
     console.print(f"{solution.status}: {solution.message}")

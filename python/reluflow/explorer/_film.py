@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from .._validation import FloatArray
 from ..datasets import Dataset
-from ..losses import log_total, reduction_factor
+from ..losses import log_total, loss_arguments, reduction_factor
 from ..networks import Network
 
 # Points along each side of the plane of outputs: 41² values a frame keep a page of 80 frames near a megabyte.
@@ -157,7 +157,10 @@ class Film:
     @cached_property
     def log10_loss(self) -> FloatArray:
         """log10 of the loss of the run at each time, shape (k,)."""
-        totals = np.array([log_total(q, self.loss) for q in self.margins])
+        outputs = [self.network(frame)(self.data.X) for frame in range(len(self))]
+        totals = np.array(
+            [log_total(loss_arguments(self.data, f, self.loss), self.loss, self.data.counts) for f in outputs]
+        )
         return np.asarray((totals + np.log(reduction_factor(self.reduction, self.data.n))) / np.log(10.0))
 
     @cached_property

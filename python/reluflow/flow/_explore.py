@@ -10,6 +10,7 @@ import numpy as np
 from .._files import atomic_write
 from .._validation import FloatArray, integer
 from ..explorer import Explorer, Film, explorer
+from ..losses import require_labels
 from ._times import plain_times, spread
 
 if TYPE_CHECKING:
@@ -17,7 +18,14 @@ if TYPE_CHECKING:
 
 
 def explore(solution: Solution, path: str | os.PathLike[str] | None, n_times: int) -> Explorer:
-    """Make the page and write it, unless `path` is None."""
+    """Make the page and write it, unless `path` is None.
+
+    Raises
+    ------
+    ValueError
+        A target of the data is neither +1 nor -1: the page shows margins.
+    """
+    require_labels(solution.data)
     page = explorer(film(solution, integer(n_times, "n_times", least=2)), _title(solution))
     if path is not None:
         with atomic_write(path) as file:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy.typing as npt
 
 from .. import _core
 from .._validation import instance, invalid
 from ..datasets import Dataset, MultiClassDataset
+from ..layered import DeepNetwork, DeepSolution
 from ..losses import LossName, ReductionName, check_targets
 from ..networks import MultiClassNetwork, Network
 from ._arguments import Asked, core_options, start_of, thread_count
 from ._join import joined
+from ._layers import refuse, run_layers
 from ._multiclass import MultiClassSolution, integrate_classes
 from ._outcome import BranchingError, solution_of
 from ._progress import CALLBACK_PERIOD, Callback, Listeners, ManyCallback, Progress, Reporter, listeners
@@ -67,12 +69,33 @@ def integrate(
 ) -> MultiClassSolution: ...
 
 
+@overload
 def integrate(
-    data: Dataset | MultiClassDataset,
-    net: Network | Solution | MultiClassNetwork | MultiClassSolution,
+    data: Dataset | MultiClassDataset | tuple[npt.ArrayLike, npt.ArrayLike],
+    net: DeepNetwork | DeepSolution,
     *,
     until: Stop | float,
-    loss: LossName = "logistic",
+    loss: LossName | Literal["cross_entropy"] = "logistic",
+    reduction: ReductionName = "sum",
+    rtol: float = 1e-9,
+    atol: float | None = None,
+    save_at: npt.ArrayLike | None = None,
+    save_at_log: npt.ArrayLike | None = None,
+    on_branch: str = "inactive",
+    max_events: int | None = None,
+    progress: bool = False,
+    callback: Callback | None = None,
+    callback_period: float = CALLBACK_PERIOD,
+    n_threads: int | None = None,
+) -> DeepSolution: ...
+
+
+def integrate(
+    data: Dataset | MultiClassDataset | tuple[npt.ArrayLike, npt.ArrayLike],
+    net: Network | Solution | MultiClassNetwork | MultiClassSolution | DeepNetwork | DeepSolution,
+    *,
+    until: Stop | float,
+    loss: LossName | Literal["cross_entropy"] = "logistic",
     reduction: ReductionName = "sum",
     rtol: float = 1e-9,
     atol: float | None = None,
@@ -84,22 +107,23 @@ def integrate(
     callback: Callback | ManyCallback | None = None,
     callback_period: float = CALLBACK_PERIOD,
     n_threads: int | None = None,
-) -> Solution | MultiClassSolution:
-    """Integrate the subgradient flow dθ/dt ∈ -∂L(θ) of a two-layer network, with every activation event.
+) -> Solution | MultiClassSolution | DeepSolution:
+    """Integrate the subgradient flow dθ/dt ∈ -∂L(θ) of a network, with every activation event.
 
     Parameters
     ----------
     data : Dataset or MultiClassDataset
         n samples in d dimensions. With K classes, K flows are integrated, each of one class against the rest
-        [WP, Sec. 2].
-    net : Network or Solution, or MultiClassNetwork or MultiClassSolution
+        [WP, Sec. 2]. For a layered network also a pair (X, targets).
+    net : Network or Solution, or MultiClassNetwork or MultiClassSolution, or DeepNetwork or DeepSolution
         The start. A network that carries a pattern starts with these exact signs. A solution is continued from its
         end, at its time.
     until : Stop or float
         When to stop; a number means the time. Each class stops by itself.
     loss : {"logistic", "exponential", "squared"}, optional
         ℓ(q) = log(1 + e^-q) or e^-q of the margin q = y f(x), for labels ±1; ½ q² of the error q = f(x) - y, for any
-        targets. Each sample counts by its weight in `data`.
+        targets. Each sample counts by its weight in `data`. A layered network also takes "cross_entropy", and K
+        outputs.
     reduction : {"sum", "mean"}, optional
         Whether the losses of the samples are added or averaged. With the mean, time runs n times slower.
     rtol, atol : float, optional
@@ -126,7 +150,7 @@ def integrate(
 
     Returns
     -------
-    Solution, or MultiClassSolution for K classes
+    Solution, MultiClassSolution for K classes, or DeepSolution for a layered network
         Look at ``sol.status`` and ``sol.message``: numerical trouble is an outcome, not an exception. After Ctrl-C it
         is the solution so far, with the status ``interrupted``: a step under way is given up.
 
@@ -151,6 +175,17 @@ def integrate(
     >>> sol.status
     'reached_mean_loss'
     """
+    if isinstance(net, (DeepNetwork, DeepSolution)):
+        refuse(atol, n_threads)
+        rules: dict[str, Any] = {
+            "loss": loss,
+            "reduction": reduction,
+            "rtol": rtol,
+            "on_branch": on_branch,
+            "max_events": max_events,
+        }
+        rules |= {"save_at": save_at, "save_at_log": save_at_log}
+        return run_layers(data, net, until, listeners(progress, callback, callback_period), **rules)
     asked = Asked(
         until=until,
         loss=loss,
@@ -164,21 +199,26 @@ def integrate(
     )
     listening = listeners(progress, callback, callback_period)
     threads = thread_count(n_threads)
-    solution: Solution | MultiClassSolution
     if isinstance(data, MultiClassDataset):
         if callback_period != CALLBACK_PERIOD:
             raise invalid("callback_period", f"be {CALLBACK_PERIOD} with several classes", repr(callback_period))
-        solution = integrate_classes(data, net, asked, threads, listening)
+        solution: Solution | MultiClassSolution = integrate_classes(data, net, asked, threads, listening)
     else:
-        instance(data, "data", Dataset, "a Dataset or a MultiClassDataset")
+        data = _labelled(data)
         start = start_of(data, net)
         settings = asked.settings(start)
         check_targets(data, settings.loss)
-        rests = isinstance(net, Solution) and net._rests(data, settings)
-        solution = _run(data, start.net, settings, threads, listening, at_rest=rests)
+        at_rest = isinstance(net, Solution) and net._rests(data, settings)
+        solution = _run(data, start.net, settings, threads, listening, at_rest=at_rest)
     if solution.settings.on_branch == "raise" and solution.branched:
         raise BranchingError(solution)
     return solution
+
+
+def _labelled(data: object) -> Dataset:
+    instance(data, "data", Dataset, "a Dataset or a MultiClassDataset")
+    assert isinstance(data, Dataset)  # for the type checker: the line above refuses the rest
+    return data
 
 
 @dataclass(frozen=True)

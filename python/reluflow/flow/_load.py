@@ -8,6 +8,8 @@ from typing import Any
 from .._files import DamagedError, read_archive
 from .._validation import freeze, invalid
 from ..datasets import Dataset, MultiClassDataset
+from ..layered import DeepSolution
+from ..layered._storage import LAYERED_FORMAT, restored
 from ..networks import Network
 from ._content import LATER, check_arrays, check_record
 from ._multiclass import MultiClassSolution
@@ -17,8 +19,8 @@ from ._solution import Solution
 from ._stop import Stop
 
 
-def load(path: str | os.PathLike[str]) -> Solution | MultiClassSolution:
-    """Read a solution that `Solution.save` or `MultiClassSolution.save` wrote: the same bits, with dense output.
+def load(path: str | os.PathLike[str]) -> Solution | MultiClassSolution | DeepSolution:
+    """Read a solution that `Solution.save` or its like wrote: the same bits, with dense output.
 
     Parameters
     ----------
@@ -27,7 +29,7 @@ def load(path: str | os.PathLike[str]) -> Solution | MultiClassSolution:
 
     Returns
     -------
-    Solution or MultiClassSolution
+    Solution, MultiClassSolution or DeepSolution
         What was written.
 
     Raises
@@ -49,7 +51,9 @@ def load(path: str | os.PathLike[str]) -> Solution | MultiClassSolution:
     ...     rf.load(file).final == sol.final
     True
     """
-    content, meta = read_archive(path, (FORMAT, CLASSES), SCHEMA)
+    content, meta = read_archive(path, (FORMAT, CLASSES, LAYERED_FORMAT), SCHEMA)
+    if meta["format"] == LAYERED_FORMAT:
+        return DeepSolution(*restored(content, meta))
     try:
         return _solutions(content, meta) if meta["format"] == CLASSES else _solution(content, meta)
     except Exception as error:  # whatever the wrong kind of value in a record leads to

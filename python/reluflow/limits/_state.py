@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import softmax
 
 from .._validation import FloatArray, IntArray, PatternArray
 from ..datasets import Dataset
@@ -18,6 +17,7 @@ from ..losses import (
     log_weights,
     loss_arguments,
     separation_loss,
+    shares,
 )
 from ..networks import Network
 from ._groups import Groups, groups
@@ -75,8 +75,7 @@ class State:
     @property
     def weights(self) -> FloatArray:
         """p_i = ℓ'(q_i)/Σ ℓ', the multipliers of the flow, shape (n,)."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(softmax(self.log_weights + np.log(self.data.counts)))
+        return shares(self.margins, self.loss, self.data.counts)
 
     @property
     def duals(self) -> FloatArray:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .._validation import invalid
 from .._files import checked_path
+from .._validation import invalid
 from ._proof import Proof, ProvedEvents, State
 from ._writing import FORMAT
 

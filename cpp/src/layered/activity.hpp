@@ -1,0 +1,144 @@
+/// Which units act on which samples: sides, slopes, what slides, and what follows from the wiring alone.
+///
+/// An input of a unit is live on a sample if it can be non-zero there. A unit without live input is empty: z = 0, no
+/// boundary, no event. A unit with one live input, z = A t, vanishes with the entry A on every sample where that input
+/// is its only one: one boundary with many members. All of it is read from the wiring and the sides, never from sizes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/types.hpp"
+#include "layered/graph.hpp"
+
+namespace reluflow::layered {
+
+/// sliding: held at z = 0, also where nothing moves it. empty: no live input.
+enum class Mode : std::int8_t { moving, sliding, empty };
+
+enum class Kind : std::uint8_t {
+    cross_up,
+    cross_down,
+    slide,
+    leave_up,
+    leave_down,
+    wake_up,
+    wake_down,
+    void_unit,
+    start_up,
+    start_down,
+    start_slide,
+    branch,
+};
+
+struct Change {
+    Place place;
+    Kind kind = Kind::cross_up;
+};
+
+/// What multiplies an entry of a unit's row: a unit of an earlier node, or 1 for the bias (node -1).
+struct Input {
+    int node = -1;
+    Tap tap = Tap::activated;
+    Index unit = 0;
+};
+
+/// A surface w(θ) = 0 where pre-activations vanish: w = z of one place, or w = constant + θ[parameter], whose members
+/// read nothing else: z = w t with the value t of their only live input.
+struct Boundary {
+    Index parameter = -1;
+    double constant = 0.0;
+    std::vector<Place> members;
+    std::vector<Input> inputs;  ///< one for each member, if a parameter decides
+
+    bool is_parameter() const noexcept { return parameter >= 0; }
+    bool is_same(const Boundary& other) const noexcept {
+        return parameter == other.parameter && (is_parameter() ? constant == other.constant : members == other.members);
+    }
+};
+
+/// A pre-activation whose first coefficients are exactly zero because an event has just happened there.
+struct Zero {
+    Place place;
+    int orders = 1;
+};
+
+class Activity {
+  public:
+    Activity(const Graph& graph, const Matrix& X);
+
+    const Graph& graph() const noexcept { return *graph_; }
+    Index samples() const noexcept { return X_->rows(); }
+
+    int side(const Place& p) const noexcept { return side_[p.node](p.sample, p.unit); }
+    Mode mode(const Place& p) const noexcept { return static_cast<Mode>(mode_[p.node](p.sample, p.unit)); }
+    bool has_one_input(const Place& p) const noexcept { return single_[p.node](p.sample, p.unit) != 0; }
+    const Matrix& slopes(int v) const noexcept { return slope_[v]; }
+    const SignMatrix& sides(int v) const noexcept { return side_[v]; }
+    const SignMatrix& modes(int v) const noexcept { return mode_[v]; }
+    const SignMatrix& singles(int v) const noexcept { return single_[v]; }
+    bool any_single() const noexcept { return n_single_ > 0; }
+    const std::vector<Boundary>& sliding() const noexcept { return sliding_; }
+    const std::vector<Zero>& zeros() const noexcept { return zeros_; }
+    void clear_zeros() noexcept { zeros_.clear(); }
+    void add_zero(const Zero& zero) { zeros_.push_back(zero); }
+
+    void set(const Place& p, int side, Mode mode);
+    void slide(Boundary boundary);
+    void stop_sliding(const Boundary& boundary);
+
+    /// Reads wiring and sides of all samples anew from pre-activations z (one matrix (n, size) a node).
+    void read(const std::vector<Matrix>& z, const Vector& theta);
+    /// Takes sides, modes, what slides and what is zero as they were stored.
+    void restore(const std::vector<SignMatrix>& sides, const std::vector<SignMatrix>& modes,
+                 std::vector<Boundary> sliding, std::vector<Zero> zeros);
+    /// Follows the consequences of the sides just set through the sample. `zero` and `rate` say which places of the
+    /// sample are zero now and how fast they move (up to a factor), by node and unit; both are completed. `orders` is
+    /// the number of leading zeros of what is zero now. Changes are appended.
+    void rewire(Index sample, const Vector& theta, int orders, std::vector<std::vector<char>>& zero,
+                std::vector<std::vector<double>>& rate, std::vector<Change>& changes);
+    /// True if a side that rewire() chose rests on rates of more than one input.
+    bool used_rates() const noexcept { return used_rates_; }
+    void forget_rates() noexcept { used_rates_ = false; }
+
+    /// Sign of what an input sends on the sample of `p`.
+    int input_sign(const Place& p, const Input& input) const noexcept;
+    /// The boundary of a place: its only input's entry, or z itself.
+    Boundary boundary_of(const Place& p) const;
+    /// The same with all members it has on all samples.
+    Boundary whole_boundary_of(const Place& p) const;
+
+  private:
+    struct Wiring {
+        int live = 0;
+        bool all_zero = true;
+        double rate = 0.0;
+        bool mixed = false;   // inputs of both signs
+        bool single = false;  // one live input that is no linear unit
+    };
+    bool is_live(const Edge& edge, Index sample, Index col) const noexcept;
+    Wiring wiring(const Place& p, const Vector& theta, const std::vector<std::vector<char>>& zero,
+                  const std::vector<std::vector<double>>& rate) const;
+    double awaited_rate(const Place& p, const Vector& theta, const std::vector<std::vector<double>>& rate) const;
+    void update(const Place& p, const Wiring& wires, int orders, std::vector<Change>& changes);
+    void make_empty(const Place& p, double awaited, std::vector<Change>& changes);
+    void set_single(const Place& p, bool single);
+    void leave_boundary(const Place& p);
+    bool join_boundary(const Place& p);
+    double input_rate(const Edge& edge, Index sample, Index col, const std::vector<std::vector<double>>& rate) const;
+
+    const Graph* graph_;
+    const Matrix* X_;
+    std::vector<SignMatrix> side_, mode_, single_;
+    std::vector<Matrix> slope_;
+    std::vector<Boundary> sliding_;
+    std::vector<Zero> zeros_;
+    Index n_single_ = 0;
+    bool used_rates_ = false;
+};
+
+/// Pre-activations of all nodes, (n, size) each, with the activation as written: no side is given.
+void pre_activations(const Graph& graph, const Matrix& X, const Vector& theta, std::vector<Matrix>& z);
+
+}  // namespace reluflow::layered

@@ -1,0 +1,159 @@
+#include "layered/dual_series.hpp"
+
+#include <cmath>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "base/errors.hpp"
+#include "problem/loss.hpp"
+
+namespace reluflow::layered {
+namespace {
+
+LossKind margin_loss(Loss loss) noexcept {
+    return loss == Loss::logistic ? LossKind::logistic : LossKind::exponential;
+}
+
+/// Softmax of each row.
+void softmax(const Matrix& F, Matrix& out) {
+    for (Index i = 0; i < F.rows(); ++i) {
+        const double top = F.row(i).maxCoeff();
+        out.row(i) = (F.row(i).array() - top).exp();
+        out.row(i) /= out.row(i).sum();
+    }
+}
+
+}  // namespace
+
+Loss layered_loss(std::string_view name) {
+    if (name == "exponential") return Loss::exponential;
+    if (name == "logistic") return Loss::logistic;
+    if (name == "squared") return Loss::squared;
+    if (name == "cross_entropy") return Loss::cross_entropy;
+    throw InvalidArgument("loss", "'" + std::string(name) + "'",
+                          "'logistic', 'exponential', 'squared' or 'cross_entropy'");
+}
+
+DualSeries::DualSeries(Loss loss, Matrix targets, double factor)
+    : loss_(loss), targets_(std::move(targets)), factor_(factor) {
+    if (has_own_clock() && targets_.cols() != 1)
+        throw InvalidArgument("net", std::to_string(targets_.cols()) + " outputs",
+                              "a network of one output for this loss");
+    const auto make = [&] {
+        return std::vector<Matrix>(kMaxOrder + 1, Matrix::Zero(targets_.rows(), targets_.cols()));
+    };
+    duals_ = p_ = q_ = kappa_ = rate_ = make();
+}
+
+void DualSeries::start(const Matrix& F, double span) {
+    span_ = span;
+    log_d_ = 0.0;
+    time_.fill(0.0);
+    if (has_own_clock()) {
+        start_clocked(F);
+    } else if (loss_ == Loss::squared) {
+        duals_[0] = targets_ - F;
+    } else {
+        q_[0] = F;
+        softmax(F, p_[0]);
+        duals_[0] = targets_ - p_[0];
+    }
+    log_unit_ = -std::log(factor_) - log_d_;
+    time_[1] = span;
+}
+
+void DualSeries::start_clocked(const Matrix& F) {
+    const LossKind kind = margin_loss(loss_);
+    q_[0] = targets_.cwiseProduct(F);
+    double top = -INFINITY;
+    for (Index i = 0; i < samples(); ++i) {
+        p_[0](i, 0) = log_weight(kind, q_[0](i, 0));
+        kappa_[0](i, 0) = weight_decay_rate(kind, q_[0](i, 0));
+        top = std::max(top, p_[0](i, 0));
+    }
+    p_[0].array() = (p_[0].array() - top).exp();
+    const double sum = p_[0].sum();
+    p_[0] /= sum;
+    log_d_ = top + std::log(sum);
+    duals_[0] = targets_.cwiseProduct(p_[0]);
+    d_[0] = inverse_[0] = 1.0;
+}
+
+void DualSeries::next(int k, const Matrix& F) {
+    if (has_own_clock()) {
+        next_clocked(k, F);
+        return;
+    }
+    if (loss_ == Loss::squared)
+        duals_[k] = -F;
+    else
+        next_softmax(k, F);
+    time_[k + 1] = 0.0;
+}
+
+// With r = κ q' and c = Σ p r:  p' = p (c - r),  D' = -D c,  (1/D)' = c/D.
+void DualSeries::next_clocked(int k, const Matrix& F) {
+    q_[k] = targets_.cwiseProduct(F);
+    Matrix& r = rate_[k - 1];
+    r.setZero();
+    for (int j = 0; j < k; ++j) r.array() += (k - j) * kappa_[j].array() * q_[k - j].array();
+    double c = 0.0;
+    for (int j = 0; j < k; ++j) c += p_[j].cwiseProduct(rate_[k - 1 - j]).sum();
+    fall_[k - 1] = c;
+    p_[k].setZero();
+    d_[k] = inverse_[k] = 0.0;
+    for (int j = 0; j < k; ++j) {
+        p_[k].array() += p_[j].array() * (fall_[k - 1 - j] - rate_[k - 1 - j].array());
+        d_[k] -= d_[j] * fall_[k - 1 - j];
+        inverse_[k] += inverse_[j] * fall_[k - 1 - j];
+    }
+    p_[k] /= k;
+    d_[k] /= k;
+    inverse_[k] /= k;
+    time_[k + 1] = span_ * inverse_[k] / (k + 1);
+    duals_[k] = targets_.cwiseProduct(p_[k]);
+    kappa_[k].setZero();
+    if (loss_ == Loss::logistic) {
+        const double scale = std::exp(log_d_);
+        for (int j = 0; j <= k; ++j) kappa_[k] -= (scale * d_[j]) * p_[k - j];
+    }
+}
+
+// P' = P (F' - Σ_c P_c F'_c)
+void DualSeries::next_softmax(int k, const Matrix& F) {
+    q_[k] = F;
+    for (Index i = 0; i < samples(); ++i) {
+        double mean = 0.0;
+        for (int j = 0; j < k; ++j) mean += (k - j) * p_[j].row(i).dot(q_[k - j].row(i));
+        rate_[k - 1](i, 0) = mean;
+        p_[k].row(i).setZero();
+        for (int j = 0; j < k; ++j)
+            p_[k].row(i).array() +=
+                p_[j].row(i).array() * ((k - j) * q_[k - j].row(i).array() - rate_[k - 1 - j](i, 0));
+        p_[k].row(i) /= k;
+    }
+    duals_[k] = -p_[k];
+}
+
+double DualSeries::log_loss(const Matrix& F) const {
+    const double log_factor = std::log(factor_);
+    if (has_own_clock()) {
+        const Vector q = targets_.cwiseProduct(F).col(0);
+        return log_loss_sum(margin_loss(loss_), {q.data(), static_cast<std::size_t>(q.size())}) + log_factor;
+    }
+    if (loss_ == Loss::squared) return std::log(0.5 * (targets_ - F).squaredNorm()) + log_factor;
+    double sum = 0.0;
+    for (Index i = 0; i < samples(); ++i) {
+        const double own = targets_.row(i).dot(F.row(i));
+        double others = 0.0;  // Σ_{c ≠ y} e^{f_c - f_y}
+        double top = 0.0;
+        for (Index c = 0; c < outputs(); ++c) top = std::max(top, F(i, c) - own);
+        for (Index c = 0; c < outputs(); ++c)
+            if (targets_(i, c) == 0.0) others += std::exp(F(i, c) - own - top);
+        sum += top == 0.0 ? std::log1p(others) : top + std::log(others + std::exp(-top));
+    }
+    return std::log(sum) + log_factor;
+}
+
+}  // namespace reluflow::layered

@@ -1,0 +1,65 @@
+/// The one place where layered networks meet a loss: outputs F (n, K) and their series to duals Λ = -∂ℓ/∂F, the time
+/// they take, and the logarithm of the loss.
+///
+/// Exponential and logistic loss run in rescaled time: dt = dτ / (c D), D = Σ|ℓ'|, c the reduction factor, and Λ = y p
+/// with p = |ℓ'|/D. Squared and cross-entropy loss take D = 1.
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "base/tolerances.hpp"
+#include "base/types.hpp"
+
+namespace reluflow::layered {
+
+enum class Loss { exponential, logistic, squared, cross_entropy };
+
+/// Throws InvalidArgument for an unknown name.
+Loss layered_loss(std::string_view name);
+
+class DualSeries {
+  public:
+    /// `targets` (n, K): ±1 in one column, real numbers, or one-hot rows.
+    DualSeries(Loss loss, Matrix targets, double factor);
+
+    Index samples() const noexcept { return targets_.rows(); }
+    Index outputs() const noexcept { return targets_.cols(); }
+    Loss loss() const noexcept { return loss_; }
+    bool has_own_clock() const noexcept { return loss_ == Loss::exponential || loss_ == Loss::logistic; }
+
+    /// Order 0 of F; `span` is the length of rescaled time of one unit of the series' variable.
+    void start(const Matrix& F, double span);
+    /// Order k of F, one higher than before.
+    void next(int k, const Matrix& F);
+
+    /// Order k of Λ, (n, K).
+    const Matrix& dual(int k) const noexcept { return duals_[k]; }
+    /// The series of t in units of e^log_unit(), orders 0 ... k + 1 once order k of F is known.
+    const double* time() const noexcept { return time_.data(); }
+    double log_unit() const noexcept { return log_unit_; }
+
+    /// log of the loss with its reduction.
+    double log_loss(const Matrix& F) const;
+
+  private:
+    void start_clocked(const Matrix& F);
+    void next_clocked(int k, const Matrix& F);
+    void next_softmax(int k, const Matrix& F);
+
+    Loss loss_;
+    Matrix targets_;
+    double factor_;
+    double span_ = 1.0;
+    double log_d_ = 0.0;
+    double log_unit_ = 0.0;
+    std::vector<Matrix> duals_;  // Λ
+    std::vector<Matrix> p_;      // |ℓ'|/D, or softmax
+    std::vector<Matrix> q_;      // margins, or outputs
+    std::vector<Matrix> kappa_;  // -d log|ℓ'| / dq
+    std::vector<Matrix> rate_;   // κ q', or Σ P F' in the first column
+    std::array<double, kMaxOrder + 2> fall_{}, d_{}, inverse_{}, time_{};
+};
+
+}  // namespace reluflow::layered

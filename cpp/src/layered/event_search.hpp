@@ -1,0 +1,52 @@
+/// The first events of a step: boundaries that are reached, multipliers that reach their bounds.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/types.hpp"
+#include "layered/activity.hpp"
+#include "layered/jet.hpp"
+
+namespace reluflow::layered {
+
+/// A boundary at the instant of an event. `from` is the sign of w before, 0 if it slid; `wants` is the side to try
+/// first.
+struct Contact {
+    Boundary boundary;
+    int from = 0;
+    int wants = 0;
+    bool turns = false;  ///< both bounds are reached at once: the boundary turns from attracting to repelling
+};
+
+class EventSearch {
+  public:
+    /// The first u in [0, end] with an event and the contacts there; a value > end if there is none.
+    double find(const Jet& jet, double end, std::vector<Contact>& contacts);
+
+    /// A guess of the first event from the first two coefficients.
+    static double guess(const Jet& jet);
+
+  private:
+    struct Candidate {
+        double u = 0.0;
+        Place place;
+        Index parameter = -1;
+        double constant = 0.0;
+        int from = 0;
+        int sliding = -1;
+        int wants = 0;
+    };
+    void search_places(const Jet& jet, int v);
+    void search_single(const Jet& jet);
+    void search_sliding(const Jet& jet);
+    void add(double u, Candidate candidate);
+    void collect(const Jet& jet, std::vector<Contact>& contacts) const;
+
+    double end_ = 0.0;
+    std::vector<Candidate> found_;
+    std::vector<std::pair<Index, double>> seen_;
+    Matrix reach_;
+};
+
+}  // namespace reluflow::layered

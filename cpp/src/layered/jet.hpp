@@ -1,0 +1,88 @@
+/// Taylor series of one quiet step: parameters, pre-activations, duals, what arrives above each unit, multipliers.
+///
+/// Order k of θ gives order k of every z, of the outputs and of their duals, then of every δ backwards, then of the
+/// gradient, so θ of order k + 1. What slides is cut: h = 0 forward, δ = μ backward, and μ is found order by order from
+/// w = 0 with one factored Gram matrix a step. Nothing is allocated once the sizes have been seen.
+#pragma once
+
+#include <vector>
+
+#include "base/types.hpp"
+#include "layered/activity.hpp"
+#include "layered/dual_series.hpp"
+#include "layered/graph.hpp"
+#include "layered/sample_series.hpp"
+#include "layered/sliding_series.hpp"
+
+namespace reluflow::layered {
+
+/// The largest entry in size.
+inline double largest(const Vector& v) noexcept {
+    return v.size() == 0 ? 0.0 : v.cwiseAbs().maxCoeff();
+}
+
+class Jet {
+  public:
+    /// `top`: the highest order of θ.
+    Jet(const Graph& graph, const Matrix& X, const DualSeries& duals, int top);
+
+    /// Order 0 at `theta`; one unit of the series' variable is `span` of rescaled time. `at_event`: the zeros that the
+    /// activity lists hold here.
+    void start(const Vector& theta, const Activity& activity, double span, bool at_event = true);
+    /// The same activity at another place in memory.
+    void rebind(const Activity& activity);
+    /// One order more of everything. False if the normals of what slides depend on each other.
+    bool advance();
+
+    int order() const noexcept { return order_; }
+    int top() const noexcept { return top_; }
+    double span() const noexcept { return span_; }
+    const Activity& activity() const noexcept { return *activity_; }
+    const Vector& theta(int k) const noexcept { return theta_[k]; }
+    const SampleSeries& z(int v) const noexcept { return z_[v]; }
+    const DualSeries& duals() const noexcept { return duals_; }
+    const SlidingSeries& sliding() const noexcept { return sliding_; }
+    Matrix outputs() const { return h_of(graph_->count() - 1).order(0); }
+
+    void theta_at(double u, Vector& theta) const;
+    void rate_at(double u, Vector& rate) const;
+    /// The velocity dθ/du at order 0 with multipliers `mu` instead of those of w = 0; after start().
+    void velocity(const double* mu, Vector& out);
+    /// Order k of w of a boundary.
+    double boundary_coefficient(const Boundary& boundary, int k) const;
+
+  private:
+    const SampleSeries& h_of(int v) const noexcept { return graph_->node(v).linear ? z_[v] : h_[v]; }
+    const SampleSeries& tapped(const Edge& edge) const noexcept {
+        return edge.tap == Tap::preactivation ? z_[edge.source] : h_of(edge.source);
+    }
+    void load(int k);
+    void forward(int k);
+    void finish(int k, int v);
+    void backward(int k);
+    void pull_back(const Edge& edge, int k, Matrix& above);
+    void gradient(int k, Vector& out);
+    void add_edge_gradient(std::size_t e, int k, Vector& out);
+    void correct(int k);
+    void tangent(const Vector& change, int k);
+    void read_above(int k, int v);
+
+    const Graph* graph_;
+    const Matrix* X_;
+    DualSeries duals_;
+    int top_;
+    int order_ = 0;
+    double span_ = 1.0;
+    bool at_event_ = true;
+    const Activity* activity_ = nullptr;
+    std::vector<Vector> theta_;
+    std::vector<EdgeSeries> entries_;
+    std::vector<SampleSeries> z_, h_, delta_;
+    std::vector<Matrix> above_, skip_, change_;  // β and γ of an order; work space
+    std::vector<Matrix> edge_gradient_, edge_change_;
+    Vector gradient_, step_, free_;
+    Matrix dual_;
+    SlidingSeries sliding_;
+};
+
+}  // namespace reluflow::layered

@@ -1,0 +1,161 @@
+/// How far a step goes: the part of LayeredFlow that expands, finds the first event and checks the accuracy.
+#include "layered/layered_flow.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/tolerances.hpp"
+#include "numeric/polynomial.hpp"
+
+namespace reluflow::layered {
+namespace {
+
+/// Part of a step by truncation that stays if the first guess of an event is right: beyond it more orders are wasted.
+constexpr double kEventRoom = 1.3;
+/// From this order on, the order at which length / order² stops growing is the best one.
+constexpr int kFirstJudged = 8;
+/// Halvings of a step before the accuracy counts as out of reach.
+constexpr int kMaxShortenings = 40;
+/// The logarithm of the loss may rise by this much in a step: its rounding.
+constexpr double kRise = 1e-9;
+/// A squared loss below e^-60 is rounding itself.
+constexpr double kSmallLoss = -60.0;
+
+}  // namespace
+
+bool LayeredFlow::expand() {
+    double guess = kNoRoot;
+    double best = 0.0;
+    while (jet_.order() < jet_.top()) {
+        if (!jet_.advance()) {
+            finish(Status::undecided_event, "the normals of what slides depend on each other");
+            return false;
+        }
+        const int p = jet_.order();
+        if (p < kMinOrder) continue;
+        if (p == kMinOrder) guess = EventSearch::guess(jet_);
+        const double length = allowed(p);
+        if (length > kEventRoom * guess) break;
+        const double worth = length / (p * p);
+        if (p >= kFirstJudged && worth < best) break;
+        best = std::max(best, worth);
+    }
+    order_sum_ += jet_.order();
+    return true;
+}
+
+// The length at which the last two terms are below the tolerance, relative to θ, to t and to the duals.
+double LayeredFlow::allowed(int order) const {
+    const double tol = kTruncationPart * plan_.rtol;
+    const double scale = largest(now_.theta);
+    const double* time = jet_.duals().time();
+    double length = kNoRoot;
+    const auto limit = [&](double ratio, int power) {
+        if (ratio > 0.0) length = std::min(length, std::pow(tol / ratio, 1.0 / power));
+    };
+    for (int k = order - 1; k <= order; ++k) {
+        limit(largest(jet_.theta(k)) / scale, k);
+        limit(std::abs(time[k]) / time[1], k - 1);
+        if (jet_.duals().loss() != Loss::squared) limit(jet_.duals().dual(k).cwiseAbs().maxCoeff(), k);
+    }
+    return length;
+}
+
+// How far the step goes: by truncation, to the first event, to a stop rule.
+double LayeredFlow::reach(double u) {
+    contacts_.clear();
+    pending_ = Status::running;
+    if (!std::isfinite(u)) {
+        if (largest(jet_.theta(1)) == 0.0) {
+            finish(Status::stationary, "the gradient is zero");
+            return 0.0;
+        }
+        u = 1.0;
+    }
+    const double event = search_.find(jet_, u, contacts_);
+    if (event <= u) u = event;
+    const double end = end_by_rules(u);
+    if (end < u) contacts_.clear();
+    return end;
+}
+
+double LayeredFlow::time_to(const Clock& target, double end) const {
+    const double amount = now_.clock.amount_to(target, jet_.duals().log_unit());
+    if (amount <= 0.0) return 0.0;
+    if (!std::isfinite(amount)) return kNoRoot;
+    Row c;
+    for (int k = 0; k <= jet_.order(); ++k) c[k] = -jet_.duals().time()[k];
+    c[0] = amount;
+    return first_descent(c.data(), jet_.order(), end);
+}
+
+Clock LayeredFlow::clock_at(double u) const {
+    return now_.clock.later(evaluate(jet_.duals().time(), jet_.order(), u), jet_.duals().log_unit());
+}
+
+double LayeredFlow::end_by_rules(double u) {
+    const auto cut = [&](double by, Status status) {
+        if (by <= u) {
+            u = by;
+            pending_ = status;
+        }
+    };
+    if (std::isfinite(plan_.stop.time)) cut(time_to(Clock(plan_.stop.time), u), Status::reached_time);
+    if (std::isfinite(plan_.stop.log_time))
+        cut(time_to(Clock::at_log(plan_.stop.log_time), u), Status::reached_log_time);
+    return end_by_loss(u);
+}
+
+double LayeredFlow::outputs_log_loss(const Vector& theta) {
+    probe_.start(theta, now_.activity, span_, false);
+    return probe_.duals().log_loss(probe_.outputs());
+}
+
+double LayeredFlow::end_by_loss(double u) {
+    if (!std::isfinite(plan_.stop.log_loss)) return u;
+    jet_.theta_at(u, end_);
+    if (outputs_log_loss(end_) > plan_.stop.log_loss) return u;
+    double low = 0.0;
+    double high = u;
+    for (int round = 0; round < 60 && high - low > 1e-14 * u; ++round) {
+        const double middle = 0.5 * (low + high);
+        jet_.theta_at(middle, end_);
+        (outputs_log_loss(end_) > plan_.stop.log_loss ? low : high) = middle;
+    }
+    pending_ = Status::reached_loss;
+    return high;
+}
+
+// Compares the series' velocity with the network's own at the end of the step, and the loss with that before.
+bool LayeredFlow::is_accurate(double u) {
+    jet_.theta_at(u, end_);
+    if (!end_.allFinite()) return false;
+    if (u == 0.0) return true;
+    jet_.rate_at(u, rate_);
+    multipliers_.clear();
+    for (int b = 0; b < jet_.sliding().count(); ++b)
+        multipliers_.push_back(evaluate(jet_.sliding().multiplier(b).data(), jet_.order() - 1, u));
+    probe_.start(end_, now_.activity, span_, false);
+    velocity_.resize(end_.size());
+    probe_.velocity(multipliers_.data(), velocity_);
+    log_loss_at_end_ = probe_.duals().log_loss(probe_.outputs());
+    const double defect = (rate_ - velocity_).cwiseAbs().maxCoeff() * u;
+    // The rounding of a velocity: it matters where θ is large and almost at rest.
+    const double rounding = 1e-14 * velocity_.cwiseAbs().maxCoeff() * u;
+    const bool falls = log_loss_at_end_ <= log_loss_ + kRise || log_loss_at_end_ < kSmallLoss;
+    return defect <= kDefectPart * plan_.rtol * largest(end_) + rounding && falls;
+}
+
+double LayeredFlow::shorten(double u) {
+    for (int round = 0; round < kMaxShortenings; ++round) {
+        if (is_accurate(u)) return u;
+        u *= 0.5;
+        contacts_.clear();
+        pending_ = Status::running;
+    }
+    finish(Status::accuracy_not_reached, "a step of any length misses the tolerance");
+    return 0.0;
+}
+
+}  // namespace reluflow::layered

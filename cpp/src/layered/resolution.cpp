@@ -1,0 +1,283 @@
+#include "layered/resolution.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace reluflow::layered {
+namespace {
+
+/// Rounds of pivoting: more than a few mean that it goes in circles.
+constexpr int kMaxRounds = 12;
+/// All 3^k sides are tried up to this many contacts: 729 attempts.
+constexpr int kMaxContacts = 6;
+/// A multiplier may miss its bounds by this part of their size: the rounding of the solve.
+constexpr double kBoundTol = 1e-11;
+
+// There the bounds of a multiplier need the empty unit's two sides, and a series has one.
+bool has_empty_above_leaky(const Graph& graph, const Activity& activity, const Jet& jet) {
+    for (const Member& member : jet.sliding().members()) {
+        const Place& p = member.place;
+        if (graph.node(p.node).leak == 0.0) continue;
+        for (const int e : graph.node(p.node).outgoing) {
+            const Edge& edge = graph.edges()[e];
+            for (Index r = 0; r < edge.rows; ++r)
+                if (edge.connects(r, p.unit) && activity.mode({edge.target, p.sample, r}) == Mode::empty &&
+                    !graph.node(edge.target).linear)
+                    return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+Resolution::Resolution(const Graph& graph, const Matrix& X) : graph_(&graph), X_(&X), trial_(graph, X) {
+    for (const Node& node : graph.nodes()) {
+        zero_.emplace_back(node.size, 0);
+        rate_.emplace_back(node.size, 0.0);
+    }
+}
+
+Outcome Resolution::resolve(Jet& jet, const Vector& theta, const Activity& before, std::vector<Contact> contacts,
+                            double span, bool is_start) {
+    contacts_ = std::move(contacts);
+    theta_ = &theta;
+    before_ = &before;
+    span_ = span;
+    is_start_ = is_start;
+    options_.clear();
+    reason_.clear();
+    sides_.clear();
+    only_leaves_ = !is_start;
+    bool turns = false;
+    for (const Contact& contact : contacts_) {
+        sides_.push_back(contact.wants);
+        only_leaves_ = only_leaves_ && contact.from == 0;
+        turns = turns || contact.turns;
+    }
+    const std::size_t n_found = turns ? 0 : contacts_.size();  // pivoting may add to them
+    const bool found = !turns && !is_start && pivot(jet);
+    // What leaves at its bound leaves: to first order it could stay, so that a search over sides would see two ways.
+    if (found && (contacts_.size() == 1 || only_leaves_)) {
+        keep(on_ridge_);
+        return Outcome::unique;
+    }
+    if (contacts_.size() > kMaxContacts) {
+        if (reason_.empty()) reason_ = "more than " + std::to_string(kMaxContacts) + " boundaries meet";
+        return Outcome::undecided;
+    }
+    enumerate(jet, is_start ? 0 : n_found);
+    if (options_.empty()) {
+        if (reason_.empty()) reason_ = "no continuation was found";
+        return Outcome::undecided;
+    }
+    if (options_.size() > 1) return Outcome::branching;
+    return take(jet, theta, options_.front().activity, span) ? Outcome::unique : Outcome::undecided;
+}
+
+bool Resolution::take(Jet& jet, const Vector& theta, const Activity& activity, double span) {
+    jet.start(theta, activity, span);
+    return jet.advance();
+}
+
+bool Resolution::pivot(Jet& jet) {
+    may_pivot_ = true;
+    for (int round = 0; round < kMaxRounds; ++round) {
+        const Check found = attempt(jet);
+        if (found == Check::valid) return true;
+        if (found == Check::failed) return false;
+        sides_ = next_;
+    }
+    return false;
+}
+
+// Of the first n_found contacts, what is at the bound of its multiplier leaves.
+void Resolution::enumerate(Jet& jet, std::size_t n_found) {
+    may_pivot_ = false;
+    const auto size = contacts_.size();
+    std::size_t total = 1;
+    for (std::size_t c = 0; c < size; ++c) total *= 3;
+    std::vector<int> sides(size);
+    for (std::size_t code = 0; code < total; ++code) {
+        std::size_t rest = code;
+        for (std::size_t c = 0; c < size; ++c, rest /= 3) sides[c] = rest % 3 == 0 ? -1 : rest % 3 == 1 ? 1 : 0;
+        bool stays_at_bound = false;
+        for (std::size_t c = 0; c < n_found; ++c) stays_at_bound |= contacts_[c].from == 0 && sides[c] == 0;
+        if (stays_at_bound) continue;
+        sides_ = sides;
+        if (attempt(jet) == Check::valid && !is_known()) keep(on_ridge_);
+    }
+    const auto stands = [](const Option& option) { return option.stands_on_ridge; };
+    if (!std::ranges::all_of(options_, stands)) std::erase_if(options_, stands);
+}
+
+int Resolution::leading_order() const {
+    return only_leaves_ ? 2 : 1;
+}
+
+Resolution::Check Resolution::attempt(Jet& jet) {
+    constexpr int kMaxCorrections = 4;
+    rates_.assign(contacts_.size(), 1.0);
+    for (int round = 0; round < kMaxCorrections; ++round) {
+        set_sides();
+        jet.start(*theta_, trial_, span_);
+        for (int k = 0; k < leading_order(); ++k)
+            if (!jet.advance()) {
+                reason_ = "the normals of what slides depend on each other";
+                return Check::failed;
+            }
+        if (!trial_.used_rates() || !correct_rates(jet)) break;
+    }
+    if (has_empty_above_leaky(*graph_, trial_, jet)) {
+        reason_ = "a unit without live input reads a leaky unit that slides";
+        return Check::failed;
+    }
+    return check(jet);
+}
+
+void Resolution::set_sides() {
+    trial_ = *before_;
+    trial_.clear_zeros();
+    trial_.forget_rates();
+    followed_.clear();
+    std::vector<Index> samples;
+    for (std::size_t c = 0; c < contacts_.size(); ++c) {
+        const Boundary& boundary = contacts_[c].boundary;
+        trial_.stop_sliding(boundary);
+        if (sides_[c] == 0) trial_.slide(boundary);
+        for (std::size_t m = 0; m < boundary.members.size(); ++m) {
+            const Place& p = boundary.members[m];
+            samples.push_back(p.sample);
+            if (sides_[c] == 0) continue;
+            const int flip = boundary.is_parameter() ? trial_.input_sign(p, boundary.inputs[m]) : 1;
+            trial_.set(p, sides_[c] * flip, Mode::moving);
+            trial_.add_zero({p, leading_order()});
+        }
+    }
+    std::ranges::sort(samples);
+    const auto repeated = std::ranges::unique(samples);
+    samples.erase(repeated.begin(), repeated.end());
+    for (const Index i : samples) follow(static_cast<std::size_t>(i));
+}
+
+void Resolution::mark(const Boundary& boundary, Index sample, double rate, int orientation) {
+    for (std::size_t m = 0; m < boundary.members.size(); ++m) {
+        const Place& p = boundary.members[m];
+        if (p.sample != sample) continue;
+        const int flip = boundary.is_parameter() ? trial_.input_sign(p, boundary.inputs[m]) : 1;
+        zero_[p.node][p.unit] = 1;
+        rate_[p.node][p.unit] = rate * orientation * flip;
+    }
+}
+
+void Resolution::follow(std::size_t sample) {
+    const auto i = static_cast<Index>(sample);
+    for (int v = 0; v < graph_->count(); ++v) {
+        std::ranges::fill(zero_[v], 0);
+        std::ranges::fill(rate_[v], 0.0);
+        for (Index u = 0; v > 0 && u < graph_->node(v).size; ++u) {
+            const Mode mode = trial_.mode({v, i, u});
+            zero_[v][u] = mode == Mode::empty;
+        }
+    }
+    for (const Boundary& boundary : trial_.sliding()) mark(boundary, i, 0.0, 0);
+    for (std::size_t c = 0; c < contacts_.size(); ++c) mark(contacts_[c].boundary, i, rates_[c], sides_[c]);
+    trial_.rewire(i, *theta_, leading_order(), zero_, rate_, followed_);
+}
+
+// Takes the speeds of the contacts from the series; true if a side that rested on them was wrong.
+bool Resolution::correct_rates(const Jet& jet) {
+    for (std::size_t c = 0; c < contacts_.size(); ++c)
+        rates_[c] = std::abs(jet.boundary_coefficient(contacts_[c].boundary, leading_order()));
+    for (const Zero& zero : trial_.zeros()) {
+        const double first = jet.z(zero.place.node).at(zero.orders, zero.place.sample, zero.place.unit);
+        if (first * trial_.side(zero.place) < 0.0) return true;
+    }
+    return false;
+}
+
+Resolution::Check Resolution::check(Jet& jet) {
+    next_ = sides_;
+    on_ridge_ = false;
+    bool valid = true;
+    for (std::size_t c = 0; c < sides_.size(); ++c)
+        if (sides_[c] != 0 && !check_moving(jet, contacts_[c], next_[c])) valid = false;
+    for (int b = 0; b < jet.sliding().count(); ++b)
+        if (!check_sliding(jet, b)) valid = false;
+    return valid ? Check::valid : Check::broken;
+}
+
+bool Resolution::check_moving(const Jet& jet, Contact& contact, int& side) {
+    const Place& p = contact.boundary.members.front();
+    if (trial_.mode(p) == Mode::empty) return true;  // it went with its input
+    const double rate = jet.boundary_coefficient(contact.boundary, leading_order());
+    if (rate * side > 0.0) return true;
+    side = 0;
+    return false;
+}
+
+bool Resolution::check_sliding(const Jet& jet, int b) {
+    Row up;
+    Row down;
+    jet.sliding().bounds(b, 0, up, down, *graph_);
+    const double mu = jet.sliding().multiplier(b)[0];
+    const double tol = kBoundTol * (std::abs(up[0]) + std::abs(down[0]) + std::abs(mu));
+    if (mu >= up[0] - tol && mu <= down[0] + tol) return true;
+    if (mu <= up[0] && mu >= down[0]) {
+        on_ridge_ = true;
+        return true;
+    }
+    const Boundary& boundary = jet.sliding().boundaries()[b];
+    const int side = up[0] > mu ? 1 : -1;
+    const auto same = [&](const Contact& other) { return other.boundary.is_same(boundary); };
+    const auto known = std::ranges::find_if(contacts_, same);
+    if (known != contacts_.end()) {
+        next_[known - contacts_.begin()] = side;
+    } else if (may_pivot_) {
+        contacts_.push_back({boundary, 0, side, false});
+        next_.push_back(side);
+        rates_.push_back(1.0);
+        only_leaves_ = false;
+    }
+    return false;
+}
+
+bool Resolution::is_known() const {
+    for (const Option& option : options_) {
+        bool same = true;
+        for (int v = 1; v < graph_->count() && same; ++v)
+            same = option.activity.sides(v) == trial_.sides(v) && option.activity.modes(v) == trial_.modes(v);
+        if (same) return true;
+    }
+    return false;
+}
+
+void Resolution::keep(bool ridge) {
+    Option option{trial_, sides_, {}, ridge};
+    describe(option.changes);
+    options_.push_back(std::move(option));
+}
+
+void Resolution::describe(std::vector<Change>& changes) const {
+    for (std::size_t c = 0; c < contacts_.size(); ++c) {
+        const Contact& contact = contacts_[c];
+        if (sides_[c] == contact.from && !is_start_) continue;
+        for (const Place& p : contact.boundary.members) {
+            const Mode mode = trial_.mode(p);
+            const bool up = trial_.side(p) > 0;
+            if (mode == Mode::empty) continue;  // listed where the wiring was followed
+            Kind kind = Kind::slide;
+            if (is_start_)
+                kind = sides_[c] == 0 ? Kind::start_slide : up ? Kind::start_up : Kind::start_down;
+            else if (sides_[c] != 0 && contact.from == 0)
+                kind = up ? Kind::leave_up : Kind::leave_down;
+            else if (sides_[c] != 0)
+                kind = up ? Kind::cross_up : Kind::cross_down;
+            changes.push_back({p, kind});
+        }
+    }
+    changes.insert(changes.end(), followed_.begin(), followed_.end());
+}
+
+}  // namespace reluflow::layered

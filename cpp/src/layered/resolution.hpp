@@ -1,0 +1,82 @@
+/// What happens where boundaries meet: cross, slide, leave, wake, rest, or branch.
+///
+/// A continuation gives each contact a side of w or lets it slide. It is valid if the series that starts there moves
+/// each contact to its side and keeps every multiplier within its bounds. Pivoting finds one: what breaks its condition
+/// changes side. Where several contacts are involved all sides are tried, so that a second valid one is seen.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/types.hpp"
+#include "layered/activity.hpp"
+#include "layered/event_search.hpp"
+#include "layered/jet.hpp"
+
+namespace reluflow::layered {
+
+/// One valid continuation.
+struct Option {
+    Activity activity;
+    std::vector<int> sides;  ///< of the contacts
+    std::vector<Change> changes;
+    bool stands_on_ridge = false;
+};
+
+enum class Outcome { unique, branching, undecided };
+
+class Resolution {
+  public:
+    Resolution(const Graph& graph, const Matrix& X);
+
+    /// Finds the continuations of `before` at `theta`. With one, `jet` holds its series (order 1 or more) afterwards.
+    Outcome resolve(Jet& jet, const Vector& theta, const Activity& before, std::vector<Contact> contacts, double span,
+                    bool is_start);
+
+    /// Starts `jet` on an option again.
+    bool take(Jet& jet, const Vector& theta, const Activity& activity, double span);
+
+    const std::vector<Contact>& contacts() const noexcept { return contacts_; }
+    std::vector<Option>& options() noexcept { return options_; }
+    const std::string& reason() const noexcept { return reason_; }
+
+  private:
+    enum class Check { valid, broken, failed };
+
+    Check attempt(Jet& jet);
+    void set_sides();
+    void follow(std::size_t sample);
+    void mark(const Boundary& boundary, Index sample, double rate, int orientation);
+    bool correct_rates(const Jet& jet);
+    Check check(Jet& jet);
+    bool check_moving(const Jet& jet, Contact& contact, int& side);
+    bool check_sliding(const Jet& jet, int b);
+    bool pivot(Jet& jet);
+    void enumerate(Jet& jet, std::size_t n_found);
+    void keep(bool ridge);
+    bool is_known() const;
+    void describe(std::vector<Change>& changes) const;
+    int leading_order() const;
+
+    const Graph* graph_;
+    const Matrix* X_;
+    const Activity* before_ = nullptr;
+    const Vector* theta_ = nullptr;
+    double span_ = 1.0;
+    bool is_start_ = false;
+    bool only_leaves_ = false;
+    bool on_ridge_ = false;
+    bool may_pivot_ = true;
+    std::vector<Contact> contacts_;
+    std::vector<int> sides_;
+    std::vector<int> next_;
+    std::vector<double> rates_;
+    std::vector<Change> followed_;
+    Activity trial_;
+    std::vector<std::vector<char>> zero_;
+    std::vector<std::vector<double>> rate_;
+    std::vector<Option> options_;
+    std::string reason_;
+};
+
+}  // namespace reluflow::layered

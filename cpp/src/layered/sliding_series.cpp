@@ -1,0 +1,149 @@
+#include "layered/sliding_series.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+
+namespace reluflow::layered {
+namespace {
+
+/// Normals count as dependent when the least eigenvalue of their normalised Gram matrix falls below this.
+constexpr double kDependent = 1e-9;
+
+}  // namespace
+
+void SlidingSeries::start(const Activity& activity) {
+    boundaries_ = &activity.sliding();
+    members_.clear();
+    multiplier_.assign(boundaries_->size(), Row{});
+    for (std::size_t b = 0; b < boundaries_->size(); ++b) {
+        const Boundary& boundary = (*boundaries_)[b];
+        for (std::size_t m = 0; m < boundary.members.size(); ++m) {
+            Member member;
+            member.boundary = static_cast<int>(b);
+            member.place = boundary.members[m];
+            member.has_input = boundary.is_parameter();
+            if (member.has_input) member.input = boundary.inputs[m];
+            if (!member.has_input || member.input.node < 0) member.factor[0] = 1.0;
+            members_.push_back(member);
+        }
+    }
+}
+
+bool SlidingSeries::factor(const Fields& fields, Index parameters) {
+    const int size = count();
+    normals_.setZero(size, parameters);
+    fields_.resize(size);
+    for (int b = 0; b < size; ++b) make_normal(fields, b);
+    gram_.noalias() = normals_ * normals_.transpose();
+    const Vector length = gram_.diagonal().cwiseSqrt();
+    if (length.minCoeff() <= 0.0) return false;
+    const Matrix scaled = length.cwiseInverse().asDiagonal() * gram_ * length.cwiseInverse().asDiagonal();
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(scaled, Eigen::EigenvaluesOnly);
+    independence_ = solver.eigenvalues().minCoeff();
+    if (independence_ < kDependent) return false;
+    factors_.matrix(size) = gram_;
+    factors_.factor();
+    return true;
+}
+
+// Backpropagation of one sample from a place in the cut network.
+void SlidingSeries::make_field(const Fields& fields, const Place& place, Field& field) const {
+    const Graph& graph = fields.graph;
+    const auto nodes = static_cast<std::size_t>(graph.count());
+    field.delta.resize(nodes);
+    field.above.resize(nodes);
+    field.skip.resize(nodes);
+    for (int v = 0; v < graph.count(); ++v) {
+        field.delta[v].setZero(graph.node(v).size);
+        field.above[v].setZero(graph.node(v).size);
+        field.skip[v].setZero(graph.node(v).size);
+    }
+    field.delta[place.node][place.unit] = 1.0;
+    for (int v = place.node; v > 0; --v) {
+        if (v < place.node) {
+            const auto slopes = fields.activity.slopes(v).row(place.sample).transpose();
+            field.delta[v] = slopes.cwiseProduct(field.above[v]) + field.skip[v];
+            for (Index u = 0; u < graph.node(v).size; ++u)
+                if (fields.activity.mode({v, place.sample, u}) == Mode::sliding) field.delta[v][u] = 0.0;
+        }
+        for (const int e : graph.node(v).incoming) {
+            const Edge& edge = graph.edges()[e];
+            if (edge.source == 0) continue;
+            Vector& below = edge.tap == Tap::preactivation ? field.skip[edge.source] : field.above[edge.source];
+            below.noalias() += fields.entries[e].plain_order(0).transpose() * field.delta[v];
+        }
+    }
+}
+
+void SlidingSeries::make_normal(const Fields& fields, int b) {
+    const Boundary& boundary = (*boundaries_)[b];
+    auto normal = normals_.row(b);
+    if (boundary.is_parameter()) {
+        normal[boundary.parameter] = 1.0;
+        fields_[b].delta.clear();
+        return;
+    }
+    const Place& place = boundary.members.front();
+    make_field(fields, place, fields_[b]);
+    const Graph& graph = fields.graph;
+    for (int v = place.node; v > 0; --v) {
+        const Node& node = graph.node(v);
+        const Vector& delta = fields_[b].delta[v];
+        for (Index u = 0; u < node.size; ++u)
+            if (!node.bias.empty() && node.bias[u] >= 0) normal[node.bias[u]] += delta[u];
+        for (const int e : node.incoming) {
+            const Edge& edge = graph.edges()[e];
+            if (!edge.has_parameters) continue;
+            const SampleSeries& t = *(edge.tap == Tap::preactivation ? fields.z : fields.h)[edge.source];
+            for (Index r = 0; r < edge.rows; ++r) {
+                if (delta[r] == 0.0) continue;
+                for (Index c = 0; c < edge.cols; ++c)
+                    if (edge.at(r, c) >= 0) normal[edge.at(r, c)] += delta[r] * t.at(0, place.sample, c);
+            }
+        }
+    }
+}
+
+void SlidingSeries::solve(int k, Vector& rhs) {
+    factors_.solve(rhs);
+    for (int b = 0; b < count(); ++b) multiplier_[b][k] = rhs[b];
+}
+
+void SlidingSeries::spread(int k, std::vector<SampleSeries>& delta) {
+    for (int b = 0; b < count(); ++b) {
+        const Boundary& boundary = (*boundaries_)[b];
+        if (boundary.is_parameter()) continue;
+        const Place& place = boundary.members.front();
+        const double mu = multiplier_[b][k];
+        for (int v = place.node; v > 0; --v)
+            for (Index u = 0; u < delta[v].size(); ++u) {
+                const double sent = fields_[b].delta[v][u];
+                if (sent != 0.0) delta[v].set(k, place.sample, u, delta[v].at(k, place.sample, u) + mu * sent);
+            }
+        for (Member& member : members_) {
+            if (member.place.sample != place.sample || member.place.node >= place.node) continue;
+            member.above[k] += mu * fields_[b].above[member.place.node][member.place.unit];
+            member.skip[k] += mu * fields_[b].skip[member.place.node][member.place.unit];
+        }
+    }
+}
+
+void SlidingSeries::bounds(int b, int order, Row& up, Row& down, const Graph& graph) const {
+    up.fill(0.0);
+    down.fill(0.0);
+    for (const Member& member : members_) {
+        if (member.boundary != b) continue;
+        const double leak = graph.node(member.place.node).leak;
+        const bool flipped = member.factor[0] < 0.0;  // then w > 0 is z < 0
+        const double slope_up = flipped ? leak : 1.0;
+        const double slope_down = flipped ? 1.0 : leak;
+        for (int k = 0; k <= order; ++k)
+            for (int j = 0; j <= k; ++j) {
+                up[k] += member.factor[j] * (slope_up * member.above[k - j] + member.skip[k - j]);
+                down[k] += member.factor[j] * (slope_down * member.above[k - j] + member.skip[k - j]);
+            }
+    }
+}
+
+}  // namespace reluflow::layered

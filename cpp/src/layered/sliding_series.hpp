@@ -1,0 +1,80 @@
+/// What slides in one step: normals, their Gram matrix, and the series of multipliers and of the bounds they keep to.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "base/tolerances.hpp"
+#include "base/types.hpp"
+#include "layered/activity.hpp"
+#include "layered/graph.hpp"
+#include "layered/sample_series.hpp"
+#include "numeric/lu.hpp"
+
+namespace reluflow::layered {
+
+using Row = std::array<double, kMaxOrder + 2>;
+
+/// A member of a sliding boundary: what arrives above it (β, from h; γ, from a skip) and the factor t of z = w t.
+struct Member {
+    int boundary = 0;
+    Place place;
+    Input input;
+    bool has_input = false;
+    Row above{}, skip{}, factor{};
+};
+
+class SlidingSeries {
+  public:
+    /// What the normals are made of: values of order 0.
+    struct Fields {
+        const Graph& graph;
+        const Activity& activity;
+        const std::vector<EdgeSeries>& entries;
+        const std::vector<const SampleSeries*>& z;
+        const std::vector<const SampleSeries*>& h;
+    };
+
+    bool empty() const noexcept { return boundaries_ == nullptr || boundaries_->empty(); }
+    int count() const noexcept { return boundaries_ ? static_cast<int>(boundaries_->size()) : 0; }
+    const std::vector<Boundary>& boundaries() const noexcept { return *boundaries_; }
+
+    /// Reads the sliding boundaries; their order must not change during the step.
+    void start(const Activity& activity);
+    /// The same boundaries at another place in memory.
+    void rebind(const Activity& activity) noexcept { boundaries_ = &activity.sliding(); }
+    /// Normals and Gram matrix at order 0. False if the normals depend on each other.
+    bool factor(const Fields& fields, Index parameters);
+
+    std::vector<Member>& members() noexcept { return members_; }
+    const std::vector<Member>& members() const noexcept { return members_; }
+    const Row& multiplier(int b) const noexcept { return multiplier_[b]; }
+    auto normal(int b) const { return normals_.row(b); }
+    /// |P n|²/|n|², P the projector along the other normals.
+    double independence() const noexcept { return independence_; }
+
+    /// Solves Gram x = rhs in place and stores x as order k of the multipliers.
+    void solve(int k, Vector& rhs);
+    /// Adds what multipliers of order k send down their samples to δ, β and γ.
+    void spread(int k, std::vector<SampleSeries>& delta);
+
+    /// M⁺ (w leaves upwards) and M⁻ of boundary b, up to `order`.
+    void bounds(int b, int order, Row& up, Row& down, const Graph& graph) const;
+
+  private:
+    struct Field {
+        std::vector<Vector> delta, above, skip;  // by node: what one unit of μ sends down
+    };
+    void make_field(const Fields& fields, const Place& place, Field& field) const;
+    void make_normal(const Fields& fields, int b);
+
+    const std::vector<Boundary>* boundaries_ = nullptr;
+    std::vector<Member> members_;
+    std::vector<Row> multiplier_;
+    std::vector<Field> fields_;
+    Matrix normals_, gram_;
+    LuFactors factors_;
+    double independence_ = 1.0;
+};
+
+}  // namespace reluflow::layered

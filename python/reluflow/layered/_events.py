@@ -1,0 +1,105 @@
+"""The events of a layered run: what happened at which unit on which sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .._validation import FloatArray, IntArray, freeze
+
+# In the order of the compiled core.
+LAYERED_KINDS = (
+    "cross_up",
+    "cross_down",
+    "slide",
+    "leave_up",
+    "leave_down",
+    "wake_up",
+    "wake_down",
+    "void",
+    "start_up",
+    "start_down",
+    "start_slide",
+    "branch",
+)
+_NAMES = np.array(LAYERED_KINDS)
+
+
+class LayeredEvent(NamedTuple):
+    """One event: unit `unit` of layer `layer` on sample `sample`, at time `t`."""
+
+    t: float
+    log_t: float
+    layer: int
+    unit: int
+    sample: int
+    kind: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LayeredEventTable:
+    """Events in order of time, as read-only columns of one length.
+
+    Attributes
+    ----------
+    t, log_t : ndarray, float64
+        Time and its logarithm.
+    layer, unit, sample : ndarray, int64
+        Layer 1 is the first after the inputs; units and samples count from 0.
+    code : ndarray, uint8
+        Position of the kind in `LAYERED_KINDS`.
+    event_set : ndarray, int64
+        Events with one number happen at one instant; their order means nothing.
+    """
+
+    t: FloatArray
+    log_t: FloatArray
+    layer: IntArray
+    unit: IntArray
+    sample: IntArray
+    code: npt.NDArray[np.uint8]
+    event_set: IntArray
+
+    def __post_init__(self) -> None:
+        """Make the columns read-only."""
+        for column in self._columns():
+            freeze(column)
+
+    def _columns(self) -> list[npt.NDArray[Any]]:
+        return [getattr(self, field.name) for field in fields(self)]
+
+    @cached_property
+    def kind(self) -> npt.NDArray[np.str_]:
+        """Names of the kinds."""
+        names: npt.NDArray[np.str_] = _NAMES[self.code]
+        freeze(names)
+        return names
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __iter__(self) -> Iterator[LayeredEvent]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, index: int) -> LayeredEvent:
+        place = int(self.layer[index]), int(self.unit[index]), int(self.sample[index])
+        return LayeredEvent(float(self.t[index]), float(self.log_t[index]), *place, LAYERED_KINDS[self.code[index]])
+
+    def select(self, chosen: npt.NDArray[Any]) -> LayeredEventTable:
+        """Return the rows of a boolean mask or of indices."""
+        return LayeredEventTable(*(column[chosen] for column in self._columns()))
+
+    def counts(self) -> dict[str, int]:
+        """Return how many events of each kind there are."""
+        numbers = np.bincount(self.code, minlength=len(LAYERED_KINDS)).tolist()
+        return {kind: number for kind, number in zip(LAYERED_KINDS, numbers, strict=True) if number}
+
+    def __repr__(self) -> str:
+        """One line: how many, by kind."""
+        counts = ", ".join(f"{kind} {number}" for kind, number in self.counts().items()) or "none"
+        return f"LayeredEventTable({len(self)} events: {counts})"

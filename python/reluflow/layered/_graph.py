@@ -1,0 +1,193 @@
+"""The wiring of a layered network: nodes in topological order with index matrices, checked once."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._validation import FloatArray, freeze, invalid, leak_value
+
+IndexArray = npt.NDArray[np.int64]
+Spec = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Edge:
+    """One edge: matrix = const + θ[idx], applied to what node `src` sends.
+
+    Attributes
+    ----------
+    src : int
+        The earlier node.
+    tap : str
+        ``"h"``: its output after the activation; ``"z"``: before it (a skip).
+    idx : ndarray of int, shape (size, source size)
+        Index of the parameter of each entry, -1 for none.
+    const : ndarray, shape (size, source size), or None
+        Fixed entries.
+    """
+
+    src: int
+    tap: str
+    idx: IndexArray
+    const: FloatArray | None
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """One layer of units: their number, activation, biases and what they read.
+
+    Attributes
+    ----------
+    size : int
+    leak : float or None
+        Slope of the activation below zero; None: linear.
+    bias : ndarray of int, shape (size,), or None
+        Index of each unit's bias parameter, -1 for none.
+    edges : tuple of Edge
+    """
+
+    size: int
+    leak: float | None
+    bias: IndexArray | None
+    edges: tuple[Edge, ...]
+
+
+def nodes_of(spec: object) -> tuple[Node, ...]:
+    """Read and check a spec; node 0 holds the inputs.
+
+    Raises
+    ------
+    ValueError
+        The spec is no list of nodes, or a node does not fit; the message names the node.
+    """
+    if isinstance(spec, str):
+        try:
+            spec = json.loads(spec)
+        except json.JSONDecodeError as error:
+            raise invalid("spec", "be a list of nodes, or JSON text of one", f"text that is no JSON: {error}") from None
+    if not isinstance(spec, Sequence) or not all(isinstance(node, dict) for node in spec):
+        raise invalid("spec", "be a list of nodes (dicts)", f"a value of type {type(spec).__name__}")
+    if len(spec) < 2:
+        raise invalid("spec", "hold the inputs and one layer or more", f"{len(spec)} nodes")
+    nodes: list[Node] = []
+    for position, given in enumerate(spec):
+        nodes.append(_node(dict(given), position, nodes))
+    _check_read(nodes)
+    return tuple(nodes)
+
+
+def _node(given: dict[str, Any], position: int, before: list[Node]) -> Node:
+    name = f"spec[{position}]"
+    unknown = sorted(set(given) - {"size", "leak", "bias", "edges"})
+    if unknown:
+        raise invalid(name, "have the keys size, leak, bias and edges", f"{unknown[0]!r}")
+    size = given.get("size")
+    if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
+        raise invalid(f"{name}.size", "be a number of units, at least 1", repr(size))
+    leak = given.get("leak")
+    slope = None if leak is None else leak_value(leak)
+    bias = None if given.get("bias") is None else _indices(given["bias"], f"{name}.bias", (int(size),))
+    edges = tuple(_edge(dict(edge), name, int(size), before) for edge in given.get("edges") or ())
+    if position == 0 and (edges or bias is not None or slope is not None):
+        raise invalid(name, "be the inputs: a size alone", "edges, a bias or a leak")
+    if position > 0 and not edges and bias is None:
+        raise invalid(f"{name}.edges", "hold an edge from an earlier node", "none")
+    if position > 0:
+        _check_paths(name, int(size), bias, edges)
+    return Node(int(size), slope, bias, edges)
+
+
+def _edge(given: dict[str, Any], name: str, size: int, before: list[Node]) -> Edge:
+    src = given.get("src")
+    if isinstance(src, bool) or not isinstance(src, (int, np.integer)) or not 0 <= src < len(before):
+        raise invalid(f"{name}.edges.src", f"name an earlier node, 0 to {len(before) - 1}", repr(src))
+    tap = given.get("tap", "h")
+    if tap not in ("h", "z"):
+        raise invalid(f"{name}.edges.tap", 'be "h" or "z"', repr(tap))
+    shape = (size, before[int(src)].size)
+    idx = _indices(given.get("idx"), f"{name}.edges.idx", shape)
+    const = given.get("const")
+    if const is None:
+        return Edge(int(src), tap, idx, None)
+    fixed = np.array(const, dtype=np.float64)
+    if fixed.shape != shape or not np.isfinite(fixed).all():
+        raise invalid(f"{name}.edges.const", f"hold finite numbers of the shape {shape}", f"the shape {fixed.shape}")
+    freeze(fixed)
+    return Edge(int(src), tap, idx, fixed)
+
+
+def _indices(value: object, name: str, shape: tuple[int, ...]) -> IndexArray:
+    try:
+        raw = np.array(value)
+    except ValueError:
+        raise invalid(name, f"hold indices of the shape {shape}", "rows of different lengths") from None
+    if raw.shape != shape or raw.dtype.kind not in "iu":
+        raise invalid(name, f"hold integers of the shape {shape}", f"{raw.dtype} of the shape {raw.shape}")
+    if raw.size and raw.min() < -1:
+        raise invalid(name, "hold -1 and indices from 0 on", str(raw.min()))
+    found: IndexArray = np.ascontiguousarray(raw, dtype=np.int64)
+    freeze(found)
+    return found
+
+
+def _check_paths(name: str, size: int, bias: IndexArray | None, edges: tuple[Edge, ...]) -> None:
+    """Every unit reads something."""
+    reads = np.zeros(size, dtype=bool) if bias is None else bias >= 0
+    for edge in edges:
+        reads = reads | (edge.idx >= 0).any(axis=1)
+        if edge.const is not None:
+            reads = reads | (edge.const != 0).any(axis=1)
+    if not reads.all():
+        raise invalid(name, "connect every unit to an earlier one", f"unit {int(np.argmin(reads))} without any input")
+
+
+def _check_read(nodes: list[Node]) -> None:
+    read = {edge.src for node in nodes for edge in node.edges}
+    for position in range(len(nodes) - 1):
+        if position not in read:
+            raise invalid(f"spec[{position}]", "be read by a later node", "no edge from it")
+
+
+def parameter_count(nodes: tuple[Node, ...]) -> int:
+    """Return one more than the largest parameter index."""
+    largest = -1
+    for node in nodes:
+        for indices in [edge.idx for edge in node.edges] + ([] if node.bias is None else [node.bias]):
+            largest = max(largest, int(indices.max(initial=-1)))
+    return largest + 1
+
+
+def spec_of(nodes: tuple[Node, ...]) -> Spec:
+    """Write nodes as the plain lists that `nodes_of` reads."""
+    spec: Spec = []
+    for node in nodes:
+        edges = [
+            {
+                "src": edge.src,
+                "tap": edge.tap,
+                "idx": edge.idx.tolist(),
+                "const": None if edge.const is None else edge.const.tolist(),
+            }
+            for edge in node.edges
+        ]
+        bias = None if node.bias is None else node.bias.tolist()
+        spec.append({"size": node.size, "leak": node.leak, "bias": bias, "edges": edges})
+    return copy.deepcopy(spec)
+
+
+def core_graph(nodes: tuple[Node, ...]) -> tuple[list[Any], list[Any]]:
+    """Return nodes and edges in the form of the compiled core."""
+    listed = [(node.size, node.leak is None, node.leak or 0.0, node.bias) for node in nodes]
+    edges = [
+        (edge.src, position, edge.tap, edge.idx, edge.const)
+        for position, node in enumerate(nodes)
+        for edge in node.edges
+    ]
+    return listed, edges

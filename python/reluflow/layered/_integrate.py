@@ -1,0 +1,140 @@
+"""`integrate_layers`: check the arguments, call the core, hand back a solution."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._validation import FloatArray, integer, invalid, one_of, real, real_array
+from ._model import Problem
+from ._network import DeepNetwork
+from ._problem import inputs_of, reduction_factor, targets_of
+from ._solution import DeepSolution
+
+LAYERED_POLICIES = ("inactive", "active", "stay", "raise")
+MIN_RTOL = 1e-14  # below it the rounding of a step is larger than the error asked for
+KEPT_STATES = 32  # stored with a solution for dense output after loading
+# What a run of layers can be ended by; the other criteria of a Stop belong to two layers.
+CRITERIA = ("time", "log_time", "loss", "mean_loss", "log_norm", "events", "seconds")
+
+Hook = Callable[[dict[str, Any]], object]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layered:
+    """Arguments of a run besides data and network; see `reluflow.integrate`."""
+
+    criteria: dict[str, float | int]
+    loss: str = "logistic"
+    reduction: str = "sum"
+    rtol: float = 1e-9
+    save_at: npt.ArrayLike | None = None
+    save_at_log: npt.ArrayLike | None = None
+    on_branch: str = "inactive"
+    max_events: int | None = None
+
+    def settings(self, start: float, n: int) -> dict[str, Any]:
+        """Return everything checked, as the core and a file take it.
+
+        Raises
+        ------
+        ValueError
+            A bad argument.
+        """
+        rtol = real(self.rtol, "rtol", f"lie in [{MIN_RTOL:g}, 1)")
+        if not MIN_RTOL <= rtol < 1:
+            raise invalid("rtol", f"lie in [{MIN_RTOL:g}, 1)", repr(rtol))
+        settings: dict[str, Any] = {
+            "loss": self.loss,
+            "reduction": one_of(self.reduction, "reduction", ("sum", "mean")),
+            "rtol": rtol,
+            "on_branch": one_of(self.on_branch, "on_branch", LAYERED_POLICIES),
+            **_criteria(self.criteria, self.reduction, n),
+        }
+        if self.max_events is not None:
+            settings["max_events"] = integer(self.max_events, "max_events")
+        times = _times(self.save_at, self.save_at_log)
+        if times is not None:
+            settings |= {"save_at": times, "save_in_log": self.save_at is None}
+        if "time" in settings and not settings["time"] > start:
+            raise invalid("until", f"lie after the start, t = {start:g}", f"time={settings['time']!r}")
+        return settings
+
+
+def _criteria(given: dict[str, float | int], reduction: str, n: int) -> dict[str, Any]:
+    other = [name for name in given if name not in CRITERIA]
+    if other:
+        raise invalid("until", "name criteria of layered networks: " + ", ".join(CRITERIA), repr(other[0]))
+    stops: dict[str, Any] = {name: given[name] for name in CRITERIA if name in given and "loss" not in name}
+    logs = []
+    if "loss" in given:
+        logs.append(math.log(given["loss"]))
+    if "mean_loss" in given:
+        logs.append(math.log(given["mean_loss"]) + (math.log(n) if reduction == "sum" else 0.0))
+    if logs:
+        stops["log_loss"] = max(logs)
+    return stops
+
+
+def _times(save_at: npt.ArrayLike | None, save_at_log: npt.ArrayLike | None) -> FloatArray | None:
+    if save_at is not None and save_at_log is not None:
+        raise invalid("save_at", "be given without save_at_log", "both")
+    name, value = ("save_at", save_at) if save_at is not None else ("save_at_log", save_at_log)
+    if value is None:
+        return None
+    times = real_array(value, name, "(k,)")
+    if (np.diff(times) <= 0).any():
+        raise invalid(name, "increase", "times that do not")
+    return times
+
+
+def integrate_layers(
+    data: object, net: DeepNetwork | DeepSolution, asked: Layered, hook: Hook | None = None
+) -> DeepSolution:
+    """Integrate the subgradient flow of a layered network, with every activation event.
+
+    Parameters
+    ----------
+    data : Dataset, MultiClassDataset, or tuple (X, targets)
+        Targets are ±1 for the logistic and the exponential loss, real numbers (n,) or (n, K) for the squared one,
+        class indices for cross-entropy.
+    net : DeepNetwork or DeepSolution
+        The start, or a solution to go on from.
+    asked : Layered
+        Everything else.
+    hook : callable, optional
+        Called during the run with a dict of its progress; the run stops when it returns true.
+
+    Raises
+    ------
+    ValueError
+        A bad argument; the message names it.
+    """
+    start = net.final if isinstance(net, DeepSolution) else net
+    X = inputs_of(data, start)
+    targets = targets_of(data, start, asked.loss, len(X))
+    factor = reduction_factor(asked.reduction, len(X))
+    settings = asked.settings(net.t_end if isinstance(net, DeepSolution) else 0.0, len(X))
+    problem = Problem(data, start, X, targets, asked.loss, factor)
+    origin = _origin(net, problem, settings)
+    model = problem.new_model()
+    options = {name: value for name, value in settings.items() if name not in ("loss", "reduction")}
+    if "max_events" in options:
+        options["events"] = min(options.get("events", options["max_events"]), options.pop("max_events"))
+    raw = model.run(origin, options, hook)
+    raw["checkpoints"] = model.states(KEPT_STATES)
+    return DeepSolution(problem, start, settings, raw)
+
+
+def _origin(net: DeepNetwork | DeepSolution, problem: Problem, settings: dict[str, Any]) -> Any:
+    """Return what the core starts from: parameters, or the last state of a solution on the same data."""
+    if isinstance(net, DeepNetwork):
+        return np.ascontiguousarray(net.theta)
+    if not np.array_equal(net._problem.X, problem.X):
+        raise invalid("data", "be those of the solution that is continued", "other inputs")
+    return net._end

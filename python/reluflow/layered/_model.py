@@ -1,0 +1,63 @@
+"""A layered network on data with a loss: the compiled core's model, made when it is first needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from .._validation import FloatArray
+from ._graph import core_graph
+from ._network import DeepNetwork
+
+
+@dataclass
+class Problem:
+    """What a run is about.
+
+    Attributes
+    ----------
+    data
+        The user's data.
+    net : DeepNetwork
+        Its graph counts, not its parameters.
+    X : ndarray, shape (n, d)
+    targets : ndarray, shape (n, K)
+    loss : str
+    factor : float
+        1 for a sum, 1/n for a mean.
+    """
+
+    data: Any
+    net: DeepNetwork
+    X: FloatArray
+    targets: FloatArray
+    loss: str
+    factor: float
+
+    def __post_init__(self) -> None:
+        """No compiled model yet."""
+        self._model: Any = None
+
+    def new_model(self) -> Any:
+        """Make a compiled model and keep it for dense output."""
+        nodes, edges = core_graph(self.net.nodes)
+        X, targets = np.ascontiguousarray(self.X), np.ascontiguousarray(self.targets)
+        count = self.net.n_parameters
+        self._model = _core.LayeredModel(nodes, edges, count, X, targets, self.loss, self.factor)
+        return self._model
+
+    def state_at(self, stored: list[dict[str, Any]], time: float, in_log: bool, rtol: float) -> dict[str, Any]:
+        """Return the state at a time from the run that the model keeps, or from stored states."""
+        model = self._model
+        if model is None:
+            model = self.new_model()
+            model.restore(stored)
+        state: dict[str, Any] = model.state_at(time, in_log, rtol)
+        return state
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the compiled model out of pickles."""
+        return {**self.__dict__, "_model": None}

@@ -1,0 +1,80 @@
+"""What a run needs of data and loss: inputs, targets, the factor of the reduction."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._validation import FloatArray, invalid, one_of, real_array
+from ..datasets import Dataset, MultiClassDataset
+from ._network import DeepNetwork
+
+LAYERED_LOSSES = ("logistic", "exponential", "squared", "cross_entropy")
+REDUCTIONS = ("sum", "mean")
+
+
+def inputs_of(data: object, net: DeepNetwork) -> FloatArray:
+    """Return the inputs X of data, checked against the network.
+
+    Raises
+    ------
+    ValueError
+        The data are of another kind or have another number of inputs.
+    """
+    if isinstance(data, (Dataset, MultiClassDataset)):
+        X: FloatArray = data.X
+    elif isinstance(data, tuple) and len(data) == 2:
+        X = real_array(data[0], "data[0]", "(n, d)")
+    else:
+        found = f"a value of type {type(data).__name__}"
+        raise invalid("data", "be a Dataset, a MultiClassDataset or a pair (X, targets)", found)
+    if X.shape[1] != net.dim:
+        raise invalid("net", f"take the {X.shape[1]} inputs of the data", f"a network of {net.dim} inputs")
+    return X
+
+
+def targets_of(data: object, net: DeepNetwork, loss: str, n: int) -> FloatArray:
+    """Return the targets (n, K) of a loss.
+
+    Raises
+    ------
+    ValueError
+        The targets do not fit the loss or the outputs of the network.
+    """
+    one_of(loss, "loss", LAYERED_LOSSES)
+    if loss == "cross_entropy":
+        return _one_hot(_classes(data, n), net)
+    if isinstance(data, MultiClassDataset):
+        raise invalid("loss", "be 'cross_entropy' for data with classes", repr(loss))
+    values = data.y if isinstance(data, Dataset) else np.asarray(data[1], dtype=np.float64)  # type: ignore[index]
+    targets = np.array(values, dtype=np.float64).reshape(n, -1) if np.size(values) else np.zeros((0, 0))
+    if targets.shape != (n, net.n_outputs) or not np.isfinite(targets).all():
+        expected = f"hold finite targets of the shape ({n}, {net.n_outputs})"
+        raise invalid("data", expected, f"the shape {np.shape(values)}")
+    if loss != "squared" and not np.isin(targets, (-1.0, 1.0)).all():
+        raise invalid("data", f"hold labels -1 and +1 for the loss {loss!r}", "other numbers")
+    return np.ascontiguousarray(targets)
+
+
+def _classes(data: object, n: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    if isinstance(data, MultiClassDataset):
+        return np.asarray(data.labels)
+    if isinstance(data, Dataset):
+        raise invalid("loss", "be another one for labels -1 and +1", "'cross_entropy'")
+    labels = np.asarray(data[1])  # type: ignore[index]
+    if labels.shape != (n,) or labels.dtype.kind not in "iu":
+        raise invalid("data", f"hold {n} class indices for the loss 'cross_entropy'", f"the shape {labels.shape}")
+    return labels.astype(np.int64)
+
+
+def _one_hot(labels: np.ndarray[tuple[int], np.dtype[np.int64]], net: DeepNetwork) -> FloatArray:
+    if labels.min() < 0 or labels.max() >= net.n_outputs or net.n_outputs < 2:
+        found = f"the class {int(labels.max())} and {net.n_outputs} outputs"
+        raise invalid("net", "have an output for each class, at least two", found)
+    hot = np.zeros((len(labels), net.n_outputs))
+    hot[np.arange(len(labels)), labels] = 1.0
+    return hot
+
+
+def reduction_factor(reduction: str, n: int) -> float:
+    """Return the factor of every dual: 1 for the sum, 1/n for the mean."""
+    return 1.0 if one_of(reduction, "reduction", REDUCTIONS) == "sum" else 1.0 / n

@@ -1,0 +1,263 @@
+"""The solution of a run of a layered network: states, events, dense output."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._validation import FloatArray, IntArray, freeze, invalid, real, real_array
+from ._balance import balance_weights
+from ._events import LayeredEventTable
+from ._model import Problem
+from ._network import DeepNetwork
+from ._storage import write
+
+
+@dataclass(frozen=True)
+class LayeredBranching:
+    """A time with several continuations.
+
+    Attributes
+    ----------
+    t, log_t : float
+    places : tuple of (layer, unit, sample)
+        One place of each boundary that is met.
+    options : tuple of tuple of int
+        A side of each boundary for every continuation: +1, -1, or 0 to slide.
+    chosen : int
+        The option that was taken.
+    """
+
+    t: float
+    log_t: float
+    places: tuple[tuple[int, int, int], ...]
+    options: tuple[tuple[int, ...], ...]
+    chosen: int
+
+
+class DeepSolution:
+    """The flow of a layered network from a start to an end.
+
+    Attributes
+    ----------
+    data
+        The data of the run.
+    initial, final : DeepNetwork
+    t, log_t, log_loss : ndarray, shape (k,)
+        Times of the kept states, their logarithms, and the logarithm of the loss there.
+    theta : ndarray, shape (k, P)
+        The kept states.
+    events : LayeredEventTable
+    branchings : tuple of LayeredBranching
+    status, message : str
+    success : bool
+        Whether the run ended as asked, or at rest.
+    stats : dict
+        Work done.
+    """
+
+    def __init__(self, problem: Problem, initial: DeepNetwork, settings: dict[str, Any], raw: dict[str, Any]) -> None:
+        self.data = problem.data
+        self.initial = initial
+        self.settings = settings
+        self._problem = problem
+        self._raw = raw
+        states = raw["saved"] if "save_at" in settings else raw["steps"]
+        self.t: FloatArray = states["t"]
+        self.log_t: FloatArray = states["log_t"]
+        self.log_loss: FloatArray = states["log_loss"]
+        self.theta: FloatArray = states["theta"]
+        for array in (self.t, self.log_t, self.log_loss, self.theta):
+            freeze(array)
+
+    # --- outcome ---
+
+    @property
+    def status(self) -> str:
+        """How the run ended."""
+        return str(self._raw["status"])
+
+    @property
+    def message(self) -> str:
+        """The outcome in words, with what it met and when."""
+        return str(self._raw["message"])
+
+    @property
+    def success(self) -> bool:
+        """Whether the run ended as asked, or at rest."""
+        return bool(self._raw["success"])
+
+    @cached_property
+    def final(self) -> DeepNetwork:
+        """The network at the end."""
+        return self.initial._with(np.array(self._end["theta"]))
+
+    @property
+    def _end(self) -> dict[str, Any]:
+        state: dict[str, Any] = self._raw["checkpoints"][-1]
+        return state
+
+    @property
+    def t_start(self) -> float:
+        """Time at the start."""
+        return float(self._raw["checkpoints"][0]["t"])
+
+    @property
+    def t_end(self) -> float:
+        """Time at the end; inf where it overflows."""
+        return float(self._end["t"])
+
+    @property
+    def log_t_end(self) -> float:
+        """Natural logarithm of the time at the end."""
+        return float(self._end["log_t"])
+
+    @property
+    def log_loss_end(self) -> float:
+        """Natural logarithm of the loss at the end."""
+        return float(self._raw["log_loss"])
+
+    @cached_property
+    def events(self) -> LayeredEventTable:
+        """What happened, in order of time."""
+        raw = self._raw["events"]
+        columns = [raw[name] for name in ("t", "log_t", "layer", "unit", "sample", "kind", "event_set")]
+        return LayeredEventTable(*columns)
+
+    @cached_property
+    def branchings(self) -> tuple[LayeredBranching, ...]:
+        """Times with several continuations."""
+        return tuple(
+            LayeredBranching(
+                point["t"],
+                point["log_t"],
+                tuple(tuple(place) for place in point["places"]),
+                tuple(tuple(option) for option in point["options"]),
+                point["chosen"],
+            )
+            for point in self._raw["branchings"]
+        )
+
+    @property
+    def stats(self) -> dict[str, Any]:
+        """Work done: ``steps``, ``mean_order``, ``events`` by kind, ``n_events``, ``event_sets``, ``seconds``."""
+        steps = int(self._raw["n_steps"])
+        return {
+            "steps": steps,
+            "mean_order": self._raw["order_sum"] / max(steps, 1),
+            "events": self.events.counts(),
+            "n_events": len(self.events),
+            "event_sets": int(self._raw["n_event_sets"]),
+            "seconds": float(self._raw["seconds"]),
+        }
+
+    # --- dense output ---
+
+    def __call__(self, t: float) -> DeepNetwork:
+        """Return the network at time t of the run.
+
+        Raises
+        ------
+        ValueError
+            t is outside the run; the message names the range.
+        """
+        return self.initial._with(np.array(self._state(real(t, "t"), "t")["theta"]))
+
+    def at(self, *, log_t: float) -> DeepNetwork:
+        """Return the network at the time whose natural logarithm is `log_t`.
+
+        Raises
+        ------
+        ValueError
+            `log_t` is outside the run.
+        """
+        return self.initial._with(np.array(self._state(real(log_t, "log_t"), "log_t")["theta"]))
+
+    def states(self, times: npt.ArrayLike) -> FloatArray:
+        """Return the parameters at many times, shape (k, P).
+
+        Raises
+        ------
+        ValueError
+            A time is outside the run.
+        """
+        return np.array([self(float(t)).theta for t in real_array(times, "times", "(k,)")])
+
+    def pattern(self, t: float) -> list[IntArray]:
+        """Return the sides of all units at time t, after its events: (n, size) for each layer, 0 while it slides.
+
+        Raises
+        ------
+        ValueError
+            t is outside the run.
+        """
+        return [np.array(side) for side in self._state(real(t, "t"), "t")["sides"][1:]]
+
+    def _state(self, time: float, clock: str) -> dict[str, Any]:
+        first, last = self._raw["checkpoints"][0][clock], self._end[clock]
+        if not first <= time <= last:
+            raise invalid(clock, f"lie in the run, from {first:g} to {last:g}", repr(time))
+        if time == last:
+            return self._end
+        return self._problem.state_at(self._raw["checkpoints"], time, clock == "log_t", self.settings["rtol"])
+
+    # --- what is conserved ---
+
+    @cached_property
+    def balance(self) -> FloatArray:
+        """The conserved quantities θᵀEθ at the kept states, shape (k, number of them).
+
+        E runs over the diagonals that leave f as it is: for a unit with weights of its own it is Σ in² - Σ out², where
+        a bias counts as in.
+        """
+        weights = balance_weights(self.initial.nodes, self.initial.n_parameters)
+        found: FloatArray = self.theta**2 @ weights.T
+        return found
+
+    # --- storage and text ---
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the solution to one .npz file, whole or not at all; `reluflow.load` reads it back.
+
+        Raises
+        ------
+        ValueError
+            The folder does not exist or may not be written to.
+        """
+        write(self, path)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy without the compiled run; dense output starts from the stored states."""
+        return (DeepSolution, (self._problem, self.initial, self.settings, self._raw))
+
+    def summary(self) -> str:
+        """Return a few lines of text: the outcome, the work and the events."""
+        stats = self.stats
+        counts = ", ".join(f"{kind} {number}" for kind, number in stats["events"].items()) or "none"
+        loss = f"{self.settings['loss']}, {self.settings['reduction']}"
+        return "\n".join(
+            (
+                f"status      {self.status}: {self.message}",
+                f"time        from {self.t_start:.6g} to {self._end_text} (log t = {self.log_t_end:.10g})",
+                f"network     {self.initial!r}, |θ| = {self.final.norm:.6g} at the end",
+                f"loss        {loss}: log loss = {self.log_loss_end:.8g} at the end",
+                f"events      {counts}",
+                f"branchings  {len(self.branchings)}",
+                f"work        {stats['steps']} steps, mean order {stats['mean_order']:.1f}, {stats['seconds']:.3g} s",
+            )
+        )
+
+    @property
+    def _end_text(self) -> str:
+        return f"{self.t_end:.6g}" if math.isfinite(self.t_end) else f"e^{self.log_t_end:.6g}"
+
+    def __repr__(self) -> str:
+        """One line: the outcome, the time span and the sizes."""
+        span = f"t from {self.t_start:.6g} to {self._end_text}"
+        return f"DeepSolution({self.status}, {span}, {len(self.t)} states, {len(self.events)} events)"

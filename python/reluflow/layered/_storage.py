@@ -1,0 +1,137 @@
+"""Solutions of layered networks in one .npz file."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._validation import invalid
+from ..datasets import Dataset, MultiClassDataset
+from ._model import Problem
+from ._network import DeepNetwork
+
+if TYPE_CHECKING:
+    from ._solution import DeepSolution
+
+LAYERED_FORMAT = "reluflow layered solution"
+SCHEMA = 1
+_EVENTS = ("t", "log_t", "layer", "unit", "sample", "kind", "event_set")
+_STATES = ("t", "log_t", "log_loss", "theta")
+_VALUES = ("status", "success", "message", "branchings", "log_loss", "log_gradient_norm", "n_steps", "order_sum")
+_COUNTS = ("n_event_sets", "seconds")
+
+
+def write(solution: DeepSolution, path: str | os.PathLike[str]) -> None:
+    """Write a solution beside its place and rename it.
+
+    Raises
+    ------
+    ValueError
+        The folder does not exist.
+    """
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise invalid("path", "lie in a folder that exists", repr(str(target)))
+    raw = solution._raw
+    arrays: dict[str, Any] = {f"events/{name}": raw["events"][name] for name in _EVENTS}
+    for group in ("saved", "steps"):
+        arrays |= {f"{group}/{name}": raw[group][name] for name in _STATES}
+    checkpoints = []
+    for number, state in enumerate(raw["checkpoints"]):
+        arrays[f"state{number}/theta"] = state["theta"]
+        for node, (side, mode) in enumerate(zip(state["sides"], state["modes"], strict=True)):
+            arrays[f"state{number}/side{node}"], arrays[f"state{number}/mode{node}"] = side, mode
+        checkpoints.append({name: state[name] for name in ("t", "log_t", "sliding", "zeros")})
+    problem = solution._problem
+    arrays |= {"X": problem.X, "targets": problem.targets, "theta0": solution.initial.theta}
+    settings = dict(solution.settings)
+    if "save_at" in settings:
+        arrays["save_at"] = settings.pop("save_at")
+    meta = {
+        "format": LAYERED_FORMAT,
+        "schema": SCHEMA,
+        "spec": solution.initial.spec,
+        "settings": settings,
+        "factor": problem.factor,
+        "checkpoints": checkpoints,
+        **{name: raw[name] for name in (*_VALUES, *_COUNTS)},
+    }
+    arrays["meta"] = np.array(json.dumps(meta))
+    _replace(target, arrays)
+
+
+def _replace(target: Path, arrays: dict[str, Any]) -> None:
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez(file, **arrays)
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def restored(
+    arrays: dict[str, Any], meta: dict[str, Any]
+) -> tuple[Problem, DeepNetwork, dict[str, Any], dict[str, Any]]:
+    """Return what a DeepSolution is made of, from the arrays of a file and its record.
+
+    Raises
+    ------
+    ValueError
+        The file has another schema, or something is missing.
+    """
+    if meta.get("schema") != SCHEMA:
+        raise invalid("path", f"hold a layered solution of schema {SCHEMA}", f"schema {meta.get('schema')}")
+    try:
+        return _content(arrays, meta)
+    except (KeyError, TypeError) as error:
+        raise invalid("path", "hold a whole layered solution", f"a file that is damaged: {error}") from error
+
+
+def _content(
+    arrays: dict[str, Any], meta: dict[str, Any]
+) -> tuple[Problem, DeepNetwork, dict[str, Any], dict[str, Any]]:
+    net = DeepNetwork.from_nodes(meta["spec"], arrays["theta0"])
+    settings = meta["settings"]
+    if "save_at" in arrays:
+        settings["save_at"] = arrays["save_at"]
+    raw: dict[str, Any] = {name: meta[name] for name in (*_VALUES, *_COUNTS)}
+    raw["events"] = {name: arrays[f"events/{name}"] for name in _EVENTS}
+    for group in ("saved", "steps"):
+        raw[group] = {name: arrays[f"{group}/{name}"] for name in _STATES}
+    raw["checkpoints"] = [
+        {
+            "t": float(state["t"]),
+            "log_t": float(state["log_t"]),
+            "theta": arrays[f"state{number}/theta"],
+            "sides": [arrays[f"state{number}/side{node}"] for node in range(len(net.nodes))],
+            "modes": [arrays[f"state{number}/mode{node}"] for node in range(len(net.nodes))],
+            "sliding": [_boundary(item) for item in state["sliding"]],
+            "zeros": [tuple(zero) for zero in state["zeros"]],
+        }
+        for number, state in enumerate(meta["checkpoints"])
+    ]
+    X, targets = arrays["X"], arrays["targets"]
+    data = _data(X, targets, settings["loss"])
+    return Problem(data, net, X, targets, settings["loss"], meta["factor"]), net, settings, raw
+
+
+def _boundary(item: list[Any]) -> tuple[Any, ...]:
+    parameter, constant, members, inputs = item
+    return parameter, constant, [tuple(member) for member in members], [tuple(entry) for entry in inputs]
+
+
+def _data(X: Any, targets: Any, loss: str) -> Any:
+    """Return data of the kind that the loss takes."""
+    if loss == "cross_entropy":
+        labels = targets.argmax(axis=1)
+        return MultiClassDataset(X, labels) if len(np.unique(labels)) == targets.shape[1] else (X, labels)
+    if loss == "squared":
+        return X, (targets[:, 0] if targets.shape[1] == 1 else targets)
+    return Dataset(X, targets[:, 0])
