@@ -29,7 +29,7 @@ reproduce: $(STAMPS)/all ## the figures, tables and theorems of the papers, each
 test: $(STAMPS)/dev ## every test, C++ and Python
 	$(BIN)/cmake --build $(BUILD) --target cpp_tests
 	$(BIN)/ctest --test-dir $(BUILD) --output-on-failure
-	$(BIN)/python -m pytest -m "not browser" --durations=10
+	$(BIN)/python -m pytest -m "not browser" -n 2 --dist loadscope --durations=10
 
 fast: $(STAMPS)/dev ## the tests that take a second or less
 	$(BIN)/python -m pytest

@@ -108,7 +108,7 @@ def test_a_forked_process_has_threads_of_its_own() -> None:
         assert pool.map_async(_end_of_a_run, [0]).get(timeout=60) == [expected]
 
 
-@pytest.mark.parametrize("n_threads", [0, -1, 1.5, True, "2"])
+@pytest.mark.parametrize("n_threads", [0, 1.5, True, "2"])
 def test_a_bad_number_of_threads_is_named(n_threads: Any) -> None:
     with pytest.raises(ValueError, match="n_threads must be an integer of at least 1, found"):
         rf.integrate(*digits_like(), until=1.0, n_threads=n_threads)

@@ -198,27 +198,27 @@ def integrate(
         max_events=max_events,
     )
     listening = listeners(progress, callback, callback_period)
-    threads = thread_count(n_threads)
-    if isinstance(data, MultiClassDataset):
-        if callback_period != CALLBACK_PERIOD:
-            raise invalid("callback_period", f"be {CALLBACK_PERIOD} with several classes", repr(callback_period))
-        solution: Solution | MultiClassSolution = integrate_classes(data, net, asked, threads, listening)
-    else:
-        data = _labelled(data)
-        start = start_of(data, net)
-        settings = asked.settings(start)
-        check_targets(data, settings.loss)
-        at_rest = isinstance(net, Solution) and net._rests(data, settings)
-        solution = _run(data, start.net, settings, threads, listening, at_rest=at_rest)
+    solution = _integrate(data, net, asked, thread_count(n_threads), listening)
     if solution.settings.on_branch == "raise" and solution.branched:
         raise BranchingError(solution)
     return solution
 
 
-def _labelled(data: object) -> Dataset:
+def _integrate(
+    data: object, net: object, asked: Asked, threads: int, listening: Listeners
+) -> Solution | MultiClassSolution:
+    """Check data and start, and run the flow of one output or those of several classes."""
+    if isinstance(data, MultiClassDataset):
+        if listening.period != CALLBACK_PERIOD:
+            raise invalid("callback_period", f"be {CALLBACK_PERIOD} with several classes", repr(listening.period))
+        return integrate_classes(data, net, asked, threads, listening)
     instance(data, "data", Dataset, "a Dataset or a MultiClassDataset")
     assert isinstance(data, Dataset)  # for the type checker: the line above refuses the rest
-    return data
+    start = start_of(data, net)
+    settings = asked.settings(start)
+    check_targets(data, settings.loss)
+    at_rest = isinstance(net, Solution) and net._rests(data, settings)
+    return _run(data, start.net, settings, threads, listening, at_rest=at_rest)
 
 
 @dataclass(frozen=True)

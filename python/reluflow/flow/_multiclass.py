@@ -16,6 +16,7 @@ from ..datasets import MultiClassDataset
 from ..networks import MultiClassNetwork
 from ._arguments import Asked, start_of
 from ._batch import Batch, Launch
+from ._facts import end_of
 from ._progress import Listeners
 from ._settings import Settings
 from ._solution import Solution
@@ -231,7 +232,7 @@ class MultiClassSolution:
         rows = [f"status      {self.status}: {self.message}", f"data        {self.data!r}"]
         for name, solution in zip(self.classes, self.solutions, strict=True):
             rows.append(
-                f"class {name!r}: {solution.status} at t = {solution._end}, log loss = {solution.log_loss_end:.8g}, "
+                f"class {name!r}: {solution.status} at t = {end_of(solution)}, log loss = {solution.log_loss_end:.8g}, "
                 f"{len(solution.events)} events, {solution.stats['steps']} steps"
             )
         return "\n".join(rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from ._branchings import BranchingTable
 from ._dense import Dense
 from ._events import EventTable
 from ._explore import explore
+from ._facts import end_of, facts
 from ._scale import hold
 from ._settings import Settings
 from ._writing import write
@@ -227,7 +227,7 @@ class Solution:
         >>> sol(0.0) == sol.initial
         True
         >>> [round(net.norm, 3) for net in sol([0.0, 0.5, 1.0])]
-        [0.141, 0.181, 0.23]
+        [0.141, 0.181, 0.232]
         """
         if np.ndim(t) == 0:
             return self._network(t, "t")
@@ -371,39 +371,18 @@ class Solution:
 
     def summary(self) -> str:
         """Return a few lines of text: the outcome, the work and the events."""
-        return "\n".join(f"{name:<12}{value}" for name, value in self._facts())
-
-    def _facts(self) -> tuple[tuple[str, str], ...]:
-        """Names and values of the summary."""
-        stats = self.stats
-        counts = ", ".join(f"{kind} {number}" for kind, number in stats["events"].items()) or "none"
-        network = f"width {self.initial.width}, dim {self.initial.dim}, leak {self.leak:g}"
-        return (
-            ("status", f"{self.status}: {self.message}"),
-            ("time", f"from {self.t_start:.6g} to {self._end} (log t = {self.log_t_end:.10g})"),
-            ("network", f"{network}, |θ| = {self.final.norm:.6g} at the end"),
-            ("data", repr(self.data)),
-            ("loss", f"{self.loss}, {self.reduction}: log loss = {self.log_loss_end:.8g} at the end"),
-            ("events", counts),
-            ("branchings", str(len(self.branchings))),
-            ("work", f"{stats['steps']} steps in {stats['seconds']:.3g} s"),
-        )
+        return "\n".join(f"{name:<12}{value}" for name, value in facts(self))
 
     def _repr_html_(self) -> str:
         """Show the summary as a table in a notebook."""
-        return card("Solution", self._facts())
+        return card("Solution", facts(self))
 
     def __repr__(self) -> str:
         """One line: the outcome, the time span and the sizes."""
         return (
-            f"Solution({self.status}, t from {self.t_start:.6g} to {self._end}, {len(self.t)} states, "
+            f"Solution({self.status}, t from {self.t_start:.6g} to {end_of(self)}, {len(self.t)} states, "
             f"{len(self.events)} events, width={self.initial.width}, dim={self.initial.dim})"
         )
-
-    @property
-    def _end(self) -> str:
-        """The last time as text, also where it overflows."""
-        return f"{self.t_end:.6g}" if math.isfinite(self.t_end) else f"e^{self.log_t_end:.6g}"
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a pickled or copied solution with its arrays read-only again."""

@@ -122,7 +122,8 @@ def _minimum(basis: FloatArray, y: FloatArray, counts: FloatArray, margins: Floa
         q = y * (basis @ z)
         slope, curvature = -counts * np.exp(log_weights(q, loss)), counts * np.exp(log_curvatures(q, loss))
         root = np.sqrt(curvature)
-        step = np.linalg.lstsq(root[:, None] * basis, -y * slope / root, rcond=_RANK_TOL)[0]
+        pull = np.divide(-y * slope, root, out=np.zeros_like(root), where=root > 0)  # both underflow together
+        step = np.linalg.lstsq(root[:, None] * basis, pull, rcond=_RANK_TOL)[0]
         fall = -float((basis.T @ (y * slope)) @ step)
         part = _line_search(q, y * (basis @ step), fall, loss, counts)
         z = z + part * step

@@ -72,7 +72,9 @@ def multipliers(margins: Margins, theta: FloatArray) -> tuple[FloatArray, float]
     pulls = gradients(margins, theta)[tight]
     if len(pulls):
         duals[tight] = nnls(pulls.T, theta)[0]
-    return duals, float(np.linalg.norm(theta - duals @ gradients(margins, theta)) / np.linalg.norm(theta))
+    size = float(np.linalg.norm(theta))
+    gap = float(np.linalg.norm(theta - duals @ gradients(margins, theta)))
+    return duals, gap / size if size > 0 else np.inf
 
 
 def least_layer(rows: FloatArray) -> float:

@@ -1,0 +1,32 @@
+"""What is said of a run in a few lines: names and values, for text and for notebooks."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ._solution import Solution
+
+
+def facts(solution: Solution) -> tuple[tuple[str, str], ...]:
+    """Return the names and values of the summary of a run: the outcome, the work and the events."""
+    stats, initial = solution.stats, solution.initial
+    counts = ", ".join(f"{kind} {number}" for kind, number in stats["events"].items()) or "none"
+    network = f"width {initial.width}, dim {initial.dim}, leak {solution.leak:g}"
+    loss = f"{solution.loss}, {solution.reduction}: log loss = {solution.log_loss_end:.8g} at the end"
+    return (
+        ("status", f"{solution.status}: {solution.message}"),
+        ("time", f"from {solution.t_start:.6g} to {end_of(solution)} (log t = {solution.log_t_end:.10g})"),
+        ("network", f"{network}, |θ| = {solution.final.norm:.6g} at the end"),
+        ("data", repr(solution.data)),
+        ("loss", loss),
+        ("events", counts),
+        ("branchings", str(len(solution.branchings))),
+        ("work", f"{stats['steps']} steps in {stats['seconds']:.3g} s"),
+    )
+
+
+def end_of(solution: Solution) -> str:
+    """Return the last time as text, also where it overflows."""
+    return f"{solution.t_end:.6g}" if math.isfinite(solution.t_end) else f"e^{solution.log_t_end:.6g}"
