@@ -143,7 +143,7 @@ bool Flow::advance() {
         rest();
         return false;
     }
-    if (largest_step() * stepper_.expansion().fastest() < kNoMove) {
+    if (plan_.objective.decay == 0.0 && largest_step() * stepper_.expansion().fastest() < kNoMove) {
         wait("");
         return false;
     }
@@ -188,7 +188,7 @@ bool Flow::take_step() {
     still_ = stepper_.end() > 0.0 ? 0 : still_ + 1;
     rest_trend_.add(stepper_.relative_rate(), taken_);
     taken_ = stepper_.end() * stepper_.waveform().step();
-    const double before = log_loss_;
+    const double before = log_objective(log_loss_, stepper_.square());
     const double rounding = loss_rounding();
     const bool knows_better = keep_weights();
     stepper_.commit();
@@ -228,7 +228,8 @@ bool Flow::watch_trend() {
     }
     const bool slow =
         stepper_.relative_rate() < kSlowRate * stepper_.waveform().driving_norm() && !stepper_.is_separated();
-    const double distance = plan_.settings.rtol * (stepper_.waveform().is_linear() ? kFittedPart : kAtRestPart);
+    const bool ends_fast = stepper_.waveform().is_linear() || stepper_.waveform().decays();
+    const double distance = plan_.settings.rtol * (ends_fast ? kFittedPart : kAtRestPart);
     if (!slow || !rest_trend_.is_at_rest(stepper_.relative_rate(), distance, rate_noise())) return true;
     rest();
     return false;
@@ -236,7 +237,7 @@ bool Flow::watch_trend() {
 
 /// True when all that is left of the errors that drive the network is rounding.
 bool Flow::is_fitted() const {
-    if (!stepper_.waveform().is_linear()) return false;
+    if (!stepper_.waveform().is_linear() || stepper_.waveform().decays()) return false;
     const double most = data_.targets().cwiseAbs().maxCoeff();
     const double rounding = kFittedUlps * std::numeric_limits<double>::epsilon() * most;
     const Vector& errors = stepper_.expansion().margins();

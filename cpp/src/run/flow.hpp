@@ -101,6 +101,7 @@ class Flow {
     double loss_rounding() const;
     double rounding_of_errors() const;
     double rise_until(double u);
+    double log_objective(double log_loss, double square) const;
     bool shorten_to_fall();
     bool has_fallen(double before, double rounding);
     void finish_risen(double rise);

@@ -74,7 +74,7 @@ void Expansion::start(const NetworkState& state, const Pattern& pattern, const s
     for (int slot = 0; slot < slots; ++slot) start_held_.row(slot) = held_parts_[slot].row(0);
     fastest_ = 0.0;
     for (Index c = 0; c < groups_.count(); ++c)
-        if (moving_[c]) fastest_ = std::max(fastest_, gradients_.col(c).stableNorm());
+        if (moving_[c]) fastest_ = std::max({fastest_, gradients_.col(c).stableNorm(), waveform_.decay_rate()});
 }
 
 /// Truncation of θ moves margins, and they the weights, whose own series may end with terms larger by kTermBeforeLast.
@@ -193,7 +193,24 @@ double Expansion::speed_square(const NetworkState& state) const noexcept {
         const double output_rate = g.dot(state.w.col(j));
         sum += state.a[j] * state.a[j] * g.squaredNorm() + output_rate * output_rate;
     }
-    return sum;
+    if (!waveform_.decays()) return sum;
+    double growth = 0.0;  // Σ_j a_j w_j·g_j
+    for (Index j = 0; j < state.neurons(); ++j)
+        growth += state.a[j] * gradients_.col(groups_.of(j)).dot(state.w.col(j));
+    const double rate = waveform_.decay_rate();
+    return std::max(0.0, sum - 4.0 * rate * growth + rate * rate * series_.square());
+}
+
+double Expansion::decaying_rate(const NetworkState& state) const noexcept {
+    double fastest = series_.square() > 0.0 ? std::sqrt(speed_square(state) / series_.square()) : 0.0;
+    for (Index j = 0; j < state.neurons(); ++j) {
+        const auto g = start_gradients_.col(groups_.of(j));
+        const double square = state.a[j] * state.a[j] + state.w.col(j).squaredNorm();
+        if (square == 0.0) continue;
+        const double growth = 2.0 * state.a[j] * g.dot(state.w.col(j)) / square - waveform_.decay_rate();
+        fastest = std::max(fastest, growth);
+    }
+    return fastest;
 }
 
 void Expansion::gradient_at_start(Index neuron, double* g) const noexcept {

@@ -83,6 +83,9 @@ class Expansion {
     void forget_live() noexcept { live_version_ = ~std::uint64_t{0}; }
     /// |θ'|² at the start of the step, of all neurons.
     double speed_square(const NetworkState& state) const noexcept;
+    /// With weight decay: |θ'| over |θ|, or the rate at which the neuron grows that grows fastest, if that is more. A
+    /// neuron that vanishes has a rate of its own for ever.
+    double decaying_rate(const NetworkState& state) const noexcept;
     /// Largest |g| over the groups at the start of the step; 0 when nothing moves.
     double fastest() const noexcept { return fastest_; }
 

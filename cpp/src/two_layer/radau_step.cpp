@@ -219,6 +219,10 @@ void RadauStep::run_series(Expansion& expansion, double step) {
         node_moments_.leftCols(groups) *= nodes_.at[node];
         expansion.margins_of(node_moments_, q_now_);
         margin_change_.row(node) = q_now_.transpose();
+        if (!expansion.waveform().decays()) continue;
+        const double left = expansion.waveform().decay_at(nodes_.at[node]);
+        const auto output = (start_margins_ + data_.targets()).transpose();
+        margin_change_.row(node) = left * left * (output + q_now_.transpose()) - output;
     }
 }
 
@@ -237,6 +241,7 @@ void RadauStep::keep_margins(Expansion& expansion) {
         expansion.margins_of(moments_of_order_[k], q_now_);
         margins_.row(k) = q_now_.transpose();
     }
+    expansion.waveform().decay_margins(margins_, order_);
     expansion.waveform().prescribe_margins(margins_, order_ + 1);
 }
 

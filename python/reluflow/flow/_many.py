@@ -98,6 +98,7 @@ def integrate_many(
     reduce: Reduce | None = None,
     loss: LossName = "logistic",
     reduction: ReductionName = "sum",
+    weight_decay: float = 0.0,
     rtol: float = 1e-9,
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
@@ -117,7 +118,7 @@ def integrate_many(
         One for all networks, or one for each.
     nets : sequence of Network or Solution
         The starts.
-    until, loss, reduction, rtol, atol, save_at, save_at_log, on_branch, max_events
+    until, loss, reduction, weight_decay, rtol, atol, save_at, save_at_log, on_branch, max_events
         As for `integrate`, the same for all runs.
     n_threads : int, optional
         Runs at a time, by default one for each core.
@@ -167,6 +168,7 @@ def integrate_many(
         until=until,
         loss=loss,
         reduction=reduction,
+        weight_decay=weight_decay,
         rtol=rtol,
         atol=atol,
         save_at=save_at,

@@ -16,7 +16,7 @@ from .._validation import FloatArray, PatternArray, freeze, invalid, real, real_
 from ..datasets import Dataset
 from ..explorer import Explorer
 from ..limits import Limit
-from ..limits._limit_of import limit_of
+from ..limits._limit_of import limit_of, undecided_with_decay
 from ..losses import LossName, ReductionName
 from ..networks import Network
 from ._branchings import BranchingTable
@@ -120,6 +120,8 @@ class Solution:
         Look at ``sol.limit.certified`` and ``sol.limit.reason``.
         """
         final = self.final
+        if self.settings.weight_decay:
+            return undecided_with_decay(self.data, final, self.loss)
         held = hold(final.W, final.a, self.log_t_end)
         return limit_of(self.data, Network._trusted(held.W, held.a, self.leak, final.pattern), self.loss)
 

@@ -11,6 +11,11 @@ from ._limit import Limit
 from ._state import State
 
 
+def undecided_with_decay(data: Dataset, net: Network, loss: str) -> Limit:
+    """Return the state itself, not certified: critical points with weight decay are not polished."""
+    return unpolished(State.of(data, net, loss), "a critical point with weight decay is not polished")
+
+
 def limit_of(data: Dataset, net: Network, loss: str) -> Limit:
     """Polish the limit of the flow that stands at `net`; `loss` the name of one.
 
