@@ -20,6 +20,8 @@ def inputs_of(data: object, net: DeepNetwork) -> FloatArray:
     ValueError
         The data are of another kind or have another number of inputs.
     """
+    if isinstance(data, Dataset) and data.weights is not None:
+        raise invalid("data.weights", "be left out for a layered network", "weights")
     if isinstance(data, (Dataset, MultiClassDataset)):
         X: FloatArray = data.X
     elif isinstance(data, tuple) and len(data) == 2:

@@ -11,6 +11,7 @@ import numpy as np
 from .. import _core
 from .._validation import instance, invalid, real, real_array
 from ..flow import Solution
+from ..losses import is_of_margins
 from ._proof import KIND_OF_CODE, Proof, ProvedEvents, State, kind_names
 from ._start import exact_signs, first_undecided
 
@@ -73,6 +74,10 @@ def prove(
     True
     """
     instance(sol, "sol", Solution, "a reluflow.Solution")
+    if not is_of_margins(sol.loss):
+        raise invalid("sol", "have the logistic or the exponential loss, whose bounds are proved", repr(sol.loss))
+    if sol.data.weights is not None:
+        raise invalid("sol", "have samples that count one each", "weights in its data")
     if digits not in (16, "auto"):
         raise invalid("digits", "be 16 or 'auto'", repr(digits))
     start = real(sol.t_start, "sol.t_start")

@@ -1,0 +1,24 @@
+"""What cannot take a loss of errors or weights of samples refuses them, and does not answer for another problem."""
+
+from __future__ import annotations
+
+import pytest
+
+import reluflow as rf
+
+NET = rf.Network([[0.1]], [0.1])
+
+
+def test_a_proof_refuses_a_loss_and_weights_that_its_bounds_do_not_cover() -> None:
+    errors = rf.integrate(rf.Dataset([[1.0]], [0.5]), NET, until=1.0, loss="squared")
+    with pytest.raises(ValueError, match="sol must have the logistic or the exponential loss"):
+        rf.prove(errors)
+    weighted = rf.integrate(rf.Dataset([[1.0]], [1.0], weights=[2.0]), NET, until=1.0)
+    with pytest.raises(ValueError, match="sol must have samples that count one each"):
+        rf.prove(weighted)
+
+
+def test_a_layered_network_refuses_weights() -> None:
+    net = rf.DeepNetwork.init([rf.Dense(2), rf.Dense(1, activation="linear")], dim=1, scale=0.5, seed=1)
+    with pytest.raises(ValueError, match=r"data\.weights must be left out for a layered network"):
+        rf.integrate(rf.Dataset([[1.0]], [1.0], weights=[2.0]), net, until=1.0)
