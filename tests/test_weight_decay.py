@@ -46,7 +46,7 @@ def test_what_nothing_drives_decays_by_itself(loss) -> None:
     ("loss", "leak"), [("squared", 0.0), ("squared", 0.2), ("logistic", 0.0), ("exponential", 0.1)]
 )
 def test_balance_decays_and_descent_tends_to_the_flow(loss, leak) -> None:
-    rng = np.random.default_rng(5)
+    rng = np.random.default_rng(6)
     y = rng.normal(size=6)
     data = rf.Dataset(rng.normal(size=(6, 2)), y if loss == "squared" else np.sign(y))
     net = rf.Network(rng.normal(size=(5, 2)), rng.normal(size=5), leak=leak)

@@ -226,10 +226,11 @@ bool Flow::watch_trend() {
         rest();
         return false;
     }
-    const bool slow =
-        stepper_.relative_rate() < kSlowRate * stepper_.waveform().driving_norm() && !stepper_.is_separated();
-    const bool ends_fast = stepper_.waveform().is_linear() || stepper_.waveform().decays();
-    const double distance = plan_.settings.rtol * (ends_fast ? kFittedPart : kAtRestPart);
+    const Waveform& waveform = stepper_.waveform();
+    const bool can_rest = waveform.decays() || !stepper_.is_separated();
+    const bool slow = can_rest && stepper_.relative_rate() < kSlowRate * waveform.driving_norm();
+    const bool is_fitted_in_few = waveform.is_linear() && !waveform.decays();
+    const double distance = plan_.settings.rtol * (is_fitted_in_few ? kFittedPart : kAtRestPart);
     if (!slow || !rest_trend_.is_at_rest(stepper_.relative_rate(), distance, rate_noise())) return true;
     rest();
     return false;
@@ -249,7 +250,9 @@ bool Flow::is_fitted() const {
 /// Rates below this are rounding: of a sum of gradients, or of the margins that determine its weights.
 double Flow::rate_noise() const {
     const double norm = stepper_.waveform().driving_norm();
-    if (stepper_.waveform().is_linear()) return kErrorNoise * norm;
+    if (stepper_.waveform().is_linear() && !stepper_.waveform().decays()) return kErrorNoise * norm;
+    if (stepper_.waveform().decays())  // what the truncation of each step excites decays only to this
+        return std::max(kRateNoise * norm, plan_.settings.rtol * stepper_.waveform().decay_rate());
     return kRateNoise * norm * std::max(1.0, norm * stepper_.square());
 }
 

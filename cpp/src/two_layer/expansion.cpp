@@ -186,19 +186,18 @@ const Matrix* Expansion::held_part(Index group) const noexcept {
 
 double Expansion::speed_square(const NetworkState& state) const noexcept {
     double sum = 0.0;
-    for (Index c = 0; is_by_sector() && c < groups_.count(); ++c)
-        sum += series_.by_sector()->sector(c).speed_square(gradients_.col(c));
-    for (Index j = 0; !is_by_sector() && j < state.neurons(); ++j) {
-        const auto g = gradients_.col(groups_.of(j));
-        const double output_rate = g.dot(state.w.col(j));
-        sum += state.a[j] * state.a[j] * g.squaredNorm() + output_rate * output_rate;
+    if (is_by_sector() && !waveform_.decays()) {
+        for (Index c = 0; c < groups_.count(); ++c)
+            sum += series_.by_sector()->sector(c).speed_square(start_gradients_.col(c));
+        return sum;
     }
-    if (!waveform_.decays()) return sum;
-    double growth = 0.0;  // Σ_j a_j w_j·g_j
-    for (Index j = 0; j < state.neurons(); ++j)
-        growth += state.a[j] * gradients_.col(groups_.of(j)).dot(state.w.col(j));
     const double rate = waveform_.decay_rate();
-    return std::max(0.0, sum - 4.0 * rate * growth + rate * rate * series_.square());
+    for (Index j = 0; j < state.neurons(); ++j) {
+        const auto g = start_gradients_.col(groups_.of(j));
+        const double output_rate = g.dot(state.w.col(j)) - rate * state.a[j];
+        sum += (state.a[j] * g - rate * state.w.col(j)).squaredNorm() + output_rate * output_rate;
+    }
+    return sum;
 }
 
 double Expansion::decaying_rate(const NetworkState& state) const noexcept {

@@ -29,9 +29,9 @@ constexpr double kBalance = 1e-9;
 /// Networks of fewer weights are moved at every step: that takes no longer than the bounds that would defer it.
 constexpr Index kLeastCarried = 20000;
 
-/// A late step covers at most this many time constants of weight decay: its equations take the decay as known, and
-/// Newton's method takes it as constant.
-constexpr double kLongestDecay = 0.3;
+/// A late step covers at most this many time constants of weight decay: the neurons are held as if without it, and
+/// their series must reach over the step.
+constexpr double kLongestDecay = 2.0;
 
 /// Initial reserve, in events per neuron and step; grows geometrically.
 constexpr Index kUsualDisturbances = 4;
