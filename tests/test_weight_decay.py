@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import reluflow as rf
-from reluflow.losses import duals
+from reluflow.losses import duals, log_total, loss_arguments
 
 
 def gradients(data: rf.Dataset, net: rf.Network, loss: str) -> np.ndarray:
@@ -26,7 +26,8 @@ def test_one_balanced_neuron_grows_to_what_the_decay_leaves(scale) -> None:
     for t in waking + np.array([-0.7, 0.0, 0.4, 2.0]):
         if t > 0:
             assert sol(t).a[0] ** 2 == pytest.approx(top / (1.0 + np.exp(2 * top * (waking - t))), rel=1e-7)
-    assert sol.final.a[0] ** 2 == pytest.approx(top, rel=1e-13)
+    assert sol.final.a[0] ** 2 == pytest.approx(top, rel=1e-11)
+    assert sol.limit.network.a[0] ** 2 == pytest.approx(top, rel=1e-14)
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic", "exponential"])
@@ -76,7 +77,62 @@ def test_the_run_ends_at_a_critical_point_of_the_whole_objective(loss) -> None:
     g = gradients(data, end, loss)[free]
     np.testing.assert_allclose(end.a[free, None] * g, decay * end.W[free], atol=1e-8)
     np.testing.assert_allclose((g * end.W[free]).sum(axis=1), decay * end.a[free], atol=1e-8)
-    assert not sol.limit.certified
+    limit = sol.limit
+    assert limit.certified, limit.reason
+    assert np.abs(limit.network.theta - end.theta).max() <= 1e-6
+    at = gradients(data, limit.network, loss)[free]
+    np.testing.assert_allclose(limit.network.a[free, None] * at, decay * limit.network.W[free], atol=1e-13)
+
+
+@pytest.mark.parametrize("reduction", ["sum", "mean"])
+@pytest.mark.parametrize("loss", ["squared", "logistic", "exponential"])
+@pytest.mark.parametrize("seed", [13, 15, 17])
+def test_ordinary_runs_end_at_certified_critical_points(seed, loss, reduction) -> None:
+    rng = np.random.default_rng(seed)
+    y = rng.normal(size=12)
+    data = rf.Dataset(rng.normal(size=(12, 3)), y if loss == "squared" else np.sign(y))
+    net = rf.Network.init(10, 3, scale=0.1, seed=seed + 1)
+    decay = 0.2 if reduction == "sum" else 0.2 / 12
+    sol = rf.integrate(
+        data, net, until=rf.Stop(seconds=10), loss=loss, weight_decay=decay, reduction=reduction, rtol=1e-8
+    )
+    limit = sol.limit
+    assert sol.status == "stationary"
+    assert limit.certified, limit.reason
+    assert limit.residuals.largest <= 1e-12
+    assert (
+        objective(data, limit.network, loss, reduction, decay)
+        <= objective(data, sol.final, loss, reduction, decay) + 1e-12
+    )
+
+
+def objective(data: rf.Dataset, net: rf.Network, loss: str, reduction: str, decay: float) -> float:
+    total = np.exp(log_total(loss_arguments(data, net(data.X), loss), loss, data.counts))
+    return float(total / (data.n if reduction == "mean" else 1) + 0.5 * decay * net.norm**2)
+
+
+def test_what_the_decay_leaves_of_one_sample_is_a_soft_threshold() -> None:
+    # ½ (u - y)² + γ u over u = a w >= 0: u = y - γ, λ = γ.
+    data = rf.Dataset([[1.0]], [1.7])
+    limit = rf.integrate(data, rf.Network([[0.3]], [0.3]), until=1e3, loss="squared", weight_decay=0.4).limit
+    assert (limit.certified, limit.point) == (True, "global")
+    assert limit.network(data.X)[0] == pytest.approx(1.3, rel=1e-14)
+    assert limit.duals[0] == pytest.approx(0.4, rel=1e-13)
+    none = rf.integrate(data, rf.Network([[0.3]], [0.3]), until=1e3, loss="squared", weight_decay=2.0).limit
+    assert (none.certified, none.point, none.network.norm) == (True, "global", 0.0)
+
+
+def test_a_neuron_at_zero_leaves_a_critical_point_with_decay() -> None:
+    # The network fits sample 0 as far as the decay allows; no neuron sees sample 1, which pulls by 1 > γ.
+    data = rf.Dataset([[1.0, 0.0], [0.0, 1.0]], [2.0, 1.0])
+    start = rf.Network([[0.5, -0.1], [0.0, 0.0]], [0.5, 0.0])
+    limit = rf.integrate(data, start, until=1e3, loss="squared", weight_decay=0.3).limit
+    assert limit.certified, limit.reason
+    assert (limit.point, limit.escape.neuron, limit.escape.order) == ("saddle", 1, 2)
+    here = objective(data, limit.network, "squared", "sum", 0.3)
+    W, a = np.array(limit.network.W), np.array(limit.network.a)
+    W[1], a[1] = 1e-3 * limit.escape.w, 1e-3 * limit.escape.a
+    assert objective(data, rf.Network(W, a), "squared", "sum", 0.3) < here
 
 
 def test_a_run_with_decay_is_kept_and_continued_whole(tmp_path) -> None:

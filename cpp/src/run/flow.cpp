@@ -33,6 +33,10 @@ constexpr double kSlowRate = 1e-3;
 constexpr double kRateNoise = 1e-12;
 /// The same for a loss of errors: a few roundings of the targets.
 constexpr double kErrorNoise = 1e-15;
+/// Truncation moves neurons at rates of up to this many tolerances per time constant of weight decay.
+constexpr double kRattle = 10.0;
+/// Rates that stay so small for this many time constants of weight decay are noise.
+constexpr double kRattleTime = 20.0;
 /// If the time stop is nearer than this many time constants, the state at it is the present one.
 constexpr double kNoMove = 1e-100;
 /// A run ends once an underflowed weight would move a margin by e^-30, 1e-13.
@@ -231,9 +235,17 @@ bool Flow::watch_trend() {
     const bool slow = can_rest && stepper_.relative_rate() < kSlowRate * waveform.driving_norm();
     const bool is_fitted_in_few = waveform.is_linear() && !waveform.decays();
     const double distance = plan_.settings.rtol * (is_fitted_in_few ? kFittedPart : kAtRestPart);
-    if (!slow || !rest_trend_.is_at_rest(stepper_.relative_rate(), distance, rate_noise())) return true;
+    if (!slow || !(rest_trend_.is_at_rest(stepper_.relative_rate(), distance, rate_noise()) || only_rattles()))
+        return true;
     rest();
     return false;
+}
+
+/// With weight decay the truncation of each step excites neurons that decay balances: true when nothing else is left.
+bool Flow::only_rattles() {
+    if (!stepper_.waveform().decays()) return false;
+    const double decay = stepper_.waveform().decay_rate();
+    return rest_trend_.is_noise(stepper_.relative_rate(), kRattle * plan_.settings.rtol * decay, kRattleTime / decay);
 }
 
 /// True when all that is left of the errors that drive the network is rounding.
@@ -250,9 +262,7 @@ bool Flow::is_fitted() const {
 /// Rates below this are rounding: of a sum of gradients, or of the margins that determine its weights.
 double Flow::rate_noise() const {
     const double norm = stepper_.waveform().driving_norm();
-    if (stepper_.waveform().is_linear() && !stepper_.waveform().decays()) return kErrorNoise * norm;
-    if (stepper_.waveform().decays())  // what the truncation of each step excites decays only to this
-        return std::max(kRateNoise * norm, plan_.settings.rtol * stepper_.waveform().decay_rate());
+    if (stepper_.waveform().is_linear()) return kErrorNoise * norm;
     return kRateNoise * norm * std::max(1.0, norm * stepper_.square());
 }
 

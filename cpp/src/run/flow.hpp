@@ -112,6 +112,7 @@ class Flow {
     void keep_checkpoint();
     double rate_noise() const;
     bool is_fitted() const;
+    bool only_rattles();
     void follow_direction();
     void rest();
     void wait(std::string message);

@@ -17,6 +17,8 @@ constexpr std::size_t kHoldingGroups = 64;
 constexpr double kMarginTol = 1e-6;
 /// No tolerance is below this, since terms are only known to rounding.
 constexpr double kFinest = 4.0 * std::numeric_limits<double>::epsilon();
+/// Outputs below this part of the targets, or of a margin of 1, change no weight.
+constexpr double kNoOutput = 1e-20;
 
 /// Marks the samples on which a group of these slopes is active. A sample on which all its neurons slide is not marked:
 /// its margin is zero for ever, and it acts through multipliers alone.
@@ -46,6 +48,7 @@ Expansion::Expansion(const Dataset& data, Objective objective, const Settings& s
       q_next_(data.n()),
       column_(data.rank()),
       offsets_(data.targets()),
+      output_scale_(is_of_margins(objective.loss) ? 1.0 : data.targets().cwiseAbs().maxCoeff()),
       slot_of_group_(state.neurons(), -1),
       held_parts_(std::min(kHoldingGroups, static_cast<std::size_t>(state.neurons())),
                   Matrix(kMaxOrder + 2, data.rank())),
@@ -201,13 +204,21 @@ double Expansion::speed_square(const NetworkState& state) const noexcept {
 }
 
 double Expansion::decaying_rate(const NetworkState& state) const noexcept {
-    double fastest = series_.square() > 0.0 ? std::sqrt(speed_square(state) / series_.square()) : 0.0;
+    const bool vanishes = series_.square() * waveform_.largest_norm() < kNoOutput * output_scale_;
+    double fastest = 0.0;
+    if (!vanishes && series_.square() > 0.0) fastest = std::sqrt(speed_square(state) / series_.square());
+    const double rate = waveform_.decay_rate();
     for (Index j = 0; j < state.neurons(); ++j) {
         const auto g = start_gradients_.col(groups_.of(j));
         const double square = state.a[j] * state.a[j] + state.w.col(j).squaredNorm();
         if (square == 0.0) continue;
-        const double growth = 2.0 * state.a[j] * g.dot(state.w.col(j)) / square - waveform_.decay_rate();
-        fastest = std::max(fastest, growth);
+        const double output_rate = g.dot(state.w.col(j));
+        const double growth = 2.0 * state.a[j] * output_rate / square;
+        fastest = std::max(fastest, growth - rate);
+        if (!vanishes) continue;
+        const double turn_a = output_rate - growth * state.a[j];
+        const double turn_square = (state.a[j] * g - growth * state.w.col(j)).squaredNorm() + turn_a * turn_a;
+        fastest = std::max(fastest, std::sqrt(turn_square / square));
     }
     return fastest;
 }

@@ -16,8 +16,8 @@ from .._validation import FloatArray, PatternArray, freeze, invalid, real, real_
 from ..datasets import Dataset
 from ..explorer import Explorer
 from ..limits import Limit
-from ..limits._limit_of import limit_of, undecided_with_decay
-from ..losses import LossName, ReductionName
+from ..limits._limit_of import limit_of
+from ..losses import LossName, ReductionName, reduction_factor
 from ..networks import Network
 from ._branchings import BranchingTable
 from ._dense import Dense
@@ -121,7 +121,8 @@ class Solution:
         """
         final = self.final
         if self.settings.weight_decay:
-            return undecided_with_decay(self.data, final, self.loss)
+            decay = self.settings.weight_decay / reduction_factor(self.settings.reduction, self.data.n)
+            return limit_of(self.data, final, self.loss, decay)
         held = hold(final.W, final.a, self.log_t_end)
         return limit_of(self.data, Network._trusted(held.W, held.a, self.leak, final.pattern), self.loss)
 
