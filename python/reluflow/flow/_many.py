@@ -176,10 +176,7 @@ def integrate_many(
         on_branch=on_branch,
         max_events=max_events,
     )
-    if executor is not None and n_threads is not None:
-        raise invalid("n_threads", "be left out where an executor is given", repr(n_threads))
-    if chunk is not None and executor is None:
-        raise invalid("chunk", "be left out without an executor", repr(chunk))
+    _check_workers(executor, n_threads, chunk)
     if reduce is not None and not callable(reduce):
         raise invalid("reduce", "be None or callable", f"a value of type {type(reduce).__name__}")
     keep_steps = one_of(keep, "keep", KEEP) == "all"
@@ -193,6 +190,13 @@ def integrate_many(
     elif launches:
         source = Batch(launches, threads, listening, keep_steps=keep_steps)
     return Runs(source, len(launches), reduce)
+
+
+def _check_workers(executor: Executor | None, n_threads: int | None, chunk: int | None) -> None:
+    if executor is not None and n_threads is not None:
+        raise invalid("n_threads", "be left out where an executor is given", repr(n_threads))
+    if chunk is not None and executor is None:
+        raise invalid("chunk", "be left out without an executor", repr(chunk))
 
 
 def _launches(data: Dataset | Sequence[Dataset], nets: Sequence[Network | Solution], asked: Asked) -> list[Launch]:
