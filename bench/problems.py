@@ -31,7 +31,7 @@ STARTS = {
 }
 NAMES = tuple(STARTS)
 # The order of the codes in the stored event kinds.
-KINDS = ("cross_up", "cross_down", "hold", "release_up", "release_down", "stop", "branch")
+KINDS = ("cross_up", "cross_down", "slide", "leave_up", "leave_down", "die", "branch")
 # P2 draws its start after this many candidate samples from the same generator.
 P2_SEED, P2_CANDIDATES = 2, 994
 

@@ -1,7 +1,7 @@
 """Compare two runs of the flow field by field, with messages that say where they part.
 
 Events count by their net effect: several transitions of one pair within `NET` of each other are one, and
-`stop` is the same trajectory as `hold`. The order of events is binding up to ties.
+`die` is the same trajectory as `slide`. The order of events is binding up to ties.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from reluflow.kinks import RENAMED_KINDS
+
 # Transitions of one pair closer than this count by their net effect.
 NET = 1e-9
 # Two events closer than this (relative) are a tie: no order between them.
 TIE = 1e-11
-SIGN_AFTER = {"up": 1, "down": -1, "hold": 0, "stop": 0}
+SIGN_AFTER = {"up": 1, "down": -1, "slide": 0, "die": 0}
 
 
 @dataclass(frozen=True)
@@ -35,9 +37,9 @@ def sign_after(kind: str) -> int:
 
 
 def from_table(t, neuron, sample, kind) -> list[Event]:
-    """Events out of parallel columns, `branch` left out: it changes no pattern."""
-    rows = zip(t, neuron, sample, kind, strict=True)
-    return [Event(float(u), int(j), int(i), str(k)) for u, j, i, k in rows if k != "branch"]
+    """Events out of parallel columns, `branch` left out: it changes no pattern. Kinds may have their old names."""
+    rows = zip(t, neuron, sample, map(str, kind), strict=True)
+    return [Event(float(u), int(j), int(i), RENAMED_KINDS.get(k, k)) for u, j, i, k in rows if k != "branch"]
 
 
 def from_solution(sol) -> list[Event]:
@@ -54,8 +56,8 @@ def replay(pattern: np.ndarray, events: Iterable[Event]) -> np.ndarray:
     return out
 
 
-def rest_as_stop(pattern: np.ndarray, events: Iterable[Event]) -> list[Event]:
-    """The same events, with `stop` wherever the last active sample of a ReLU neuron leaves.
+def rest_as_death(pattern: np.ndarray, events: Iterable[Event]) -> list[Event]:
+    """The same events, with `die` wherever the last active sample of a ReLU neuron leaves.
 
     Such a neuron rests on its wall; a record that reads signs off its states may call that a crossing.
     """
@@ -65,7 +67,7 @@ def rest_as_stop(pattern: np.ndarray, events: Iterable[Event]) -> list[Event]:
         was = state[e.neuron, e.sample]
         state[e.neuron, e.sample] = sign_after(e.kind)
         at_rest = was == 1 and not np.any(state[e.neuron] == 1)
-        out.append(replace(e, kind="stop") if at_rest else e)
+        out.append(replace(e, kind="die") if at_rest else e)
     return out
 
 
@@ -90,12 +92,12 @@ def net_events(pattern: np.ndarray, events: Iterable[Event]) -> list[Event]:
 
 
 def net_kind(old: int, new: int, started: bool) -> str:
-    way = {1: "up", -1: "down", 0: "hold"}[new]
+    way = {1: "up", -1: "down", 0: "slide"}[new]
     if started:
         return f"start_{way}"
     if new == 0:
-        return "hold"
-    return f"{'release' if old == 0 else 'cross'}_{way}"
+        return "slide"
+    return f"{'leave' if old == 0 else 'cross'}_{way}"
 
 
 def close(t: float, u: float, rtol: float) -> bool:

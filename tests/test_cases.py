@@ -119,7 +119,7 @@ def test_a_start_on_a_ridge_is_reported_with_its_options(name, policy):
     wanted = {"inactive": -1, "active": 1, "stay": 0}[policy]
     assert first.choice == {first.samples[0]: wanted}
     start = [e.kind for e in sol.events if e.t == 0 and e.neuron == first.neuron and e.kind != "branch"]
-    assert start == [{-1: "start_down", 1: "start_up", 0: "start_hold"}[wanted]]
+    assert start == [{-1: "start_down", 1: "start_up", 0: "start_slide"}[wanted]]
 
 
 @pytest.mark.parametrize("name", BRANCHES)

@@ -325,4 +325,4 @@ def test_the_main_job_shows_the_digits(capsys, tmp_path):
     assert record["n_held"] > 0
     assert record["n_sectors"] <= 10
     assert all(run["error"] > 1e-4 for run in record["descent"])
-    assert "release_down" in text
+    assert "leave_down" in text

@@ -96,6 +96,7 @@ def test_the_settings_hold_every_argument() -> None:
         "seed": 4,
         "loss": "exponential",
         "reduction": "mean",
+        "weight_decay": 0.0,
         "save_every": None,
         "version": rf.__version__,
     }

@@ -170,7 +170,7 @@ def test_a_neuron_that_loses_its_last_sample_stops_there():
     data = rf.Dataset([[1.0, 0.0], [0.0, 1.0]], [-1, 1])
     early = rf.early_alignment(data, [[1.0, -0.5]], [1])
     assert early.status[0] == "dead"
-    assert early.events.kind.tolist() == ["stop"]
+    assert early.events.kind.tolist() == ["die"]
     np.testing.assert_array_equal(early.sector, [[0, -1]])
     # w_1 falls from 1 to 0 with a = |w| and λ = -1/2: η = -w_1 goes from -1 to 0 while w_2 = -1/2 stands still.
     assert early.t_last[0] == pytest.approx(2 * np.arcsinh(1 / 0.5), rel=1e-14)

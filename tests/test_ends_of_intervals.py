@@ -62,7 +62,7 @@ def test_an_output_weight_that_changes_its_sign_on_a_wall_is_one_branch(seed, rt
     along *= np.sign(along @ data.X[1]) / np.linalg.norm(along)
     sol = rf.integrate(data, rf.Network([along], [-0.3]), until=3.0, rtol=rtol, loss="exponential")
     assert sol.status == "reached_time", sol.message
-    assert [str(kind) for kind in sol.events.kind][-2:] == ["branch", "release_down"]
+    assert [str(kind) for kind in sol.events.kind][-2:] == ["branch", "leave_down"]
     assert len(sol.branchings) == 1
 
 
@@ -85,7 +85,7 @@ def test_a_wall_whose_sample_drives_nobody_lets_go_when_the_others_have_decayed(
     net = rf.Network([[0.0, size]], [size], leak=leak)
     leave = time_of_pull(leak, angle, size)
     sol = rf.integrate(data, net, until=2 * leave, rtol=rtol, loss="exponential")
-    assert [str(kind) for kind in sol.events.kind] == ["start_hold", "release_down"]
+    assert [str(kind) for kind in sol.events.kind] == ["start_slide", "leave_down"]
     assert sol.events.t[1] == pytest.approx(leave, rel=max(20 * rtol, 1e-11))
 
 
@@ -100,7 +100,7 @@ def test_a_valley_that_a_sample_of_nobody_turns_lets_go(size, pull):
     sol = rf.integrate(data, net, until=2 * leave, loss="exponential")
     events = sol.events
     changes = [i for i in range(len(events)) if events.neuron[i] == 0 and events.sample[i] == 0]
-    assert [str(events.kind[i]) for i in changes] == ["start_hold", "release_down"]
+    assert [str(events.kind[i]) for i in changes] == ["start_slide", "leave_down"]
     assert events.t[changes[1]] == pytest.approx(leave, rel=2e-8)
 
 

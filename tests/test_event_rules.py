@@ -115,7 +115,7 @@ def test_a_pair_at_zero_with_no_motion_starts_no_event():
 PULL = 1.0 / (1.0 + np.exp(0.8))
 
 
-@pytest.mark.parametrize(("leak", "kind"), [(0.0, "start_hold"), (0.1, "start_hold"), (0.5, "start_down")])
+@pytest.mark.parametrize(("leak", "kind"), [(0.0, "start_slide"), (0.1, "start_slide"), (0.5, "start_down")])
 def test_a_valley_holds_while_its_multiplier_is_between_leak_and_one(leak, kind):
     """The multiplier is 0.6 p / 0.5 = 0.37; held, the velocity is the pull along the wall [PL, Lemma A.3]."""
     assert 0.1 < 0.6 * PULL / 0.5 < 0.5
@@ -124,4 +124,4 @@ def test_a_valley_holds_while_its_multiplier_is_between_leak_and_one(leak, kind)
     sol = rf.integrate(rf.Dataset(X, y), net, until=1e-4, rtol=1e-12)
     assert [(e.neuron, e.sample, e.kind) for e in sol.events] == [(0, 0, kind)]
     assert (sol.W[-1, 0, 1] - 1.0) / 1e-4 == pytest.approx(0.8 * PULL, rel=1e-3)
-    assert (sol.W[-1, 0, 0] == 0.0) == (kind == "start_hold")
+    assert (sol.W[-1, 0, 0] == 0.0) == (kind == "start_slide")

@@ -30,10 +30,10 @@ def table(*rows: tuple[float, int, int, str]) -> rf.flow.EventTable:
 six = table(
     (0.0, 0, 0, "start_up"),
     (1.0, 0, 1, "cross_down"),
-    (2.0, 1, 0, "hold"),
+    (2.0, 1, 0, "slide"),
     (2.0, 0, 1, "cross_up"),
     (3.0, 1, 0, "branch"),
-    (4.0, 1, 0, "release_down"),
+    (4.0, 1, 0, "leave_down"),
 )
 
 
@@ -50,8 +50,8 @@ def test_the_columns_are_read_only(sol: rf.Solution) -> None:
 
 def test_single_events_come_by_position_and_by_iteration() -> None:
     assert len(six) == 6
-    assert six[2] == rf.flow.Event(2.0, np.log(2.0), 1, 0, "hold")
-    assert six[-1].kind == "release_down"
+    assert six[2] == rf.flow.Event(2.0, np.log(2.0), 1, 0, "slide")
+    assert six[-1].kind == "leave_down"
     assert list(six)[2] == six[2]
     assert [event.kind for event in six] == six.kind.tolist()
 
@@ -62,14 +62,14 @@ def test_a_position_beyond_the_table_is_an_index_error() -> None:
 
 
 def test_slices_and_masks_and_index_arrays_give_tables() -> None:
-    assert six[1:3].kind.tolist() == ["cross_down", "hold"]
-    assert six[six.t > 2].kind.tolist() == ["branch", "release_down"]
-    assert six[[0, 5]].kind.tolist() == ["start_up", "release_down"]
+    assert six[1:3].kind.tolist() == ["cross_down", "slide"]
+    assert six[six.t > 2].kind.tolist() == ["branch", "leave_down"]
+    assert six[[0, 5]].kind.tolist() == ["start_up", "leave_down"]
     assert len(six[:0]) == 0
 
 
 def test_the_counts_add_up(sol: rf.Solution) -> None:
-    assert six.counts() == {"cross_up": 1, "cross_down": 1, "hold": 1, "release_down": 1, "branch": 1, "start_up": 1}
+    assert six.counts() == {"cross_up": 1, "cross_down": 1, "slide": 1, "leave_down": 1, "branch": 1, "start_up": 1}
     assert sum(sol.events.counts().values()) == len(sol.events) > 0
     assert six[:0].counts() == {}
 
@@ -77,7 +77,7 @@ def test_the_counts_add_up(sol: rf.Solution) -> None:
 def test_events_are_selected_by_neuron_sample_and_kind(sol: rf.Solution) -> None:
     assert six.of(neuron=1).t.tolist() == [2.0, 3.0, 4.0]
     assert six.of(sample=[1]).kind.tolist() == ["cross_down", "cross_up"]
-    assert six.of(kind=["hold", "branch"], neuron=1).t.tolist() == [2.0, 3.0]
+    assert six.of(kind=["slide", "branch"], neuron=1).t.tolist() == [2.0, 3.0]
     assert len(six.of(neuron=9)) == 0
     by_neuron = [len(sol.events.of(neuron=j)) for j in range(sol.initial.width)]
     assert sum(by_neuron) == len(sol.events)
@@ -104,9 +104,9 @@ def test_a_replay_leaves_the_given_pattern_alone() -> None:
 
 
 def test_a_replay_equals_the_events_one_by_one(sol: rf.Solution) -> None:
-    sign = dict.fromkeys(("cross_up", "release_up", "start_up"), 1)
-    sign |= dict.fromkeys(("cross_down", "release_down", "start_down"), -1)
-    sign |= dict.fromkeys(("hold", "stop", "start_hold"), 0)
+    sign = dict.fromkeys(("cross_up", "leave_up", "start_up"), 1)
+    sign |= dict.fromkeys(("cross_down", "leave_down", "start_down"), -1)
+    sign |= dict.fromkeys(("slide", "die", "start_slide"), 0)
     slow = np.array(sol.pattern0)
     for event in sol.events:
         slow[event.neuron, event.sample] = sign[event.kind]
@@ -155,7 +155,7 @@ def test_the_text_shows_counts_and_both_ends(sol: rf.Solution) -> None:
     lines = repr(six).splitlines()
     assert lines[0].startswith("EventTable: 6 events (cross_up 1,")
     assert len(lines) == 8
-    assert lines[-1].split() == ["4", "1", "0", "release_down"]
+    assert lines[-1].split() == ["4", "1", "0", "leave_down"]
     long = repr(sol.events).splitlines()
     assert len(long) == 13
     assert "..." in long
@@ -194,3 +194,10 @@ def test_a_table_of_branch_points_has_columns_and_slices() -> None:
 def test_a_run_without_branch_points_has_an_empty_table(sol: rf.Solution) -> None:
     assert len(sol.branchings) == 0
     assert sol.branchings.to_pandas().empty
+
+
+def test_kinds_of_version_0_1_are_found_under_their_new_names() -> None:
+    with pytest.warns(DeprecationWarning, match="events of kind 'hold' are of kind 'slide' now"):
+        assert six.of(kind="hold") == six.of(kind="slide")
+    with pytest.warns(DeprecationWarning, match="'release_down' are of kind 'leave_down'"):
+        assert len(six.of(kind="release_down")) == 1

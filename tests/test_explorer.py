@@ -115,7 +115,7 @@ def certificate():
     [
         (lambda: rf.Dataset([[1.0, 2.0]], [1], name="a<b"), ["Dataset a&lt;b", "1 with y = +1", "rank 1"]),
         (lambda: rf.Network([[1.0], [2.0]], [3.0, 0.0]), ["2: 1 with a &gt; 0, 0 with a &lt; 0, 1 with a = 0"]),
-        (runs.holding, ["reached_time", "hold 8, release_up 3, stop 3"]),
+        (runs.holding, ["reached_time", "slide 8, leave_up 3, die 3"]),
         (lambda: runs.holding().events, ["EventTable: 14 events", "<td", "..."]),
         (certificate, ["global", "1.2824322", "yes"]),
     ],

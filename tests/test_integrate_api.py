@@ -282,7 +282,7 @@ def test_a_start_on_a_wall_is_decided_or_reported() -> None:
     assert sol.pattern0.tolist() == [[0, 1]]
     assert sol.events.kind.tolist() == ["branch", "start_up"], "the default does not stay on a repelling boundary"
     stayed = rf.integrate(*on_a_ridge(), until=1.0, on_branch="stay")
-    assert stayed.events.kind.tolist() == ["branch", "start_hold"]
+    assert stayed.events.kind.tolist() == ["branch", "start_slide"]
 
 
 def test_a_carried_pattern_replaces_the_signs_of_the_products() -> None:

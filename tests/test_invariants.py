@@ -57,15 +57,15 @@ def test_events_lead_from_the_first_pattern_to_the_last(family, seed):
         before = pattern[e.neuron, e.sample]
         assert before in came_from(e.kind), f"{e} with the pair at {before}"
         pattern[e.neuron, e.sample] = compare.sign_after(e.kind)
-        if e.kind == "stop":
+        if e.kind == "die":
             assert sol.leak == 0.0
     assert np.array_equal(pattern, sol.final.pattern)
 
 
 def came_from(kind: str) -> tuple[int, ...]:
-    if kind.startswith(("start", "release")):
+    if kind.startswith(("start", "leave")):
         return (0,)
-    return {"cross_up": (-1,), "cross_down": (1,), "hold": (-1, 1), "stop": (1,)}[kind]
+    return {"cross_up": (-1,), "cross_down": (1,), "slide": (-1, 1), "die": (1,)}[kind]
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -47,7 +47,7 @@ def test_events_are_those_of_the_reference(name):
     p, sol = problems.load(name), solve(name)
     first = np.sign(p.W @ p.X.T).astype(int)
     assert np.array_equal(sol.pattern0, first)
-    want, have = (compare.rest_as_stop(first, ev) for ev in (stored_events(name), compare.from_solution(sol)))
+    want, have = (compare.rest_as_death(first, ev) for ev in (stored_events(name), compare.from_solution(sol)))
     compare.assert_same_events(want, have, first, rtol=1e-8)
 
 

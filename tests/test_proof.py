@@ -110,7 +110,7 @@ def test_a_state_at_any_time_can_be_asked_for(sol: rf.Solution) -> None:
 def test_sliding_ends_a_proof_with_its_neuron_sample_and_time() -> None:
     _, run, _ = case_run("random_107")
     proof = rf.prove(run)
-    first = next(event for event in run.events if event.kind == "hold")
+    first = next(event for event in run.events if event.kind == "slide")
     assert (proof.status, proof.reason) == ("not_proved", "unsupported")
     assert (proof.neuron, proof.sample) == (first.neuron, first.sample)
     assert first.t * (1.0 - 1e-6) < proof.proved_until <= first.t
@@ -155,7 +155,7 @@ def test_bad_arguments_name_what_is_expected(sol: rf.Solution) -> None:
 
 def mutated(claims: dict[str, np.ndarray], rng: np.random.Generator) -> tuple[str, dict[str, np.ndarray], float]:
     """Return a kind of fault, claims with it, and the time from which on they are wrong."""
-    kind = str(rng.choice(["drop", "insert", "swap", "sample", "kind", "hold", "truncate"]))
+    kind = str(rng.choice(["drop", "insert", "swap", "sample", "kind", "slide", "truncate"]))
     columns = {name: column.copy() for name, column in claims.items()}
     k = int(rng.integers(len(columns["t"])))
     fault = float(columns["t"][k])
@@ -176,7 +176,7 @@ def mutated(claims: dict[str, np.ndarray], rng: np.random.Generator) -> tuple[st
         columns["sample"][k] = (columns["sample"][k] + 1) % DATA.n
     elif kind == "kind":
         columns["kind"][k] = (columns["kind"][k] + 1) % 3
-    elif kind == "hold":
+    elif kind == "slide":
         columns["kind"][k] = len(KINDS)
     else:
         columns = {name: column[:k] for name, column in columns.items()}

@@ -258,7 +258,7 @@ def orders() -> list[tuple[np.ndarray, np.ndarray]]:
 def releases(sol: rf.Solution, neurons=None, samples=None) -> dict[tuple[int, int], float]:
     neurons = np.arange(8) if neurons is None else neurons
     samples = np.arange(6) if samples is None else samples
-    left = [e for e in compare.net_events(sol.pattern0, compare.from_solution(sol)) if e.kind.startswith("release")]
+    left = [e for e in compare.net_events(sol.pattern0, compare.from_solution(sol)) if e.kind.startswith("leave")]
     return {(int(neurons[e.neuron]), int(samples[e.sample])): e.t for e in left}
 
 

@@ -133,7 +133,7 @@ def test_the_network_at_a_time_carries_the_pattern_of_that_time(sol: rf.Solution
 
 
 def test_the_pattern_changes_at_the_event_itself(sol: rf.Solution) -> None:
-    event = sol.events.of(kind="hold")[0]
+    event = sol.events.of(kind="slide")[0]
     before = sol.pattern(np.nextafter(event.t, 0))
     at = sol.pattern(event.t)
     assert before[event.neuron, event.sample] != 0
@@ -238,6 +238,7 @@ def test_the_settings_hold_every_argument_and_the_version() -> None:
         "until": rf.Stop(time=1.0),
         "loss": "exponential",
         "reduction": "sum",
+        "weight_decay": 0.0,
         "rtol": 1e-8,
         "atol": None,
         "save_at": None,

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import reluflow as rf
+from reluflow.kinks import RENAMED_KINDS
 
 # A trajectory by extrapolation in 80-bit arithmetic with events located on re-integrated steps; 3 inputs, 6 neurons.
 REFERENCE = Path(__file__).parent / "data" / "two_squared.npz"
@@ -38,7 +39,8 @@ def test_every_event_of_the_reference_is_found(reference) -> None:
     data, net = problem(reference)
     sol = rf.integrate(data, net, until=float(reference["times"][-1]), loss="squared", rtol=1e-12)
     found = sorted(zip(sol.events.neuron, sol.events.sample, sol.events.t, sol.events.kind, strict=True))
-    columns = (reference["event_" + name] for name in ("unit", "sample", "t", "kind"))
+    kinds = [RENAMED_KINDS.get(str(kind), str(kind)) for kind in reference["event_kind"]]
+    columns = (*(reference["event_" + name] for name in ("unit", "sample", "t")), kinds)
     wanted = sorted(zip(*columns, strict=True))
     assert [(j, i, kind) for j, i, _, kind in found] == [(j, i, kind) for j, i, _, kind in wanted]
     np.testing.assert_allclose([t for _, _, t, _ in found], [t for _, _, t, _ in wanted], rtol=1e-10)

@@ -59,8 +59,8 @@ def test_threads_agree_while_walls_are_held_and_groups_form() -> None:
     data, net = wide()
     one = rf.integrate(data, net, until=0.03, n_threads=1)
     counts = one.events.counts()
-    assert counts["hold"] > 100
-    assert counts["release_up"] + counts["release_down"] > 100
+    assert counts["slide"] > 100
+    assert counts["leave_up"] + counts["leave_down"] > 100
     for n_threads in (2, 3):
         assert same(one, rf.integrate(data, net, until=0.03, n_threads=n_threads))
 

@@ -35,7 +35,7 @@ END_TOL = 1e-13
 # A point this close to the border of a hull, in convex weights, is in it: the weights come from a linear program.
 HULL_TOL = 1e-12
 
-KINDS = {(-1, 1): "cross_up", (1, -1): "cross_down", (0, 1): "release_up", (0, -1): "release_down"}
+KINDS = {(-1, 1): "cross_up", (1, -1): "cross_down", (0, 1): "leave_up", (0, -1): "leave_down"}
 
 
 class Twin:
@@ -277,13 +277,13 @@ class Twin:
     def record(self, before: np.ndarray) -> None:
         for j, i in zip(*np.nonzero(before != self.sigma), strict=True):
             old, new = before[j, i], self.sigma[j, i]
-            kind = "hold" if new == 0 else KINDS[(old, new)]
+            kind = "slide" if new == 0 else KINDS[(old, new)]
             self.run.events.append((self.t, int(j), int(i), kind))
 
     def start(self) -> None:
         """Continuations of the pairs that are zero at the start."""
         before = self.sigma.copy()
-        names = {1: "start_up", -1: "start_down", 0: "start_hold"}
+        names = {1: "start_up", -1: "start_down", 0: "start_slide"}
         for j in range(self.m):
             if self.sizes()[j] > 0 and np.any(before[j] == 0):
                 self.decide(j)

@@ -20,12 +20,12 @@ def sign_colour(sign: float) -> str:
 KIND_COLOURS = {
     "cross_up": SKY,
     "cross_down": ORANGE,
-    "release_up": BLUE,
-    "release_down": VERMILION,
-    "hold": BLACK,
-    "stop": PURPLE,
+    "leave_up": BLUE,
+    "leave_down": VERMILION,
+    "slide": BLACK,
+    "die": PURPLE,
     "start_up": GREY,
     "start_down": GREY,
-    "start_hold": GREY,
+    "start_slide": GREY,
     "branch": GREEN,
 }

@@ -8,14 +8,14 @@
 namespace reluflow {
 
 std::string_view event_kind_name(EventKind kind) noexcept {
-    constexpr std::string_view names[kEventKinds] = {"cross_up", "cross_down", "hold",     "release_up", "release_down",
-                                                     "stop",     "branch",     "start_up", "start_down", "start_hold"};
+    constexpr std::string_view names[kEventKinds] = {"cross_up", "cross_down", "slide",    "leave_up",   "leave_down",
+                                                     "die",      "branch",     "start_up", "start_down", "start_slide"};
     return names[static_cast<int>(kind)];
 }
 
 EventKind kind_of_change(std::int8_t before, std::int8_t after, bool at_rest) noexcept {
-    if (after == 0) return at_rest ? EventKind::stop : EventKind::hold;
-    if (before == 0) return after > 0 ? EventKind::release_up : EventKind::release_down;
+    if (after == 0) return at_rest ? EventKind::die : EventKind::slide;
+    if (before == 0) return after > 0 ? EventKind::leave_up : EventKind::leave_down;
     return after > 0 ? EventKind::cross_up : EventKind::cross_down;
 }
 

@@ -15,14 +15,14 @@ namespace reluflow {
 enum class EventKind : std::uint8_t {
     cross_up,
     cross_down,
-    hold,
-    release_up,
-    release_down,
-    stop,
+    slide,
+    leave_up,
+    leave_down,
+    die,
     branch,
     start_up,
     start_down,
-    start_hold,
+    start_slide,
 };
 inline constexpr int kEventKinds = 10;
 
@@ -37,7 +37,7 @@ inline std::int8_t sample_sign(const Dataset& data, Index sample, std::int8_t wa
     return static_cast<std::int8_t>(wall_side * data.orientation(sample));
 }
 
-/// The kind of a change of one sample's sign from `before` to `after`; `at_rest` distinguishes `stop` from `hold`.
+/// The kind of a change of one sample's sign from `before` to `after`; `at_rest` distinguishes `die` from `slide`.
 EventKind kind_of_change(std::int8_t before, std::int8_t after, bool at_rest) noexcept;
 
 /// Boundary sides of m neurons. A hash per row is updated with every change, so that equal rows are found in O(1).

@@ -49,7 +49,7 @@ struct Samples {
 };
 
 /// The kinds of events a proof knows, by their names in Python.
-enum class Kind : std::int8_t { cross_up, cross_down, stop, other };
+enum class Kind : std::int8_t { cross_up, cross_down, die, other };
 
 /// An event that the run claims. Only the order within its neuron is a claim; the time says where to look.
 struct Claim {

@@ -102,7 +102,7 @@ Failure exclude_other_events(const Samples& samples, const std::vector<ProvedNeu
             if (Failure failure = check.piece(trial.pieces[k], *signs, opens, closes)) return failure;
             if (closes == nullptr) continue;
             if (opens == nullptr) changed = neurons[j].signs;
-            const bool stops = closes->kind == Kind::stop;
+            const bool stops = closes->kind == Kind::die;
             changed[at(closes->sample)] = static_cast<std::int8_t>(stops ? 0 : closes->direction);
             signs = &changed;
             opens = closes;

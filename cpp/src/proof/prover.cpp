@@ -211,7 +211,7 @@ void Prover::enclose_at(double t) {
         std::vector<std::int8_t> signs = neurons_[j].signs;
         for (const Crossing& event : at_start ? std::vector<Crossing>{} : trial_.crossings)
             if (static_cast<std::size_t>(event.neuron) == j && event.time <= t - t_)
-                signs[at(event.sample)] = static_cast<std::int8_t>(event.kind == Kind::stop ? 0 : event.direction);
+                signs[at(event.sample)] = static_cast<std::int8_t>(event.kind == Kind::die ? 0 : event.direction);
         enclosure.signs.insert(enclosure.signs.end(), signs.begin(), signs.end());
     }
     record_.states.push_back(std::move(enclosure));
@@ -222,8 +222,8 @@ void Prover::commit() {
     const PieceMaker maker(samples_, series_, bounds_, terms_);
     for (const Crossing& event : trial_.crossings) {
         ProvedNeuron& neuron = neurons_[at(event.neuron)];
-        neuron.signs[at(event.sample)] = static_cast<std::int8_t>(event.kind == Kind::stop ? 0 : event.direction);
-        neuron.resting = neuron.resting || event.kind == Kind::stop;
+        neuron.signs[at(event.sample)] = static_cast<std::int8_t>(event.kind == Kind::die ? 0 : event.direction);
+        neuron.resting = neuron.resting || event.kind == Kind::die;
         ++neuron.next;
         neuron.find_slopes(samples_.leak);
         const double t = t_ + event.time;

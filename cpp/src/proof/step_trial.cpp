@@ -36,7 +36,7 @@ bool TrialMaker::fits(const Claim& claim, const std::vector<std::int8_t>& signs)
     if (claim.kind == Kind::cross_up) return sign == -1;
     if (claim.kind == Kind::cross_down) return sign == 1;
     const bool alone = std::count(signs.begin(), signs.end(), std::int8_t{-1}) + 1 == samples_.n;
-    return claim.kind == Kind::stop && samples_.leak == 0.0 && sign == 1 && alone;
+    return claim.kind == Kind::die && samples_.leak == 0.0 && sign == 1 && alone;
 }
 
 Failure TrialMaker::follow(const ProvedNeuron& neuron, const std::vector<Claim>& claims, double start_time,
@@ -68,7 +68,7 @@ Failure TrialMaker::follow(const ProvedNeuron& neuron, const std::vector<Claim>&
         Crossing event = crossing(before, claim, local, w);
         event.before = trial.pieces.size() - 1;
         before.length = local;
-        const bool stops = claim.kind == Kind::stop;
+        const bool stops = claim.kind == Kind::die;
         const double change = (event.direction > 0.0 ? 1.0 : -1.0) * (1.0 - samples_.leak);
         for (Index k = 0; k < series_.order; ++k)
             for (Index c = 0; c < d; ++c)
@@ -114,7 +114,7 @@ Crossing TrialMaker::crossing(const Piece& before, const Claim& claim, double lo
     }
     event.pull_before = pull;
     event.pull_after = pull + event.direction * (1.0 - samples_.leak) * dual * dot(x, x, d);
-    if (claim.kind == Kind::stop) event.pull_after = 0.0;
+    if (claim.kind == Kind::die) event.pull_after = 0.0;
     const double sums = before.g_size + bounds_.weight[at(claim.sample)] * samples_.share * size;
     event.pull_error =
         size * (before.g_error + terms_(Term::rounding, gamma(static_cast<double>(2 * d + 4 * K + 20)) * sums)) * kUp;

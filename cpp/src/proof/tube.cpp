@@ -128,7 +128,7 @@ double Tube::along(const Piece& piece, double error, const StepTrial& trial) con
 Failure Tube::cross(const Piece& before, Crossing& event, double error) const {
     const double size = samples_.size[at(event.sample)];
     const double assumed = assumed_[at(event.neuron)];
-    const bool stops = event.kind == Kind::stop;
+    const bool stops = event.kind == Kind::die;
     const Failure failure{Reason::not_transversal, event.neuron, event.sample, event.time};
     const double a = before.a[0] >= 0.0 ? 1.0 : -1.0;
     const double least_a = (std::abs(before.a[0]) - before.a_motion - assumed) * (1.0 - 8 * kUnit);

@@ -20,8 +20,8 @@ EventKind turned(EventKind kind) noexcept {
     switch (kind) {
         case EventKind::cross_up: return EventKind::cross_down;
         case EventKind::cross_down: return EventKind::cross_up;
-        case EventKind::release_up: return EventKind::release_down;
-        case EventKind::release_down: return EventKind::release_up;
+        case EventKind::leave_up: return EventKind::leave_down;
+        case EventKind::leave_down: return EventKind::leave_up;
         case EventKind::start_up: return EventKind::start_down;
         case EventKind::start_down: return EventKind::start_up;
         default: return kind;

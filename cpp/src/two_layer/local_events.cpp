@@ -288,13 +288,14 @@ void LocalEvents::commit_sides(int neuron, double u, std::span<const std::int8_t
         if (!at_start) motion_.move_contribution(wall, u, corner_.before[i], sides[i]);
         EventKind kind = kind_of_change(corner_.before[i], sides[i], false);
         if (at_start)
-            kind = sides[i] == 0 ? EventKind::start_hold : (sides[i] > 0 ? EventKind::start_up : EventKind::start_down);
+            kind =
+                sides[i] == 0 ? EventKind::start_slide : (sides[i] > 0 ? EventKind::start_up : EventKind::start_down);
         if (sides[i] != corner_.before[i] || (at_start && !silent)) set_side(neuron, wall, u, sides[i], kind);
     }
     held_[neuron].assign(zero_sides_, data_.normals());
     if (at_start) return;
     for (std::size_t i = first_event; i < events_.size(); ++i)
-        if (events_[i].kind == EventKind::hold && rests(neuron)) events_[i].kind = EventKind::stop;
+        if (events_[i].kind == EventKind::slide && rests(neuron)) events_[i].kind = EventKind::die;
     state_.restore_invariant(neuron, w_.data(), a_);
     motion_.follow(motion_.last(neuron), u, held_[neuron], w_.data(), a_);
 }

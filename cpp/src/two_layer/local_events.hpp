@@ -22,8 +22,8 @@ struct WallEvent {
     int wall = -1;
     std::int8_t before = 0;
     std::int8_t after = 0;
-    EventKind kind = EventKind::hold;  ///< of a sample oriented like the boundary
-    int number = 0;                    ///< order in which it was found
+    EventKind kind = EventKind::slide;  ///< of a sample oriented like the boundary
+    int number = 0;                     ///< order in which it was found
 };
 
 /// The flow is not unique at u: the boundaries concerned, the sides each option gives them, the option taken.

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 _SHAPES: dict[str, tuple[str, float]] = {
     "cross_up": ("|", 9.0),
     "cross_down": ("|", 9.0),
-    "release_up": ("^", 9.0),
-    "release_down": ("v", 9.0),
-    "hold": ("o", 6.0),
-    "stop": ("X", 16.0),
+    "leave_up": ("^", 9.0),
+    "leave_down": ("v", 9.0),
+    "slide": ("o", 6.0),
+    "die": ("X", 16.0),
     "start_up": ("^", 9.0),
     "start_down": ("v", 9.0),
-    "start_hold": ("o", 6.0),
+    "start_slide": ("o", 6.0),
     "branch": ("*", 30.0),
 }
 KIND_LOOK = {kind: (KIND_COLOURS[kind], *shape) for kind, shape in _SHAPES.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -26,7 +27,7 @@ from .._validation import (
     real,
     real_array,
 )
-from ..kinks import EVENT_KINDS
+from ..kinks import EVENT_KINDS, RENAMED_KINDS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -243,9 +244,12 @@ def _codes(kind: str | Sequence[str]) -> list[int]:
     names = [kind] if isinstance(kind, str) else list(kind)
     for name in names:
         instance(name, "kind", str, "the name of a kind of event")
-        if name not in EVENT_KINDS:
+        if name in RENAMED_KINDS:
+            text = f"events of kind {name!r} are of kind {RENAMED_KINDS[name]!r} now"
+            warnings.warn(text, DeprecationWarning, stacklevel=3)
+        elif name not in EVENT_KINDS:
             raise invalid("kind", "be one of " + ", ".join(EVENT_KINDS), repr(name))
-    return [EVENT_KINDS.index(name) for name in names]
+    return [EVENT_KINDS.index(RENAMED_KINDS.get(name, name)) for name in names]
 
 
 def patterns(source: Solution, t: npt.ArrayLike, log_t: npt.ArrayLike) -> PatternArray:

@@ -6,6 +6,6 @@ here is public.
 
 from __future__ import annotations
 
-from ._event_kinds import EVENT_KINDS
+from ._event_kinds import EVENT_KINDS, RENAMED_KINDS
 
-__all__ = ["EVENT_KINDS"]
+__all__ = ["EVENT_KINDS", "RENAMED_KINDS"]

@@ -33,12 +33,12 @@ _CODE = {name: code for code, name in enumerate(EVENT_KINDS)}
 _CHANGE = {
     (-1, 1): _CODE["cross_up"],
     (1, -1): _CODE["cross_down"],
-    (0, 1): _CODE["release_up"],
-    (0, -1): _CODE["release_down"],
-    (1, 0): _CODE["hold"],
-    (-1, 0): _CODE["hold"],
+    (0, 1): _CODE["leave_up"],
+    (0, -1): _CODE["leave_down"],
+    (1, 0): _CODE["slide"],
+    (-1, 0): _CODE["slide"],
 }
-_START = {1: _CODE["start_up"], -1: _CODE["start_down"], 0: _CODE["start_hold"]}
+_START = {1: _CODE["start_up"], -1: _CODE["start_down"], 0: _CODE["start_slide"]}
 
 Columns = tuple[npt.NDArray[np.generic], ...]
 
@@ -225,7 +225,7 @@ class Frozen:
         self._pull_again(np.array([j]))
         stops = not start and not slopes(self.pattern[j], self.leak).any()
         kinds = [_START[signs[i]] if start else _CHANGE[old[i], signs[i]] for i in changed]
-        kinds = [_CODE["stop"] if stops and kind == _CODE["hold"] else kind for kind in kinds]
+        kinds = [_CODE["die"] if stops and kind == _CODE["slide"] else kind for kind in kinds]
         self._record(np.full(len(changed), j), np.array(changed, dtype=np.int64), np.array(kinds))
 
     def _pull_again(self, rows: IntArray) -> None:

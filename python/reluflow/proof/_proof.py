@@ -40,7 +40,7 @@ class ProvedEvents:
         The time of the event is in [t_lo, t_hi].
     neuron, sample : ndarray of int, shape (k,)
     kind : ndarray of str, shape (k,)
-        ``cross_up``, ``cross_down`` or ``stop``.
+        ``cross_up``, ``cross_down`` or ``die``.
     margin : ndarray, shape (k,)
         The rate of the pre-activation at the event over the bound of its error: above 1, or it would not be proved.
     """
@@ -206,5 +206,5 @@ def kind_names(codes: npt.NDArray[np.int8]) -> npt.NDArray[np.str_]:
 
 
 # The kinds a proof knows, in the order of the core; every other kind has the number after them.
-KINDS = ("cross_up", "cross_down", "stop")
+KINDS = ("cross_up", "cross_down", "die")
 KIND_OF_CODE = np.array([KINDS.index(kind) if kind in KINDS else len(KINDS) for kind in EVENT_KINDS], dtype=np.int8)

@@ -75,7 +75,7 @@ def _kinds(context: Context) -> Outcome:
         Number("refraction edge: signs of (r₊, r₋)", signs["Refraction edge"], "--"),
         Number("ridge: continuations of one start", len(ridge[0].branchings[0].options), 3),
         Number("ridge: least distance between the ends of the three", apart, 0.05, 0, "at_least"),
-        Number("valley: events of both starts", _events(valley), "hold"),
+        Number("valley: events of both starts", _events(valley), "slide"),
         Number("valley: largest |w_1| at the end", held, 0, 1e-12),
         Number("refraction edge: events", _events(edge), "cross_down"),
         Number("valley and edge: branch points", sum(len(run.branchings) for run in valley + edge), 0),

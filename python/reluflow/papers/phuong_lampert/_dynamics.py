@@ -75,7 +75,7 @@ def _replay(sol: Solution) -> tuple[int, int, int]:
 def _left_behind(sol: Solution) -> int:
     """Return how many events take a neuron off a sample of the other class."""
     own = np.equal.outer(np.sign(sol.initial.a), sol.data.y)
-    return sum(event.kind in ("cross_down", "hold") and not own[event.neuron, event.sample] for event in sol.events)
+    return sum(event.kind in ("cross_down", "slide") and not own[event.neuron, event.sample] for event in sol.events)
 
 
 def _largest_fall(sol: Solution) -> float:
