@@ -42,12 +42,10 @@ Leave DependentSlide::first_leave(int piece, double end, const SlidingSet& held,
     const double begin = motion_.piece(piece).begin;
     read(piece, held, output_positive);
     first_ = {};
+    weight_ = weight;
     Basis basis;
-    Leave at_once;
-    if (!start(basis, weight, at_once)) {
-        at_once.u = begin;
-        return at_once;
-    }
+    classify(basis);
+    if (!settle(basis)) return {begin, set_.front(), 0, 0.0};
     const double length = first_change_of_kink(end - begin);
     if (length < end - begin) first_ = {length, set_.front(), 0, 0.0};
     follow(std::move(basis), std::min(end - begin, length), 0);
@@ -85,32 +83,51 @@ void DependentSlide::read(int piece, const SlidingSet& held, bool output_positiv
     for (int k = 0; k <= order_; ++k) held.coordinates(motion_.g(piece) + k * motion_.rank(), rest_.row(k).data());
 }
 
-/// A first basis: the multipliers of the least pull, and independent boundaries at an end of their interval. False when
-/// the boundaries cannot take up the pull even now.
-bool DependentSlide::start(Basis& basis, double weight, Leave& at_once) {
-    const auto count = static_cast<int>(set_.size());
-    const auto rank = static_cast<int>(rest_.cols());
-    const double kink_noise = kCornerUlps * std::numeric_limits<double>::epsilon() * weight;
-    box_.resize(count, rank);
-    std::copy_n(rest_.row(0).data(), rank, box_.offset());
-    for (int w = 0; w < count; ++w) {
+/// Which boundaries attract. Repelling ones are open at first.
+void DependentSlide::classify(Basis& basis) {
+    const double kink_noise = kCornerUlps * std::numeric_limits<double>::epsilon() * weight_;
+    for (Index w = 0; w < kinks_.rows(); ++w) {
         drop_noise(kinks_.row(w).data(), order_, kink_noise);
         const double* kink = kinks_.row(w).data();
         const double* leading = std::find_if(kink, kink + order_ + 1, [](double c) { return c != 0.0; });
         const bool repels = leading != kink + order_ + 1 && *leading > 0.0;
         if (!repels) kinks_.row(w) *= -1.0;
         attracts_[static_cast<std::size_t>(w)] = stands_ || !repels;
+    }
+    basis.places.assign(set_.size(), Place::open);
+}
+
+/// Poses the least pull at the instant from which the basis is to hold, with repelling boundaries at the sides that
+/// they have in it, open ones in the middle.
+void DependentSlide::pose(const Basis& basis) {
+    const auto count = static_cast<int>(set_.size());
+    const auto rank = static_cast<int>(rest_.cols());
+    box_.resize(count, rank);
+    for (int x = 0; x < rank; ++x) {
+        double sum = 0.0;
+        for (int k = order_; k >= 0; --k) sum = sum * basis.from + rest_(k, x);
+        box_.offset()[x] = sum;
+    }
+    for (int w = 0; w < count; ++w) {
+        const Place place = basis.places[static_cast<std::size_t>(w)];
+        const double below = evaluate(below_.row(w).data(), order_, basis.from);
+        const double above = evaluate(above_.row(w).data(), order_, basis.from);
+        const double fixed = place == Place::below ? below : (place == Place::above ? above : 0.5 * (below + above));
         std::copy_n(normals_.row(w).data(), rank, box_.vector(w));
-        const double below = below_(w, 0);
-        const double above = above_(w, 0);
-        const double middle = 0.5 * (below + above);
-        box_.set_interval(w, attracts(w) ? std::min(below, above) : middle,
-                          attracts(w) ? std::max(below, above) : middle);
+        box_.set_interval(w, attracts(w) ? std::min(below, above) : fixed,
+                          attracts(w) ? std::max(below, above) : fixed);
         box_.set_place(w, attracts(w) ? BoxLeastSquares::Place::inside : BoxLeastSquares::Place::low);
     }
-    const bool solved = box_.solve(weight);
+}
+
+/// A basis at `basis.from`: the multipliers of the least pull, and independent boundaries at an end of their interval.
+/// False when the boundaries cannot take up the pull there.
+bool DependentSlide::settle(Basis& basis) {
+    const auto count = static_cast<int>(set_.size());
+    const auto rank = static_cast<int>(rest_.cols());
+    pose(basis);
+    const bool solved = box_.solve(weight_);
     noise_ = box_.tolerance();
-    at_once.wall = set_.front();
     for (int w = 0; w < count; ++w)
         if (std::abs(box_.rate(w)) > noise_) return false;
     if (!solved) return false;
@@ -121,11 +138,11 @@ bool DependentSlide::start(Basis& basis, double weight, Leave& at_once) {
     SlidingSet independent(rank, rank);
     independent.assign(order, normals_);
     basis.walls.assign(independent.walls().begin(), independent.walls().end());
-    basis.places.resize(set_.size());
     for (int w = 0; w < count; ++w) {
         const bool at_high = box_.place(w) == BoxLeastSquares::Place::high;
-        const Place end = at_high == (above_(w, 0) > below_(w, 0)) ? Place::above : Place::below;
-        basis.places[static_cast<std::size_t>(w)] = attracts(w) ? end : Place::open;
+        if (attracts(w))
+            basis.places[static_cast<std::size_t>(w)] =
+                at_high == (above_(w, 0) > below_(w, 0)) ? Place::above : Place::below;
     }
     for (const int w : basis.walls) basis.places[static_cast<std::size_t>(w)] = Place::basic;
     return static_cast<int>(basis.walls.size()) == rank;
@@ -178,14 +195,20 @@ double DependentSlide::find_end(const Basis& basis, int row, bool above, double 
     const double sign = rises == above ? 1.0 : -1.0;
     Coefficients gap{};
     for (int k = 0; k <= order_; ++k) gap[k] = sign * (bound(wall, k) - multipliers_(row, k));
+    bool is_open = false;
     for (int w = 0; w < static_cast<int>(set_.size()); ++w) {
         if (basis.places[static_cast<std::size_t>(w)] != Place::open) continue;
         const double share = std::abs(tableau_(row, w));
         if (share <= kPivotTol) continue;
+        is_open = true;
         for (int k = 0; k <= order_; ++k) gap[k] -= share * 0.5 * kinks_(w, k);
     }
     if (basis.from > 0.0) shift_origin(gap, order_, basis.from);
     const double noise = noise_ * (1.0 + inverse_.row(row).lpNorm<1>());
+    if (is_open && gap[0] < -noise) {
+        slope = 0.0;
+        return basis.from;  // one of the sides may ask for more than it has already
+    }
     const double root = first_exit(gap, order_, noise, end - basis.from);
     if (root == kNoRoot) return kNoRoot;
     slope = std::abs(evaluate_derivative(gap, order_, root));
@@ -237,6 +260,25 @@ int DependentSlide::splitting(const Basis& basis, const End& end) const {
     return found;
 }
 
+/// With a repelling boundary at either side. The basis is chosen anew: with the boundary at a side, several multipliers
+/// may be beyond their ends.
+void DependentSlide::follow_sides(Basis basis, int split, double end, int depth) {
+    for (const Place side : {Place::below, Place::above}) {
+        basis.places[static_cast<std::size_t>(split)] = side;
+        Basis chosen;
+        chosen.from = basis.from;
+        chosen.places = basis.places;
+        for (int w = 0; w < static_cast<int>(set_.size()); ++w)
+            if (chosen.places[static_cast<std::size_t>(w)] == Place::basic)
+                chosen.places[static_cast<std::size_t>(w)] = Place::open;
+        if (settle(chosen)) {
+            follow(std::move(chosen), end, depth);
+        } else if (chosen.from < first_.u) {
+            first_ = {chosen.from, set_.front(), 0, 0.0};
+        }
+    }
+}
+
 void DependentSlide::follow(Basis basis, double end, int depth) {
     const int pivots = kPivotsPerWall * static_cast<int>(set_.size());
     for (int pivot = 0; pivot <= pivots; ++pivot) {
@@ -245,10 +287,7 @@ void DependentSlide::follow(Basis basis, double end, int depth) {
         if (next.u >= first_.u || next.row < 0) return;
         basis.from = next.u;
         if (const int split = splitting(basis, next); split >= 0 && depth < kMostSplits) {
-            for (const Place side : {Place::below, Place::above}) {
-                basis.places[static_cast<std::size_t>(split)] = side;
-                follow(basis, end, depth + 1);
-            }
+            follow_sides(basis, split, end, depth + 1);
             return;
         }
         const int leaving = basis.walls[static_cast<std::size_t>(next.row)];

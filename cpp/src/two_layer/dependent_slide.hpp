@@ -58,9 +58,12 @@ class DependentSlide {
     };
 
     void read(int piece, const SlidingSet& held, bool output_positive);
-    bool start(Basis& basis, double weight, Leave& at_once);
+    void classify(Basis& basis);
+    void pose(const Basis& basis);
+    bool settle(Basis& basis);
     double first_change_of_kink(double end) const;
     void follow(Basis basis, double end, int depth);
+    void follow_sides(Basis basis, int split, double end, int depth);
     void solve(const Basis& basis);
     End first_end(const Basis& basis, double end);
     double find_end(const Basis& basis, int row, bool above, double end, double& slope) const;
@@ -81,6 +84,7 @@ class DependentSlide {
     Matrix rest_;                 // (order + 1, rank)
     Matrix inverse_, tableau_;    // of the basis; tableau (rank, set)
     Matrix multipliers_;          // (rank, order + 1)
+    double weight_ = 0.0;
     double noise_ = 0.0;
     BoxLeastSquares box_;
     Leave first_;

@@ -78,14 +78,26 @@ void Partition::follow(const FirstHit& first) {
             together = 0;
         }
         if (count > 0) disturbances_.push_back({hit.u, screening_.coupling(motion_.last(neuron), hit)});
+        const int piece = motion_.last(neuron);
+        const std::size_t known = local_.events().size();
         if (!local_.apply(neuron, hit, walls)) {
             end_ = hit.u;
             return;
         }
+        if (hit.kind == HitKind::wall) disturb_by_corner(piece, hit, known);
         hit = screening_.next_hit(neuron, end_);
         if (hit.kind == HitKind::none) return;
         walls = finder_.met();
     }
+}
+
+/// What was hit is one boundary of a corner, and its sample may weigh nothing: the others of which the neuron changes
+/// its side disturb, too.
+void Partition::disturb_by_corner(int piece, const Hit& hit, std::size_t known) {
+    const auto& events = local_.events();
+    for (std::size_t i = known; i < events.size(); ++i)
+        if (events[i].wall != hit.wall)
+            disturbances_.push_back({hit.u, screening_.coupling(piece, {hit.u, HitKind::wall, events[i].wall})});
 }
 
 void Partition::cut(double u) {

@@ -38,7 +38,7 @@ class Partition {
     LocalEvents& local() noexcept { return local_; }
     const LocalEvents& local() const noexcept { return local_; }
     const std::vector<FirstHit>& hits() const noexcept { return hits_; }
-    /// Effects on the others of events that are not the first of their neuron.
+    /// Effects on the others of events that are not the first hit of their neuron.
     const std::vector<Disturbance>& disturbances() const noexcept { return disturbances_; }
     /// How far follow() got.
     double end() const noexcept { return end_; }
@@ -46,6 +46,7 @@ class Partition {
 
   private:
     void follow(const FirstHit& first);
+    void disturb_by_corner(int piece, const Hit& hit, std::size_t known);
 
     NeuronMotion motion_;
     HitFinder finder_;

@@ -243,11 +243,17 @@ void Stepper::follow_events() {
     const auto& hits = partitions_.scan();
     disturbances_.clear();
     for (const auto& first : hits) disturbances_.push_back({first.hit.u, first.coupling});
-    // In a Radau step the weights respond to an event at once, so the step ends there.
-    const double budget = late_ ? 0.0 : budget_;
-    end_ = partitions_.follow(coupled_end(disturbances_, budget, allowed_), disturbances_);
+    end_ = partitions_.follow(end_by_events(allowed_), disturbances_);
     foresee(hits);
-    cut(coupled_end(disturbances_, budget, end_));
+    cut(end_by_events(end_));
+}
+
+/// In a Radau step the weights respond to an event at once, so the step ends there: also where the samples of the
+/// boundary weigh nothing, since their margins may fall by hundreds within it.
+double Stepper::end_by_events(double end) const {
+    if (!late_) return coupled_end(disturbances_, budget_, end);
+    for (const auto& event : disturbances_) end = std::min(end, event.u);
+    return end;
 }
 
 double Stepper::rounding_limit() const noexcept {

@@ -93,6 +93,7 @@ class Stepper {
     void expand(double max_step);
     void stand_on_walls(int neuron);
     void follow_events();
+    double end_by_events(double end) const;
     bool expand_late();
     void expand_series(double max_step);
     double expand_soundly(double step);

@@ -1,0 +1,89 @@
+"""A neuron that meets many boundaries at once, at w = 0: nobody else may miss it, and it leaves when it can."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import compare
+import reluflow as rf
+
+LEAK, TIME = 0.5, 30.0
+# Problems in which a neuron passes w = 0 while the others are large enough to feel it.
+FELT = (212, 439, 787, 965, 1248, 1550, 2099)
+# Neuron 2 comes to w = 0, stays there on five boundaries of a plane, and can leave later.
+LEAVES, NEURON = 900, 2
+
+
+def problem(seed: int) -> tuple[rf.Dataset, rf.Network]:
+    """Draw samples of norms that differ by hundreds, and neurons whose output weights outweigh the others."""
+    rng = np.random.default_rng([seed, 4])
+    n, m = int(rng.integers(3, 6)), int(rng.integers(2, 5))
+    X = rng.standard_normal((n, 2)) * 10.0 ** rng.choice([0, 0, 1.5, 2.5], (n, 1))
+    y = rng.choice([-1.0, 1.0], n)
+    W = rng.standard_normal((m, 2))
+    a = np.linalg.norm(W, axis=1) * np.exp(rng.uniform(0.1, 1.5, m)) * rng.choice([-1.0, 1.0], m)
+    net, far = rf.Network(W, a, leak=LEAK), np.linalg.norm(X, axis=1) > 10
+    y[far] = np.sign(net(X))[far]  # the start gives large samples large margins: they weigh nothing
+    return rf.Dataset(X, y), net
+
+
+def order_shifted(data: rf.Dataset, shift: int) -> rf.Dataset:
+    return rf.Dataset(np.roll(data.X, shift, axis=0), np.roll(data.y, shift))
+
+
+@pytest.mark.parametrize("seed", FELT)
+def test_the_order_of_samples_does_not_tell_how_far_an_event_at_the_origin_is_felt(seed: int) -> None:
+    """Of the boundaries that meet at w = 0 rounding says which is first; its sample may be one that weighs nothing."""
+    data, net = problem(seed)
+    run = rf.integrate(data, net, until=TIME, rtol=1e-12)
+    for shift in range(data.n):
+        other = rf.integrate(order_shifted(data, shift), net, until=TIME)
+        assert other.status == "reached_time"
+        compare.assert_same_state(other.final.W, other.final.a, run.final.W, run.final.a, 1e-7, f"shifted by {shift}")
+
+
+@pytest.mark.parametrize("reduction", ["sum", "mean"])
+def test_a_late_step_ends_where_a_neuron_passes_the_origin(reduction: str) -> None:
+    """At log t = 285 a neuron with a large output weight passes w = 0 while others are hundreds in size."""
+    rng = np.random.default_rng([3, 3])
+    data = rf.Dataset(rng.standard_normal((8, 3)), np.where(np.arange(8) < 4, 1, -1))
+    W = rng.standard_normal((12, 3))
+    Z = data.X @ W.T
+    a = np.linalg.lstsq(np.maximum(Z, LEAK * Z), data.y, rcond=None)[0]
+    net = rf.Network(W, a, leak=LEAK)
+    size = 2.0 / np.sqrt((data.y * net(data.X)).min())  # margins of at least 4
+    net = rf.Network(size * W, size * a, leak=LEAK)
+    until = rf.Stop(limit=True, log_time=1e3)
+    run, tight = (rf.integrate(data, net, until=until, reduction=reduction, rtol=rtol) for rtol in (1e-9, 1e-12))
+    assert (run.status, tight.status) == ("reached_log_time", "reached_log_time")
+    assert np.all(np.diff(run.log_loss) <= 0)
+    assert run.log_loss_end == pytest.approx(tight.log_loss_end, rel=1e-9)
+
+
+def fastest_way_out(net: rf.Network, data: rf.Dataset) -> float:
+    """Return the largest growth rate of the neuron at w = 0 over all directions: its gradient along them, times a."""
+    angle = np.linspace(0, 2 * np.pi, 100_001)
+    Z = np.column_stack((np.cos(angle), np.sin(angle))) @ data.X.T
+    weights = data.y / (1 + np.exp(data.y * net(data.X)))
+    return float(np.max(net.a[NEURON] * (np.maximum(Z, LEAK * Z) @ weights)))
+
+
+def test_a_neuron_at_the_origin_leaves_as_soon_as_there_is_a_way_out() -> None:
+    data, net = problem(LEAVES)
+    run = rf.integrate(data, net, until=9.0)
+    (point,) = run.branchings
+    assert point.neuron == NEURON
+    before, after = run(point.t * (1 - 1e-4)), run(point.t * (1 + 1e-4))
+    assert not before.W[NEURON].any()
+    assert after.W[NEURON].any()
+    assert fastest_way_out(before, data) < 0 < fastest_way_out(after, data)
+
+
+@pytest.mark.parametrize("cut", [1.1972, 1.2085, 1.212, 1.25, 2.0])
+def test_a_run_cut_at_the_origin_leaves_when_the_whole_run_does(cut: float) -> None:
+    data, net = problem(LEAVES)
+    whole = rf.integrate(data, net, until=9.0)
+    again = rf.integrate(data, rf.integrate(data, net, until=cut), until=9.0)
+    compare.assert_same_state(again.final.W, again.final.a, whole.final.W, whole.final.a, 1e-9, f"cut at {cut}")
+    assert whole.final.W[NEURON].any()
