@@ -1,6 +1,7 @@
 """Write the claims, their verdicts and the figures of the papers into reproduction.md.
 
-Usage: python docs/draw_papers.py OUT, with the folder of a full `reluflow reproduce all --out OUT`.
+Usage: python docs/draw_papers.py OUT [FULL], with the folder of `reluflow reproduce all --out OUT`. Where that run is a
+quick one, FULL is the folder of a full run of the claims with pictures, and these are taken from there.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ Record = dict[str, Any]
 
 
 def main(arguments: list[str]) -> int:
-    if len(arguments) != 1 or not (Path(arguments[0]) / "results.json").is_file():
+    if len(arguments) not in (1, 2) or not (Path(arguments[0]) / "results.json").is_file():
         sys.stderr.write(f"draw_papers.py: OUT must be the folder of a run with results.json, found {arguments}\n")
         return 2
-    out = Path(arguments[0])
+    out, pictures = Path(arguments[0]), Path(arguments[-1])
     record = json.loads((out / "results.json").read_text(encoding="utf-8"))
     if record["interrupted"] or record["counts"]["failed"]:
         sys.stderr.write("draw_papers.py: the run must be whole and without failed claims\n")
@@ -34,24 +35,28 @@ def main(arguments: list[str]) -> int:
     text = PAGE.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
     after = rest.partition(END)[2]
-    PAGE.write_text(f"{before}{BEGIN}\n{_body(record, out)}\n{END}{after}", encoding="utf-8")
+    PAGE.write_text(f"{before}{BEGIN}\n{_body(record, pictures, out)}\n{END}{after}", encoding="utf-8")
     return 0
 
 
-def _body(record: Record, out: Path) -> str:
+def _body(record: Record, pictures: Path, out: Path) -> str:
     counts = ", ".join(f"{number} {verdict}" for verdict, number in record["counts"].items() if number)
     size = "quick" if record["quick"] else "full"
     versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
     roots = ", ".join(f"{number} {verdict}" for verdict, number in record["roots"].items())
     said = _wrapped(
         f"Of a {size} run with seed {record['seed']}: {counts}; without those that show one fault again: {roots}."
-        f" Made with {versions}."
+        f" Made with {versions}.{'' if pictures == out else ' The pictures are of a full run.'}"
     )
     parts = [f"## The claims\n\n{said}"]
     parts += [_table(paper, name, record["claims"]) for paper, name in record["papers"].items()]
     for verdict, title in (("differs", "Where a paper and the mathematics differ"), ("misprint", "Misprints")):
         parts.append(f"## {title}")
         parts += [_reason(claim) for claim in record["claims"] if claim["verdict"] == verdict]
+    remarks = [claim for claim in record["claims"] if claim["verdict"] == "holds" and claim["reason"]]
+    if remarks:
+        parts.append("## Remarks on claims that hold")
+        parts += [_reason(claim) for claim in remarks]
     if any(claim["quick"] for claim in record["claims"]):
         parts.append("## What a quick run changes")
         parts += [_wrapped(f"- `{c['id']}`: {_plain(c['quick'])}") for c in record["claims"] if c["quick"]]
@@ -59,7 +64,7 @@ def _body(record: Record, out: Path) -> str:
     for paper, name in record["papers"].items():
         shown = [claim for claim in record["claims"] if claim["paper"] == paper and claim["figures"]]
         parts.append(f"### Figures of {name}")
-        parts += [_pictures(claim, out) for claim in shown if _is_figure(claim)]
+        parts += [_pictures(claim, pictures) for claim in shown if _is_figure(claim)]
     return "\n\n".join(parts)
 
 

@@ -41,10 +41,28 @@ def test_the_page_lists_claims_reasons_and_pictures_between_its_marks(script, tm
     assert "worn out" not in page
     assert re.findall(r"^\| `([^`]+)` \|.*\| (\w+) \|$", page, re.MULTILINE) == [
         ("PL-C1", "holds"), ("PL-F2", "open"), ("PL-LA4x", "differs")]  # fmt: skip
-    assert "- `PL-LA4x`, Lemma A.4, proof: (58) leaves out a factor 2" in page
+    assert "- `PL-LA4x`, Lemma A.4, proof: '\\|∂a\\_j²/∂t\\| ≤ nBa\\_j²V'" in page
     assert re.findall(r"\]\((reproduction/[^)]+)\)", page) == ["reproduction/PL-C1-function.png"]
     assert (script.PICTURES / "PL-C1-function.png").stat().st_size > 1000
     assert max(len(line) for line in page.splitlines() if not line.startswith(("|", "!"))) <= script.LINE
+    assert "Remarks" not in page
+    assert "full run" not in page
+
+
+def test_pictures_of_a_quick_run_come_from_a_full_one(script, tmp_path):
+    out, full = tmp_path / "out", tmp_path / "full"
+    rf.papers.reproduce(["PL-C1", "PL-D45"], out=out, quick=True)
+    record = json.loads((out / "results.json").read_text())
+    record["claims"][-1]["rows"].append("004 Fig 9")
+    (out / "results.json").write_text(json.dumps(record))
+    (full / "PL-C1").mkdir(parents=True)
+    (full / "PL-C1" / "function.png").write_bytes(b"a picture")
+    assert [claim["id"] for claim in record["claims"]] == ["PL-D45", "PL-C1"]
+    assert script.main([str(out), str(full)]) == 0
+    page = " ".join(script.PAGE.read_text().split())
+    assert "The pictures are of a full run." in page
+    assert "## Remarks on claims that hold - `PL-D45`" in page
+    assert (script.PICTURES / "PL-C1-function.png").read_bytes() == b"a picture"
 
 
 def test_a_run_that_is_not_whole_writes_no_page(script, tmp_path, capsys):

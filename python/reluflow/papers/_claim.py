@@ -56,6 +56,8 @@ class Number:
     control : float, str, bool or None
         What the value would be with a wrong constant in the formula that is checked, or for data outside the
         statement. It must not compare as expected: a claim whose control does cannot fail, and fails for that.
+    wrong : float, str, bool or None
+        A wrong constant in the place of what is expected. The value must not compare as expected with it.
 
     Raises
     ------
@@ -70,6 +72,7 @@ class Number:
     relation: str = "equal"
     source: str = "paper"
     control: Value | None = None
+    wrong: Value | None = None
 
     def __post_init__(self) -> None:
         one_of(self.relation, f"relation of {self.name!r}", RELATIONS)
@@ -78,8 +81,9 @@ class Number:
         if self.tolerance < 0:
             raise invalid(f"tolerance of {self.name!r}", "be at least 0", self.tolerance)
         object.__setattr__(self, "value", _plain(self.value, f"value of {self.name!r}"))
-        if self.control is not None:
-            object.__setattr__(self, "control", _plain(self.control, f"control of {self.name!r}"))
+        for name in ("control", "wrong"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _plain(getattr(self, name), f"{name} of {self.name!r}"))
         if self.expected is None:
             object.__setattr__(self, "relation", "shown")
             return
@@ -92,23 +96,24 @@ class Number:
     @property
     def ok(self) -> bool | None:
         """Whether the value is as expected; None where it is only shown. A NaN is never as expected."""
-        return self._compared(self.value)
+        return self._compared(self.value, self.expected)
 
     @property
     def can_fail(self) -> bool:
-        """Whether the control, if there is one, is told from what is expected."""
-        return self.control is None or self._compared(self.control) is False
+        """Whether the control is told from what is expected, and the value from the wrong constant, if there are."""
+        told = self.control is None or self._compared(self.control, self.expected) is False
+        return told and (self.wrong is None or self._compared(self.value, self.wrong) is False)
 
-    def _compared(self, value: Value) -> bool | None:
-        if self.relation == "shown" or self.expected is None:
+    def _compared(self, value: Value, expected: Value | None) -> bool | None:
+        if self.relation == "shown" or expected is None:
             return None
-        if not isinstance(value, float) or not isinstance(self.expected, float):
-            return value == self.expected
+        if not isinstance(value, float) or not isinstance(expected, float):
+            return value == expected
         if self.relation == "at_most":
-            return value <= self.expected + self.tolerance
+            return value <= expected + self.tolerance
         if self.relation == "at_least":
-            return value >= self.expected - self.tolerance
-        return value == self.expected or abs(value - self.expected) <= self.tolerance
+            return value >= expected - self.tolerance
+        return value == expected or abs(value - expected) <= self.tolerance
 
 
 def _plain(value: object, name: str) -> Value:

@@ -93,6 +93,7 @@ def _expected(number: Number) -> str:
     spread = f" ± {shown(float(f'{number.tolerance:.2g}'))}" if number.tolerance and number.relation == "equal" else ""
     text = _SIGNS[number.relation] + shown(number.expected) + spread
     control = "" if number.control is None else f"; control {shown(number.control)}"
+    control += "" if number.wrong is None else f"; not with {shown(number.wrong)}"
     return f'{escape(text)} <span class="soft">{_SOURCES[number.source]}{escape(control)}</span>'
 
 

@@ -115,7 +115,7 @@ def from_dict(record: Mapping[str, Any]) -> Result:
 
 def _number_to_dict(number: Number) -> dict[str, Any]:
     record = asdict(number)
-    for name in ("value", "expected", "control"):
+    for name in ("value", "expected", "control", "wrong"):
         record[name] = _written(record[name])
     record["ok"] = number.ok
     return record
@@ -123,7 +123,7 @@ def _number_to_dict(number: Number) -> dict[str, Any]:
 
 def _number_from_dict(record: Mapping[str, Any]) -> Number:
     plain = {name: value for name, value in record.items() if name != "ok"}
-    for name in ("value", "expected", "control"):
+    for name in ("value", "expected", "control", "wrong"):
         plain[name] = _WORDS.get(plain[name], plain[name]) if isinstance(plain[name], str) else plain[name]
     return Number(**plain)
 

@@ -7,6 +7,7 @@ from . import (
     _hinted,
     _kkt_points,
     _landscapes,
+    _local,
     _one_neuron,
     _phase_one,
     _phase_three,
@@ -31,6 +32,7 @@ CLAIMS: tuple[Claim, ...] = (
     *_one_neuron.CLAIMS,
     *_preliminaries.CLAIMS,
     *_proof_steps.CLAIMS,
+    *_local.CLAIMS,
     *_separable.CLAIMS,
     *_kkt_points.CLAIMS,
 )

@@ -6,11 +6,11 @@ import numpy as np
 
 from ..._validation import FloatArray
 from ...conditions import larger_positive_mean, mean_dominance, one_sign_margin
-from ...convex import certify, leaky_linear_margin, max_margin, svm
+from ...convex import MaxMarginSolution, certify, leaky_linear_margin, max_margin, svm, to_network
 from ...datasets import Construction, Dataset, lyu_figure1, lyu_kkt
 from ...networks import Network
 from .._claim import Claim, Context, Number, Outcome
-from ._tools import SMALL, SYMMETRIC_LEAK, balanced, fit, scaled, sheet
+from ._tools import SMALL, SYMMETRIC_LEAK, balanced, fit, scaled, sheet, symmetric_example
 
 _LEAKS = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 _EXACT = 1e-9  # of the constructions, which are closed forms
@@ -46,15 +46,25 @@ def _row(alpha: float) -> tuple[float, ...]:
         1 / net.norm**2,
         0.5 / found.upper,
         float(found.verdict == "kkt_not_global"),
+        abs(_printed(case, 0.9 * alpha + 0.02)[1]),
+        float(np.abs(1.21 * margins - 1).max()),
+        _moved_residual(net, case.data),
+        _stationary(case, 1.1),
     )
 
 
-def _stationary(case: Construction) -> float:
-    """Return the stationarity residual with the printed multipliers and the subgradient α at the kinks."""
+def _moved_residual(net: Network, data: Dataset) -> float:
+    """Return the KKT residual with the first output weight put off by a tenth."""
+    found = certify(Network(net.W, net.a * [1.1, *[1.0] * (net.width - 1)], leak=net.leak), data).kkt
+    return np.inf if found is None else found.residual
+
+
+def _stationary(case: Construction, factor: float = 1.0) -> float:
+    """Return the stationarity residual with the printed multipliers, or a multiple, and the subgradient α at kinks."""
     W, a = case.limit
     Z = W @ case.data.X.T
     slopes = np.where(Z > 1e-12, 1.0, case.leak)
-    pull = (slopes * (case.multipliers * case.data.y)) @ case.data.X
+    pull = factor * (slopes * (case.multipliers * case.data.y)) @ case.data.X
     return float(np.abs(W - a[:, None] * pull).max())
 
 
@@ -70,25 +80,50 @@ _COLUMNS = (
     "greatest margin",
     "certified as not global",
 )
+_CONTROLS = ("other α", "1.1 θ", "moved", "1.1 λ")
+_CHECKS = (
+    ("equation", "largest residual of the equation of β", "other α", "with 0.9 α + 0.02"),
+    ("margins", "largest |margin - 1|: all six are support samples", "1.1 θ", "1.1 θ"),
+    ("KKT residual", "largest KKT residual", "moved", "one output weight put off by a tenth"),
+    ("printed multipliers", "largest residual with the printed multipliers", "1.1 λ", "1.1 λ"),
+)
 
 
 def _nonlinear(context: Context) -> Outcome:
-    table = sheet([_row(alpha) for alpha in _LEAKS], _COLUMNS)
+    whole = sheet([_row(alpha) for alpha in _LEAKS], (*_COLUMNS, *_CONTROLS))
+    table, least = whole[list(_COLUMNS)], whole[list(_CONTROLS)].min()
+    linear = [certify(_linear(alpha), lyu_kkt(leak=alpha).data).verdict == "kkt_not_global" for alpha in _LEAKS]
     wanted = (1 + table["alpha"]) / 4
     betas = [abs(b - _BETAS[a]) for a, b in zip(table["alpha"], table["beta"], strict=True) if a in _BETAS]
     numbers = (
-        Number("largest residual of the equation of β", table["equation"].max(), 0, _EXACT),
-        Number("largest |margin - 1|: all six are support samples", table["margins"].max(), 0, _EXACT),
-        Number("largest KKT residual", table["KKT residual"].max(), 0, _EXACT),
-        Number("largest residual with the printed multipliers", table["printed multipliers"].max(), 0, _EXACT),
-        Number("all seven certified as KKT points that are not global", bool(table.iloc[:, -1].all()), True),
-        Number("largest |γ* - (1+α)/4|", float((table["greatest margin"] - wanted).abs().max()), 0, _EXACT),
+        *(
+            Number(f"{text}; control: {what}", table[column].max(), 0, _EXACT, control=least[wrong])
+            for column, text, wrong, what in _CHECKS
+        ),
+        Number(
+            "all seven certified as KKT points that are not global; control: the linear networks",
+            bool(table.iloc[:, -1].all()),
+            True,
+            control=all(linear),
+        ),
+        Number(
+            "largest |γ* - (1+α)/4|; control: 1.1 times it",
+            float((table["greatest margin"] - wanted).abs().max()),
+            0,
+            _EXACT,
+            control=float((table["greatest margin"] - 1.1 * wanted).abs().min()),
+        ),
         Number("largest | |θ|² - 2(1 + 1/cos β)/(1+α) |", table["norm"].max(), 0, _EXACT, source="exact"),
         Number("margin at α = 1/2", table["margin of the KKT point"][3], 0.356107, 1e-6, source="exact"),
         Number("largest |β - its stored value|", max(betas), 0, 1e-6, source="exact"),
     )
     ran = "the printed network at α = 0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, multipliers by least squares and as printed"
     return Outcome(ran, numbers, tables={"points": table})
+
+
+def _linear(alpha: float) -> Network:
+    """Return the linear network of two neurons along the first axis, of the greatest margin."""
+    return Network([[0.5, 0.0], [-0.5, 0.0]], [0.5, -0.5], leak=alpha)
 
 
 def _relu(context: Context) -> Outcome:
@@ -102,10 +137,24 @@ def _relu(context: Context) -> Outcome:
     multipliers = np.array([np.sqrt(0.5), 0, np.sqrt(0.5), 0, 1, 0]) * data.y
     slopes = (net.W @ data.X.T > 1e-12).astype(float)
     pull = (slopes * multipliers) @ data.X
+    still, wrong = (float(np.abs(net.W - factor * net.a[:, None] * pull).max()) for factor in (1.0, 1.1))
+    q = data.y * net(data.X)
     numbers = (
-        Number("largest |margin - 1|", float(np.abs(data.y * net(data.X) - 1).max()), 0, _EXACT),
-        Number("stationarity with the printed λ", float(np.abs(net.W - net.a[:, None] * pull).max()), 0, _EXACT),
-        Number("KKT residual, multipliers by least squares", found.kkt.residual, 0, _EXACT),
+        Number(
+            "largest |margin - 1|; control: 1.1 θ",
+            float(np.abs(q - 1).max()),
+            0,
+            _EXACT,
+            control=float(np.abs(1.21 * q - 1).max()),
+        ),
+        Number("stationarity with the printed λ; control: 1.1 λ", still, 0, _EXACT, control=wrong),
+        Number(
+            "KKT residual, multipliers by least squares; control: one output weight put off by a tenth",
+            found.kkt.residual,
+            0,
+            _EXACT,
+            control=_moved_residual(net, data),
+        ),
         Number("verdict", found.verdict, "kkt_not_global"),
         Number("w* along the first axis", float(svm(data).direction[0]), 1, _EXACT),
         Number("|θ|² = 2(1 + √2)", net.norm**2, 4.828427, 1e-6, source="exact"),
@@ -128,12 +177,30 @@ def _middle(context: Context) -> Outcome:
             ends.append((limit.margin, float(np.abs(limit.network(data.X) - _one(data, plus.direction)).max())))
     margins, functions = np.array(ends).T
     numbers = (
-        Number("A.2 holds", mean_dominance(data, leak=leak).holds is True, True),
-        Number("A.3 holds", larger_positive_mean(data, leak=leak).holds is True, True),
-        Number("A.5 holds", one_sign_margin(data, leak=leak).holds is True, True),
-        Number("largest |f∞ - ½φ(<w⁺, x>)| on the samples", functions.max(), 0, 1e-7),
-        Number("largest |margin - γ⁺/2| of the flow", float(abs(margins - plus.margin / 2).max()), 0, 1e-9),
-        Number("γ* over the margin of the flow, above 1", best.margin / margins.max(), 2, 0, "at_least"),
+        *_assumptions(data, leak),
+        Number(
+            "largest |f∞ - ½φ(<w⁺, x>)| on the samples; control: the network of margin γ*",
+            functions.max(),
+            0,
+            1e-7,
+            control=float(np.abs(_unit_outputs(best, data) - _one(data, plus.direction)).max()),
+        ),
+        Number(
+            "largest |margin - γ⁺/2| of the flow; control: γ⁺",
+            float(abs(margins - plus.margin / 2).max()),
+            0,
+            1e-9,
+            control=float(abs(margins - plus.margin).min()),
+        ),
+        Number(
+            "γ* over the margin of the flow, above 1; control: (1+α)/4 γ_lin over it, on symmetric pairs",
+            best.margin / margins.max(),
+            2,
+            0,
+            "at_least",
+            control=max_margin(symmetric_example(), leak=leak).margin
+            / ((1 + leak) / 4 * svm(symmetric_example()).margin),
+        ),
         Number("γ⁺/2", plus.margin / 2, 0.055902, 1e-6, source="exact"),
         Number("greatest margin γ*", best.margin, 0.127604, 1e-6, source="exact"),
         *(Number(f"slack of A.2, far points at {x:g}", slacks[x], v, 1e-3, source="exact") for x, v in _FAR.items()),
@@ -146,6 +213,24 @@ def _middle(context: Context) -> Outcome:
         " Assumption A.2 needs far points: at x = 6 it fails already."
     )
     return Outcome(ran, numbers, note=note)
+
+
+def _assumptions(data: Dataset, leak: float) -> tuple[Number, ...]:
+    """Return whether A.2, A.3 and A.5 hold, beside data on which they do not."""
+    far, other, pairs = _far(data, 6.0), Dataset(data.X, -data.y), symmetric_example()
+    here = mean_dominance(data, leak=leak), larger_positive_mean(data, leak=leak), one_sign_margin(data, leak=leak)
+    there = mean_dominance(far, leak=leak), larger_positive_mean(other, leak=leak), one_sign_margin(pairs, leak=leak)
+    names = ("A.2 holds; control: far points at 6", "A.3 holds; control: the other labels")
+    return tuple(
+        Number(name, one.holds is True, True, control=two.holds is True)
+        for name, one, two in zip((*names, "A.5 holds; control: three symmetric pairs"), here, there, strict=True)
+    )
+
+
+def _unit_outputs(best: MaxMarginSolution, data: Dataset) -> FloatArray:
+    """Return the outputs of the best network at |θ| = 1."""
+    net = to_network(best)
+    return np.asarray(net(data.X) / net.norm**2)
 
 
 def _far(data: Dataset, x: float) -> Dataset:

@@ -68,18 +68,37 @@ def _kinds(context: Context) -> Outcome:
     signs = {land.name: _signs(land) for land in (RIDGE, VALLEY, EDGE)}
     ends = np.array([run.final.W[0] for run in ridge])
     apart = min(float(np.linalg.norm(ends[i] - ends[j])) for i, j in ((0, 1), (0, 2), (1, 2)))
-    held = float(np.abs([run.final.W[0, 0] for run in valley]).max())
+    held, passed = (float(np.abs([run.final.W[0, 0] for run in some]).max()) for some in (valley, edge))
+    one = [runs(EDGE._replace(policies=(policy,)))[0].final.W[0] for policy in ("active", "inactive")]
     numbers = (
         Number("ridge: signs of the rates (r₊, r₋)", signs["Ridge"], "+-"),
         Number("valley: signs of (r₊, r₋)", signs["Valley"], "-+"),
         Number("refraction edge: signs of (r₊, r₋)", signs["Refraction edge"], "--"),
         Number("ridge: continuations of one start", len(ridge[0].branchings[0].options), 3),
-        Number("ridge: least distance between the ends of the three", apart, 0.05, 0, "at_least"),
+        Number(
+            "ridge: least distance between the ends of the three; control: of two on the edge",
+            apart,
+            0.05,
+            0,
+            "at_least",
+            control=float(np.linalg.norm(one[0] - one[1])),
+        ),
         Number("valley: events of both starts", _events(valley), "slide"),
-        Number("valley: largest |w_1| at the end", held, 0, 1e-12),
+        Number("valley: largest |w_1| at the end; control: on the edge", held, 0, 1e-12, control=passed),
         Number("refraction edge: events", _events(edge), "cross_down"),
-        Number("valley and edge: branch points", sum(len(run.branchings) for run in valley + edge), 0),
-        Number("all: largest |dL/dt + |dθ/dt|²|/|dθ/dt|²", max(_energy(run) for run in ridge + valley + edge), 0, 1e-4),
+        Number(
+            "valley and edge: branch points; control: on the ridge",
+            sum(len(run.branchings) for run in valley + edge),
+            0,
+            control=sum(len(run.branchings) for run in ridge),
+        ),
+        Number(
+            "all: largest |dL/dt + |dθ/dt|²|/|dθ/dt|²; control: 1.1 |dθ/dt|²",
+            max(_energy(run) for run in ridge + valley + edge),
+            0,
+            1e-4,
+            control=_energy(edge[0], 1.1),
+        ),
     )
     ran = f"one neuron, two samples, α = {_LEAK}, exact flow to t = {_END:g}; on the ridge all three continuations"
     figure = _draw(((RIDGE, ridge), (VALLEY, valley), (EDGE, edge)))
@@ -101,8 +120,8 @@ def _events(found: list[Solution]) -> str:
     return " ".join(sorted({event.kind for run in found for event in run.events}))
 
 
-def _energy(run: Solution) -> float:
-    """Return the largest relative difference of -dL/dt and |dθ/dt|², by central differences between events."""
+def _energy(run: Solution, factor: float = 1.0) -> float:
+    """Return the largest relative difference of -dL/dt and factor · |dθ/dt|², by central differences between events."""
     step, worst = 1e-4, 0.0
     for t in np.linspace(0.05, _END - 0.05, 40):
         if len(run.events) and np.abs(run.events.t - t).min() < 2 * step:
@@ -110,7 +129,7 @@ def _energy(run: Solution) -> float:
         before, after = run(t - step), run(t + step)
         speed = float(np.sum((after.theta - before.theta) ** 2)) / (2 * step) ** 2
         fall = (_loss(before, run.data) - _loss(after, run.data)) / (2 * step)
-        worst = max(worst, abs(fall - speed) / speed)
+        worst = max(worst, abs(fall - factor * speed) / speed)
     return worst
 
 
@@ -167,7 +186,7 @@ def _absolute(context: Context) -> Outcome:
     """Check L(θ) = -|<θ, w>|: rest at 0 until any t_s, then ±(t - t_s) w."""
     w = np.random.default_rng(context.seed).standard_normal(3)
     times = np.linspace(0.005, 2.995, 300)
-    gaps, falls, ends = [], [], []
+    gaps, falls, faster, ends = [], [], [], []
     for start in (0.0, 0.5, 1.7):
         for sign in (1, -1):
             theta = sign * np.outer(np.maximum(times - start, 0), w)
@@ -176,13 +195,22 @@ def _absolute(context: Context) -> Outcome:
             slope = np.gradient(-np.abs(theta @ w), times)
             away = np.abs(times - start) > 0.02
             falls.append(float(np.abs(slope + (speed**2).sum(axis=1))[away].max()))
+            faster.append(float(np.abs(slope + 1.1 * (speed**2).sum(axis=1))[away].max()))
             ends.append(theta[-1])
     apart = min(float(np.linalg.norm(a - b)) for i, a in enumerate(ends) for b in ends[:i])
+    late = np.outer(np.maximum(times - times[-1], 0), w)[-1]  # t_s at the end of the time: all rest at 0
     fast = _to_subgradients(1.1 * w, w, w)
     numbers = (
         Number("largest distance of dθ/dt from -∂°L; control: 1.1 times as fast", max(gaps), 0, 1e-12, control=fast),
-        Number("largest |dL/dt + |dθ/dt|²|", max(falls), 0, 1e-10),
-        Number("least distance between the ends of the six", apart, 0.1, 0, "at_least"),
+        Number("largest |dL/dt + |dθ/dt|²|; control: 1.1 |dθ/dt|²", max(falls), 0, 1e-10, control=max(faster)),
+        Number(
+            "least distance between the ends of the six; control: with t_s at the end of the time",
+            apart,
+            0.1,
+            0,
+            "at_least",
+            control=float(np.linalg.norm(late - (-late))),
+        ),
     )
     return Outcome("t_s = 0, 0.5 and 1.7 with both signs, 300 times up to 3", numbers)
 

@@ -14,6 +14,7 @@ from ...datasets import Dataset, symmetrise
 from ...flow import Solution, Stop, integrate
 from ...limits import Limit
 from ...networks import Network
+from .._claim import Number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,6 +122,13 @@ def sheet(rows: Iterable[Iterable[float | str]], columns: Sequence[str]) -> pd.D
 def unit_ball(data: Dataset) -> Dataset:
     """Return the data divided by the largest |x_i|, as the analysis of the paper assumes |x_i| <= 1."""
     return Dataset(data.X / np.linalg.norm(data.X, axis=1).max(), data.y, name=data.name)
+
+
+def frequency(name: str, share: float, chance: float, n: int, *, other: float) -> Number:
+    """Return a share of n draws beside its chance, judged where four standard errors tell it from another chance."""
+    error = four_errors(chance, n)
+    judged = error < abs(chance - other)
+    return Number(name, share, chance, error, control=other) if judged else Number(name, share)
 
 
 def four_errors(share: float, n: int) -> float:

@@ -109,7 +109,12 @@ def _lemma1(context: Context) -> Outcome:
             0,
             control=int((np.concatenate(first) == "other").sum()),
         ),
-        Number("neurons of the flow outside the three kinds", int((flow_fate == "other").sum()), 0),
+        Number(
+            "neurons of the flow outside the three kinds; control: at the start",
+            int((flow_fate == "other").sum()),
+            0,
+            control=int((np.concatenate(first) == "other").sum()),
+        ),
         Number("neurons that end differently in the two", int((fate != flow_fate).sum()), 0, source="exact"),
         *(Number(f"neurons {kind}", int((fate == kind).sum())) for kind in ("dead", "in σ⁺", "in σ⁻")),
     )

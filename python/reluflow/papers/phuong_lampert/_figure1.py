@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -50,9 +50,7 @@ def _figure1(context: Context) -> Outcome:
     )
     table.attrs["caption"] = "The three networks"
     difference = float(np.linalg.norm(sgd.W - flow.W) / np.linalg.norm(flow.W))
-    numbers = _numbers(
-        table, np.asarray(np.linalg.svd(start.W, compute_uv=False), dtype=float), difference, late, vectors
-    )
+    numbers = _numbers(table, start, _row("start", start, data, vectors)["above 0.9"], difference, late, vectors)
     ran = (
         f"n = 500, d = 20, 100 neurons, seed {context.seed}. SGD with batch 50, step 0.1, 500 epochs on the mean loss"
         " from weights multiplied by 0.05 (the usual uniform default, no biases); the flow from the same start to the"
@@ -77,38 +75,59 @@ def _figure1(context: Context) -> Outcome:
 
 
 def _numbers(
-    table: pd.DataFrame, first: FloatArray, difference: float, late: Solution, vectors: MaxMarginVectors
+    table: pd.DataFrame,
+    start: Network,
+    at_first: float,
+    difference: float,
+    late: Solution,
+    vectors: MaxMarginVectors,
 ) -> tuple[Number, ...]:
-    """Compare the three networks of the table with the figure; `first` holds the singular values of the start."""
+    """Compare the three networks of the table with the figure; `at_first` neurons of the start correlate above 0.9."""
     shape, ratio = table.set_index("network"), table["σ₃"] / table["σ₂"]
     return (
-        Number("SGD: neurons of 100 with correlation above 0.9", shape.iloc[0]["above 0.9"], 51, relation="at_least"),
-        Number("flow, same start: neurons above 0.9", shape.iloc[1]["above 0.9"], 51, relation="at_least"),
+        *(
+            Number(
+                f"{name}: neurons of 100 with correlation above 0.9; control: at the start",
+                shape.iloc[row]["above 0.9"],
+                51,
+                relation="at_least",
+                control=at_first,
+            )
+            for row, name in enumerate(("SGD", "flow, same start"))
+        ),
         Number("flow, small start: living neurons above 0.9", shape.iloc[2]["above 0.9"], shape.iloc[2]["living"]),
-        Number("SGD: third singular value over the first", float(table["σ₃"][0] / table["σ₁"][0]), 0.05, 0, "at_most"),
+        *_rank_two(table, start),
         Number(
-            "SGD: third singular value over the second; control: at the start",
-            float(ratio[0]),
-            0.4,
+            "flow, small start: third singular value over the second; control: of SGD",
+            float(ratio[2]),
+            1e-2,
             0,
             "at_most",
-            control=float(first[2] / first[1]),
+            control=float(ratio[0]),
         ),
-        Number(
-            "SGD: third singular value over the largest of the start",
-            float(table["σ₃"][0] / first[0]),
-            1,
-            0.05,
-            "at_most",
-        ),
-        Number("flow, small start: third singular value over the second", float(ratio[2]), 1e-2, 0, "at_most"),
         Number("relative difference of W between SGD and the flow", difference, 0.1, 0, "at_most", "exact"),
         Number("the late run's limit is certified", late.limit.certified, True, source="exact"),
         Number("margin of that limit", late.limit.margin, _best_margin(vectors), 1e-9, source="exact"),
     )
 
 
-def _row(name: str, net: Network, data: Dataset, vectors: MaxMarginVectors) -> dict[str, object]:
+def _rank_two(table: pd.DataFrame, start: Network) -> tuple[Number, ...]:
+    """Compare the third singular value after SGD with the others, and with those of the start."""
+    first: FloatArray = np.asarray(np.linalg.svd(start.W, compute_uv=False), dtype=float)
+    largest, second, third = (float(table[name][0]) for name in ("σ₁", "σ₂", "σ₃"))
+    name = "SGD: third singular value over the "
+    rows = (
+        (f"{name}first; control: at the start", third / largest, 0.05, 0.0, first[2] / first[0]),
+        (f"{name}second; control: at the start", third / second, 0.4, 0.0, first[2] / first[1]),
+        (f"{name}largest of the start; control: the second", third / first[0], 1.0, 0.05, second / first[0]),
+    )
+    return tuple(
+        Number(text, float(value), most, slack, "at_most", control=float(control))
+        for text, value, most, slack, control in rows
+    )
+
+
+def _row(name: str, net: Network, data: Dataset, vectors: MaxMarginVectors) -> dict[str, Any]:
     """Return one line of the table: singular values and correlations of a network."""
     values = np.linalg.svd(net.W, compute_uv=False)
     table = _correlations(net, data, vectors)

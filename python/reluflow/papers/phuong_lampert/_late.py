@@ -133,11 +133,23 @@ def _theorem_numbers(lates: list[_Late]) -> tuple[Number, ...]:
             errors_W,
             0.0,
             1e-6,
-            control=_exchanged(spanning),
+            control=_exchanged(spanning)[0],
         ),
-        Number("largest |a/|a| - (u|w₊| - z|w₋|)| of a limit", errors_a, 0.0, 1e-6),
+        Number(
+            "largest |a/|a| - (u|w₊| - z|w₋|)| of a limit; control: 1.1 |w₊|",
+            errors_a,
+            0.0,
+            1e-6,
+            control=_exchanged(spanning)[1],
+        ),
         Number("largest distance of W/|W| from its limit at log t = 5", far),
-        Number("largest distance of W/|W| from its limit at the end", near, 0.02, relation="at_most"),
+        Number(
+            "largest distance of W/|W| from its limit at the end; control: at log t = 5",
+            near,
+            0.02,
+            relation="at_most",
+            control=far,
+        ),
         Number("planar example: last power of log t in that distance", _power(planar), -0.5, 0.02, source="exact"),
         Number("spanning supports: last power of log t in that distance", _power(spanning), -1.0, 0.1, source="exact"),
         Number("relative error of lim |W±|²/log t = |w±|, by a fit", rate, 0.0, 2e-3, source="exact"),
@@ -149,11 +161,13 @@ def _theorem_numbers(lates: list[_Late]) -> tuple[Number, ...]:
     )
 
 
-def _exchanged(late: _Late) -> float:
-    """Return the same distance with the max-margin vectors of the two classes exchanged."""
+def _exchanged(late: _Late) -> tuple[float, float]:
+    """Return the distance of W with w₊ and w₋ exchanged, and that of a with 1.1 |w₊|."""
     other = late._replace(vectors=MaxMarginVectors(late.vectors.minus, late.vectors.plus))
     limit, built = _canonical(other)
-    return float(np.linalg.norm(limit[:, :-1] - built[:, :-1]))
+    right = _canonical(late)[1][:, -1]
+    stretched = np.where(late.sign > 0, 1.1, 1.0) * right
+    return float(np.linalg.norm(limit[:, :-1] - built[:, :-1])), float(np.linalg.norm(limit[:, -1] - stretched))
 
 
 def _planar_norms(data: Dataset) -> list[float]:
@@ -215,18 +229,26 @@ def _rate_figure(late: _Late, other: _Late) -> Figure:
 def _corollary(context: Context) -> Outcome:
     """Compare the function of the limit with its closed form, on random inputs."""
     rng = np.random.default_rng(context.seed)
-    error, certified = 0.0, True
+    error, exchanged, certified = 0.0, 0.0, True
     for k in range(context.pick(3, 30)):
         late = _late_run(orthogonally_separable(20, 3, seed=context.seed + k), 60.0, context.seed + k)
         inputs = rng.standard_normal((500, 3))
-        error = max(error, float(np.abs(late.sol.limit.network(inputs) - _closed_form(late.vectors, inputs)).max()))
+        found, other = late.sol.limit.network(inputs), MaxMarginVectors(late.vectors.minus, late.vectors.plus)
+        error = max(error, float(np.abs(found - _closed_form(late.vectors, inputs)).max()))
+        exchanged = max(exchanged, float(np.abs(found - _closed_form(other, inputs)).max()))
         certified &= late.sol.limit.certified
     planar = _late_run(wang_pilanci("obtuse"), _PLANAR_LOG_T, context.seed)
     net = planar.sol.final
     scaled = planar.sol.data.y * net(planar.sol.data.X) / net.norm**2
     constant = _constant(planar.vectors)
     numbers = (
-        Number("largest error of f/|θ|² = u(w₊·x)₊ - z(w₋·x)₊ in the limit", error, 0.0, 1e-9),
+        Number(
+            "largest error of f/|θ|² = u(w₊·x)₊ - z(w₋·x)₊ in the limit; control: w₊, w₋ exchanged",
+            error,
+            0.0,
+            1e-9,
+            control=exchanged,
+        ),
         Number("every limit is certified", certified, True, source="exact"),
         Number("planar example: u = z = 1/(2(|w₊| + |w₋|))", constant, 0.389884, 5e-7, source="exact"),
         Number("planar example: f(x₁)/|θ|² at log t = 1754", scaled[0], 0.389906, 2e-6, source="exact"),
@@ -256,7 +278,9 @@ def _function_figure(late: _Late) -> Figure:
 
 def _smoothed_margin(context: Context) -> Outcome:
     """Follow the smoothed margin of the positive half, (19), and the loss, (21)."""
-    falls, limits, loss_ratio = 0.0, 0.0, []
+    falls, limits = 0.0, 0.0
+    loss_ratio: list[float] = []
+    plain: list[float] = []
     for k in range(context.pick(3, 30)):
         late = _late_run(orthogonally_separable(20, 3, seed=context.seed + k), 3000.0, context.seed + k)
         for side, vector in zip((1.0, -1.0), late.vectors, strict=True):
@@ -267,10 +291,18 @@ def _smoothed_margin(context: Context) -> Outcome:
             limits = max(limits, abs(float(gamma[-1]) * 2 / vector.margin - 1.0))
             scaled = (half["log_loss"] + half["log_t"] + np.log(half["log_t"])).to_numpy()  # log(ℓ⁺ t log t)
             loss_ratio.append(float(scaled[-1] - scaled[len(scaled) // 2]))
+            alone = (half["log_loss"] + half["log_t"]).to_numpy()
+            plain.append(float(alone[-1] - alone[len(alone) // 2]))
     numbers = (
         Number("largest fall of the smoothed margin; control: it starts below", falls, 0.0, 1e-9, control=rise),
         Number("largest relative error of its limit 1/(2|w±|)", limits, 0.0, 5e-3, source="exact"),
-        Number("largest change of log(ℓ⁺ t log t) over the last decades of log t", max(map(abs, loss_ratio)), 0.0, 0.1),
+        Number(
+            "largest change of log(ℓ⁺ t log t) over the last decades of log t; control: of log(ℓ⁺ t)",
+            max(map(abs, loss_ratio)),
+            0.0,
+            0.1,
+            control=max(map(abs, plain)),
+        ),
     )
     return Outcome("Random separable data (n = 20, d = 3, 10 neurons) to log t = 3000, both halves.", numbers)
 
@@ -285,7 +317,7 @@ def _half(late: _Late, side: float) -> States:
 def _kkt_point(context: Context) -> Outcome:
     """Build the network of (75), (76) with the given norms, and have it certified."""
     rng = np.random.default_rng(context.seed)
-    residual, multipliers, norms, verdicts = 0.0, 0.0, 0.0, set()
+    residual, tilted, multipliers, bare, norms, verdicts = 0.0, 0.0, 0.0, 0.0, 0.0, set()
     draws = [orthogonally_separable(12, 3, seed=context.seed + k) for k in range(context.pick(5, 60))]
     for data in [wang_pilanci("obtuse"), *draws]:
         vectors = max_margin_vectors(data)
@@ -300,11 +332,14 @@ def _kkt_point(context: Context) -> Outcome:
         residual = max(residual, found.kkt.residual)
         printed = vectors.plus.multipliers * vectors.plus.margin + vectors.minus.multipliers * vectors.minus.margin
         multipliers = max(multipliers, float(np.abs(np.abs(found.kkt.duals) - printed).max()))
+        bare = max(bare, float(np.abs(np.abs(found.kkt.duals) - printed / vectors.plus.margin).max()))
+        other = certify(Network(W + 0.1 * rng.standard_normal(W.shape) * np.abs(W).min(), a), data).kkt
+        tilted = max(tilted, other.residual if other else 0.0)
         norms = max(norms, abs(found.value - 1 / vectors.plus.margin - 1 / vectors.minus.margin))
     planar = dual(wang_pilanci("obtuse")).duals
     numbers = (
-        Number("largest KKT residual", residual, 0.0, 1e-8),
-        Number("largest error of λ_i = α_i/|w±|", multipliers, 0.0, 1e-7),
+        Number("largest KKT residual; control: weights moved", residual, 0.0, 1e-8, control=tilted),
+        Number("largest error of λ_i = α_i/|w±|; control: without |w₊|", multipliers, 0.0, 1e-7, control=bare),
         Number("largest error of ½|θ|² = |w₊| + |w₋|", norms, 0.0, 1e-8, source="exact"),
         Number("verdicts found", ", ".join(sorted(verdicts)), "global", source="exact"),
         Number("planar example: λ₁ of the convex dual", planar[0], 0.582875, 1e-6, source="exact"),

@@ -29,18 +29,34 @@ def _probability(context: Context) -> Outcome:
         "recipe of Section 5.1": (phuong_lampert(40, 20, seed=context.seed), None),
     }
     numbers, shares = [], {}
+    one_class = _alive(Dataset([[1.0, 0.0]], [1]), n_starts * max(WIDTHS), context.seed)  # a quarter lives
     for name, (data, exact) in cases.items():
         context.progress(name)
         alive = _alive(data, n_starts * max(WIDTHS), context.seed).reshape(n_starts, max(WIDTHS))
         shares[name] = np.array([alive[:, :p].any(axis=1).mean() for p in WIDTHS])
         slack = _ERRORS * np.sqrt(shares[name] * (1 - shares[name]) / n_starts) + 1 / n_starts
         below = shares[name] + slack < 1 - 0.5 ** np.array(WIDTHS)
-        numbers.append(Number(f"{name}: widths below the bound 1 - 2⁻ᵖ", int(below.sum()), 0))
+        numbers.append(
+            Number(
+                f"{name}: widths below the bound 1 - 2⁻ᵖ; control: one class alone",
+                int(below.sum()),
+                0,
+                control=int((1 - (1 - one_class.mean()) ** np.array(WIDTHS) < 1 - 0.5 ** np.array(WIDTHS)).sum()),
+            )
+        )
         if exact is not None:
             error = _ERRORS * (exact * (1 - exact) / alive.size) ** 0.5
             numbers.append(Number(f"{name}: share of neurons that live", alive.mean(), exact, error, source="exact"))
         else:
-            numbers.append(Number(f"{name}: share of neurons that live", alive.mean(), 0.5, relation="at_least"))
+            numbers.append(
+                Number(
+                    f"{name}: share of neurons that live; control: one class alone",
+                    alive.mean(),
+                    0.5,
+                    relation="at_least",
+                    control=one_class.mean(),
+                )
+            )
     table = optional_module("pandas", "analysis").DataFrame(
         {"p": WIDTHS, "bound": 1 - 0.5 ** np.array(WIDTHS), **shares}
     )

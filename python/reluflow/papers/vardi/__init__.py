@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .._claim import Claim
-from . import _convergence, _cross, _deep, _frozen, _groups, _linear, _sparse, _tables
+from . import _convergence, _cross, _deep, _frozen, _groups, _layered, _linear, _sparse, _tables
 
 # In the order of the paper's sections, the tables first.
 CLAIMS: tuple[Claim, ...] = (
@@ -16,4 +16,5 @@ CLAIMS: tuple[Claim, ...] = (
     *_sparse.CLAIMS,
     *_deep.CLAIMS,
     *_tables.CLAIMS[2:],
+    *_layered.CLAIMS,
 )

@@ -95,9 +95,16 @@ def exactly(name: str, value: float | bool | str, expected: float | bool | str, 
     return Number(name, value, expected, tolerance if isinstance(expected, float) else 0.0, source="exact")
 
 
-def printed(name: str, value: float | bool | str, expected: float | bool | str, tolerance: float = ROUNDING) -> Number:
-    """Return a number beside the one in the paper."""
-    return Number(name, value, expected, tolerance if isinstance(expected, float) else 0.0)
+def printed(
+    name: str,
+    value: float | bool | str,
+    expected: float | bool | str,
+    tolerance: float = ROUNDING,
+    *,
+    control: float | bool | str | None = None,
+) -> Number:
+    """Return a number beside the one in the paper; the control is what a wrong constant or another network gives."""
+    return Number(name, value, expected, tolerance if isinstance(expected, float) else 0.0, control=control)
 
 
 def in_print(name: str, value: float | bool | str, expected: float | bool | str, tolerance: float = ROUNDING) -> Number:

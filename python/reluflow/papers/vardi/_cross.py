@@ -16,7 +16,7 @@ from ...networks import Network
 from .._claim import Claim, Context, Number, Outcome
 from ._checks import LOSSES, ROUNDING, exactly, net, printed, small
 from ._drawing import FIRST, SECOND, arrows, curves
-from ._limits import better_table, improving, judged, limit_distance, reached
+from ._limits import better_table, improving, judged, limit_distance, reached, shrunk_margin
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,7 +37,12 @@ def theorem_4_2(context: Context) -> Outcome:
     shown = better_table(case)
     numbers += improving(case, lambda e: 8 + 8 * e * (e - 1), shown)
     far = np.abs(shown["distance"] - 2 * np.sqrt(2) * shown["e"]).max()
-    numbers.append(printed("distance 2√2 e of the improving network: largest error", float(far), 0.0))
+    twice = np.abs(shown["distance"] - 2 * shown["e"]).max()
+    numbers.append(
+        printed(
+            "distance 2√2 e of the improving network: largest error; control: 2e", float(far), 0.0, control=float(twice)
+        )
+    )
     return Outcome(
         "samples (0, 1), (1, 0), (0, -1), (-1, 0), w_i = 2x_i, v_i = 2, held on the walls it starts on; both losses",
         tuple(numbers),
@@ -67,18 +72,33 @@ def theorem_5_3(context: Context) -> Outcome:
     margins = [float(net(network)(case.data.X).min()) for network in networks]
     best = layer_margin(case.data, found.network, 1, scope="global")
     outputs = layer_margin(case.data, found.network, 2)
+    other = vardi_shamir_srebro("3.2")
+    assert other.better is not None
     return Outcome(
         "the limit of Theorem 4.2, its two layers optimised by turns with the other one frozen",
         (
             printed("norm² of the first layer of the limit", float(np.sum(found.network.W**2)), 4.0),
             printed(
-                "the improving network changes the first layer only",
+                "the improving network changes the first layer only; control: that of Theorem 3.2",
                 all((n.a == case.limit.a).all() for n in networks),
                 True,
+                control=bool((other.better(0.1).a == other.limit.a).all()),
             ),
             small("largest error of 4 + 8e(e - 1)", float(np.abs(first - expected).max())),
-            Number("least margin of the improving networks", min(margins), 1.0, 1e-12, "at_least"),
-            printed("the first layer is smaller for each of them", bool((first < 4).all()), True),
+            Number(
+                "least margin of the improving networks; control: the limit scaled to their norms",
+                min(margins),
+                1.0,
+                1e-12,
+                "at_least",
+                control=shrunk_margin(case, float(first.min()) + 4.0),
+            ),
+            printed(
+                "the first layer is smaller for each of them; control: e = 1.5",
+                bool((first < 4).all()),
+                True,
+                control=bool(np.sum(case.better(1.5).W ** 2) < 4),
+            ),
             Number("least norm² of the first layer, all patterns tried", 2 * best.value, 2.0, 1e-9, "at_most", "exact"),
             exactly("norm² of the best output layer", 2 * outputs.value, 4.0),
         ),

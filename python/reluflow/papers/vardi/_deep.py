@@ -81,14 +81,19 @@ def moved_diagonal() -> list[Number]:
         small("depth 3, x = (1.05, 0.98): KKT residual on the ray w ∝ 1/x", kkt_residual(margin, theta, [lam])),
         exactly("depth 3, x = (1.05, 0.98): margin of a network beside it", float(margin(beside)[0]), 1.0),
         Number(
-            "depth 3, x = (1.05, 0.98): its |θ|² beside that of the KKT point",
+            "depth 3, x = (1.05, 0.98): its |θ|² beside that of the KKT point; control: the point itself",
             float(beside @ beside - theta @ theta),
             -1e-6,
             0.0,
             "at_most",
+            control=0.0,
         ),
         Number(
-            "depth 3, x = (1.05, 0.98), start (1, 1): w_2 when w_1 is 1e9", float(second), 100.0, relation="at_most"
+            "depth 3, x = (1.05, 0.98), start (1, 1): w_2 when w_1 is 1e9; control: x = (1, 1)",
+            float(second),
+            100.0,
+            relation="at_most",
+            control=float(1 / (1 - (1 - 1e-9))),
         ),
     ]
 

@@ -38,10 +38,15 @@ def theorem_3_2(context: Context) -> Outcome:
     numbers += judged(case, certificate, local=False, violation=VIOLATION)
     shown = better_table(case)
     numbers += improving(case, lambda e: 8 - 4 * e + 17 * e**2 / 4, shown)
-    printed_e = np.array([0.1, 0.5, 1.0]) ** 2 / 9  # e = ε²/9 for a network within ε
-    near = better_table(case, tuple(printed_e))["distance"].to_numpy()
+    within = np.array([0.1, 0.5, 1.0])  # e = ε²/9 for a network within ε
+    near, wrong = (better_table(case, tuple(within**2 / c))["distance"].to_numpy() for c in (9, 1))
     numbers.append(
-        printed("the improving network of e = ε²/9 lies within ε", bool((near <= [0.1, 0.5, 1.0]).all()), True)
+        printed(
+            "the improving network of e = ε²/9 lies within ε; control: e = ε²",
+            bool((near <= within).all()),
+            True,
+            control=bool((wrong <= within).all()),
+        )
     )
     e = np.linspace(0, 1, 201)
     figure = curves(
@@ -84,10 +89,26 @@ def _figure_numbers(solution: Solution) -> tuple[Number, ...]:
     u = np.array([_products(state) for state in states])
     lengths = np.linalg.norm(u[:, 0], axis=1)
     tilts = np.abs(np.arctan2(u[:, 0, 0], u[:, 0, 1]))
+    others = np.linalg.norm(u[:, 1], axis=1), np.abs(np.arctan2(u[:, 1, 0], u[:, 1, 1]))
     return (
-        printed("u_1 grows from each time to the next", bool((np.diff(lengths) > 0).all()), True),
-        printed("u_1 turns towards (0, 1)", bool((np.diff(tilts) < 0).all()), True),
-        printed("u_2 stands still, bit for bit", bool((u[:, 1] == u[0, 1]).all()), True),
+        printed(
+            "u_1 grows from each time to the next; control: u_2",
+            bool((np.diff(lengths) > 0).all()),
+            True,
+            control=bool((np.diff(others[0]) > 0).all()),
+        ),
+        printed(
+            "u_1 turns towards (0, 1); control: u_2",
+            bool((np.diff(tilts) < 0).all()),
+            True,
+            control=bool((np.diff(others[1]) < 0).all()),
+        ),
+        printed(
+            "u_2 stands still, bit for bit; control: u_1",
+            bool((u[:, 1] == u[0, 1]).all()),
+            True,
+            control=bool((u[:, 0] == u[0, 0]).all()),
+        ),
         Number(
             "how far u_2 moves; control: u_1",
             float(np.ptp(u[:, 1], axis=0).max()),
@@ -115,8 +136,18 @@ def open_set(context: Context) -> Outcome:
             exactly("chance of one neuron to be active on both samples", exact, 0.077979, PRINTED),
             exactly("chance of the event in either order, exact", exact**2, 0.006081, PRINTED),
             Number("chance of the event, Monte Carlo", hits / n_draws, exact**2, deviation, source="exact"),
-            printed("no start of the event meets an activation event", all(fact[0] for fact in facts), True),
-            printed("the inactive neuron stands still, bit for bit", all(fact[1] for fact in facts), True),
+            printed(
+                "no start of the event meets an activation event; control: a neuron on one sample",
+                all(fact[0] for fact in facts),
+                True,
+                control=_facts(case.data, np.array([[1.0, 0.1], [0.0, -1.0]]), np.array([-2.0, 1.0]))[0],
+            ),
+            printed(
+                "the inactive neuron stands still, bit for bit; control: the active one",
+                all(fact[1] for fact in facts),
+                True,
+                control=_facts(case.data, members[0][0][::-1], members[0][1][::-1])[1],
+            ),
             exactly("|w_1[1]| falls, v_1 rises, v_1² - |w_1|² stays", all(fact[2] for fact in facts), True),
             small("largest distance of a limit from the printed KKT point", worst),
         ),
@@ -182,7 +213,11 @@ def remark_3_1(context: Context) -> Outcome:
             small(f"h = {h:g}: gap of the proof of |θ*|²", certificate.upper / certificate.lower - 1),
         ]
     numbers += _other_heights()
-    numbers.append(Number("largest ratio reached", max(ratios), 70.0, relation="at_least"))
+    numbers.append(
+        Number(
+            "largest ratio reached; control: at h = 1/4", max(ratios), 70.0, relation="at_least", control=min(ratios)
+        )
+    )
     grid = np.geomspace(1e-4, 0.4, 60)
     figure = curves(
         {
@@ -238,6 +273,7 @@ def _other_heights() -> list[Number]:
                 math.sqrt(first.current / least.value),
                 math.sqrt(1 / (5 * h)),
                 relation="at_least",
+                wrong=math.sqrt(1 / h),
             )
         )
     s = 1e4

@@ -14,8 +14,8 @@ from ...networks import Network
 from .._claim import Claim, Context, Number, Outcome
 from ._checks import LATE, LOSSES, PRINTED, exactly, net, norm2, printed, relu, scaled, small
 from ._drawing import FIRST, SECOND, THIRD, arrows
-from ._limits import judged, reached
-from ._plain import beaten_examples, duality_gap, layer_gaps, plain_limits
+from ._limits import judged, reached, shrunk_margin
+from ._plain import Plain, beaten_examples, duality_gap, layer_gaps, moved_outputs, plain_limits
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,36 +35,54 @@ def theorem_4_3(context: Context) -> Outcome:
         _, certificate, found = reached(case, loss)
         numbers += found
     numbers += judged(case, certificate, local=True, violation=VIOLATION)
-    better = case.better(0.5)
+    better, other = case.better(0.5), vardi_shamir_srebro("3.2")
     margins = net(better)(case.data.X)
     numbers += [
-        printed("no pre-activation of the limit is zero", bool((case.limit.W @ case.data.X.T != 0).all()), True),
+        printed(
+            "no pre-activation of the limit is zero; control: Theorem 3.2",
+            bool((case.limit.W @ case.data.X.T != 0).all()),
+            True,
+            control=bool((other.limit.W @ other.data.X.T != 0).all()),
+        ),
         exactly("|θ'|² of the better network", norm2(better), 7.8125),
-        Number("its least margin", float(margins.min()), 1.0, 1e-12, "at_least"),
+        Number(
+            "its least margin; control: the limit scaled to its norm",
+            float(margins.min()),
+            1.0,
+            1e-12,
+            "at_least",
+            control=shrunk_margin(case, norm2(better)),
+        ),
         exactly("its greatest margin", float(margins.max()), 1.030776, PRINTED),
     ]
     assert certificate.convex is not None
     best = to_network(certificate.convex)
     numbers.append(exactly("neurons of the best network, so width 2 attains it", float(best.width), 2.0))
     plain = plain_limits(context.pick(3, 40), context.seed)
-    worse = sum(one.certificate.local_optimum is not True for one in plain)
-    numbers += [
-        Number("limits of random flows without zero inputs", len(plain), 2, 0.0, "at_least", "exact"),
-        Number("of these, not certified as a local optimum", worse, 0, control=beaten_examples()),
-        Number(
-            "largest relative gap of Problem (11) at them: with their signs kept they are optimal",
-            max(map(duality_gap, plain)),
-            0.0,
-            1e-6,
-        ),
-        Number("of these, not the global optimum", sum(one.certificate.verdict != "global" for one in plain)),
-    ]
+    numbers += _random_numbers(plain)
     return Outcome(
         "samples (±1, 1/4), (0, -1), start (0, 3), 3 and (0, -2), 2; both losses to log t = 1e4, limit polished;"
         f" {len(plain)} limits without zero inputs of random flows of 2 to 4 neurons (d = 3, n = 4 to 6)",
         tuple(numbers),
         {"networks": _figure(case, scaled_limit=certificate.network, best=best)},
     )
+
+
+def _random_numbers(plain: list[Plain]) -> list[Number]:
+    """Return what limits of random flows without zero inputs are."""
+    worse = sum(one.certificate.local_optimum is not True for one in plain)
+    return [
+        Number("limits of random flows without zero inputs", len(plain), 2, 0.0, "at_least", "exact"),
+        Number("of these, not certified as a local optimum", worse, 0, control=beaten_examples()),
+        Number(
+            "largest relative gap of Problem (11) at them: with their signs kept they are optimal; control: 0.9 λ",
+            max(map(duality_gap, plain)),
+            0.0,
+            1e-6,
+            control=min(duality_gap(one, 0.9) for one in plain),
+        ),
+        Number("of these, not the global optimum", sum(one.certificate.verdict != "global" for one in plain)),
+    ]
 
 
 def _start_loss(case: Construction, loss: str) -> float:
@@ -120,7 +138,9 @@ def theorem_5_4(context: Context) -> Outcome:
     random = plain_limits(context.pick(3, 40), context.seed + 1)
     gaps = np.array([layer_gaps(one) for one in random])
     cross = vardi_shamir_srebro("5.3")
+    frozen = vardi_shamir_srebro("3.2")
     assert cross.better is not None
+    assert frozen.better is not None
     crossed = float(np.sum(cross.limit.W**2) / np.sum(cross.better(0.25).W ** 2)) - 1
     return Outcome(
         f"the limit of Theorem 4.3; each layer optimised with the other one frozen; {len(random)} limits"
@@ -134,12 +154,23 @@ def theorem_5_4(context: Context) -> Outcome:
                 1e-6,
                 control=crossed,
             ),
-            Number("random limits: the same of the output layer", float(gaps[:, 1].max()), 0.0, 1e-6),
+            Number(
+                "random limits: the same of the output layer; control: output weights moved",
+                float(gaps[:, 1].max()),
+                0.0,
+                1e-6,
+                control=min(moved_outputs(one) for one in random),
+            ),
             exactly("norm² of the first layer", float(np.sum(limit.W**2)), 5.0),
             printed("least norm² of the first layer with its signs kept", 2 * own.value, 5.0),
             printed("norm² of the output layer", float(np.sum(limit.a**2)), 5.0),
             printed("least norm² of the output layer", 2 * outputs.value, 5.0),
-            printed("the better network changes the first layer only", bool((better.a == case.limit.a).all()), True),
+            printed(
+                "the better network changes the first layer only; control: that of Theorem 3.2",
+                bool((better.a == case.limit.a).all()),
+                True,
+                control=bool((frozen.better(0.1).a == frozen.limit.a).all()),
+            ),
             exactly("norm² of its first layer", float(np.sum(better.W**2)), 2.8125),
             Number("least norm² of the first layer over all signs", 2 * best.value, 2.8125, 1e-9, "at_most", "exact"),
         ),
@@ -161,22 +192,8 @@ def equalities(context: Context) -> Outcome:
     return Outcome(
         f"the printed start and {len(starts) - 1} starts around it, with and without balance, seed {context.seed}",
         (
-            Number(
-                "least α; control: the bound 2.2",
-                float(alphas.min()),
-                2.0,
-                1e-9,
-                "at_least",
-                control=float(alphas.min()) / 1.1,
-            ),
-            Number(
-                "least β; control: the bound 1.1",
-                float(betas.min()),
-                1.0,
-                1e-9,
-                "at_least",
-                control=float(betas.min()) / 1.1,
-            ),
+            Number("least α", float(alphas.min()), 2.0, 1e-9, "at_least", wrong=2.01),
+            Number("least β", float(betas.min()), 1.0, 1e-9, "at_least", wrong=1.01),
             small("largest |α - 2|", float(np.abs(alphas - 2).max())),
             small("largest |β - 1|", float(np.abs(betas - 1).max())),
             small("largest |margin - 1|, as both neurons need an active constraint", float(np.abs(margins - 1).max())),

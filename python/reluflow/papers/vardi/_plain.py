@@ -51,23 +51,32 @@ def least_input(network: Network, data: Dataset) -> float:
     return float((np.abs(network.W @ data.X.T) / sizes).min())
 
 
-def duality_gap(found: Plain) -> float:
+def duality_gap(found: Plain, factor: float = 1.0) -> float:
     """Return the relative gap of Problem (11) at the limit, between Σ|u_l| and its dual with the limit's multipliers.
 
-    The dual is Σ λ_i over max(1, |Σ_i λ_i y_i A_il x_i|), for any λ >= 0.
+    The multipliers may be put off by a factor. The dual is Σ λ_i over max(1, |Σ_i λ_i y_i A_il x_i|), for any λ >= 0.
     """
     kkt = found.certificate.kkt
     assert kkt is not None  # by construction
     active = (found.network.W @ found.data.X.T > 0).astype(float)
     value = float(np.abs(found.network.a) @ np.linalg.norm(found.network.W, axis=1))
-    pulls = np.linalg.norm(active @ (kkt.duals[:, None] * found.data.X), axis=1)
-    return abs(float(np.abs(kkt.duals).sum()) / max(1.0, float(pulls.max())) / value - 1)
+    duals = factor * kkt.duals
+    pulls = np.linalg.norm(active @ (duals[:, None] * found.data.X), axis=1)
+    return abs(float(np.abs(duals).sum()) / max(1.0, float(pulls.max())) / value - 1)
 
 
 def layer_gaps(found: Plain) -> tuple[float, float]:
     """Return by how much each layer exceeds the optimum of its Problem (4) with its signs kept, relatively."""
     first, second = (layer_margin(found.data, found.network, layer) for layer in (1, 2))
     return first.current / first.value - 1, second.current / second.value - 1
+
+
+def moved_outputs(found: Plain) -> float:
+    """Return the relative excess of output weights that are moved by up to a fifth, at least margin 1."""
+    a = found.network.a * np.linspace(1.0, 1.2, found.network.width)
+    moved = Network(found.network.W, a / float((found.data.y * Network(found.network.W, a)(found.data.X)).min()))
+    layer = layer_margin(found.data, moved, 2)
+    return layer.current / layer.value - 1
 
 
 def beaten_examples() -> int:

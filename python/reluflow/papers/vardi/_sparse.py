@@ -185,7 +185,8 @@ CLAIMS = (
         ("D-24",),
         printed_margin,
         "misprint",
-        "The second patch falls silent at e = (3 - 2√2)² = 0.0294, and the ReLU margin is larger than 1 + 3e from"
-        " there on. The networks stay feasible, so the theorem holds.",
+        "Φ(θ') = 1 + 3e is printed in Appendix C.7 for linear and ReLU networks. The second patch falls silent at e "
+        "= (3 - 2√2)² = 0.0294, and the ReLU margin is larger than 1 + 3e from there on. The networks stay feasible, "
+        "so Theorem 4.4 holds.",
     ),
 )

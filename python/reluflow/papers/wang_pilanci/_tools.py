@@ -61,14 +61,23 @@ def printed(
     relation: str = "equal",
     *,
     control: Value | None = None,
+    wrong: Value | None = None,
 ) -> Number:
     """Return a number beside what the paper says; the control is what a wrong constant or condition would give."""
-    return Number(name, value, expected, tolerance, relation, "paper", control)
+    return Number(name, value, expected, tolerance, relation, "paper", control, wrong)
 
 
-def in_print(name: str, value: Value, expected: Value, tolerance: float = 0.0, relation: str = "equal") -> Number:
+def in_print(
+    name: str,
+    value: Value,
+    expected: Value,
+    tolerance: float = 0.0,
+    relation: str = "equal",
+    *,
+    control: Value | None = None,
+) -> Number:
     """Return a number beside a formula or word as printed, on which no result rests."""
-    return Number(name, value, expected, tolerance, relation, "print")
+    return Number(name, value, expected, tolerance, relation, "print", control)
 
 
 def exact(name: str, value: Value, expected: Value, tolerance: float = EXACT, relation: str = "equal") -> Number:

@@ -86,18 +86,28 @@ def _form_errors(ended: Ended, factor: float = 1.0) -> tuple[float, float]:
     return float(off), float(np.abs(np.linalg.norm(form, axis=1) - 1).max())
 
 
-def _late_form(seed: int) -> float:
-    """Return the error of w_i/a_i = XᵀD_iλ of a late state, with λ the slopes of the loss, scaled to length 1."""
+def _late_form(seed: int) -> tuple[float, float]:
+    """Return the error of w_i/a_i = XᵀD_iλ of a late state, and with 1.1 λ; λ are the slopes of the loss, scaled."""
     data = _separable(seed)
     net = integrate(data, Network.init(20, data.d, seed=seed), until=Stop(log_time=LATE)).final
     q = data.y * net(data.X)
     if q.min() <= 0:
-        return 0.0  # one label has lost all its neurons: no limit of the problem
+        return 0.0, np.inf  # one label has lost all its neurons: no limit of the problem
     weights = data.y * softmax(-q)
     form = (net.W @ data.X.T > 0) * weights @ data.X
     live = np.linalg.norm(net.W, axis=1) > 1e-2 * np.linalg.norm(net.W, axis=1).max()
     scale = np.linalg.norm(form[live], axis=1).mean()
-    return float(np.abs(net.W[live] / net.a[live][:, None] - form[live] / scale).max())
+    right, wrong = (
+        float(np.abs(net.W[live] / net.a[live][:, None] - factor * form[live] / scale).max()) for factor in (1.0, 1.1)
+    )
+    return right, wrong
+
+
+def _slack(ended: Ended, factor: float) -> float:
+    """Return the largest |λ_n| |factor · q_n - 1| over Σ|λ_n|, of the network scaled to least margin 1."""
+    duals = np.abs(ended.kkt.duals)
+    q = ended.data.y * ended.certificate.network(ended.data.X)
+    return float((duals * np.abs(factor * q / q.min() - 1)).max() / duals.sum())
 
 
 def _between(found: Sequence[Ended]) -> int:
@@ -113,18 +123,26 @@ def _proposition_3(context: Context) -> Outcome:
     every = [*apart, *mixed, *acute]
     errors = np.array([_form_errors(ended) for ended in every])
     least = np.min([_form_errors(ended, factor=1.1) for ended in every], axis=0)
-    late = [_late_form(seed) for seed in seeds]
+    late = np.array([_late_form(seed) for seed in seeds])
     slack = max(ended.kkt.complementarity for ended in every)
     numbers = (
         printed("largest |w_i/a_i - XᵀD_iλ|; control: 1.1 λ", float(errors[:, 0].max()), 0.0, 1e-6, control=least[0]),
         printed("largest ||XᵀD_iλ| - 1|; control: 1.1 λ", float(errors[:, 1].max()), 0.0, 1e-6, control=least[1]),
         printed(
-            "states at log t = 1e5, λ from the loss itself: largest |w_i/a_i - XᵀD_iλ| of a living neuron",
-            max(late),
+            "states at log t = 1e5, λ from the loss itself: largest |w_i/a_i - XᵀD_iλ| of a living neuron;"
+            " control: 1.1 λ",
+            float(late[:, 0].max()),
             0.0,
             1e-2,
+            control=float(late[:, 1].min()),
         ),
-        printed("largest |λ_n| (q_n - 1), over Σ|λ_n|", slack, 0.0, KKT_TOL),
+        printed(
+            "largest |λ_n| (q_n - 1), over Σ|λ_n|; control: 1.1 q_n - 1",
+            slack,
+            0.0,
+            KKT_TOL,
+            control=min(_slack(ended, 1.1) for ended in every),
+        ),
         exact("limits looked at", len(every), len(seeds), relation="at_least"),
         exact("slopes strictly between 0 and 1, orthogonally separable data", _between(apart), 0),
         exact("the same on the inputs of F.2 with y = (1, -1)", _between(acute), 1, relation="at_least"),
@@ -171,9 +189,19 @@ def _theorem_3(context: Context) -> Outcome:
             control=float(gaps[~feasible].min()),
         ),
         printed(
-            "λ not feasible (the poster's only if): least gap", float(gaps[~feasible].min()), GAP, relation="at_least"
+            "λ not feasible (the poster's only if): least gap; control: λ feasible",
+            float(gaps[~feasible].min()),
+            GAP,
+            relation="at_least",
+            control=float(gaps[feasible].max()),
         ),
-        printed("(16) and (17) agree: largest difference", float(np.abs(np.subtract(cones, branch)).max()), 0.0, 1e-8),
+        printed(
+            "(16) and (17) agree: largest difference; control: 1.1 λ in (17)",
+            float(np.abs(np.subtract(cones, branch)).max()),
+            0.0,
+            1e-8,
+            control=abs(dual_feasibility(found[0].data, 1.1 * found[0].kkt.duals, method="cones").value - branch[0]),
+        ),
         exact("P/v - P*, largest, with v the maximum of (16)", low, 0.0, GAP, "at_most"),
         exact("KKT points with λ feasible", int(feasible.sum()), 5, relation="at_least"),
         exact("KKT points with λ not feasible", int((~feasible).sum()), 3, relation="at_least"),

@@ -185,8 +185,9 @@ CLAIMS: tuple[Claim, ...] = (
         ("D-6", "B-000-10", "S000-D"),
         _spike_free_test,
         "differs",
-        "For x = 1 and -1 no u ≠ 0 has (Xu)₊ in the range of X: (30) holds vacuously, and (29) fails. (30) needs the "
-        "condition on the range for all u.",
+        "'This is equivalent to say that' the maximum is taken over u with '(I - XX⁺)(Xu)₊ = 0' (Definition 2, "
+        "(30)). For x = 1 and -1 no u ≠ 0 has (Xu)₊ in the range of X: (30) holds vacuously, and (29) fails. "
+        "Corrected: (30) needs (I - XX⁺)(Xu)₊ = 0 for all u.",
     ),
     Claim(
         "WP-D7",
@@ -197,9 +198,10 @@ CLAIMS: tuple[Claim, ...] = (
         ("D-7", "B-000-11"),
         _spike_free_dual,
         "differs",
-        "The step λᵀY₊Xz = λᵀXz of (66) is wrong: at λ = (1, -1) the two sides are 1.4037 and 1.7156. The second "
-        "form of Remark 1 is strictly stronger than the first: it rejects the optimal λ, and its optimum is 1.2824 "
-        "instead of 1.5674. Its minimum lacks |u| <= 1.",
+        "'or equivalently max λᵀY₊Xu ≤ 1, min λᵀY₋Xu ≥ -1' (Remark 1). The step λᵀY₊Xz = λᵀXz of (66) is wrong: at λ "
+        "= (1, -1) the two sides of (64) are 1.4037 and 1.7156. The second form is strictly stronger than the first: "
+        "it rejects the optimal λ, and its optimum is 1.2824 instead of 1.5674. Corrected: the first form alone, max "
+        "|λᵀXu| over Xu >= 0 in the ball; the minimum of the second lacks |u| <= 1.",
     ),
     Claim(
         "WP-D15",

@@ -27,11 +27,11 @@ EXAMPLE = (0.7, -0.4)  # the λ of the example of (129) on App. F.1, in the cell
 __all__ = ["CLAIMS", "cone_value"]
 
 
-def _network_error(solution: MaxMarginSolution) -> float:
-    """Return how far the network of a solution is from ½|θ|² = value and margins of at least 1."""
+def _network_error(solution: MaxMarginSolution, factor: float = 1.0) -> float:
+    """Return how far the network of a solution is from ½|θ|² = factor · value and margins of at least 1."""
     net, data = to_network(solution), solution.data
     short = float((1 - data.y * net(data.X)).max())
-    return max(abs(0.5 * net.norm**2 - solution.value), short)
+    return max(abs(0.5 * net.norm**2 - factor * solution.value), short)
 
 
 def _proposition_1(context: Context) -> Outcome:
@@ -52,7 +52,13 @@ def _proposition_1(context: Context) -> Outcome:
         printed(
             "largest relative gap between (7) and (8); control: 1.1 in place of 1 in (8)", gap, 0.0, GAP, control=loose
         ),
-        printed("largest error of ½|Θ|² = (7) and of the margins of its network", error, 0.0, GAP),
+        printed(
+            "largest error of ½|Θ|² = (7) and of the margins of its network; control: 1.1 times (7)",
+            error,
+            0.0,
+            GAP,
+            control=min(_network_error(program, 1.1) for program in found.programs),
+        ),
         exact("value of (7) for X = I with three classes, 3 (1 + √2)", unit_classes, 3 * (1 + np.sqrt(2)), GAP),
     )
     return Outcome(
@@ -61,7 +67,7 @@ def _proposition_1(context: Context) -> Outcome:
 
 
 def _proposition_2(context: Context) -> Outcome:
-    gap, error, below, reached = 0.0, 0.0, -np.inf, 0
+    gap, error, below, above, reached = 0.0, 0.0, -np.inf, -np.inf, 0
     count = context.pick(6, 60)
     for seed in range(context.seed, context.seed + count):
         data = wide_set(6, 3, seed) if seed % 2 else orthogonally_separable(6, 3, seed=seed)
@@ -73,11 +79,20 @@ def _proposition_2(context: Context) -> Outcome:
         limit = run_to_limit(data, Network.init(20, 3, seed=seed)).limit
         if limit.certified and limit.margin > 0:
             below = max(below, found.value - 0.5 / limit.margin)
+            above = max(above, 1.1 * found.value - 0.5 / limit.margin)
             reached += 1
     numbers = (
         printed("largest relative gap between (14) and (15); control: 1.1 for 1", gap, 0.0, GAP, control=loose),
-        printed("largest relative error of ½|θ|² = (14) and of the margins of its network", error, 0.0, GAP),
-        printed("P* minus ½|θ|² of the flow's limit, largest", below, 0.0, GAP, "at_most"),
+        printed(
+            "largest relative error of ½|θ|² = (14) and of the margins of its network; control: 1.1 times (14)",
+            error,
+            0.0,
+            GAP,
+            control=_network_error(found, 1.1) / found.value,
+        ),
+        printed(
+            "P* minus ½|θ|² of the flow's limit, largest; control: 1.1 P*", below, 0.0, GAP, "at_most", control=above
+        ),
         exact("limits compared", reached, count // 3, relation="at_least"),
     )
     return Outcome(
@@ -120,7 +135,7 @@ def cone_value(data: Dataset, duals: FloatArray, active: FloatArray, *, minus: b
 
 
 def _socp(context: Context) -> Outcome:
-    worst, pair = 0.0, 0.0
+    worst, pair, unmoved, alone = 0.0, 0.0, 0.0, 0.0
     for seed in range(context.seed, context.seed + context.pick(5, 50)):
         data = wide_set(6, 3, seed)
         lam = np.random.default_rng(seed).standard_normal(6)
@@ -130,14 +145,24 @@ def _socp(context: Context) -> Outcome:
             worst = max(worst, abs(up - top), abs(down + bottom))
             lines = [cone_value(data, sign * lam, active, minus=True) for sign in (1.0, -1.0)]
             pair = max(pair, abs(max(up, down) - max(lines)))
+            unmoved = max(unmoved, float(np.linalg.norm((active * lam) @ data.X)) - top)
+            alone = max(alone, abs(max(up, down) - lines[0]))
     solved = [wide_set(6, 3, seed) for seed in range(context.seed, context.seed + context.pick(2, 20))]
     gap = max(abs(second_order_dual(data) / max_margin(data).value - 1) for data in solved)
     bare = abs(second_order_dual(solved[0], multipliers=False) / max_margin(solved[0]).value - 1)
     data, lam, active = obtuse(), np.array(EXAMPLE), np.array([1.0, 0.0])
     first = cone_value(data, lam, active, minus=True)
     numbers = (
-        printed("largest error of max over the cone = min over z of (53)", worst, 0.0, 1e-8),
-        printed("largest difference of the two lines of (129) from the two of (53)", pair, 0.0, 1e-8),
+        printed(
+            "largest error of max over the cone = min over z of (53); control: z = 0", worst, 0.0, 1e-8, control=unmoved
+        ),
+        printed(
+            "largest difference of the two lines of (129) from the two of (53); control: the first line alone",
+            pair,
+            0.0,
+            1e-8,
+            control=alone,
+        ),
         printed("optimum of (129) over P*, largest relative difference; control: z = 0", gap, 0.0, 1e-6, control=bare),
         exact("App. F.1, λ = (0.7, -0.4), cell of x₁: the first line of (129) bounds -λᵀDXu", first, 0.0),
         exact(
@@ -185,7 +210,13 @@ def _arrangements(context: Context) -> Outcome:
     for n, d in ((2, 2), (6, 2), (8, 3), context.pick((10, 4), (20, 5))):
         found = arrangements(rng.standard_normal((n, d)))
         numbers += [
-            printed(f"N = {n}, r = {d}: cells, at most the bound", len(found), cover_bound(n, d), relation="at_most"),
+            printed(
+                f"N = {n}, r = {d}: cells, at most the bound",
+                len(found),
+                cover_bound(n, d),
+                relation="at_most",
+                wrong=2 * sum(math.comb(n - 1, k) for k in range(d - 1)),  # the number for rank r - 1
+            ),
             exact(f"N = {n}, r = {d}: cells are 2 Σ C(N-1, k)", len(found), found.n_expected),
         ]
     one = len(arrangements([[1.0]]))
@@ -239,8 +270,9 @@ CLAIMS: tuple[Claim, ...] = (
         ("D-11",),
         _width,
         "differs",
-        "(13) with m neurons needs m at least the number of non-zero (u, u'). With m = 1 it is infeasible on App. F.1, "
-        "where (14) is 1.2824; on x = (±1, 1/4), y = (1, 1) it is 4, where (14) is 1.9403.",
+        "'The problem (13) is equivalent to' (14) (Proposition 2), with no word on the width m. With m = 1 (13) is "
+        "infeasible on App. F.1, where (14) is 1.2824; on x = (±1, 1/4), y = (1, 1) it is 4, where (14) is 1.9403. "
+        "Corrected: they are equivalent for m at least the number of non-zero (u, u') of an optimum of (14).",
     ),
     Claim(
         "WP-E129",
@@ -261,8 +293,8 @@ CLAIMS: tuple[Claim, ...] = (
         ("B-000-1", "D-18"),
         _arrangements,
         "misprint",
-        "The bound is 0 for one sample, which has two patterns. It holds on all other data tried; in general position "
-        "the number is 2 Σ_{k<r} C(N - 1, k).",
+        "The bound 2r (e(N - 1)/r)^r of Section 2 is 0 for one sample, which has two patterns. It holds on all other "
+        "data tried; in general position the number is 2 Σ_{k<r} C(N - 1, k).",
     ),
     Claim(
         "WP-D12",

@@ -29,9 +29,10 @@ def _extreme_numbers(data: Dataset, neurons: FloatArray, signs: npt.ArrayLike, f
     """Each optimal neuron is the extreme point of its cell, and attains |λᵀ(Xu)₊| = 1."""
     numbers = []
     for k, (u, sign) in enumerate(zip(unit(neurons), np.asarray(signs), strict=True)):
-        ends = found.highest if sign > 0 else found.lowest
-        nearest = float(np.linalg.norm(ends - u, axis=1).min())
-        numbers.append(printed(f"distance of optimal neuron {k + 1} from an extreme point u_j", nearest, 0.0, 1e-9))
+        ends, others = (found.highest, found.lowest) if sign > 0 else (found.lowest, found.highest)
+        nearest, wrong = (float(np.linalg.norm(points - u, axis=1).min()) for points in (ends, others))
+        name = f"distance of optimal neuron {k + 1} from an extreme point u_j; control: of the other sign"
+        numbers.append(printed(name, nearest, 0.0, 1e-9, control=wrong))
     numbers.append(exact("max of λᵀ(Xu)₊ over the ball", float(found.maximum.max()), 1.0))
     return numbers
 
@@ -89,7 +90,13 @@ def _figure_2(context: Context) -> Outcome:
     found = dual(data)
     corner = data.y / np.linalg.norm(data.X, axis=1)
     numbers = (
-        printed("Q* is the polar set of the two spikes: largest relative gap", gap, 0.0, 1e-9),
+        printed(
+            "Q* is the polar set of the two spikes: largest relative gap; control: orthogonal samples",
+            gap,
+            0.0,
+            1e-9,
+            control=_gap_of_polar_sets(counterexample("corner"))[0],
+        ),
         printed("λ* is feasible and maximal: D* beside P*", found.lower, max_margin(data).value, 1e-9),
         *(exact(f"λ* of sample {i + 1} is y/|x|", found.duals[i], corner[i]) for i in range(2)),
         shown("orthogonally separable", bool(orthogonal_separability(data))),
@@ -126,14 +133,22 @@ def _corner_value(data: Dataset) -> float:
     return float(1 / np.linalg.norm(polar_set(data.X, way)[0]) * np.sqrt(2))
 
 
-def _outlines(data: Dataset, caption: bool) -> Outcome:
-    """Draw the two sets, with the spike test behind it; both captions say that the data are not spike-free."""
+def _outlines(data: Dataset, *, other: Dataset | None = None) -> Outcome:
+    """Draw the two sets, with the spike test behind it; both captions say that the data are not spike-free.
+
+    The control is the verdict for other data.
+    """
     sets: RectifiedEllipsoid = rectified_ellipsoid(data)
     verdict = is_spike_free(data)
     independent = bool((data.X[0] @ data.X[1]) >= 0)  # for two independent points in the plane
     ratio = _largest_pull_back(data)
     numbers = (
-        in_print("spike-free, as the caption says", bool(verdict), caption),
+        in_print(
+            "spike-free, which the caption denies" + ("; control: the data of F.2" if other else ""),
+            bool(verdict),
+            False,
+            control=bool(is_spike_free(other)) if other else None,
+        ),
         exact("spike-free iff x₁·x₂ >= 0", bool(verdict), independent),
         exact("largest |X⁺(Xu)₊| over unit u", ratio, verdict.witness.spike, 1e-4),
         exact("(Xu)₊ = XX⁺(Xu)₊ for all u: rank", float(np.linalg.matrix_rank(data.X)), 2),
@@ -147,11 +162,11 @@ def _largest_pull_back(data: Dataset) -> float:
 
 
 def _figure_6(context: Context) -> Outcome:
-    return _outlines(obtuse(), caption=False)
+    return _outlines(obtuse(), other=spike_free())
 
 
 def _figure_8(context: Context) -> Outcome:
-    return _outlines(spike_free(), caption=False)
+    return _outlines(spike_free())
 
 
 CLAIMS: tuple[Claim, ...] = (
@@ -183,8 +198,10 @@ CLAIMS: tuple[Claim, ...] = (
         ("D-17", "B-000-22", "S000-D"),
         _two_spikes,
         "differs",
-        "It is true on F.1 because cos(x₁, x₂) = -0.575 is below -1/2. For orthogonal unit samples the corner (1, 1) "
-        "of the box of the spikes has the support value √2, so it is not in Q*. It is true under Yλ >= 0.",
+        "'as the dataset is orthogonal separable, the set [...] reduces to' that of the two spikes (App. F.1). On "
+        "F.1 it does, because cos(x₁, x₂) = -0.575 is below -1/2. For orthogonal unit samples the corner (1, 1) of "
+        "the box of the spikes has the support value √2, so it is not in Q*. Corrected: for two samples Q* is the "
+        "polar set of the two spikes if cos(x₁, x₂) <= -1/2, and, if they are orthogonally separable, under Yλ >= 0.",
     ),
     Claim(
         "WP-F6",
@@ -205,8 +222,9 @@ CLAIMS: tuple[Claim, ...] = (
         ("000 Fig 8", "D-5", "S000-F2", "B-000-10"),
         _figure_8,
         "misprint",
-        "X⁺(Xu)₊ is never longer than u (largest length 1.000), and X is invertible: the data are spike-free. Two "
-        "independent points in the plane are so iff x₁·x₂ >= 0.",
+        "'non-spike-free' (captions of Figures 8, 9 and 10, and the text of App. F.2) against 'spike-free' in the "
+        "title of App. F.2. X⁺(Xu)₊ is never longer than u (largest length 1.000), and X is invertible: the data are "
+        "spike-free. Two independent points in the plane are so iff x₁·x₂ >= 0.",
     ),
     Claim(
         "WP-F9",

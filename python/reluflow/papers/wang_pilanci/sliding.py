@@ -136,9 +136,11 @@ CLAIMS: tuple[Claim, ...] = (
         ("D-8", "B-000-18"),
         _theorem_1,
         "differs",
-        "Above the wall of x₂ the pull is along (1, -2), below it along (1, 1): the neuron is held on the wall and "
-        "slides to (1, 0), where the cosine is 1/√2. No unit vector at all has a larger one: 1/√5, 1/√2, below 0, and "
-        "0 in the four sectors. With the pull projected off the held wall [PL (31)] the cosine tends to 1.",
+        "'for any dataset' (Theorem 1), and 'Our proof in Appendix D.4 corrects this error' (Remark 2). On x₁ = (1, "
+        "1), x₂ = (0, 3), y = (1, -1) the pull is along (1, -2) above the wall of x₂ and along (1, 1) below it: the "
+        "neuron is held on the wall and slides to (1, 0), where the cosine is 1/√2. No unit vector at all has a "
+        "larger one: 1/√5, 1/√2, below 0, and 0 in the four sectors. Corrected: with the pull projected off the held "
+        "walls [PL (31)] the cosine tends to 1.",
     ),
     Claim(
         "WP-T1b",

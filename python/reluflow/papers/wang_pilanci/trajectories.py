@@ -109,6 +109,11 @@ def _moved(runs: Pair, rows: npt.NDArray[np.intp]) -> float:
     return float(np.abs(last - late).max(initial=0.0))
 
 
+def _some_rest(runs: Pair, which: npt.NDArray[np.bool_]) -> bool:
+    """Tell whether one of these neurons is where it was at iteration 1000."""
+    return any(_moved(runs, np.array([j])) == 0 for j in np.flatnonzero(which))
+
+
 def _apart(runs: Pair, last: FloatArray) -> float:
     return float(angle(runs.descent.W[-1][runs.alive], last[runs.alive]).max())
 
@@ -177,12 +182,19 @@ def _figure_7(context: Context) -> Outcome:
     worst = max(float(_angles(runs, runs.descent.W[-1]).max()) for runs in many if runs.alive.any())
     alive, early = sum(int(runs.alive.sum()) for runs in many), sum(sum(survivors(data, runs.net)) for runs in many)
     numbers = (
-        printed("angle of the living neurons of all runs to the optimal neurons", worst, 0.0, NEAR),
         printed(
-            "runs in which some neuron stands still",
-            sum(not runs.alive.all() for runs in many),
+            "angle of the living neurons of all runs to the optimal neurons; control: at iteration 1",
+            worst,
+            0.0,
+            NEAR,
+            control=max(float(_angles(runs, runs.descent.W[1]).max()) for runs in many if runs.alive.any()),
+        ),
+        printed(
+            "runs in which some dead neuron stands still; control: living ones that do",
+            sum(_some_rest(runs, ~runs.alive) for runs in many),
             1,
             relation="at_least",
+            control=sum(_some_rest(runs, runs.alive) for runs in many),
         ),
         exact("living neurons of all runs, beside the limit of vanishing weights", alive, early),
         shown("runs that keep both signs and fit both samples", sum(min(survivors(data, r.net)) > 0 for r in many)),
@@ -235,7 +247,13 @@ def _figure_10(context: Context) -> Outcome:
     wrong = int(np.count_nonzero(runs.alive & (net.a < 0)))
     n_dead, moved, _ = _stuck(runs)
     numbers = [
-        printed("neurons stuck at spurious stationary points", n_dead, 1, relation="at_least"),
+        printed(
+            "neurons stuck at spurious stationary points; control: living ones at rest",
+            n_dead,
+            1,
+            relation="at_least",
+            control=int(_some_rest(runs, runs.alive)),
+        ),
         printed(
             "how far these move from iteration 1000 on; control: the living ones",
             moved,
