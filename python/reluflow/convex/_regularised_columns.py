@@ -18,7 +18,7 @@ from ._inputs import Deadline, without_noise
 from ._objective import Objective
 from ._pricing import Key
 from ._regularised_conic import solve_cells
-from ._regularised_polish import Network, polish, used_neurons
+from ._regularised_polish import Network, joined, polish, used_neurons
 from ._regularised_pricing import NORM_SHARE, CellPricing
 from ._regularised_solution import relative_gap
 
@@ -26,9 +26,18 @@ ROUNDS_SHARE = 0.6  # of a time limit, for the rounds; the rest is for the proof
 MAX_ROUNDS = 200  # 3 to 10 on small data
 IDLE_ROUNDS = 2  # a cell without a neuron for so long leaves the program, and returns when it is violated again
 IDLE_SIZE = 1e-7  # a neuron below this, beside the sum, is none
-# The active set: which neurons are none, beside the sum, and which |x·u| are zero, beside |x||u|. An interior point has
-# small neurons that belong to no optimum, and where the optimum is not unique its numbers are less exact.
-ACTIVE_RTOLS = ((1e-7, 1e-6), (1e-4, 1e-6), (1e-4, 1e-4), (1e-3, 1e-3), (1e-6, 1e-5), (1e-8, 1e-8))
+# The active set: which neurons are none, beside the sum; which |x·u| are zero, beside |x||u|; which directions are one.
+# An interior point has small neurons that belong to no optimum, or one neuron in two cells, and its numbers are less
+# exact where the optimum is not unique.
+ACTIVE_RTOLS = (
+    (1e-7, 1e-6, 0.0),
+    (1e-4, 1e-6, 0.0),
+    (1e-4, 1e-4, 1e-2),
+    (1e-6, 1e-6, 1e-2),
+    (1e-3, 1e-3, 1e-2),
+    (1e-6, 1e-5, 0.0),
+    (1e-8, 1e-8, 0.0),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,10 +160,10 @@ class Generation:
         found = bounds(self.pricing, net, duals, self.gap_tol, self.deadline)
         if self.best is not None:
             found = found.with_better(self.best)
-        for used_rtol, wall_rtol in ACTIVE_RTOLS:
+        for used_rtol, wall_rtol, same_rtol in ACTIVE_RTOLS:
             if found.gap <= NORM_SHARE * self.gap_tol or self.deadline.passed:
                 break
-            better = polish(self.objective, used_neurons(net, used_rtol), wall_rtol)
+            better = polish(self.objective, joined(used_neurons(net, used_rtol), same_rtol), wall_rtol)
             if better is not None:
                 found = found.with_better(bounds(self.pricing, better, None, self.gap_tol, self.deadline))
             if found.gap <= self.gap_tol:

@@ -29,10 +29,14 @@ N_EXTRA = {"squared": 0, "exponential": 1, "logistic": 3}  # variables a sample 
 
 
 def solve_cells(objective: Objective, cells: Sequence[Piece], deadline: Deadline) -> Answer:
-    """Solve the program over ``cells``; inputs, targets and loss are brought to size one for the solver."""
+    """Solve the program over ``cells``.
+
+    For the solver, inputs and targets are brought to size one, and loss and penalty to sizes that are each other's
+    inverse: with a small decay it would end at 1e-4 otherwise.
+    """
     unit = (float(np.abs(objective.y).max()) or 1.0) if objective.loss == "squared" else 1.0  # of outputs
     size = float(np.linalg.norm(objective.R, axis=1).max())
-    amount = float(objective.counts.max())
+    amount = float(np.sqrt(objective.counts.max() * objective.decay / (size * unit)))
     n, r = objective.R.shape
     k, n_first = len(cells), n * (1 + N_EXTRA[objective.loss])
     width = n_first + k + k * r

@@ -22,7 +22,8 @@ GONE_RTOL = 1e-9  # a neuron that has shrunk to this, beside the sum, leaves the
 RANK_RTOL = 1e-9  # of the boundaries that meet in a neuron
 MAX_STEPS = 60  # 5 to 15 are taken
 RIDGE = 1e-13  # times the largest diagonal entry: parts of one neuron in two cells make the Hessian singular
-LEAST_STEP = 2.0**-40  # of the line search
+LEAST_STEP = 2.0**-20  # of the line search
+SMALL_RTOL = 1e-2  # a neuron below this, beside the sum, that a step takes past zero is tried at zero
 NOISE_RTOL = 1e-14  # a value that rises by less than this has not risen: near the end the gradient tells, not the value
 NEAR = 1e-6  # a gradient below this beside γ that no longer halves has reached rounding
 
@@ -39,6 +40,20 @@ def used_neurons(net: Network, rtol: float) -> Network:
     sizes = np.linalg.norm(net.neurons, axis=1)
     used = sizes > rtol * sizes.sum()
     return Network(net.neurons[used], net.signs[used])
+
+
+def joined(net: Network, rtol: float) -> Network:
+    """Add up neurons of one sign whose unit vectors are within ``rtol``: an interior point can split one."""
+    order = np.argsort(-np.linalg.norm(net.neurons, axis=1), kind="stable")
+    leaders: list[int] = []
+    sums = np.zeros_like(net.neurons)
+    units = net.neurons / np.linalg.norm(net.neurons, axis=1)[:, None]
+    for j in order:
+        alike = [k for k in leaders if net.signs[k] == net.signs[j] and np.linalg.norm(units[k] - units[j]) <= rtol]
+        if not alike:
+            leaders.append(int(j))
+        sums[alike[0] if alike else j] += net.neurons[j]
+    return Network(sums[leaders], net.signs[leaders])
 
 
 def polish(objective: Objective, net: Network, wall_rtol: float) -> Network | None:
@@ -101,6 +116,10 @@ def _newton(objective: Objective, effects: list[FloatArray], starts: list[FloatA
             break
         ends = np.cumsum([len(found[j]) for j in live])
         moves = dict(zip(live, np.split(step, ends[:-1]), strict=True))
+        fewer = _without_passing(found, moves)
+        if fewer is not None and (after := _value(objective, effects, fewer)) <= now + NOISE_RTOL * abs(now):
+            found, now, before = fewer, after, np.inf
+            continue
         share = 1.0
         while share > LEAST_STEP:
             new = [v + share * moves[j] if j in moves else np.zeros_like(v) for j, v in enumerate(found)]
@@ -112,6 +131,19 @@ def _newton(objective: Objective, effects: list[FloatArray], starts: list[FloatA
             break
         found, now, before = new, after, size
     return found
+
+
+def _without_passing(neurons: list[FloatArray], moves: dict[int, FloatArray]) -> list[FloatArray] | None:
+    """Put the small neurons that a step takes past zero at zero, None if there are none: they are in no optimum."""
+    total = sum(float(np.linalg.norm(v)) for v in neurons)
+    passing = {
+        j
+        for j, move in moves.items()
+        if neurons[j] @ move <= -(neurons[j] @ neurons[j]) and np.linalg.norm(neurons[j]) < SMALL_RTOL * total
+    }
+    if not passing:
+        return None
+    return [np.zeros_like(v) if j in passing else v for j, v in enumerate(neurons)]
 
 
 def _live(neurons: list[FloatArray]) -> list[int]:
