@@ -17,6 +17,9 @@ from ._local import Improvement
 from ._mapping import ConvexNeurons, from_network, to_network
 from ._max_margin import dual, max_margin
 from ._multiclass import MultiClassMaxMarginSolution, max_margin_multiclass
+from ._regularised import regularised
+from ._regularised_certificate import RegularisedCertificate
+from ._regularised_solution import RegularisedSolution
 from ._separators import (
     LeakyLinearMargin,
     MaxMarginVectors,
@@ -53,6 +56,8 @@ __all__ = [
     "MaxMarginVectors",
     "MultiClassCertificate",
     "MultiClassMaxMarginSolution",
+    "RegularisedCertificate",
+    "RegularisedSolution",
     "Separator",
     "Spikes",
     "TooManyPatternsError",
@@ -70,6 +75,7 @@ __all__ = [
     "max_margin_vectors",
     "polar_set",
     "rectified_outline",
+    "regularised",
     "sample_arrangements",
     "spikes",
     "svm",

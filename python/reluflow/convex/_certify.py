@@ -8,14 +8,17 @@ import numpy as np
 
 from .._validation import invalid, positive
 from ..datasets import Dataset, MultiClassDataset
+from ..losses import LossName, ReductionName
 from ..networks import Network
 from ._bounds import DualNorm, dual_norm
 from ._certificate import Certificate, MultiClassCertificate, class_parts
+from ._certify_regularised import Tolerances, certify_regularised, training_of
 from ._inputs import Deadline, row_space
 from ._kkt import KKT, kkt
 from ._local import Local, local_optimality
 from ._mapping import check_net
 from ._max_margin import max_margin
+from ._regularised_certificate import RegularisedCertificate
 from ._solution import MaxMarginSolution
 
 KKT_TOL = 1e-8  # of the largest residual, relative
@@ -27,9 +30,12 @@ WALL_TOL = 1e-8  # |w·x| beside |w||x| that counts as a kink
 
 @overload
 def certify(
-    solution: Any,
+    solution: Network,
     data: Dataset,
     *,
+    weight_decay: None = None,
+    loss: None = None,
+    reduction: None = None,
     kkt_tol: float = KKT_TOL,
     gap_tol: float = GAP_TOL,
     support_tol: float = SUPPORT_TOL,
@@ -40,9 +46,44 @@ def certify(
 
 @overload
 def certify(
+    solution: Network,
+    data: Dataset,
+    *,
+    weight_decay: float,
+    loss: LossName,
+    reduction: ReductionName | None = None,
+    kkt_tol: float = KKT_TOL,
+    gap_tol: float = GAP_TOL,
+    support_tol: float = SUPPORT_TOL,
+    wall_tol: float = WALL_TOL,
+    max_seconds: float | None = None,
+) -> RegularisedCertificate: ...
+
+
+@overload
+def certify(
+    solution: Any,
+    data: Dataset,
+    *,
+    weight_decay: float | None = None,
+    loss: LossName | None = None,
+    reduction: ReductionName | None = None,
+    kkt_tol: float = KKT_TOL,
+    gap_tol: float = GAP_TOL,
+    support_tol: float = SUPPORT_TOL,
+    wall_tol: float = WALL_TOL,
+    max_seconds: float | None = None,
+) -> Any: ...  # a Certificate, or a RegularisedCertificate where the solution's settings have a weight decay
+
+
+@overload
+def certify(
     solution: Any,
     data: MultiClassDataset,
     *,
+    weight_decay: None = None,
+    loss: None = None,
+    reduction: None = None,
     kkt_tol: float = KKT_TOL,
     gap_tol: float = GAP_TOL,
     support_tol: float = SUPPORT_TOL,
@@ -55,21 +96,30 @@ def certify(
     solution: Any,
     data: Dataset | MultiClassDataset,
     *,
+    weight_decay: float | None = None,
+    loss: LossName | None = None,
+    reduction: ReductionName | None = None,
     kkt_tol: float = KKT_TOL,
     gap_tol: float = GAP_TOL,
     support_tol: float = SUPPORT_TOL,
     wall_tol: float = WALL_TOL,
     max_seconds: float | None = None,
-) -> Certificate | MultiClassCertificate:
-    """Compare a network, or the limit of a flow, with the convex max-margin program.
+) -> Certificate | RegularisedCertificate | MultiClassCertificate:
+    """Compare a network, or the limit of a flow, with the convex program of its problem.
+
+    Without weight decay that is the max-margin program, with it the regularised one (`convex.regularised`).
 
     Parameters
     ----------
     solution : Network or solution of a flow, or those of K classes
-        Of a solution, the network of its limit if it has one (``solution.limit.network``), else its final state.
+        Of a solution, the network of its limit if it has one (``solution.limit.network``; with weight decay, if it is
+        certified), else its final state.
     data : Dataset, or MultiClassDataset for K classes
+    weight_decay, loss, reduction : float and str, optional
+        For a network that was trained with weight decay; a solution knows its own. The reduction is "sum" if it is
+        left out.
     kkt_tol, gap_tol : float, optional
-        What counts as a KKT point, and as the global optimum; both relative.
+        What counts as a KKT point (with weight decay: a critical point), and as the global optimum; both relative.
     support_tol, wall_tol : float, optional
         Which margins are least, and which pre-activations zero. A run that was stopped early needs larger ones, and
         has residuals of their size; a polished limit does not.
@@ -78,13 +128,13 @@ def certify(
 
     Returns
     -------
-    Certificate, or MultiClassCertificate for K classes
+    Certificate, RegularisedCertificate with weight decay, or MultiClassCertificate for K classes
 
     Raises
     ------
     ValueError
-        ``solution`` holds no network, or not one for each class, the dimensions do not agree, or a tolerance is not
-        positive.
+        ``solution`` holds no network, or not one for each class, the dimensions do not agree, a tolerance is not
+        positive, a run is asked about another problem than its own, or K classes were trained with weight decay.
 
     Examples
     --------
@@ -97,33 +147,59 @@ def certify(
     ('kkt_not_global', 4.0, 1.940285)
     >>> certificate.local_optimum, certificate.improvement.value(0.01) < 4
     (False, True)
+
+    With weight decay, a neuron that never sees the second sample ends at a critical point, and at no better one:
+
+    >>> data = rf.Dataset([[1.0, 0.0], [0.0, 1.0]], [2.0, 2.0])
+    >>> for W in ([[1.0, -0.1]], [[1.0, 0.1]]):
+    ...     net = rf.Network(W, [1.0])
+    ...     sol = rf.integrate(data, net, until=100, loss="squared", weight_decay=0.5)
+    ...     print(rf.certify(sol, data).verdict)
+    critical_not_global
+    global
     """
-    if isinstance(data, MultiClassDataset):
-        options = {"kkt_tol": kkt_tol, "gap_tol": gap_tol, "support_tol": support_tol, "wall_tol": wall_tol}
-        parts = class_parts(solution, data)
-        return MultiClassCertificate(
-            tuple(certify(part, data.binary(k), max_seconds=max_seconds, **options) for k, part in enumerate(parts)),
-            data,
-        )
-    net = _network(solution)
-    checked = check_net(net, data)
-    tolerances = [positive(kkt_tol, "kkt_tol"), positive(gap_tol, "gap_tol")]
+    tolerances = Tolerances(
+        positive(kkt_tol, "kkt_tol"),
+        positive(gap_tol, "gap_tol"),
+        positive(wall_tol, "wall_tol"),
+        positive(support_tol, "support_tol"),
+    )
     limit = None if max_seconds is None else positive(max_seconds, "max_seconds")
+    parts = class_parts(solution, data) if isinstance(data, MultiClassDataset) else (solution,)
+    training = training_of(parts[0], weight_decay, loss, reduction)
+    if isinstance(data, MultiClassDataset):
+        if training is not None:
+            way = "rf.certify(solution[k], data.binary(k)) certifies one of them"
+            raise invalid("weight_decay", f"be left out for K classes ({way})", repr(training.weight_decay))
+        nets = [_network(part, only_certified=False) for part in parts]
+        return MultiClassCertificate(
+            tuple(_of_margin(net, data.binary(k), tolerances, limit) for k, net in enumerate(nets)), data
+        )
+    net = _network(solution, only_certified=training is not None)
+    if training is not None:
+        return certify_regularised(net, data, training, tolerances, limit)
+    return _of_margin(net, data, tolerances, limit)
+
+
+def _of_margin(net: Network, data: Dataset, tolerances: Tolerances, max_seconds: float | None) -> Certificate:
+    """Compare a network with the max-margin program."""
+    checked = check_net(net, data)
     q_min = float((checked.y * net(checked.X)).min())
     if q_min <= 0:
         return _not_separating(net, q_min)
     scale = 1 / np.sqrt(q_min)
     scaled = Network(scale * net.W, scale * net.a, leak=net.leak, pattern=net.pattern)
-    found = kkt(
-        scaled, checked, support_tol=positive(support_tol, "support_tol"), wall_tol=positive(wall_tol, "wall_tol")
-    )
-    return _judged(scaled, checked, found, tolerances[0], tolerances[1], limit)
+    found = kkt(scaled, checked, support_tol=tolerances.support, wall_tol=tolerances.wall)
+    return _judged(scaled, checked, found, tolerances.kkt, tolerances.gap, max_seconds)
 
 
-def _network(solution: Any) -> Network:
+def _network(solution: Any, only_certified: bool) -> Network:
+    """Return the network to judge; a direction can be tried as it is, the size of a critical point has to be right."""
     if isinstance(solution, Network):
         return solution
     limit = getattr(solution, "limit", None)
+    if only_certified and not getattr(limit, "certified", False):
+        limit = None
     for candidate in (getattr(limit, "network", None), getattr(solution, "final", None)):
         if isinstance(candidate, Network):
             return candidate

@@ -12,7 +12,7 @@ from .._validation import FloatArray, integer, leak_value, one_of, positive
 from ..datasets import Dataset
 from ._arrangements import TooManyPatternsError, arrangements, expected_arrangements
 from ._bounds import MAX_NODES, DualNorm, dual_norm
-from ._inputs import Deadline, check_data, check_duals, fixed, fixed_bool, row_space
+from ._inputs import Deadline, check_duals, check_inputs, fixed, fixed_bool, row_space
 from ._pricing import Cells
 from ._solution import BoolArray
 
@@ -75,7 +75,7 @@ def dual_feasibility(
     Parameters
     ----------
     data : Dataset
-        Its labels play no part.
+        Its targets play no part.
     duals : array_like, shape (n,)
         λ, signed.
     leak : float, optional
@@ -113,7 +113,7 @@ def dual_feasibility(
     >>> round(found.value**2, 12), found.feasible, found.method
     (2.0, False, 'cones')
     """
-    checked = check_data(data)
+    checked = check_inputs(data)
     weights = check_duals(duals, checked)
     alpha, how = leak_value(leak), one_of(method, "method", ("auto", "cones", "branch"))
     limit, allowed = positive(tol, "tol"), integer(max_nodes, "max_nodes")

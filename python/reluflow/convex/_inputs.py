@@ -43,12 +43,18 @@ class Deadline:
         return self.left <= 0
 
 
-def check_data(data: object) -> Dataset:
-    """Return ``data`` if it is a Dataset."""
+def check_inputs(data: object) -> Dataset:
+    """Return ``data`` if it is a Dataset, with targets of any kind."""
     instance(data, "data", Dataset, "a reluflow.Dataset")
     assert isinstance(data, Dataset)
-    require_labels(data)
     return data
+
+
+def check_data(data: object) -> Dataset:
+    """Return ``data`` if it is a Dataset with labels."""
+    checked = check_inputs(data)
+    require_labels(checked)
+    return checked
 
 
 def check_duals(duals: npt.ArrayLike, data: Dataset) -> FloatArray:

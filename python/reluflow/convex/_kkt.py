@@ -93,14 +93,15 @@ def kkt(net: Network, data: Dataset, *, support_tol: float, wall_tol: float) -> 
     support = margins <= 1 + support_tol
     sizes = np.sqrt(np.sum(net.theta**2, axis=1))
     live = sizes > DEAD_RTOL * net.norm
-    walls = _walls(net, data, wall_tol) & live[:, None]
+    walls = boundaries(net, data, wall_tol) & live[:, None]
     groups = _groups(net, data, walls, live)
     equations = _Equations(net, data, np.flatnonzero(support), walls, groups)
     duals, slopes = equations.solve()
     return _residuals(net, data, margins, KKT(duals, slopes, walls, live, support, 0, 0, 0, 0, 0))
 
 
-def _walls(net: Network, data: Dataset, wall_tol: float) -> BoolArray:
+def boundaries(net: Network, data: Dataset, wall_tol: float) -> BoolArray:
+    """Return the pairs w_j·x_i = 0, shape (m, n): by the pattern that the network carries, else to ``wall_tol``."""
     if net.pattern is not None and net.pattern.shape[1] == data.n:
         exact: BoolArray = net.pattern == 0
         return exact

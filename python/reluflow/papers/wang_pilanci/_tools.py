@@ -136,7 +136,7 @@ def certified_gap(data: Dataset, solution: Solution) -> float:
     """Return (P - P*)/P of the limit; infinity where it does not separate the data or is not certified."""
     if not solution.limit.certified or solution.limit.margin <= 0:
         return float("inf")
-    return certify(solution, data).gap
+    return certify(solution.limit.network, data).gap
 
 
 def svm_value(data: Dataset) -> float:
