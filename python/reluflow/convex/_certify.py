@@ -113,7 +113,7 @@ def certify(
     if q_min <= 0:
         return _not_separating(net, q_min)
     scale = 1 / np.sqrt(q_min)
-    scaled = Network(scale * net.W, scale * net.a, leak=net.leak, pattern=net.pattern)
+    scaled = net._with(scale * net.W, scale * net.a, net.pattern)
     found = kkt(
         scaled, checked, support_tol=positive(support_tol, "support_tol"), wall_tol=positive(wall_tol, "wall_tol")
     )
