@@ -31,7 +31,7 @@ def holding() -> rf.Solution:
 @cache
 def iris() -> rf.Solution:
     """Two kinds of iris, four inputs, a bias, leaky: many events in little time."""
-    data = rf.datasets.add_bias(rf.datasets.iris("versicolor", "virginica"), 1.0)
+    data = rf.datasets.iris("versicolor", "virginica").with_bias(1.0)
     net = rf.Network.init(20, data.d, scale=1e-3, leak=0.1, seed=0)
     return rf.integrate(data, net, until=5.0, reduction="mean")
 

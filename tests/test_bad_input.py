@@ -34,10 +34,6 @@ def network(**given: Any) -> Callable[[], Any]:
     return lambda: rf.Network(options.pop("W"), options.pop("a"), **options)
 
 
-def init(**given: Any) -> Callable[[], Any]:
-    return lambda: rf.Network.init(**{"width": 3, "dim": 2, **given})
-
-
 def integrate(**given: Any) -> Callable[[], Any]:
     options = {"data": DATA, "net": NET, "until": 1.0, **given}
     return lambda: rf.integrate(options.pop("data"), options.pop("net"), **options)
@@ -74,7 +70,19 @@ DATASETS: Rows = [
         dataset(X=[[1, 2], 3]),
         "X must be an array of shape (n, d), found a single number at row 1 after 2 entries at row 0",
     ),
-    ("zero row", dataset(X=[[1.0, 2.0], [0, 0]]), "X must have no row of zeros, found zeros only at row 1"),
+    (
+        "zero row",
+        dataset(X=[[1.0, 2.0], [0, 0]]),
+        "X must have no row of zeros, found zeros only at row 1 (bias_input=1.0 appends a bias to every row)",
+    ),
+    ("bias 0", dataset(bias_input=0), "bias_input must be a finite number other than 0, found 0.0"),
+    ("bias True", dataset(bias_input=True), "bias_input must be a finite number other than 0, found True"),
+    ("two biases", lambda: DATA.with_bias().with_bias(2), "data must have no bias yet, found the bias input 1"),
+    (
+        "names of a bias too",
+        dataset(feature_names=["a", "b", "c"], bias_input=1.0),
+        "feature_names must hold one name for each of the 2 columns of X, found 3 names",
+    ),
     (
         "tiny row",
         dataset(X=[[1.0, 2.0], [0, 1e-120]]),
@@ -176,15 +184,17 @@ NETWORKS: Rows = [
     ),
     ("one input", lambda: NET([1.0, 2.0]), "X must have the shape (n, d), found the shape (2,)"),
     ("NaN input", lambda: NET([[1.0, NAN]]), "X must hold finite numbers only, found nan at row 0, column 1"),
-    ("width 0", init(width=0), "width must be an integer of at least 1, found 0"),
-    ("width 2.0", init(width=2.0), "width must be an integer of at least 1, found 2.0"),
-    ("width True", init(width=True), "width must be an integer of at least 1, found True"),
-    ("dim -1", init(dim=-1), "dim must be an integer of at least 1, found -1"),
-    ("scale 0", init(scale=0.0), "scale must be a finite number above 0, found 0.0"),
-    ("scale NaN", init(scale=NAN), "scale must be a finite number above 0, found nan"),
-    ("balanced 'no'", init(balanced="no"), "balanced must be True or False, found a value of type str"),
-    ("leak 2", init(leak=2), "leak must lie in [0, 1), found 2.0"),
-    ("seed -1", init(seed=-1), "seed must be an integer of at least 0, a numpy Generator or None, found -1"),
+    ("bias 0", network(bias_input=0.0), "bias_input must be a finite number other than 0, found 0.0"),
+    (
+        "a bias alone",
+        network(W=[[1.0]], bias_input=1.0),
+        "bias_input must be left out where W has one column alone, found 1.0",
+    ),
+    (
+        "other inputs beside a bias",
+        lambda: rf.Network([[1.0, 2.0]], [1.0], bias_input=1.0)([[1.0, 2.0, 3.0]]),
+        "X must have 1 or, with the bias, 2 columns, the inputs of the network, found 3 columns",
+    ),
 ]
 
 RUNS: Rows = [
@@ -198,6 +208,12 @@ RUNS: Rows = [
         "other dimension",
         integrate(net=rf.Network([[1.0]], [1.0])),
         "net must have dim 2, the columns of X, found dim 1",
+    ),
+    (
+        "a bias that the data do not have",
+        integrate(net=rf.Network([[1.0, 0.0]], [1.0], bias_input=2.0)),
+        "net must have the last column of data.X as its bias input (data.with_bias(2) appends it), found the bias "
+        "input 2",
     ),
     (
         "pattern of other data",
@@ -279,6 +295,12 @@ STEPS: Rows = [
     ("data", descend(data=None), "data must be a Dataset, found a value of type NoneType"),
     ("net", descend(net=None), "net must be a Network, found a value of type NoneType"),
     ("other dimension", descend(net=rf.Network([[1.0]], [1.0])), "net must have dim 2, the columns of X, found dim 1"),
+    (
+        "a bias that the data do not have",
+        descend(net=rf.Network([[1.0, 0.0]], [1.0], bias_input=2.0)),
+        "net must have the last column of data.X as its bias input (data.with_bias(2) appends it), found the bias "
+        "input 2",
+    ),
     ("step 0", descend(step=0), "step must be a finite number above 0, found 0.0"),
     ("step infinite", descend(step=INF), "step must be a finite number above 0, found inf"),
     ("n_steps 0", descend(n_steps=0), "n_steps must be an integer of at least 1, found 0"),

@@ -1,5 +1,7 @@
 """Bias columns, centring and standardising keep labels and names and refuse what they cannot do."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -14,12 +16,38 @@ BOTH = pytest.mark.parametrize("data", [BINARY, SEVERAL], ids=["binary", "severa
 
 @BOTH
 def test_a_bias_is_one_more_column(data):
-    made = rf.datasets.add_bias(data, 0.1)
+    made = data.with_bias(0.1)
     assert np.array_equal(made.X[:, :3], data.X)
     assert (made.X[:, 3] == 0.1).all()
     assert made.feature_names == ("u", "v", "w", "bias")
     assert type(made) is type(data)
     assert made.name == data.name
+    assert made.bias_input == 0.1
+    assert made != data
+    assert made.fingerprint == data.with_bias(0.1).fingerprint != data.with_bias(0.2).fingerprint
+    assert pickle.loads(pickle.dumps(made)) == made
+    with pytest.warns(DeprecationWarning, match=r"add_bias\(data, value\) is now data.with_bias"):
+        assert rf.datasets.add_bias(data, 0.1) == made
+
+
+@BOTH
+def test_centring_and_standardising_leave_a_bias_alone(data):
+    for change in (rf.datasets.centre, rf.datasets.standardise):
+        assert change(data.with_bias(0.1)) == change(data).with_bias(0.1)
+
+
+def test_a_sample_at_zero_needs_a_bias():
+    with pytest.raises(ValueError, match=r"zeros only at row 1 \(bias_input=1.0 appends"):
+        rf.Dataset([[1.0], [0.0]], [0.5, -0.5])
+    data = rf.Dataset([[1.0], [0.0]], [0.5, -0.5], bias_input=2.0, feature_names=["x"])
+    assert data.X.tolist() == [[1.0, 2.0], [0.0, 2.0]]
+    assert data.feature_names == ("x", "bias")
+
+
+def test_problems_of_single_classes_keep_the_bias():
+    data = SEVERAL.with_bias(0.1)
+    assert data.binary(1) == SEVERAL.binary(1).with_bias(0.1)
+    assert data.pair(0, 2) == SEVERAL.pair(0, 2).with_bias(0.1)
 
 
 @BOTH
@@ -51,7 +79,7 @@ def test_standardising_does_not_take_rounding_for_spread():
 @pytest.mark.parametrize("value", [0, float("nan"), float("inf"), "1"])
 def test_a_bias_that_is_no_bias_is_refused(value):
     with pytest.raises(ValueError, match="value must be a finite number other than 0, found"):
-        rf.datasets.add_bias(BINARY, value)
+        BINARY.with_bias(value)
 
 
 def test_a_sample_at_the_mean_is_refused_by_name():

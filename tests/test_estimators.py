@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, make_friedman1
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -35,6 +35,41 @@ def test_every_check_of_scikit_learn_passes() -> None:
     assert {result["check_name"] for result in results if result["status"] == "skipped"} <= {"check_array_api_input"}
 
 
+@pytest.mark.slow
+def test_every_check_of_a_regressor_passes() -> None:
+    # A small width, a larger start and little time make it quick.
+    model = rf.ReluFlowRegressor(width=10, scale=0.1, until=rf.Stop(mean_loss=0.005, time=20.0))
+    results = check_estimator(model, on_fail=None, on_skip=None)
+    assert len(results) > 45
+    assert {result["check_name"]: result["exception"] for result in results if result["status"] == "failed"} == {}
+    assert {result["check_name"] for result in results if result["status"] == "skipped"} <= {"check_array_api_input"}
+
+
+def test_a_regressor_works_in_a_pipeline_under_cross_validation() -> None:
+    X, y = make_friedman1(120, n_features=5, random_state=0)
+    model = make_pipeline(StandardScaler(), rf.ReluFlowRegressor(width=12, scale=0.1, until=15.0, random_state=0))
+    assert cross_val_score(model, X, y, cv=3).mean() > 0.6
+
+
+def test_a_regression_is_the_run_of_the_flow_on_standardised_targets() -> None:
+    y = 40.0 + 3.0 * np.abs(CLOUD[:, 0])
+    model = rf.ReluFlowRegressor(**QUICK).fit(CLOUD, y)
+    assert (model.target_mean_, model.target_scale_) == (y.mean(), y.std())
+    data = rf.Dataset(CLOUD, (y - y.mean()) / y.std()).with_bias()
+    options: dict[str, Any] = {"loss": "squared", "reduction": "mean", "rtol": 1e-4}
+    sol = rf.integrate(data, model.solution_.initial, until=20.0, **options)
+    assert sol.final == model.network_
+    np.testing.assert_array_equal(model.predict(CLOUD), sol.final(CLOUD) * y.std() + y.mean())
+    raw = clone(model).set_params(standardise=False, until=0.1).fit(CLOUD, y)
+    assert np.array_equal(raw.solution_.data.y, y)
+    np.testing.assert_array_equal(raw.predict(CLOUD), raw.network_(CLOUD))
+
+
+def test_one_value_alone_is_learnt_as_it_is() -> None:
+    model = rf.ReluFlowRegressor(**QUICK).fit(CLOUD, np.full(30, 7.0))
+    np.testing.assert_allclose(model.predict(CLOUD), 7.0, atol=1e-3)
+
+
 def test_it_works_in_a_pipeline_under_cross_validation() -> None:
     X, y = load_iris(return_X_y=True, as_frame=True)
     model = make_pipeline(StandardScaler(), rf.ReluFlowClassifier(**QUICK))
@@ -53,7 +88,7 @@ def test_a_table_gives_its_names_and_holds_later_ones_to_them() -> None:
 def test_a_fit_is_the_run_of_the_flow() -> None:
     model = rf.ReluFlowClassifier(**QUICK).fit(CLOUD, SIDE)
     assert model.classes_.tolist() == ["down", "up"]
-    data = rf.datasets.add_bias(rf.Dataset(CLOUD, np.where(SIDE == "up", 1, -1)))
+    data = rf.Dataset(CLOUD, np.where(SIDE == "up", 1, -1)).with_bias()
     sol = rf.integrate(data, model.solution_.initial, until=20.0, reduction="mean", rtol=1e-6)
     assert sol.final == model.network_
     np.testing.assert_array_equal(model.decision_function(CLOUD), sol.final(data.X))
@@ -87,7 +122,7 @@ def test_three_classes_are_three_networks_and_their_probabilities_add_up_to_one(
 
 def test_without_a_bias_the_network_is_homogeneous() -> None:
     model = rf.ReluFlowClassifier(**QUICK, bias=False).fit(CLOUD, SIDE)
-    assert model.network_.dim == 2
+    assert (model.network_.dim, model.network_.bias) == (2, None)
     np.testing.assert_allclose(model.decision_function(2 * CLOUD), 2 * model.decision_function(CLOUD), rtol=1e-12)
 
 
@@ -117,4 +152,4 @@ def test_without_scikit_learn_the_extra_is_named() -> None:
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ended.returncode != 0
     assert "reluflow[data]" in ended.stderr
-    assert "ReluFlowClassifier" in dir(rf)
+    assert {"ReluFlowClassifier", "ReluFlowRegressor"} <= set(dir(rf))

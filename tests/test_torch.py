@@ -38,15 +38,15 @@ def test_a_network_computes_what_its_module_computes(torch: Any, bias: bool, slo
     X = np.random.default_rng(0).standard_normal((7, 3))
     with torch.no_grad():
         expected = module.double()(torch.tensor(X)).numpy()[:, 0]
-    inputs = np.column_stack((X, np.ones(7))) if bias else X
-    np.testing.assert_allclose(net(inputs), expected, rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(net(X), expected, rtol=1e-13, atol=1e-13)
+    assert net.bias_input == (1.0 if bias else None)
 
 
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("leak", [0.0, 0.3])
 def test_there_and_back_keeps_every_bit(torch: Any, bias: bool, leak: float) -> None:
-    net = rf.Network.init(6, 4, scale=0.3, leak=leak, seed=2)
-    module = net.to_torch(bias=bias)
+    net = rf.Network.init(6, 4, scale=0.3, leak=leak, seed=2, bias_input=1.0 if bias else None)
+    module = net.to_torch()
     assert module[0].in_features == 4 - bias
     assert rf.Network.from_torch(module) == net
     assert module(torch.zeros(2, 4 - bias, dtype=torch.float64)).shape == (2, 1)

@@ -45,6 +45,7 @@ from .sweeps import sweep
 
 if TYPE_CHECKING:
     from .estimators import ReluFlowClassifier as ReluFlowClassifier
+    from .estimators import ReluFlowRegressor as ReluFlowRegressor
 
 __all__ = [
     "BranchingError",
@@ -96,7 +97,7 @@ _HOMES = {
 }
 _find_renamed = renamed(__name__, {name: f"{home}.{name}" for home, names in _HOMES.items() for name in names.split()})
 # Classes of scikit-learn's kind: importing them imports it, so they are not in __all__ either.
-_ESTIMATORS = ("ReluFlowClassifier",)
+_ESTIMATORS = ("ReluFlowClassifier", "ReluFlowRegressor")
 
 
 def __getattr__(name: str) -> object:

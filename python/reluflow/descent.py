@@ -23,8 +23,10 @@ from ._validation import (
     seed_number,
 )
 from .datasets import Dataset
+from .datasets._bias import stored_columns
 from .losses import LossName, ReductionName, check_loss, check_reduction, check_targets
 from .networks import Network
+from .networks._bias import knowing_bias
 
 __all__ = ["DescentResult", "descend"]
 
@@ -105,6 +107,8 @@ class DescentResult(ReadOnly):
             "leak": self.initial.leak,
             "data_name": self.data.name,
             "feature_names": self.data.feature_names,
+            "bias_input": self.data.bias_input,
+            "net_bias_input": self.initial.bias_input,
         }
         arrays = {name: getattr(self, name) for name in _ARRAYS}
         write_archive(path, {**arrays, **start}, {"format": _FORMAT, "schema": _SCHEMA, **record})
@@ -125,10 +129,10 @@ class DescentResult(ReadOnly):
             for array in arrays.values():
                 freeze(array)
             kept = {name: arrays[name] for name in _ARRAYS} | {name: record[name] for name in _VALUES}
-            names = {"name": record["data_name"], "feature_names": record["feature_names"]}
-            data = Dataset(arrays["X"], arrays["y"], weights=arrays.get("weights"), **names)
-            initial = Network(arrays["W0"], arrays["a0"], leak=record["leak"], pattern=arrays.get("pattern0"))
-            final = Network._trusted(arrays["W"][-1], arrays["a"][-1], initial.leak, None)
+            data = Dataset(y=arrays["y"], weights=arrays.get("weights"), **stored_columns(arrays["X"], record))
+            known = {"leak": record["leak"], "bias_input": record.get("net_bias_input")}
+            initial = Network(arrays["W0"], arrays["a0"], pattern=arrays.get("pattern0"), **known)
+            final = initial._with(arrays["W"][-1], arrays["a"][-1])
             return cls(data=data, initial=initial, final=final, **kept)
         except Exception as error:  # whatever the wrong kind of value in a damaged file leads to
             raise invalid("path", "hold a whole descent", f"{os.fspath(path)!r}, damaged: {error}") from error
@@ -202,6 +206,7 @@ def descend(
     instance(net, "net", Network, "a Network")
     if net.dim != data.d:
         raise invalid("net", f"have dim {data.d}, the columns of X", f"dim {net.dim}")
+    net = knowing_bias(net, data)
     steps = integer(n_steps, "n_steps")
     settings: dict[str, Any] = {
         "step": positive(step, "step"),
@@ -251,7 +256,7 @@ def _result(data: Dataset, net: Network, settings: dict[str, Any], raw: dict[str
     return DescentResult(
         data=data,
         initial=net,
-        final=Network._trusted(raw["W"][-1], raw["a"][-1], net.leak, None),
+        final=net._with(raw["W"][-1], raw["a"][-1]),
         t=raw["t"],
         step_index=raw["step_index"],
         W=raw["W"],

@@ -124,7 +124,13 @@ class States(ReadOnly):
 
     def at(self, index: int) -> Network:
         """Return the network at the time number `index`."""
-        return Network(self.W[index], self.a[index], leak=self.leak, pattern=self.pattern[index])
+        return Network(
+            self.W[index],
+            self.a[index],
+            leak=self.leak,
+            pattern=self.pattern[index],
+            bias_input=self.data.bias_input,
+        )
 
 
 Source: TypeAlias = "Solution | States | DescentResult"

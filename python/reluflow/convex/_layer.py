@@ -115,7 +115,7 @@ def _outputs(data: Dataset, net: Network) -> LayerMargin:
     current = 0.5 * float(net.a @ net.a)
     if found.w is None:
         return _none(current, found, "global", "no output weights reach the margins", data.n)
-    better = Network(net.W, found.w, leak=net.leak)
+    better = Network(net.W, found.w, leak=net.leak, bias_input=net.bias_input)
     value = 0.5 * float(found.w @ found.w)
     return LayerMargin(value, current, better, fixed(found.multipliers), "global", "optimal", "a convex problem")
 
@@ -153,7 +153,8 @@ def _first(data: Dataset, net: Network, found: LeastNorm, scope: str, message: s
     current = 0.5 * float(np.sum(net.W**2))
     if found.w is None:
         return _none(current, found, scope, "no first layer reaches the margins with these output weights", data.n)
-    better = Network(found.w.reshape(net.width, net.dim), net.a, leak=net.leak)
+    W = found.w.reshape(net.width, net.dim)
+    better = Network(W, net.a, leak=net.leak, bias_input=net.bias_input)
     value = 0.5 * float(found.w @ found.w)
     return LayerMargin(value, current, better, fixed(found.multipliers[: data.n]), scope, "optimal", message)
 

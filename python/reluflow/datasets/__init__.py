@@ -18,7 +18,8 @@ from ._planar import counterexample, wang_pilanci
 from ._real import breast_cancer, digits, iris, wine
 from ._separable import orthogonally_separable, phuong_lampert
 from ._symmetric import linear_teacher, symmetric, symmetrise
-from ._transforms import add_bias, centre, standardise
+from ._transforms import add_bias as add_bias  # the former name of with_bias
+from ._transforms import centre, standardise
 from ._vardi import vardi_shamir_srebro
 
 __all__ = [
@@ -28,7 +29,6 @@ __all__ = [
     "MaxMargin",
     "MultiClassDataset",
     "Weights",
-    "add_bias",
     "binary_labels",
     "breast_cancer",
     "centre",

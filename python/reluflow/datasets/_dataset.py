@@ -13,6 +13,7 @@ import numpy.typing as npt
 from .._digest import content_digest, hash_of
 from .._html import card
 from .._validation import FloatArray, freeze, instance, invalid, place, real_array
+from ._bias import BIAS_NAME, appended, bias_value, check_no_bias
 
 # Squares and products of inputs must stay inside the range of float64 (about 1e-308 to 1e308), with room for weights.
 MIN_ROW_NORM = 1e-100
@@ -29,8 +30,8 @@ class Dataset:
     Parameters
     ----------
     X : array_like, shape (n, d)
-        Inputs, one row a sample. There is no bias: a bias is a constant column. No row may be all zeros, for such a
-        sample lies on every wall and its margin is 0 for every network.
+        Inputs, one row a sample. No row may be all zeros, for such a sample lies on every wall and its output is 0 for
+        every network; with a `bias_input` it may.
     y : array_like, shape (n,)
         Labels, +1 or -1 (one class alone is allowed), or real targets. Integers and truth values count as numbers.
     weights : array_like, shape (n,), optional
@@ -38,24 +39,27 @@ class Dataset:
     name : str, optional
         What to call the data in tables and figures.
     feature_names : sequence of str, optional
-        One name for each of the d columns; by default those of X, where it is a table with names.
+        One name for each column; by default those of X, where it is a table with names.
+    bias_input : float, optional
+        A constant that is appended to every row of X and gives the neurons a bias, as `with_bias` does.
 
     Attributes
     ----------
     X : ndarray, shape (n, d), float64, C order, read-only
     y : ndarray, shape (n,), float64, read-only
+    bias_input : float, or None
     weights : ndarray, shape (n,), float64, read-only, or None
     name : str
     feature_names : tuple of str, or None
     n, d : int
-        Number of samples and of inputs.
+        Number of samples and of inputs, a bias among them.
     rank : int
         Numerical rank of X, see `rank_tol`.
 
     Raises
     ------
     ValueError
-        A bad shape, dtype, entry or weight; the message names the argument, what was found and what is expected.
+        A bad shape, dtype, entry, weight or bias; the message names the argument, what was found and what is expected.
 
     Examples
     --------
@@ -74,6 +78,7 @@ class Dataset:
     weights: FloatArray | None
     name: str
     feature_names: tuple[str, ...] | None
+    bias_input: float | None
 
     def __init__(
         self,
@@ -83,19 +88,60 @@ class Dataset:
         weights: npt.ArrayLike | None = None,
         name: str = "",
         feature_names: Sequence[str] | None = None,
+        bias_input: float | None = None,
     ) -> None:
-        inputs = _inputs(X)
-        names = column_names(X) if feature_names is None else feature_names
+        bias = None if bias_input is None else bias_value(bias_input)
+        inputs = _inputs(X, bias)
+        given = column_names(X) if feature_names is None else feature_names
+        names = _feature_names(given, inputs.shape[1] - (bias is not None))
         instance(name, "name", str, "a string")
         fields = {
             "X": inputs,
             "y": _targets(y, len(inputs)),
             "weights": None if weights is None else _weights(weights, len(inputs)),
             "name": name,
-            "feature_names": _feature_names(names, inputs.shape[1]),
+            "feature_names": names if names is None or bias is None else (*names, BIAS_NAME),
+            "bias_input": bias,
         }
         for field, value in fields.items():
             object.__setattr__(self, field, value)
+
+    def with_bias(self, value: float = 1.0) -> Dataset:
+        """Append a constant input, which gives every neuron a bias.
+
+        The data remember it, and so do the networks of a run on them: they take new inputs without this column. The
+        size of the constant matters to the flow: [LLWA, App. J] uses 0.1.
+
+        Parameters
+        ----------
+        value : float, optional
+            The constant, not 0.
+
+        Returns
+        -------
+        Dataset
+            The same samples with d + 1 inputs.
+
+        Raises
+        ------
+        ValueError
+            ``value`` is 0 or not finite, or the data have a bias.
+
+        Examples
+        --------
+        >>> import reluflow as rf
+        >>> data = rf.Dataset([[1.0], [2.0]], [0.5, 0.0]).with_bias(0.1)
+        >>> data.X
+        array([[1. , 0.1],
+               [2. , 0.1]])
+        >>> sol = rf.integrate(data, rf.Network.init(4, data.d, scale=0.5), until=9.0, loss="squared")
+        >>> sol.final.bias.shape, sol.final([[1.5]]).shape
+        ((4,), (1,))
+        """
+        check_no_bias(self)
+        constant = bias_value(value, "value")
+        options: dict[str, Any] = {"weights": self.weights, "name": self.name, "feature_names": self.feature_names}
+        return Dataset(self.X, self.y, **options, bias_input=constant)
 
     @property
     def n(self) -> int:
@@ -139,18 +185,20 @@ class Dataset:
     @cached_property
     def fingerprint(self) -> str:
         """32 hexadecimal digits of all that `==` compares: equal where datasets are equal, in every process."""
-        return content_digest(self.X, self.y, self.counts, self.name, self.feature_names)
+        bias = () if self.bias_input is None else (self.bias_input,)
+        return content_digest(self.X, self.y, self.counts, self.name, self.feature_names, *bias)
 
     def __hash__(self) -> int:
         """Return a hash that is the same in every process."""
         return hash_of(self.fingerprint)
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether X and y are equal, entry by entry, and the names too."""
+        """Tell whether X and y are equal, entry by entry, and the names and the bias too."""
         if not isinstance(other, Dataset):
             return NotImplemented
         same = np.array_equal(self.X, other.X) and np.array_equal(self.y, other.y)
         same = same and np.array_equal(self.counts, other.counts)
+        same = same and self.bias_input == other.bias_input
         return same and (self.name, self.feature_names) == (other.name, other.feature_names)
 
     def __repr__(self) -> str:
@@ -159,8 +207,9 @@ class Dataset:
         classes = f"n_positive={n_positive}, n_negative={self.n - n_positive}"
         targets = classes if self.has_labels else f"y from {self.y.min():g} to {self.y.max():g}"
         weighted = "" if self.weights is None else ", weighted"
+        bias = "" if self.bias_input is None else f", bias_input={self.bias_input:g}"
         label = f", name={self.name!r}" if self.name else ""
-        return f"Dataset(n={self.n}, d={self.d}, {targets}{weighted}{label})"
+        return f"Dataset(n={self.n}, d={self.d}, {targets}{weighted}{bias}{label})"
 
     def _repr_html_(self) -> str:
         """Show the sizes as a table in a notebook."""
@@ -171,6 +220,7 @@ class Dataset:
         sizes = (
             ("samples", f"{self.n}: {targets}"),
             ("dimensions", f"{self.d}, rank {self.rank}"),
+            *(() if self.bias_input is None else (("bias", f"the last input, {self.bias_input:g}"),)),
         )
         return card(f"Dataset {self.name}".strip(), (*sizes, *names))
 
@@ -178,18 +228,21 @@ class Dataset:
         """Restore a pickled or copied dataset with its arrays read-only again."""
         self.__dict__.update(state)
         self.__dict__.setdefault("weights", None)
+        self.__dict__.setdefault("bias_input", None)
         for array in (self.X, self.y, self.weights, self.__dict__.get("counts")):
             if array is not None:
                 freeze(array)
 
 
-def _inputs(value: npt.ArrayLike) -> FloatArray:
+def _inputs(value: npt.ArrayLike, bias: float | None) -> FloatArray:
     X = real_array(value, "X", "(n, d)")
     if X.shape[0] < 1 or X.shape[1] < 1:
         raise invalid("X", "hold at least one row and one column", f"the shape {X.shape}")
+    X = appended(X, bias)
     zero = ~X.any(axis=1)
     if zero.any():
-        raise invalid("X", "have no row of zeros", f"zeros only at row {int(np.argmax(zero))}")
+        found = f"zeros only at row {int(np.argmax(zero))} (bias_input=1.0 appends a bias to every row)"
+        raise invalid("X", "have no row of zeros", found)
     largest = np.abs(X).max(axis=1)
     outside = (largest < MIN_ROW_NORM) | (largest > MAX_ROW_NORM)
     if outside.any():

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from .._digest import content_digest, hash_of
 from .._validation import FloatArray, IntArray, freeze, invalid, real_array
+from ._bias import about_columns, bare_inputs, bias_value, check_no_bias
 from ._dataset import Dataset, column_names
 from ._labels import numbered
 
@@ -32,11 +33,14 @@ class MultiClassDataset:
     name : str, optional
         What to call the data in tables and figures.
     feature_names : sequence of str, optional
-        One name for each of the d columns.
+        One name for each column.
+    bias_input : float, optional
+        A constant that is appended to every row of X and gives the neurons a bias, as `with_bias` does.
 
     Attributes
     ----------
     X : ndarray, shape (n, d), float64, C order, read-only
+    bias_input : float, or None
     labels : ndarray, shape (n,), int64, read-only
         Class index 0 ... K-1 of each sample.
     classes : tuple
@@ -68,6 +72,7 @@ class MultiClassDataset:
     classes: tuple[Any, ...]
     name: str
     feature_names: tuple[str, ...] | None
+    bias_input: float | None
 
     def __init__(
         self,
@@ -76,19 +81,35 @@ class MultiClassDataset:
         *,
         name: str = "",
         feature_names: Sequence[str] | None = None,
+        bias_input: float | None = None,
     ) -> None:
         codes, classes = numbered(labels, "labels")
         # Dataset is the one home of the checks of X; its labels play no part here.
         inputs = real_array(X, "X", "(n, d)")
         feature_names = column_names(X) if feature_names is None else feature_names
-        checked = Dataset(inputs, np.ones(len(inputs)), name=name, feature_names=feature_names)
+        options: dict[str, Any] = {"name": name, "feature_names": feature_names, "bias_input": bias_input}
+        checked = Dataset(inputs, np.ones(len(inputs)), **options)
         if len(codes) != checked.n:
             raise invalid("labels", f"have one label for each of the {checked.n} rows of X", f"{len(codes)} labels")
         object.__setattr__(self, "_inputs", checked)
-        for field in ("X", "name", "feature_names"):
+        for field in ("X", "name", "feature_names", "bias_input"):
             object.__setattr__(self, field, getattr(checked, field))
         object.__setattr__(self, "labels", codes)
         object.__setattr__(self, "classes", classes)
+
+    def with_bias(self, value: float = 1.0) -> MultiClassDataset:
+        """Append a constant input, as `Dataset.with_bias` does.
+
+        Raises
+        ------
+        ValueError
+            ``value`` is 0 or not finite, or the data have a bias.
+        """
+        check_no_bias(self)
+        constant = bias_value(value, "value")
+        labels = [self.classes[code] for code in self.labels]
+        options: dict[str, Any] = {"name": self.name, "feature_names": self.feature_names}
+        return MultiClassDataset(self.X, labels, **options, bias_input=constant)
 
     @property
     def n(self) -> int:
@@ -132,7 +153,7 @@ class MultiClassDataset:
         """
         index = self._index(k, "k")
         name = f"{self.name}: {self.classes[index]} against the rest".removeprefix(": ")
-        return Dataset(self.X, self.Y[:, index], name=name, feature_names=self.feature_names)
+        return Dataset(bare_inputs(self), self.Y[:, index], name=name, **about_columns(self))
 
     def pair(self, positive: int, negative: int) -> Dataset:
         """Return the problem of two classes alone: `positive` gets +1, `negative` -1, other samples are left out.
@@ -153,24 +174,25 @@ class MultiClassDataset:
         kept = np.isin(self.labels, [plus, minus])
         y = np.where(self.labels[kept] == plus, 1.0, -1.0)
         name = f"{self.name}: {self.classes[plus]} against {self.classes[minus]}".removeprefix(": ")
-        return Dataset(self.X[kept], y, name=name, feature_names=self.feature_names)
+        return Dataset(bare_inputs(self)[kept], y, name=name, **about_columns(self))
 
     @cached_property
     def fingerprint(self) -> str:
         """32 hexadecimal digits of all that `==` compares: equal where datasets are equal, in every process."""
-        return content_digest(self.X, self.labels, self.classes, self.name, self.feature_names)
+        bias = () if self.bias_input is None else (self.bias_input,)
+        return content_digest(self.X, self.labels, self.classes, self.name, self.feature_names, *bias)
 
     def __hash__(self) -> int:
         """Return a hash that is the same in every process."""
         return hash_of(self.fingerprint)
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether inputs, labels, classes and names are equal, entry by entry."""
+        """Tell whether inputs, labels, classes, names and bias are equal, entry by entry."""
         if not isinstance(other, MultiClassDataset):
             return NotImplemented
         same = np.array_equal(self.X, other.X) and np.array_equal(self.labels, other.labels)
         mine, theirs = (self.classes, self.name, self.feature_names), (other.classes, other.name, other.feature_names)
-        return same and mine == theirs
+        return same and mine == theirs and self.bias_input == other.bias_input
 
     def __repr__(self) -> str:
         """One line: the sizes and the name if there is one."""
@@ -180,6 +202,7 @@ class MultiClassDataset:
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a pickled or copied dataset with its arrays read-only again."""
         self.__dict__.update(state)
+        self.__dict__.setdefault("bias_input", None)
         freeze(self.X)
         freeze(self.labels)
 

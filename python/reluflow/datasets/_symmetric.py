@@ -6,7 +6,6 @@ import numpy as np
 
 from .._validation import FloatArray, Seed, generator, integer, invalid, real
 from ._dataset import Dataset
-from ._transforms import add_bias
 
 TABLE_INPUTS = 50  # d in [LLWA, App. J]
 TABLE_BIAS = 0.1  # the value of the extra input there
@@ -153,7 +152,7 @@ def linear_teacher(
     y = np.where(X[:, 0] >= 0, 1.0, -1.0)
     X[:, 0] += shift * y
     data = Dataset(X, y, name=f"linear teacher, seed {seed}")
-    return data if constant == 0 else add_bias(data, constant)
+    return data if constant == 0 else data.with_bias(constant)
 
 
 def _half(n: int) -> int:

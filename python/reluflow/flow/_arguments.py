@@ -15,6 +15,7 @@ from .._validation import FloatArray, instance, integer, invalid, not_negative, 
 from ..datasets import Dataset
 from ..losses import check_loss, check_reduction
 from ..networks import Network
+from ..networks._bias import knowing_bias
 from ._scale import is_beyond_digits
 from ._settings import Settings
 from ._solution import Solution
@@ -157,6 +158,7 @@ def start_of(data: Dataset, net: object) -> Start:
     start = Start(net.final, net.t_end, net.log_t_end) if isinstance(net, Solution) else Start(net, 0.0, -math.inf)
     if start.net.dim != data.d:
         raise invalid("net", f"have dim {data.d}, the columns of X", f"dim {start.net.dim}")
+    start = start._replace(net=knowing_bias(start.net, data))
     if not is_beyond_digits(start.log_t):
         _check_sizes(data, start.net)
     if start.net.pattern is not None:

@@ -8,6 +8,7 @@ from typing import Any
 from .._files import DamagedError, read_archive
 from .._validation import freeze, invalid
 from ..datasets import Dataset, MultiClassDataset
+from ..datasets._bias import stored_columns
 from ..layered import DeepSolution
 from ..layered._storage import LAYERED_FORMAT, restored
 from ..networks import Network
@@ -65,8 +66,7 @@ def _solutions(content: dict[str, Any], meta: dict[str, Any]) -> MultiClassSolut
     if content["labels"].size and content["labels"].min() < 0:
         raise DamagedError("labels holds a number below 0")
     labels = [meta["classes"][code] for code in content["labels"]]
-    names = meta["feature_names"]
-    data = MultiClassDataset(content["X"], labels, name=meta["data_name"], feature_names=names)
+    data = MultiClassDataset(labels=labels, **stored_columns(content["X"], meta))
     solutions = []
     for k, part in enumerate(meta["solutions"]):
         arrays = {name.partition("/")[2]: array for name, array in content.items() if name.startswith(f"{k}/")}
@@ -84,11 +84,9 @@ def _solution(content: dict[str, Any], meta: dict[str, Any]) -> Solution:
     raw = {name: content[name] for name in there} | {name: meta[name] for name in RAW_VALUES}
     check_arrays(content)
     check_record(raw)
-    names = meta["feature_names"]
-    data = Dataset(
-        content["X"], content["y"], weights=content.get("weights"), name=meta["data_name"], feature_names=names
-    )
-    initial = Network(content["W0"], content["a0"], leak=meta["leak"], pattern=content["pattern0"])
+    data = Dataset(y=content["y"], weights=content.get("weights"), **stored_columns(content["X"], meta))
+    known = {"leak": meta["leak"], "bias_input": meta.get("net_bias_input")}
+    initial = Network(content["W0"], content["a0"], pattern=content["pattern0"], **known)
     until = Stop(**meta["settings"]["until"])
     times = {name: content.get(name) for name in TIMES}
     settings = Settings(**{**meta["settings"], "until": until, **times})

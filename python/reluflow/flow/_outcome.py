@@ -50,7 +50,7 @@ class BranchingError(RuntimeError):
 def solution_of(raw: dict[str, Any], data: Dataset, net: Network, settings: Settings) -> Solution:
     """Make the solution of what the core returned for a run that began at `net`."""
     complete(raw, settings, data.n)
-    initial = Network._trusted(net.W, net.a, net.leak, raw["pattern0"])
+    initial = net._with(net.W, net.a, raw["pattern0"])
     return Solution(data, initial, settings, raw)
 
 

@@ -111,7 +111,7 @@ class Solution:
     def final(self) -> Network:
         """The network at the end. It carries its pattern, so that a run can continue from it exactly."""
         raw = self._raw
-        return Network._trusted(raw["final_W"], raw["final_a"], self.leak, raw["final_pattern"])
+        return self.initial._with(raw["final_W"], raw["final_a"], raw["final_pattern"])
 
     @cached_property
     def limit(self) -> Limit:
@@ -124,7 +124,7 @@ class Solution:
             decay = self.settings.weight_decay / reduction_factor(self.settings.reduction, self.data.n)
             return limit_of(self.data, final, self.loss, decay)
         held = hold(final.W, final.a, self.log_t_end)
-        return limit_of(self.data, Network._trusted(held.W, held.a, self.leak, final.pattern), self.loss)
+        return limit_of(self.data, final._with(held.W, held.a, final.pattern), self.loss)
 
     @property
     def status(self) -> str:
@@ -238,7 +238,7 @@ class Solution:
         W, a = self._dense.states(times, "t")
         patterns = [self._dense.pattern(float(time), "t") for time in times]
         parts = zip(W, a, patterns, strict=True)
-        return tuple(Network._trusted(W_, a_, self.leak, pattern) for W_, a_, pattern in parts)
+        return tuple(self.initial._with(W_, a_, pattern) for W_, a_, pattern in parts)
 
     def at(self, *, log_t: float) -> Network:
         """Return the network at the time whose natural logarithm is `log_t`, for times that overflow.
@@ -253,7 +253,7 @@ class Solution:
     def _network(self, time: object, clock: str) -> Network:
         when = real(time, clock)
         W, a = self._dense.states(np.array([when]), clock)
-        return Network._trusted(W[0], a[0], self.leak, self._dense.pattern(when, clock))
+        return self.initial._with(W[0], a[0], self._dense.pattern(when, clock))
 
     def states(
         self, times: npt.ArrayLike | None = None, *, log_times: npt.ArrayLike | None = None

@@ -31,6 +31,7 @@ def write_classes(solution: MultiClassSolution, path: str | os.PathLike[str]) ->
         "classes": data.classes,
         "data_name": data.name,
         "feature_names": data.feature_names,
+        "bias_input": data.bias_input,
         "seconds": solution.seconds,
         "solutions": [_meta(one) for one in solution],
     }
@@ -63,5 +64,7 @@ def _meta(solution: Solution) -> dict[str, Any]:
         "leak": solution.leak,
         "data_name": solution.data.name,
         "feature_names": solution.data.feature_names,
+        "bias_input": solution.data.bias_input,
+        "net_bias_input": solution.initial.bias_input,
         **{name: solution._raw[name] for name in RAW_VALUES},
     }

@@ -58,7 +58,7 @@ def direction(state: State, core: Core) -> Limit:
     if found is None:
         return unpolished(state, "the max-margin problem in the last pattern has no solution that could be found")
     wide, split_error = spread(state.groups, state.net, state.groups.pulls(found.lam), found.mass)
-    net = Network(wide.W / wide.norm, wide.a / wide.norm, leak=wide.leak)
+    net = wide._with(wide.W / wide.norm, wide.a / wide.norm)
     residuals = residuals_of(state.groups, net, found.lam, state.data.y, core)
     turn = _angle(state.net, net)
     reasons, notes = _doubts(state, core, residuals, found, turn), _notes(found, core)
@@ -74,7 +74,7 @@ def unpolished(state: State, reason: str) -> Limit:
     """Return the state's own direction, where nothing could be polished; its residuals are nan."""
     net, size = state.net, state.net.norm
     directed = is_of_margins(state.loss) and size > 0
-    scaled = Network(net.W / size, net.a / size, leak=net.leak) if directed else net
+    scaled = net._with(net.W / size, net.a / size) if directed else net
     nan = float("nan")
     residuals = Residuals(nan, nan, nan, nan)
     return _limit(state, scaled, state.signed_weights, residuals, (nan, nan), ([reason], []))
@@ -91,7 +91,7 @@ def _limit(
 ) -> Limit:
     reasons, notes = texts
     pattern = state.pattern if residuals.sign <= CERTIFIED_TOL else None
-    net = Network(net.W, net.a, leak=net.leak, pattern=pattern)
+    net = net._with(net.W, net.a, pattern)
     support, held = np.flatnonzero(lam), state.held_pairs(net)
     for array in (lam, support, held):
         freeze(array)

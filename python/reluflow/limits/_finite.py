@@ -45,7 +45,7 @@ def finite(state: State, core: Core) -> Limit:
 
 
 def _limit(state: State, net: Network, distance: float) -> Limit:
-    here = State.of(state.data, Network(net.W, net.a, leak=net.leak, pattern=state.pattern), state.loss)
+    here = State.of(state.data, net._with(net.W, net.a, state.pattern), state.loss)
     pulls = clipped_pulls(here.groups, here.duals, net.leak)
     moving = np.flatnonzero(here.groups.of >= 0)
     g = pulls.g[here.groups.of[moving]]
@@ -59,7 +59,7 @@ def _limit(state: State, net: Network, distance: float) -> Limit:
     reasons = _doubts(residuals, distance, gradient)
     pattern = state.pattern if sign <= CERTIFIED_TOL else None
     support, held, lam = np.arange(state.data.n), here.held_pairs(net), here.duals
-    limit = Network(net.W, net.a, leak=net.leak, pattern=pattern)
+    limit = net._with(net.W, net.a, pattern)
     point = Point("not decided")
     if not reasons:
         point = Point("global") if fits else point_of(here.groups, limit, lam)
@@ -142,7 +142,7 @@ def _take_values(state: State, values: FloatArray) -> Network:
         lam = np.asarray(np.linalg.lstsq(gram, gap, rcond=_RANK_TOL)[0], dtype=np.float64)
         W[moving] += a[moving, None] * groups.pulls(lam)[own]
         a[moving] += active @ lam
-    return Network(W, a, leak=state.net.leak)
+    return state.net._with(W, a)
 
 
 def _gram(groups: Groups, net: Network) -> FloatArray:

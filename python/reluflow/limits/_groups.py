@@ -116,4 +116,4 @@ def spread(groups: Groups, net: Network, pulls: FloatArray, mass: FloatArray) ->
         middle = share**2 @ own
         error[rows] = a[rows] * np.linalg.norm(own - middle, axis=1) * np.linalg.norm(middle - unit)
     size = float(np.linalg.norm(a))
-    return Network(W, a, leak=net.leak), float(np.linalg.norm(error)) / size if size > 0 else 0.0
+    return net._with(W, a), float(np.linalg.norm(error)) / size if size > 0 else 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -13,20 +13,9 @@ import numpy.typing as npt
 from .._digest import content_digest, hash_of
 from .._files import read_archive, write_archive
 from .._html import card
-from .._validation import (
-    FloatArray,
-    PatternArray,
-    Seed,
-    freeze,
-    generator,
-    instance,
-    integer,
-    invalid,
-    leak_value,
-    positive,
-    real_array,
-)
-from ._parts import checked_signs, draw_weights
+from .._validation import FloatArray, PatternArray, Seed, freeze, generator, integer, invalid, leak_value
+from ._law import StartOptions, law_of
+from ._parts import checked_bias, checked_signs, checked_weights, with_bias_input
 from ._torch import module_of, weights_of
 
 if TYPE_CHECKING:
@@ -37,7 +26,7 @@ _FORMAT, _SCHEMA = "reluflow network", 1
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Network:
-    """A two-layer ReLU or leaky ReLU network without bias, f(x) = Σ_j a_j max(w_j·x, leak w_j·x).
+    """A two-layer ReLU or leaky ReLU network, f(x) = Σ_j a_j max(w_j·x, leak w_j·x).
 
     The arrays are private copies and read-only.
 
@@ -54,6 +43,9 @@ class Network:
         the wall of sample i. The networks of a solution carry it, so that `reluflow.integrate` continues exactly
         where a run stopped: a held pair is then still held, though w_j·x_i is only zero to rounding. A network
         that you build yourself needs none; its signs are read off W Xᵀ at the start of a run.
+    bias_input : float, optional
+        The constant c that is the last input: the last column of W times c is the bias of the neurons, and the network
+        takes inputs without this column. The networks of a run on data with a bias (`Dataset.with_bias`) have it.
 
     Attributes
     ----------
@@ -61,6 +53,9 @@ class Network:
     a : ndarray, shape (m,), float64, read-only
     leak : float
     pattern : ndarray, shape (m, n), int8, read-only, or None
+    bias_input : float, or None
+    bias : ndarray, shape (m,), or None
+        What is added to w_j·x of inputs without the bias column.
     width, dim : int
         Number m of neurons and number d of inputs.
     theta : ndarray, shape (m, d + 1)
@@ -73,7 +68,7 @@ class Network:
     Raises
     ------
     ValueError
-        A bad shape, dtype, entry or leak; the message names the argument, what was found and what is expected.
+        A bad shape, dtype, entry, leak or bias; the message names the argument, what was found and what is expected.
 
     Examples
     --------
@@ -83,12 +78,15 @@ class Network:
     array([ 3., -4.])
     >>> net.balance
     array([0., 0.])
+    >>> rf.Network([[1.0, -0.5]], [2.0], bias_input=1.0)([[3.0]])
+    array([5.])
     """
 
     W: FloatArray
     a: FloatArray
     leak: float
     pattern: PatternArray | None
+    bias_input: float | None
 
     def __init__(
         self,
@@ -97,43 +95,20 @@ class Network:
         *,
         leak: float = 0.0,
         pattern: npt.ArrayLike | None = None,
+        bias_input: float | None = None,
     ) -> None:
-        weights = real_array(W, "W", "(m, d)")
-        if weights.shape[0] < 1 or weights.shape[1] < 1:
-            raise invalid("W", "hold at least one row and one column", f"the shape {weights.shape}")
-        outputs = real_array(a, "a", "(m,)")
-        if len(outputs) != len(weights):
-            raise invalid("a", f"have one weight for each of the {len(weights)} rows of W", f"{len(outputs)} weights")
+        weights, outputs = checked_weights(W, a)
         signs = None if pattern is None else checked_signs(pattern, len(weights))
-        self._set(weights, outputs, leak_value(leak), signs)
+        bias = None if bias_input is None else checked_bias(bias_input, weights.shape[1])
+        self._set(weights, outputs, leak_value(leak), signs, bias)
 
     @overload
     @classmethod
-    def init(
-        cls,
-        width: int,
-        dim: int,
-        *,
-        classes: None = None,
-        scale: float = 1e-3,
-        balanced: bool = True,
-        leak: float = 0.0,
-        seed: Seed = 0,
-    ) -> Network: ...
+    def init(cls, width: int, dim: int, *, classes: None = None, **options: Unpack[StartOptions]) -> Network: ...
 
     @overload
     @classmethod
-    def init(
-        cls,
-        width: int,
-        dim: int,
-        *,
-        classes: int,
-        scale: float = 1e-3,
-        balanced: bool = True,
-        leak: float = 0.0,
-        seed: Seed = 0,
-    ) -> MultiClassNetwork: ...
+    def init(cls, width: int, dim: int, *, classes: int, **options: Unpack[StartOptions]) -> MultiClassNetwork: ...
 
     @classmethod
     def init(
@@ -144,7 +119,12 @@ class Network:
         classes: int | None = None,
         scale: float = 1e-3,
         balanced: bool = True,
+        imbalance: float = 0.0,
+        norms: npt.ArrayLike | None = None,
+        signs: npt.ArrayLike | None = None,
+        antisymmetric: bool = False,
         leak: float = 0.0,
+        bias_input: float | None = None,
         seed: Seed = 0,
     ) -> Network | MultiClassNetwork:
         """Draw a random network; the same arguments give the same bits.
@@ -152,7 +132,7 @@ class Network:
         Parameters
         ----------
         width, dim : int
-            Number m of neurons and number d of inputs.
+            Number m of neurons and number d of inputs, the column of a bias among them.
         classes : int, optional
             K >= 2: draw K such networks, one a class, from K independent streams of random numbers. The first ones
             are the same whatever K is.
@@ -162,8 +142,19 @@ class Network:
             True: w_j is uniform on the sphere of radius `scale` and a_j = ±scale, each sign with probability 1/2, so
             that |a_j| = |w_j| as in [WP] and [PL]. False: w_j ~ N(0, scale² I) and a_j ~ N(0, scale²), the start of
             the symmetric case of [LLWA, Sec. 4] with c = 1.
+        imbalance : float, optional
+            δ = a_j² - |w_j|² of every neuron, which the flow keeps: |a_j| = (|w_j|² + δ)^½.
+        norms : array_like, shape (m,), optional
+            |w_j| of each neuron, above 0, instead of `scale`.
+        signs : array_like, shape (m,), optional
+            +1 or -1, the sign of each a_j, instead of random ones.
+        antisymmetric : bool, optional
+            True: the second half of the neurons has the w_j of the first half, and the opposite a_j, so that f = 0 at
+            the start. m is even, and `norms` and `signs` are those of the first half, shape (m/2,).
         leak : float, optional
             Slope of the activation on the negative side, in [0, 1).
+        bias_input : float, optional
+            The constant that is the last input; the networks of a run on data with a bias know it by themselves.
         seed : int, numpy.random.Generator or None, optional
             Seed of the generator `numpy.random.default_rng`; of class k, of ``default_rng([seed, k])``. A Generator is
             drawn from, with classes from one that it spawns for each; None is another start every time.
@@ -175,7 +166,8 @@ class Network:
         Raises
         ------
         ValueError
-            ``width`` or ``dim`` below 1, ``classes`` below 2, ``scale`` not above 0, ``leak`` outside [0, 1), ``seed``
+            ``width`` or ``dim`` below 1, ``classes`` below 2, ``scale`` not above 0, ``imbalance`` below -|w_j|²,
+            ``norms`` or ``signs`` of another length, an odd antisymmetric ``width``, ``leak`` outside [0, 1), ``seed``
             below 0.
 
         Examples
@@ -184,16 +176,15 @@ class Network:
         >>> net = rf.Network.init(3, 2, scale=0.5, seed=1)
         >>> abs(net.a)
         array([0.5, 0.5, 0.5])
+        >>> rf.Network.init(4, 2, antisymmetric=True, scale=0.6, imbalance=0.64).a
+        array([-1.,  1.,  1., -1.])
         """
-        shape = (integer(width, "width"), integer(dim, "dim"))
-        size = positive(scale, "scale")
-        instance(balanced, "balanced", (bool, np.bool_), "True or False")
+        law = law_of(width, dim, scale, balanced, imbalance, norms=norms, signs=signs, antisymmetric=antisymmetric)
         slope = leak_value(leak)
         stream = generator(seed)
 
         def draw(source: np.random.Generator) -> Network:
-            W, a = draw_weights(source, shape, bool(balanced))
-            return cls(size * W, size * a, leak=slope)
+            return cls(*law.draw(source), leak=slope, bias_input=bias_input)
 
         if classes is None:
             return draw(stream)
@@ -214,7 +205,8 @@ class Network:
         """
         pattern = {} if self.pattern is None else {"pattern": self.pattern}
         arrays = {"W": self.W, "a": self.a, **pattern}
-        write_archive(path, arrays, {"format": _FORMAT, "schema": _SCHEMA, "leak": self.leak})
+        record = {"leak": self.leak, "bias_input": self.bias_input}
+        write_archive(path, arrays, {"format": _FORMAT, "schema": _SCHEMA, **record})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Network:
@@ -239,7 +231,8 @@ class Network:
         """
         arrays, record = read_archive(path, (_FORMAT,), _SCHEMA)
         try:
-            return cls(arrays["W"], arrays["a"], leak=record["leak"], pattern=arrays.get("pattern"))
+            known = {"leak": record["leak"], "bias_input": record.get("bias_input")}
+            return cls(arrays["W"], arrays["a"], pattern=arrays.get("pattern"), **known)
         except Exception as error:  # whatever the wrong kind of value in a damaged file leads to
             raise invalid("path", "hold a whole network", f"{os.fspath(path)!r}, damaged: {error}") from error
 
@@ -247,8 +240,8 @@ class Network:
     def from_torch(cls, module: Any) -> Network:
         """Take the weights of a torch module: Linear, ReLU or LeakyReLU, Linear, with one output.
 
-        A bias of the first layer becomes the last column of W. The inputs then need a column of ones, as
-        `reluflow.datasets.add_bias` appends it.
+        A bias of the first layer becomes the last column of W, with `bias_input` 1. The data of a run then need a
+        column of ones, which `Dataset.with_bias` appends.
 
         Parameters
         ----------
@@ -262,16 +255,17 @@ class Network:
             Other layers, several outputs, an output bias (a flow has none), a slope outside [0, 1), or a module whose
             outputs are not those of its layers. An ImportError without torch (extra ``torch``).
         """
-        W, a, leak = weights_of(module)
-        return cls(W, a, leak=leak)
+        W, a, leak, bias_input = weights_of(module)
+        return cls(W, a, leak=leak, bias_input=bias_input)
 
-    def to_torch(self, *, bias: bool = False) -> Any:
+    def to_torch(self, *, bias: bool | None = None) -> Any:
         """Return a torch module with these weights, in double precision.
 
         Parameters
         ----------
         bias : bool, optional
-            True: the last column of W becomes the bias of the first layer, and the module takes d - 1 inputs.
+            True: the last column of W becomes the bias of the first layer, and the module takes d - 1 inputs. By
+            default that is so where the network has a `bias_input`, which the bias then contains.
 
         Returns
         -------
@@ -283,17 +277,17 @@ class Network:
         ValueError
             `bias` is no truth value, or W has one column alone. An ImportError without torch (extra ``torch``).
         """
-        return module_of((self.W, self.a, self.leak), bias=bias)
+        return module_of(self, bias=bias)
 
-    @classmethod
-    def _trusted(cls, W: FloatArray, a: FloatArray, leak: float, pattern: PatternArray | None) -> Network:
-        """Build a network from arrays that the core made: not checked, not copied, made read-only."""
-        net = cls.__new__(cls)
-        net._set(W, a, leak, pattern)
+    def _with(self, W: FloatArray, a: FloatArray, pattern: PatternArray | None = None) -> Network:
+        """Return a network of this leak and bias from arrays that the core made: not checked, not copied."""
+        net = type(self).__new__(type(self))
+        net._set(W, a, self.leak, pattern, self.bias_input)
         return net
 
-    def _set(self, W: FloatArray, a: FloatArray, leak: float, pattern: PatternArray | None) -> None:
-        for name, value in (("W", W), ("a", a), ("leak", leak), ("pattern", pattern)):
+    def _set(self, W: FloatArray, a: FloatArray, leak: float, pattern: PatternArray | None, bias: float | None) -> None:
+        fields = {"W": W, "a": a, "leak": leak, "pattern": pattern, "bias_input": bias}
+        for name, value in fields.items():
             object.__setattr__(self, name, value)
         self._freeze()
 
@@ -311,6 +305,11 @@ class Network:
     def dim(self) -> int:
         """Number d of inputs."""
         return int(self.W.shape[1])
+
+    @property
+    def bias(self) -> FloatArray | None:
+        """What is added to w_j·x of inputs without the bias column, shape (m,); None for a network without a bias."""
+        return None if self.bias_input is None else self.bias_input * self.W[:, -1]
 
     @property
     def theta(self) -> FloatArray:
@@ -338,8 +337,8 @@ class Network:
 
         Parameters
         ----------
-        X : array_like, shape (n, d)
-            Inputs, one row a sample.
+        X : array_like, shape (n, d), or (n, d - 1) with a bias
+            Inputs, one row a sample; the column of a bias may be left out.
 
         Returns
         -------
@@ -351,27 +350,26 @@ class Network:
         ValueError
             X has another shape or holds something that is not a finite real number.
         """
-        inputs = real_array(X, "X", "(n, d)")
-        if inputs.shape[1] != self.dim:
-            raise invalid("X", f"have {self.dim} columns, the inputs of the network", f"{inputs.shape[1]} columns")
-        Z = inputs @ self.W.T
+        Z = with_bias_input(X, self.dim, self.bias_input) @ self.W.T
         values: FloatArray = np.maximum(Z, self.leak * Z) @ self.a
         return values
 
     @cached_property
     def fingerprint(self) -> str:
         """32 hexadecimal digits of all that `==` compares: equal where networks are equal, in every process."""
-        return content_digest(self.W, self.a, self.leak, self.pattern)
+        bias = () if self.bias_input is None else (self.bias_input,)
+        return content_digest(self.W, self.a, self.leak, self.pattern, *bias)
 
     def __hash__(self) -> int:
         """Return a hash that is the same in every process."""
         return hash_of(self.fingerprint)
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether weights, leak and pattern are equal, entry by entry."""
+        """Tell whether weights, leak, pattern and bias are equal, entry by entry."""
         if not isinstance(other, Network):
             return NotImplemented
-        same = np.array_equal(self.W, other.W) and np.array_equal(self.a, other.a) and self.leak == other.leak
+        same = np.array_equal(self.W, other.W) and np.array_equal(self.a, other.a)
+        same = same and (self.leak, self.bias_input) == (other.leak, other.bias_input)
         if self.pattern is None or other.pattern is None:
             return same and self.pattern is other.pattern
         return same and np.array_equal(self.pattern, other.pattern)
@@ -379,18 +377,21 @@ class Network:
     def __repr__(self) -> str:
         """One line: sizes, leak, norm and whether a pattern is carried."""
         carried = "" if self.pattern is None else f", pattern on {self.pattern.shape[1]} samples"
-        return f"Network(width={self.width}, dim={self.dim}, leak={self.leak:g}, norm={self.norm:.6g}{carried})"
+        bias = "" if self.bias_input is None else f", bias_input={self.bias_input:g}"
+        return f"Network(width={self.width}, dim={self.dim}, leak={self.leak:g}, norm={self.norm:.6g}{bias}{carried})"
 
     def _repr_html_(self) -> str:
         """Show sizes, norm and signs as a table in a notebook."""
         n_positive, n_negative = int((self.a > 0).sum()), int((self.a < 0).sum())
         rest = self.width - n_positive - n_negative
         signs = f"{n_positive} with a > 0, {n_negative} with a < 0" + (f", {rest} with a = 0" if rest else "")
-        rows = [("neurons", f"{self.width}: {signs}"), ("inputs", self.dim), ("leak", f"{self.leak:g}")]
+        inputs = self.dim if self.bias_input is None else f"{self.dim}, the last is the bias {self.bias_input:g}"
+        rows = [("neurons", f"{self.width}: {signs}"), ("inputs", inputs), ("leak", f"{self.leak:g}")]
         carried = () if self.pattern is None else (("pattern", f"on {self.pattern.shape[1]} samples"),)
         return card("Network", (*rows, ("|θ|", f"{self.norm:.6g}"), *carried))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a pickled or copied network with its arrays read-only again."""
         self.__dict__.update(state)
+        self.__dict__.setdefault("bias_input", None)
         self._freeze()

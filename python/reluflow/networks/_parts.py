@@ -1,4 +1,4 @@
-"""What a network is made of: random weights of size one, and sign patterns that are checked."""
+"""The parts of a network and its inputs, checked: weights, sign patterns, bias."""
 
 from __future__ import annotations
 
@@ -6,20 +6,43 @@ import numpy as np
 import numpy.typing as npt
 
 from .._validation import FloatArray, PatternArray, freeze, invalid, place, real_array
+from ..datasets._bias import appended, bias_value
 
 SIGNS = (-1, 0, 1)  # the entries of a sign pattern
 
 
-def draw_weights(rng: np.random.Generator, shape: tuple[int, int], balanced: bool) -> tuple[FloatArray, FloatArray]:
-    """Weights of size one."""
-    W = rng.standard_normal(shape)
-    if not balanced:
-        return W, rng.standard_normal(shape[0])
-    W /= np.linalg.norm(W, axis=1, keepdims=True)
-    return W, rng.choice(np.array([-1.0, 1.0]), shape[0])
+def checked_weights(W: npt.ArrayLike, a: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Return W (m, d) and a (m,) as arrays of their own."""
+    weights = real_array(W, "W", "(m, d)")
+    if weights.shape[0] < 1 or weights.shape[1] < 1:
+        raise invalid("W", "hold at least one row and one column", f"the shape {weights.shape}")
+    outputs = real_array(a, "a", "(m,)")
+    if len(outputs) != len(weights):
+        raise invalid("a", f"have one weight for each of the {len(weights)} rows of W", f"{len(outputs)} weights")
+    return weights, outputs
+
+
+def checked_bias(value: object, dim: int) -> float:
+    """Return the bias input of a network with so many inputs."""
+    bias = bias_value(value)
+    if dim < 2:
+        raise invalid("bias_input", "be left out where W has one column alone", repr(bias))
+    return bias
+
+
+def with_bias_input(X: npt.ArrayLike, dim: int, bias_input: float | None) -> FloatArray:
+    """Return inputs as the network takes them, shape (n, dim): with the column of its bias, if it has one."""
+    inputs = real_array(X, "X", "(n, d)")
+    if bias_input is not None and inputs.shape[1] == dim - 1:
+        inputs = appended(inputs, bias_input)
+    if inputs.shape[1] != dim:
+        least = "" if bias_input is None else f"{dim - 1} or, with the bias, "
+        raise invalid("X", f"have {least}{dim} columns, the inputs of the network", f"{inputs.shape[1]} columns")
+    return inputs
 
 
 def checked_signs(value: npt.ArrayLike, width: int) -> PatternArray:
+    """Return a sign pattern of so many neurons."""
     signs = real_array(value, "pattern", "(m, n)")
     if signs.shape[0] != width or signs.shape[1] < 1:
         raise invalid("pattern", f"have the shape ({width}, n), a row for each neuron", f"the shape {signs.shape}")

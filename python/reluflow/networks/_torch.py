@@ -6,11 +6,14 @@ torch is asked for when it is used, and only here.
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._validation import FloatArray, instance, invalid, leak_value, optional_module
+
+if TYPE_CHECKING:
+    from ._network import Network
 
 EXTRA = "torch"
 _EXPECTED = "be Linear, ReLU or LeakyReLU, Linear, in this order"
@@ -21,8 +24,8 @@ _PROBES = 8
 _PROBE_TOL = 1e-10
 
 
-def weights_of(module: Any) -> tuple[FloatArray, FloatArray, float]:
-    """Return W, a and the leak of a torch module.
+def weights_of(module: Any) -> tuple[FloatArray, FloatArray, float, float | None]:
+    """Return W, a, the leak and the bias input of a torch module; it is 1 where there is a bias.
 
     Raises
     ------
@@ -39,7 +42,7 @@ def weights_of(module: Any) -> tuple[FloatArray, FloatArray, float]:
     a = _numbers(second.weight)[0]
     leak = leak_value(float(activation.negative_slope) if isinstance(activation, torch.nn.LeakyReLU) else 0.0)
     _check_outputs(torch, module, first, (W, a, leak))
-    return W, a, leak
+    return W, a, leak, None if first.bias is None else 1.0
 
 
 def _layers(torch: Any, module: Any) -> tuple[Any, Any, Any]:
@@ -78,8 +81,8 @@ def _check_outputs(torch: Any, module: Any, first: Any, weights: tuple[FloatArra
         raise invalid("module", "compute what its layers say", "other outputs (a forward or a hook of its own?)")
 
 
-def module_of(weights: tuple[FloatArray, FloatArray, float], *, bias: bool) -> Any:
-    """Return a torch Sequential with these weights W, a and leak, in double precision.
+def module_of(net: Network, *, bias: bool | None) -> Any:
+    """Return a torch Sequential with the weights of a network, in double precision.
 
     Raises
     ------
@@ -88,19 +91,19 @@ def module_of(weights: tuple[FloatArray, FloatArray, float], *, bias: bool) -> A
     ImportError
         torch is not installed.
     """
-    instance(bias, "bias", (bool, np.bool_), "True or False")
+    instance(bias, "bias", (bool, np.bool_, type(None)), "True, False or None")
     torch = optional_module("torch", EXTRA)
-    W, a, leak = weights
-    m, d = W.shape
-    if bias and d == 1:
+    m, d = net.W.shape
+    split = net.bias_input is not None if bias is None else bool(bias)
+    if split and d == 1:
         raise invalid("bias", "be False for a network with one input", "True")
     options = {"dtype": torch.float64}
-    first = torch.nn.Linear(d - 1 if bias else d, m, bias=bool(bias), **options)
+    first = torch.nn.Linear(d - 1 if split else d, m, bias=split, **options)
     second = torch.nn.Linear(m, 1, bias=False, **options)
     with torch.no_grad():
-        first.weight.copy_(torch.tensor(W[:, :-1] if bias else W, **options))
-        second.weight.copy_(torch.tensor(a[None], **options))
-        if bias:
-            first.bias.copy_(torch.tensor(W[:, -1], **options))
-    activation = torch.nn.ReLU() if leak == 0 else torch.nn.LeakyReLU(leak)
+        first.weight.copy_(torch.tensor(net.W[:, :-1] if split else net.W, **options))
+        second.weight.copy_(torch.tensor(net.a[None], **options))
+        if split:
+            first.bias.copy_(torch.tensor(net.W[:, -1] if net.bias is None else net.bias, **options))
+    activation = torch.nn.ReLU() if net.leak == 0 else torch.nn.LeakyReLU(net.leak)
     return torch.nn.Sequential(first, activation, second)
