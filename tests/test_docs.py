@@ -71,6 +71,37 @@ def test_links_between_pages_lead_to_files() -> None:
     assert broken == []
 
 
+def test_the_readme_links_to_files_of_the_repository_by_their_full_address() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    source = project["urls"]["Source"]
+    homes = (f"{source}/blob/main/", source.replace("github.com", "raw.githubusercontent.com") + "/main/")
+    targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert len(targets) > 10
+    assert [target for target in targets if not target.startswith(homes)] == []
+    files = [target.removeprefix(homes[0]).removeprefix(homes[1]) for target in targets]
+    assert [file for file in files if not (ROOT / file).is_file()] == []
+
+
+def test_every_tutorial_is_in_the_gallery_of_tutorials() -> None:
+    folder = ROOT / "docs/tutorials"
+    names = sorted(page.stem for page in folder.glob("*.md") if page.stem != "index")
+    index = (folder / "index.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"\*\*\[[^]]+\]\((\w+)\.md\)\*\*", index)) == names
+    assert sorted(re.findall(r"^(\w+)$", index.split("{toctree}")[1], re.MULTILINE)) == names
+    assert all("{code-cell}" in (folder / f"{name}.md").read_text(encoding="utf-8") for name in names)
+
+
+def test_every_public_name_of_a_subpackage_has_a_page_of_its_own() -> None:
+    pages = "\n".join(page.read_text(encoding="utf-8") for page in ROOT.glob("docs/api/*.md"))
+    listed = set(re.findall(r"^   (reluflow\.[\w.]+)$", pages, re.MULTILINE))
+    missing = []
+    for module in ("analysis", "conditions", "convex", "datasets", "figures", "papers"):
+        public = getattr(reluflow, module)
+        names = [found for found in public.__all__ if callable(getattr(public, found))]
+        missing += [n for n in names if not {f"reluflow.{module}.{n}", f"reluflow.{n}"} & listed]
+    assert missing == []
+
+
 def test_the_citation_agrees_with_the_project() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
