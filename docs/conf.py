@@ -25,7 +25,7 @@ exclude_patterns = ["_build", "_templates"]
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_in_temp = True
-nb_execution_timeout = 120
+nb_execution_timeout = 900  # seconds of the clock for one cell, of which a busy machine takes many
 # torch is in no extra that the docs need: without it the page on torch shows its code alone, and says so.
 WITHOUT_TORCH = find_spec("torch") is None
 nb_execution_excludepatterns = ["tutorials/torch.md"] if WITHOUT_TORCH else []
