@@ -16,6 +16,9 @@ def test_a_proof_refuses_a_loss_and_weights_that_its_bounds_do_not_cover() -> No
     weighted = rf.integrate(rf.Dataset([[1.0]], [1.0], weights=[2.0]), NET, until=1.0)
     with pytest.raises(ValueError, match="sol must have samples that count one each"):
         rf.prove(weighted)
+    decayed = rf.integrate(rf.Dataset([[1.0]], [1.0]), NET, until=1.0, weight_decay=0.1)
+    with pytest.raises(ValueError, match=r"sol must be a run without weight decay, found weight_decay=0\.1"):
+        rf.prove(decayed)
 
 
 def test_a_layered_network_refuses_weights() -> None:

@@ -64,7 +64,7 @@ class BatchRun {
     BatchRun(const py::list& datasets, const py::list& jobs, const std::string& loss, const std::string& reduction_name,
              int n_threads, bool begin_all, py::object hook)
         : kept_alive_(py::make_tuple(datasets, jobs)), gate_(std::move(hook)) {
-        read_jobs(read_datasets(datasets, loss_kind(loss)), jobs, loss, reduction_name);
+        read_jobs(read_datasets(datasets, loss_kind(loss), decays(jobs)), jobs, loss, reduction_name);
         const auto work = [this](std::size_t index, const Hook& asked, const Batch::Ask& urgent) {
             return run(index, asked, urgent);
         };
@@ -115,8 +115,16 @@ class BatchRun {
         return collect(flow, *job.data);
     }
 
+    /// Whether the runs have weight decay; those of a batch have it together.
+    static bool decays(const py::list& jobs) {
+        if (jobs.empty()) return false;
+        const py::dict options = py::reinterpret_borrow<py::tuple>(jobs[0])[4];
+        return options.contains("weight_decay") && options["weight_decay"].cast<double>() > 0.0;
+    }
+
     /// `datasets`: tuples (X, y) or (X, y, weights).
-    static std::vector<std::shared_ptr<const Dataset>> read_datasets(const py::list& datasets, LossKind loss) {
+    static std::vector<std::shared_ptr<const Dataset>> read_datasets(const py::list& datasets, LossKind loss,
+                                                                     bool all_moves) {
         std::vector<std::shared_ptr<const Dataset>> read;
         for (const auto& item : datasets) {
             const auto given = py::reinterpret_borrow<py::tuple>(item);
@@ -124,7 +132,7 @@ class BatchRun {
             const auto y = vector_in("y", given[1]);
             const Vector counts = given.size() > 2 ? counts_in(given[2]) : Vector();
             const py::gil_scoped_release no_gil;
-            read.push_back(std::make_shared<const Dataset>(X, y, loss, counts));
+            read.push_back(std::make_shared<const Dataset>(X, y, loss, counts, all_moves));
         }
         return read;
     }

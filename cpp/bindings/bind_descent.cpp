@@ -38,11 +38,12 @@ py::dict result_out(DescentResult&& result, py::ssize_t m, py::ssize_t d) {
 
 py::dict descend_py(const py::array& X, const py::array& y, const py::array& W, const py::array& a, double leak,
                     const std::string& loss, const std::string& reduction_name, double step, Index n_steps,
-                    Index batch_size, std::uint64_t seed, Index save_every, py::object hook,
-                    const py::object& weights) {
+                    Index batch_size, std::uint64_t seed, Index save_every, py::object hook, const py::object& weights,
+                    double decay) {
     const DescentSettings settings{.loss = loss_kind(loss),
                                    .reduction = reduction(reduction_name),
                                    .leak = leak,
+                                   .decay = decay,
                                    .step = step,
                                    .n_steps = n_steps,
                                    .batch_size = batch_size,
@@ -65,6 +66,7 @@ void bind_descent(py::module_& module) {
     module.def("descend", &descend_py, py::arg("X"), py::arg("y"), py::arg("W"), py::arg("a"), py::arg("leak"),
                py::arg("loss"), py::arg("reduction"), py::arg("step"), py::arg("n_steps"), py::arg("batch_size"),
                py::arg("seed"), py::arg("save_every"), py::arg("hook"), py::arg("weights") = py::none(),
+               py::arg("weight_decay") = 0.0,
                "Gradient descent or SGD; a dict of the kept states, the steps done and the status.");
 }
 

@@ -36,7 +36,7 @@ py::dict integrate_py(const py::array& X, const py::array& y, const py::array& W
     std::optional<SignMatrix> pattern;
     if (options.contains("pattern") && !options["pattern"].is_none())
         pattern = signs_in("pattern", py::reinterpret_borrow<py::array>(options["pattern"]));
-    const Dataset data = dataset_in(X, y, plan.objective.loss, options);
+    const Dataset data = dataset_in(X, y, plan.objective, options);
     const py::object is_over = options.contains("is_over") ? py::object(options["is_over"]) : py::object(py::none());
     plan.urgent = [&is_over] { return look_for_signals(is_over); };
     plan.look_period = number_of(options, "look_period", plan.look_period);

@@ -39,14 +39,15 @@ Vector counts_in(const py::object& given) {
     return vector_in("weights", py::reinterpret_borrow<py::array>(given));
 }
 
-Dataset dataset_in(const py::array& X, const py::array& y, LossKind loss, const py::dict& options) {
+Dataset dataset_in(const py::array& X, const py::array& y, const Objective& objective, const py::dict& options) {
     const py::object given = options.contains("weights") ? py::object(options["weights"]) : py::object(py::none());
-    return Dataset(matrix_in("X", X), vector_in("y", y), loss, counts_in(given));
+    return Dataset(matrix_in("X", X), vector_in("y", y), objective.loss, counts_in(given), objective.decay > 0.0);
 }
 
 RunPlan plan_in(const std::string& loss, const std::string& reduction_name, const py::dict& options) {
     RunPlan plan;
     plan.objective = {loss_kind(loss), reduction(reduction_name)};
+    read(options, "weight_decay", plan.objective.decay);
     read(options, "rtol", plan.settings.rtol);
     read(options, "atol", plan.settings.atol);
     read(options, "max_events", plan.settings.max_events);

@@ -17,6 +17,7 @@ RunPlan plan_in(const std::string& loss, const std::string& reduction_name, cons
 Vector counts_in(const pybind11::object& given);
 
 /// The samples, with what they count in options["weights"] if it is there; throws InvalidArgument.
-Dataset dataset_in(const pybind11::array& X, const pybind11::array& y, LossKind loss, const pybind11::dict& options);
+Dataset dataset_in(const pybind11::array& X, const pybind11::array& y, const Objective& objective,
+                   const pybind11::dict& options);
 
 }  // namespace reluflow::bindings

@@ -29,6 +29,7 @@ def descend(
     save_every: int,
     hook: _Hook,
     weights: _Array | None = None,
+    weight_decay: float = 0.0,
 ) -> dict[str, Any]: ...
 def integrate(
     X: _Array,

@@ -192,6 +192,14 @@ def positive(value: object, name: str, expected: str = "be a finite number above
     return number
 
 
+def not_negative(value: object, name: str, expected: str = "be a finite number of at least 0") -> float:
+    """Return a finite float that is not negative."""
+    number = real(value, name, expected)
+    if number < 0:
+        raise invalid(name, expected, repr(number))
+    return number
+
+
 def integer(value: object, name: str, least: int = 1) -> int:
     """Return an int that is at least ``least``; booleans and floats are refused."""
     expected = f"be an integer of at least {least}"

@@ -9,7 +9,19 @@ from typing import Any
 
 from . import _core
 from ._files import read_archive, write_archive
-from ._validation import FloatArray, IntArray, ReadOnly, Seed, freeze, instance, integer, invalid, positive, seed_number
+from ._validation import (
+    FloatArray,
+    IntArray,
+    ReadOnly,
+    Seed,
+    freeze,
+    instance,
+    integer,
+    invalid,
+    not_negative,
+    positive,
+    seed_number,
+)
 from .datasets import Dataset
 from .losses import LossName, ReductionName, check_loss, check_reduction, check_targets
 from .networks import Network
@@ -137,6 +149,7 @@ def descend(
     seed: Seed = 0,
     loss: LossName = "logistic",
     reduction: ReductionName = "sum",
+    weight_decay: float = 0.0,
     save_every: int | None = None,
 ) -> DescentResult:
     """Run gradient descent θ ← θ - step ∇L(θ), or SGD, with ReLU'(0) = 0.
@@ -162,6 +175,8 @@ def descend(
         As for `reluflow.integrate`.
     reduction : {"sum", "mean"}, optional
         Whether the losses of the samples (of a minibatch) are added or averaged.
+    weight_decay : float, optional
+        γ >= 0: the descent is that of L(θ) + γ/2 |θ|².
     save_every : int, optional
         Keep every so many-th state, and the first and the last. None: only these two.
 
@@ -195,6 +210,7 @@ def descend(
         "seed": seed_number(seed),
         "loss": check_loss(loss),
         "reduction": check_reduction(reduction),
+        "weight_decay": not_negative(weight_decay, "weight_decay"),
         "save_every": None if save_every is None else integer(save_every, "save_every"),
     }
     check_targets(data, settings["loss"])
@@ -227,6 +243,7 @@ def _call(data: Dataset, net: Network, settings: dict[str, Any]) -> dict[str, An
         settings["save_every"] or 0,
         None,
         data.weights,
+        settings["weight_decay"],
     )
 
 

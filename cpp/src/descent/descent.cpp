@@ -99,7 +99,7 @@ bool Descent::advance() {
         add_all_samples();
     else
         add_next_batch();
-    if (!kernel_->move(W_, a_, settings_.step)) return false;
+    if (!kernel_->move(W_, a_, settings_.step, settings_.decay)) return false;
     ++steps_done_;
     return true;
 }

@@ -19,6 +19,7 @@ struct DescentSettings {
     LossKind loss = LossKind::logistic;
     Reduction reduction = Reduction::sum;
     double leak = 0.0;       ///< α in [0, 1)
+    double decay = 0.0;      ///< γ of the term γ/2 |θ|²
     double step = 0.0;       ///< the Euler step: the flow's time that one step covers
     Index n_steps = 0;       ///< how many steps
     Index batch_size = 0;    ///< samples a step; 0 = all of them

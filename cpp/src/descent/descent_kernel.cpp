@@ -107,10 +107,11 @@ void DescentKernel::add_rows(std::span<const Index> batch, const DescentSamples&
     }
 }
 
-bool DescentKernel::move(Matrix& W, Vector& a, double step) {
+bool DescentKernel::move(Matrix& W, Vector& a, double step, double decay) {
     // The new state is computed beside the old one, so that a step that is not finite can be refused.
-    for (Index j = 0; j < W.rows(); ++j) velocity_W_.row(j) = W.row(j) + (step * a[j]) * velocity_W_.row(j);
-    velocity_a_ = a + step * velocity_a_;
+    const double left = 1.0 - step * decay;
+    for (Index j = 0; j < W.rows(); ++j) velocity_W_.row(j) = left * W.row(j) + (step * a[j]) * velocity_W_.row(j);
+    velocity_a_ = left * a + step * velocity_a_;
     if (!velocity_W_.allFinite() || !velocity_a_.allFinite()) return false;
     W.swap(velocity_W_);
     a.swap(velocity_a_);

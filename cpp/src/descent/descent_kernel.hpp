@@ -42,7 +42,7 @@ class DescentKernel {
                   double scale);
 
     /// W, a <- one Euler step; false, with both as they were, if the result is not finite.
-    bool move(Matrix& W, Vector& a, double step);
+    bool move(Matrix& W, Vector& a, double step, double decay);
 
     /// The margins y_i f(x_i), or the errors f(x_i) - y_i, of at most kSamples samples, written to q.
     void margins(const DescentSamples& samples, const Matrix& W, const Vector& a, double* q);

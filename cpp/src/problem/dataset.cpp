@@ -47,7 +47,7 @@ void check_counts(const Vector& counts, Index n) {
 
 }  // namespace
 
-Dataset::Dataset(const MatrixView& X, const VectorView& y, LossKind loss, const Vector& counts)
+Dataset::Dataset(const MatrixView& X, const VectorView& y, LossKind loss, const Vector& counts, bool all_moves)
     : raw_(X), counts_(counts.size() > 0 ? counts : Vector::Ones(X.rows())) {
     check(raw_);
     check_targets(y, raw_.rows(), loss);
@@ -55,11 +55,16 @@ Dataset::Dataset(const MatrixView& X, const VectorView& y, LossKind loss, const 
     const bool labels = is_of_margins(loss);
     signs_ = labels ? Vector(y) : Vector::Ones(raw_.rows());
     targets_ = labels ? Vector::Zero(raw_.rows()) : Vector(y);
-    find_basis();
+    find_basis(all_moves);
     find_walls();
 }
 
-void Dataset::find_basis() {
+void Dataset::find_basis(bool all_moves) {
+    if (all_moves) {
+        basis_ = Matrix::Identity(d(), d());
+        X_ = raw_;
+        return;
+    }
     const Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr(raw_.transpose());
     const Index rank = qr.rank();
     if (rank == d()) {

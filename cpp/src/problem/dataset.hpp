@@ -16,7 +16,10 @@ class Dataset {
     /// X (n, d), y (n,): labels ±1 for a loss of margins, any finite targets for a loss of errors; `counts` (n,) what
     /// the samples count in the loss, or empty. Throws InvalidArgument on empty data, a zero or non-finite row, labels
     /// or targets that do not fit, and counts that are negative, not finite or all zero.
-    Dataset(const MatrixView& X, const VectorView& y, LossKind loss = LossKind::logistic, const Vector& counts = {});
+    /// `all_moves`: with weight decay the part of the weights outside the span of the samples moves too, so the working
+    /// coordinates are the given ones.
+    Dataset(const MatrixView& X, const VectorView& y, LossKind loss = LossKind::logistic, const Vector& counts = {},
+            bool all_moves = false);
 
     Index n() const noexcept { return X_.rows(); }
     Index d() const noexcept { return raw_.cols(); }
@@ -52,7 +55,7 @@ class Dataset {
     }
 
   private:
-    void find_basis();
+    void find_basis(bool all_moves);
     void find_walls();
 
     Matrix raw_;

@@ -12,10 +12,11 @@ namespace reluflow {
 /// What to do where the flow is not unique.
 enum class BranchPolicy { inactive, active, stay, raise };
 
-/// The loss of the network and its reduction.
+/// What the flow descends: the loss of the network with its reduction, and γ/2 |θ|² for weight decay γ >= 0.
 struct Objective {
     LossKind loss = LossKind::logistic;
     Reduction reduction = Reduction::sum;
+    double decay = 0.0;
 };
 
 /// The first of these that holds ends the run.

@@ -20,19 +20,6 @@ constexpr int kStillAtLeast = 64;
 /// A pre-activation on the wrong side of its boundary by more than this part of |w| + |a| means that an event was
 /// missed.
 constexpr double kWrongSide = 1e-8;
-/// The flow is at rest once the estimated distance to the critical point is below this part of rtol: from there on
-/// steps would move rounding only.
-constexpr double kAtRestPart = 0.1;
-/// The same for a loss of errors, where the way to the end costs a few late steps: the errors that remain are rounding.
-constexpr double kFittedPart = 1e-3;
-/// Errors below this many ulp of the targets are rounding: the samples are fitted.
-constexpr double kFittedUlps = 64.0;
-/// A flow can be at rest only if its neurons are this much slower than the samples could drive them.
-constexpr double kSlowRate = 1e-3;
-/// Some thousand roundings: decreases of a rate below this are noise.
-constexpr double kRateNoise = 1e-12;
-/// The same for a loss of errors: a few roundings of the targets.
-constexpr double kErrorNoise = 1e-15;
 /// If the time stop is nearer than this many time constants, the state at it is the present one.
 constexpr double kNoMove = 1e-100;
 /// A run ends once an underflowed weight would move a margin by e^-30, 1e-13.
@@ -40,19 +27,8 @@ constexpr double kLostLog = -30.0;
 /// Stop once the smallest margin exceeds this, 1.1e12: doubles are then 2.4e-4 apart, so the weights carry fewer than
 /// four digits and event decisions become arbitrary. Only reached with Stop(direction=), see flow_scale.cpp.
 constexpr double kLostMargin = 2.5e-4 / std::numeric_limits<double>::epsilon();
-/// A time stop within this many of the longest steps is reached even where rounding would end the run.
-constexpr double kFarBeyond = 10.0;
-/// Steps for which a run that rounding will end may go on. A few hundred suffice for their total length to exceed the
-/// limit of rounding.
-constexpr int kLastSteps = 1000;
 /// Neurons per task of a loop that threads share.
 constexpr Index kPiece = 64;
-/// If the log loss of the active samples is this far below that of all, it no longer changes the total.
-constexpr double kNoLoss = 40.0;
-/// The direction settles like 1 / log t, so no further event is expected from this many times the log time of the last
-/// one on, nor before log t = kSettledLogTime.
-constexpr double kSettled = 100.0;
-constexpr double kSettledLogTime = 1000.0;
 /// Halvings to locate the time at which the loss reaches its stop.
 constexpr int kLossHalvings = 60;
 
@@ -143,7 +119,7 @@ bool Flow::advance() {
         rest();
         return false;
     }
-    if (largest_step() * stepper_.expansion().fastest() < kNoMove) {
+    if (plan_.objective.decay == 0.0 && largest_step() * stepper_.expansion().fastest() < kNoMove) {
         wait("");
         return false;
     }
@@ -188,7 +164,7 @@ bool Flow::take_step() {
     still_ = stepper_.end() > 0.0 ? 0 : still_ + 1;
     rest_trend_.add(stepper_.relative_rate(), taken_);
     taken_ = stepper_.end() * stepper_.waveform().step();
-    const double before = log_loss_;
+    const double before = log_objective(log_loss_, stepper_.square());
     const double rounding = loss_rounding();
     const bool knows_better = keep_weights();
     stepper_.commit();
@@ -205,95 +181,6 @@ void Flow::follow_direction() {
     const double square = stepper_.square() + resting_square_;
     if (direction_trend_.wants_state(square, stepper_.is_separated())) stepper_.settle();
     direction_trend_.add(state_.w, state_.a, square, stepper_.is_separated());
-}
-
-/// False when the run has ended: the direction is near enough to its limit, the flow is at rest, or rounding prevents
-/// progress.
-bool Flow::watch_trend() {
-    if (direction_trend_.remaining() <= plan_.stop.direction) {
-        finish(Status::reached_direction, "");
-        return false;
-    }
-    if (is_lost_in_rounding()) {
-        finish_lost_in_rounding();
-        return false;
-    }
-    if (is_loss_out_of_reach()) {
-        finish_out_of_reach();
-        return false;
-    }
-    if (is_fitted()) {
-        rest();
-        return false;
-    }
-    const bool slow =
-        stepper_.relative_rate() < kSlowRate * stepper_.waveform().driving_norm() && !stepper_.is_separated();
-    const double distance = plan_.settings.rtol * (stepper_.waveform().is_linear() ? kFittedPart : kAtRestPart);
-    if (!slow || !rest_trend_.is_at_rest(stepper_.relative_rate(), distance, rate_noise())) return true;
-    rest();
-    return false;
-}
-
-/// True when all that is left of the errors that drive the network is rounding.
-bool Flow::is_fitted() const {
-    if (!stepper_.waveform().is_linear()) return false;
-    const double most = data_.targets().cwiseAbs().maxCoeff();
-    const double rounding = kFittedUlps * std::numeric_limits<double>::epsilon() * most;
-    const Vector& errors = stepper_.expansion().margins();
-    for (Index i = 0; i < data_.n(); ++i)
-        if (stepper_.waveform().is_live(i) && std::abs(errors[i]) > rounding) return false;
-    return true;
-}
-
-/// Rates below this are rounding: of a sum of gradients, or of the margins that determine its weights.
-double Flow::rate_noise() const {
-    const double norm = stepper_.waveform().driving_norm();
-    if (stepper_.waveform().is_linear()) return kErrorNoise * norm;
-    return kRateNoise * norm * std::max(1.0, norm * stepper_.square());
-}
-
-/// True when only a loss could end the run, and the samples that drive no neuron have a larger loss by themselves.
-bool Flow::is_loss_out_of_reach() const {
-    if (std::isinf(plan_.stop.log_loss) || plan_.stop.direction > 0.0 || !std::isinf(time_stop().log_t())) return false;
-    if (stepper_.waveform().live_log_loss() > stepper_.waveform().log_loss() - kNoLoss) return false;
-    const EventList& events = recorder_.event_list();
-    const double last = events.count() > 0 ? events.log_t.back() : 0.0;
-    return stepper_.is_separated() && clock_.log_t() > std::max(kSettledLogTime, kSettled * last);
-}
-
-/// True when the weights of a stalled loss cancel so far that the remaining gradient is rounding: every step short
-/// enough for its rounding covers less than the time constant of the neurons, and the steps so far add up to that
-/// limit.
-bool Flow::is_lost_in_rounding() {
-    const double limit = stepper_.rounding_limit();
-    const bool ends = stepper_.expansion().fastest() * limit < kMaxRate && kFarBeyond * limit < largest_step() &&
-                      rest_trend_.falls_like_a_power() && !stepper_.is_separated();
-    if (ends || last_steps_ > 0) ++last_steps_;  // noise can look like new progress
-    return (ends && rest_trend_.elapsed() > limit) || last_steps_ > kLastSteps;
-}
-
-/// Nothing moves any more: the state is the same at every later time.
-void Flow::rest() {
-    rest_log_t_ = clock_.log_t();
-    if (std::isinf(time_stop().log_t())) {
-        stepper_.settle();
-        finish(Status::stationary, at_rest_message());
-    } else {
-        wait(at_rest_message());
-    }
-}
-
-/// Goes to the time stop, at which the state is the present one.
-void Flow::wait(std::string message) {
-    stepper_.settle();
-    const Clock stop = time_stop();
-    while (saved_ < plan_.save_at.size() && !stop.is_before(next_save())) save_state(next_save(), 0.0);
-    clock_ = stop;
-    keep_checkpoint();
-    finish(plan_.stop.time < std::numeric_limits<double>::infinity() && stop.t() == plan_.stop.time
-               ? Status::reached_time
-               : Status::reached_log_time,
-           std::move(message));
 }
 
 /// The earlier of the two time stops.

@@ -101,6 +101,7 @@ class Flow {
     double loss_rounding() const;
     double rounding_of_errors() const;
     double rise_until(double u);
+    double log_objective(double log_loss, double square) const;
     bool shorten_to_fall();
     bool has_fallen(double before, double rounding);
     void finish_risen(double rise);
@@ -111,6 +112,7 @@ class Flow {
     void keep_checkpoint();
     double rate_noise() const;
     bool is_fitted() const;
+    bool only_rattles();
     void follow_direction();
     void rest();
     void wait(std::string message);

@@ -44,7 +44,14 @@ double Flow::rounding_of_errors() const {
 
 double Flow::rise_until(double u) {
     stepper_.state_at(u, w_, a_);
-    return log_loss_of(w_, a_) - log_loss_;
+    return log_objective(log_loss_of(w_, a_), w_.squaredNorm() + a_.squaredNorm()) -
+           log_objective(log_loss_, stepper_.square());
+}
+
+/// log (L + γ/2 |θ|²), which falls along the flow.
+double Flow::log_objective(double log_loss, double square) const {
+    if (plan_.objective.decay == 0.0) return log_loss;
+    return log_loss + std::log1p(0.5 * plan_.objective.decay * square * std::exp(-log_loss));
 }
 
 /// Shortens the step until the loss does not rise. False if it rises however short the step: then the error of the
@@ -52,7 +59,8 @@ double Flow::rise_until(double u) {
 bool Flow::shorten_to_fall() {
     const double end = stepper_.end();
     const double fall = stepper_.waveform().margin_rate() * end;
-    const bool is_safe = log_loss_ < kHeavyLoss && fall > kSafeFall * stepper_.margin_error();
+    const bool is_safe =
+        plan_.objective.decay == 0.0 && log_loss_ < kHeavyLoss && fall > kSafeFall * stepper_.margin_error();
     if (is_safe || end == 0.0) return true;
     const double allowed = loss_rounding();
     double u = end;
@@ -72,7 +80,7 @@ bool Flow::shorten_to_fall() {
 
 /// Checks the loss after the step; false, with the status set, if it rose.
 bool Flow::has_fallen(double before, double rounding) {
-    const double rise = log_loss_ - before;
+    const double rise = log_objective(log_loss_, stepper_.square()) - before;
     if (rise <= std::max(rounding, loss_rounding())) return true;
     finish_risen(rise);
     return false;

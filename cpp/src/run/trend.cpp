@@ -27,6 +27,8 @@ constexpr double kConfirm = 3.0;
 constexpr double kConfirmedPart = 0.25;
 /// A time constant of at least this part of the whole duration indicates a power law in time.
 constexpr double kPowerPart = 0.2;
+/// A rate that fell exponentially falls by kFall again within 1.4 time constants; after this many it does not.
+constexpr double kOverdue = 5.0;
 /// Rates below this may be rounding: the rest of O(1) weights that cancel, and its tolerance.
 constexpr double kNoise = 1e-10;
 
@@ -92,6 +94,15 @@ void RestTrend::add(double rate, double duration) {
 
 bool RestTrend::falls_like_a_power() const noexcept {
     return before_ > kNoise && time_constant_ > 0.0 && time_constant_ >= kPowerPart * elapsed_;
+}
+
+bool RestTrend::is_noise(double rate, double bound, double span) {
+    if (rate > bound)
+        quiet_since_ = -1.0;
+    else if (quiet_since_ < 0.0)
+        quiet_since_ = elapsed_;
+    const bool falls = std::isfinite(remaining_) && since_ <= kOverdue * time_constant_;
+    return quiet_since_ >= 0.0 && elapsed_ - quiet_since_ >= span && !falls;
 }
 
 bool RestTrend::is_at_rest(double rate, double distance, double noise) {

@@ -46,6 +46,9 @@ class RestTrend {
     /// True when less than `distance` remains, judged by a decrease of the rate that has continued; `rate` is the
     /// present one, and decreases below `noise` are ignored.
     bool is_at_rest(double rate, double distance, double noise);
+    /// True when the rate has stayed below `bound` for `span` and does not fall: all that is left of it is noise. Asked
+    /// after each step, with the same bound.
+    bool is_noise(double rate, double bound, double span);
     /// The whole duration in rescaled time.
     double elapsed() const noexcept { return elapsed_; }
     /// True when the rate falls like a power of time, not exponentially.
@@ -57,7 +60,8 @@ class RestTrend {
     double since_ = 0.0;   // and the time since then
     double time_constant_ = 0.0;
     double elapsed_ = 0.0;
-    double candidate_ = 0.0;  // the rate at which rest was supposed; 0 if it is not
+    double candidate_ = 0.0;     // the rate at which rest was supposed; 0 if it is not
+    double quiet_since_ = -1.0;  // the time from which the rate has stayed below the bound of noise; -1 if it has not
     double waited_ = 0.0;
     double wait_ = 0.0;
     double remaining_ = std::numeric_limits<double>::infinity();

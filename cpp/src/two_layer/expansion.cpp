@@ -17,6 +17,8 @@ constexpr std::size_t kHoldingGroups = 64;
 constexpr double kMarginTol = 1e-6;
 /// No tolerance is below this, since terms are only known to rounding.
 constexpr double kFinest = 4.0 * std::numeric_limits<double>::epsilon();
+/// Outputs below this part of the targets, or of a margin of 1, change no weight.
+constexpr double kNoOutput = 1e-20;
 
 /// Marks the samples on which a group of these slopes is active. A sample on which all its neurons slide is not marked:
 /// its margin is zero for ever, and it acts through multipliers alone.
@@ -46,6 +48,7 @@ Expansion::Expansion(const Dataset& data, Objective objective, const Settings& s
       q_next_(data.n()),
       column_(data.rank()),
       offsets_(data.targets()),
+      output_scale_(is_of_margins(objective.loss) ? 1.0 : data.targets().cwiseAbs().maxCoeff()),
       slot_of_group_(state.neurons(), -1),
       held_parts_(std::min(kHoldingGroups, static_cast<std::size_t>(state.neurons())),
                   Matrix(kMaxOrder + 2, data.rank())),
@@ -74,7 +77,7 @@ void Expansion::start(const NetworkState& state, const Pattern& pattern, const s
     for (int slot = 0; slot < slots; ++slot) start_held_.row(slot) = held_parts_[slot].row(0);
     fastest_ = 0.0;
     for (Index c = 0; c < groups_.count(); ++c)
-        if (moving_[c]) fastest_ = std::max(fastest_, gradients_.col(c).stableNorm());
+        if (moving_[c]) fastest_ = std::max({fastest_, gradients_.col(c).stableNorm(), waveform_.decay_rate()});
 }
 
 /// Truncation of θ moves margins, and they the weights, whose own series may end with terms larger by kTermBeforeLast.
@@ -186,14 +189,38 @@ const Matrix* Expansion::held_part(Index group) const noexcept {
 
 double Expansion::speed_square(const NetworkState& state) const noexcept {
     double sum = 0.0;
-    for (Index c = 0; is_by_sector() && c < groups_.count(); ++c)
-        sum += series_.by_sector()->sector(c).speed_square(gradients_.col(c));
-    for (Index j = 0; !is_by_sector() && j < state.neurons(); ++j) {
-        const auto g = gradients_.col(groups_.of(j));
-        const double output_rate = g.dot(state.w.col(j));
-        sum += state.a[j] * state.a[j] * g.squaredNorm() + output_rate * output_rate;
+    if (is_by_sector() && !waveform_.decays()) {
+        for (Index c = 0; c < groups_.count(); ++c)
+            sum += series_.by_sector()->sector(c).speed_square(start_gradients_.col(c));
+        return sum;
+    }
+    const double rate = waveform_.decay_rate();
+    for (Index j = 0; j < state.neurons(); ++j) {
+        const auto g = start_gradients_.col(groups_.of(j));
+        const double output_rate = g.dot(state.w.col(j)) - rate * state.a[j];
+        sum += (state.a[j] * g - rate * state.w.col(j)).squaredNorm() + output_rate * output_rate;
     }
     return sum;
+}
+
+double Expansion::decaying_rate(const NetworkState& state) const noexcept {
+    const bool vanishes = series_.square() * waveform_.largest_norm() < kNoOutput * output_scale_;
+    double fastest = 0.0;
+    if (!vanishes && series_.square() > 0.0) fastest = std::sqrt(speed_square(state) / series_.square());
+    const double rate = waveform_.decay_rate();
+    for (Index j = 0; j < state.neurons(); ++j) {
+        const auto g = start_gradients_.col(groups_.of(j));
+        const double square = state.a[j] * state.a[j] + state.w.col(j).squaredNorm();
+        if (square == 0.0) continue;
+        const double output_rate = g.dot(state.w.col(j));
+        const double growth = 2.0 * state.a[j] * output_rate / square;
+        fastest = std::max(fastest, growth - rate);
+        if (!vanishes) continue;
+        const double turn_a = output_rate - growth * state.a[j];
+        const double turn_square = (state.a[j] * g - growth * state.w.col(j)).squaredNorm() + turn_a * turn_a;
+        fastest = std::max(fastest, std::sqrt(turn_square / square));
+    }
+    return fastest;
 }
 
 void Expansion::gradient_at_start(Index neuron, double* g) const noexcept {

@@ -83,6 +83,9 @@ class Expansion {
     void forget_live() noexcept { live_version_ = ~std::uint64_t{0}; }
     /// |θ'|² at the start of the step, of all neurons.
     double speed_square(const NetworkState& state) const noexcept;
+    /// With weight decay: |θ'| over |θ|, or the rate at which the neuron grows that grows fastest, if that is more. A
+    /// neuron that vanishes has a rate of its own for ever; where all of them do, the rates at which they turn count.
+    double decaying_rate(const NetworkState& state) const noexcept;
     /// Largest |g| over the groups at the start of the step; 0 when nothing moves.
     double fastest() const noexcept { return fastest_; }
 
@@ -104,6 +107,7 @@ class Expansion {
     Matrix gradients_, moments_;  // (r, groups)
     Matrix start_gradients_;      // at the start, projected
     Vector q_, q_next_, column_, offsets_;
+    double output_scale_;             // what outputs are compared with
     std::vector<int> slot_of_group_;  // index into held_parts_, -1 if the group does not slide
     std::vector<Matrix> held_parts_;
     Matrix start_held_;                // (slots, r), what projection removed at the start

@@ -135,6 +135,12 @@ void NetworkState::shrink(int by) {
     rescale();
 }
 
+void NetworkState::decay(double factor) {
+    w *= factor;
+    a *= factor;
+    invariant_ *= factor * factor;
+}
+
 void NetworkState::start_at(int exponent) {
     exponent_ = exponent;
     resting_ *= std::ldexp(1.0, exponent);

@@ -49,6 +49,9 @@ class NetworkState {
     /// All neurons are stored 2^exponent() times smaller than they are, once margins would otherwise lose the digits
     /// that decide (flow_scale.cpp).
     int exponent() const noexcept { return exponent_; }
+    /// Multiplies every neuron by a factor in (0, 1]: what weight decay did to it. The samples span all coordinates
+    /// then.
+    void decay(double factor);
     /// Stores them 2^by times smaller than before, exactly.
     void shrink(int by);
     /// Declares that the constructor's arguments were 2^exponent times smaller than the neurons.

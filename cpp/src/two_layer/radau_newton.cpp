@@ -82,6 +82,12 @@ void RadauStep::factor_jacobian(Expansion& expansion, double step) {
     kernels_->start(expansion, nodes_.at, active_);
     for (Index group = 0; group < expansion.groups().count(); ++group)
         kernels_->add_group(expansion, group, mean_weights_, step, nodes_.integration, jacobian);
+    if (expansion.waveform().decays()) {
+        for (int node = 0; node < kStages; ++node) {
+            const double left = expansion.waveform().decay_at(nodes_.at[node]);
+            jacobian.middleRows(node * (count + 1), count + 1) *= left * left;
+        }
+    }
     scale_jacobian(jacobian);
     lu_.factor();
     ++factorisations_;

@@ -102,7 +102,7 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others) {
     square_ = expansion.series().square();
     // Errors that tend to zero are followed to a part of themselves, so that the end is an exponential approach.
     const double followed = std::max(kFinest, kFollowedPart / expansion.waveform().sensitivity(square_));
-    if (is_linear_) tolerance_ = std::min(late_tolerance_, followed);
+    if (is_linear_ && !expansion.waveform().decays()) tolerance_ = std::min(late_tolerance_, followed);
     is_steady_ = !expansion.is_by_sector() && step * expansion.fastest() < kSteady &&
                  (is_linear_ || expansion.waveform().smallest_margin() > kSaturated);
     if (!is_steady_ && !choose_active(expansion.series().square(), step)) return refuse(step);
@@ -219,6 +219,10 @@ void RadauStep::run_series(Expansion& expansion, double step) {
         node_moments_.leftCols(groups) *= nodes_.at[node];
         expansion.margins_of(node_moments_, q_now_);
         margin_change_.row(node) = q_now_.transpose();
+        if (!expansion.waveform().decays()) continue;
+        const double left = expansion.waveform().decay_at(nodes_.at[node]);
+        const auto output = (start_margins_ + data_.targets()).transpose();
+        margin_change_.row(node) = left * left * (output + q_now_.transpose()) - output;
     }
 }
 
@@ -237,6 +241,7 @@ void RadauStep::keep_margins(Expansion& expansion) {
         expansion.margins_of(moments_of_order_[k], q_now_);
         margins_.row(k) = q_now_.transpose();
     }
+    expansion.waveform().decay_margins(margins_, order_);
     expansion.waveform().prescribe_margins(margins_, order_ + 1);
 }
 

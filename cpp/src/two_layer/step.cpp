@@ -29,6 +29,10 @@ constexpr double kBalance = 1e-9;
 /// Networks of fewer weights are moved at every step: that takes no longer than the bounds that would defer it.
 constexpr Index kLeastCarried = 20000;
 
+/// A late step covers at most this many time constants of weight decay: the neurons are held as if without it, and
+/// their series must reach over the step.
+constexpr double kLongestDecay = 2.0;
+
 /// Initial reserve, in events per neuron and step; grows geometrically.
 constexpr Index kUsualDisturbances = 4;
 
@@ -147,6 +151,7 @@ bool Stepper::is_finite() const {
 /// Tries Radau steps, where explicit steps would be far shorter than the time constants of the neurons.
 bool Stepper::expand_late() {
     if (horizon_log_loss_ < kNever) return false;
+    if (waveform().decays() && !waveform().is_linear()) return false;  // margins do not grow for ever
     const bool linear = waveform().is_linear();
     const bool separated =
         linear || (waveform().live_log_loss() < horizon_log_loss_ && waveform().smallest_margin() > 0.0);
@@ -159,7 +164,8 @@ bool Stepper::expand_late() {
                              return lets_go_by_mass(data_, waveform(), held, state_.leak());
                          });
     do {
-        const double step = std::min(late_control_.propose(plain), kMaxRate / rate);
+        double step = std::min(late_control_.propose(plain), kMaxRate / rate);
+        if (waveform().decays()) step = std::min(step, kLongestDecay / waveform().decay_rate());
         late_ = radau_.expand(expansion_, std::min(step, rounding_limit()), lets_go);
         counts_.late_iterations += radau_.iterations();
         late_control_.tried(late_, radau_.next_step(), radau_.relative_work(expansion_), plain);
@@ -217,14 +223,16 @@ double Stepper::margin_error() const noexcept {
 
 /// Screens the expanded step, resolves its events and ends it where they matter to the other neurons.
 void Stepper::follow_events() {
-    relative_rate_ = expansion_.series().relative_size(1) / waveform().step();
+    relative_rate_ = waveform().decays() ? expansion_.decaying_rate(state_)
+                                         : expansion_.series().relative_size(1) / waveform().step();
     const int order = expansion_.series().order();
     ++counts_.steps;
     counts_.orders += order;
     counts_.rhs_equivalents += order * static_cast<double>(groups()) / static_cast<double>(state_.neurons());
 
     partitions_.prepare();
-    carries_ = state_.w.size() >= kLeastCarried && !state_.has_lifted() && partitions_.is_clear();
+    carries_ =
+        !waveform().decays() && state_.w.size() >= kLeastCarried && !state_.has_lifted() && partitions_.is_clear();
     if (carries_) {
         partitions_.skip();
         end_ = allowed_;
@@ -292,6 +300,9 @@ void Stepper::state_at(double u, Matrix& w, Vector& a) const {
     expansion_.series().evaluate(u, w, a);
     partitions_.place(u, w, a);
     state_.restore_invariants(w, a, partitions_.paths());
+    if (!waveform().decays()) return;
+    w *= waveform().decay_at(u);
+    a *= waveform().decay_at(u);
 }
 
 void Stepper::rescaled(const Vector& offsets) {
@@ -300,7 +311,7 @@ void Stepper::rescaled(const Vector& offsets) {
 }
 
 void Stepper::commit() {
-    underflow_guard_.follow(expansion_, end_ * waveform().step());
+    underflow_guard_.follow(expansion_, end_ * waveform().step(), std::log(waveform().decay_at(end_)));
     if (carries_) {
         ++counts_.carried_steps;
         expansion_.carry(end_);
@@ -319,6 +330,10 @@ void Stepper::commit() {
         state_.w.col(j) = column_;
     }
     state_.restore_invariants(state_.w, state_.a, partitions_.paths());
+    if (waveform().decays()) {
+        state_.decay(waveform().decay_at(end_));
+        partitions_.forget_distances();
+    }
     if (underflow_guard_.change(expansion_, held_, state_)) {
         expansion_.forget_live();
         partitions_.forget_distances();

@@ -20,9 +20,10 @@ UnderflowGuard::UnderflowGuard(Index neurons, Index rank) : directions_(rank, ne
     neurons_.reserve(neurons);
 }
 
-void UnderflowGuard::follow(const Expansion& expansion, double duration) noexcept {
+void UnderflowGuard::follow(const Expansion& expansion, double duration, double log_decay) noexcept {
     for (Neuron& neuron : neurons_)
-        neuron.log_size += duration * neuron.sign * expansion.start_rate(neuron.index, directions_.col(neuron.index));
+        neuron.log_size +=
+            log_decay + duration * neuron.sign * expansion.start_rate(neuron.index, directions_.col(neuron.index));
 }
 
 bool UnderflowGuard::wake(NetworkState& state) {

@@ -20,7 +20,7 @@ class UnderflowGuard {
 
     /// Follows the sizes while the state moves by `duration` in rescaled time, with the gradients at the start of the
     /// expansion.
-    void follow(const Expansion& expansion, double duration) noexcept;
+    void follow(const Expansion& expansion, double duration, double log_decay) noexcept;
     /// Sets decayed neurons of the state to zero and restores those that have grown; true if there was one.
     bool change(const Expansion& expansion, const std::vector<SlidingSet>& held, NetworkState& state);
 

@@ -28,7 +28,9 @@ constexpr double kOutrun = 7.0;
 Waveform::Waveform(const Dataset& data, Objective objective)
     : objective_(objective),
       is_linear_(!is_of_margins(objective.loss)),
+      decay_(objective.decay),
       signs_(data.signs()),
+      targets_(data.targets()),
       counts_(data.counts()),
       log_counts_(data.counts().array().log()),
       norms_(data.X().rowwise().norm()),
@@ -39,6 +41,7 @@ Waveform::Waveform(const Dataset& data, Objective objective)
       c_(kMaxOrder + 2, data.n()),
       signed_(kMaxOrder + 2, data.n()),
       weighted_(data.n()) {
+    if (decays()) outputs_.resize(kMaxOrder + 2, data.n());
     margins_now_.resize(data.n());
     near_.resize(data.n());
     heavy_.reserve(data.n());
@@ -121,10 +124,47 @@ void Waveform::set_step(double step) noexcept {
 }
 
 void Waveform::push(const Vector& q_next) {
-    q_.row(order_ + 1) = q_next.transpose();
+    take_margins(q_next);
     margin_order_ = order_ + 1;
     next_weights();
     ++order_;
+}
+
+void Waveform::take_margins(const Vector& q_next) {
+    const int k = order_ + 1;
+    if (!decays()) {
+        q_.row(k) = q_next.transpose();
+        return;
+    }
+    if (k == 1) outputs_.row(0) = q_.row(0) + targets_.transpose();
+    outputs_.row(k) = q_next.transpose();
+    const double unit = -2.0 * decay_ * std::exp(log_time_unit_);
+    shrinks_[0] = 1.0;
+    shrinks_[k] = 0.0;
+    for (int a = 0; a < k; ++a) shrinks_[k] += unit * time_rate_[a] * shrinks_[k - 1 - a] / k;
+    q_.row(k).setZero();
+    for (int a = 0; a <= k; ++a) q_.row(k) += shrinks_[a] * outputs_.row(k - a);
+}
+
+void Waveform::decay_margins(Matrix& outputs, int order) const {
+    if (!decays()) return;
+    Coefficients shrinks{};
+    shrinks[0] = 1.0;
+    for (int k = 1; k <= order; ++k) shrinks[k] = -2.0 * decay_ * std::exp(log_time_unit_) * shrinks[k - 1] / k;
+    outputs.row(0) += targets_.transpose();
+    for (int k = order; k >= 0; --k) {
+        outputs.row(k) *= shrinks[0];
+        for (int a = 1; a <= k; ++a) outputs.row(k) += shrinks[a] * outputs.row(k - a);
+    }
+    outputs.row(0) -= targets_.transpose();
+}
+
+double Waveform::decay_rate() const noexcept {
+    return decays() ? decay_ * std::exp(log_factor_ - log_mass_) : 0.0;
+}
+
+double Waveform::decay_at(double u) const noexcept {
+    return decays() ? std::exp(-decay_ * std::exp(log_time_unit_) * time_at(u)) : 1.0;
 }
 
 void Waveform::next_weights() {

@@ -23,6 +23,9 @@ namespace reluflow {
 /// With c = (1 - l) q' (logistic, l = |ℓ'|) or c = q' (exponential), and B = p·c:
 ///     p' = p (B - c),   l' = -l c,   (1/D)' = B/D.
 ///
+/// With weight decay γ the neurons are held as w = e^{-γ t} ŵ, a = e^{-γ t} â, t from the start of the step: ŵ and â
+/// move as without it, and q = e^{-2γ t} q̂ less the targets, with q̂ the outputs that ŵ and â make.
+///
 /// For a loss of errors D = 1: the step runs in time itself, because λ passes zero with the errors and all of it tends
 /// to zero at an interpolation. The weights are then p_i = λ_i, of either sign, and linear in q.
 class Waveform {
@@ -38,7 +41,7 @@ class Waveform {
     void start(const Vector& q, const std::vector<char>& live);
     /// Sets the step scale H; before the first push.
     void set_step(double step) noexcept;
-    /// Takes order `order() + 1` of the margins and derives that order of the other series.
+    /// Takes order `order() + 1` of the margins (of q̂ with weight decay) and derives that order of the other series.
     void push(const Vector& q_next);
 
     int order() const noexcept { return order_; }
@@ -85,6 +88,14 @@ class Waveform {
     double driving_norm() const noexcept { return is_linear_ ? largest_mean_norm_so_far_ : mean_norm_; }
     /// True if weights may change their signs.
     bool is_linear() const noexcept { return is_linear_; }
+    bool decays() const noexcept { return decay_ > 0.0; }
+    /// γ per unit of rescaled time at the start of the step.
+    double decay_rate() const noexcept;
+    /// e^{-γ t} at u: what ŵ and â are multiplied by.
+    double decay_at(double u) const noexcept;
+    /// Coefficients of q, given those of q̂ as rows of `outputs` up to `order`; row 0 holds q itself before and after.
+    /// For a loss of errors, whose time is linear in u. Needs set_step().
+    void decay_margins(Matrix& outputs, int order) const;
     /// max |x_i|: never less than Σ_i p_i |x_i| over the active samples.
     double largest_norm() const noexcept { return largest_norm_; }
     /// No less than Σ_i p_i |x_i| anywhere on the step, over the active samples.
@@ -127,6 +138,7 @@ class Waveform {
     void start_errors(const Vector& q);
     void next_weights();
     void next_errors();
+    void take_margins(const Vector& q_next);
     double log_mass_at(double u) const;
     double log_time_at(double u) const;
     double reach_by_margins(const Clock& start, const Clock& target, double end) const;
@@ -134,7 +146,9 @@ class Waveform {
 
     Objective objective_;
     bool is_linear_;
+    double decay_;
     Vector signs_;
+    Vector targets_;
     Vector counts_, log_counts_;
     Vector norms_;
     double log_factor_;  // log of dt per unit of summed-loss time: log n for the mean
@@ -163,6 +177,8 @@ class Waveform {
     std::vector<int> heavy_;         // samples with a share in the mass, if time is integrated from margins
     Matrix q_, l_, p_, c_, signed_;  // (order, n)
     Vector weighted_;                // one order of p c
+    Matrix outputs_;                 // (order, n), of q̂
+    Coefficients shrinks_{};         // e^{-2γ t}
     Coefficients rate_{};            // B
     Coefficients time_rate_{};       // D(0)/D
     Coefficients time_{};            // ∫ of it

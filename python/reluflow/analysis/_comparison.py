@@ -121,6 +121,7 @@ def _run(solution: Solution, end: float, step: float, limit: int) -> tuple[Any, 
         n_steps=n_steps,
         loss=solution.loss,
         reduction=solution.reduction,
+        weight_decay=solution.settings.weight_decay,
         save_every=n_steps,
     )
     seconds = perf_counter() - began

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from .._validation import FloatArray, instance, integer, invalid, one_of, real, real_array
+from .._validation import FloatArray, instance, integer, invalid, not_negative, one_of, real, real_array
 from ..datasets import Dataset
 from ..losses import check_loss, check_reduction
 from ..networks import Network
@@ -42,6 +42,7 @@ class Asked:
     save_at_log: npt.ArrayLike | None
     on_branch: str
     max_events: int | None
+    weight_decay: float = 0.0
 
     def settings(self, start: Start) -> Settings:
         """Check the options for a run that begins at `start`.
@@ -64,8 +65,11 @@ class Asked:
             start_time=start.t,
             start_log_time=start.log_t,
             version=_core.__version__,
+            weight_decay=not_negative(self.weight_decay, "weight_decay"),
         )
         _check_reachable(settings)
+        if settings.weight_decay and settings.until.limit:
+            raise invalid("Stop.limit", "be left out with weight decay: its end is a critical point", "True")
         if settings.until.limit and (self.save_at is not None or self.save_at_log is not None):
             raise invalid("save_at", "be left out where Stop.limit is given", "times")
         return settings
@@ -123,6 +127,7 @@ def core_options(data: Dataset, net: Network, settings: Settings) -> dict[str, A
         "save_at_log": settings.save_at_log,
         "pattern": net.pattern,
         "weights": data.weights,
+        "weight_decay": settings.weight_decay,
     }
     if math.isfinite(settings.start_time):
         options["start_time"] = settings.start_time
@@ -214,11 +219,7 @@ def _rtol(rtol: object) -> float:
 
 
 def _atol(atol: object) -> float:
-    expected = "be None or a finite number of at least 0"
-    number = real(atol, "atol", expected)
-    if number < 0:
-        raise invalid("atol", expected, repr(number))
-    return number
+    return not_negative(atol, "atol", "be None or a finite number of at least 0")
 
 
 def _save_at(value: npt.ArrayLike | None, start: Start) -> FloatArray | None:

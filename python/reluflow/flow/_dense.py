@@ -128,7 +128,7 @@ class Dense:
             **start,
         }
         held = hold(np.ascontiguousarray(W), np.ascontiguousarray(a), float(self.log_t[node]))
-        options |= {"exponent": held.exponent, "weights": self.data.weights}
+        options |= {"exponent": held.exponent, "weights": self.data.weights, "weight_decay": used.weight_decay}
         raw = _core.integrate(
             self.data.X, self.data.y, held.W, held.a, self.leak, used.loss, used.reduction, options, None
         )

@@ -35,6 +35,7 @@ def integrate(
     until: Stop | float,
     loss: LossName = "logistic",
     reduction: ReductionName = "sum",
+    weight_decay: float = 0.0,
     rtol: float = 1e-9,
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
@@ -56,6 +57,7 @@ def integrate(
     until: Stop | float,
     loss: LossName = "logistic",
     reduction: ReductionName = "sum",
+    weight_decay: float = 0.0,
     rtol: float = 1e-9,
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
@@ -77,6 +79,7 @@ def integrate(
     until: Stop | float,
     loss: LossName | Literal["cross_entropy"] = "logistic",
     reduction: ReductionName = "sum",
+    weight_decay: float = 0.0,
     rtol: float = 1e-9,
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
@@ -97,6 +100,7 @@ def integrate(
     until: Stop | float,
     loss: LossName | Literal["cross_entropy"] = "logistic",
     reduction: ReductionName = "sum",
+    weight_decay: float = 0.0,
     rtol: float = 1e-9,
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
@@ -126,6 +130,8 @@ def integrate(
         outputs.
     reduction : {"sum", "mean"}, optional
         Whether the losses of the samples are added or averaged. With the mean, time runs n times slower.
+    weight_decay : float, optional
+        γ >= 0: the flow is that of L(θ) + γ/2 |θ|². `log_loss` and the loss that stops a run are those of L alone.
     rtol, atol : float, optional
         Bound of the local error of each neuron, rtol |θ_j| + atol. `rtol` lies in [1e-14, 1), `atol` is 0 by default.
     save_at : array_like, shape (k,), optional
@@ -177,6 +183,8 @@ def integrate(
     """
     if isinstance(net, (DeepNetwork, DeepSolution)):
         refuse(atol, n_threads)
+        if weight_decay != 0.0:
+            raise invalid("weight_decay", "be 0 for a layered network", repr(weight_decay))
         rules: dict[str, Any] = {
             "loss": loss,
             "reduction": reduction,
@@ -196,6 +204,7 @@ def integrate(
         save_at_log=save_at_log,
         on_branch=on_branch,
         max_events=max_events,
+        weight_decay=weight_decay,
     )
     listening = listeners(progress, callback, callback_period)
     solution = _integrate(data, net, asked, thread_count(n_threads), listening)

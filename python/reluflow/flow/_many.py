@@ -98,6 +98,7 @@ def integrate_many(
     reduce: Reduce | None = None,
     loss: LossName = "logistic",
     reduction: ReductionName = "sum",
+    weight_decay: float = 0.0,
     rtol: float = 1e-9,
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
@@ -117,7 +118,7 @@ def integrate_many(
         One for all networks, or one for each.
     nets : sequence of Network or Solution
         The starts.
-    until, loss, reduction, rtol, atol, save_at, save_at_log, on_branch, max_events
+    until, loss, reduction, weight_decay, rtol, atol, save_at, save_at_log, on_branch, max_events
         As for `integrate`, the same for all runs.
     n_threads : int, optional
         Runs at a time, by default one for each core.
@@ -167,6 +168,7 @@ def integrate_many(
         until=until,
         loss=loss,
         reduction=reduction,
+        weight_decay=weight_decay,
         rtol=rtol,
         atol=atol,
         save_at=save_at,
@@ -174,10 +176,7 @@ def integrate_many(
         on_branch=on_branch,
         max_events=max_events,
     )
-    if executor is not None and n_threads is not None:
-        raise invalid("n_threads", "be left out where an executor is given", repr(n_threads))
-    if chunk is not None and executor is None:
-        raise invalid("chunk", "be left out without an executor", repr(chunk))
+    _check_workers(executor, n_threads, chunk)
     if reduce is not None and not callable(reduce):
         raise invalid("reduce", "be None or callable", f"a value of type {type(reduce).__name__}")
     keep_steps = one_of(keep, "keep", KEEP) == "all"
@@ -191,6 +190,13 @@ def integrate_many(
     elif launches:
         source = Batch(launches, threads, listening, keep_steps=keep_steps)
     return Runs(source, len(launches), reduce)
+
+
+def _check_workers(executor: Executor | None, n_threads: int | None, chunk: int | None) -> None:
+    if executor is not None and n_threads is not None:
+        raise invalid("n_threads", "be left out where an executor is given", repr(n_threads))
+    if chunk is not None and executor is None:
+        raise invalid("chunk", "be left out without an executor", repr(chunk))
 
 
 def _launches(data: Dataset | Sequence[Dataset], nets: Sequence[Network | Solution], asked: Asked) -> list[Launch]:

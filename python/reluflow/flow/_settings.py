@@ -17,6 +17,8 @@ class Settings(ReadOnly):
     ----------
     until : Stop
     loss, reduction : str
+    weight_decay : float
+        γ of the term γ/2 |θ|² that is added to the loss.
     rtol : float
     atol : float or None
         None stands for 0: the error is relative to each neuron's size alone.
@@ -41,6 +43,7 @@ class Settings(ReadOnly):
     start_time: float
     start_log_time: float
     version: str
+    weight_decay: float = 0.0
 
     def as_dict(self) -> dict[str, object]:
         """Return the settings by name, in the order of the class."""

@@ -17,7 +17,7 @@ from ..datasets import Dataset
 from ..explorer import Explorer
 from ..limits import Limit
 from ..limits._limit_of import limit_of
-from ..losses import LossName, ReductionName
+from ..losses import LossName, ReductionName, reduction_factor
 from ..networks import Network
 from ._branchings import BranchingTable
 from ._dense import Dense
@@ -120,6 +120,9 @@ class Solution:
         Look at ``sol.limit.certified`` and ``sol.limit.reason``.
         """
         final = self.final
+        if self.settings.weight_decay:
+            decay = self.settings.weight_decay / reduction_factor(self.settings.reduction, self.data.n)
+            return limit_of(self.data, final, self.loss, decay)
         held = hold(final.W, final.a, self.log_t_end)
         return limit_of(self.data, Network._trusted(held.W, held.a, self.leak, final.pattern), self.loss)
 

@@ -53,7 +53,7 @@ class Point:
     free_masses: int
 
 
-def _weighted_gram(D: FloatArray, mass: FloatArray) -> FloatArray:
+def weighted_gram(D: FloatArray, mass: FloatArray) -> FloatArray:
     """K(A) = Σ_c A_c D_c D_cᵀ, shape (k, k); masses of either sign."""
     flat = D.transpose(1, 0, 2).reshape(D.shape[1], -1)
     return np.asarray((flat * np.repeat(mass, D.shape[2])) @ flat.T)
@@ -80,14 +80,14 @@ def newton(
         if not error < best[2]:
             break
         best = dual, mass, error
-        gram = _weighted_gram(D, mass)
+        gram = weighted_gram(D, mass)
         matrix = np.block([[gram, effect.T], [effect, np.zeros((len(mass), len(mass)))]])
-        step, rank_lost = _least_squares(matrix, gap, len(dual))
+        step, rank_lost = symmetric_least_squares(matrix, gap, len(dual))
         dual, mass = dual + step[: len(dual)], mass + step[len(dual) :]
     return *best, *rank_lost
 
 
-def _least_squares(matrix: FloatArray, right: FloatArray, n_duals: int) -> tuple[FloatArray, tuple[int, int]]:
+def symmetric_least_squares(matrix: FloatArray, right: FloatArray, n_duals: int) -> tuple[FloatArray, tuple[int, int]]:
     """Least-norm solution of a symmetric system scaled to rows of size one, and the null space of either kind."""
     size = np.abs(matrix).max(axis=1)
     scale = 1 / np.sqrt(np.where(size > 0, size, 1.0))

@@ -5,19 +5,22 @@ from __future__ import annotations
 from ..datasets import Dataset
 from ..networks import Network
 from ._core import find_core, no_core
+from ._decayed import decayed
 from ._direction import direction, unpolished
 from ._finite import finite
 from ._limit import Limit
 from ._state import State
 
 
-def limit_of(data: Dataset, net: Network, loss: str) -> Limit:
-    """Polish the limit of the flow that stands at `net`; `loss` the name of one.
+def limit_of(data: Dataset, net: Network, loss: str, decay: float = 0.0) -> Limit:
+    """Polish the limit of the flow that stands at `net`; `loss` the name of one, `decay` that beside its sum.
 
     While the loss is large, it is first asked which margins the last pattern allows to grow for ever: all, some, or
     none. With none, the limit is a critical point at a finite norm.
     """
     state = State.of(data, net, loss)
+    if decay > 0:
+        return decayed(state, decay)
     if state.is_separated():
         return direction(state, no_core(data.n))
     core = find_core(state.groups, data, state.margins, loss)

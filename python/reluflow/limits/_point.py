@@ -14,6 +14,11 @@ and the last sum is zero at a critical point. Hence:
   least subgradient is zero.
 - A neuron at zero can take (w, a) = ε (u, ±1), which changes L by ∓ε² h(u) + O(ε⁴): with h(u) other than zero the point
   is a saddle. A neuron with w = 0 and a other than zero has the slope -a h(u).
+
+With weight decay γ the same holds of L + γ/2 |θ|² with γ/2 (|w|² + a²) - a h(w) in place of -a h(w). It is zero at a
+critical point and nowhere negative if |h| <= γ on the unit ball, so that the point is a global minimum; near a live
+neuron that stands clear of its other boundaries and on attracting ones alone it is not negative, as |g| = γ there; and
+a neuron at zero leaves along u if |h(u)| > γ.
 """
 
 from __future__ import annotations
@@ -84,14 +89,38 @@ def point_of(groups: Groups, net: Network, lam: FloatArray) -> Point:
     return Point("local minimum" if is_minimum else "not decided")
 
 
+def point_with_decay(groups: Groups, net: Network, lam: FloatArray, decay: float) -> Point:
+    """Tell the kind of a critical point of L + γ/2 |θ|², γ = `decay`; its residuals have been certified before."""
+    if _bound_of_h(groups, lam, net.leak) <= decay * (1 + ZERO_TOL):
+        return Point("global")
+    unit = float(np.abs(lam) @ np.linalg.norm(groups.X, axis=1))
+    zero = ~net.W.any(axis=1)
+    if zero.any():
+        escape = _escape_of_zero(groups, net, lam / unit, np.flatnonzero(zero), decay / unit)
+        return Point("not decided") if escape is None else Point("saddle", escape)
+    if net.pattern is None or not _is_off(groups.X, net.W, net.pattern) or _any_repels(groups, net, lam, unit):
+        return Point("not decided")
+    return Point("local minimum")
+
+
+def _any_repels(groups: Groups, net: Network, lam: FloatArray, unit: float) -> bool:
+    """Whether a neuron stands on a boundary that does not attract it."""
+    found, pattern = groups.walls, net.pattern
+    assert pattern is not None
+    edges = np.array([found.edges(k, lam, net.leak) for k in range(len(found.normal))])
+    held = [np.unique(found.wall[row == 0]) for row in pattern]
+    ranges = [np.sign(a) * (edges[on, 1] - edges[on, 0]) for a, on in zip(net.a, held, strict=True)]
+    return any((one > ZERO_TOL * unit).any() for one in ranges)
+
+
 def _bound_of_h(groups: Groups, lam: FloatArray, leak: float) -> float:
     """Bound |h(w)| over the unit vectors w; zero if and only if h is."""
     jumps = np.bincount(groups.walls.wall, weights=lam * np.abs(groups.walls.reach))
     return 0.5 * (1 + leak) * float(np.linalg.norm(lam @ groups.X)) + 0.5 * (1 - leak) * float(np.abs(jumps).sum())
 
 
-def _escape_of_zero(groups: Groups, net: Network, lam: FloatArray, rows: IntArray) -> Escape | None:
-    """Find the largest |h(u)| that climbs from the samples reach, for a neuron with w = 0."""
+def _escape_of_zero(groups: Groups, net: Network, lam: FloatArray, rows: IntArray, least: float = 0.0) -> Escape | None:
+    """Find the largest |h(u)| that climbs from the samples reach, for a neuron with w = 0; it must exceed `least`."""
     X, leak = groups.X, net.leak
     starts = np.vstack((groups.walls.normal, -groups.walls.normal, lam @ X, -(lam @ X)))
     best = {1.0: (0.0, X[0]), -1.0: (0.0, X[0])}  # the largest of h and of -h
@@ -111,7 +140,7 @@ def _escape_of_zero(groups: Groups, net: Network, lam: FloatArray, rows: IntArra
     for j in rows:
         sign = float(np.sign(net.a[j])) or max(best, key=lambda s: best[s][0])
         value, w = best[sign]
-        if value > FALL_TOL:
+        if value > least + FALL_TOL:
             freeze(w)
             return Escape(int(j), w, 0.0 if net.a[j] else sign, 1 if net.a[j] else 2)
     return None

@@ -78,6 +78,8 @@ def prove(
         raise invalid("sol", "have the logistic or the exponential loss, whose bounds are proved", repr(sol.loss))
     if sol.data.weights is not None:
         raise invalid("sol", "have samples that count one each", "weights in its data")
+    if sol.settings.weight_decay:
+        raise invalid("sol", "be a run without weight decay", f"weight_decay={sol.settings.weight_decay!r}")
     if digits not in (16, "auto"):
         raise invalid("digits", "be 16 or 'auto'", repr(digits))
     start = real(sol.t_start, "sol.t_start")

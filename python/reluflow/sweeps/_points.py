@@ -20,7 +20,7 @@ ERROR = "error"  # the status of a point whose run or measure raised
 _INTERRUPTED = "interrupted"
 
 START = ("width", "scale", "balanced", "leak", "seed")
-FLOW = ("until", "loss", "reduction", "rtol", "atol", "on_branch", "max_events")
+FLOW = ("until", "loss", "reduction", "weight_decay", "rtol", "atol", "on_branch", "max_events")
 Data = Dataset | MultiClassDataset | Callable[..., Dataset | MultiClassDataset]
 
 

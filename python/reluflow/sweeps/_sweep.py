@@ -43,6 +43,7 @@ def sweep(
     seed: int = 0,
     loss: LossName = "logistic",
     reduction: ReductionName = "sum",
+    weight_decay: float = 0.0,
     rtol: float = 1e-9,
     atol: float | None = None,
     on_branch: str = "inactive",
@@ -74,7 +75,7 @@ def sweep(
         When each run stops.
     width, scale, balanced, leak, seed
         Of `Network.init`, for all points unless `grid` has them.
-    loss, reduction, rtol, atol, on_branch, max_events
+    loss, reduction, weight_decay, rtol, atol, on_branch, max_events
         Of `integrate`, for all points unless `grid` has them.
     executor : Executor, optional
         Where to run instead of threads here: any executor of the kind of `concurrent.futures`, such as that of a

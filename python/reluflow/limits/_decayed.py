@@ -1,0 +1,181 @@
+"""The finite limit with weight decay: a critical point of L + γ/2 |θ|².
+
+There a live neuron has γ w_j = a_j g_c and γ a_j = g_c·w_j, with g_c = u_c the pull on its group: |u_c| = γ, and the
+neurons of a group are one vector v_c = Σ a_j w_j = s_c u_c with s_c = |v_c|/γ. In the pattern of the state the values
+f = Σ s_c B_c u_c with u_c = B_cᵀ λ(f) are those of the minimum of L(Σ B_c v_c) + γ Σ |v_c|, which is convex (a group
+lasso). Its equations f - K(s) λ(f) = 0 and |u_c|² = γ² are solved by Newton; groups with |u_c| < γ vanish.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .._validation import FloatArray, freeze
+from ..losses import duals, duals_of, is_of_margins, log_curvatures, loss_arguments
+from ..networks import Network
+from ._checks import Residuals, clipped_pulls, pattern_violation
+from ._direction import CERTIFIED_TOL, unpolished
+from ._finite import MAX_DISTANCE
+from ._groups import Groups
+from ._kkt import symmetric_least_squares, weighted_gram
+from ._limit import Limit
+from ._point import Point, point_with_decay
+from ._state import State
+
+# Newton steps on the equations: from a state near the point some 5 are taken.
+_STEPS = 40
+# A group of this part of the largest is taken as vanishing if decay outweighs the pull on it.
+_VANISHING = 1e-3
+
+
+class _Found(NamedTuple):
+    """Values f, sizes s_c of all groups, the largest residual, and the dimensions in which s is not determined."""
+
+    f: FloatArray
+    sizes: FloatArray
+    error: float
+    freedom: int
+
+
+def decayed(state: State, decay: float) -> Limit:
+    """Polish the critical point next to a state, with γ = `decay` beside the summed loss, or say that none is near."""
+    found = _solve(state, decay)
+    net = _network(state, found, decay)
+    size = max(state.net.norm, float(np.linalg.norm(state.data.X, axis=1).max()) ** -0.5)
+    distance = float(np.linalg.norm(state.net.theta - net.theta)) / size
+    if not distance <= 1.0:
+        return unpolished(state, f"the critical point of the last pattern is {distance:.2g} |θ| away")
+    return _limit(state, net, decay, distance, found)
+
+
+def _solve(state: State, decay: float) -> _Found:
+    """Newton on the live groups; those whose size turns negative leave."""
+    groups, net = state.groups, state.net
+    pulls = groups.pulls(state.duals)
+    vectors = np.zeros_like(pulls)
+    moving = groups.of >= 0
+    np.add.at(vectors, groups.of[moving], net.a[moving, None] * net.W[moving])
+    sizes = np.linalg.norm(vectors, axis=1) / decay
+    grows = np.linalg.norm(pulls, axis=1) >= decay * (1 - _VANISHING)
+    live = grows | (sizes > _VANISHING * sizes.max(initial=0.0))
+    while True:
+        found = _newton(state, np.where(live, sizes, 0.0), live, decay)
+        worst = int(np.argmin(found.sizes)) if len(found.sizes) else 0
+        if not len(found.sizes) or found.sizes[worst] >= 0.0:
+            return found
+        live[worst] = False
+
+
+def _newton(state: State, sizes: FloatArray, live: npt.NDArray[np.bool_], decay: float) -> _Found:
+    groups, data = state.groups, state.data
+    B = np.array([groups.map(int(c)) for c in np.flatnonzero(live)]).reshape(-1, data.n, data.d)
+    f, s = state.net(data.X), sizes[live]
+    best = _Found(f, sizes, np.inf, 0)
+    freedom = 0
+    for _ in range(_STEPS):
+        lam = duals(data, f, state.loss)
+        root = np.sqrt(data.counts * np.exp(log_curvatures(loss_arguments(data, f, state.loss), state.loss)))
+        u = np.einsum("ckd,k->cd", B, lam)
+        effect = np.einsum("ckd,cd->ck", B, u)
+        gap = f - s @ effect
+        missing = 0.5 * (decay**2 - (u * u).sum(axis=1))
+        error = max(float(np.abs(gap).max()), float(np.abs(missing).max(initial=0.0)) / decay**2)
+        if not error < best.error:
+            break
+        best = _Found(f, _placed(s, live), error, freedom)
+        gram = root[:, None] * weighted_gram(B, s) * root
+        coupled = -effect * root
+        matrix = np.block([[np.eye(data.n) + gram, coupled.T], [coupled, np.zeros((len(s), len(s)))]])
+        step, (_, freedom) = symmetric_least_squares(matrix, np.concatenate((-root * gap, missing)), data.n)
+        # δλ = -root ε; the first equation gives δf, also where its root vanishes.
+        change = weighted_gram(B, s) @ (-root * step[: data.n]) + step[data.n :] @ effect - gap
+        f, s = f + change, s + step[data.n :]
+    return best._replace(freedom=freedom)
+
+
+def _placed(sizes: FloatArray, live: npt.NDArray[np.bool_]) -> FloatArray:
+    full = np.zeros(len(live))
+    full[live] = sizes
+    return full
+
+
+def _network(state: State, found: _Found, decay: float) -> Network:
+    """Build the balanced network of these sizes, split in each group as the state is."""
+    groups, net = state.groups, state.net
+    u = groups.pulls(duals(state.data, found.f, state.loss))
+    W, a = np.zeros_like(net.W), np.zeros_like(net.a)
+    for c in np.flatnonzero(found.sizes > 0):
+        rows = groups.members(int(c))
+        share = np.abs(net.a[rows]) * np.linalg.norm(net.W[rows], axis=1)
+        if not share.any():
+            continue
+        share = np.sqrt(share / share.sum())
+        a[rows] = groups.sign[c] * np.sqrt(decay * found.sizes[c]) * share
+        W[rows] = a[rows, None] * u[c] / decay
+    return Network(W, a, leak=net.leak)
+
+
+def _limit(state: State, net: Network, decay: float, distance: float, found: _Found) -> Limit:
+    data = state.data
+    lam = duals_of(data, loss_arguments(data, net(data.X), state.loss), state.loss)
+    pulls = clipped_pulls(state.groups, lam, net.leak)
+    gradient = _gradient(state.groups, net, pulls.g, decay)
+    unit = float(np.abs(lam) @ np.linalg.norm(data.X, axis=1)) + decay
+    live = np.isin(np.arange(len(pulls.g)), state.groups.of[net.a != 0])
+    grows = float((np.linalg.norm(pulls.g[~live], axis=1) - decay).max(initial=0.0))
+    excess = float(pulls.excess[live].max(initial=0.0))
+    sign = max(excess / unit, grows / unit, pattern_violation(state.groups, net))
+    residuals = Residuals(gradient / (unit * (net.norm if net.norm > 0 else 1.0)), 0.0, 0.0, sign)
+    reasons = _doubts(residuals, distance)
+    limit = Network(net.W, net.a, leak=net.leak, pattern=state.pattern if sign <= CERTIFIED_TOL else None)
+    point = point_with_decay(state.groups, limit, lam, decay) if not reasons else Point("not decided")
+    support, held = np.arange(data.n), state.held_pairs(net)
+    for array in (support, held, lam):
+        freeze(array)
+    said = [*reasons, "the network is not unique in its pattern, its outputs are"] if found.freedom else reasons
+    return Limit(
+        kind="finite",
+        network=limit,
+        margin=_margin(state, net),
+        duals=lam,
+        support=support,
+        held=held,
+        residuals=residuals,
+        certified=not reasons,
+        reason="; ".join(said),
+        freedom=found.freedom,
+        turn=distance,
+        split_error=distance,
+        gradient_norm=gradient,
+        point=point.kind,
+        escape=point.escape,
+    )
+
+
+def _gradient(groups: Groups, net: Network, g: FloatArray, decay: float) -> float:
+    """Norm of the least subgradient of L + γ/2 |θ|²; neurons of no group are zero."""
+    moving = np.flatnonzero(groups.of >= 0)
+    own, W, a = g[groups.of[moving]], net.W[moving], net.a[moving]
+    first = np.linalg.norm(a[:, None] * own - decay * W)
+    second = np.linalg.norm(np.einsum("jd,jd->j", own, W) - decay * a)
+    return float(np.hypot(first, second))
+
+
+def _margin(state: State, net: Network) -> float:
+    if not is_of_margins(state.loss):
+        return float("nan")
+    return float((state.data.y * net(state.data.X)).min() / net.norm**2) if net.norm > 0 else 0.0
+
+
+def _doubts(residuals: Residuals, distance: float) -> list[str]:
+    reasons = []
+    if not distance <= MAX_DISTANCE:
+        reasons.append(f"the state is still {distance:.2g} |θ| away from the critical point: integrate further")
+    if not residuals.sign <= CERTIFIED_TOL:
+        reasons.append(f"the critical point violates the last pattern by {residuals.sign:.2g}: events are to come")
+    if not residuals.stationarity <= CERTIFIED_TOL:
+        reasons.append(f"the gradient does not vanish: it is {residuals.stationarity:.2g} of its terms")
+    return reasons

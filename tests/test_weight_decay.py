@@ -1,0 +1,161 @@
+"""Weight decay: closed forms, the objective, critical points, and descent as the witness."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reluflow as rf
+from reluflow.losses import duals, log_total, loss_arguments
+
+
+def gradients(data: rf.Dataset, net: rf.Network, loss: str) -> np.ndarray:
+    """Return Σ λ_i s_ji x_i of each neuron, away from boundaries, shape (m, d)."""
+    slopes = np.where(net.W @ data.X.T > 0, 1.0, net.leak)
+    return (slopes * duals(data, net(data.X), loss)) @ data.X
+
+
+@pytest.mark.parametrize("scale", [1e-8, 0.3])
+def test_one_balanced_neuron_grows_to_what_the_decay_leaves(scale) -> None:
+    # u = a² = w² follows u' = 2 u (y - u) - 2 γ u: a logistic curve to y - γ.
+    y, decay, u0 = 1.7, 0.4, scale**2
+    data, net = rf.Dataset([[1.0]], [y]), rf.Network([[scale]], [scale])
+    sol = rf.integrate(data, net, until=1e3, loss="squared", weight_decay=decay)
+    top = y - decay
+    waking = np.log((top - u0) / u0) / (2 * top)
+    for t in waking + np.array([-0.7, 0.0, 0.4, 2.0]):
+        if t > 0:
+            assert sol(t).a[0] ** 2 == pytest.approx(top / (1.0 + np.exp(2 * top * (waking - t))), rel=1e-7)
+    assert sol.final.a[0] ** 2 == pytest.approx(top, rel=1e-11)
+    assert sol.limit.network.a[0] ** 2 == pytest.approx(top, rel=1e-14)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "exponential"])
+def test_what_nothing_drives_decays_by_itself(loss) -> None:
+    # Neuron 1 is inactive on both samples; the third coordinate is outside their span.
+    data = rf.Dataset([[1.0, 0.2, 0.0], [0.3, 1.0, 0.0]], [1.0, -1.0])
+    net = rf.Network([[0.5, 0.1, 0.7], [-0.3, -0.4, 0.2]], [0.6, 0.9])
+    sol = rf.integrate(data, net, until=7.0, loss=loss, weight_decay=0.3)
+    for t in (0.5, 3.0, 7.0):
+        left = np.exp(-0.3 * t)
+        np.testing.assert_allclose(sol(t).W[1], left * net.W[1], rtol=1e-12)
+        assert sol(t).a[1] == pytest.approx(left * 0.9, rel=1e-12)
+        assert sol(t).W[0, 2] == pytest.approx(left * 0.7, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("loss", "leak"), [("squared", 0.0), ("squared", 0.2), ("logistic", 0.0), ("exponential", 0.1)]
+)
+def test_balance_decays_and_descent_tends_to_the_flow(loss, leak) -> None:
+    rng = np.random.default_rng(6)
+    y = rng.normal(size=6)
+    data = rf.Dataset(rng.normal(size=(6, 2)), y if loss == "squared" else np.sign(y))
+    net = rf.Network(rng.normal(size=(5, 2)), rng.normal(size=5), leak=leak)
+    sol = rf.integrate(data, net, until=1.0, loss=loss, weight_decay=0.5)
+    balance = net.a**2 - (net.W**2).sum(axis=1)
+    np.testing.assert_allclose(sol.final.a**2 - (sol.final.W**2).sum(axis=1), np.exp(-1.0) * balance, rtol=1e-11)
+    gaps = []
+    for n_steps in (1000, 4000):
+        run = rf.descend(data, net, step=1.0 / n_steps, n_steps=n_steps, loss=loss, weight_decay=0.5)
+        gaps.append(float(np.abs(run.final.theta - sol.final.theta).max()))
+    assert gaps[0] < 5e-3
+    assert gaps[1] < 0.3 * gaps[0]
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "exponential"])
+def test_the_run_ends_at_a_critical_point_of_the_whole_objective(loss) -> None:
+    rng = np.random.default_rng(11)
+    y = rng.normal(size=12)
+    data = rf.Dataset(rng.normal(size=(12, 3)), y if loss == "squared" else np.sign(y))
+    decay = 0.2
+    net = rf.Network.init(10, 3, scale=0.1, seed=12, leak=0.1)
+    sol = rf.integrate(data, net, until=rf.Stop(seconds=60), loss=loss, weight_decay=decay)
+    assert sol.status == "stationary"
+    objective = np.exp(sol.log_loss) + 0.5 * decay * ((sol.W**2).sum(axis=(1, 2)) + (sol.a**2).sum(axis=1))
+    assert (np.diff(objective) <= 1e-9 * objective[:-1]).all()
+    end, free = sol.final, (sol.final.pattern != 0).all(axis=1)
+    g = gradients(data, end, loss)[free]
+    np.testing.assert_allclose(end.a[free, None] * g, decay * end.W[free], atol=1e-8)
+    np.testing.assert_allclose((g * end.W[free]).sum(axis=1), decay * end.a[free], atol=1e-8)
+    limit = sol.limit
+    assert limit.certified, limit.reason
+    assert np.abs(limit.network.theta - end.theta).max() <= 1e-6
+    at = gradients(data, limit.network, loss)[free]
+    np.testing.assert_allclose(limit.network.a[free, None] * at, decay * limit.network.W[free], atol=1e-13)
+
+
+@pytest.mark.parametrize("reduction", ["sum", "mean"])
+@pytest.mark.parametrize("loss", ["squared", "logistic", "exponential"])
+@pytest.mark.parametrize("seed", [13, 15, 17])
+def test_ordinary_runs_end_at_certified_critical_points(seed, loss, reduction) -> None:
+    rng = np.random.default_rng(seed)
+    y = rng.normal(size=12)
+    data = rf.Dataset(rng.normal(size=(12, 3)), y if loss == "squared" else np.sign(y))
+    net = rf.Network.init(10, 3, scale=0.1, seed=seed + 1)
+    decay = 0.2 if reduction == "sum" else 0.2 / 12
+    sol = rf.integrate(
+        data, net, until=rf.Stop(seconds=10), loss=loss, weight_decay=decay, reduction=reduction, rtol=1e-8
+    )
+    limit = sol.limit
+    assert sol.status == "stationary"
+    assert limit.certified, limit.reason
+    assert limit.residuals.largest <= 1e-12
+    assert (
+        objective(data, limit.network, loss, reduction, decay)
+        <= objective(data, sol.final, loss, reduction, decay) + 1e-12
+    )
+
+
+def objective(data: rf.Dataset, net: rf.Network, loss: str, reduction: str, decay: float) -> float:
+    total = np.exp(log_total(loss_arguments(data, net(data.X), loss), loss, data.counts))
+    return float(total / (data.n if reduction == "mean" else 1) + 0.5 * decay * net.norm**2)
+
+
+def test_what_the_decay_leaves_of_one_sample_is_a_soft_threshold() -> None:
+    # ½ (u - y)² + γ u over u = a w >= 0: u = y - γ, λ = γ.
+    data = rf.Dataset([[1.0]], [1.7])
+    limit = rf.integrate(data, rf.Network([[0.3]], [0.3]), until=1e3, loss="squared", weight_decay=0.4).limit
+    assert (limit.certified, limit.point) == (True, "global")
+    assert limit.network(data.X)[0] == pytest.approx(1.3, rel=1e-14)
+    assert limit.duals[0] == pytest.approx(0.4, rel=1e-13)
+    none = rf.integrate(data, rf.Network([[0.3]], [0.3]), until=1e3, loss="squared", weight_decay=2.0).limit
+    assert (none.certified, none.point, none.network.norm) == (True, "global", 0.0)
+
+
+def test_a_neuron_at_zero_leaves_a_critical_point_with_decay() -> None:
+    # The network fits sample 0 as far as the decay allows; no neuron sees sample 1, which pulls by 1 > γ.
+    data = rf.Dataset([[1.0, 0.0], [0.0, 1.0]], [2.0, 1.0])
+    start = rf.Network([[0.5, -0.1], [0.0, 0.0]], [0.5, 0.0])
+    limit = rf.integrate(data, start, until=1e3, loss="squared", weight_decay=0.3).limit
+    assert limit.certified, limit.reason
+    assert (limit.point, limit.escape.neuron, limit.escape.order) == ("saddle", 1, 2)
+    here = objective(data, limit.network, "squared", "sum", 0.3)
+    W, a = np.array(limit.network.W), np.array(limit.network.a)
+    W[1], a[1] = 1e-3 * limit.escape.w, 1e-3 * limit.escape.a
+    assert objective(data, rf.Network(W, a), "squared", "sum", 0.3) < here
+
+
+def test_a_run_with_decay_is_kept_and_continued_whole(tmp_path) -> None:
+    rng = np.random.default_rng(13)
+    data = rf.Dataset(rng.normal(size=(8, 3)), rng.normal(size=8))
+    net = rf.Network.init(6, 3, scale=0.5, seed=14)
+    options = {"loss": "squared", "weight_decay": 0.1}
+    whole = rf.integrate(data, net, until=3.0, **options)
+    half = rf.integrate(data, net, until=1.0, **options)
+    half.save(tmp_path / "half.npz")
+    loaded = rf.load(tmp_path / "half.npz")
+    assert loaded.settings.weight_decay == 0.1
+    assert np.array_equal(loaded(0.4).theta, half(0.4).theta)
+    rest = rf.integrate(data, loaded, until=3.0, **options)
+    np.testing.assert_allclose(rest.final.theta, whole.final.theta, atol=1e-8)
+    many = rf.integrate_many(data, [net, net], until=3.0, **options)
+    assert all(np.array_equal(run.result.final.theta, whole.final.theta) for run in many)
+
+
+def test_bad_decay_is_named() -> None:
+    data, net = rf.Dataset([[1.0]], [1]), rf.Network([[0.1]], [0.1])
+    for value, found in ((-1.0, "-1.0"), (np.nan, "nan"), ("much", "'much'")):
+        with pytest.raises(ValueError, match=f"weight_decay must be a finite number of at least 0, found {found}"):
+            rf.integrate(data, net, until=1.0, weight_decay=value)
+    with pytest.raises(ValueError, match=r"Stop\.limit must be left out with weight decay"):
+        rf.integrate(data, net, until=rf.Stop(limit=True), weight_decay=0.1)
