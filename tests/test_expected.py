@@ -24,6 +24,7 @@ LINES = {
     "Gradient descent beside the flow": 4,
     "A module of torch, in and out": 2,
     "Regression with the squared loss": 3,
+    "Weight decay": 1,
     "Hidden biases, for new inputs too": 1,
     "Three classes with softmax": 3,
     "A pipeline under cross-validation": 3,
@@ -109,6 +110,13 @@ def test_regression_lowers_the_loss(done: dict[str, Any]) -> None:
     assert fit.success
     error = np.sqrt(np.mean((fit.final(done["X"]) - done["curve"].y) ** 2))
     assert error < 0.25 * np.std(done["curve"].y)
+
+
+def test_the_option_weight_decay_keeps_the_weights_finite(done: dict[str, Any]) -> None:
+    free = rf.integrate(done["data"], done["net"], until=1e3).final
+    decayed = done["decayed"].final
+    assert done["decayed"].success
+    assert np.linalg.norm(decayed.W) < 0.7 * np.linalg.norm(free.W)
 
 
 def test_the_option_bias_makes_a_difference_at_zero(done: dict[str, Any]) -> None:
