@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import reluflow
+import set_address
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md")), ROOT / "CONTRIBUTING.md"]
@@ -69,6 +70,71 @@ def test_links_between_pages_lead_to_files() -> None:
             if "://" not in target and not target.startswith("mailto:") and not (page.parent / target).exists():
                 broken.append(f"{name(page)}: {target}")
     assert broken == []
+
+
+def readme_targets(readme: str) -> list[str]:
+    return re.findall(r"\]\(([^)#\s]+)[^)]*\)", readme)
+
+
+def test_the_readme_has_the_address_of_the_project_in_every_link_or_in_none() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    address = set_address.stated_address((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert readme == (readme if address is None else set_address.with_whole_links(readme, address))
+    homes = () if address is None else (f"{address}/blob/main/", f"{address}/raw/main/")
+    files = [target for target in readme_targets(readme) if "://" not in target or target.startswith(homes)]
+    assert len(files) > 10
+
+
+def test_the_address_makes_every_link_whole() -> None:
+    readme = '[a](docs/a.md#part) ![b](docs/b.png "title") [c](https://elsewhere.org/docs)'
+    first = set_address.with_whole_links(readme, "https://one.org/x/y")
+    blob, raw = "https://one.org/x/y/blob/main/", "https://one.org/x/y/raw/main/"
+    assert first == f'[a]({blob}docs/a.md#part) ![b]({raw}docs/b.png "title") [c](https://elsewhere.org/docs)'
+    second = set_address.with_whole_links(first, "https://two.org/x/y", "https://one.org/x/y")
+    assert second == first.replace("one.org", "two.org")
+    stated = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    written = set_address.with_address(stated, "https://one.org/x/y")
+    assert set_address.stated_address(written) == "https://one.org/x/y"
+    assert set_address.stated_address(set_address.with_address(written, "https://two.org/x/y")) == "https://two.org/x/y"
+
+
+def test_the_first_page_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    code = code_blocks(ROOT / "README.md")[0][1]
+    said = re.search(r"^```text\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
+    assert said is not None
+    assert "sol.explore(" in code
+    exec(compile(code.replace("sol.explore(", "str("), "README.md", "exec"), {"__name__": "__main__"})
+    residual = re.compile(r"residual=\S+,")  # rounding, which differs from machine to machine
+    assert residual.sub("", capsys.readouterr().out) == residual.sub("", said[1])
+
+
+def test_the_first_screen_has_the_code_the_picture_and_the_commands() -> None:
+    screen = (ROOT / "README.md").read_text(encoding="utf-8").partition("## ")[0]
+    assert all(f"make {target}" in screen for target in ("run", "test", "bench"))
+    assert "```python" in screen
+    assert "![" in screen
+    assert len(screen.splitlines()) < 50
+
+
+def test_every_tutorial_is_in_the_gallery_of_tutorials() -> None:
+    folder = ROOT / "docs/tutorials"
+    names = sorted(page.stem for page in folder.glob("*.md") if page.stem != "index")
+    index = (folder / "index.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"\*\*\[[^]]+\]\((\w+)\.md\)\*\*", index)) == names
+    assert sorted(re.findall(r"^(\w+)$", index.split("{toctree}")[1], re.MULTILINE)) == names
+    assert all("{code-cell}" in (folder / f"{name}.md").read_text(encoding="utf-8") for name in names)
+
+
+def test_every_public_name_of_a_subpackage_has_a_page_of_its_own() -> None:
+    pages = "\n".join(page.read_text(encoding="utf-8") for page in ROOT.glob("docs/api/*.md"))
+    listed = set(re.findall(r"^   (reluflow\.[\w.]+)$", pages, re.MULTILINE))
+    missing = []
+    for module in ("analysis", "conditions", "convex", "datasets", "figures", "papers"):
+        public = getattr(reluflow, module)
+        names = [found for found in public.__all__ if callable(getattr(public, found))]
+        missing += [n for n in names if not {f"reluflow.{module}.{n}", f"reluflow.{n}"} & listed]
+    assert missing == []
 
 
 def test_the_citation_agrees_with_the_project() -> None:

@@ -17,7 +17,7 @@ N_HINTS = 3
 
 @dataclass(frozen=True)
 class HintBounds(ReadOnly):
-    """What [LLWA, App. A.2] asks of H and eps so that Theorem 6.2 holds, and the values it was asked for.
+    """What [LLWA, Appendix A.2] asks of H and eps so that Theorem 6.2 holds, and the values it was asked for.
 
     Attributes
     ----------

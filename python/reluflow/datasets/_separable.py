@@ -77,7 +77,7 @@ def orthogonally_separable(n: int, d: int, *, classes: int = 2, seed: Seed = 0) 
 
 
 def phuong_lampert(n: int = PL_SAMPLES, d: int = PL_INPUTS, *, seed: Seed = 0) -> Dataset:
-    """Draw the data of [PL], Sec. 5.1: Gaussian samples filtered to two opposite orthants.
+    """Draw the data of [PL], Section 5.1: Gaussian samples filtered to two opposite orthants.
 
     With z = (1, -1, ..., 1, -1), a Gaussian x is kept with the label +1 if it lies in the first orthant and
     x·z >= 0, with the label -1 if it lies in the opposite orthant and x·z >= 0, and dropped otherwise. The

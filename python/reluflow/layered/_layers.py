@@ -144,7 +144,7 @@ class Diagonal(Layer):
 
 @dataclass(frozen=True)
 class Shared(Layer):
-    """A layer with any sharing of weights, the function g_l of [VSS, Sec. 2].
+    """A layer with any sharing of weights, the function g_l of [VSS, Section 2].
 
     Parameters
     ----------
