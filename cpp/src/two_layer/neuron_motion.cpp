@@ -243,7 +243,7 @@ double NeuronMotion::acting_weight(std::span<const std::int8_t> sides, double u)
     for (Index i = 0; i < data_.n(); ++i) {
         const std::int8_t sign = sample_sign(data_, i, sides[data_.wall_of(i)]);
         const bool acts = sign == 0 ? waveform_.is_live(i) : (leak_ > 0.0 || sign > 0);
-        sum += acts ? std::abs(weights_[i] * data_.coefficient(i)) : 0.0;
+        sum += acts ? std::max(std::abs(weights_[i]), waveform_.least_known(i)) * std::abs(data_.coefficient(i)) : 0.0;
     }
     return patience_ * sum;
 }

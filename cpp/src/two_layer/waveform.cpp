@@ -46,7 +46,8 @@ Waveform::Waveform(const Dataset& data, Objective objective)
     near_.resize(data.n());
     heavy_.reserve(data.n());
     largest_norm_ = norms_.maxCoeff();
-    rounding_of_errors_ = kFittedUlps * std::numeric_limits<double>::epsilon() * data.targets().cwiseAbs().maxCoeff();
+    largest_target_ = data.targets().cwiseAbs().maxCoeff();
+    rounding_of_errors_ = kFittedUlps * std::numeric_limits<double>::epsilon() * largest_target_;
 }
 
 void Waveform::start(const Vector& q, const std::vector<char>& live) {

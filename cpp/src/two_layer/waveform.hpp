@@ -86,6 +86,9 @@ class Waveform {
     }
     /// Largest Σ_i |p_i| |x_i| so far: where the weights tend to zero, what they are compared with.
     double driving_norm() const noexcept { return is_linear_ ? largest_mean_norm_so_far_ : mean_norm_; }
+    /// The size that the error of a weight is relative to, where the weight itself may be smaller: errors are
+    /// differences of outputs and targets.
+    double least_known(Index i) const noexcept { return is_linear_ ? counts_[i] * largest_target_ : 0.0; }
     /// True if weights may change their signs.
     bool is_linear() const noexcept { return is_linear_; }
     bool decays() const noexcept { return decay_ > 0.0; }
@@ -164,6 +167,7 @@ class Waveform {
     double mean_square_ = 0.0;
     double largest_mean_norm_so_far_ = 0.0;
     double rounding_of_errors_ = 0.0;
+    double largest_target_ = 0.0;
     int order_ = 0;
     bool prescribed_ = false;
     bool with_others_ = true;
