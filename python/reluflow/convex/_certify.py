@@ -8,6 +8,7 @@ import numpy as np
 
 from .._validation import invalid, positive
 from ..datasets import Dataset, MultiClassDataset
+from ..losses import is_of_margins
 from ..networks import Network
 from ._bounds import DualNorm, dual_norm
 from ._certificate import Certificate, MultiClassCertificate, class_parts
@@ -83,8 +84,9 @@ def certify(
     Raises
     ------
     ValueError
-        ``solution`` holds no network, or not one for each class, the dimensions do not agree, or a tolerance is not
-        positive.
+        ``solution`` holds no network, or not one for each class, or it is of the squared loss, which leads to no
+        margins (``sol.limit.point`` says what is proved of its critical points); the dimensions do not agree, or a
+        tolerance is not positive.
 
     Examples
     --------
@@ -106,6 +108,7 @@ def certify(
             data,
         )
     net = _network(solution)
+    _refuse_errors(solution)
     checked = check_net(net, data)
     tolerances = [positive(kkt_tol, "kkt_tol"), positive(gap_tol, "gap_tol")]
     limit = None if max_seconds is None else positive(max_seconds, "max_seconds")
@@ -128,6 +131,14 @@ def _network(solution: Any) -> Network:
         if isinstance(candidate, Network):
             return candidate
     raise invalid("solution", "be a Network or hold one in .limit.network or .final", f"a {type(solution).__name__}")
+
+
+def _refuse_errors(solution: Any) -> None:
+    """Refuse a run of a loss of errors: its networks minimise that loss, and no norm under margins."""
+    loss = getattr(solution, "loss", None) or getattr(solution, "settings", {}).get("loss", "logistic")
+    if not is_of_margins(loss):
+        expected = "be of the logistic or exponential loss (sol.limit.point says what is proved of a critical point)"
+        raise invalid("solution", expected, f"the {loss} loss")
 
 
 def _not_separating(net: Network, q_min: float) -> Certificate:
