@@ -104,6 +104,9 @@ FIGURES: dict[str, Callable] = {
         analysis.decision_plane(runs.planar().data, runs.planar().final), ax, reference=np.array([1.0, -1.0])
     ),
     "rectified ellipsoid": ellipsoid,
+    "fit": lambda ax: figures.fit(analysis.fit_curves(analysis.snapshots(runs.regression())), ax),
+    "errors": lambda ax: figures.errors(analysis.errors(analysis.sample(runs.regression(), 60)), ax),
+    "held out": lambda ax: figures.held_out(analysis.losses(runs.regression(), test=runs.regression().data), ax),
     "polar set": lambda ax: figures.polar_set(
         analysis.rectified_ellipsoid(runs.planar().data), ax, dual=np.array([0.582875, -0.699557])
     ),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
+import numpy as np
+
 import reluflow as rf
 
 
@@ -26,6 +28,14 @@ def holding() -> rf.Solution:
     """Acute classes: neurons are held on walls, slide and are released."""
     data = rf.datasets.wang_pilanci("acute")
     return rf.integrate(data, rf.Network.init(12, 2, scale=1e-2, seed=3), until=200.0)
+
+
+@cache
+def regression() -> rf.Solution:
+    """A wave in one dimension, with a bias."""
+    x = np.linspace(-1, 1, 20)
+    data = rf.Dataset(x[:, None], np.sin(4 * x), bias_input=1.0)
+    return rf.integrate(data, rf.Network.init(20, 2, scale=1e-2, seed=1), until=60.0, loss="squared")
 
 
 @cache

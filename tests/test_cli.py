@@ -159,6 +159,48 @@ def test_a_csv_file_runs_with_its_labels(capsys, tmp_path):
     np.testing.assert_array_equal(rf.load(tmp_path / "run.npz").data.y, [1.0, -1.0])
 
 
+def write_targets(tmp_path):
+    path = tmp_path / "fit.csv"
+    path.write_text("x,price\n-1.0,1.1\n-0.5,0.6\n0.0,0.1\n0.5,0.6\n1.0,1.1\n")
+    return path
+
+
+def test_a_csv_file_runs_with_its_targets_and_a_bias(capsys, tmp_path):
+    code, text, err = call(capsys, "run", "--data", write_targets(tmp_path), "--target", "price", "--bias", "1",
+                           "--loss", "squared", "--width", "8", "--scale", "0.1", "--until", "30", "--no-euler",
+                           "--out", tmp_path)  # fmt: skip
+    assert (code, err) == (0, "")
+    sol = rf.load(tmp_path / "run.npz")
+    np.testing.assert_array_equal(sol.data.y, [1.1, 0.6, 0.1, 0.6, 1.1])
+    assert sol.final([[0.25]]).shape == (1,)
+    error = np.sqrt(np.mean((sol.final(sol.data.X) - sol.data.y) ** 2))
+    assert f"{error:.6g}" in text
+    assert "margin" not in text
+    assert (tmp_path / "fit.png").is_file()
+    assert json.loads((tmp_path / "summary.json").read_text())["rmse"] == pytest.approx(error)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--target", "price"], '--target must come with "--loss squared", found --loss logistic'),
+        (
+            ["--target", "cost", "--loss", "squared"],
+            "target must name columns of the file ('x', 'price'), found 'cost'",
+        ),
+        (["--target", "price", "--loss", "squared"], "X must have no row of zeros, found zeros only at row 2"),
+        (["--target", "price", "--label", "x", "--loss", "squared"], "--target must stand without --label"),
+        (["--target", "price", "--bias", "0", "--loss", "squared"], "--bias must be a finite number other than 0"),
+        (["--loss", "squared"], "--label must name the column of fit.csv that holds the labels (--target that of real"),
+    ],
+)
+def test_bad_targets_end_with_2_and_one_line(capsys, tmp_path, options, message):
+    code, _, err = call(capsys, "run", "--data", write_targets(tmp_path), *options, "--until", "1")
+    assert code == 2
+    assert message in err
+    assert err.count("\n") == 1
+
+
 # --- bad input -------------------------------------------------------------------------------------------------------
 
 

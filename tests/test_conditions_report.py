@@ -189,6 +189,17 @@ def test_a_large_real_problem_is_reported_with_what_is_open():
     assert verdicts["one sign is not enough [LLWA, Assumption A.5]"] is None
 
 
+def test_no_theorem_is_on_the_squared_loss_and_each_says_so():
+    data = rf.Dataset([[1.0, 0.5], [0.3, -1.0], [2.0, 2.0]], [0.5, -2.0, 0.1])
+    found = conditions.report(data, rf.Network.init(4, 2), loss="squared")
+    assert len(found.theorems) == len(conditions.report(OBTUSE).theorems)
+    assert {row.fails for row in found.theorems} == {("logistic or exponential loss",)}
+    assert not any(row.applies is not False or row.numbers for row in found.theorems)
+    assert "squared loss" in str(found)
+    with pytest.raises(ValueError, match=r"data\.y must hold \+1 and -1 only for the logistic loss"):
+        conditions.report(data)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -200,9 +211,9 @@ def test_a_large_real_problem_is_reported_with_what_is_open():
         ),
         (
             lambda: conditions.report(OBTUSE, loss="hinge"),
-            "loss must be one of 'logistic', 'exponential', found 'hinge'",
+            "loss must be one of 'logistic', 'exponential', 'squared', found 'hinge'",
         ),
-        (lambda: conditions.report("x"), "data must be a Dataset, found a value of type str"),
+        (lambda: conditions.report("x"), "data must be a Dataset or a MultiClassDataset, found a value of type str"),
         (lambda: conditions.balance(OBTUSE), "net must be a Network, found a value of type Dataset"),
     ],
 )

@@ -25,6 +25,23 @@ def read(path, **options):
     return rf.datasets.from_csv(path, **{"label": "kind", "positive": "yes", **options})
 
 
+def test_a_table_gives_real_targets(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("u,v,y\n1,2,0.5\n0,0,-2\n")
+    data = rf.datasets.from_csv(path, target="y", bias_input=1.0)
+    assert data == rf.Dataset([[1, 2], [0, 0]], [0.5, -2.0], bias_input=1.0, name="t", feature_names=["u", "v"])
+    np.savez(tmp_path / "t.npz", X=data.X, y=data.y)
+    assert np.array_equal(rf.datasets.from_npz(tmp_path / "t.npz", targets=True).y, data.y)
+    for options, message in (
+        ({}, "label must be given, or else target, found neither"),
+        ({"label": "y", "target": "y"}, "label must be given, or else target, found both"),
+        ({"target": "y", "positive": 1}, "positive must be left out with target, found both"),
+        ({"target": "z"}, "target must name columns of the file"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            rf.datasets.from_csv(path, **options)
+
+
 def test_a_table_becomes_a_dataset_with_its_names(write):
     data = read(write(GOOD))
     assert data.X.tolist() == [[1.5, 2], [-1, 0.25], [3, 1e-3]]

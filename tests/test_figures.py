@@ -37,7 +37,7 @@ def test_every_public_figure_is_drawn_above():
         "loss", "norms", "norm_growth", "margin", "margins", "counts", "alignment", "gathering", "singular_values",
         "singular_value_paths", "correlation_histogram", "event_raster", "sector_timeline", "direction_disc",
         "neuron_plane", "weight_plane", "decision", "rectified_ellipsoid", "polar_set", "direction_polar",
-        "direction_sphere",
+        "direction_sphere", "fit", "errors", "held_out",
     }  # fmt: skip
     assert set(figures.__all__) - tested == {"animate_directions", "panels", "style"}
 
@@ -203,3 +203,23 @@ def test_every_picture_of_the_gallery_is_written_by_the_code_beside_it():
 def test_every_public_figure_is_in_the_gallery():
     text = (DOCS / "gallery.md").read_text(encoding="utf-8")
     assert [name for name in figures.__all__ if f"figures.{name}(" not in text] == []
+
+
+def test_a_fit_shows_every_time_the_samples_and_the_kinks_in_view():
+    curves = analysis.fit_curves(analysis.snapshots(runs.regression(), 4))
+    _, ax = figures.panels(1)
+    figures.fit(curves, ax)
+    *lines, samples = ax.lines
+    assert len(lines) == len(curves.t)
+    np.testing.assert_array_equal(lines[-1].get_ydata(), curves.f[-1])
+    np.testing.assert_array_equal(samples.get_xydata(), np.column_stack((curves.inputs, curves.data.y)))
+    x = ax.collections[-1].get_offsets()[:, 0]
+    assert len(x) > 0
+    assert np.isin(x, curves.kinks[-1]).all()
+
+
+def test_errors_are_drawn_one_curve_a_sample():
+    found = analysis.errors(runs.regression(), [0.0, 1.0, 60.0])
+    _, ax = figures.panels(1)
+    figures.errors(found, ax)
+    np.testing.assert_array_equal(np.array([line.get_ydata() for line in ax.lines[:-1]]).T, found.to_numpy())

@@ -25,3 +25,12 @@ def test_a_layered_network_refuses_weights() -> None:
     net = rf.DeepNetwork.init([rf.Dense(2), rf.Dense(1, activation="linear")], dim=1, scale=0.5, seed=1)
     with pytest.raises(ValueError, match=r"data\.weights must be left out for a layered network"):
         rf.integrate(rf.Dataset([[1.0]], [1.0], weights=[2.0]), net, until=1.0)
+
+
+@pytest.mark.parametrize("run", [rf.integrate, rf.descend])
+def test_a_certificate_of_margins_refuses_a_run_that_has_none(run) -> None:
+    data = rf.Dataset([[1.0]], [1.0])
+    options = {"until": 1.0} if run is rf.integrate else {"n_steps": 3}
+    with pytest.raises(ValueError, match=r"solution must be of the logistic or .*, found the squared loss"):
+        rf.certify(run(data, NET, loss="squared", **options), data)
+    assert rf.certify(run(data, NET, **options), data).verdict == "global"

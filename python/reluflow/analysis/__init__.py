@@ -12,6 +12,8 @@ from ._dataset import to_xarray
 from ._directions import Directions, angles_to_group, directions
 from ._event_marks import EventMarks, event_marks, last_changes
 from ._extremal import ExtremalDirection, early_objective, extremal_directions, extremal_from
+from ._fit import FitCurves, fit_curves
+from ._heldout import errors, losses
 from ._kkt import kkt_residuals
 from ._plane import (
     DecisionPlane,
@@ -36,6 +38,7 @@ from ._shape import (
 from ._states import States, state_of, states
 from ._summary import Summary, summarise
 from ._tail import TailFit, tail_fit
+from ._tangent import kernel_distance, pattern_distance, tangent_kernel
 from ._timeline import Raster, Timeline, raster, timeline
 from ._times import ends, sample, snapshots
 
@@ -45,6 +48,7 @@ __all__ = [
     "Embedding",
     "EventMarks",
     "ExtremalDirection",
+    "FitCurves",
     "LinearDistance",
     "PlaneSectors",
     "Raster",
@@ -66,14 +70,19 @@ __all__ = [
     "early_objective",
     "embedding_error",
     "ends",
+    "errors",
     "event_marks",
     "extremal_directions",
     "extremal_from",
+    "fit_curves",
     "groups",
+    "kernel_distance",
     "kkt_residuals",
     "last_changes",
     "limit_time",
+    "losses",
     "margins",
+    "pattern_distance",
     "plane_sectors",
     "raster",
     "rectified_ellipsoid",
@@ -91,6 +100,7 @@ __all__ = [
     "suggest_steps",
     "summarise",
     "tail_fit",
+    "tangent_kernel",
     "timeline",
     "to_xarray",
     "weight_plane",

@@ -30,7 +30,9 @@ class Summary:
         The summed loss, the mean, and the log of the sum.
     norm, min_margin, normalised_margin, smoothed_margin : float
     n_wrong : int
-        Samples with a margin that is not positive.
+        Samples with a margin that is not positive; 0 for targets that are no labels, whose margins are nan.
+    rmse, largest_error : float
+        Of f(x_i) - y_i, for the squared loss; nan for the others.
     n_sectors, n_held, n_dead, n_groups : int
         Sectors in use, pairs on their wall, dead neurons, groups of neurons of one sector and direction.
     balance_drift : float
@@ -56,6 +58,8 @@ class Summary:
     normalised_margin: float
     smoothed_margin: float
     n_wrong: int
+    rmse: float
+    largest_error: float
     n_sectors: int
     n_held: int
     n_dead: int
@@ -110,6 +114,8 @@ def summarise(
         normalised_margin=float(last.get("normalised_margin", np.nan)),
         smoothed_margin=float(last.get("smoothed_margin", np.nan)),
         n_wrong=int(last.get("n_wrong", 0)),
+        rmse=float(last.get("rmse", np.nan)),
+        largest_error=float(last.get("largest_error", np.nan)),
         n_sectors=int(last["n_sectors"]),
         n_held=int(last["n_held"]),
         n_dead=int(last["n_dead"]),

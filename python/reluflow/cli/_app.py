@@ -11,6 +11,7 @@ from rich.console import Console
 from .._core import __version__
 from . import _inspect, _prove, _reproduce, _request, _run, _sweep
 from . import _options as o
+from ._data import Answers
 
 app = typer.Typer(
     name="reluflow",
@@ -47,6 +48,8 @@ def run(
     until: o.Until = None,
     label: o.Label = None,
     positive: o.Positive = None,
+    target: o.Target = None,
+    bias: o.Bias = None,
     width: o.Width = 50,
     scale: o.Scale = 1e-3,
     unbalanced: o.Unbalanced = False,
@@ -79,6 +82,8 @@ def run(
 
     `reluflow run --data table.csv --label sick --positive yes --until mean_loss=0.05,seconds=60`
 
+    `reluflow run --data houses.csv --target price --bias 1 --loss squared --until time=100`
+
     `reluflow run --resume out/digits`
     """
     options = {name: value for name, value in locals().items() if name != "context"}
@@ -96,6 +101,8 @@ def sweep(
     store: o.SweepStore = Path("out/sweep"),
     label: o.Label = None,
     positive: o.Positive = None,
+    target: o.Target = None,
+    bias: o.Bias = None,
     width: o.Width = 50,
     scale: o.Scale = 1e-3,
     unbalanced: o.Unbalanced = False,
@@ -125,7 +132,16 @@ def sweep(
     flow = {"reduction": reduction, "rtol": rtol, "on_branch": on_branch, "max_events": max_events}
     work = {"n_threads": threads, "chunk": chunk}
     request = _sweep.SweepRequest(
-        data, label, positive, grid, measure, until, store, out, again, quiet, {**options, **flow, **work}
+        data,
+        Answers(label, positive, target, bias, loss),
+        grid,
+        measure,
+        until,
+        store,
+        out,
+        again,
+        quiet,
+        {**options, **flow, **work},
     )
     return _sweep.execute(request, Console())
 

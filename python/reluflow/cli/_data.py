@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from .. import datasets
 from .._validation import invalid
 from ..datasets import Dataset
+from ..datasets._bias import bias_value
+from ..losses import is_of_margins
 
 _READERS: dict[str, Callable[..., Dataset]] = {
     ".csv": datasets.from_csv,
@@ -30,7 +33,18 @@ FORMS = (
 )
 
 
-def load(text: str, *, label: str | None, positive: str | None, seed: int) -> Dataset:
+@dataclass(frozen=True)
+class Answers:
+    """What the options say of labels, targets and bias."""
+
+    label: str | None
+    positive: str | None
+    target: str | None
+    bias: float | None
+    loss: str
+
+
+def load(text: str, answers: Answers, *, seed: int) -> Dataset:
     """Make the dataset that `--data` names.
 
     Raises
@@ -38,25 +52,38 @@ def load(text: str, *, label: str | None, positive: str | None, seed: int) -> Da
     ValueError
         An unknown name, options that do not fit, a missing file or column.
     """
+    if answers.target is not None and is_of_margins(answers.loss):
+        raise invalid("--target", 'come with "--loss squared"', f"--loss {answers.loss}")
     if Path(text).suffix.lower() in _READERS:
-        return _from_file(Path(text), label, positive)
-    if label is not None or positive is not None:
-        raise invalid("--label and --positive", "come with a file", f"--data {text}")
+        return _from_file(Path(text), answers)
+    if any(value is not None for value in (answers.label, answers.positive, answers.target)):
+        raise invalid("--label, --positive and --target", "come with a file", f"--data {text}")
     name, _, options = text.partition(":")
-    return _named(name.lower().replace("_", "-"), [part.strip() for part in options.split(",") if part.strip()], seed)
+    words = [part.strip() for part in options.split(",") if part.strip()]
+    data = _named(name.lower().replace("_", "-"), words, seed)
+    return data if answers.bias is None else data.with_bias(bias_value(answers.bias, "--bias"))
 
 
-def _from_file(path: Path, label: str | None, positive: str | None) -> Dataset:
+def _from_file(path: Path, answers: Answers) -> Dataset:
     if not path.is_file():
         raise invalid("--data", "name a file that exists", repr(str(path)))
-    kind = path.suffix.lower()
+    kind, read = path.suffix.lower(), _READERS[path.suffix.lower()]
+    bias = None if answers.bias is None else bias_value(answers.bias, "--bias")
     if kind == ".npz":
-        if label is not None:
-            raise invalid("--label", "be left out with .npz files, which hold X and y", repr(label))
-        return _READERS[kind](path, positive=_value(positive))
-    if label is None:
-        raise invalid("--label", f"name the column of {path.name} that holds the labels", "nothing")
-    return _READERS[kind](path, label=label, positive=_value(positive))
+        for name, column in (("--label", answers.label), ("--target", answers.target)):
+            if column is not None:
+                raise invalid(name, "be left out with .npz files, which hold X and y", repr(column))
+        if answers.positive is None and not is_of_margins(answers.loss):
+            return read(path, targets=True, bias_input=bias)
+        return read(path, positive=_value(answers.positive), bias_input=bias)
+    if answers.target is not None:
+        if answers.label is not None or answers.positive is not None:
+            raise invalid("--target", "stand without --label and --positive", "both")
+        return read(path, target=answers.target, bias_input=bias)
+    if answers.label is None:
+        expected = f"name the column of {path.name} that holds the labels (--target that of real targets)"
+        raise invalid("--label", expected, "nothing")
+    return read(path, label=answers.label, positive=_value(answers.positive), bias_input=bias)
 
 
 def _value(text: str | None) -> str | int | float | None:

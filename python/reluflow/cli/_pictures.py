@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from .. import analysis, figures
 from ..flow import Solution
+from ..losses import is_of_margins
 from ._files import write_figure
 
 if TYPE_CHECKING:
@@ -18,9 +19,12 @@ Picture = Callable[[Solution], "Figure"]
 
 def write_all(solution: Solution, out: Path) -> Iterator[Path]:
     """Write every figure of a run; yield each path when the file is there."""
-    planar = {"plane": _plane} if solution.data.d == 2 else {}
+    data = solution.data
+    more: dict[str, Picture] = {}
+    if data.d == 2:
+        more = {"plane": _plane} if data.bias_input is None else {"fit": _fit}
     with figures.style():
-        for name, draw in {**PICTURES, **planar}.items():
+        for name, draw in {**PICTURES, **more}.items():
             path = out / f"{name}.png"
             write_figure(path, draw(solution))
             yield path
@@ -29,8 +33,14 @@ def write_all(solution: Solution, out: Path) -> Iterator[Path]:
 def _curves(solution: Solution) -> Figure:
     run = analysis.sample(solution)
     table = analysis.series(run)
-    figure, axes = figures.panels(2, 2, height=4.9)
     label = "loss (mean)" if solution.reduction == "mean" else "loss (sum)"
+    if not is_of_margins(solution.loss):
+        figure, axes = figures.panels(3, height=2.4)
+        figures.loss(table, axes[0], label=label)
+        figures.norms(table, axes[1])
+        figures.errors(analysis.errors(run), axes[2])
+        return figure
+    figure, axes = figures.panels(2, 2, height=4.9)
     figures.loss(table, axes[0, 0], label=label)
     figures.norms(table, axes[0, 1])
     figures.margins(analysis.margins(run, normalised=True), axes[1, 0])
@@ -75,6 +85,12 @@ def _plane(solution: Solution) -> Figure:
     axes[0].set_title("neurons and sectors, radius $|w_j|$")
     figures.decision(analysis.decision_plane(solution.data, solution.final), axes[1])
     axes[1].set_title("outputs at the end")
+    return figure
+
+
+def _fit(solution: Solution) -> Figure:
+    figure, axes = figures.panels(1)
+    figures.fit(analysis.fit_curves(analysis.snapshots(solution)), axes)
     return figure
 
 

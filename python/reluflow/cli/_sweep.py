@@ -28,8 +28,7 @@ class SweepRequest:
     """Everything `reluflow sweep` was asked for, as it stands on the command line."""
 
     data: str
-    label: str | None
-    positive: str | None
+    answers: _data.Answers
     grid: list[str]
     measure: str
     until: str
@@ -46,7 +45,7 @@ def execute(request: SweepRequest, console: Console) -> int:
         raise invalid("--out", "name a file that ends with " + " or ".join(_TABLES), repr(str(request.out)))
     seed = request.options["seed"]
     found = sweeps.sweep(
-        _data.load(request.data, label=request.label, positive=request.positive, seed=seed),
+        _data.load(request.data, request.answers, seed=seed),
         grid=read_grid(request.grid),
         measure=[name.strip() for name in request.measure.split(",")],
         until=Stop.parse(request.until),

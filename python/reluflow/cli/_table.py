@@ -50,17 +50,21 @@ def _counts(found: Summary) -> list[Row]:
 
 
 def _losses(found: Summary) -> list[Row]:
-    return [
+    none = tuple(NOTHING for _ in found.descent)
+    rows: list[Row] = [
         ("loss (sum)", number(found.loss), tuple(number(run["loss"]) for run in found.descent)),
         ("mean loss", number(found.mean_loss), tuple(number(run["mean_loss"]) for run in found.descent)),
-        (
-            "margin min q/|θ|²",
-            number(found.normalised_margin),
-            tuple(number(run["normalised_margin"]) for run in found.descent),
-        ),
-        ("wrong samples", f"{found.n_wrong:,}", tuple(NOTHING for _ in found.descent)),
-        ("|θ|", number(found.norm), tuple(NOTHING for _ in found.descent)),
     ]
+    if not math.isnan(found.rmse):
+        rows += [
+            ("root mean square error", number(found.rmse), none),
+            ("largest error", number(found.largest_error), none),
+        ]
+    if not math.isnan(found.normalised_margin):
+        margins = tuple(number(run["normalised_margin"]) for run in found.descent)
+        rows += [("margin min q/|θ|²", number(found.normalised_margin), margins)]
+        rows += [("wrong samples", f"{found.n_wrong:,}", none)]
+    return [*rows, ("|θ|", number(found.norm), none)]
 
 
 def _cost(found: Summary) -> list[Row]:

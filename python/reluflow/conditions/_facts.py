@@ -8,7 +8,7 @@ import numpy as np
 
 from .._validation import FloatArray
 from ..datasets import Dataset, MaxMargin
-from ..losses import LossName
+from ..losses import LossName, is_of_margins
 from ..networks import Network
 from ._linear import linear_margin, linear_separability
 from ._lyu import Direction, Means, larger_positive_mean, mean_dominance, mean_off_walls, principal_direction
@@ -115,7 +115,9 @@ class Facts:
         return Facts(data, net, self.leak, self.loss)
 
     def verdicts(self) -> tuple[Verdict[object], ...]:
-        """All verdicts that do not depend on a missing start."""
+        """All verdicts that do not depend on a missing start, nor on labels where the loss has none."""
+        if not is_of_margins(self.loss):
+            return () if self.balanced is None else (self.balanced,)
         found: list[Verdict[object] | None] = [
             self.separable,
             self.orthogonal,

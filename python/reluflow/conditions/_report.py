@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, overload
 
 from .._validation import instance, invalid, leak_value, optional_module
 from ..datasets import Dataset, MultiClassDataset
-from ..losses import LossName, check_margin_loss
+from ..losses import LossName, check_loss, check_targets
 from ..networks import MultiClassNetwork, Network
 from ._facts import Facts
 from ._pairs import ExtremePairs, orthogonal_separability
-from ._starts import check_pair
+from ._starts import check_inputs
 from ._theorems import Theorem, theorems
-from ._verdict import WORDS, Verdict, check_data
+from ._verdict import WORDS, Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -144,8 +144,8 @@ def report(
         The start. Without one, theorems that ask something of it stay open.
     leak : float, optional
         α in [0, 1) if there is no network; 0 by default. A network has its own.
-    loss : {"logistic", "exponential"}, optional
-        Decides the threshold of the loss.
+    loss : {"logistic", "exponential", "squared"}, optional
+        Decides the threshold of the loss. The theorems are on losses of margins: none applies to the squared one.
 
     Returns
     -------
@@ -171,14 +171,15 @@ def report(
         starts = _starts(data, net)
         reports = tuple(report(data.binary(k), starts[k], leak=leak, loss=loss) for k in range(data.K))
         return MultiClassReport(orthogonal_separability(data), reports, data.classes)
-    check_data(data)
+    instance(data, "data", Dataset, "a Dataset or a MultiClassDataset")
     if net is not None:
         instance(net, "net", Network, "a Network")
         assert isinstance(net, Network)  # for the type checker
-    kind = check_margin_loss(loss)
+    kind = check_loss(loss)
+    check_targets(data, kind)
     slope = leak_value(0.0 if leak is None else leak)
     if net is not None:
-        check_pair(data, net)
+        check_inputs(data, net)
         if leak is not None and slope != net.leak:
             raise invalid("leak", f"be left out or equal that of net, {net.leak:g}", repr(leak))
         slope = net.leak

@@ -193,10 +193,17 @@ def loss_below_threshold(data: Dataset, net: Network, *, loss: LossName = "logis
 
 
 def check_pair(data: object, net: object) -> None:
-    """Refuse data and network that do not fit together."""
+    """Refuse data without labels, and data and network that do not fit together."""
     check_data(data)
     _check_net(net)
-    if isinstance(data, Dataset) and isinstance(net, Network) and net.dim != data.d:
+    assert isinstance(data, Dataset)  # for the type checker: the lines above refuse the rest
+    assert isinstance(net, Network)
+    check_inputs(data, net)
+
+
+def check_inputs(data: Dataset, net: Network) -> None:
+    """Refuse a network with other inputs than the data."""
+    if net.dim != data.d:
         raise invalid("net", f"have {data.d} inputs, as the data", str(net.dim))
 
 

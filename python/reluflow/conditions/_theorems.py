@@ -11,9 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..losses import is_of_margins
 from ._facts import Facts
 
 NEEDS_START = "a start"
+NEEDS_MARGINS = "logistic or exponential loss"
 
 
 @dataclass(frozen=True)
@@ -53,9 +55,13 @@ def theorems(facts: Facts) -> tuple[Theorem, ...]:
     return tuple(row(facts) for row in (*rows, *leaky))
 
 
-def _row(source: str, asked: Conditions, prediction: str, numbers: Numbers = dict) -> Theorem:
-    fails = tuple(name for name, holds in asked.items() if holds is False)
-    undecided = tuple(name for name, holds in asked.items() if holds is None)
+def _row(
+    facts: Facts, source: str, asked: Callable[[], Conditions], prediction: str, numbers: Numbers = dict
+) -> Theorem:
+    """Return the row of a theorem; all are on losses of margins, so that for another loss nothing else is asked."""
+    conditions = asked() if is_of_margins(facts.loss) else {NEEDS_MARGINS: False}
+    fails = tuple(name for name, holds in conditions.items() if holds is False)
+    undecided = tuple(name for name, holds in conditions.items() if holds is None)
     applies = False if fails else (None if undecided else True)
     return Theorem(source, applies, fails, undecided, prediction, dict(numbers()) if applies else {})
 
@@ -78,8 +84,12 @@ def _balanced(facts: Facts) -> Conditions:
 
 
 def _kkt(facts: Facts) -> Theorem:
-    asked = _start(facts, "loss below the threshold", lambda: facts.small_loss is not None and bool(facts.small_loss))
+    def asked() -> Conditions:
+        small = "loss below the threshold"
+        return _start(facts, small, lambda: facts.small_loss is not None and bool(facts.small_loss))
+
     return _row(
+        facts,
         "[LLWA] Theorem 3.1, [VSS] Theorem 2.1",
         asked,
         "the loss tends to 0, |θ| to infinity, and θ/|θ| to a KKT direction of the max-margin problem",
@@ -87,25 +97,36 @@ def _kkt(facts: Facts) -> Theorem:
 
 
 def _alignment(facts: Facts) -> Theorem:
-    signs = facts.signs
-    count = 0 if signs is None else int(signs.value)
-    asked = {**_relu(facts), **_balanced(facts), **_start(facts, "some neuron satisfies (9)", lambda: count > 0)}
+    def count() -> int:
+        return 0 if facts.signs is None else int(facts.signs.value)
+
+    def asked() -> Conditions:
+        return {
+            **_relu(facts),
+            **_balanced(facts),
+            **_start(facts, "some neuron satisfies (9)", lambda: count() > 0),
+        }
+
     return _row(
+        facts,
         "[WP] Theorem 1",
         asked,
         "these neurons turn to ± Xᵀ D(w) y while they are small, to its projection where they slide on walls",
-        lambda: {"neurons": count},
+        lambda: {"neurons": count()},
     )
 
 
 def _two_groups(facts: Facts) -> Theorem:
-    asked = {
-        **_relu(facts),
-        "orthogonal separability": facts.orthogonal.holds,
-        "support examples span the space": facts.span.holds,
-        **_balanced(facts),
-    }
+    def asked() -> Conditions:
+        return {
+            **_relu(facts),
+            "orthogonal separability": facts.orthogonal.holds,
+            "support examples span the space": facts.span.holds,
+            **_balanced(facts),
+        }
+
     return _row(
+        facts,
         "[PL] Theorem 1",
         asked,
         "neurons end in two groups along w₊ and w₋, W has rank two, |W₊|²/log t -> |w₊| and |W₋|²/log t -> |w₋|",
@@ -119,13 +140,16 @@ def _optimum(facts: Facts) -> Mapping[str, float]:
 
 
 def _global_limit(facts: Facts) -> Theorem:
-    asked = {
-        **_relu(facts),
-        "orthogonal separability": facts.orthogonal.holds,
-        **_balanced(facts),
-        **_start(facts, "a neuron of each label's sign satisfies (9)", lambda: _both_alive(facts)),
-    }
+    def asked() -> Conditions:
+        return {
+            **_relu(facts),
+            "orthogonal separability": facts.orthogonal.holds,
+            **_balanced(facts),
+            **_start(facts, "a neuron of each label's sign satisfies (9)", lambda: _both_alive(facts)),
+        }
+
     return _row(
+        facts,
         "[WP] Theorem 4, with both signs alive",
         asked,
         "the direction tends to a global optimum: P* = |w₊| + |w₋|, normalised margin 1/(2 P*)",
@@ -144,8 +168,9 @@ def _both_alive(facts: Facts) -> bool:
 
 def _global_kkt(facts: Facts) -> Theorem:
     return _row(
+        facts,
         "[WP] Proposition 4, [LLWA] Appendix H",
-        {**_relu(facts), "orthogonal separability": facts.orthogonal.holds},
+        lambda: {**_relu(facts), "orthogonal separability": facts.orthogonal.holds},
         "every KKT point with a neuron of each label's sign is a global optimum: P* = |w₊| + |w₋|",
         lambda: _optimum(facts),
     )
@@ -153,8 +178,9 @@ def _global_kkt(facts: Facts) -> Theorem:
 
 def _spike_free(facts: Facts) -> Theorem:
     return _row(
+        facts,
         "[WP] Proposition 5",
-        {**_relu(facts), "spike-free": facts.spike_free.holds},
+        lambda: {**_relu(facts), "spike-free": facts.spike_free.holds},
         "a KKT point with one neuron active on all of y = +1 and one active on all of y = -1 is a global optimum",
     )
 
@@ -174,21 +200,25 @@ def _linear_margin(facts: Facts) -> Mapping[str, float]:
 
 def _linear_optimum(facts: Facts) -> Theorem:
     return _row(
+        facts,
         "[LLWA] Theorem 4.2",
-        _symmetric(facts),
+        lambda: _symmetric(facts),
         "the greatest margin belongs to the linear function f(x)/|θ|² = (1 + α)/4 <w*, x>",
         lambda: _linear_margin(facts),
     )
 
 
 def _linear_limit(facts: Facts) -> Theorem:
-    asked = {
-        **_leaky(facts),
-        **_symmetric(facts),
-        "mean off the walls": facts.off_walls.holds,
-        **_start(facts, "both signs among μ·w_k/|μ| + a_k", lambda: _both_modes(facts)),
-    }
+    def asked() -> Conditions:
+        return {
+            **_leaky(facts),
+            **_symmetric(facts),
+            "mean off the walls": facts.off_walls.holds,
+            **_start(facts, "both signs among μ·w_k/|μ| + a_k", lambda: _both_modes(facts)),
+        }
+
     return _row(
+        facts,
         "[LLWA] Theorem 4.3",
         asked,
         "the direction tends to that linear function, unless the flow branches (Assumption 4.6)",
@@ -223,8 +253,9 @@ def _one_neuron_numbers(facts: Facts) -> Mapping[str, float]:
 
 def _one_neuron(facts: Facts) -> Theorem:
     return _row(
+        facts,
         "[LLWA] Theorem A.7",
-        _means(facts),
+        lambda: _means(facts),
         "f(x)/|θ|² -> φ(<w⁺, x>)/2 with the margin γ⁺/2, unless the flow branches (Assumption A.6)",
         lambda: _one_neuron_numbers(facts),
     )
@@ -236,8 +267,12 @@ def _one_neuron_reversed(facts: Facts) -> Theorem:
         "Assumption A.5": "Assumption A.9 (with a_k >= 0)",
         "some a_k above 0": "some a_k below 0",
     }
-    asked = {names.get(name, name): holds for name, holds in _means(facts.flipped).items()}
+
+    def asked() -> Conditions:
+        return {names.get(name, name): holds for name, holds in _means(facts.flipped).items()}
+
     return _row(
+        facts,
         "[LLWA] Theorem A.10",
         asked,
         "f(x)/|θ|² -> -φ(-<w⁻, x>)/2 with the margin γ⁻/2, unless the flow branches",
@@ -247,9 +282,14 @@ def _one_neuron_reversed(facts: Facts) -> Theorem:
 
 def _no_branching(facts: Facts) -> Theorem:
     balanced = facts.balanced
-    constant = _start(facts, "|a_k| >= |w_k|", lambda: balanced is not None and balanced.witness.sign_constant)
+
+    def asked() -> Conditions:
+        constant = _start(facts, "|a_k| >= |w_k|", lambda: balanced is not None and balanced.witness.sign_constant)
+        return {**_leaky(facts), "orthogonal separability": facts.orthogonal.holds, **constant}
+
     return _row(
+        facts,
         "[LLWA] Appendix I.2.1",
-        {**_leaky(facts), "orthogonal separability": facts.orthogonal.holds, **constant},
+        asked,
         "the flow never branches, and every pre-activation is monotone with the sign of a_k y_i",
     )

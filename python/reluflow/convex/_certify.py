@@ -8,7 +8,7 @@ import numpy as np
 
 from .._validation import invalid, positive
 from ..datasets import Dataset, MultiClassDataset
-from ..losses import LossName, ReductionName
+from ..losses import LossName, ReductionName, is_of_margins
 from ..networks import Network
 from ._bounds import DualNorm, dual_norm
 from ._certificate import Certificate, MultiClassCertificate, class_parts
@@ -133,8 +133,10 @@ def certify(
     Raises
     ------
     ValueError
-        ``solution`` holds no network, or not one for each class, the dimensions do not agree, a tolerance is not
-        positive, a run is asked about another problem than its own, or K classes were trained with weight decay.
+        ``solution`` holds no network, or not one for each class, or it is of the squared loss without weight decay, which
+        leads to no margins (``sol.limit.point`` says what is proved of its critical points); the dimensions do not
+        agree, a tolerance is not positive, a run is asked about another problem than its own, or K classes were trained
+        with weight decay.
 
     Examples
     --------
@@ -178,6 +180,7 @@ def certify(
     net = _network(solution, only_certified=training is not None)
     if training is not None:
         return certify_regularised(net, data, training, tolerances, limit)
+    _refuse_errors(solution)
     return _of_margin(net, data, tolerances, limit)
 
 
@@ -204,6 +207,14 @@ def _network(solution: Any, only_certified: bool) -> Network:
         if isinstance(candidate, Network):
             return candidate
     raise invalid("solution", "be a Network or hold one in .limit.network or .final", f"a {type(solution).__name__}")
+
+
+def _refuse_errors(solution: Any) -> None:
+    """Refuse a run of a loss of errors: its networks minimise that loss, and no norm under margins."""
+    loss = getattr(solution, "loss", None) or getattr(solution, "settings", {}).get("loss", "logistic")
+    if not is_of_margins(loss):
+        expected = "be of the logistic or exponential loss (sol.limit.point says what is proved of a critical point)"
+        raise invalid("solution", expected, f"the {loss} loss")
 
 
 def _not_separating(net: Network, q_min: float) -> Certificate:

@@ -6,7 +6,7 @@ import os
 import zipfile
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, overload
+from typing import Any, Literal, NamedTuple, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -26,33 +26,39 @@ Missing: TypeAlias = Literal["raise", "drop"]
 def from_csv(
     path: PathLike,
     *,
-    label: str,
+    label: str | None = None,
+    target: str | None = None,
     positive: Positive = None,
     features: Sequence[str] | None = None,
     missing: Missing = "raise",
     delimiter: str = ",",
     multiclass: Literal[False] = False,
+    bias_input: float | None = None,
 ) -> Dataset: ...
 @overload
 def from_csv(
     path: PathLike,
     *,
-    label: str,
+    label: str | None = None,
+    target: str | None = None,
     positive: Positive = None,
     features: Sequence[str] | None = None,
     missing: Missing = "raise",
     delimiter: str = ",",
     multiclass: Literal[True],
+    bias_input: float | None = None,
 ) -> MultiClassDataset: ...
 def from_csv(
     path: PathLike,
     *,
-    label: str,
+    label: str | None = None,
+    target: str | None = None,
     positive: Positive = None,
     features: Sequence[str] | None = None,
     missing: Missing = "raise",
     delimiter: str = ",",
     multiclass: bool = False,
+    bias_input: float | None = None,
 ) -> Dataset | MultiClassDataset:
     r"""Read data from a text table with a header line.
 
@@ -62,16 +68,20 @@ def from_csv(
         The file.
     label : str
         Name of the column that holds the labels.
+    target : str
+        Name of the column that holds real targets, instead of `label`.
     positive : optional
         The class or classes that get +1, see `binary_labels`.
     features : sequence of str, optional
-        Names of the input columns, in this order; by default all columns but the label.
+        Names of the input columns, in this order; by default all columns but the label or target.
     missing : {"raise", "drop"}, optional
         What to do with a row that has an empty or NaN entry: refuse the file, or leave the row out.
     delimiter : str, optional
         What separates the columns.
     multiclass : bool, optional
         True: keep all classes and return a `MultiClassDataset`.
+    bias_input : float, optional
+        A constant that is appended to every row and gives the neurons a bias, see `Dataset`.
 
     Returns
     -------
@@ -82,8 +92,8 @@ def from_csv(
     FileNotFoundError
         There is no such file.
     ValueError
-        An unknown column, an input column that is not numeric, a missing or infinite entry, a row of zeros, one
-        class only. Messages count the rows of data from 0.
+        An unknown column, an input or target column that is not numeric, a missing or infinite entry, a row of zeros
+        without a bias, one class only, a label and a target or none of them. Messages count the rows of data from 0.
     ImportError
         pandas is not installed.
 
@@ -103,43 +113,51 @@ def from_csv(
         table = pandas.read_csv(file, sep=delimiter)
     except (ValueError, UnicodeDecodeError) as error:  # pandas' parser errors are ValueErrors
         raise invalid("path", "name a table of text", f"{file.name!r}: {str(error).strip()}") from None
-    return _from_table(table, file, _Columns(label, features, missing), positive, multiclass)
+    return _from_table(
+        table, file, _Columns(label, target, features, missing), _Reading(positive, multiclass, bias_input)
+    )
 
 
 @overload
 def from_parquet(
     path: PathLike,
     *,
-    label: str,
+    label: str | None = None,
+    target: str | None = None,
     positive: Positive = None,
     features: Sequence[str] | None = None,
     missing: Missing = "raise",
     multiclass: Literal[False] = False,
+    bias_input: float | None = None,
 ) -> Dataset: ...
 @overload
 def from_parquet(
     path: PathLike,
     *,
-    label: str,
+    label: str | None = None,
+    target: str | None = None,
     positive: Positive = None,
     features: Sequence[str] | None = None,
     missing: Missing = "raise",
     multiclass: Literal[True],
+    bias_input: float | None = None,
 ) -> MultiClassDataset: ...
 def from_parquet(
     path: PathLike,
     *,
-    label: str,
+    label: str | None = None,
+    target: str | None = None,
     positive: Positive = None,
     features: Sequence[str] | None = None,
     missing: Missing = "raise",
     multiclass: bool = False,
+    bias_input: float | None = None,
 ) -> Dataset | MultiClassDataset:
     """Read data from a Parquet file.
 
     Parameters
     ----------
-    path, label, positive, features, missing, multiclass
+    path, label, target, positive, features, missing, multiclass, bias_input
         As in `from_csv`.
 
     Returns
@@ -169,19 +187,41 @@ def from_parquet(
         table = pandas.read_parquet(file, engine="pyarrow")
     except (ValueError, OSError) as error:  # pyarrow's own errors are both
         raise invalid("path", "name a Parquet file", f"{file.name!r}: {error}") from None
-    return _from_table(table, file, _Columns(label, features, missing), positive, multiclass)
+    return _from_table(
+        table, file, _Columns(label, target, features, missing), _Reading(positive, multiclass, bias_input)
+    )
 
 
 @overload
 def from_npz(
-    path: PathLike, *, X: str = "X", y: str = "y", positive: Positive = None, multiclass: Literal[False] = False
+    path: PathLike,
+    *,
+    X: str = "X",
+    y: str = "y",
+    positive: Positive = None,
+    multiclass: Literal[False] = False,
+    targets: bool = False,
+    bias_input: float | None = None,
 ) -> Dataset: ...
 @overload
 def from_npz(
-    path: PathLike, *, X: str = "X", y: str = "y", positive: Positive = None, multiclass: Literal[True]
+    path: PathLike,
+    *,
+    X: str = "X",
+    y: str = "y",
+    positive: Positive = None,
+    multiclass: Literal[True],
+    bias_input: float | None = None,
 ) -> MultiClassDataset: ...
 def from_npz(
-    path: PathLike, *, X: str = "X", y: str = "y", positive: Positive = None, multiclass: bool = False
+    path: PathLike,
+    *,
+    X: str = "X",
+    y: str = "y",
+    positive: Positive = None,
+    multiclass: bool = False,
+    targets: bool = False,
+    bias_input: float | None = None,
 ) -> Dataset | MultiClassDataset:
     """Read data from a NumPy archive that holds an input matrix and a label vector.
 
@@ -191,8 +231,10 @@ def from_npz(
         The file, as written by `numpy.savez`. Pickled objects in it are refused.
     X, y : str, optional
         Names of the arrays in the file: inputs of shape (n, d) and labels of shape (n,).
-    positive, multiclass
+    positive, multiclass, bias_input
         As in `from_csv`.
+    targets : bool, optional
+        True: y holds real targets, not labels.
 
     Returns
     -------
@@ -218,9 +260,12 @@ def from_npz(
     """
     file = _existing(path)
     inputs, labels = _arrays(file, X, y)
+    if targets:
+        _check_no_classes("targets", positive, multiclass)
+        return Dataset(inputs, labels, name=file.stem, bias_input=bias_input)
     if multiclass:
-        return MultiClassDataset(inputs, labels, name=file.stem)
-    return Dataset(inputs, signed(labels, positive, f"array {y!r}"), name=file.stem)
+        return MultiClassDataset(inputs, labels, name=file.stem, bias_input=bias_input)
+    return Dataset(inputs, signed(labels, positive, f"array {y!r}"), name=file.stem, bias_input=bias_input)
 
 
 def _existing(path: PathLike) -> Path:
@@ -246,47 +291,65 @@ def _array(archive: Mapping[str, npt.NDArray[Any]], argument: str, name: str) ->
         raise invalid(argument, "name an array of numbers or strings", f"pickled objects in {name!r}") from None
 
 
+class _Reading(NamedTuple):
+    """What is made of labels and inputs."""
+
+    positive: Positive
+    multiclass: bool
+    bias_input: float | None
+
+
+def _check_no_classes(name: str, positive: Positive, multiclass: bool) -> None:
+    """Refuse what belongs to labels where real targets are asked for."""
+    if positive is not None or multiclass:
+        raise invalid("positive" if positive is not None else "multiclass", f"be left out with {name}", "both")
+
+
 class _Columns:
     """Which columns of a table to take and what to do where one is empty."""
 
-    def __init__(self, label: str, features: Sequence[str] | None, missing: str) -> None:
+    def __init__(self, label: str | None, target: str | None, features: Sequence[str] | None, missing: str) -> None:
+        if (label is None) == (target is None):
+            raise invalid("label", "be given, or else target", "neither" if label is None else "both")
+        self.argument, self.answer = ("label", label) if target is None else ("target", target)
         if isinstance(features, str):
             raise invalid("features", "be a sequence of column names", repr(features))
-        self.label = label
         self.features = None if features is None else list(features)
         self.drop = one_of(missing, "missing", ("raise", "drop")) == "drop"
 
     def select(self, table: Any) -> Any:
-        """Return the input columns and the label, in this order, without the rows to drop."""
+        """Return the input columns and the label or target, in this order, without the rows to drop."""
         present = list(table.columns)
-        inputs = [column for column in present if column != self.label] if self.features is None else self.features
-        for argument, column in [("label", self.label), *(("features", column) for column in inputs)]:
+        inputs = [column for column in present if column != self.answer] if self.features is None else self.features
+        for argument, column in [(self.argument, self.answer), *(("features", column) for column in inputs)]:
             if column not in present:
                 raise invalid(argument, f"name columns of the file ({named(tuple(present))})", repr(column))
-        if not inputs or self.label in inputs:
-            raise invalid("features", "name at least one column, and not the label", repr(inputs))
-        chosen = table[[*inputs, self.label]]
+        if not inputs or self.answer in inputs:
+            raise invalid("features", f"name at least one column, and not the {self.argument}", repr(inputs))
+        chosen = table[[*inputs, self.answer]]
         return chosen.dropna() if self.drop else chosen
 
 
-def _from_table(
-    table: Any, file: Path, columns: _Columns, positive: Positive, multiclass: bool
-) -> Dataset | MultiClassDataset:
+def _from_table(table: Any, file: Path, columns: _Columns, reading: _Reading) -> Dataset | MultiClassDataset:
     chosen = columns.select(table)
     if len(chosen) == 0:
         raise invalid("path", "name a file with at least one complete row", f"none in {file.name!r}")
     inputs = list(chosen.columns[:-1])
     X = np.column_stack([_numeric(chosen[column], str(column)) for column in inputs])
-    names = [str(column) for column in inputs]
-    labels, label = chosen[columns.label].tolist(), f"column {columns.label!r}"
-    if multiclass:
+    about: dict[str, Any] = {"feature_names": [str(column) for column in inputs], "bias_input": reading.bias_input}
+    about["name"] = file.stem
+    if columns.argument == "target":
+        _check_no_classes("target", reading.positive, reading.multiclass)
+        return Dataset(X, _numeric(chosen[columns.answer], str(columns.answer)), **about)
+    labels, label = chosen[columns.answer].tolist(), f"column {columns.answer!r}"
+    if reading.multiclass:
         numbered(labels, label)  # its message names the column
-        return MultiClassDataset(X, labels, name=file.stem, feature_names=names)
-    return Dataset(X, signed(labels, positive, label), name=file.stem, feature_names=names)
+        return MultiClassDataset(X, labels, **about)
+    return Dataset(X, signed(labels, reading.positive, label), **about)
 
 
 def _numeric(column: Any, name: str) -> FloatArray:
-    """Return one input column as float64, or say which entry is no number."""
+    """Return one column as float64, or say which entry is no number."""
     values = column.tolist()
     others = [row for row, value in enumerate(values) if not isinstance(value, (int, float))]
     if others:

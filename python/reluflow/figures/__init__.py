@@ -12,6 +12,7 @@ from ._curves import loss, margin, margins, norm_growth, norms
 from ._directions import direction_disc, direction_polar, direction_sphere, neuron_plane
 from ._events import event_raster, sector_timeline
 from ._film import animate_directions
+from ._fits import errors, fit, held_out
 from ._neuron_curves import (
     alignment,
     correlation_histogram,
@@ -32,8 +33,11 @@ __all__ = [
     "direction_disc",
     "direction_polar",
     "direction_sphere",
+    "errors",
     "event_raster",
+    "fit",
     "gathering",
+    "held_out",
     "loss",
     "margin",
     "margins",

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from .._validation import instance, integer, invalid, one_of
 from ..datasets import Dataset
-from ..losses import LossName, ReductionName
+from ..losses import LossName, ReductionName, check_targets
 from ..networks import Network
 from ._arguments import Asked, Start, start_of, thread_count
 from ._batch import Batch, Launch
@@ -209,6 +209,7 @@ def _launches(data: Dataset | Sequence[Dataset], nets: Sequence[Network | Soluti
         try:
             start = start_of(problem, net)
             settings = known.get((start.t, start.log_t)) or asked.settings_of_many(start)
+            check_targets(problem, settings.loss)
         except ValueError as error:
             error.add_note(f"in run {index}")
             raise
