@@ -13,6 +13,7 @@ from ._directions import Directions, angles_to_group, directions
 from ._event_marks import EventMarks, event_marks, last_changes
 from ._extremal import ExtremalDirection, early_objective, extremal_directions, extremal_from
 from ._kkt import kkt_residuals
+from ._layers import LayerRaster, LayerSpectra, RowPlane, layer_raster, layer_singular_values, row_plane
 from ._plane import (
     DecisionPlane,
     PlaneSectors,
@@ -45,10 +46,13 @@ __all__ = [
     "Embedding",
     "EventMarks",
     "ExtremalDirection",
+    "LayerRaster",
+    "LayerSpectra",
     "LinearDistance",
     "PlaneSectors",
     "Raster",
     "RectifiedEllipsoid",
+    "RowPlane",
     "States",
     "Summary",
     "TailFit",
@@ -72,6 +76,8 @@ __all__ = [
     "groups",
     "kkt_residuals",
     "last_changes",
+    "layer_raster",
+    "layer_singular_values",
     "limit_time",
     "margins",
     "plane_sectors",
@@ -79,6 +85,7 @@ __all__ = [
     "rectified_ellipsoid",
     "rectified_paths",
     "relative_error",
+    "row_plane",
     "sample",
     "sector_ids",
     "sectors",

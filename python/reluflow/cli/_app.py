@@ -9,12 +9,12 @@ import typer
 from rich.console import Console
 
 from .._core import __version__
-from . import _inspect, _prove, _reproduce, _request, _run, _sweep
+from . import _inspect, _prove, _reproduce, _request, _run, _run_layers, _sweep
 from . import _options as o
 
 app = typer.Typer(
     name="reluflow",
-    help="The exact gradient flow of two-layer ReLU networks, with every activation switch found.",
+    help="The exact gradient flow of ReLU networks, with every activation switch found.",
     epilog="Bad input ends with exit code 2 and one line; Ctrl-C and SIGTERM write what there is and end with 130 and "
     "143.",
     add_completion=False,
@@ -48,6 +48,7 @@ def run(
     label: o.Label = None,
     positive: o.Positive = None,
     width: o.Width = 50,
+    layers: o.Layers = None,
     scale: o.Scale = 1e-3,
     unbalanced: o.Unbalanced = False,
     seed: o.Seed = 0,
@@ -79,10 +80,14 @@ def run(
 
     `reluflow run --data table.csv --label sick --positive yes --until mean_loss=0.05,seconds=60`
 
+    `reluflow run --data digits:3,8 --layers 50,50 --scale 0.5 --until 1 --out out/deep`
+
     `reluflow run --resume out/digits`
     """
     options = {name: value for name, value in locals().items() if name != "context"}
     given = {name for name in options if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"}
+    if options.pop("layers") is not None:
+        return _run_layers.execute({**options, "layers": layers}, given, Console())
     return _run.execute(_request.build(options, given), Console())
 
 

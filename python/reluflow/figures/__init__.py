@@ -12,6 +12,7 @@ from ._curves import loss, margin, margins, norm_growth, norms
 from ._directions import direction_disc, direction_polar, direction_sphere, neuron_plane
 from ._events import event_raster, sector_timeline
 from ._film import animate_directions
+from ._layers import layer_raster, layer_singular_values, row_plane
 from ._neuron_curves import (
     alignment,
     correlation_histogram,
@@ -34,6 +35,8 @@ __all__ = [
     "direction_sphere",
     "event_raster",
     "gathering",
+    "layer_raster",
+    "layer_singular_values",
     "loss",
     "margin",
     "margins",
@@ -43,6 +46,7 @@ __all__ = [
     "panels",
     "polar_set",
     "rectified_ellipsoid",
+    "row_plane",
     "sector_timeline",
     "singular_value_paths",
     "singular_values",
