@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal, overload
+
+import numpy.typing as npt
 
 from . import _core
 from ._files import read_archive, write_archive
@@ -22,8 +24,10 @@ from ._validation import (
     positive,
     seed_number,
 )
-from .datasets import Dataset
+from .datasets import Dataset, MultiClassDataset
 from .datasets._bias import stored_columns
+from .layered import DeepDescentResult, DeepNetwork
+from .layered._descent import descend_layers
 from .losses import LossName, ReductionName, check_loss, check_reduction, check_targets
 from .networks import Network
 from .networks._bias import knowing_bias
@@ -143,6 +147,7 @@ class DescentResult(ReadOnly):
         return self.status == "reached_steps"
 
 
+@overload
 def descend(
     data: Dataset,
     net: Network,
@@ -155,7 +160,33 @@ def descend(
     reduction: ReductionName = "sum",
     weight_decay: float = 0.0,
     save_every: int | None = None,
-) -> DescentResult:
+) -> DescentResult: ...
+@overload
+def descend(
+    data: Dataset | MultiClassDataset | tuple[npt.ArrayLike, npt.ArrayLike],
+    net: DeepNetwork,
+    *,
+    step: float = 1e-3,
+    n_steps: int,
+    batch_size: int | None = None,
+    seed: Seed = 0,
+    loss: LossName | Literal["cross_entropy"] = "logistic",
+    reduction: ReductionName = "sum",
+    save_every: int | None = None,
+) -> DeepDescentResult: ...
+def descend(
+    data: Dataset | MultiClassDataset | tuple[npt.ArrayLike, npt.ArrayLike],
+    net: Network | DeepNetwork,
+    *,
+    step: float = 1e-3,
+    n_steps: int,
+    batch_size: int | None = None,
+    seed: Seed = 0,
+    loss: LossName | Literal["cross_entropy"] = "logistic",
+    reduction: ReductionName = "sum",
+    weight_decay: float = 0.0,
+    save_every: int | None = None,
+) -> DescentResult | DeepDescentResult:
     """Run gradient descent θ ← θ - step ∇L(θ), or SGD, with ReLU'(0) = 0.
 
     Gradient descent is the explicit Euler method for the flow of `reluflow.integrate`: its error falls like `step`, and
@@ -164,8 +195,8 @@ def descend(
     Parameters
     ----------
     data : Dataset
-        n samples in d dimensions.
-    net : Network
+        n samples in d dimensions. For a layered network also a `MultiClassDataset` or a pair (X, targets).
+    net : Network or DeepNetwork
         The start. A pattern that it carries is not used.
     step : float, optional
         Step size, above 0.
@@ -176,17 +207,17 @@ def descend(
     seed : int, numpy.random.Generator or None, optional
         Seed of the permutations; a Generator and None draw one, which stands in the settings of the result.
     loss : {"logistic", "exponential", "squared"}, optional
-        As for `reluflow.integrate`.
+        As for `reluflow.integrate`; a layered network also takes "cross_entropy".
     reduction : {"sum", "mean"}, optional
         Whether the losses of the samples (of a minibatch) are added or averaged.
     weight_decay : float, optional
-        γ >= 0: the descent is that of L(θ) + γ/2 |θ|².
+        γ >= 0: the descent is that of L(θ) + γ/2 |θ|²; 0 for a layered network.
     save_every : int, optional
         Keep every so many-th state, and the first and the last. None: only these two.
 
     Returns
     -------
-    DescentResult
+    DescentResult, or DeepDescentResult for a layered network
 
     Raises
     ------
@@ -202,27 +233,39 @@ def descend(
     >>> run.step_index
     array([  0,  50, 100])
     """
+    if isinstance(net, DeepNetwork):
+        if weight_decay != 0.0:
+            raise invalid("weight_decay", "be 0 for a layered network", repr(weight_decay))
+        common = _settings(step, n_steps, seed, reduction, save_every)
+        size = None if batch_size is None else integer(batch_size, "batch_size")
+        chosen = {**common, "batch_size": size, "loss": loss, "version": _core.__version__}
+        return descend_layers(data, net, chosen)
     instance(data, "data", Dataset, "a Dataset")
     instance(net, "net", Network, "a Network")
+    assert isinstance(data, Dataset)  # for the type checker
     if net.dim != data.d:
         raise invalid("net", f"have dim {data.d}, the columns of X", f"dim {net.dim}")
     net = knowing_bias(net, data)
-    steps = integer(n_steps, "n_steps")
-    settings: dict[str, Any] = {
-        "step": positive(step, "step"),
-        "n_steps": steps,
+    settings = _settings(step, n_steps, seed, reduction, save_every) | {
         "batch_size": None if batch_size is None else _batch_size(batch_size, data.n),
-        "seed": seed_number(seed),
         "loss": check_loss(loss),
-        "reduction": check_reduction(reduction),
         "weight_decay": not_negative(weight_decay, "weight_decay"),
-        "save_every": None if save_every is None else integer(save_every, "save_every"),
     }
     check_targets(data, settings["loss"])
     begin = perf_counter()
     raw = _call(data, net, settings)
     raw["seconds"] = perf_counter() - begin
     return _result(data, net, {**settings, "version": _core.__version__}, raw)
+
+
+def _settings(step: object, n_steps: object, seed: Seed, reduction: object, save_every: object) -> dict[str, Any]:
+    return {
+        "step": positive(step, "step"),
+        "n_steps": integer(n_steps, "n_steps"),
+        "seed": seed_number(seed),
+        "reduction": check_reduction(reduction),
+        "save_every": None if save_every is None else integer(save_every, "save_every"),
+    }
 
 
 def _batch_size(value: object, n: int) -> int:

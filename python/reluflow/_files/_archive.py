@@ -20,6 +20,8 @@ _READERS = {
     "reluflow solution of several classes": "reluflow.load",
     "reluflow network": "Network.load",
     "reluflow descent": "DescentResult.load",
+    "reluflow layered solution": "reluflow.load",
+    "reluflow layered descent": "DeepDescentResult.load",
 }
 
 

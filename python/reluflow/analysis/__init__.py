@@ -15,6 +15,7 @@ from ._extremal import ExtremalDirection, early_objective, extremal_directions, 
 from ._fit import FitCurves, fit_curves
 from ._heldout import errors, losses
 from ._kkt import kkt_residuals
+from ._layers import LayerRaster, LayerSpectra, RowPlane, layer_raster, layer_singular_values, row_plane
 from ._plane import (
     DecisionPlane,
     PlaneSectors,
@@ -49,10 +50,13 @@ __all__ = [
     "EventMarks",
     "ExtremalDirection",
     "FitCurves",
+    "LayerRaster",
+    "LayerSpectra",
     "LinearDistance",
     "PlaneSectors",
     "Raster",
     "RectifiedEllipsoid",
+    "RowPlane",
     "States",
     "Summary",
     "TailFit",
@@ -79,6 +83,8 @@ __all__ = [
     "kernel_distance",
     "kkt_residuals",
     "last_changes",
+    "layer_raster",
+    "layer_singular_values",
     "limit_time",
     "losses",
     "margins",
@@ -88,6 +94,7 @@ __all__ = [
     "rectified_ellipsoid",
     "rectified_paths",
     "relative_error",
+    "row_plane",
     "sample",
     "sector_ids",
     "sectors",

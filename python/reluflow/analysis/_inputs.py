@@ -5,13 +5,22 @@ from __future__ import annotations
 from .._validation import instance, invalid
 from ..datasets import Dataset
 from ..flow import MultiClassSolution, Solution
+from ..layered import DeepNetwork, DeepSolution
 from ..networks import Network
+
+# What a layered run is told: its units have no output weight of their own, and so no sectors, groups or directions.
+TWO_LAYERS = (
+    "be a run of two layers, whose neurons have sectors and groups; for layers there are layer_singular_values, "
+    "row_plane and layer_raster"
+)
 
 
 def check_run(value: object, name: str = "solution", *, or_states: bool = False) -> None:
     """Refuse what is not the solution of one run."""
     if isinstance(value, MultiClassSolution):
         raise invalid(name, "be one run: take the solution of one class, sol[k]", "those of several classes")
+    if isinstance(value, DeepSolution):
+        raise invalid(name, TWO_LAYERS, "the run of a layered network")
     instance(value, name, Solution, "a Solution or States" if or_states else "a Solution")
 
 
@@ -22,4 +31,6 @@ def check_data(value: object) -> None:
 
 def check_net(value: object, name: str = "net") -> None:
     """Refuse what is not a network."""
+    if isinstance(value, DeepNetwork):
+        raise invalid(name, "be a Network of two layers, whose neurons have sectors and groups", "a DeepNetwork")
     instance(value, name, Network, "a Network")

@@ -9,13 +9,13 @@ import typer
 from rich.console import Console
 
 from .._core import __version__
-from . import _inspect, _prove, _reproduce, _request, _run, _sweep
+from . import _inspect, _prove, _reproduce, _request, _run, _run_layers, _sweep
 from . import _options as o
 from ._data import Answers
 
 app = typer.Typer(
     name="reluflow",
-    help="The exact gradient flow of two-layer ReLU networks, with every activation switch found.",
+    help="The exact gradient flow of ReLU networks, with every activation switch found.",
     epilog="Bad input ends with exit code 2 and one line; Ctrl-C and SIGTERM write what there is and end with 130 and "
     "143.",
     add_completion=False,
@@ -51,6 +51,7 @@ def run(
     target: o.Target = None,
     bias: o.Bias = None,
     width: o.Width = 50,
+    layers: o.Layers = None,
     scale: o.Scale = 1e-3,
     unbalanced: o.Unbalanced = False,
     seed: o.Seed = 0,
@@ -84,10 +85,14 @@ def run(
 
     `reluflow run --data houses.csv --target price --bias 1 --loss squared --until time=100`
 
+    `reluflow run --data digits:3,8 --layers 50,50 --scale 0.5 --until 1 --out out/deep`
+
     `reluflow run --resume out/digits`
     """
     options = {name: value for name, value in locals().items() if name != "context"}
     given = {name for name in options if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"}
+    if options.pop("layers") is not None:
+        return _run_layers.execute({**options, "layers": layers}, given, Console())
     return _run.execute(_request.build(options, given), Console())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import platform
 import sys
+from itertools import islice
 from pathlib import Path
 
 from rich import box
@@ -15,7 +16,7 @@ from .. import _core, analysis
 from .._validation import invalid
 from ..flow import MultiClassSolution, Solution, load
 from ..layered import DeepSolution
-from . import _files, _pictures
+from . import _files, _pictures, _run_layers
 from ._table import result_table
 
 # What each extra of the package brings, and what for.
@@ -44,7 +45,7 @@ def inspect(path: Path, *, n_events: int, out: Path | None, console: Console) ->
     if isinstance(solution, MultiClassSolution):
         raise invalid("RUN", "hold one run", f"a solution of {solution.K} classes in {str(path)!r}")
     if isinstance(solution, DeepSolution):
-        raise invalid("RUN", "hold a run of two layers", f"that of a layered network in {str(path)!r}")
+        return _inspect_layers(solution, n_events, out, console)
     console.print(_title(solution), style="bold", soft_wrap=True, highlight=False)
     console.print(result_table(analysis.summarise(solution)))
     console.print(f"{solution.status}: {solution.message}")
@@ -56,6 +57,18 @@ def inspect(path: Path, *, n_events: int, out: Path | None, console: Console) ->
     return 0
 
 
+def _inspect_layers(solution: DeepSolution, n_events: int, out: Path | None, console: Console) -> int:
+    console.print(_run_layers.title(solution), style="bold", soft_wrap=True, highlight=False)
+    console.print(_run_layers.table(solution))
+    console.print(f"{solution.status}: {solution.message}")
+    if n_events:
+        console.print(_first_events(solution, n_events))
+    if out is not None:
+        names = [written.name for written in _run_layers.draw(solution, _files.folder(out))]
+        console.print(f"wrote {', '.join(names)} to {out}", soft_wrap=True)
+    return 0
+
+
 def _title(solution: Solution) -> str:
     data, net, used = solution.data, solution.initial, solution.settings
     name = data.name or "data"
@@ -63,13 +76,14 @@ def _title(solution: Solution) -> str:
     return f"{name} (n = {data.n}, d = {data.d}), {net.width} neurons, {loss}, version {used.version}"
 
 
-def _first_events(solution: Solution, n_events: int) -> Table:
+def _first_events(solution: Solution | DeepSolution, n_events: int) -> Table:
     table = Table(title="events", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("t", "neuron", "sample"):
+    places = solution.events.ROW[2:-1]
+    for name in ("t", *places):
         table.add_column(name, justify="right")
     table.add_column("kind")
-    for event in solution.events[:n_events]:
-        table.add_row(f"{event.t:.10g}", str(event.neuron), str(event.sample), event.kind)
+    for event in islice(solution.events, n_events):
+        table.add_row(f"{event.t:.10g}", *(str(getattr(event, name)) for name in places), event.kind)
     return table
 
 

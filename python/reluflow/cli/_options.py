@@ -31,6 +31,10 @@ Target = Annotated[str | None, _option("Data", "Column of real targets in a file
 Bias = Annotated[float | None, _option("Data", "Append this constant input: the neurons have a bias.")]
 Positive = Annotated[str | None, _option("Data", "Label that counts as +1 in a file.")]
 Width = Annotated[int, _option("Network", "Number of neurons.")]
+Layers = Annotated[
+    str | None,
+    _option("Network", "Widths of the hidden layers of a deep network, such as `50,50`, in place of --width."),
+]
 Scale = Annotated[float, _option("Network", "Size of the first weights: |w_j| = |a_j| = scale.")]
 Unbalanced = Annotated[bool, _option("Network", "Draw all weights from N(0, scale²) instead.", "--unbalanced")]
 Seed = Annotated[int, _option("Network", "Seed of the first weights, and of data that are drawn.")]

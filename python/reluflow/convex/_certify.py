@@ -133,10 +133,10 @@ def certify(
     Raises
     ------
     ValueError
-        ``solution`` holds no network, or not one for each class, or it is of the squared loss without weight decay, which
-        leads to no margins (``sol.limit.point`` says what is proved of its critical points); the dimensions do not
-        agree, a tolerance is not positive, a run is asked about another problem than its own, or K classes were trained
-        with weight decay.
+        ``solution`` holds no network, or not one for each class, or it is of the squared loss without weight decay,
+        which leads to no margins (``sol.limit.point`` says what is proved of its critical points); the dimensions do
+        not agree, a tolerance is not positive, a run is asked about another problem than its own, or K classes were
+        trained with weight decay.
 
     Examples
     --------

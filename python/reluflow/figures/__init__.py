@@ -13,6 +13,7 @@ from ._directions import direction_disc, direction_polar, direction_sphere, neur
 from ._events import event_raster, sector_timeline
 from ._film import animate_directions
 from ._fits import errors, fit, held_out
+from ._layers import layer_raster, layer_singular_values, row_plane
 from ._neuron_curves import (
     alignment,
     correlation_histogram,
@@ -38,6 +39,8 @@ __all__ = [
     "fit",
     "gathering",
     "held_out",
+    "layer_raster",
+    "layer_singular_values",
     "loss",
     "margin",
     "margins",
@@ -47,6 +50,7 @@ __all__ = [
     "panels",
     "polar_set",
     "rectified_ellipsoid",
+    "row_plane",
     "sector_timeline",
     "singular_value_paths",
     "singular_values",

@@ -2,42 +2,31 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import os
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from .._files import atomic_write
 from .._html import grid
 from .._validation import (
     FloatArray,
     PatternArray,
-    ReadOnly,
-    freeze,
     instance,
     invalid,
-    optional_module,
     real,
     real_array,
 )
-from ..kinks import EVENT_KINDS, RENAMED_KINDS
+from ..kinks import EVENT_KINDS, RENAMED_KINDS, EventColumns
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ._solution import Solution
 
 BRANCH = EVENT_KINDS.index("branch")
 # The sign that an event of each kind leaves behind; a branch changes none itself and is left out of replays.
 _SIGN_AFTER = np.array([1, -1, 0, 1, -1, 0, 0, 1, -1, 0], dtype=np.int8)
-_NAMES = np.array(EVENT_KINDS)
 _SHOWN = 10  # rows of a table's text
 
 
@@ -52,7 +41,7 @@ class Event(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EventTable(ReadOnly):
+class EventTable(EventColumns):
     """Events in order of time, as read-only columns of one length.
 
     ``len(events)``, iteration and ``events[i]`` give single events; a slice, a boolean mask or an index array gives a
@@ -78,23 +67,8 @@ class EventTable(ReadOnly):
     code: npt.NDArray[np.uint8]
     tie: npt.NDArray[np.int64]
 
-    def __post_init__(self) -> None:
-        """Make the columns read-only."""
-        for column in self._columns():
-            freeze(column)
-
-    def _columns(self) -> list[npt.NDArray[Any]]:
-        return [getattr(self, field.name) for field in fields(self)]
-
-    @cached_property
-    def kind(self) -> npt.NDArray[np.str_]:
-        """Names of the kinds, read-only."""
-        names: npt.NDArray[np.str_] = _NAMES[self.code]
-        freeze(names)
-        return names
-
-    def __len__(self) -> int:
-        return len(self.t)
+    KINDS: ClassVar[tuple[str, ...]] = EVENT_KINDS
+    ROW: ClassVar[tuple[str, ...]] = Event._fields
 
     def __iter__(self) -> Iterator[Event]:
         columns = (self.t, self.log_t, self.neuron, self.sample)
@@ -110,16 +84,6 @@ class EventTable(ReadOnly):
             t, log_t, neuron, sample, code, _ = (column[key] for column in self._columns())
             return Event(float(t), float(log_t), int(neuron), int(sample), EVENT_KINDS[code])
         return EventTable(*(column[key] for column in self._columns()))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, EventTable):
-            return NotImplemented
-        return all(map(np.array_equal, self._columns(), other._columns()))
-
-    def counts(self) -> dict[str, int]:
-        """Return how many events of each kind there are; kinds that do not occur are left out."""
-        numbers = np.bincount(self.code, minlength=len(EVENT_KINDS)).tolist()
-        return {kind: number for kind, number in zip(EVENT_KINDS, numbers, strict=True) if number}
 
     def of(
         self,
@@ -180,36 +144,6 @@ class EventTable(ReadOnly):
         # numpy promises no order of assignment for repeated indices: only the last event of each pair is assigned.
         changed, from_end = np.unique(pairs[::-1], return_index=True)
         pattern.reshape(-1)[changed] = _SIGN_AFTER[codes[::-1][from_end]]
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the columns t, log_t, neuron, sample, kind (categorical) as a data frame.
-
-        Raises
-        ------
-        ImportError
-            pandas is not installed.
-        """
-        pandas = optional_module("pandas", "data")
-        frame: pd.DataFrame = pandas.DataFrame({name: getattr(self, name) for name in Event._fields[:-1]})
-        frame["kind"] = pandas.Categorical.from_codes(self.code, categories=list(EVENT_KINDS))
-        return frame
-
-    def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the columns t, log_t, neuron, sample, kind; the file is there whole or not at all.
-
-        Floats are written with all their digits. An older file of that name is replaced.
-
-        Raises
-        ------
-        ValueError
-            The folder does not exist or cannot be written to; the message names the path.
-        """
-        text = io.StringIO(newline="")
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(Event._fields)
-        writer.writerows(self)
-        with atomic_write(path) as file:
-            file.write(text.getvalue().encode())
 
     def __repr__(self) -> str:
         """Show a small text table: counts by kind and the first and last rows."""

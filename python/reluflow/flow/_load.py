@@ -53,9 +53,9 @@ def load(path: str | os.PathLike[str]) -> Solution | MultiClassSolution | DeepSo
     True
     """
     content, meta = read_archive(path, (FORMAT, CLASSES, LAYERED_FORMAT), SCHEMA)
-    if meta["format"] == LAYERED_FORMAT:
-        return DeepSolution(*restored(content, meta))
     try:
+        if meta["format"] == LAYERED_FORMAT:
+            return DeepSolution(*restored(content, meta))
         return _solutions(content, meta) if meta["format"] == CLASSES else _solution(content, meta)
     except Exception as error:  # whatever the wrong kind of value in a record leads to
         reason = str(error) or type(error).__name__

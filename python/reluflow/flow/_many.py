@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy.typing as npt
 
 from .._validation import instance, integer, invalid, one_of
-from ..datasets import Dataset
+from ..datasets import Dataset, MultiClassDataset
+from ..layered import DeepNetwork, DeepSolution
 from ..losses import LossName, ReductionName, check_targets
 from ..networks import Network
 from ._arguments import Asked, Start, start_of, thread_count
 from ._batch import Batch, Launch
 from ._ended import Run, ended
+from ._many_layers import layered_tasks, run_tasks
 from ._outsourced import Outsourced, tasks_of
 from ._progress import ManyCallback, listeners
 from ._settings import Settings
@@ -87,8 +89,8 @@ class Runs(Iterator[Run]):
 
 
 def integrate_many(
-    data: Dataset | Sequence[Dataset],
-    nets: Sequence[Network | Solution],
+    data: Dataset | MultiClassDataset | tuple[npt.ArrayLike, npt.ArrayLike] | Sequence[Any],
+    nets: Sequence[Network | Solution] | Sequence[DeepNetwork | DeepSolution],
     *,
     until: Stop | float,
     n_threads: int | None = None,
@@ -96,7 +98,7 @@ def integrate_many(
     chunk: int | None = None,
     keep: str = "all",
     reduce: Reduce | None = None,
-    loss: LossName = "logistic",
+    loss: LossName | Literal["cross_entropy"] = "logistic",
     reduction: ReductionName = "sum",
     weight_decay: float = 0.0,
     rtol: float = 1e-9,
@@ -115,8 +117,9 @@ def integrate_many(
     Parameters
     ----------
     data : Dataset or sequence of Dataset
-        One for all networks, or one for each.
-    nets : sequence of Network or Solution
+        One for all networks, or one for each. For layered networks also of the other kinds that `integrate` takes: one
+        pair (X, targets), or a list of them.
+    nets : sequence of Network or Solution, or of DeepNetwork or DeepSolution
         The starts.
     until, loss, reduction, weight_decay, rtol, atol, save_at, save_at_log, on_branch, max_events
         As for `integrate`, the same for all runs.
@@ -164,25 +167,25 @@ def integrate_many(
     >>> [run.value for run in runs.collect()]
     [7, 5, 5, 6]
     """
-    asked = Asked(
-        until=until,
-        loss=loss,
-        reduction=reduction,
-        weight_decay=weight_decay,
-        rtol=rtol,
-        atol=atol,
-        save_at=save_at,
-        save_at_log=save_at_log,
-        on_branch=on_branch,
-        max_events=max_events,
-    )
-    _check_workers(executor, n_threads, chunk)
-    if reduce is not None and not callable(reduce):
-        raise invalid("reduce", "be None or callable", f"a value of type {type(reduce).__name__}")
+    _check_where(n_threads, executor, chunk, reduce)
     keep_steps = one_of(keep, "keep", KEEP) == "all"
     threads, listening = thread_count(n_threads), listeners(progress, callback)
     size = None if chunk is None else integer(chunk, "chunk")
-    launches = _launches(data, nets, asked)
+    options: dict[str, Any] = {
+        "loss": loss,
+        "reduction": reduction,
+        "rtol": rtol,
+        "save_at": save_at,
+        "save_at_log": save_at_log,
+        "on_branch": on_branch,
+        "max_events": max_events,
+    }
+    if _is_layered(nets):
+        if weight_decay != 0.0:
+            raise invalid("weight_decay", "be 0 for layered networks", repr(weight_decay))
+        work = layered_tasks(data, nets, Stop.of(until), atol, options)
+        return Runs(run_tasks(work, executor, threads, listening, keep_steps, reduce), len(nets), reduce)
+    launches = _launches(data, nets, Asked(until=until, atol=atol, weight_decay=weight_decay, **options))
     source: Batch | Outsourced | None = None
     if executor is not None:
         tasks = tasks_of(launches, task_size(size, len(launches)), keep_steps, reduce)
@@ -192,14 +195,21 @@ def integrate_many(
     return Runs(source, len(launches), reduce)
 
 
-def _check_workers(executor: Executor | None, n_threads: int | None, chunk: int | None) -> None:
+def _check_where(n_threads: object, executor: object, chunk: object, reduce: object) -> None:
+    """Refuse threads beside an executor, a chunk without one, and what cannot reduce."""
     if executor is not None and n_threads is not None:
         raise invalid("n_threads", "be left out where an executor is given", repr(n_threads))
     if chunk is not None and executor is None:
         raise invalid("chunk", "be left out without an executor", repr(chunk))
+    if reduce is not None and not callable(reduce):
+        raise invalid("reduce", "be None or callable", f"a value of type {type(reduce).__name__}")
 
 
-def _launches(data: Dataset | Sequence[Dataset], nets: Sequence[Network | Solution], asked: Asked) -> list[Launch]:
+def _is_layered(nets: object) -> bool:
+    return isinstance(nets, Sequence) and len(nets) > 0 and isinstance(nets[0], (DeepNetwork, DeepSolution))
+
+
+def _launches(data: Any, nets: Any, asked: Asked) -> list[Launch]:
     if isinstance(nets, (Network, Solution)) or not isinstance(nets, Sequence):
         raise invalid("nets", "be a sequence of Networks or Solutions", f"a value of type {type(nets).__name__}")
     known: dict[tuple[float, float], Settings] = {}
@@ -220,7 +230,7 @@ def _launches(data: Dataset | Sequence[Dataset], nets: Sequence[Network | Soluti
     return launches
 
 
-def _problems(data: Dataset | Sequence[Dataset], count: int) -> Sequence[Dataset]:
+def _problems(data: Any, count: int) -> Sequence[Dataset]:
     if isinstance(data, Dataset):
         return [data] * count
     if not isinstance(data, Sequence):

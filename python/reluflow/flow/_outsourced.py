@@ -12,7 +12,7 @@ from ._batch import Batch, Launch
 from ._ended import Run, ended
 from ._progress import Listeners, ManyProgress, Reporter
 from ._solution import Solution
-from ._spread import as_ended, chunks
+from ._spread import WINDOW, as_ended, chunks
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,18 @@ def answer(task: Task) -> Answer:
 class Outsourced:
     """Runs on an executor; going through it gives each `Run` when its task has ended."""
 
-    def __init__(self, executor: Executor, tasks: Sequence[Task], listening: Listeners, total: int) -> None:
-        """Take the tasks; the first are submitted when the first run is asked for."""
+    def __init__(
+        self,
+        executor: Executor,
+        tasks: Sequence[Any],
+        listening: Listeners,
+        total: int,
+        answer: Callable[[Any], Answer] = answer,
+        window: int = WINDOW,
+    ) -> None:
+        """Take the tasks and who answers them; the first are submitted when the first run is asked for."""
         self._executor, self._tasks, self._total = executor, tasks, total
+        self._answer, self._window = answer, window
         self._reporter = Reporter(listening, lambda report: ManyProgress(total=total, running=(), **report))
         self._done = self._steps = self._events = 0
         self._began = perf_counter()
@@ -71,7 +80,8 @@ class Outsourced:
             self._reporter.close()
 
     def _runs(self) -> Iterator[Run]:
-        for task, future in as_ended(self._executor, ((answer, task) for task in self._tasks), self._turn):
+        work = ((self._answer, task) for task in self._tasks)
+        for task, future in as_ended(self._executor, work, self._turn, self._window):
             failure = future.exception()
             if failure is None:
                 found: Answer = future.result()

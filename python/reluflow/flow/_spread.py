@@ -37,17 +37,20 @@ def chunks(indices: Sequence[int], size: int) -> Iterator[tuple[int, ...]]:
 
 
 def as_ended(
-    executor: Executor, tasks: Iterator[tuple[Callable[..., Any], Any]], turn: Callable[[], object]
+    executor: Executor,
+    tasks: Iterator[tuple[Callable[..., Any], Any]],
+    turn: Callable[[], object],
+    window: int = WINDOW,
 ) -> Iterator[tuple[Any, Future[Any]]]:
     """Submit ``function(task)`` for every (function, task), and yield each task with its future when it has ended.
 
-    `turn` is called on this thread about every 0.1 s; when it returns True, no more is submitted or handed over. What
-    is left when the caller goes away is cancelled.
+    At most `window` tasks are submitted and not yet taken. `turn` is called on this thread about every 0.1 s; when it
+    returns True, no more is submitted or handed over. What is left when the caller goes away is cancelled.
     """
     pending: dict[Future[Any], Any] = {}
     try:
         while True:
-            for function, task in islice(tasks, WINDOW - len(pending)):
+            for function, task in islice(tasks, window - len(pending)):
                 pending[executor.submit(function, task)] = task
             if not pending:
                 return

@@ -6,6 +6,7 @@ here is public.
 
 from __future__ import annotations
 
+from ._event_columns import EventColumns
 from ._event_kinds import EVENT_KINDS, RENAMED_KINDS
 
-__all__ = ["EVENT_KINDS", "RENAMED_KINDS"]
+__all__ = ["EVENT_KINDS", "RENAMED_KINDS", "EventColumns"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._convolutions import Conv1d, Conv2d
+from ._descent import DeepDescentResult
 from ._events import LAYERED_KINDS, LayeredEvent, LayeredEventTable
 from ._graph import Edge, Node
 from ._layers import Dense, Diagonal, Layer, Residual, Shared
@@ -15,6 +16,7 @@ __all__ = [
     "LAYERED_LOSSES",
     "Conv1d",
     "Conv2d",
+    "DeepDescentResult",
     "DeepNetwork",
     "DeepSolution",
     "Dense",

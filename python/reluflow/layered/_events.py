@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
-from functools import cached_property
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, IntArray, freeze
+from .._validation import FloatArray, IntArray
+from ..kinks import EventColumns
 
 # In the order of the compiled core.
 LAYERED_KINDS = (
@@ -27,7 +27,6 @@ LAYERED_KINDS = (
     "start_slide",
     "branch",
 )
-_NAMES = np.array(LAYERED_KINDS)
 
 
 class LayeredEvent(NamedTuple):
@@ -42,7 +41,7 @@ class LayeredEvent(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LayeredEventTable:
+class LayeredEventTable(EventColumns):
     """Events in order of time, as read-only columns of one length.
 
     Attributes
@@ -65,23 +64,8 @@ class LayeredEventTable:
     code: npt.NDArray[np.uint8]
     event_set: IntArray
 
-    def __post_init__(self) -> None:
-        """Make the columns read-only."""
-        for column in self._columns():
-            freeze(column)
-
-    def _columns(self) -> list[npt.NDArray[Any]]:
-        return [getattr(self, field.name) for field in fields(self)]
-
-    @cached_property
-    def kind(self) -> npt.NDArray[np.str_]:
-        """Names of the kinds."""
-        names: npt.NDArray[np.str_] = _NAMES[self.code]
-        freeze(names)
-        return names
-
-    def __len__(self) -> int:
-        return len(self.t)
+    KINDS: ClassVar[tuple[str, ...]] = LAYERED_KINDS
+    ROW: ClassVar[tuple[str, ...]] = LayeredEvent._fields
 
     def __iter__(self) -> Iterator[LayeredEvent]:
         return (self[i] for i in range(len(self)))
@@ -93,11 +77,6 @@ class LayeredEventTable:
     def select(self, chosen: npt.NDArray[Any]) -> LayeredEventTable:
         """Return the rows of a boolean mask or of indices."""
         return LayeredEventTable(*(column[chosen] for column in self._columns()))
-
-    def counts(self) -> dict[str, int]:
-        """Return how many events of each kind there are."""
-        numbers = np.bincount(self.code, minlength=len(LAYERED_KINDS)).tolist()
-        return {kind: number for kind, number in zip(LAYERED_KINDS, numbers, strict=True) if number}
 
     def __repr__(self) -> str:
         """One line: how many, by kind."""

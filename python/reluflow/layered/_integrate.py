@@ -115,20 +115,31 @@ def integrate_layers(
     ValueError
         A bad argument; the message names it.
     """
-    start = net.final if isinstance(net, DeepSolution) else net
-    X = inputs_of(data, start)
-    targets = targets_of(data, start, asked.loss, len(X))
-    factor = reduction_factor(asked.reduction, len(X))
-    settings = asked.settings(net.t_end if isinstance(net, DeepSolution) else 0.0, len(X))
-    problem = Problem(data, start, X, targets, asked.loss, factor)
-    origin = _origin(net, problem, settings)
+    problem, settings, origin = check_start(data, net, asked)
     model = problem.new_model()
     options = {name: value for name, value in settings.items() if name not in ("loss", "reduction")}
     if "max_events" in options:
         options["events"] = min(options.get("events", options["max_events"]), options.pop("max_events"))
     raw = model.run(origin, options, hook)
     raw["checkpoints"] = model.states(KEPT_STATES)
-    return DeepSolution(problem, start, settings, raw)
+    return DeepSolution(problem, problem.net, settings, raw)
+
+
+def check_start(data: object, net: DeepNetwork | DeepSolution, asked: Layered) -> tuple[Problem, dict[str, Any], Any]:
+    """Check all arguments of a run: what it is about, its settings, and what the core starts from.
+
+    Raises
+    ------
+    ValueError
+        A bad argument; the message names it.
+    """
+    start = net.final if isinstance(net, DeepSolution) else net
+    X = inputs_of(data, start)
+    targets = targets_of(data, start, asked.loss, len(X))
+    factor = reduction_factor(asked.reduction, len(X))
+    settings = asked.settings(net.t_end if isinstance(net, DeepSolution) else 0.0, len(X))
+    problem = Problem(data, start, X, targets, asked.loss, factor)
+    return problem, settings, _origin(net, problem, settings)
 
 
 def _origin(net: DeepNetwork | DeepSolution, problem: Problem, settings: dict[str, Any]) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -220,6 +220,13 @@ class DeepSolution:
         found: FloatArray = self.theta**2 @ weights.T
         return found
 
+    def _thinned(self) -> DeepSolution:
+        """Return the run with its ends alone; `sol(t)` then integrates again from the start."""
+        raw = dict(self._raw)
+        raw["checkpoints"] = [raw["checkpoints"][0], raw["checkpoints"][-1]]
+        raw["steps"] = {name: column[[0, -1]] for name, column in raw["steps"].items()}
+        return DeepSolution(replace(self._problem), self.initial, self.settings, raw)
+
     # --- storage and text ---
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -227,7 +234,7 @@ class DeepSolution:
 
         Raises
         ------
-        ValueError
+        FileNotFoundError, PermissionError
             The folder does not exist or may not be written to.
         """
         write(self, path)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._files import write_archive
 from .._validation import invalid
 from ..datasets import Dataset, MultiClassDataset
 from ._model import Problem
@@ -27,16 +25,13 @@ _COUNTS = ("n_event_sets", "seconds")
 
 
 def write(solution: DeepSolution, path: str | os.PathLike[str]) -> None:
-    """Write a solution beside its place and rename it.
+    """Write a solution to one file, whole or not at all.
 
     Raises
     ------
-    ValueError
-        The folder does not exist.
+    FileNotFoundError, PermissionError
+        The folder does not exist or may not be written to.
     """
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise invalid("path", "lie in a folder that exists", repr(str(target)))
     raw = solution._raw
     arrays: dict[str, Any] = {f"events/{name}": raw["events"][name] for name in _EVENTS}
     for group in ("saved", "steps"):
@@ -61,19 +56,7 @@ def write(solution: DeepSolution, path: str | os.PathLike[str]) -> None:
         "checkpoints": checkpoints,
         **{name: raw[name] for name in (*_VALUES, *_COUNTS)},
     }
-    arrays["meta"] = np.array(json.dumps(meta))
-    _replace(target, arrays)
-
-
-def _replace(target: Path, arrays: dict[str, Any]) -> None:
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, **arrays)
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_archive(path, arrays, meta)
 
 
 def restored(

@@ -1,0 +1,168 @@
+"""`reluflow run --layers`: integrate a layered network, show, write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from .. import analysis, figures
+from .._core import __version__
+from .._validation import integer, invalid, optional_module
+from ..flow import Progress, Stop, integrate
+from ..layered import DeepNetwork, DeepSolution, Dense
+from . import _data, _files
+from ._progress import ProgressLine
+from ._signals import Signals
+from ._table import number
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# What a run of layers has no meaning for, or does not have yet.
+_TWO_LAYERS = {
+    "width": "the widths are those of --layers",
+    "unbalanced": "a layered network is drawn from N(0, scale²/inputs)",
+    "resume": "a layered run keeps no checkpoints",
+    "checkpoint_seconds": "a layered run keeps no checkpoints",
+    "euler": "the table beside gradient descent is that of two layers",
+}
+_SCALE = 1.0  # of the first weights where --scale is not given: the default of DeepNetwork.init
+
+
+def execute(options: dict[str, Any], given: set[str], console: Console) -> int:
+    """Run, print the table and write the files; return the exit code.
+
+    Raises
+    ------
+    ValueError
+        An option that is wrong, missing, or that does not go with `--layers`.
+    """
+    for name, reason in _TWO_LAYERS.items():
+        if name in given:
+            raise invalid(f"--{name.replace('_', '-')}", f"be left out with --layers: {reason}", "both")
+    for name in ("data", "until"):
+        if options[name] is None:
+            raise invalid(f"--{name}", "be given", "none")
+    data = _data.load(options["data"], label=options["label"], positive=options["positive"], seed=options["seed"])
+    scale = options["scale"] if "scale" in given else _SCALE
+    layers = [*(Dense(width) for width in widths(options["layers"])), Dense(1)]
+    net = DeepNetwork.init(layers, dim=data.d, scale=scale, leak=options["leak"], seed=options["seed"])
+    out = options["out"]
+    if out is not None:
+        _files.folder(out)
+        if options["figures"]:
+            optional_module("matplotlib", "viz")
+    return _run(data, net, options, console)
+
+
+def widths(text: str) -> list[int]:
+    """Read the widths of the hidden layers, such as ``"50,50"``.
+
+    Raises
+    ------
+    ValueError
+        A width that is no integer of at least 1.
+    """
+    found = []
+    for part in text.split(","):
+        try:
+            found.append(integer(int(part), "--layers"))
+        except ValueError:
+            raise invalid("--layers", "list widths of hidden layers, such as 50,50", repr(text)) from None
+    return found
+
+
+def _run(data: Any, net: DeepNetwork, options: dict[str, Any], console: Console) -> int:
+    settings = {name: options[name] for name in ("loss", "reduction", "rtol", "on_branch", "max_events")}
+    until = Stop.parse(options["until"])
+    with Signals() as signals:
+        with ProgressLine(console, data.n, options["reduction"], quiet=options["quiet"]) as line:
+
+            def follow(report: Progress) -> bool:
+                line.follow(report)
+                return bool(signals.came)
+
+            solution = integrate(data, net, until=until, callback=follow, n_threads=options["threads"], **settings)
+        if not options["quiet"]:
+            console.print(title(solution), style="bold", soft_wrap=True, highlight=False)
+            console.print(table(solution))
+            console.print(f"{solution.status}: {solution.message}")
+        if options["out"] is not None:
+            names = _write(solution, options)
+            if not options["quiet"]:
+                console.print(f"wrote {', '.join(names)} to {options['out']}", soft_wrap=True)
+        return signals.exit_code
+
+
+def _write(solution: DeepSolution, options: dict[str, Any]) -> list[str]:
+    command = {name: str(value) if isinstance(value, Path) else value for name, value in options.items()}
+    record = {
+        "version": __version__,
+        "command": command,
+        "status": solution.status,
+        "message": solution.message,
+        "t": solution.t_end,
+        "log_t": solution.log_t_end,
+        "log_loss": solution.log_loss_end,
+        "network": repr(solution.final),
+        "stats": solution.stats,
+    }
+    with _files.together(options["out"]) as place:
+        solution.save(place / "run.npz")
+        solution.events.to_csv(place / "events.csv")
+        _files.write_json(place / "summary.json", record)
+    names = ["summary.json", "events.csv", "run.npz"]
+    if options["figures"]:
+        names += [path.name for path in draw(solution, options["out"])]
+    return names
+
+
+def draw(solution: DeepSolution, out: Path) -> list[Path]:
+    """Draw the figures of a layered run into a folder; return their paths."""
+    paths = []
+    with figures.style():
+        for name, picture in (("layers", _layers), ("events", _events)):
+            paths.append(out / f"{name}.png")
+            _files.write_figure(paths[-1], picture(solution))
+    return paths
+
+
+def _layers(solution: DeepSolution) -> Figure:
+    figure, axes = figures.panels(2, height=3.3)
+    figures.layer_singular_values(analysis.layer_singular_values(solution), axes[0])
+    figures.row_plane(analysis.row_plane(solution, 1 if solution.initial.dim > 1 else 2), axes[1])
+    return figure
+
+
+def _events(solution: DeepSolution) -> Figure:
+    figure, axes = figures.panels(1, width=6.9, height=4.3)
+    figures.layer_raster(analysis.layer_raster(solution), axes)
+    return figure
+
+
+def title(solution: DeepSolution) -> str:
+    """Say in one line what was run."""
+    data, used = solution.data, solution.settings
+    name = getattr(data, "name", None) or "data"
+    return f"{name} (n = {len(solution._problem.X)}), {solution.initial!r}, {used['loss']} loss ({used['reduction']})"
+
+
+def table(solution: DeepSolution) -> Table:
+    """Lay out what there is to say of a run."""
+    found = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    found.add_column("")
+    found.add_column("flow", justify="right")
+    stats = solution.stats
+    found.add_row("time", solution._end_text)
+    found.add_row("steps", f"{stats['steps']:,}")
+    found.add_row("events", f"{stats['n_events']:,}")
+    for kind, count in stats["events"].items():
+        found.add_row(f"  {kind}", f"{count:,}")
+    found.add_row("log loss", number(solution.log_loss_end))
+    found.add_row("|θ|", number(solution.final.norm))
+    found.add_row("seconds", number(stats["seconds"]))
+    return found

@@ -1,0 +1,150 @@
+"""Pictures of layered networks: singular values by layer, rows in a plane, events by layer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._palette import KIND_COLOURS
+from .._validation import integer, invalid
+from ..analysis import LayerRaster, LayerSpectra, RowPlane
+from ._axes import begin, figure, look
+from ._legend import add_legend
+from ._style import GREY, LINES, time_axis
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Colour, marker and size of each kind of event; the names are those of layered runs.
+_LOOK: dict[str, tuple[str, str, float]] = {
+    "cross_up": (KIND_COLOURS["cross_up"], "|", 9.0),
+    "cross_down": (KIND_COLOURS["cross_down"], "|", 9.0),
+    "slide": (KIND_COLOURS["hold"], "o", 6.0),
+    "leave_up": (KIND_COLOURS["release_up"], "^", 9.0),
+    "leave_down": (KIND_COLOURS["release_down"], "v", 9.0),
+    "wake_up": (KIND_COLOURS["start_up"], "^", 9.0),
+    "wake_down": (KIND_COLOURS["start_down"], "v", 9.0),
+    "void": (KIND_COLOURS["stop"], "x", 9.0),
+    "start_up": (KIND_COLOURS["start_up"], "2", 12.0),
+    "start_down": (KIND_COLOURS["start_down"], "1", 12.0),
+    "start_slide": (KIND_COLOURS["start_hold"], "s", 6.0),
+    "branch": (KIND_COLOURS["branch"], "*", 30.0),
+}
+_FADE = 0.55  # each further singular value of a layer is this much paler
+
+
+@figure
+def layer_singular_values(spectra: LayerSpectra, ax: Axes | None = None, *, n_values: int = 3, **keywords: Any) -> Axes:
+    """Draw the leading singular values of every layer against time, as in [PL] Figure 2.
+
+    Parameters
+    ----------
+    spectra : LayerSpectra
+        From `analysis.layer_singular_values`.
+    ax : Axes, optional
+    n_values : int, optional
+        How many of each layer; each further one is paler.
+    **keywords
+        Passed to `matplotlib.axes.Axes.plot`.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> net = rf.DeepNetwork.init([rf.Dense(4), rf.Dense(3), rf.Dense(1)], dim=2, seed=1)
+    >>> sol = rf.integrate(data, net, until=1.0)
+    >>> fig, ax = rf.figures.panels(1)
+    >>> rf.figures.layer_singular_values(rf.analysis.layer_singular_values(sol), ax).get_ylabel()
+    'singular values'
+    """
+    ax = begin(spectra, ax, name="spectra", source="analysis.layer_singular_values", fits=LayerSpectra)
+    shown = integer(n_values, "n_values")
+    x = time_axis(ax, spectra.t, spectra.log_t)
+    for layer, values in enumerate(spectra.values):
+        colour = LINES[layer % len(LINES)]
+        for rank in range(min(shown, values.shape[1])):
+            house = look(keywords, color=colour, alpha=_FADE**rank, linewidth=1.0)
+            (line,) = ax.plot(x, values[:, rank], **house)
+            if rank == 0:
+                line.set_label(f"$W_{{{layer + 1}}}$")
+    ax.set_yscale("log")
+    ax.set_ylabel("singular values")
+    add_legend(ax)
+    return ax
+
+
+@figure
+def row_plane(plane: RowPlane, ax: Axes | None = None, *, at: int = -1, **keywords: Any) -> Axes:
+    """Draw the rows of a layer in their plane at one kept state, with their paths to it; [PL] Figure 2.
+
+    Parameters
+    ----------
+    plane : RowPlane
+        From `analysis.row_plane`.
+    ax : Axes, optional
+    at : int, optional
+        Which of the kept states; by default the last.
+    **keywords
+        Passed to `matplotlib.axes.Axes.plot`, for the points.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> net = rf.DeepNetwork.init([rf.Dense(4), rf.Dense(3), rf.Dense(1)], dim=2, seed=1)
+    >>> sol = rf.integrate(data, net, until=1.0)
+    >>> fig, ax = rf.figures.panels(1)
+    >>> rf.figures.row_plane(rf.analysis.row_plane(sol), ax).get_title()
+    'rows of $W_{1}$'
+    """
+    ax = begin(plane, ax, name="plane", source="analysis.row_plane", fits=RowPlane)
+    count = len(plane.t)
+    if not -count <= integer(at, "at", least=-count) < count:
+        raise invalid("at", f"number a kept state, -{count} to {count - 1}", repr(at))
+    end = at % count
+    for path in np.swapaxes(plane.rows[: end + 1], 0, 1):
+        ax.plot(*path.T, color=GREY, linewidth=0.5, alpha=0.6)
+    house = look(keywords, linestyle="none", marker="o", markersize=3.5, color=LINES[0], zorder=3)
+    ax.plot(*plane.rows[end].T, **house)
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.set_title(f"rows of $W_{{{plane.layer}}}$")
+    ax.set_xlabel("first right singular vector")
+    ax.set_ylabel("second right singular vector")
+    return ax
+
+
+@figure
+def layer_raster(raster: LayerRaster, ax: Axes | None = None, **keywords: Any) -> Axes:
+    """Draw every event of a layered run: time along, one row a unit, layer below layer, coloured by kind.
+
+    Keywords are passed to `matplotlib.axes.Axes.scatter`.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> net = rf.DeepNetwork.init([rf.Dense(4), rf.Dense(3), rf.Dense(1)], dim=2, seed=1)
+    >>> sol = rf.integrate(data, net, until=1.0)
+    >>> fig, ax = rf.figures.panels(1)
+    >>> rf.figures.layer_raster(rf.analysis.layer_raster(sol), ax).get_ylabel()
+    'unit, by layer'
+    """
+    ax = begin(raster, ax, name="raster", source="analysis.layer_raster", fits=LayerRaster)
+    x = time_axis(ax, raster.t, raster.log_t)
+    for name, (colour, marker, size) in _LOOK.items():
+        mine = raster.kind == raster.kinds.index(name)
+        if mine.any():
+            label = f"{name} ({int(mine.sum()):,})"
+            house: dict[str, Any] = {"s": size, "c": colour, "marker": marker, "linewidths": 0.6, "label": label}
+            ax.scatter(x[mine], raster.row[mine], **{**house, "rasterized": True, **keywords})
+    last = np.cumsum(raster.sizes)
+    for border in last[:-1]:
+        ax.axhline(float(border) - 0.5, color=GREY, linewidth=0.6)
+    ax.set_ylim(float(last[-1]) - 0.5, -0.5)
+    ax.set_yticks(last - 0.5 * np.array(raster.sizes) - 0.5, [str(number + 1) for number in range(len(last))])
+    ax.tick_params(axis="y", length=0.0)
+    ax.set_ylabel("unit, by layer")
+    if len(raster.t):
+        add_legend(ax, below=True)
+    return ax

@@ -1,0 +1,203 @@
+"""Gradient descent and minibatch SGD on a layered network: the naive Euler steps of its flow."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from math import isfinite, log
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from .._files import read_archive, write_archive
+from .._validation import FloatArray, IntArray, ReadOnly, freeze, invalid
+from ._gradient import Backward, duals, log_loss
+from ._network import DeepNetwork
+from ._problem import inputs_of, reduction_factor, targets_of
+
+_FORMAT, _SCHEMA = "reluflow layered descent", 1
+_ARRAYS = ("t", "step_index", "theta", "log_loss")
+_VALUES = ("steps_done", "seconds", "status", "message", "settings")
+_MESSAGES = {
+    "reached_steps": "all steps were taken",
+    "interrupted": "interrupted; these are the steps so far",
+    "non_finite": "a parameter is not finite; the step size is too large",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class DeepDescentResult(ReadOnly):
+    """What `reluflow.descend` returns for a layered network. All arrays are read-only.
+
+    Attributes
+    ----------
+    initial, final : DeepNetwork
+        The network before the first and after the last step.
+    t : ndarray, shape (k,)
+        Flow time of the kept states: step size times step index.
+    step_index : ndarray of int, shape (k,)
+        Number of steps taken at the kept states, from 0.
+    theta : ndarray, shape (k, P)
+    log_loss : ndarray, shape (k,)
+        Natural logarithm of the loss on all samples, with the reduction.
+    steps_done : int
+    seconds : float
+        Wall-clock time.
+    status : str
+        ``reached_steps``, ``interrupted`` or ``non_finite``.
+    message : str
+        The status as a sentence.
+    settings : dict
+        Every argument that was used, and the version.
+    """
+
+    initial: DeepNetwork
+    final: DeepNetwork
+    t: FloatArray = field(repr=False)
+    step_index: IntArray = field(repr=False)
+    theta: FloatArray = field(repr=False)
+    log_loss: FloatArray = field(repr=False)
+    steps_done: int
+    seconds: float
+    status: str
+    message: str
+    settings: dict[str, Any]
+
+    @property
+    def success(self) -> bool:
+        """Whether all steps were taken."""
+        return self.status == "reached_steps"
+
+    def __repr__(self) -> str:
+        """One line: how it ended and how far it came."""
+        steps = f"{self.steps_done} steps to t={float(self.t[-1]):.6g}"
+        return f"DeepDescentResult({self.status}, {steps}, log loss={float(self.log_loss[-1]):.6g}, {self.final!r})"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the result to one .npz file, whole or not at all; `DeepDescentResult.load` reads it back exactly.
+
+        Raises
+        ------
+        FileNotFoundError, PermissionError
+            The folder does not exist or may not be written to.
+        """
+        record = {name: getattr(self, name) for name in _VALUES} | {"spec": self.initial.spec}
+        arrays = {name: getattr(self, name) for name in _ARRAYS} | {"theta0": self.initial.theta}
+        write_archive(path, arrays, {"format": _FORMAT, "schema": _SCHEMA, **record})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> DeepDescentResult:
+        """Read a result that `save` wrote: the same bits.
+
+        Raises
+        ------
+        FileNotFoundError, IsADirectoryError
+            There is no such file, or it is a folder.
+        ValueError
+            The file holds no such result, or is damaged; the message names the path and what is wrong.
+        """
+        arrays, record = read_archive(path, (_FORMAT,), _SCHEMA)
+        try:
+            initial = DeepNetwork.from_nodes(record["spec"], arrays["theta0"])
+            kept = {name: arrays[name] for name in _ARRAYS} | {name: record[name] for name in _VALUES}
+            for name in _ARRAYS:
+                freeze(arrays[name])
+            return cls(initial=initial, final=initial._with(np.array(arrays["theta"][-1])), **kept)
+        except Exception as error:  # whatever the wrong kind of value in a damaged file leads to
+            raise invalid("path", "hold a whole descent", f"{os.fspath(path)!r}, damaged: {error}") from error
+
+
+def descend_layers(data: object, net: DeepNetwork, settings: dict[str, Any]) -> DeepDescentResult:
+    """Take the steps; `settings` are the arguments of `reluflow.descend`, checked but for what needs the data.
+
+    Raises
+    ------
+    ValueError
+        Data or a batch size that do not fit.
+    """
+    X = inputs_of(data, net)
+    targets = targets_of(data, net, settings["loss"], len(X))
+    factor = reduction_factor(settings["reduction"], len(X))
+    if settings["batch_size"] is not None and settings["batch_size"] > len(X):
+        raise invalid("batch_size", f"be at most n = {len(X)}", repr(settings["batch_size"]))
+    begin = perf_counter()
+    steps = _Steps(net, X, targets, settings)
+    status = steps.take()
+    losses = [log_loss(Backward(net.nodes, X).outputs(theta), targets, settings["loss"]) for theta in steps.theta]
+    index = np.array(steps.index)
+    arrays = {
+        "t": settings["step"] * index,
+        "step_index": index,
+        "theta": np.array(steps.theta),
+        "log_loss": np.array(losses) + log(factor),
+    }
+    for array in arrays.values():
+        freeze(array)
+    return DeepDescentResult(
+        initial=net,
+        final=net._with(np.array(steps.theta[-1])),
+        steps_done=steps.done,
+        seconds=perf_counter() - begin,
+        status=status,
+        message=_MESSAGES[status],
+        settings=settings,
+        **arrays,
+    )
+
+
+class _Steps:
+    """The steps of one descent, and the states that are kept."""
+
+    def __init__(self, net: DeepNetwork, X: FloatArray, targets: FloatArray, settings: dict[str, Any]) -> None:
+        self.net, self.X, self.targets, self.settings = net, X, targets, settings
+        self.done = 0
+        self.theta: list[FloatArray] = [np.array(net.theta)]
+        self.index = [0]
+
+    def take(self) -> str:
+        """Take all steps; return how they ended."""
+        theta = np.array(self.net.theta)
+        every = self.settings["save_every"]
+        try:
+            for chosen in self._batches():
+                moved = theta + self.settings["step"] * self._descent(theta, chosen)
+                if not isfinite(float(np.abs(moved).max())):
+                    return "non_finite"
+                theta = moved
+                self.done += 1
+                if self.done == self.settings["n_steps"] or (every is not None and self.done % every == 0):
+                    self._keep(theta)
+        except KeyboardInterrupt:
+            return "interrupted"
+        finally:
+            self._keep(theta)
+        return "reached_steps"
+
+    def _keep(self, theta: FloatArray) -> None:
+        if self.index[-1] != self.done:
+            self.theta.append(theta)
+            self.index.append(self.done)
+
+    def _descent(self, theta: FloatArray, chosen: IntArray | slice) -> FloatArray:
+        X, targets = self.X[chosen], self.targets[chosen]
+        network = Backward(self.net.nodes, X)
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is seen as a parameter that is not finite
+            lam = duals(network.outputs(theta), targets, self.settings["loss"])
+            lam = lam / len(X) if self.settings["reduction"] == "mean" else lam
+            return network.descent(lam, len(theta))
+
+    def _batches(self) -> Any:
+        """Yield the samples of each step; every epoch is a new permutation."""
+        size, left = self.settings["batch_size"], self.settings["n_steps"]
+        if size is None:
+            for _ in range(left):
+                yield slice(None)
+            return
+        draws = np.random.default_rng(self.settings["seed"])
+        while left:
+            order = draws.permutation(len(self.X))
+            for first in range(0, len(order), size):
+                if left:
+                    left -= 1
+                    yield order[first : first + size]

@@ -1,0 +1,289 @@
+"""What works on layered networks beside the flow: descent, ensembles, analysis, figures, the command line."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import reluflow as rf
+from layered_cases import load
+from layered_reference import duals, gradient
+from reluflow.cli import main
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+
+
+def run_of(name: str = "narrow_void", end: float = 2.0) -> rf.layered.DeepSolution:
+    case = load(name)
+    return rf.integrate(case.data, case.net, until=end, loss=case.loss)
+
+
+# --- gradient descent ---
+
+
+@pytest.mark.parametrize("name", ["bias_squared", "conv_relu", "residual", "two_k2"])
+def test_a_step_of_descent_goes_against_the_gradient(name: str) -> None:
+    case = load(name)
+    X, targets = case.data
+    run = rf.descend(case.data, case.net, step=1e-2, n_steps=1, loss=case.loss, reduction=case.reduction)
+    outputs = case.net(X).reshape(len(X), -1)
+    lam = duals(outputs, np.asarray(targets).reshape(outputs.shape), case.loss)
+    lam = lam / len(X) if case.reduction == "mean" else lam
+    wanted = case.net.theta + 1e-2 * gradient(case.net, case.net.theta, X, lam)
+    assert run.final.theta == pytest.approx(wanted, abs=1e-14)
+
+
+def test_small_steps_of_descent_come_near_the_flow() -> None:
+    case = load("deep3_relu")
+    wanted = case.theta[np.flatnonzero(case.times <= 1.0)[-1]]
+    end = float(case.times[case.times <= 1.0][-1])
+    errors = []
+    for n_steps in (500, 1000):
+        run = rf.descend(case.data, case.net, step=end / n_steps, n_steps=n_steps, loss=case.loss)
+        errors.append(np.abs(run.final.theta - wanted).max())
+    assert errors[1] < 0.7 * errors[0] < 0.05
+    assert (np.diff(rf.descend(case.data, case.net, n_steps=20, save_every=5, loss=case.loss).log_loss) < 0).all()
+
+
+def test_minibatches_follow_their_seed_and_see_every_sample() -> None:
+    case = load("bias_squared")
+    runs = [
+        rf.descend(case.data, case.net, n_steps=9, batch_size=3, seed=seed, save_every=4, loss="squared")
+        for seed in (1, 1, 2)
+    ]
+    assert runs[0].step_index.tolist() == [0, 4, 8, 9]
+    assert np.array_equal(runs[0].theta, runs[1].theta)
+    assert not np.array_equal(runs[0].theta[-1], runs[2].theta[-1])
+    whole = rf.descend(case.data, case.net, n_steps=1, step=1e-3, batch_size=len(case.data[0]), loss="squared")
+    once = rf.descend(case.data, case.net, n_steps=1, step=1e-3, loss="squared")
+    assert whole.final.theta == pytest.approx(once.final.theta, abs=1e-15)
+
+
+def test_a_descent_that_overflows_says_so_and_one_that_is_saved_comes_back(tmp_path: Path) -> None:
+    case = load("bias_squared")
+    wild = rf.descend(case.data, case.net, n_steps=100, step=1e6, loss="squared")
+    assert (wild.status, wild.success) == ("non_finite", False)
+    assert np.isfinite(wild.final.theta).all()
+    run = rf.descend(case.data, case.net, n_steps=3, loss="squared")
+    run.save(tmp_path / "run.npz")
+    back = rf.layered.DeepDescentResult.load(tmp_path / "run.npz")
+    assert (back.final, back.message, back.settings) == (run.final, run.message, run.settings)
+    with pytest.raises(ValueError, match=r"DeepDescentResult\.load reads"):
+        rf.load(tmp_path / "run.npz")
+
+
+def test_cross_entropy_descends_on_classes() -> None:
+    rng = np.random.default_rng(1)
+    X, labels = rng.standard_normal((9, 2)), np.arange(9) % 3
+    net = rf.DeepNetwork.init([rf.Dense(4, bias=True), rf.Dense(3)], dim=2, seed=1)
+    run = rf.descend((X, labels), net, n_steps=50, step=0.05, loss="cross_entropy", reduction="mean", save_every=10)
+    assert (np.diff(run.log_loss) < 0).all()
+    shifted = net(X) - net(X).max(axis=1, keepdims=True)
+    losses = np.log(np.exp(shifted).sum(axis=1)) - shifted[np.arange(9), labels]
+    assert run.log_loss[0] == pytest.approx(np.log(losses.mean()))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n_steps": 0}, "n_steps must be an integer of at least 1"),
+        ({"n_steps": 3, "step": -1.0}, "step must"),
+        ({"n_steps": 3, "batch_size": 99}, "batch_size must be at most n = 8"),
+        ({"n_steps": 3, "loss": "hinge"}, "loss must be one of"),
+        ({"n_steps": 3, "reduction": "max"}, "reduction must be one of"),
+    ],
+)
+def test_bad_arguments_of_a_descent_are_named(arguments: dict[str, object], message: str) -> None:
+    case = load("deep3_relu")
+    with pytest.raises(ValueError, match=message):
+        rf.descend(case.data, case.net, **arguments)  # type: ignore[call-overload]
+
+
+# --- ensembles ---
+
+
+def test_many_runs_are_those_of_one_at_a_time() -> None:
+    case = load("narrow_void")
+    nets = [case.net, case.net._with(1.1 * case.net.theta), case.net._with(0.9 * case.net.theta)]
+    options = {"until": 2.0, "loss": case.loss, "rtol": 1e-10}
+    wanted = [rf.integrate(case.data, net, **options) for net in nets]
+    found = rf.integrate_many(case.data, nets, n_threads=2, **options).collect()
+    assert [run.index for run in found] == [0, 1, 2]
+    assert [run.result.final for run in found] == [sol.final for sol in wanted]
+    ends = rf.integrate_many(case.data, nets, keep="final", reduce=lambda sol: (len(sol.t), sol(1.0).norm), **options)
+    for run, sol in zip(ends.collect(), wanted, strict=True):
+        assert run.result == (2, pytest.approx(sol(1.0).norm, rel=1e-9))
+    with ThreadPoolExecutor(1) as pool:
+        there = rf.integrate_many([case.data] * 3, nets, executor=pool, reduce=_count, **options).collect()
+    assert [run.result for run in there] == [len(sol.events) for sol in wanted]
+    later = rf.integrate_many(case.data, wanted, until=3.0, loss=case.loss).collect()
+    assert [run.result.t_start for run in later] == [2.0] * 3
+
+
+def _count(sol: rf.layered.DeepSolution) -> int:
+    return len(sol.events)
+
+
+def test_what_goes_wrong_in_one_run_is_its_error_alone() -> None:
+    case = load("narrow_void")
+
+    def fail(sol: rf.layered.DeepSolution) -> int:
+        if sol.initial == case.net:
+            raise RuntimeError("of the first")
+        return len(sol.events)
+
+    nets = [case.net, case.net._with(1.1 * case.net.theta)]
+    first, second = rf.integrate_many(case.data, nets, until=1.0, reduce=fail).collect()
+    assert isinstance(first.error, RuntimeError)
+    assert second.error is None
+
+
+def test_an_ensemble_ends_when_its_callback_asks_for_it() -> None:
+    case = load("deep3_relu")
+    nets = [case.net] * 40
+    runs = rf.integrate_many(case.data, nets, until=1e9, n_threads=1, callback=lambda p: p.seconds > 0.2)
+    assert len(runs.collect()) < 40
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"nets": "mixed"}, r"nets\[1\] must be a DeepNetwork or a DeepSolution"),
+        ({"data": [1, 2, 3]}, "data must be one for all nets, or a list with one for each of the 2"),
+        ({"atol": 1e-3}, "atol must be left out for a layered network"),
+        ({"until": rf.Stop(direction=0.1)}, "until must name criteria of layered networks"),
+        ({"loss": "hinge"}, "loss must be one of"),
+        ({"executor": 3}, "executor must have a method submit"),
+    ],
+)
+def test_bad_arguments_of_an_ensemble_are_named_before_it_begins(change: dict[str, object], message: str) -> None:
+    case = load("deep3_relu")
+    options: dict[str, object] = {"data": case.data, "nets": [case.net, case.net], "until": 1.0, **change}
+    if options["nets"] == "mixed":
+        options["nets"] = [case.net, rf.Network([[1.0]], [1.0])]
+    data, nets = options.pop("data"), options.pop("nets")
+    with pytest.raises(ValueError, match=message):
+        rf.integrate_many(data, nets, **options)  # type: ignore[arg-type]
+
+
+# --- analysis and figures ---
+
+
+def test_singular_values_and_rows_are_those_of_the_matrices() -> None:
+    sol = run_of()
+    spectra = rf.analysis.layer_singular_values(sol)
+    for layer, values in enumerate(spectra.values):
+        W = sol.final.layers[layer].W
+        assert np.linalg.norm(values[-1]) == pytest.approx(np.linalg.norm(W))
+        assert (np.diff(values, axis=1) <= 0).all()
+    plane = rf.analysis.row_plane(sol, 1)
+    W = sol.final.layers[0].W
+    two = np.linalg.svd(W, compute_uv=False)[:2]
+    assert plane.share[-1] == pytest.approx((two**2).sum() / (W**2).sum())
+    assert plane.rows[-1] @ plane.basis == pytest.approx(W @ plane.basis.T @ plane.basis)
+
+
+def test_the_raster_has_a_row_for_every_unit() -> None:
+    sol = run_of()
+    raster = rf.analysis.layer_raster(sol)
+    sizes = np.cumsum([0, *raster.sizes])
+    for number, event in enumerate(sol.events):
+        assert raster.row[number] == sizes[event.layer - 1] + event.unit
+        assert raster.kinds[raster.kind[number]] == event.kind
+
+
+def test_pictures_of_layers_show_what_they_are_given() -> None:
+    sol = run_of()
+    lines = rf.figures.layer_singular_values(rf.analysis.layer_singular_values(sol), n_values=1).get_lines()
+    assert len(lines) == len(sol.initial.nodes) - 1
+    assert lines[0].get_ydata()[-1] == pytest.approx(np.linalg.norm(sol.final.layers[0].W, 2))
+    axes = rf.figures.layer_raster(rf.analysis.layer_raster(sol))
+    shown = sum(len(points.get_offsets()) for points in axes.collections)
+    assert shown == len(sol.events)
+    plane = rf.analysis.row_plane(sol)
+    assert rf.figures.row_plane(plane, at=0).get_lines()[-1].get_xydata() == pytest.approx(plane.rows[0])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda sol: rf.analysis.raster(sol), "solution must be a run of two layers"),
+        (lambda sol: rf.analysis.states(sol), "source must be a run of two layers"),
+        (lambda sol: rf.analysis.summarise(sol), "must be a run of two layers"),
+        (lambda sol: rf.analysis.state_of(rf.Dataset([[1.0]], [1]), sol.final), "net must be a Network of two layers"),
+        (lambda sol: rf.analysis.layer_raster(sol.final), "solution must be a DeepSolution"),
+        (lambda sol: rf.analysis.row_plane(sol, 9), "layer must be a layer of the network, 1 to 4"),
+        (lambda sol: rf.figures.layer_raster(sol), "raster must be what analysis.layer_raster returns"),
+        (lambda sol: rf.figures.row_plane(rf.analysis.row_plane(sol), at=10**6), "at must number a kept state"),
+        (lambda sol: sol.save("/no/such/folder/run.npz"), "no/such/folder"),
+    ],
+)
+def test_what_has_no_meaning_for_layers_says_so(call: object, message: str) -> None:
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
+        call(run_of(end=0.1))  # type: ignore[operator]
+
+
+# --- the command line ---
+
+
+def command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    """Exit code and all that was printed."""
+    with pytest.raises(SystemExit) as end:
+        main(list(arguments))
+    out, err = capsys.readouterr()
+    return int(end.value.code or 0), out + err
+
+
+def test_the_command_runs_layers_and_inspects_them(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out = tmp_path / "deep"
+    code, text = command(
+        capsys,
+        "run",
+        "--data",
+        "wang-pilanci",
+        "--layers",
+        "4,3",
+        "--until",
+        "time=2",
+        "--out",
+        str(out),
+        "--seed",
+        "1",
+    )
+    assert (code, "DeepNetwork(2-4-3-1" in text) == (0, True), text
+    assert {path.name for path in out.iterdir()} == {
+        "summary.json",
+        "events.csv",
+        "run.npz",
+        "layers.png",
+        "events.png",
+    }
+    record = json.loads((out / "summary.json").read_text())
+    sol = rf.load(out / "run.npz")
+    assert record["t"] == sol.t_end == 2.0
+    assert len((out / "events.csv").read_text().splitlines()) == len(sol.events) + 1
+    code, text = command(capsys, "inspect", str(out / "run.npz"), "--events", "3")
+    assert (code, "reached_time" in text, "layer" in text) == (0, True, True), text
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--width", "5"], "--width must be left out with --layers"),
+        (["--resume", "x"], "--resume must be left out with --layers"),
+        (["--layers", "4,x"], "--layers must list widths of hidden layers"),
+        (["--layers", "0"], "--layers must list widths of hidden layers"),
+    ],
+)
+def test_options_that_do_not_go_with_layers_are_named(
+    capsys: pytest.CaptureFixture[str], more: list[str], message: str
+) -> None:
+    layers = [] if "--layers" in more else ["--layers", "4"]
+    code, text = command(capsys, "run", "--data", "wang-pilanci", "--until", "1", *layers, *more)
+    assert code == 2
+    assert message in text
