@@ -20,6 +20,7 @@ _READERS = {
     "reluflow solution of several classes": "reluflow.load",
     "reluflow network": "Network.load",
     "reluflow descent": "DescentResult.load",
+    "reluflow path of saddles": "saddles.SaddlePath.load",
 }
 
 

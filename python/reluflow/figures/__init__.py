@@ -21,6 +21,7 @@ from ._neuron_curves import (
     singular_values,
 )
 from ._plane import decision, polar_set, rectified_ellipsoid, weight_plane
+from ._saddles import grown, staircase
 from ._style import panels, style
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "direction_sphere",
     "event_raster",
     "gathering",
+    "grown",
     "loss",
     "margin",
     "margins",
@@ -46,6 +48,7 @@ __all__ = [
     "sector_timeline",
     "singular_value_paths",
     "singular_values",
+    "staircase",
     "style",
     "weight_plane",
 ]
