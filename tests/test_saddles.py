@@ -147,6 +147,18 @@ def test_full_flows_come_to_the_predicted_times_and_plateaus():
         )
 
 
+@pytest.mark.parametrize("seed", [0, 5])
+def test_full_flows_on_data_in_general_position_come_to_the_predictions(seed):
+    rng = np.random.default_rng(seed)
+    data = rf.Dataset(rng.standard_normal((6, 3)), rng.standard_normal(6))
+    path = rf.saddle_to_saddle(data, rng.standard_normal((5, 3)), [1, -1, 1, -1, 1])
+    assert path.status == "ended"
+    assert len(path.stages) > 2
+    off, plateau = half_times(path, 1e-60)
+    assert np.abs(off).max() < 1e-6
+    assert np.abs(plateau).max() < 1e-6
+
+
 def test_a_tie_is_followed_along_the_joint_orbit():
     data = rf.Dataset([[1.0, 0.5], [0.5, -1.0]], [1.0, -1.0])
     path = rf.saddle_to_saddle(data, [[1.0, 0.2], [0.1, -1.0]], [1, -1])
