@@ -76,7 +76,14 @@ def growth(ax):
     return figures.norm_growth(found, ax, limit=2 * 1.282432, fit=fit)
 
 
+def two_steps():
+    data = rf.Dataset([[1.0, 0.0], [0.0, 1.0]], [2.0, -1.0])
+    return rf.saddle_to_saddle(data, [[1.0, 0.5], [0.5, 1.0]], [1, -1])
+
+
 FIGURES: dict[str, Callable] = {
+    "staircase": lambda ax: figures.staircase(two_steps(), ax),
+    "grown": lambda ax: figures.grown(two_steps(), ax),
     "loss": lambda ax: figures.loss(table(), ax),
     "loss of an endless run": lambda ax: figures.loss(table(runs.endless), ax),
     "loss on a linear clock": lambda ax: figures.loss(table(), ax, clock="linear"),

@@ -34,6 +34,7 @@ PYTHON_MODULES = (
     "early",
     "descent",
     "convex",
+    "saddles",
     "conditions",
     "proof",
     "analysis",

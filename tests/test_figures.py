@@ -37,7 +37,7 @@ def test_every_public_figure_is_drawn_above():
         "loss", "norms", "norm_growth", "margin", "margins", "counts", "alignment", "gathering", "singular_values",
         "singular_value_paths", "correlation_histogram", "event_raster", "sector_timeline", "direction_disc",
         "neuron_plane", "weight_plane", "decision", "rectified_ellipsoid", "polar_set", "direction_polar",
-        "direction_sphere", "fit", "errors", "held_out",
+        "direction_sphere", "fit", "errors", "held_out", "staircase", "grown",
     }  # fmt: skip
     assert set(figures.__all__) - tested == {"animate_directions", "panels", "style"}
 

@@ -29,6 +29,7 @@ from . import (  # noqa: F401  (_processor goes first)
     networks,
     papers,
     proof,
+    saddles,
     sweeps,
 )
 from ._core import __version__
@@ -41,6 +42,7 @@ from .flow import BranchingError, Solution, Stop, integrate, integrate_many, loa
 from .layered import Conv1d, Conv2d, DeepNetwork, Dense, Diagonal, Residual, Shared
 from .networks import Network
 from .proof import prove
+from .saddles import saddle_to_saddle
 from .sweeps import sweep
 
 if TYPE_CHECKING:
@@ -81,6 +83,8 @@ __all__ = [
     "papers",
     "proof",
     "prove",
+    "saddle_to_saddle",
+    "saddles",
     "sweep",
     "sweeps",
 ]

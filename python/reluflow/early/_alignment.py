@@ -202,8 +202,8 @@ def early_alignment(
            [-0.3288,  0.9444]])
     """
     instance(data, "data", Dataset, "a Dataset")
-    rows = _directions(directions, data)
-    sides = _signs(signs, len(rows))
+    rows = checked_directions(directions, data)
+    sides = checked_signs(signs, len(rows))
     slope = leak_value(leak)
     flow = start(data.X, early_duals(data, loss, reduction), slope, rows, sides)
     pattern0 = flow.pattern.copy()
@@ -211,7 +211,7 @@ def early_alignment(
     return _result(data, flow, pattern0)
 
 
-def _directions(value: npt.ArrayLike, data: Dataset) -> FloatArray:
+def checked_directions(value: npt.ArrayLike, data: Dataset) -> FloatArray:
     rows = real_array(value, "directions", "(m, d)")
     if not len(rows) or rows.shape[1] != data.d:
         raise invalid("directions", f"have rows of {data.d} entries, the columns of X", f"the shape {rows.shape}")
@@ -222,7 +222,7 @@ def _directions(value: npt.ArrayLike, data: Dataset) -> FloatArray:
     return np.asarray(rows if (np.log2(size) % 1 == 0).all() else rows / 2.0 ** np.floor(np.log2(size)))
 
 
-def _signs(value: npt.ArrayLike, m: int) -> FloatArray:
+def checked_signs(value: npt.ArrayLike, m: int) -> FloatArray:
     signs = real_array(value, "signs", "(m,)")
     if len(signs) != m:
         raise invalid("signs", f"have one sign for each of the {m} rows of directions", f"{len(signs)} signs")
@@ -254,13 +254,13 @@ def _result(data: Dataset, flow: Frozen, pattern0: PatternArray) -> EarlyAlignme
         rate=rate,
         t_last=flow.t,
         pattern0=pattern0,
-        events=_events(flow),
+        events=events_of(flow),
         reasons=dict(sorted(flow.reasons.items())),
         last=last,
     )
 
 
-def _events(flow: Frozen) -> EventTable:
+def events_of(flow: Frozen) -> EventTable:
     t, neuron, sample, code = (np.concatenate([part[k] for part in flow.log] or [np.empty(0)]) for k in range(4))
     order = np.argsort(t, kind="stable")
     t = t[order].astype(np.float64)

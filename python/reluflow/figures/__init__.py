@@ -23,6 +23,7 @@ from ._neuron_curves import (
     singular_values,
 )
 from ._plane import decision, polar_set, rectified_ellipsoid, weight_plane
+from ._saddles import grown, staircase
 from ._style import panels, style
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "event_raster",
     "fit",
     "gathering",
+    "grown",
     "held_out",
     "layer_raster",
     "layer_singular_values",
@@ -54,6 +56,7 @@ __all__ = [
     "sector_timeline",
     "singular_value_paths",
     "singular_values",
+    "staircase",
     "style",
     "weight_plane",
 ]

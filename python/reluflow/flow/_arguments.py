@@ -57,7 +57,7 @@ class Asked:
             until=_until(self.until, start),
             loss=check_loss(self.loss),
             reduction=check_reduction(self.reduction),
-            rtol=_rtol(self.rtol),
+            rtol=checked_rtol(self.rtol),
             atol=None if self.atol is None else _atol(self.atol),
             save_at=_save_at(self.save_at, start),
             save_at_log=_save_at_log(self.save_at_log, self.save_at, start),
@@ -212,7 +212,8 @@ def _until(until: Stop | float, start: Start) -> Stop:
     return stop
 
 
-def _rtol(rtol: object) -> float:
+def checked_rtol(rtol: object) -> float:
+    """Return a relative accuracy that a run can have; anything else is a ValueError."""
     expected = f"lie in [{MIN_RTOL:g}, 1)"
     number = real(rtol, "rtol", expected)
     if not MIN_RTOL <= number < 1:

@@ -56,7 +56,7 @@ def load(path: str | os.PathLike[str]) -> Solution | MultiClassSolution | DeepSo
     try:
         if meta["format"] == LAYERED_FORMAT:
             return DeepSolution(*restored(content, meta))
-        return _solutions(content, meta) if meta["format"] == CLASSES else _solution(content, meta)
+        return _solutions(content, meta) if meta["format"] == CLASSES else read_solution(content, meta)
     except Exception as error:  # whatever the wrong kind of value in a record leads to
         reason = str(error) or type(error).__name__
         raise invalid("path", "hold a whole reluflow solution", f"{os.fspath(path)!r}, damaged: {reason}") from error
@@ -71,11 +71,12 @@ def _solutions(content: dict[str, Any], meta: dict[str, Any]) -> MultiClassSolut
     for k, part in enumerate(meta["solutions"]):
         arrays = {name.partition("/")[2]: array for name, array in content.items() if name.startswith(f"{k}/")}
         problem = data.binary(k)
-        solutions.append(_solution({"X": problem.X, "y": problem.y, **arrays}, part))
+        solutions.append(read_solution({"X": problem.X, "y": problem.y, **arrays}, part))
     return MultiClassSolution(data, tuple(solutions), meta["seconds"])
 
 
-def _solution(content: dict[str, Any], meta: dict[str, Any]) -> Solution:
+def read_solution(content: dict[str, Any], meta: dict[str, Any]) -> Solution:
+    """Make a solution of its arrays, those of its data among them, and of what else it is."""
     for array in content.values():
         freeze(array)
     for name in CHECKPOINTS:

@@ -9,14 +9,15 @@ from .._files import write_archive
 from ._schema import CHECKPOINTS, CLASSES, FORMAT, RAW_ARRAYS, RAW_VALUES, SCHEMA, TIMES
 
 if TYPE_CHECKING:
+    from ..datasets import Dataset
     from ._multiclass import MultiClassSolution
     from ._solution import Solution
 
 
 def write(solution: Solution, path: str | os.PathLike[str]) -> None:
     """Write a solution to `path`; see `Solution.save`."""
-    meta = {"format": FORMAT, "schema": SCHEMA, **_meta(solution)}
-    write_archive(path, {**_data_arrays(solution), **_arrays(solution)}, meta)
+    meta = {"format": FORMAT, "schema": SCHEMA, **solution_meta(solution)}
+    write_archive(path, {**data_arrays(solution.data), **solution_arrays(solution)}, meta)
 
 
 def write_classes(solution: MultiClassSolution, path: str | os.PathLike[str]) -> None:
@@ -24,7 +25,7 @@ def write_classes(solution: MultiClassSolution, path: str | os.PathLike[str]) ->
     data = solution.data
     arrays: dict[str, Any] = {"X": data.X, "labels": data.labels}
     for k, one in enumerate(solution):
-        arrays.update({f"{k}/{name}": array for name, array in _arrays(one).items()})
+        arrays.update({f"{k}/{name}": array for name, array in solution_arrays(one).items()})
     meta = {
         "format": CLASSES,
         "schema": SCHEMA,
@@ -33,18 +34,19 @@ def write_classes(solution: MultiClassSolution, path: str | os.PathLike[str]) ->
         "feature_names": data.feature_names,
         "bias_input": data.bias_input,
         "seconds": solution.seconds,
-        "solutions": [_meta(one) for one in solution],
+        "solutions": [solution_meta(one) for one in solution],
     }
     write_archive(path, arrays, meta)
 
 
-def _data_arrays(solution: Solution) -> dict[str, Any]:
-    data = solution.data
+def data_arrays(data: Dataset) -> dict[str, Any]:
+    """Return the arrays of a dataset."""
     weights = {} if data.weights is None else {"weights": data.weights}
     return {"X": data.X, "y": data.y, **weights}
 
 
-def _arrays(solution: Solution) -> dict[str, Any]:
+def solution_arrays(solution: Solution) -> dict[str, Any]:
+    """Return the arrays of a solution beside those of its data."""
     raw = solution._raw
     arrays = {name: raw[name] for name in RAW_ARRAYS if name in raw and not _is_repeated(raw, name)}
     settings = solution.settings.as_dict()
@@ -57,7 +59,8 @@ def _is_repeated(raw: dict[str, Any], name: str) -> bool:
     return name in CHECKPOINTS and raw[name] is raw[name.removeprefix("checkpoint_")]
 
 
-def _meta(solution: Solution) -> dict[str, Any]:
+def solution_meta(solution: Solution) -> dict[str, Any]:
+    """Return what else a solution is."""
     settings = {name: value for name, value in solution.settings.as_dict().items() if name not in TIMES}
     return {
         "settings": {**settings, "until": solution.settings.until.as_dict()},

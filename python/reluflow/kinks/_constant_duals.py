@@ -83,6 +83,8 @@ class Frozen:
         g of each neuron.
     t : ndarray, shape (m,)
         Time of the last event.
+    log_norm : ndarray, shape (m,)
+        log |w_j| at the last event, 0 at the start.
     status : ndarray, shape (m,), int8
         Place in `STATUSES`; -1 on the way.
     lower, upper : ndarray, shape (p,)
@@ -107,6 +109,7 @@ class Frozen:
     scale: float
     pull: FloatArray
     t: FloatArray
+    log_norm: FloatArray
     status: npt.NDArray[np.int8]
     reasons: dict[int, str] = field(default_factory=dict)
     log: list[Columns] = field(default_factory=list)
@@ -158,7 +161,9 @@ class Frozen:
         met = self._whole_walls(step <= first[:, None] + _TIE_TOL)
         self.t[rows] += np.log(_growth(along, first, np.linalg.norm(motion.across, axis=1))) / motion.size
         moved = motion.across + (self.sign[rows] * (along + first))[:, None] * motion.unit
-        self.w[rows] = moved / np.linalg.norm(moved, axis=1, keepdims=True)
+        size = np.linalg.norm(moved, axis=1, keepdims=True)
+        self.w[rows] = moved / size
+        self.log_norm[rows] += np.log(size[:, 0])
         slow = self._cross(rows, met)
         for k in slow.tolist():
             self._turn(int(rows[k]), np.unique(self.walls.wall[met[k]]))
@@ -274,6 +279,7 @@ def start(
         scale=float(np.abs(lam) @ np.linalg.norm(X, axis=1)),
         pull=np.zeros(W.shape),
         t=np.zeros(len(W)),
+        log_norm=np.zeros(len(W)),
         status=np.full(len(W), -1, dtype=np.int8),
     )
 

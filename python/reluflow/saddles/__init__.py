@@ -1,0 +1,10 @@
+"""From vanishing weights: saddle to saddle, in the limit of vanishing initialisation."""
+
+from __future__ import annotations
+
+from ._path import SaddlePath
+from ._prediction import Prediction
+from ._run import saddle_to_saddle
+from ._stage import Stage
+
+__all__ = ["Prediction", "SaddlePath", "Stage", "saddle_to_saddle"]

@@ -1,0 +1,284 @@
+"""`saddle_to_saddle`: the limit process, stage by stage, until nothing grows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import brentq
+
+from .._validation import IntArray, freeze, instance, integer, leak_value
+from ..datasets import Dataset
+from ..early._alignment import checked_directions, checked_signs
+from ..flow import Solution
+from ..flow._arguments import checked_rtol
+from ..kinks._boundaries import names
+from ..limits._groups import groups
+from ..limits._point import point_of
+from ..losses import LossName, ReductionName, check_loss, check_reduction, check_targets, reduction_factor
+from ..networks import Network
+from ._neurons import Neurons, at_start
+from ._orbit import Flow, Orbit, escape_time, follow
+from ._path import SaddlePath
+from ._rest import TIE_TOL, Rest, clusters, rest
+from ._saddle import Saddle, is_separated, loss_of, saddle_at_zero, saddle_of
+from ._stage import Stage
+
+
+def saddle_to_saddle(
+    data: Dataset,
+    directions: npt.ArrayLike,
+    signs: npt.ArrayLike,
+    *,
+    loss: LossName = "squared",
+    reduction: ReductionName = "sum",
+    leak: float = 0.0,
+    rtol: float = 1e-11,
+    max_stages: int = 1000,
+) -> SaddlePath:
+    """Follow the flow from vanishing weights, |w_j| = |a_j| = ε -> 0, from saddle to saddle to its end.
+
+    In units of log(1/ε) the flow jumps between critical points. At each the infinitesimal neurons turn to extremal
+    directions and grow at constant rates; the first to reach size one leaves, along an orbit that ends at the next.
+    No small number is chosen: the limit process itself is followed (docs/design/saddles.md).
+
+    Parameters
+    ----------
+    data : Dataset
+        n samples in d dimensions.
+    directions : array_like, shape (m, d)
+        Directions of w_j; lengths mean nothing, but no row may be zero.
+    signs : array_like, shape (m,)
+        Signs of a_j, +1 or -1.
+    loss, reduction : optional
+        As for `reluflow.integrate`.
+    leak : float, optional
+        Slope of the activation on the negative side, in [0, 1).
+    rtol : float, optional
+        Relative accuracy of the orbits, as for `reluflow.integrate`.
+    max_stages : int, optional
+        End with the status ``max_stages`` after so many saddles.
+
+    Returns
+    -------
+    SaddlePath
+        Look at ``path.status`` and ``path.message``: what the limit process cannot decide is an outcome, not an
+        exception.
+
+    Raises
+    ------
+    ValueError
+        A bad argument; the message names it, what was found and what is expected.
+
+    Notes
+    -----
+    For orthogonal inputs these are the stages of E. Boursier, L. Pillaud-Vivien & N. Flammarion, Gradient flow
+    dynamics of shallow ReLU networks for square loss and orthogonal inputs, 2022.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.Dataset([[1.0, 0.0], [0.0, 1.0]], [2.0, -1.0])
+    >>> path = rf.saddle_to_saddle(data, [[1.0, 0.5], [0.5, 1.0]], [1, -1])
+    >>> path.times.round(12).tolist(), path.losses.round(12).tolist()
+    ([0.0, 0.5, 1.0], [2.5, 0.5, 0.0])
+    >>> path.status, path.stages[-1].kind
+    ('ended', 'global')
+    """
+    instance(data, "data", Dataset, "a Dataset")
+    rows = checked_directions(directions, data)
+    sides = checked_signs(signs, len(rows))
+    flow = Flow(data, check_loss(loss), check_reduction(reduction), checked_rtol(rtol))
+    check_targets(data, flow.loss)
+    slope = leak_value(leak)
+    walk = _Walk(flow, at_start(rows, sides, slope), integer(max_stages, "max_stages"))
+    begin = at_start(rows, sides, slope)
+    status, message, horizon = walk.run()
+    for array in (begin.w, begin.a):
+        freeze(array)
+    return SaddlePath(
+        data=data,
+        directions=begin.w,
+        signs=begin.a,
+        leak=slope,
+        loss=flow.loss,
+        reduction=flow.reduction,
+        rtol=flow.rtol,
+        stages=tuple(walk.stages),
+        horizon=horizon,
+        status=status,
+        message=message,
+    )
+
+
+@dataclass
+class _Walk:
+    """A path under way: where the neurons stand, at t = time L + clock."""
+
+    flow: Flow
+    neurons: Neurons
+    max_stages: int
+    time: float = 0.0
+    clock: float = 0.0
+    stages: list[Stage] = field(default_factory=list)
+
+    def run(self) -> tuple[str, str, Solution | None]:
+        """Follow all stages; return the status and the message of the end, and the run to infinity if it ends there."""
+        data, loss = self.flow.data, self.flow.loss
+        m, d = self.neurons.w.shape
+        saddle = saddle_at_zero(data, Network(np.zeros((m, d)), np.zeros(m), leak=self.neurons.leak), loss)
+        while True:
+            still = rest(data, self.neurons, reduction_factor(self.flow.reduction, data.n) * saddle.duals)
+            waits = still.waits(self.neurons.power)
+            wait = float(waits.min(initial=np.inf))
+            is_last = len(self.stages) + 1 >= self.max_stages
+            if still.reasons or not np.isfinite(wait) or is_last:
+                self._add(saddle, still, np.empty(0, dtype=np.int64))
+                return *_end(still, wait, saddle), None
+            waking = np.flatnonzero(waits <= wait * (1 + TIE_TOL))
+            orbit = self._leave(still, waking, wait)
+            lead = float(waits[waits > wait * (1 + TIE_TOL)].min(initial=np.inf)) - wait
+            if orbit.outcome != "arrived":
+                self._add(saddle, still, waking, orbit, (wait, lead))
+                return self._stopped(orbit)
+            following = saddle_of(data, orbit.limit, loss)
+            self._add(saddle, still, waking, orbit, (wait, lead), following.loss)
+            self.time, self.clock = self.time + wait, self.clock + orbit.duration
+            net, end = following.network, orbit.end
+            w, a = np.where(end.grown[:, None], net.W, end.w), np.where(end.grown, net.a, end.a)
+            self.neurons, saddle = replace(end, w=w, a=a), following
+
+    def _leave(self, still: Rest, waking: IntArray, wait: float) -> Orbit:
+        """Let the neurons grow until the first of them leave, and follow these to the next critical point."""
+        grows = escape_time(self.flow, still, waking)
+        power = self.neurons.power + still.rate * wait
+        power[waking] = 0.0
+        log_size = still.log_size + still.rate * grows
+        at = replace(self.neurons, w=still.direction, pattern=still.pattern, power=power, log_size=log_size)
+        self.clock += grows
+        return follow(self.flow, at, still, waking)
+
+    def _stopped(self, orbit: Orbit) -> tuple[str, str, Solution | None]:
+        """Say why a path ends with an orbit that does not arrive."""
+        last = len(self.stages) - 1
+        if orbit.outcome == "lost":
+            return "lost", f"the orbit that leaves saddle {last} has no certified end: {orbit.message}", None
+        net = orbit.end.network
+        if not is_separated(self.flow.data, net, self.flow.loss):
+            return (
+                "saddle_at_infinity",
+                f"on the orbit that leaves saddle {last} some margins grow for ever and others rest: the saddle there "
+                "has no finite norm, and what leaves it does so at times that are no multiple of log(1/ε)",
+                None,
+            )
+        run = self.flow.to_limit(net)
+        if not run.success:
+            return "lost", f"after saddle {last} every margin grows, but no direction is certified: {run.message}", run
+        return "infinity", f"after saddle {last} every margin grows for ever; the flow ends in a direction", run
+
+    def _add(
+        self,
+        saddle: Saddle,
+        still: Rest,
+        waking: IntArray,
+        orbit: Orbit | None = None,
+        waits: tuple[float, float] = (np.inf, np.inf),
+        next_loss: float = np.nan,
+    ) -> None:
+        """Write down a stage."""
+        wakes = clusters(waking, still, self.neurons.a)
+        legs = () if orbit is None else orbit.legs
+        passed = _time_of_loss(
+            legs, 0.5 * (saddle.loss + next_loss), reduction_factor(self.flow.reduction, self.flow.data.n)
+        )
+        arrays = (saddle.duals, still.status, still.direction, still.pattern, still.rate, *wakes)
+        power = np.where(still.status == "grown", 0.0, self.neurons.power)
+        for array in (*arrays, power):
+            freeze(array)
+        self.stages.append(
+            Stage(
+                number=len(self.stages),
+                begins=self.time,
+                ends=self.time + waits[0],
+                network=saddle.network,
+                duals=saddle.duals,
+                loss=saddle.loss,
+                kind=_kind(self.flow.data, saddle, still),
+                index=int(np.count_nonzero(still.rate > 0)),
+                freedom=saddle.freedom,
+                limit=saddle.limit,
+                status=still.status,
+                direction=still.direction,
+                sector=still.pattern,
+                rate=still.rate,
+                power=power,
+                events=still.events,
+                wakes=wakes,
+                lead=waits[1],
+                offset=self.clock + passed,
+                departs=self.clock if legs else np.nan,
+                legs=legs,
+                notes=_notes(saddle, still, wakes, orbit),
+            )
+        )
+
+
+def _kind(data: Dataset, saddle: Saddle, still: Rest) -> str:
+    """Tell the kind of critical point, of all neurons: one that grows proves that it is a saddle."""
+    if (still.rate > 0).any():
+        return "saddle"
+    if saddle.limit is not None:
+        return saddle.limit.point
+    return point_of(groups(data, saddle.network), saddle.network, saddle.duals).kind
+
+
+def _end(still: Rest, wait: float, saddle: Saddle) -> tuple[str, str]:
+    """Status and message of a path that ends at a critical point."""
+    if still.reasons:
+        j, why = next(iter(still.reasons.items()))
+        return "undecided", f"infinitesimal neuron {j} could go on in several ways: {why}"
+    if np.isfinite(wait):
+        return "max_stages", "max_stages was reached, and neurons still grow"
+    if not saddle.duals.any():
+        return "ended", "every sample is fitted"
+    return "ended", "no infinitesimal neuron grows any more"
+
+
+def _notes(saddle: Saddle, still: Rest, wakes: tuple[IntArray, ...], orbit: Orbit | None) -> tuple[str, ...]:
+    """Say what is special about a stage."""
+    notes = []
+    if saddle.freedom and saddle.duals.any():
+        notes.append(f"the saddle is one of a continuum of dimension {saddle.freedom}, all with these duals")
+    if len(wakes) > 1:
+        parts = " and ".join(f"neurons {names(part)}" for part in wakes)
+        notes.append(
+            f"a tie: {parts} leave at one time; the orbit depends on the directions at the start, through the "
+            "ratio of their sizes"
+        )
+    if saddle.duals.any() and (standing := np.flatnonzero(still.status == "rest")).size:
+        notes.append(f"nothing pulls on neurons {names(standing)}: they keep their size")
+    if orbit is not None:
+        n_branchings = sum(len(leg.branchings) for leg in orbit.legs)
+        if n_branchings:
+            notes.append(f"the orbit branches {n_branchings} times; undecided samples were left inactive")
+        if orbit.message and orbit.outcome == "arrived":
+            notes.append(orbit.message)
+    return tuple(notes)
+
+
+def _time_of_loss(legs: tuple[Solution, ...], loss: float, factor: float) -> float:
+    """Time since the beginning of the first leg at which the loss, a sum, falls to a value; nan if it never does."""
+    before = 0.0
+    for leg in legs:
+        if factor * loss >= np.exp(leg.log_loss_end):
+
+            def above(t: float, leg: Solution = leg) -> float:
+                net = leg(t)
+                return loss_of(leg.data, net(leg.data.X), leg.loss) - loss
+
+            if above(0.0) <= 0:
+                return float("nan")
+            return before + float(brentq(above, 0.0, leg.t_end, xtol=1e-12, rtol=1e-13))
+        before += leg.t_end
+    return float("nan")

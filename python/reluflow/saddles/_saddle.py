@@ -1,0 +1,96 @@
+"""The critical point at which the grown network rests: polished, with its duals, loss and freedom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._validation import FloatArray
+from ..datasets import Dataset
+from ..limits import Limit
+from ..limits._groups import groups
+from ..losses import duals, is_of_margins, log_losses, loss_arguments, separation_loss
+from ..networks import Network
+
+# A dual below this part of the terms that its error is the sum of is rounding: the sample is fitted.
+_FIT_TOL = 1e-12
+# Singular values below this part of the largest are zero.
+_RANK_TOL = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Saddle:
+    """A critical point of the grown network.
+
+    Attributes
+    ----------
+    network : Network
+        All m neurons, infinitesimal ones at zero.
+    duals : ndarray, shape (n,)
+        λ_i = -∂L/∂f(x_i), of the loss as a sum; exactly 0 where a sample is fitted.
+    loss : float
+        As a sum.
+    limit : Limit or None
+        The polished critical point and its certificate; None at zero, which needs none.
+    freedom : int
+        Dimension of the continuum of networks in this pattern, up to balanced rescaling, with these outputs.
+    """
+
+    network: Network
+    duals: FloatArray
+    loss: float
+    limit: Limit | None
+    freedom: int
+
+
+def saddle_at_zero(data: Dataset, net: Network, loss: str) -> Saddle:
+    """Describe the point where every neuron is infinitesimal."""
+    f = np.zeros(data.n)
+    return Saddle(net, duals(data, f, loss), loss_of(data, f, loss), None, 0)
+
+
+def saddle_of(data: Dataset, limit: Limit, loss: str) -> Saddle:
+    """Describe a polished critical point."""
+    net = _balanced(limit.network)
+    f = net(data.X)
+    lam = duals(data, f, loss)
+    if not is_of_margins(loss):
+        Z = net.W @ data.X.T
+        terms = np.abs(net.a) @ np.abs(np.maximum(Z, net.leak * Z)) + np.abs(data.y)
+        f = np.where(np.abs(lam) <= _FIT_TOL * data.counts * terms, data.y, f)
+        lam = duals(data, f, loss) + 0.0  # no zero with a sign
+    return Saddle(net, lam, loss_of(data, f, loss), limit, _freedom(data, net))
+
+
+def is_separated(data: Dataset, net: Network, loss: str) -> bool:
+    """Tell whether all margins stay positive for ever from this network on."""
+    return is_of_margins(loss) and loss_of(data, net(data.X), loss) < separation_loss(loss)
+
+
+def loss_of(data: Dataset, f: FloatArray, loss: str) -> float:
+    """Return the loss as a sum at outputs f."""
+    q = loss_arguments(data, f, loss)
+    return float(data.counts @ np.exp(log_losses(q, loss)))
+
+
+def _balanced(net: Network) -> Network:
+    """Make |w_j| = |a_j| again, which the polish keeps up to the square of its step; the outputs do not change."""
+    size = np.linalg.norm(net.W, axis=1)
+    live = (size > 0) & (net.a != 0)
+    factor = np.ones(net.width)
+    factor[live] = np.sqrt(np.abs(net.a[live]) / size[live])
+    W = net.W * factor[:, None]
+    a = np.where(live, np.sign(net.a) * np.linalg.norm(W, axis=1), net.a)
+    return Network(W, a, leak=net.leak, pattern=net.pattern)
+
+
+def _freedom(data: Dataset, net: Network) -> int:
+    """Count the directions of Σ a_j w_j of the sectors in which no output changes."""
+    found = groups(data, net)
+    if not len(found):
+        return 0
+    maps = [found.map(c) for c in range(len(found))]
+    sizes = np.linalg.svd(np.hstack(maps), compute_uv=False)
+    ranks = sum(data.rank - len(basis) for basis in found.bases)
+    return max(0, ranks - int((sizes > _RANK_TOL * sizes[0]).sum()))

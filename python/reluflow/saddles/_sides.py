@@ -1,0 +1,51 @@
+"""Neurons whose limit lies on a boundary that they only approach: kept on their side of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from .._validation import FloatArray
+from ..networks import Network
+
+# A pre-activation below this part of |w_j||x_i| is one that tends to zero: rounding could change its sign later. Growth
+# in a leg makes it e^10 times smaller, still far above rounding; the error of log |w_j| is the square of it.
+_PART = 1e-7
+# The same for grown neurons, in units of the size of a neuron that matters: far above rounding, far below results.
+_GROWN_PART = 1e-13
+# A shift that misses its aim by more than this part cannot be made.
+_MISS = 1e-3
+
+
+def kept_off(
+    net: Network, X: FloatArray, grown: npt.NDArray[np.bool_], unit: float
+) -> tuple[Network, npt.NDArray[np.bool_]]:
+    """Move neurons off the boundaries that they approach without sliding, by the least shift, to their own side.
+
+    While a neuron grows along an extremal direction on such a boundary, w·x_i stays and w·x_i/|w| tends to zero. In the
+    limit it is zero with a sign, which the pattern knows and rounding does not. Returns the network and which neurons
+    have such a boundary, shape (m,).
+    """
+    pattern = net.pattern
+    W = np.array(net.W)
+    found = np.zeros(net.width, dtype=np.bool_)
+    if pattern is None:
+        return net, found
+    exponent = np.frexp(np.abs(W).max(axis=1))[1]
+    W = np.ldexp(W, -exponent[:, None])  # so that no product underflows
+    size, lengths = np.linalg.norm(W, axis=1), np.linalg.norm(X, axis=1)
+    level = np.where(grown, np.ldexp(_GROWN_PART * unit, -exponent), _PART * size)
+    aims = np.outer(level, lengths)
+    near = (pattern != 0) & (pattern * (W @ X.T) < aims) & (size > 0)[:, None]
+    for j in np.flatnonzero(near.any(axis=1)):
+        close, slides = near[j], pattern[j] == 0
+        rows = np.vstack((X[close] / lengths[close, None], X[slides] / lengths[slides, None]))
+        aim = np.concatenate((pattern[j, close] * level[j], np.zeros(int(slides.sum()))))
+        lacks = aim - rows @ W[j]
+        lacks[int(close.sum()) :] = 0.0
+        shift = np.linalg.lstsq(rows, lacks, rcond=1e-9)[0]
+        if np.abs(rows @ shift - lacks).max() <= _MISS * level[j]:
+            W[j] += shift
+            found[j] = True
+    a = np.where(found, np.sign(net.a) * np.linalg.norm(W, axis=1), np.ldexp(net.a, -exponent))
+    return Network(np.ldexp(W, exponent[:, None]), np.ldexp(a, exponent), leak=net.leak, pattern=pattern), found

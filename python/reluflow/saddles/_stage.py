@@ -1,0 +1,105 @@
+"""One stage of a path: a saddle, what the infinitesimal neurons do there, and the orbit that leaves it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .._validation import FloatArray, IntArray, PatternArray, ReadOnly
+from ..flow import Solution
+from ..flow._events import EventTable
+from ..limits import Limit
+from ..networks import Network
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Stage(ReadOnly):
+    """A saddle of a path, from the end of one orbit to the beginning of the next. All arrays are read-only.
+
+    Times are in units of L = log(1/ε), where ε is the size of the neurons at the start.
+
+    Attributes
+    ----------
+    number : int
+        0 is the rest at zero.
+    begins, ends : float
+        From when to when the network rests here; `ends` is infinite for the last stage.
+    network : Network
+        The saddle: all m neurons, infinitesimal ones at zero.
+    duals : ndarray, shape (n,)
+        λ_i = -∂L/∂f(x_i), of the loss as a sum; 0 where a sample is fitted.
+    loss : float
+        The loss as a sum.
+    kind : {"saddle", "global", "local minimum", "not decided"}
+        What kind of critical point of all m neurons this is, as `Limit.point` says.
+    index : int
+        Number of infinitesimal neurons that grow here: the unstable directions that the flow can take.
+    freedom : int
+        Dimension of the continuum of networks with these outputs in this sign pattern; 0 for an isolated one.
+    limit : Limit or None
+        The critical point with its certificate; None at zero.
+    status : ndarray of str, shape (m,)
+        ``grown``, or as in `EarlyAlignment.status` what becomes of an infinitesimal neuron here.
+    direction : ndarray, shape (m, d)
+        Unit vectors to which infinitesimal neurons turn; rows of grown neurons are those of ``network.W``.
+    sector : ndarray, shape (m, n), int8
+        Sign pattern once they have turned.
+    rate : ndarray, shape (m,)
+        d log |w_j| / dt, in the time of the flow.
+    power : ndarray, shape (m,)
+        log |w_j| / L at `begins`; 0 for grown neurons.
+    events : EventTable
+        Events of infinitesimal neurons while the network rests here, in the time of the flow.
+    wakes : tuple of ndarray of int
+        Neurons that grow at `ends`, one array for each direction: more than one is a tie.
+    lead : float
+        How much later the next other neuron would have grown, see `Prediction.separated`.
+    offset : float
+        The loss passes half its fall of the jump at t = ends L + offset + o(1); nan without a jump.
+    departs : float
+        The first leg of the orbit begins at t = ends L + departs + o(1); nan without an orbit.
+    legs : tuple of Solution
+        The orbit that leaves the saddle, one leg after the other, each from its own time 0. Infinitesimal neurons
+        have a size of 1e-144 at the beginning of each.
+    notes : tuple of str
+        What has to be said of the stage: ties, continua, branchings.
+    """
+
+    number: int
+    begins: float
+    ends: float
+    network: Network
+    duals: FloatArray
+    loss: float
+    kind: str
+    index: int
+    freedom: int
+    limit: Limit | None
+    status: npt.NDArray[np.str_]
+    direction: FloatArray
+    sector: PatternArray
+    rate: FloatArray
+    power: FloatArray
+    events: EventTable
+    wakes: tuple[IntArray, ...]
+    lead: float
+    offset: float
+    departs: float
+    legs: tuple[Solution, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def grown(self) -> IntArray:
+        """Neurons that have grown."""
+        return np.flatnonzero(self.status == "grown")
+
+    def __repr__(self) -> str:
+        """One line: times, loss, kind and who wakes."""
+        waking = sum(len(part) for part in self.wakes)
+        what = f"{waking} neurons wake in {len(self.wakes)} directions" if waking else "no neuron wakes"
+        return (
+            f"Stage({self.number}, from {self.begins:.6g} to {self.ends:.6g}, loss={self.loss:.10g}, {self.kind}, "
+            f"index={self.index}, {len(self.grown)} grown, {what})"
+        )
