@@ -41,13 +41,6 @@ autodoc_member_order = "bysource"
 autodoc_class_signature = "mixed"
 # Members are listed by autodoc in full: numpydoc's own tables of them would repeat every one.
 numpydoc_show_class_members = False
-# The class in the type of a parameter is a link to its page.
-API = "".join(page.read_text(encoding="utf-8") for page in (Path(__file__).parent / "api").glob("*.md"))
-numpydoc_xref_param_type = True
-numpydoc_xref_ignore = "all"
-numpydoc_xref_aliases = {
-    name: full for full, name in re.findall(r"^   (reluflow(?:\.[a-z_]+)*\.([A-Z]\w+))$", API, re.M)
-}
 
 html_theme = "furo"
 html_title = f"reluflow {release}"
