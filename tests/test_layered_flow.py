@@ -188,3 +188,13 @@ def test_a_callback_sees_the_run_and_can_end_it() -> None:
     sol = rf.integrate(case.data, case.net, until=1e6, callback=lambda p: seen.append(p.t) or len(seen) > 2)
     assert sol.status in ("stopped_by_callback", "reached_time")
     assert seen == sorted(seen)
+
+
+def test_a_run_whose_states_are_thinned_out_keeps_whole_ones() -> None:
+    rng = np.random.default_rng(0)
+    data = rf.Dataset(rng.normal(size=(357, 64)), np.sign(rng.normal(size=357)))
+    net = rf.DeepNetwork.init([rf.Dense(10), rf.Dense(1)], dim=64, seed=0)
+    sol = rf.integrate(data, net, until=0.05)
+    assert sol.status == "reached_time"
+    assert len(sol.t) < sol.stats["steps"]
+    np.testing.assert_array_equal(sol(0.0).theta, net.theta)

@@ -33,7 +33,7 @@ void LayeredFlow::keep_state() {
     snapshots_.push_back(now_);
     if (snapshots_.size() * (2 * numbers + 2 * places) < kKeptNumbers || snapshots_.size() < 4) return;
     const auto thin = [](auto& list) {
-        for (std::size_t i = 0; 2 * i < list.size(); ++i) list[i] = std::move(list[2 * i]);
+        for (std::size_t i = 1; 2 * i < list.size(); ++i) list[i] = std::move(list[2 * i]);
         list.resize((list.size() + 1) / 2, list.front());
     };
     thin(kept_.t);

@@ -141,7 +141,7 @@ def raster(solution: Solution) -> Raster:
     >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
     >>> found = rf.analysis.raster(sol)
     >>> [found.kinds[code] for code in found.kind]
-    ['stop', 'cross_down', 'cross_down', 'cross_down', 'stop']
+    ['die', 'cross_down', 'cross_down', 'cross_down', 'die']
     """
     check_run(solution)
     final = number_rows(patterns(solution, [solution.t_end], [solution.log_t_end]))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib.util
 import platform
 import sys
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -82,7 +84,8 @@ def _first_events(solution: Solution | DeepSolution, n_events: int) -> Table:
     for name in ("t", *places):
         table.add_column(name, justify="right")
     table.add_column("kind")
-    for event in islice(solution.events, n_events):
+    rows: Iterable[Any] = islice(solution.events, n_events)
+    for event in rows:
         table.add_row(f"{event.t:.10g}", *(str(getattr(event, name)) for name in places), event.kind)
     return table
 

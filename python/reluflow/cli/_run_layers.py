@@ -47,7 +47,8 @@ def execute(options: dict[str, Any], given: set[str], console: Console) -> int:
     for name in ("data", "until"):
         if options[name] is None:
             raise invalid(f"--{name}", "be given", "none")
-    data = _data.load(options["data"], label=options["label"], positive=options["positive"], seed=options["seed"])
+    answers = _data.Answers(**{name: options[name] for name in ("label", "positive", "target", "bias", "loss")})
+    data = _data.load(options["data"], answers, seed=options["seed"])
     scale = options["scale"] if "scale" in given else _SCALE
     layers = [*(Dense(width) for width in widths(options["layers"])), Dense(1)]
     net = DeepNetwork.init(layers, dim=data.d, scale=scale, leak=options["leak"], seed=options["seed"])

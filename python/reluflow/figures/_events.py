@@ -35,7 +35,7 @@ def event_raster(raster: Raster, ax: Axes | None = None, **keywords: Any) -> Axe
     >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
     >>> fig, ax = rf.figures.panels(1)
     >>> [text.get_text() for text in rf.figures.event_raster(rf.analysis.raster(sol), ax).get_legend().get_texts()]
-    ['cross_down (3)', 'stop (2)']
+    ['cross_down (3)', 'die (2)']
     """
     ax = begin(raster, ax, name="raster", source="analysis.raster", fits=Raster)
     x = time_axis(ax, raster.t, raster.log_t)

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 _LOOK: dict[str, tuple[str, str, float]] = {
     "cross_up": (KIND_COLOURS["cross_up"], "|", 9.0),
     "cross_down": (KIND_COLOURS["cross_down"], "|", 9.0),
-    "slide": (KIND_COLOURS["hold"], "o", 6.0),
-    "leave_up": (KIND_COLOURS["release_up"], "^", 9.0),
-    "leave_down": (KIND_COLOURS["release_down"], "v", 9.0),
+    "slide": (KIND_COLOURS["slide"], "o", 6.0),
+    "leave_up": (KIND_COLOURS["leave_up"], "^", 9.0),
+    "leave_down": (KIND_COLOURS["leave_down"], "v", 9.0),
     "wake_up": (KIND_COLOURS["start_up"], "^", 9.0),
     "wake_down": (KIND_COLOURS["start_down"], "v", 9.0),
-    "void": (KIND_COLOURS["stop"], "x", 9.0),
+    "void": (KIND_COLOURS["die"], "x", 9.0),
     "start_up": (KIND_COLOURS["start_up"], "2", 12.0),
     "start_down": (KIND_COLOURS["start_down"], "1", 12.0),
-    "start_slide": (KIND_COLOURS["start_hold"], "s", 6.0),
+    "start_slide": (KIND_COLOURS["start_slide"], "s", 6.0),
     "branch": (KIND_COLOURS["branch"], "*", 30.0),
 }
 _FADE = 0.55  # each further singular value of a layer is this much paler
