@@ -14,6 +14,7 @@ from reluflow.papers.lyu_li import (
     _phase_three,
     _phase_two,
     _pictures,
+    _smoothed,
     _symmetric,
     _teacher,
     _tools,
@@ -131,7 +132,7 @@ def test_a_well_aligned_network_is_stationary_in_direction_near_zero():
 
 def test_the_gradient_of_the_loss_is_its_difference_quotient():
     net = draw()
-    value, down = _phase_three.gradient(net, DATA)
+    value, down = _smoothed.gradient(net, DATA)
     slow = by_differences(lambda rows: loss(rows[:, :-1], rows[:, -1], DATA), net.theta)
     assert value == pytest.approx(loss(net.W, net.a, DATA))
     assert np.allclose(down, -slow, atol=1e-8)
@@ -151,7 +152,7 @@ def test_the_first_order_gradient_is_that_of_the_linearised_loss():
 def test_the_smoothed_margin_is_that_of_the_series():
     net = _tools.scaled(draw(8, 3), 2.0)
     table = rf.analysis.series(rf.analysis.state_of(DATA, net, reduction="mean"))
-    assert _phase_three.smoothed_margin(net, DATA) == pytest.approx(table["smoothed_margin"][0])
+    assert _smoothed.smoothed_margin(net, DATA) == pytest.approx(table["smoothed_margin"][0])
 
 
 def test_the_three_kkt_directions_are_kkt_points_and_another_is_none():

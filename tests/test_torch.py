@@ -121,5 +121,5 @@ def test_torch_is_asked_for_only_when_it_is_used(monkeypatch: pytest.MonkeyPatch
     for call in (net.to_torch, lambda: rf.Network.from_torch(net)):
         with pytest.raises(ImportError, match=r"reluflow\[torch\]"):
             call()
-    with pytest.raises(ValueError, match="bias must be True or False"):
+    with pytest.raises(ValueError, match="bias must be True, False or None"):
         net.to_torch(bias="yes")  # type: ignore[arg-type]
