@@ -17,6 +17,7 @@ HERE = Path(__file__).resolve().parent
 PAGE, PICTURES = HERE / "reproduction.md", HERE / "reproduction"
 BEGIN, END = "<!-- written by draw_papers.py -->", "<!-- end -->"
 LINE = 118
+EARLIER = " The pictures are of full runs of their claims, at an earlier commit."
 
 Record = dict[str, Any]
 
@@ -46,7 +47,7 @@ def _body(record: Record, pictures: Path, out: Path) -> str:
     roots = ", ".join(f"{number} {verdict}" for verdict, number in record["roots"].items())
     said = _wrapped(
         f"Of a {size} run with seed {record['seed']}: {counts}; without those that show one fault again: {roots}."
-        f" Made with {versions}.{'' if pictures == out else ' The pictures are of a full run.'}"
+        f" Made with {versions}.{'' if pictures == out else EARLIER}"
     )
     parts = [f"## The claims\n\n{said}"]
     parts += [_table(paper, name, record["claims"]) for paper, name in record["papers"].items()]
