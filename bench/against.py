@@ -22,6 +22,8 @@ import own
 import page
 import plan
 import plots
+import problems
+import regression
 import reluflow as rf
 import tables
 import together
@@ -118,7 +120,9 @@ def bench(effort: Effort, store: Store) -> tables.Measured:
         results = [compare(case, effort, store) for case in plan.cases(effort)]
         late = late_rows(effort, store)
         growths = grown(effort, store)
-    return tables.Measured(results, late, growths, threaded(effort, store), effort)
+        chosen = plan.SMALL_REGRESSIONS if effort.quick else problems.REGRESSIONS
+        squared = [store.measure(f"squared | {name}", lambda name=name: regression.measured(name)) for name in chosen]
+    return tables.Measured(results, late, growths, threaded(effort, store), effort, squared)
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -29,6 +29,7 @@ CASES = (
 # The rows of low accuracy: the flow with all its events, against this method that locates none.
 LOW = (("P2", 3e-3), ("P3", 3.5))
 LOW_ERROR, LOW_PEER = 1e-3, "scipy RK45"
+SMALL_REGRESSIONS = ("S2",)  # of the quick choice
 LATE = (("P1", 1e10), ("P2", 1e6), ("P3", 1e6))
 
 

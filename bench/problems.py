@@ -8,9 +8,17 @@
 | P3   | digits 3 against 8, centred           | 357, 64, 50   | 1e-3  |
 | P4   | P3 with 2,000 neurons                 | 357, 64, 2000 | 1e-3  |
 
-ReLU, logistic loss, sum. Every start is balanced: |a_j| = |w_j| = scale. The data and the starts are rebuilt from
-seeds, but for the samples of P2, which are stored. The references restarted a DOP853 at every event, with error
-control per neuron at 1e-12; P4 has none.
+The squared loss has problems of its own:
+
+| S1   | a teacher of 3 neurons                | 200, 10, 100  | 1e-3  |
+| S2   | exactly orthogonal inputs             | 10, 10, 50    | 1e-3  |
+| S3   | one input and a bias                  | 20, 2, 200    | 1e-3  |
+| S4   | P3 with its labels as targets         | 357, 64, 50   | 1e-3  |
+
+ReLU, sum; logistic loss for the first ones. Every start is balanced: |a_j| = |w_j| = scale. The data and the starts
+are rebuilt from seeds, but for the samples of P2, which are stored. The references restarted a DOP853 at every event,
+with error control per neuron at 1e-12; P4 has none. Those of the squared loss are written by
+tools/write_squared_references.py.
 """
 
 from __future__ import annotations
@@ -30,6 +38,24 @@ STARTS = {
     "P4": (4, 2000, 1e-3),
 }
 NAMES = tuple(STARTS)
+
+
+@dataclass(frozen=True)
+class Regression:
+    """Seed of data and start, width, scale, and the times of the stored states, which end with that of the run."""
+
+    seed: int
+    width: int
+    scale: float
+    times: tuple[float, ...]
+
+
+REGRESSIONS = {
+    "S1": Regression(0, 100, 1e-3, (0.005, 0.01, 0.02)),
+    "S2": Regression(1, 50, 1e-3, (1.0, 2.0, 5.0, 20.0)),
+    "S3": Regression(2, 200, 1e-3, (0.3, 1.0, 3.0)),
+    "S4": Regression(3, 50, 1e-3, (0.0001, 0.0002)),
+}
 # The order of the codes in the stored event kinds.
 KINDS = ("cross_up", "cross_down", "slide", "leave_up", "leave_down", "die", "branch")
 # P2 draws its start after this many candidate samples from the same generator.
@@ -100,8 +126,28 @@ def samples(name: str) -> tuple[np.ndarray, np.ndarray]:
     return digits()
 
 
+def regression(name: str) -> Problem:
+    """The problem of the squared loss of that name."""
+    made = REGRESSIONS[name]
+    rng = np.random.default_rng(made.seed)
+    if name == "S1":
+        X, V = rng.standard_normal((200, 10)), rng.standard_normal((3, 10))
+        y = np.maximum(X @ V.T, 0) @ (np.array([1.0, -1.0, 1.0]) / np.linalg.norm(V, axis=1))
+    elif name == "S2":
+        X, y = np.diag(rng.uniform(0.5, 2.0, 10)), rng.choice([-1.0, 1.0], 10) * rng.uniform(0.5, 2.0, 10)
+    elif name == "S3":
+        x = np.sort(rng.uniform(-1.0, 1.0, 20))
+        X, y = np.column_stack((x, np.ones(20))), np.sin(3 * x) + 0.1 * rng.standard_normal(20)
+    else:
+        X, y = digits()
+    W, a = balanced_start(rng, made.width, X.shape[1], made.scale)
+    return Problem(name, X, y, W, a, loss="squared")
+
+
 def load(name: str) -> Problem:
     """The problem of that name."""
+    if name in REGRESSIONS:
+        return regression(name)
     if name not in STARTS:
         raise ValueError(f"name must be one of {', '.join(NAMES)}, found {name!r}")
     X, y = samples(name)

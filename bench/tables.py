@@ -13,6 +13,7 @@ import text
 from growing import growth_tables, threads_table
 from missed import missed_table, price_table
 from points import Case, Point
+from regression import regression_table
 from text import Table, seconds, times
 
 TARGETS = (1e-3, 1e-4, 1e-6, 1e-8)
@@ -46,6 +47,7 @@ class Measured:
     growths: dict[str, list[dict[str, Any]]]
     threads: dict[str, dict[str, Any]]
     effort: plan.Effort
+    regressions: list[dict[str, Any]]
 
 
 def default_table(results: Sequence[Result]) -> Table:
@@ -171,6 +173,7 @@ def every(measured: Measured) -> list[Table]:
         price_table(results),
         *growth_tables(measured.growths, measured.effort),
         late_table(measured.late),
+        regression_table(measured.regressions),
         threads_table(measured.threads),
         sweep_table(results),
         euler_table(results),

@@ -16,6 +16,7 @@ import growth
 import own
 import plan
 import points
+import regression
 import tables
 from points import Case, Point
 from store import Progress, Store
@@ -57,6 +58,14 @@ def test_a_wrong_answer_is_not_timed(wrong: Callable[[points.Target], points.Tar
     own.checked(SMALL, RIGHT)
     with pytest.raises(SystemExit, match="P1, t = 1 is wrong"):
         own.checked(SMALL, wrong(RIGHT))
+
+
+def test_a_wrong_answer_of_the_squared_loss_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert regression.measured("S2")["n_events"] == 130
+    right = regression.problems.reference("S2")
+    monkeypatch.setattr(regression.problems, "reference", lambda name: replace(right, event_t=right.event_t * 1.001))
+    with pytest.raises(SystemExit, match="S2 is wrong"):
+        regression.checked("S2")
 
 
 def test_a_late_run_holds_the_events_of_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,6 +140,7 @@ def test_the_quick_bench_writes_the_whole_page(tmp_path: Path) -> None:
         "Low accuracy",
         "What each peer missed",
         "Growth with the sizes",
+        "The squared loss",
         "Two threads",
     ):
         assert f"## {title}" in text

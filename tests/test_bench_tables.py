@@ -14,6 +14,7 @@ import page
 import peers
 import plan
 import plots
+import regression
 import store
 import tables
 import text
@@ -99,10 +100,19 @@ def test_growth_tables_fit_what_finished_and_say_what_did_not() -> None:
     assert growing.threads_table({"P4": {"n_events": 3, "one": 2.0, "two": 1.0}}).rows[0][-1] == "2×"
 
 
+def priced() -> dict[str, object]:
+    logistic = {"logistic_events": 50, "logistic_seconds": 0.5}
+    return {"name": "S1", "error": 1e-9, "n_events": 100, "n_steps": 9, "seconds": 2.0, **logistic}
+
+
+def test_an_event_of_the_squared_loss_is_priced_beside_one_of_the_logistic_loss() -> None:
+    assert regression.regression_table([priced()]).rows[0][-1] == "2×"
+
+
 def test_the_page_holds_every_table_and_the_pictures_appear_whole(tmp_path: Path) -> None:
     chosen = result(point(1e-5, 1.0, "scipy RK45"), point(1e-6, 1.0, "heyoka + events", n_events=100))
     growths = {"width": [], "late": [], "size": [], "large": []}
-    shown = tables.every(tables.Measured([chosen], [], growths, {}, plan.FULL))
+    shown = tables.every(tables.Measured([chosen], [], growths, {}, plan.FULL, [priced()]))
     picture = tmp_path / "benchmarks" / "P2.png"
     plots.draw([chosen], picture)
     store.write(tmp_path / "benchmarks.md", page.page(shown, "make bench", page.machine([0.5, 1.5], 2), [picture]))
