@@ -295,7 +295,7 @@ def test_the_command_line_sweeps_stores_and_writes_a_table(capsys: pytest.Captur
     code, text, err = call(capsys, *command)
     assert (code, err) == (0, "")
     assert "6  reached_time" in text
-    table = pd.read_csv(tmp_path / "all.csv").set_index(["scale", "seed"])
+    table = pd.read_csv(tmp_path / "all.csv", float_precision="round_trip").set_index(["scale", "seed"])
     alone = rf.integrate(DATA, rf.Network.init(6, 2, scale=1e-2, seed=2), until=20.0)
     assert table.loc[(1e-2, 2), "n_events"] == len(alone.events)
     assert table.loc[(1e-2, 2), "norm"] == pytest.approx(alone.final.norm)

@@ -120,7 +120,8 @@ def _under_the_labels(ax: Axes) -> Any:
 def _let_layout_make_room(ax: Axes) -> None:
     """Turn on constrained layout where the figure has no layout of its own, so that the legend stays on the page."""
     rc = optional_module("matplotlib", "viz").rcParams
-    figure: Any = ax.figure.get_figure(root=True)
+    figure: Any = ax.figure
+    figure = figure.figure  # of a part of a figure, the whole one
     untouched = all(
         getattr(figure.subplotpars, side) == rc[f"figure.subplot.{side}"] for side in ("left", "right", "bottom", "top")
     )
