@@ -39,6 +39,7 @@ double first_leave(const double* gap, int order, double noise, double end) noexc
 
 HitFinder::HitFinder(const NeuronMotion& motion, bool stands)
     : motion_(motion),
+      stands_(stands),
       slide_(motion, stands),
       coordinates_(motion.rank() * (kMaxOrder + 2)),
       multipliers_(motion.rank() * (kMaxOrder + 2)),
@@ -172,8 +173,8 @@ double HitFinder::first_descent_to(int piece, int wall, std::span<const std::int
 bool HitFinder::is_unknown(double rate, int piece, int wall, std::span<const std::int8_t> sides) const {
     const double weight = motion_.acting_weight(sides, motion_.piece(piece).begin);
     const double sine = motion_.piece(piece).held->length_outside(motion_.data().normals().row(wall).data());
-    const double part = kRateUlps * kEps + sine * motion_.weight_error();
-    return std::abs(rate) <= part * std::abs(motion_.a(piece)[0]) * motion_.step() * weight;
+    const double unknown = kRateUlps * kEps * weight + sine * motion_.acting_error(weight);
+    return std::abs(rate) <= unknown * std::abs(motion_.a(piece)[0]) * motion_.step();
 }
 
 Hit HitFinder::first_release(int piece, double end, const SlidingSet& held, std::span<const std::int8_t> sides,
@@ -207,9 +208,7 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const Sliding
     for (int h = 0; h < count; ++h) {
         const int wall = held.walls()[h];
         motion_.contribution_series(wall, begin, base, range);
-        // An attracting boundary has a · range < 0, a repelling boundary that a policy stays on has a · range > 0: μ in
-        // [0, 1] reads with the sign of range.
-        const double sign = range[0] > 0.0 ? 1.0 : (range[0] < 0.0 ? -1.0 : (output_positive ? -1.0 : 1.0));
+        const double sign = interval_sign(range[0], output_positive);
         for (const std::int8_t side : {std::int8_t{-1}, std::int8_t{1}}) {
             for (int k = 0; k <= order; ++k) {
                 const double beta = multipliers_[k * count + h];
@@ -227,20 +226,29 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const Sliding
                        wall,
                        side,
                        std::abs(evaluate_derivative(gap, order, root)),
-                       !is_closed(wall, begin + root, unknown)};
+                       !is_closed(wall, begin + root, sign, unknown)};
         }
     }
     if (hit.kind == HitKind::release && count > 1) hit.alone = hit.alone && is_alone(hit, held, begin, noise);
     return hit;
 }
 
-/// True where the interval of a multiplier has shrunk to a point: the weight of its sample passes zero, and an
-/// attracting boundary becomes a repelling one.
-bool HitFinder::is_closed(int wall, double u, double unknown) const {
+/// The sign with which μ in [0, 1] reads: an attracting boundary has a · range < 0, a repelling one that a policy
+/// stays on has a · range > 0. The weight of an error can pass zero, and the boundary then turns repelling: without
+/// that policy the interval is the one of an attracting boundary, and less than nothing beyond that.
+double HitFinder::interval_sign(double range, bool output_positive) const {
+    const double attracting = output_positive ? -1.0 : 1.0;
+    if (range == 0.0 || (motion_.waveform().is_linear() && !stands_)) return attracting;
+    return range > 0.0 ? 1.0 : -1.0;
+}
+
+/// True where the interval of a multiplier has shrunk to a point or to less: the weight of its sample passes zero, and
+/// an attracting boundary becomes a repelling one.
+bool HitFinder::is_closed(int wall, double u, double sign, double unknown) const {
     double base = 0.0;
     double range = 0.0;
     motion_.contribution_at(wall, u, base, range);
-    return motion_.waveform().is_linear() && std::abs(range) <= 2.0 * unknown;
+    return motion_.waveform().is_linear() && sign * range <= 2.0 * unknown;
 }
 
 /// A corner that holds may leave twice its tolerance.
@@ -248,7 +256,7 @@ HitFinder::PullNoise HitFinder::pull_noise(int count, std::span<const std::int8_
     double taken = 0.0;
     for (int h = 0; h < count; ++h) taken += std::abs(multipliers_[h]);
     const double acting = motion_.acting_weight(sides, u);
-    return {2.0 * kCornerUlps * kEps * (taken + acting), 2.0 * motion_.weight_error() * acting};
+    return {2.0 * kCornerUlps * kEps * (taken + acting), 2.0 * motion_.acting_error(acting)};
 }
 
 /// False when another multiplier is at an end of its interval at the instant of a release: they decide together.

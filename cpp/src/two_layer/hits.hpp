@@ -77,12 +77,14 @@ class HitFinder {
         double weights = 0.0;
     };
     PullNoise pull_noise(int count, std::span<const std::int8_t> sides, double u) const;
-    bool is_closed(int wall, double u, double unknown) const;
+    double interval_sign(double range, bool output_positive) const;
+    bool is_closed(int wall, double u, double sign, double unknown) const;
     bool is_alone(const Hit& release, const SlidingSet& held, double begin, const PullNoise& noise) const;
     double first_descent_to(int piece, int wall, std::span<const std::int8_t> sides, double limit) const;
     bool is_unknown(double rate, int piece, int wall, std::span<const std::int8_t> sides) const;
 
     const NeuronMotion& motion_;
+    bool stands_;
     DependentSlide slide_;
     std::vector<Tangent> tangents_;
     std::vector<int> met_;

@@ -317,9 +317,9 @@ void LocalEvents::set_side(int neuron, int wall, double u, std::int8_t after, Ev
 /// A run holds neurons until multipliers leave by more than is known of them (see HitFinder); so does one that goes on.
 /// Between walls at a small angle a rate is that sine of the multiplier's excess.
 void LocalEvents::hold_what_was_held(int neuron) {
-    const double ulps = 2.0 * motion_.weight_error() / (kCornerUlps * kEps);
-    corner_.weight = motion_.acting_weight(pattern_.row(neuron), 0.0);
-    corner_.weight *= 1.0 + corner_set_.least_sine(sines_.data()) * ulps;
+    const double acting = motion_.acting_weight(pattern_.row(neuron), 0.0);
+    const double unknown = 2.0 * motion_.acting_error(acting) / (kCornerUlps * kEps);
+    corner_.weight = acting + corner_set_.least_sine(sines_.data()) * unknown;
 }
 
 bool LocalEvents::apply_start(const Expansion& expansion, int neuron, bool pattern_was_given) {
