@@ -53,8 +53,10 @@ def add_legend(ax: Axes, handles: list[Any] | None = None, *, title: str = "", b
         bbox_to_anchor=(0.5, 0.0),
         bbox_transform=_under_the_labels(ax),
         borderaxespad=0.0,
-        columnspacing=1.2,
-        handletextpad=0.4,
+        columnspacing=0.6,
+        handlelength=1.6,
+        borderpad=0.2,
+        handletextpad=0.3,
         ncols=int(np.clip((width + 2.0 * font) // entry, 1, len(found) or 1)),
     )
 
