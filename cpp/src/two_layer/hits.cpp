@@ -17,25 +17,28 @@ void negate(double* c, int order) noexcept {
     for (int k = 0; k <= order; ++k) c[k] = -c[k];
 }
 
+/// A neuron beside a boundary comes towards it by more than this part of what counts as zero, or not at all.
+constexpr double kComesNearer = 0.25;
+
+}  // namespace
+
 /// When a quantity that starts near zero passes it, in [0, end]: `gap`, the distance of a multiplier from an end of its
 /// interval or of a neuron from a boundary, falls below -`noise` there, and left zero for that last at the u that is
 /// returned; 0 where it was below from the start. kNoRoot when it does not pass: a multiplier that only comes to its
 /// end, as those of flows that come to rest do, stays.
-double first_leave(const double* gap, int order, double noise, double end) noexcept {
+HitFinder::Descent HitFinder::first_leave(const double* gap, int order, double noise, double end) noexcept {
     Coefficients c{};
     std::copy_n(gap, order + 1, c);
     c[0] += noise;
-    if (c[0] < 0.0) return 0.0;
+    if (c[0] < 0.0) return {0.0, 0.0};
     const double beyond = first_descent(c, order, end);
-    if (beyond > end) return kNoRoot;
+    if (beyond > end) return {};
     shift_origin(c, order, beyond);  // the last zero before that is the first one on the way back
     for (int k = 2; k <= order; k += 2) c[k] = -c[k];
     c[0] = noise;
     const double back = first_descent(c, order, beyond);
-    return back <= beyond ? beyond - back : 0.0;
+    return {back <= beyond ? beyond - back : 0.0, beyond};
 }
-
-}  // namespace
 
 HitFinder::HitFinder(const NeuronMotion& motion, bool stands)
     : motion_(motion),
@@ -108,11 +111,11 @@ Hit HitFinder::first_wall(int piece, double end, std::span<const NearWall> candi
     Hit hit;
     for (const auto& tangent : find_tangents(piece, candidates, sides, clearance)) {
         if (clearance.rules_out(tangent) || clearance.is_left(tangent)) continue;
-        const double root = first_descent_to(piece, tangent.wall, sides, clearance.limit());
-        if (root > clearance.limit()) continue;
-        if (begin + root < hit.u || (begin + root == hit.u && tangent.wall < hit.wall))
-            hit = {begin + root, HitKind::wall, tangent.wall, 0, 0.0, true};
-        clearance.set_limit(root);
+        const Descent root = first_descent_to(piece, tangent.wall, sides, clearance.limit());
+        if (root.at > clearance.limit()) continue;
+        if (begin + root.at < hit.u || (begin + root.at == hit.u && tangent.wall < hit.wall))
+            hit = {begin + root.at, HitKind::wall, tangent.wall, 0, 0.0, true, begin + root.seen};
+        clearance.set_limit(root.at);
     }
     return hit;
 }
@@ -150,7 +153,8 @@ std::span<const HitFinder::Tangent> HitFinder::find_tangents(int piece, std::spa
 }
 
 /// When the piece reaches the boundary from the neuron's side of it, in time since its begin.
-double HitFinder::first_descent_to(int piece, int wall, std::span<const std::int8_t> sides, double limit) const {
+HitFinder::Descent HitFinder::first_descent_to(int piece, int wall, std::span<const std::int8_t> sides,
+                                               double limit) const {
     const int order = motion_.order();
     Coefficients c{};
     motion_.wall_series(piece, motion_.data().normals().row(wall).data(), c);
@@ -164,7 +168,8 @@ double HitFinder::first_descent_to(int piece, int wall, std::span<const std::int
             return first_leave(c, order, zero_tol(motion_.size(piece)), limit);
         }
     }
-    return first_descent(c, order, limit);
+    const double root = first_descent(c, order, limit);
+    return {root, root};
 }
 
 /// What acts on the neuron may be far less than what acts on others: its own rates are compared with that. Where the
@@ -219,7 +224,7 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const Sliding
             const double unknown = condition[h] * (noise.rounding + noise.weights);
             const double held_at = condition[h] * (condition[h] * noise.rounding + noise.weights);
             if (gap[0] < -unknown && gap[0] >= -held_at) gap[0] = 0.0;
-            const double root = first_leave(gap, order, unknown, length);
+            const double root = first_leave(gap, order, unknown, length).at;
             if (begin + root < hit.u)
                 hit = {begin + root,
                        HitKind::release,
@@ -288,6 +293,20 @@ Hit HitFinder::output_sign_change(int piece, double end) const {
     const double root = first_descent(c, order, end - begin);
     if (root > end - begin) return {};
     return {begin + root, HitKind::output_sign, -1, 0, 0.0, true};
+}
+
+/// Directions tend to points where boundaries meet, and z / |w| falls below rounding beside all of them. When the flow
+/// then takes the neuron across one, it is on its side of the others still: rounding alone makes a corner of them.
+bool HitFinder::stays_beside(int piece, int wall, std::int8_t side, const Hit& hit) const {
+    const double begin = motion_.piece(piece).begin;
+    if (side == 0 || hit.seen <= begin) return false;
+    const int order = motion_.order();
+    Coefficients c{};
+    motion_.wall_series(piece, motion_.data().normals().row(wall).data(), c);
+    const double zero = zero_tol(motion_.size(piece));
+    if (side * c[0] > zero) return false;  // it has come from farther away
+    c[0] = 0.0;
+    return side * evaluate(c, order, hit.seen - begin) >= -kComesNearer * zero;
 }
 
 void HitFinder::walls_at_zero(const double* w, std::span<const int> candidates, std::span<const std::int8_t> sides,
