@@ -240,6 +240,9 @@ void Jet::tangent(const Vector& change, int k) {
         }
         for (const Member& member : sliding_.members())
             if (member.place.node == v) sum(member.place.sample, member.place.unit) = 0.0;
+        // What an event has set to zero was zero before this change, and is after it.
+        for (const Zero& zero : activity_->zeros())
+            if (at_event_ && zero.place.node == v && k < zero.orders) sum(zero.place.sample, zero.place.unit) = 0.0;
         z_[v].add(k, sum);
         if (!node.linear) change_[v] = sum.cwiseProduct(activity_->slopes(v));
         finish(k, v);

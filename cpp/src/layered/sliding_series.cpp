@@ -129,21 +129,4 @@ void SlidingSeries::spread(int k, std::vector<SampleSeries>& delta) {
     }
 }
 
-void SlidingSeries::bounds(int b, int order, Row& up, Row& down, const Graph& graph) const {
-    up.fill(0.0);
-    down.fill(0.0);
-    for (const Member& member : members_) {
-        if (member.boundary != b) continue;
-        const double leak = graph.node(member.place.node).leak;
-        const bool flipped = member.factor[0] < 0.0;  // then w > 0 is z < 0
-        const double slope_up = flipped ? leak : 1.0;
-        const double slope_down = flipped ? 1.0 : leak;
-        for (int k = 0; k <= order; ++k)
-            for (int j = 0; j <= k; ++j) {
-                up[k] += member.factor[j] * (slope_up * member.above[k - j] + member.skip[k - j]);
-                down[k] += member.factor[j] * (slope_down * member.above[k - j] + member.skip[k - j]);
-            }
-    }
-}
-
 }  // namespace reluflow::layered

@@ -58,9 +58,6 @@ class SlidingSeries {
     /// Adds what multipliers of order k send down their samples to δ, β and γ.
     void spread(int k, std::vector<SampleSeries>& delta);
 
-    /// M⁺ (w leaves upwards) and M⁻ of boundary b, up to `order`.
-    void bounds(int b, int order, Row& up, Row& down, const Graph& graph) const;
-
   private:
     struct Field {
         std::vector<Vector> delta, above, skip;  // by node: what one unit of μ sends down
