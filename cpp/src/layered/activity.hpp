@@ -53,6 +53,8 @@ struct Boundary {
     std::vector<Input> inputs;  ///< one for each member, if a parameter decides
 
     bool is_parameter() const noexcept { return parameter >= 0; }
+    /// True if the multiplier belongs to the parameter: one member alone has it at its z.
+    bool acts_on_parameter() const noexcept { return is_parameter() && members.size() > 1; }
     /// Number of a place among the members, or -1.
     int place_of(const Place& p) const noexcept {
         for (std::size_t m = 0; m < members.size(); ++m)

@@ -62,7 +62,7 @@ class Jet {
     }
     void load(int k);
     void forward(int k);
-    void finish(int k, int v);
+    void finish(int k, int v, bool is_final);
     void backward(int k);
     void pull_back(const Edge& edge, int k, Matrix& above);
     void gradient(int k, Vector& out);

@@ -123,6 +123,19 @@ class Arrival {
     std::vector<std::vector<Row>> delta_;
 };
 
+/// What w multiplies in z of a member: t, or t over |t| of the member that carries the multiplier.
+Row weight(const SlidingSeries& sliding, const Member& member, int order) {
+    const Member* rep = sliding.carrier(member.boundary);
+    if (rep == nullptr || !member.has_input) return member.factor;
+    Row quotient{};
+    for (int k = 0; k <= order; ++k) {
+        double rest = member.factor[k];
+        for (int j = 1; j <= k; ++j) rest -= rep->carry * rep->factor[j] * quotient[k - j];
+        quotient[k] = rest / (rep->carry * rep->factor[0]);
+    }
+    return quotient;
+}
+
 void add_product(const Row& factor, double slope, const Row& above, const Row& skip, int order, Row& sum) {
     for (int k = 0; k <= order; ++k)
         for (int j = 0; j <= k; ++j) sum[k] += factor[j] * (slope * above[k - j] + skip[k - j]);
@@ -136,14 +149,15 @@ void sliding_bounds(const Jet& jet, int b, int order, Row& up, Row& down) {
     for (const Member& member : jet.sliding().members()) {
         if (member.boundary != b) continue;
         const double leak = jet.activity().graph().node(member.place.node).leak;
-        const int turn = member.factor[0] < 0.0 ? -1 : 1;  // -1: w > 0 is z < 0
+        const Row factor = weight(jet.sliding(), member, order);
+        const int turn = factor[0] < 0.0 ? -1 : 1;  // -1: w > 0 is z < 0
         Arrival arrival(jet, member.place, order);
         const bool wakes = arrival.wakes();
         for (const int w : {1, -1}) {
             Row above = member.above;
             Row skip = member.skip;
             if (wakes) arrival.find(w * turn, above, skip);
-            add_product(member.factor, w * turn > 0 ? 1.0 : leak, above, skip, order, w > 0 ? up : down);
+            add_product(factor, w * turn > 0 ? 1.0 : leak, above, skip, order, w > 0 ? up : down);
         }
     }
 }
