@@ -28,6 +28,8 @@ class Summary:
     t, log_t : float
     loss, mean_loss, log_loss : float
         The summed loss, the mean, and the log of the sum.
+    weight_decay, objective : float
+        γ, and L + γ/2 |θ|² with L summed or averaged as in the run: what falls along the flow.
     norm, min_margin, normalised_margin, smoothed_margin : float
     n_wrong : int
         Samples with a margin that is not positive; 0 for targets that are no labels, whose margins are nan.
@@ -53,6 +55,8 @@ class Summary:
     loss: float
     mean_loss: float
     log_loss: float
+    weight_decay: float
+    objective: float
     norm: float
     min_margin: float
     normalised_margin: float
@@ -100,6 +104,7 @@ def summarise(
     table = series(both)
     last = table.iloc[-1]
     log_sum = float(both.log_loss_sum[-1])
+    log_own = log_sum - (float(np.log(solution.data.n)) if solution.reduction == "mean" else 0.0)
     counts = solution.events.counts()
     return Summary(
         status=solution.status,
@@ -109,6 +114,8 @@ def summarise(
         loss=_exp(log_sum),
         mean_loss=_exp(log_sum - float(np.log(solution.data.n))),
         log_loss=log_sum,
+        weight_decay=solution.settings.weight_decay,
+        objective=_exp(log_own) + 0.5 * solution.settings.weight_decay * float(last["norm"]) ** 2,
         norm=float(last["norm"]),
         min_margin=float(last.get("min_margin", np.nan)),
         normalised_margin=float(last.get("normalised_margin", np.nan)),

@@ -58,6 +58,7 @@ def run(
     leak: o.Leak = 0.0,
     loss: o.Loss = "logistic",
     reduction: o.Reduction = "sum",
+    weight_decay: o.WeightDecay = 0.0,
     rtol: o.Rtol = 1e-9,
     on_branch: o.OnBranch = "inactive",
     max_events: o.MaxEvents = None,
@@ -84,6 +85,8 @@ def run(
     `reluflow run --data table.csv --label sick --positive yes --until mean_loss=0.05,seconds=60`
 
     `reluflow run --data houses.csv --target price --bias 1 --loss squared --until time=100`
+
+    `reluflow run --data digits:3,8 --weight-decay 1e-3 --until time=1000`
 
     `reluflow run --data digits:3,8 --layers 50,50 --scale 0.5 --until 1 --out out/deep`
 
@@ -115,6 +118,7 @@ def sweep(
     leak: o.Leak = 0.0,
     loss: o.Loss = "logistic",
     reduction: o.Reduction = "sum",
+    weight_decay: o.WeightDecay = 0.0,
     rtol: o.Rtol = 1e-9,
     on_branch: o.OnBranch = "inactive",
     max_events: o.MaxEvents = None,
@@ -134,8 +138,8 @@ def sweep(
     `reluflow sweep --data wang-pilanci --grid scale=1e-4,1e-2,1 --grid width=10,100 --grid seed=0:20 --until 100`
     """
     options = {"width": width, "scale": scale, "balanced": not unbalanced, "seed": seed, "leak": leak, "loss": loss}
-    flow = {"reduction": reduction, "rtol": rtol, "on_branch": on_branch, "max_events": max_events}
-    work = {"n_threads": threads, "chunk": chunk}
+    flow = {"reduction": reduction, "weight_decay": weight_decay, "rtol": rtol, "on_branch": on_branch}
+    work = {"max_events": max_events, "n_threads": threads, "chunk": chunk}
     request = _sweep.SweepRequest(
         data,
         Answers(label, positive, target, bias, loss),

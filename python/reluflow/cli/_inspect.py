@@ -75,6 +75,8 @@ def _title(solution: Solution) -> str:
     data, net, used = solution.data, solution.initial, solution.settings
     name = data.name or "data"
     loss = f"{used.loss} loss ({used.reduction}), rtol {used.rtol:g}, leak {net.leak:g}"
+    if used.weight_decay:
+        loss += f", weight decay {used.weight_decay:g}"
     return f"{name} (n = {data.n}, d = {data.d}), {net.width} neurons, {loss}, version {used.version}"
 
 

@@ -44,6 +44,9 @@ Loss = Annotated[str, _option("Flow", "One of " + ", ".join(LOSSES) + ".")]
 Reduction = Annotated[
     str, _option("Flow", "Losses of the samples are added or averaged: " + ", ".join(REDUCTIONS) + ".")
 ]
+WeightDecay = Annotated[
+    float, _option("Flow", "γ of the term γ/2 |θ|² that is added to the loss; 0 for none.", "--weight-decay")
+]
 Rtol = Annotated[float, _option("Flow", "Local error relative to the size of each neuron.")]
 OnBranch = Annotated[str, _option("Flow", "Where the flow is not unique: " + ", ".join(POLICIES) + ".")]
 Threads = Annotated[

@@ -17,7 +17,7 @@ CHECKPOINT = "checkpoint.npz"
 RUN = "run.npz"
 # A run that ended in one of these ways has more to go.
 UNFINISHED = ("running", "interrupted", "reached_seconds")
-_SETTINGS = ("loss", "reduction", "rtol", "atol", "on_branch", "max_events")
+_SETTINGS = ("loss", "reduction", "weight_decay", "rtol", "atol", "on_branch", "max_events")
 # What may stand beside --resume; the rest is that of the run.
 _WITH_RESUME = {"resume", "until", "threads", "checkpoint_seconds", "euler", "figures", "quiet"}
 # A year between two checkpoints is as good as none.

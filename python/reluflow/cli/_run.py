@@ -152,4 +152,5 @@ def _finish(request: RunRequest, solution: Solution, found: analysis.Summary, ou
 def _title(request: RunRequest, solution: Solution) -> str:
     data, net = request.data, solution.initial
     name = data.name or "data"
-    return f"{name} (n = {data.n}, d = {data.d}), {net.width} neurons"
+    decay = request.settings["weight_decay"]
+    return f"{name} (n = {data.n}, d = {data.d}), {net.width} neurons" + (f", weight decay {decay:g}" if decay else "")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _TWO_LAYERS = {
     "width": "the widths are those of --layers",
     "unbalanced": "a layered network is drawn from N(0, scale²/inputs)",
+    "weight_decay": "a layered network is run without it",
     "resume": "a layered run keeps no checkpoints",
     "checkpoint_seconds": "a layered run keeps no checkpoints",
     "euler": "the table beside gradient descent is that of two layers",

@@ -55,6 +55,8 @@ def _losses(found: Summary) -> list[Row]:
         ("loss (sum)", number(found.loss), tuple(number(run["loss"]) for run in found.descent)),
         ("mean loss", number(found.mean_loss), tuple(number(run["mean_loss"]) for run in found.descent)),
     ]
+    if found.weight_decay:
+        rows.append(("objective L + γ/2 |θ|²", number(found.objective), none))
     if not math.isnan(found.rmse):
         rows += [
             ("root mean square error", number(found.rmse), none),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from .._validation import FloatArray
 from ..datasets import Dataset, MaxMargin
+from ..datasets._bias import about_columns, bare_inputs
 from ..losses import LossName, is_of_margins
 from ..networks import Network
 from ._linear import linear_margin, linear_separability
@@ -110,7 +112,8 @@ class Facts:
     @cached_property
     def flipped(self) -> Facts:
         """The same with all labels, and the signs of all output weights, turned over."""
-        data = Dataset(self.data.X, -self.data.y, name=self.data.name)
+        about: dict[str, Any] = {"weights": self.data.weights, "name": self.data.name, **about_columns(self.data)}
+        data = Dataset(bare_inputs(self.data), -self.data.y, **about)
         net = None if self.net is None else Network(self.net.W, -self.net.a, leak=self.leak)
         return Facts(data, net, self.leak, self.loss)
 

@@ -158,8 +158,9 @@ def loss_below_threshold(data: Dataset, net: Network, *, loss: LossName = "logis
     Returns
     -------
     Verdict
-        The number is the sum of the losses, below ln 2 (logistic) or 1 (exponential). The witness is the margins q_i,
-        shape (n,).
+        The number is the sum of the losses, below ln 2 (logistic) or 1 (exponential); where samples count differently,
+        below that times the least count, for then no margin can be negative on a sample that counts. The witness is the
+        margins q_i, shape (n,).
 
     Raises
     ------
@@ -178,10 +179,10 @@ def loss_below_threshold(data: Dataset, net: Network, *, loss: LossName = "logis
     0.218563
     """
     check_pair(data, net)
-    threshold = separation_loss(loss)
+    threshold = separation_loss(loss) * float(data.counts[data.counts > 0].min())
     margins = data.y * net(data.X)
     with np.errstate(over="ignore"):
-        total = float(np.exp(log_total(margins, loss)))
+        total = float(np.exp(log_total(margins, loss, data.counts)))
     freeze(margins)
     return Verdict(
         name=f"small {loss} loss [LLWA, Theorem 3.1]",

@@ -11,6 +11,7 @@ from ._arrangements import (
 from ._certificate import Certificate, MultiClassCertificate
 from ._certify import certify
 from ._dual_feasibility import DualFeasibility, dual_feasibility
+from ._fit_certificate import FitCertificate
 from ._kkt import KKT
 from ._layer import LayerMargin, layer_margin
 from ._local import Improvement
@@ -49,6 +50,7 @@ __all__ = [
     "DualFeasibility",
     "Ellipsoid",
     "ExtremePoints",
+    "FitCertificate",
     "Improvement",
     "LayerMargin",
     "LeakyLinearMargin",

@@ -44,7 +44,7 @@ class Certificate:
     gap : float
         (value - lower) / value.
     kkt : KKT or None
-        Multipliers and residuals; None if no margin is positive.
+        Multipliers and residuals, of the samples that count; None if no margin is positive.
     dual_norm_lower, dual_norm_upper : float
         Bounds of v = max over unit u of |λᵀφ(Xu)| for the multipliers λ: P/v <= P* <= P, and v <= 1 proves the global
         optimum [WP Thm 3].

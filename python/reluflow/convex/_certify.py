@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from .._validation import invalid, positive
 from ..datasets import Dataset, MultiClassDataset
-from ..losses import LossName, ReductionName, is_of_margins
+from ..datasets._bias import about_columns, bare_inputs
+from ..losses import LossName, ReductionName
 from ..networks import Network
 from ._bounds import DualNorm, dual_norm
 from ._certificate import Certificate, MultiClassCertificate, class_parts
-from ._certify_regularised import Tolerances, certify_regularised, training_of
-from ._inputs import Deadline, row_space
+from ._certify_fit import certify_fit
+from ._certify_regularised import Tolerances, Training, certify_regularised, training_of
+from ._fit_certificate import FitCertificate
+from ._inputs import Deadline, check_inputs, row_space
 from ._kkt import KKT, kkt
 from ._local import Local, local_optimality
 from ._mapping import check_net
@@ -62,6 +65,22 @@ def certify(
 
 @overload
 def certify(
+    solution: Network,
+    data: Dataset,
+    *,
+    weight_decay: None = None,
+    loss: Literal["squared"],
+    reduction: ReductionName | None = None,
+    kkt_tol: float = KKT_TOL,
+    gap_tol: float = GAP_TOL,
+    support_tol: float = SUPPORT_TOL,
+    wall_tol: float = WALL_TOL,
+    max_seconds: float | None = None,
+) -> FitCertificate: ...
+
+
+@overload
+def certify(
     solution: Any,
     data: Dataset,
     *,
@@ -73,7 +92,7 @@ def certify(
     support_tol: float = SUPPORT_TOL,
     wall_tol: float = WALL_TOL,
     max_seconds: float | None = None,
-) -> Any: ...  # a Certificate, or a RegularisedCertificate where the solution's settings have a weight decay
+) -> Any: ...  # what the settings of the solution ask for
 
 
 @overload
@@ -104,39 +123,42 @@ def certify(
     support_tol: float = SUPPORT_TOL,
     wall_tol: float = WALL_TOL,
     max_seconds: float | None = None,
-) -> Certificate | RegularisedCertificate | MultiClassCertificate:
+) -> Certificate | RegularisedCertificate | FitCertificate | MultiClassCertificate:
     """Compare a network, or the limit of a flow, with the convex program of its problem.
 
-    Without weight decay that is the max-margin program, with it the regularised one (`convex.regularised`).
+    Without weight decay that is the max-margin program, with it the regularised one (`convex.regularised`). For the
+    squared loss without it, it is the least loss of all networks, and the least norm of those that fit alike.
 
     Parameters
     ----------
     solution : Network or solution of a flow, or those of K classes
-        Of a solution, the network of its limit if it has one (``solution.limit.network``; with weight decay, if it is
-        certified), else its final state.
+        Of a solution, the network of its limit if it has one (``solution.limit.network``; with weight decay or the
+        squared loss, if it is certified), else its final state.
     data : Dataset, or MultiClassDataset for K classes
+        A sample that counts nothing is left out. What the others count does not matter to margins.
     weight_decay, loss, reduction : float and str, optional
-        For a network that was trained with weight decay; a solution knows its own. The reduction is "sum" if it is
-        left out.
+        For a network that was trained with weight decay, or with the squared loss; a solution knows its own. The
+        reduction is "sum" if it is left out.
     kkt_tol, gap_tol : float, optional
-        What counts as a KKT point (with weight decay: a critical point), and as the global optimum; both relative.
+        What counts as a KKT point (of an objective: a critical point), and as the global optimum; both relative.
     support_tol, wall_tol : float, optional
-        Which margins are least, and which pre-activations zero. A run that was stopped early needs larger ones, and
-        has residuals of their size; a polished limit does not.
+        Which margins are least (beside the largest target: which errors none), and which pre-activations zero. A run
+        that was stopped early needs larger ones, and has residuals of their size; a polished limit does not.
     max_seconds : float, optional
         Time limit of the convex program and the search for a way down, each.
 
     Returns
     -------
-    Certificate, RegularisedCertificate with weight decay, or MultiClassCertificate for K classes
+    Certificate
+        Or `RegularisedCertificate` with weight decay, `FitCertificate` for the squared loss without it,
+        `MultiClassCertificate` for K classes.
 
     Raises
     ------
     ValueError
-        ``solution`` holds no network, or not one for each class, or it is of the squared loss without weight decay,
-        which leads to no margins (``sol.limit.point`` says what is proved of its critical points); the dimensions do
-        not agree, a tolerance is not positive, a run is asked about another problem than its own, or K classes were
-        trained with weight decay.
+        ``solution`` holds no network, or not one for each class; the dimensions do not agree, a tolerance is not
+        positive, a run is asked about another problem than its own, or K classes were trained with weight decay or the
+        squared loss.
 
     Examples
     --------
@@ -159,6 +181,12 @@ def certify(
     ...     print(rf.certify(sol, data).verdict)
     critical_not_global
     global
+
+    Without it, two neurons that fit one sample each are a fit, but one neuron needs a smaller norm:
+
+    >>> fit = rf.certify(rf.Network([[1.0, 0.0], [0.0, 1.0]], [2.0, 2.0]), data, loss="squared")
+    >>> fit.verdict, fit.loss, fit.value, round(fit.lower, 6)
+    ('least_loss', 0.0, 4.0, 2.828427)
     """
     tolerances = Tolerances(
         positive(kkt_tol, "kkt_tol"),
@@ -171,21 +199,27 @@ def certify(
     training = training_of(parts[0], weight_decay, loss, reduction)
     if isinstance(data, MultiClassDataset):
         if training is not None:
-            way = "rf.certify(solution[k], data.binary(k)) certifies one of them"
-            raise invalid("weight_decay", f"be left out for K classes ({way})", repr(training.weight_decay))
+            _refuse_classes(training)
         nets = [_network(part, only_certified=False) for part in parts]
         return MultiClassCertificate(
             tuple(_of_margin(net, data.binary(k), tolerances, limit) for k, net in enumerate(nets)), data
         )
     net = _network(solution, only_certified=training is not None)
+    if training is not None and not training.weight_decay:
+        return certify_fit(net, data, training.reduction, tolerances, limit)
     if training is not None:
         return certify_regularised(net, data, training, tolerances, limit)
-    _refuse_errors(solution)
     return _of_margin(net, data, tolerances, limit)
 
 
 def _of_margin(net: Network, data: Dataset, tolerances: Tolerances, max_seconds: float | None) -> Certificate:
-    """Compare a network with the max-margin program."""
+    """Compare a network with the max-margin program of the samples that count."""
+    used = check_inputs(data).counts > 0
+    if not used.all():
+        data = Dataset(bare_inputs(data)[used], data.y[used], name=data.name, **about_columns(data))
+        pattern = net.pattern
+        if pattern is not None and pattern.shape[1] == len(used):
+            net = net._with(net.W, net.a, np.ascontiguousarray(pattern[:, used]))
     checked = check_net(net, data)
     q_min = float((checked.y * net(checked.X)).min())
     if q_min <= 0:
@@ -209,12 +243,12 @@ def _network(solution: Any, only_certified: bool) -> Network:
     raise invalid("solution", "be a Network or hold one in .limit.network or .final", f"a {type(solution).__name__}")
 
 
-def _refuse_errors(solution: Any) -> None:
-    """Refuse a run of a loss of errors: its networks minimise that loss, and no norm under margins."""
-    loss = getattr(solution, "loss", None) or getattr(solution, "settings", {}).get("loss", "logistic")
-    if not is_of_margins(loss):
-        expected = "be of the logistic or exponential loss (sol.limit.point says what is proved of a critical point)"
-        raise invalid("solution", expected, f"the {loss} loss")
+def _refuse_classes(training: Training) -> None:
+    way = "rf.certify(solution[k], data.binary(k)) certifies one of them"
+    if training.weight_decay:
+        raise invalid("weight_decay", f"be left out for K classes ({way})", repr(training.weight_decay))
+    expected = f"be of the logistic or exponential loss for K classes ({way})"
+    raise invalid("solution", expected, f"the {training.loss} loss")
 
 
 def _not_separating(net: Network, q_min: float) -> Certificate:

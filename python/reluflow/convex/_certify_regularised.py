@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import lsq_linear
 
-from .._validation import FloatArray, invalid
+from .._validation import FloatArray, invalid, positive
 from ..datasets import Dataset
-from ..losses import LossName, ReductionName
+from ..losses import LossName, ReductionName, check_loss, is_of_margins
 from ..networks import Network
 from ._inputs import Deadline, rectify
 from ._kkt import boundaries
@@ -25,7 +25,7 @@ CLEAR_GAIN = 1e-9  # an objective that is smaller by less than this, relatively,
 
 
 class Training(NamedTuple):
-    """What was minimised."""
+    """What was minimised; a weight decay of 0 is none."""
 
     weight_decay: float
     loss: str
@@ -44,7 +44,7 @@ class Tolerances(NamedTuple):
 def training_of(
     solution: Any, weight_decay: float | None, loss: LossName | None, reduction: ReductionName | None
 ) -> Training | None:
-    """Return what a run or a network was trained for, None without weight decay.
+    """Return what a run or a network was trained for, None for margins: a loss of them without weight decay.
 
     Raises
     ------
@@ -58,15 +58,17 @@ def training_of(
         for name, value in given.items():
             if value is not None and value != own[name]:
                 raise invalid(name, f"be that of the run, {own[name]!r} (solution.final takes any)", repr(value))
-        return Training(**own) if own["weight_decay"] else None
+        return Training(**own) if own["weight_decay"] or not is_of_margins(own["loss"]) else None
     if weight_decay is None:
+        if loss is not None and not is_of_margins(check_loss(loss)):
+            return Training(0.0, loss, reduction or "sum")
         for name in ("loss", "reduction"):
             if given[name] is not None:
                 raise invalid(name, "be left out without weight_decay, for the max-margin problem", repr(given[name]))
         return None
     if loss is None:
         raise invalid("loss", "be given beside weight_decay", "None")
-    return Training(weight_decay, loss, reduction or "sum")
+    return Training(positive(weight_decay, "weight_decay"), loss, reduction or "sum")
 
 
 def certify_regularised(
@@ -79,7 +81,8 @@ def certify_regularised(
     objective, used = setup.objective, setup.used
     f = net(data.X)[used]
     value = objective.loss_value(f) + 0.5 * objective.decay * net.norm**2
-    residual = _residual(net, data, used, objective.duals(f), objective.decay, tolerances.wall)
+    residual = subgradient(net, data, used, objective.duals(f), objective.decay, tolerances.wall)
+    residual = residual / (objective.decay * net.norm) if net.norm > 0 else 0.0
     start = Neurons(np.abs(net.a)[:, None] * (net.W @ setup.basis), np.sign(net.a))
     start = Neurons(start.neurons[start.neurons.any(axis=1)], start.signs[start.neurons.any(axis=1)])
     found = bounds(CellPricing(objective), start, objective.duals(f), tolerances.gap, Deadline(max_seconds))
@@ -119,10 +122,10 @@ def _certificate(
     )
 
 
-def _residual(net: Network, data: Dataset, used: BoolArray, duals: FloatArray, decay: float, wall_tol: float) -> float:
-    """Return the norm of the least subgradient beside γ|θ|; slopes on boundaries are free in [α, 1]."""
-    if net.norm == 0:
-        return 0.0
+def subgradient(
+    net: Network, data: Dataset, used: BoolArray, duals: FloatArray, decay: float, wall_tol: float
+) -> float:
+    """Return the norm of the least subgradient of L + γ/2 |θ|²; slopes on boundaries are free in [α, 1]."""
     if not np.isfinite(duals).all():
         return float("inf")
     X, walls = data.X[used], boundaries(net, data, wall_tol)[:, used]
@@ -136,7 +139,7 @@ def _residual(net: Network, data: Dataset, used: BoolArray, duals: FloatArray, d
             share = lsq_linear(columns.T / size, short[j] / size, bounds=(net.leak, 1.0), method="bvls").x
             short[j] -= share @ columns
     outputs = decay * net.a - rectify(heights, net.leak) @ duals
-    return float(np.hypot(np.linalg.norm(short), np.linalg.norm(outputs)) / (decay * net.norm))
+    return float(np.hypot(np.linalg.norm(short), np.linalg.norm(outputs)))
 
 
 def _verdict(value: float, lower: float, upper: float, residual: float, tolerances: Tolerances) -> tuple[str, str]:

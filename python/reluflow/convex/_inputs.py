@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, freeze, instance, invalid, real_array
+from .._validation import FloatArray, freeze, instance, invalid, place, real_array
 from ..datasets import Dataset
 from ..losses import require_labels
 
@@ -51,9 +51,13 @@ def check_inputs(data: object) -> Dataset:
 
 
 def check_data(data: object) -> Dataset:
-    """Return ``data`` if it is a Dataset with labels."""
+    """Return ``data`` if it is a Dataset with labels, whose samples all count: a margin is kept by all or by none."""
     checked = check_inputs(data)
     require_labels(checked)
+    nothing = checked.counts == 0
+    if nothing.any():
+        expected = "be positive for a problem of margins: leave out the samples that count nothing"
+        raise invalid("data.weights", expected, place(checked.counts, nothing))
     return checked
 
 

@@ -53,7 +53,7 @@ def solve_cells(objective: Objective, cells: Sequence[Piece], deadline: Deadline
     A = sparse.vstack([outputs, linear[0], -inside, -norms, exponential[0]], format="csc")
     b = np.concatenate((np.zeros(n), linear[1], np.zeros(inside.shape[0] + len(order)), exponential[1]))
     sizes = (n, len(linear[1]) + inside.shape[0], [r + 1] * k, len(exponential[1]) // 3)
-    solution = _solve(quadratic, cost, A, b, sizes, deadline)
+    solution = run_solver(quadratic, cost, A, b, sizes, deadline)
     x, z, status = np.asarray(solution.x), np.asarray(solution.z), str(solution.status)
     neurons, duals = x[n_first + k :].reshape(k, r) * (unit / size), -amount * unit * z[:n]
     usable = bool(np.isfinite(neurons).all() and np.isfinite(duals).all())
@@ -95,7 +95,8 @@ def _cones(x: Sequence[tuple[Any, int]], z: Sequence[tuple[Any, int]], n: int, w
     return stacked[order], np.tile([0.0, 1.0, 0.0], n)
 
 
-def _solve(quadratic: Any, cost: FloatArray, A: Any, b: FloatArray, sizes: Any, deadline: Deadline) -> Any:
+def run_solver(quadratic: Any, cost: FloatArray, A: Any, b: FloatArray, sizes: Any, deadline: Deadline) -> Any:
+    """Call Clarabel; ``sizes`` are the rows of the zero and the linear cone, the norms, and the exponential cones."""
     clarabel = optional_module("clarabel", EXTRA)
     settings = clarabel.DefaultSettings()
     settings.verbose = False

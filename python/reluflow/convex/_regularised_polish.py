@@ -67,6 +67,33 @@ def polish(objective: Objective, net: Network, wall_rtol: float) -> Network | No
     wall_rtol : float
         |x·u| up to this times |x||u| is a boundary that the neuron is on.
     """
+    active = active_set(objective, net, wall_rtol)
+    if active is None:
+        return None
+    return active.network(_newton(objective, active.effects, active.starts))
+
+
+class Active(NamedTuple):
+    """The neurons of an active set: where each may move, and what it does to the outputs there."""
+
+    signs: FloatArray
+    bases: list[FloatArray]
+    effects: list[FloatArray]
+    starts: list[FloatArray]
+
+    def network(self, found: list[FloatArray]) -> Network:
+        """Return the network with coordinates ``found`` in place of the starts, without neurons that are gone."""
+        neurons = np.array([basis @ v for basis, v in zip(self.bases, found, strict=True)])
+        return used_neurons(Network(neurons, self.signs), GONE_RTOL)
+
+    def part(self, kept: list[int]) -> Active:
+        """Return the active set of some of the neurons."""
+        lists = ([row[j] for j in kept] for row in (self.bases, self.effects, self.starts))
+        return Active(self.signs[kept], *lists)
+
+
+def active_set(objective: Objective, net: Network, wall_rtol: float) -> Active | None:
+    """Return the active set of a network: neurons of one cell are one; None if it has no neurons."""
     merged, walls = _merged(objective, net, wall_rtol)
     bases, starts = [], []
     for u, wall in zip(merged.neurons, walls, strict=True):
@@ -80,9 +107,7 @@ def polish(objective: Objective, net: Network, wall_rtol: float) -> Network | No
         return None
     slopes = np.where(merged.neurons @ objective.R.T > 0, 1.0, objective.leak)
     effects = [merged.signs[j] * slopes[j][:, None] * (objective.R @ bases[j]) for j in kept]
-    found = _newton(objective, effects, [starts[j] for j in kept])
-    neurons = np.array([bases[j] @ v for j, v in zip(kept, found, strict=True)])
-    return used_neurons(Network(neurons, merged.signs[kept]), GONE_RTOL)
+    return Active(merged.signs[kept], [bases[j] for j in kept], effects, [starts[j] for j in kept])
 
 
 def _merged(objective: Objective, net: Network, wall_rtol: float) -> tuple[Network, list[FloatArray]]:

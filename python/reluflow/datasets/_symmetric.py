@@ -79,7 +79,8 @@ def symmetrise(half: Dataset | FloatArray, *, name: str | None = None) -> Datase
     Returns
     -------
     Dataset
-        2n samples in the order of [LLWA, Assumption 4.1]: y_i x_i labelled +1, then their negatives labelled -1.
+        2n samples in the order of [LLWA, Assumption 4.1]: y_i x_i labelled +1, then their negatives labelled -1. A
+        sample and its negative count alike; a bias becomes an input like the others, since its sign turns over.
 
     Raises
     ------
@@ -97,7 +98,8 @@ def symmetrise(half: Dataset | FloatArray, *, name: str | None = None) -> Datase
     y = np.repeat([1.0, -1.0], data.n)
     default = f"{data.name}, symmetrised".removeprefix(", ")
     title = default if name is None else name
-    return Dataset(np.vstack((positive, -positive)), y, name=title, feature_names=data.feature_names)
+    weights = None if data.weights is None else np.tile(data.weights, 2)
+    return Dataset(np.vstack((positive, -positive)), y, weights=weights, name=title, feature_names=data.feature_names)
 
 
 def linear_teacher(
