@@ -1,4 +1,4 @@
-"""Tables 1 and 2, and what stays open: flows of networks that are not two-layer fully connected ReLU networks."""
+"""Tables 1 and 2: what kind of optimum the limit of the flow is, for each class of networks."""
 
 from __future__ import annotations
 
@@ -248,10 +248,6 @@ def table_2(context: Context) -> Outcome:
     return _outcome(TABLE_2, "table-2", note)
 
 
-def _open(code: str, source: str, title: str, statement: str, rows: tuple[str, ...], reason: str) -> Claim:
-    return Claim(f"VSS-{code}", "VSS", source, title, statement, rows, None, "open", reason)
-
-
 CLAIMS = (
     Claim(
         "VSS-Tab1",
@@ -270,15 +266,5 @@ CLAIMS = (
         "The same for deep networks, as a whole and one layer at a time.",
         ("002 Table 2", "B-002-T1/T2"),
         table_2,
-    ),
-    _open(
-        "T3.1",
-        "Theorem 3.1",
-        "Flows of deep linear networks",
-        "The flow of a fully connected linear network of any depth tends to a global optimum.",
-        ("S002-3.1", "B-002-C1..C3"),
-        "Layered networks are integrated to finite times only, without a late phase or a limit, and from random starts"
-        " the direction converges like 1/log t: no finite time decides. Depth 2 is run in VSS-T4.2-1, the points of"
-        " deeper ones are checked in VSS-T3.1-point.",
     ),
 )
