@@ -11,6 +11,7 @@ import pytest
 import reluflow as rf
 from reluflow.papers.vardi import CLAIMS
 from reluflow.papers.vardi import _checks as checks
+from reluflow.papers.vardi import _conserved as conserved
 from reluflow.papers.vardi import _deep_linear as deep_linear
 from reluflow.papers.vardi import _frozen as frozen
 from reluflow.papers.vardi import _linear as linear
@@ -111,6 +112,32 @@ def test_layers_of_rank_one_that_are_aligned_reach_the_bound_and_others_do_not()
         assert abs(values[1]) < 1e-7 < 1e-3 < values[0]
     assert course.norms[1] == pytest.approx([course.size] * 3, rel=1e-7)
     assert course.excess(0.9)[1] == pytest.approx(1 / 0.9 - 1, rel=1e-7)
+
+
+def test_a_run_that_ends_otherwise_is_counted_and_not_measured():
+    right = [conserved.Drift(kind, "reached_time", True, 1e-12, 1e-12, 0.5, 0.5) for kind in conserved.KINDS]
+    other = conserved.Drift("sparse", "undecided_event", False, 0.9, 0.9, 0.5, 0.5)
+    numbers = {number.name: number for number in conserved.drift_numbers([*right, other])}
+    assert all(number.ok is not False and number.can_fail for number in numbers.values())
+    assert numbers["sparse: how the others ended"].value == "undecided_event 1"
+    assert numbers["sparse: runs of 2 that ended as asked or at rest"].value == 1
+    drifts = [number for name, number in numbers.items() if "drift" in name]
+    assert len(drifts) == 7
+    assert all(number.value == 1e-12 for number in drifts)
+
+
+@pytest.mark.parametrize("kind", conserved.KINDS)
+def test_squares_of_layers_and_neurons_are_those_of_the_weights(kind):
+    net = rf.DeepNetwork.init(conserved.network(kind, 3, "relu"), dim=conserved.INPUTS, seed=1)
+    run = SimpleNamespace(theta=np.array([net.theta, 2 * net.theta]), initial=net)
+    layers, neurons = conserved._squares(run, kind)
+    assert layers.sum(axis=1) == pytest.approx([net.norm**2, 4 * net.norm**2])
+    if neurons is None:
+        assert kind == "shared filter"
+        return
+    W = [layer.W for layer in net.layers]
+    assert neurons[0, 0, 0] == pytest.approx(float(W[0][0] @ W[0][0]))
+    assert neurons[1, 1, -1] == pytest.approx(4 * float(W[2][0, -1] ** 2))
 
 
 def test_exponents_are_those_of_powers_of_the_margin():

@@ -182,18 +182,23 @@ def _norm(courses: list[Course]) -> float:
     return _farthest([float(norm / run.size) for run in courses for norm in run.norms[-1]], 1.0)
 
 
-def _numbers(courses: list[Course], place: str, end: float) -> list[Number]:
-    """Compare runs with the theorem; of several runs the one that is farthest off counts."""
+def _laws(courses: list[Course], place: str) -> list[Number]:
+    """Compare the exponents that are known exactly."""
     laws = {
         "σ₂/σ₁ of a layer, largest: ": ([run.exponent(run.rank) for run in courses], -1, 0.12),
         "1 - |<v_l, v_l'>|, largest: ": ([run.exponent(run.turn) for run in courses], -4, 0.3),
         "largest difference of |W_l|² over |θ|²: ": ([run.exponent(run.spread) for run in courses], -2, 0.1),
     }
     return [
-        *(
-            Number(place + name + "exponent in q, times m", _farthest(found, law), law, slack, wrong=1.25 * law)
-            for name, (found, law, slack) in laws.items()
-        ),
+        Number(place + name + "exponent in q, times m", _farthest(found, law), law, slack, wrong=1.25 * law)
+        for name, (found, law, slack) in laws.items()
+    ]
+
+
+def _numbers(courses: list[Course], place: str, end: float) -> list[Number]:
+    """Compare runs with the theorem; of several runs the one that is farthest off counts."""
+    return [
+        *_laws(courses, place),
         Number(
             place + f"|θ|² at margin 1 over m γ^(-2/m), minus 1: exponent in q, times m; control: {WRONG} of the bound",
             max(run.exponent(run.excess()) for run in courses),
