@@ -24,10 +24,12 @@ END = 1e4  # a time at which the loss is far below its threshold ln 2
 ANGLE = 1e-9  # of a direction that stands still, to rounding
 MOVED = 1e-2  # of the start of a control
 KINDS = ("linear", "relu")
+X_41, START_41 = np.array([1.0, 2.0]), np.array([1.0, 0.0, 1.0, 0.0])  # of Theorem 4.1
+START_44 = np.array([0.0, 1.0, ROOT_HALF, ROOT_HALF])  # of Theorem 4.4
 FILTER = [[0, 1, -1, -1], [-1, -1, 0, 1]]  # one filter for two patches of two inputs
 
 
-def _flow(layers: Sequence[Layer], x: FloatArray, theta: FloatArray, loss: LossName) -> DeepSolution:
+def flow(layers: Sequence[Layer], x: FloatArray, theta: FloatArray, loss: LossName) -> DeepSolution:
     """Run a network with one output on one sample with the label 1."""
     net = DeepNetwork(layers, theta, dim=len(x))
     return integrate(Dataset(x[None], [1]), net, until=END, loss=loss, on_branch="stay")
@@ -50,11 +52,31 @@ class Beside:
     sizes: tuple[float, ...] = SIZES
 
 
+def scaled_end(run: DeepSolution) -> FloatArray:
+    """Return the weights at the end of a run on one sample, scaled to margin 1."""
+    depth = len(run.initial.nodes) - 1
+    found: FloatArray = np.array(run.final.theta) / float(run.final(run.data.X)[0]) ** (1 / depth)
+    return found
+
+
+def diagonal_end(kind: str) -> FloatArray:
+    """Return where the flow of Theorem 4.1 ends, at margin 1."""
+    return scaled_end(flow([Diagonal(kind), Dense(1)], X_41, START_41, "logistic"))
+
+
+def filter_end(kind: str) -> FloatArray:
+    """Return where the flow of Theorem 4.4 ends, at margin 1."""
+    return scaled_end(flow([Shared(FILTER, activation=kind), Dense(1)], PATCHES.ravel(), START_44, "logistic"))
+
+
+def deep_end(kind: str, depth: int) -> FloatArray:
+    """Return where the flow of Theorem 5.1 ends, at margin 1."""
+    return scaled_end(flow([*[Diagonal(kind)] * (depth - 1), Dense(1)], np.ones(2), np.ones(2 * depth), "logistic"))
+
+
 def _improving(place: str, run: DeepSolution, beside: Beside) -> list[Number]:
     """Compare the flow's end, scaled to margin 1, with the smaller networks beside it, all by the network that ran."""
-    X, end = run.data.X, np.array(run.final.theta)
-    depth = len(run.initial.nodes) - 1
-    reached = end / float(run.final(X)[0]) ** (1 / depth)
+    X, reached = run.data.X, scaled_end(run)
 
     def margin(theta: FloatArray) -> FloatArray:
         return run.initial._with(np.array(theta))(X)
@@ -75,7 +97,7 @@ def _numbers(
     numbers = []
     aside = theta + MOVED * np.linspace(1, 2, len(theta))
     for kind, layer in layers.items():
-        run = _flow(layer, x, theta, loss)
+        run = flow(layer, x, theta, loss)
         place = f"{kind}, {loss}: "
         numbers += [
             Number(
@@ -83,7 +105,7 @@ def _numbers(
                 _turn(run, limit),
                 0.0,
                 ANGLE,
-                control=_turn(_flow(layer, x, aside, loss), limit),
+                control=_turn(flow(layer, x, aside, loss), limit),
             ),
             Number(
                 place + f"log of the loss at t = {END:g}; control: at the start",
@@ -108,7 +130,7 @@ _WHY = (
 
 def diagonal_flow(context: Context) -> Outcome:
     """Run the diagonal network of depth 2."""
-    x, theta = np.array([1.0, 2.0]), np.array([1.0, 0.0, 1.0, 0.0])
+    x, theta = X_41, START_41
     layers = {kind: [Diagonal(kind), Dense(1)] for kind in KINDS}
     near = Beside(diagonal_path, lambda e: 2 - e)
     numbers = [number for loss in LOSSES for number in _numbers(dict(layers), x, theta, theta, loss, near)]
@@ -118,7 +140,7 @@ def diagonal_flow(context: Context) -> Outcome:
 
 def filter_flow(context: Context) -> Outcome:
     """Run the network with one filter for two patches."""
-    theta = np.array([0.0, 1.0, ROOT_HALF, ROOT_HALF])
+    theta = START_44
     layers = {kind: [Shared(FILTER, activation=kind), Dense(1)] for kind in KINDS}
     near, x = Beside(filter_path, lambda e: 2 - e / 2 + e**2), PATCHES.ravel()
     numbers = [number for loss in LOSSES for number in _numbers(dict(layers), x, theta, theta, loss, near)]
