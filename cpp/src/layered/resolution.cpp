@@ -18,7 +18,7 @@ constexpr double kBoundTol = 1e-11;
 
 }  // namespace
 
-Resolution::Resolution(const Graph& graph, const Matrix& X) : graph_(&graph), X_(&X), trial_(graph, X) {
+Resolution::Resolution(const Graph& graph, const Matrix& X) : graph_(&graph), trial_(graph, X) {
     for (const Node& node : graph.nodes()) {
         zero_.emplace_back(node.size, 0);
         rate_.emplace_back(node.size, 0.0);

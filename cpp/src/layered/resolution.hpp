@@ -61,7 +61,6 @@ class Resolution {
     int leading_order() const;
 
     const Graph* graph_;
-    const Matrix* X_;
     const Activity* before_ = nullptr;
     const Vector* theta_ = nullptr;
     double span_ = 1.0;
