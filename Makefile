@@ -69,7 +69,7 @@ docs: $(STAMPS)/dev ## the HTML in docs/_build/html; a warning is an error
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs docs/_build/html
 
 warnings: $(STAMPS)/build ## the portable build with warnings as errors
-	$(call configure,build/warnings,-D RELUFLOW_WERROR=ON)
+	$(call configure,build/warnings,-D RELUFLOW_WERROR=ON -D CMAKE_DISABLE_PRECOMPILE_HEADERS=ON)
 	$(BIN)/cmake --build build/warnings --target all cpp_tests
 	$(BIN)/ctest --test-dir build/warnings --output-on-failure
 

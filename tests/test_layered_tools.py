@@ -228,6 +228,29 @@ def test_what_has_no_meaning_for_layers_says_so(call: object, message: str) -> N
         call(run_of(end=0.1))  # type: ignore[operator]
 
 
+# --- stop rules ---
+
+
+def test_two_layers_refuse_the_stops_of_layers() -> None:
+    data = rf.Dataset([[1.0]], [1])
+    for stop in (rf.Stop(gradient=1e-3, time=1.0), rf.Stop.parse("steps=3")):
+        with pytest.raises(ValueError, match=r"Stop.(gradient|steps) must be left out for two layers"):
+            rf.integrate(data, rf.Network([[1.0]], [1.0]), until=stop)
+
+
+def test_the_gradient_and_the_steps_end_a_run_of_layers() -> None:
+    case = load("bias_squared")
+    few = rf.integrate(case.data, case.net, until=rf.Stop(steps=3), loss="squared")
+    assert (few.status, few.stats["steps"]) == ("reached_steps", 3)
+    sol = rf.integrate(case.data, case.net, until=rf.Stop(gradient=0.5, time=100.0), loss="squared")
+    assert sol.status == "reached_gradient"
+    X, y = case.data
+    theta = sol.final.theta
+    lam = duals(sol.final(X).reshape(len(X), -1), np.asarray(y).reshape(len(X), -1), "squared")
+    if not any(kind == "slide" for kind in sol.events.kind):
+        assert np.linalg.norm(gradient(case.net, theta, X, lam)) <= 0.5
+
+
 # --- the command line ---
 
 

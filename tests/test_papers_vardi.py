@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ import pytest
 import reluflow as rf
 from reluflow.papers.vardi import CLAIMS
 from reluflow.papers.vardi import _checks as checks
+from reluflow.papers.vardi import _conserved as conserved
+from reluflow.papers.vardi import _deep_linear as deep_linear
 from reluflow.papers.vardi import _frozen as frozen
 from reluflow.papers.vardi import _linear as linear
 from reluflow.papers.vardi import _other_networks as other
@@ -22,12 +25,11 @@ ROWS = {
     *("B-002-2.1", "B-002-C1..C3", "B-002-C4", "B-002-C5", "B-002-(4)", "B-002-(8)", "B-002-(11)", "B-002-T1/T2"),
     *("B-002-R3.1/R3.2", "B-002-R4.1", "002 Fig 1", "002 Table 1", "002 Table 2", "D-23", "D-24", "D-25", "D-26"),
 }
-OPEN = {"VSS-T3.1"}
 
 
 def test_every_row_of_the_paper_is_accounted_for():
     assert {row for claim in CLAIMS for row in claim.rows} == ROWS
-    assert {claim.id for claim in CLAIMS if claim.expected == "open"} == OPEN
+    assert not [claim.id for claim in CLAIMS if claim.expected == "open"]
     assert {claim.id for claim in CLAIMS if claim.expected == "differs"} == {"VSS-T2.1"}
     assert {claim.id for claim in CLAIMS if claim.expected == "misprint"} == {"VSS-D24"}
 
@@ -92,6 +94,59 @@ def test_the_point_of_theorem_3_1_has_the_max_margin_predictor_and_layers_of_one
     assert checks.kkt_residual(margins, theta, duals) < 1e-10
     assert theta @ theta == pytest.approx(bound, rel=1e-12)
     assert duals.sum() == pytest.approx(bound / depth)  # Euler: Σλ_i = |θ|²/m
+
+
+def test_layers_of_rank_one_that_are_aligned_reach_the_bound_and_others_do_not():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((6, 3))
+    y = np.sign(X @ rng.standard_normal(3))
+    best = rf.convex.svm(rf.Dataset(X, y))
+    run = SimpleNamespace(log_t=np.array([1.0, 2.0]), status="reached_log_time", log_loss=np.array([-1.0, -2.0]))
+    widths = (3, 4, 4, 1)
+    flat = other.aligned_layers(best.w, 2.0, widths, rng)
+    layers = [W.reshape(n, k) for W, n, k in zip(np.split(flat, [12, 28]), widths[1:], widths[:-1], strict=True)]
+    moved = [W + 0.1 * rng.standard_normal(W.shape) for W in layers]
+    course = deep_linear._course([moved, layers], X, y, run)
+    assert course.depth == 3
+    for values in (course.rank, course.turn, course.angle, course.excess(), course.spread):
+        assert abs(values[1]) < 1e-7 < 1e-3 < values[0]
+    assert course.norms[1] == pytest.approx([course.size] * 3, rel=1e-7)
+    assert course.excess(0.9)[1] == pytest.approx(1 / 0.9 - 1, rel=1e-7)
+
+
+def test_a_run_that_ends_otherwise_is_counted_and_not_measured():
+    right = [conserved.Drift(kind, "reached_time", True, 1e-12, 1e-12, 0.5, 0.5) for kind in conserved.KINDS]
+    other = conserved.Drift("sparse", "undecided_event", False, 0.9, 0.9, 0.5, 0.5)
+    numbers = {number.name: number for number in conserved.drift_numbers([*right, other])}
+    assert all(number.ok is not False and number.can_fail for number in numbers.values())
+    assert numbers["sparse: how the others ended"].value == "undecided_event 1"
+    assert numbers["sparse: runs of 2 that ended as asked or at rest"].value == 1
+    drifts = [number for name, number in numbers.items() if "drift" in name]
+    assert len(drifts) == 7
+    assert all(number.value == 1e-12 for number in drifts)
+
+
+@pytest.mark.parametrize("kind", conserved.KINDS)
+def test_squares_of_layers_and_neurons_are_those_of_the_weights(kind):
+    net = rf.DeepNetwork.init(conserved.network(kind, 3, "relu"), dim=conserved.INPUTS, seed=1)
+    run = SimpleNamespace(theta=np.array([net.theta, 2 * net.theta]), initial=net)
+    layers, neurons = conserved._squares(run, kind)
+    assert layers.sum(axis=1) == pytest.approx([net.norm**2, 4 * net.norm**2])
+    if neurons is None:
+        assert kind == "shared filter"
+        return
+    W = [layer.W for layer in net.layers]
+    assert neurons[0, 0, 0] == pytest.approx(float(W[0][0] @ W[0][0]))
+    assert neurons[1, 1, -1] == pytest.approx(4 * float(W[2][0, -1] ** 2))
+
+
+def test_exponents_are_those_of_powers_of_the_margin():
+    q = np.geomspace(10, 100, deep_linear.SHOWN + 1)
+    empty = np.zeros_like(q)
+    norms = np.ones((len(q), 4))
+    course = deep_linear.Course(q, q, empty, empty, empty, empty, norms, "", (0.0, 0.0), 1.0)
+    assert course.exponent(q**-0.25) == pytest.approx(-1)
+    assert course.exponent(empty + 3.0) == 0
 
 
 def test_the_chance_of_the_open_set_counts_both_orders_of_the_neurons():

@@ -64,9 +64,10 @@ def test_of_one_sample_the_dual_is_at_its_bound(loss, leak) -> None:
     data = rf.Dataset([x], [y], weights=[c])
     solution = convex.regularised(data, decay, loss=loss, leak=leak)
     check_solution(data, solution)
-    assert solution.outputs[0] == pytest.approx(f, rel=1e-9)
-    assert solution.duals[0] == pytest.approx(-bound, rel=1e-9)
-    np.testing.assert_allclose(solution.neurons, [x * -f / (x @ x)], rtol=1e-8)
+    accuracy = 1e-8 + 3 * np.sqrt(abs(solution.gap))  # both objectives are flat at their optimum
+    assert solution.outputs[0] == pytest.approx(f, rel=accuracy)
+    assert solution.duals[0] == pytest.approx(-bound, rel=accuracy)
+    np.testing.assert_allclose(solution.neurons, [x * -f / (x @ x)], rtol=accuracy)
     assert solution.signs.tolist() == [-1]
 
 

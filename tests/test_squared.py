@@ -140,3 +140,18 @@ def test_a_neuron_that_rests_on_a_boundary_branches_when_the_weight_of_its_sampl
     assert before.pattern[1].tolist() == [-1, 0]
     assert float(before(data.X)[1]) == pytest.approx(0.2, abs=1e-7)
     assert sol(float(branching.t) * (1 + 1e-9)).pattern[1, 1] == 1
+
+
+@pytest.mark.parametrize("seed", [31, 38, 43, 57])
+def test_an_error_that_passes_zero_sends_away_who_slides_on_its_sample_at_any_tolerance(seed: int) -> None:
+    # All errors become far smaller than the targets; then some pass zero while neurons slide on their samples, and
+    # those boundaries repel from then on.
+    rng = np.random.default_rng(seed)
+    data = rf.Dataset(np.sign(rng.standard_normal((20, 4))), np.full(20, 3.0)).with_bias(1.0)
+    net = rf.Network.init(8, 5, scale=0.05, seed=seed)
+    tight = rf.integrate(data, net, until=30.0, loss="squared", rtol=1e-12)
+    assert len(tight.branchings)
+    for rtol in (1e-7, 1e-9):
+        sol = rf.integrate(data, net, until=30.0, loss="squared", rtol=rtol)
+        assert len(sol.events) == len(tight.events)
+        np.testing.assert_allclose(sol.final.theta, tight.final.theta, atol=100 * rtol)

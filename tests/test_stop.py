@@ -96,7 +96,7 @@ def test_a_bad_criterion_is_named(arguments: dict[str, object], message: str) ->
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("steps=3", "until must name one of time, log_time, .*, found 'steps'"),
+        ("turns=3", "until must name one of time, log_time, .*, found 'turns'"),
         ("time=soon", "until must give time a number, found 'soon'"),
         ("events=1e3", "until must give events an integer, found '1e3'"),
         ("", "until must give time a number, found ''"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import compare
 import reluflow as rf
 
 
@@ -77,3 +78,39 @@ def test_rounding_takes_no_neuron_across_a_boundary_that_its_direction_tends_to(
     late = runs[0].t > 60.0
     kept, dense = runs[0].W[late], runs[0].states(runs[0].t[late])[0]
     assert np.max(np.abs(kept - dense).max(axis=2) / np.linalg.norm(kept, axis=2)) < 1e-6
+
+
+# Three neurons of a hostile problem, to 330 digits: Taylor series in decimal arithmetic, every event a root of one.
+COUNTS = [[2, 0, 0, 1], [1, 1, 1, 0], [1, 0, 1, 1], [0, 0, 1, 2], [1, 0, 2, 0], [0, 3, 0, 0]]
+BESIDE_W = [
+    [4.6993315105030125e-101, -1.4129130214322876e-100, 1.0218566922104564e-100, -7.2354782647604417e-101],
+    [1.4603150343730384e-101, 2.7080862700482522e-102, 3.8565639085991400e-101, 3.6761221424847667e-101],
+    [1.9125253733509948e-100, 4.4506843902978672e-101, 1.3985560665219504e-100, 4.7869901002304420e-102],
+]
+BESIDE_A = [4.7368272001177049e-100, 6.4633094731343653e-100, 4.2441307720669122e-100]
+BESIDE_END = 231.2585092994046
+BESIDE_FINAL_W = [
+    [-0.3942068401697489, -1.1826205205092466, 1.5768273606789955, -1.1826205205092466],
+    [-8.829296733862931e-07, 0.8123220426493494, -1.8052332833702434, 1.8052341662999167],
+    [-7.189302572645643e-07, 0.6614376124247263, -1.4699209551518866, 1.469921674082144],
+]
+BESIDE_FINAL_A = [2.332159117487833, 2.679105205761628, 2.1814758897273485]
+
+
+@pytest.mark.parametrize("rtol", [1e-9, 1e-10, 1e-12])
+def test_a_neuron_crosses_one_of_the_boundaries_that_it_is_beside_and_not_all(rtol: float) -> None:
+    """Neuron 0 tends to (1, -1, 0, 0), where the boundaries of samples 1 and 3 meet: 1e-16 of itself away from both.
+
+    When the others have grown it comes to the first, slides along it, and moves away from the second.
+    """
+    data = rf.Dataset(np.array(COUNTS, dtype=float), [1, -1, -1, 1, 1, 1])
+    rng = np.random.default_rng(1)
+    for order in (np.arange(3), rng.permutation(3)):
+        net = rf.Network(np.array(BESIDE_W)[order], np.array(BESIDE_A)[order])
+        sol = rf.integrate(data, net, until=BESIDE_END, rtol=rtol, loss="exponential")
+        assert sol.success, sol.message
+        assert not len(sol.branchings)
+        first = order.tolist().index(0)
+        assert sol.events.sample[sol.events.neuron == first].tolist() == [1, 0, 2]
+        W, a = np.array(BESIDE_FINAL_W)[order], np.array(BESIDE_FINAL_A)[order]
+        compare.assert_same_state(sol.final.W, sol.final.a, W, a, 100 * rtol, "at the end")

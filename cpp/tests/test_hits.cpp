@@ -221,6 +221,34 @@ void what_is_above_rounding_is_not_zero() {
     CHECK(zero == std::vector<int>{2});
 }
 
+/// Beside e₂ at rounding while it goes across e₁, where it stood too: only what it comes towards is met with e₁.
+void what_a_neuron_only_stays_beside_is_not_met() {
+    Bench bench(kAxes);
+    constexpr double kFalls = -1e-13;
+    struct Case {
+        double z, bend;
+        bool only_beside;
+    };
+    for (const double side : {1.0, -1.0})
+        for (const Case& one : {Case{1e-17, 0.0, true}, Case{-1e-17, 0.0, true}, Case{1e-17, 1e-13, true},
+                                Case{1e-17, 0.02 * kFalls, true}, Case{1e-17, 0.5 * kFalls, false},
+                                Case{1e-17, kFalls, false}, Case{1e-14, 1e-13, false}}) {
+            bench.sides[1] = static_cast<std::int8_t>(side);
+            const int piece =
+                bench.put({1e-17, side * one.z, 1.0}, kOutput, {{0.0, 0.0, 0.0}, {kFalls, side * one.bend, 0.0}});
+            const Hit hit = bench.hit(piece, 1.0);
+            CHECK(hit.kind == HitKind::wall && hit.wall == 0);
+            CHECK(hit.u < 1e-4 && hit.seen > 0.1);  // known to be beyond e₁ long after it went there
+            CHECK(bench.finder->stays_beside(piece, 1, bench.sides[1], hit) == one.only_beside);
+            CHECK(!bench.finder->stays_beside(piece, 1, 0, hit));
+        }
+    bench.sides[1] = 1;
+    const int entering = bench.put({1e-17, 1e-17, 1.0}, kOutput, {{-0.5, 0.5, 0.0}});  // e₂ was left at this instant
+    const Hit hit = bench.hit(entering, 1.0);
+    CHECK(hit.u == 0.0 && hit.seen == 0.0);
+    CHECK(!bench.finder->stays_beside(entering, 1, 1, hit));
+}
+
 /// The end of a piece belongs to it or to the next, never to none.
 void a_crossing_at_the_end_is_found_here_or_in_the_next_piece() {
     Bench bench(kAxes);
@@ -272,6 +300,7 @@ int main() {
     a_wall_just_left_is_not_met_again_at_once();
     of_walls_met_at_one_instant_the_first_is_named_and_all_are_met();
     what_is_above_rounding_is_not_zero();
+    what_a_neuron_only_stays_beside_is_not_met();
     a_crossing_at_the_end_is_found_here_or_in_the_next_piece();
     an_output_weight_that_passes_zero_is_seen();
     return reluflow::tests::failures();

@@ -11,6 +11,8 @@ std::string_view status_name(Status status) noexcept {
         case Status::reached_direction: return "reached_direction";
         case Status::reached_log_norm: return "reached_log_norm";
         case Status::reached_events: return "reached_events";
+        case Status::reached_gradient: return "reached_gradient";
+        case Status::reached_steps: return "reached_steps";
         case Status::reached_seconds: return "reached_seconds";
         case Status::stationary: return "stationary";
         case Status::stalled: return "stalled";
@@ -33,6 +35,8 @@ bool is_success(Status status) noexcept {
         case Status::reached_direction:
         case Status::reached_log_norm:
         case Status::reached_events:
+        case Status::reached_gradient:
+        case Status::reached_steps:
         case Status::reached_seconds:
         case Status::stationary: return true;
         default: return false;

@@ -13,6 +13,8 @@ enum class Status {
     reached_direction,
     reached_log_norm,
     reached_events,
+    reached_gradient,
+    reached_steps,
     reached_seconds,
     stationary,
     stalled,

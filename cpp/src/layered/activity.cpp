@@ -26,10 +26,6 @@ void Activity::slide(Boundary boundary) {
     sliding_.push_back(std::move(boundary));
 }
 
-void Activity::stop_sliding(const Boundary& boundary) {
-    std::erase_if(sliding_, [&](const Boundary& other) { return other.is_same(boundary); });
-}
-
 bool Activity::is_live(const Edge& edge, Index sample, Index col) const noexcept {
     if (edge.source == 0) return (*X_)(sample, col) != 0.0;
     const Place p{edge.source, sample, col};
@@ -108,15 +104,18 @@ void Activity::rewire(Index sample, const Vector& theta, int orders, std::vector
                 make_empty(p, rate[v][u], changes);
                 continue;
             }
-            const bool detached =
-                mode(p) == Mode::sliding && has_one_input(p) && !wires.single && !boundary_of(p).is_parameter();
-            if (wires.all_zero || detached) {
+            const bool was_single = has_one_input(p);
+            set_single(p, wires.single);
+            if (wires.all_zero) {
                 zero[v][u] = 1;
                 rate[v][u] = wires.rate;
                 used_rates_ = used_rates_ || wires.mixed;
                 update(p, wires, orders, changes);
+            } else if (mode(p) == Mode::sliding && was_single != has_one_input(p)) {
+                reattach(p, orders, changes);
+                zero[v][u] = 1;
+                rate[v][u] = mode(p) == Mode::moving ? side(p) : 0.0;
             }
-            set_single(p, wires.single);
             if (wires.single && mode(p) == Mode::moving && !graph_->node(v).linear && join_boundary(p)) {
                 zero[v][u] = 1;
                 rate[v][u] = 0.0;
@@ -185,6 +184,51 @@ bool Activity::join_boundary(const Place& p) {
         return true;
     }
     return false;
+}
+
+// The inputs of a sliding place have changed: it slides where z vanishes with two of them or more, and with one where
+// that entry vanishes, together with all that reads nothing else.
+void Activity::reattach(const Place& p, int orders, std::vector<Change>& changes) {
+    leave_boundary(p);
+    if (join_boundary(p)) return;
+    Boundary own = whole_boundary_of(p);
+    if (own.members.size() == 1) {  // nothing else reads that entry alone: its own z says the same
+        own = Boundary{};
+        own.members = {p};
+    }
+    for (std::size_t m = 0; m < own.members.size(); ++m) {
+        const Place q = own.members[m];
+        const auto is_q = [&](const Zero& zero) { return zero.place == q; };
+        if (q == p || mode(q) != Mode::moving || std::ranges::none_of(zeros_, is_q)) continue;
+        // The entry has just been given a sign.
+        const int sign = side(q) * input_sign(q, own.inputs[m]) * input_sign(p, boundary_of(p).inputs.front());
+        set(p, sign, Mode::moving);
+        zeros_.push_back({p, orders});
+        changes.push_back({p, sign > 0 ? Kind::leave_up : Kind::leave_down});
+        return;
+    }
+    for (const Place& q : own.members) {
+        if (q == p) continue;
+        if (mode(q) == Mode::sliding)
+            leave_boundary(q);
+        else
+            changes.push_back({q, Kind::slide});
+        if (q.sample != p.sample) touched_.push_back(q.sample);
+    }
+    slide(std::move(own));
+}
+
+bool Activity::reads_only(const Place& p, const std::vector<Place>& places) const {
+    const Node& node = graph_->node(p.node);
+    if (!node.bias.empty() && node.bias[p.unit] >= 0) return false;
+    for (const int e : node.incoming) {
+        const Edge& edge = graph_->edges()[e];
+        for (Index c = 0; c < edge.cols; ++c) {
+            if (!edge.connects(p.unit, c) || !is_live(edge, p.sample, c)) continue;
+            if (std::ranges::find(places, Place{edge.source, p.sample, c}) == places.end()) return false;
+        }
+    }
+    return true;
 }
 
 void Activity::restore(const std::vector<SignMatrix>& sides, const std::vector<SignMatrix>& modes,

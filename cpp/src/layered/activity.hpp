@@ -53,6 +53,14 @@ struct Boundary {
     std::vector<Input> inputs;  ///< one for each member, if a parameter decides
 
     bool is_parameter() const noexcept { return parameter >= 0; }
+    /// True if the multiplier belongs to the parameter: one member alone has it at its z.
+    bool acts_on_parameter() const noexcept { return is_parameter() && members.size() > 1; }
+    /// Number of a place among the members, or -1.
+    int place_of(const Place& p) const noexcept {
+        for (std::size_t m = 0; m < members.size(); ++m)
+            if (members[m] == p) return static_cast<int>(m);
+        return -1;
+    }
     bool is_same(const Boundary& other) const noexcept {
         return parameter == other.parameter && (is_parameter() ? constant == other.constant : members == other.members);
     }
@@ -86,7 +94,8 @@ class Activity {
 
     void set(const Place& p, int side, Mode mode);
     void slide(Boundary boundary);
-    void stop_sliding(const Boundary& boundary);
+    /// Takes a place out of the boundary it slides on.
+    void leave_boundary(const Place& p);
 
     /// Reads wiring and sides of all samples anew from pre-activations z (one matrix (n, size) a node).
     void read(const std::vector<Matrix>& z, const Vector& theta);
@@ -101,6 +110,11 @@ class Activity {
     /// True if a side that rewire() chose rests on rates of more than one input.
     bool used_rates() const noexcept { return used_rates_; }
     void forget_rates() noexcept { used_rates_ = false; }
+    /// Samples on which rewire() of another sample has changed something.
+    const std::vector<Index>& touched() const noexcept { return touched_; }
+    void forget_touched() noexcept { touched_.clear(); }
+    /// True if every live input of p is a unit of `places`.
+    bool reads_only(const Place& p, const std::vector<Place>& places) const;
 
     /// Sign of what an input sends on the sample of `p`.
     int input_sign(const Place& p, const Input& input) const noexcept;
@@ -124,8 +138,8 @@ class Activity {
     void update(const Place& p, const Wiring& wires, int orders, std::vector<Change>& changes);
     void make_empty(const Place& p, double awaited, std::vector<Change>& changes);
     void set_single(const Place& p, bool single);
-    void leave_boundary(const Place& p);
     bool join_boundary(const Place& p);
+    void reattach(const Place& p, int orders, std::vector<Change>& changes);
     double input_rate(const Edge& edge, Index sample, Index col, const std::vector<std::vector<double>>& rate) const;
 
     const Graph* graph_;
@@ -134,6 +148,7 @@ class Activity {
     std::vector<Matrix> slope_;
     std::vector<Boundary> sliding_;
     std::vector<Zero> zeros_;
+    std::vector<Index> touched_;
     Index n_single_ = 0;
     bool used_rates_ = false;
 };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/tolerances.hpp"
+#include "layered/sliding_bounds.hpp"
 #include "numeric/polynomial.hpp"
 
 namespace reluflow::layered {
@@ -114,7 +115,7 @@ void EventSearch::search_sliding(const Jet& jet) {
     Row up;
     Row down;
     for (int b = 0; b < sliding.count(); ++b) {
-        sliding.bounds(b, order, up, down, jet.activity().graph());
+        sliding_bounds(jet, b, order, up, down);
         const int turn = down[0] >= up[0] ? 1 : -1;  // -1: it stands on a repelling boundary
         for (int k = 0; k <= order; ++k) {
             up[k] = turn * (sliding.multiplier(b)[k] - up[k]);

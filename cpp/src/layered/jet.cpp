@@ -83,18 +83,21 @@ void Jet::forward(int k) {
             }
         }
         z_[v].set(k, sum);
-        finish(k, v);
+        finish(k, v, k == 0 || sliding_.empty());
     }
 }
 
-// What is known to be zero becomes exactly zero, then h.
-void Jet::finish(int k, int v) {
+// What is known to be zero becomes exactly zero, then h. What an event has set to zero is zero only with the
+// multipliers of this order: before them it must go on to the units above as it is.
+void Jet::finish(int k, int v, bool is_final) {
     const Node& node = graph_->node(v);
     for (const Zero& zero : activity_->zeros())
-        if (at_event_ && zero.place.node == v && k < zero.orders) z_[v].set(k, zero.place.sample, zero.place.unit, 0.0);
+        if (is_final && at_event_ && zero.place.node == v && k < zero.orders)
+            z_[v].set(k, zero.place.sample, zero.place.unit, 0.0);
     for (const Member& member : sliding_.members()) {
         if (member.place.node != v) continue;
-        if (!member.has_input) free_[member.boundary] = z_[v].at(k, member.place.sample, member.place.unit);
+        if (member.carry != 0.0)
+            free_[member.boundary] = member.carry * z_[v].at(k, member.place.sample, member.place.unit);
         z_[v].set(k, member.place.sample, member.place.unit, 0.0);
     }
     if (!node.linear) h_[v].set(k, z_[v].order(k).cwiseProduct(activity_->slopes(v)));
@@ -192,14 +195,15 @@ bool Jet::advance() {
 double Jet::boundary_coefficient(const Boundary& boundary, int k) const {
     if (boundary.is_parameter()) return theta_[k][boundary.parameter] + (k == 0 ? boundary.constant : 0.0);
     const Place& p = boundary.members.front();
-    return z_[p.node].at(k, p.sample, p.unit);
+    const int turn = boundary.inputs.empty() ? 1 : activity_->input_sign(p, boundary.inputs.front());
+    return turn * z_[p.node].at(k, p.sample, p.unit);
 }
 
 // Finds the multipliers of order k - 1 that keep w_k = 0, and adds what they do.
 void Jet::correct(int k) {
     for (int b = 0; b < sliding_.count(); ++b) {
         const Boundary& boundary = sliding_.boundaries()[b];
-        const double rate = boundary.is_parameter() ? theta_[k][boundary.parameter] : free_[b];
+        const double rate = boundary.acts_on_parameter() ? theta_[k][boundary.parameter] : free_[b];
         free_[b] = -rate * (k / span_);
     }
     sliding_.solve(k - 1, free_);
@@ -242,7 +246,7 @@ void Jet::tangent(const Vector& change, int k) {
             if (member.place.node == v) sum(member.place.sample, member.place.unit) = 0.0;
         z_[v].add(k, sum);
         if (!node.linear) change_[v] = sum.cwiseProduct(activity_->slopes(v));
-        finish(k, v);
+        finish(k, v, true);
     }
 }
 
@@ -276,11 +280,11 @@ void Jet::velocity(const double* mu, Vector& out) {
         if (node.is_tapped_before) delta_[v].add(0, skip_[v]);
         for (const Member& member : sliding_.members())
             if (member.place.node == v)
-                delta_[v].set(0, member.place.sample, member.place.unit, member.has_input ? 0.0 : mu[member.boundary]);
+                delta_[v].set(0, member.place.sample, member.place.unit, member.carry * mu[member.boundary]);
     }
     gradient(0, out);
     for (int b = 0; b < sliding_.count(); ++b)
-        if (sliding_.boundaries()[b].is_parameter()) out[sliding_.boundaries()[b].parameter] += mu[b];
+        if (sliding_.boundaries()[b].acts_on_parameter()) out[sliding_.boundaries()[b].parameter] += mu[b];
     out *= span_;
 }
 

@@ -42,6 +42,10 @@ class Jet {
     const SampleSeries& z(int v) const noexcept { return z_[v]; }
     const DualSeries& duals() const noexcept { return duals_; }
     const SlidingSeries& sliding() const noexcept { return sliding_; }
+    /// What arrives at z, orders 0 to order() - 1.
+    const SampleSeries& delta(int v) const noexcept { return delta_[v]; }
+    /// Order k of an entry of an edge.
+    double entry(int e, int k, Index row, Index col) const { return entries_[e].plain_order(k)(row, col); }
     Matrix outputs() const { return h_of(graph_->count() - 1).order(0); }
 
     void theta_at(double u, Vector& theta) const;
@@ -58,7 +62,7 @@ class Jet {
     }
     void load(int k);
     void forward(int k);
-    void finish(int k, int v);
+    void finish(int k, int v, bool is_final);
     void backward(int k);
     void pull_back(const Edge& edge, int k, Matrix& above);
     void gradient(int k, Vector& out);

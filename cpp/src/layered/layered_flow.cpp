@@ -197,12 +197,14 @@ bool LayeredFlow::check_stop() {
         finish(pending_, "the run ended as asked");
     } else if (static_cast<std::int64_t>(events_.size()) >= stop.events) {
         finish(Status::reached_events, "so many events have happened");
-    } else if (steps_ >= stop.steps || seconds() >= stop.seconds) {
-        finish(Status::reached_seconds, "the run has taken the time or the steps it may take");
+    } else if (steps_ >= stop.steps) {
+        finish(Status::reached_steps, "so many steps have been taken");
+    } else if (seconds() >= stop.seconds) {
+        finish(Status::reached_seconds, "the run has taken the time it may take");
     } else if (std::log(now_.theta.norm()) >= stop.log_norm) {
         finish(Status::reached_log_norm, "log |θ| has reached its bound");
     } else if (steps_ > 0 && stop.gradient > 0.0 && log_gradient_ <= std::log(stop.gradient)) {
-        finish(Status::stationary, "the gradient has fallen to its bound");
+        finish(Status::reached_gradient, "the gradient has fallen to its bound");
     } else if (log_loss_ <= stop.log_loss) {
         finish(Status::reached_loss, "the loss has fallen to its bound");
     } else if (plan_.hook) {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "layered/sliding_bounds.hpp"
+
 namespace reluflow::layered {
 namespace {
 
@@ -14,25 +16,9 @@ constexpr int kMaxContacts = 6;
 /// A multiplier may miss its bounds by this part of their size: the rounding of the solve.
 constexpr double kBoundTol = 1e-11;
 
-// There the bounds of a multiplier need the empty unit's two sides, and a series has one.
-bool has_empty_above_leaky(const Graph& graph, const Activity& activity, const Jet& jet) {
-    for (const Member& member : jet.sliding().members()) {
-        const Place& p = member.place;
-        if (graph.node(p.node).leak == 0.0) continue;
-        for (const int e : graph.node(p.node).outgoing) {
-            const Edge& edge = graph.edges()[e];
-            for (Index r = 0; r < edge.rows; ++r)
-                if (edge.connects(r, p.unit) && activity.mode({edge.target, p.sample, r}) == Mode::empty &&
-                    !graph.node(edge.target).linear)
-                    return true;
-        }
-    }
-    return false;
-}
-
 }  // namespace
 
-Resolution::Resolution(const Graph& graph, const Matrix& X) : graph_(&graph), X_(&X), trial_(graph, X) {
+Resolution::Resolution(const Graph& graph, const Matrix& X) : graph_(&graph), trial_(graph, X) {
     for (const Node& node : graph.nodes()) {
         zero_.emplace_back(node.size, 0);
         rate_.emplace_back(node.size, 0.0);
@@ -42,6 +28,7 @@ Resolution::Resolution(const Graph& graph, const Matrix& X) : graph_(&graph), X_
 Outcome Resolution::resolve(Jet& jet, const Vector& theta, const Activity& before, std::vector<Contact> contacts,
                             double span, bool is_start) {
     contacts_ = std::move(contacts);
+    if (!is_start) drop_followers(before);
     theta_ = &theta;
     before_ = &before;
     span_ = span;
@@ -74,6 +61,17 @@ Outcome Resolution::resolve(Jet& jet, const Vector& theta, const Activity& befor
     }
     if (options_.size() > 1) return Outcome::branching;
     return take(jet, theta, options_.front().activity, span) ? Outcome::unique : Outcome::undecided;
+}
+
+// What reads nothing but units that are zero now goes where they go.
+void Resolution::drop_followers(const Activity& before) {
+    std::vector<Place> zero;
+    for (const Contact& contact : contacts_)
+        zero.insert(zero.end(), contact.boundary.members.begin(), contact.boundary.members.end());
+    std::erase_if(contacts_, [&](const Contact& contact) {
+        const Place& p = contact.boundary.members.front();
+        return contact.from != 0 && !contact.boundary.is_parameter() && before.reads_only(p, zero);
+    });
 }
 
 bool Resolution::take(Jet& jet, const Vector& theta, const Activity& activity, double span) {
@@ -129,10 +127,6 @@ Resolution::Check Resolution::attempt(Jet& jet) {
             }
         if (!trial_.used_rates() || !correct_rates(jet)) break;
     }
-    if (has_empty_above_leaky(*graph_, trial_, jet)) {
-        reason_ = "a unit without live input reads a leaky unit that slides";
-        return Check::failed;
-    }
     return check(jet);
 }
 
@@ -144,7 +138,7 @@ void Resolution::set_sides() {
     std::vector<Index> samples;
     for (std::size_t c = 0; c < contacts_.size(); ++c) {
         const Boundary& boundary = contacts_[c].boundary;
-        trial_.stop_sliding(boundary);
+        for (const Place& p : boundary.members) trial_.leave_boundary(p);
         if (sides_[c] == 0) trial_.slide(boundary);
         for (std::size_t m = 0; m < boundary.members.size(); ++m) {
             const Place& p = boundary.members[m];
@@ -158,7 +152,11 @@ void Resolution::set_sides() {
     std::ranges::sort(samples);
     const auto repeated = std::ranges::unique(samples);
     samples.erase(repeated.begin(), repeated.end());
-    for (const Index i : samples) follow(static_cast<std::size_t>(i));
+    for (std::size_t s = 0; s < samples.size(); ++s) {
+        follow(static_cast<std::size_t>(samples[s]));
+        samples.insert(samples.end(), trial_.touched().begin(), trial_.touched().end());
+        trial_.forget_touched();
+    }
 }
 
 void Resolution::mark(const Boundary& boundary, Index sample, double rate, int orientation) {
@@ -220,7 +218,7 @@ bool Resolution::check_moving(const Jet& jet, Contact& contact, int& side) {
 bool Resolution::check_sliding(const Jet& jet, int b) {
     Row up;
     Row down;
-    jet.sliding().bounds(b, 0, up, down, *graph_);
+    sliding_bounds(jet, b, 0, up, down);
     const double mu = jet.sliding().multiplier(b)[0];
     const double tol = kBoundTol * (std::abs(up[0]) + std::abs(down[0]) + std::abs(mu));
     if (mu >= up[0] - tol && mu <= down[0] + tol) return true;
@@ -230,10 +228,13 @@ bool Resolution::check_sliding(const Jet& jet, int b) {
     }
     const Boundary& boundary = jet.sliding().boundaries()[b];
     const int side = up[0] > mu ? 1 : -1;
-    const auto same = [&](const Contact& other) { return other.boundary.is_same(boundary); };
+    const Place& p = boundary.members.front();
+    const auto same = [&](const Contact& other) {
+        return other.boundary.is_same(boundary) || other.boundary.place_of(p) >= 0;
+    };
     const auto known = std::ranges::find_if(contacts_, same);
     if (known != contacts_.end()) {
-        next_[known - contacts_.begin()] = side;
+        next_[known - contacts_.begin()] = side * sign_of(boundary, p) * sign_of(known->boundary, p);
     } else if (may_pivot_) {
         contacts_.push_back({boundary, 0, side, false});
         next_.push_back(side);
@@ -241,6 +242,12 @@ bool Resolution::check_sliding(const Jet& jet, int b) {
         only_leaves_ = false;
     }
     return false;
+}
+
+// The sign of z of a member where w is positive.
+int Resolution::sign_of(const Boundary& boundary, const Place& p) const {
+    const int m = boundary.place_of(p);
+    return boundary.is_parameter() && m >= 0 ? trial_.input_sign(p, boundary.inputs[m]) : 1;
 }
 
 bool Resolution::is_known() const {

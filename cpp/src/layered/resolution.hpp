@@ -43,6 +43,7 @@ class Resolution {
   private:
     enum class Check { valid, broken, failed };
 
+    void drop_followers(const Activity& before);
     Check attempt(Jet& jet);
     void set_sides();
     void follow(std::size_t sample);
@@ -51,6 +52,7 @@ class Resolution {
     Check check(Jet& jet);
     bool check_moving(const Jet& jet, Contact& contact, int& side);
     bool check_sliding(const Jet& jet, int b);
+    int sign_of(const Boundary& boundary, const Place& p) const;
     bool pivot(Jet& jet);
     void enumerate(Jet& jet, std::size_t n_found);
     void keep(bool ridge);
@@ -59,7 +61,6 @@ class Resolution {
     int leading_order() const;
 
     const Graph* graph_;
-    const Matrix* X_;
     const Activity* before_ = nullptr;
     const Vector* theta_ = nullptr;
     double span_ = 1.0;

@@ -22,8 +22,10 @@ void SlidingSeries::start(const Activity& activity) {
             Member member;
             member.boundary = static_cast<int>(b);
             member.place = boundary.members[m];
-            member.has_input = boundary.is_parameter();
+            member.has_input = !boundary.inputs.empty();
             if (member.has_input) member.input = boundary.inputs[m];
+            if (m == 0 && !boundary.acts_on_parameter())
+                member.carry = member.has_input ? activity.input_sign(member.place, member.input) : 1.0;
             if (!member.has_input || member.input.node < 0) member.factor[0] = 1.0;
             members_.push_back(member);
         }
@@ -34,7 +36,14 @@ bool SlidingSeries::factor(const Fields& fields, Index parameters) {
     const int size = count();
     normals_.setZero(size, parameters);
     fields_.resize(size);
-    for (int b = 0; b < size; ++b) make_normal(fields, b);
+    for (int b = 0; b < size; ++b) {
+        if ((*boundaries_)[b].acts_on_parameter()) {
+            normals_(b, (*boundaries_)[b].parameter) = 1.0;
+            fields_[b].delta.clear();
+        } else {
+            make_normal(fields, *carrier(b));
+        }
+    }
     gram_.noalias() = normals_ * normals_.transpose();
     const Vector length = gram_.diagonal().cwiseSqrt();
     if (length.minCoeff() <= 0.0) return false;
@@ -47,8 +56,15 @@ bool SlidingSeries::factor(const Fields& fields, Index parameters) {
     return true;
 }
 
+const Member* SlidingSeries::carrier(int b) const noexcept {
+    for (const Member& member : members_)
+        if (member.boundary == b && member.carry != 0.0) return &member;
+    return nullptr;
+}
+
 // Backpropagation of one sample from a place in the cut network.
-void SlidingSeries::make_field(const Fields& fields, const Place& place, Field& field) const {
+void SlidingSeries::make_field(const Fields& fields, const Member& member, Field& field) const {
+    const Place& place = member.place;
     const Graph& graph = fields.graph;
     const auto nodes = static_cast<std::size_t>(graph.count());
     field.delta.resize(nodes);
@@ -59,7 +75,7 @@ void SlidingSeries::make_field(const Fields& fields, const Place& place, Field& 
         field.above[v].setZero(graph.node(v).size);
         field.skip[v].setZero(graph.node(v).size);
     }
-    field.delta[place.node][place.unit] = 1.0;
+    field.delta[place.node][place.unit] = member.carry;
     for (int v = place.node; v > 0; --v) {
         if (v < place.node) {
             const auto slopes = fields.activity.slopes(v).row(place.sample).transpose();
@@ -76,16 +92,11 @@ void SlidingSeries::make_field(const Fields& fields, const Place& place, Field& 
     }
 }
 
-void SlidingSeries::make_normal(const Fields& fields, int b) {
-    const Boundary& boundary = (*boundaries_)[b];
+void SlidingSeries::make_normal(const Fields& fields, const Member& member) {
+    const int b = member.boundary;
     auto normal = normals_.row(b);
-    if (boundary.is_parameter()) {
-        normal[boundary.parameter] = 1.0;
-        fields_[b].delta.clear();
-        return;
-    }
-    const Place& place = boundary.members.front();
-    make_field(fields, place, fields_[b]);
+    const Place& place = member.place;
+    make_field(fields, member, fields_[b]);
     const Graph& graph = fields.graph;
     for (int v = place.node; v > 0; --v) {
         const Node& node = graph.node(v);
@@ -113,7 +124,7 @@ void SlidingSeries::solve(int k, Vector& rhs) {
 void SlidingSeries::spread(int k, std::vector<SampleSeries>& delta) {
     for (int b = 0; b < count(); ++b) {
         const Boundary& boundary = (*boundaries_)[b];
-        if (boundary.is_parameter()) continue;
+        if (boundary.acts_on_parameter()) continue;
         const Place& place = boundary.members.front();
         const double mu = multiplier_[b][k];
         for (int v = place.node; v > 0; --v)
@@ -126,23 +137,6 @@ void SlidingSeries::spread(int k, std::vector<SampleSeries>& delta) {
             member.above[k] += mu * fields_[b].above[member.place.node][member.place.unit];
             member.skip[k] += mu * fields_[b].skip[member.place.node][member.place.unit];
         }
-    }
-}
-
-void SlidingSeries::bounds(int b, int order, Row& up, Row& down, const Graph& graph) const {
-    up.fill(0.0);
-    down.fill(0.0);
-    for (const Member& member : members_) {
-        if (member.boundary != b) continue;
-        const double leak = graph.node(member.place.node).leak;
-        const bool flipped = member.factor[0] < 0.0;  // then w > 0 is z < 0
-        const double slope_up = flipped ? leak : 1.0;
-        const double slope_down = flipped ? 1.0 : leak;
-        for (int k = 0; k <= order; ++k)
-            for (int j = 0; j <= k; ++j) {
-                up[k] += member.factor[j] * (slope_up * member.above[k - j] + member.skip[k - j]);
-                down[k] += member.factor[j] * (slope_down * member.above[k - j] + member.skip[k - j]);
-            }
     }
 }
 

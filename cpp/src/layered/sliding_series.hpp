@@ -16,11 +16,13 @@ namespace reluflow::layered {
 using Row = std::array<double, kMaxOrder + 2>;
 
 /// A member of a sliding boundary: what arrives above it (β, from h; γ, from a skip) and the factor t of z = w t.
+/// `carry`: what one unit of the boundary's multiplier is at its z; 0 if the parameter or another member has it.
 struct Member {
     int boundary = 0;
     Place place;
     Input input;
     bool has_input = false;
+    double carry = 0.0;
     Row above{}, skip{}, factor{};
 };
 
@@ -53,20 +55,20 @@ class SlidingSeries {
     /// |P n|²/|n|², P the projector along the other normals.
     double independence() const noexcept { return independence_; }
 
+    /// The member that carries the multiplier of boundary b, or null if its parameter does.
+    const Member* carrier(int b) const noexcept;
+
     /// Solves Gram x = rhs in place and stores x as order k of the multipliers.
     void solve(int k, Vector& rhs);
     /// Adds what multipliers of order k send down their samples to δ, β and γ.
     void spread(int k, std::vector<SampleSeries>& delta);
 
-    /// M⁺ (w leaves upwards) and M⁻ of boundary b, up to `order`.
-    void bounds(int b, int order, Row& up, Row& down, const Graph& graph) const;
-
   private:
     struct Field {
         std::vector<Vector> delta, above, skip;  // by node: what one unit of μ sends down
     };
-    void make_field(const Fields& fields, const Place& place, Field& field) const;
-    void make_normal(const Fields& fields, int b);
+    void make_field(const Fields& fields, const Member& member, Field& field) const;
+    void make_normal(const Fields& fields, const Member& member);
 
     const std::vector<Boundary>* boundaries_ = nullptr;
     std::vector<Member> members_;

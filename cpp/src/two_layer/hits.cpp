@@ -17,28 +17,32 @@ void negate(double* c, int order) noexcept {
     for (int k = 0; k <= order; ++k) c[k] = -c[k];
 }
 
+/// A neuron beside a boundary comes towards it by more than this part of what counts as zero, or not at all.
+constexpr double kComesNearer = 0.25;
+
+}  // namespace
+
 /// When a quantity that starts near zero passes it, in [0, end]: `gap`, the distance of a multiplier from an end of its
 /// interval or of a neuron from a boundary, falls below -`noise` there, and left zero for that last at the u that is
 /// returned; 0 where it was below from the start. kNoRoot when it does not pass: a multiplier that only comes to its
 /// end, as those of flows that come to rest do, stays.
-double first_leave(const double* gap, int order, double noise, double end) noexcept {
+HitFinder::Descent HitFinder::first_leave(const double* gap, int order, double noise, double end) noexcept {
     Coefficients c{};
     std::copy_n(gap, order + 1, c);
     c[0] += noise;
-    if (c[0] < 0.0) return 0.0;
+    if (c[0] < 0.0) return {0.0, 0.0};
     const double beyond = first_descent(c, order, end);
-    if (beyond > end) return kNoRoot;
+    if (beyond > end) return {};
     shift_origin(c, order, beyond);  // the last zero before that is the first one on the way back
     for (int k = 2; k <= order; k += 2) c[k] = -c[k];
     c[0] = noise;
     const double back = first_descent(c, order, beyond);
-    return back <= beyond ? beyond - back : 0.0;
+    return {back <= beyond ? beyond - back : 0.0, beyond};
 }
-
-}  // namespace
 
 HitFinder::HitFinder(const NeuronMotion& motion, bool stands)
     : motion_(motion),
+      stands_(stands),
       slide_(motion, stands),
       coordinates_(motion.rank() * (kMaxOrder + 2)),
       multipliers_(motion.rank() * (kMaxOrder + 2)),
@@ -107,11 +111,11 @@ Hit HitFinder::first_wall(int piece, double end, std::span<const NearWall> candi
     Hit hit;
     for (const auto& tangent : find_tangents(piece, candidates, sides, clearance)) {
         if (clearance.rules_out(tangent) || clearance.is_left(tangent)) continue;
-        const double root = first_descent_to(piece, tangent.wall, sides, clearance.limit());
-        if (root > clearance.limit()) continue;
-        if (begin + root < hit.u || (begin + root == hit.u && tangent.wall < hit.wall))
-            hit = {begin + root, HitKind::wall, tangent.wall, 0, 0.0, true};
-        clearance.set_limit(root);
+        const Descent root = first_descent_to(piece, tangent.wall, sides, clearance.limit());
+        if (root.at > clearance.limit()) continue;
+        if (begin + root.at < hit.u || (begin + root.at == hit.u && tangent.wall < hit.wall))
+            hit = {begin + root.at, HitKind::wall, tangent.wall, 0, 0.0, true, begin + root.seen};
+        clearance.set_limit(root.at);
     }
     return hit;
 }
@@ -149,7 +153,8 @@ std::span<const HitFinder::Tangent> HitFinder::find_tangents(int piece, std::spa
 }
 
 /// When the piece reaches the boundary from the neuron's side of it, in time since its begin.
-double HitFinder::first_descent_to(int piece, int wall, std::span<const std::int8_t> sides, double limit) const {
+HitFinder::Descent HitFinder::first_descent_to(int piece, int wall, std::span<const std::int8_t> sides,
+                                               double limit) const {
     const int order = motion_.order();
     Coefficients c{};
     motion_.wall_series(piece, motion_.data().normals().row(wall).data(), c);
@@ -163,7 +168,8 @@ double HitFinder::first_descent_to(int piece, int wall, std::span<const std::int
             return first_leave(c, order, zero_tol(motion_.size(piece)), limit);
         }
     }
-    return first_descent(c, order, limit);
+    const double root = first_descent(c, order, limit);
+    return {root, root};
 }
 
 /// What acts on the neuron may be far less than what acts on others: its own rates are compared with that. Where the
@@ -172,8 +178,8 @@ double HitFinder::first_descent_to(int piece, int wall, std::span<const std::int
 bool HitFinder::is_unknown(double rate, int piece, int wall, std::span<const std::int8_t> sides) const {
     const double weight = motion_.acting_weight(sides, motion_.piece(piece).begin);
     const double sine = motion_.piece(piece).held->length_outside(motion_.data().normals().row(wall).data());
-    const double part = kRateUlps * kEps + sine * motion_.weight_error();
-    return std::abs(rate) <= part * std::abs(motion_.a(piece)[0]) * motion_.step() * weight;
+    const double unknown = kRateUlps * kEps * weight + sine * motion_.acting_error(weight);
+    return std::abs(rate) <= unknown * std::abs(motion_.a(piece)[0]) * motion_.step();
 }
 
 Hit HitFinder::first_release(int piece, double end, const SlidingSet& held, std::span<const std::int8_t> sides,
@@ -207,9 +213,7 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const Sliding
     for (int h = 0; h < count; ++h) {
         const int wall = held.walls()[h];
         motion_.contribution_series(wall, begin, base, range);
-        // An attracting boundary has a · range < 0, a repelling boundary that a policy stays on has a · range > 0: μ in
-        // [0, 1] reads with the sign of range.
-        const double sign = range[0] > 0.0 ? 1.0 : (range[0] < 0.0 ? -1.0 : (output_positive ? -1.0 : 1.0));
+        const double sign = interval_sign(range[0], output_positive);
         for (const std::int8_t side : {std::int8_t{-1}, std::int8_t{1}}) {
             for (int k = 0; k <= order; ++k) {
                 const double beta = multipliers_[k * count + h];
@@ -220,27 +224,36 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const Sliding
             const double unknown = condition[h] * (noise.rounding + noise.weights);
             const double held_at = condition[h] * (condition[h] * noise.rounding + noise.weights);
             if (gap[0] < -unknown && gap[0] >= -held_at) gap[0] = 0.0;
-            const double root = first_leave(gap, order, unknown, length);
+            const double root = first_leave(gap, order, unknown, length).at;
             if (begin + root < hit.u)
                 hit = {begin + root,
                        HitKind::release,
                        wall,
                        side,
                        std::abs(evaluate_derivative(gap, order, root)),
-                       !is_closed(wall, begin + root, unknown)};
+                       !is_closed(wall, begin + root, sign, unknown)};
         }
     }
     if (hit.kind == HitKind::release && count > 1) hit.alone = hit.alone && is_alone(hit, held, begin, noise);
     return hit;
 }
 
-/// True where the interval of a multiplier has shrunk to a point: the weight of its sample passes zero, and an
-/// attracting boundary becomes a repelling one.
-bool HitFinder::is_closed(int wall, double u, double unknown) const {
+/// The sign with which μ in [0, 1] reads: an attracting boundary has a · range < 0, a repelling one that a policy
+/// stays on has a · range > 0. The weight of an error can pass zero, and the boundary then turns repelling: without
+/// that policy the interval is the one of an attracting boundary, and less than nothing beyond that.
+double HitFinder::interval_sign(double range, bool output_positive) const {
+    const double attracting = output_positive ? -1.0 : 1.0;
+    if (range == 0.0 || (motion_.waveform().is_linear() && !stands_)) return attracting;
+    return range > 0.0 ? 1.0 : -1.0;
+}
+
+/// True where the interval of a multiplier has shrunk to a point or to less: the weight of its sample passes zero, and
+/// an attracting boundary becomes a repelling one.
+bool HitFinder::is_closed(int wall, double u, double sign, double unknown) const {
     double base = 0.0;
     double range = 0.0;
     motion_.contribution_at(wall, u, base, range);
-    return motion_.waveform().is_linear() && std::abs(range) <= 2.0 * unknown;
+    return motion_.waveform().is_linear() && sign * range <= 2.0 * unknown;
 }
 
 /// A corner that holds may leave twice its tolerance.
@@ -248,7 +261,7 @@ HitFinder::PullNoise HitFinder::pull_noise(int count, std::span<const std::int8_
     double taken = 0.0;
     for (int h = 0; h < count; ++h) taken += std::abs(multipliers_[h]);
     const double acting = motion_.acting_weight(sides, u);
-    return {2.0 * kCornerUlps * kEps * (taken + acting), 2.0 * motion_.weight_error() * acting};
+    return {2.0 * kCornerUlps * kEps * (taken + acting), 2.0 * motion_.acting_error(acting)};
 }
 
 /// False when another multiplier is at an end of its interval at the instant of a release: they decide together.
@@ -280,6 +293,20 @@ Hit HitFinder::output_sign_change(int piece, double end) const {
     const double root = first_descent(c, order, end - begin);
     if (root > end - begin) return {};
     return {begin + root, HitKind::output_sign, -1, 0, 0.0, true};
+}
+
+/// Directions tend to points where boundaries meet, and z / |w| falls below rounding beside all of them. When the flow
+/// then takes the neuron across one, it is on its side of the others still: rounding alone makes a corner of them.
+bool HitFinder::stays_beside(int piece, int wall, std::int8_t side, const Hit& hit) const {
+    const double begin = motion_.piece(piece).begin;
+    if (side == 0 || hit.seen <= begin) return false;
+    const int order = motion_.order();
+    Coefficients c{};
+    motion_.wall_series(piece, motion_.data().normals().row(wall).data(), c);
+    const double zero = zero_tol(motion_.size(piece));
+    if (side * c[0] > zero) return false;  // it has come from farther away
+    c[0] = 0.0;
+    return side * evaluate(c, order, hit.seen - begin) >= -kComesNearer * zero;
 }
 
 void HitFinder::walls_at_zero(const double* w, std::span<const int> candidates, std::span<const std::int8_t> sides,

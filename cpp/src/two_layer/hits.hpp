@@ -22,6 +22,7 @@ struct Hit {
     std::int8_t side = 0;  ///< of a leaving neuron: its side afterwards; 0 if that has to be decided
     double slope = 0.0;    ///< of a leaving neuron: rate of the multiplier (its contribution, in units of the gradient)
     bool alone = true;     ///< of a leaving neuron: no other multiplier is at its bound
+    double seen = 0.0;     ///< of a boundary: by when, in the step, the neuron is beyond it by more than rounding, or u
 };
 
 /// A boundary that may be hit on a piece, and the value of z at the begin of the piece.
@@ -50,6 +51,9 @@ class HitFinder {
     /// The boundaries on which a neuron at w is zero, to rounding.
     void walls_at_zero(const double* w, std::span<const int> candidates, std::span<const std::int8_t> sides,
                        std::vector<int>& zero) const;
+    /// True for a boundary beside which the neuron has been since before a hit, to rounding, without coming towards it:
+    /// it is on its side of it still, however near.
+    bool stays_beside(int piece, int wall, std::int8_t side, const Hit& hit) const;
     /// |z| below this is zero for weights of this size; |z'| above rate_tol at the begin of a piece is not.
     double zero_tol(double size) const noexcept;
     double rate_tol(int piece) const noexcept;
@@ -77,12 +81,20 @@ class HitFinder {
         double weights = 0.0;
     };
     PullNoise pull_noise(int count, std::span<const std::int8_t> sides, double u) const;
-    bool is_closed(int wall, double u, double unknown) const;
+    double interval_sign(double range, bool output_positive) const;
+    bool is_closed(int wall, double u, double sign, double unknown) const;
     bool is_alone(const Hit& release, const SlidingSet& held, double begin, const PullNoise& noise) const;
-    double first_descent_to(int piece, int wall, std::span<const std::int8_t> sides, double limit) const;
+    /// In time since the begin of a piece.
+    struct Descent {
+        double at = kNoRoot;
+        double seen = kNoRoot;  ///< see Hit
+    };
+    Descent first_descent_to(int piece, int wall, std::span<const std::int8_t> sides, double limit) const;
+    static Descent first_leave(const double* gap, int order, double noise, double end) noexcept;
     bool is_unknown(double rate, int piece, int wall, std::span<const std::int8_t> sides) const;
 
     const NeuronMotion& motion_;
+    bool stands_;
     DependentSlide slide_;
     std::vector<Tangent> tangents_;
     std::vector<int> met_;

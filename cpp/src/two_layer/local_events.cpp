@@ -120,21 +120,34 @@ void LocalEvents::collect_corner(int neuron, const Hit& hit, std::span<const int
     } else {
         const auto sides = pattern_.row(neuron);
         if (meets) walls_.push_back(hit.wall);
-        if (meets) finder_.walls_at_zero(w_.data(), candidates, sides, walls_);
+        if (meets) add_walls_at_zero(neuron, hit, candidates, false);
         if (pattern_.zeros(neuron) > 0) append_zero_walls(sides, walls_);
         stand_on_corner();
-        if (meets) add_dependent(sides);
+        if (meets) add_dependent(neuron, hit);
     }
     std::sort(walls_.begin(), walls_.end());
 }
 
+/// Adds candidates that are zero at the hit. Beside some the neuron only stays; they count if those `collected` so far
+/// span them.
+void LocalEvents::add_walls_at_zero(int neuron, const Hit& hit, std::span<const int> candidates, bool collected) {
+    const auto sides = pattern_.row(neuron);
+    const auto known = std::ssize(walls_);
+    finder_.walls_at_zero(w_.data(), candidates, sides, walls_);
+    const auto is_only_near = [&](int wall) {
+        if (collected && corner_set_.length_outside(data_.normals().row(wall).data()) <= kRankTol) return false;
+        return finder_.stays_beside(motion_.last(neuron), wall, sides[wall], hit);
+    };
+    walls_.erase(std::remove_if(walls_.begin() + known, walls_.end(), is_only_near), walls_.end());
+}
+
 /// Adds boundaries that depend on those collected: they are zero with them, whatever their computed pre-activation. For
 /// a boundary at a small angle to the path its rounding error is many times that of the one that was hit.
-void LocalEvents::add_dependent(std::span<const std::int8_t> sides) {
+void LocalEvents::add_dependent(int neuron, const Hit& hit) {
     std::size_t known = 1;
     while (walls_.size() > known) {
         known = walls_.size();
-        finder_.walls_at_zero(w_.data(), all_walls_, sides, walls_);
+        add_walls_at_zero(neuron, hit, all_walls_, true);
         if (walls_.size() > known) stand_on_corner();
     }
 }
@@ -317,9 +330,9 @@ void LocalEvents::set_side(int neuron, int wall, double u, std::int8_t after, Ev
 /// A run holds neurons until multipliers leave by more than is known of them (see HitFinder); so does one that goes on.
 /// Between walls at a small angle a rate is that sine of the multiplier's excess.
 void LocalEvents::hold_what_was_held(int neuron) {
-    const double ulps = 2.0 * motion_.weight_error() / (kCornerUlps * kEps);
-    corner_.weight = motion_.acting_weight(pattern_.row(neuron), 0.0);
-    corner_.weight *= 1.0 + corner_set_.least_sine(sines_.data()) * ulps;
+    const double acting = motion_.acting_weight(pattern_.row(neuron), 0.0);
+    const double unknown = 2.0 * motion_.acting_error(acting) / (kCornerUlps * kEps);
+    corner_.weight = acting + corner_set_.least_sine(sines_.data()) * unknown;
 }
 
 bool LocalEvents::apply_start(const Expansion& expansion, int neuron, bool pattern_was_given) {

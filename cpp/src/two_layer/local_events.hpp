@@ -81,7 +81,8 @@ class LocalEvents {
     bool is_preferred(std::span<const std::int8_t> sides, std::span<const std::int8_t> others) const;
     void commit_sides(int neuron, double u, std::span<const std::int8_t> sides, bool at_start, bool silent);
     void set_side(int neuron, int wall, double u, std::int8_t after, EventKind kind);
-    void add_dependent(std::span<const std::int8_t> sides);
+    void add_walls_at_zero(int neuron, const Hit& hit, std::span<const int> candidates, bool collected);
+    void add_dependent(int neuron, const Hit& hit);
     void stand_on_corner();
     double output_sign_after(int piece, double u) const;
     bool rests(int neuron) const;

@@ -1,6 +1,7 @@
 /// One neuron under a given waveform: the pieces of its motion between its own events inside one step.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -96,6 +97,11 @@ class NeuronMotion {
     /// What is known of weights, beside rounding: pulls that a neuron has taken up may be off by this part of
     /// acting_weight().
     double weight_error() const noexcept { return weight_error_; }
+    /// What is not known of what acts on a neuron, from acting_weight(). Errors are known as well as all of them are,
+    /// however large their targets, which acting_weight() counts for the sake of rounding.
+    double acting_error(double acting) const noexcept {
+        return weight_error_ * (waveform_.is_linear() ? std::min(acting, waveform_.mean_norm()) : acting);
+    }
     void set_weight_error(double error) noexcept { weight_error_ = error; }
     /// gradient() += (the contribution on side `after` - that on side `before`) · normal; a held side counts nothing.
     void move_contribution(int wall, double u, std::int8_t before, std::int8_t after);

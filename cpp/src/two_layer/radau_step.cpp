@@ -127,10 +127,13 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others) {
         if (!std::isfinite(miss)) break;
         const bool is_careful = !is_linear_ && expansion.waveform().smallest_margin() <= 0.0;
         const double growth = is_careful ? kCarefulGrowth : kLargestGrowth;
-        const double ratio = miss > 0.0 ? std::pow(miss, -1.0 / kStages) : growth;
+        const bool is_taken = miss <= 1.0;
+        double ratio = miss > 0.0 ? std::pow(miss, -1.0 / kStages) : growth;
+        // What is missed of a layer of errors at the start falls like the step alone.
+        if (is_linear_ && !is_taken && layer_ > tolerance_) ratio = std::min(ratio, tolerance_ / layer_);
         next_step_ = step * std::clamp(0.9 * ratio, kShrink, growth);
-        last_step_ = miss <= 1.0 ? step : 0.0;
-        return miss <= 1.0;
+        last_step_ = is_taken ? step : 0.0;
+        return is_taken;
     }
     return refuse(step);
 }
@@ -247,9 +250,9 @@ void RadauStep::keep_margins(Expansion& expansion) {
 
 /// Estimates the error of the polynomials of the weights: their last Legendre coefficient over the step, and at the
 /// start the difference to the true weights, which lasts as long as a weight takes to respond (1 over p K).
-double RadauStep::error(double step) const {
+double RadauStep::error(double step) {
     double smooth = 0.0;
-    double layer = 0.0;
+    layer_ = 0.0;
     std::size_t next_active = 0;
     for (Index i = 0; i < data_.n(); ++i) {
         if (!live_[i]) continue;
@@ -268,9 +271,9 @@ double RadauStep::error(double step) const {
             width = std::min(width, 1.0 / rate);
             ++next_active;
         }
-        layer += std::max(0.0, std::abs(coefficients_(0, i)) - rounding_of_[i]) * norm * width;
+        layer_ += std::max(0.0, std::abs(coefficients_(0, i)) - rounding_of_[i]) * norm * width;
     }
-    return kErrorPart * smooth + layer;
+    return kErrorPart * smooth + layer_;
 }
 
 }  // namespace reluflow

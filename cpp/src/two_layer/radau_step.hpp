@@ -69,12 +69,13 @@ class RadauStep {
     void scale_jacobian(Eigen::Map<Matrix>& jacobian) const;
     double correct();
     double correct_steady();
-    double error(double step) const;
+    double error(double step);
 
     const Dataset& data_;
     Objective objective_;
     bool is_linear_;
     double tolerance_;
+    double layer_ = 0.0;     // the part of the last error() that is missed at the start of the step
     double late_tolerance_;  // of steps whose weights do not tend to zero
     bool with_others_ = false;
     const Nodes& nodes_;  // the same for all

@@ -158,8 +158,10 @@ bool Stepper::expand_late() {
     const double rate = expansion_.fastest();
     const double plain = late_control_.plain_step(control_.smooth(), expansion_.series().square());
     if (!separated && plain * rate > kVeryStiffRate) return false;
-    const bool careful = !linear && waveform().smallest_margin() <= 0.0;
-    if (!late_control_.wants(plain * rate, careful)) return false;
+    const LateKind kind = linear                                ? LateKind::errors
+                          : waveform().smallest_margin() <= 0.0 ? LateKind::careful
+                                                                : LateKind::margins;
+    if (!late_control_.wants(plain * rate, kind)) return false;
     const bool lets_go = linear || std::any_of(held_.begin(), held_.end(), [this](const SlidingSet& held) {
                              return lets_go_by_mass(data_, waveform(), held, state_.leak());
                          });
@@ -171,7 +173,7 @@ bool Stepper::expand_late() {
         late_control_.tried(late_, radau_.next_step(), radau_.relative_work(expansion_), plain);
         ++(late_ ? counts_.late_steps : counts_.late_refused);
         if (!late_) expansion_.restart();
-    } while (!late_ && late_control_.wants(plain * rate, careful));
+    } while (!late_ && late_control_.wants(plain * rate, kind));
     if (late_) allowed_ = 1.0;
     return late_;
 }

@@ -31,14 +31,22 @@ struct Eagerness {
     int most_tries;   // Radau steps tried in a row, each shorter, before explicit steps resume
     int first_pause;  // back-off: explicit steps before a failed Radau step is retried; doubles after every failure
     int longest_pause;
-    int layer_pause;  // the same after an event: by then most of its layer is over
+    int layer_pause;   // the same after an event: by then most of its layer is over
+    double least_pay;  // a shorter step is tried while its length is this part of what pays
 };
-constexpr Eagerness kEager{2.0, 2.0, 3, 2, 32, 2};
+constexpr Eagerness kEager{2.0, 2.0, 3, 2, 32, 2, 1.0};
 /// Where margins are negative another sample may take over all the weight within a step; explicit steps see that.
-constexpr Eagerness kCareful{4.0, 1.0, 1, 8, 64, 4};
+constexpr Eagerness kCareful{4.0, 1.0, 1, 8, 64, 4, 1.0};
+/// Errors have no weights that could be taken over. Explicit steps keep what their tolerance leaves of fast components
+/// alive, so that a layer never ends; the first short Radau step ends it, and the next ones are longer each.
+constexpr Eagerness kErrors{2.0, 2.0, 3, 2, 32, 2, 0.7};
 
-const Eagerness& eagerness(bool careful) noexcept {
-    return careful ? kCareful : kEager;
+const Eagerness& eagerness(LateKind kind) noexcept {
+    switch (kind) {
+        case LateKind::careful: return kCareful;
+        case LateKind::errors: return kErrors;
+        default: return kEager;
+    }
 }
 /// Halvings for the end of a step: a relative error of 2^-40 in what is an estimate.
 constexpr int kHalvings = 40;
@@ -104,21 +112,22 @@ double LateControl::plain_step(double smooth, double square) const noexcept {
     return smooth * square_ / square;
 }
 
-bool LateControl::wants(double rate, bool careful) noexcept {
-    careful_ = careful;
+bool LateControl::wants(double rate, LateKind kind) noexcept {
+    kind_ = kind;
     return active_ || (rate < kStiffRate && pause_ == 0);
 }
 
 double LateControl::propose(double plain) const noexcept {
-    return active_ ? step_ : eagerness(careful_).hope * gain_ * plain;
+    return active_ ? step_ : eagerness(kind_).hope * gain_ * plain;
 }
 
 void LateControl::tried(bool accepted, double next, double gain, double plain) noexcept {
-    const Eagerness& how = eagerness(careful_);
+    const Eagerness& how = eagerness(kind_);
     gain_ = std::clamp(gain, how.smallest_gain, kLargestGain);
     step_ = next;
-    tries_ = accepted ? 0 : tries_ + 1;
-    active_ = next >= gain_ * plain && tries_ < how.most_tries;
+    const bool pays = next >= gain_ * plain;
+    tries_ = accepted && pays ? 0 : tries_ + 1;
+    active_ = next >= how.least_pay * gain_ * plain && tries_ < how.most_tries;
     if (active_) {
         if (accepted) next_pause_ = 0;
         return;
@@ -130,7 +139,7 @@ void LateControl::tried(bool accepted, double next, double gain, double plain) n
 
 void LateControl::leave() noexcept {
     active_ = false;
-    pause_ = eagerness(careful_).layer_pause;
+    pause_ = eagerness(kind_).layer_pause;
 }
 
 }  // namespace reluflow

@@ -36,6 +36,9 @@ class StepControl {
     double events_ = 0.0;  // what events allow
 };
 
+/// What Radau steps have to reckon with: margins of which none is negative, margins of which some are, or errors.
+enum class LateKind { margins, careful, errors };
+
 /// Chooses between explicit and Radau steps by their work per time, and the lengths of Radau steps.
 class LateControl {
   public:
@@ -45,8 +48,8 @@ class LateControl {
     /// like |θ|².
     double plain_step(double smooth, double square) const noexcept;
     /// True when a Radau step should be tried, where an explicit step would cover `rate` time constants of the fastest
-    /// neuron. `careful`: use the more reluctant settings for negative margins.
-    bool wants(double rate, bool careful) noexcept;
+    /// neuron.
+    bool wants(double rate, LateKind kind) noexcept;
     /// Length of the Radau step to try, where an explicit step would have the length `plain`.
     double propose(double plain) const noexcept;
     /// Reports a try: the length it proposes, and its work over that of an explicit step.
@@ -60,9 +63,9 @@ class LateControl {
     double gain_ = 8.0;  // a first guess, replaced by the first try
     int pause_ = 0;
     int next_pause_ = 0;
-    int tries_ = 0;  // refused in a row, without an explicit step between them
+    int tries_ = 0;  // in a row that do not pay, without an explicit step between them
     bool active_ = false;
-    bool careful_ = false;
+    LateKind kind_ = LateKind::margins;
 };
 
 }  // namespace reluflow

@@ -125,8 +125,8 @@ def last_changes(solution: Solution) -> pd.DataFrame:
     >>> import reluflow as rf
     >>> data = rf.datasets.wang_pilanci("obtuse")
     >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
-    >>> rf.analysis.last_changes(sol)["kind"].value_counts()["die"]
-    np.int64(2)
+    >>> int(rf.analysis.last_changes(sol)["kind"].value_counts()["die"])
+    2
     """
     check_run(solution)
     optional_module("pandas", "analysis")

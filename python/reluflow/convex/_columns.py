@@ -17,7 +17,8 @@ from ._bounds import DualNorm, feasible_value
 from ._conic import Answer, Piece, Samples
 from ._inputs import Deadline, rectify, without_noise
 from ._polish import active_set, polish
-from ._pricing import NOISE_RTOL, Key, Pricing
+from ._pool import IDLE_SIZE, Pool, verdict
+from ._pricing import NOISE_RTOL, Pricing
 
 ALL_SAMPLES = 60  # up to so many samples all take part from the start
 FIRST_PENALTY = 1e2  # times 1 / min |x_i|, the size of a dual of a sample on its own
@@ -28,7 +29,7 @@ SLACK_TOL = 1e-6  # a violation beyond this is real
 PAID_RTOL = 1e-7  # and so is one that costs this share of the value
 ROUNDS_SHARE = 0.6  # of a time limit, for the rounds; the rest is for the proof of the last bounds
 IDLE_ROUNDS = 1  # a piece without a neuron for so long leaves the program, and returns when it is violated again
-IDLE_SIZE = 1e-7  # a neuron below this, beside the sum, is none
+POINTS = "feasible points of both programs"
 MAX_ROUNDS = 200  # 10 on digits, 5 on small data
 SUPPORT_RTOLS = (
     1e-6,
@@ -90,8 +91,7 @@ class Generation:
         self.all, self.pricing, self.solver = samples, pricing, solver
         self.gap_tol, self.deadline, self.last_round = gap_tol, deadline, deadline.part(ROUNDS_SHARE)
         self.norms = np.linalg.norm(samples.R, axis=1)
-        self.pieces: dict[Key, Piece] = {}
-        self.idle: dict[Key, int] = {}
+        self.pool = Pool(samples.y, IDLE_ROUNDS)
         self.penalty = FIRST_PENALTY / float(self.norms.min())
         self.n_raises = 0
         self.signs = np.empty(0)
@@ -100,22 +100,23 @@ class Generation:
 
     def run(self, first: Sequence[Piece]) -> Outcome:
         """Start from the pieces ``first`` and go on until nothing is violated."""
-        self._add(first)
+        self.pool.add(first)
         samples = self.all
         for n_rounds in range(1, MAX_ROUNDS + 1):
-            pieces = list(self.pieces.values())
-            self.signs = np.array([float(piece.sign) for piece in pieces])
-            answer = self.solver(samples, pieces, self.penalty, self.last_round if self.last else self.deadline)
+            self.signs = self.pool.signs
+            answer = self.solver(
+                samples, self.pool.pieces, self.penalty, self.last_round if self.last else self.deadline
+            )
             if not answer.usable:
                 return self._failed(answer, n_rounds)
             self.last = answer, self.signs
             self._keep_best(answer)
             samples, changed = self._violated_samples(samples, answer)
-            new = self.pricing.offer(answer.duals, answer.neurons, self.pieces, self.last_round)
-            self._retire(answer)
+            new = self.pricing.offer(answer.duals, answer.neurons, self.pool.known, self.last_round)
+            self.pool.retire(answer.neurons)
             if self.last_round.passed:
                 return self._late(answer, n_rounds)
-            if not self._add(new) and not changed and not self._raise_penalty(answer):
+            if not self.pool.add(new) and not changed and not self._raise_penalty(answer):
                 return self._finished(answer, n_rounds)
         return self._end(answer, "round_limit", f"pieces were still missing after {MAX_ROUNDS} rounds", MAX_ROUNDS)
 
@@ -162,22 +163,6 @@ class Generation:
         active = np.union1d(samples.active, np.flatnonzero(violated))
         return Samples(samples.R, samples.y, samples.leak, active), True
 
-    def _retire(self, answer: Answer) -> None:
-        """Drop the pieces that have carried no neuron for some rounds."""
-        sizes = np.linalg.norm(answer.neurons, axis=1)
-        for key, size in zip(list(self.pieces), sizes, strict=True):
-            self.idle[key] = self.idle[key] + 1 if size <= IDLE_SIZE * sizes.sum() else 0
-            if self.idle[key] > IDLE_ROUNDS:
-                del self.pieces[key], self.idle[key]
-
-    def _add(self, pieces: Sequence[Piece]) -> bool:
-        known = len(self.pieces)
-        for piece in pieces:
-            key = piece.key(self.all.y)
-            self.pieces.setdefault(key, piece)
-            self.idle.setdefault(key, 0)
-        return len(self.pieces) > known
-
     def _raise_penalty(self, answer: Answer) -> bool:
         value = float(np.linalg.norm(answer.neurons, axis=1).sum())
         paid = answer.slack > SLACK_TOL or answer.slack * self.penalty > PAID_RTOL * value
@@ -201,22 +186,8 @@ class Generation:
         found = best_found(self.all, self.pricing, answer, self.signs, self.gap_tol, self.deadline)
         found = self._with_best(found)
         if status == "optimal":
-            status, message = verdict(found, self.gap_tol)
-        return Outcome(found, status, message, n_rounds, len(self.pieces))
-
-
-def verdict(found: Found, gap_tol: float) -> tuple[str, str]:
-    """Return status and message of a program that was solved to the end."""
-    if found.gap <= gap_tol:
-        return (
-            "optimal",
-            f"the relative gap {max(found.gap, 0.0):.1e} is computed from feasible points of both programs",
-        )
-    if found.norm.status != "proven":
-        why = f"the search for violated patterns ended with {found.norm.status} after {found.norm.n_nodes} nodes"
-    else:
-        why = "the active set could not be polished further"
-    return "inaccurate", f"the proven relative gap is {found.gap:.1e}, above gap_tol = {gap_tol:g}: {why}"
+            status, message = verdict(found.gap, self.gap_tol, found.norm, POINTS, "patterns")
+        return Outcome(found, status, message, n_rounds, len(self.pool))
 
 
 def best_found(

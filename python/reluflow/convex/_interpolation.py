@@ -20,8 +20,8 @@ from ._conic import Answer, Piece
 from ._inputs import Deadline, without_noise
 from ._interpolation_conic import solve_outputs
 from ._objective import Objective
-from ._pricing import Key
-from ._regularised_columns import ACTIVE_RTOLS, IDLE_SIZE, MAX_ROUNDS, ROUNDS_SHARE, Bounds
+from ._pool import IDLE_SIZE, Pool
+from ._regularised_columns import ACTIVE_RTOLS, MAX_ROUNDS, ROUNDS_SHARE, Bounds
 from ._regularised_polish import Active, Network, active_set, joined, used_neurons
 from ._regularised_pricing import NORM_SHARE, CellPricing
 
@@ -84,22 +84,18 @@ class Interpolation:
         objective, rounds = self.objective, deadline.part(ROUNDS_SHARE)
         first = [(float(s), u) for s, u in zip(net.signs, net.neurons, strict=True)]
         first += [(s, u) for u in pricing.anywhere[:N_FIRST] for s in (1.0, -1.0)]
-        cells: dict[Key, Piece] = {}
-        for sign, u in first:
-            piece = pricing.cell(sign, u)
-            cells.setdefault(piece.key(objective.y), piece)
+        cells = Pool(objective.y, MAX_ROUNDS)
+        cells.add([pricing.cell(sign, u) for sign, u in first])
         last: tuple[Answer | None, list[Piece]] = None, []
         for _ in range(MAX_ROUNDS):
-            pieces = list(cells.values())
+            pieces = cells.pieces
             answer = solve_outputs(objective.R, objective.y, self.space, pieces, rounds if last[1] else deadline)
             if not answer.usable:
                 return last
             last = answer, pieces
             if rounds.passed:
                 return last
-            new = pricing.offer(answer.duals, answer.neurons, cells, rounds)
-            cells.update({piece.key(objective.y): piece for piece in new})
-            if len(cells) == len(pieces):
+            if not cells.add(pricing.offer(answer.duals, answer.neurons, cells.known, rounds)):
                 return last
         return last
 

@@ -6,26 +6,24 @@ hold whatever the solver did.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from .._validation import FloatArray
 from ._bounds import DualNorm
-from ._conic import Answer, Piece
 from ._inputs import Deadline, without_noise
 from ._objective import Objective
-from ._pricing import Key
+from ._pool import IDLE_SIZE, Pool, verdict
 from ._regularised_conic import solve_cells
 from ._regularised_polish import Network, joined, polish, used_neurons
 from ._regularised_pricing import NORM_SHARE, CellPricing
 from ._regularised_solution import relative_gap
 
 ROUNDS_SHARE = 0.6  # of a time limit, for the rounds; the rest is for the proof
+POINTS = "a network and feasible duals"
 MAX_ROUNDS = 200  # 3 to 10 on small data
 IDLE_ROUNDS = 2  # a cell without a neuron for so long leaves the program, and returns when it is violated again
-IDLE_SIZE = 1e-7  # a neuron below this, beside the sum, is none
 # The active set: which neurons are none, beside the sum; which |x·u| are zero, beside |x||u|; which directions are one.
 # An interior point has small neurons that belong to no optimum, or one neuron in two cells, and its numbers are less
 # exact where the optimum is not unique.
@@ -105,33 +103,32 @@ class Generation:
         self.objective, self.gap_tol = objective, gap_tol
         self.deadline, self.last_round = deadline, deadline.part(ROUNDS_SHARE)
         self.pricing = CellPricing(objective)
-        self.cells: dict[Key, Piece] = {}
-        self.idle: dict[Key, int] = {}
+        self.cells = Pool(objective.y, IDLE_ROUNDS)
         self.best: Bounds | None = None
 
     def run(self, start: Network) -> Outcome:
         """Start from the cells of a network, none if it has no neurons, and go on until nothing is violated."""
         objective = self.objective
-        self._add([self.pricing.cell(s, u) for s, u in zip(start.signs, start.neurons, strict=True)])
+        self.cells.add([self.pricing.cell(s, u) for s, u in zip(start.signs, start.neurons, strict=True)])
         net = Network(np.empty((0, objective.R.shape[1])), np.empty(0))
         duals = objective.duals(np.zeros(len(objective.y)))
         for n_rounds in range(MAX_ROUNDS):
-            new = self.pricing.offer(duals, net.neurons, self.cells, self.last_round)
-            if not self._add(new) and (n_rounds or not self.cells):
+            new = self.pricing.offer(duals, net.neurons, self.cells.known, self.last_round)
+            if not self.cells.add(new) and (n_rounds or not self.cells):
                 done = self._closed(net, duals, n_rounds)
                 if done is not None:
                     return done
             if n_rounds and self.last_round.passed:
                 return self._late(net, duals, n_rounds)
-            answer = solve_cells(objective, list(self.cells.values()), self.last_round if n_rounds else self.deadline)
+            answer = solve_cells(objective, self.cells.pieces, self.last_round if n_rounds else self.deadline)
             if not answer.usable and self.last_round.passed:
                 return self._late(net, duals, n_rounds + 1)
             if not answer.usable:
                 message = f"the conic solver ended with {answer.status} in round {n_rounds + 1}"
                 return self._end(net, duals, "solver_failed", message, n_rounds + 1)
-            net = Network(answer.neurons, np.array([float(piece.sign) for piece in self.cells.values()]))
+            net = Network(answer.neurons, self.cells.signs)
             duals = objective.admissible(answer.duals)
-            self._retire(answer)
+            self.cells.retire(answer.neurons)
         return self._end(net, duals, "round_limit", f"cells were still missing after {MAX_ROUNDS} rounds", MAX_ROUNDS)
 
     def _closed(self, net: Network, duals: FloatArray, n_rounds: int) -> Outcome | None:
@@ -139,9 +136,9 @@ class Generation:
         found = self._polished(net, duals)
         if found.gap > self.gap_tol and not self.last_round.passed:
             norm = found.norm
-            if norm.lower > self.objective.decay and self._add([self.pricing.cell(norm.sign, norm.u)]):
+            if norm.lower > self.objective.decay and self.cells.add([self.pricing.cell(norm.sign, norm.u)]):
                 return None
-        status, message = _verdict(found, self.gap_tol)
+        status, message = verdict(found.gap, self.gap_tol, found.norm, POINTS, "cells")
         return Outcome(found, status, message, n_rounds, len(self.cells))
 
     def _late(self, net: Network, duals: FloatArray, n_rounds: int) -> Outcome:
@@ -151,7 +148,7 @@ class Generation:
     def _end(self, net: Network, duals: FloatArray, status: str, message: str, n_rounds: int) -> Outcome:
         found = self._polished(net, duals)
         if found.gap <= self.gap_tol:
-            status, message = _verdict(found, self.gap_tol)
+            status, message = verdict(found.gap, self.gap_tol, found.norm, POINTS, "cells")
         return Outcome(found, status, message, n_rounds, len(self.cells))
 
     def _polished(self, net: Network, duals: FloatArray) -> Bounds:
@@ -170,31 +167,3 @@ class Generation:
                 break
         self.best = found
         return found
-
-    def _retire(self, answer: Answer) -> None:
-        """Drop the cells that have carried no neuron for some rounds."""
-        sizes = np.linalg.norm(answer.neurons, axis=1)
-        for key, size in zip(list(self.cells), sizes, strict=True):
-            self.idle[key] = self.idle[key] + 1 if size <= IDLE_SIZE * sizes.sum() else 0
-            if self.idle[key] > IDLE_ROUNDS:
-                del self.cells[key], self.idle[key]
-
-    def _add(self, pieces: Sequence[Piece]) -> bool:
-        known = len(self.cells)
-        for piece in pieces:
-            key = piece.key(self.objective.y)
-            self.cells.setdefault(key, piece)
-            self.idle.setdefault(key, 0)
-        return len(self.cells) > known
-
-
-def _verdict(found: Bounds, gap_tol: float) -> tuple[str, str]:
-    """Return status and message of a program that was solved to the end."""
-    if found.gap <= gap_tol:
-        numbers = f"the relative gap {max(found.gap, 0.0):.1e} is computed from a network and feasible duals"
-        return "optimal", numbers
-    if found.norm.status != "proven":
-        why = f"the search for violated cells ended with {found.norm.status} after {found.norm.n_nodes} nodes"
-    else:
-        why = "the active set could not be polished further"
-    return "inaccurate", f"the proven relative gap is {found.gap:.1e}, above gap_tol = {gap_tol:g}: {why}"

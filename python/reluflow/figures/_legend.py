@@ -53,8 +53,10 @@ def add_legend(ax: Axes, handles: list[Any] | None = None, *, title: str = "", b
         bbox_to_anchor=(0.5, 0.0),
         bbox_transform=_under_the_labels(ax),
         borderaxespad=0.0,
-        columnspacing=1.2,
-        handletextpad=0.4,
+        columnspacing=0.6,
+        handlelength=1.6,
+        borderpad=0.2,
+        handletextpad=0.3,
         ncols=int(np.clip((width + 2.0 * font) // entry, 1, len(found) or 1)),
     )
 
@@ -120,7 +122,8 @@ def _under_the_labels(ax: Axes) -> Any:
 def _let_layout_make_room(ax: Axes) -> None:
     """Turn on constrained layout where the figure has no layout of its own, so that the legend stays on the page."""
     rc = optional_module("matplotlib", "viz").rcParams
-    figure: Any = ax.figure.get_figure(root=True)
+    figure: Any = ax.figure
+    figure = figure.figure  # of a part of a figure, the whole one
     untouched = all(
         getattr(figure.subplotpars, side) == rc[f"figure.subplot.{side}"] for side in ("left", "right", "bottom", "top")
     )

@@ -205,6 +205,10 @@ def _check_pattern(data: Dataset, net: Network) -> None:
 
 def _until(until: Stop | float, start: Start) -> Stop:
     stop = Stop.of(until)
+    for name in ("gradient", "steps"):
+        value = getattr(stop, name)
+        if value is not None:
+            raise invalid(f"Stop.{name}", "be left out for two layers: it ends runs of a DeepNetwork", repr(value))
     if stop.time is not None and stop.time <= start.t:
         raise invalid("Stop.time", f"be later than the start at t = {start.t!r}", repr(stop.time))
     if stop.log_time is not None and stop.log_time <= start.log_t:

@@ -41,6 +41,10 @@ class Stop:
         to log |θ| = 340; see ``Solution.limit``.
     events : int, optional
         This many events have happened, at least 1. Events that coincide are one set and are all kept.
+    gradient : float, optional
+        |∇L| falls to this value, above 0; for layered networks.
+    steps : int, optional
+        This many steps of the integrator have been taken, at least 1; for layered networks.
     seconds : float, optional
         Wall-clock time of the run, above 0. A step under way is given up, and the run ends where it began;
         the start itself, with the signs of all pre-activations, is always made.
@@ -67,6 +71,8 @@ class Stop:
     log_norm: float | None = None
     limit: bool | None = None
     events: int | None = None
+    gradient: float | None = None
+    steps: int | None = None
     seconds: float | None = None
 
     def __post_init__(self) -> None:
@@ -151,11 +157,12 @@ class Stop:
 
 
 CRITERIA = tuple(field.name for field in fields(Stop))
+_COUNTS = ("events", "steps")
 
 
 def _checked(name: str, value: object) -> float | int:
     label = f"Stop.{name}"
-    if name == "events":
+    if name in _COUNTS:
         return integer(value, label)
     if name == "limit":
         if value is not True:
@@ -189,7 +196,7 @@ def _split(part: str) -> tuple[str, float | int]:
             raise invalid("until", "give limit the value true", repr(number))
         return name, True
     try:
-        return name, int(number) if name == "events" else float(number)
+        return name, int(number) if name in _COUNTS else float(number)
     except ValueError:
-        kind = "an integer" if name == "events" else "a number"
+        kind = "an integer" if name in _COUNTS else "a number"
         raise invalid("until", f"give {name} {kind}", repr(number)) from None

@@ -20,7 +20,7 @@ LAYERED_POLICIES = ("inactive", "active", "stay", "raise")
 MIN_RTOL = 1e-14  # below it the rounding of a step is larger than the error asked for
 KEPT_STATES = 32  # stored with a solution for dense output after loading
 # What a run of layers can be ended by; the other criteria of a Stop belong to two layers.
-CRITERIA = ("time", "log_time", "loss", "mean_loss", "log_norm", "events", "seconds")
+CRITERIA = ("time", "log_time", "loss", "mean_loss", "log_norm", "events", "gradient", "steps", "seconds")
 
 Hook = Callable[[dict[str, Any]], object]
 

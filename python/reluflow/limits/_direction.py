@@ -145,7 +145,7 @@ def _is_one_function(state: State, lam: FloatArray, live: IntArray, free: int) -
     """Whether masses that keep the margins of the support keep the values at all samples."""
     groups = state.groups
     values = groups.slope[live] * (groups.pulls(lam)[live] @ state.data.X.T)
-    return bool(np.linalg.matrix_rank(values, rtol=_VALUE_RANK_TOL) == len(live) - free)
+    return bool(np.linalg.matrix_rank(values, tol=_VALUE_RANK_TOL * np.linalg.norm(values, 2)) == len(live) - free)
 
 
 def _signed_maps(state: State, samples: IntArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""[PL] beyond two layers: what is not run."""
+"""[PL] Appendix D: what is not run."""
 
 from __future__ import annotations
 
@@ -10,19 +10,6 @@ _CONVOLUTIONS = (
 )
 
 CLAIMS = (
-    Claim(
-        "PL-F2",
-        "PL",
-        "Figure 2 a-g, Section 5.2",
-        "A residual network of four layers",
-        "The three weight matrices of a residual network of width 100 on the same data have rank two, their rows align"
-        " along two directions, and those of the first layer are near the max-margin directions.",
-        ("S004-5.2", "004 Fig 2"),
-        None,
-        "open",
-        "`DeepNetwork` has residual layers and locates their events, but a run of this size, 100 neurons a layer on 500"
-        " samples, takes longer than a claim may, and layered networks have no late phase yet.",
-    ),
     Claim(
         "PL-F3",
         "PL",

@@ -15,6 +15,7 @@ from ...losses import LossName
 from ...networks import Network
 from .._claim import Claim, Context, Number, Outcome
 from ._checks import LATE, LOSSES, exactly, gradients, net, printed, scaled, small
+from ._conserved import END, drift_numbers, layered_drifts
 from ._other_networks import ACTIVATIONS, Phi, convolution, deep, diagonal
 
 LN2 = math.log(2)
@@ -104,6 +105,7 @@ def invariants(context: Context) -> Outcome:
     n_runs = context.pick(4, 40)
     neuron, layer, limit = [], [], []
     n_events = 0
+    drifts = layered_drifts(context.seed, context.pick(1, 5))
     for seed in range(context.seed, context.seed + n_runs):
         solution = _free(seed)
         n_events += len(solution.events)
@@ -117,16 +119,19 @@ def invariants(context: Context) -> Outcome:
     return Outcome(
         f"{n_runs} random runs without balance at the start (d = 3, n = 8, m = 10), {n_events} events, to log t ="
         " 1e4, rtol 1e-9; rates at random weights of networks of depth 2 to 5, fully connected, diagonal and with"
-        " shared weights",
+        f" shared weights; {len(drifts)} flows of layered networks of depth 2 to 5, linear and ReLU, fully connected,"
+        f" sparse, diagonal and with a shared filter, both losses, to t = {END:g}",
         (
             *_rates(context),
+            *drift_numbers(drifts),
             Number("events met", float(n_events), 1.0, relation="at_least", source="exact"),
             small("largest drift of |w_j|² - v_j², relative to the neuron", max(neuron), 1e-7),
             small("largest drift of |W|² - |v|², relative to |θ|²", max(layer), 1e-7),
             small("largest | |w_j| - |v_j| | of a limit", max(limit), 1e-9),
         ),
-        note="Runs have depth 2. For every depth the rates are compared: d/dt |W⁽ˡ⁾|² = 2 <W⁽ˡ⁾, Σ λ_i ∂q_i/∂W⁽ˡ⁾> is"
-        " the same for all layers, as each layer is homogeneous of degree 1; likewise for a neuron's rows and columns."
+        note="Runs to log t = 1e4 have depth 2. For every depth the rates are compared: d/dt |W⁽ˡ⁾|² ="
+        " 2 <W⁽ˡ⁾, Σ λ_i ∂q_i/∂W⁽ˡ⁾> is the same for all layers, as each layer is homogeneous of degree 1; likewise for"
+        " a neuron's rows and columns."
         " The control has the activation z², of degree 2.",
     )
 

@@ -24,14 +24,14 @@ def theorem_5_1(context: Context) -> Outcome:
     for depth in (3, 4, 5):
         theta = np.full(2 * depth, 2 ** (-1 / depth))
         lam = 2 ** ((depth - 2) / depth)
-        expected = [_path_norm(depth, e) for e in SIZES]
+        expected = [path_norm(depth, e) for e in SIZES]
         for name, phi in ACTIVATIONS.items():
             margin = diagonal(x, depth, phi)
             numbers.append(small(f"{name}, depth {depth}: KKT residual", kkt_residual(margin, theta, [lam])))
             numbers += smaller_nearby(
                 f"{name}, depth {depth}", margin, theta, [deep_path(depth, e) for e in SIZES], expected
             )
-        shown.append((depth, lam, float(theta @ theta), _path_norm(depth, 0.1), _path_norm(depth, 0.4), float(depth)))
+        shown.append((depth, lam, float(theta @ theta), path_norm(depth, 0.1), path_norm(depth, 0.4), float(depth)))
     printed_norms = {
         3: (3.779763, 3.775552, 3.709542),
         4: (5.656854, 5.649761, 5.537530),
@@ -43,9 +43,9 @@ def theorem_5_1(context: Context) -> Outcome:
         ):
             numbers.append(exactly(f"depth {depth}: |θ'|² at e = {name}", value, expected_value, PRINTED))
         step = 1e-3
-        curvature = (2 * _path_norm(depth, step) - 2 * _path_norm(depth, 0.0)) / step**2 / (depth * 2 ** (-2 / depth))
+        curvature = (2 * path_norm(depth, step) - 2 * path_norm(depth, 0.0)) / step**2 / (depth * 2 ** (-2 / depth))
         numbers.append(exactly(f"depth {depth}: g''(0) = (4/m)(2/m - 1)", curvature, 4 / depth * (2 / depth - 1), 1e-5))
-    numbers.append(exactly("depth 2: no gain, |θ'|² at e = 0.4", _path_norm(2, 0.4), 2.0))
+    numbers.append(exactly("depth 2: no gain, |θ'|² at e = 0.4", path_norm(2, 0.4), 2.0))
     numbers += moved_diagonal()
     columns = ("depth", "λ", "|θ̃|²", "|θ'|² at e = 0.1", "|θ'|² at e = 0.4", "best |θ|²")
     return Outcome(
@@ -58,7 +58,7 @@ def theorem_5_1(context: Context) -> Outcome:
     )
 
 
-def _path_norm(depth: int, e: float) -> float:
+def path_norm(depth: int, e: float) -> float:
     return float(depth * (((1 + e) / 2) ** (2 / depth) + ((1 - e) / 2) ** (2 / depth)))
 
 

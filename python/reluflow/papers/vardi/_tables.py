@@ -1,4 +1,4 @@
-"""Tables 1 and 2, and what stays open: flows of networks that are not two-layer fully connected ReLU networks."""
+"""Tables 1 and 2: what kind of optimum the limit of the flow is, for each class of networks."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from ...flow import integrate
 from .._claim import Claim, Context, Number, Outcome
 from ._checks import LATE, Margins, kkt_residual, printed, run, table
 from ._deep import deep_path, random_layers
+from ._layered import deep_end, diagonal_end, filter_end
 from ._linear import deep_point, narrow_cone
 from ._other_networks import ACTIVATIONS, convolution, diagonal, patches
 from ._search import SIZE, kkt_point, least_groups
 from ._sparse import PATCHES, ROOT_HALF, diagonal_path, filter_path
 
 GLOBAL, LOCAL, NOT_LOCAL = "Global", "Local, not global", "Not local"
-FLOW, POINT = "flow", "point"  # a run with its certificate, or the printed KKT point and its neighbours
+FLOW, POINT = "flow", "point"  # the end of a run, judged; or a KKT point that was not reached by one
 TINY = 1e-6
 
 
@@ -116,17 +117,17 @@ def judged_point(margin: Margins, theta: FloatArray, dual: float, path: Callable
 
 def _diagonal(activation: str) -> str:
     margin = diagonal(np.array([1.0, 2.0]), 2, ACTIVATIONS[activation])
-    return judged_point(margin, np.array([1.0, 0, 1, 0]), 1.0, diagonal_path)
+    return judged_point(margin, diagonal_end(activation.lower()), 1.0, diagonal_path)
 
 
 def _deep_diagonal(activation: str) -> str:
     margin = diagonal(np.ones(2), 3, ACTIVATIONS[activation])
-    return judged_point(margin, deep_path(3, 0.0), 2 ** (1 / 3), lambda e: deep_path(3, e))
+    return judged_point(margin, deep_end(activation.lower(), 3), 2 ** (1 / 3), lambda e: deep_path(3, e))
 
 
 def _filter(activation: str) -> str:
     margin = convolution(PATCHES, ACTIVATIONS[activation])
-    return judged_point(margin, np.array([0, 1, ROOT_HALF, ROOT_HALF]), 1.0, filter_path)
+    return judged_point(margin, filter_end(activation.lower()), 1.0, filter_path)
 
 
 def _deep_linear() -> str:
@@ -160,7 +161,7 @@ TABLE_1: tuple[tuple[str, tuple[Entry, Entry]], ...] = (
     (
         "no shared weights",
         (
-            ("linear", "4.1", NOT_LOCAL, lambda: _diagonal("linear"), POINT),
+            ("linear", "4.1", NOT_LOCAL, lambda: _diagonal("linear"), FLOW),
             ("ReLU", "3.2", NOT_LOCAL, _two_views, POINT),
         ),
     ),
@@ -181,8 +182,8 @@ TABLE_1: tuple[tuple[str, tuple[Entry, Entry]], ...] = (
     (
         "shared weights, no zero input",
         (
-            ("linear", "4.4", NOT_LOCAL, lambda: _filter("linear"), POINT),
-            ("ReLU", "4.4", NOT_LOCAL, lambda: _filter("ReLU"), POINT),
+            ("linear", "4.4", NOT_LOCAL, lambda: _filter("linear"), FLOW),
+            ("ReLU", "4.4", NOT_LOCAL, lambda: _filter("ReLU"), FLOW),
         ),
     ),
 )
@@ -197,8 +198,8 @@ TABLE_2: tuple[tuple[str, tuple[Entry, Entry]], ...] = (
     (
         "no shared weights, no zero input",
         (
-            ("linear", "5.1", NOT_LOCAL, lambda: _deep_diagonal("linear"), POINT),
-            ("ReLU", "5.1", NOT_LOCAL, lambda: _deep_diagonal("ReLU"), POINT),
+            ("linear", "5.1", NOT_LOCAL, lambda: _deep_diagonal("linear"), FLOW),
+            ("ReLU", "5.1", NOT_LOCAL, lambda: _deep_diagonal("ReLU"), FLOW),
         ),
     ),
     (
@@ -228,8 +229,8 @@ def _outcome(rows: tuple[tuple[str, tuple[Entry, Entry]], ...], name: str, note:
         for (networks, _), entry, value in zip(rows, entries, found, strict=True):
             numbers.append(printed(f"{networks}, {activation}, Theorem {entry[1]}", value, entry[2]))
     return Outcome(
-        "each cell at a network of its own: 'flow' is a run with its certificate, 'point' a KKT point with its"
-        " neighbours or the convex program that bounds it",
+        "each cell at a network of its own: 'flow' is the end of a run with its certificate or its neighbours, 'point'"
+        " a KKT point with its neighbours or the convex program that bounds it",
         tuple(numbers),
         tables={name: table(columns)},
         note=note,
@@ -238,18 +239,17 @@ def _outcome(rows: tuple[tuple[str, tuple[Entry, Entry]], ...], name: str, note:
 
 def table_1(context: Context) -> Outcome:
     """Recompute every cell of Table 1."""
-    note = "Flows from the printed starts of Theorems 4.1, 4.4 and 5.1 are run in claims of their own."
+    note = "The flows of Theorems 4.1 and 4.4 are those of their claims, with the logistic loss."
     return _outcome(TABLE_1, "table-1", note)
 
 
 def table_2(context: Context) -> Outcome:
     """Recompute every cell of Table 2."""
-    note = "The ReLU cells of 3.2, 5.3 and 5.4 have depth 2, as in the paper; 3.1 and 5.1 have depth 3 here."
+    note = (
+        "The ReLU cells of 3.2, 5.3 and 5.4 have depth 2, as in the paper; 3.1 and 5.1 have depth 3 here. The flow of"
+        " 3.1 is run in VSS-T3.1."
+    )
     return _outcome(TABLE_2, "table-2", note)
-
-
-def _open(code: str, source: str, title: str, statement: str, rows: tuple[str, ...], reason: str) -> Claim:
-    return Claim(f"VSS-{code}", "VSS", source, title, statement, rows, None, "open", reason)
 
 
 CLAIMS = (
@@ -270,15 +270,5 @@ CLAIMS = (
         "The same for deep networks, as a whole and one layer at a time.",
         ("002 Table 2", "B-002-T1/T2"),
         table_2,
-    ),
-    _open(
-        "T3.1",
-        "Theorem 3.1",
-        "Flows of deep linear networks",
-        "The flow of a fully connected linear network of any depth tends to a global optimum.",
-        ("S002-3.1", "B-002-C1..C3"),
-        "Layered networks are integrated to finite times only, without a late phase or a limit, and from random starts"
-        " the direction converges like 1/log t: no finite time decides. Depth 2 is run in VSS-T4.2-1, the points of"
-        " deeper ones are checked in VSS-T3.1-point.",
     ),
 )

@@ -1,0 +1,75 @@
+"""What happens at kinks of layered networks: every side, every hold and the velocity, by the written formulas."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reluflow as rf
+from layered_twin import Model, Sides
+from layered_twin_run import follow
+from survey_layered import END, problem
+
+
+def sides_of(model: Model, sol: rf.layered.DeepSolution, t: float) -> Sides:
+    """The sides that a run has at a time; 0 where a unit slides or nothing reaches it."""
+    sides = [np.sign(model.X).astype(int), *(np.array(layer) for layer in sol.pattern(t))]
+    for v, node in enumerate(model.nodes):
+        if v and node.leak is None:
+            sides[v][:] = 1
+    for v, alive in enumerate(model.live(sides)):
+        if v and model.nodes[v].leak is not None:
+            sides[v][~alive] = 0
+    return sides
+
+
+def quiet_times(sol: rf.layered.DeepSolution, most: int = 12) -> list[float]:
+    """Times between events, at most so many, where the wait is longest."""
+    times = np.unique([0.0, *sol.events.t, sol.t_end])
+    longest = np.argsort(np.diff(times))[::-1][:most]
+    return sorted(float((times[k] + times[k + 1]) / 2.0) for k in longest)
+
+
+# A unit that left just now, a unit that slides under an empty one, and a shared boundary whose member gets an input.
+STARTS = [
+    ("relu", 1),
+    ("narrow_leaky", 6),
+    ("bias", 2),
+    ("residual", 0),
+    ("residual", 6),
+    ("residual", 7),
+    ("conv", 6),
+    ("mask", 0),
+]
+
+
+@pytest.mark.parametrize(("kind", "seed"), STARTS)
+def test_a_run_has_the_sides_and_the_velocity_of_the_network(kind: str, seed: int) -> None:
+    (X, y), net, loss = problem(kind, seed)
+    sol = rf.integrate((X, y), net, until=END, loss=loss, rtol=1e-10)
+    assert sol.status == "reached_time", sol.message
+    model = Model(net, X, y, loss)
+    for t in quiet_times(sol):
+        theta, sides = sol(t).theta, sides_of(model, sol, t)
+        held = model.held(sides)
+        z, _ = model.forward(theta, None)
+        for v, alive in enumerate(model.live(sides)):
+            if v == 0 or model.nodes[v].leak is None:
+                continue
+            assert np.abs(z[v][alive & (sides[v] == 0)]).max(initial=0.0) < 1e-9
+            assert (np.sign(z[v]) == sides[v])[alive & (sides[v] != 0)].all()
+        h = 1e-7
+        slope = (sol(t + h).theta - sol(t - h).theta) / (2.0 * h)
+        velocity, _ = model.velocity(theta, sides, held)
+        assert slope == pytest.approx(velocity, abs=1e-6 * max(1.0, float(np.abs(velocity).max())))
+
+
+@pytest.mark.slow
+def test_a_run_agrees_with_the_slow_twin() -> None:
+    (X, y), net, loss = problem("residual", 7)
+    sol = rf.integrate((X, y), net, until=END, loss=loss, rtol=1e-11)
+    run = follow(Model(net, X, y, loss), net.theta, END)
+    found = sorted((e.t, e.layer, e.unit, e.sample, e.kind) for e in sol.events)
+    assert [row[1:] for row in found] == [row[1:] for row in sorted(run.events)]
+    assert [row[0] for row in found] == pytest.approx([row[0] for row in sorted(run.events)], abs=1e-9)
+    assert np.abs(sol.final.theta - run.theta).max() < 1e-10 * np.abs(run.theta).max()
