@@ -143,7 +143,9 @@ def test_a_context_picks_one_of_two_sizes_and_checks_its_seed():
 
 
 def test_an_unknown_id_is_named_with_the_known_papers():
-    with pytest.raises(ValueError, match=r"ids must be 'all', one of WP, PL, LLWA, VSS .*, found 'nothing'"):
+    with pytest.raises(
+        ValueError, match=r"ids must be 'all', one of WP, PL, LLWA, VSS, BPF, TK, CEL .*, found 'nothing'"
+    ):
         rf.papers.claims("nothing")
     with pytest.raises(ValueError, match="ids must name at least one claim"):
         rf.papers.claims([])

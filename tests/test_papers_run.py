@@ -293,7 +293,7 @@ def test_the_list_names_every_claim(capsys):
     ("arguments", "message"),
     [
         ([], "ID must be list, all, a paper or the ids of claims, found nothing"),
-        (["WP-nothing"], "ids must be 'all', one of WP, PL, LLWA, VSS or the id of a claim"),
+        (["WP-nothing"], "ids must be 'all', one of WP, PL, LLWA, VSS, BPF, TK, CEL or the id of a claim"),
         (["all", "--threads", "0"], "n_threads must be an integer of at least 1, found 0"),
         (["all", "--seed", "x"], "--seed"),
         (["all", "--out", __file__], "out must name a folder that can be made"),

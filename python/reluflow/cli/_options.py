@@ -78,7 +78,7 @@ Redraw = Annotated[Path | None, typer.Option("--out", help="Draw the figures int
 ProveUntil = Annotated[float | None, typer.Option("--until", help="Prove to this time, by default to the end.")]
 Certificate = Annotated[Path | None, typer.Option("--out", help="File for the certificate, JSON.")]
 
-_CLAIMS = "`list`, `all`, a paper (`WP`, `PL`, `LLWA`, `VSS`), or ids of claims such as `WP-F4`."
+_CLAIMS = "`list`, `all`, a paper (`WP`, `PL`, `LLWA`, `VSS`, `BPF`, `TK`, `CEL`), or ids of claims such as `WP-F4`."
 Claims = Annotated[list[str] | None, typer.Argument(metavar="ID...", help=_CLAIMS)]
 Quick = Annotated[bool, typer.Option("--quick", help="Seconds a claim instead of up to two minutes.")]
 Report = Annotated[Path, typer.Option("--out", help="Folder for report.html, results.json and the figures.")]

@@ -23,11 +23,14 @@ PAPERS: Mapping[str, str] = {
     "PL": "Phuong & Lampert 2021",
     "LLWA": "Lyu, Li, Wang & Arora 2021",
     "VSS": "Vardi, Shamir & Srebro 2022",
+    "BPF": "Boursier, Pillaud-Vivien & Flammarion 2022",
+    "TK": "Tsoy & Konstantinov 2024",
+    "CEL": "Chistikov, Englert & Lazić 2023",
 }
 RELATIONS = ("equal", "at_most", "at_least", "shown")
 SOURCES = ("paper", "print", "exact")
 EXPECTED = ("holds", "misprint", "differs", "open")
-_ID = re.compile(r"(WP|PL|LLWA|VSS)-[A-Za-z0-9][A-Za-z0-9.+-]*")
+_ID = re.compile(rf"({'|'.join(PAPERS)})-[A-Za-z0-9][A-Za-z0-9.+-]*")
 
 
 def _silent(message: str) -> None:
@@ -208,7 +211,8 @@ class Claim:
     ----------
     id : str
         Paper and a short code, such as ``"WP-F4"``.
-    paper : {"WP", "PL", "LLWA", "VSS"}
+    paper : str
+        A key of `PAPERS`.
     source : str
         Where it stands, such as ``"Figure 4"``.
     title, statement : str

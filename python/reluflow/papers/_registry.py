@@ -10,7 +10,15 @@ from .._validation import invalid
 from ._claim import Claim
 
 # The order in which papers are listed and reported, and the sub-package of each.
-PACKAGES = {"WP": "wang_pilanci", "PL": "phuong_lampert", "LLWA": "lyu_li", "VSS": "vardi"}
+PACKAGES = {
+    "WP": "wang_pilanci",
+    "PL": "phuong_lampert",
+    "LLWA": "lyu_li",
+    "VSS": "vardi",
+    "BPF": "boursier",
+    "TK": "tsoy",
+    "CEL": "chistikov",
+}
 
 
 def claims(ids: str | Iterable[str] = "all") -> tuple[Claim, ...]:

@@ -58,8 +58,8 @@ def _head(done: Reproduction) -> str:
         if counts[verdict]
     )
     return (
-        "<h1>The papers, reproduced</h1><p>Every figure, table and statement of four papers on two-layer ReLU networks"
-        " that can be checked, run with the exact gradient flow of reluflow and judged.</p>"
+        "<h1>The papers, reproduced</h1><p>Figures, tables and statements of papers on two-layer ReLU networks, run"
+        " with the exact gradient flow of reluflow and judged.</p>"
         f'<ul class="counts">{meanings}</ul>'
         f'<p class="soft">{len(done.results)} claims, {size}, seed {done.seed}.{stopped} A number marked'
         " <em>paper</em> is a result of the paper; <em>print</em>, a formula or word as it is printed; one marked"
