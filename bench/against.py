@@ -17,6 +17,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
+import fitted
 import growth
 import own
 import page
@@ -122,7 +123,10 @@ def bench(effort: Effort, store: Store) -> tables.Measured:
         growths = grown(effort, store)
         chosen = plan.SMALL_REGRESSIONS if effort.quick else problems.REGRESSIONS
         squared = [store.measure(f"squared | {name}", lambda name=name: regression.measured(name)) for name in chosen]
-    return tables.Measured(results, late, growths, threaded(effort, store), effort, squared)
+        scales = plan.SMALL_FITTED if effort.quick else plan.FITTED_SCALES
+        keys = {f"fitted | {scale:g}": scale for scale in scales}
+        fits = [fitted.Fitted(**store.measure(key, lambda s=s: fitted.record(s))) for key, s in keys.items()]
+    return tables.Measured(results, late, growths, threaded(effort, store), effort, squared, fits)
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:

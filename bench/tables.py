@@ -10,6 +10,7 @@ import arithmetic
 import own
 import plan
 import text
+from fitted import Fitted, fitted_table
 from growing import growth_tables, threads_table
 from missed import missed_table, price_table
 from points import Case, Point
@@ -48,6 +49,7 @@ class Measured:
     threads: dict[str, dict[str, Any]]
     effort: plan.Effort
     regressions: list[dict[str, Any]]
+    fits: list[Fitted]
 
 
 def default_table(results: Sequence[Result]) -> Table:
@@ -174,6 +176,7 @@ def every(measured: Measured) -> list[Table]:
         *growth_tables(measured.growths, measured.effort),
         late_table(measured.late),
         regression_table(measured.regressions),
+        fitted_table(measured.fits),
         threads_table(measured.threads),
         sweep_table(results),
         euler_table(results),

@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 
 import against
+import fitted
 import growth
 import own
 import plan
 import points
 import regression
+import reluflow as rf
 import tables
 from points import Case, Point
 from store import Progress, Store
@@ -66,6 +68,35 @@ def test_a_wrong_answer_of_the_squared_loss_is_not_timed(monkeypatch: pytest.Mon
     monkeypatch.setattr(regression.problems, "reference", lambda name: replace(right, event_t=right.event_t * 1.001))
     with pytest.raises(SystemExit, match="S2 is wrong"):
         regression.checked("S2")
+
+
+@pytest.mark.parametrize("wrong", ["gradient_norm", "relative_error"])
+def test_a_wrong_fit_is_not_timed(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, size in (("N", 12), ("M", 8)):
+        monkeypatch.setattr(fitted, name, size)
+    row = fitted.measured(1.0)
+    assert (row.status, row.n_events) == ("reached_mean_loss", row.n_tight)
+    assert row.gradient < fitted.MAX_GRADIENT
+    home = fitted if wrong == "gradient_norm" else fitted.rf.analysis
+    monkeypatch.setattr(home, wrong, lambda *_: 1e-6)
+    with pytest.raises(SystemExit, match="scale 1 is wrong"):
+        fitted.measured(1.0)
+
+
+def test_the_gradient_of_a_fit_is_that_of_finite_differences() -> None:
+    samples = fitted.data()
+    net = rf.Network.init(3, fitted.D, scale=1.0, seed=1)
+    theta = np.column_stack((net.W, net.a))
+
+    def loss(values: np.ndarray) -> float:
+        return 0.5 * float(((rf.Network(values[:, :-1], values[:, -1])(samples.X) - samples.y) ** 2).sum())
+
+    found = np.zeros_like(theta)
+    for place in np.ndindex(theta.shape):
+        step = np.zeros_like(theta)
+        step[place] = 1e-6
+        found[place] = (loss(theta + step) - loss(theta - step)) / 2e-6
+    assert fitted.gradient_norm(net, samples) == pytest.approx(float(np.linalg.norm(found)), rel=1e-6)
 
 
 def test_a_late_run_holds_the_events_of_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:

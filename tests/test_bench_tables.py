@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import arithmetic
+import fitted
 import growing
 import missed
 import page
@@ -109,10 +110,19 @@ def test_an_event_of_the_squared_loss_is_priced_beside_one_of_the_logistic_loss(
     assert regression.regression_table([priced()]).rows[0][-1] == "2×"
 
 
+def fit() -> fitted.Fitted:
+    return fitted.Fitted(1e-8, 1e-12, 100, 101, 50, 2.0, "reached_mean_loss")
+
+
+def test_a_fit_has_its_events_beside_those_of_the_tighter_run() -> None:
+    row = fitted.fitted_table([fit()]).rows[0]
+    assert row == ("1e-08", "1.0e-12", "100", "101", "50", "2.00", "0.0200")
+
+
 def test_the_page_holds_every_table_and_the_pictures_appear_whole(tmp_path: Path) -> None:
     chosen = result(point(1e-5, 1.0, "scipy RK45"), point(1e-6, 1.0, "heyoka + events", n_events=100))
     growths = {"width": [], "late": [], "size": [], "large": []}
-    shown = tables.every(tables.Measured([chosen], [], growths, {}, plan.FULL, [priced()]))
+    shown = tables.every(tables.Measured([chosen], [], growths, {}, plan.FULL, [priced()], [fit()]))
     picture = tmp_path / "benchmarks" / "P2.png"
     plots.draw([chosen], picture)
     store.write(tmp_path / "benchmarks.md", page.page(shown, "make bench", page.machine([0.5, 1.5], 2), [picture]))
