@@ -102,10 +102,10 @@ def test_the_angle_to_the_nearest_axis_goes_round():
     np.testing.assert_allclose(found, [np.degrees(np.arctan(0.01))] * 2 + [0.0, 45.0], atol=1e-12)
 
 
-def test_directions_are_counted_round_the_circle():
-    degrees = np.radians([-179.0, 179.0, 0.0, 3.0, 90.0])
-    assert many._clusters(np.column_stack((np.cos(degrees), np.sin(degrees)))) == 3
-    assert many._clusters(np.array([[1.0, 0.0], [2.0, 0.0]])) == 1
+def test_shares_near_directions_go_round_the_circle():
+    degrees = np.radians([-179.0, 178.0, 3.0, 50.0])
+    W = np.column_stack((np.cos(degrees), np.sin(degrees))) * [[1.0], [1.0], [1.0], [2.0]]
+    np.testing.assert_allclose(many._shares(W, np.array([0.0, 180.0, 270.0])), [1 / 7, 2 / 7, 0.0])
 
 
 def test_the_start_of_torch_has_its_bounds():

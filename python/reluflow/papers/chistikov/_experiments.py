@@ -167,6 +167,8 @@ def _loss_figure(curves: dict[int, tuple[FloatArray, FloatArray, FloatArray]]) -
         for ax, label in zip(axes, ("training loss", "test loss"), strict=True):
             ax.set_xlabel("$t$")
             ax.set_ylabel(label)
+        axes[0].set_xscale("log")
+        axes[0].set_xlim(left=1.0)
         axes[0].legend()
     figure.set_label("Training loss, and loss on normal test inputs, over the flow's time.")
     return figure

@@ -9,6 +9,7 @@ from ...datasets import Dataset
 from ...networks import Network
 
 SKEWED = np.pi / 3  # the second angle between the axes of the two classes in the code
+AXES_SKEWED = np.array([-30.0, 90.0, 150.0, 270.0])  # orthogonal to the clouds of the other class, in degrees
 
 
 def symmetric(rng: np.random.Generator, n: int = 16, sigma: float = 0.005, radius: float = 0.01) -> Dataset:

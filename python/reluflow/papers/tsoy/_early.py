@@ -6,16 +6,16 @@ import numpy as np
 
 from ...early import early_alignment
 from .._claim import Claim, Context, Number, Outcome
-from ._clouds import SKEWED, far, skew
+from ._clouds import AXES_SKEWED, SKEWED, far, skew
 
-_AXES = {np.pi / 2: np.array([0.0, 90.0, 180.0, 270.0]), SKEWED: np.array([-30.0, 90.0, 150.0, 270.0])}
+_AXES = {np.pi / 2: np.array([0.0, 90.0, 180.0, 270.0]), SKEWED: AXES_SKEWED}
 _SAME = 6  # digits by which two directions are one
 _NOISE = 4.0  # degrees: the clouds have a standard deviation of 4 degrees seen from zero
 
 
 def _clusters(context: Context) -> Outcome:
     """Follow vanishing neurons to their end, at three widths and for both angles between the classes."""
-    widths = context.pick((30, 300, 1000), (100, 1000, 10_000))
+    widths = context.pick((30, 300, 1000), (100, 1000, 3000))
     numbers, known = [], {tuple(axis) for axis in np.eye(2).tolist()}  # what another set of directions would be
     for angle, axes in _AXES.items():
         rng = np.random.default_rng(context.seed)
