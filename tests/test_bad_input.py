@@ -226,7 +226,7 @@ RUNS: Rows = [
         "net.pattern must hold the signs of W X^T, found 1 where w·x = -0.47 (neuron 0, sample 1)",
     ),
     (
-        "pattern held off the wall",
+        "pattern held off the boundary",
         integrate(net=rf.Network([[1.0, 0.0]], [1.0], pattern=[[0, -1]])),
         "net.pattern must hold the signs of W X^T, found 0 where w·x = 1.65 (neuron 0, sample 0)",
     ),

@@ -30,8 +30,8 @@ class Dataset:
     Parameters
     ----------
     X : array_like, shape (n, d)
-        Inputs, one row a sample. No row may be all zeros, for such a sample lies on every wall and its output is 0 for
-        every network; with a `bias_input` it may.
+        Inputs, one row a sample. No row may be all zeros, for such a sample lies on every boundary and its output is 0
+        for every network; with a `bias_input` it may.
     y : array_like, shape (n,)
         Labels, +1 or -1 (one class alone is allowed), or real targets. Integers and truth values count as numbers.
     weights : array_like, shape (n,), optional

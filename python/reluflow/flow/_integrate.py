@@ -140,7 +140,7 @@ def integrate(
         Increasing natural logarithms of times, instead of `save_at`.
     on_branch : {"inactive", "active", "stay", "raise"}, optional
         What to do where the flow has several continuations: take the one with the undecided samples inactive, active,
-        or at rest on their walls if there is one; or raise `BranchingError`.
+        or at rest on their boundaries if there is one; or raise `BranchingError`.
     max_events : int, optional
         End the run without success after so many events.
     progress : bool, optional
@@ -169,8 +169,8 @@ def integrate(
 
     Notes
     -----
-    The flow is that of [LLWA, App. I] and [PL, Def. 1, Lemma A.3]: walls are crossed, or held while the neuron slides
-    along them, by the Clarke subdifferential.
+    The flow is that of [LLWA, App. I] and [PL, Def. 1, Lemma A.3]: boundaries are crossed, or held while the neuron
+    slides along them, by the Clarke subdifferential.
 
     Examples
     --------
