@@ -254,7 +254,10 @@ def _inputs(value: npt.ArrayLike, bias: float | None) -> FloatArray:
 def _targets(value: npt.ArrayLike, n: int) -> FloatArray:
     shape = np.shape(value) if isinstance(value, np.ndarray) else None
     if shape is not None and len(shape) == 2 and shape[1] > 1:
-        expected = "have the shape (n,): one target a sample (rf.datasets.MultiClassDataset takes the names of classes)"
+        expected = (
+            "have the shape (n,): one target a sample (rf.datasets.MultiClassDataset takes the names of classes;"
+            " several targets are for an rf.DeepNetwork, which takes the pair (X, targets))"
+        )
         raise invalid("y", expected, f"the shape {shape}")
     y = real_array(value, "y", "(n,)")
     if len(y) != n:
