@@ -33,8 +33,8 @@ def wang_pilanci(example: str) -> Dataset:
           (The first entry of u in (128) is printed 0.58; the mathematics gives 0.5606.)
         - "spike_free": App. F.2, X = [[1.65, 0.47], [0.47, 1.35]], y = (1, 1). One neuron u = (0.438553, 0.588059) is
           optimal, P* = 0.733582. (Its captions say "non-spike-free"; it is spike-free.)
-        - "acute": the inputs of F.2 with the labels of F.1, y = (1, -1): neurons are held on boundaries. Not in the
-        paper.
+        - "acute": the inputs of F.2 with the labels of F.1, y = (1, -1): neurons slide on boundaries. Not in
+          the paper.
 
     Returns
     -------
