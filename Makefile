@@ -45,7 +45,7 @@ mutants: $(STAMPS)/dev ## whether the tests notice each bound loosened and each 
 
 torch: $(STAMPS)/dev $(STAMPS)/torch ## the tests that need torch
 	$(BIN)/python -c "import torch"
-	$(BIN)/python -m pytest tests/test_torch.py
+	$(BIN)/python -m pytest tests/test_torch.py tests/test_papers_digits.py
 
 bench: $(STAMPS)/bench $(STAMPS)/torch ## the benchmarks, each answer checked before it is timed; writes docs/benchmarks.md
 	mkdir -p out

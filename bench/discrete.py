@@ -156,7 +156,7 @@ def kinds() -> list[Kind]:
         Kind(f"{name}{'_bias' if bias else ''}{f'_leak{leak:g}' if leak else ''}", draw, bias, leak)
         for name, draw in draws().items()
         for bias, leak in product((False, True), LEAKS)
-        if bias or not name.startswith("line")  # one column is one wall
+        if bias or not name.startswith("line")  # one column is one boundary
     ]
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tables import Result
 
 ACCURATE = 1e-6  # the error that counts as reached
-SLIDES = {"P1s", "P3"}  # the problems with neurons that are held on walls before the end
+SLIDES = {"P1s", "P3"}  # the problems with neurons that are held on boundaries before the end
 
 
 def verdict(points: Sequence[Point], result: Result) -> str:
@@ -51,7 +51,7 @@ def missed_table(results: Sequence[Result]) -> Table:
     rows += [("all", tool, *("–",) * 3, "not installed, not compared") for tool in missing()]
     note = (
         "The most accurate run of each within its seconds. `+ events` locates every crossing and starts again there; "
-        "the others go straight through the kinks. None of the peers can hold a neuron on a wall (P1s and P3 have "
+        "the others go straight through the kinks. None of the peers can hold a neuron on a boundary (P1s and P3 have "
         "held neurons, P1 and P2 have none). Reached unknown: the tool was ended from outside."
     )
     return Table("What each peer missed", ("run", "method", "best error", "seconds", "came to", "missed"), rows, note)

@@ -1,4 +1,4 @@
-"""A neuron that slides along a wall: where following single signs fails, and a theorem needs its projected form."""
+"""A neuron that slides along a boundary: where following single signs fails, and a theorem needs its projected form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def main(out: Path) -> None:
     start = rf.Network([[8e-7, 6e-7]], [1e-6])
     sol = rf.integrate(data, start, until=rf.Stop(time=30.0))
     for event in sol.events:
-        print(f"t = {event.t:.6f}: neuron {event.neuron} meets the wall of sample {event.sample}: {event.kind}")
+        print(f"t = {event.t:.6f}: neuron {event.neuron} meets the boundary of sample {event.sample}: {event.kind}")
 
     run = rf.analysis.sample(sol)
     for projected in (False, True):

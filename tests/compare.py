@@ -59,7 +59,7 @@ def replay(pattern: np.ndarray, events: Iterable[Event]) -> np.ndarray:
 def rest_as_death(pattern: np.ndarray, events: Iterable[Event]) -> list[Event]:
     """The same events, with `die` wherever the last active sample of a ReLU neuron leaves.
 
-    Such a neuron rests on its wall; a record that reads signs off its states may call that a crossing.
+    Such a neuron rests on its boundary; a record that reads signs off its states may call that a crossing.
     """
     state = np.array(pattern, dtype=int)
     out = []

@@ -208,14 +208,14 @@ class Judge:
 
     def frame(self, row: np.ndarray) -> np.ndarray | None:
         """An orthonormal basis of the boundaries that a neuron slides on, or None."""
-        walls = self.walls(row)
-        if not walls:
+        boundaries = self.boundaries(row)
+        if not boundaries:
             return None
-        _, s, vt = np.linalg.svd(self.p.normals[walls], full_matrices=False)
+        _, s, vt = np.linalg.svd(self.p.normals[boundaries], full_matrices=False)
         return vt[s > 1e-10 * s[0]]
 
-    def walls(self, row: np.ndarray) -> list[int]:
-        return sorted({int(c) for c in self.p.wall_of[row == 0]})
+    def boundaries(self, row: np.ndarray) -> list[int]:
+        return sorted({int(c) for c in self.p.boundary_of[row == 0]})
 
     def velocity(self, W, a, row, frames, log_rate):
         """Clarke's velocity in the clock of log_rate, of neurons that stay on all boundaries they slide on."""
@@ -247,30 +247,30 @@ class Judge:
         lam = self.p.duals(q, least if self.p.loss == "exponential" else max(least, 0.0))
         lam = lam / np.max(np.abs(lam))
         for j in range(len(a)):
-            walls = self.walls(row[j])
-            if not walls or not (np.any(W[j]) and a[j]) or not np.any(slopes[j] * lam):
+            boundaries = self.boundaries(row[j])
+            if not boundaries or not (np.any(W[j]) and a[j]) or not np.any(slopes[j] * lam):
                 continue
-            gap = self.gap(j, float(a[j]), lam, slopes[j], walls)
+            gap = self.gap(j, float(a[j]), lam, slopes[j], boundaries)
             if gap is not None:
                 samples = tuple(int(i) for i in np.flatnonzero(row[j] == 0))
                 self.found.add(Finding("multipliers", gap, log_t, j, samples))
 
-    def gap(self, j: int, a: float, lam: np.ndarray, slopes: np.ndarray, walls: list[int]) -> float | None:
-        normals, drive = self.p.normals[walls], (slopes * lam) @ self.p.X
-        edges = np.array([self.p.edges(lam, c) for c in walls])
+    def gap(self, j: int, a: float, lam: np.ndarray, slopes: np.ndarray, boundaries: list[int]) -> float | None:
+        normals, drive = self.p.normals[boundaries], (slopes * lam) @ self.p.X
+        edges = np.array([self.p.edges(lam, c) for c in boundaries])
         repels = bool(np.any(a * (edges[:, 1] - edges[:, 0]) > 0))
         if repels and not independent(normals):
-            if len(walls) > MOST_CELLS:
+            if len(boundaries) > MOST_CELLS:
                 self.found.skipped += 1
                 return None
-            return float(max(-hull_gap(self.p, lam, walls, drive), 0.0))
+            return float(max(-hull_gap(self.p, lam, boundaries, drive), 0.0))
         width = edges[:, 1] - edges[:, 0]
         A, b = (width[:, None] * normals).T, -(drive + edges[:, 0] @ normals)
         _, s, vt = np.linalg.svd(normals, full_matrices=False)
         span = vt[s > 1e-10 * s[0]]
         A, b = span @ A, span @ b
         scale = float(np.abs(lam) @ (self.lengths * np.maximum(slopes, self.p.leak))) + float(np.sum(np.abs(edges)))
-        if len(walls) == len(span):
+        if len(boundaries) == len(span):
             tau = np.linalg.lstsq(A, b, rcond=None)[0]
             if np.all((tau >= 0) & (tau <= 1)):
                 return 0.0

@@ -1,9 +1,9 @@
 """The flow to forty digits: Taylor series in decimal arithmetic, every rule of the kinks from its definition.
 
 It shares nothing with the core and nothing with the twin. Only for data in at most three dimensions, the logistic loss
-with the sum, and walls that attract wherever a neuron stands on several at once: there the Clarke set is the drive of
-the other samples plus a zonotope, dependent walls or not, and the neuron stays as long as zero is in it. Each facet of
-the zonotope gives one analytic slack, so every event is a root of an analytic function, found to all digits.
+with the sum, and boundaries that attract wherever a neuron stands on several at once: there the Clarke set is the drive
+of the other samples plus a zonotope, dependent boundaries or not, and the neuron stays as long as zero is in it. Each
+facet of the zonotope gives one analytic slack, so every event is a root of an analytic function, found to all digits.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ class Exact:
         return [y / (ONE + (y * f).exp()) for y, f in zip(self.y, m, strict=True)]
 
     def decide(self, j: int, near: list[int]) -> None:
-        """The one continuation of a neuron on the walls `near`, by trying every one."""
+        """The one continuation of a neuron on the boundaries `near`, by trying every one."""
         lam, a = self.duals(), sign(self.a[j])
         outside = [i for i, s in enumerate(self.sigma[j]) if s > 0 and i not in near]
         found: list[tuple[int, ...]] = []
@@ -196,7 +196,7 @@ class Exact:
             stay = [i for i, s in zip(near, signs, strict=True) if s == 0]
             active = outside + [i for i, s in zip(near, signs, strict=True) if s > 0]
             if any(a * lam[i] > 0 for i in stay):
-                continue  # a wall that repels: met alone here, and crossed
+                continue  # a boundary that repels: met alone here, and crossed
             pull = [sum((a * lam[i] * self.X[i][c] for i in active), ZERO) for c in range(len(self.X[0]))]
             rates = [
                 s * dot(project(pull, [self.X[i] for i in stay]), self.X[i])

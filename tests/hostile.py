@@ -212,7 +212,7 @@ def contradictory_part(rng):
 
 
 @kind
-def on_walls(rng):
+def on_boundaries(rng):
     n, d = shape(rng)
     X = rng.standard_normal((n, d))
     X[:, 0] = rng.choice([0.0, 1.0, -1.0], n)
@@ -297,8 +297,8 @@ def real_like(rng):
 
 
 @kind
-def dense_walls_plane(rng):
-    """Many walls with a nearly common intersection line."""
+def dense_boundaries_plane(rng):
+    """Many boundaries with a nearly common intersection line."""
     k = int(rng.integers(4, 9))
     phi = rng.uniform(0, np.pi, k)
     X = np.c_[np.cos(phi), np.sin(phi), 1e-9 * rng.standard_normal(k)]

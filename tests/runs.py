@@ -25,7 +25,7 @@ def endless(log_time: float = 1500.0) -> rf.Solution:
 
 @cache
 def holding() -> rf.Solution:
-    """Acute classes: neurons are held on walls, slide and are released."""
+    """Acute classes: neurons are held on boundaries, slide and are released."""
     data = rf.datasets.wang_pilanci("acute")
     return rf.integrate(data, rf.Network.init(12, 2, scale=1e-2, seed=3), until=200.0)
 

@@ -33,7 +33,7 @@ def test_the_spike_free_example_has_one_maximum_between_its_samples():
     assert found.value == pytest.approx(1.397033, abs=1e-6)
 
 
-def test_an_extremal_direction_can_lie_on_a_wall():
+def test_an_extremal_direction_can_lie_on_a_boundary():
     found = analysis.extremal_directions(rf.datasets.counterexample("sliding"))
     (top,) = [e for e in found if e.sign == 1]
     np.testing.assert_allclose(top.direction, [1.0, 0.0], atol=1e-12)
@@ -80,7 +80,7 @@ def test_flipping_the_labels_swaps_maxima_and_minima():
     assert sorted((-e.sign, round(-e.value, 12)) for e in flipped) == sorted((e.sign, round(e.value, 12)) for e in ours)
 
 
-def test_samples_on_one_wall_are_crossed_together():
+def test_samples_on_one_boundary_are_crossed_together():
     half = np.array([[0.9, 0.1], [0.5, 0.6], [0.4, -0.3]])
     data = rf.Dataset(np.vstack((half, -half)), [1, 1, 1, -1, -1, -1])
     mu = half.sum(axis=0)

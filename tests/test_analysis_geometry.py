@@ -60,16 +60,16 @@ def test_the_sectors_of_the_plane_are_the_signs_of_its_directions():
     rng = np.random.default_rng(3)
     data = rf.Dataset(rng.standard_normal((5, 2)), [1, 1, -1, -1, 1])
     found = analysis.plane_sectors(data)
-    assert len(found.walls) == 10
+    assert len(found.boundaries) == 10
     for angle in rng.uniform(0, 2 * np.pi, 200):
-        k = (int(np.searchsorted(found.walls, angle, side="right")) - 1) % len(found.walls)
+        k = (int(np.searchsorted(found.boundaries, angle, side="right")) - 1) % len(found.boundaries)
         signs = np.sign(data.X @ [np.cos(angle), np.sin(angle)])
         np.testing.assert_array_equal(found.pattern[k], signs)
 
 
-def test_parallel_samples_share_their_walls_in_the_plane():
+def test_parallel_samples_share_their_boundaries_in_the_plane():
     data = rf.Dataset([[1.0, 1.0], [-2.0, -2.0], [0.0, 1.0]], [1, -1, 1])
-    assert len(analysis.plane_sectors(data).walls) == 4
+    assert len(analysis.plane_sectors(data).boundaries) == 4
 
 
 def test_the_sectors_of_the_plane_need_a_plane():

@@ -9,7 +9,7 @@ from reluflow.analysis._kernels import cosines, drive, project_held
 
 
 def slow_projection(G, X, pattern):
-    """Each row minus its least-squares fit by the walls that hold the neuron."""
+    """Each row minus its least-squares fit by the boundaries that hold the neuron."""
     out = G.copy()
     for j, row in enumerate(pattern):
         held = X[row == 0]
@@ -18,10 +18,10 @@ def slow_projection(G, X, pattern):
     return out
 
 
-def test_projection_on_held_walls_agrees_with_least_squares_even_for_dependent_walls():
+def test_projection_on_held_boundaries_agrees_with_least_squares_even_for_dependent_boundaries():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((9, 5))
-    X[3] = -2.0 * X[1]  # one wall twice
+    X[3] = -2.0 * X[1]  # one boundary twice
     pattern = rng.integers(-1, 2, (12, 9)).astype(np.int8)
     pattern[0, [1, 3]] = 0
     G = rng.standard_normal((12, 5))

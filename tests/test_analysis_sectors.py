@@ -39,7 +39,7 @@ def test_neurons_of_one_direction_form_one_group_and_scale_does_not_matter():
     assert table["angle"].max() < 0.01
 
 
-def test_walls_part_neurons_of_one_direction_unless_asked_not_to():
+def test_boundaries_part_neurons_of_one_direction_unless_asked_not_to():
     data = rf.Dataset([[1.0, 0.0]], [1])
     both = analysis.state_of(data, rf.Network([[1e-5, 1.0], [-1e-5, 1.0]], [1.0, 1.0]))
     assert analysis.groups(both)["group"].nunique() == 2

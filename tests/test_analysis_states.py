@@ -29,7 +29,7 @@ def test_the_pattern_of_every_saved_state_is_that_of_a_replay():
     np.testing.assert_array_equal(run.pattern[-1], sol.final.pattern)
 
 
-def test_signs_of_the_preactivations_agree_with_the_pattern_away_from_walls():
+def test_signs_of_the_preactivations_agree_with_the_pattern_away_from_boundaries():
     run = analysis.sample(runs.iris(), 40)
     Z = run.W @ run.data.X.T
     scale = run.sizes[:, :, None] * np.linalg.norm(run.data.X, axis=1)

@@ -129,8 +129,8 @@ DATASETS: Rows = [
     (
         "one-hot",
         dataset(y=np.eye(2)),
-        "y must have the shape (n,): one target a sample (rf.datasets.MultiClassDataset takes the names of classes), "
-        "found the shape (2, 2)",
+        "y must have the shape (n,): one target a sample (rf.datasets.MultiClassDataset takes the names of classes; "
+        "several targets are for an rf.DeepNetwork, which takes the pair (X, targets)), found the shape (2, 2)",
     ),
     ("NaN label", dataset(y=[1, NAN]), "y must hold finite numbers only, found nan at row 1"),
     ("string labels", dataset(y=["a", "b"]), "y must hold real numbers, found the dtype <U1, with 'a' at row 0"),
@@ -166,6 +166,12 @@ NETWORKS: Rows = [
     ("infinite output", network(a=[INF]), "a must hold finite numbers only, found inf at row 0"),
     ("too many outputs", network(a=[1.0, 2.0]), "a must have one weight for each of the 1 rows of W, found 2 weights"),
     ("row of outputs", network(a=[[1.0]]), "a must have the shape (m,), found the shape (1, 1)"),
+    (
+        "two outputs",
+        network(a=np.ones((1, 2))),
+        "a must have the shape (m,): one output (K outputs are those of rf.DeepNetwork([rf.Dense(m), rf.Dense(K)], "
+        "...)), found the shape (1, 2)",
+    ),
     ("leak 1", network(leak=1.0), "leak must lie in [0, 1), found 1.0"),
     ("negative leak", network(leak=-0.1), "leak must lie in [0, 1), found -0.1"),
     ("NaN leak", network(leak=NAN), "leak must lie in [0, 1), found nan"),
@@ -226,7 +232,7 @@ RUNS: Rows = [
         "net.pattern must hold the signs of W X^T, found 1 where w·x = -0.47 (neuron 0, sample 1)",
     ),
     (
-        "pattern held off the wall",
+        "pattern held off the boundary",
         integrate(net=rf.Network([[1.0, 0.0]], [1.0], pattern=[[0, -1]])),
         "net.pattern must hold the signs of W X^T, found 0 where w·x = 1.65 (neuron 0, sample 0)",
     ),

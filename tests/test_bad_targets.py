@@ -29,7 +29,9 @@ def test_class_numbers_with_a_gap_are_classes_of_their_own() -> None:
 LOGISTIC = (
     "data.y must hold +1 and -1 only for the logistic loss (rf.datasets.binary_labels makes labels of two values;"
 )
-ONE_HOT = "y must have the shape (n,): one target a sample (rf.datasets.MultiClassDataset takes the names of classes)"
+ONE_HOT = (
+    "y must have the shape (n,): one target a sample (rf.datasets.MultiClassDataset takes the names of classes; several"
+)
 
 
 @pytest.mark.parametrize(
@@ -40,6 +42,10 @@ ONE_HOT = "y must have the shape (n,): one target a sample (rf.datasets.MultiCla
         (lambda: rf.integrate_many(rf.Dataset(X, [True, False, True]), [NET], until=1.0), LOGISTIC),
         (lambda: rf.early_alignment(rf.Dataset(X, [0.5, 1, 2]), [[1.0, 0.0]], [1]), LOGISTIC),
         (lambda: rf.Dataset(X, np.eye(3)), ONE_HOT),
+        (
+            lambda: rf.integrate(rf.Dataset(X, [1, -1, 1]), NET, until=1.0, loss="cross_entropy"),  # type: ignore[call-overload]
+            "for two layers with one output, found 'cross_entropy': it needs K outputs, rf.DeepNetwork(",
+        ),
         (lambda: rf.Dataset(X, [1.0, math.nan, 2.0]), "y must hold finite numbers only, found nan at row 1"),
         (lambda: rf.Dataset(X, [1.0, math.inf, 2.0]), "y must hold finite numbers only, found inf at row 1"),
         (lambda: rf.Dataset(X, ["1", "2", "3"]), "y must hold real numbers, found the dtype <U1"),

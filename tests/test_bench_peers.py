@@ -50,7 +50,7 @@ def test_restarting_at_events_finds_them_all_where_none_is_held() -> None:
 
 def test_restarting_at_events_chatters_where_a_neuron_is_held() -> None:
     answer = prepared(RESTARTED, "P1s", 1e4)(1e-6, Budget(30.0))
-    assert answer.ended == "chatters at a held wall"
+    assert answer.ended == "chatters at a held boundary"
     point = worker.judged(answer, WAYS[RESTARTED], 1e-6, points.stored(Case("P1s", 1e4, ())), (1.0, 0.0))
     assert point.error == np.inf
     assert point.event_error is None  # more events than there are

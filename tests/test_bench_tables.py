@@ -75,12 +75,12 @@ def test_low_accuracy_says_how_many_events_were_located() -> None:
 
 def test_what_a_peer_missed_is_said() -> None:
     slow = point(np.inf, 2.0, "scipy RK45", ended="time limit")
-    held = point(np.inf, 2.0, "scipy DOP853 + events", n_events=7, ended="chatters at a held wall")
+    held = point(np.inf, 2.0, "scipy DOP853 + events", n_events=7, ended="chatters at a held boundary")
     whole = point(1e-8, 2.0, "scipy DOP853 + events", n_events=100)
     assert missed.verdict([slow], result()) == "locates no event; did not come to 1e-6"
     assert missed.verdict([whole], result()) == "nothing"
     assert missed.verdict([held], result(name="P3")) == (
-        "7 of 100 events; did not come to 1e-6; chatters at a held wall; does not slide"
+        "7 of 100 events; did not come to 1e-6; chatters at a held boundary; does not slide"
     )
 
 

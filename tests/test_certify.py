@@ -22,7 +22,7 @@ def check_kkt(net, data, found, tol=1e-9):
     assert np.abs(found.duals * (q - 1)).max() < tol
     Z = net.W @ data.X.T
     assert ((found.slopes >= net.leak - tol) & (found.slopes <= 1 + tol)).all()
-    clear = ~found.walls
+    clear = ~found.boundaries
     np.testing.assert_array_equal(found.slopes[clear], np.where(Z > 0, 1.0, net.leak)[clear])
     pulls = (found.slopes * found.duals) @ data.X
     np.testing.assert_allclose(net.W, net.a[:, None] * pulls, atol=tol)
@@ -102,11 +102,11 @@ def test_unbounded_suboptimality_is_certified():
 
 @pytest.mark.parametrize("leak", [0, 0.1, 0.25, 0.5, 0.75, 0.9])
 def test_the_nonlinear_kkt_point_of_lyu_is_certified_at_every_leak(leak):
-    # Its neurons stand on walls, with a subgradient there that the certificate has to find.
+    # Its neurons stand on boundaries, with a subgradient there that the certificate has to find.
     case = rf.datasets.lyu_kkt(leak=leak)
     certificate = rf.certify(rf.Network(*case.limit, leak=leak), case.data)
     assert certificate.verdict == "kkt_not_global"
-    assert certificate.kkt.walls.any()
+    assert certificate.kkt.boundaries.any()
     check_kkt(certificate.network, case.data, certificate.kkt)
     assert 2 * certificate.value == pytest.approx(case.limit_norm2, rel=1e-12)
     assert 2 * certificate.lower == pytest.approx(case.global_norm2, rel=1e-9)

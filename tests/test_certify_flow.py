@@ -57,7 +57,7 @@ def test_one_lost_sign_is_certified_as_what_it_is():
 
 
 def test_sliding_neurons_reach_the_global_optimum_without_aligning_as_theorem_1_says():
-    # x_1 = (1, 1) is +, x_2 = (0, 3) is -: the positive neuron slides along the wall of x_2 to (1, 0).
+    # x_1 = (1, 1) is +, x_2 = (0, 3) is -: the positive neuron slides along the boundary of x_2 to (1, 0).
     data = rf.datasets.counterexample("sliding")
     sol = late(data, at([[1.0, 0.5], [-1.0, 1.0]], [1, -1]))
     certificate, net = rf.certify(sol, data), sol.limit.network
@@ -65,8 +65,8 @@ def test_sliding_neurons_reach_the_global_optimum_without_aligning_as_theorem_1_
     assert certificate.value == pytest.approx(1 + np.sqrt(2) / 3, rel=1e-9)
     positive = net.W[np.argmax(net.a)]
     np.testing.assert_allclose(positive / np.linalg.norm(positive), [1, 0], atol=1e-9)
-    # The certificate needs the multiplier of the wall: 1(w·x_2 > 0) gives (1, 1) and 1(w·x_2 >= 0) (1, -0.41).
-    assert certificate.kkt.walls[np.argmax(net.a)].tolist() == [False, True]
+    # The certificate needs the multiplier of the boundary: 1(w·x_2 > 0) gives (1, 1) and 1(w·x_2 >= 0) (1, -0.41).
+    assert certificate.kkt.boundaries[np.argmax(net.a)].tolist() == [False, True]
     assert 0 < certificate.kkt.slopes[np.argmax(net.a), 1] <= 1
 
 

@@ -103,14 +103,14 @@ def test_the_positive_mean_is_larger_where_positive_samples_are():
     assert not conditions.larger_positive_mean(rf.datasets.lyu_figure1("left"), leak=0.5).holds
 
 
-def test_the_mean_lies_on_the_wall_of_an_orthogonal_sample():
-    verdict = conditions.mean_off_walls(rf.Dataset([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]], [1, 1, -1]))
+def test_the_mean_lies_on_the_boundary_of_an_orthogonal_sample():
+    verdict = conditions.mean_off_boundaries(rf.Dataset([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]], [1, 1, -1]))
     assert (verdict.holds, verdict.witness.sample) == (False, 2)
-    assert conditions.mean_off_walls(rf.datasets.symmetric(8, 2, seed=0)).holds
+    assert conditions.mean_off_boundaries(rf.datasets.symmetric(8, 2, seed=0)).holds
 
 
-def test_a_mean_of_zero_lies_on_every_wall():
-    assert not conditions.mean_off_walls(rf.Dataset([[1.0], [-1.0]], [1, 1])).holds
+def test_a_mean_of_zero_lies_on_every_boundary():
+    assert not conditions.mean_off_boundaries(rf.Dataset([[1.0], [-1.0]], [1, 1])).holds
 
 
 def greatest_margin_by_grid(X, y, leak):

@@ -67,7 +67,7 @@ def test_no_direction_exceeds_the_upper_bound():
     U = rng.standard_normal((100_000, 6))
     U /= np.linalg.norm(U, axis=1)[:, None]
     values = np.abs(phi(U @ data.X.T, 0.0) @ duals)
-    assert found.method == "branch"  # 30 walls in 6 dimensions have 335,000 cells
+    assert found.method == "branch"  # 30 boundaries in 6 dimensions have 335,000 cells
     assert values.max() <= found.upper
     assert values.max() > 0.7 * found.value
 

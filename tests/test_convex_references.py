@@ -262,7 +262,7 @@ def test_spikes_of_an_obtuse_pair_are_the_samples_themselves():
     np.testing.assert_allclose(found.u, data.X / np.linalg.norm(data.X, axis=1)[:, None], atol=1e-12)
 
 
-def test_spikes_of_an_acute_pair_are_shortened_to_the_other_wall():
+def test_spikes_of_an_acute_pair_are_shortened_to_the_other_boundary():
     data = rf.datasets.wang_pilanci("spike_free")
     found = convex.spikes(data.X)
     for i, u, length in zip(found.samples, found.u, found.length, strict=True):

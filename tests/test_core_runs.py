@@ -55,8 +55,8 @@ def test_repeated_and_opposite_samples_change_together() -> None:
     data = rf.Dataset(np.vstack([base.X, 2 * base.X, -base.X]), np.concatenate([base.y, base.y, base.y]))
     sol = rf.integrate(data, rf.Network.init(6, 3, scale=1e-2, seed=0), until=1.0)
     assert sol.success, sol.message
-    walls = np.column_stack([sol.events.tie, sol.events.neuron, sol.events.sample % 6])
-    assert (np.unique(walls, axis=0, return_counts=True)[1] == 3).all()
+    boundaries = np.column_stack([sol.events.tie, sol.events.neuron, sol.events.sample % 6])
+    assert (np.unique(boundaries, axis=0, return_counts=True)[1] == 3).all()
 
 
 def test_a_run_in_two_parts_ends_like_the_run_in_one() -> None:
@@ -88,7 +88,7 @@ def test_the_core_itself_refuses_arrays_of_another_kind() -> None:
 
 
 @pytest.mark.parametrize(("n", "d"), [(5, 2), (8, 3), (9, 4)])
-def test_walls_in_general_position_cut_space_into_the_known_number_of_cells(n: int, d: int) -> None:
+def test_boundaries_in_general_position_cut_space_into_the_known_number_of_cells(n: int, d: int) -> None:
     X = np.random.default_rng(n).normal(size=(n, d))
     found = _core.arrangements(X, 10**6, None)
     assert len(found["patterns"]) == 2 * sum(comb(n - 1, k) for k in range(d))

@@ -145,10 +145,10 @@ def test_the_nonlinear_kkt_point_satisfies_every_line_of_the_conditions(leak):
     c = rf.datasets.lyu_kkt(leak=leak)
     (W, a), X, y, lam = c.limit, c.data.X, c.data.y, c.multipliers
     Z = W @ X.T
-    on_wall = np.abs(Z) < 1e-12
-    slopes = np.where(on_wall | (Z < 0), leak, 1.0)  # the subgradient on a wall is α
+    on_boundary = np.abs(Z) < 1e-12
+    slopes = np.where(on_boundary | (Z < 0), leak, 1.0)  # the subgradient on a boundary is α
     q = y * (a @ (slopes * Z))
-    assert on_wall.sum() == 4
+    assert on_boundary.sum() == 4
     assert np.allclose(q, 1, atol=1e-12)
     assert np.allclose(W, a[:, None] * ((slopes * (lam * y)) @ X), atol=1e-12)
     assert np.allclose(np.linalg.norm(W, axis=1), np.abs(a), atol=1e-12)

@@ -37,8 +37,8 @@ def check(name: str, seed: int, neurons: int) -> None:
     assert not outcome.fault, outcome.fault
 
 
-def test_a_wall_that_contains_the_line_of_a_neuron_is_not_met_at_zero():
-    """One wall of many that meet in a line was missed by a rounding; the neuron then lost all of its weights."""
+def test_a_boundary_that_contains_the_line_of_a_neuron_is_not_met_at_zero():
+    """One boundary of many that meet in a line was missed by a rounding; the neuron then lost all of its weights."""
     check("parity2_d12_signs_bias_leak0.1", 1, 20)
 
 

@@ -1,4 +1,4 @@
-"""The limit of vanishing initialisation: closed forms, the integrated flow from tiny scales, and the rules at walls."""
+"""The limit of vanishing initialisation: closed forms, the flow from tiny scales, and the rules at boundaries."""
 
 from __future__ import annotations
 
@@ -137,13 +137,13 @@ def test_the_flow_from_a_tiny_scale_goes_the_same_way_neuron_by_neuron(seed, n, 
     flow = sol.final.W / np.linalg.norm(sol.final.W, axis=1, keepdims=True)
     reached = np.einsum("jd,jd->j", flow, early.direction)[settled]
     start = np.einsum("jd,jd->j", early.last, early.direction)[settled]
-    with np.errstate(divide="ignore"):  # a neuron held on all but one wall is aligned from then on
+    with np.errstate(divide="ignore"):  # a neuron held on all but one boundary is aligned from then on
         cosine = np.tanh(early.rate[settled] * (end - early.t_last[settled]) + np.arctanh(np.minimum(start, 1.0)))
     np.testing.assert_allclose(reached, cosine, rtol=0, atol=max(error, 1e-8))
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_repeated_and_mirrored_samples_and_starts_on_walls_agree_with_the_flow(seed):
+def test_repeated_and_mirrored_samples_and_starts_on_boundaries_agree_with_the_flow(seed):
     rng = np.random.default_rng(seed)
     d = int(rng.integers(1, 4))
     X = rng.integers(-2, 3, size=(8, d)).astype(float)
@@ -163,7 +163,7 @@ def test_repeated_and_mirrored_samples_and_starts_on_walls_agree_with_the_flow(s
         np.testing.assert_allclose(np.sort(own.t), np.sort(sol.events.t), rtol=0, atol=1e-8)
 
 
-# --- rules at the walls ---
+# --- rules at the boundaries ---
 
 
 def test_a_neuron_that_loses_its_last_sample_stops_there():
@@ -178,7 +178,7 @@ def test_a_neuron_that_loses_its_last_sample_stops_there():
 
 
 def test_a_neuron_held_on_its_way_to_the_origin_decays():
-    # The wall of (0, 10) holds it on the first axis, and the other sample pulls it back along it.
+    # The boundary of (0, 10) holds it on the first axis, and the other sample pulls it back along it.
     data = rf.Dataset([[1.0, -4.0], [0.0, 10.0]], [-1, -1])
     early = rf.early_alignment(data, [[1.0, 0.2]], [1])
     assert early.status[0] == "decaying"
@@ -198,7 +198,7 @@ def test_a_start_on_a_ridge_is_undecided_and_names_its_samples():
     data = rf.Dataset([[0.0, 1.0], [1.0, 0.0]], [1, 1])
     early = rf.early_alignment(data, [[1.0, 0.0], [1.0, 1.0]], [1, 1])
     assert early.status.tolist() == ["undecided", "extremal"]
-    assert "2 continuations" in early.reasons[0]  # up, or at rest on the wall
+    assert "2 continuations" in early.reasons[0]  # up, or at rest on the boundary
     assert "samples 0" in early.reasons[0]
 
 

@@ -54,7 +54,7 @@ def test_a_pair_does_not_change_for_ever(kind, seed):
 
 @pytest.mark.parametrize("seed", [85, 105, 182, 287, 298, 309])
 @pytest.mark.parametrize("rtol", [1e-9, 1e-12])
-def test_an_output_weight_that_changes_its_sign_on_a_wall_is_one_branch(seed, rtol):
+def test_an_output_weight_that_changes_its_sign_on_a_boundary_is_one_branch(seed, rtol):
     """|a| < |w|: a passes zero, the valley becomes a ridge. What the root leaves of a may have the sign of before."""
     rng = np.random.default_rng(seed)
     data = rf.Dataset(rng.standard_normal((2, 2)), np.ones(2))
@@ -67,7 +67,7 @@ def test_an_output_weight_that_changes_its_sign_on_a_wall_is_one_branch(seed, rt
 
 
 def time_of_pull(pull: float, angle: float, size: float) -> float:
-    """When the pull cos e^-q of sample 1 along the wall of sample 0 has fallen to `pull`.
+    """When the pull cos e^-q of sample 1 along the boundary of sample 0 has fallen to `pull`.
 
     For a neuron (0, v) with a = v: q = sin v² grows by q' = 2 sin q e^-q, so that 2 sin t = Ei(q) - Ei(q at the start).
     """
@@ -77,7 +77,7 @@ def time_of_pull(pull: float, angle: float, size: float) -> float:
 
 @pytest.mark.parametrize("rtol", [1e-6, 1e-9, 1e-12])
 @pytest.mark.parametrize("seed", range(10))
-def test_a_wall_whose_sample_drives_nobody_lets_go_when_the_others_have_decayed(seed, rtol):
+def test_a_boundary_whose_sample_drives_nobody_lets_go_when_the_others_have_decayed(seed, rtol):
     """The neuron slides on sample 0 while the pull of sample 1 is above the leak; it stayed for ever."""
     rng = np.random.default_rng(seed)
     angle, size, leak = rng.uniform(0.3, 1.2), rng.uniform(0.05, 0.5), rng.uniform(0.05, 0.3)
@@ -92,7 +92,7 @@ def test_a_wall_whose_sample_drives_nobody_lets_go_when_the_others_have_decayed(
 @pytest.mark.parametrize("size", [0.05, 0.4, 0.5, 0.6])
 @pytest.mark.parametrize("pull", [1e-4, 1e-12])
 def test_a_valley_that_a_sample_of_nobody_turns_lets_go(size, pull):
-    """Samples 0 and 2 share a wall. The second neuron learns 0; nobody sees 2, whose pull against it stands still."""
+    """Samples 0 and 2 share a boundary. The second neuron learns 0; nobody sees 2: its pull stands still."""
     angle = 1.0
     data = rf.Dataset([[1.0, 0.0], [np.cos(angle), np.sin(angle)], [-pull, 0.0]], [-1.0, 1.0, 1.0])
     net = rf.Network([[0.0, size], [0.05, -1.0]], [size, -0.05])

@@ -1,4 +1,4 @@
-"""Events where they are easy to lose: grazes, near ties, starts on walls, restarts."""
+"""Events where they are easy to lose: grazes, near ties, starts on boundaries, restarts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import compare
 import families
 import reluflow as rf
 
-# In this problem neuron 2 rises over the wall of sample 1 and falls back; shifting its start moves the peak.
+# In this problem neuron 2 rises over the boundary of sample 1 and falls back; shifting its start moves the peak.
 GRAZING, NEURON, SAMPLE = replace(families.make("unbalanced", 4), t_end=0.02, reduction="sum"), 2, 1
 # Shifts of the start along the sample, in units of its pre-activation, below and above the one that touches.
 CROSSES, MISSES = 0.0, 1.0
@@ -56,7 +56,7 @@ def test_a_touching_root_changes_nothing_else():
 
 @pytest.mark.parametrize("gap", [1e-6, 1e-8, 1e-10])
 def test_three_samples_within_a_hair_are_three_events_in_the_right_order(gap):
-    """Three nearly equal samples: one neuron meets their walls within about `gap` of each other."""
+    """Three nearly equal samples: one neuron meets their boundaries within about `gap` of each other."""
     setup = replace(families.make("random", 2), leak=0.1, reduction="sum")
     x, side = setup.X[0], np.random.default_rng(1).standard_normal(setup.X.shape[1])
     X = np.vstack([setup.X, x + gap * side, x - 2 * gap * side])
@@ -76,7 +76,7 @@ def test_three_neurons_within_a_hair_are_three_events():
     assert fault is None, fault
 
 
-@pytest.mark.parametrize(("family", "seed"), [("random", 3), ("crowded", 2), ("mirrored", 4), ("on_walls", 3)])
+@pytest.mark.parametrize(("family", "seed"), [("random", 3), ("crowded", 2), ("mirrored", 4), ("on_boundaries", 3)])
 def test_a_restart_at_an_event_finds_it_not_again(family, seed):
     setup = families.make(family, seed)
     data = rf.Dataset(setup.X, setup.y)
@@ -90,9 +90,9 @@ def test_a_restart_at_an_event_finds_it_not_again(family, seed):
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 3, 5])
 @pytest.mark.parametrize("distance", [1e-9, 1e-13])
-def test_a_start_a_hair_beside_a_wall_goes_the_same_way(seed, distance):
-    """Zeros of the start moved off their walls to the side where the exact start goes."""
-    setup = replace(families.make("on_walls", seed), t_end=1.0)
+def test_a_start_a_hair_beside_a_boundary_goes_the_same_way(seed, distance):
+    """Zeros of the start moved off their boundaries to the side where the exact start goes."""
+    setup = replace(families.make("on_boundaries", seed), t_end=1.0)
     exact = agree.core(setup)
     if len(exact.branchings):
         assert exact.branchings[0].t == 0.0
@@ -111,13 +111,13 @@ def test_a_pair_at_zero_with_no_motion_starts_no_event():
     assert np.all(sol.final.pattern[0] == 0)
 
 
-# x₀ = e₁ is on the wall, x₁ pulls with p = σ(-0.8) = λ₁ along (0.6, 0.8).
+# x₀ = e₁ is on the boundary, x₁ pulls with p = σ(-0.8) = λ₁ along (0.6, 0.8).
 PULL = 1.0 / (1.0 + np.exp(0.8))
 
 
 @pytest.mark.parametrize(("leak", "kind"), [(0.0, "start_slide"), (0.1, "start_slide"), (0.5, "start_down")])
 def test_a_valley_holds_while_its_multiplier_is_between_leak_and_one(leak, kind):
-    """The multiplier is 0.6 p / 0.5 = 0.37; held, the velocity is the pull along the wall [PL, Lemma A.3]."""
+    """The multiplier is 0.6 p / 0.5 = 0.37; held, the velocity is the pull along the boundary [PL, Lemma A.3]."""
     assert 0.1 < 0.6 * PULL / 0.5 < 0.5
     X, y = np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([1.0, -1.0])
     net = rf.Network(np.array([[0.0, 1.0]]), np.array([-1.0]), leak=leak)

@@ -215,7 +215,7 @@ def test_a_stop_by_direction_leaves_as_little_to_turn_as_it_says(tolerance: floa
 
 
 def test_margins_without_digits_for_their_differences_make_no_events() -> None:
-    # From log t = 1e13 on, rounding made walls and branchings of nothing: 9 events became 283.
+    # From log t = 1e13 on, rounding made boundaries and branchings of nothing: 9 events became 283.
     rng = np.random.default_rng(0)
     W, a, X = rng.normal(size=(8, 3)), rng.normal(size=8), rng.normal(size=(6, 3))
     f = np.maximum(X @ W.T, 0.0) @ a

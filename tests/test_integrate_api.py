@@ -277,7 +277,7 @@ def test_the_line_says_log_t_where_t_overflows() -> None:
 # --- starts ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_start_on_a_wall_is_decided_or_reported() -> None:
+def test_a_start_on_a_boundary_is_decided_or_reported() -> None:
     sol = rf.integrate(*on_a_ridge(), until=1.0)
     assert sol.pattern0.tolist() == [[0, 1]]
     assert sol.events.kind.tolist() == ["branch", "start_up"], "the default does not stay on a repelling boundary"

@@ -134,7 +134,7 @@ def test_identical_neurons_stay_identical_and_tie(seed):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_neurons_on_one_ray_have_their_events_together(seed):
-    """Multipliers and walls do not know the size of a neuron, so a scaled copy shares every event."""
+    """Multipliers and boundaries do not know the size of a neuron, so a scaled copy shares every event."""
     setup = families.make("random", seed)
     m = len(setup.a)
     shrink = 2.0**-30

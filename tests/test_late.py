@@ -92,7 +92,7 @@ def test_the_direction_of_two_samples_tends_to_the_margin_of_the_example(loss):
 
 
 def test_a_sample_that_drove_nobody_can_outweigh_all_others_by_far():
-    """At log t = 190 a neuron crosses the wall of a sample that others only slide along: its weight is e^190 times
+    """At log t = 190 a neuron crosses the boundary of a sample that others only slide along: its weight is e^190 times
     that of what drove the neurons until then, and the terms of the series after that overflow."""
     problem = hostile.problem("late_bias", 25)
     sol, tight = problem.run(), problem.run(rtol=1e-12)

@@ -84,7 +84,7 @@ def test_the_spike_free_example_tends_to_the_one_neuron_optimum():
     np.testing.assert_allclose(limit.duals, [0.214441, 0.519141], atol=5e-7)
 
 
-def test_held_walls_are_part_of_the_limit_of_acute_classes():
+def test_held_boundaries_are_part_of_the_limit_of_acute_classes():
     data = rf.datasets.wang_pilanci("acute")
     limit = late(data, rf.Network.init(10, 2, scale=1e-2, seed=0))
     assert limit.certified, limit.reason
@@ -94,7 +94,7 @@ def test_held_walls_are_part_of_the_limit_of_acute_classes():
     for neuron, sample in limit.held:
         w = limit.network.W[neuron]
         assert abs(w @ data.X[sample]) <= 1e-14
-        # The multiplier between 0 and 1 that holds the neuron: the pull of all active samples along the wall is 0.
+        # The multiplier between 0 and 1 that holds the neuron: the pull of all active samples along the boundary is 0.
         other = 1 - sample
         s = -(limit.duals[other] * data.X[other] @ data.X[sample]) / (
             limit.duals[sample] * data.X[sample] @ data.X[sample]

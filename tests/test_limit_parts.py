@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linprog
 
 import reluflow as rf
-from reluflow.kinks._boundaries import exact_signs, off, slopes, span, walls
+from reluflow.kinks._boundaries import boundaries, exact_signs, off, slopes, span
 from reluflow.kinks._transition import Corner, continuations
 from reluflow.limits._core import find_core
 from reluflow.limits._groups import groups, spread
@@ -16,37 +16,37 @@ from reluflow.limits._path import solve
 from twin_rules import Problem
 from twin_rules import continuations as every_choice
 
-# --- walls ---
+# --- boundaries ---
 
 
-def test_parallel_samples_share_a_wall_and_know_their_side():
+def test_parallel_samples_share_a_boundary_and_know_their_side():
     X = np.array([[1.0, 2.0], [-3.0, -6.0], [2.0, 1.0], [0.1, 0.2], [2.0, -1.0], [1 / 3, 2 / 3]])
-    found = walls(X)
-    np.testing.assert_array_equal(found.wall, [0, 0, 1, 0, 2, 0])
-    np.testing.assert_allclose(found.reach[:, None] * found.normal[found.wall], X, rtol=1e-15)
+    found = boundaries(X)
+    np.testing.assert_array_equal(found.boundary, [0, 0, 1, 0, 2, 0])
+    np.testing.assert_allclose(found.reach[:, None] * found.normal[found.boundary], X, rtol=1e-15)
     np.testing.assert_array_equal(np.sign(found.reach), [1, -1, 1, 1, 1, 1])
     assert found.members(0).tolist() == [0, 1, 3, 5]
 
 
-def test_the_edges_of_a_wall_add_its_samples_on_either_side():
-    found = walls(np.array([[0.0, 2.0], [0.0, -3.0]]))
+def test_the_edges_of_a_boundary_add_its_samples_on_either_side():
+    found = boundaries(np.array([[0.0, 2.0], [0.0, -3.0]]))
     lower, upper = found.edges(0, np.array([0.5, -0.25]), 0.1)
     # Along (0, 1): above, the first is active and the second leaks; below, the other way round.
     assert upper == pytest.approx(0.5 * 2 + 0.1 * -0.25 * -3)
     assert lower == pytest.approx(0.1 * 0.5 * 2 - 0.25 * -3)
 
 
-def test_many_samples_find_the_walls_that_all_pairs_find():
+def test_many_samples_find_the_boundaries_that_all_pairs_find():
     rng = np.random.default_rng(0)
     rows = rng.integers(-3, 4, (80, 3))
     X = rows[rows.any(axis=1)] * rng.choice([0.1, 1.0, 7.0], (np.count_nonzero(rows.any(axis=1)), 1))
     cross = np.linalg.norm(np.cross(X[:, None], X[None]), axis=2)
     parallel = cross <= 1e-12 * np.outer(np.linalg.norm(X, axis=1), np.linalg.norm(X, axis=1))
-    wall = walls(X).wall
-    np.testing.assert_array_equal(wall[:, None] == wall[None], parallel)
+    boundary = boundaries(X).boundary
+    np.testing.assert_array_equal(boundary[:, None] == boundary[None], parallel)
 
 
-def test_only_products_that_are_exactly_zero_count_as_on_the_wall():
+def test_only_products_that_are_exactly_zero_count_as_on_the_boundary():
     w = np.array([[0.1, 0.3], [3.0, -1.0], [1.0, 1.0]])
     x = np.array([[3.0, -1.0], [0.1, 0.3], [1.0, -1.0]])
     # 3 * 0.1 - 0.3 is not zero in exact arithmetic, though its double product is.
@@ -80,7 +80,7 @@ def test_a_corner_is_decided_as_by_trying_every_sign(seed):
     problem = Problem(X, np.sign(lam), leak)
     ways = every_choice(problem, lam, row, list(range(k)), sign)
     expected = {tuple(problem.sample_signs(w, way.signs[w])[w] for w in range(k)) for way in ways}
-    found = walls(X)
+    found = boundaries(X)
     edges = np.array([found.edges(w, lam, leak) for w in range(k)])
     drive = (slopes(row, leak) * lam) @ X
     corner = Corner(found.normal[:k], edges[:, 0], edges[:, 1], drive, sign, float(np.abs(lam).sum()))

@@ -183,7 +183,7 @@ def test_the_ratio_of_the_principal_direction_agrees_with_the_condition():
 @pytest.mark.parametrize(
     ("landscape", "signs"), [(_landscapes.RIDGE, (1, -1)), (_landscapes.VALLEY, (-1, 1)), (_landscapes.EDGE, (-1, -1))]
 )
-def test_the_rates_on_both_sides_of_a_wall_are_those_of_the_flow(landscape, signs):
+def test_the_rates_on_both_sides_of_a_boundary_are_those_of_the_flow(landscape, signs):
     rates = _landscapes.one_sided_rates(landscape, np.array([0.0, 0.5]), 0.5)
     assert tuple(np.sign(rates)) == signs
     for side, rate in zip((1, -1), rates, strict=True):

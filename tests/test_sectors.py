@@ -39,7 +39,7 @@ def distance(wide: rf.Network, narrow: rf.Network, parts: int) -> float:
 
 
 # Of these, 55, 86 and 89 leave the neurons behind in some steps and meet events in others; 4 and 8 in all steps;
-# 1, 3 and 6 hold walls, and move their neurons in every step.
+# 1, 3 and 6 hold boundaries, and move their neurons in every step.
 @pytest.mark.parametrize(("seed", "carried"), [(1, 0), (55, 1), (86, 1), (89, 1), (4, 2), (8, 2), (3, 0), (6, 0)])
 def test_a_split_network_moves_as_the_whole(seed: int, carried: int) -> None:
     data, net = late_network(seed)

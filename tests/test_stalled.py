@@ -46,7 +46,7 @@ def test_a_neuron_that_decays_for_ever_keeps_its_sign_and_ends_at_zero() -> None
 
 
 def test_a_decayed_neuron_on_a_held_line_does_not_come_back() -> None:
-    """In two dimensions a neuron held on one wall decays along it; its rounding must not make it grow elsewhere."""
+    """In two dimensions a neuron held on one boundary decays along it; its rounding must not make it grow elsewhere."""
     X = [[1.25807732, -0.38130561], [-0.99921558, 0.07166512], [1.91042097, -0.86987166], [-0.79711641, -1.1188657]]
     X += [[-0.45370188, 1.73941071], [0.16837773, -0.50799568]] + [[-u, -v] for u, v in X[:3]]
     data = rf.Dataset(X, [-1, -1, 1, -1, -1, -1, -1, 1, -1])

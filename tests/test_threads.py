@@ -21,7 +21,7 @@ def wide(leak: float = 0.0, seed: int = 3) -> tuple[rf.Dataset, rf.Network]:
     """Wide enough for several ranges of neurons, several pieces of every loop, and for threads to be used."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((70, 30))
-    X[1] = 2.0 * X[0]  # one wall of two samples
+    X[1] = 2.0 * X[0]  # one boundary of two samples
     y = np.where(rng.random(70) < 0.5, -1.0, 1.0)
     return rf.Dataset(X, y), rf.Network.init(1000, 30, scale=1e-3, leak=leak, seed=seed)
 
@@ -55,7 +55,7 @@ def test_any_number_of_threads_gives_the_same_bits(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_threads_agree_while_walls_are_held_and_groups_form() -> None:
+def test_threads_agree_while_boundaries_are_held_and_groups_form() -> None:
     data, net = wide()
     one = rf.integrate(data, net, until=0.03, n_threads=1)
     counts = one.events.counts()

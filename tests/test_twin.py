@@ -36,23 +36,23 @@ def test_the_twin_stops_on_a_ridge_with_every_option():
     assert sorted(way[0] for way in slow.branch["options"]) == [-1, 0, 1]
 
 
-def one_wall(a: float, r_other: float) -> list[int]:
-    """Signs of the continuations on wall x₀ = e₁ (λ₀ = 1) with another active sample pulling by r_other along it."""
+def one_boundary(a: float, r_other: float) -> list[int]:
+    """Signs of the continuations on boundary x₀ = e₁ (λ₀ = 1) with another sample pulling by r_other along it."""
     problem = Problem(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([1.0, 1.0]))
     lam = np.array([1.0, r_other])
     return [way.signs[0] for way in continuations(problem, lam, np.array([0, 1]), [0], a)]
 
 
-def test_one_wall_is_crossed_held_or_a_ridge():
-    assert one_wall(1.0, 0.5) == [1]  # both rates up
-    assert one_wall(1.0, -2.0) == [-1]  # both down
-    assert one_wall(-1.0, -0.5) == [0]  # r₋ up, r₊ down: a valley
-    assert one_wall(1.0, -0.5) == [-1, 0, 1]  # r₋ down, r₊ up: a ridge
+def test_one_boundary_is_crossed_held_or_a_ridge():
+    assert one_boundary(1.0, 0.5) == [1]  # both rates up
+    assert one_boundary(1.0, -2.0) == [-1]  # both down
+    assert one_boundary(-1.0, -0.5) == [0]  # r₋ up, r₊ down: a valley
+    assert one_boundary(1.0, -0.5) == [-1, 0, 1]  # r₋ down, r₊ up: a ridge
 
 
-def test_parallel_samples_are_one_wall():
+def test_parallel_samples_are_one_boundary():
     problem = Problem(np.array([[1.0, 2.0], [-0.5, -1.0], [1.0, 0.0], [3.0, 6.0]]), np.ones(4))
-    assert problem.wall_of.tolist() == [0, 0, 1, 0]
+    assert problem.boundary_of.tolist() == [0, 0, 1, 0]
     assert problem.sample_signs(0, 1) == {0: 1, 1: -1, 3: 1}
 
 

@@ -38,6 +38,6 @@ def long_run() -> tuple[rf.Dataset, rf.Network]:
 
 
 def on_a_ridge() -> tuple[rf.Dataset, rf.Network]:
-    """A start on the wall of a sample that both pulls the neuron up and lets it stay: a branch point at t = 0."""
+    """A start on the boundary of a sample that both pulls the neuron up and lets it stay: a branch point at t = 0."""
     data = rf.Dataset([[0.0, 1.0], [1.0, 0.0]], [1, 1])
     return data, rf.Network([[1.0, 0.0]], [1.0])

@@ -1,6 +1,6 @@
 """A slow obvious twin of the flow: DOP853 between events, every rule of the kinks by enumeration.
 
-It shares nothing with the core: explicit Runge-Kutta instead of Taylor series, margins of every wall and
+It shares nothing with the core: explicit Runge-Kutta instead of Taylor series, margins of every boundary and
 every multiplier sampled on the dense output and polished by root finding on fresh sub-steps, no locality,
 no sector groups. Only for small problems.
 """
@@ -24,8 +24,8 @@ from twin_rules import (
     multipliers,
 )
 
-# Zero for a pre-activation, as a part of |theta_j| |x_i|: reached together with another wall.
-ON_WALL = 1e-11
+# Zero for a pre-activation, as a part of |theta_j| |x_i|: reached together with another boundary.
+ON_BOUNDARY = 1e-11
 # A margin that starts below this and falls is an event now.
 NOW = 1e-11
 GRID = 0.5 - 0.5 * np.cos(np.pi * np.arange(1, 33) / 32)
@@ -58,7 +58,7 @@ class Twin:
         return np.where(self.sigma > 0, 1.0, np.where(self.sigma < 0, self.p.leak, 0.0))
 
     def held(self, j: int) -> list[int]:
-        return sorted({int(c) for c in self.p.wall_of[self.sigma[j] == 0]})
+        return sorted({int(c) for c in self.p.boundary_of[self.sigma[j] == 0]})
 
     def prepare(self) -> None:
         self.S = self.slopes()
@@ -92,7 +92,7 @@ class Twin:
         return state + h * (DOP853.B @ np.array(k))
 
     def settle(self):
-        """Put the state back on its exact invariants: held walls and balance."""
+        """Put the state back on its exact invariants: held boundaries and balance."""
         for j in range(self.m):
             if self.H[j]:
                 self.W[j] = self.P[j] @ self.W[j]
@@ -182,7 +182,7 @@ class Twin:
             if now < 0 and value > 0:
                 return low, s
             if now < 0:
-                raise UndecidedError(f"a fresh pair of neuron {watches[k].neuron} does not leave its wall")
+                raise UndecidedError(f"a fresh pair of neuron {watches[k].neuron} does not leave its boundary")
             low, value = s, now
         return None
 
@@ -222,11 +222,11 @@ class Twin:
     def decide(self, j: int, extra: int | None = None, leave: bool = False) -> None:
         """Give neuron j its continuation, all its zero pre-activations together; with `leave` it may not stay."""
         Z = self.W[j] @ self.p.X.T
-        near = np.abs(Z) <= ON_WALL * self.sizes()[j] * self.xnorm
+        near = np.abs(Z) <= ON_BOUNDARY * self.sizes()[j] * self.xnorm
         near |= self.sigma[j] == 0
         if extra is not None:
             near[extra] = True
-        walls = sorted({int(c) for c in self.p.wall_of[near]})
+        boundaries = sorted({int(c) for c in self.p.boundary_of[near]})
         lam = self.p.duals(self.p.margins(self.W, self.a), self.t if self.log_clock else 0.0)
         rate = self.a[j]
         tiny = abs(rate) <= 1e-13 * self.sizes()[j]
@@ -235,7 +235,7 @@ class Twin:
             rate = float(np.sum(lam * slope * Z))
             if rate == 0.0:
                 return
-        ways = continuations(self.p, lam, self.sigma[j], walls, rate)
+        ways = continuations(self.p, lam, self.sigma[j], boundaries, rate)
         if leave:
             ways = [way for way in ways if any(way.signs.values())]
         if len(ways) != 1:
@@ -269,7 +269,7 @@ class Twin:
             self.become(w.neuron, self.as_samples({w.index: 1 if w.what == "upper" else -1}))
 
     def open_branch(self, w: Watch) -> None:
-        """An attracting wall turns into a repelling one under a neuron that stands on it: it may stay or leave."""
+        """An attracting boundary turns into a repelling one under a neuron that stands on it: it may stay or leave."""
         ways = [{}] + [{w.index: sign} for sign in (1, -1)]
         self.run.status = "branch"
         self.run.branch = {"t": self.t, "neuron": w.neuron, "options": [self.as_samples(way) for way in ways]}

@@ -1,7 +1,7 @@
-"""What a neuron may do at a kink: the slow obvious answer, by trying every sign of every wall.
+"""What a neuron may do at a kink: the slow obvious answer, by trying every sign of every boundary.
 
-A wall is a direction of pre-activation zero. Parallel samples (x, cx, -x) are one wall. For a neuron that
-stands on some walls, a continuation is a sign for each wall (+1 leaves upward, -1 downward, 0 stays) such
+A boundary is a direction of pre-activation zero. Parallel samples (x, cx, -x) are one boundary. For a neuron that
+stands on some boundaries, a continuation is a sign for each boundary (+1 leaves upward, -1 downward, 0 stays) such
 that the velocity of that choice really goes there, and such that the velocity lies in the convex hull of
 the velocities of the cells beside the point. All 3^k choices are tried.
 """
@@ -48,12 +48,12 @@ class Watch:
 
     neuron: int
     what: str  # "pair", "lower", "upper", "range", "weight", "hull"
-    index: int  # sample, or wall
+    index: int  # sample, or boundary
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A data set with a loss; walls are found once."""
+    """A data set with a loss; boundaries are found once."""
 
     X: np.ndarray
     y: np.ndarray
@@ -61,24 +61,24 @@ class Problem:
     loss: str = "logistic"
     reduction: str = "sum"
     counts: np.ndarray | None = None  # what each sample counts in the loss; None: one each
-    wall_of: np.ndarray = field(init=False)
+    boundary_of: np.ndarray = field(init=False)
     normals: np.ndarray = field(init=False)
     coef: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
-        wall_of, normals, coef = [], [], []
+        boundary_of, normals, coef = [], [], []
         for x in self.X:
             size = np.linalg.norm(x)
             for k, u in enumerate(normals):
                 if np.linalg.norm(x - (x @ u) * u) <= PARALLEL_TOL * size:
-                    wall_of.append(k)
+                    boundary_of.append(k)
                     coef.append(x @ u)
                     break
             else:
-                wall_of.append(len(normals))
+                boundary_of.append(len(normals))
                 normals.append(x / size)
                 coef.append(size)
-        object.__setattr__(self, "wall_of", np.array(wall_of))
+        object.__setattr__(self, "boundary_of", np.array(boundary_of))
         object.__setattr__(self, "normals", np.array(normals))
         object.__setattr__(self, "coef", np.array(coef))
 
@@ -113,24 +113,24 @@ class Problem:
             terms = np.logaddexp(0.0, -q) if self.loss == "logistic" else np.exp(-q)
         return float(np.log(np.sum(self.weights * terms)))
 
-    def edges(self, lam: np.ndarray, wall: int) -> tuple[float, float]:
-        """Coefficients along the wall's normal of its samples' drive, on its lower and its upper side."""
-        rows = self.wall_of == wall
+    def edges(self, lam: np.ndarray, boundary: int) -> tuple[float, float]:
+        """Coefficients along the boundary's normal of its samples' drive, on its lower and its upper side."""
+        rows = self.boundary_of == boundary
         pull = lam[rows] * self.coef[rows]
         up = self.coef[rows] > 0
         lower = float(np.sum(np.where(up, self.leak, 1.0) * pull))
         upper = float(np.sum(np.where(up, 1.0, self.leak) * pull))
         return lower, upper
 
-    def sample_signs(self, wall: int, sign: int) -> dict[int, int]:
-        """The signs of a wall's samples when the wall's own sign is `sign`."""
-        rows = np.flatnonzero(self.wall_of == wall)
+    def sample_signs(self, boundary: int, sign: int) -> dict[int, int]:
+        """The signs of a boundary's samples when the boundary's own sign is `sign`."""
+        rows = np.flatnonzero(self.boundary_of == boundary)
         return {int(i): int(sign * np.sign(self.coef[i])) for i in rows}
 
 
 @dataclass(frozen=True)
 class Continuation:
-    signs: dict[int, int]  # wall -> sign
+    signs: dict[int, int]  # boundary -> sign
     velocity: np.ndarray
 
 
@@ -150,7 +150,7 @@ def independent(normals: np.ndarray) -> bool:
 
 
 def multipliers(problem: Problem, lam: np.ndarray, held: list[int], drive: np.ndarray) -> np.ndarray:
-    """Positions tau in [0, 1] between the lower and the upper edge of each held wall (independent walls)."""
+    """Positions tau in [0, 1] between the lower and the upper edge of each held boundary (independent boundaries)."""
     normals = problem.normals[held]
     need = -np.linalg.lstsq(normals.T, drive, rcond=None)[0]
     edges = np.array([problem.edges(lam, c) for c in held])
@@ -161,8 +161,8 @@ def multipliers(problem: Problem, lam: np.ndarray, held: list[int], drive: np.nd
 def interval_gaps(problem: Problem, lam: np.ndarray, held: list[int], drive: np.ndarray) -> np.ndarray:
     """Columns: how far the multiplier stands above the lower and below the upper edge, and the range of its interval.
 
-    One row for each held wall, in parts of what all samples could pull. The first two are counted positive inside the
-    interval whichever edge is the larger one; nothing is divided by a range, which passes zero with the weights.
+    One row for each held boundary, in parts of what all samples could pull. The first two are counted positive inside
+    the interval whichever edge is the larger one; nothing is divided by a range, which passes zero with the weights.
     """
     need = -np.linalg.lstsq(problem.normals[held].T, drive, rcond=None)[0]
     lower, upper = np.array([problem.edges(lam, c) for c in held]).T
@@ -172,7 +172,7 @@ def interval_gaps(problem: Problem, lam: np.ndarray, held: list[int], drive: np.
 
 
 def cells(normals: np.ndarray) -> np.ndarray:
-    """All sign vectors that some direction takes on these walls."""
+    """All sign vectors that some direction takes on these boundaries."""
     return _cells(normals.tobytes(), normals.shape)
 
 
@@ -197,7 +197,7 @@ def _cells(raw: bytes, shape: tuple[int, int]) -> np.ndarray:
 def hull_gap(problem: Problem, lam: np.ndarray, held: list[int], drive: np.ndarray) -> float:
     """Largest weight that every cell can keep while the drive within the held span is cancelled.
 
-    Positive or zero: the neuron can stay on these walls. Works for dependent walls too.
+    Positive or zero: the neuron can stay on these boundaries. Works for dependent boundaries too.
     """
     normals = problem.normals[held]
     edges = np.array([problem.edges(lam, c) for c in held])
@@ -220,7 +220,7 @@ def hull_gap(problem: Problem, lam: np.ndarray, held: list[int], drive: np.ndarr
 
 
 def can_stay(problem: Problem, lam: np.ndarray, held: list[int], drive: np.ndarray, slack: float) -> bool:
-    """Whether some multipliers in the hull cancel the drive along the held walls."""
+    """Whether some multipliers in the hull cancel the drive along the held boundaries."""
     if not held:
         return True
     normals = problem.normals[held]
@@ -232,28 +232,32 @@ def can_stay(problem: Problem, lam: np.ndarray, held: list[int], drive: np.ndarr
     return bool(np.all((need >= low) & (need <= high)))
 
 
-def continuations(problem: Problem, lam: np.ndarray, row: np.ndarray, walls: list[int], a: float) -> list[Continuation]:
-    """Every first-order continuation of one neuron that stands on `walls`, the other samples signed by `row`.
+def continuations(
+    problem: Problem, lam: np.ndarray, row: np.ndarray, boundaries: list[int], a: float
+) -> list[Continuation]:
+    """Every first-order continuation of one neuron that stands on `boundaries`, the other samples signed by `row`.
 
     `a` is the neuron's output weight, or its rate if the weight is zero: only its sign decides.
     """
     d = problem.X.shape[1]
-    on = np.isin(problem.wall_of, walls)
+    on = np.isin(problem.boundary_of, boundaries)
     slopes = np.where(row > 0, 1.0, problem.leak)
     outside = (lam * slopes * ~on) @ problem.X
     pulls = float((np.abs(lam) * slopes * ~on) @ np.linalg.norm(problem.X, axis=1))
-    edges = {c: problem.edges(lam, c) for c in walls}
+    edges = {c: problem.edges(lam, c) for c in boundaries}
     found = []
-    for signs in product((-1, 0, 1), repeat=len(walls)):
-        held = [c for c, s in zip(walls, signs, strict=True) if s == 0]
+    for signs in product((-1, 0, 1), repeat=len(boundaries)):
+        held = [c for c, s in zip(boundaries, signs, strict=True) if s == 0]
         drive, scale = outside.copy(), pulls
-        for c, s in zip(walls, signs, strict=True):
+        for c, s in zip(boundaries, signs, strict=True):
             if s != 0:
                 drive = drive + edges[c][s > 0] * problem.normals[c]
                 scale += abs(edges[c][s > 0])
         velocity = a * complement(problem.normals[held], d) @ drive
         tol = RATE_TOL * scale
-        leaves = all(s * (velocity @ problem.normals[c]) > abs(a) * tol for c, s in zip(walls, signs, strict=True) if s)
+        leaves = all(
+            s * (velocity @ problem.normals[c]) > abs(a) * tol for c, s in zip(boundaries, signs, strict=True) if s
+        )
         if leaves and can_stay(problem, lam, held, drive, tol):
-            found.append(Continuation(dict(zip(walls, signs, strict=True)), velocity))
+            found.append(Continuation(dict(zip(boundaries, signs, strict=True)), velocity))
     return found

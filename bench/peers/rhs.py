@@ -70,16 +70,16 @@ class Flow:
         m = self.shape[0]
         return theta[:-m].reshape(self.shape), theta[-m:]
 
-    def walls(self, theta: np.ndarray) -> np.ndarray:
+    def boundaries(self, theta: np.ndarray) -> np.ndarray:
         """The pre-activations, shape (n, m)."""
         return np.asarray(self.X @ self.parts(theta)[0].T)
 
     def signs(self, theta: np.ndarray, out: np.ndarray) -> None:
-        np.greater(self.walls(theta), 0.0, out=out, casting="unsafe")
+        np.greater(self.boundaries(theta), 0.0, out=out, casting="unsafe")
 
     def crossed(self, theta: np.ndarray, S: np.ndarray) -> np.ndarray:
-        """The pairs, as flat indices, beyond their wall by more than the rounding that a crossing leaves."""
-        Z = self.walls(theta)
+        """The pairs, as flat indices, beyond their boundary by more than the rounding that a crossing leaves."""
+        Z = self.boundaries(theta)
         return np.flatnonzero(np.where(S > 0.0, -Z, Z) > ROUNDING * np.abs(Z).max())
 
     def __call__(self, t: float, theta: np.ndarray, out: np.ndarray, S: np.ndarray | None = None) -> None:

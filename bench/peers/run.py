@@ -33,13 +33,13 @@ class Budget:
 
 Run = Callable[[float, Budget], Answer]  # from the tolerance
 
-# A way with events that has located so many more than there are is caught on a wall that it cannot slide along.
+# A way with events that has located so many more than there are is caught on a boundary that it cannot slide along.
 CHATTER = 200
 
 
 @dataclass
 class Chatter:
-    """Tells the chattering at a held wall: many events while the time hardly moves."""
+    """Tells the chattering at a held boundary: many events while the time hardly moves."""
 
     t: float = -1.0
     count: int = 0

@@ -27,14 +27,14 @@ class Field:
         self.shape = problem.W.shape
         self.theta = jnp.concatenate([problem.W.ravel(), problem.a])
         self.scale = float(np.abs(problem.a).max())
-        self.S = self.walls(self.theta) > 0.0
+        self.S = self.boundaries(self.theta) > 0.0
 
-    def walls(self, theta: Any) -> Any:
+    def boundaries(self, theta: Any) -> Any:
         return self.X @ theta[: -self.shape[0]].reshape(self.shape).T
 
     def velocity(self, theta: Any, S: Any) -> Any:
         """Through the kinks if S is None."""
-        a, Z = theta[-self.shape[0] :], self.walls(theta)
+        a, Z = theta[-self.shape[0] :], self.boundaries(theta)
         S = Z > 0.0 if S is None else S
         active = jnp.where(S, Z, 0.0)
         pull = self.y * jax.nn.sigmoid(-self.y * (active @ a))
@@ -67,15 +67,15 @@ def straight(field: Field, solver: Any, t: float) -> Run:
 
 
 def located(field: Field, solver: Any, t: float) -> Run:
-    """The event is the least of all walls on their own side.
+    """The event is the least of all boundaries on their own side.
 
-    Walls within rounding at the start of a solve, such as the one crossed last, are left out for that solve; those
+    Boundaries within rounding at the start of a solve, such as the one crossed last, are left out for that solve; those
     that are already beyond are crossed there.
     """
     term = diffrax.ODETerm(lambda t, theta, args: field.velocity(theta, args[0]))
 
     def sides(theta: Any, S: Any) -> Any:
-        return jnp.where(S, 1.0, -1.0) * field.walls(theta)
+        return jnp.where(S, 1.0, -1.0) * field.boundaries(theta)
 
     def least(t: Any, y: Any, args: Any, **_: Any) -> Any:
         S, left_out = args
@@ -119,6 +119,6 @@ def restarted(call: Any, field: Field, t: float, rtol: float, budget: Budget) ->
             ended = "finished" if good else "gave up"
             break
         if chatter.seen(now):
-            ended = "chatters at a held wall"
+            ended = "chatters at a held boundary"
             break
     return Answer(np.asarray(theta), now, n_steps, events, ended)

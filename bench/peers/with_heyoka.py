@@ -61,7 +61,7 @@ class Crossings:
             ta.pars[pair] = float(d_sgn > 0)
             self.t.append(float(ta.time))
             if self.chatter.seen(self.t[-1]):
-                self.ended = "chatters at a held wall"
+                self.ended = "chatters at a held boundary"
             elif self.budget.over():
                 self.ended = "time limit"
             return not self.ended

@@ -34,7 +34,7 @@ def straight(flow: Flow, method: type[integrate.OdeSolver], t: float, rtol: floa
 
 
 def restarted(flow: Flow, t: float, rtol: float, budget: Budget) -> Answer:
-    """DOP853 with frozen patterns; a step in which walls are crossed is cut at the first, and all starts again."""
+    """DOP853 with frozen patterns; a step in which boundaries are crossed is cut at the first, and all starts again."""
     theta, now, h, n_steps = flow.theta, 0.0, None, 0
     S, events, chatter = np.empty_like(flow.S), [], Chatter()
     flow.signs(theta, S)
@@ -60,7 +60,7 @@ def restarted(flow: Flow, t: float, rtol: float, budget: Budget) -> Answer:
         S.flat[pair] = 1.0 - S.flat[pair]
         h = min(solver.h_abs, t - now) or None
         if chatter.seen(now):
-            return Answer(theta, now, n_steps, events, "chatters at a held wall")
+            return Answer(theta, now, n_steps, events, "chatters at a held boundary")
     return Answer(theta, now, n_steps, events, "finished" if now >= t else "time limit")
 
 
@@ -72,12 +72,12 @@ def first_crossing(
     side = np.where(S.flat[crossed] > 0.0, 1.0, -1.0)
 
     def inside(t: float) -> np.ndarray:
-        return np.asarray(side * flow.walls(dense(t)).flat[crossed])
+        return np.asarray(side * flow.boundaries(dense(t)).flat[crossed])
 
     def least(t: float) -> float:
         return float(inside(t).min())
 
     begin = solver.t_old
-    # A wall left at the last event can be a rounding beyond itself.
+    # A boundary left at the last event can be a rounding beyond itself.
     root = float(brentq(least, begin, solver.t, xtol=1e-300, rtol=1e-15)) if least(begin) > 0.0 else begin
     return root, dense(root), int(crossed[np.argmin(inside(root))])

@@ -48,7 +48,7 @@ def restarted(way: Way, flow: Flow, t: float, rtol: float, budget: Budget) -> An
     flow.signs(flow.theta, S)
 
     def roots(t: float, y: np.ndarray, out: np.ndarray) -> None:
-        out[:] = flow.walls(y).ravel()
+        out[:] = flow.boundaries(y).ravel()
 
     def fresh() -> CVODE:
         velocity = lambda t, y, yp: flow(t, y, yp, S)  # noqa: E731
@@ -70,7 +70,7 @@ def restarted(way: Way, flow: Flow, t: float, rtol: float, budget: Budget) -> An
                 S.flat[pair] = side
                 events.append(now)
         if chatter.seen(now):
-            return Answer(theta, now, n_steps, events, "chatters at a held wall")
+            return Answer(theta, now, n_steps, events, "chatters at a held boundary")
         if len(state.t_events) >= HISTORY:
             solver = fresh()
         solver.init_step(now, theta)

@@ -37,7 +37,7 @@ class Field:
     def clear(self, budget: Budget) -> None:
         self.budget, self.calls, self.reached, self.S = budget, 0, 0.0, None
 
-    def walls(self, theta: Any) -> Any:
+    def boundaries(self, theta: Any) -> Any:
         return self.X @ theta[: -self.shape[0]].view(self.shape).T
 
     def __call__(self, t: Any, theta: Any) -> Any:
@@ -45,7 +45,7 @@ class Field:
         self.reached = float(t)
         if self.budget.over():
             raise OverBudgetError
-        a, Z = theta[-self.shape[0] :], self.walls(theta)
+        a, Z = theta[-self.shape[0] :], self.boundaries(theta)
         S = (Z > 0.0).to(Z.dtype) if self.S is None else self.S
         Z *= S
         pull = self.y * torch.sigmoid(-self.y * (Z @ a))
@@ -76,23 +76,23 @@ def straight(field: Field, method: str, t: float, rtol: float, budget: Budget) -
 def restarted(field: Field, method: str, t: float, rtol: float, budget: Budget) -> Answer:
     """Patterns are frozen between events; the end time is an event too.
 
-    Walls within rounding at the start of a solve, such as the one crossed last, are left out for that solve; those
+    Boundaries within rounding at the start of a solve, such as the one crossed last, are left out for that solve; those
     that the error of the interpolation threw beyond are crossed there.
     """
     field.clear(budget)
     theta, now, h = field.theta, torch.tensor(0.0), None
     until, events = torch.tensor(t), []
     chatter, ended = Chatter(), "time limit"
-    field.S = (field.walls(theta) > 0.0).to(theta.dtype)
+    field.S = (field.boundaries(theta) > 0.0).to(theta.dtype)
 
     def sides(t_: Any, theta: Any) -> Any:
-        inside = ((2.0 * field.S - 1.0) * field.walls(theta)).ravel()
+        inside = ((2.0 * field.S - 1.0) * field.boundaries(theta)).ravel()
         inside[left_out] = 1.0
         return torch.cat([inside, (t - t_).reshape(1)])
 
     with torch.inference_mode():
         while not budget.over():
-            inside = ((2.0 * field.S - 1.0) * field.walls(theta)).ravel()
+            inside = ((2.0 * field.S - 1.0) * field.boundaries(theta)).ravel()
             tiny = ROUNDING * inside.abs().max()
             beyond = inside < -tiny
             field.S.view(-1)[beyond] = 1.0 - field.S.view(-1)[beyond]
@@ -114,6 +114,6 @@ def restarted(field: Field, method: str, t: float, rtol: float, budget: Budget) 
             field.S.view(-1)[last] = 1.0 - field.S.view(-1)[last]
             events.append(float(now))
             if chatter.seen(events[-1]):
-                ended = "chatters at a held wall"
+                ended = "chatters at a held boundary"
                 break
     return Answer(theta.numpy(), float(now), field.calls, events, ended)

@@ -27,6 +27,12 @@ REDUCTIONS: tuple[ReductionName, ...] = get_args(ReductionName)
 
 def check_loss(loss: object) -> LossName:
     """Return the name of a loss; a ValueError lists those there are."""
+    if isinstance(loss, str) and loss == "cross_entropy":
+        raise invalid(
+            "loss",
+            f"be one of {', '.join(map(repr, LOSSES))} for two layers with one output",
+            "'cross_entropy': it needs K outputs, rf.DeepNetwork([rf.Dense(m), rf.Dense(K)], ...) with class numbers",
+        )
     return cast(LossName, one_of(loss, "loss", LOSSES))
 
 

@@ -39,14 +39,14 @@ def alignment(
 ) -> xr.DataArray:
     """Return cos∠(w_j, ± Xᵀ D(w_j) y) of each neuron, with the sign of a_j ([WP] Theorem 1).
 
-    D(w) holds the slopes of the activation: 1 where x_i·w > 0, the leak where it is negative, 0 on the wall.
+    D(w) holds the slopes of the activation: 1 where x_i·w > 0, the leak where it is negative, 0 on the boundary.
 
     Parameters
     ----------
     source : Solution or States
     times : array_like, shape (k,), optional
     projected : bool, optional
-        True takes the part of Xᵀ D y along the walls that hold the neuron, the pull of [PL] (31). The
+        True takes the part of Xᵀ D y along the boundaries that hold the neuron, the pull of [PL] (31). The
         theorem as printed fails on data with sliding (x₁ = (1, 1), y₁ = 1; x₂ = (0, 3), y₂ = -1); this form does not.
 
     Returns

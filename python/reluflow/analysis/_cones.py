@@ -1,4 +1,4 @@
-"""Cones between walls, and the projection on them."""
+"""Cones between boundaries, and the projection on them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def project_on_cone(pull: FloatArray, normals: FloatArray) -> tuple[FloatArray, 
     point : ndarray, shape (d,)
         The projection; zero if `pull` points away from the whole cone.
     push : ndarray, shape (p,)
-        Multipliers >= 0 with point = pull + normalsᵀ push; positive only on walls that stop the pull.
+        Multipliers >= 0 with point = pull + normalsᵀ push; positive only on boundaries that stop the pull.
     """
     push, _ = nnls(normals.T, -pull)
     point = pull + normals.T @ push

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from .._validation import FloatArray, PatternArray, ReadOnly, leak_value, real_array
 from ..convex import arrangements
 from ..datasets import Dataset
-from ..kinks._boundaries import Walls, walls
+from ..kinks._boundaries import Boundaries, boundaries
 from ..losses import LossName, ReductionName, early_duals
 from ._cones import project_on_cone
 from ._inputs import check_data
@@ -18,10 +18,10 @@ from ._kernels import slopes_of
 
 # Two unit vectors closer than this are one extremal direction.
 _SAME_TOL = 1e-7
-# A sample with |x_i·w| below this times |x_i| lies on the wall of an extremal direction.
-_WALL_TOL = 1e-9
-# Crossings of walls that one ascent may take per wall of the data; ascents seen need far fewer than one.
-_CROSSINGS_PER_WALL = 20
+# A sample with |x_i·w| below this times |x_i| lies on the boundary of an extremal direction.
+_BOUNDARY_TOL = 1e-9
+# Crossings of boundaries that one ascent may take per boundary of the data; ascents seen need far fewer than one.
+_CROSSINGS_PER_BOUNDARY = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class ExtremalDirection(ReadOnly):
     value : float
         G there.
     sector : ndarray, shape (n,), int8
-        Its sign pattern, 0 on a wall.
+        Its sign pattern, 0 on a boundary.
     """
 
     sign: int
@@ -47,20 +47,20 @@ class ExtremalDirection(ReadOnly):
 
 @dataclass(frozen=True, eq=False)
 class _Early:
-    """G as sums over walls: everything the searches below need."""
+    """G as sums over boundaries: everything the searches below need."""
 
     data: Dataset
     lam: FloatArray
     leak: float
-    walls: Walls
+    boundaries: Boundaries
 
     def pull(self, signs: PatternArray) -> FloatArray:
         return np.asarray((slopes_of(signs, self.leak) * self.lam) @ self.data.X)
 
     def kink(self) -> FloatArray:
-        """Slope that G gains per unit when a wall is crossed upwards, shape (p,)."""
+        """Slope that G gains per unit when a boundary is crossed upwards, shape (p,)."""
         strength = (1.0 - self.leak) * self.lam * np.linalg.norm(self.data.X, axis=1)
-        return np.asarray(np.bincount(self.walls.wall, weights=strength), dtype=np.float64)
+        return np.asarray(np.bincount(self.boundaries.boundary, weights=strength), dtype=np.float64)
 
 
 def early_objective(
@@ -201,7 +201,7 @@ def extremal_from(
 
 
 def _early(data: Dataset, leak: float, loss: str, reduction: str, sign: int) -> _Early:
-    return _Early(data, sign * early_duals(data, loss, reduction), leak_value(leak), walls(data.X))
+    return _Early(data, sign * early_duals(data, loss, reduction), leak_value(leak), boundaries(data.X))
 
 
 def _cell_best(early: _Early, cell: PatternArray) -> FloatArray:
@@ -221,8 +221,8 @@ def _distinct(rows: FloatArray) -> list[FloatArray]:
 
 def _sector(data: Dataset, u: FloatArray) -> PatternArray:
     z = data.X @ u
-    on_wall = np.abs(z) <= _WALL_TOL * np.linalg.norm(data.X, axis=1)
-    return np.where(on_wall, 0, np.sign(z)).astype(np.int8)
+    on_boundary = np.abs(z) <= _BOUNDARY_TOL * np.linalg.norm(data.X, axis=1)
+    return np.where(on_boundary, 0, np.sign(z)).astype(np.int8)
 
 
 def _all_agree(early: _Early, u: FloatArray, cells: PatternArray, best: FloatArray) -> bool:
@@ -239,16 +239,16 @@ def _extremal(early: _Early, sign: int, u: FloatArray) -> ExtremalDirection:
 
 def _climb(early: _Early, start: FloatArray, known: dict[bytes, FloatArray | None]) -> FloatArray | None:
     """Climb G from cell to cell; None if the direction dies. `known` holds where earlier climbs ended, by cell."""
-    tau = np.where(early.walls.normal @ start < 0, -1.0, 1.0)
+    tau = np.where(early.boundaries.normal @ start < 0, -1.0, 1.0)
     passed: list[bytes] = []
     top: FloatArray | None = None
-    for _ in range(_CROSSINGS_PER_WALL * len(tau)):
+    for _ in range(_CROSSINGS_PER_BOUNDARY * len(tau)):
         key = tau.tobytes()
         if key in known:
             top = known[key]
             break
         passed.append(key)
-        point, push = project_on_cone(early.pull(early.walls.signs(tau)), tau[:, None] * early.walls.normal)
+        point, push = project_on_cone(early.pull(early.boundaries.signs(tau)), tau[:, None] * early.boundaries.normal)
         size = np.linalg.norm(point)
         crossed = _crossed(push, early.kink(), float(size))
         if not crossed.any():
@@ -260,15 +260,15 @@ def _climb(early: _Early, start: FloatArray, known: dict[bytes, FloatArray | Non
 
 
 def _crossed(push: FloatArray, kink: FloatArray, size: float) -> npt.NDArray[np.bool_]:
-    """Which of the walls that stop the pull let it through: those where G is not concave enough to hold.
+    """Which of the boundaries that stop the pull let it through: those where G is not concave enough to hold.
 
-    Walls with a convex kink are crossed together, for G grows across each; the others one at a time.
+    Boundaries with a convex kink are crossed together, for G grows across each; the others one at a time.
     """
     none = np.zeros(len(push), dtype=np.bool_)
     if size == 0.0:
         return none
     excess = np.where(push > 0, push + np.minimum(kink, 0.0), 0.0)
-    open_ = excess > _WALL_TOL * size
+    open_ = excess > _BOUNDARY_TOL * size
     free = open_ & (kink >= 0)
     if free.any() or not open_.any():
         return free

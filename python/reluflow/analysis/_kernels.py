@@ -9,7 +9,7 @@ import numpy as np
 
 from .._validation import FloatArray, PatternArray
 
-# Rank decisions for walls that depend on each other, relative to the largest singular value.
+# Rank decisions for boundaries that depend on each other, relative to the largest singular value.
 _RANK_TOL = 1e-10
 
 
@@ -29,7 +29,7 @@ def slopes_of(pattern: PatternArray, leak: float) -> FloatArray:
 
 
 def project_held(G: FloatArray, X: FloatArray, pattern: PatternArray) -> FloatArray:
-    """Project row j of G away from the walls that neuron j is held on, shape (m, d)."""
+    """Project row j of G away from the boundaries that neuron j is held on, shape (m, d)."""
     out = np.array(G)
     held = pattern == 0
     rows = np.flatnonzero(held.any(axis=1))
@@ -48,7 +48,7 @@ def drive(X: FloatArray, weights: FloatArray, pattern: PatternArray, leak: float
     """Return g_j = P_j sum_i weights_i s_ji x_i, the pull on each neuron's direction, shape (m, d).
 
     `weights` are the dual variables lambda_i or any vector in their place: y for the early
-    phase ([WP] Theorem 1), p_i y_i for the late one. Held walls are projected out ([PL] Lemma A.3).
+    phase ([WP] Theorem 1), p_i y_i for the late one. Held boundaries are projected out ([PL] Lemma A.3).
     """
     return project_held((slopes_of(pattern, leak) * weights) @ X, X, pattern)
 

@@ -16,7 +16,7 @@ from ._extremal import ExtremalDirection, extremal_directions
 from ._inputs import check_data, check_net
 from ._states import Source, state_of, states
 
-# Two walls closer than this angle are drawn as one.
+# Two boundaries closer than this angle are drawn as one.
 _SAME_ANGLE = 1e-9
 
 
@@ -27,15 +27,15 @@ class PlaneSectors(ReadOnly):
     Attributes
     ----------
     data : Dataset
-    walls : ndarray, shape (p,)
-        Angles in [0, 2π) of the rays where some x_i·w = 0, increasing; wall k opens sector k.
+    boundaries : ndarray, shape (p,)
+        Angles in [0, 2π) of the rays where some x_i·w = 0, increasing; boundary k opens sector k.
     pattern : ndarray, shape (p, n), int8
-        Sign pattern of sector k, between walls k and k + 1.
+        Sign pattern of sector k, between boundaries k and k + 1.
     extremal : tuple of ExtremalDirection
     """
 
     data: Dataset
-    walls: FloatArray
+    boundaries: FloatArray
     pattern: PatternArray
     extremal: tuple[ExtremalDirection, ...]
 
@@ -52,7 +52,7 @@ def plane_sectors(data: Dataset, *, leak: float = 0.0, loss: LossName = "logisti
     --------
     >>> import numpy as np, reluflow as rf
     >>> found = rf.analysis.plane_sectors(rf.Dataset([[1.0, 0.0], [0.0, 1.0]], [1, -1]))
-    >>> np.degrees(found.walls).round(6)
+    >>> np.degrees(found.boundaries).round(6)
     array([  0.,  90., 180., 270.])
     >>> found.pattern.tolist()
     [[1, 1], [-1, 1], [-1, -1], [1, -1]]
@@ -64,11 +64,11 @@ def plane_sectors(data: Dataset, *, leak: float = 0.0, loss: LossName = "logisti
     angles = np.sort(np.concatenate((normal + np.pi / 2, normal - np.pi / 2)) % (2 * np.pi))
     angles[angles > 2 * np.pi - _SAME_ANGLE] = 0.0
     angles = np.sort(angles)
-    walls = angles[np.concatenate(([True], np.diff(angles) > _SAME_ANGLE))]
-    middle = walls + 0.5 * (np.diff(walls, append=walls[0] + 2 * np.pi))
+    boundaries = angles[np.concatenate(([True], np.diff(angles) > _SAME_ANGLE))]
+    middle = boundaries + 0.5 * (np.diff(boundaries, append=boundaries[0] + 2 * np.pi))
     inside = np.column_stack((np.cos(middle), np.sin(middle)))
     pattern = np.sign(inside @ data.X.T).astype(np.int8)
-    return PlaneSectors(data, walls, pattern, tuple(extremal_directions(data, leak=leak, loss=loss)))
+    return PlaneSectors(data, boundaries, pattern, tuple(extremal_directions(data, leak=leak, loss=loss)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,7 +40,7 @@ def series(source: Source | MultiClassSolution, times: npt.ArrayLike | None = No
         separates the data; ``balance_drift`` max_j |a_j² - |w_j|² - its first value|/|θ_j|²; ``n_wrong`` samples with
         q_i <= 0 (these four for labels only, the smoothed margin is nan for a loss of errors); for a loss of errors
         ``rmse``, the root of the weighted mean of (f(x_i) - y_i)², and ``largest_error``; ``n_sectors`` different sign
-        patterns among the neurons; ``n_held`` pairs on their wall; ``n_dead``
+        patterns among the neurons; ``n_held`` pairs on their boundary; ``n_dead``
         neurons that no sample can move any more. Units are in ``.attrs["units"]``.
 
     Raises

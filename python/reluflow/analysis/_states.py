@@ -44,7 +44,7 @@ class States(ReadOnly):
     W : ndarray, shape (k, m, d)
     a : ndarray, shape (k, m)
     pattern : ndarray, shape (k, m, n), int8
-        Signs of the pre-activations: +1 active, -1 inactive, 0 held on the wall.
+        Signs of the pre-activations: +1 active, -1 inactive, 0 held on the boundary.
     """
 
     data: Dataset

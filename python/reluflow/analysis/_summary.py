@@ -36,7 +36,7 @@ class Summary:
     rmse, largest_error : float
         Of f(x_i) - y_i, for the squared loss; nan for the others.
     n_sectors, n_held, n_dead, n_groups : int
-        Sectors in use, pairs on their wall, dead neurons, groups of neurons of one sector and direction.
+        Sectors in use, pairs on their boundary, dead neurons, groups of neurons of one sector and direction.
     balance_drift : float
         Largest change of a_j² - |w_j|² from the start, relative to |θ_j|².
     events : dict

@@ -189,6 +189,7 @@ def reproduce(
     seed: o.ClaimSeed = 0,
     threads: o.ClaimThreads = None,
     again: o.Again = False,
+    mnist: o.Mnist = None,
 ) -> int:
     """Redo the figures, tables and theorems of the papers, and say of each whether it holds.
 
@@ -203,7 +204,7 @@ def reproduce(
 
     `reluflow reproduce all --quick --out out/papers`
     """
-    request = _reproduce.Request(ids or [], quick, out, seed, threads, again)
+    request = _reproduce.Request(ids or [], quick, out, seed, threads, again, mnist)
     return _reproduce.execute(request, Console())
 
 

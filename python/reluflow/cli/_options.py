@@ -85,3 +85,6 @@ Report = Annotated[Path, typer.Option("--out", help="Folder for report.html, res
 ClaimSeed = Annotated[int, typer.Option("--seed", help="Where every draw starts.")]
 ClaimThreads = Annotated[int | None, typer.Option("--threads", help="Claims at a time; every core if left out.")]
 Again = Annotated[bool, typer.Option("--again", help="Run also the claims whose results are there.")]
+Mnist = Annotated[
+    Path | None, typer.Option("--mnist", help="Folder with the IDX files of MNIST, for the claims that are about it.")
+]

@@ -28,6 +28,7 @@ class Request:
     seed: int
     n_threads: int | None
     again: bool
+    mnist: Path | None = None
 
 
 def execute(request: Request, console: Console) -> int:
@@ -37,6 +38,8 @@ def execute(request: Request, console: Console) -> int:
     ------
     ValueError
         An unknown id, a bad folder, seed or number of threads.
+    FileNotFoundError
+        No such folder with MNIST.
     """
     if not request.ids:
         raise invalid("ID", "be list, all, a paper or the ids of claims", "nothing")
@@ -51,6 +54,7 @@ def execute(request: Request, console: Console) -> int:
             seed=request.seed,
             n_threads=n_threads,
             again=request.again,
+            mnist=request.mnist,
             progress=show.follow,
         )
     counts = ", ".join(f"{count} {verdict}" for verdict, count in done.counts.items() if count)

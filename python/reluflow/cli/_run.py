@@ -12,8 +12,9 @@ from .._core import __version__
 from .._validation import optional_module
 from ..flow import Progress, Solution, Stop
 from ..flow._arguments import Asked
-from ..flow._integrate import Watching, integrate_watched
+from ..flow._integrate import integrate_watched
 from ..flow._join import joined
+from ..flow._one import Watching
 from . import _files, _pictures
 from ._progress import ProgressLine
 from ._request import CHECKPOINT, RUN, RunRequest, left_of

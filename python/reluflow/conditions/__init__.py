@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .._renamed import renamed
 from ._linear import linear_margin, linear_separability
-from ._lyu import Direction, Means, larger_positive_mean, mean_dominance, mean_off_walls, principal_direction
+from ._lyu import Direction, Means, larger_positive_mean, mean_dominance, mean_off_boundaries, principal_direction
 from ._one_sign import OneSignMargin, one_sign_margin
 from ._pairs import ExtremePairs, Pairing, orthogonal_separability, symmetry
 from ._position import Subset, general_position
@@ -42,7 +42,7 @@ __all__ = [
     "linear_separability",
     "loss_below_threshold",
     "mean_dominance",
-    "mean_off_walls",
+    "mean_off_boundaries",
     "one_sign_margin",
     "orthogonal_separability",
     "principal_direction",

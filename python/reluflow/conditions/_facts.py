@@ -13,7 +13,7 @@ from ..datasets._bias import about_columns, bare_inputs
 from ..losses import LossName, is_of_margins
 from ..networks import Network
 from ._linear import linear_margin, linear_separability
-from ._lyu import Direction, Means, larger_positive_mean, mean_dominance, mean_off_walls, principal_direction
+from ._lyu import Direction, Means, larger_positive_mean, mean_dominance, mean_off_boundaries, principal_direction
 from ._one_sign import OneSignMargin, one_sign_margin
 from ._pairs import ExtremePairs, Pairing, orthogonal_separability, symmetry
 from ._position import Subset, general_position
@@ -60,9 +60,9 @@ class Facts:
         return support_span(self.data)
 
     @cached_property
-    def off_walls(self) -> Verdict[Means]:
+    def off_boundaries(self) -> Verdict[Means]:
         """[LLWA] Assumption 4.5."""
-        return mean_off_walls(self.data)
+        return mean_off_boundaries(self.data)
 
     @cached_property
     def principal(self) -> Verdict[Direction]:
@@ -128,7 +128,7 @@ class Facts:
             self.position,
             self.spike_free,
             self.span,
-            self.off_walls,
+            self.off_boundaries,
             self.principal,
             self.dominance,
             self.larger_mean,

@@ -59,8 +59,8 @@ class Direction(ReadOnly):
     spread: float
 
 
-def mean_off_walls(data: Dataset) -> Verdict[Means]:
-    """Tell whether the mean of y x lies on no wall: μ·x_i ≠ 0 for all samples.
+def mean_off_boundaries(data: Dataset) -> Verdict[Means]:
+    """Tell whether the mean of y x lies on no boundary: μ·x_i ≠ 0 for all samples.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def mean_off_walls(data: Dataset) -> Verdict[Means]:
     Examples
     --------
     >>> import reluflow as rf
-    >>> rf.conditions.mean_off_walls(rf.datasets.lyu_figure1("left")).holds
+    >>> rf.conditions.mean_off_boundaries(rf.datasets.lyu_figure1("left")).holds
     True
     """
     check_data(data)
@@ -87,7 +87,7 @@ def mean_off_walls(data: Dataset) -> Verdict[Means]:
     cosines = np.abs(data.X @ means.mean) / (np.linalg.norm(data.X, axis=1) * (size if size > 0 else 1.0))
     sample = int(cosines.argmin())
     return Verdict(
-        name="mean off the walls [LLWA, Assumption 4.5]",
+        name="mean off the boundaries [LLWA, Assumption 4.5]",
         holds=bool(cosines[sample] > ROUNDING),
         value=float(cosines[sample]),
         meaning=f"least |cos(μ, x_i)|, above {ROUNDING:g}",

@@ -39,7 +39,7 @@ class Subset:
 def general_position(data: Dataset, *, max_subsets: int = MAX_SUBSETS, seed: Seed = 0) -> Verdict[Subset]:
     """Tell whether every r = rank X samples are linearly independent.
 
-    Then the walls of any neuron in the span of the data meet independently [PL, Lemma A.3], and the number of sign
+    Then the boundaries of any neuron in the span of the data meet independently [PL, Lemma A.3], and the number of sign
     patterns is 2 Σ_{k<r} C(n-1, k) [WP, Sec. 3]. Parallel samples are looked for first. All subsets are decomposed
     where they are few; else a random choice of them, which can refute but not prove.
 

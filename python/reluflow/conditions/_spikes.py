@@ -28,7 +28,7 @@ from ._verdict import Verdict, check_data
 DIRECTION_TOL = 1e-12  # distance of unit samples that counts as one direction; rounding alone gives about 1e-16
 INDEPENDENT_TOL = 1e-12  # least singular value, relative to the greatest, of independent directions
 CORRELATION_TOL = 1e-12  # an entry of Q this small, relative to the diagonal, is zero: orthogonal samples are allowed
-N_WITNESS_TRIES = 20  # random points on a wall; one is enough unless it lies on a second wall
+N_WITNESS_TRIES = 20  # random points on a boundary; one is enough unless it lies on a second boundary
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,8 +155,8 @@ def _outside_witness(X: FloatArray, directions: FloatArray) -> FloatArray:
     """Return a unit u with (Xu)₊ outside the range of X, for dependent directions.
 
     A dependency Σ c_i r_i = 0 makes h(u) = Σ c_i (r_i·u)₊ vanish wherever (Xu)₊ is in the range. Of two opposite
-    directions, r and -r, c = (1, 1) is one and h(r) = 1. Else h has a kink on the wall of every direction with c_i ≠
-    0, so among a point of that wall and two points beside it, closer than any other wall, one has h ≠ 0.
+    directions, r and -r, c = (1, 1) is one and h(r) = 1. Else h has a kink on the boundary of every direction with c_i
+    ≠ 0, so among a point of that boundary and two points beside it, closer than any other boundary, one has h ≠ 0.
     """
     opposite = np.argwhere(directions @ directions.T <= DIRECTION_TOL - 1)
     if len(opposite):
@@ -171,11 +171,11 @@ def _outside_witness(X: FloatArray, directions: FloatArray) -> FloatArray:
     best_outside = -1.0
     span = np.linalg.svd(X, full_matrices=False)[0][:, : np.linalg.matrix_rank(X)]
     for _ in range(N_WITNESS_TRIES):
-        on_wall = rng.standard_normal((X.shape[1],))
-        on_wall -= (on_wall @ leader) * leader
-        nearest = float(np.abs(others @ on_wall).min())
+        on_boundary = rng.standard_normal((X.shape[1],))
+        on_boundary -= (on_boundary @ leader) * leader
+        nearest = float(np.abs(others @ on_boundary).min())
         for shift in (0.0, -nearest, nearest):
-            u = on_wall + shift * leader
+            u = on_boundary + shift * leader
             rectified = np.maximum(X @ u, 0)
             outside = float(np.linalg.norm(rectified - span @ (span.T @ rectified)) / np.linalg.norm(X @ u))
             if outside > best_outside:

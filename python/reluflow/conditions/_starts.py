@@ -99,7 +99,7 @@ def sign_condition(data: Dataset, net: Network) -> Verdict[Signs]:
     """Tell for every neuron whether sign(yᵀ φ(X w_j)) = sign(a_j).
 
     Such a neuron cannot die while the weights are small: a_j yᵀ φ(X w_j) never decreases then. It turns to ± Xᵀ D(w_j)
-    y, unless it comes to slide on a wall: then to the projection of that vector.
+    y, unless it comes to slide on a boundary: then to the projection of that vector.
 
     Parameters
     ----------

@@ -111,7 +111,7 @@ def _alignment(facts: Facts) -> Theorem:
         facts,
         "[WP] Theorem 1",
         asked,
-        "these neurons turn to ± Xᵀ D(w) y while they are small, to its projection where they slide on walls",
+        "these neurons turn to ± Xᵀ D(w) y while they are small, to its projection where they slide on boundaries",
         lambda: {"neurons": count()},
     )
 
@@ -213,7 +213,7 @@ def _linear_limit(facts: Facts) -> Theorem:
         return {
             **_leaky(facts),
             **_symmetric(facts),
-            "mean off the walls": facts.off_walls.holds,
+            "mean off the boundaries": facts.off_boundaries.holds,
             **_start(facts, "both signs among μ·w_k/|μ| + a_k", lambda: _both_modes(facts)),
         }
 
@@ -230,7 +230,7 @@ def _both_modes(facts: Facts) -> bool:
     """Tell whether growing modes of both signs are present, the event of probability 1 - 2^(1-m) in the theorem."""
     if facts.net is None:
         return False
-    mean = facts.off_walls.witness.mean
+    mean = facts.off_boundaries.witness.mean
     modes = facts.net.W @ (mean / np.linalg.norm(mean)) + facts.net.a
     return bool(modes.min() < 0 < modes.max())
 

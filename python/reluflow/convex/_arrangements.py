@@ -1,7 +1,7 @@
-"""Sign patterns of the data: the cells that the walls x_i·w = 0 cut the weight space into.
+"""Sign patterns of the data: the cells that the boundaries x_i·w = 0 cut the weight space into.
 
 [WP] writes P = {diag(1(Xw >= 0)) : w}. Here a pattern is that of an *open* cell, with a point w inside it. [WP]'s set
-has more members when w may lie on walls (w = 0 gives all ones, which may be the pattern of no cell). The convex
+has more members when w may lie on boundaries (w = 0 gives all ones, which may be the pattern of no cell). The convex
 programs do not miss them: their closed cone is a face of an open cell's cone, and on it both patterns give the same
 (Xu)_+.
 """
@@ -54,8 +54,8 @@ class Arrangements(ReadOnly):
     witnesses : ndarray, shape (p, d)
         A unit w strictly inside each cell, in the row space of X.
     n_expected : int
-        2 Σ_{k<r} C(n' - 1, k) for n' distinct walls and rank r: the number of cells in general position [Cover 1965],
-        an upper bound otherwise.
+        2 Σ_{k<r} C(n' - 1, k) for n' distinct boundaries and rank r: the number of cells in general position [Cover
+        1965], an upper bound otherwise.
     complete : bool
         Whether all cells are there.
     coverage : float
@@ -90,13 +90,13 @@ class Arrangements(ReadOnly):
         return self.complete and len(self.patterns) == self.n_expected
 
 
-def expected_arrangements(n_walls: int, rank: int) -> int:
-    """Return 2 Σ_{k<rank} C(n_walls - 1, k), the number of cells of that many walls in general position.
+def expected_arrangements(n_boundaries: int, rank: int) -> int:
+    """Return 2 Σ_{k<rank} C(n_boundaries - 1, k), the number of cells of that many boundaries in general position.
 
     Parameters
     ----------
-    n_walls : int
-        Number of distinct walls.
+    n_boundaries : int
+        Number of distinct boundaries.
     rank : int
         Dimension that their normals span.
 
@@ -110,8 +110,8 @@ def expected_arrangements(n_walls: int, rank: int) -> int:
     >>> expected_arrangements(20, 4)
     2320
     """
-    walls, dimension = integer(n_walls, "n_walls"), integer(rank, "rank")
-    return 2 * sum(comb(walls - 1, k) for k in range(dimension))
+    boundaries, dimension = integer(n_boundaries, "n_boundaries"), integer(rank, "rank")
+    return 2 * sum(comb(boundaries - 1, k) for k in range(dimension))
 
 
 def arrangements(X: npt.ArrayLike, *, limit: int = DEFAULT_LIMIT) -> Arrangements:
@@ -121,7 +121,7 @@ def arrangements(X: npt.ArrayLike, *, limit: int = DEFAULT_LIMIT) -> Arrangement
     ----------
     X : array_like, shape (n, d)
         Data, one row a sample. Rows of zeros (pattern 1), repeated and proportional rows, opposite rows and rank
-        deficiency are all handled; rows parallel to rounding (1e-11) are one wall, and cells thinner than that are
+        deficiency are all handled; rows parallel to rounding (1e-11) are one boundary, and cells thinner than that are
         not counted.
     limit : int, optional
         The largest number of patterns to return.
@@ -140,8 +140,8 @@ def arrangements(X: npt.ArrayLike, *, limit: int = DEFAULT_LIMIT) -> Arrangement
 
     Notes
     -----
-    Deletion and restriction: the cells that wall i cuts in two are the cells of walls 0..i-1 inside wall i, one
-    dimension lower. It ends in the plane, where the cells are read off the sorted angles; no linear program is
+    Deletion and restriction: the cells that boundary i cuts in two are the cells of boundaries 0..i-1 inside boundary
+    i, one dimension lower. It ends in the plane, where the cells are read off the sorted angles; no linear program is
     solved.
 
     Examples
@@ -157,7 +157,7 @@ def arrangements(X: npt.ArrayLike, *, limit: int = DEFAULT_LIMIT) -> Arrangement
     rows = np.ascontiguousarray(inputs @ basis)
     if expected > most:
         share = _independent_share(rows)
-        # r independent walls alone make 2^r cells.
+        # r independent boundaries alone make 2^r cells.
         if share == 1 or 2 ** rows.shape[1] > most or expected * share > HOPELESS * most:
             raise TooManyPatternsError(expected, most, exact=share == 1)
     found = _core.arrangements(rows, most, None)

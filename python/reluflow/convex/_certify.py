@@ -226,7 +226,7 @@ def _of_margin(net: Network, data: Dataset, tolerances: Tolerances, max_seconds:
         return _not_separating(net, q_min)
     scale = 1 / np.sqrt(q_min)
     scaled = net._with(scale * net.W, scale * net.a, net.pattern)
-    found = kkt(scaled, checked, support_tol=tolerances.support, wall_tol=tolerances.wall)
+    found = kkt(scaled, checked, support_tol=tolerances.support, wall_tol=tolerances.boundary)
     return _judged(scaled, checked, found, tolerances.kkt, tolerances.gap, max_seconds)
 
 

@@ -47,7 +47,7 @@ def certify_fit(
     loss = _Loss(
         0.5 * float(counts @ errors**2),
         0.5 * float(counts @ (nearest.outputs - y) ** 2),
-        _residual(net, data, counts, errors, tolerances.wall),
+        _residual(net, data, counts, errors, tolerances.boundary),
         bool(np.abs(f - nearest.outputs).max() <= tolerances.support * np.abs(y).max()),
     )
     if not loss.is_least:

@@ -12,7 +12,7 @@ from ..datasets import Dataset
 from ..losses import LossName, ReductionName, check_loss, is_of_margins
 from ..networks import Network
 from ._inputs import Deadline, rectify
-from ._kkt import boundaries
+from ._kkt import on_boundary
 from ._regularised import GAP_TOL, Setup
 from ._regularised_certificate import RegularisedCertificate
 from ._regularised_columns import Bounds, bounds
@@ -37,7 +37,7 @@ class Tolerances(NamedTuple):
 
     kkt: float
     gap: float
-    wall: float
+    boundary: float
     support: float
 
 
@@ -81,7 +81,7 @@ def certify_regularised(
     objective, used = setup.objective, setup.used
     f = net(data.X)[used]
     value = objective.loss_value(f) + 0.5 * objective.decay * net.norm**2
-    residual = subgradient(net, data, used, objective.duals(f), objective.decay, tolerances.wall)
+    residual = subgradient(net, data, used, objective.duals(f), objective.decay, tolerances.boundary)
     residual = residual / (objective.decay * net.norm) if net.norm > 0 else 0.0
     start = Neurons(np.abs(net.a)[:, None] * (net.W @ setup.basis), np.sign(net.a))
     start = Neurons(start.neurons[start.neurons.any(axis=1)], start.signs[start.neurons.any(axis=1)])
@@ -128,12 +128,12 @@ def subgradient(
     """Return the norm of the least subgradient of L + γ/2 |θ|²; slopes on boundaries are free in [α, 1]."""
     if not np.isfinite(duals).all():
         return float("inf")
-    X, walls = data.X[used], boundaries(net, data, wall_tol)[:, used]
+    X, boundaries = data.X[used], on_boundary(net, data, wall_tol)[:, used]
     heights = net.W @ X.T
-    slopes = np.where(walls, 0.0, np.where(heights > 0, 1.0, net.leak))
+    slopes = np.where(boundaries, 0.0, np.where(heights > 0, 1.0, net.leak))
     short = decay * net.W - net.a[:, None] * ((slopes * duals) @ X)
-    for j in np.flatnonzero(walls.any(axis=1) & (net.a != 0)):
-        columns = (net.a[j] * duals[walls[j]])[:, None] * X[walls[j]]
+    for j in np.flatnonzero(boundaries.any(axis=1) & (net.a != 0)):
+        columns = (net.a[j] * duals[boundaries[j]])[:, None] * X[boundaries[j]]
         size = float(np.abs(columns).max(initial=0.0))
         if size > 0:
             share = lsq_linear(columns.T / size, short[j] / size, bounds=(net.leak, 1.0), method="bvls").x

@@ -207,7 +207,7 @@ def best_found(
         source = without_noise(answer.duals if best is first else best.duals, norms, rtol)
         duals = np.where(y * source > 0, source, 0.0)
         start = active_set(samples.R, y, duals, pricing.directions(duals, neurons), samples.leak)
-        mark = start.support.tobytes() + start.walls.tobytes()
+        mark = start.support.tobytes() + start.boundaries.tobytes()
         if mark in tried or not len(start.sizes):
             continue
         tried.add(mark)

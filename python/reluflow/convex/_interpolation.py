@@ -29,7 +29,7 @@ N_FIRST = 8  # random cells of each sign beside those of the network, which alon
 MAX_STEPS = 30  # of Newton's method; 3 to 8 are taken
 NOISE = 1e-15  # residuals below this are rounding
 SINGULAR_RTOL = 1e-12  # multipliers that the neurons leave open stay as small as they can
-OWN_WALL_RTOL = 1e-9  # |x·u| beside |x||u| that is a boundary of the network itself
+OWN_BOUNDARY_RTOL = 1e-9  # |x·u| beside |x||u| that is a boundary of the network itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class Interpolation:
 
     def own_bounds(self, net: Network, gap_tol: float, deadline: Deadline) -> Bounds:
         """Return the bounds from a network with the outputs, and the least multipliers that its neurons allow."""
-        active = active_set(self.objective, net, OWN_WALL_RTOL)
+        active = active_set(self.objective, net, OWN_BOUNDARY_RTOL)
         duals = np.zeros(len(self.objective.R))
         if active is not None:
             units = np.concatenate([v / np.linalg.norm(v) for v in active.starts])
@@ -70,10 +70,10 @@ class Interpolation:
             return best
         raw = used_neurons(Network(found.neurons, np.array([float(piece.sign) for piece in cells])), IDLE_SIZE)
         best = best.with_better(self._bounds(raw, found.duals, pricing, gap_tol, deadline))
-        for used_rtol, wall_rtol, same_rtol in ACTIVE_RTOLS:
+        for used_rtol, boundary_rtol, same_rtol in ACTIVE_RTOLS:
             if best.gap <= gap_tol or deadline.passed:
                 break
-            active = active_set(self.objective, joined(used_neurons(raw, used_rtol), same_rtol), wall_rtol)
+            active = active_set(self.objective, joined(used_neurons(raw, used_rtol), same_rtol), boundary_rtol)
             if active is not None:
                 better, duals = _polished(active, self.objective.y, found.duals)
                 best = best.with_better(self._bounds(better, duals, pricing, gap_tol, deadline))

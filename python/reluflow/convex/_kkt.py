@@ -41,8 +41,8 @@ class KKT(ReadOnly):
     duals : ndarray, shape (n,)
         λ, signed like y.
     slopes : ndarray, shape (m, n)
-        s_ji, multipliers in [α, 1] on the walls.
-    walls : ndarray of bool, shape (m, n)
+        s_ji, multipliers in [α, 1] on the boundaries.
+    boundaries : ndarray of bool, shape (m, n)
         The pairs w_j·x_i = 0 of neurons that are not zero.
     live : ndarray of bool, shape (m,)
         The neurons that are not zero.
@@ -62,7 +62,7 @@ class KKT(ReadOnly):
 
     duals: FloatArray
     slopes: FloatArray
-    walls: BoolArray
+    boundaries: BoolArray
     live: BoolArray
     support: BoolArray
     weights: float
@@ -87,32 +87,32 @@ def kkt(net: Network, data: Dataset, *, support_tol: float, wall_tol: float) -> 
     support_tol : float
         Margins up to 1 + support_tol can have a multiplier.
     wall_tol : float
-        |w·x| <= wall_tol |w||x| is a wall; a pattern that the network carries comes before this.
+        |w·x| <= wall_tol |w||x| is a boundary; a pattern that the network carries comes before this.
     """
     margins = data.y * net(data.X)
     support = margins <= 1 + support_tol
     sizes = np.sqrt(np.sum(net.theta**2, axis=1))
     live = sizes > DEAD_RTOL * net.norm
-    walls = boundaries(net, data, wall_tol) & live[:, None]
-    groups = _groups(net, data, walls, live)
-    equations = _Equations(net, data, np.flatnonzero(support), walls, groups)
+    boundaries = on_boundary(net, data, wall_tol) & live[:, None]
+    groups = _groups(net, data, boundaries, live)
+    equations = _Equations(net, data, np.flatnonzero(support), boundaries, groups)
     duals, slopes = equations.solve()
-    return _residuals(net, data, margins, KKT(duals, slopes, walls, live, support, 0, 0, 0, 0, 0))
+    return _residuals(net, data, margins, KKT(duals, slopes, boundaries, live, support, 0, 0, 0, 0, 0))
 
 
-def boundaries(net: Network, data: Dataset, wall_tol: float) -> BoolArray:
+def on_boundary(net: Network, data: Dataset, wall_tol: float) -> BoolArray:
     """Return the pairs w_j·x_i = 0, shape (m, n): by the pattern that the network carries, else to ``wall_tol``."""
     if net.pattern is not None and net.pattern.shape[1] == data.n:
         exact: BoolArray = net.pattern == 0
         return exact
     limits = wall_tol * np.outer(np.linalg.norm(net.W, axis=1), np.linalg.norm(data.X, axis=1))
-    walls: BoolArray = np.abs(net.W @ data.X.T) <= limits
-    return walls
+    boundaries: BoolArray = np.abs(net.W @ data.X.T) <= limits
+    return boundaries
 
 
-def _groups(net: Network, data: Dataset, walls: BoolArray, live: BoolArray) -> list[list[int]]:
+def _groups(net: Network, data: Dataset, boundaries: BoolArray, live: BoolArray) -> list[list[int]]:
     """Collect the live neurons with one sign, pattern and direction: they have the same equations up to their size."""
-    signs = np.where(walls, 0, np.sign(net.W @ data.X.T)).astype(np.int8)
+    signs = np.where(boundaries, 0, np.sign(net.W @ data.X.T)).astype(np.int8)
     groups: dict[tuple[float, bytes], list[list[int]]] = {}
     units = net.W / np.maximum(np.linalg.norm(net.W, axis=1), np.finfo(np.float64).tiny)[:, None]
     for j in np.flatnonzero(live):
@@ -127,17 +127,17 @@ def _groups(net: Network, data: Dataset, walls: BoolArray, live: BoolArray) -> l
 
 
 class _Equations:
-    """The stationarity equations as a least-squares problem in (μ on the support, t on the walls of each group)."""
+    """The stationarity equations as a least-squares problem in μ (support) and t (boundaries of each group)."""
 
     def __init__(
-        self, net: Network, data: Dataset, support: IntPairs, walls: BoolArray, groups: list[list[int]]
+        self, net: Network, data: Dataset, support: IntPairs, boundaries: BoolArray, groups: list[list[int]]
     ) -> None:
         self.net, self.data, self.support, self.groups = net, data, support, groups
         self.n_support, self.leak = len(support), net.leak
-        self.pairs = [(g, k) for g, group in enumerate(groups) for k in np.flatnonzero(walls[group[0], support])]
-        self.matrix, self.target = self._assemble(walls)
+        self.pairs = [(g, k) for g, group in enumerate(groups) for k in np.flatnonzero(boundaries[group[0], support])]
+        self.matrix, self.target = self._assemble(boundaries)
 
-    def _assemble(self, walls: BoolArray) -> tuple[FloatArray, FloatArray]:
+    def _assemble(self, boundaries: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Return A, b: a block of rows a group, weighted by its size."""
         d, width = self.data.d, self.n_support + len(self.pairs)
         yX = self.data.y[self.support, None] * self.data.X[self.support]
@@ -147,7 +147,7 @@ class _Equations:
             weight = np.sqrt(len(group)) if len(group) == 1 else self._weight(group)
             heights = yX @ w * self.data.y[self.support]
             slopes = np.where(heights > 0, 1.0, self.leak)
-            slopes[walls[group[0], self.support]] = self.leak
+            slopes[boundaries[group[0], self.support]] = self.leak
             block = np.zeros((d + 1, width))
             block[:d, : self.n_support] = (a * slopes[:, None] * yX).T
             block[d, : self.n_support] = self.data.y[self.support] * rectify(heights, self.leak)
@@ -223,7 +223,7 @@ def _residuals(net: Network, data: Dataset, margins: FloatArray, found: KKT) -> 
     return KKT(
         fixed(found.duals),
         fixed(found.slopes),
-        found.walls,
+        found.boundaries,
         found.live,
         found.support,
         weights=float(np.linalg.norm(net.W - net.a[:, None] * pulls)) / scale,

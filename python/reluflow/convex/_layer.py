@@ -67,8 +67,8 @@ def layer_margin(
     layer : {1, 2}
         2: the output weights, a convex problem. 1: W, not convex for ReLU.
     scope : {"pattern", "global"}, optional
-        For layer 1. "pattern": the signs of the pre-activations stay as they are (walls count as active), as in the
-        program (11) of [VSS]. At a KKT point without zero pre-activations its value is the network's own [VSS Thm
+        For layer 1. "pattern": the signs of the pre-activations stay as they are (boundaries count as active), as in
+        the program (11) of [VSS]. At a KKT point without zero pre-activations its value is the network's own [VSS Thm
         5.4]. "global": the least over all patterns of all neurons, by trying each choice.
     max_choices : int, optional
         Limit of "global".

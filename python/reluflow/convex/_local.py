@@ -94,7 +94,7 @@ class Local:
 def local_optimality(net: Network, data: Dataset, found: KKT, deadline: Deadline) -> Local:
     """Decide whether a KKT point with least margin 1 is a local optimum."""
     n_zero = int(np.count_nonzero(~found.live))
-    if not found.walls.any() and n_zero == 0 and found.residual <= EXACT:
+    if not found.boundaries.any() and n_zero == 0 and found.residual <= EXACT:
         reason = "no pre-activation is zero: a KKT point is then a local optimum [VSS, Theorem 4.3]"
         return Local(True, reason, None)
     room = _Room(net, data, found, deadline)
@@ -106,7 +106,7 @@ def local_optimality(net: Network, data: Dataset, found: KKT, deadline: Deadline
     for pieces in room.choices():
         better = room.descend(pieces)
         if better is not None:
-            what = "a zero neuron" if n_zero else "a neuron on a wall"
+            what = "a zero neuron" if n_zero else "a neuron on a boundary"
             return Local(
                 False, f"the norm falls when {what} moves into a half cell where the duals are violated", better
             )
@@ -128,7 +128,7 @@ class _Room:
         self.R = np.ascontiguousarray(data.X @ self.basis)
         self.live, self.zero = np.flatnonzero(found.live), np.flatnonzero(~found.live)
         self.signs = np.sign(net.a)
-        own = found.walls & (self.signs[:, None] * data.y[None, :] > 0)
+        own = found.boundaries & (self.signs[:, None] * data.y[None, :] > 0)
         self.kinks = [np.flatnonzero(own[j]) for j in self.live]
         self.too_many = any(len(kinks) > MAX_KINKS for kinks in self.kinks)
         self.cells = [] if self.too_many else [self._ranked(place) for place in range(len(self.live))]

@@ -17,7 +17,7 @@ from ..networks import Network
 from ._inputs import check_data, fixed, fixed_bool
 from ._solution import BoolArray, MaxMarginSolution, SignArray
 
-ON_WALL = 1e-9  # |x·w| beside |x||w| that counts as lying on the wall
+ON_BOUNDARY = 1e-9  # |x·w| beside |x||w| that counts as lying on the boundary
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class ConvexNeurons:
     signs : ndarray of int8, shape (k,)
         Sign of the output weight.
     patterns : ndarray of bool, shape (k, n)
-        1(Xu_j >= 0) with walls (to 1e-9) counted as active.
+        1(Xu_j >= 0) with boundaries (to 1e-9) counted as active.
     members : tuple of tuples of int
         The network's neurons in each.
     value : float
@@ -134,8 +134,8 @@ def network_of(neurons: FloatArray, signs: FloatArray, leak: float, width: int) 
 
 
 def active_pattern(W: FloatArray, data: Dataset) -> BoolArray:
-    """Return 1(XW >= 0) with walls counted as active, shape (m, n)."""
-    limits = -ON_WALL * np.outer(np.linalg.norm(W, axis=1), np.linalg.norm(data.X, axis=1))
+    """Return 1(XW >= 0) with boundaries counted as active, shape (m, n)."""
+    limits = -ON_BOUNDARY * np.outer(np.linalg.norm(W, axis=1), np.linalg.norm(data.X, axis=1))
     pattern: BoolArray = limits <= W @ data.X.T
     return pattern
 

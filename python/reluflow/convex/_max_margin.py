@@ -24,7 +24,7 @@ Patterns: TypeAlias = "str | npt.ArrayLike"
 GAP_TOL = 1e-10  # relative; what the polish reaches on small data with room to spare
 N_SAMPLED = 200  # directions drawn for patterns="sampled": a program of up to 400 neurons
 N_FIRST = 4  # samples of each class whose half cells are there from the start; more of them make the first rounds slow
-ON_WALL = 1e-9  # |x·u| beside |x||u| that counts as lying on the wall
+ON_BOUNDARY = 1e-9  # |x·u| beside |x||u| that counts as lying on the boundary
 
 
 def max_margin(
@@ -213,7 +213,7 @@ def _solution(
     order = np.lexsort((-sizes[alive], -signs))
     neurons, signs = neurons[order], signs[order]
     heights = neurons @ data.X.T
-    limits = -ON_WALL * np.outer(np.linalg.norm(neurons, axis=1), np.linalg.norm(data.X, axis=1))
+    limits = -ON_BOUNDARY * np.outer(np.linalg.norm(neurons, axis=1), np.linalg.norm(data.X, axis=1))
     stats = ConvexStats(outcome.n_rounds, outcome.n_pieces, found.norm.n_nodes, deadline.elapsed)
     fixed_signs = signs.astype(np.int8)
     fixed_signs.flags.writeable = False

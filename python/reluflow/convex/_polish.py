@@ -1,10 +1,10 @@
 """From a solver's eight digits to sixteen: Newton's method on the optimality conditions of the active set.
 
-The unknowns are λ on the support samples, p_ji = λ_i s_ji for the samples i on the walls of neuron j, and the sizes
-ρ_j = |u_j|. The unit direction of neuron j is linear in them, û_j = s_j(Σ_i λ_i s_ji x_i + Σ_walls p_ji x_i), and the
-equations are
+The unknowns are λ on the support samples, p_ji = λ_i s_ji for the samples i on the boundaries of neuron j, and the
+sizes ρ_j = |u_j|. The unit direction of neuron j is linear in them, û_j = s_j(Σ_i λ_i s_ji x_i + Σ_boundaries p_ji
+x_i), and the equations are
 
-    |û_j|² = 1,        x_i·û_j = 0 on the walls,        Σ_j ρ_j s_j y_i φ(x_i·û_j) = 1 on the support.
+    |û_j|² = 1,        x_i·û_j = 0 on the boundaries,        Σ_j ρ_j s_j y_i φ(x_i·û_j) = 1 on the support.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BoolArray = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 MAX_NEWTON = 12  # steps; from 1e-6 three are enough
 RESIDUAL_TOL = 1e-15  # of the equations, all of size 1; no step helps below
 CONVERGED = 1e-6  # a residual above this says that the active set is not that of a solution
-WALL_TOL = 1e-6  # |x_i·û| / |x_i| below this is a wall; a Clarabel solution has about 1e-8 there
+WALL_TOL = 1e-6  # |x_i·û| / |x_i| below this is a boundary; a Clarabel solution has about 1e-8 there
 SIZE_RTOL = 1e-9  # neurons smaller than this beside the sum are nothing
 
 
@@ -30,7 +30,8 @@ SIZE_RTOL = 1e-9  # neurons smaller than this beside the sum are nothing
 class Directions:
     """Unit directions where ±λᵀφ(Xu) is 1 nearly: those that can carry neurons.
 
-    With ``has_cone`` they are confined to closed cells, and then walls count on all samples, else on the support only.
+    With ``has_cone`` they are confined to closed cells, and then boundaries count on all samples, else on the support
+    only.
     """
 
     units: FloatArray  # (k, r)
@@ -41,15 +42,15 @@ class Directions:
 
 @dataclass(frozen=True, eq=False)
 class ActiveSet:
-    """Neurons (unit directions, sizes, signs), duals, and which samples lie on whose wall."""
+    """Neurons (unit directions, sizes, signs), duals, and which samples lie on whose boundary."""
 
     units: FloatArray  # (k, r)
     sizes: FloatArray  # (k,)
     signs: FloatArray  # (k,)
     duals: FloatArray  # (n,)
     support: BoolArray  # (n,)
-    walls: BoolArray  # (k, n)
-    slopes: FloatArray  # (k, n), of no account on walls
+    boundaries: BoolArray  # (k, n)
+    slopes: FloatArray  # (k, n), of no account on boundaries
 
     @property
     def neurons(self) -> FloatArray:
@@ -73,8 +74,8 @@ def active_set(R: FloatArray, y: FloatArray, duals: FloatArray, directions: Dire
     rho = sizes_for(outputs[support])
     used = rho > SIZE_RTOL * rho.sum()
     near = np.abs(units[used] @ R.T) <= WALL_TOL * np.linalg.norm(R, axis=1)
-    walls = near & (support | directions.has_cone)
-    return ActiveSet(units[used], rho[used], signs[used], duals, support, walls, directions.slopes[used])
+    boundaries = near & (support | directions.has_cone)
+    return ActiveSet(units[used], rho[used], signs[used], duals, support, boundaries, directions.slopes[used])
 
 
 def polish(R: FloatArray, y: FloatArray, start: ActiveSet) -> ActiveSet | None:
@@ -96,31 +97,31 @@ def polish(R: FloatArray, y: FloatArray, start: ActiveSet) -> ActiveSet | None:
 
 
 class _Newton:
-    """The equations of an active set in the unknowns (λ on the support, p on the walls, ρ)."""
+    """The equations of an active set in the unknowns (λ on the support, p on the boundaries, ρ)."""
 
     def __init__(self, R: FloatArray, y: FloatArray, start: ActiveSet) -> None:
         self.R, self.y, self.initial = R, y, start
         self.support = np.flatnonzero(start.support)
-        self.at_neuron, self.at_sample = np.nonzero(start.walls)
-        self.n_support, self.n_walls, self.k = len(self.support), len(self.at_neuron), len(start.sizes)
-        self.slopes = np.where(start.walls, 0.0, start.slopes)  # a wall's share is p, not λ times a slope
+        self.at_neuron, self.at_sample = np.nonzero(start.boundaries)
+        self.n_support, self.n_boundaries, self.k = len(self.support), len(self.at_neuron), len(start.sizes)
+        self.slopes = np.where(start.boundaries, 0.0, start.slopes)  # a boundary's share is p, not λ times a slope
         self.vectors = self._vectors()
 
     def _vectors(self) -> FloatArray:
-        """Return d û_j / d(λ, p), shape (k, n_support + n_walls, r)."""
+        """Return d û_j / d(λ, p), shape (k, n_support + n_boundaries, r)."""
         signs = self.initial.signs
-        vectors = np.zeros((self.k, self.n_support + self.n_walls, self.R.shape[1]))
+        vectors = np.zeros((self.k, self.n_support + self.n_boundaries, self.R.shape[1]))
         vectors[:, : self.n_support] = (signs[:, None] * self.slopes[:, self.support])[:, :, None] * self.R[
             self.support
         ]
-        place = self.n_support + np.arange(self.n_walls)
+        place = self.n_support + np.arange(self.n_boundaries)
         vectors[self.at_neuron, place] = signs[self.at_neuron, None] * self.R[self.at_sample]
         return vectors
 
     def start(self) -> FloatArray:
         """Return the unknowns of the solution to be polished."""
         first = self.initial
-        p = np.zeros(self.n_walls)
+        p = np.zeros(self.n_boundaries)
         for j in range(self.k):  # the shares that explain û_j best
             own = np.flatnonzero(self.at_neuron == j)
             if len(own):
@@ -132,11 +133,11 @@ class _Newton:
         """Return the sizes of the unknowns, which differ by orders of magnitude where the margin is small."""
         dual = float(np.abs(self.initial.duals).max())
         size = float(self.initial.sizes.max())
-        return np.concatenate((np.full(self.n_support + self.n_walls, dual), np.full(self.k, size)))
+        return np.concatenate((np.full(self.n_support + self.n_boundaries, dual), np.full(self.k, size)))
 
     def equations(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return residual and Jacobian."""
-        head, rho = x[: self.n_support + self.n_walls], x[self.n_support + self.n_walls :]
+        head, rho = x[: self.n_support + self.n_boundaries], x[self.n_support + self.n_boundaries :]
         units = np.einsum("q,jqr->jr", head, self.vectors)
         heights = units @ self.R.T
         gains = self.slopes * self.initial.signs[:, None] * self.y  # d margin_i / d(ρ_j x_i·û_j)
@@ -146,11 +147,11 @@ class _Newton:
         )
         jacobian = np.zeros((len(residual), len(x)))
         jacobian[: self.k, : len(head)] = np.einsum("jqr,jr->jq", self.vectors, units)
-        walls = np.einsum("kqr,kr->kq", self.vectors[self.at_neuron], self.R[self.at_sample])
-        jacobian[self.k : self.k + self.n_walls, : len(head)] = walls
+        boundaries = np.einsum("kqr,kr->kq", self.vectors[self.at_neuron], self.R[self.at_sample])
+        jacobian[self.k : self.k + self.n_boundaries, : len(head)] = boundaries
         pull = np.einsum("j,ji,jqr->iqr", rho, gains[:, self.support], self.vectors, optimize=True)
-        jacobian[self.k + self.n_walls :, : len(head)] = np.einsum("iqr,ir->iq", pull, self.R[self.support])
-        jacobian[self.k + self.n_walls :, len(head) :] = margins.T
+        jacobian[self.k + self.n_boundaries :, : len(head)] = np.einsum("iqr,ir->iq", pull, self.R[self.support])
+        jacobian[self.k + self.n_boundaries :, len(head) :] = margins.T
         return residual, jacobian
 
     def _refit(self, units: FloatArray, rho: FloatArray) -> FloatArray:
@@ -163,7 +164,7 @@ class _Newton:
 
     def result(self, x: FloatArray) -> ActiveSet | None:
         """Return the active set of the unknowns if their signs are right."""
-        head, rho = x[: self.n_support + self.n_walls], x[self.n_support + self.n_walls :]
+        head, rho = x[: self.n_support + self.n_boundaries], x[self.n_support + self.n_boundaries :]
         duals = np.zeros(len(self.y))
         duals[self.support] = head[: self.n_support]
         if (self.y * duals < 0).any() or (rho < 0).any():
@@ -172,4 +173,4 @@ class _Newton:
         units /= np.linalg.norm(units, axis=1)[:, None]
         first = self.initial
         rho = self._refit(units, rho)
-        return ActiveSet(units, rho, first.signs, duals, first.support, first.walls, first.slopes)
+        return ActiveSet(units, rho, first.signs, duals, first.support, first.boundaries, first.slopes)

@@ -17,7 +17,7 @@ from ._regularised_solution import RegularisedSolution
 from ._solution import BoolArray, ConvexStats
 
 GAP_TOL = 1e-10  # relative, as for the max-margin program
-ON_WALL = 1e-9  # of the patterns that are reported
+ON_BOUNDARY = 1e-9  # of the patterns that are reported
 
 
 def regularised(
@@ -121,7 +121,7 @@ class Setup:
         order = np.lexsort((-sizes, -found.net.signs))
         neurons, signs = found.net.neurons[order] @ self.basis.T, found.net.signs[order].astype(np.int8)
         freeze(signs)
-        limits = -ON_WALL * np.outer(np.linalg.norm(neurons, axis=1), np.linalg.norm(X, axis=1))
+        limits = -ON_BOUNDARY * np.outer(np.linalg.norm(neurons, axis=1), np.linalg.norm(X, axis=1))
         duals = np.zeros(self.data.n)
         duals[self.used] = found.duals
         return RegularisedSolution(

@@ -157,10 +157,10 @@ class Generation:
         found = bounds(self.pricing, net, duals, self.gap_tol, self.deadline)
         if self.best is not None:
             found = found.with_better(self.best)
-        for used_rtol, wall_rtol, same_rtol in ACTIVE_RTOLS:
+        for used_rtol, boundary_rtol, same_rtol in ACTIVE_RTOLS:
             if found.gap <= NORM_SHARE * self.gap_tol or self.deadline.passed:
                 break
-            better = polish(self.objective, joined(used_neurons(net, used_rtol), same_rtol), wall_rtol)
+            better = polish(self.objective, joined(used_neurons(net, used_rtol), same_rtol), boundary_rtol)
             if better is not None:
                 found = found.with_better(bounds(self.pricing, better, None, self.gap_tol, self.deadline))
             if found.gap <= self.gap_tol:

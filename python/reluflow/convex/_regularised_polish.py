@@ -56,7 +56,7 @@ def joined(net: Network, rtol: float) -> Network:
     return Network(sums[leaders], net.signs[leaders])
 
 
-def polish(objective: Objective, net: Network, wall_rtol: float) -> Network | None:
+def polish(objective: Objective, net: Network, boundary_rtol: float) -> Network | None:
     """Return the optimum on the active set of a network, None if there is nothing to polish.
 
     Parameters
@@ -64,10 +64,10 @@ def polish(objective: Objective, net: Network, wall_rtol: float) -> Network | No
     objective : Objective
     net : Network
         Near the optimum.
-    wall_rtol : float
+    boundary_rtol : float
         |x·u| up to this times |x||u| is a boundary that the neuron is on.
     """
-    active = active_set(objective, net, wall_rtol)
+    active = active_set(objective, net, boundary_rtol)
     if active is None:
         return None
     return active.network(_newton(objective, active.effects, active.starts))
@@ -92,12 +92,12 @@ class Active(NamedTuple):
         return Active(self.signs[kept], *lists)
 
 
-def active_set(objective: Objective, net: Network, wall_rtol: float) -> Active | None:
+def active_set(objective: Objective, net: Network, boundary_rtol: float) -> Active | None:
     """Return the active set of a network: neurons of one cell are one; None if it has no neurons."""
-    merged, walls = _merged(objective, net, wall_rtol)
+    merged, boundaries = _merged(objective, net, boundary_rtol)
     bases, starts = [], []
-    for u, wall in zip(merged.neurons, walls, strict=True):
-        rows = objective.R[wall]
+    for u, boundary in zip(merged.neurons, boundaries, strict=True):
+        rows = objective.R[boundary]
         unit = rows / np.linalg.norm(rows, axis=1)[:, None]
         basis = null_space(unit, rcond=RANK_RTOL) if len(rows) else np.eye(len(u))
         bases.append(basis)
@@ -110,11 +110,11 @@ def active_set(objective: Objective, net: Network, wall_rtol: float) -> Active |
     return Active(merged.signs[kept], [bases[j] for j in kept], effects, [starts[j] for j in kept])
 
 
-def _merged(objective: Objective, net: Network, wall_rtol: float) -> tuple[Network, list[FloatArray]]:
+def _merged(objective: Objective, net: Network, boundary_rtol: float) -> tuple[Network, list[FloatArray]]:
     """Add up the neurons of one sign and one closed cell with the same boundaries; return those boundaries too."""
     heights = net.neurons @ objective.R.T
     sizes = np.outer(np.linalg.norm(net.neurons, axis=1), np.linalg.norm(objective.R, axis=1))
-    marks = np.where(np.abs(heights) <= wall_rtol * sizes, 0, np.sign(heights)).astype(np.int8)
+    marks = np.where(np.abs(heights) <= boundary_rtol * sizes, 0, np.sign(heights)).astype(np.int8)
     groups: dict[tuple[float, bytes], list[int]] = {}
     for j, sign in enumerate(net.signs):
         groups.setdefault((float(sign), marks[j].tobytes()), []).append(j)

@@ -51,7 +51,7 @@ class MaxMarginSolution(ReadOnly):
     signs : ndarray of int8, shape (k,)
         +1 for [WP]'s u' in (14), -1 for u. (In [WP (7), (128), (130)] the roles are exchanged.)
     patterns : ndarray of bool, shape (k, n)
-        1(Xu_j >= 0), a sample on the wall (to 1e-9) counting as active.
+        1(Xu_j >= 0), a sample on the boundary (to 1e-9) counting as active.
     duals : ndarray, shape (n,)
         λ with the sign of y; max over unit u of |λᵀφ(Xu)| <= 1. If the status is "infeasible", a ray along which the
         dual is unbounded.

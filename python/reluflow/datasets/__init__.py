@@ -13,6 +13,7 @@ from ._hinted import HintBounds, hint_bounds, hinted
 from ._labels import binary_labels, class_labels
 from ._lyu import lyu_figure1, lyu_kkt
 from ._margin import MaxMargin
+from ._mnist import mnist
 from ._multiclass import MultiClassDataset
 from ._planar import counterexample, wang_pilanci
 from ._real import breast_cancer, digits, iris, wine
@@ -44,6 +45,7 @@ __all__ = [
     "linear_teacher",
     "lyu_figure1",
     "lyu_kkt",
+    "mnist",
     "orthogonally_separable",
     "phuong_lampert",
     "standardise",

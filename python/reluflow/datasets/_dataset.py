@@ -30,8 +30,8 @@ class Dataset:
     Parameters
     ----------
     X : array_like, shape (n, d)
-        Inputs, one row a sample. No row may be all zeros, for such a sample lies on every wall and its output is 0 for
-        every network; with a `bias_input` it may.
+        Inputs, one row a sample. No row may be all zeros, for such a sample lies on every boundary and its output is 0
+        for every network; with a `bias_input` it may.
     y : array_like, shape (n,)
         Labels, +1 or -1 (one class alone is allowed), or real targets. Integers and truth values count as numbers.
     weights : array_like, shape (n,), optional
@@ -254,7 +254,10 @@ def _inputs(value: npt.ArrayLike, bias: float | None) -> FloatArray:
 def _targets(value: npt.ArrayLike, n: int) -> FloatArray:
     shape = np.shape(value) if isinstance(value, np.ndarray) else None
     if shape is not None and len(shape) == 2 and shape[1] > 1:
-        expected = "have the shape (n,): one target a sample (rf.datasets.MultiClassDataset takes the names of classes)"
+        expected = (
+            "have the shape (n,): one target a sample (rf.datasets.MultiClassDataset takes the names of classes;"
+            " several targets are for an rf.DeepNetwork, which takes the pair (X, targets))"
+        )
         raise invalid("y", expected, f"the shape {shape}")
     y = real_array(value, "y", "(n,)")
     if len(y) != n:

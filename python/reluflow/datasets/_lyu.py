@@ -82,7 +82,7 @@ def lyu_kkt(*, leak: float = FIGURE_LEAK) -> Construction:
     -------
     Construction
         No start; |θ|² = 2 (1 + 1/cos β)/(1 + α) at the limit, 4/(1 + α) at the global optimum. Each of the
-        first two neurons stands on the walls of one pair x, -x, with the subgradient α there; the third on none.
+        first two neurons stands on the boundaries of one pair x, -x, with the subgradient α there; the third on none.
 
     Raises
     ------

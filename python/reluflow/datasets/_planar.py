@@ -33,7 +33,8 @@ def wang_pilanci(example: str) -> Dataset:
           (The first entry of u in (128) is printed 0.58; the mathematics gives 0.5606.)
         - "spike_free": App. F.2, X = [[1.65, 0.47], [0.47, 1.35]], y = (1, 1). One neuron u = (0.438553, 0.588059) is
           optimal, P* = 0.733582. (Its captions say "non-spike-free"; it is spike-free.)
-        - "acute": the inputs of F.2 with the labels of F.1, y = (1, -1): neurons are held on walls. Not in the paper.
+        - "acute": the inputs of F.2 with the labels of F.1, y = (1, -1): neurons slide on boundaries. Not in
+          the paper.
 
     Returns
     -------
@@ -66,7 +67,7 @@ def counterexample(example: str) -> Dataset:
     Parameters
     ----------
     example : {"sliding", "opposite", "corner"}
-        - "sliding": x_1 = (1, 1) labelled +1, x_2 = (0, 3) labelled -1. Positive neurons slide on the wall of x_2
+        - "sliding": x_1 = (1, 1) labelled +1, x_2 = (0, 3) labelled -1. Positive neurons slide on the boundary of x_2
           to (1, 0), where cos(u, Xᵀ D(u) y) = 1/√2; no unit vector does better, so the alignment of [WP, Thm 1] never
           reaches 1 - δ for δ < 0.29. The projected direction of [PL, (31)] is reached.
         - "opposite": x = 1 and -1, both labelled +1. Not spike-free, though [WP, (30)] holds vacuously.

@@ -56,7 +56,7 @@ def digits(a: int | None = None, b: int | None = None) -> Dataset | MultiClassDa
     """
     raw = _load("digits", "digits")
     data = MultiClassDataset(raw["X"] / PIXEL_MAX, raw["labels"], name="digits", feature_names=raw["feature_names"])
-    return centre(_chosen(data, a, b))
+    return centre(chosen_classes(data, a, b))
 
 
 @overload
@@ -95,7 +95,7 @@ def wine(a: str | None = None, b: str | None = None) -> Dataset | MultiClassData
     >>> rf.datasets.wine()
     MultiClassDataset(n=178, d=13, K=3, name='wine')
     """
-    return standardise(_chosen(_named_classes("wine"), a, b))
+    return standardise(chosen_classes(_named_classes("wine"), a, b))
 
 
 @overload
@@ -135,7 +135,7 @@ def iris(a: str | None = None, b: str | None = None) -> Dataset | MultiClassData
     >>> rf.datasets.iris("setosa", "virginica").n
     100
     """
-    return standardise(_chosen(_named_classes("iris"), a, b))
+    return standardise(chosen_classes(_named_classes("iris"), a, b))
 
 
 def breast_cancer() -> Dataset:
@@ -182,7 +182,7 @@ def _named_classes(loader: str) -> MultiClassDataset:
     return MultiClassDataset(raw["X"], raw["labels"], name=raw["name"], feature_names=raw["feature_names"])
 
 
-def _chosen(data: MultiClassDataset, a: object, b: object) -> Dataset | MultiClassDataset:
+def chosen_classes(data: MultiClassDataset, a: object, b: object) -> Dataset | MultiClassDataset:
     if a is None and b is None:
         return data
     index = {value: code for code, value in enumerate(data.classes)}

@@ -30,8 +30,8 @@ def vardi_shamir_srebro(theorem: str, *, h: float = PRINTED_H) -> Construction:
         - "3.2": samples (±1, h), two neurons, one active on both samples, one on none. The limit is one neuron (0, 1)
           and is no local optimum. It starts in an open set: any w_1, w_2 with these activities and v_1 > 0 will do.
         - "4.2" (part 2; the same in "5.3"): samples (0, 1), (1, 0), (0, -1), (-1, 0) with w_i(0) = 2 x_i, v_i(0) = 2.
-          No local optimum, though all neurons are non-zero. The start lies on walls (w_1·x_2 = 0) and branches: the
-          paper means the flow that keeps the symmetry, and a change of 1e-8 leads elsewhere.
+          No local optimum, though all neurons are non-zero. The start lies on boundaries (w_1·x_2 = 0) and branches:
+          the paper means the flow that keeps the symmetry, and a change of 1e-8 leads elsewhere.
         - "4.3" (the same in "5.4"): samples (±1, h) and (0, -1), two neurons. A local optimum, not a global one. The
           paper gives the limit up to α >= 2, β >= 1; it is α = 2, β = 1 exactly.
     h : float, optional

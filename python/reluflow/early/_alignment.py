@@ -51,18 +51,18 @@ class EarlyAlignment(ReadOnly):
         λ_i = -y_i ℓ'(0).
     status : ndarray of str, shape (m,)
         ``extremal``: the direction converges to `direction`, the neuron grows. ``dead``: inactive on all samples (or
-        resting on a wall with all others inactive), it never moves again. ``rest``: its active samples
+        resting on a boundary with all others inactive), it never moves again. ``rest``: its active samples
         pull it nowhere. ``decaying``: it points exactly against its pull and shrinks. ``undecided``: see `reasons`.
     direction : ndarray, shape (m, d)
         Unit vectors: the extremal direction ±P g / |P g| that is reached, or else the direction at the last event.
     sector : ndarray, shape (m, n), int8
-        The last sector; 0 where a wall is held.
+        The last sector; 0 where a boundary is held.
     rate : ndarray, shape (m,)
         |P g| there: an extremal neuron grows like e^(rate t).
     t_last : ndarray, shape (m,)
         Time of the last event; 0 without events.
     pattern0 : ndarray, shape (m, n), int8
-        Exact signs at the start, 0 on a wall.
+        Exact signs at the start, 0 on a boundary.
     events : EventTable
         All events in order of time; replayed from `pattern0` they give `sector`.
     reasons : dict
@@ -160,7 +160,7 @@ def early_alignment(
     """Follow balanced neurons of vanishing size, |w_j| = |a_j| -> 0, from sector to sector to where they end.
 
     While the network is small all λ_i are -y_i ℓ'(0), and each neuron moves by itself. Its flow is solved exactly from
-    event to event, with the same rules at the walls as in `reluflow.integrate`.
+    event to event, with the same rules at the boundaries as in `reluflow.integrate`.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def early_alignment(
     Returns
     -------
     EarlyAlignment
-        One status a neuron; branchings and dependent walls are an outcome, ``undecided``, not an exception.
+        One status a neuron; branchings and dependent boundaries are an outcome, ``undecided``, not an exception.
 
     Raises
     ------
@@ -187,8 +187,8 @@ def early_alignment(
 
     Notes
     -----
-    Extremal directions are those of [PL, Def. 2, Lemma A.1]: w ∥ ±P g(w) with P the projector off the held walls. A
-    neuron may also end at a direction that is no strict local extremum of G, if it starts in its stable set.
+    Extremal directions are those of [PL, Def. 2, Lemma A.1]: w ∥ ±P g(w) with P the projector off the held boundaries.
+    A neuron may also end at a direction that is no strict local extremum of G, if it starts in its stable set.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Two-dimensional pictures: neurons among walls and sectors, decision regions, the rectified ellipsoid."""
+"""Two-dimensional pictures: neurons among boundaries and sectors, decision regions, the rectified ellipsoid."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._style import BLACK, GREEN, GREY, PALE, PURPLE, sign_colour, square_frame
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Two greys for neighbouring sectors, so that walls are seen without lines across the paths.
+# Two greys for neighbouring sectors, so that boundaries are seen without lines across the paths.
 _SECTOR_FILL = ("#F3F3F3", "#E7E7E7")
 # Decades between the largest neuron and the rim, where the samples are marked.
 _RIM = 0.6
@@ -28,7 +28,7 @@ def weight_plane(
 ) -> Axes:
     """Draw the neurons in the plane of their directions, the radius in decades of |w_j|.
 
-    Walls, sectors with their sign patterns, samples and extremal directions are drawn for two-dimensional data.
+    Boundaries, sectors with their sign patterns, samples and extremal directions are drawn for two-dimensional data.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def weight_plane(
 
 
 def _sectors(sectors: PlaneSectors, ax: Axes, half: float) -> None:
-    ends = np.append(sectors.walls, sectors.walls[0] + 2 * np.pi)
+    ends = np.append(sectors.boundaries, sectors.boundaries[0] + 2 * np.pi)
     for k, pattern in enumerate(sectors.pattern):
         arc = np.linspace(ends[k], ends[k + 1], 60)
         outline = np.vstack(([[0.0, 0.0]], half * np.column_stack((np.cos(arc), np.sin(arc)))))
@@ -87,7 +87,7 @@ def _sectors(sectors: PlaneSectors, ax: Axes, half: float) -> None:
             fontsize=7.5,
             color="#404040",
         )
-    for angle in sectors.walls:
+    for angle in sectors.boundaries:
         ax.plot([0, half * np.cos(angle)], [0, half * np.sin(angle)], color=GREY, linewidth=0.7, zorder=1)
     _rays(sectors, ax, half)
 
@@ -118,7 +118,7 @@ def _rings(plane: WeightPlane, ax: Axes, half: float) -> None:
     base = round(np.log10(plane.floor))
     place = 1.5 * np.pi
     if plane.sectors is not None:
-        ends = np.append(plane.sectors.walls, plane.sectors.walls[0] + 2 * np.pi)
+        ends = np.append(plane.sectors.boundaries, plane.sectors.boundaries[0] + 2 * np.pi)
         k = int(np.argmin((plane.sectors.pattern > 0).sum(axis=1)))
         place = float(0.35 * ends[k] + 0.65 * ends[k + 1])
     for decade in range(1, int(np.floor(half)) + 1):

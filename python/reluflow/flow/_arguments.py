@@ -75,19 +75,6 @@ class Asked:
             raise invalid("save_at", "be left out where Stop.limit is given", "times")
         return settings
 
-    def settings_of_many(self, start: Start) -> Settings:
-        """Check the options for one of several runs.
-
-        Raises
-        ------
-        ValueError
-            A bad option, or one that only a single run can have.
-        """
-        settings = self.settings(start)
-        if settings.until.limit:
-            raise invalid("Stop.limit", "be left out where several flows are integrated", "True")
-        return settings
-
 
 def thread_count(n_threads: int | None) -> int:
     """Return the number of threads asked for; None and -1 are every core that this process may use, -2 all but one.

@@ -26,9 +26,9 @@ class Branching(ReadOnly):
         Time and its logarithm.
     neuron : int
     samples : tuple of int
-        The samples whose walls the neuron lies on and whose signs are not determined.
+        The samples whose boundaries the neuron lies on and whose signs are not determined.
     options : tuple of dict
-        The continuations, each as {sample: sign}: +1 active, -1 inactive, 0 held on the wall.
+        The continuations, each as {sample: sign}: +1 active, -1 inactive, 0 held on the boundary.
     chosen : int
         Index of the option that was taken; -1 if the run ended here.
     """

@@ -1,4 +1,4 @@
-"""The table of events of a run: what happened at which wall, when, and how the sign pattern changed."""
+"""The table of events of a run: what happened at which boundary, when, and how the sign pattern changed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SHOWN = 10  # rows of a table's text
 
 
 class Event(NamedTuple):
-    """One event: neuron `neuron` at the wall of sample `sample`, at time `t`."""
+    """One event: neuron `neuron` at the boundary of sample `sample`, at time `t`."""
 
     t: float
     log_t: float

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any, Literal, overload
 
 import numpy.typing as npt
 
-from .. import _core
 from .._validation import instance, invalid
 from ..datasets import Dataset, MultiClassDataset
 from ..layered import DeepNetwork, DeepSolution
 from ..losses import LossName, ReductionName, check_targets
 from ..networks import MultiClassNetwork, Network
-from ._arguments import Asked, core_options, start_of, thread_count
-from ._join import joined
+from ._arguments import Asked, start_of, thread_count
 from ._layers import refuse, run_layers
 from ._multiclass import MultiClassSolution, integrate_classes
-from ._outcome import BranchingError, solution_of
-from ._progress import CALLBACK_PERIOD, Callback, Listeners, ManyCallback, Progress, Reporter, listeners
-from ._scale import hold
-from ._settings import Settings
+from ._one import Watching, integrate_one
+from ._outcome import BranchingError
+from ._progress import CALLBACK_PERIOD, Callback, Listeners, ManyCallback, listeners
 from ._solution import Solution
 from ._stop import Stop
-from ._to_limit import to_limit
 
 
 @overload
@@ -140,7 +134,7 @@ def integrate(
         Increasing natural logarithms of times, instead of `save_at`.
     on_branch : {"inactive", "active", "stay", "raise"}, optional
         What to do where the flow has several continuations: take the one with the undecided samples inactive, active,
-        or at rest on their walls if there is one; or raise `BranchingError`.
+        or at rest on their boundaries if there is one; or raise `BranchingError`.
     max_events : int, optional
         End the run without success after so many events.
     progress : bool, optional
@@ -169,8 +163,8 @@ def integrate(
 
     Notes
     -----
-    The flow is that of [LLWA, App. I] and [PL, Def. 1, Lemma A.3]: walls are crossed, or held while the neuron slides
-    along them, by the Clarke subdifferential.
+    The flow is that of [LLWA, App. I] and [PL, Def. 1, Lemma A.3]: boundaries are crossed, or held while the neuron
+    slides along them, by the Clarke subdifferential.
 
     Examples
     --------
@@ -227,16 +221,7 @@ def _integrate(
     settings = asked.settings(start)
     check_targets(data, settings.loss)
     at_rest = isinstance(net, Solution) and net._rests(data, settings)
-    return _run(data, start.net, settings, threads, listening, at_rest=at_rest)
-
-
-@dataclass(frozen=True)
-class Watching:
-    """Who is given the solution so far every so many seconds, and who is asked, inside a step too, whether to end."""
-
-    keep: Callable[[Solution], object] | None
-    seconds: float
-    is_over: Callable[[], bool]
+    return integrate_one(data, start.net, settings, threads, listening, at_rest=at_rest)
 
 
 def integrate_watched(
@@ -254,73 +239,4 @@ def integrate_watched(
     check_targets(data, settings.loss)
     rests = isinstance(net, Solution) and net._rests(data, settings)
     listening = listeners(False, callback)
-    return _run(data, start.net, settings, thread_count(threads), listening, watching, at_rest=rests)
-
-
-def _run(
-    data: Dataset,
-    net: Network,
-    settings: Settings,
-    threads: int,
-    listening: Listeners,
-    watching: Watching | None = None,
-    *,
-    at_rest: bool,
-) -> Solution:
-    """Run one flow, in legs if it is to end where its limit is certified."""
-    progress = _Progress()
-    reporter = Reporter(listening, progress.report)
-
-    def leg(done: Solution | None, until: Stop) -> Solution:
-        progress.done = done
-        begin = net if done is None else done.final
-        own = settings if done is None else _going_on(settings, done)
-        own = replace(own, until=until)
-        held = hold(begin.W, begin.a, own.start_log_time)
-        options = core_options(data, begin, own) | {"n_threads": threads, "hook_period": listening.period}
-        options |= {"at_rest": at_rest and done is None, "exponent": held.exponent}
-        if watching is not None:
-            options |= {"is_over": watching.is_over}
-            keep = watching.keep
-            if keep is not None:
-
-                def kept(raw: dict[str, Any]) -> None:
-                    part = solution_of(raw, data, begin, own)
-                    keep(part if done is None else joined(done, part, settings.until))
-
-                options |= {"keep": kept, "keep_period": watching.seconds}
-        arguments = data.X, data.y, held.W, held.a, begin.leak, own.loss, own.reduction, options
-        return solution_of(_core.integrate(*arguments, reporter.hook), data, begin, own)
-
-    try:
-        return (
-            to_limit(leg, settings.until, settings.start_log_time)
-            if settings.until.limit
-            else leg(None, settings.until)
-        )
-    finally:
-        reporter.close()
-
-
-@dataclass
-class _Progress:
-    """Makes a `Progress` of what the core says of the present leg; `done` is what came before it."""
-
-    done: Solution | None = None
-
-    def report(self, report: dict[str, Any]) -> Progress:
-        if self.done is not None:
-            before = self.done.stats
-            report = {
-                **report,
-                "steps": report["steps"] + before["steps"],
-                "events": report["events"] + before["n_events"],
-                "seconds": report["seconds"] + before["seconds"],
-            }
-        return Progress(**report)
-
-
-def _going_on(settings: Settings, done: Solution) -> Settings:
-    """Return the settings of a leg that goes on from `done`."""
-    left = None if settings.max_events is None else max(1, settings.max_events - len(done.events))
-    return replace(settings, start_time=done.t_end, start_log_time=done.log_t_end, max_events=left)
+    return integrate_one(data, start.net, settings, thread_count(threads), listening, watching, at_rest=rests)

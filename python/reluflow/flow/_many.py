@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy.typing as npt
 
@@ -16,9 +16,13 @@ from ..networks import Network
 from ._arguments import Asked, Start, start_of, thread_count
 from ._batch import Batch, Launch
 from ._ended import Run, ended
-from ._many_layers import layered_tasks, run_tasks
+from ._many_layers import WORKER as LAYERED
+from ._many_layers import layered_tasks
+from ._many_to_limit import WORKER as TO_LIMIT
+from ._many_to_limit import limit_tasks
 from ._outsourced import Outsourced, tasks_of
-from ._progress import ManyCallback, listeners
+from ._pooled import run_tasks
+from ._progress import Listeners, ManyCallback, listeners
 from ._settings import Settings
 from ._solution import Solution
 from ._spread import check_executor, task_size
@@ -183,16 +187,33 @@ def integrate_many(
     if _is_layered(nets):
         if weight_decay != 0.0:
             raise invalid("weight_decay", "be 0 for layered networks", repr(weight_decay))
-        work = layered_tasks(data, nets, Stop.of(until), atol, options)
-        return Runs(run_tasks(work, executor, threads, listening, keep_steps, reduce), len(nets), reduce)
+        work = layered_tasks(data, nets, Stop.of(until), keep_steps, {**options, "atol": atol})
+        return Runs(run_tasks(work, LAYERED, executor, threads, listening, reduce), len(nets), reduce)
     launches = _launches(data, nets, Asked(until=until, atol=atol, weight_decay=weight_decay, **options))
-    source: Batch | Outsourced | None = None
-    if executor is not None:
-        tasks = tasks_of(launches, task_size(size, len(launches)), keep_steps, reduce)
-        source = Outsourced(check_executor(executor), tasks, listening, len(launches))
-    elif launches:
-        source = Batch(launches, threads, listening, keep_steps=keep_steps)
-    return Runs(source, len(launches), reduce)
+    where = _Where(executor, size, threads, listening)
+    return Runs(_begun(launches, where, keep_steps, reduce), len(launches), reduce)
+
+
+class _Where(NamedTuple):
+    """Where runs are done, and who hears of them."""
+
+    executor: Executor | None
+    chunk: int | None
+    threads: int
+    listening: Listeners
+
+
+def _begun(launches: list[Launch], where: _Where, keep_steps: bool, reduce: Reduce | None) -> Batch | Outsourced | None:
+    """Begin the runs: as a batch of the core, at an executor, or each in legs to its limit."""
+    if not launches:
+        return None
+    executor, chunk, threads, listening = where
+    if launches[0].settings.until.limit:
+        return run_tasks(limit_tasks(launches, keep_steps), TO_LIMIT, executor, threads, listening, reduce)
+    if executor is None:
+        return Batch(launches, threads, listening, keep_steps=keep_steps)
+    tasks = tasks_of(launches, task_size(chunk, len(launches)), keep_steps, reduce)
+    return Outsourced(check_executor(executor), tasks, listening, len(launches))
 
 
 def _check_where(n_threads: object, executor: object, chunk: object, reduce: object) -> None:
@@ -218,7 +239,7 @@ def _launches(data: Any, nets: Any, asked: Asked) -> list[Launch]:
         instance(net, f"nets[{index}]", (Network, Solution), "a Network or a Solution")
         try:
             start = start_of(problem, net)
-            settings = known.get((start.t, start.log_t)) or asked.settings_of_many(start)
+            settings = known.get((start.t, start.log_t)) or asked.settings(start)
             check_targets(problem, settings.loss)
         except ValueError as error:
             error.add_note(f"in run {index}")

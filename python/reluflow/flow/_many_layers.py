@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from threading import Event
 from typing import Any
 
@@ -14,9 +13,8 @@ from ..layered._integrate import Layered, check_start, integrate_layers
 from ._ended import Run
 from ._layers import refuse
 from ._outcome import BranchingError
-from ._outsourced import Answer, Outsourced
-from ._progress import Listeners
-from ._spread import check_executor
+from ._outsourced import Answer
+from ._pooled import Worker
 from ._stop import Stop
 
 Reduce = Callable[[Any], Any]
@@ -41,7 +39,7 @@ class LayeredTask:
 
 
 def layered_tasks(
-    data: object, nets: Sequence[Any], until: Stop, atol: float | None, options: Any
+    data: object, nets: Sequence[Any], until: Stop, keep_steps: bool, options: dict[str, Any]
 ) -> list[LayeredTask]:
     """Check everything that can be wrong before a run begins.
 
@@ -50,7 +48,7 @@ def layered_tasks(
     ValueError
         A bad argument; the message or its note names the run.
     """
-    refuse(atol, None)
+    refuse(options.pop("atol"), None)
     asked = Layered(criteria=until.as_dict(), **options)
     tasks = []
     for index, (problem, net) in enumerate(zip(_problems(data, len(nets)), nets, strict=True)):
@@ -60,7 +58,7 @@ def layered_tasks(
         except ValueError as error:
             error.add_note(f"in run {index}")
             raise
-        tasks.append(LayeredTask(index, problem, net, asked))
+        tasks.append(LayeredTask(index, problem, net, asked, keep_steps))
     return tasks
 
 
@@ -98,42 +96,4 @@ def ended(run: Run, reduce: Reduce | None) -> Run:
         return Run(run.index, None, error)
 
 
-class Pooled(Outsourced):
-    """Runs on threads of this process, which `reduce` sees on the caller's thread."""
-
-    def __init__(self, tasks: list[LayeredTask], threads: int, listening: Listeners, reduce: Reduce | None) -> None:
-        self._over = Event()
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="reluflow")
-        self._reduce = reduce
-        work = [replace(task, over=self._over) for task in tasks]
-        super().__init__(self._pool, work, listening, len(tasks), answer, window=2 * threads)
-
-    def stop(self) -> None:
-        """Begin no other run, and end those under way where their last step ended."""
-        self._over.set()
-        super().stop()
-
-    def __iter__(self) -> Iterator[Run]:
-        """Hand over each run when it has ended."""
-        try:
-            for run in super().__iter__():
-                yield ended(run, self._reduce)
-        finally:
-            self._over.set()
-            self._pool.shutdown(wait=True, cancel_futures=True)
-
-
-def run_tasks(
-    tasks: list[LayeredTask],
-    executor: Executor | None,
-    threads: int,
-    listening: Listeners,
-    keep_steps: bool,
-    reduce: Reduce | None,
-) -> Outsourced:
-    """Give the tasks to the executor, or to threads of this process."""
-    work = [replace(task, keep_steps=keep_steps) for task in tasks]
-    if executor is None:
-        return Pooled(work, threads, listening, reduce)
-    there = [replace(task, reduce=reduce) for task in work]
-    return Outsourced(check_executor(executor), there, listening, len(there), answer)
+WORKER = Worker(answer, ended)

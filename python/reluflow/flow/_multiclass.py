@@ -17,6 +17,7 @@ from ..networks import MultiClassNetwork
 from ._arguments import Asked, start_of
 from ._batch import Batch, Launch
 from ._facts import end_of
+from ._many_to_limit import classes_to_limit
 from ._progress import Listeners
 from ._settings import Settings
 from ._solution import Solution
@@ -246,7 +247,7 @@ class MultiClassSolution:
 def integrate_classes(
     data: MultiClassDataset, net: object, asked: Asked, n_threads: int, listening: Listeners
 ) -> MultiClassSolution:
-    """Integrate the K flows, `n_threads` at a time."""
+    """Integrate the K flows, `n_threads` at a time; those that end with certified limits one after the other."""
     instance(net, "net", (MultiClassNetwork, MultiClassSolution), "a MultiClassNetwork or a MultiClassSolution")
     assert isinstance(net, (MultiClassNetwork, MultiClassSolution))  # for the type checker
     if len(net) != data.K:
@@ -255,8 +256,11 @@ def integrate_classes(
     for k in range(data.K):
         problem = data.binary(k)
         start = start_of(problem, net[k])
-        launches.append(Launch(problem, start.net, asked.settings_of_many(start)))
+        launches.append(Launch(problem, start.net, asked.settings(start)))
     began = perf_counter()
+    if launches[0].settings.until.limit:
+        solutions = tuple(classes_to_limit(launches, n_threads, listening))
+        return MultiClassSolution(data, solutions, perf_counter() - began)
     found: dict[int, Solution] = {}
     for k, outcome in Batch(launches, n_threads, listening, begin_all=True):
         if isinstance(outcome, Exception):

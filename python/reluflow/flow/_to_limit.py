@@ -39,14 +39,14 @@ def to_limit(run: Leg, until: Stop, start_log_t: float) -> Solution:
         try:
             certified = not _is_early(done) and done.limit.certified
         except KeyboardInterrupt:
-            return _ended(done, "interrupted", False, "interrupted while the limit was sought")
+            return ended_as(done, "interrupted", False, "interrupted while the limit was sought")
         if certified:
-            return _ended(done, "reached_limit", True, "the limit is certified")
+            return ended_as(done, "reached_limit", True, "the limit is certified")
         if not goes_on:
             return done
     assert done is not None  # for the type checker: there are legs
     message = f"no limit is certified up to log |θ| = {LARGEST_LOG_NORM:g}: {done.limit.reason}"
-    return _ended(done, "limit_not_certified", False, message)
+    return ended_as(done, "limit_not_certified", False, message)
 
 
 def _with(until: Stop, mark: dict[str, float]) -> Stop:
@@ -80,7 +80,8 @@ def _is_early(done: Solution) -> bool:
     return done.log_loss_end > 0.0 and done.log_t_end < _EARLY
 
 
-def _ended(done: Solution, status: str, success: bool, message: str) -> Solution:
+def ended_as(done: Solution, status: str, success: bool, message: str) -> Solution:
+    """Return the same run with another status."""
     raw = {**done._raw, "status": status, "success": success, "message": message}
     ended = Solution(done.data, done.initial, done.settings, raw)
     if "limit" in done.__dict__:

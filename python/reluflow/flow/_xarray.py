@@ -29,7 +29,7 @@ def dataset(
         "W": (("time", "neuron", "input"), W, "first-layer weights"),
         "a": (("time", "neuron"), a, "output weights"),
         "log_loss": (("time",), log_loss, "log of the loss, with the reduction of the run"),
-        "pattern": (("time", "neuron", "sample"), pattern, "sign of the pre-activations, 0 on a wall"),
+        "pattern": (("time", "neuron", "sample"), pattern, "sign of the pre-activations, 0 on a boundary"),
         "X": (("sample", "input"), data.X, "inputs"),
         "y": (("sample",), data.y, "labels"),
     }
@@ -56,7 +56,7 @@ def _event_columns(solution: Solution) -> dict[str, tuple[npt.NDArray[np.generic
         "event_t": (np.array(events.t), _attributes("time of the event")),
         "event_log_t": (np.array(events.log_t), _attributes("log of the time of the event")),
         "event_neuron": (np.array(events.neuron), _attributes("neuron that switched")),
-        "event_sample": (np.array(events.sample), _attributes("sample whose wall it met")),
+        "event_sample": (np.array(events.sample), _attributes("sample whose boundary it met")),
         "event_kind": (np.array(events.code), kinds),
         "event_tie": (np.array(events.tie), _attributes("events with one number happen together")),
     }

@@ -1,4 +1,4 @@
-"""The walls of a dataset, the hyperplanes x_i·w = 0: parallel samples share one and change together."""
+"""The boundaries of a dataset, the hyperplanes x_i·w = 0: parallel samples share one and change together."""
 
 from __future__ import annotations
 
@@ -18,45 +18,45 @@ _RANK_TOL = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Walls:
-    """The different walls of n samples.
+class Boundaries:
+    """The different boundaries of n samples.
 
     Attributes
     ----------
     normal : ndarray, shape (p, d)
         Unit normals.
-    wall : ndarray, shape (n,)
-        The wall of each sample.
+    boundary : ndarray, shape (n,)
+        The boundary of each sample.
     reach : ndarray, shape (n,)
-        x_i = reach_i normal[wall_i]; negative where the sample points against the normal.
+        x_i = reach_i normal[boundary_i]; negative where the sample points against the normal.
     """
 
     normal: FloatArray
-    wall: IntArray
+    boundary: IntArray
     reach: FloatArray
 
-    def members(self, wall: int) -> IntArray:
-        """Find the samples on a wall."""
-        return np.flatnonzero(self.wall == wall)
+    def members(self, boundary: int) -> IntArray:
+        """Find the samples on a boundary."""
+        return np.flatnonzero(self.boundary == boundary)
 
     def signs(self, sides: FloatArray) -> PatternArray:
-        """Sign pattern of the samples where each wall is seen from the given side of its normal."""
-        return np.sign(self.reach * sides[self.wall]).astype(np.int8)
+        """Sign pattern of the samples where each boundary is seen from the given side of its normal."""
+        return np.sign(self.reach * sides[self.boundary]).astype(np.int8)
 
-    def edges(self, wall: int, lam: FloatArray, leak: float) -> tuple[float, float]:
-        """Pull Σ λ_i s_i x_i of a wall's samples along its normal, on the lower and on the upper side of the wall."""
-        rows = self.members(wall)
+    def edges(self, boundary: int, lam: FloatArray, leak: float) -> tuple[float, float]:
+        """Pull Σ λ_i s_i x_i of a boundary's samples along its normal, on its lower and on its upper side."""
+        rows = self.members(boundary)
         pull, up = lam[rows] * self.reach[rows], self.reach[rows] > 0
         return float(np.where(up, leak, 1.0) @ pull), float(np.where(up, 1.0, leak) @ pull)
 
 
-def walls(X: FloatArray) -> Walls:
-    """Find the walls of the rows of X, none of which is zero; they are numbered by their first sample."""
-    wall, side = _core.find_parallels(np.ascontiguousarray(X))
+def boundaries(X: FloatArray) -> Boundaries:
+    """Find the boundaries of the rows of X, none of which is zero; they are numbered by their first sample."""
+    boundary, side = _core.find_parallels(np.ascontiguousarray(X))
     size = np.linalg.norm(X, axis=1)
-    first = np.unique(wall, return_index=True)[1]
+    first = np.unique(boundary, return_index=True)[1]
     normal = (side[first] / size[first])[:, None] * X[first]
-    return Walls(normal, wall.astype(np.int64), side * size)
+    return Boundaries(normal, boundary.astype(np.int64), side * size)
 
 
 def exact_signs(W: FloatArray, X: FloatArray) -> PatternArray:
@@ -71,7 +71,7 @@ def exact_signs(W: FloatArray, X: FloatArray) -> PatternArray:
 
 
 def slopes(pattern: PatternArray, leak: float) -> FloatArray:
-    """Slopes s of the activation: 1, the leak, and 0 on a wall, whose multiplier is kept apart."""
+    """Slopes s of the activation: 1, the leak, and 0 on a boundary, whose multiplier is kept apart."""
     return np.where(pattern > 0, 1.0, np.where(pattern < 0, leak, 0.0))
 
 

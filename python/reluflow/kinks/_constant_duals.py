@@ -2,7 +2,7 @@
 
 Between two events the pull g = P Σ λ_i s_i x_i is constant. With ĝ = g/|g|, η = s w·ĝ and s the sign of a, balance
 |a| = |w| gives η' = |g||a|: η grows like sinh, the rest of w stands still, and all z_i = w·x_i move monotonically.
-So each pair meets its wall at most once in a sector, the first to do so is the one with the smallest step of η, and
+So each pair meets its boundary at most once in a sector, the first to do so is the one with the smallest step of η, and
 the time of that step is log E / |g| with E as in `_growth` (flow: [PL, Lemma A.3]; the frozen limit: [WP, Lemma 2]).
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._validation import FloatArray, IntArray, PatternArray
-from ._boundaries import Walls, exact_signs, names, off, slopes, span, walls
+from ._boundaries import Boundaries, boundaries, exact_signs, names, off, slopes, span
 from ._event_kinds import EVENT_KINDS
 from ._transition import Corner, continuations
 
@@ -22,10 +22,10 @@ STATUSES = ("extremal", "dead", "rest", "decaying", "undecided")
 _EXTREMAL, _DEAD, _REST, _DECAYING, _UNDECIDED = range(5)
 # A rate below this part of the gradients that make it up is rounding: the neuron does not leave that boundary.
 _RATE_TOL = 1e-12
-# Walls met within this part of |w| after the first one are met with it: rounding of a place on several walls.
+# Boundaries met within this part of |w| after the first one are met with it: rounding of a place on several boundaries.
 _TIE_TOL = 1e-13
-# Events a neuron may have per wall of the data before it is given up: each wall is crossed about once.
-_EVENTS_PER_WALL = 200
+# Events a neuron may have per boundary of the data before it is given up: each boundary is crossed about once.
+_EVENTS_PER_BOUNDARY = 200
 # A direction this close to -s ĝ is exactly that one, up to rounding.
 _OPPOSITE_TOL = 1e-15
 _CODE = {name: code for code, name in enumerate(EVENT_KINDS)}
@@ -56,7 +56,7 @@ class _Motion:
     along, across : ndarray, shapes (k,) and (k, d)
         η and the rest of w.
     change, comes : ndarray, shape (k, n)
-        Change of z_i per unit of η, and whether it goes towards its wall.
+        Change of z_i per unit of η, and whether it goes towards its boundary.
     """
 
     rows: IntArray
@@ -88,7 +88,7 @@ class Frozen:
     status : ndarray, shape (m,), int8
         Place in `STATUSES`; -1 on the way.
     lower, upper : ndarray, shape (p,)
-        Edges of the walls' pulls.
+        Edges of the boundaries' pulls.
     scale : float
         Σ |λ_i| |x_i|, against which pulls and rates are zero.
     reasons : dict
@@ -103,7 +103,7 @@ class Frozen:
     w: FloatArray
     sign: FloatArray
     pattern: PatternArray
-    walls: Walls
+    boundaries: Boundaries
     lower: FloatArray
     upper: FloatArray
     scale: float
@@ -117,11 +117,11 @@ class Frozen:
     _decided: dict[tuple[bytes, float, tuple[int, ...]], dict[int, int] | str] = field(default_factory=dict)
 
     def run(self) -> None:
-        """Resolve the walls that neurons start on, then move all neurons from event to event."""
+        """Resolve the boundaries that neurons start on, then move all neurons from event to event."""
         self._pull_again(np.arange(len(self.w)))
         for j in np.flatnonzero((self.pattern == 0).any(axis=1)).tolist():
-            self._turn(j, np.unique(self.walls.wall[self.pattern[j] == 0]), start=True)
-        for _ in range(_EVENTS_PER_WALL * len(self.walls.normal)):
+            self._turn(j, np.unique(self.boundaries.boundary[self.pattern[j] == 0]), start=True)
+        for _ in range(_EVENTS_PER_BOUNDARY * len(self.boundaries.normal)):
             motion = self._motion(np.flatnonzero(self.status < 0))
             if not len(motion.rows):
                 return
@@ -143,7 +143,7 @@ class Frozen:
         along = sign * np.einsum("jd,jd->j", w, unit)
         across = w - (sign * along)[:, None] * unit
         change = sign[:, None] * (unit @ self.X.T)
-        noise = np.abs(self.walls.reach) * (_RATE_TOL * self.scale / size)[:, None]
+        noise = np.abs(self.boundaries.reach) * (_RATE_TOL * self.scale / size)[:, None]
         comes = self.pattern[rows] * change < -noise
         opposite = (along < 0) & (np.linalg.norm(across, axis=1) <= _OPPOSITE_TOL * np.linalg.norm(w, axis=1))
         goes_on = np.any(comes, axis=1) & ~opposite
@@ -158,7 +158,7 @@ class Frozen:
         step = np.full(Z.shape, np.inf)
         np.divide(np.maximum(self.pattern[rows] * Z, 0.0), np.abs(motion.change), out=step, where=motion.comes)
         first = step.min(axis=1)
-        met = self._whole_walls(step <= first[:, None] + _TIE_TOL)
+        met = self._whole_boundaries(step <= first[:, None] + _TIE_TOL)
         self.t[rows] += np.log(_growth(along, first, np.linalg.norm(motion.across, axis=1))) / motion.size
         moved = motion.across + (self.sign[rows] * (along + first))[:, None] * motion.unit
         size = np.linalg.norm(moved, axis=1, keepdims=True)
@@ -166,17 +166,17 @@ class Frozen:
         self.log_norm[rows] += np.log(size[:, 0])
         slow = self._cross(rows, met)
         for k in slow.tolist():
-            self._turn(int(rows[k]), np.unique(self.walls.wall[met[k]]))
+            self._turn(int(rows[k]), np.unique(self.boundaries.boundary[met[k]]))
 
     # --- at events ---
 
     def _cross(self, rows: IntArray, met: npt.NDArray[np.bool_]) -> IntArray:
-        """Treat plain refractions at one wall all at once; return the places in `rows` of the other neurons."""
-        wall = self.walls.wall[met.argmax(axis=1)]
-        one = (met == (self.walls.wall[None, :] == wall[:, None])).all(axis=1)
+        """Treat plain refractions at one boundary all at once; return the places in `rows` of the other neurons."""
+        boundary = self.boundaries.boundary[met.argmax(axis=1)]
+        one = (met == (self.boundaries.boundary[None, :] == boundary[:, None])).all(axis=1)
         one &= (self.pattern[rows] != 0).all(axis=1)
-        gain = self.sign[rows] * (self.upper - self.lower)[wall]
-        before = self.sign[rows] * np.einsum("jd,jd->j", self.pull[rows], self.walls.normal[wall])
+        gain = self.sign[rows] * (self.upper - self.lower)[boundary]
+        before = self.sign[rows] * np.einsum("jd,jd->j", self.pull[rows], self.boundaries.normal[boundary])
         after = before + np.sign(before) * gain
         plain = one & (before * after > 0) & (np.abs(after) > _RATE_TOL * self.scale)
         j, i = np.nonzero(met[plain])
@@ -187,17 +187,17 @@ class Frozen:
         self._pull_again(rows[plain])
         return np.flatnonzero(~plain)
 
-    def _whole_walls(self, met: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    def _whole_boundaries(self, met: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Parallel samples are met together, whatever their rounding."""
-        for wall in np.flatnonzero(np.bincount(self.walls.wall) > 1).tolist():
-            members = self.walls.members(wall)
+        for boundary in np.flatnonzero(np.bincount(self.boundaries.boundary) > 1).tolist():
+            members = self.boundaries.members(boundary)
             met[:, members] = met[:, members].any(axis=1, keepdims=True)
         return met
 
     def _turn(self, j: int, met: IntArray, *, start: bool = False) -> None:
-        """Decide one neuron's corner: the walls it holds and those it meets."""
+        """Decide one neuron's corner: the boundaries it holds and those it meets."""
         row = self.pattern[j]
-        held = np.unique(self.walls.wall[row == 0])
+        held = np.unique(self.boundaries.boundary[row == 0])
         on = tuple(np.union1d(held, met).tolist())
         key = (row.tobytes(), float(self.sign[j]), on)
         if key not in self._decided:
@@ -209,19 +209,21 @@ class Frozen:
         self._become(j, answer, start)
 
     def _decide(self, row: PatternArray, sign: float, on: list[int]) -> dict[int, int] | str:
-        """Signs of the samples on these walls afterwards, or why there is no single answer."""
-        member = np.isin(self.walls.wall, on)
+        """Signs of the samples on these boundaries afterwards, or why there is no single answer."""
+        member = np.isin(self.boundaries.boundary, on)
         drive = (slopes(np.where(member, 0, row).astype(np.int8), self.leak) * self.lam) @ self.X
-        corner = Corner(self.walls.normal[on], self.lower[on], self.upper[on], drive, sign, self.scale)
+        corner = Corner(self.boundaries.normal[on], self.lower[on], self.upper[on], drive, sign, self.scale)
         found = continuations(corner)
         samples = np.flatnonzero(member)
         if found is None:
             return f"too many boundaries meet to list every continuation: samples {names(samples)}"
         if len(found) != 1:
             ways = "no continuation" if not found else f"{len(found)} continuations"
-            return f"{ways} at the walls of samples {names(samples)}"
+            return f"{ways} at the boundaries of samples {names(samples)}"
         side = dict(zip(on, found[0], strict=True))
-        return {int(i): int(side[int(self.walls.wall[i])] * np.sign(self.walls.reach[i])) for i in samples}
+        return {
+            int(i): int(side[int(self.boundaries.boundary[i])] * np.sign(self.boundaries.reach[i])) for i in samples
+        }
 
     def _become(self, j: int, signs: dict[int, int], start: bool) -> None:
         old = {i: int(self.pattern[j, i]) for i in signs}
@@ -234,12 +236,12 @@ class Frozen:
         self._record(np.full(len(changed), j), np.array(changed, dtype=np.int64), np.array(kinds))
 
     def _pull_again(self, rows: IntArray) -> None:
-        """Compute g anew from the patterns, and put held neurons back on their walls."""
+        """Compute g anew from the patterns, and put held neurons back on their boundaries."""
         self.pull[rows] = (slopes(self.pattern[rows], self.leak) * self.lam) @ self.X
         for j in rows[(self.pattern[rows] == 0).any(axis=1)].tolist():
             key = self.pattern[j].tobytes()
             if key not in self._known:
-                basis = span(self.walls.normal[np.unique(self.walls.wall[self.pattern[j] == 0])])
+                basis = span(self.boundaries.normal[np.unique(self.boundaries.boundary[self.pattern[j] == 0])])
                 self._known[key] = basis, off(self.pull[j], basis)
             basis, self.pull[j] = self._known[key]
             self.w[j] = off(self.w[j], basis)
@@ -264,7 +266,7 @@ def start(
 
     A pattern says exactly where they stand; without one it is read off W Xᵀ.
     """
-    found = walls(X)
+    found = boundaries(X)
     edges = np.array([found.edges(k, lam, leak) for k in range(len(found.normal))])
     return Frozen(
         X=X,
@@ -273,7 +275,7 @@ def start(
         w=W / np.linalg.norm(W, axis=1, keepdims=True),
         sign=sign,
         pattern=exact_signs(W, X) if pattern is None else np.array(pattern),
-        walls=found,
+        boundaries=found,
         lower=edges[:, 0],
         upper=edges[:, 1],
         scale=float(np.abs(lam) @ np.linalg.norm(X, axis=1)),

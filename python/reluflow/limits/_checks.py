@@ -55,19 +55,19 @@ class Pulls:
 
 
 def clipped_pulls(groups: Groups, lam: FloatArray, leak: float) -> Pulls:
-    """Compute the pulls of all groups, the held walls at the multipliers that come nearest to holding.
+    """Compute the pulls of all groups, the held boundaries at the multipliers that come nearest to holding.
 
     Multipliers solve K_HH (λ_H ∘ s_H) = -K_HA (λ_A ∘ s_A); parallel samples share one.
     """
     drives = (groups.slope * lam) @ groups.X
     excess = np.zeros(len(groups))
     for c in range(len(groups)):
-        held = groups.held_walls(c)
+        held = groups.held_boundaries(c)
         if not len(held):
             continue
-        normals = groups.walls.normal[held]
+        normals = groups.boundaries.normal[held]
         need = np.linalg.lstsq(normals.T, -drives[c], rcond=None)[0]
-        edges = np.sort([groups.walls.edges(int(k), lam, leak) for k in held], axis=1)
+        edges = np.sort([groups.boundaries.edges(int(k), lam, leak) for k in held], axis=1)
         if len(held) > len(groups.bases[c]):
             need = _within(normals, drives[c], edges, need)
         given = np.clip(need, edges[:, 0], edges[:, 1])
@@ -95,9 +95,9 @@ def _within(normals: FloatArray, drive: FloatArray, edges: FloatArray, need: Flo
 def on_dependent_repelling(groups: Groups, lam: FloatArray, leak: float) -> bool:
     """Whether some group stays on dependent boundaries of which one repels: their box is not the Clarke set."""
     for c, basis in enumerate(groups.bases):
-        held = groups.held_walls(c)
+        held = groups.held_boundaries(c)
         if len(held) > len(basis):
-            edges = np.array([groups.walls.edges(int(k), lam, leak) for k in held])
+            edges = np.array([groups.boundaries.edges(int(k), lam, leak) for k in held])
             if (groups.sign[c] * (edges[:, 1] - edges[:, 0]) > 0).any():
                 return True
     return False

@@ -146,7 +146,7 @@ def _take_values(state: State, values: FloatArray) -> Network:
 
 
 def _gram(groups: Groups, net: Network) -> FloatArray:
-    """J Jᵀ of the values as functions of the moving weights, with the held walls kept, shape (n, n)."""
+    """J Jᵀ of the values as functions of the moving weights, with the held boundaries kept, shape (n, n)."""
     moving = np.flatnonzero(groups.of >= 0)
     active = groups.slope[groups.of[moving]] * (net.W[moving] @ groups.X.T)
     gram = active.T @ active

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._validation import FloatArray, IntArray, PatternArray
 from ..datasets import Dataset
-from ..kinks._boundaries import Walls, exact_signs, off, slopes, span, walls
+from ..kinks._boundaries import Boundaries, boundaries, exact_signs, off, slopes, span
 from ..networks import Network
 
 
@@ -29,7 +29,7 @@ class Groups:
         1 where active, the leak where inactive, 0 where held.
     bases : tuple of ndarray, shapes (rank, d)
         Orthonormal bases of the span of the held samples.
-    walls : Walls
+    boundaries : Boundaries
     """
 
     X: FloatArray
@@ -38,7 +38,7 @@ class Groups:
     sign: FloatArray
     slope: FloatArray
     bases: tuple[FloatArray, ...]
-    walls: Walls
+    boundaries: Boundaries
 
     def __len__(self) -> int:
         return len(self.sign)
@@ -58,9 +58,9 @@ class Groups:
         """Neurons of a group."""
         return np.flatnonzero(self.of == group)
 
-    def held_walls(self, group: int) -> IntArray:
-        """Walls that the neurons of a group hold."""
-        return np.unique(self.walls.wall[self.pattern[group] == 0])
+    def held_boundaries(self, group: int) -> IntArray:
+        """Boundaries that the neurons of a group hold."""
+        return np.unique(self.boundaries.boundary[self.pattern[group] == 0])
 
     def values(self, pulls: FloatArray, mass: FloatArray) -> FloatArray:
         """Values f(x_i) of groups with directions u_c and masses A_c, shape (n,)."""
@@ -90,8 +90,8 @@ def groups(data: Dataset, net: Network) -> Groups:
     of = np.full(net.width, -1, dtype=np.int64)
     of[moving] = numbers.ravel()
     rows = np.asarray(keys[:, 1:])
-    found = walls(data.X)
-    bases = tuple(span(found.normal[np.unique(found.wall[row == 0])]) for row in rows)
+    found = boundaries(data.X)
+    bases = tuple(span(found.normal[np.unique(found.boundary[row == 0])]) for row in rows)
     return Groups(data.X, of, rows, keys[:, 0].astype(np.float64), slopes(rows, net.leak), bases, found)
 
 

@@ -31,7 +31,7 @@ class Limit(ReadOnly):
     support : ndarray, shape (k,)
         Samples with a multiplier; of a direction, those on the margin.
     held : ndarray, shape (h, 2)
-        Pairs (neuron, sample) held on their walls, of the neurons that do not vanish.
+        Pairs (neuron, sample) held on their boundaries, of the neurons that do not vanish.
     residuals : Residuals
         How well each line of the certificate holds.
     certified : bool

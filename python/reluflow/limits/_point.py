@@ -105,24 +105,24 @@ def point_with_decay(groups: Groups, net: Network, lam: FloatArray, decay: float
 
 def _any_repels(groups: Groups, net: Network, lam: FloatArray, unit: float) -> bool:
     """Whether a neuron stands on a boundary that does not attract it."""
-    found, pattern = groups.walls, net.pattern
+    found, pattern = groups.boundaries, net.pattern
     assert pattern is not None
     edges = np.array([found.edges(k, lam, net.leak) for k in range(len(found.normal))])
-    held = [np.unique(found.wall[row == 0]) for row in pattern]
+    held = [np.unique(found.boundary[row == 0]) for row in pattern]
     ranges = [np.sign(a) * (edges[on, 1] - edges[on, 0]) for a, on in zip(net.a, held, strict=True)]
     return any((one > ZERO_TOL * unit).any() for one in ranges)
 
 
 def _bound_of_h(groups: Groups, lam: FloatArray, leak: float) -> float:
     """Bound |h(w)| over the unit vectors w; zero if and only if h is."""
-    jumps = np.bincount(groups.walls.wall, weights=lam * np.abs(groups.walls.reach))
+    jumps = np.bincount(groups.boundaries.boundary, weights=lam * np.abs(groups.boundaries.reach))
     return 0.5 * (1 + leak) * float(np.linalg.norm(lam @ groups.X)) + 0.5 * (1 - leak) * float(np.abs(jumps).sum())
 
 
 def _escape_of_zero(groups: Groups, net: Network, lam: FloatArray, rows: IntArray, least: float = 0.0) -> Escape | None:
     """Find the largest |h(u)| that climbs from the samples reach, for a neuron with w = 0; it must exceed `least`."""
     X, leak = groups.X, net.leak
-    starts = np.vstack((groups.walls.normal, -groups.walls.normal, lam @ X, -(lam @ X)))
+    starts = np.vstack((groups.boundaries.normal, -groups.boundaries.normal, lam @ X, -(lam @ X)))
     best = {1.0: (0.0, X[0]), -1.0: (0.0, X[0])}  # the largest of h and of -h
     for sign in best:
         for start in starts:
@@ -154,11 +154,11 @@ def _is_off(X: FloatArray, W: FloatArray, pattern: PatternArray) -> bool:
 
 def _all_attract(groups: Groups, net: Network, pattern: PatternArray, lam: FloatArray, zero: float) -> bool:
     """Whether a_j h(w) <= 0 near every w_j: no boundary under it repels, and multipliers balance the pull on it."""
-    found = groups.walls
+    found = groups.boundaries
     edges = np.array([found.edges(k, lam, net.leak) for k in range(len(found.normal))])
     drives = (slopes(pattern, net.leak) * lam) @ groups.X
     for j, row in enumerate(pattern):
-        held = np.unique(found.wall[row == 0])
+        held = np.unique(found.boundary[row == 0])
         rest = drives[j]
         if len(held):
             if (np.sign(net.a[j]) * (edges[held, 1] - edges[held, 0]) > zero).any():

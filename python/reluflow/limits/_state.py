@@ -91,7 +91,7 @@ class State:
         return self.duals / (total if total > 0 else 1.0)
 
     def held_pairs(self, net: Network) -> IntArray:
-        """Pairs (neuron, sample) on their walls of the neurons that do not vanish in `net`, shape (h, 2)."""
+        """Pairs (neuron, sample) on their boundaries of the neurons that do not vanish in `net`, shape (h, 2)."""
         return np.argwhere((self.pattern == 0) & ((self.groups.of >= 0) & (net.a != 0))[:, None])
 
     def _shrinking(self) -> IntArray:

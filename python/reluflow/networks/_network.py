@@ -40,7 +40,7 @@ class Network:
         Slope α of the activation on the negative side, in [0, 1). 0 is the ReLU.
     pattern : array_like of int, shape (m, n), optional
         Exact signs of the pre-activations w_j·x_i on the n samples of a dataset: +1, -1, and 0 where neuron j lies on
-        the wall of sample i. The networks of a solution carry it, so that `reluflow.integrate` continues exactly
+        the boundary of sample i. The networks of a solution carry it, so that `reluflow.integrate` continues exactly
         where a run stopped: a held pair is then still held, though w_j·x_i is only zero to rounding. A network
         that you build yourself needs none; its signs are read off W Xᵀ at the start of a run.
     bias_input : float, optional

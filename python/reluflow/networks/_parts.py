@@ -16,6 +16,12 @@ def checked_weights(W: npt.ArrayLike, a: npt.ArrayLike) -> tuple[FloatArray, Flo
     weights = real_array(W, "W", "(m, d)")
     if weights.shape[0] < 1 or weights.shape[1] < 1:
         raise invalid("W", "hold at least one row and one column", f"the shape {weights.shape}")
+    shape = np.shape(a) if isinstance(a, np.ndarray) else ()
+    if len(shape) == 2 and shape[1] > 1:
+        expected = (
+            "have the shape (m,): one output (K outputs are those of rf.DeepNetwork([rf.Dense(m), rf.Dense(K)], ...))"
+        )
+        raise invalid("a", expected, f"the shape {shape}")
     outputs = real_array(a, "a", "(m,)")
     if len(outputs) != len(weights):
         raise invalid("a", f"have one weight for each of the {len(weights)} rows of W", f"{len(outputs)} weights")

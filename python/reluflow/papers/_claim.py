@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from .._validation import instance, integer, invalid, one_of, real
+from .._validation import instance, integer, invalid, one_of, optional_module, real
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -182,6 +183,8 @@ class Context:
     n_threads : int
     progress : callable
         Takes one short line that says how far the run is.
+    mnist : path, optional
+        Folder with the IDX files of MNIST, for the claims on it; without it they use scikit-learn's digits.
 
     Examples
     --------
@@ -193,6 +196,7 @@ class Context:
     seed: int = 0
     n_threads: int = 1
     progress: Callable[[str], None] = _silent
+    mnist: Path | None = None
 
     def __post_init__(self) -> None:
         integer(self.seed, "seed", least=0)
@@ -228,6 +232,10 @@ class Claim:
         Id of the claim at which the same fault is counted, where this one is only another place that shows it.
     quick : str
         Where a quick run asks for less than the full one in more than the number of draws: what it means then.
+    full_only : bool
+        Not run in a quick run, and open there.
+    needs : str
+        A library beyond those of every claim, which is also the name of an extra; open where it is not installed.
 
     Raises
     ------
@@ -246,6 +254,8 @@ class Claim:
     reason: str = ""
     quick: str = ""
     root: str = ""
+    full_only: bool = False
+    needs: str = ""
 
     def __post_init__(self) -> None:
         one_of(self.paper, f"paper of claim {self.id!r}", tuple(PAPERS))
@@ -263,6 +273,28 @@ class Claim:
             raise invalid(f"root of claim {self.id}", "be the id of another claim", repr(self.root))
         if self.expected != "holds" and not self.reason.strip():
             raise invalid(f"reason of claim {self.id}", f"say why it is {self.expected}", "an empty text")
+
+
+def hindrance(claim: Claim, context: Context) -> str:
+    """Return why a claim cannot be run and stays open; an empty text where it can.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> [figure] = rf.papers.claims("PL-F3")
+    >>> hindrance(figure, Context(quick=True))
+    'Only a full run runs this claim.'
+    """
+    if claim.run is None:
+        return claim.reason
+    if claim.full_only and context.quick:
+        return "Only a full run runs this claim."
+    if claim.needs:
+        try:
+            optional_module(claim.needs, claim.needs)
+        except ImportError as error:
+            return f"{error}."
+    return ""
 
 
 def verdict(claim: Claim, outcome: Outcome) -> tuple[str, str]:

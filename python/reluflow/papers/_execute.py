@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._files import atomic_write, json_bytes
 from .._validation import optional_module
-from ._claim import PAPERS, Claim, Context, Outcome, verdict
+from ._claim import PAPERS, Claim, Context, Outcome, hindrance, verdict
 from ._result import FAILED, OPEN, Key, Picture, Result, Sheet
 
 if TYPE_CHECKING:
@@ -49,8 +49,9 @@ def execute(claim: Claim, context: Context, key: Key, folder: Path) -> Result:
 
 
 def _run(claim: Claim, context: Context, key: Key, folder: Path) -> Result:
-    if claim.run is None:
-        return Result(claim.id, OPEN, key, note=claim.reason)
+    missing = hindrance(claim, context)
+    if claim.run is None or missing:
+        return Result(claim.id, OPEN, key, note=missing)
     try:
         outcome = claim.run(context)
         found, message = verdict(claim, outcome)

@@ -52,7 +52,7 @@ def run_here(job: Job, n_threads: int, says: Says) -> Result:
     """
     pressed: list[int] = []
     with _listening(pressed):
-        context = Context(job.key.quick, job.key.seed, n_threads, lambda text: says(job.claim.id, text))
+        context = Context(job.key.quick, job.key.seed, n_threads, lambda text: says(job.claim.id, text), job.key.folder)
         result = execute(job.claim, context, job.key, job.folder)
     if pressed:
         (job.folder / "result.json").unlink(missing_ok=True)
@@ -153,7 +153,7 @@ def _work(pipe: Connection, claim_id: str, key: Key, folder: Path, n_threads: in
     with suppress(BrokenPipeError):  # the parent has ended meanwhile: nobody is there to be told
         pipe.send("")
         claim = next(claim for claim in all_claims() if claim.id == claim_id)
-        context = Context(key.quick, key.seed, n_threads, pipe.send)
+        context = Context(key.quick, key.seed, n_threads, pipe.send, key.folder)
         pipe.send(execute(claim, context, key, folder))
     pipe.close()
 

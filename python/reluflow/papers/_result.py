@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import Any
 
 from ._claim import Number, Value
@@ -24,6 +25,12 @@ class Key:
     seed: int
     quick: bool
     digest: str
+    mnist: str = ""
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the files of MNIST are, if they are to be used."""
+        return Path(self.mnist) if self.mnist else None
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from ._result import Result
 
 NAME = "results.json"
 # The libraries that take part in the numbers and the pictures.
-_LIBRARIES = ("numpy", "scipy", "pandas", "matplotlib", "cvxpy", "clarabel", "scikit-learn")
+_LIBRARIES = ("numpy", "scipy", "pandas", "matplotlib", "cvxpy", "clarabel", "scikit-learn", "torch")
 
 
 def versions() -> dict[str, str]:

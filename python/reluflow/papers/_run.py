@@ -15,7 +15,7 @@ from ._jobs import Job, run_apart, run_here
 from ._registry import claims
 from ._report import write_report
 from ._reproduction import Reproduction, Update
-from ._result import FAILED, Key, Result, from_dict
+from ._result import FAILED, OPEN, Key, Result, from_dict
 from ._results import write_results
 
 
@@ -27,6 +27,7 @@ def reproduce(
     seed: int = 0,
     n_threads: int = 1,
     again: bool = False,
+    mnist: str | os.PathLike[str] | None = None,
     progress: Callable[[Update], None] | None = None,
 ) -> Reproduction:
     """Run claims of the papers, judge them, and write a report.
@@ -47,6 +48,9 @@ def reproduce(
         results do not depend on it. A script that asks for more needs the usual ``if __name__ == "__main__":``.
     again : bool, optional
         Run also the claims whose results are there.
+    mnist : path, optional
+        Folder with the IDX files of MNIST (see `reluflow.datasets.mnist`). With it the claims on MNIST run on it;
+        without it on the digits that come with scikit-learn.
     progress : callable, optional
         Takes an `Update` when a claim starts, says something, or is done.
 
@@ -59,6 +63,8 @@ def reproduce(
     ------
     ValueError
         An unknown id, a bad seed or number of threads, a folder that cannot be made.
+    FileNotFoundError
+        No such folder with MNIST.
 
     Examples
     --------
@@ -76,7 +82,11 @@ def reproduce(
         optional_module(module, extra)
     folder = _folder(out)
     tell = progress or _silent
-    jobs = [Job(claim, Key(__version__, seed, quick, code_digest(claim.paper)), folder / claim.id) for claim in chosen]
+    images = _images(mnist)
+    jobs = [
+        Job(claim, Key(__version__, seed, quick, code_digest(claim.paper), images), folder / claim.id)
+        for claim in chosen
+    ]
     found: dict[str, Result] = {}
     try:
         for result in _results(jobs, n_threads, again, tell):
@@ -92,6 +102,14 @@ def reproduce(
 
 def _silent(update: Update) -> None:
     """Say nothing."""
+
+
+def _images(mnist: str | os.PathLike[str] | None) -> str:
+    if mnist is None:
+        return ""
+    if not Path(mnist).is_dir():
+        raise FileNotFoundError(f"mnist must name a folder with its IDX files, found no folder {str(mnist)!r}")
+    return str(Path(mnist).resolve())
 
 
 def _folder(out: str | os.PathLike[str]) -> Path:
@@ -136,12 +154,12 @@ def _run_all(jobs: list[Job], workers: int, n_threads: int, says: Callable[[str,
 
 
 def _stored(job: Job) -> Result | None:
-    """Return the result in the claim's folder if it was made by the same code in the same way and did not fail."""
+    """Return the result in the claim's folder if it was made by the same code in the same way, ran and did not fail."""
     try:
         record = json.loads((job.folder / RESULT).read_text(encoding="utf-8"))
         result = from_dict(record)
     except (OSError, ValueError, KeyError, TypeError):
         return None  # none there, or one of another make: the claim is run
     pictures = all((job.folder / picture.file).is_file() for picture in result.figures)
-    usable = result.id == job.claim.id and result.key == job.key and result.verdict != FAILED and pictures
+    usable = result.id == job.claim.id and result.key == job.key and result.verdict not in (FAILED, OPEN) and pictures
     return result if usable else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..datasets import Dataset
-from ..kinks._boundaries import walls
+from ..kinks._boundaries import boundaries
 
 
 def least_loss(data: Dataset) -> float:
@@ -15,9 +15,9 @@ def least_loss(data: Dataset) -> float:
     line through the origin, times |x_i|: kinks of different lines are linearly independent. The least loss is that of
     weighted least squares with these columns.
     """
-    found = walls(data.X)
+    found = boundaries(data.X)
     even = np.zeros((data.n, len(found.normal)))
-    even[np.arange(data.n), found.wall] = np.abs(found.reach)
+    even[np.arange(data.n), found.boundary] = np.abs(found.reach)
     root = np.sqrt(data.counts)
     columns = root[:, None] * np.hstack((data.X, even))
     target = root * data.y

@@ -23,7 +23,7 @@ _RED = "#D00000"
 
 
 class Landscape(NamedTuple):
-    """Two samples whose first wall is w_1 = 0, and starts of one neuron with a > 0."""
+    """Two samples whose first boundary is w_1 = 0, and starts of one neuron with a > 0."""
 
     name: str
     drive: float  # first input of the second sample, (drive, 1), labelled +1
@@ -54,7 +54,7 @@ def runs(landscape: Landscape) -> list[Solution]:
 
 
 def one_sided_rates(landscape: Landscape, w: FloatArray, a: float) -> tuple[float, float]:
-    """Return the rates r₊ and r₋ of w_1 with the slopes 1 and α of the first sample, at w on its wall."""
+    """Return the rates r₊ and r₋ of w_1 with the slopes 1 and α of the first sample, at w on its boundary."""
     data = landscape.data
     q = data.y * a * np.maximum(data.X @ w, _LEAK * (data.X @ w))
     pull = data.y / (1 + np.exp(q))
@@ -106,7 +106,7 @@ def _kinds(context: Context) -> Outcome:
 
 
 _HEIGHTS = (
-    "Heights are the loss over w at the first output weight, dashed is the wall w_1 = 0; paths are the exact flow,"
+    "Heights are the loss over w at the first output weight, dashed is the boundary w_1 = 0; paths are the exact flow,"
     " from a white to a red dot. The output weight moves too."
 )
 
@@ -170,8 +170,15 @@ def _surface(ax: Any, landscape: Landscape, a: float) -> None:
     height = _heights(landscape, np.stack((U, V), axis=-1), a)
     ax.plot_surface(U, V, height, cmap="Blues_r", alpha=0.9, linewidth=0.15, edgecolor="0.75", rstride=3, cstride=3)
     edge = np.linspace(_BOTTOM, _TOP, 41)
-    wall = np.column_stack((np.zeros_like(edge), edge))
-    ax.plot(wall[:, 0], wall[:, 1], _heights(landscape, wall, a) + _LIFT, color="0.2", linewidth=0.8, linestyle="--")
+    boundary = np.column_stack((np.zeros_like(edge), edge))
+    ax.plot(
+        boundary[:, 0],
+        boundary[:, 1],
+        _heights(landscape, boundary, a) + _LIFT,
+        color="0.2",
+        linewidth=0.8,
+        linestyle="--",
+    )
     ax.set_zlim(height.min(), height.max())
     ax.set_box_aspect((1, 1, 0.7), zoom=1.05)
     ax.set_xlabel("$w_1$", labelpad=-8)

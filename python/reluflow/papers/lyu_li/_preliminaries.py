@@ -27,7 +27,7 @@ _BOUNDS = (
 
 
 def first_order_gradient(net: Network, data: Dataset) -> FloatArray:
-    """Return -∂L~/∂θ as rows (w, a), with L~ = ℓ(0) - Σ a_k G(w_k), away from the walls."""
+    """Return -∂L~/∂θ as rows (w, a), with L~ = ℓ(0) - Σ a_k G(w_k), away from the boundaries."""
     Z = net.W @ data.X.T
     slopes = np.where(Z > 0, 1.0, net.leak)
     pull = data.y / (2 * data.n)

@@ -31,7 +31,7 @@ _FAR = 30.0  # of a start that is not as near as Lemma E.6 asks, in units of wha
 
 
 def output_gradient(net: Network, x: FloatArray) -> FloatArray:
-    """Return ∂f(x)/∂θ as rows (w, a), away from the walls."""
+    """Return ∂f(x)/∂θ as rows (w, a), away from the boundaries."""
     z = net.W @ x
     slopes = np.where(z > 0, 1.0, net.leak)
     return np.column_stack((np.outer(net.a * slopes, x), slopes * z))

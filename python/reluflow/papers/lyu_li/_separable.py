@@ -170,14 +170,14 @@ CLAIMS = (
         "LLWA",
         "App. I.2.1",
         "Orthogonally separable data: no start branches",
-        "For a leaky ReLU no a_k changes its sign, every pre-activation is monotone with the sign of a_k y_i, all walls"
-        " are crossed once and the flow is unique, from every start.",
+        "For a leaky ReLU no a_k changes its sign, every pre-activation is monotone with the sign of a_k y_i, all"
+        " boundaries are crossed once and the flow is unique, from every start.",
         ("S003-OS", "B-003-I2"),
         _monotone,
         "differs",
         "'With Theorem B.19, we know each a_k does not change its sign' (App. I.2.1): B.19 says so of neurons with"
         " |a_k| >= |w_k| only (Corollary B.18: balanced ones). From Gaussian a, as in D_init, some a_k pass 0, and"
         " their pre-activations turn round: counts are given. Corrected: from starts with |a_k| >= |w_k| all signs are"
-        " kept, all walls are crossed once along a_k y_i, and no start branches.",
+        " kept, all boundaries are crossed once along a_k y_i, and no start branches.",
     ),
 )

@@ -98,7 +98,7 @@ def _path_length(run: Solution) -> float:
 
 
 def gradient(net: Network, data: Dataset) -> tuple[float, FloatArray]:
-    """Return the mean loss and -∂L/∂θ as rows (w, a), away from the walls."""
+    """Return the mean loss and -∂L/∂θ as rows (w, a), away from the boundaries."""
     Z = net.W @ data.X.T
     q = data.y * net(data.X)
     pull = data.y * expit(-q) / data.n

@@ -26,7 +26,7 @@ FITTED = 1e-3  # mean loss from which the limit is read; the polish does the res
 
 
 def symmetric_example() -> Dataset:
-    """Return three samples in the unit disc and their negatives, no wall of which holds the mean."""
+    """Return three samples in the unit disc and their negatives, no boundary of which holds the mean."""
     return symmetrise(np.array(_HALF), name="three symmetric pairs")
 
 

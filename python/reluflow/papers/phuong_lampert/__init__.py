@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .._claim import Claim
-from . import _data, _dynamics, _early, _figure1, _figure2, _late, _open, _survival
+from . import _appendix_d, _data, _dynamics, _early, _figure1, _figure2, _late, _survival
 
 # In the order of the paper, as a reader goes through it.
 _ORDER = [
@@ -31,7 +31,7 @@ _ORDER = [
     "PL-F4",
     "PL-Table1",
 ]
-_MODULES = (_data, _early, _survival, _dynamics, _late, _figure1, _figure2, _open)
+_MODULES = (_data, _early, _survival, _dynamics, _late, _figure1, _figure2, _appendix_d)
 
 CLAIMS: tuple[Claim, ...] = tuple(
     sorted((claim for module in _MODULES for claim in module.CLAIMS), key=lambda claim: _ORDER.index(claim.id))

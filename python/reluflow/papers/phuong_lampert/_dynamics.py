@@ -105,7 +105,7 @@ def _largest_fall(sol: Solution, *, of_other: bool = False) -> float:
 
 
 def _equations(context: Context) -> Outcome:
-    """Compare the derivative of the flow with (45) and (46), while pairs are held on their walls."""
+    """Compare the derivative of the flow with (45) and (46), while pairs are held on their boundaries."""
     rng = np.random.default_rng(context.seed)
     error_a = error_w = plain = straight = 0.0
     held = looked = 0
@@ -135,7 +135,9 @@ def _equations(context: Context) -> Outcome:
         Number("times looked at", looked),
     )
     ran = "12 random samples in 4 dimensions with random labels, 10 neurons, rtol 1e-12; central differences."
-    note = "Where w_j is held on walls, P_w takes the samples of these walls out of the pull: the flow slides."
+    note = (
+        "Where w_j is held on boundaries, P_w takes the samples of these boundaries out of the pull: the flow slides."
+    )
     return Outcome(ran, numbers, note=note)
 
 
@@ -275,7 +277,7 @@ CLAIMS = (
         "Lemma A.3",
         "The equations of the flow",
         "For samples in general position a' = -Σ ℓ'_i (w·x_i)₊ and w' = -Σ ℓ'_i 1[w·x_i > 0] a P_w x_i, with P_w the"
-        " projection off the samples on whose walls w lies.",
+        " projection off the samples on whose boundaries w lies.",
         ("B-004-A3",),
         _equations,
     ),

@@ -65,15 +65,15 @@ def _lemma2(context: Context) -> Outcome:
 
 
 def _objective_figure(data: Dataset) -> Figure:
-    """Draw G on the circle, with the walls of the sectors and the two extremal directions."""
+    """Draw G on the circle, with the boundaries of the sectors and the two extremal directions."""
     angle = np.linspace(0.0, 2 * np.pi, 721)
     value = early_objective(data, np.column_stack((np.cos(angle), np.sin(angle))))
     sectors = plane_sectors(data)
     with style():
         figure, ax = panels(1, width=5.2, height=2.7)
         ax.plot(np.degrees(angle), value, color="#000000")
-        for wall in np.degrees(sectors.walls):
-            ax.axvline(wall, color="#D9D9D9", linewidth=0.8, zorder=0)
+        for boundary in np.degrees(sectors.boundaries):
+            ax.axvline(boundary, color="#D9D9D9", linewidth=0.8, zorder=0)
         for extremal in sectors.extremal:
             at = np.degrees(np.arctan2(extremal.direction[1], extremal.direction[0])) % 360
             colour, text = ("#D55E00", "positive") if extremal.sign > 0 else ("#0072B2", "negative")
@@ -83,7 +83,7 @@ def _objective_figure(data: Dataset) -> Figure:
         ax.set_ylabel("$G(w)$")
         ax.legend(loc="upper center")
     figure.set_label(
-        "G on the circle for two samples at 125.1°: one strict maximum, one strict minimum; walls in grey."
+        "G on the circle for two samples at 125.1°: one strict maximum, one strict minimum; boundaries in grey."
     )
     return figure
 
@@ -135,9 +135,9 @@ def _fate(pattern: PatternArray, sign: FloatArray, data: Dataset) -> np.ndarray[
 
 
 def _lemma_a1(context: Context) -> Outcome:
-    """Compute g(w) of (31) at every extremal direction, also of data whose directions lie on walls."""
+    """Compute g(w) of (31) at every extremal direction, also of data whose directions lie on boundaries."""
     rng = np.random.default_rng(context.seed)
-    error, plain, on_walls, searched = 0.0, 0.0, 0, 0
+    error, plain, on_boundaries, searched = 0.0, 0.0, 0, 0
     for _ in range(context.pick(6, 80)):
         data = Dataset(rng.standard_normal((7, 3)), [1, -1, 1, -1, 1, -1, 1])
         for found in extremal_directions(data):
@@ -146,11 +146,11 @@ def _lemma_a1(context: Context) -> Outcome:
             error = max(error, float(np.linalg.norm(pull / size - found.sign * found.direction)))
             whole = unit_pull(data, found)
             plain = max(plain, float(np.linalg.norm(whole - found.sign * found.direction)))
-            on_walls += bool((found.sector == 0).any())
+            on_boundaries += bool((found.sector == 0).any())
             searched += 1
     numbers = (
         Number("largest distance of g(w)/|g(w)| from ±w; control: without P_w", error, 0.0, 1e-7, control=plain),
-        Number("extremal directions that lie on a wall", on_walls, 1, relation="at_least", source="exact"),
+        Number("extremal directions that lie on a boundary", on_boundaries, 1, relation="at_least", source="exact"),
         Number("extremal directions", searched),
     )
     return Outcome("Random data, n = 7, d = 3, random labels: all extremal directions of each.", numbers)
@@ -163,7 +163,7 @@ def unit_pull(data: Dataset, found: ExtremalDirection) -> FloatArray:
 
 
 def projected_pull(data: Dataset, found: ExtremalDirection) -> FloatArray:
-    """Return g(w) = ½ Σ y_i 1[w·x_i > 0] P_w x_i, P_w the projection off the samples on whose walls w lies."""
+    """Return g(w) = ½ Σ y_i 1[w·x_i > 0] P_w x_i, P_w the projection off the samples on whose boundaries w lies."""
     held = data.X[found.sector == 0]
     pull = 0.5 * (data.y * (found.sector > 0)) @ data.X
     if len(held):
@@ -175,9 +175,11 @@ def _lemma_a2(context: Context) -> Outcome:
     """Check (37), and the three terms of the equation that its proof cites by a wrong number."""
     rng = np.random.default_rng(context.seed)
     data = Dataset(rng.standard_normal((8, 3)), [1, -1, 1, 1, -1, -1, 1, -1])
-    wall_error = formula_error = wrong = 0.0
+    boundary_error = formula_error = wrong = 0.0
     for _ in range(context.pick(50, 2000)):
-        w = np.cross(data.X[0], rng.standard_normal(3))  # on the wall of the first sample, where the lemma says most
+        w = np.cross(
+            data.X[0], rng.standard_normal(3)
+        )  # on the boundary of the first sample, where the lemma says most
         w /= np.linalg.norm(w)
         v = rng.standard_normal(3)
         z, dz = data.X @ w, data.X @ v
@@ -192,13 +194,13 @@ def _lemma_a2(context: Context) -> Outcome:
         half = (float(early_objective(data, [w])[0]) + 0.5 * eps * float(active @ dz)) / float(np.linalg.norm(moved))
         wrong = max(wrong, abs(left - half))
         newly = (z + eps * dz > 0) & (z <= 0)
-        wall_error = max(wall_error, float(np.abs(z[newly]).max(initial=0.0)))
+        boundary_error = max(boundary_error, float(np.abs(z[newly]).max(initial=0.0)))
     numbers = (
         Number("largest error of (37); control: ε/2", formula_error, 0.0, 1e-12, source="exact", control=wrong),
-        Number("largest |w·x_i| where the second term of (39) is not 0", wall_error, 0.0, source="exact"),
+        Number("largest |w·x_i| where the second term of (39) is not 0", boundary_error, 0.0, source="exact"),
         Number("equation that has the three terms", "(39)", "(47)", source="print"),
     )
-    ran = "8 random samples in 3 dimensions, random w on the wall of one of them and random steps."
+    ran = "8 random samples in 3 dimensions, random w on the boundary of one of them and random steps."
     return Outcome(ran, numbers)
 
 
@@ -229,7 +231,7 @@ CLAIMS = (
         "PL",
         "Lemma A.1",
         "Extremal directions are fixed by the pull",
-        "At an extremal direction g(w) = C w, where g projects off the samples on whose walls w lies.",
+        "At an extremal direction g(w) = C w, where g projects off the samples on whose boundaries w lies.",
         ("B-004-A1",),
         _lemma_a1,
     ),

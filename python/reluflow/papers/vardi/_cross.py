@@ -1,4 +1,4 @@
-"""Theorems 4.2 (part 2) and 5.3: four neurons on four samples, a start on walls from which the flow branches."""
+"""Theorems 4.2 (part 2) and 5.3: four neurons on four samples, a start on boundaries from which the flow branches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 VIOLATION = 1.414214  # max |λᵀ(Xu)₊| = √2 at λ = (1, 1, 1, 1)
-NAMES = {"stay": "symmetric", "inactive": "walls inactive", "active": "walls active"}
+NAMES = {"stay": "symmetric", "inactive": "boundaries inactive", "active": "boundaries active"}
 SYMMETRIC, BEST = 4.0, 2 * np.sqrt(2)  # P of the symmetric limit and P*
 
 
@@ -44,7 +44,7 @@ def theorem_4_2(context: Context) -> Outcome:
         )
     )
     return Outcome(
-        "samples (0, 1), (1, 0), (0, -1), (-1, 0), w_i = 2x_i, v_i = 2, held on the walls it starts on; both losses",
+        "samples (0, 1), (1, 0), (0, -1), (-1, 0), w_i = 2x_i, v_i = 2, on boundaries from the start on; both losses",
         tuple(numbers),
         {"improving": _improving_figure(case)},
         {"improving": shown},
@@ -122,7 +122,7 @@ def branching(context: Context) -> Outcome:
         {
             "branches": _branches_figure(
                 {
-                    **{f"walls {p}" if p != "stay" else "symmetric": s for p, s in runs.items()},
+                    **{f"boundaries {p}" if p != "stay" else "symmetric": s for p, s in runs.items()},
                     "moved by 1e-8": moved[0],
                 }
             )
@@ -150,7 +150,7 @@ def _fragility(case: Construction, runs: dict[str, Solution], ends: FloatArray, 
         Number("one constant σ'(0): P of the limit", 0.5 / runs["stay"].limit.margin, SYMMETRIC, ROUNDING),
         exactly("Clarke's subdifferential: branch points at the start", float(len(runs["stay"].branchings)), 4.0),
         *(
-            exactly(f"Clarke's subdifferential, walls {name}: P of the limit", value, BEST)
+            exactly(f"Clarke's subdifferential, boundaries {name}: P of the limit", value, BEST)
             for name, value in zip(("inactive", "active"), others, strict=True)
         ),
         Number(
@@ -229,9 +229,9 @@ CLAIMS = (
         " printed point.",
         ("D-25",),
         branching,
-        reason="A remark, not a correction. The start lies on walls: w_1·x_2 = 0 with a_1 y_2 > 0. With one constant"
-        " σ'(0) in [0, 1] the pulls of x_2 and x_4 = -x_2 cancel, and the limit has P = 4. In terms of Clarke's"
-        " subdifferential the start is a branch point with other continuations, and they, as well as starts 1e-8"
-        " away, tend to the global optimum 2√2.",
+        reason="A remark, not a correction. The start lies on boundaries: w_1·x_2 = 0 with a_1 y_2 > 0. With one"
+        " constant σ'(0) in [0, 1] the pulls of x_2 and x_4 = -x_2 cancel, and the limit has P = 4. In terms of"
+        " Clarke's subdifferential the start is a branch point with other continuations, and they, as well as starts"
+        " 1e-8 away, tend to the global optimum 2√2.",
     ),
 )

@@ -31,7 +31,7 @@ NEURONS = (
     "#999933",
     "#888888",
 )
-STAR, INK, WALL = "#009E73", "#404040", "#9A9A9A"
+STAR, INK, BOUNDARY = "#009E73", "#404040", "#9A9A9A"
 MARKS = (6.0, 10.0, 15.0, 21.0, 28.0)  # areas of the marks at iterations 1, 10, ... 10^4
 STAGGER = 0.02  # radii of neighbouring arcs differ by this, so that arcs on one circle are told apart
 
@@ -168,7 +168,7 @@ def neuron_legend(figure: Figure, signs: FloatArray | None, *, cones: bool = Fal
         Line2D([], [], color=STAR, marker="*", linestyle="none", markersize=9, markerfacecolor="none", label="optimal")
     )
     if cones:
-        handles.append(Line2D([], [], color=WALL, linestyle=(0, (5, 3)), linewidth=0.9, label="cone boundary"))
+        handles.append(Line2D([], [], color=BOUNDARY, linestyle=(0, (5, 3)), linewidth=0.9, label="cone boundary"))
     figure.legend(handles=handles, loc="outside lower center", ncols=6, handletextpad=0.4, columnspacing=1.2)
 
 
@@ -191,13 +191,13 @@ def _neurons(ax: Axes, smooth: FloatArray, marks: FloatArray, signs: FloatArray)
 
 
 def _cones(ax: Axes, data: Dataset) -> None:
-    """Draw the unit circle and the walls x_i·w = 0."""
+    """Draw the unit circle and the boundaries x_i·w = 0."""
     turn = np.linspace(0, 2 * np.pi, 361)
     ax.plot(np.cos(turn), np.sin(turn), color="#D9D9D9", linewidth=0.8, zorder=0)
     for x in data.X:
         along = 1.5 * np.array([-x[1], x[0]]) / np.linalg.norm(x)
         ax.plot(
-            [-along[0], along[0]], [-along[1], along[1]], color=WALL, linewidth=0.9, linestyle=(0, (5, 3)), zorder=1
+            [-along[0], along[0]], [-along[1], along[1]], color=BOUNDARY, linewidth=0.9, linestyle=(0, (5, 3)), zorder=1
         )
 
 

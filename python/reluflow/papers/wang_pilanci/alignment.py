@@ -274,9 +274,9 @@ CLAIMS: tuple[Claim, ...] = (
         "differs",
         "'there exists a time T = O(log(1/δ)) such that' the cosine is 1 - δ at least (Proposition 6). D.4 lets u "
         "pass from sector to sector while |g(u, y/4)| grows; a neuron that slides stays between two sectors, and its "
-        "cosine stays at 1/√2 on the data of WP-T1. Corrected: with g projected off the held walls the cosine tends "
-        "to 1. Where no neuron slides, as on App. F.1, the sum of the proof bounds the time, and is too long by 2 "
-        "and more, for it has y/4 for y/2.",
+        "cosine stays at 1/√2 on the data of WP-T1. Corrected: with g projected off the held boundaries the cosine"
+        " tends to 1. Where no neuron slides, as on App. F.1, the sum of the proof bounds the time, and is too long by"
+        " 2 and more, for it has y/4 for y/2.",
         root="WP-T1",
     ),
 )

@@ -111,8 +111,10 @@ def _slack(ended: Ended, factor: float) -> float:
 
 
 def _between(found: Sequence[Ended]) -> int:
-    """Count the slopes of living neurons on walls that are neither 0 nor 1."""
-    return sum(int((e.kkt.walls & (e.kkt.slopes > 1e-6) & (e.kkt.slopes < 1 - 1e-6))[e.kkt.live].sum()) for e in found)
+    """Count the slopes of living neurons on boundaries that are neither 0 nor 1."""
+    return sum(
+        int((e.kkt.boundaries & (e.kkt.slopes > 1e-6) & (e.kkt.slopes < 1 - 1e-6))[e.kkt.live].sum()) for e in found
+    )
 
 
 def _proposition_3(context: Context) -> Outcome:
@@ -150,8 +152,8 @@ def _proposition_3(context: Context) -> Outcome:
     sets = f"{len(apart)} orthogonally separable and {len(mixed)} Gaussian sets"
     ran = f"limits of flows on {sets}, and {len(acute)} on the inputs of App. F.2 with y = (1, -1)"
     note = (
-        "Where neurons slide, the slope on the held wall is strictly between 0 and 1 (0.5749 on F.2): such a limit is "
-        "a KKT point in terms of Clarke's subdifferential, as the flow gives it, and not of the B-subdifferential, "
+        "Where neurons slide, the slope on the held boundary is strictly between 0 and 1 (0.5749 on F.2): such a limit"
+        " is a KKT point in terms of Clarke's subdifferential, as the flow gives it, and not of the B-subdifferential, "
         "which the statement assumes. The form holds with a slope in [0, 1]."
     )
     return Outcome(ran, numbers, note=note)

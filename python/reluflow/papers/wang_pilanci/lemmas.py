@@ -217,7 +217,7 @@ def _excess_of_parts(data: Dataset, rng: np.random.Generator) -> float:
 def _lemma_8(context: Context) -> Outcome:
     """Look for directions u₀ = g/|g| of random data, and compare λᵀ(Xu)₊ around them with its value there."""
     rng = np.random.default_rng(context.seed)
-    open_excess, wall_excess, found = -np.inf, -np.inf, 0
+    open_excess, boundary_excess, found = -np.inf, -np.inf, 0
     for seed in range(context.seed, context.seed + context.pick(10, 150)):
         data = wide_set(6, 3, seed)
         for u in fixed_directions(Dataset(data.X, data.y))[0]:
@@ -225,13 +225,13 @@ def _lemma_8(context: Context) -> Outcome:
             found += 1
     met = longer = pulled = 0
     for _ in range(context.pick(30, 300)):
-        X, lam = _with_wall(rng)
+        X, lam = _with_boundary(rng)
         g = [np.linalg.norm(lam[:2] @ X[:2]), np.linalg.norm(lam @ X)]
         longer += int(lam[2] != 0 and g[1] > g[0] + 1e-9)
         pulled += int(lam[2] != 0)
         if g[1] <= g[0] + 1e-12:
             met += 1
-            wall_excess = max(wall_excess, _excess_around(X, lam, unit(lam[:2] @ X[:2]), rng))
+            boundary_excess = max(boundary_excess, _excess_around(X, lam, unit(lam[:2] @ X[:2]), rng))
     away = _excess_around(np.eye(2), np.ones(2), np.array([1.0, 0.0]), rng)
     numbers = (
         printed(
@@ -243,28 +243,30 @@ def _lemma_8(context: Context) -> Outcome:
             control=_excess_around(np.eye(2), np.ones(2), unit([1.0, 0.5]), rng),
         ),
         printed(
-            "u₀ on a wall, |g(σ')| <= |g(σ)| in the open cells beside it: the same; control: |g(σ')| larger",
-            wall_excess,
+            "u₀ on a boundary, |g(σ')| <= |g(σ)| in the open cells beside it: the same; control: |g(σ')| larger",
+            boundary_excess,
             0.0,
             1e-12,
             "at_most",
             control=away,
         ),
         exact("directions inside cells", found, 3, relation="at_least"),
-        exact("directions on walls with the condition", met, 3, relation="at_least"),
-        exact("on walls of samples with λ ≠ 0 the condition fails: |g + λx|² = |g|² + |λx|²", longer, pulled),
+        exact("directions on boundaries with the condition", met, 3, relation="at_least"),
+        exact("on boundaries of samples with λ ≠ 0 the condition fails: |g + λx|² = |g|² + |λx|²", longer, pulled),
     )
     note = (
-        "The statement prints y for λ in its norms and = for <=; the proof has λ and <=. A sample on whose wall u₀ "
-        "lies is orthogonal to g, so the condition asks that it has λ = 0: it is met inside cells, and on walls that"
-        " pull nothing."
+        "The statement prints y for λ in its norms and = for <=; the proof has λ and <=. A sample on whose boundary u₀ "
+        "lies is orthogonal to g, so the condition asks that it has λ = 0: it is met inside cells, and on boundaries"
+        " that pull nothing."
     )
-    ran = "Gaussian data (n = 6, d = 3), λ = y; three samples with u₀ on the wall of the third; 2,000 directions each"
+    ran = (
+        "Gaussian data (n = 6, d = 3), λ = y; three samples with u₀ on the boundary of the third; 2,000 directions each"
+    )
     return Outcome(ran, numbers, note=note)
 
 
-def _with_wall(rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """Draw three samples and λ with g = λ₁x₁ + λ₂x₂ on the wall of the third sample and active on the other two."""
+def _with_boundary(rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Draw three samples and λ with g = λ₁x₁ + λ₂x₂ on the boundary of the third sample and active on the other two."""
     while True:
         X, lam = rng.standard_normal((3, 3)), np.append(rng.exponential(size=2), rng.choice([0.0, 1.0, -1.0]))
         g = lam[:2] @ X[:2]
@@ -372,7 +374,7 @@ CLAIMS: tuple[Claim, ...] = (
         "WP-L9",
         "WP",
         "Lemma 9, (127)",
-        "The pull beside a wall",
+        "The pull beside a boundary",
         "On orthogonally separable data with Yλ >= 0 and u₀ = g(u₀, λ)/|g|: |g(σ')| = |g(σ)| for every σ' that "
         "contains the signs σ of u₀.",
         ("D-16",),
@@ -380,7 +382,7 @@ CLAIMS: tuple[Claim, ...] = (
         "differs",
         "'for any σ′ satisfying σ ⊆ σ′, we have |g(σ′, λ)| = |g(σ, λ)|' (Lemma 9). X = I, λ = (1, -1), u₀ = e₁: σ = "
         "(1, 0) has |g| = 1, σ' = (1, 1) has √2; (127) uses x₂·g < 0, which is only <= 0. Corrected: |g(σ')|² = "
-        "|g(σ)|² + |Σ λ_n x_n|² over the samples that σ' adds, for u₀ lies on their walls. Proposition 7 still holds "
-        "there.",
+        "|g(σ)|² + |Σ λ_n x_n|² over the samples that σ' adds, for u₀ lies on their boundaries. Proposition 7 still"
+        " holds there.",
     ),
 )

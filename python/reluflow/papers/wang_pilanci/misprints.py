@@ -133,7 +133,7 @@ def _both_parts(context: Context) -> Outcome:
     doubled = sum(active[j] * (data.X @ (2 * products[j])) for j in range(net.width))
     split = np.where(net.a[:, None] > 0, products, 0.0), np.where(net.a[:, None] < 0, -products, 0.0)
     right = sum(active[j] * (data.X @ (split[0][j] - split[1][j])) for j in range(net.width))
-    walls = (2 * active - 1)[None] * (np.stack((products, -products)) @ data.X.T)
+    boundaries = (2 * active - 1)[None] * (np.stack((products, -products)) @ data.X.T)
     cone = (2 * active - 1)[None] * (np.stack(split) @ data.X.T)
     outputs = net(data.X)
     numbers = (
@@ -143,7 +143,7 @@ def _both_parts(context: Context) -> Outcome:
             1.0,
             1e-9,
         ),
-        in_print("least (2D - I)Xu over both parts", float(walls.min()), 0.0, 1e-12, "at_least"),
+        in_print("least (2D - I)Xu over both parts", float(boundaries.min()), 0.0, 1e-12, "at_least"),
         exact("the same output, split by the sign of a", float((right / outputs).max()), 1.0),
         exact("least (2D - I)Xu, split by the sign of a", float(cone.min()), 0.0, 1e-12, "at_least"),
         exact("the printed output is twice that of the network", float((doubled / outputs).max()), 2.0),

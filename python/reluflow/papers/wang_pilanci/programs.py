@@ -130,8 +130,8 @@ def cone_value(data: Dataset, duals: FloatArray, active: FloatArray, *, minus: b
         Whether z has the sign of the first line of (129) instead of that of (53).
     """
     sign = -1.0 if minus else 1.0
-    walls = sign * ((2 * active - 1)[:, None] * data.X).T
-    return float(nnls(walls, -(active * duals) @ data.X)[1])
+    boundaries = sign * ((2 * active - 1)[:, None] * data.X).T
+    return float(nnls(boundaries, -(active * duals) @ data.X)[1])
 
 
 def _socp(context: Context) -> Outcome:
@@ -192,10 +192,10 @@ def second_order_dual(data: Dataset, *, multipliers: bool = True) -> float:
     constraints = [cvxpy.multiply(data.y, lam) >= 0]
     for active in np.asarray(arrangements(data.X).patterns, dtype=float):
         pull = (active[:, None] * data.X).T @ lam
-        walls = ((2 * active - 1)[:, None] * data.X).T
+        boundaries = ((2 * active - 1)[:, None] * data.X).T
         for sign in (1.0, -1.0):
             z = cvxpy.Variable(data.n, nonneg=True)
-            constraints.append(cvxpy.norm(pull - (sign * walls @ z if multipliers else 0)) <= 1)
+            constraints.append(cvxpy.norm(pull - (sign * boundaries @ z if multipliers else 0)) <= 1)
     return float(cvxpy.Problem(cvxpy.Maximize(data.y @ lam), constraints).solve(solver=cvxpy.CLARABEL))
 
 

@@ -41,7 +41,7 @@ def _theorem_1(context: Context) -> Outcome:
         exact("the same", float(plain.max("time").max()), np.sqrt(0.5), 1e-9),
         exact("sup over all unit u of cos(u, XᵀD(u)y)", every, np.sqrt(0.5), 1e-6),
         exact("neurons that satisfy (9)", int(sign_condition(data, net).witness.holds.sum()), len(SLIDES)),
-        exact("with the pull projected off the held wall", float(held[-1].min()), 1.0, 1e-9),
+        exact("with the pull projected off the held boundary", float(held[-1].min()), 1.0, 1e-9),
         exact(
             "pairs held at the end",
             int((sol.final.pattern == 0).sum()) if sol.final.pattern is not None else 0,
@@ -73,7 +73,7 @@ def _alignment_figure(plain: Any, held: Any) -> Any:
         figure, ax = panels(1, height=2.9)
         for curves, colour, label in (
             (plain, "#D55E00", "printed: $X^\\top D(w)\\,y$"),
-            (held, "#0072B2", "projected off held walls"),
+            (held, "#0072B2", "projected off held boundaries"),
         ):
             for j in range(curves.sizes["neuron"]):
                 ax.plot(curves["time"], curves[:, j], color=colour, linewidth=1.2, label=label if j == 0 else None)
@@ -137,10 +137,10 @@ CLAIMS: tuple[Claim, ...] = (
         _theorem_1,
         "differs",
         "'for any dataset' (Theorem 1), and 'Our proof in Appendix D.4 corrects this error' (Remark 2). On x₁ = (1, "
-        "1), x₂ = (0, 3), y = (1, -1) the pull is along (1, -2) above the wall of x₂ and along (1, 1) below it: the "
-        "neuron is held on the wall and slides to (1, 0), where the cosine is 1/√2. No unit vector at all has a "
-        "larger one: 1/√5, 1/√2, below 0, and 0 in the four sectors. Corrected: with the pull projected off the held "
-        "walls [PL (31)] the cosine tends to 1.",
+        "1), x₂ = (0, 3), y = (1, -1) the pull is along (1, -2) above the boundary of x₂ and along (1, 1) below it:"
+        " the neuron is held on the boundary and slides to (1, 0), where the cosine is 1/√2. No unit vector at all has"
+        " a larger one: 1/√5, 1/√2, below 0, and 0 in the four sectors. Corrected: with the pull projected off the"
+        " held boundaries [PL (31)] the cosine tends to 1.",
     ),
     Claim(
         "WP-T1b",

@@ -1,0 +1,99 @@
+"""One flow of one output: a run of the core, or run after run where it is to end with a certified limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .. import _core
+from ..datasets import Dataset
+from ..networks import Network
+from ._arguments import core_options
+from ._join import joined
+from ._outcome import solution_of
+from ._progress import Listeners, Progress, Reporter
+from ._scale import hold
+from ._settings import Settings
+from ._solution import Solution
+from ._stop import Stop
+from ._to_limit import to_limit
+
+
+@dataclass(frozen=True)
+class Watching:
+    """Who is given the solution so far every so many seconds, and who is asked, inside a step too, whether to end."""
+
+    keep: Callable[[Solution], object] | None
+    seconds: float
+    is_over: Callable[[], bool]
+    keep_steps: bool = True  # without them ``sol(t)`` integrates again from the start
+
+
+def integrate_one(
+    data: Dataset,
+    net: Network,
+    settings: Settings,
+    threads: int,
+    listening: Listeners,
+    watching: Watching | None = None,
+    *,
+    at_rest: bool = False,
+) -> Solution:
+    """Run one flow, in legs if it is to end where its limit is certified."""
+    progress = _Progress()
+    reporter = Reporter(listening, progress.report)
+
+    def leg(done: Solution | None, until: Stop) -> Solution:
+        progress.done = done
+        begin = net if done is None else done.final
+        own = settings if done is None else _going_on(settings, done)
+        own = replace(own, until=until)
+        held = hold(begin.W, begin.a, own.start_log_time)
+        options = core_options(data, begin, own) | {"n_threads": threads, "hook_period": listening.period}
+        options |= {"at_rest": at_rest and done is None, "exponent": held.exponent}
+        if watching is not None:
+            options |= {"is_over": watching.is_over} | ({} if watching.keep_steps else {"checkpoint_bytes": 0})
+            keep = watching.keep
+            if keep is not None:
+
+                def kept(raw: dict[str, Any]) -> None:
+                    part = solution_of(raw, data, begin, own)
+                    keep(part if done is None else joined(done, part, settings.until))
+
+                options |= {"keep": kept, "keep_period": watching.seconds}
+        arguments = data.X, data.y, held.W, held.a, begin.leak, own.loss, own.reduction, options
+        return solution_of(_core.integrate(*arguments, reporter.hook), data, begin, own)
+
+    try:
+        return (
+            to_limit(leg, settings.until, settings.start_log_time)
+            if settings.until.limit
+            else leg(None, settings.until)
+        )
+    finally:
+        reporter.close()
+
+
+@dataclass
+class _Progress:
+    """Makes a `Progress` of what the core says of the present leg; `done` is what came before it."""
+
+    done: Solution | None = None
+
+    def report(self, report: dict[str, Any]) -> Progress:
+        if self.done is not None:
+            before = self.done.stats
+            report = {
+                **report,
+                "steps": report["steps"] + before["steps"],
+                "events": report["events"] + before["n_events"],
+                "seconds": report["seconds"] + before["seconds"],
+            }
+        return Progress(**report)
+
+
+def _going_on(settings: Settings, done: Solution) -> Settings:
+    """Return the settings of a leg that goes on from `done`."""
+    left = None if settings.max_events is None else max(1, settings.max_events - len(done.events))
+    return replace(settings, start_time=done.t_end, start_log_time=done.log_t_end, max_events=left)
