@@ -135,6 +135,38 @@ def test_a_neuron_at_zero_leaves_a_critical_point_with_decay() -> None:
     assert objective(data, rf.Network(W, a), "squared", "sum", 0.3) < here
 
 
+@pytest.mark.parametrize(("size", "aside"), [(1e-6, 1e-12), (1e-20, 1e-14)])
+def test_no_run_rests_while_a_small_neuron_turns_to_where_it_grows(size: float, aside: float) -> None:
+    """Neuron 1 shrinks until its output weight has changed its sign, and neuron 0 is at its end long before that."""
+    data = rf.Dataset([[1.0, 0.0], [0.0, 1.0]], [10.0, 1.0])
+    net = rf.Network([[1.0, -1e-13], [-1e-9 * size, size]], [1.0, -size * (1 - aside)])
+    for rtol in (1e-9, 1e-12):
+        sol = rf.integrate(data, net, until=1e3, loss="squared", weight_decay=0.05, rtol=rtol)
+        assert sol.final(data.X) == pytest.approx([9.95, 0.95], rel=1e-7)
+        assert sol.stats["rest_log_t"] < np.log(1e3)
+
+
+def test_a_small_neuron_at_the_direction_that_shrinks_it_lets_the_run_rest() -> None:
+    """It sees one line only, on which it cannot turn: it never grows, although its gradient is above the decay."""
+    data = rf.Dataset([[1.0, 0.0], [0.0, 1.0]], [10.0, 1.0])
+    net = rf.Network([[1.0, -1e-13], [0.0, 1e-6]], [1.0, -1e-6])
+    sol = rf.integrate(data, net, until=rf.Stop(seconds=10), loss="squared", weight_decay=0.05)
+    assert sol.status == "stationary"
+    assert sol.final(data.X) == pytest.approx([9.95, 0.0], abs=1e-7)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 0.5, 10.0])
+@pytest.mark.parametrize("same", [False, True])
+def test_targets_of_zero_leave_nothing_and_the_run_ends(scale: float, same: bool) -> None:
+    """Loss and objective fall below the smallest double; their logarithms then rose by inf or nan."""
+    rng = np.random.default_rng(3)
+    X = np.ones((4, 2)) if same else rng.normal(size=(4, 2))
+    net = rf.Network(scale * rng.normal(size=(3, 2)), scale * rng.normal(size=3))
+    sol = rf.integrate(rf.Dataset(X, np.zeros(4)), net, until=1e5, loss="squared", weight_decay=0.1)
+    assert sol.status == "reached_time", sol.message
+    assert np.abs(sol.final.theta).max() < 1e-20 * scale
+
+
 def test_a_run_with_decay_is_kept_and_continued_whole(tmp_path) -> None:
     rng = np.random.default_rng(13)
     data = rf.Dataset(rng.normal(size=(8, 3)), rng.normal(size=8))
