@@ -167,6 +167,35 @@ def test_targets_of_zero_leave_nothing_and_the_run_ends(scale: float, same: bool
     assert np.abs(sol.final.theta).max() < 1e-20 * scale
 
 
+@pytest.mark.parametrize("decay", [0.05, 0.2])
+def test_a_neuron_slides_on_while_the_decay_brings_large_margins_back(decay: float) -> None:
+    """The weight it slides by followed the mass over 37 e-foldings in a step: it left, again and again, by nothing."""
+    X = np.array([[0, 0, 1, 1, 1], [1, 0, 1, 1, -1], [0, -1, -1, 0, -1], [-1, 1, -1, 0, 0], [0, 1, 0, 0, 1]], float)
+    X = np.vstack([X, [[-1, 0, 1, 0, 1], [0, -1, -1, -1, 1], [0, -1, 1, 1, 0], [0, 1, 1, -1, -1]]])
+    data = rf.Dataset(np.c_[X, np.ones(9)], [-1, -1, 1, 1, -1, -1, 1, 1, -1])
+    net = rf.Network([[4.209208, -1.861068, 11.025665, -6.213937, -8.544087, -6.11537]], [-17.080939])
+    sol = rf.integrate(data, net, until=3.0, weight_decay=decay)
+    assert sol.status == "reached_time", sol.message
+    assert [str(kind) for kind in sol.events.kind] == ["slide"]
+    np.testing.assert_allclose(sol.final.a, sol(0.01).a * np.exp(-decay * 2.99), rtol=1e-7)
+
+
+def test_a_step_of_terms_that_overflow_is_not_taken_for_one_without_terms() -> None:
+    """A large neuron leaves a boundary, and the first step after that is far too long: no time passed in it.
+
+    With other neurons beside it such a run ended "at rest", with the loss where it was.
+    """
+    data = rf.Dataset(
+        [[0.8, 1.0], [0.9, 1.0], [1.0, 1.0], [0.8, 1.0]], [-1, -1, -1, 1], weights=[0.14, 0.05, 0.01, 0.33]
+    )
+    net = rf.Network([[21.3652011, -17.0921608]], [-695.681327])
+    until = rf.Stop(time=1e-5, seconds=5)
+    sol = rf.integrate(data, net, until=until, loss="exponential", reduction="mean", weight_decay=0.05)
+    assert sol.status == "reached_time"
+    tight = rf.integrate(data, net, until=until, loss="exponential", reduction="mean", weight_decay=0.05, rtol=1e-12)
+    np.testing.assert_allclose(sol.final.theta, tight.final.theta, rtol=1e-7)
+
+
 def test_a_run_with_decay_is_kept_and_continued_whole(tmp_path) -> None:
     rng = np.random.default_rng(13)
     data = rf.Dataset(rng.normal(size=(8, 3)), rng.normal(size=8))

@@ -17,6 +17,11 @@ constexpr std::size_t kHoldingGroups = 64;
 constexpr double kMarginTol = 1e-6;
 /// No tolerance is below this, since terms are only known to rounding.
 constexpr double kFinest = 4.0 * std::numeric_limits<double>::epsilon();
+/// With weight decay large margins shrink by many e-foldings of the mass in a time in which neurons hardly move. The
+/// weights of samples that neurons slide on follow it, although no neuron shows it: their series has to hold, too.
+constexpr double kMassFall = 2.0;
+/// A step is far too long if its last terms are this many times the state.
+constexpr double kOverlong = 1e40;
 /// Outputs below this part of the targets, or of a margin of 1, change no weight.
 constexpr double kNoOutput = 1e-20;
 /// A neuron whose direction is this near to one that stands still has turned: it is known to no more than that.
@@ -111,6 +116,8 @@ double Expansion::expand(double step) {
         }
         if (k == 1) {
             part = waveform_.saturated_part();
+            const double fall = waveform_.decays() ? std::abs(waveform_.margin_rate()) : 0.0;
+            if (fall > kMassFall) part = std::min(part, kMassFall / fall);
             by_margins = waveform_.outruns_time();
         }
         if (part < kLeastAllowed) return part;
@@ -120,6 +127,9 @@ double Expansion::expand(double step) {
             std::max(series_.relative_size(k + 1), k == 0 ? 1.0 : (by_margins ? 0.0 : waveform_.relative_time_term()));
         if (k + 1 >= kMinOrder && std::max(last, before) <= present_tolerance_) break;
     }
+    // The squares of such terms overflow, and what came of that was taken for a size of zero.
+    const double largest = moments_.leftCols(groups_.count()).cwiseAbs().sum();
+    if (!(largest <= kOverlong * series_.square())) return std::numeric_limits<double>::quiet_NaN();
     if (by_margins) waveform_.keep_time_by_margins();
     if (std::max(last, before) <= present_tolerance_) return part;
     return std::min({part, std::pow(present_tolerance_ / last, 1.0 / kMaxOrder),
