@@ -248,7 +248,7 @@ class Judge:
         lam = lam / np.max(np.abs(lam))
         for j in range(len(a)):
             boundaries = self.boundaries(row[j])
-            if not boundaries or not (np.any(W[j]) and a[j]) or not np.any(slopes[j] * lam):
+            if not boundaries or not (np.any(W[j]) and a[j]):
                 continue
             gap = self.gap(j, float(a[j]), lam, slopes[j], boundaries)
             if gap is not None:
@@ -270,6 +270,8 @@ class Judge:
         span = vt[s > 1e-10 * s[0]]
         A, b = span @ A, span @ b
         scale = float(np.abs(lam) @ (self.lengths * np.maximum(slopes, self.p.leak))) + float(np.sum(np.abs(edges)))
+        if scale == 0.0:
+            return 0.0
         if len(boundaries) == len(span):
             tau = np.linalg.lstsq(A, b, rcond=None)[0]
             if np.all((tau >= 0) & (tau <= 1)):

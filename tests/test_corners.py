@@ -1,4 +1,4 @@
-"""A neuron that meets many boundaries at once, at w = 0: nobody else may miss it, and it leaves when it can."""
+"""A neuron on boundaries that does not move, mostly at w = 0: nobody else may miss it, and it leaves when it can."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import compare
+import defect
 import reluflow as rf
+from reluflow.losses import duals
 
 LEAK, TIME = 0.5, 30.0
 # Problems in which a neuron passes w = 0 while the others are large enough to feel it.
@@ -87,3 +89,25 @@ def test_a_run_cut_at_the_origin_leaves_when_the_whole_run_does(cut: float) -> N
     again = rf.integrate(data, rf.integrate(data, net, until=cut), until=9.0)
     compare.assert_same_state(again.final.W, again.final.a, whole.final.W, whole.final.a, 1e-9, f"cut at {cut}")
     assert whole.final.W[NEURON].any()
+
+
+@pytest.mark.parametrize("loss", ["logistic", "exponential"])
+def test_a_neuron_at_rest_leaves_when_the_samples_of_its_boundary_pull_it_away(loss: str) -> None:
+    """Nothing else drives neuron 1, so it did not move, and no run looked whether it may leave.
+
+    Below its boundary samples 1 and 2 pull against each other. Neuron 0 fits sample 1 until sample 2 pulls more.
+    """
+    data = rf.Dataset([[1.0, 0.0], [-1.0, 0.0], [-0.5, 0.0], [-1.0, -1.0]], [1, 1, -1, 1])
+    net = rf.Network([[-0.1, -0.2], [0.0, 0.5]], [0.3, -0.5])
+    run = rf.integrate(data, net, until=5.0, loss=loss)
+    assert set(run.events.kind[run.events.neuron == 1]) == {"start_slide", "leave_down", "leave_up"}
+    (left,) = set(run.events.t[run.events.sample == 1]) - {0.0}
+
+    def pull(state: rf.Network) -> float:
+        return float(data.X[1:3, 0] @ duals(data, state(data.X), loss)[1:3])
+
+    assert pull(run(left)) == pytest.approx(0.0, abs=1e-9)
+    assert pull(run(0.9 * left)) < -0.01
+    assert pull(run(1.1 * left)) > 0.01
+    assert run.final.W[1, 0] < -0.01
+    defect.assert_small(run, 1e-8)

@@ -78,6 +78,17 @@ def test_a_whole_number_of_counts_is_as_many_repeats() -> None:
         np.testing.assert_allclose(descents[0].final.theta, descents[1].final.theta, rtol=1e-12)
 
 
+@pytest.mark.parametrize("loss", ["logistic", "exponential"])
+def test_a_sample_that_counts_nothing_may_have_any_margin(loss) -> None:
+    # Its loss alone was beyond the doubles, and the sum was nan.
+    net = rf.Network([[1.0, 40.0], [0.5, -1.0]], [-40.0, 0.5])
+    run = rf.integrate(rf.Dataset([[1.0, 0.0], [0.0, 1.0]], [1, 1], weights=[1, 0]), net, until=1.0, loss=loss)
+    alone = rf.integrate(rf.Dataset([[1.0, 0.0]], [1]), net, until=1.0, loss=loss)
+    assert run.status == "reached_time", run.message
+    np.testing.assert_allclose(run.final.theta, alone.final.theta, rtol=1e-9)
+    assert run.log_loss_end == pytest.approx(alone.log_loss_end, rel=1e-9)
+
+
 @pytest.mark.parametrize("leak", [0.0, 0.2])
 def test_descent_with_falling_steps_tends_to_the_flow(leak) -> None:
     rng = np.random.default_rng(5)

@@ -135,6 +135,82 @@ def test_a_neuron_at_zero_leaves_a_critical_point_with_decay() -> None:
     assert objective(data, rf.Network(W, a), "squared", "sum", 0.3) < here
 
 
+@pytest.mark.parametrize(("size", "aside"), [(1e-6, 1e-12), (1e-20, 1e-14)])
+def test_no_run_rests_while_a_small_neuron_turns_to_where_it_grows(size: float, aside: float) -> None:
+    """Neuron 1 shrinks until its output weight has changed its sign, and neuron 0 is at its end long before that."""
+    data = rf.Dataset([[1.0, 0.0], [0.0, 1.0]], [10.0, 1.0])
+    net = rf.Network([[1.0, -1e-13], [-1e-9 * size, size]], [1.0, -size * (1 - aside)])
+    for rtol in (1e-9, 1e-12):
+        sol = rf.integrate(data, net, until=1e3, loss="squared", weight_decay=0.05, rtol=rtol)
+        assert sol.final(data.X) == pytest.approx([9.95, 0.95], rel=1e-7)
+        assert sol.stats["rest_log_t"] < np.log(1e3)
+
+
+def test_a_small_neuron_at_the_direction_that_shrinks_it_lets_the_run_rest() -> None:
+    """It sees one line only, on which it cannot turn: it never grows, although its gradient is above the decay."""
+    data = rf.Dataset([[1.0, 0.0], [0.0, 1.0]], [10.0, 1.0])
+    net = rf.Network([[1.0, -1e-13], [0.0, 1e-6]], [1.0, -1e-6])
+    sol = rf.integrate(data, net, until=rf.Stop(seconds=10), loss="squared", weight_decay=0.05)
+    assert sol.status == "stationary"
+    assert sol.final(data.X) == pytest.approx([9.95, 0.0], abs=1e-7)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 0.5, 10.0])
+@pytest.mark.parametrize("same", [False, True])
+def test_targets_of_zero_leave_nothing_and_the_run_ends(scale: float, same: bool) -> None:
+    """Loss and objective fall below the smallest double; their logarithms then rose by inf or nan."""
+    rng = np.random.default_rng(3)
+    X = np.ones((4, 2)) if same else rng.normal(size=(4, 2))
+    net = rf.Network(scale * rng.normal(size=(3, 2)), scale * rng.normal(size=3))
+    sol = rf.integrate(rf.Dataset(X, np.zeros(4)), net, until=1e5, loss="squared", weight_decay=0.1)
+    assert sol.status == "reached_time", sol.message
+    assert np.abs(sol.final.theta).max() < 1e-20 * scale
+
+
+@pytest.mark.parametrize("decay", [0.05, 0.2])
+def test_a_neuron_slides_on_while_the_decay_brings_large_margins_back(decay: float) -> None:
+    """The weight it slides by followed the mass over 37 e-foldings in a step: it left, again and again, by nothing."""
+    X = np.array([[0, 0, 1, 1, 1], [1, 0, 1, 1, -1], [0, -1, -1, 0, -1], [-1, 1, -1, 0, 0], [0, 1, 0, 0, 1]], float)
+    X = np.vstack([X, [[-1, 0, 1, 0, 1], [0, -1, -1, -1, 1], [0, -1, 1, 1, 0], [0, 1, 1, -1, -1]]])
+    data = rf.Dataset(np.c_[X, np.ones(9)], [-1, -1, 1, 1, -1, -1, 1, 1, -1])
+    net = rf.Network([[4.209208, -1.861068, 11.025665, -6.213937, -8.544087, -6.11537]], [-17.080939])
+    sol = rf.integrate(data, net, until=3.0, weight_decay=decay)
+    assert sol.status == "reached_time", sol.message
+    assert [str(kind) for kind in sol.events.kind] == ["slide"]
+    np.testing.assert_allclose(sol.final.a, sol(0.01).a * np.exp(-decay * 2.99), rtol=1e-7)
+
+
+def test_a_step_of_terms_that_overflow_is_not_taken_for_one_without_terms() -> None:
+    """Large neurons leave a boundary, and the first step after that is far too long, since no time passed in the last.
+
+    Such a run also ended "at rest" where it was. It takes too many steps to wait for its end.
+    """
+    X = [[0.8, 1.0], [0.9, 1.0], [1.0, 1.0], [0.8, 1.0]]
+    data = rf.Dataset(
+        X,
+        [-1, -1, -1, 1],
+        weights=[0.12558352, 0.035894815, 0.00118116, 0.32077529],
+    )
+    W = [
+        [13.0296482, -32.8389413],
+        [-17.813529, -17.813529],
+        [21.3652011, -17.0921608],
+        [42.9491536, -89.5677644],
+        [25.0729539, -95.846597],
+        [-20.0316681, -20.0316681],
+        [6.28840463, -47.2246645],
+        [158.893932, -127.115146],
+    ]
+    net = rf.Network(
+        W, [422.41953, -752.577814, -695.681327, 905.697263, 319.41866, -504.479008, -93.6561994, -373.334931]
+    )
+    until = rf.Stop(time=0.02, seconds=1)
+    sol = rf.integrate(data, net, until=until, loss="exponential", reduction="mean", weight_decay=0.05)
+    assert sol.success, sol.message
+    assert sol.stats["steps"] > 1
+    assert sol.log_loss_end < sol.log_loss[0] - 1e-5
+
+
 def test_a_run_with_decay_is_kept_and_continued_whole(tmp_path) -> None:
     rng = np.random.default_rng(13)
     data = rf.Dataset(rng.normal(size=(8, 3)), rng.normal(size=8))

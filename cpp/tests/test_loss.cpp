@@ -64,6 +64,9 @@ void the_sum_of_losses_survives_margins_of_any_size() {
     const std::array<double, 2> apart{-1e8, 1e8};
     CHECK(close(log_loss_sum(LossKind::logistic, apart), std::log(1e8L)));
     CHECK(log_loss_sum(LossKind::exponential, apart) == 1e8);
+    const std::array<double, 2> counts{1.0, 0.0};
+    const std::array<double, 2> uncounted{-1.0, -1e6};  // e^1e6 is beyond the doubles, and counts nothing
+    CHECK(close(log_loss_sum(LossKind::exponential, uncounted, counts), 1.0));
     const std::array<double, 4> zeros{};
     CHECK(close(log_loss_sum(LossKind::logistic, zeros), std::log(4 * std::log(2.0L))));
     CHECK(close(log_loss(LossKind::logistic, Reduction::mean, zeros), std::log(std::log(2.0L))));

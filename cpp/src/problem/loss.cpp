@@ -104,7 +104,8 @@ double log_loss_sum(LossKind kind, std::span<const double> q, std::span<const do
     const double largest = log_loss(kind, worst);
     if (!std::isfinite(largest)) return largest;
     double sum = 0.0;
-    for (std::size_t i = 0; i < q.size(); ++i) sum += count(i) * std::exp(log_loss(kind, q[i]) - largest);
+    for (std::size_t i = 0; i < q.size(); ++i)
+        if (count(i) > 0.0) sum += count(i) * std::exp(log_loss(kind, q[i]) - largest);  // others may overflow
     return largest + std::log(sum);
 }
 

@@ -101,7 +101,7 @@ void Flow::run() {
     while (saved_ < plan_.save_at.size() && !clock_.is_before(next_save())) save_state(clock_, 0.0);
     if (!decided)
         check_unresolved();
-    else if (log_loss() <= plan_.stop.log_loss)
+    else if (!std::isinf(plan_.stop.log_loss) && log_loss() <= plan_.stop.log_loss)
         finish(Status::reached_loss, "the initial loss is already at or below the requested value");
     else if (plan_.stop.log_norm <= kLargestLogNorm && log_norm_at(0.0) >= plan_.stop.log_norm)
         finish(Status::reached_log_norm, "the initial norm is already at or above the requested value");

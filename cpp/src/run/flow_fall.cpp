@@ -21,6 +21,8 @@ constexpr double kHeavyLoss = 60.0;
 /// Largest number of halvings of a step on which the loss rises. The truncation error falls with the 25th power of the
 /// length, the decrease with the first: one or two suffice.
 constexpr int kShorter = 30;
+/// Where all targets are zero, decay leaves nothing of the network: squares of what is left leave the range of doubles.
+constexpr double kNothing = -500.0;
 
 }  // namespace
 
@@ -48,10 +50,13 @@ double Flow::rise_until(double u) {
            log_objective(log_loss_, stepper_.square());
 }
 
-/// log (L + γ/2 |θ|²), which falls along the flow.
+/// log (L + γ/2 |θ|²), which falls along the flow, or the floor of it.
 double Flow::log_objective(double log_loss, double square) const {
     if (plan_.objective.decay == 0.0) return log_loss;
-    return log_loss + std::log1p(0.5 * plan_.objective.decay * square * std::exp(-log_loss));
+    const double log_decay = std::log(0.5 * plan_.objective.decay * square);
+    const double larger = std::max(log_loss, log_decay);
+    if (std::isinf(larger)) return std::max(larger, kNothing);
+    return std::max(larger + std::log1p(std::exp(std::min(log_loss, log_decay) - larger)), kNothing);
 }
 
 /// Shortens the step until the loss does not rise. False if it rises however short the step: then the error of the

@@ -17,8 +17,20 @@ constexpr std::size_t kHoldingGroups = 64;
 constexpr double kMarginTol = 1e-6;
 /// No tolerance is below this, since terms are only known to rounding.
 constexpr double kFinest = 4.0 * std::numeric_limits<double>::epsilon();
+/// With weight decay large margins shrink by many e-foldings of the mass in a time in which neurons hardly move. The
+/// weights of samples that neurons slide on follow it, although no neuron shows it: their series has to hold, too.
+constexpr double kMassFall = 2.0;
+/// A step is far too long if its last terms are this many times the state.
+constexpr double kOverlong = 1e40;
 /// Outputs below this part of the targets, or of a margin of 1, change no weight.
 constexpr double kNoOutput = 1e-20;
+/// A neuron whose direction is this near to one that stands still has turned: it is known to no more than that.
+constexpr double kTurned = 1e-10;
+/// A gradient of this many times the rate of the decay makes a neuron grow; that of a live neuron at a critical point
+/// is one times that rate, to what the errors that are left make of it.
+constexpr double kGrows = 1.0 + 1e-6;
+/// A gradient below this part of the decay turns a neuron so slowly that nothing is left of it when it has turned.
+constexpr double kHardly = 1e-3;
 
 /// Marks the samples on which a group of these slopes is active. A sample on which all its neurons slide is not marked:
 /// its margin is zero for ever, and it acts through multipliers alone.
@@ -104,6 +116,8 @@ double Expansion::expand(double step) {
         }
         if (k == 1) {
             part = waveform_.saturated_part();
+            const double fall = waveform_.decays() ? std::abs(waveform_.margin_rate()) : 0.0;
+            if (fall > kMassFall) part = std::min(part, kMassFall / fall);
             by_margins = waveform_.outruns_time();
         }
         if (part < kLeastAllowed) return part;
@@ -113,6 +127,9 @@ double Expansion::expand(double step) {
             std::max(series_.relative_size(k + 1), k == 0 ? 1.0 : (by_margins ? 0.0 : waveform_.relative_time_term()));
         if (k + 1 >= kMinOrder && std::max(last, before) <= present_tolerance_) break;
     }
+    // The squares of such terms overflow, and what came of that was taken for a size of zero.
+    const double largest = moments_.leftCols(groups_.count()).cwiseAbs().sum();
+    if (!(largest <= kOverlong * series_.square())) return std::numeric_limits<double>::quiet_NaN();
     if (by_margins) waveform_.keep_time_by_margins();
     if (std::max(last, before) <= present_tolerance_) return part;
     return std::min({part, std::pow(present_tolerance_ / last, 1.0 / kMaxOrder),
@@ -203,7 +220,7 @@ double Expansion::speed_square(const NetworkState& state) const noexcept {
     return sum;
 }
 
-double Expansion::decaying_rate(const NetworkState& state) const noexcept {
+double Expansion::decaying_rate(const NetworkState& state, const Pattern& pattern) const noexcept {
     const bool vanishes = series_.square() * waveform_.largest_norm() < kNoOutput * output_scale_;
     double fastest = 0.0;
     if (!vanishes && series_.square() > 0.0) fastest = std::sqrt(speed_square(state) / series_.square());
@@ -215,12 +232,29 @@ double Expansion::decaying_rate(const NetworkState& state) const noexcept {
         const double output_rate = g.dot(state.w.col(j));
         const double growth = 2.0 * state.a[j] * output_rate / square;
         fastest = std::max(fastest, growth - rate);
-        if (!vanishes) continue;
         const double turn_a = output_rate - growth * state.a[j];
         const double turn_square = (state.a[j] * g - growth * state.w.col(j)).squaredNorm() + turn_a * turn_a;
-        fastest = std::max(fastest, std::sqrt(turn_square / square));
+        const double turn = std::sqrt(turn_square / square);
+        const double most = g.norm();
+        if (vanishes) fastest = std::max(fastest, turn);
+        if (turn <= kTurned * most || most < kHardly * rate) continue;
+        if (most > kGrows * rate)
+            fastest = std::max(fastest, most - rate);
+        else if (turn > fastest && turns_out(state, pattern, j))
+            fastest = turn;
     }
     return fastest;
+}
+
+bool Expansion::turns_out(const NetworkState& state, const Pattern& pattern, Index neuron) const noexcept {
+    const auto g = start_gradients_.col(groups_.of(neuron));
+    const double most = g.norm();
+    const bool along = g.dot(state.w.col(neuron)) / most + state.a[neuron] > 0.0;
+    if (along != (state.a[neuron] > 0.0)) return true;
+    const double way = along ? 1.0 : -1.0;
+    for (Index wall = 0; wall < pattern.walls(); ++wall)
+        if (way * pattern.side(neuron, wall) * data_.normals().row(wall).dot(g) < -kTurned * most) return true;
+    return false;
 }
 
 void Expansion::gradient_at_start(Index neuron, double* g) const noexcept {

@@ -85,13 +85,17 @@ class Expansion {
     double speed_square(const NetworkState& state) const noexcept;
     /// With weight decay: |θ'| over |θ|, or the rate at which the neuron grows that grows fastest, if that is more. A
     /// neuron that vanishes has a rate of its own for ever; where all of them do, the rates at which they turn count.
-    double decaying_rate(const NetworkState& state) const noexcept;
+    /// So does that of any neuron that may yet grow: it counts with the rate it will grow at where its gradient
+    /// outweighs the decay, and with that at which it turns where it turns to other boundaries.
+    double decaying_rate(const NetworkState& state, const Pattern& pattern) const noexcept;
     /// Largest |g| over the groups at the start of the step; 0 when nothing moves.
     double fastest() const noexcept { return fastest_; }
 
   private:
     void find_live(const NetworkState& state, const Pattern& pattern);
     void project(int order);
+    /// Whether the direction that a neuron turns to is beyond one of its boundaries, or has the other sign of a.
+    bool turns_out(const NetworkState& state, const Pattern& pattern, Index neuron) const noexcept;
 
     const Dataset& data_;
     double tolerance_;

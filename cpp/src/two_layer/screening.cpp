@@ -38,6 +38,22 @@ constexpr Index kUsualNear = 16;
 
 using ConstMap = Eigen::Map<const Vector>;
 
+/// Flags of the boundaries whose contribution to a gradient may pass zero, on a side, while no label changes: there two
+/// samples pull against each other. Elsewhere a neuron that nothing else drives is at an end of the interval for ever.
+std::vector<char> pulled_both_ways(const Dataset& data, bool leaks) {
+    std::vector<char> flags(static_cast<std::size_t>(data.n_walls()), 0);
+    for (int wall = 0; wall < data.n_walls(); ++wall) {
+        double firsts[2] = {0.0, 0.0};  // the sign of the first pull on each side; with a leak there is one of both
+        for (const int sample : data.samples_of(wall)) {
+            double& first = firsts[!leaks && data.orientation(sample) > 0];
+            const double pull = data.signs()[sample] * data.orientation(sample);
+            if (first == 0.0) first = pull;
+            if (pull != first) flags[wall] = 1;
+        }
+    }
+    return flags;
+}
+
 }  // namespace
 
 Screening::Screening(const ScreenedNetwork& network, Range neurons, NeuronMotion& motion, HitFinder& finder)
@@ -53,6 +69,7 @@ Screening::Screening(const ScreenedNetwork& network, Range neurons, NeuronMotion
       neurons_(neurons),
       motion_(motion),
       finder_(finder),
+      pulled_both_ways_(pulled_both_ways(network.data, network.state.leak() > 0.0)),
       slack_(neurons.count(), 0.0),
       z_(std::min(kBlock, neurons.count()) * data_.n_walls()),
       gathered_(std::min(kBlock, neurons.count()) * data_.rank()),
@@ -79,17 +96,25 @@ void Screening::begin() {
     not_before_.clear();
     bound_paths(1.0);
     for (Index j = neurons_.begin; j < neurons_.end; ++j) {
-        // A neuron that does not move is skipped, except on boundaries that it may leave: at w = 0, and where weights
-        // can change their signs.
-        const bool stands = !held_[j].empty() && state_.a[j] != 0.0 &&
-                            (expansion_.series().size(j) == 0.0 || motion_.waveform().is_linear());
-        if (paths_[j] == 0.0 && state_.invariant(j) >= 0.0 && !stands) continue;
+        if (paths_[j] == 0.0 && state_.invariant(j) >= 0.0 && !may_leave_at_rest(j)) continue;
         const double size = expansion_.series().size(j);
         if (paths_[j] >= slack(j) - finder_.zero_tol(size))
             due_.push_back(static_cast<int>(j));
         else if (!held_[j].empty())
             holding_.push_back(static_cast<int>(j));
     }
+}
+
+/// A neuron that does not move is skipped, except at w = 0, where weights can change their signs, where samples of one
+/// boundary pull against each other, and where its boundaries take away all that others pull.
+bool Screening::may_leave_at_rest(Index neuron) const {
+    const SlidingSet& held = held_[neuron];
+    if (held.empty() || state_.a[neuron] == 0.0) return false;
+    if (expansion_.series().size(neuron) == 0.0 || motion_.waveform().is_linear()) return true;
+    const auto is_pulled = [this](int wall) { return pulled_both_ways_[wall] != 0; };
+    if (std::ranges::any_of(held.walls(), is_pulled) || std::ranges::any_of(held.dependent(), is_pulled)) return true;
+    const Matrix* taken = expansion_.held_part(expansion_.groups().of(neuron));
+    return taken && !taken->topRows(expansion_.series().order()).isZero(0.0);
 }
 
 void Screening::claim_releases() {

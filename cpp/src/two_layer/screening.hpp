@@ -70,6 +70,7 @@ class Screening {
 
   private:
     void bound_paths(double u);
+    bool may_leave_at_rest(Index neuron) const;
     void look_at(std::span<const int> neurons);
     void first_hit(int neuron, const double* z, const double* rate);
     std::span<const NearWall> find_candidates(int neuron, double u);
@@ -93,6 +94,7 @@ class Screening {
     Range neurons_;
     NeuronMotion& motion_;
     HitFinder& finder_;
+    std::vector<char> pulled_both_ways_;
     std::vector<double> slack_;  // lower bounds of the distance of each neuron to its nearest boundary
     std::vector<FirstHit> hits_;
     std::vector<int> due_, holding_, claimed_, near_;

@@ -225,7 +225,7 @@ double Stepper::margin_error() const noexcept {
 
 /// Screens the expanded step, resolves its events and ends it where they matter to the other neurons.
 void Stepper::follow_events() {
-    relative_rate_ = waveform().decays() ? expansion_.decaying_rate(state_)
+    relative_rate_ = waveform().decays() ? expansion_.decaying_rate(state_, pattern_)
                                          : expansion_.series().relative_size(1) / waveform().step();
     const int order = expansion_.series().order();
     ++counts_.steps;
