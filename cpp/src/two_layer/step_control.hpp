@@ -1,6 +1,7 @@
 /// How far a step may go, and how long the next one should be.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -27,9 +28,9 @@ class StepControl {
     double smooth() const noexcept { return smooth_; }
     /// Reports the last step: its length, the order it needed, the part of it that truncation allowed.
     void truncated(double step, int order, double allowed) noexcept;
-    /// Reports that it ended at u, and that the events known so far would let a step go on by next_end after u, in
-    /// units of `step`.
-    void taken(double step, double u, double next_end) noexcept;
+    /// Reports that it ended at u and kept so many events, and that those known so far would let a step go on by
+    /// next_end after u, in units of `step`. `cut`: events ended it, before what truncation allowed.
+    void taken(double step, double u, double next_end, std::size_t kept, bool cut) noexcept;
 
   private:
     double smooth_ = 0.0;  // what truncation allows
