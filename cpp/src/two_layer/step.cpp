@@ -133,7 +133,8 @@ void Stepper::expand_series(double max_step) {
         allowed_ = expand_soundly(step);
     }
     if (step < max_step || allowed_ < 1.0) control_.truncated(step, expansion_.series().order(), allowed_);
-    late_control_.plain_step_taken(expansion_.series().square());
+    const double work = radau_.plain_work(expansion_, expansion_.series().order());
+    late_control_.plain_step_taken(expansion_.series().square(), work / radau_.plain_work(expansion_, kMaxOrder));
 }
 
 /// The part of a step that truncation allows, reduced if the defect is too large.
@@ -170,7 +171,8 @@ bool Stepper::expand_late() {
         if (waveform().decays()) step = std::min(step, kLongestDecay / waveform().decay_rate());
         late_ = radau_.expand(expansion_, std::min(step, rounding_limit()), lets_go);
         counts_.late_iterations += radau_.iterations();
-        late_control_.tried(late_, radau_.next_step(), radau_.relative_work(expansion_), plain);
+        const double work = radau_.relative_work(expansion_);
+        late_control_.tried(late_, radau_.next_step(), work, radau_.iterations() > 0 ? work : 0.0, plain);
         ++(late_ ? counts_.late_steps : counts_.late_refused);
         if (!late_) expansion_.restart();
     } while (!late_ && late_control_.wants(plain * rate, kind));
@@ -278,6 +280,7 @@ bool Stepper::is_separated() const {
 /// Tells the step control what ended the step, and how far the known events would let the next one go.
 void Stepper::foresee(double end) {
     if (late_) {
+        late_control_.taken(end * waveform().step());
         if (partitions_.follows_events()) {  // a kink in the weights: explicit steps resolve it
             late_control_.leave();
             radau_.interrupt();
