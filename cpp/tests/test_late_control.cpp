@@ -20,14 +20,14 @@ LateControl asked(LateKind kind) {
 void a_step_that_just_fails_to_pay_is_tried_again_for_errors_alone() {
     for (const LateKind kind : {LateKind::margins, LateKind::careful, LateKind::errors}) {
         LateControl control = asked(kind);
-        control.tried(false, 0.9 * kGain * kPlain, kGain, kPlain);
+        control.tried(false, 0.9 * kGain * kPlain, kGain, kGain, kPlain);
         CHECK(control.wants(kRate, kind) == (kind == LateKind::errors));
     }
 }
 
 void a_short_step_that_ended_the_layer_is_followed_by_another() {
     LateControl control = asked(LateKind::errors);
-    control.tried(true, 0.9 * kGain * kPlain, kGain, kPlain);
+    control.tried(true, 0.9 * kGain * kPlain, kGain, kGain, kPlain);
     CHECK(control.wants(kRate, LateKind::errors));
     CHECK(control.propose(kPlain) == 0.9 * kGain * kPlain);
 }
@@ -35,25 +35,90 @@ void a_short_step_that_ended_the_layer_is_followed_by_another() {
 void steps_that_never_pay_end_and_are_paused() {
     LateControl control = asked(LateKind::errors);
     int tries = 0;
-    for (; tries < 10 && control.wants(kRate, LateKind::errors); ++tries)
-        control.tried(true, 0.9 * kGain * kPlain, kGain, kPlain);
+    for (; tries < 10 && control.wants(kRate, LateKind::errors); ++tries) {
+        control.tried(true, 0.9 * kGain * kPlain, kGain, kGain, kPlain);
+        control.taken(0.9 * kGain * kPlain);
+    }
     CHECK(tries > 1);
     CHECK(tries < 10);
-    control.plain_step_taken(1.0);
+    control.plain_step_taken(1.0, 1.0);
     CHECK(!control.wants(kRate, LateKind::errors));
-    for (int step = 0; step < 10; ++step) control.plain_step_taken(1.0);
+    for (int step = 0; step < 10; ++step) control.plain_step_taken(1.0, 1.0);
     CHECK(control.wants(kRate, LateKind::errors));
 }
 
 void a_step_far_from_paying_is_not_tried() {
     LateControl control = asked(LateKind::errors);
-    control.tried(false, 0.1 * kGain * kPlain, kGain, kPlain);
+    control.tried(false, 0.1 * kGain * kPlain, kGain, kGain, kPlain);
     CHECK(!control.wants(kRate, LateKind::errors));
+}
+
+/// The number of explicit steps of the highest order before the next try.
+int waits(LateControl& control) {
+    constexpr int kEndless = 1000;
+    int count = 0;
+    while (count < kEndless && !control.wants(kRate, LateKind::margins)) {
+        control.plain_step_taken(1.0, 1.0);
+        ++count;
+    }
+    return count;
+}
+
+void a_late_step_that_is_refused_waits_for_what_it_cost() {
+    LateControl cheap = asked(LateKind::margins);
+    LateControl dear = asked(LateKind::margins);
+    cheap.tried(false, 0.0, 2.0, 2.0, kPlain);
+    dear.tried(false, 0.0, 40.0, 40.0, kPlain);
+    const int after_cheap = waits(cheap);
+    const int after_dear = waits(dear);
+    CHECK(after_cheap >= 2);
+    CHECK(after_cheap < 40);
+    CHECK(after_dear >= 40);
+    CHECK(after_dear < 1000);
+}
+
+void what_was_given_up_before_it_began_costs_nothing() {
+    LateControl control = asked(LateKind::margins);
+    control.tried(false, 0.0, 40.0, 0.0, kPlain);
+    CHECK(waits(control) < 10);
+}
+
+void explicit_steps_of_low_orders_repay_less() {
+    LateControl high = asked(LateKind::margins);
+    LateControl low = asked(LateKind::margins);
+    for (LateControl* control : {&high, &low}) control->tried(false, 0.0, 40.0, 40.0, kPlain);
+    for (int step = 0; step < 40; ++step) {
+        high.plain_step_taken(1.0, 1.0);
+        low.plain_step_taken(1.0, 0.25);
+    }
+    CHECK(waits(low) >= waits(high) + 20);
+}
+
+void a_late_step_that_was_worth_its_work_leaves_no_wait() {
+    LateControl control = asked(LateKind::margins);
+    control.tried(true, 100.0, 40.0, 40.0, kPlain);
+    control.taken(60.0 * kPlain);
+    CHECK(waits(control) == 0);
+}
+
+void a_late_step_that_an_event_cut_waits_for_the_rest() {
+    LateControl control = asked(LateKind::margins);
+    control.tried(true, 100.0, 40.0, 40.0, kPlain);
+    control.taken(10.0 * kPlain);
+    control.leave();
+    const int after = waits(control);
+    CHECK(after >= 30);
+    CHECK(after < 1000);
 }
 
 }  // namespace
 
 int main() {
+    a_late_step_that_is_refused_waits_for_what_it_cost();
+    what_was_given_up_before_it_began_costs_nothing();
+    explicit_steps_of_low_orders_repay_less();
+    a_late_step_that_was_worth_its_work_leaves_no_wait();
+    a_late_step_that_an_event_cut_waits_for_the_rest();
     a_step_that_just_fails_to_pay_is_tried_again_for_errors_alone();
     a_short_step_that_ended_the_layer_is_followed_by_another();
     steps_that_never_pay_end_and_are_paused();

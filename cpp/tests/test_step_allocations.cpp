@@ -87,7 +87,7 @@ void steps_with_events_allocate_nothing(const Problem& p) {
 void late_steps_allocate_nothing(const Problem& p) {
     const Run run = take_steps(p, 20, 200);
     CHECK(run.steps == 200);
-    CHECK(run.late > 30);
+    CHECK(run.late > 10);
     CHECK(run.allocating == 0);
 }
 

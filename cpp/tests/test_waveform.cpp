@@ -282,9 +282,55 @@ void the_change_of_a_weight_is_known_to_its_own_digits() {
         }
 }
 
+std::vector<double> row(const Waveform& waveform, int k) {
+    return {waveform.signed_weights(k), waveform.signed_weights(k) + kSamples};
+}
+
+/// Another try of a step begins where the first did, whatever that prescribed.
+void a_restart_is_the_start() {
+    Generator random(3);
+    const Margins m = draw(1.0, 2.0, 0.5, {1, 0, 1, 1}, random);
+    const Vector q = m.q.row(0).transpose();
+    Waveform first({lengths()}, {});
+    Waveform again({lengths()}, {});
+    first.start(q, m.live);
+    again.start(q, m.live);
+    again.set_step(0.5);
+    again.prescribe_weights(Matrix::Constant(kMaxOrder + 2, kSamples, 0.1), 3, false);
+    again.prescribe_margins(m.q.topRows(3) + Matrix::Constant(3, kSamples, 1e-3), 3);
+    again.restart(q);
+    for (Waveform* waveform : {&first, &again}) {
+        waveform->set_step(0.25);
+        for (Index k = 1; k <= 4; ++k) waveform->push(m.q.row(k).transpose());
+    }
+    CHECK(!again.is_prescribed());
+    CHECK(!again.keeps_time_by_margins());
+    CHECK(again.log_loss() == first.log_loss());
+    CHECK(again.mean_norm() == first.mean_norm());
+    CHECK(again.time_at(1.0) == first.time_at(1.0));
+    for (int k = 0; k <= 4; ++k) CHECK(row(again, k) == row(first, k));
+}
+
+/// Those that drive nobody count in the loss, whatever they outweigh.
+void the_loss_is_that_of_all_samples() {
+    for (const double other : {-1e3, -5.0, 2.0, 700.0})
+        for (const char live : {char{0}, char{1}}) {
+            Vector q(kSamples);
+            q << 3.0, other, 4.0, 5.0;
+            Waveform waveform({lengths()}, {});
+            waveform.start(q, {1, live, 1, 1});
+            const std::vector<double> all(q.begin(), q.end());
+            const std::vector<double> moving = live ? all : std::vector<double>{3.0, 4.0, 5.0};
+            CHECK(std::abs(waveform.log_loss() - log_loss_sum(LossKind::logistic, all)) < 1e-12);
+            CHECK(std::abs(waveform.live_log_loss() - log_loss_sum(LossKind::logistic, moving)) < 1e-12);
+        }
+}
+
 }  // namespace
 
 int main() {
+    a_restart_is_the_start();
+    the_loss_is_that_of_all_samples();
     for (const LossKind loss : {LossKind::logistic, LossKind::exponential}) {
         the_weights_have_the_coefficients_of_the_closed_form(loss);
         time_has_the_coefficients_of_the_closed_form(loss);

@@ -138,7 +138,7 @@ double Expansion::expand(double step) {
 
 void Expansion::restart() {
     series_.restart(groups_, moments_);
-    waveform_.start(q_, live_);
+    waveform_.restart(q_);
 }
 
 void Expansion::give_up() {

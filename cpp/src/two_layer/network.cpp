@@ -62,9 +62,10 @@ constexpr double kLastWhole = 1e-290;
 
 }  // namespace
 
-NetworkState::NetworkState(const Dataset& data, const MatrixView& W, const VectorView& a_in, double leak)
+NetworkState::NetworkState(const Dataset& data, const MatrixView& W_in, const VectorView& a_in, double leak)
     : a(a_in), leak_(leak), invariant_(a_in.size()), at_rest_(Vector::Zero(a_in.size())), squares_(a_in.size()) {
-    check(data, W, a_in, leak);
+    check(data, W_in, a_in, leak);
+    const Matrix W = W_in;  // sums over a caller's memory would have bits that depend on its address
     if (data.is_full_rank()) {
         w = W.transpose();
     } else {

@@ -51,6 +51,11 @@ constexpr double kLargestGrowth = 6.0;
 /// miss that; so the growth is smaller there.
 constexpr double kCarefulGrowth = 2.0;
 
+/// Operations of the gradients and margins of one order.
+double drive_work(const Dataset& data, const Expansion& expansion) {
+    return 4.0 * static_cast<double>(data.n() * data.rank()) * static_cast<double>(expansion.groups().count());
+}
+
 }  // namespace
 
 RadauStep::RadauStep(const Dataset& data, Objective objective, const Settings& settings, Index neurons)
@@ -188,11 +193,13 @@ double RadauStep::follow_others() {
     return kErrorPart * std::abs(last);
 }
 
+double RadauStep::plain_work(const Expansion& expansion, int order) const noexcept {
+    return order * drive_work(data_, expansion) + expansion.series().work(order);
+}
+
 double RadauStep::relative_work(const Expansion& expansion) const noexcept {
-    const double groups = static_cast<double>(expansion.groups().count());
-    const double drive =
-        4.0 * static_cast<double>(data_.n() * data_.rank()) * groups;  // gradient and margins of one order
-    const double plain = kMaxOrder * drive + expansion.series().work(kMaxOrder);
+    const double drive = drive_work(data_, expansion);
+    const double plain = plain_work(expansion, kMaxOrder);
     const double series = kStages * drive + expansion.series().work(order_);
     const double unknowns = kStages * (static_cast<double>(active_.size()) + 1.0);
     // Factorisations run about three times as fast as the rest, and each comes with kernels of about the same cost.

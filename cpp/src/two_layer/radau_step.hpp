@@ -39,6 +39,8 @@ class RadauStep {
     double next_step() const noexcept { return next_step_; }
     /// The last step was cut, so the next one cannot extrapolate its weights.
     void interrupt() noexcept { last_step_ = 0.0; }
+    /// Operations of an explicit step of this order, about.
+    double plain_work(const Expansion& expansion, int order) const noexcept;
     /// Work of the last try over that of an explicit step, about.
     double relative_work(const Expansion& expansion) const noexcept;
     int iterations() const noexcept { return iterations_; }

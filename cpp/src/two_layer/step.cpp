@@ -133,7 +133,8 @@ void Stepper::expand_series(double max_step) {
         allowed_ = expand_soundly(step);
     }
     if (step < max_step || allowed_ < 1.0) control_.truncated(step, expansion_.series().order(), allowed_);
-    late_control_.plain_step_taken(expansion_.series().square());
+    const double work = radau_.plain_work(expansion_, expansion_.series().order());
+    late_control_.plain_step_taken(expansion_.series().square(), work / radau_.plain_work(expansion_, kMaxOrder));
 }
 
 /// The part of a step that truncation allows, reduced if the defect is too large.
@@ -170,7 +171,8 @@ bool Stepper::expand_late() {
         if (waveform().decays()) step = std::min(step, kLongestDecay / waveform().decay_rate());
         late_ = radau_.expand(expansion_, std::min(step, rounding_limit()), lets_go);
         counts_.late_iterations += radau_.iterations();
-        late_control_.tried(late_, radau_.next_step(), radau_.relative_work(expansion_), plain);
+        const double work = radau_.relative_work(expansion_);
+        late_control_.tried(late_, radau_.next_step(), work, radau_.iterations() > 0 ? work : 0.0, plain);
         ++(late_ ? counts_.late_steps : counts_.late_refused);
         if (!late_) expansion_.restart();
     } while (!late_ && late_control_.wants(plain * rate, kind));
@@ -237,8 +239,8 @@ void Stepper::follow_events() {
         !waveform().decays() && state_.w.size() >= kLeastCarried && !state_.has_lifted() && partitions_.is_clear();
     if (carries_) {
         partitions_.skip();
-        end_ = allowed_;
-        foresee({});
+        disturbances_.clear();
+        foresee(end_ = allowed_);
         return;
     }
     settle();
@@ -246,8 +248,9 @@ void Stepper::follow_events() {
     disturbances_.clear();
     for (const auto& first : hits) disturbances_.push_back({first.hit.u, first.coupling});
     end_ = partitions_.follow(end_by_events(allowed_), disturbances_);
-    foresee(hits);
-    cut(end_by_events(end_));
+    const double end = end_by_events(end_);
+    foresee(end);
+    cut(end);
 }
 
 /// In a Radau step the weights respond to an event at once, so the step ends there: also where the samples of the
@@ -274,9 +277,10 @@ bool Stepper::is_separated() const {
     return waveform().live_log_loss() < log_separated_ && waveform().smallest_margin() > 0.0;
 }
 
-/// Tells the step control how far the known events would let the next step go.
-void Stepper::foresee(const std::vector<FirstHit>& hits) {
+/// Tells the step control what ended the step, and how far the known events would let the next one go.
+void Stepper::foresee(double end) {
     if (late_) {
+        late_control_.taken(end * waveform().step());
         if (partitions_.follows_events()) {  // a kink in the weights: explicit steps resolve it
             late_control_.leave();
             radau_.interrupt();
@@ -284,9 +288,10 @@ void Stepper::foresee(const std::vector<FirstHit>& hits) {
         return;
     }
     later_.clear();
-    for (const auto& first : hits)
-        if (first.hit.u > end_) later_.push_back({first.hit.u - end_, first.coupling});
-    control_.taken(waveform().step(), end_, later_.empty() ? 1.0 : coupled_end(later_, budget_, 1.0 - end_));
+    for (const auto& event : disturbances_)
+        if (event.u > end) later_.push_back({event.u - end, event.coupling});
+    const double next = later_.empty() ? 1.0 : coupled_end(later_, budget_, 1.0 - end);
+    control_.taken(waveform().step(), end, next, disturbances_.size() - later_.size(), end < allowed_);
 }
 
 void Stepper::cut(double u) {

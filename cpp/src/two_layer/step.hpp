@@ -98,7 +98,7 @@ class Stepper {
     void expand_series(double max_step);
     double expand_soundly(double step);
     bool is_finite() const;
-    void foresee(const std::vector<FirstHit>& hits);
+    void foresee(double end);
 
     const Dataset& data_;
     double rtol_;

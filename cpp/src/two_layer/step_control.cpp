@@ -20,6 +20,16 @@ constexpr double kShrink = 0.9;
 constexpr double kEventMargin = 1.2;
 /// With no event in sight a step limited by events may grow by this factor.
 constexpr double kEventGrowth = 3.0;
+/// Of a step that kept this many events and was cut by others most neurons may have had their first event before the
+/// cut, and later ones are not known. Then the next one is longer than what was left of it by this factor at most: at
+/// 1.2 P3 to t = 3.5 takes 75 steps at rtol 1e-3, at 1.5 it takes 71; at 2 P2 takes a tenth longer. With fewer events,
+/// as in small runs, their spacing is chance.
+constexpr std::size_t kManyEvents = 8;
+constexpr double kCrowdedGrowth = 1.5;
+/// The work of a Radau step, less what it was worth, is done this many times over by explicit steps before the next
+/// try, so that tries that gain nothing are a third of all work. At 1 breast cancer to t = 10 takes a fifth longer, at
+/// 3 P1 to log t = 1e6 takes 39 steps at rtol 1e-3 instead of 30.
+constexpr double kRepaid = 2.0;
 /// Bounds of the gain that a Radau step must have over an explicit step in length, whatever the estimate of its work
 /// says.
 constexpr double kLargestGain = 100.0;
@@ -96,15 +106,17 @@ void StepControl::truncated(double step, int order, double allowed) noexcept {
         smooth_ = step * (order <= kMaxOrder / 2 ? kFastGrowth : (order < kMaxOrder - 2 ? kSlowGrowth : 1.0));
 }
 
-void StepControl::taken(double step, double u, double next_end) noexcept {
+void StepControl::taken(double step, double u, double next_end, std::size_t kept, bool cut) noexcept {
     if (next_end + u >= 1.0)
         events_ = kEventGrowth * step;
     else
         events_ = kEventMargin * next_end * step;
+    if (cut && kept >= kManyEvents) events_ = std::min(events_, kCrowdedGrowth * u * step);
 }
 
-void LateControl::plain_step_taken(double square) noexcept {
+void LateControl::plain_step_taken(double square, double work) noexcept {
     square_ = square;
+    debt_ = std::max(0.0, debt_ - work);
     if (pause_ > 0) --pause_;
 }
 
@@ -114,14 +126,16 @@ double LateControl::plain_step(double smooth, double square) const noexcept {
 
 bool LateControl::wants(double rate, LateKind kind) noexcept {
     kind_ = kind;
-    return active_ || (rate < kStiffRate && pause_ == 0);
+    return active_ || (rate < kStiffRate && pause_ == 0 && debt_ <= 0.0);
 }
 
 double LateControl::propose(double plain) const noexcept {
     return active_ ? step_ : eagerness(kind_).hope * gain_ * plain;
 }
 
-void LateControl::tried(bool accepted, double next, double gain, double plain) noexcept {
+void LateControl::tried(bool accepted, double next, double gain, double spent, double plain) noexcept {
+    debt_ += kRepaid * spent;
+    plain_ = plain;
     const Eagerness& how = eagerness(kind_);
     gain_ = std::clamp(gain, how.smallest_gain, kLargestGain);
     step_ = next;
@@ -135,6 +149,10 @@ void LateControl::tried(bool accepted, double next, double gain, double plain) n
     tries_ = 0;
     next_pause_ = std::clamp(2 * next_pause_, how.first_pause, how.longest_pause);
     pause_ = next_pause_;
+}
+
+void LateControl::taken(double length) noexcept {
+    debt_ = std::max(0.0, debt_ - kRepaid * length / plain_);
 }
 
 void LateControl::leave() noexcept {

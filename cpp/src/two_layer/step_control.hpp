@@ -1,6 +1,7 @@
 /// How far a step may go, and how long the next one should be.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -27,9 +28,9 @@ class StepControl {
     double smooth() const noexcept { return smooth_; }
     /// Reports the last step: its length, the order it needed, the part of it that truncation allowed.
     void truncated(double step, int order, double allowed) noexcept;
-    /// Reports that it ended at u, and that the events known so far would let a step go on by next_end after u, in
-    /// units of `step`.
-    void taken(double step, double u, double next_end) noexcept;
+    /// Reports that it ended at u and kept so many events, and that those known so far would let a step go on by
+    /// next_end after u, in units of `step`. `cut`: events ended it, before what truncation allowed.
+    void taken(double step, double u, double next_end, std::size_t kept, bool cut) noexcept;
 
   private:
     double smooth_ = 0.0;  // what truncation allows
@@ -42,8 +43,9 @@ enum class LateKind { margins, careful, errors };
 /// Chooses between explicit and Radau steps by their work per time, and the lengths of Radau steps.
 class LateControl {
   public:
-    /// Reports an explicit step at |θ|² = square.
-    void plain_step_taken(double square) noexcept;
+    /// Reports an explicit step at |θ|² = square, and its work over that of an explicit step of the highest order,
+    /// which is the unit of all work here.
+    void plain_step_taken(double square, double work) noexcept;
     /// The length that truncation would allow an explicit step now, if it allowed `smooth` then: the stiff rate grows
     /// like |θ|².
     double plain_step(double smooth, double square) const noexcept;
@@ -52,15 +54,19 @@ class LateControl {
     bool wants(double rate, LateKind kind) noexcept;
     /// Length of the Radau step to try, where an explicit step would have the length `plain`.
     double propose(double plain) const noexcept;
-    /// Reports a try: the length it proposes, and its work over that of an explicit step.
-    void tried(bool accepted, double next, double gain, double plain) noexcept;
+    /// Reports a try: the length it proposes, the work that a try takes, and what this one took.
+    void tried(bool accepted, double next, double gain, double spent, double plain) noexcept;
+    /// Reports the length that an accepted try was taken for.
+    void taken(double length) noexcept;
     /// The weights have a kink here; explicit steps come next.
     void leave() noexcept;
 
   private:
     double square_ = 1.0;
     double step_ = 0.0;
-    double gain_ = 8.0;  // a first guess, replaced by the first try
+    double gain_ = 8.0;   // a first guess, replaced by the first try
+    double debt_ = 0.0;   // the work of explicit steps that has to be done before the next try
+    double plain_ = 1.0;  // the length of an explicit step at the last try
     int pause_ = 0;
     int next_pause_ = 0;
     int tries_ = 0;  // in a row that do not pay, without an explicit step between them

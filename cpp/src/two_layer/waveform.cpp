@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/tolerances.hpp"
+#include "problem/loss_of_all.hpp"
 
 namespace reluflow {
 
@@ -51,64 +52,82 @@ Waveform::Waveform(const Dataset& data, Objective objective)
 }
 
 void Waveform::start(const Vector& q, const std::vector<char>& live) {
-    order_ = 0;
-    margin_order_ = 0;
-    prescribed_ = false;
-    with_others_ = true;
     live_.assign(live.begin(), live.end());
-    q_.row(0) = q.transpose();
-    const auto size = static_cast<std::size_t>(q.size());
-    log_loss_ = log_loss_sum(objective_.loss, {q.data(), size}, {counts_.data(), size});
     if (is_linear_)
         start_errors(q);
     else
         start_weights(q);
-    signed_.row(0) = p_.row(0).cwiseProduct(signs_.transpose());
     mean_norm_ = 0.0;
     mean_square_ = 0.0;
+    restart(q);
     for (Index i = 0; i < q.size(); ++i) {
         if (live_[i] || is_linear_) mean_square_ += response(i) * norms_[i] * norms_[i];
         if (live_[i]) mean_norm_ += std::abs(p_(0, i)) * norms_[i];
     }
     largest_mean_norm_so_far_ = std::max(largest_mean_norm_so_far_, mean_norm_);
+}
+
+void Waveform::restart(const Vector& q) {
+    order_ = 0;
+    margin_order_ = 0;
+    prescribed_ = false;
+    with_others_ = true;
+    q_.row(0) = q.transpose();
+    signed_.row(0) = p_.row(0).cwiseProduct(signs_.transpose());
     time_by_margins_ = false;
     time_rate_[0] = 1.0;
     time_[0] = 0.0;
     time_[1] = 1.0;
 }
 
-/// Order 0 of the weights and the mass, and the loss of the active samples.
+/// Order 0 of the weights and the mass, and the loss of all samples and of the active ones.
 void Waveform::start_weights(const Vector& q) {
     const Index n = q.size();
+    Eigen::Map<Eigen::ArrayXd> weights(p_.row(0).data(), n);
+    Eigen::Map<Eigen::ArrayXd> losses(weighted_.data(), n);
+    losses_of(objective_.loss, q.array(), weights, Eigen::Map<Eigen::ArrayXd>(l_.row(0).data(), n), losses);
+    weights += log_counts_.array();
     double largest = -std::numeric_limits<double>::infinity();
     double largest_loss = -std::numeric_limits<double>::infinity();
     smallest_margin_ = std::numeric_limits<double>::infinity();
     for (Index i = 0; i < n; ++i) {
-        p_(0, i) = log_weight(objective_.loss, q[i]) + log_counts_[i];
         if (!live_[i]) continue;
-        largest = std::max(largest, p_(0, i));
-        largest_loss = std::max(largest_loss, reluflow::log_loss(objective_.loss, q[i]));
+        largest = std::max(largest, weights[i]);
+        largest_loss = std::max(largest_loss, losses[i]);
         smallest_margin_ = std::min(smallest_margin_, q[i]);
     }
-    double sum = 0.0;
-    double loss_sum = 0.0;
     lost_ = -std::numeric_limits<double>::infinity();
     for (Index i = 0; i < n; ++i) {
-        l_(0, i) = weight(objective_.loss, q[i]);
-        const double relative = p_(0, i) - largest;
-        p_(0, i) = std::exp(std::min(relative, kLargestLog));
-        if (!live_[i]) continue;
-        if (relative < kSmallestLog) lost_ = std::max(lost_, relative);
-        sum += p_(0, i);
-        loss_sum += counts_[i] * std::exp(reluflow::log_loss(objective_.loss, q[i]) - largest_loss);
+        weights[i] -= largest;
+        if (live_[i] && weights[i] < kSmallestLog) lost_ = std::max(lost_, weights[i]);
+        weights[i] = std::min(weights[i], kLargestLog);
     }
-    p_.row(0) /= sum;
+    exponentiate(weights);
+    const double excess = losses.maxCoeff() - largest_loss;
+    losses -= largest_loss;
+    exponentiate(losses);
+    double sum = 0.0;
+    double live_loss = 0.0;
+    double loss = 0.0;
+    for (Index i = 0; i < n; ++i) {
+        loss += counts_[i] * losses[i];
+        if (!live_[i]) continue;
+        sum += weights[i];
+        live_loss += counts_[i] * losses[i];
+    }
+    weights /= sum;
     log_mass_ = largest + std::log(sum);
-    live_log_loss_ = largest_loss + std::log(loss_sum);
+    live_log_loss_ = largest_loss + std::log(live_loss);
+    const auto size = static_cast<std::size_t>(n);
+    log_loss_ = excess < kLargestLog && q.allFinite()
+                    ? largest_loss + std::log(loss)
+                    : log_loss_sum(objective_.loss, {q.data(), size}, {counts_.data(), size});
 }
 
 /// The same for a loss of errors, whose weights have no mass.
 void Waveform::start_errors(const Vector& q) {
+    const auto size = static_cast<std::size_t>(q.size());
+    log_loss_ = log_loss_sum(objective_.loss, {q.data(), size}, {counts_.data(), size});
     for (Index i = 0; i < q.size(); ++i) p_(0, i) = std::abs(q[i]) <= rounding_of_errors_ ? 0.0 : -counts_[i] * q[i];
     log_mass_ = 0.0;
     lost_ = -std::numeric_limits<double>::infinity();

@@ -39,6 +39,8 @@ class Waveform {
 
     /// Starts a step at margins q. `live`: whether a sample is active.
     void start(const Vector& q, const std::vector<char>& live);
+    /// Takes the series back to order 0, for another try of the same step; q are the margins of start().
+    void restart(const Vector& q);
     /// Sets the step scale H; before the first push.
     void set_step(double step) noexcept;
     /// Takes order `order() + 1` of the margins (of q̂ with weight decay) and derives that order of the other series.
@@ -180,7 +182,7 @@ class Waveform {
     std::vector<char> near_;
     std::vector<int> heavy_;         // samples with a share in the mass, if time is integrated from margins
     Matrix q_, l_, p_, c_, signed_;  // (order, n)
-    Vector weighted_;                // one order of p c
+    Vector weighted_;                // one order of p c; while a step starts, the losses
     Matrix outputs_;                 // (order, n), of q̂
     Coefficients shrinks_{};         // e^{-2γ t}
     Coefficients rate_{};            // B
