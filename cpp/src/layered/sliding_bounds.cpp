@@ -128,6 +128,8 @@ Row weight(const SlidingSeries& sliding, const Member& member, int order) {
     const Member* rep = sliding.carrier(member.boundary);
     if (rep == nullptr || !member.has_input) return member.factor;
     Row quotient{};
+    quotient[0] = rep->carry;
+    if (rep == &member) return quotient;
     for (int k = 0; k <= order; ++k) {
         double rest = member.factor[k];
         for (int j = 1; j <= k; ++j) rest -= rep->carry * rep->factor[j] * quotient[k - j];
