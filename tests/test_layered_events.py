@@ -7,6 +7,7 @@ import pytest
 
 import reluflow as rf
 from layered_twin import Model, Sides
+from layered_twin_rules import is_admissible
 from layered_twin_run import follow
 from survey_layered import END, as_asked, distance, problem, runs_of
 
@@ -38,6 +39,8 @@ STARTS = [
     ("deep5", 6),
     ("relu_out", 7),
     ("relu", 1),
+    ("relu", 36),
+    ("narrow", 36),
     ("narrow_leaky", 6),
     ("bias", 2),
     ("residual", 0),
@@ -67,6 +70,18 @@ def test_a_run_has_the_sides_and_the_velocity_of_the_network(kind: str, seed: in
         slope = (sol(t + h).theta - sol(t - h).theta) / (2.0 * h)
         velocity, _ = model.velocity(theta, sides, held)
         assert slope == pytest.approx(velocity, abs=1e-6 * max(1.0, float(np.abs(velocity).max())))
+
+
+# Units that slide below one on a shared boundary: what it sends down is a part of the multiplier of all its members.
+@pytest.mark.parametrize(("kind", "seed"), [("relu", 37), ("mask", 45), ("bias", 56)])
+def test_what_slides_has_a_velocity_that_is_a_subgradient(kind: str, seed: int) -> None:
+    (X, y), net, loss = problem(kind, seed)
+    sol = rf.integrate((X, y), net, until=END, loss=loss, rtol=1e-10)
+    assert sol.status == "reached_time", sol.message
+    model = Model(net, X, y, loss)
+    for t in quiet_times(sol, most=5):
+        sides = sides_of(model, sol, t)
+        assert is_admissible(model, sol(t).theta, sides, model.held(sides))
 
 
 # Two units that a third one above them, which slides, makes vanish at one instant; what an event hides from a series.
