@@ -7,8 +7,9 @@ import pytest
 
 import reluflow as rf
 from layered_twin import Model, Sides
+from layered_twin_rules import is_admissible
 from layered_twin_run import follow
-from survey_layered import END, problem
+from survey_layered import END, as_asked, distance, problem, runs_of
 
 
 def sides_of(model: Model, sol: rf.layered.DeepSolution, t: float) -> Sides:
@@ -30,9 +31,16 @@ def quiet_times(sol: rf.layered.DeepSolution, most: int = 12) -> list[float]:
     return sorted(float((times[k] + times[k + 1]) / 2.0) for k in longest)
 
 
-# A unit that left just now, a unit that slides under an empty one, and a shared boundary whose member gets an input.
+# A unit that left just now, a unit that slides under an empty one, a shared boundary whose member gets an input, a unit
+# that slides alone on a weight (exp), and samples that share all boundaries above the one unit they pass (deep5).
 STARTS = [
+    ("exp", 4),
+    ("deep5", 1),
+    ("deep5", 6),
+    ("relu_out", 7),
     ("relu", 1),
+    ("relu", 36),
+    ("narrow", 36),
     ("narrow_leaky", 6),
     ("bias", 2),
     ("residual", 0),
@@ -62,6 +70,28 @@ def test_a_run_has_the_sides_and_the_velocity_of_the_network(kind: str, seed: in
         slope = (sol(t + h).theta - sol(t - h).theta) / (2.0 * h)
         velocity, _ = model.velocity(theta, sides, held)
         assert slope == pytest.approx(velocity, abs=1e-6 * max(1.0, float(np.abs(velocity).max())))
+
+
+# Units that slide below one on a shared boundary: what it sends down is a part of the multiplier of all its members.
+@pytest.mark.parametrize(("kind", "seed"), [("relu", 37), ("mask", 45), ("bias", 56)])
+def test_what_slides_has_a_velocity_that_is_a_subgradient(kind: str, seed: int) -> None:
+    (X, y), net, loss = problem(kind, seed)
+    sol = rf.integrate((X, y), net, until=END, loss=loss, rtol=1e-10)
+    assert sol.status == "reached_time", sol.message
+    model = Model(net, X, y, loss)
+    for t in quiet_times(sol, most=5):
+        sides = sides_of(model, sol, t)
+        assert is_admissible(model, sol(t).theta, sides, model.held(sides))
+
+
+# Two units that a third one above them, which slides, makes vanish at one instant; what an event hides from a series.
+@pytest.mark.parametrize(
+    ("kind", "seed"), [("exp", 47), ("exp", 52), ("deep5", 20), ("deep5", 21), ("k2", 57), ("residual", 6), ("mask", 0)]
+)
+def test_ends_depend_neither_on_the_tolerance_nor_on_the_order(kind: str, seed: int) -> None:
+    runs = runs_of(kind, seed)
+    assert all(map(as_asked, runs)), [run.message for run in runs]
+    assert distance(runs) < 1e-8
 
 
 @pytest.mark.slow

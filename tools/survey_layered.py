@@ -1,9 +1,11 @@
 """How often runs of small random layered networks do not end as asked: survey_layered.py [COUNT [FIRST [KINDS]]].
 
-    python tools/survey_layered.py            # 60 starts of each of the 19 kinds: 1,140 runs
+    python tools/survey_layered.py            # 60 starts of each of the 19 kinds: 1,140 starts
     python tools/survey_layered.py 10 60 deep5,residual
 
-One line for each kind, and one for each run that ended otherwise, with its start, its status and its message.
+Every start is run three times: with rtol 1e-10, with 1e-12, and with its samples and the units of its hidden layers in
+another order. One line for each kind, one for each run that ended otherwise, with its start, its status and its
+message, and one for each start whose runs ended as asked in different places.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import reluflow as rf
 SAMPLES = 8
 END = 3.0
 LONGEST = 5.0  # seconds of one run
+SAME = 1e-6  # ends closer than this part of the largest parameter are one
 D = rf.Dense
 
 
@@ -94,15 +97,59 @@ def mask(rng: np.random.Generator, rows: int, cols: int) -> np.ndarray:
     return kept
 
 
+def reordered(
+    data: tuple[np.ndarray, np.ndarray], net: rf.DeepNetwork, seed: int
+) -> tuple[tuple[np.ndarray, np.ndarray], rf.DeepNetwork]:
+    """Give samples and hidden units another order; parameters keep theirs."""
+    rng = np.random.default_rng(seed)
+    spec = [dict(node) for node in net.spec]
+    inner = [rng.permutation(node["size"]) for node in spec]
+    for ends in (0, -1):
+        inner[ends] = np.arange(spec[ends]["size"])
+    for order, node in zip(inner, spec, strict=True):
+        if node["bias"] is not None:
+            node["bias"] = [node["bias"][u] for u in order]
+        node["edges"] = [dict(edge) for edge in node["edges"]]
+        for edge in node["edges"]:
+            for key in ("idx", "const"):
+                if edge[key] is not None:
+                    edge[key] = np.asarray(edge[key])[np.ix_(order, inner[edge["src"]])].tolist()
+    samples = rng.permutation(SAMPLES)
+    return (data[0][samples], data[1][samples]), rf.DeepNetwork.from_nodes(spec, net.theta)
+
+
+def runs_of(name: str, seed: int, ways: int = 3) -> list[rf.layered.DeepSolution]:
+    """Run one start as it is, at a tighter tolerance, and in another order."""
+    data, net, loss = problem(name, seed)
+    other, turned = reordered(data, net, seed)
+    asked = ((data, net, 1e-10), (data, net, 1e-12), (other, turned, 1e-10))[:ways]
+    until = rf.Stop(time=END, seconds=LONGEST)
+    return [rf.integrate(X, one, until=until, rtol=rtol, loss=loss) for X, one, rtol in asked]
+
+
+def as_asked(sol: rf.layered.DeepSolution) -> bool:
+    return sol.status in ("reached_time", "stationary")
+
+
+def distance(runs: list[rf.layered.DeepSolution]) -> float:
+    """Measure how far runs that ended as asked are from the first of them, relative to the parameters."""
+    thetas = [run.final.theta for run in runs if as_asked(run)]
+    return max((float(np.abs(one - thetas[0]).max() / np.abs(thetas[0]).max()) for one in thetas[1:]), default=0.0)
+
+
 def survey(name: str, seeds: range) -> Counter[str]:
     """Run the starts of one kind, and print what ended otherwise."""
     ends: Counter[str] = Counter()
     for seed in seeds:
-        data, net, loss = problem(name, seed)
-        sol = rf.integrate(data, net, until=rf.Stop(time=END, seconds=LONGEST), rtol=1e-10, loss=loss)
-        ends[sol.status] += 1
-        if sol.status not in ("reached_time", "stationary"):
-            print(f"    {name} {seed}: {sol.status}: {sol.message}", flush=True)
+        runs = runs_of(name, seed)
+        ends[runs[0].status] += 1
+        ends["some run ended otherwise"] += not all(map(as_asked, runs))
+        for run, way in zip(runs, ("as it is", "rtol 1e-12", "reordered"), strict=True):
+            if not as_asked(run):
+                print(f"    {name} {seed}, {way}: {run.status}: {run.message}", flush=True)
+        if (apart := distance(runs)) > SAME:
+            ends["ends differ"] += 1
+            print(f"    {name} {seed}: ends differ by {apart:.1e}", flush=True)
     print(f"{name}: {dict(ends)}", flush=True)
     return ends
 

@@ -4,9 +4,19 @@
 #include <utility>
 
 namespace reluflow::layered {
+namespace {
+
+/// The number of a bias among the roots of stems; units follow.
+constexpr int kBiasRoot = 1;
+
+}  // namespace
 
 Activity::Activity(const Graph& graph, const Matrix& X) : graph_(&graph), X_(&X) {
+    int count = kBiasRoot + 1;
     for (const Node& node : graph.nodes()) {
+        first_.push_back(count);
+        count += static_cast<int>(node.size);
+        stems_.emplace_back(static_cast<std::size_t>(X.rows() * node.size));
         side_.emplace_back(SignMatrix::Zero(X.rows(), node.size));
         mode_.emplace_back(SignMatrix::Zero(X.rows(), node.size));
         single_.emplace_back(SignMatrix::Zero(X.rows(), node.size));
@@ -42,22 +52,28 @@ double Activity::input_rate(const Edge& edge, Index sample, Index col,
 }
 
 Activity::Wiring Activity::wiring(const Place& p, const Vector& theta, const std::vector<std::vector<char>>& zero,
-                                  const std::vector<std::vector<double>>& rate) const {
+                                  const std::vector<std::vector<double>>& rate) {
     Wiring found;
+    common_.clear();
     const Node& node = graph_->node(p.node);
     bool up = false;
     bool down = false;
-    bool linear_source = false;
     if (!node.bias.empty() && node.bias[p.unit] >= 0) {
         ++found.live;
         found.all_zero = false;
+        sent_ = {{kBiasRoot, 1, 0}};
+        add_stems(true, 0);
     }
     for (const int e : node.incoming) {
         const Edge& edge = graph_->edges()[e];
-        for (Index c = 0; c < edge.cols && (found.live < 2 || found.all_zero); ++c) {
+        for (Index c = 0; c < edge.cols && (found.live < 2 || found.all_zero || !common_.empty()); ++c) {
             if (!edge.connects(p.unit, c) || !is_live(edge, p.sample, c)) continue;
             ++found.live;
-            linear_source = edge.source > 0 && graph_->node(edge.source).linear;
+            found.linear_source = edge.source > 0 && graph_->node(edge.source).linear;
+            if (found.live == 1 || !common_.empty()) {
+                list_stems(edge, p.sample, c);
+                add_stems(found.live == 1, mixed(static_cast<std::uint64_t>(e) + 1, static_cast<std::uint64_t>(c)));
+            }
             if (edge.source == 0 || !zero[edge.source][c]) {
                 found.all_zero = false;
                 continue;
@@ -69,8 +85,83 @@ Activity::Wiring Activity::wiring(const Place& p, const Vector& theta, const std
         }
     }
     found.mixed = up && down;
-    found.single = found.live == 1 && !linear_source;
+    if (!common_.empty()) found.stem = common_.front();
+    if (found.stem.taps == 3) {  // z and h of the root: in what ratio, its side says
+        const Input root = root_input(found.stem);
+        const int s = side({root.node, p.sample, root.unit}) > 0 ? 1 : 2;
+        found.stem.path = mixed(found.stem.path, static_cast<std::uint64_t>(s));
+    }
     return found;
+}
+
+// Lists the units that all passes which an input sends, itself first. A linear unit is none: it has no event where it
+// vanishes.
+void Activity::list_stems(const Edge& edge, Index sample, Index col) {
+    const int tap = edge.source > 0 && edge.tap == Tap::preactivation ? 2 : 1;
+    sent_.clear();
+    if (edge.source == 0 || !graph_->node(edge.source).linear) sent_.push_back({number(edge.source, col), tap, 0});
+    if (edge.source == 0) return;
+    Place p{edge.source, sample, col};
+    int taps = tap;
+    std::uint64_t path = 0;
+    for (bool is_first = true;; is_first = false) {
+        const Stem& below = stems_[p.node][sample * graph_->node(p.node).size + p.unit];
+        if (below.root == 0) return;
+        const std::uint64_t own = link(p, taps, below);
+        path = is_first ? own : mixed(path, own);
+        sent_.push_back({below.root, below.taps, path});
+        const Input root = root_input(below);
+        if (root.node < 1) return;
+        p = {root.node, sample, root.unit};
+        taps = below.taps;
+    }
+}
+
+// Names what lies between a place and the unit below that it passes, and the side on which it is read.
+std::uint64_t Activity::link(const Place& p, int taps, const Stem& below) const {
+    const Node& node = graph_->node(p.node);
+    const bool turns = !node.linear && (taps & 1) != 0 && node.leak > 0.0;
+    const int s = turns && side(p) < 0 ? 2 : 1;
+    return mixed(below.path, static_cast<std::uint64_t>(4 * s + taps));
+}
+
+// Keeps what the inputs before and this one pass.
+void Activity::add_stems(bool is_first, std::uint64_t name) {
+    const auto named = [&](std::uint64_t before, const Stem& sent) {
+        return mixed(mixed(before, name), mixed(sent.path, static_cast<std::uint64_t>(sent.taps)));
+    };
+    if (is_first) {
+        common_ = sent_;
+        for (Stem& stem : common_) stem.path = named(0, stem);
+        return;
+    }
+    std::erase_if(common_, [&](Stem& stem) {
+        const auto same = std::ranges::find(sent_, stem.root, &Stem::root);
+        if (same == sent_.end()) return true;
+        stem.path = named(stem.path, *same);
+        stem.taps |= same->taps;
+        return false;
+    });
+}
+
+Input Activity::root_input(const Stem& stem) const {
+    if (stem.root == kBiasRoot) return {};
+    int v = graph_->count() - 1;
+    while (first_[v] > stem.root) --v;
+    return {v, (stem.taps & 1) != 0 ? Tap::activated : Tap::preactivation, static_cast<Index>(stem.root - first_[v])};
+}
+
+// How fast a place moves by what is zero below it.
+double Activity::zero_rate(const Place& p, const Vector& theta, const std::vector<std::vector<char>>& zero,
+                           const std::vector<std::vector<double>>& rate) const {
+    double sum = 0.0;
+    for (const int e : graph_->node(p.node).incoming) {
+        const Edge& edge = graph_->edges()[e];
+        for (Index c = 0; c < edge.cols && edge.source > 0; ++c)
+            if (edge.connects(p.unit, c) && is_live(edge, p.sample, c) && zero[edge.source][c] != 0)
+                sum += edge.entry(p.unit, c, theta) * input_rate(edge, p.sample, c, rate);
+    }
+    return sum;
 }
 
 // The rate of an empty unit when what slides below it would leave upwards: Σ A over what would wake it.
@@ -104,22 +195,14 @@ void Activity::rewire(Index sample, const Vector& theta, int orders, std::vector
                 make_empty(p, rate[v][u], changes);
                 continue;
             }
-            const bool was_single = has_one_input(p);
-            set_single(p, wires.single);
+            const bool changed = set_stem(p, wires);
             if (wires.all_zero) {
                 zero[v][u] = 1;
                 rate[v][u] = wires.rate;
                 used_rates_ = used_rates_ || wires.mixed;
                 update(p, wires, orders, changes);
-            } else if (mode(p) == Mode::sliding && was_single != has_one_input(p)) {
-                reattach(p, orders, changes);
-                zero[v][u] = 1;
-                rate[v][u] = mode(p) == Mode::moving ? side(p) : 0.0;
-            }
-            if (wires.single && mode(p) == Mode::moving && !graph_->node(v).linear && join_boundary(p)) {
-                zero[v][u] = 1;
-                rate[v][u] = 0.0;
-                changes.push_back({p, Kind::slide});
+            } else if (mode(p) == Mode::sliding && changed) {
+                stale_.push_back({p, zero_rate(p, theta, zero, rate)});
             }
         }
     }
@@ -152,70 +235,22 @@ void Activity::make_empty(const Place& p, double awaited, std::vector<Change>& c
     if (before == Mode::sliding) leave_boundary(p);
     if (before != Mode::empty && !graph_->node(p.node).linear) changes.push_back({p, Kind::void_unit});
     set(p, awaited > 0.0 ? 1 : -1, Mode::empty);
-    set_single(p, false);
+    set_stem(p, {});
 }
 
-void Activity::set_single(const Place& p, bool single) {
+// True if the boundary of the place may be another one now.
+bool Activity::set_stem(const Place& p, const Wiring& wires) {
+    const Node& node = graph_->node(p.node);
+    int shared = wires.live == 1 && !wires.linear_source ? 1 : wires.stem.root != 0 ? 2 : 0;
+    if (node.linear) shared = 0;
     std::int8_t& flag = single_[p.node](p.sample, p.unit);
-    if (graph_->node(p.node).linear) single = false;
-    n_single_ += (single ? 1 : 0) - flag;
-    flag = single ? 1 : 0;
-}
-
-void Activity::leave_boundary(const Place& p) {
-    for (Boundary& boundary : sliding_) {
-        const auto found = std::find(boundary.members.begin(), boundary.members.end(), p);
-        if (found == boundary.members.end()) continue;
-        if (boundary.is_parameter())
-            boundary.inputs.erase(boundary.inputs.begin() + (found - boundary.members.begin()));
-        boundary.members.erase(found);
-    }
-    std::erase_if(sliding_, [](const Boundary& boundary) { return boundary.members.empty(); });
-}
-
-bool Activity::join_boundary(const Place& p) {
-    const Boundary own = boundary_of(p);
-    if (!own.is_parameter()) return false;
-    for (Boundary& boundary : sliding_) {
-        if (!boundary.is_same(own)) continue;
-        boundary.members.push_back(p);
-        boundary.inputs.push_back(own.inputs.front());
-        set(p, 0, Mode::sliding);
-        return true;
-    }
-    return false;
-}
-
-// The inputs of a sliding place have changed: it slides where z vanishes with two of them or more, and with one where
-// that entry vanishes, together with all that reads nothing else.
-void Activity::reattach(const Place& p, int orders, std::vector<Change>& changes) {
-    leave_boundary(p);
-    if (join_boundary(p)) return;
-    Boundary own = whole_boundary_of(p);
-    if (own.members.size() == 1) {  // nothing else reads that entry alone: its own z says the same
-        own = Boundary{};
-        own.members = {p};
-    }
-    for (std::size_t m = 0; m < own.members.size(); ++m) {
-        const Place q = own.members[m];
-        const auto is_q = [&](const Zero& zero) { return zero.place == q; };
-        if (q == p || mode(q) != Mode::moving || std::ranges::none_of(zeros_, is_q)) continue;
-        // The entry has just been given a sign.
-        const int sign = side(q) * input_sign(q, own.inputs[m]) * input_sign(p, boundary_of(p).inputs.front());
-        set(p, sign, Mode::moving);
-        zeros_.push_back({p, orders});
-        changes.push_back({p, sign > 0 ? Kind::leave_up : Kind::leave_down});
-        return;
-    }
-    for (const Place& q : own.members) {
-        if (q == p) continue;
-        if (mode(q) == Mode::sliding)
-            leave_boundary(q);
-        else
-            changes.push_back({q, Kind::slide});
-        if (q.sample != p.sample) touched_.push_back(q.sample);
-    }
-    slide(std::move(own));
+    Stem& stem = stems_[p.node][p.sample * node.size + p.unit];
+    const bool changed =
+        flag != shared || (shared != 0 && (stem.path != wires.stem.path || stem.root != wires.stem.root));
+    n_single_ += (shared != 0 ? 1 : 0) - (flag != 0 ? 1 : 0);
+    flag = static_cast<std::int8_t>(shared);
+    stem = wires.stem;
+    return changed;
 }
 
 bool Activity::reads_only(const Place& p, const std::vector<Place>& places) const {
@@ -245,57 +280,13 @@ void Activity::restore(const std::vector<SignMatrix>& sides, const std::vector<S
             for (Index u = 0; u < graph_->node(v).size; ++u) {
                 const Place p{v, i, u};
                 set(p, sides[v](i, u), static_cast<Mode>(modes[v](i, u)));
-                set_single(p, mode(p) != Mode::empty && wiring(p, theta, zero, rate).single);
+                set_stem(p, mode(p) == Mode::empty ? Wiring{} : wiring(p, theta, zero, rate));
             }
+    for (Boundary& boundary : sliding)
+        if (!boundary.is_parameter() && !boundary.inputs.empty())
+            boundary.stem = boundary_of(boundary.members.front()).stem;
     sliding_ = std::move(sliding);
     zeros_ = std::move(zeros);
-}
-
-int Activity::input_sign(const Place& p, const Input& input) const noexcept {
-    if (input.node < 0) return 1;
-    if (input.node == 0) return (*X_)(p.sample, input.unit) > 0.0 ? 1 : -1;
-    return side({input.node, p.sample, input.unit}) >= 0 ? 1 : -1;
-}
-
-Boundary Activity::boundary_of(const Place& p) const {
-    const Node& node = graph_->node(p.node);
-    Boundary own;
-    own.members = {p};
-    if (!has_one_input(p)) return own;
-    if (!node.bias.empty() && node.bias[p.unit] >= 0) {
-        own.parameter = node.bias[p.unit];
-        own.inputs = {Input{}};
-        return own;
-    }
-    for (const int e : node.incoming) {
-        const Edge& edge = graph_->edges()[e];
-        for (Index c = 0; c < edge.cols; ++c) {
-            if (!edge.connects(p.unit, c) || !is_live(edge, p.sample, c)) continue;
-            own.parameter = edge.at(p.unit, c);
-            own.constant = edge.fixed(p.unit, c);
-            if (own.is_parameter()) own.inputs = {Input{edge.source, edge.tap, c}};
-            return own;
-        }
-    }
-    return own;
-}
-
-Boundary Activity::whole_boundary_of(const Place& p) const {
-    Boundary own = boundary_of(p);
-    if (!own.is_parameter()) return own;
-    own.members.clear();
-    own.inputs.clear();
-    for (int v = 1; v < graph_->count(); ++v)
-        for (Index i = 0; i < samples(); ++i)
-            for (Index u = 0; u < graph_->node(v).size; ++u) {
-                const Place q{v, i, u};
-                if (!has_one_input(q) || mode(q) == Mode::empty) continue;
-                const Boundary other = boundary_of(q);
-                if (!other.is_same(own)) continue;
-                own.members.push_back(q);
-                own.inputs.push_back(other.inputs.front());
-            }
-    return own;
 }
 
 void Activity::read(const std::vector<Matrix>& z, const Vector& theta) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/types.hpp"
@@ -45,15 +46,18 @@ struct Input {
 };
 
 /// A surface w(θ) = 0 where pre-activations vanish: w = z of one place, or w = constant + θ[parameter], whose members
-/// read nothing else: z = w t with the value t of their only live input.
+/// read nothing else: z = w t with the value t of their only live input. Or all that a unit reads passes through one
+/// unit below by the same entries on several samples: z = w t there with the value t of that unit, a stem.
 struct Boundary {
     Index parameter = -1;
+    std::uint64_t stem = 0;  ///< names the unit and what lies between it and the one that all passes through
     double constant = 0.0;
     std::vector<Place> members;
-    std::vector<Input> inputs;  ///< one for each member, if a parameter decides
+    std::vector<Input> inputs;  ///< t of each member, if a parameter or a stem decides
 
     bool is_parameter() const noexcept { return parameter >= 0; }
     /// True if the multiplier belongs to the parameter: one member alone has it at its z.
+    bool is_shared() const noexcept { return is_parameter() || stem != 0; }
     bool acts_on_parameter() const noexcept { return is_parameter() && members.size() > 1; }
     /// Number of a place among the members, or -1.
     int place_of(const Place& p) const noexcept {
@@ -62,7 +66,8 @@ struct Boundary {
         return -1;
     }
     bool is_same(const Boundary& other) const noexcept {
-        return parameter == other.parameter && (is_parameter() ? constant == other.constant : members == other.members);
+        if (parameter != other.parameter || stem != other.stem) return false;
+        return is_parameter() ? constant == other.constant : stem != 0 || members == other.members;
     }
 };
 
@@ -70,6 +75,22 @@ struct Boundary {
 struct Zero {
     Place place;
     int orders = 1;
+    bool is_chosen = false;  ///< its side was chosen, not followed from below
+};
+
+/// One number of two: two different pairs have different ones but for a part of 2^-64.
+inline std::uint64_t mixed(std::uint64_t a, std::uint64_t b) noexcept {
+    std::uint64_t x = a * 0x9E3779B97F4A7C15ULL + b + 0x632BE59BD9B4E019ULL;
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
+    return x ^ (x >> 31);
+}
+
+/// The nearest unit through which all passes that a place reads.
+struct Stem {
+    int root = 0;            ///< number of that unit, input or bias; 0: there is none
+    int taps = 0;            ///< 1: its h is read, 2: its z
+    std::uint64_t path = 0;  ///< names the entries and slopes between
 };
 
 class Activity {
@@ -81,7 +102,8 @@ class Activity {
 
     int side(const Place& p) const noexcept { return side_[p.node](p.sample, p.unit); }
     Mode mode(const Place& p) const noexcept { return static_cast<Mode>(mode_[p.node](p.sample, p.unit)); }
-    bool has_one_input(const Place& p) const noexcept { return single_[p.node](p.sample, p.unit) != 0; }
+    /// 0: its boundary is z itself; 1: the entry of its only live input; 2: a stem's.
+    int shared_by(const Place& p) const noexcept { return single_[p.node](p.sample, p.unit); }
     const Matrix& slopes(int v) const noexcept { return slope_[v]; }
     const SignMatrix& sides(int v) const noexcept { return side_[v]; }
     const SignMatrix& modes(int v) const noexcept { return mode_[v]; }
@@ -110,9 +132,15 @@ class Activity {
     /// True if a side that rewire() chose rests on rates of more than one input.
     bool used_rates() const noexcept { return used_rates_; }
     void forget_rates() noexcept { used_rates_ = false; }
-    /// Samples on which rewire() of another sample has changed something.
+    /// Samples on which regroup() has changed something.
     const std::vector<Index>& touched() const noexcept { return touched_; }
     void forget_touched() noexcept { touched_.clear(); }
+    /// After rewire(): sorts what slides by the boundaries it has now, and takes in what vanishes with them.
+    void regroup(const Vector& theta, int orders, std::vector<Change>& changes);
+    /// What regroup() found to have parted from the others of its boundary, and the sign of w it seems to get.
+    const std::vector<std::pair<Boundary, int>>& parted() const noexcept { return parted_; }
+    /// True if what an edge reads of a unit can be other than zero on the sample.
+    bool is_live(const Edge& edge, Index sample, Index col) const noexcept;
     /// True if every live input of p is a unit of `places`.
     bool reads_only(const Place& p, const std::vector<Place>& places) const;
 
@@ -128,18 +156,34 @@ class Activity {
         int live = 0;
         bool all_zero = true;
         double rate = 0.0;
-        bool mixed = false;   // inputs of both signs
-        bool single = false;  // one live input that is no linear unit
+        bool mixed = false;  // inputs of both signs
+        bool linear_source = false;
+        Stem stem;
     };
-    bool is_live(const Edge& edge, Index sample, Index col) const noexcept;
+    /// A sliding place whose inputs have changed, and how fast those that are new move it.
+    struct Stale {
+        Place place;
+        double rate = 0.0;
+    };
     Wiring wiring(const Place& p, const Vector& theta, const std::vector<std::vector<char>>& zero,
-                  const std::vector<std::vector<double>>& rate) const;
+                  const std::vector<std::vector<double>>& rate);
     double awaited_rate(const Place& p, const Vector& theta, const std::vector<std::vector<double>>& rate) const;
     void update(const Place& p, const Wiring& wires, int orders, std::vector<Change>& changes);
     void make_empty(const Place& p, double awaited, std::vector<Change>& changes);
-    void set_single(const Place& p, bool single);
-    bool join_boundary(const Place& p);
-    void reattach(const Place& p, int orders, std::vector<Change>& changes);
+    bool set_stem(const Place& p, const Wiring& wires);
+    void list_stems(const Edge& edge, Index sample, Index col);
+    void add_stems(bool is_first, std::uint64_t name);
+    std::uint64_t link(const Place& p, int taps, const Stem& below) const;
+    int number(int v, Index u) const noexcept { return first_[v] + static_cast<int>(u); }
+    Input root_input(const Stem& stem) const;
+    double zero_rate(const Place& p, const Vector& theta, const std::vector<std::vector<char>>& zero,
+                     const std::vector<std::vector<double>>& rate) const;
+    void sort_sliding();
+    void part(std::vector<Boundary>& groups, const Boundary& old);
+    void join_vanishing(const Vector& theta, int orders, std::vector<Change>& changes);
+    bool vanishes(const Place& q, const Vector& theta, std::vector<Matrix>& z) const;
+    void stand_alone(std::size_t b);
+    void follow_chosen(std::size_t b, const Place& chosen, int orders, std::vector<Change>& changes);
     double input_rate(const Edge& edge, Index sample, Index col, const std::vector<std::vector<double>>& rate) const;
 
     const Graph* graph_;
@@ -149,6 +193,12 @@ class Activity {
     std::vector<Boundary> sliding_;
     std::vector<Zero> zeros_;
     std::vector<Index> touched_;
+    std::vector<int> first_;                // number of the first unit of each node
+    std::vector<std::vector<Stem>> stems_;  // by node, sample and unit
+    std::vector<Stem> common_, sent_;       // what all inputs of a place pass, nearest first; the same of one input
+    std::vector<Stale> stale_;
+    std::vector<char> renamed_;  // by boundary: its name is new
+    std::vector<std::pair<Boundary, int>> parted_;
     Index n_single_ = 0;
     bool used_rates_ = false;
 };

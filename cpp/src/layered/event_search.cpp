@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "base/tolerances.hpp"
 #include "layered/sliding_bounds.hpp"
+#include "layered/stem_factors.hpp"
 #include "numeric/polynomial.hpp"
 
 namespace reluflow::layered {
@@ -18,6 +20,13 @@ constexpr double kOneSet = 1e-13;
 double descent(double* c, int order, double end) noexcept {
     c[0] = std::max(c[0], 0.0);
     return first_descent(c, order, end);
+}
+
+// True if z = w t of a place that is zero now is so by w.
+bool is_zero(const Jet& jet, const Boundary& own) {
+    if (own.is_parameter()) return jet.boundary_coefficient(own, 0) == 0.0;
+    const Input& root = own.inputs.front();
+    return root.node < 1 || jet.z(root.node).at(0, own.members.front().sample, root.unit) != 0.0;
 }
 
 int sign(double x) noexcept {
@@ -86,24 +95,34 @@ void EventSearch::search_places(const Jet& jet, int v) {
 void EventSearch::search_single(const Jet& jet) {
     const Activity& activity = jet.activity();
     seen_.clear();
+    std::vector<std::optional<StemFactors>> factors(static_cast<std::size_t>(activity.samples()));
     Row c;
     for (int v = 1; v < activity.graph().count(); ++v)
         for (Index i = 0; i < activity.samples(); ++i)
             for (Index u = 0; u < activity.graph().node(v).size; ++u) {
                 const Place p{v, i, u};
-                if (!activity.has_one_input(p) || activity.mode(p) != Mode::moving) continue;
+                if (activity.shared_by(p) == 0 || activity.mode(p) != Mode::moving) continue;
                 const Boundary own = activity.boundary_of(p);
-                if (!own.is_parameter()) continue;  // a fixed entry: it follows its input
-                const std::pair key{own.parameter, own.constant};
+                if (!own.is_shared()) continue;  // a fixed entry: it follows its input
+                const std::tuple key{own.parameter, own.constant, own.stem};
                 if (std::ranges::find(seen_, key) != seen_.end()) continue;
                 seen_.push_back(key);
-                for (int k = 0; k <= jet.order(); ++k) c[k] = jet.boundary_coefficient(own, k);
+                if (own.is_parameter())
+                    for (int k = 0; k <= jet.order(); ++k) c[k] = jet.boundary_coefficient(own, k);
+                else
+                    c = (factors[i] ? *factors[i] : factors[i].emplace(jet, i)).of(v, u, own.inputs.front());
                 Candidate candidate;
                 candidate.place = p;
                 candidate.parameter = own.parameter;
                 candidate.constant = own.constant;
-                candidate.from = c[0] != 0.0 ? sign(c[0]) : activity.side(p) * activity.input_sign(p, own.inputs[0]);
+                candidate.is_shared = true;
+                candidate.from = own.is_parameter() && c[0] != 0.0
+                                     ? sign(c[0])
+                                     : activity.side(p) * activity.input_sign(p, own.inputs[0]);
                 for (int k = 0; k <= jet.order(); ++k) c[k] *= candidate.from;
+                for (const Zero& zero : activity.zeros())  // w that has just got its side has as many zeros as z
+                    for (int k = 0; zero.place == p && zero.is_chosen && is_zero(jet, own) && k < zero.orders; ++k)
+                        c[k] = 0.0;
                 add(descent(c.data(), jet.order(), end_), candidate);
             }
 }
@@ -137,7 +156,7 @@ void EventSearch::collect(const Jet& jet, std::vector<Contact>& contacts) const 
         contact.wants = c.sliding >= 0 ? c.wants : -c.from;
         if (c.sliding >= 0)
             contact.boundary = jet.sliding().boundaries()[c.sliding];
-        else if (c.parameter >= 0)
+        else if (c.is_shared)
             contact.boundary = jet.activity().whole_boundary_of(c.place);
         else
             contact.boundary.members = {c.place};

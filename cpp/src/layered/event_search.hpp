@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "base/types.hpp"
@@ -33,6 +34,7 @@ class EventSearch {
         Place place;
         Index parameter = -1;
         double constant = 0.0;
+        bool is_shared = false;
         int from = 0;
         int sliding = -1;
         int wants = 0;
@@ -45,7 +47,7 @@ class EventSearch {
 
     double end_ = 0.0;
     std::vector<Candidate> found_;
-    std::vector<std::pair<Index, double>> seen_;
+    std::vector<std::tuple<Index, double, std::uint64_t>> seen_;
     Matrix reach_;
 };
 

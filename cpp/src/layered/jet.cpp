@@ -1,5 +1,8 @@
 #include "layered/jet.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "numeric/products.hpp"
 
 namespace reluflow::layered {
@@ -40,6 +43,7 @@ void Jet::start(const Vector& theta, const Activity& activity, double span, bool
     order_ = 0;
     theta_[0] = theta;
     sliding_.start(activity);
+    held_.assign(static_cast<std::size_t>(graph_->count()), 0.0);
     free_.setZero(sliding_.count());
     for (Member& member : sliding_.members())
         if (member.has_input && member.input.node == 0)
@@ -96,6 +100,7 @@ void Jet::finish(int k, int v, bool is_final) {
             z_[v].set(k, zero.place.sample, zero.place.unit, 0.0);
     for (const Member& member : sliding_.members()) {
         if (member.place.node != v) continue;
+        if (k == 0) held_[v] = std::max(held_[v], std::abs(z_[v].at(0, member.place.sample, member.place.unit)));
         if (member.carry != 0.0)
             free_[member.boundary] = member.carry * z_[v].at(k, member.place.sample, member.place.unit);
         z_[v].set(k, member.place.sample, member.place.unit, 0.0);
@@ -248,6 +253,20 @@ void Jet::tangent(const Vector& change, int k) {
         if (!node.linear) change_[v] = sum.cwiseProduct(activity_->slopes(v));
         finish(k, v, true);
     }
+}
+
+double Jet::misplaced() const {
+    double worst = 0.0;
+    for (int v = 1; v < graph_->count(); ++v) {
+        if (graph_->node(v).linear) continue;
+        const auto z = z_[v].order(0).array();
+        const double size = std::max(z.cwiseAbs().maxCoeff(), held_[v]);
+        if (size <= 0.0) continue;
+        const auto moving = activity_->modes(v).array() == static_cast<std::int8_t>(Mode::moving);
+        const auto wrong = moving.select(-z * activity_->sides(v).array().cast<double>(), 0.0).maxCoeff();
+        worst = std::max({worst, wrong / size, held_[v] / size});
+    }
+    return worst;
 }
 
 void Jet::theta_at(double u, Vector& theta) const {

@@ -46,6 +46,9 @@ class Jet {
     const SampleSeries& delta(int v) const noexcept { return delta_[v]; }
     /// Order k of an entry of an edge.
     double entry(int e, int k, Index row, Index col) const { return entries_[e].plain_order(k)(row, col); }
+    /// How far any place is from the side or the zero that its activity says, relative to the largest z of its node;
+    /// after start().
+    double misplaced() const;
     Matrix outputs() const { return h_of(graph_->count() - 1).order(0); }
 
     void theta_at(double u, Vector& theta) const;
@@ -85,6 +88,7 @@ class Jet {
     std::vector<Matrix> above_, skip_, change_;  // β and γ of an order; work space
     std::vector<Matrix> edge_gradient_, edge_change_;
     Vector gradient_, step_, free_;
+    std::vector<double> held_;  // by node: the largest z of order 0 that is held at zero
     Matrix dual_;
     SlidingSeries sliding_;
 };

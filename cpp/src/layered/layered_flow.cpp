@@ -15,7 +15,7 @@ namespace {
 constexpr int kRestingSteps = 3;
 /// A step that moves θ by less than this part of it does not move it.
 constexpr double kAtRest = 1e-15;
-/// Steps of length zero in a row mean that events follow each other without time.
+/// Steps in a row that no clock can tell from length zero mean that events follow each other without time.
 constexpr int kMaxIdle = 50;
 /// Pre-activations below this part of their terms' sizes are zero at a start.
 constexpr double kZeroAtStart = 1e-15;
@@ -114,6 +114,7 @@ void LayeredFlow::commit(double u) {
     const bool quiet = contacts_.empty();
     if (quiet && pending_ == Status::running && is_at_rest(u)) pending_ = Status::stationary;
     log_gradient_ = std::log(jet_.theta(1).norm() / span_) - jet_.duals().log_unit();
+    const Clock before = now_.clock;
     now_.clock = clock_at(u);
     if (pending_ == Status::reached_time) now_.clock = Clock(plan_.stop.time);
     if (pending_ == Status::reached_log_time) now_.clock = Clock::at_log(plan_.stop.log_time);
@@ -122,7 +123,7 @@ void LayeredFlow::commit(double u) {
     for (const Boundary& boundary : now_.activity.sliding())
         if (boundary.is_parameter()) now_.theta[boundary.parameter] = -boundary.constant;
     ++steps_;
-    idle_ = u == 0.0 ? idle_ + 1 : 0;
+    idle_ = u == 0.0 || !before.is_before(now_.clock) ? idle_ + 1 : 0;
     if (std::isfinite(longest)) span_ *= longest;
     if (!now_.theta.allFinite()) finish(Status::non_finite, "a parameter is no longer finite");
     if (idle_ > kMaxIdle) finish(Status::undecided_event, "events follow each other without time");

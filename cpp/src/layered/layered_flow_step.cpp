@@ -19,6 +19,9 @@ constexpr int kFirstJudged = 8;
 constexpr int kMaxShortenings = 40;
 /// The logarithm of the loss may rise by this much in a step: its rounding.
 constexpr double kRise = 1e-9;
+/// A pre-activation may be on the wrong side, or off the zero it is held at, by this many tolerances of its layer.
+constexpr double kMisplaced = 1e4;
+constexpr double kLeastMisplaced = 1e-11;
 /// A squared loss below e^-60 is rounding itself.
 constexpr double kSmallLoss = -60.0;
 
@@ -137,6 +140,7 @@ bool LayeredFlow::is_accurate(double u) {
     for (int b = 0; b < jet_.sliding().count(); ++b)
         multipliers_.push_back(evaluate(jet_.sliding().multiplier(b).data(), jet_.order() - 1, u));
     probe_.start(end_, now_.activity, span_, false);
+    if (probe_.misplaced() > kMisplaced * std::max(plan_.rtol, kLeastMisplaced)) return false;
     velocity_.resize(end_.size());
     probe_.velocity(multipliers_.data(), velocity_);
     log_loss_at_end_ = probe_.duals().log_loss(probe_.outputs());

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "layered/forced_zeros.hpp"
 #include "layered/sliding_bounds.hpp"
 
 namespace reluflow::layered {
@@ -13,12 +14,16 @@ namespace {
 constexpr int kMaxRounds = 12;
 /// All 3^k sides are tried up to this many contacts: 729 attempts.
 constexpr int kMaxContacts = 6;
+/// Pivoting goes on with as many.
+constexpr int kMaxParted = 24;
 /// A multiplier may miss its bounds by this part of their size: the rounding of the solve.
 constexpr double kBoundTol = 1e-11;
+/// What must be zero by the relations of what slides is so up to this part of its layer.
+constexpr double kForcedZero = 1e-8;
 
 }  // namespace
 
-Resolution::Resolution(const Graph& graph, const Matrix& X) : graph_(&graph), trial_(graph, X) {
+Resolution::Resolution(const Graph& graph, const Matrix& X) : graph_(&graph), X_(&X), trial_(graph, X) {
     for (const Node& node : graph.nodes()) {
         zero_.emplace_back(node.size, 0);
         rate_.emplace_back(node.size, 0.0);
@@ -28,8 +33,11 @@ Resolution::Resolution(const Graph& graph, const Matrix& X) : graph_(&graph), tr
 Outcome Resolution::resolve(Jet& jet, const Vector& theta, const Activity& before, std::vector<Contact> contacts,
                             double span, bool is_start) {
     contacts_ = std::move(contacts);
-    if (!is_start) drop_followers(before);
     theta_ = &theta;
+    if (!is_start) {
+        drop_followers(before);
+        add_forced(before);
+    }
     before_ = &before;
     span_ = span;
     is_start_ = is_start;
@@ -74,6 +82,31 @@ void Resolution::drop_followers(const Activity& before) {
     });
 }
 
+// What slides can leave others nothing but zero when the contacts are zero: they meet their boundaries too, whatever
+// rounding made of their times.
+void Resolution::add_forced(const Activity& before) {
+    std::vector<Matrix> z;
+    std::vector<Place> zero;
+    for (std::size_t c = 0; c < contacts_.size(); ++c) {
+        const std::vector<Place> members = contacts_[c].boundary.members;
+        zero.insert(zero.end(), members.begin(), members.end());
+        for (const Place& member : members)
+            for (const Place& p : forced_zeros(before, *theta_, member.sample, zero)) {
+                if (z.empty()) pre_activations(*graph_, *X_, *theta_, z);
+                if (std::abs(z[p.node](p.sample, p.unit)) > kForcedZero * z[p.node].cwiseAbs().maxCoeff()) continue;
+                Contact contact;
+                contact.boundary = before.whole_boundary_of(p);
+                const auto same = [&](const Contact& other) { return other.boundary.is_same(contact.boundary); };
+                if (std::ranges::any_of(contacts_, same)) continue;
+                const int turn =
+                    contact.boundary.is_shared() ? before.input_sign(p, before.boundary_of(p).inputs.front()) : 1;
+                contact.from = before.side(p) * turn;
+                contact.wants = -contact.from;
+                contacts_.push_back(std::move(contact));
+            }
+    }
+}
+
 bool Resolution::take(Jet& jet, const Vector& theta, const Activity& activity, double span) {
     jet.start(theta, activity, span);
     return jet.advance();
@@ -84,8 +117,8 @@ bool Resolution::pivot(Jet& jet) {
     for (int round = 0; round < kMaxRounds; ++round) {
         const Check found = attempt(jet);
         if (found == Check::valid) return true;
-        if (found == Check::failed) return false;
-        sides_ = next_;
+        if (found == Check::failed || contacts_.size() > kMaxParted) return false;
+        if (found == Check::broken) sides_ = next_;
     }
     return false;
 }
@@ -104,7 +137,13 @@ void Resolution::enumerate(Jet& jet, std::size_t n_found) {
         for (std::size_t c = 0; c < n_found; ++c) stays_at_bound |= contacts_[c].from == 0 && sides[c] == 0;
         if (stays_at_bound) continue;
         sides_ = sides;
-        if (attempt(jet) == Check::valid && !is_known()) keep(on_ridge_);
+        const Check found = attempt(jet);
+        if (found == Check::grown) {
+            options_.clear();
+            if (contacts_.size() <= kMaxContacts) enumerate(jet, n_found);
+            return;
+        }
+        if (found == Check::valid && !is_known()) keep(on_ridge_);
     }
     const auto stands = [](const Option& option) { return option.stands_on_ridge; };
     if (!std::ranges::all_of(options_, stands)) std::erase_if(options_, stands);
@@ -119,6 +158,7 @@ Resolution::Check Resolution::attempt(Jet& jet) {
     rates_.assign(contacts_.size(), 1.0);
     for (int round = 0; round < kMaxCorrections; ++round) {
         set_sides();
+        if (add_parted()) return Check::grown;
         jet.start(*theta_, trial_, span_);
         for (int k = 0; k < leading_order(); ++k)
             if (!jet.advance()) {
@@ -144,26 +184,54 @@ void Resolution::set_sides() {
             const Place& p = boundary.members[m];
             samples.push_back(p.sample);
             if (sides_[c] == 0) continue;
-            const int flip = boundary.is_parameter() ? trial_.input_sign(p, boundary.inputs[m]) : 1;
+            const int flip = boundary.is_shared() ? trial_.input_sign(p, boundary.inputs[m]) : 1;
             trial_.set(p, sides_[c] * flip, Mode::moving);
-            trial_.add_zero({p, leading_order()});
+            trial_.add_zero({p, leading_order(), true});
         }
     }
     std::ranges::sort(samples);
     const auto repeated = std::ranges::unique(samples);
     samples.erase(repeated.begin(), repeated.end());
-    for (std::size_t s = 0; s < samples.size(); ++s) {
-        follow(static_cast<std::size_t>(samples[s]));
-        samples.insert(samples.end(), trial_.touched().begin(), trial_.touched().end());
-        trial_.forget_touched();
+    for (int round = 0; round < kMaxRounds && !samples.empty(); ++round) {
+        for (const Index i : samples) follow(static_cast<std::size_t>(i));
+        trial_.regroup(*theta_, leading_order(), followed_);
+        samples = trial_.touched();
+        std::ranges::sort(samples);
+        const auto again = std::ranges::unique(samples);
+        samples.erase(again.begin(), again.end());
     }
+}
+
+// What has parted from the others of its boundary may go its own way: it becomes a contact of its own.
+bool Resolution::add_parted() {
+    bool added = false;
+    for (const auto& [boundary, side] : trial_.parted()) {
+        const auto same = [&](const Contact& c) { return c.boundary.members == boundary.members; };
+        if (std::ranges::any_of(contacts_, same)) continue;
+        int from = 0;
+        for (Contact& contact : contacts_)
+            for (const Place& p : boundary.members) {
+                const int m = contact.boundary.place_of(p);
+                if (m < 0 || contact.boundary.members.size() == 1) continue;
+                from = contact.from;
+                contact.boundary.members.erase(contact.boundary.members.begin() + m);
+                if (!contact.boundary.inputs.empty())
+                    contact.boundary.inputs.erase(contact.boundary.inputs.begin() + m);
+            }
+        contacts_.push_back({boundary, from, side, false});
+        sides_.push_back(side);
+        rates_.push_back(1.0);
+        only_leaves_ = false;
+        added = true;
+    }
+    return added;
 }
 
 void Resolution::mark(const Boundary& boundary, Index sample, double rate, int orientation) {
     for (std::size_t m = 0; m < boundary.members.size(); ++m) {
         const Place& p = boundary.members[m];
         if (p.sample != sample) continue;
-        const int flip = boundary.is_parameter() ? trial_.input_sign(p, boundary.inputs[m]) : 1;
+        const int flip = boundary.is_shared() ? trial_.input_sign(p, boundary.inputs[m]) : 1;
         zero_[p.node][p.unit] = 1;
         rate_[p.node][p.unit] = rate * orientation * flip;
     }
@@ -179,6 +247,11 @@ void Resolution::follow(std::size_t sample) {
             zero_[v][u] = mode == Mode::empty;
         }
     }
+    for (const Zero& zero : trial_.zeros())
+        if (const Place& p = zero.place; p.sample == i) {
+            zero_[p.node][p.unit] = 1;
+            rate_[p.node][p.unit] = trial_.side(p);
+        }
     for (const Boundary& boundary : trial_.sliding()) mark(boundary, i, 0.0, 0);
     for (std::size_t c = 0; c < contacts_.size(); ++c) mark(contacts_[c].boundary, i, rates_[c], sides_[c]);
     trial_.rewire(i, *theta_, leading_order(), zero_, rate_, followed_);
@@ -208,7 +281,7 @@ Resolution::Check Resolution::check(Jet& jet) {
 
 bool Resolution::check_moving(const Jet& jet, Contact& contact, int& side) {
     const Place& p = contact.boundary.members.front();
-    if (trial_.mode(p) == Mode::empty) return true;  // it went with its input
+    if (trial_.mode(p) != Mode::moving) return true;  // it went with its input or with what shares its boundary
     const double rate = jet.boundary_coefficient(contact.boundary, leading_order());
     if (rate * side > 0.0) return true;
     side = 0;
@@ -247,7 +320,7 @@ bool Resolution::check_sliding(const Jet& jet, int b) {
 // The sign of z of a member where w is positive.
 int Resolution::sign_of(const Boundary& boundary, const Place& p) const {
     const int m = boundary.place_of(p);
-    return boundary.is_parameter() && m >= 0 ? trial_.input_sign(p, boundary.inputs[m]) : 1;
+    return boundary.is_shared() && m >= 0 ? trial_.input_sign(p, boundary.inputs[m]) : 1;
 }
 
 bool Resolution::is_known() const {
@@ -273,7 +346,8 @@ void Resolution::describe(std::vector<Change>& changes) const {
         for (const Place& p : contact.boundary.members) {
             const Mode mode = trial_.mode(p);
             const bool up = trial_.side(p) > 0;
-            if (mode == Mode::empty) continue;  // listed where the wiring was followed
+            // What went with its input, or slid with its boundary, is listed where that was followed.
+            if (mode == Mode::empty || (mode == Mode::sliding && sides_[c] != 0)) continue;
             Kind kind = Kind::slide;
             if (is_start_)
                 kind = sides_[c] == 0 ? Kind::start_slide : up ? Kind::start_up : Kind::start_down;

@@ -41,11 +41,13 @@ class Resolution {
     const std::string& reason() const noexcept { return reason_; }
 
   private:
-    enum class Check { valid, broken, failed };
+    enum class Check { valid, broken, failed, grown };
 
     void drop_followers(const Activity& before);
+    void add_forced(const Activity& before);
     Check attempt(Jet& jet);
     void set_sides();
+    bool add_parted();
     void follow(std::size_t sample);
     void mark(const Boundary& boundary, Index sample, double rate, int orientation);
     bool correct_rates(const Jet& jet);
@@ -61,6 +63,7 @@ class Resolution {
     int leading_order() const;
 
     const Graph* graph_;
+    const Matrix* X_;
     const Activity* before_ = nullptr;
     const Vector* theta_ = nullptr;
     double span_ = 1.0;

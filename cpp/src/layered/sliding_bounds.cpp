@@ -5,26 +5,33 @@
 namespace reluflow::layered {
 namespace {
 
+/// Boundaries that share multipliers lie above each other at most this often before their parts are no longer followed.
+constexpr int kMaxLevels = 6;
+
+void find_bounds(const Jet& jet, int b, int order, int level, Row& up, Row& down);
+Row shared_part(const Jet& jet, const Member& member, int order, int level);
+
 /// What arrives above one place of its sample: β from h and γ from skips, when the place itself has a given side.
 class Arrival {
   public:
-    Arrival(const Jet& jet, const Place& place, int order) : jet_(jet), place_(place), order_(order) {}
+    Arrival(const Jet& jet, const Member& member, int order, int level)
+        : jet_(jet), place_(member.place), boundary_(member.boundary), order_(order), level_(level) {}
 
-    /// False if no empty unit wakes with the place: then `above` and `skip` are those of the series.
-    bool wakes() {
+    /// False if no empty unit wakes with the place and none above shares its boundary: then `above` and `skip` are
+    /// those of the series.
+    bool differs() {
         const Graph& graph = this->graph();
-        awake_.assign(static_cast<std::size_t>(graph.count()), {});
+        mark_.assign(static_cast<std::size_t>(graph.count()), {});
         bool any = false;
-        for (int v = place_.node + 1; v < graph.count(); ++v) {
-            const Index size = graph.node(v).size;
-            awake_[v].assign(static_cast<std::size_t>(size), 0);
-            for (Index u = 0; u < size; ++u)
+        for (int v = 0; v < graph.count(); ++v)
+            mark_[v].assign(static_cast<std::size_t>(graph.node(v).size), Mark::none);
+        for (int v = place_.node + 1; v < graph.count(); ++v)
+            for (Index u = 0; u < graph.node(v).size; ++u)
                 if (jet_.activity().mode({v, place_.sample, u}) == Mode::empty && reads_awake(v, u)) {
-                    awake_[v][u] = 1;
+                    mark_[v][u] = Mark::wakes;
                     any = true;
                 }
-        }
-        return any;
+        return mark_shared() || any;
     }
 
     /// β and γ when the place goes to `side`.
@@ -35,11 +42,16 @@ class Arrival {
         for (int v = graph.count() - 1; v > place_.node; --v) {
             delta_[v].resize(static_cast<std::size_t>(graph.node(v).size));
             for (Index u = 0; u < graph.node(v).size; ++u) {
-                if (awake_[v][u] == 0) continue;
+                if (mark_[v][u] == Mark::none) continue;
+                if (mark_[v][u] == Mark::shares) {
+                    delta_[v][u] = shared_part(jet_, *member_at(v, u), order_, level_ + 1);
+                    continue;
+                }
                 Row from_h{};
                 Row from_z{};
                 collect(v, u, from_h, from_z);
-                const double slope = slope_of(v, rate_[v][u]);
+                const double slope =
+                    mark_[v][u] == Mark::wakes ? slope_of(v, rate_[v][u]) : jet_.activity().slopes(v)(place_.sample, u);
                 for (int k = 0; k <= order_; ++k) delta_[v][u][k] = slope * from_h[k] + from_z[k];
             }
         }
@@ -49,9 +61,43 @@ class Arrival {
     }
 
   private:
+    /// How δ of a unit is not that of the series: it wakes with the place, it has a part of a shared multiplier, or it
+    /// passes such a part on.
+    enum class Mark : char { none, wakes, shares, passes };
+
     const Graph& graph() const noexcept { return jet_.activity().graph(); }
     bool is_awake(int v, Index u) const {
-        return v == place_.node ? u == place_.unit : v > place_.node && awake_[v][u] != 0;
+        return v == place_.node ? u == place_.unit : v > place_.node && mark_[v][u] == Mark::wakes;
+    }
+    /// The member of a boundary of several, other than that of the place, at a unit of the place's sample, or null.
+    const Member* member_at(int v, Index u) const {
+        const Place p{v, place_.sample, u};
+        for (const Member& member : jet_.sliding().members())
+            if (member.place == p && member.boundary != boundary_ &&
+                jet_.sliding().boundaries()[member.boundary].members.size() > 1)
+                return &member;
+        return nullptr;
+    }
+    bool mark_shared() {
+        bool any = false;
+        for (int v = graph().count() - 1; v > place_.node && level_ < kMaxLevels; --v)
+            for (Index u = 0; u < graph().node(v).size; ++u) {
+                const Mode mode = jet_.activity().mode({v, place_.sample, u});
+                if (mode == Mode::sliding && member_at(v, u) != nullptr) mark_[v][u] = Mark::shares;
+                if (mode == Mode::moving && any && sends_to_marked(v, u)) mark_[v][u] = Mark::passes;
+                any = any || mark_[v][u] == Mark::shares;
+            }
+        return any;
+    }
+    bool sends_to_marked(int v, Index u) const {
+        for (const int e : graph().node(v).outgoing) {
+            const Edge& edge = graph().edges()[e];
+            for (Index r = 0; r < edge.rows; ++r)
+                if (edge.connects(r, u) &&
+                    (mark_[edge.target][r] == Mark::shares || mark_[edge.target][r] == Mark::passes))
+                    return true;
+        }
+        return false;
     }
     bool reads_awake(int v, Index u) const {
         for (const int e : graph().node(v).incoming) {
@@ -76,7 +122,7 @@ class Arrival {
                 continue;
             }
             for (Index u = 0; u < graph().node(v).size; ++u)
-                if (awake_[v][u] != 0) rate_[v][u] = rate_of(v, u);
+                if (mark_[v][u] == Mark::wakes) rate_[v][u] = rate_of(v, u);
         }
     }
     double rate_of(int v, Index u) const {
@@ -104,11 +150,11 @@ class Arrival {
             Row& sum = edge.tap == Tap::preactivation ? from_z : from_h;
             for (Index r = 0; r < edge.rows; ++r) {
                 if (!edge.connects(r, u)) continue;
-                const bool awake = awake_[edge.target][r] != 0;
+                const bool changed = mark_[edge.target][r] != Mark::none;
                 for (int k = 0; k <= order_; ++k)
                     for (int j = 0; j <= (edge.has_parameters ? k : 0); ++j) {
-                        const double sent =
-                            awake ? delta_[edge.target][r][k - j] : jet_.delta(edge.target).at(k - j, place_.sample, r);
+                        const double sent = changed ? delta_[edge.target][r][k - j]
+                                                    : jet_.delta(edge.target).at(k - j, place_.sample, r);
                         sum[k] += jet_.entry(e, j, r, u) * sent;
                     }
             }
@@ -117,8 +163,10 @@ class Arrival {
 
     const Jet& jet_;
     Place place_;
+    int boundary_;
     int order_;
-    std::vector<std::vector<char>> awake_;
+    int level_;
+    std::vector<std::vector<Mark>> mark_;
     std::vector<std::vector<double>> rate_;
     std::vector<std::vector<Row>> delta_;
 };
@@ -128,6 +176,8 @@ Row weight(const SlidingSeries& sliding, const Member& member, int order) {
     const Member* rep = sliding.carrier(member.boundary);
     if (rep == nullptr || !member.has_input) return member.factor;
     Row quotient{};
+    quotient[0] = rep->carry;
+    if (rep == &member) return quotient;
     for (int k = 0; k <= order; ++k) {
         double rest = member.factor[k];
         for (int j = 1; j <= k; ++j) rest -= rep->carry * rep->factor[j] * quotient[k - j];
@@ -136,30 +186,67 @@ Row weight(const SlidingSeries& sliding, const Member& member, int order) {
     return quotient;
 }
 
-void add_product(const Row& factor, double slope, const Row& above, const Row& skip, int order, Row& sum) {
+void add_product(const Row& factor, const Row& other, int order, Row& sum) {
     for (int k = 0; k <= order; ++k)
-        for (int j = 0; j <= k; ++j) sum[k] += factor[j] * (slope * above[k - j] + skip[k - j]);
+        for (int j = 0; j <= k; ++j) sum[k] += factor[j] * other[k - j];
+}
+
+/// What a member adds to the bounds when w goes up and when it goes down: δ, without its weight.
+void member_bounds(const Jet& jet, const Member& member, int turn, int order, int level, Row& up, Row& down) {
+    const double leak = jet.activity().graph().node(member.place.node).leak;
+    Arrival arrival(jet, member, order, level);
+    const bool differs = arrival.differs();
+    for (const int w : {1, -1}) {
+        Row above = member.above;
+        Row skip = member.skip;
+        if (differs) arrival.find(w * turn, above, skip);
+        Row& sum = w > 0 ? up : down;
+        const double slope = w * turn > 0 ? 1.0 : leak;
+        for (int k = 0; k <= order; ++k) sum[k] = slope * above[k] + skip[k];
+    }
+}
+
+void find_bounds(const Jet& jet, int b, int order, int level, Row& up, Row& down) {
+    up.fill(0.0);
+    down.fill(0.0);
+    for (const Member& member : jet.sliding().members()) {
+        if (member.boundary != b) continue;
+        const Row factor = weight(jet.sliding(), member, order);
+        Row high{};
+        Row low{};
+        member_bounds(jet, member, factor[0] < 0.0 ? -1 : 1, order, level, high, low);
+        add_product(factor, high, order, up);
+        add_product(factor, low, order, down);
+    }
+}
+
+/// δ of one member of a shared boundary. The multiplier is the sum over all; each takes it at the same part of the way
+/// between its own bounds, which is one of the ways to share it.
+Row shared_part(const Jet& jet, const Member& member, int order, int level) {
+    Row up;
+    Row down;
+    find_bounds(jet, member.boundary, order, level, up, down);
+    const Row& mu = jet.sliding().multiplier(member.boundary);
+    Row part{};  // (μ - M⁺) / (M⁻ - M⁺)
+    for (int k = 0; k <= order && down[0] != up[0]; ++k) {
+        double rest = mu[k] - up[k];
+        for (int j = 1; j <= k; ++j) rest -= (down[j] - up[j]) * part[k - j];
+        part[k] = rest / (down[0] - up[0]);
+    }
+    Row high{};
+    Row low{};
+    const int turn = weight(jet.sliding(), member, 0)[0] < 0.0 ? -1 : 1;
+    member_bounds(jet, member, turn, order, level, high, low);
+    Row sent = high;
+    for (int k = 0; k <= order; ++k) low[k] -= high[k];
+    add_product(part, low, order, sent);
+    return sent;
 }
 
 }  // namespace
 
 void sliding_bounds(const Jet& jet, int b, int order, Row& up, Row& down) {
-    up.fill(0.0);
-    down.fill(0.0);
-    for (const Member& member : jet.sliding().members()) {
-        if (member.boundary != b) continue;
-        const double leak = jet.activity().graph().node(member.place.node).leak;
-        const Row factor = weight(jet.sliding(), member, order);
-        const int turn = factor[0] < 0.0 ? -1 : 1;  // -1: w > 0 is z < 0
-        Arrival arrival(jet, member.place, order);
-        const bool wakes = arrival.wakes();
-        for (const int w : {1, -1}) {
-            Row above = member.above;
-            Row skip = member.skip;
-            if (wakes) arrival.find(w * turn, above, skip);
-            add_product(factor, w * turn > 0 ? 1.0 : leak, above, skip, order, w > 0 ? up : down);
-        }
-    }
+    find_bounds(jet, b, order, 0, up, down);
 }
 
 }  // namespace reluflow::layered

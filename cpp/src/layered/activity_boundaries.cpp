@@ -1,0 +1,211 @@
+/// What slides on which boundary, and who shares it: a part of Activity.
+#include "layered/activity.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace reluflow::layered {
+namespace {
+
+// Of parameters at an event, below this size one is zero.
+double largest_part(const Vector& theta) {
+    constexpr double kVanishing = 1e-9;
+    return kVanishing * theta.cwiseAbs().maxCoeff();
+}
+
+}  // namespace
+
+void Activity::leave_boundary(const Place& p) {
+    for (Boundary& boundary : sliding_) {
+        const auto found = std::find(boundary.members.begin(), boundary.members.end(), p);
+        if (found == boundary.members.end()) continue;
+        if (!boundary.inputs.empty())
+            boundary.inputs.erase(boundary.inputs.begin() + (found - boundary.members.begin()));
+        boundary.members.erase(found);
+    }
+    std::erase_if(sliding_, [](const Boundary& boundary) { return boundary.members.empty(); });
+}
+
+void Activity::regroup(const Vector& theta, int orders, std::vector<Change>& changes) {
+    parted_.clear();
+    touched_.clear();
+    if (n_single_ == 0 && stale_.empty()) return;
+    sort_sliding();
+    stale_.clear();
+    const double scale = largest_part(theta);
+    for (std::size_t b = 0; b < sliding_.size(); ++b) {
+        const Boundary& one = sliding_[b];
+        if (one.is_parameter() && std::abs(one.constant + theta[one.parameter]) > scale) stand_alone(b);
+    }
+    join_vanishing(theta, orders, changes);
+}
+
+// Boundaries under their names of now. What has parted from the others of its boundary is listed.
+void Activity::sort_sliding() {
+    std::vector<Boundary> sorted;
+    renamed_.clear();
+    for (const Boundary& old : sliding_) {
+        std::vector<Boundary> groups;
+        part(groups, old);
+        for (Boundary& group : groups) {
+            const bool renamed = !group.is_same(old);
+            const auto same = std::ranges::find_if(sorted, [&](const Boundary& b) { return b.is_same(group); });
+            if (same == sorted.end()) {
+                sorted.push_back(std::move(group));
+                renamed_.push_back(renamed ? 1 : 0);
+                continue;
+            }
+            for (std::size_t m = 0; m < group.members.size(); ++m) {
+                if (same->place_of(group.members[m]) >= 0) continue;
+                same->members.push_back(group.members[m]);
+                if (!group.inputs.empty()) same->inputs.push_back(group.inputs[m]);
+            }
+        }
+    }
+    sliding_ = std::move(sorted);
+}
+
+void Activity::part(std::vector<Boundary>& groups, const Boundary& old) {
+    for (const Place& p : old.members) {
+        Boundary own = boundary_of(p);
+        const auto same = std::ranges::find_if(groups, [&](const Boundary& b) { return b.is_same(own); });
+        if (same == groups.end()) {
+            groups.push_back(std::move(own));
+            continue;
+        }
+        same->members.push_back(p);
+        same->inputs.push_back(own.inputs.front());
+    }
+    if (groups.size() < 2) return;
+    const auto stays = std::ranges::find_if(groups, [&](const Boundary& b) { return b.is_same(old); });
+    const std::size_t kept = stays == groups.end() ? 0 : static_cast<std::size_t>(stays - groups.begin());
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        if (g == kept) continue;
+        const Place& p = groups[g].members.front();
+        const auto known = std::ranges::find_if(stale_, [&](const Stale& one) { return one.place == p; });
+        const int up = known != stale_.end() && known->rate < 0.0 ? -1 : 1;
+        const int turn = groups[g].inputs.empty() ? 1 : input_sign(p, groups[g].inputs.front());
+        parted_.emplace_back(groups[g], up * turn);
+    }
+}
+
+// What shares a boundary with something that slides vanishes with it: it slides too. If the side of that boundary has
+// just been chosen and what slid came to it only now, that follows.
+void Activity::join_vanishing(const Vector& theta, int orders, std::vector<Change>& changes) {
+    if (std::ranges::none_of(sliding_, [](const Boundary& b) { return b.is_shared(); })) return;
+    std::vector<Matrix> z;  // made when it is needed
+    for (int v = 1; v < graph_->count(); ++v)
+        for (Index i = 0; i < samples(); ++i)
+            for (Index u = 0; u < graph_->node(v).size; ++u) {
+                const Place q{v, i, u};
+                if (shared_by(q) == 0 || mode(q) != Mode::moving) continue;
+                const Boundary own = boundary_of(q);
+                if (!own.is_shared()) continue;
+                const auto same = std::ranges::find_if(sliding_, [&](const Boundary& b) { return b.is_same(own); });
+                if (same == sliding_.end()) continue;
+                const auto b = static_cast<std::size_t>(same - sliding_.begin());
+                if (!vanishes(q, theta, z)) {
+                    stand_alone(b);
+                    continue;
+                }
+                touched_.push_back(i);
+                const auto chosen = [&](const Zero& zero) { return zero.place == q && zero.is_chosen; };
+                if (renamed_[b] != 0 && std::ranges::any_of(zeros_, chosen)) {
+                    follow_chosen(b, q, orders, changes);
+                    continue;
+                }
+                same->members.push_back(q);
+                same->inputs.push_back(own.inputs.front());
+                set(q, 0, Mode::sliding);
+                changes.push_back({q, Kind::slide});
+            }
+}
+
+// z = w t of what has come to a shared boundary is zero there by w, or by t on its sample alone: what moves says which.
+bool Activity::vanishes(const Place& q, const Vector& theta, std::vector<Matrix>& z) const {
+    if (z.empty()) pre_activations(*graph_, *X_, theta, z);
+    return std::abs(z[q.node](q.sample, q.unit)) <= largest_part(theta) * std::max(1.0, X_->cwiseAbs().maxCoeff());
+}
+
+void Activity::stand_alone(std::size_t b) {
+    const Boundary shared = sliding_[b];
+    sliding_[b] = {};
+    sliding_[b].members = {shared.members.front()};
+    for (std::size_t m = 1; m < shared.members.size(); ++m) {
+        Boundary own;
+        own.members = {shared.members[m]};
+        sliding_.push_back(std::move(own));
+        renamed_.push_back(1);
+    }
+}
+
+void Activity::follow_chosen(std::size_t b, const Place& chosen, int orders, std::vector<Change>& changes) {
+    const Boundary boundary = sliding_[b];
+    const int up = side(chosen) * input_sign(chosen, boundary_of(chosen).inputs.front());
+    for (std::size_t m = 0; m < boundary.members.size(); ++m) {
+        const Place& p = boundary.members[m];
+        const int now = up * input_sign(p, boundary.inputs[m]);
+        set(p, now, Mode::moving);
+        zeros_.push_back({p, orders});
+        changes.push_back({p, now > 0 ? Kind::leave_up : Kind::leave_down});
+        touched_.push_back(p.sample);
+    }
+    sliding_.erase(sliding_.begin() + static_cast<std::ptrdiff_t>(b));
+    renamed_.erase(renamed_.begin() + static_cast<std::ptrdiff_t>(b));
+}
+
+int Activity::input_sign(const Place& p, const Input& input) const noexcept {
+    if (input.node < 0) return 1;
+    if (input.node == 0) return (*X_)(p.sample, input.unit) > 0.0 ? 1 : -1;
+    return side({input.node, p.sample, input.unit}) >= 0 ? 1 : -1;
+}
+
+Boundary Activity::boundary_of(const Place& p) const {
+    const Node& node = graph_->node(p.node);
+    Boundary own;
+    own.members = {p};
+    if (shared_by(p) == 0) return own;
+    if (shared_by(p) == 2) {
+        const Stem& stem = stems_[p.node][p.sample * node.size + p.unit];
+        own.stem = mixed(stem.path, static_cast<std::uint64_t>(number(p.node, p.unit)));
+        own.inputs = {root_input(stem)};
+        return own;
+    }
+    if (!node.bias.empty() && node.bias[p.unit] >= 0) {
+        own.parameter = node.bias[p.unit];
+        own.inputs = {Input{}};
+        return own;
+    }
+    for (const int e : node.incoming) {
+        const Edge& edge = graph_->edges()[e];
+        for (Index c = 0; c < edge.cols; ++c) {
+            if (!edge.connects(p.unit, c) || !is_live(edge, p.sample, c)) continue;
+            own.parameter = edge.at(p.unit, c);
+            own.constant = edge.fixed(p.unit, c);
+            if (own.is_parameter()) own.inputs = {Input{edge.source, edge.tap, c}};
+            return own;
+        }
+    }
+    return own;
+}
+
+Boundary Activity::whole_boundary_of(const Place& p) const {
+    Boundary own = boundary_of(p);
+    if (!own.is_shared()) return own;
+    own.members.clear();
+    own.inputs.clear();
+    for (int v = 1; v < graph_->count(); ++v)
+        for (Index i = 0; i < samples(); ++i)
+            for (Index u = 0; u < graph_->node(v).size; ++u) {
+                const Place q{v, i, u};
+                if (shared_by(q) != shared_by(p) || mode(q) == Mode::empty) continue;
+                const Boundary other = boundary_of(q);
+                if (!other.is_same(own)) continue;
+                own.members.push_back(q);
+                own.inputs.push_back(other.inputs.front());
+            }
+    return own;
+}
+
+}  // namespace reluflow::layered
