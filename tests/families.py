@@ -121,7 +121,7 @@ def identical(rng: np.random.Generator) -> Setup:
     return replace(s, W=np.vstack([s.W, c * s.W[:2]]), a=np.r_[s.a, c * s.a[:2]])
 
 
-def on_boundaries(rng: np.random.Generator) -> Setup:
+def on_walls(rng: np.random.Generator) -> Setup:
     """Starts with exact zeros: small integers, w orthogonal to one or two samples, some w = 0 or a = 0."""
     s = random(rng, balanced=False)
     d = s.X.shape[1]
@@ -201,7 +201,7 @@ def squared_crowded(rng: np.random.Generator) -> Setup:
 
 def squared_ties(rng: np.random.Generator) -> Setup:
     """Integer samples, parallel and orthogonal ones among them, and integer targets; some starts on boundaries."""
-    s = on_boundaries(rng) if rng.integers(2) else random(rng)
+    s = on_walls(rng) if rng.integers(2) else random(rng)
     s = replace(s, X=s.X[:5], W=s.W[:3], a=s.a[:3], t_end=min(s.t_end, 3.0))
     X = rng.integers(-2, 3, s.X.shape).astype(float)
     X[np.all(X == 0, axis=1), 0] = 1.0
@@ -222,7 +222,7 @@ FAMILIES: dict[str, Callable[[np.random.Generator], Setup]] = {
         multiples,
         mirrored,
         identical,
-        on_boundaries,
+        on_walls,
         orthogonal,
         flat,
         crowded,

@@ -212,7 +212,7 @@ def contradictory_part(rng):
 
 
 @kind
-def on_boundaries(rng):
+def on_walls(rng):
     n, d = shape(rng)
     X = rng.standard_normal((n, d))
     X[:, 0] = rng.choice([0.0, 1.0, -1.0], n)

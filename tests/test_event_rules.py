@@ -76,7 +76,7 @@ def test_three_neurons_within_a_hair_are_three_events():
     assert fault is None, fault
 
 
-@pytest.mark.parametrize(("family", "seed"), [("random", 3), ("crowded", 2), ("mirrored", 4), ("on_boundaries", 3)])
+@pytest.mark.parametrize(("family", "seed"), [("random", 3), ("crowded", 2), ("mirrored", 4), ("on_walls", 3)])
 def test_a_restart_at_an_event_finds_it_not_again(family, seed):
     setup = families.make(family, seed)
     data = rf.Dataset(setup.X, setup.y)
@@ -92,7 +92,7 @@ def test_a_restart_at_an_event_finds_it_not_again(family, seed):
 @pytest.mark.parametrize("distance", [1e-9, 1e-13])
 def test_a_start_a_hair_beside_a_boundary_goes_the_same_way(seed, distance):
     """Zeros of the start moved off their boundaries to the side where the exact start goes."""
-    setup = replace(families.make("on_boundaries", seed), t_end=1.0)
+    setup = replace(families.make("on_walls", seed), t_end=1.0)
     exact = agree.core(setup)
     if len(exact.branchings):
         assert exact.branchings[0].t == 0.0

@@ -108,7 +108,7 @@ def test_staying_on_a_ridge_is_the_closed_form():
 
 
 def on_boundaries(policy: str) -> tuple[hostile.Hostile, dict]:
-    return hostile.problem("on_boundaries", 10), {"on_branch": policy}
+    return hostile.problem("on_walls", 10), {"on_branch": policy}
 
 
 def on_ridge(policy: str) -> tuple[hostile.Hostile, dict]:
@@ -315,7 +315,7 @@ def test_the_stored_numbers_are_those_of_forty_digits():
 
 def test_a_neuron_at_zero_leaves_when_the_pull_allows_it():
     """In the plane two neurons with |a| > |w| are pushed to w = 0, stay there for a while, and leave."""
-    problem = hostile.problem("on_boundaries", 47)
+    problem = hostile.problem("on_walls", 47)
     sol = problem.run()
     at_zero, later = sol(1.0), sol(8.0)
     assert not at_zero.W[[0, 2]].any()

@@ -43,7 +43,7 @@ LONG = settings(PROFILE, max_examples=150, stateful_step_count=14)
 PARTS = st.floats(min_value=0.05, max_value=0.95)
 POLICIES = st.sampled_from(["inactive", "active", "stay"])
 # Problems that branch, that come to rest, that end at a critical point, and ordinary ones.
-HOSTILE = ["on_boundaries", "one_d", "contradictory", "tied", "integers", "bias_1d_grid"]
+HOSTILE = ["on_walls", "one_d", "contradictory", "tied", "integers", "bias_1d_grid"]
 
 
 def family_problem(name: str, seed: int) -> hostile.Hostile:

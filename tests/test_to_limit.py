@@ -219,10 +219,8 @@ def test_stops_are_read_from_text() -> None:
         rf.Stop.parse("limit=no")
 
 
-def test_what_goes_with_one_run_only_is_refused_elsewhere() -> None:
+def test_times_to_save_are_refused_where_the_limit_is_asked_for() -> None:
     data, net = slowest()
-    with pytest.raises(ValueError, match=r"Stop\.limit"):
-        list(rf.integrate_many(data, [net, net], until=rf.Stop(limit=True)))
     with pytest.raises(ValueError, match="save_at"):
         rf.integrate(data, net, until=rf.Stop(limit=True), save_at=[1.0])
 

@@ -19,6 +19,7 @@ from ._conserved import END, drift_numbers, layered_drifts
 from ._other_networks import ACTIVATIONS, Phi, convolution, deep, diagonal
 
 LN2 = math.log(2)
+ROUNDING = 1e-12  # a loss that tends to the threshold from above comes this near to it
 THEOREMS = ("3.2", "4.2", "4.3")
 BATTERY_STOP = Stop(log_time=1e6)
 
@@ -60,7 +61,7 @@ def _random(loss: LossName, seed: int) -> Solution:
 
 def _battery(loss: LossName, found: list[Solution]) -> list[Number]:
     bound = math.log(LN2) if loss == "logistic" else 0.0
-    below = [solution for solution in found if solution.log_loss.min() < bound]
+    below = [solution for solution in found if solution.log_loss.min() < bound - ROUNDING]
     sure = [solution for solution in below if solution.limit.certified]
     ends = [certify(solution, solution.data) for solution in sure]
     residuals = [end.kkt.residual if end.kkt else math.inf for end in ends]
