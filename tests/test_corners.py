@@ -111,3 +111,22 @@ def test_a_neuron_at_rest_leaves_when_the_samples_of_its_boundary_pull_it_away(l
     assert pull(run(1.1 * left)) > 0.01
     assert run.final.W[1, 0] < -0.01
     defect.assert_small(run, 1e-8)
+
+
+@pytest.mark.parametrize(("n", "seed"), [(40, 0), (60, 1), (60, 2), (110, 0), (110, 3)])
+def test_a_neuron_at_zero_leaves_where_there_are_too_many_boundaries_to_list_every_way(n: int, seed: int) -> None:
+    """w = 0 and a > 0 lie on every boundary: a way out is a direction of its own pull, Σ λ_i x_i over what it sees."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((n, 3)), rng.choice([-1.0, 1.0], n)
+    tried = rng.standard_normal((20_000, 3))
+    assert (np.maximum(tried @ X.T, 0) @ y).max() > 0  # there is one
+    sol = rf.integrate(rf.Dataset(X, y), rf.Network([[0.0, 0.0, 0.0]], [1e-6]), until=1e-6)
+    assert sol.status == "reached_time"
+    w, row = sol.final.W[0], sol.final.pattern[0]
+    slides = X[row == 0].T
+    pull = X.T @ (y * (row > 0))
+    parts = -np.linalg.lstsq(slides, pull, rcond=None)[0] * y[row == 0]  # of the slopes where it slides
+    assert ((parts >= 0) & (parts <= 1)).all()
+    pull = pull + slides @ (parts * y[row == 0])
+    assert w == pytest.approx(1e-12 * pull / 2, rel=1e-3, abs=1e-16)
+    assert (np.sign(X @ w)[row != 0] == row[row != 0]).all()

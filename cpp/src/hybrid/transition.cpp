@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "base/tolerances.hpp"
 #include "hybrid/transition_hull.hpp"
@@ -16,8 +17,10 @@ namespace {
 constexpr int kMostNodes = 20000;
 /// Up to this many repelling boundaries, continuations that stay on some of them are listed too: 3^7 = 2187 choices.
 constexpr std::size_t kMostStood = 7;
-/// Passes of climb(), which finds one continuation where not all can be listed; each pass increases the speed.
+/// Passes of climb_on(), which finds one continuation where not all can be listed; each pass increases the speed.
 constexpr int kMostClimbs = 200;
+/// Choices of sides from which climb() sets out.
+constexpr std::ptrdiff_t kMostStarts = 64;
 
 constexpr double kEps = std::numeric_limits<double>::epsilon();
 
@@ -303,13 +306,56 @@ void TransitionSolver::add_found(bool stands_on_ridge) {
     found_[found_count_++].stands_on_ridge = stands_on_ridge;
 }
 
-/// Finds one continuation without a search: each pass gives every repelling boundary the side of the last velocity. A
-/// pass never decreases the speed, so no choice comes back.
+/// Finds continuations without a search: each pass gives every repelling boundary the side of the last velocity. A pass
+/// never decreases the speed, so no choice comes back, and from a direction that pulls outwards none ends at rest.
+/// Tries the normals of the boundaries as directions, both ways, and what pulls there; stays only if all of these end
+/// at rest.
 void TransitionSolver::climb() {
+    std::vector<std::vector<Choice>> tried;
+    std::vector<double> along(corner_->rank);
+    const std::size_t known = found_count_;
+    for (int start = 0; start < 2 * corner_->size() && std::ssize(tried) < kMostStarts; ++start) {
+        const double side = start % 2 == 0 ? 1.0 : -1.0;
+        for (int k = 0; k < corner_->rank; ++k) along[k] = side * corner_->normal(start / 2)[k];
+        choose_towards(along);
+        pull(along);
+        choose_towards(along);
+        if (std::find(tried.begin(), tried.end(), choice_) != tried.end()) continue;
+        tried.push_back(choice_);
+        if (climb_on() && leaves()) add_found(touches());
+    }
+    if (found_count_ > known) return;
     for (const int w : repelling_)
         choice_[w] = corner_->above[w] + corner_->below[w] > 0.0 ? Choice::above : Choice::below;
-    for (int pass = 0; pass < kMostClimbs && fit(); ++pass) {
-        bool changed = false;
+    climb_on();
+    add_found(!is_stable());
+}
+
+/// Gives every repelling boundary the side on which a direction lies.
+void TransitionSolver::choose_towards(const std::vector<double>& along) {
+    for (const int w : repelling_) {
+        const double* normal = corner_->normal(w);
+        choice_[w] = std::inner_product(along.begin(), along.end(), normal, 0.0) >= 0.0 ? Choice::above : Choice::below;
+    }
+}
+
+/// The velocity in the cell in which a direction lies, in its place.
+void TransitionSolver::pull(std::vector<double>& along) const {
+    const Corner& corner = *corner_;
+    std::vector<double> sum = corner.rest;
+    for (int w = 0; w < corner.size(); ++w) {
+        const double* normal = corner.normal(w);
+        const double z = std::inner_product(along.begin(), along.end(), normal, 0.0);
+        for (int k = 0; k < corner.rank; ++k) sum[k] += (z >= 0.0 ? corner.above[w] : corner.below[w]) * normal[k];
+    }
+    for (int k = 0; k < corner.rank; ++k) along[k] = corner.sign * sum[k];
+}
+
+/// True if it came to an end: the sides are then those of a velocity that keeps them.
+bool TransitionSolver::climb_on() {
+    bool changed = true;
+    for (int pass = 0; pass < kMostClimbs && changed && fit(); ++pass) {
+        changed = false;
         for (const int w : repelling_) {
             const double rate = corner_->sign * box_.rate(w);
             if (std::abs(rate) <= box_.tolerance()) continue;
@@ -317,10 +363,19 @@ void TransitionSolver::climb() {
             changed = changed || side != choice_[w];
             choice_[w] = side;
         }
-        if (!changed) break;
     }
     read_sides();
-    add_found(!is_stable());
+    return !changed;
+}
+
+/// Whether the sides of the last velocity leave a repelling boundary.
+bool TransitionSolver::leaves() const {
+    return std::any_of(repelling_.begin(), repelling_.end(), [this](int w) { return sides_[w] != 0; });
+}
+
+/// Whether they stay on a repelling boundary.
+bool TransitionSolver::touches() const {
+    return std::any_of(repelling_.begin(), repelling_.end(), [this](int w) { return sides_[w] == 0; });
 }
 
 }  // namespace reluflow

@@ -71,6 +71,11 @@ class TransitionSolver {
     void search();
     void search_standing();
     void climb();
+    bool climb_on();
+    void choose_towards(const std::vector<double>& along);
+    void pull(std::vector<double>& along) const;
+    bool leaves() const;
+    bool touches() const;
     bool fit();
     double leeway();
     bool absorbs(double& reach);
