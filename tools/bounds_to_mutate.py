@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True)
+adataclass(frozen=True)
 class Mutant:
     """One change of one file of cpp/src; `units` are the sources to compile, the file itself when there are none."""
 
@@ -108,13 +108,13 @@ MUTANTS = (
     Mutant(
         "test_sliding_set",
         SLIDING,
-        "projector without its last wall",
+        "projector without its last boundary",
         "for (int i = 0; i < size(); ++i) {\n"
         "        const double* q = row(i);\n        const double part = dot(q, v, rank_);\n        for",
         "for (int i = 0; i + 1 < size(); ++i) {\n"
         "        const double* q = row(i);\n        const double part = dot(q, v, rank_);\n        for",
     ),
-    Mutant("test_sliding_set", SLIDING, "dependent walls are not listed", "dependent_.push_back(wall);", ";"),
+    Mutant("test_sliding_set", SLIDING, "dependent boundaries are not listed", "dependent_.push_back(boundary);", ";"),
     Mutant("test_sliding_set", SLIDING, "full rank leaves rounding", "if (size() == rank_) {", "if (size() > rank_) {"),
     of_transition(
         TRANSITION, "half of the leeway", "reach += 0.5 * corner_->kink(w);", "reach += 0.25 * corner_->kink(w);"
@@ -126,7 +126,7 @@ MUTANTS = (
     of_transition(TRANSITION, "no leeway for chosen sides", "if (along + radius < -box_", "if (along < -box_"),
     of_transition(
         TRANSITION,
-        "open walls take a side whatever the leeway",
+        "open boundaries take a side whatever the leeway",
         "std::abs(box_.rate(w)) <= radius + box_.tolerance()",
         "std::abs(box_.rate(w)) <= box_.tolerance()",
     ),
@@ -194,14 +194,14 @@ MUTANTS = (
     Mutant(
         "test_hits",
         HITS,
-        "a wall just left is never met",
+        "a boundary just left is never met",
         "return tangent.slope * limit_ > bend_ + growth;",
         "return true;",
     ),
     Mutant(
         "test_hits",
         HITS,
-        "a wall just left is as far as its rounding",
+        "a boundary just left is as far as its rounding",
         "        c[0] = 0.0;\n        // A rate within",
         "        // A rate within",
     ),
@@ -243,9 +243,9 @@ MUTANTS = (
     Mutant(
         "test_hits",
         HITS,
-        "walls nearer than all others alone are met",
-        "met_.push_back(tangent.wall);",
-        "if (i == 0) met_.push_back(tangent.wall);",
+        "boundaries nearer than all others alone are met",
+        "met_.push_back(tangent.boundary);",
+        "if (i == 0) met_.push_back(tangent.boundary);",
     ),
     Mutant(
         "test_hits",

@@ -76,10 +76,10 @@ py::array climb_polar_py(const py::array& vectors, Index n_up, const py::array& 
 
 void bind_arrangement(py::module_& module) {
     module.def("arrangements", &arrangements_py, py::arg("X"), py::arg("max_count"), py::arg("hook"),
-               "All cells of the walls x_i·w = 0: a dict of interior points, patterns 1(Xw >= 0) and the status.");
+               "All cells of the boundaries x_i·w = 0: a dict of interior points, patterns 1(Xw >= 0) and the status.");
     module.def(
-        "count_walls", [](const py::array& X) { return count_walls(matrix_in("X", X)); }, py::arg("X"),
-        "The number of distinct walls x_i·w = 0.");
+        "count_boundaries", [](const py::array& X) { return count_boundaries(matrix_in("X", X)); }, py::arg("X"),
+        "The number of distinct boundaries x_i·w = 0.");
     module.def(
         "bound_polar", &bound_polar_py, py::arg("vectors"), py::arg("n_up"), py::arg("lower"), py::arg("target"),
         py::arg("rtol"), py::arg("max_nodes"), py::arg("hook"),

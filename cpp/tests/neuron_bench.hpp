@@ -25,7 +25,7 @@ inline Matrix rows_of(const std::vector<Numbers>& rows) {
 /// Two axes and what lies between the second and the third; unit normals but for the last.
 inline const std::vector<Numbers> kAxes{{1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}, {0.0, 1.0, 1.0}};
 
-/// One neuron whose gradient, order by order, a test chooses: g(u) = Σ g_k u^k, w' = a g, a' = w·g, held walls
+/// One neuron whose gradient, order by order, a test chooses: g(u) = Σ g_k u^k, w' = a g, a' = w·g, held boundaries
 /// projected out. The step has scale 1, and the samples' weights are constant.
 class Bench {
   public:
@@ -36,8 +36,8 @@ class Bench {
           pool_(1),
           series_(1, kRank, pool_),
           groups_(1) {
-        Pattern pattern(1, data_.n_walls());
-        for (Index wall = 0; wall < data_.n_walls(); ++wall) pattern.set(0, wall, 1);
+        Pattern pattern(1, data_.n_boundaries());
+        for (Index boundary = 0; boundary < data_.n_boundaries(); ++boundary) pattern.set(0, boundary, 1);
         groups_.update(pattern);
         waveform_.start(Vector::Zero(data_.n()), std::vector<char>(samples.size(), 1));
         waveform_.set_step(1.0);
@@ -62,12 +62,13 @@ class Bench {
         for (std::size_t k = 0; k < g.size(); ++k) std::copy(g[k].begin(), g[k].end(), motion->gradient() + k * kRank);
         return motion->follow(first, u, held, w.data(), a);
     }
-    /// The first hit of any wall.
+    /// The first hit of any boundary.
     Hit hit(int piece, double end) {
-        std::vector<NearWall> near;
-        for (int wall = 0; wall < static_cast<int>(data_.n_walls()); ++wall)
-            near.push_back({wall, data_.normals().row(wall).dot(Eigen::Map<const Vector>(motion->w(piece), kRank))});
-        return finder->first_wall(piece, end, near, sides);
+        std::vector<NearBoundary> near;
+        for (int boundary = 0; boundary < static_cast<int>(data_.n_boundaries()); ++boundary)
+            near.push_back(
+                {boundary, data_.normals().row(boundary).dot(Eigen::Map<const Vector>(motion->w(piece), kRank))});
+        return finder->first_boundary(piece, end, near, sides);
     }
     const Dataset& data() const { return data_; }
 

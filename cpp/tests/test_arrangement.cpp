@@ -60,10 +60,10 @@ void every_point_has_the_signs_of_its_pattern_and_no_pattern_comes_twice() {
     CHECK(static_cast<Index>(seen.size()) == found.count);
 }
 
-void parallel_rows_are_one_wall_and_zero_rows_none() {
+void parallel_rows_are_one_boundary_and_zero_rows_none() {
     Matrix X(5, 2);
     X << 1, 2, -2, -4, 0, 0, 0.5, 1, 3, -1;
-    CHECK(count_walls(X) == 2);
+    CHECK(count_boundaries(X) == 2);
     CHECK(cells(X).count == 4);
 }
 
@@ -100,7 +100,7 @@ void an_empty_matrix_is_refused() {
 int main() {
     random_rows_have_the_cells_of_general_position();
     every_point_has_the_signs_of_its_pattern_and_no_pattern_comes_twice();
-    parallel_rows_are_one_wall_and_zero_rows_none();
+    parallel_rows_are_one_boundary_and_zero_rows_none();
     three_lines_through_one_ray_make_six_cells();
     a_limit_ends_the_run();
     a_hook_can_stop_the_run();

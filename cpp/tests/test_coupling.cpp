@@ -10,7 +10,7 @@ using namespace reluflow;
 namespace {
 
 double slope(const Dataset& data, const Pattern& pattern, Index neuron, Index i, double leak) {
-    const int sign = sample_sign(data, i, pattern.side(neuron, data.wall_of(i)));
+    const int sign = sample_sign(data, i, pattern.side(neuron, data.boundary_of(i)));
     return sign > 0 ? 1.0 : (sign < 0 ? leak : 0.0);
 }
 
@@ -47,22 +47,23 @@ void check(Index n, Index d, Index m, double leak) {
     std::normal_distribution<double> normal;
     Matrix X(n, d);
     for (Index i = 0; i < X.size(); ++i) X.data()[i] = normal(random);
-    X.row(n - 1) = -2.0 * X.row(0);  // two samples, one wall, opposite sides
+    X.row(n - 1) = -2.0 * X.row(0);  // two samples, one boundary, opposite sides
     Vector y(n);
     for (Index i = 0; i < n; ++i) y[i] = i % 2 ? -1.0 : 1.0;
     const Dataset data(X, y);
     Pool pool(2);
     Coupling coupling(data, m, leak, pool);
-    Pattern pattern(m, data.n_walls());
-    for (int pass = 0; pass < 3; ++pass) {  // a few walls of few neurons change; then many neurons become one group
+    Pattern pattern(m, data.n_boundaries());
+    for (int pass = 0; pass < 3;
+         ++pass) {  // a few boundaries of few neurons change; then many neurons become one group
         for (Index j = 0; j < m; ++j)
-            for (Index wall = 0; wall < data.n_walls(); ++wall)
-                if (pass == 0 || (wall % 7 == 0 && j % 3 == 0))
-                    pattern.set(j, wall, static_cast<std::int8_t>(side(random)));
+            for (Index boundary = 0; boundary < data.n_boundaries(); ++boundary)
+                if (pass == 0 || (boundary % 7 == 0 && j % 3 == 0))
+                    pattern.set(j, boundary, static_cast<std::int8_t>(side(random)));
         products_are_their_sums(coupling, data, pattern, leak);
     }
     for (Index j = m / 2; j < m; ++j)
-        for (Index wall = 0; wall < data.n_walls(); ++wall) pattern.set(j, wall, 1);
+        for (Index boundary = 0; boundary < data.n_boundaries(); ++boundary) pattern.set(j, boundary, 1);
     products_are_their_sums(coupling, data, pattern, leak);
 }
 

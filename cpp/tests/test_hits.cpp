@@ -26,38 +26,38 @@ double uniform(Generator& random) {
 }
 
 /// w·normal on a piece, from its coefficients, v after its begin.
-long double pre_activation(const Bench& bench, int piece, int wall, long double v) {
+long double pre_activation(const Bench& bench, int piece, int boundary, long double v) {
     long double z = 0.0L;
     for (int k = bench.motion->order(); k >= 0; --k) {
         long double term = 0.0L;
         for (Index x = 0; x < kRank; ++x)
-            term += static_cast<long double>(bench.data().normals()(wall, x)) * bench.motion->w(piece, k)[x];
+            term += static_cast<long double>(bench.data().normals()(boundary, x)) * bench.motion->w(piece, k)[x];
         z = z * v + term;
     }
     return z;
 }
 
-/// The first time that samples of the piece show the neuron on the wrong side of some wall.
+/// The first time that samples of the piece show the neuron on the wrong side of some boundary.
 struct Crossing {
     double u = kNoRoot;
-    int wall = -1;
+    int boundary = -1;
 };
 
 Crossing first_crossing(const Bench& bench, int piece, double end) {
     constexpr int kSamples = 1000;
     Crossing first;
-    for (int wall = 0; wall < static_cast<int>(bench.data().n_walls()); ++wall) {
-        const long double side = bench.sides[wall];
+    for (int boundary = 0; boundary < static_cast<int>(bench.data().n_boundaries()); ++boundary) {
+        const long double side = bench.sides[boundary];
         for (int i = 1; i <= kSamples; ++i) {
             long double high = static_cast<long double>(end) * i / kSamples;
             if (high > first.u) break;
-            if (side * pre_activation(bench, piece, wall, high) >= 0.0L) continue;
+            if (side * pre_activation(bench, piece, boundary, high) >= 0.0L) continue;
             long double low = static_cast<long double>(end) * (i - 1) / kSamples;
             for (int pass = 0; pass < 70; ++pass) {
                 const long double middle = 0.5L * (low + high);
-                (side * pre_activation(bench, piece, wall, middle) >= 0.0L ? low : high) = middle;
+                (side * pre_activation(bench, piece, boundary, middle) >= 0.0L ? low : high) = middle;
             }
-            if (static_cast<double>(high) < first.u) first = {static_cast<double>(high), wall};
+            if (static_cast<double>(high) < first.u) first = {static_cast<double>(high), boundary};
             break;
         }
     }
@@ -72,8 +72,8 @@ std::vector<Numbers> gradients(double size, Generator& random) {
     return g;
 }
 
-/// Walls near the neuron and far from it. None may be met earlier than the hit, and a hit must be one.
-void the_first_hit_is_the_first_crossing_of_any_wall() {
+/// Boundaries near the neuron and far from it. None may be met earlier than the hit, and a hit must be one.
+void the_first_hit_is_the_first_crossing_of_any_boundary() {
     Generator random(1);
     int found = 0;
     for (int round = 0; round < 600; ++round) {
@@ -83,7 +83,7 @@ void the_first_hit_is_the_first_crossing_of_any_wall() {
         Bench bench(samples);
         Numbers w(kRank);
         for (double& number : w) number = uniform(random);
-        if (round % 2 == 0) {  // stands close to the first wall
+        if (round % 2 == 0) {  // stands close to the first boundary
             const auto normal = bench.data().normals().row(0);
             const double z = normal.dot(Eigen::Map<const Vector>(w.data(), kRank)) *
                              (1.0 - std::exp2(-20.0 * std::abs(uniform(random))));
@@ -91,24 +91,25 @@ void the_first_hit_is_the_first_crossing_of_any_wall() {
         }
         const int piece =
             bench.put(w, 1.5 * uniform(random), gradients(std::exp2(-4.0 * std::abs(uniform(random))), random));
-        for (int wall = 0; wall < 8; ++wall)
-            bench.sides[wall] = pre_activation(bench, piece, wall, 0.0L) > 0.0L ? std::int8_t{1} : std::int8_t{-1};
+        for (int boundary = 0; boundary < 8; ++boundary)
+            bench.sides[boundary] =
+                pre_activation(bench, piece, boundary, 0.0L) > 0.0L ? std::int8_t{1} : std::int8_t{-1};
         const double end = 0.2 + 0.8 * std::abs(uniform(random));
         const Crossing expected = first_crossing(bench, piece, end);
         const Hit hit = bench.hit(piece, end);
-        if (expected.wall >= 0) {
+        if (expected.boundary >= 0) {
             CHECK(hit.u <= expected.u + 1e-12);
             ++found;
         }
         if (hit.kind == HitKind::none) continue;
-        CHECK(std::abs(static_cast<double>(pre_activation(bench, piece, hit.wall, hit.u))) < 1e-14);
+        CHECK(std::abs(static_cast<double>(pre_activation(bench, piece, hit.boundary, hit.u))) < 1e-14);
         const auto met = bench.finder->met();
-        CHECK(std::find(met.begin(), met.end(), hit.wall) != met.end());
+        CHECK(std::find(met.begin(), met.end(), hit.boundary) != met.end());
     }
     CHECK(found > 200);
 }
 
-/// e₁ is the wall; the gradient is θ' along it, so that z = z₀ cosh θ + a₀ sinh θ, which is zero where θ =
+/// e₁ is the boundary; the gradient is θ' along it, so that z = z₀ cosh θ + a₀ sinh θ, which is zero where θ =
 /// -artanh(z₀/a₀). θ = κ (u² - (r + s) u) makes those r and s.
 struct Parabola {
     double z = 0.0;
@@ -116,7 +117,7 @@ struct Parabola {
 };
 
 constexpr double kOutput = 2.0;
-constexpr double kBeside = 0.25;  // of the neuron, along the wall
+constexpr double kBeside = 0.25;  // of the neuron, along the boundary
 
 Parabola parabola(double kappa, double r, double s, double raised = 0.0) {
     return {static_cast<double>(kOutput * std::tanh(static_cast<long double>(kappa) * r * s + raised)),
@@ -134,50 +135,51 @@ void two_crossings_inside_a_step_are_not_missed() {
             for (const double r : {0.1, 0.4375, 0.7 - gap}) {
                 const int piece = put(bench, parabola(kappa, r, r + gap));
                 const Hit hit = bench.hit(piece, 1.0);
-                CHECK(hit.kind == HitKind::wall && hit.wall == 0);
+                CHECK(hit.kind == HitKind::boundary && hit.boundary == 0);
                 CHECK(std::abs(hit.u - r) < 16.0 * kEps / (kappa * gap));
                 CHECK(bench.hit(piece, r - 16.0 * kEps / (kappa * gap)).kind == HitKind::none);
             }
 }
 
-/// The neuron turns back before the wall, or behind it, by 1e-12 of its size.
+/// The neuron turns back before the boundary, or behind it, by 1e-12 of its size.
 void touching_is_told_from_just_missing() {
     Bench bench(kAxes);
     for (const double kappa : {0.5, 0.02})
         for (const double r : {0.2, 0.4375, 0.8}) {
             CHECK(bench.hit(put(bench, parabola(kappa, r, r, 1e-12)), 1.0).kind == HitKind::none);
             const Hit hit = bench.hit(put(bench, parabola(kappa, r, r, -1e-12)), 1.0);
-            CHECK(hit.kind == HitKind::wall);
+            CHECK(hit.kind == HitKind::boundary);
             CHECK(std::abs(hit.u - (r - std::sqrt(1e-12 / kappa))) < 1e-2 * std::sqrt(1e-12 / kappa));
         }
 }
 
-/// The bound that rules walls out counts the bend across the neuron's direction in full: here nothing else is there.
-void a_wall_that_is_only_just_reached_is_reached() {
+/// The bound that rules boundaries out counts the bend across the neuron's direction in full: here nothing else is
+/// there.
+void a_boundary_that_is_only_just_reached_is_reached() {
     Bench bench(kAxes);
     for (const double z : {1e-3, 1e-6}) {
         for (const double part : {1.01, 0.99}) {
             // w = (z - part·z·u², 1, 0) to first order: a' = w·g is of order z².
             const int piece = bench.put({z, 1.0, 0.0}, 1.0, {{0.0, 0.0, 0.0}, {-2.0 * part * z, 0.0, 0.0}});
-            CHECK((bench.hit(piece, 1.0).kind == HitKind::wall) == (part > 1.0));
+            CHECK((bench.hit(piece, 1.0).kind == HitKind::boundary) == (part > 1.0));
             // The same by the slope alone, and by a neuron that shrinks along itself.
             const int straight = bench.put({z, 1.0, 0.0}, 1.0, {{-part * z, 0.0, 0.0}});
-            CHECK((bench.hit(straight, 1.0).kind == HitKind::wall) == (part > 1.0));
+            CHECK((bench.hit(straight, 1.0).kind == HitKind::boundary) == (part > 1.0));
             const int shrinking = bench.put({z, 1.0, 0.0}, 1.0, {{0.0, -0.5, 0.0}, {-2.0 * part * z, 0.0, 0.0}});
-            CHECK((bench.hit(shrinking, 1.0).kind == HitKind::wall) ==
-                  (first_crossing(bench, shrinking, 1.0).wall >= 0));
+            CHECK((bench.hit(shrinking, 1.0).kind == HitKind::boundary) ==
+                  (first_crossing(bench, shrinking, 1.0).boundary >= 0));
         }
     }
 }
 
-void a_wall_just_left_is_not_met_again_at_once() {
+void a_boundary_just_left_is_not_met_again_at_once() {
     Bench bench(kAxes);
     for (const double rest : {0.0, 1e-17, -1e-17, 1e-16, -1e-16}) {
         // θ = κ u (s - u) leaves e₁ upwards and comes back at s.
         for (const double s : {1e-6, 0.25, 0.75, 0.99}) {
             const int piece = bench.put({rest, 1.0, 0.0}, kOutput, {{0.05 * s, 0.0, 0.0}, {-0.1, 0.0, 0.0}});
             const Hit hit = bench.hit(piece, 1.0);
-            CHECK(hit.kind == HitKind::wall && hit.wall == 0);
+            CHECK(hit.kind == HitKind::boundary && hit.boundary == 0);
             CHECK(std::abs(hit.u - s) < 20.0 * std::abs(rest) / s + 16.0 * kEps * s);
         }
         const int leaving = bench.put({rest, 1.0, 0.0}, kOutput, {{0.5, 0.0, 0.0}});
@@ -199,17 +201,17 @@ void a_wall_just_left_is_not_met_again_at_once() {
     }
 }
 
-/// Two walls lean to either side of the way by as much.
-void of_walls_met_at_one_instant_the_first_is_named_and_all_are_met() {
+/// Two boundaries lean to either side of the way by as much.
+void of_boundaries_met_at_one_instant_the_first_is_named_and_all_are_met() {
     Bench bench({{1.0, 0.5, 0.0}, {1.0, -0.5, 0.0}, {0.0, 1.0, 1.0}});
     const Hit hit = bench.hit(bench.put({0.25, 0.0, 1.0}, 1.0, {{-0.5, 0.0, 0.0}}), 1.0);
-    CHECK(hit.kind == HitKind::wall && hit.wall == 0);
+    CHECK(hit.kind == HitKind::boundary && hit.boundary == 0);
     CHECK(std::abs(hit.u - 2.0 * std::atanh(0.25)) < 16.0 * kEps);
     const auto met = bench.finder->met();
-    for (const int wall : {0, 1}) CHECK(std::count(met.begin(), met.end(), wall) == 1);
+    for (const int boundary : {0, 1}) CHECK(std::count(met.begin(), met.end(), boundary) == 1);
 }
 
-/// A pre-activation that is small but not rounding is away from its wall.
+/// A pre-activation that is small but not rounding is away from its boundary.
 void what_is_above_rounding_is_not_zero() {
     Bench bench(kAxes);
     const double z = 1e-13;
@@ -217,7 +219,7 @@ void what_is_above_rounding_is_not_zero() {
     CHECK(std::abs(hit.u - 1e-10) < 1e-14);
     std::vector<int> zero;
     const Numbers beside{z, 1.0, -1.0};
-    bench.finder->walls_at_zero(beside.data(), std::vector<int>{0, 1, 2}, bench.sides, zero);
+    bench.finder->boundaries_at_zero(beside.data(), std::vector<int>{0, 1, 2}, bench.sides, zero);
     CHECK(zero == std::vector<int>{2});
 }
 
@@ -237,7 +239,7 @@ void what_a_neuron_only_stays_beside_is_not_met() {
             const int piece =
                 bench.put({1e-17, side * one.z, 1.0}, kOutput, {{0.0, 0.0, 0.0}, {kFalls, side * one.bend, 0.0}});
             const Hit hit = bench.hit(piece, 1.0);
-            CHECK(hit.kind == HitKind::wall && hit.wall == 0);
+            CHECK(hit.kind == HitKind::boundary && hit.boundary == 0);
             CHECK(hit.u < 1e-4 && hit.seen > 0.1);  // known to be beyond e₁ long after it went there
             CHECK(bench.finder->stays_beside(piece, 1, bench.sides[1], hit) == one.only_beside);
             CHECK(!bench.finder->stays_beside(piece, 1, 0, hit));
@@ -257,7 +259,7 @@ void a_crossing_at_the_end_is_found_here_or_in_the_next_piece() {
             const double end = r * (1.0 + ulps * kEps);
             const int piece = put(bench, parabola(0.25, r, 2.0));
             const Hit hit = bench.hit(piece, end);
-            if (hit.kind == HitKind::wall) {
+            if (hit.kind == HitKind::boundary) {
                 CHECK(std::abs(hit.u - r) < 16.0 * kEps);
                 continue;
             }
@@ -293,12 +295,12 @@ void an_output_weight_that_passes_zero_is_seen() {
 }  // namespace
 
 int main() {
-    the_first_hit_is_the_first_crossing_of_any_wall();
+    the_first_hit_is_the_first_crossing_of_any_boundary();
     two_crossings_inside_a_step_are_not_missed();
     touching_is_told_from_just_missing();
-    a_wall_that_is_only_just_reached_is_reached();
-    a_wall_just_left_is_not_met_again_at_once();
-    of_walls_met_at_one_instant_the_first_is_named_and_all_are_met();
+    a_boundary_that_is_only_just_reached_is_reached();
+    a_boundary_just_left_is_not_met_again_at_once();
+    of_boundaries_met_at_one_instant_the_first_is_named_and_all_are_met();
     what_is_above_rounding_is_not_zero();
     what_a_neuron_only_stays_beside_is_not_met();
     a_crossing_at_the_end_is_found_here_or_in_the_next_piece();

@@ -57,20 +57,21 @@ Problem problem(Uniform& number, Index n, Index d, Index m) {
     return p;
 }
 
-/// Neuron j holds its first j mod r walls, or none; the others have the signs that they have.
-std::vector<SlidingSet> hold_walls(const Dataset& data, NetworkState& state, Pattern& pattern, bool holds) {
+/// Neuron j holds its first j mod r boundaries, or none; the others have the signs that they have.
+std::vector<SlidingSet> hold_boundaries(const Dataset& data, NetworkState& state, Pattern& pattern, bool holds) {
     const Index m = state.neurons();
     std::vector<SlidingSet> held(m, SlidingSet(data.rank()));
     for (Index j = 0; j < m; ++j) {
-        std::vector<int> walls;
-        for (int wall = 0; holds && wall < static_cast<int>(j % data.rank()); ++wall) walls.push_back(wall);
-        held[j].assign(walls, data.normals());
+        std::vector<int> boundaries;
+        for (int boundary = 0; holds && boundary < static_cast<int>(j % data.rank()); ++boundary)
+            boundaries.push_back(boundary);
+        held[j].assign(boundaries, data.normals());
         Vector column = state.w.col(j);
         held[j].project(column.data());
         state.w.col(j) = column;
-        for (Index wall = 0; wall < data.n_walls(); ++wall)
-            pattern.set(j, wall, data.normals().row(wall).dot(column) > 0.0 ? 1 : -1);
-        for (const int wall : walls) pattern.set(j, wall, 0);
+        for (Index boundary = 0; boundary < data.n_boundaries(); ++boundary)
+            pattern.set(j, boundary, data.normals().row(boundary).dot(column) > 0.0 ? 1 : -1);
+        for (const int boundary : boundaries) pattern.set(j, boundary, 0);
     }
     return held;
 }
@@ -80,8 +81,8 @@ void the_answer_solves_the_equations(Index n, Index d, Index m, double step, boo
     const Problem drawn = problem(number, n, d, m);
     const Dataset data(drawn.X, drawn.y);
     NetworkState state(data, drawn.W, drawn.a, 0.0);
-    Pattern pattern(m, data.n_walls());
-    const std::vector<SlidingSet> held = hold_walls(data, state, pattern, holds);
+    Pattern pattern(m, data.n_boundaries());
+    const std::vector<SlidingSet> held = hold_boundaries(data, state, pattern, holds);
     Pool pool(1);
     Expansion expansion(data, {}, {}, state, pool);
     expansion.start(state, pattern, held);

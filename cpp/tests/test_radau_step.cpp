@@ -60,7 +60,7 @@ struct Network {
     Matrix X, W;
     Vector y, a;
     LossKind loss;
-    std::vector<std::vector<int>> holds;  // walls of each neuron; wall i is that of sample i
+    std::vector<std::vector<int>> holds;  // boundaries of each neuron; boundary i is that of sample i
     SignMatrix signs;                     // (neurons, samples)
 };
 
@@ -72,7 +72,7 @@ class Explicit {
             for (Index k = 0; k < rank_; ++k) state_.push_back(net.W(j, k));
             state_.push_back(net.a[j]);
             bases_.emplace_back();
-            for (const int wall : net.holds[j]) add(bases_.back(), wall);
+            for (const int boundary : net.holds[j]) add(bases_.back(), boundary);
         }
         state_.push_back(0.0L);  // time
     }
@@ -91,9 +91,9 @@ class Explicit {
     Real time() const { return state_.back(); }
 
   private:
-    void add(std::vector<Reals>& basis, int wall) const {
+    void add(std::vector<Reals>& basis, int boundary) const {
         Reals v(rank_);
-        for (Index k = 0; k < rank_; ++k) v[k] = net_.X(wall, k);
+        for (Index k = 0; k < rank_; ++k) v[k] = net_.X(boundary, k);
         take(basis, v);
         Real square = 0.0L;
         for (const Real x : v) square += x * x;
@@ -161,11 +161,11 @@ Late late_step(const Network& net, double step, double rtol, const Explicit& exp
     const Index m = net.W.rows();
     const Dataset data(net.X, net.y);
     NetworkState state(data, net.W, net.a, 0.0);
-    Pattern pattern(m, data.n_walls());
+    Pattern pattern(m, data.n_boundaries());
     std::vector<SlidingSet> held(m, SlidingSet(data.rank()));
     for (Index j = 0; j < m; ++j) {
         for (Index i = 0; i < data.n(); ++i)
-            pattern.set(j, data.wall_of(i), static_cast<std::int8_t>(net.signs(j, i) * data.orientation(i)));
+            pattern.set(j, data.boundary_of(i), static_cast<std::int8_t>(net.signs(j, i) * data.orientation(i)));
         held[j].assign(net.holds[j], data.normals());
     }
     Pool pool(1);
@@ -203,7 +203,7 @@ Network pair(double margin, double apart, LossKind loss) {
     return net;
 }
 
-/// Some neurons and samples; each neuron holds a wall or two, or none.
+/// Some neurons and samples; each neuron holds a boundary or two, or none.
 Network several(Index n, Index d, Index m, double size, LossKind loss, Generator& random) {
     Network net{Matrix(n, d),    Matrix(m, d), Vector(n), Vector(m), loss, std::vector<std::vector<int>>(m),
                 SignMatrix(m, n)};
@@ -217,7 +217,7 @@ Network several(Index n, Index d, Index m, double size, LossKind loss, Generator
         for (Index k = 0; k < d; ++k) net.W(j, k) = uniform(random);
         net.a[j] = j % 2 == 0 ? 1.0 : -1.0;
         net.W(j, 0) += 2.0 * net.a[j];
-        for (Index wall = 0; wall < j % d; ++wall) net.holds[j].push_back(static_cast<int>(wall));
+        for (Index boundary = 0; boundary < j % d; ++boundary) net.holds[j].push_back(static_cast<int>(boundary));
         SlidingSet set(d);
         set.assign(net.holds[j], normals);
         Vector w = net.W.row(j);
@@ -225,7 +225,7 @@ Network several(Index n, Index d, Index m, double size, LossKind loss, Generator
         net.W.row(j) = size * w.transpose() / w.norm();
         net.a[j] *= size;
         for (Index i = 0; i < n; ++i) net.signs(j, i) = net.X.row(i).dot(net.W.row(j)) > 0.0 ? 1 : -1;
-        for (const int wall : net.holds[j]) net.signs(j, wall) = 0;
+        for (const int boundary : net.holds[j]) net.signs(j, boundary) = 0;
     }
     return net;
 }
@@ -266,7 +266,7 @@ void accepted_steps_are_within_what_they_promise() {
     }
 }
 
-void networks_with_held_walls_are_too() {
+void networks_with_held_boundaries_are_too() {
     Generator random(3);
     Survey survey;
     for (const LossKind loss : {LossKind::logistic, LossKind::exponential})
@@ -279,6 +279,6 @@ void networks_with_held_walls_are_too() {
 int main() {
     the_nodes_are_those_of_order_eleven();
     accepted_steps_are_within_what_they_promise();
-    networks_with_held_walls_are_too();
+    networks_with_held_boundaries_are_too();
     return reluflow::tests::failures();
 }

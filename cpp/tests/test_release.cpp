@@ -21,17 +21,17 @@ constexpr double kEps = std::numeric_limits<double>::epsilon();
 /// Three samples of equal weight; the first two have length one, so that their multipliers live in [0, 1/3].
 constexpr double kTop = 1.0 / 3.0;
 
-/// The first walls are held, at multipliers that are polynomials, one a wall; the output weight is negative, so that
-/// the walls of positive labels attract.
+/// The first boundaries are held, at multipliers that are polynomials, one a boundary; the output weight is negative,
+/// so that the boundaries of positive labels attract.
 int hold(Bench& bench, const std::vector<Numbers>& multipliers) {
-    std::vector<int> walls;
+    std::vector<int> boundaries;
     std::size_t orders = 0;
     for (std::size_t h = 0; h < multipliers.size(); ++h) {
-        walls.push_back(static_cast<int>(h));
+        boundaries.push_back(static_cast<int>(h));
         bench.sides[h] = 0;
         orders = std::max(orders, multipliers[h].size());
     }
-    bench.held.assign(walls, bench.data().normals());
+    bench.held.assign(boundaries, bench.data().normals());
     std::vector<Numbers> g(orders, Numbers(kRank, 0.0));
     for (std::size_t h = 0; h < multipliers.size(); ++h)
         for (std::size_t k = 0; k < multipliers[h].size(); ++k) g[k][h] = -multipliers[h][k];
@@ -55,11 +55,11 @@ void a_multiplier_leaves_at_either_end_of_its_interval() {
     Bench bench(kAxes);
     for (const double r : {1e-3, 0.3, 0.9}) {
         const Hit low = release(bench, {from_below(0.1, r, 1.9)});
-        CHECK(low.kind == HitKind::release && low.wall == 0 && low.side == -1 && low.alone);
+        CHECK(low.kind == HitKind::release && low.boundary == 0 && low.side == -1 && low.alone);
         CHECK(std::abs(low.u - r) < 64.0 * kEps);
         CHECK(std::abs(low.slope - 0.1 * (1.9 - r)) < 64.0 * kEps);
         const Hit high = release(bench, {from_above(0.1, r, 1.9)});
-        CHECK(high.kind == HitKind::release && high.wall == 0 && high.side == 1 && high.alone);
+        CHECK(high.kind == HitKind::release && high.boundary == 0 && high.side == 1 && high.alone);
         CHECK(std::abs(high.u - r) < 64.0 * kEps);
         CHECK(release(bench, {from_below(0.1, r, 1.9)}, r - 1e-12).kind == HitKind::none);
         CHECK(release(bench, {from_above(0.1, r, 1.9)}, r - 1e-12).kind == HitKind::none);
@@ -115,7 +115,7 @@ void the_first_of_several_is_found_and_those_with_it_are_told() {
     CHECK(std::abs(together.u - 0.4) < 64.0 * kEps && !together.alone);
     for (const double later : {0.8, 0.4 + 1e-6, 0.4 + 1e-11}) {
         const Hit first = release(bench, {from_below(0.1, later, 1.9), from_above(0.05, 0.4, 1.5)});
-        CHECK(first.wall == 1 && first.side == 1 && first.alone);
+        CHECK(first.boundary == 1 && first.side == 1 && first.alone);
         CHECK(std::abs(first.u - 0.4) < 64.0 * kEps);
     }
     const Hit rounding = release(bench, {from_below(0.1, 0.4 + 1e-15, 1.9), from_above(0.05, 0.4, 1.5)});
@@ -144,7 +144,7 @@ void no_release_comes_after_the_first_exit_of_a_sample() {
         CHECK(hit.u <= first);
         if (hit.kind == HitKind::none) continue;
         ++found;
-        const Numbers& beta = multipliers[hit.wall];
+        const Numbers& beta = multipliers[hit.boundary];
         const double value = evaluate(beta.data(), static_cast<int>(beta.size()) - 1, hit.u);
         CHECK(std::abs(value - (hit.side > 0 ? kTop : 0.0)) < 1e-14);
     }

@@ -1,5 +1,5 @@
-/// Projector and multipliers of a sliding set against Gram systems solved exactly, from orthogonal walls to walls that
-/// depend on each other by the last digits.
+/// Projector and multipliers of a sliding set against Gram systems solved exactly, from orthogonal boundaries to
+/// boundaries that depend on each other by the last digits.
 #include "hybrid/sliding_set.hpp"
 
 #include <algorithm>
@@ -48,27 +48,28 @@ Exact dot(const Matrix& rows, int i, const double* v) {
 }
 
 /// G = E Eᵀ of some rows, without rounding.
-System gram(const Matrix& normals, std::span<const int> walls) {
+System gram(const Matrix& normals, std::span<const int> boundaries) {
     System made;
-    for (const int i : walls) {
+    for (const int i : boundaries) {
         made.emplace_back();
-        for (const int k : walls) made.back().push_back(dot(normals, i, normals.row(k).data()));
+        for (const int k : boundaries) made.back().push_back(dot(normals, i, normals.row(k).data()));
     }
     return made;
 }
 
 /// G β = -E v by Cramer's rule: numerators and the determinant.
-std::vector<Exact> exact_multipliers(const Matrix& normals, std::span<const int> walls, const Numbers& v, Exact& all) {
-    const System system = gram(normals, walls);
+std::vector<Exact> exact_multipliers(const Matrix& normals, std::span<const int> boundaries, const Numbers& v,
+                                     Exact& all) {
+    const System system = gram(normals, boundaries);
     all = tests::determinant(system);
     std::vector<Exact> right;
-    for (const int wall : walls) right.push_back(-dot(normals, wall, v.data()));
+    for (const int boundary : boundaries) right.push_back(-dot(normals, boundary, v.data()));
     return tests::cramer(system, right);
 }
 
 /// What is found of a set on v, and how far it is from what is exact.
 struct Miss {
-    double along = 0.0;        ///< |e · Pv| / |v|, the largest: what takes a neuron off its walls
+    double along = 0.0;        ///< |e · Pv| / |v|, the largest: what takes a neuron off its boundaries
     double projected = 0.0;    ///< |Pv - exact| / |v|
     double multipliers = 0.0;  ///< |β - exact| / |exact|
     double balance = 0.0;      ///< |Σ β e + what was taken from v| / (|β| + |v|)
@@ -86,21 +87,22 @@ Miss miss(const SlidingSet& set, const Matrix& normals, const Numbers& v) {
     set.project(also.data(), coordinates.data());
     set.multipliers(coordinates.data(), beta.data());
     Exact all;
-    const std::vector<Exact> exact = exact_multipliers(normals, set.walls(), v, all);
+    const std::vector<Exact> exact = exact_multipliers(normals, set.boundaries(), v, all);
     Miss found;
     double largest = 0.0;
     for (std::size_t h = 0; h < count; ++h) {
         const auto wanted = static_cast<double>(tests::ratio(exact[h], all));
         largest = std::max(largest, std::abs(wanted));
         found.multipliers = std::max(found.multipliers, std::abs(beta[h] - wanted));
-        found.along = std::max(found.along, std::abs(double(dot(normals, set.walls()[h], left.data()).value())) / size);
+        found.along =
+            std::max(found.along, std::abs(double(dot(normals, set.boundaries()[h], left.data()).value())) / size);
     }
     for (Index k = 0; k < rank; ++k) {
         Exact wanted = all * v[k];
         Exact balance = Exact(v[k]) - left[k];
         for (std::size_t h = 0; h < count; ++h) {
-            wanted = wanted + exact[h] * normals(set.walls()[h], k);
-            balance = balance + Exact(beta[h]) * normals(set.walls()[h], k);
+            wanted = wanted + exact[h] * normals(set.boundaries()[h], k);
+            balance = balance + Exact(beta[h]) * normals(set.boundaries()[h], k);
         }
         found.projected =
             std::max(found.projected, static_cast<double>(std::abs(tests::ratio(all * left[k] - wanted, all))) / size);
@@ -130,7 +132,7 @@ std::vector<int> independent_rows(const std::vector<Numbers>& rows, std::span<co
     return chosen;
 }
 
-void integer_walls_are_independent_exactly_when_their_gram_is_not_singular() {
+void integer_boundaries_are_independent_exactly_when_their_gram_is_not_singular() {
     Generator random(1);
     for (int round = 0; round < 400; ++round) {
         const auto rank = static_cast<Index>(2 + random.next() % 4);
@@ -147,35 +149,35 @@ void integer_walls_are_independent_exactly_when_their_gram_is_not_singular() {
         SlidingSet set(rank);
         set.assign(order, normals);
         const std::vector<int> expected = independent_rows(rows, order);
-        CHECK(std::equal(set.walls().begin(), set.walls().end(), expected.begin(), expected.end()));
-        CHECK(set.walls().size() + set.dependent().size() == order.size());
+        CHECK(std::equal(set.boundaries().begin(), set.boundaries().end(), expected.begin(), expected.end()));
+        CHECK(set.boundaries().size() + set.dependent().size() == order.size());
         if (round % 4 != 0) continue;
         const Numbers v = drawn(rank, random);
         const Miss found = miss(set, normals, v);
         CHECK(found.along <= kRounding);
         CHECK(found.balance <= kRounding);
-        CHECK(found.projected <= 30.0 * kRounding);  // the angles between such walls are no smaller than 1/30
+        CHECK(found.projected <= 30.0 * kRounding);  // the angles between such boundaries are no smaller than 1/30
         CHECK(found.multipliers <= 1000.0 * kRounding);
-        for (const int wall : set.dependent()) {
+        for (const int boundary : set.dependent()) {
             Numbers left = v;
             set.project(left.data());
-            CHECK(std::abs(double(dot(normals, wall, left.data()).value())) <= 30.0 * kRounding);
+            CHECK(std::abs(double(dot(normals, boundary, left.data()).value())) <= 30.0 * kRounding);
         }
     }
 }
 
-/// e₁ and e₁ turned by `angle` in two planes, with another wall beside them.
-Matrix narrow_walls(double angle) {
+/// e₁ and e₁ turned by `angle` in two planes, with another boundary beside them.
+Matrix narrow_boundaries(double angle) {
     return unit_rows(
         {{1.0, 0.0, 0.0, 0.0}, {1.0, angle, 0.0, 0.0}, {1.0, 0.0, 2.0 * angle, 0.0}, {3.0, 1.0, -2.0, 2.0}});
 }
 
-/// At 1e-9 a wall is one of its own: off it nothing goes, and its multiplier is that of the exact system, to as many
-/// digits as the angle leaves.
-void walls_a_billionth_apart_hold_each_by_itself() {
+/// At 1e-9 a boundary is one of its own: off it nothing goes, and its multiplier is that of the exact system, to as
+/// many digits as the angle leaves.
+void boundaries_a_billionth_apart_hold_each_by_itself() {
     Generator random(2);
     for (const double angle : {1e-3, 1e-6, 1e-9, 2e-10}) {
-        Matrix normals = narrow_walls(angle);
+        Matrix normals = narrow_boundaries(angle);
         std::vector<int> order{0, 1, 2, 3};
         do {
             SlidingSet set(4);
@@ -189,18 +191,18 @@ void walls_a_billionth_apart_hold_each_by_itself() {
             CHECK(found.multipliers <= kRounding / angle);
             const Vector line = set.line();
             CHECK(std::abs(line.norm() - 1.0) <= kRounding);
-            for (const int wall : set.walls())
-                CHECK(std::abs(double(dot(normals, wall, line.data()).value())) <= kRounding);
+            for (const int boundary : set.boundaries())
+                CHECK(std::abs(double(dot(normals, boundary, line.data()).value())) <= kRounding);
         } while (std::next_permutation(order.begin(), order.end()));
     }
 }
 
-/// At 1e-11 two walls are one: the second is listed as dependent, whichever comes first, and the projector is that of
-/// one of them.
-void walls_a_hundred_billionth_apart_hold_as_one() {
+/// At 1e-11 two boundaries are one: the second is listed as dependent, whichever comes first, and the projector is that
+/// of one of them.
+void boundaries_a_hundred_billionth_apart_hold_as_one() {
     Generator random(3);
     for (const double angle : {4e-11, 1e-11, 1e-13, 0.0}) {
-        const Matrix normals = narrow_walls(angle);
+        const Matrix normals = narrow_boundaries(angle);
         std::vector<int> order{0, 1, 2, 3};
         do {
             SlidingSet set(4);
@@ -214,13 +216,13 @@ void walls_a_hundred_billionth_apart_hold_as_one() {
             CHECK(found.multipliers <= 10.0 * kRounding);
             Numbers left = v;
             set.project(left.data());
-            for (const int wall : set.dependent())
-                CHECK(std::abs(double(dot(normals, wall, left.data()).value())) <= 3.0 * angle + kRounding);
+            for (const int boundary : set.dependent())
+                CHECK(std::abs(double(dot(normals, boundary, left.data()).value())) <= 3.0 * angle + kRounding);
         } while (std::next_permutation(order.begin(), order.end()));
     }
 }
 
-/// Every subset in every order, one set used again and again: the projector depends on the walls alone.
+/// Every subset in every order, one set used again and again: the projector depends on the boundaries alone.
 void sets_that_grow_and_shrink_in_any_order_are_the_same() {
     Generator random(4);
     std::vector<Numbers> rows;
@@ -235,7 +237,7 @@ void sets_that_grow_and_shrink_in_any_order_are_the_same() {
         Numbers first;
         do {
             set.assign(order, normals);
-            CHECK(set.walls().size() == order.size());
+            CHECK(set.boundaries().size() == order.size());
             CHECK(set.dependent().empty());
             Numbers left = v;
             set.project(left.data());
@@ -258,9 +260,9 @@ void sets_that_grow_and_shrink_in_any_order_are_the_same() {
 }  // namespace
 
 int main() {
-    integer_walls_are_independent_exactly_when_their_gram_is_not_singular();
-    walls_a_billionth_apart_hold_each_by_itself();
-    walls_a_hundred_billionth_apart_hold_as_one();
+    integer_boundaries_are_independent_exactly_when_their_gram_is_not_singular();
+    boundaries_a_billionth_apart_hold_each_by_itself();
+    boundaries_a_hundred_billionth_apart_hold_as_one();
     sets_that_grow_and_shrink_in_any_order_are_the_same();
     return reluflow::tests::failures();
 }

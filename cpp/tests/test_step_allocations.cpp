@@ -51,10 +51,10 @@ struct Run {
 Run take_steps(const Problem& p, int warm, int steps, int threads = 1) {
     const Dataset data(p.X, p.y);
     NetworkState state(data, p.W, p.a, 0.0);
-    Pattern pattern(p.W.rows(), data.n_walls());
+    Pattern pattern(p.W.rows(), data.n_boundaries());
     for (Index j = 0; j < p.W.rows(); ++j)
-        for (Index wall = 0; wall < data.n_walls(); ++wall)
-            pattern.set(j, wall, data.normals().row(wall).dot(state.w.col(j)) > 0.0 ? 1 : -1);
+        for (Index boundary = 0; boundary < data.n_boundaries(); ++boundary)
+            pattern.set(j, boundary, data.normals().row(boundary).dot(state.w.col(j)) > 0.0 ? 1 : -1);
     Pool pool(threads);
     Stepper stepper(data, {}, {}, state, pattern, pool);
     Run run;

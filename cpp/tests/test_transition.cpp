@@ -1,4 +1,4 @@
-/// Continuations of a corner against the definition: every cell of the walls is tried.
+/// Continuations of a corner against the definition: every cell of the boundaries is tried.
 #include "hybrid/transition.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ double uniform(Generator& random) {
     return 2.0 * unit(random) - 1.0;
 }
 
-/// `size` walls in general position of `rank` dimensions, so many of them repelling; the others attract.
+/// `size` boundaries in general position of `rank` dimensions, so many of them repelling; the others attract.
 Corner corner(int size, int rank, int repelling, Generator& random) {
     Corner made;
     made.resize(size, rank);
@@ -30,7 +30,7 @@ Corner corner(int size, int rank, int repelling, Generator& random) {
     made.sign = unit(random) < 0.5 ? -1.0 : 1.0;
     for (double& number : made.rest) number = uniform(random);
     for (int w = 0; w < size; ++w) {
-        made.walls[w] = w;
+        made.boundaries[w] = w;
         made.before[w] = static_cast<std::int8_t>(std::floor(3.0 * unit(random)) - 1.0);
         double square = 0.0;
         for (int k = 0; k < rank; ++k) {
@@ -87,7 +87,7 @@ void every_cell_that_is_left_into_is_listed() {
     }
 }
 
-void attracting_walls_leave_one_way() {
+void attracting_boundaries_leave_one_way() {
     Generator random(3);
     TransitionSolver solver;
     for (int round = 0; round < 1000; ++round) {
@@ -96,12 +96,12 @@ void attracting_walls_leave_one_way() {
     }
 }
 
-/// One repelling wall with room on both sides: away from it on either, or along it.
-void a_repelling_wall_has_three_ways() {
+/// One repelling boundary with room on both sides: away from it on either, or along it.
+void a_repelling_boundary_has_three_ways() {
     Corner ridge;
     ridge.resize(1, 1);
     ridge.weight = 1.0;
-    ridge.walls[0] = 0;
+    ridge.boundaries[0] = 0;
     ridge.normals[0] = 1.0;
     ridge.below[0] = -0.5;
     ridge.above[0] = 0.5;
@@ -114,14 +114,14 @@ void a_repelling_wall_has_three_ways() {
     CHECK(solver.continuations()[0].sides[0] == 1);
 }
 
-/// Walls e₁ and e₂ attract and hold; a third in their plane repels, too weakly to matter: the neuron stays on all.
-void a_weak_repelling_wall_is_stood_on_with_those_it_depends_on() {
+/// Boundaries e₁ and e₂ attract and hold; a third in their plane repels, too weakly to matter: the neuron stays on all.
+void a_weak_repelling_boundary_is_stood_on_with_those_it_depends_on() {
     Corner plane;
     plane.resize(3, 2);
     plane.weight = 1.0;
     const double normals[3][2] = {{1.0, 0.0}, {0.0, 1.0}, {0.6, 0.8}};
     for (int w = 0; w < 3; ++w) {
-        plane.walls[w] = w;
+        plane.boundaries[w] = w;
         std::copy_n(normals[w], 2, plane.normal(w));
         plane.below[w] = w < 2 ? 1.0 : -0.1;
         plane.above[w] = w < 2 ? -1.0 : 0.1;
@@ -140,8 +140,8 @@ void a_weak_repelling_wall_is_stood_on_with_those_it_depends_on() {
 
 int main() {
     every_cell_that_is_left_into_is_listed();
-    attracting_walls_leave_one_way();
-    a_repelling_wall_has_three_ways();
-    a_weak_repelling_wall_is_stood_on_with_those_it_depends_on();
+    attracting_boundaries_leave_one_way();
+    a_repelling_boundary_has_three_ways();
+    a_weak_repelling_boundary_is_stood_on_with_those_it_depends_on();
     return reluflow::tests::failures();
 }

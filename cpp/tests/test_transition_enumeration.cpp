@@ -1,4 +1,4 @@
-/// The decision where walls meet against all 3^k sides of up to four of them, on whole numbers without rounding.
+/// The decision where boundaries meet against all 3^k sides of up to four of them, on whole numbers without rounding.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -19,15 +19,15 @@ using Row = std::vector<Whole>;
 using Rows = std::vector<Row>;
 using Sides = std::vector<std::int8_t>;
 
-/// A wall w·x = 0 of a whole x, whose sample pulls with below · x on its negative side and above · x on the other.
-struct Wall {
+/// A boundary w·x = 0 of a whole x, whose sample pulls with below · x on its negative side and above · x on the other.
+struct Boundary {
     Row x;
     Whole below = 0;
     Whole above = 0;
 };
 
 struct Meeting {
-    std::vector<Wall> walls;
+    std::vector<Boundary> boundaries;
     Row rest;
     Whole sign = 1;  // of the output weight
 };
@@ -96,8 +96,8 @@ bool is_zero_in_hull(const Rows& points, Rows chosen = {}, std::size_t from = 0)
     return false;
 }
 
-/// The pulls across independent walls of the cells that exist beside a point of `held` walls, `drive` added.
-Rows pulls_of_cells(const std::vector<Wall>& held, const Rows& basis, const Row& drive) {
+/// The pulls across independent boundaries of the cells that exist beside a point of `held` boundaries, `drive` added.
+Rows pulls_of_cells(const std::vector<Boundary>& held, const Rows& basis, const Row& drive) {
     Rows pulls;
     for (unsigned number = 0; number < 1U << held.size(); ++number) {
         Rows turned;
@@ -115,19 +115,19 @@ Rows pulls_of_cells(const std::vector<Wall>& held, const Rows& basis, const Row&
     return pulls;
 }
 
-/// The velocity of these sides leaves every wall on its side, and what stays can be held.
+/// The velocity of these sides leaves every boundary on its side, and what stays can be held.
 bool is_continuation(const Meeting& meeting, const Sides& sides) {
     Row drive = meeting.rest;
-    std::vector<Wall> held;
+    std::vector<Boundary> held;
     Rows held_rows;
     for (std::size_t w = 0; w < sides.size(); ++w) {
-        const Wall& wall = meeting.walls[w];
+        const Boundary& boundary = meeting.boundaries[w];
         if (sides[w] != 0) {
-            add(drive, sides[w] > 0 ? wall.above : wall.below, wall.x);
+            add(drive, sides[w] > 0 ? boundary.above : boundary.below, boundary.x);
             continue;
         }
-        held.push_back(wall);
-        held_rows.push_back(wall.x);
+        held.push_back(boundary);
+        held_rows.push_back(boundary.x);
     }
     const Rows basis = independent(held_rows);
     const Rows system = gram(basis);
@@ -139,7 +139,7 @@ bool is_continuation(const Meeting& meeting, const Sides& sides) {
     add(velocity, all, drive);
     for (std::size_t h = 0; h < basis.size(); ++h) add(velocity, taken[h], basis[h]);
     for (std::size_t w = 0; w < sides.size(); ++w)
-        if (sides[w] != 0 && meeting.sign * sides[w] * dot(velocity, meeting.walls[w].x) <= 0) return false;
+        if (sides[w] != 0 && meeting.sign * sides[w] * dot(velocity, meeting.boundaries[w].x) <= 0) return false;
     if (held.empty()) return true;
     if (basis.size() < held.size()) return is_zero_in_hull(pulls_of_cells(held, basis, drive));
     for (std::size_t h = 0; h < held.size(); ++h) {
@@ -151,7 +151,7 @@ bool is_continuation(const Meeting& meeting, const Sides& sides) {
 
 std::set<Sides> all_continuations(const Meeting& meeting) {
     std::set<Sides> found;
-    const std::size_t k = meeting.walls.size();
+    const std::size_t k = meeting.boundaries.size();
     int count = 1;
     for (std::size_t w = 0; w < k; ++w) count *= 3;
     for (int number = 0; number < count; ++number) {
@@ -167,18 +167,18 @@ std::set<Sides> all_continuations(const Meeting& meeting) {
 Corner corner_of(const Meeting& meeting, Generator& random, double scale) {
     Corner corner;
     const auto rank = static_cast<int>(meeting.rest.size());
-    corner.resize(static_cast<int>(meeting.walls.size()), rank);
+    corner.resize(static_cast<int>(meeting.boundaries.size()), rank);
     corner.sign = static_cast<double>(meeting.sign);
     corner.weight = 1.0;
     for (int k = 0; k < rank; ++k) corner.rest[k] = static_cast<double>(meeting.rest[k]) / scale;
     for (int w = 0; w < corner.size(); ++w) {
-        const Wall& wall = meeting.walls[w];
-        const double length = std::sqrt(static_cast<double>(dot(wall.x, wall.x)));
-        corner.walls[w] = w;
+        const Boundary& boundary = meeting.boundaries[w];
+        const double length = std::sqrt(static_cast<double>(dot(boundary.x, boundary.x)));
+        corner.boundaries[w] = w;
         corner.before[w] = static_cast<std::int8_t>(static_cast<int>(random.next() % 3) - 1);
-        for (int k = 0; k < rank; ++k) corner.normal(w)[k] = static_cast<double>(wall.x[k]) / length;
-        corner.below[w] = static_cast<double>(wall.below) / scale * length;
-        corner.above[w] = static_cast<double>(wall.above) / scale * length;
+        for (int k = 0; k < rank; ++k) corner.normal(w)[k] = static_cast<double>(boundary.x[k]) / length;
+        corner.below[w] = static_cast<double>(boundary.below) / scale * length;
+        corner.above[w] = static_cast<double>(boundary.above) / scale * length;
     }
     return corner;
 }
@@ -190,7 +190,7 @@ Whole digit(Generator& random, int most) {
 
 enum class Kinks { attracting, repelling, mixed };
 
-/// Walls of small whole numbers that span the space, no two of them parallel.
+/// Boundaries of small whole numbers that span the space, no two of them parallel.
 Meeting draw(std::size_t size, std::size_t rank, Kinks kinks, Generator& random) {
     Meeting meeting;
     meeting.sign = random.next() % 2 == 0 ? 1 : -1;
@@ -212,7 +212,7 @@ Meeting draw(std::size_t size, std::size_t rank, Kinks kinks, Generator& random)
             Whole kink = digit(random, 3);
             if (kinks != Kinks::mixed)
                 kink = (kinks == Kinks::repelling ? meeting.sign : -meeting.sign) * std::abs(kink);
-            meeting.walls.push_back({row, below, below + kink});
+            meeting.boundaries.push_back({row, below, below + kink});
         }
         return meeting;
     }
@@ -227,7 +227,7 @@ bool is_listed_completely(const Meeting& meeting, TransitionSolver& solver, Gene
            verdict == (expected.size() == 1 ? Verdict::unique : Verdict::branching);
 }
 
-/// Repeated for every size: as many dimensions as walls (independent), and fewer (dependent).
+/// Repeated for every size: as many dimensions as boundaries (independent), and fewer (dependent).
 void every_continuation_is_listed_and_no_other(Kinks kinks) {
     Generator random(17);
     TransitionSolver solver;
@@ -251,9 +251,9 @@ void ties_are_told_from_what_is_nearly_one() {
         for (int round = 0; round < 300; ++round) {
             Meeting meeting = draw(size, size, round % 2 == 0 ? Kinks::mixed : Kinks::attracting, random);
             for (Whole& number : meeting.rest) number = number * kScale + digit(random, 1);
-            for (Wall& wall : meeting.walls) {
-                wall.below *= kScale;
-                wall.above *= kScale;
+            for (Boundary& boundary : meeting.boundaries) {
+                boundary.below *= kScale;
+                boundary.above *= kScale;
             }
             CHECK(is_listed_completely(meeting, solver, random, static_cast<double>(kScale)));
         }
@@ -261,7 +261,7 @@ void ties_are_told_from_what_is_nearly_one() {
 
 /// -x₂ - x₃ = x₁, and the pull of the third takes exactly its room: the neuron leaves the first two whatever sides it
 /// came from.
-void a_wall_whose_room_is_just_taken_lets_the_others_go() {
+void a_boundary_whose_room_is_just_taken_lets_the_others_go() {
     const Meeting meeting{
         {{{1, 1, -1}, -2, -1}, {{-1, 0, 0}, -1, 0}, {{0, -1, 1}, -2, 1}, {{0, -1, -1}, 2, 3}}, {-1, -3, -1}, -1};
     Generator random(1);
@@ -273,7 +273,7 @@ void a_wall_whose_room_is_just_taken_lets_the_others_go() {
 }  // namespace
 
 int main() {
-    a_wall_whose_room_is_just_taken_lets_the_others_go();
+    a_boundary_whose_room_is_just_taken_lets_the_others_go();
     ties_are_told_from_what_is_nearly_one();
     every_continuation_is_listed_and_no_other(Kinks::attracting);
     every_continuation_is_listed_and_no_other(Kinks::repelling);

@@ -8,14 +8,14 @@
 #include <utility>
 
 #include "base/errors.hpp"
+#include "geometry/arrangement_boundaries.hpp"
 #include "geometry/arrangement_set.hpp"
-#include "geometry/arrangement_walls.hpp"
 
 namespace reluflow {
 namespace {
 
+using detail::Boundaries;
 using detail::CellSet;
-using detail::Walls;
 
 constexpr Index kAskEvery = 4096;  // cells between two calls of the hook: well below 0.1 s of work
 /// Part of the way from a hyperplane to the next one at which a new point is put: the middle is farthest from both.
@@ -27,22 +27,22 @@ class Enumeration {
 
     ArrangementStatus status() const { return status_; }
 
-    /// Interior points of all cells of `walls`, row after row.
-    std::vector<double> points(const Walls& walls) {
-        if (walls.size() == 0) return std::vector<double>(static_cast<std::size_t>(walls.dim()), 0.0);
-        if (walls.dim() == 1) return {1.0, -1.0};
-        if (walls.dim() == 2) return plane(walls);
-        return space(walls);
+    /// Interior points of all cells of `boundaries`, row after row.
+    std::vector<double> points(const Boundaries& boundaries) {
+        if (boundaries.size() == 0) return std::vector<double>(static_cast<std::size_t>(boundaries.dim()), 0.0);
+        if (boundaries.dim() == 1) return {1.0, -1.0};
+        if (boundaries.dim() == 2) return plane(boundaries);
+        return space(boundaries);
     }
 
   private:
     /// In the plane: the bisectors between neighbouring lines.
-    static std::vector<double> plane(const Walls& walls) {
-        const Index n = walls.size();
+    static std::vector<double> plane(const Boundaries& boundaries) {
+        const Index n = boundaries.size();
         std::vector<double> angles;  // of the lines, in [0, π)
         for (Index i = 0; i < n; ++i) {
             const double angle =
-                std::atan2(walls.normals(i, 0), -walls.normals(i, 1));  // the normal turned by 90 degrees
+                std::atan2(boundaries.normals(i, 0), -boundaries.normals(i, 1));  // the normal turned by 90 degrees
             angles.push_back(angle < 0 ? angle + std::numbers::pi : angle);
         }
         std::sort(angles.begin(), angles.end());
@@ -60,28 +60,29 @@ class Enumeration {
 
     /// In three and more dimensions: every cell that hyperplane i cuts, found inside hyperplane i, gives one point on
     /// each side.
-    std::vector<double> space(const Walls& walls) {
-        CellSet cells(walls);
-        for (Index i = 0; i < walls.size() && status_ == ArrangementStatus::complete; ++i) {
-            const Vector v = detail::reflector(walls.normals.row(i));
-            const std::vector<double> inside = points(detail::restricted(walls, i, v));
-            cut(walls, i, v, inside, cells);
+    std::vector<double> space(const Boundaries& boundaries) {
+        CellSet cells(boundaries);
+        for (Index i = 0; i < boundaries.size() && status_ == ArrangementStatus::complete; ++i) {
+            const Vector v = detail::reflector(boundaries.normals.row(i));
+            const std::vector<double> inside = points(detail::restricted(boundaries, i, v));
+            cut(boundaries, i, v, inside, cells);
         }
         return cells.release_points();
     }
 
     /// Steps off hyperplane i to both sides at each point of `inside`, given in the coordinates of that hyperplane.
-    void cut(const Walls& walls, Index i, const Vector& v, const std::vector<double>& inside, CellSet& cells) {
-        const Index dim = walls.dim();
+    void cut(const Boundaries& boundaries, Index i, const Vector& v, const std::vector<double>& inside,
+             CellSet& cells) {
+        const Index dim = boundaries.dim();
         const auto n_points = static_cast<Index>(inside.size()) / (dim - 1);
-        const Vector normal = walls.normals.row(i);
-        const Vector slopes = walls.normals.topRows(i) * normal;
+        const Vector normal = boundaries.normals.row(i);
+        const Vector slopes = boundaries.normals.topRows(i) * normal;
         Vector point(dim);
         for (Index c = 0; c < n_points; ++c) {
             point[0] = 0;
             point.tail(dim - 1) = Eigen::Map<const Vector>(inside.data() + c * (dim - 1), dim - 1);
             point -= 2 * point.dot(v) * v;
-            const Vector heights = walls.normals.topRows(i) * point;
+            const Vector heights = boundaries.normals.topRows(i) * point;
             for (const double side : {1.0, -1.0}) {
                 const double step = kHalfWay * room(heights, side * slopes);
                 cells.insert((point + (side * step) * normal).normalized());
@@ -145,15 +146,15 @@ ArrangementResult enumerate_cells(MatrixView X, const ArrangementSettings& setti
                               "at least 1 by 1");
     Enumeration enumeration(settings, hook);
     ArrangementResult result;
-    result.points = enumeration.points(detail::distinct_walls(X));
+    result.points = enumeration.points(detail::distinct_boundaries(X));
     result.count = static_cast<Index>(result.points.size()) / X.cols();
     result.status = result.count > settings.max_count ? ArrangementStatus::over_limit : enumeration.status();
     result.patterns = patterns_of(X, result.points, result.count);
     return result;
 }
 
-Index count_walls(MatrixView X) {
-    return detail::distinct_walls(X).size();
+Index count_boundaries(MatrixView X) {
+    return detail::distinct_boundaries(X).size();
 }
 
 }  // namespace reluflow

@@ -41,6 +41,6 @@ using ArrangementHook = std::function<Request(Index)>;
 ArrangementResult enumerate_cells(MatrixView X, const ArrangementSettings& settings, const ArrangementHook& hook);
 
 /// The number of distinct hyperplanes: rows of zeros make none, parallel rows make one.
-Index count_walls(MatrixView X);
+Index count_boundaries(MatrixView X);
 
 }  // namespace reluflow

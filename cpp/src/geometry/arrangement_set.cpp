@@ -10,16 +10,16 @@ constexpr std::size_t kFirstTable = 64;  // a power of two; grows by doubling wh
 
 }  // namespace
 
-CellSet::CellSet(const Walls& walls)
-    : walls_(walls),
-      n_words_((static_cast<std::size_t>(walls.size()) + kWordBits - 1) / kWordBits),
+CellSet::CellSet(const Boundaries& boundaries)
+    : boundaries_(boundaries),
+      n_words_((static_cast<std::size_t>(boundaries.size()) + kWordBits - 1) / kWordBits),
       scratch_(n_words_),
-      heights_(walls.size()),
+      heights_(boundaries.size()),
       table_(kFirstTable, -1) {}
 
 bool CellSet::read_signs(const Vector& point) {
     std::fill(scratch_.begin(), scratch_.end(), 0U);
-    heights_.noalias() = walls_.normals * point;
+    heights_.noalias() = boundaries_.normals * point;
     for (Index i = 0; i < heights_.size(); ++i) {
         if (std::abs(heights_[i]) <= kInside) return false;
         const auto at = static_cast<std::size_t>(i);

@@ -5,22 +5,24 @@
 #include <vector>
 
 #include "base/types.hpp"
-#include "geometry/arrangement_walls.hpp"
+#include "geometry/arrangement_boundaries.hpp"
 
 namespace reluflow::detail {
 
 /// A hash set of cells of one arrangement, in the order of insertion.
 class CellSet {
   public:
-    explicit CellSet(const Walls& walls);
+    explicit CellSet(const Boundaries& boundaries);
 
     /// Adds the cell of `point` (norm 1) unless it is there, or the point lies on a hyperplane within kInside.
     void insert(const Vector& point);
 
     Index size() const { return count_; }
-    Index dim() const { return walls_.dim(); }
+    Index dim() const { return boundaries_.dim(); }
     /// The interior point of cell c.
-    Eigen::Map<const Vector> point(Index c) const { return {points_.data() + c * walls_.dim(), walls_.dim()}; }
+    Eigen::Map<const Vector> point(Index c) const {
+        return {points_.data() + c * boundaries_.dim(), boundaries_.dim()};
+    }
     std::vector<double>&& release_points() { return std::move(points_); }
 
   private:
@@ -31,7 +33,7 @@ class CellSet {
     std::size_t slot() const;
     void grow();
 
-    const Walls& walls_;
+    const Boundaries& boundaries_;
     std::size_t n_words_;
     Index count_ = 0;
     std::vector<double> points_;

@@ -30,11 +30,11 @@ std::string_view event_kind_name(EventKind kind) noexcept;
 
 /// Appends the boundaries of one row of sides that are zero, in order. A side is +1, -1, or 0 for a neuron that slides
 /// on the boundary (its slope is then a multiplier).
-void append_zero_walls(std::span<const std::int8_t> sides, std::vector<int>& walls);
+void append_zero_boundaries(std::span<const std::int8_t> sides, std::vector<int>& boundaries);
 
 /// The sign of a sample's pre-activation: the side of its boundary, negated for samples opposite to the normal.
-inline std::int8_t sample_sign(const Dataset& data, Index sample, std::int8_t wall_side) noexcept {
-    return static_cast<std::int8_t>(wall_side * data.orientation(sample));
+inline std::int8_t sample_sign(const Dataset& data, Index sample, std::int8_t boundary_side) noexcept {
+    return static_cast<std::int8_t>(boundary_side * data.orientation(sample));
 }
 
 /// The kind of a change of one sample's sign from `before` to `after`; `at_rest` distinguishes `die` from `slide`.
@@ -43,11 +43,11 @@ EventKind kind_of_change(std::int8_t before, std::int8_t after, bool at_rest) no
 /// Boundary sides of m neurons. A hash per row is updated with every change, so that equal rows are found in O(1).
 class Pattern {
   public:
-    Pattern(Index neurons, Index walls, std::uint64_t seed = 0x9e3779b97f4a7c15ULL);
+    Pattern(Index neurons, Index boundaries, std::uint64_t seed = 0x9e3779b97f4a7c15ULL);
 
     Index neurons() const noexcept { return sides_.rows(); }
-    Index walls() const noexcept { return sides_.cols(); }
-    std::int8_t side(Index neuron, Index wall) const noexcept { return sides_(neuron, wall); }
+    Index boundaries() const noexcept { return sides_.cols(); }
+    std::int8_t side(Index neuron, Index boundary) const noexcept { return sides_(neuron, boundary); }
     std::span<const std::int8_t> row(Index neuron) const noexcept {
         return {sides_.data() + neuron * sides_.cols(), static_cast<std::size_t>(sides_.cols())};
     }
@@ -59,7 +59,7 @@ class Pattern {
     std::uint64_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
 
     /// Thread-safe for different neurons.
-    void set(Index neuron, Index wall, std::int8_t side) noexcept;
+    void set(Index neuron, Index boundary, std::int8_t side) noexcept;
 
     /// The signs of the samples (m, n).
     SignMatrix sample_signs(const Dataset& data) const;

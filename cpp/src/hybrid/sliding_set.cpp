@@ -16,21 +16,21 @@ double dot(const double* a, const double* b, Index size) noexcept {
 }  // namespace
 
 SlidingSet::SlidingSet(Index rank, Index room) : rank_(rank) {
-    const Index walls = room < 0 ? rank : std::min(rank, room);
-    walls_.reserve(walls);
-    q_.reserve(walls * rank);
-    r_.reserve(walls * (walls + 1) / 2);
+    const Index boundaries = room < 0 ? rank : std::min(rank, room);
+    boundaries_.reserve(boundaries);
+    q_.reserve(boundaries * rank);
+    r_.reserve(boundaries * (boundaries + 1) / 2);
 }
 
 void SlidingSet::clear() noexcept {
-    walls_.clear();
+    boundaries_.clear();
     dependent_.clear();
     q_.clear();
     r_.clear();
 }
 
 /// False, and nothing changed, when the normal depends on those already held.
-bool SlidingSet::add(int wall, const double* normal) {
+bool SlidingSet::add(int boundary, const double* normal) {
     const int h = size();
     if (h >= rank_) return false;
     q_.insert(q_.end(), normal, normal + rank_);
@@ -51,14 +51,14 @@ bool SlidingSet::add(int wall, const double* normal) {
     }
     column[h] = left;
     for (Index k = 0; k < rank_; ++k) q[k] /= left;
-    walls_.push_back(wall);
+    boundaries_.push_back(boundary);
     return true;
 }
 
-void SlidingSet::assign(std::span<const int> walls, const Matrix& normals) {
+void SlidingSet::assign(std::span<const int> boundaries, const Matrix& normals) {
     clear();
-    for (const int wall : walls)
-        if (!add(wall, normals.row(wall).data())) dependent_.push_back(wall);
+    for (const int boundary : boundaries)
+        if (!add(boundary, normals.row(boundary).data())) dependent_.push_back(boundary);
 }
 
 void SlidingSet::coordinates(const double* v, double* coordinates) const noexcept {

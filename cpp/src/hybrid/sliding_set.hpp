@@ -8,7 +8,7 @@
 
 namespace reluflow {
 
-/// Walls H with unit normals e_h. Independent ones are factored as E_Hᵀ = Qᵀ R with orthonormal rows of Q
+/// Boundaries H with unit normals e_h. Independent ones are factored as E_Hᵀ = Qᵀ R with orthonormal rows of Q
 /// (docs/design/mathematics.md, section 3); those that depend on them are at zero for as long as these are, and are
 /// listed beside them.
 class SlidingSet {
@@ -17,10 +17,10 @@ class SlidingSet {
     /// come.
     explicit SlidingSet(Index rank = 0, Index room = -1);
 
-    bool empty() const noexcept { return walls_.empty(); }
-    int size() const noexcept { return static_cast<int>(walls_.size()); }
+    bool empty() const noexcept { return boundaries_.empty(); }
+    int size() const noexcept { return static_cast<int>(boundaries_.size()); }
     /// The independent ones.
-    std::span<const int> walls() const noexcept { return walls_; }
+    std::span<const int> boundaries() const noexcept { return boundaries_; }
     /// Those in their span.
     std::span<const int> dependent() const noexcept { return dependent_; }
     /// True when the neuron can only move along one line.
@@ -28,7 +28,7 @@ class SlidingSet {
 
     void clear() noexcept;
     /// Sets the boundaries anew; the first of dependent ones are the independent ones.
-    void assign(std::span<const int> walls, const Matrix& normals);
+    void assign(std::span<const int> boundaries, const Matrix& normals);
 
     /// coordinates = Q v.
     void coordinates(const double* v, double* coordinates) const noexcept;
@@ -50,11 +50,11 @@ class SlidingSet {
     Vector line() const;
 
   private:
-    bool add(int wall, const double* normal);
+    bool add(int boundary, const double* normal);
     const double* row(int i) const noexcept { return q_.data() + i * rank_; }
 
     Index rank_;
-    std::vector<int> walls_, dependent_;
+    std::vector<int> boundaries_, dependent_;
     std::vector<double> q_;  // size × rank, orthonormal rows
     std::vector<double> r_;  // packed columns of the upper triangle: column h starts at h(h+1)/2
 };

@@ -28,7 +28,7 @@ constexpr double kEps = std::numeric_limits<double>::epsilon();
 
 void Corner::resize(int size, int rank_of_span) {
     rank = rank_of_span;
-    walls.resize(size);
+    boundaries.resize(size);
     before.resize(size);
     normals.resize(static_cast<std::size_t>(size * rank));
     rest.resize(rank);
@@ -40,15 +40,15 @@ double Corner::kink_tol() const noexcept {
     return kCornerUlps * kEps * weight;
 }
 
-void TransitionSolver::reserve(int walls) {
-    choice_.reserve(walls);
-    repelling_.reserve(walls);
-    forced_.reserve(walls);
-    sides_.reserve(walls);
-    for (auto* numbers : {&outside_, &absorbed_, &split_}) numbers->reserve(walls);
-    box_.reserve(walls, walls);
+void TransitionSolver::reserve(int boundaries) {
+    choice_.reserve(boundaries);
+    repelling_.reserve(boundaries);
+    forced_.reserve(boundaries);
+    sides_.reserve(boundaries);
+    for (auto* numbers : {&outside_, &absorbed_, &split_}) numbers->reserve(boundaries);
+    box_.reserve(boundaries, boundaries);
     found_.resize(1);
-    found_.front().sides.reserve(walls);
+    found_.front().sides.reserve(boundaries);
 }
 
 Verdict TransitionSolver::decide(const Corner& corner) {

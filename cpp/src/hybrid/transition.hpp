@@ -19,13 +19,13 @@ struct Corner {
     double sign = 1.0;    ///< of the output weight just after the instant
     double weight = 0.0;  ///< Σ p_i |x_i| of what acts and is not of Z: scale of the rounding of `rest`
     int rank = 0;
-    std::vector<int> walls;           ///< indices, for messages and events
+    std::vector<int> boundaries;      ///< indices, for messages and events
     std::vector<std::int8_t> before;  ///< sides before
     std::vector<double> normals;      ///< (size, rank), rows
     std::vector<double> rest;         ///< the gradient without the contributions of Z
     std::vector<double> below, above;
 
-    int size() const noexcept { return static_cast<int>(walls.size()); }
+    int size() const noexcept { return static_cast<int>(boundaries.size()); }
     const double* normal(int i) const noexcept { return normals.data() + i * rank; }
     double* normal(int i) noexcept { return normals.data() + i * rank; }
     /// The strength of the kink: negative for an attracting boundary, positive for a repelling one.
@@ -56,8 +56,8 @@ enum class Verdict { unique, branching, undecided };
 class TransitionSolver {
   public:
     Verdict decide(const Corner& corner);
-    /// Reserves memory for up to `walls` boundaries.
-    void reserve(int walls);
+    /// Reserves memory for up to `boundaries` boundaries.
+    void reserve(int boundaries);
 
     std::span<const Continuation> continuations() const noexcept { return {found_.data(), found_count_}; }
     /// True when the search was too long to list every continuation; those listed are right.

@@ -56,7 +56,7 @@ Dataset::Dataset(const MatrixView& X, const VectorView& y, LossKind loss, const 
     signs_ = labels ? Vector(y) : Vector::Ones(raw_.rows());
     targets_ = labels ? Vector::Zero(raw_.rows()) : Vector(y);
     find_basis(all_moves);
-    find_walls();
+    find_boundaries();
 }
 
 void Dataset::find_basis(bool all_moves) {
@@ -76,21 +76,21 @@ void Dataset::find_basis(bool all_moves) {
     X_ = raw_ * basis_;
 }
 
-void Dataset::find_walls() {
+void Dataset::find_boundaries() {
     Parallels found = find_parallels(raw_);
-    wall_of_ = std::move(found.boundary);
+    boundary_of_ = std::move(found.boundary);
     coefficients_.resize(n());
     std::vector<std::vector<int>> members(static_cast<std::size_t>(found.count));
     for (Index i = 0; i < n(); ++i) {
-        members[wall_of_[i]].push_back(static_cast<int>(i));
+        members[boundary_of_[i]].push_back(static_cast<int>(i));
         coefficients_[i] = found.side[i] * raw_.row(i).norm();
     }
     normals_.resize(found.count, rank());
     first_member_.assign(1, 0);
-    for (std::size_t wall = 0; wall < members.size(); ++wall) {
-        const int first = members[wall].front();
-        normals_.row(static_cast<Index>(wall)) = X_.row(first).normalized() * found.side[first];
-        members_.insert(members_.end(), members[wall].begin(), members[wall].end());
+    for (std::size_t boundary = 0; boundary < members.size(); ++boundary) {
+        const int first = members[boundary].front();
+        normals_.row(static_cast<Index>(boundary)) = X_.row(first).normalized() * found.side[first];
+        members_.insert(members_.end(), members[boundary].begin(), members[boundary].end());
         first_member_.push_back(static_cast<int>(members_.size()));
     }
 }

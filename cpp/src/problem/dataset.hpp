@@ -24,7 +24,7 @@ class Dataset {
     Index n() const noexcept { return X_.rows(); }
     Index d() const noexcept { return raw_.cols(); }
     Index rank() const noexcept { return X_.cols(); }
-    Index n_walls() const noexcept { return normals_.rows(); }
+    Index n_boundaries() const noexcept { return normals_.rows(); }
 
     /// The samples as given (n, d).
     const Matrix& raw() const noexcept { return raw_; }
@@ -44,26 +44,26 @@ class Dataset {
     /// True when the working coordinates are the given ones (full rank).
     bool is_full_rank() const noexcept { return rank() == d(); }
 
-    /// Unit normals of the boundaries (n_walls, r).
+    /// Unit normals of the boundaries (n_boundaries, r).
     const Matrix& normals() const noexcept { return normals_; }
-    int wall_of(Index sample) const noexcept { return wall_of_[sample]; }
+    int boundary_of(Index sample) const noexcept { return boundary_of_[sample]; }
     /// x_i = coefficient(i) · normal of its boundary; negative for samples on the other side.
     double coefficient(Index sample) const noexcept { return coefficients_[sample]; }
     int orientation(Index sample) const noexcept { return coefficients_[sample] > 0.0 ? 1 : -1; }
-    std::span<const int> samples_of(int wall) const noexcept {
-        return {members_.data() + first_member_[wall], members_.data() + first_member_[wall + 1]};
+    std::span<const int> samples_of(int boundary) const noexcept {
+        return {members_.data() + first_member_[boundary], members_.data() + first_member_[boundary + 1]};
     }
 
   private:
     void find_basis(bool all_moves);
-    void find_walls();
+    void find_boundaries();
 
     Matrix raw_;
     Vector signs_, targets_, counts_;
     Matrix basis_;
     Matrix X_;
     Matrix normals_;
-    std::vector<int> wall_of_;
+    std::vector<int> boundary_of_;
     Vector coefficients_;
     std::vector<int> first_member_;
     std::vector<int> members_;

@@ -15,7 +15,7 @@ using Seconds = std::chrono::duration<double>;
 
 /// A run ends after this many steps in a row without progress in time. Cascades need a few per boundary; beyond that
 /// the events do not settle.
-constexpr int kStillPerWall = 4;
+constexpr int kStillPerBoundary = 4;
 constexpr int kStillAtLeast = 64;
 /// A pre-activation on the wrong side of its boundary by more than this part of |w| + |a| means that an event was
 /// missed.
@@ -49,7 +49,7 @@ Flow::Flow(const Dataset& data, const MatrixView& W, const VectorView& a, double
     : data_(data),
       plan_(std::move(plan)),
       state_(data, W, a, leak),
-      pattern_(W.rows(), data.n_walls()),
+      pattern_(W.rows(), data.n_boundaries()),
       pattern_was_given_(pattern != nullptr),
       clock_(plan_.start),
       interrupt_([this] { return ends_inside_step(); }, plan_.look_period),
@@ -75,14 +75,14 @@ void Flow::read_pattern(const MatrixView& W, const SignMatrix* given) {
                               "shape (" + std::to_string(given->rows()) + ", " + std::to_string(given->cols()) + ")",
                               "of shape (" + std::to_string(W.rows()) + ", " + std::to_string(data_.n()) + ")");
     const std::size_t d = data_.d();
-    const double work = static_cast<double>(W.rows() * data_.n_walls() * data_.d());
+    const double work = static_cast<double>(W.rows() * data_.n_boundaries() * data_.d());
     pool_.run_pieces(W.rows(), kPiece, work, [&](Index begin, Index end) {
         for (Index j = begin; j < end; ++j)
-            for (Index wall = 0; wall < data_.n_walls(); ++wall) {
-                const int sample = data_.samples_of(static_cast<int>(wall))[0];
+            for (Index boundary = 0; boundary < data_.n_boundaries(); ++boundary) {
+                const int sample = data_.samples_of(static_cast<int>(boundary))[0];
                 const int sign = given ? (*given)(j, sample)
                                        : exact_sign_of_dot({W.row(j).data(), d}, {data_.raw().row(sample).data(), d});
-                pattern_.set(j, wall, static_cast<std::int8_t>(sign * data_.orientation(sample)));
+                pattern_.set(j, boundary, static_cast<std::int8_t>(sign * data_.orientation(sample)));
             }
     });
     first_pattern_ = pattern_.sample_signs(data_);
@@ -128,7 +128,7 @@ bool Flow::advance() {
         finish(pending_, pending_ == Status::accuracy_not_reached ? beyond_range_message() : "");
         return false;
     }
-    if (still_ > kStillPerWall * data_.n_walls() + kStillAtLeast) {
+    if (still_ > kStillPerBoundary * data_.n_boundaries() + kStillAtLeast) {
         finish_without_progress();
         return false;
     }
@@ -233,7 +233,7 @@ double Flow::end_by_events(double end) {
     std::int64_t count = recorder_.event_list().count();
     for (const auto& event : stepper_.events()) {
         if (event.u > end) break;
-        count += static_cast<std::int64_t>(data_.samples_of(event.wall).size());
+        count += static_cast<std::int64_t>(data_.samples_of(event.boundary).size());
         const bool asked = count >= plan_.stop.events;
         if (!asked && count < plan_.settings.max_events) continue;
         pending_ = asked ? Status::reached_events : Status::max_events;

@@ -46,8 +46,8 @@ std::string Flow::at_log_time() const {
 
 std::string Flow::name_corner(const UnresolvedEvent& unresolved) const {
     std::vector<int> samples;
-    for (const int wall : unresolved.walls)
-        for (const int sample : data_.samples_of(wall)) samples.push_back(sample);
+    for (const int boundary : unresolved.boundaries)
+        for (const int sample : data_.samples_of(boundary)) samples.push_back(sample);
     return "neuron " + std::to_string(unresolved.neuron) + ", " + list("sample", samples);
 }
 
@@ -120,18 +120,18 @@ void Flow::finish_wrong_side() {
         if (u == 0.0) stepper_.cut(0.0);
         stepper_.state_at(u, w_, a_);
         for (Index j = 0; j < state_.neurons(); ++j)
-            for (Index wall = 0; wall < data_.n_walls(); ++wall) {
-                const double z = data_.normals().row(wall).dot(w_.col(j)) / (w_.col(j).norm() + std::abs(a_[j]));
-                if (!(-z * pattern_.side(j, wall) > worst)) continue;
-                worst = -z * pattern_.side(j, wall);
+            for (Index boundary = 0; boundary < data_.n_boundaries(); ++boundary) {
+                const double z = data_.normals().row(boundary).dot(w_.col(j)) / (w_.col(j).norm() + std::abs(a_[j]));
+                if (!(-z * pattern_.side(j, boundary) > worst)) continue;
+                worst = -z * pattern_.side(j, boundary);
                 neuron = static_cast<int>(j);
-                sample = data_.samples_of(static_cast<int>(wall))[0];
+                sample = data_.samples_of(static_cast<int>(boundary))[0];
             }
     }
     std::string who = "a pre-activation";
     if (neuron >= 0) who += " of neuron " + std::to_string(neuron) + " at sample " + std::to_string(sample);
-    finish(Status::accuracy_not_reached, who + " was found on the wrong side of its wall " + at_log_time() + ", by " +
-                                             number(stepper_.worst_inconsistency(), "%.2g") +
+    finish(Status::accuracy_not_reached, who + " was found on the wrong side of its boundary " + at_log_time() +
+                                             ", by " + number(stepper_.worst_inconsistency(), "%.2g") +
                                              " of the neuron's size: an event was missed; try a smaller rtol");
 }
 

@@ -123,8 +123,8 @@ void Recorder::save(const Clock& clock, double log_loss, const Matrix& w, const 
     saved_.add(clock, log_loss, events_.count(), w, a);
 }
 
-void Recorder::events(const Clock& clock_at_event, const WallEvent& event) {
-    for (const int sample : data_.samples_of(event.wall))
+void Recorder::events(const Clock& clock_at_event, const BoundaryEvent& event) {
+    for (const int sample : data_.samples_of(event.boundary))
         events_.add(clock_at_event, event.neuron, sample,
                     data_.orientation(sample) > 0 ? event.kind : turned(event.kind));
 }
@@ -132,8 +132,8 @@ void Recorder::events(const Clock& clock_at_event, const WallEvent& event) {
 void Recorder::branching(const Clock& clock_at_event, const BranchPoint& point) {
     Branching row{clock_at_event.t(), clock_at_event.log_t(), point.neuron, {}, {}, point.chosen};
     row.options.resize(point.options.size());
-    for (std::size_t i = 0; i < point.walls.size(); ++i)
-        for (const int sample : data_.samples_of(point.walls[i])) {
+    for (std::size_t i = 0; i < point.boundaries.size(); ++i)
+        for (const int sample : data_.samples_of(point.boundaries[i])) {
             row.samples.push_back(sample);
             for (std::size_t option = 0; option < point.options.size(); ++option)
                 row.options[option].push_back(sample_sign(data_, sample, point.options[option][i]));

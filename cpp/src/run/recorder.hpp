@@ -78,7 +78,7 @@ class Recorder {
     /// stride doubles.
     void checkpoint(const Clock& clock, double log_loss, const Matrix& w, const Vector& a);
     void save(const Clock& clock, double log_loss, const Matrix& w, const Vector& a);
-    void events(const Clock& clock_at_event, const WallEvent& event);
+    void events(const Clock& clock_at_event, const BoundaryEvent& event);
     void branching(const Clock& clock_at_event, const BranchPoint& point);
 
     const States& checkpoints() const noexcept { return checkpoints_; }

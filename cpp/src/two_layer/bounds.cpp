@@ -19,9 +19,9 @@ constexpr Index kFewGroups = 6;
 
 GroupBounds::GroupBounds(const Dataset& data) : data_(data), series_((kMaxOrder + 2) * data.rank()) {
     fastest_.reserve(kFewGroups);
-    lowest_.reserve(kFewGroups * data.n_walls());
-    highest_.reserve(kFewGroups * data.n_walls());
-    projections_.reserve((kMaxOrder + 2) * data.n_walls());
+    lowest_.reserve(kFewGroups * data.n_boundaries());
+    highest_.reserve(kFewGroups * data.n_boundaries());
+    projections_.reserve((kMaxOrder + 2) * data.n_boundaries());
 }
 
 void GroupBounds::update(const Expansion& expansion) {
@@ -32,8 +32,8 @@ void GroupBounds::update(const Expansion& expansion) {
     const int order = series.order() - 1;
     const Index rank = data_.rank();
     fastest_.assign(groups, 0.0);
-    lowest_.resize(groups * data_.n_walls());
-    highest_.resize(groups * data_.n_walls());
+    lowest_.resize(groups * data_.n_boundaries());
+    highest_.resize(groups * data_.n_boundaries());
     Coefficients c{};
     for (Index group = 0; group < groups; ++group) {
         const int leader = expansion.groups().leader(group);
@@ -47,12 +47,12 @@ void GroupBounds::update(const Expansion& expansion) {
         }
         fastest_[group] = std::sqrt(square);
         const Eigen::Map<const Matrix> g(series_.data(), order + 1, rank);
-        projections_.resize(data_.n_walls() * (order + 1));
-        const Eigen::Map<Matrix> projections(projections_.data(), data_.n_walls(), order + 1);
+        projections_.resize(data_.n_boundaries() * (order + 1));
+        const Eigen::Map<Matrix> projections(projections_.data(), data_.n_boundaries(), order + 1);
         multiply_transposed(data_.normals(), g, projections);
-        for (Index wall = 0; wall < data_.n_walls(); ++wall) {
-            const Index at = group * data_.n_walls() + wall;
-            range_on_unit(projections.row(wall).data(), order, lowest_[at], highest_[at]);
+        for (Index boundary = 0; boundary < data_.n_boundaries(); ++boundary) {
+            const Index at = group * data_.n_boundaries() + boundary;
+            range_on_unit(projections.row(boundary).data(), order, lowest_[at], highest_[at]);
         }
     }
 }

@@ -22,8 +22,12 @@ class GroupBounds {
     /// False when there are too many groups; the bounds below are then not available.
     bool are_known() const noexcept { return known_; }
     double fastest(Index group) const noexcept { return fastest_[group]; }
-    double lowest(Index group, Index wall) const noexcept { return lowest_[group * data_.n_walls() + wall]; }
-    double highest(Index group, Index wall) const noexcept { return highest_[group * data_.n_walls() + wall]; }
+    double lowest(Index group, Index boundary) const noexcept {
+        return lowest_[group * data_.n_boundaries() + boundary];
+    }
+    double highest(Index group, Index boundary) const noexcept {
+        return highest_[group * data_.n_boundaries() + boundary];
+    }
 
   private:
     const Dataset& data_;

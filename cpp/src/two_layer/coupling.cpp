@@ -26,7 +26,7 @@ Coupling::Coupling(const Dataset& data, Index neurons, double leak, Pool& pool)
     : data_(data),
       leak_(leak),
       pool_(pool),
-      one_to_one_(data.n_walls() == data.n()),
+      one_to_one_(data.n_boundaries() == data.n()),
       orientation_(data.n()),
       own_(static_cast<std::size_t>(pool.threads())),
       column_(kFewGroups * data.rank()),
@@ -34,7 +34,7 @@ Coupling::Coupling(const Dataset& data, Index neurons, double leak, Pool& pool)
       shares_(strips_of(data.rank()), data.n()) {
     for (Index i = 0; i < data.n(); ++i) {
         orientation_[i] = static_cast<std::int8_t>(data.orientation(i));
-        one_to_one_ = one_to_one_ && data.wall_of(i) == i;
+        one_to_one_ = one_to_one_ && data.boundary_of(i) == i;
     }
     grow(std::min(neurons, kUsualGroups));
 }
@@ -77,7 +77,7 @@ void Coupling::set_group(Index group, const Pattern& pattern, Index leader) {
             for (Index i = 0; i < count; ++i) signs[i] = static_cast<std::int8_t>(sides[begin + i] * orientation[i]);
         else
             for (Index i = 0; i < count; ++i)
-                signs[i] = static_cast<std::int8_t>(sides[data_.wall_of(begin + i)] * orientation[i]);
+                signs[i] = static_cast<std::int8_t>(sides[data_.boundary_of(begin + i)] * orientation[i]);
         if (std::memcmp(signs, row + begin, static_cast<std::size_t>(count)) == 0) continue;
         for (Index i = 0; i < count; ++i)
             if (signs[i] != row[begin + i]) set_side(group, begin + i, signs[i]);

@@ -14,7 +14,7 @@ namespace {
 /// Entries of the tableau below this are rounding: such a vector has no part in that row.
 constexpr double kPivotTol = 1e-9;
 /// Pivots that one case may take, per boundary; it needs a few.
-constexpr int kPivotsPerWall = 8;
+constexpr int kPivotsPerBoundary = 8;
 /// Repelling boundaries that are split one after the other. Beyond, the case ends where it stands, which is decided
 /// anew.
 constexpr int kMostSplits = 24;
@@ -57,7 +57,7 @@ Leave DependentSlide::first_leave(int piece, double end, const SlidingSet& held,
 /// The set, its pulls and what they have to take up, as series about the begin of the piece.
 void DependentSlide::read(int piece, const SlidingSet& held, bool output_positive) {
     order_ = motion_.order() - 1;
-    set_.assign(held.walls().begin(), held.walls().end());
+    set_.assign(held.boundaries().begin(), held.boundaries().end());
     set_.insert(set_.end(), held.dependent().begin(), held.dependent().end());
     const auto count = static_cast<Index>(set_.size());
     const Index rank = held.size();
@@ -137,15 +137,15 @@ bool DependentSlide::settle(Basis& basis) {
             if (attracts(w) == wanted && box_.place(w) != BoxLeastSquares::Place::inside) order.push_back(w);
     SlidingSet independent(rank, rank);
     independent.assign(order, normals_);
-    basis.walls.assign(independent.walls().begin(), independent.walls().end());
+    basis.boundaries.assign(independent.boundaries().begin(), independent.boundaries().end());
     for (int w = 0; w < count; ++w) {
         const bool at_high = box_.place(w) == BoxLeastSquares::Place::high;
         if (attracts(w))
             basis.places[static_cast<std::size_t>(w)] =
                 at_high == (above_(w, 0) > below_(w, 0)) ? Place::above : Place::below;
     }
-    for (const int w : basis.walls) basis.places[static_cast<std::size_t>(w)] = Place::basic;
-    return static_cast<int>(basis.walls.size()) == rank;
+    for (const int w : basis.boundaries) basis.places[static_cast<std::size_t>(w)] = Place::basic;
+    return static_cast<int>(basis.boundaries.size()) == rank;
 }
 
 /// Samples on one boundary may pull against each other: then an attracting boundary can become a repelling one.
@@ -170,10 +170,10 @@ double DependentSlide::pull(const Basis& basis, int w, int k) const {
 
 /// The multipliers of the basis as series.
 void DependentSlide::solve(const Basis& basis) {
-    const auto rank = static_cast<Index>(basis.walls.size());
+    const auto rank = static_cast<Index>(basis.boundaries.size());
     Matrix vectors(rank, rank);
     for (Index i = 0; i < rank; ++i)
-        vectors.col(i) = normals_.row(basis.walls[static_cast<std::size_t>(i)]).transpose();
+        vectors.col(i) = normals_.row(basis.boundaries[static_cast<std::size_t>(i)]).transpose();
     inverse_ = vectors.partialPivLu().inverse();
     tableau_ = inverse_ * normals_.transpose();
     multipliers_.resize(rank, order_ + 1);
@@ -189,12 +189,12 @@ void DependentSlide::solve(const Basis& basis) {
 
 /// When the multiplier of a row comes to an end of its interval, whatever the open pulls are.
 double DependentSlide::find_end(const Basis& basis, int row, bool above, double end, double& slope) const {
-    const int wall = basis.walls[static_cast<std::size_t>(row)];
+    const int boundary = basis.boundaries[static_cast<std::size_t>(row)];
     const Matrix& bound = above ? above_ : below_;
-    const bool rises = above_(wall, 0) >= below_(wall, 0);
+    const bool rises = above_(boundary, 0) >= below_(boundary, 0);
     const double sign = rises == above ? 1.0 : -1.0;
     Coefficients gap{};
-    for (int k = 0; k <= order_; ++k) gap[k] = sign * (bound(wall, k) - multipliers_(row, k));
+    for (int k = 0; k <= order_; ++k) gap[k] = sign * (bound(boundary, k) - multipliers_(row, k));
     bool is_open = false;
     for (int w = 0; w < static_cast<int>(set_.size()); ++w) {
         if (basis.places[static_cast<std::size_t>(w)] != Place::open) continue;
@@ -217,7 +217,7 @@ double DependentSlide::find_end(const Basis& basis, int row, bool above, double 
 
 DependentSlide::End DependentSlide::first_end(const Basis& basis, double end) {
     End first;
-    for (int row = 0; row < static_cast<int>(basis.walls.size()); ++row)
+    for (int row = 0; row < static_cast<int>(basis.boundaries.size()); ++row)
         for (const bool above : {false, true}) {
             double slope = 0.0;
             const double u = find_end(basis, row, above, std::min(end, first.u), slope);
@@ -228,7 +228,7 @@ DependentSlide::End DependentSlide::first_end(const Basis& basis, double end) {
 
 /// A boundary that can take the part of the one at its end; -1 when there is none.
 int DependentSlide::entering(const Basis& basis, const End& end) const {
-    const int leaving = basis.walls[static_cast<std::size_t>(end.row)];
+    const int leaving = basis.boundaries[static_cast<std::size_t>(end.row)];
     const double outwards = (above_(leaving, 0) > below_(leaving, 0)) == end.above ? 1.0 : -1.0;
     int found = -1;
     double largest = kPivotTol;
@@ -280,7 +280,7 @@ void DependentSlide::follow_sides(Basis basis, int split, double end, int depth)
 }
 
 void DependentSlide::follow(Basis basis, double end, int depth) {
-    const int pivots = kPivotsPerWall * static_cast<int>(set_.size());
+    const int pivots = kPivotsPerBoundary * static_cast<int>(set_.size());
     for (int pivot = 0; pivot <= pivots; ++pivot) {
         solve(basis);
         const End next = first_end(basis, std::min(end, first_.u));
@@ -290,7 +290,7 @@ void DependentSlide::follow(Basis basis, double end, int depth) {
             follow_sides(basis, split, end, depth + 1);
             return;
         }
-        const int leaving = basis.walls[static_cast<std::size_t>(next.row)];
+        const int leaving = basis.boundaries[static_cast<std::size_t>(next.row)];
         const int taking = pivot < pivots ? entering(basis, next) : -1;
         if (taking < 0) {
             first_ = {next.u, set_[static_cast<std::size_t>(leaving)], static_cast<std::int8_t>(next.above ? 1 : -1),
@@ -299,7 +299,7 @@ void DependentSlide::follow(Basis basis, double end, int depth) {
         }
         basis.places[static_cast<std::size_t>(leaving)] = next.above ? Place::above : Place::below;
         basis.places[static_cast<std::size_t>(taking)] = Place::basic;
-        basis.walls[static_cast<std::size_t>(next.row)] = taking;
+        basis.boundaries[static_cast<std::size_t>(next.row)] = taking;
     }
 }
 

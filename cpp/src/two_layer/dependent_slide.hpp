@@ -21,7 +21,7 @@ double first_exit(double* gap, int order, double noise, double end) noexcept;
 /// The first instant at which held boundaries cannot take up the pull any more.
 struct Leave {
     double u = kNoRoot;    ///< absolute in the step
-    int wall = -1;         ///< one of those that are left
+    int boundary = -1;     ///< one of those that are left
     std::int8_t side = 0;  ///< where it goes; 0 when the boundaries have to be decided anew
     double slope = 0.0;    ///< rate of its multiplier there
 };
@@ -45,9 +45,9 @@ class DependentSlide {
   private:
     enum class Place : std::uint8_t { basic, below, above, open };
     struct Basis {
-        std::vector<int> walls;     ///< rank of them, by place in the set
-        std::vector<Place> places;  ///< of all of the set
-        double from = 0.0;          ///< the basis holds from here, in time since the begin of the piece
+        std::vector<int> boundaries;  ///< rank of them, by place in the set
+        std::vector<Place> places;    ///< of all of the set
+        double from = 0.0;            ///< the basis holds from here, in time since the begin of the piece
     };
     /// A multiplier at an end of its interval.
     struct End {

@@ -252,8 +252,8 @@ bool Expansion::turns_out(const NetworkState& state, const Pattern& pattern, Ind
     const bool along = g.dot(state.w.col(neuron)) / most + state.a[neuron] > 0.0;
     if (along != (state.a[neuron] > 0.0)) return true;
     const double way = along ? 1.0 : -1.0;
-    for (Index wall = 0; wall < pattern.walls(); ++wall)
-        if (way * pattern.side(neuron, wall) * data_.normals().row(wall).dot(g) < -kTurned * most) return true;
+    for (Index boundary = 0; boundary < pattern.boundaries(); ++boundary)
+        if (way * pattern.side(neuron, boundary) * data_.normals().row(boundary).dot(g) < -kTurned * most) return true;
     return false;
 }
 

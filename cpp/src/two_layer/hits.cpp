@@ -47,8 +47,8 @@ HitFinder::HitFinder(const NeuronMotion& motion, bool stands)
       coordinates_(motion.rank() * (kMaxOrder + 2)),
       multipliers_(motion.rank() * (kMaxOrder + 2)),
       work_(motion.rank()) {
-    tangents_.resize(motion.data().n_walls() + 1);
-    met_.reserve(motion.data().n_walls());
+    tangents_.resize(motion.data().n_boundaries() + 1);
+    met_.reserve(motion.data().n_boundaries());
 }
 
 double HitFinder::zero_tol(double size) const noexcept {
@@ -103,18 +103,18 @@ class HitFinder::Clearance {
     double lifted_ = 0.0;  // the first order along, as a part of |w|
 };
 
-Hit HitFinder::first_wall(int piece, double end, std::span<const NearWall> candidates,
-                          std::span<const std::int8_t> sides) {
+Hit HitFinder::first_boundary(int piece, double end, std::span<const NearBoundary> candidates,
+                              std::span<const std::int8_t> sides) {
     const double begin = motion_.piece(piece).begin;
     Clearance clearance(motion_, piece, zero_tol(motion_.size(piece)), rate_tol(piece));
     clearance.set_limit(end - begin);
     Hit hit;
     for (const auto& tangent : find_tangents(piece, candidates, sides, clearance)) {
         if (clearance.rules_out(tangent) || clearance.is_left(tangent)) continue;
-        const Descent root = first_descent_to(piece, tangent.wall, sides, clearance.limit());
+        const Descent root = first_descent_to(piece, tangent.boundary, sides, clearance.limit());
         if (root.at > clearance.limit()) continue;
-        if (begin + root.at < hit.u || (begin + root.at == hit.u && tangent.wall < hit.wall))
-            hit = {begin + root.at, HitKind::wall, tangent.wall, 0, 0.0, true, begin + root.seen};
+        if (begin + root.at < hit.u || (begin + root.at == hit.u && tangent.boundary < hit.boundary))
+            hit = {begin + root.at, HitKind::boundary, tangent.boundary, 0, 0.0, true, begin + root.seen};
         clearance.set_limit(root.at);
     }
     return hit;
@@ -122,17 +122,17 @@ Hit HitFinder::first_wall(int piece, double end, std::span<const NearWall> candi
 
 /// z and z' of the candidates that are not ruled out; which are is not foretold by a branch. The one that seems to come
 /// first goes first: it bounds the search for the others.
-std::span<const HitFinder::Tangent> HitFinder::find_tangents(int piece, std::span<const NearWall> candidates,
+std::span<const HitFinder::Tangent> HitFinder::find_tangents(int piece, std::span<const NearBoundary> candidates,
                                                              std::span<const std::int8_t> sides,
                                                              const Clearance& clearance) {
     const ConstMap rate(motion_.w(piece, 1), motion_.rank());
     std::size_t count = 0;
     double least = 0.0;
-    for (const auto& [wall, z] : candidates) {
-        const double side = sides[wall];
-        const ConstMap normal(motion_.data().normals().row(wall).data(), motion_.rank());
+    for (const auto& [boundary, z] : candidates) {
+        const double side = sides[boundary];
+        const ConstMap normal(motion_.data().normals().row(boundary).data(), motion_.rank());
         Tangent& tangent = tangents_[count];
-        tangent = {wall, side * z, side * normal.dot(rate)};
+        tangent = {boundary, side * z, side * normal.dot(rate)};
         least = std::min(least, tangent.value);
         count += clearance.rules_out(tangent) ? 0 : 1;
     }
@@ -144,7 +144,7 @@ std::span<const HitFinder::Tangent> HitFinder::find_tangents(int piece, std::spa
     const double zero = zero_tol(motion_.size(piece));
     for (std::size_t i = 0; i < count; ++i) {
         const Tangent tangent = tangents_[i];
-        met_.push_back(tangent.wall);
+        met_.push_back(tangent.boundary);
         if (tangent.value <= zero || tangent.slope >= 0.0 || tangent.value >= -tangent.slope * soonest) continue;
         soonest = tangent.value / -tangent.slope;
         std::swap(tangents_.front(), tangents_[i]);
@@ -153,17 +153,17 @@ std::span<const HitFinder::Tangent> HitFinder::find_tangents(int piece, std::spa
 }
 
 /// When the piece reaches the boundary from the neuron's side of it, in time since its begin.
-HitFinder::Descent HitFinder::first_descent_to(int piece, int wall, std::span<const std::int8_t> sides,
+HitFinder::Descent HitFinder::first_descent_to(int piece, int boundary, std::span<const std::int8_t> sides,
                                                double limit) const {
     const int order = motion_.order();
     Coefficients c{};
-    motion_.wall_series(piece, motion_.data().normals().row(wall).data(), c);
-    if (sides[wall] < 0) negate(c, order);
+    motion_.boundary_series(piece, motion_.data().normals().row(boundary).data(), c);
+    if (sides[boundary] < 0) negate(c, order);
     if (c[0] <= zero_tol(motion_.size(piece))) {  // standing on the boundary it has just left
         c[0] = 0.0;
         // A rate within what is not known of it: back to the boundary it is none; away from it, the neuron comes back
         // later, if at all. Then higher orders may be rounding, too, and it crosses where it is beyond that.
-        if (std::abs(c[1]) <= rate_tol(piece) && is_unknown(c[1], piece, wall, sides)) {
+        if (std::abs(c[1]) <= rate_tol(piece) && is_unknown(c[1], piece, boundary, sides)) {
             c[1] = std::max(c[1], 0.0);
             return first_leave(c, order, zero_tol(motion_.size(piece)), limit);
         }
@@ -175,9 +175,9 @@ HitFinder::Descent HitFinder::first_descent_to(int piece, int wall, std::span<co
 /// What acts on the neuron may be far less than what acts on others: its own rates are compared with that. Where the
 /// boundary is at a small angle to those that it slides along, what is unknown of the gradient shows in its rate by
 /// that sine.
-bool HitFinder::is_unknown(double rate, int piece, int wall, std::span<const std::int8_t> sides) const {
+bool HitFinder::is_unknown(double rate, int piece, int boundary, std::span<const std::int8_t> sides) const {
     const double weight = motion_.acting_weight(sides, motion_.piece(piece).begin);
-    const double sine = motion_.piece(piece).held->length_outside(motion_.data().normals().row(wall).data());
+    const double sine = motion_.piece(piece).held->length_outside(motion_.data().normals().row(boundary).data());
     const double unknown = kRateUlps * kEps * weight + sine * motion_.acting_error(weight);
     return std::abs(rate) <= unknown * std::abs(motion_.a(piece)[0]) * motion_.step();
 }
@@ -187,8 +187,8 @@ Hit HitFinder::first_release(int piece, double end, const SlidingSet& held, std:
     if (held.dependent().empty()) return first_release_of_independent(piece, end, held, sides, output_positive);
     const double weight = motion_.acting_weight(sides, motion_.piece(piece).begin);
     const Leave leave = slide_.first_leave(piece, end, held, output_positive, weight);
-    if (leave.wall < 0) return {};
-    return {leave.u, HitKind::release, leave.wall, leave.side, leave.slope, false};
+    if (leave.boundary < 0) return {};
+    return {leave.u, HitKind::release, leave.boundary, leave.side, leave.slope, false};
 }
 
 Hit HitFinder::first_release_of_independent(int piece, double end, const SlidingSet& held,
@@ -211,8 +211,8 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const Sliding
     Coefficients range{};
     Coefficients gap{};
     for (int h = 0; h < count; ++h) {
-        const int wall = held.walls()[h];
-        motion_.contribution_series(wall, begin, base, range);
+        const int boundary = held.boundaries()[h];
+        motion_.contribution_series(boundary, begin, base, range);
         const double sign = interval_sign(range[0], output_positive);
         for (const std::int8_t side : {std::int8_t{-1}, std::int8_t{1}}) {
             for (int k = 0; k <= order; ++k) {
@@ -228,10 +228,10 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const Sliding
             if (begin + root < hit.u)
                 hit = {begin + root,
                        HitKind::release,
-                       wall,
+                       boundary,
                        side,
                        std::abs(evaluate_derivative(gap, order, root)),
-                       !is_closed(wall, begin + root, sign, unknown)};
+                       !is_closed(boundary, begin + root, sign, unknown)};
         }
     }
     if (hit.kind == HitKind::release && count > 1) hit.alone = hit.alone && is_alone(hit, held, begin, noise);
@@ -249,10 +249,10 @@ double HitFinder::interval_sign(double range, bool output_positive) const {
 
 /// True where the interval of a multiplier has shrunk to a point or to less: the weight of its sample passes zero, and
 /// an attracting boundary becomes a repelling one.
-bool HitFinder::is_closed(int wall, double u, double sign, double unknown) const {
+bool HitFinder::is_closed(int boundary, double u, double sign, double unknown) const {
     double base = 0.0;
     double range = 0.0;
-    motion_.contribution_at(wall, u, base, range);
+    motion_.contribution_at(boundary, u, base, range);
     return motion_.waveform().is_linear() && sign * range <= 2.0 * unknown;
 }
 
@@ -270,13 +270,13 @@ bool HitFinder::is_alone(const Hit& release, const SlidingSet& held, double begi
     const int count = held.size();
     const double* condition = coordinates_.data() + count;
     for (int h = 0; h < count; ++h) {
-        const int wall = held.walls()[h];
-        if (wall == release.wall) continue;
+        const int boundary = held.boundaries()[h];
+        if (boundary == release.boundary) continue;
         double beta = multipliers_[order * count + h];
         for (int k = order - 1; k >= 0; --k) beta = beta * (release.u - begin) + multipliers_[k * count + h];
         double base = 0.0;
         double range = 0.0;
-        motion_.contribution_at(wall, release.u, base, range);
+        motion_.contribution_at(boundary, release.u, base, range);
         const double inside = std::min(beta - std::min(base, base + range), std::max(base, base + range) - beta);
         if (inside <= noise.rounding + condition[h] * noise.weights) return false;
     }
@@ -297,27 +297,27 @@ Hit HitFinder::output_sign_change(int piece, double end) const {
 
 /// Directions tend to points where boundaries meet, and z / |w| falls below rounding beside all of them. When the flow
 /// then takes the neuron across one, it is on its side of the others still: rounding alone makes a corner of them.
-bool HitFinder::stays_beside(int piece, int wall, std::int8_t side, const Hit& hit) const {
+bool HitFinder::stays_beside(int piece, int boundary, std::int8_t side, const Hit& hit) const {
     const double begin = motion_.piece(piece).begin;
     if (side == 0 || hit.seen <= begin) return false;
     const int order = motion_.order();
     Coefficients c{};
-    motion_.wall_series(piece, motion_.data().normals().row(wall).data(), c);
+    motion_.boundary_series(piece, motion_.data().normals().row(boundary).data(), c);
     const double zero = zero_tol(motion_.size(piece));
     if (side * c[0] > zero) return false;  // it has come from farther away
     c[0] = 0.0;
     return side * evaluate(c, order, hit.seen - begin) >= -kComesNearer * zero;
 }
 
-void HitFinder::walls_at_zero(const double* w, std::span<const int> candidates, std::span<const std::int8_t> sides,
-                              std::vector<int>& zero) const {
+void HitFinder::boundaries_at_zero(const double* w, std::span<const int> candidates, std::span<const std::int8_t> sides,
+                                   std::vector<int>& zero) const {
     const ConstMap weights(w, motion_.rank());
     const double tolerance = zero_tol(weights.norm());
-    for (const int wall : candidates) {
-        if (sides[wall] == 0) continue;
-        const ConstMap normal(motion_.data().normals().row(wall).data(), motion_.rank());
+    for (const int boundary : candidates) {
+        if (sides[boundary] == 0) continue;
+        const ConstMap normal(motion_.data().normals().row(boundary).data(), motion_.rank());
         if (std::abs(normal.dot(weights)) > tolerance) continue;
-        if (std::find(zero.begin(), zero.end(), wall) == zero.end()) zero.push_back(wall);
+        if (std::find(zero.begin(), zero.end(), boundary) == zero.end()) zero.push_back(boundary);
     }
 }
 

@@ -13,12 +13,12 @@
 
 namespace reluflow {
 
-enum class HitKind : std::uint8_t { none, wall, release, output_sign };
+enum class HitKind : std::uint8_t { none, boundary, release, output_sign };
 
 struct Hit {
     double u = kNoRoot;  ///< absolute in the step
     HitKind kind = HitKind::none;
-    int wall = -1;         ///< the first boundary concerned
+    int boundary = -1;     ///< the first boundary concerned
     std::int8_t side = 0;  ///< of a leaving neuron: its side afterwards; 0 if that has to be decided
     double slope = 0.0;    ///< of a leaving neuron: rate of the multiplier (its contribution, in units of the gradient)
     bool alone = true;     ///< of a leaving neuron: no other multiplier is at its bound
@@ -26,8 +26,8 @@ struct Hit {
 };
 
 /// A boundary that may be hit on a piece, and the value of z at the begin of the piece.
-struct NearWall {
-    int wall = -1;
+struct NearBoundary {
+    int boundary = -1;
     double z = 0.0;
 };
 
@@ -39,8 +39,9 @@ class HitFinder {
 
     /// First time a boundary of `candidates` is reached on (begin, end] of the piece. Sides are those of the neuron on
     /// the piece.
-    Hit first_wall(int piece, double end, std::span<const NearWall> candidates, std::span<const std::int8_t> sides);
-    /// The boundaries of the last first_wall() that may be zero at its hit, including the one hit.
+    Hit first_boundary(int piece, double end, std::span<const NearBoundary> candidates,
+                       std::span<const std::int8_t> sides);
+    /// The boundaries of the last first_boundary() that may be zero at its hit, including the one hit.
     std::span<const int> met() const noexcept { return met_; }
     /// The first time at which a neuron with these sides leaves a boundary on which it slides.
     Hit first_release(int piece, double end, const SlidingSet& held, std::span<const std::int8_t> sides,
@@ -49,11 +50,11 @@ class HitFinder {
     Hit output_sign_change(int piece, double end) const;
 
     /// The boundaries on which a neuron at w is zero, to rounding.
-    void walls_at_zero(const double* w, std::span<const int> candidates, std::span<const std::int8_t> sides,
-                       std::vector<int>& zero) const;
+    void boundaries_at_zero(const double* w, std::span<const int> candidates, std::span<const std::int8_t> sides,
+                            std::vector<int>& zero) const;
     /// True for a boundary beside which the neuron has been since before a hit, to rounding, without coming towards it:
     /// it is on its side of it still, however near.
-    bool stays_beside(int piece, int wall, std::int8_t side, const Hit& hit) const;
+    bool stays_beside(int piece, int boundary, std::int8_t side, const Hit& hit) const;
     /// |z| below this is zero for weights of this size; |z'| above rate_tol at the begin of a piece is not.
     double zero_tol(double size) const noexcept;
     double rate_tol(int piece) const noexcept;
@@ -64,13 +65,13 @@ class HitFinder {
   private:
     /// z and z' of one boundary at the begin of a piece, with the sign of the neuron's side.
     struct Tangent {
-        int wall = -1;
+        int boundary = -1;
         double value = 0.0;
         double slope = 0.0;
     };
     /// Bounds how near a piece comes to boundaries until `limit`.
     class Clearance;
-    std::span<const Tangent> find_tangents(int piece, std::span<const NearWall> candidates,
+    std::span<const Tangent> find_tangents(int piece, std::span<const NearBoundary> candidates,
                                            std::span<const std::int8_t> sides, const Clearance& clearance);
     Hit first_release_of_independent(int piece, double end, const SlidingSet& held, std::span<const std::int8_t> sides,
                                      bool output_positive);
@@ -82,16 +83,16 @@ class HitFinder {
     };
     PullNoise pull_noise(int count, std::span<const std::int8_t> sides, double u) const;
     double interval_sign(double range, bool output_positive) const;
-    bool is_closed(int wall, double u, double sign, double unknown) const;
+    bool is_closed(int boundary, double u, double sign, double unknown) const;
     bool is_alone(const Hit& release, const SlidingSet& held, double begin, const PullNoise& noise) const;
     /// In time since the begin of a piece.
     struct Descent {
         double at = kNoRoot;
         double seen = kNoRoot;  ///< see Hit
     };
-    Descent first_descent_to(int piece, int wall, std::span<const std::int8_t> sides, double limit) const;
+    Descent first_descent_to(int piece, int boundary, std::span<const std::int8_t> sides, double limit) const;
     static Descent first_leave(const double* gap, int order, double noise, double end) noexcept;
-    bool is_unknown(double rate, int piece, int wall, std::span<const std::int8_t> sides) const;
+    bool is_unknown(double rate, int piece, int boundary, std::span<const std::int8_t> sides) const;
 
     const NeuronMotion& motion_;
     bool stands_;

@@ -40,12 +40,12 @@ LocalEvents::LocalEvents(const Dataset& data, const NetworkState& state, BranchP
       w_(data.rank()),
       gradient_(data.rank()),
       sines_(2 * data.rank()) {
-    walls_.reserve(data.n_walls());
-    zero_sides_.reserve(data.n_walls());
-    all_walls_.resize(data.n_walls());
-    std::iota(all_walls_.begin(), all_walls_.end(), 0);
+    boundaries_.reserve(data.n_boundaries());
+    zero_sides_.reserve(data.n_boundaries());
+    all_boundaries_.resize(data.n_boundaries());
+    std::iota(all_boundaries_.begin(), all_boundaries_.end(), 0);
     events_.reserve(kUsualEvents * neurons);
-    const int usual = static_cast<int>(std::min({data.rank() + 1, data.n_walls(), kUsualCorner}));
+    const int usual = static_cast<int>(std::min({data.rank() + 1, data.n_boundaries(), kUsualCorner}));
     corner_.resize(usual, usual);
     solver_.reserve(usual);
 }
@@ -75,13 +75,13 @@ bool LocalEvents::apply(int neuron, const Hit& hit, std::span<const int> candida
 
     collect_corner(neuron, hit, candidates);
     gradient_ = ConstMap(motion_.gradient(), data_.rank());
-    for (const int wall : walls_) {
-        const std::int8_t side = pattern_.side(neuron, wall);
+    for (const int boundary : boundaries_) {
+        const std::int8_t side = pattern_.side(neuron, boundary);
         if (side == 0) continue;
         double base = 0.0;
         double range = 0.0;
-        motion_.contribution_at(wall, hit.u, base, range);
-        gradient_ -= (side > 0 ? base + range : base) * data_.normals().row(wall).transpose();
+        motion_.contribution_at(boundary, hit.u, base, range);
+        gradient_ -= (side > 0 ? base + range : base) * data_.normals().row(boundary).transpose();
     }
     fill_corner(neuron, hit.u, gradient_.data(), output_sign_after(piece, hit.u));
     int choice = 0;
@@ -96,12 +96,12 @@ bool LocalEvents::apply(int neuron, const Hit& hit, std::span<const int> candida
 /// Leaving does not change the velocity at that instant, so there is nothing to decide.
 bool LocalEvents::release(int neuron, const Hit& hit) {
     SlidingSet& held = held_[neuron];
-    walls_.assign(held.walls().begin(), held.walls().end());
+    boundaries_.assign(held.boundaries().begin(), held.boundaries().end());
     stand_on_corner();
-    std::erase(walls_, hit.wall);
-    held.assign(walls_, data_.normals());
-    motion_.move_contribution(hit.wall, hit.u, 0, hit.side);
-    set_side(neuron, hit.wall, hit.u, hit.side, kind_of_change(0, hit.side, false));
+    std::erase(boundaries_, hit.boundary);
+    held.assign(boundaries_, data_.normals());
+    motion_.move_contribution(hit.boundary, hit.u, 0, hit.side);
+    set_side(neuron, hit.boundary, hit.u, hit.side, kind_of_change(0, hit.side, false));
     state_.restore_invariant(neuron, w_.data(), a_);
     motion_.follow(motion_.last(neuron), hit.u, held, w_.data(), a_);
     return true;
@@ -111,50 +111,50 @@ bool LocalEvents::release(int neuron, const Hit& hit) {
 /// the sliding set.
 void LocalEvents::collect_corner(int neuron, const Hit& hit, std::span<const int> candidates) {
     const SlidingSet& held = held_[neuron];
-    const bool meets = hit.kind == HitKind::wall;
-    walls_.clear();
+    const bool meets = hit.kind == HitKind::boundary;
+    boundaries_.clear();
     if (meets && (held.is_line() || data_.rank() == 1) && w_.norm() <= kAtOrigin * std::abs(a_)) {
         w_.setZero();  // on a line another boundary is met only at w = 0, where all meet
-        walls_.resize(data_.n_walls());
-        std::iota(walls_.begin(), walls_.end(), 0);
+        boundaries_.resize(data_.n_boundaries());
+        std::iota(boundaries_.begin(), boundaries_.end(), 0);
     } else {
         const auto sides = pattern_.row(neuron);
-        if (meets) walls_.push_back(hit.wall);
-        if (meets) add_walls_at_zero(neuron, hit, candidates, false);
-        if (pattern_.zeros(neuron) > 0) append_zero_walls(sides, walls_);
+        if (meets) boundaries_.push_back(hit.boundary);
+        if (meets) add_boundaries_at_zero(neuron, hit, candidates, false);
+        if (pattern_.zeros(neuron) > 0) append_zero_boundaries(sides, boundaries_);
         stand_on_corner();
         if (meets) add_dependent(neuron, hit);
     }
-    std::sort(walls_.begin(), walls_.end());
+    std::sort(boundaries_.begin(), boundaries_.end());
 }
 
 /// Adds candidates that are zero at the hit. Beside some the neuron only stays; they count if those `collected` so far
 /// span them.
-void LocalEvents::add_walls_at_zero(int neuron, const Hit& hit, std::span<const int> candidates, bool collected) {
+void LocalEvents::add_boundaries_at_zero(int neuron, const Hit& hit, std::span<const int> candidates, bool collected) {
     const auto sides = pattern_.row(neuron);
-    const auto known = std::ssize(walls_);
-    finder_.walls_at_zero(w_.data(), candidates, sides, walls_);
-    const auto is_only_near = [&](int wall) {
-        if (collected && corner_set_.length_outside(data_.normals().row(wall).data()) <= kRankTol) return false;
-        return finder_.stays_beside(motion_.last(neuron), wall, sides[wall], hit);
+    const auto known = std::ssize(boundaries_);
+    finder_.boundaries_at_zero(w_.data(), candidates, sides, boundaries_);
+    const auto is_only_near = [&](int boundary) {
+        if (collected && corner_set_.length_outside(data_.normals().row(boundary).data()) <= kRankTol) return false;
+        return finder_.stays_beside(motion_.last(neuron), boundary, sides[boundary], hit);
     };
-    walls_.erase(std::remove_if(walls_.begin() + known, walls_.end(), is_only_near), walls_.end());
+    boundaries_.erase(std::remove_if(boundaries_.begin() + known, boundaries_.end(), is_only_near), boundaries_.end());
 }
 
 /// Adds boundaries that depend on those collected: they are zero with them, whatever their computed pre-activation. For
 /// a boundary at a small angle to the path its rounding error is many times that of the one that was hit.
 void LocalEvents::add_dependent(int neuron, const Hit& hit) {
     std::size_t known = 1;
-    while (walls_.size() > known) {
-        known = walls_.size();
-        add_walls_at_zero(neuron, hit, all_walls_, true);
-        if (walls_.size() > known) stand_on_corner();
+    while (boundaries_.size() > known) {
+        known = boundaries_.size();
+        add_boundaries_at_zero(neuron, hit, all_boundaries_, true);
+        if (boundaries_.size() > known) stand_on_corner();
     }
 }
 
 /// Removes the rounding error of pre-activations that are zero.
 void LocalEvents::stand_on_corner() {
-    corner_set_.assign(walls_, data_.normals());
+    corner_set_.assign(boundaries_, data_.normals());
     corner_set_.project(w_.data());
 }
 
@@ -167,17 +167,17 @@ double LocalEvents::output_sign_after(int piece, double u) const {
 
 /// `gradient` is the gradient without the contributions of the simultaneous boundaries.
 void LocalEvents::fill_corner(int neuron, double u, const double* gradient, double output_sign) {
-    corner_set_.assign(walls_, data_.normals());
-    const int k = static_cast<int>(walls_.size());
+    corner_set_.assign(boundaries_, data_.normals());
+    const int k = static_cast<int>(boundaries_.size());
     corner_.resize(k, corner_set_.size());
     corner_.sign = output_sign;
     corner_set_.coordinates(gradient, corner_.rest.data());
     for (int i = 0; i < k; ++i) {
-        corner_.walls[i] = walls_[i];
-        corner_.before[i] = pattern_.side(neuron, walls_[i]);
-        corner_set_.coordinates(data_.normals().row(walls_[i]).data(), corner_.normal(i));
+        corner_.boundaries[i] = boundaries_[i];
+        corner_.before[i] = pattern_.side(neuron, boundaries_[i]);
+        corner_set_.coordinates(data_.normals().row(boundaries_[i]).data(), corner_.normal(i));
         double range = 0.0;
-        motion_.contribution_at(walls_[i], u, corner_.below[i], range);
+        motion_.contribution_at(boundaries_[i], u, corner_.below[i], range);
         corner_.above[i] = corner_.below[i] + range;
     }
     corner_.weight = motion_.patience() * largest_mean_norm_;
@@ -199,12 +199,12 @@ bool LocalEvents::decide(int neuron, double u, int& choice) {
     const bool refused = branching && policy_ == BranchPolicy::raise;
     choice = verdict == Verdict::undecided || refused ? 0 : choose();
     if (branching) {
-        BranchPoint point{u, neuron, corner_.walls, {}, refused ? -1 : choice};
+        BranchPoint point{u, neuron, corner_.boundaries, {}, refused ? -1 : choice};
         for (const auto& next : solver_.continuations()) point.options.push_back(next.sides);
         branches_.push_back(std::move(point));
     }
     if (verdict != Verdict::undecided && !refused) return true;
-    if (!unresolved_.present || u < unresolved_.u) unresolved_ = {true, refused, u, neuron, corner_.walls};
+    if (!unresolved_.present || u < unresolved_.u) unresolved_ = {true, refused, u, neuron, corner_.boundaries};
     return false;
 }
 
@@ -247,14 +247,14 @@ double LocalEvents::time_to_change() const {
 /// Rates of change of the contributions at u. Precondition: load_gradient().
 void LocalEvents::find_slopes(double u) {
     rest_slope_.assign(static_cast<std::size_t>(corner_.rank), 0.0);
-    below_slope_.assign(walls_.size(), 0.0);
-    above_slope_.assign(walls_.size(), 0.0);
+    below_slope_.assign(boundaries_.size(), 0.0);
+    above_slope_.assign(boundaries_.size(), 0.0);
     if (motion_.order() < 2) return;
     corner_set_.coordinates(motion_.gradient() + data_.rank(), rest_slope_.data());
     Coefficients base{};
     Coefficients range{};
-    for (std::size_t i = 0; i < walls_.size(); ++i) {
-        motion_.contribution_series(walls_[i], u, base, range);
+    for (std::size_t i = 0; i < boundaries_.size(); ++i) {
+        motion_.contribution_series(boundaries_[i], u, base, range);
         below_slope_[i] = base[1];
         above_slope_[i] = base[1] + range[1];
     }
@@ -284,7 +284,7 @@ bool LocalEvents::is_preferred(std::span<const std::int8_t> sides, std::span<con
     int difference = 0;
     int first = 0;
     for (int i = 0; i < corner_.size(); ++i)
-        for (const int sample : data_.samples_of(corner_.walls[i])) {
+        for (const int sample : data_.samples_of(corner_.boundaries[i])) {
             const int here = score(sample_sign(data_, sample, sides[i])) - score(sample_sign(data_, sample, others[i]));
             difference += here;
             if (first == 0) first = here;
@@ -296,14 +296,14 @@ void LocalEvents::commit_sides(int neuron, double u, std::span<const std::int8_t
     const std::size_t first_event = events_.size();
     zero_sides_.clear();
     for (int i = 0; i < corner_.size(); ++i) {
-        const int wall = corner_.walls[i];
-        if (sides[i] == 0) zero_sides_.push_back(wall);
-        if (!at_start) motion_.move_contribution(wall, u, corner_.before[i], sides[i]);
+        const int boundary = corner_.boundaries[i];
+        if (sides[i] == 0) zero_sides_.push_back(boundary);
+        if (!at_start) motion_.move_contribution(boundary, u, corner_.before[i], sides[i]);
         EventKind kind = kind_of_change(corner_.before[i], sides[i], false);
         if (at_start)
             kind =
                 sides[i] == 0 ? EventKind::start_slide : (sides[i] > 0 ? EventKind::start_up : EventKind::start_down);
-        if (sides[i] != corner_.before[i] || (at_start && !silent)) set_side(neuron, wall, u, sides[i], kind);
+        if (sides[i] != corner_.before[i] || (at_start && !silent)) set_side(neuron, boundary, u, sides[i], kind);
     }
     held_[neuron].assign(zero_sides_, data_.normals());
     if (at_start) return;
@@ -317,18 +317,18 @@ void LocalEvents::commit_sides(int neuron, double u, std::span<const std::int8_t
 bool LocalEvents::rests(int neuron) const {
     if (motion_.leak() > 0.0) return false;
     for (Index i = 0; i < data_.n(); ++i)
-        if (sample_sign(data_, i, pattern_.side(neuron, data_.wall_of(i))) > 0) return false;
+        if (sample_sign(data_, i, pattern_.side(neuron, data_.boundary_of(i))) > 0) return false;
     return true;
 }
 
-void LocalEvents::set_side(int neuron, int wall, double u, std::int8_t after, EventKind kind) {
+void LocalEvents::set_side(int neuron, int boundary, double u, std::int8_t after, EventKind kind) {
     const int number = static_cast<int>(events_.size());
-    events_.push_back({u, neuron, wall, pattern_.side(neuron, wall), after, kind, number});
-    pattern_.set(neuron, wall, after);
+    events_.push_back({u, neuron, boundary, pattern_.side(neuron, boundary), after, kind, number});
+    pattern_.set(neuron, boundary, after);
 }
 
 /// A run holds neurons until multipliers leave by more than is known of them (see HitFinder); so does one that goes on.
-/// Between walls at a small angle a rate is that sine of the multiplier's excess.
+/// Between boundaries at a small angle a rate is that sine of the multiplier's excess.
 void LocalEvents::hold_what_was_held(int neuron) {
     const double acting = motion_.acting_weight(pattern_.row(neuron), 0.0);
     const double unknown = 2.0 * motion_.acting_error(acting) / (kCornerUlps * kEps);
@@ -336,9 +336,9 @@ void LocalEvents::hold_what_was_held(int neuron) {
 }
 
 bool LocalEvents::apply_start(const Expansion& expansion, int neuron, bool pattern_was_given) {
-    walls_.clear();
-    append_zero_walls(pattern_.row(neuron), walls_);
-    if (walls_.empty()) return true;
+    boundaries_.clear();
+    append_zero_boundaries(pattern_.row(neuron), boundaries_);
+    if (boundaries_.empty()) return true;
     w_ = state_.w.col(neuron);
     a_ = state_.a[neuron];
     expansion.gradient_at_start(neuron, gradient_.data());
@@ -347,7 +347,7 @@ bool LocalEvents::apply_start(const Expansion& expansion, int neuron, bool patte
     fill_corner(neuron, 0.0, gradient_.data(), a_ != 0.0 ? (a_ > 0.0 ? 1.0 : -1.0) : (rate > 0.0 ? 1.0 : -1.0));
     if (pattern_was_given) hold_what_was_held(neuron);
     if (pattern_was_given && rests(neuron)) {
-        held_[neuron].assign(walls_, data_.normals());
+        held_[neuron].assign(boundaries_, data_.normals());
         return true;
     }
     int choice = 0;
@@ -363,16 +363,16 @@ bool LocalEvents::apply_start(const Expansion& expansion, int neuron, bool patte
 void LocalEvents::cut(double u) {
     for (std::size_t i = events_.size(); i-- > 0;) {  // backwards: the earliest `before` of a boundary is restored
         if (events_[i].u <= u) continue;
-        pattern_.set(events_[i].neuron, events_[i].wall, events_[i].before);
+        pattern_.set(events_[i].neuron, events_[i].boundary, events_[i].before);
     }
     for (const auto& event : events_) {
         if (event.u <= u) continue;
         zero_sides_.clear();
-        for (int wall = 0; wall < data_.n_walls(); ++wall)
-            if (pattern_.side(event.neuron, wall) == 0) zero_sides_.push_back(wall);
+        for (int boundary = 0; boundary < data_.n_boundaries(); ++boundary)
+            if (pattern_.side(event.neuron, boundary) == 0) zero_sides_.push_back(boundary);
         held_[event.neuron].assign(zero_sides_, data_.normals());
     }
-    std::erase_if(events_, [u](const WallEvent& event) { return event.u > u; });
+    std::erase_if(events_, [u](const BoundaryEvent& event) { return event.u > u; });
     std::erase_if(branches_, [u](const BranchPoint& point) { return point.u > u; });
     // Coinciding events keep the order in which they were found. (std::stable_sort would allocate.)
     std::sort(events_.begin(), events_.end(),

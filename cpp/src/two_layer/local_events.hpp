@@ -16,10 +16,10 @@
 namespace reluflow {
 
 /// One boundary of one neuron changes its side at u (absolute in the step).
-struct WallEvent {
+struct BoundaryEvent {
     double u = 0.0;
     int neuron = -1;
-    int wall = -1;
+    int boundary = -1;
     std::int8_t before = 0;
     std::int8_t after = 0;
     EventKind kind = EventKind::slide;  ///< of a sample oriented like the boundary
@@ -30,7 +30,7 @@ struct WallEvent {
 struct BranchPoint {
     double u = 0.0;
     int neuron = -1;
-    std::vector<int> walls;
+    std::vector<int> boundaries;
     std::vector<std::vector<std::int8_t>> options;
     int chosen = 0;
 };
@@ -42,7 +42,7 @@ struct UnresolvedEvent {
     bool is_branch = false;
     double u = 0.0;
     int neuron = -1;
-    std::vector<int> walls;
+    std::vector<int> boundaries;
 };
 
 /// Applies hits to the pattern and the sliding sets. Everything after any given u can be undone.
@@ -63,7 +63,7 @@ class LocalEvents {
     /// Undoes everything after u and sorts the events that remain by time.
     void cut(double u);
 
-    const std::vector<WallEvent>& events() const noexcept { return events_; }
+    const std::vector<BoundaryEvent>& events() const noexcept { return events_; }
     const std::vector<BranchPoint>& branches() const noexcept { return branches_; }
     const UnresolvedEvent& unresolved() const noexcept { return unresolved_; }
 
@@ -80,8 +80,8 @@ class LocalEvents {
     int choose() const;
     bool is_preferred(std::span<const std::int8_t> sides, std::span<const std::int8_t> others) const;
     void commit_sides(int neuron, double u, std::span<const std::int8_t> sides, bool at_start, bool silent);
-    void set_side(int neuron, int wall, double u, std::int8_t after, EventKind kind);
-    void add_walls_at_zero(int neuron, const Hit& hit, std::span<const int> candidates, bool collected);
+    void set_side(int neuron, int boundary, double u, std::int8_t after, EventKind kind);
+    void add_boundaries_at_zero(int neuron, const Hit& hit, std::span<const int> candidates, bool collected);
     void add_dependent(int neuron, const Hit& hit);
     void stand_on_corner();
     double output_sign_after(int piece, double u) const;
@@ -98,10 +98,10 @@ class LocalEvents {
     Corner corner_, later_;
     std::vector<double> rest_slope_, below_slope_, above_slope_;
     SlidingSet corner_set_;
-    std::vector<WallEvent> events_;
+    std::vector<BoundaryEvent> events_;
     std::vector<BranchPoint> branches_;
     UnresolvedEvent unresolved_;
-    std::vector<int> walls_, zero_sides_, all_walls_;
+    std::vector<int> boundaries_, zero_sides_, all_boundaries_;
     Vector w_, gradient_, sines_;
     double a_ = 0.0;
     double largest_mean_norm_ = 0.0;

@@ -193,7 +193,7 @@ void NeuronMotion::evaluate(int piece, double u, double* w, double& a) const noe
     a = reluflow::evaluate(this->a(piece), order_, v);
 }
 
-void NeuronMotion::wall_series(int piece, const double* normal, double* c) const noexcept {
+void NeuronMotion::boundary_series(int piece, const double* normal, double* c) const noexcept {
     const ConstMap e(normal, rank_);
     for (int k = 0; k <= order_; ++k) c[k] = e.dot(ConstMap(w(piece, k), rank_));
 }
@@ -208,11 +208,11 @@ void NeuronMotion::load_gradient(int piece, double u) {
             Map(gradient_.data() + k * rank_, rank_) += shift * ConstMap(gradient_.data() + (k + 1) * rank_, rank_);
 }
 
-void NeuronMotion::contribution_series(int wall, double u, double* base, double* range) const noexcept {
+void NeuronMotion::contribution_series(int boundary, double u, double* base, double* range) const noexcept {
     std::fill_n(base, order_, 0.0);
     std::fill_n(range, order_, 0.0);
     Coefficients weight{};
-    for (const int sample : data_.samples_of(wall)) {
+    for (const int sample : data_.samples_of(boundary)) {
         waveform_.signed_weight_series(sample, weight);
         const double coefficient = data_.coefficient(sample);
         const double at_lower = coefficient * (coefficient > 0.0 ? leak_ : 1.0);
@@ -226,10 +226,10 @@ void NeuronMotion::contribution_series(int wall, double u, double* base, double*
     shift_origin(range, order_ - 1, u);
 }
 
-void NeuronMotion::contribution_at(int wall, double u, double& base, double& range) const noexcept {
+void NeuronMotion::contribution_at(int boundary, double u, double& base, double& range) const noexcept {
     base = 0.0;
     range = 0.0;
-    for (const int sample : data_.samples_of(wall)) {
+    for (const int sample : data_.samples_of(boundary)) {
         const double weight = waveform_.signed_weight_at(sample, u);
         const double coefficient = data_.coefficient(sample);
         base += coefficient * (coefficient > 0.0 ? leak_ : 1.0) * weight;
@@ -241,19 +241,19 @@ double NeuronMotion::acting_weight(std::span<const std::int8_t> sides, double u)
     waveform_.signed_weights_at(u, weights_);
     double sum = 0.0;
     for (Index i = 0; i < data_.n(); ++i) {
-        const std::int8_t sign = sample_sign(data_, i, sides[data_.wall_of(i)]);
+        const std::int8_t sign = sample_sign(data_, i, sides[data_.boundary_of(i)]);
         const bool acts = sign == 0 ? waveform_.is_live(i) : (leak_ > 0.0 || sign > 0);
         sum += acts ? std::max(std::abs(weights_[i]), waveform_.least_known(i)) * std::abs(data_.coefficient(i)) : 0.0;
     }
     return patience_ * sum;
 }
 
-void NeuronMotion::move_contribution(int wall, double u, std::int8_t before, std::int8_t after) {
+void NeuronMotion::move_contribution(int boundary, double u, std::int8_t before, std::int8_t after) {
     if (before == after) return;
     Coefficients base{};
     Coefficients range{};
-    contribution_series(wall, u, base, range);
-    const ConstMap normal(data_.normals().row(wall).data(), rank_);
+    contribution_series(boundary, u, base, range);
+    const ConstMap normal(data_.normals().row(boundary).data(), rank_);
     const double from_base = (after != 0 ? 1.0 : 0.0) - (before != 0 ? 1.0 : 0.0);
     const double from_range = (after > 0 ? 1.0 : 0.0) - (before > 0 ? 1.0 : 0.0);
     for (int k = 0; k < order_; ++k)

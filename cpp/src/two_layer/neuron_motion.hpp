@@ -77,16 +77,16 @@ class NeuronMotion {
     /// Bound of the rotation of w (radians) from the start of the step to u; infinite if there is none.
     double turn_to(int piece, double u) const noexcept;
     /// Series of w·normal over a piece.
-    void wall_series(int piece, const double* normal, double* c) const noexcept;
+    void boundary_series(int piece, const double* normal, double* c) const noexcept;
 
     /// Loads the gradient series of a piece that has one into `gradient()`, expanded about u; to be followed by
     /// follow().
     void load_gradient(int piece, double u);
     double* gradient() noexcept { return gradient_.data(); }
     /// Contribution of a boundary to the gradient along its normal with slope μ: base + μ range, as series about u.
-    void contribution_series(int wall, double u, double* base, double* range) const noexcept;
+    void contribution_series(int boundary, double u, double* base, double* range) const noexcept;
     /// Its value at u.
-    void contribution_at(int wall, double u, double& base, double& range) const noexcept;
+    void contribution_at(int boundary, double u, double& base, double& range) const noexcept;
     /// Σ p_i |x_i| at u over what acts on a neuron with these sides: the scale of the rounding of its gradient. Sliding
     /// samples count, since they may have acted before; samples that drive no neuron do not.
     double acting_weight(std::span<const std::int8_t> sides, double u) const;
@@ -104,7 +104,7 @@ class NeuronMotion {
     }
     void set_weight_error(double error) noexcept { weight_error_ = error; }
     /// gradient() += (the contribution on side `after` - that on side `before`) · normal; a held side counts nothing.
-    void move_contribution(int wall, double u, std::int8_t before, std::int8_t after);
+    void move_contribution(int boundary, double u, std::int8_t before, std::int8_t after);
 
   private:
     int allocate(int neuron, double begin, bool with_gradient);

@@ -62,7 +62,7 @@ void Partition::follow(double end) {
 void Partition::follow(const FirstHit& first) {
     Hit hit = first.hit;
     const int neuron = first.neuron;
-    std::span<const int> walls = screening_.candidates(neuron, hit.u);
+    std::span<const int> boundaries = screening_.candidates(neuron, hit.u);
     double last = -1.0;
     int together = 0;
     motion_.set_patience(1.0);
@@ -80,14 +80,14 @@ void Partition::follow(const FirstHit& first) {
         if (count > 0) disturbances_.push_back({hit.u, screening_.coupling(motion_.last(neuron), hit)});
         const int piece = motion_.last(neuron);
         const std::size_t known = local_.events().size();
-        if (!local_.apply(neuron, hit, walls)) {
+        if (!local_.apply(neuron, hit, boundaries)) {
             end_ = hit.u;
             return;
         }
-        if (hit.kind == HitKind::wall) disturb_by_corner(piece, hit, known);
+        if (hit.kind == HitKind::boundary) disturb_by_corner(piece, hit, known);
         hit = screening_.next_hit(neuron, end_);
         if (hit.kind == HitKind::none) return;
-        walls = finder_.met();
+        boundaries = finder_.met();
     }
 }
 
@@ -96,8 +96,9 @@ void Partition::follow(const FirstHit& first) {
 void Partition::disturb_by_corner(int piece, const Hit& hit, std::size_t known) {
     const auto& events = local_.events();
     for (std::size_t i = known; i < events.size(); ++i)
-        if (events[i].wall != hit.wall)
-            disturbances_.push_back({hit.u, screening_.coupling(piece, {hit.u, HitKind::wall, events[i].wall})});
+        if (events[i].boundary != hit.boundary)
+            disturbances_.push_back(
+                {hit.u, screening_.coupling(piece, {hit.u, HitKind::boundary, events[i].boundary})});
 }
 
 void Partition::cut(double u) {

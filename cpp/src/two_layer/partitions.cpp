@@ -105,7 +105,7 @@ const std::vector<FirstHit>& Partitions::scan() {
         partition.begin_step(mean_norm);
     });
     for (auto& partition : partitions_) partition->screening().claim_releases();
-    const double looks = static_cast<double>(state_.neurons() * data_.n_walls() * data_.rank());
+    const double looks = static_cast<double>(state_.neurons() * data_.n_boundaries() * data_.rank());
     const Pool::Hearing hearing(pool_);  // can be abandoned: only results are written
     for_all(kLookWork * looks, [](Partition& partition) { partition.screening().find_releases(); });
     for_all(kLookWork * looks, [](Partition& partition) { partition.scan(); });
@@ -145,7 +145,7 @@ bool Partitions::follows_events() const noexcept {
 }
 
 void Partitions::cut(double u) {
-    for_all(static_cast<double>(hits_.size() * data_.n_walls()), [u](Partition& partition) { partition.cut(u); });
+    for_all(static_cast<double>(hits_.size() * data_.n_boundaries()), [u](Partition& partition) { partition.cut(u); });
     gather();
 }
 

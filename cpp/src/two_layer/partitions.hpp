@@ -52,7 +52,7 @@ class Partitions {
     void forget_distance(int neuron);
     void forget_distances();
 
-    const std::vector<WallEvent>& events() const noexcept { return events_; }
+    const std::vector<BoundaryEvent>& events() const noexcept { return events_; }
     const std::vector<BranchPoint>& branches() const noexcept { return branches_; }
     /// The earliest unresolved event.
     const UnresolvedEvent& unresolved() const noexcept { return unresolved_; }
@@ -78,7 +78,7 @@ class Partitions {
     Index size_;  // neurons per partition
     std::vector<std::unique_ptr<Partition>> partitions_;
     std::vector<FirstHit> hits_;
-    std::vector<WallEvent> events_;
+    std::vector<BoundaryEvent> events_;
     std::vector<BranchPoint> branches_;
     UnresolvedEvent unresolved_;
 };

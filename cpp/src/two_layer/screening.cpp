@@ -19,7 +19,7 @@ constexpr double kKeptTurn = 2.0;
 /// Error of an angle: |z| that counts as zero, and the rounding of the sums in both.
 constexpr double kTurnTol = 4.0 * kZeroUlps * std::numeric_limits<double>::epsilon();
 /// Up to this many candidates, each is tested with its tangent before the neuron's series is copied.
-constexpr std::size_t kFewWalls = 64;
+constexpr std::size_t kFewBoundaries = 64;
 /// The first window of a search for the next boundary is this fraction (1 / kWindows) of the rest of the step; later
 /// ones are longer by kLonger.
 constexpr double kWindows = 16.0;
@@ -41,14 +41,14 @@ using ConstMap = Eigen::Map<const Vector>;
 /// Flags of the boundaries whose contribution to a gradient may pass zero, on a side, while no label changes: there two
 /// samples pull against each other. Elsewhere a neuron that nothing else drives is at an end of the interval for ever.
 std::vector<char> pulled_both_ways(const Dataset& data, bool leaks) {
-    std::vector<char> flags(static_cast<std::size_t>(data.n_walls()), 0);
-    for (int wall = 0; wall < data.n_walls(); ++wall) {
+    std::vector<char> flags(static_cast<std::size_t>(data.n_boundaries()), 0);
+    for (int boundary = 0; boundary < data.n_boundaries(); ++boundary) {
         double firsts[2] = {0.0, 0.0};  // the sign of the first pull on each side; with a leak there is one of both
-        for (const int sample : data.samples_of(wall)) {
+        for (const int sample : data.samples_of(boundary)) {
             double& first = firsts[!leaks && data.orientation(sample) > 0];
             const double pull = data.signs()[sample] * data.orientation(sample);
             if (first == 0.0) first = pull;
-            if (pull != first) flags[wall] = 1;
+            if (pull != first) flags[boundary] = 1;
         }
     }
     return flags;
@@ -71,7 +71,7 @@ Screening::Screening(const ScreenedNetwork& network, Range neurons, NeuronMotion
       finder_(finder),
       pulled_both_ways_(pulled_both_ways(network.data, network.state.leak() > 0.0)),
       slack_(neurons.count(), 0.0),
-      z_(std::min(kBlock, neurons.count()) * data_.n_walls()),
+      z_(std::min(kBlock, neurons.count()) * data_.n_boundaries()),
       gathered_(std::min(kBlock, neurons.count()) * data_.rank()),
       rates_(std::min(kBlock, neurons.count()) * data_.rank()),
       near_of_(neurons.count()) {
@@ -79,11 +79,12 @@ Screening::Screening(const ScreenedNetwork& network, Range neurons, NeuronMotion
     due_.reserve(neurons.count());
     holding_.reserve(neurons.count());
     claimed_.reserve(neurons.count());
-    candidates_.resize(data_.n_walls() + 1);
-    within_.resize(data_.n_walls() + 1);
-    near_.reserve(data_.n_walls());
-    const Index usual = std::min(2 * data_.n_walls() * neurons.count(), kUsualDistances + kUsualNear * neurons.count());
-    near_walls_.reserve(usual);
+    candidates_.resize(data_.n_boundaries() + 1);
+    within_.resize(data_.n_boundaries() + 1);
+    near_.reserve(data_.n_boundaries());
+    const Index usual =
+        std::min(2 * data_.n_boundaries() * neurons.count(), kUsualDistances + kUsualNear * neurons.count());
+    near_boundaries_.reserve(usual);
     not_before_.reserve(usual);
 }
 
@@ -92,7 +93,7 @@ void Screening::begin() {
     due_.clear();
     holding_.clear();
     claimed_.clear();
-    near_walls_.clear();
+    near_boundaries_.clear();
     not_before_.clear();
     bound_paths(1.0);
     for (Index j = neurons_.begin; j < neurons_.end; ++j) {
@@ -111,8 +112,9 @@ bool Screening::may_leave_at_rest(Index neuron) const {
     const SlidingSet& held = held_[neuron];
     if (held.empty() || state_.a[neuron] == 0.0) return false;
     if (expansion_.series().size(neuron) == 0.0 || motion_.waveform().is_linear()) return true;
-    const auto is_pulled = [this](int wall) { return pulled_both_ways_[wall] != 0; };
-    if (std::ranges::any_of(held.walls(), is_pulled) || std::ranges::any_of(held.dependent(), is_pulled)) return true;
+    const auto is_pulled = [this](int boundary) { return pulled_both_ways_[boundary] != 0; };
+    if (std::ranges::any_of(held.boundaries(), is_pulled) || std::ranges::any_of(held.dependent(), is_pulled))
+        return true;
     const Matrix* taken = expansion_.held_part(expansion_.groups().of(neuron));
     return taken && !taken->topRows(expansion_.series().order()).isZero(0.0);
 }
@@ -162,20 +164,20 @@ void Screening::look_at(std::span<const int> neurons) {
     for (Index x = 0; x < data_.rank(); ++x)
         for (Index i = 0; i < count; ++i) weights(i, x) = state_.w(x, neurons[i]);
     expansion_.series().copy_rates(neurons, rates);
-    const Eigen::Map<Matrix> z(z_.data(), count, data_.n_walls());
+    const Eigen::Map<Matrix> z(z_.data(), count, data_.n_boundaries());
     multiply_transposed(weights, data_.normals(), z);
     for (Index i = 0; i < count; ++i) first_hit(neurons[i], z.row(i).data(), rates.row(i).data());
 }
 
-bool Screening::can_reach(int neuron, int wall, double z, double slope, double tail) const {
-    const double side = pattern_.side(neuron, wall);
+bool Screening::can_reach(int neuron, int boundary, double z, double slope, double tail) const {
+    const double side = pattern_.side(neuron, boundary);
     if (std::min(side * z, side * (z + slope)) > tail) return false;
     if (!bounds_.are_known() || state_.invariant(neuron) < 0.0) return true;
     const int group = expansion_.groups().of(neuron);  // a keeps its sign: z' = H a g·normal
     const double output = state_.a[neuron];
     const double size = std::hypot(expansion_.series().size(neuron), output);
     const double largest = motion_.step() * size * std::exp(motion_.step() * bounds_.fastest(group));
-    const double slowest = side * output > 0.0 ? bounds_.lowest(group, wall) : -bounds_.highest(group, wall);
+    const double slowest = side * output > 0.0 ? bounds_.lowest(group, boundary) : -bounds_.highest(group, boundary);
     return side * z + largest * std::min(slowest, 0.0) <= finder_.zero_tol(size);
 }
 
@@ -185,13 +187,13 @@ void Screening::list_near(int neuron, const double* z) {
     const auto sides = pattern_.row(neuron);
     double nearest = std::numeric_limits<double>::infinity();
     near_.clear();
-    for (int wall = 0; wall < data_.n_walls(); ++wall) {
-        const double distance = std::abs(z[wall]);
+    for (int boundary = 0; boundary < data_.n_boundaries(); ++boundary) {
+        const double distance = std::abs(z[boundary]);
         if (distance > reach) {
             nearest = std::min(nearest, distance);
-        } else if (sides[wall] != 0) {
+        } else if (sides[boundary] != 0) {
             nearest = std::min(nearest, distance);
-            near_.push_back(wall);
+            near_.push_back(boundary);
         }
     }
     slack(neuron) = nearest;
@@ -203,29 +205,29 @@ void Screening::keep_near(int neuron, const double* z) {
     const double size = motion_.size(piece);
     Near& near = near_of(neuron);
     const double rate = size > 0.0 ? motion_.across(piece)[1] / size : std::numeric_limits<double>::infinity();
-    near = {near_walls_.size(), 0, kKeptTurn * rate + kTurnTol};
+    near = {near_boundaries_.size(), 0, kKeptTurn * rate + kTurnTol};
     const double scale = size > 0.0 ? 1.0 / size : 0.0;
     std::size_t count = near.begin;
-    near_walls_.resize(count + data_.n_walls());
-    not_before_.resize(count + data_.n_walls());
-    for (int wall = 0; wall < data_.n_walls(); ++wall) {
-        const double turn = scale * std::abs(z[wall]);
-        near_walls_[count] = wall;
+    near_boundaries_.resize(count + data_.n_boundaries());
+    not_before_.resize(count + data_.n_boundaries());
+    for (int boundary = 0; boundary < data_.n_boundaries(); ++boundary) {
+        const double turn = scale * std::abs(z[boundary]);
+        near_boundaries_[count] = boundary;
         not_before_[count] = turn;
         count += turn <= near.reach ? 1 : 0;
     }
-    near_walls_.resize(count);
+    near_boundaries_.resize(count);
     not_before_.resize(count);
     near.end = count;
 }
 
 void Screening::first_hit(int neuron, const double* z, const double* rate) {
     list_near(neuron, z);
-    if (near_.size() <= kFewWalls) {
+    if (near_.size() <= kFewBoundaries) {
         const double tail = finder_.zero_tol(expansion_.series().size(neuron)) + expansion_.series().bend(neuron);
-        std::erase_if(near_, [&](int wall) {
-            const ConstMap normal(data_.normals().row(wall).data(), data_.rank());
-            return !can_reach(neuron, wall, z[wall], normal.dot(ConstMap(rate, data_.rank())), tail);
+        std::erase_if(near_, [&](int boundary) {
+            const ConstMap normal(data_.normals().row(boundary).data(), data_.rank());
+            return !can_reach(neuron, boundary, z[boundary], normal.dot(ConstMap(rate, data_.rank())), tail);
         });
     }
     const bool holds = !held_[neuron].empty();
@@ -240,17 +242,17 @@ void Screening::first_hit(int neuron, const double* z, const double* rate) {
         }
     }
     const double end = std::min(1.0, hit.u);
-    Hit wall;
-    if (near_.size() > kFewWalls) {
+    Hit boundary;
+    if (near_.size() > kFewBoundaries) {
         keep_near(neuron, z);
-        wall = next_wall(neuron, end);
+        boundary = next_boundary(neuron, end);
     } else if (!near_.empty()) {
         for (std::size_t i = 0; i < near_.size(); ++i) candidates_[i] = {near_[i], z[near_[i]]};
-        wall = finder_.first_wall(open(neuron), end, {candidates_.data(), near_.size()}, pattern_.row(neuron));
+        boundary = finder_.first_boundary(open(neuron), end, {candidates_.data(), near_.size()}, pattern_.row(neuron));
     }
-    if (wall.kind != HitKind::none) hit = wall;
+    if (boundary.kind != HitKind::none) hit = boundary;
     if (hit.kind == HitKind::none) return;
-    if (near_.size() <= kFewWalls) keep_near(neuron, z);
+    if (near_.size() <= kFewBoundaries) keep_near(neuron, z);
     hits_.push_back({neuron, hit, coupling(open(neuron), hit)});
 }
 
@@ -260,7 +262,7 @@ int Screening::open(int neuron) {
 
 std::span<const int> Screening::candidates(int neuron, double u) {
     near_.clear();
-    for (const auto& candidate : find_candidates(neuron, u)) near_.push_back(candidate.wall);
+    for (const auto& candidate : find_candidates(neuron, u)) near_.push_back(candidate.boundary);
     return near_;
 }
 
@@ -279,7 +281,7 @@ std::size_t Screening::within(const Near& near, double turn) {
     return count;
 }
 
-std::span<const NearWall> Screening::find_candidates(int neuron, double u) {
+std::span<const NearBoundary> Screening::find_candidates(int neuron, double u) {
     const int piece = motion_.last(neuron);
     const double turn = motion_.turn_to(piece, u) + kTurnTol;
     if (turn > near_of(neuron).reach) widen(neuron);
@@ -290,13 +292,13 @@ std::span<const NearWall> Screening::find_candidates(int neuron, double u) {
     const std::size_t found = within(near_of(neuron), turn);
     std::size_t count = 0;
     for (std::size_t k = 0; k < found; ++k) {
-        const int wall = near_walls_[within_[k]];
-        const double z = ConstMap(data_.normals().row(wall).data(), data_.rank()).dot(w);
+        const int boundary = near_boundaries_[within_[k]];
+        const double z = ConstMap(data_.normals().row(boundary).data(), data_.rank()).dot(w);
         // Measured from the present state, the boundary may be farther away than the sum of all turns suggests.
         double& not_before = not_before_[within_[k]];
         not_before = std::max(not_before, scale > 0.0 ? turned + scale * std::abs(z) : 0.0);
-        candidates_[count] = {wall, z};
-        count += not_before <= turn && sides[wall] != 0 ? 1 : 0;
+        candidates_[count] = {boundary, z};
+        count += not_before <= turn && sides[boundary] != 0 ? 1 : 0;
     }
     return {candidates_.data(), count};
 }
@@ -308,11 +310,12 @@ void Screening::widen(int neuron) {
     const int piece = motion_.first(neuron);
     const ConstMap w(motion_.w(piece), data_.rank());
     const double size = motion_.size(piece);
-    near = {near_walls_.size(), near_walls_.size() + data_.n_walls(), std::numeric_limits<double>::infinity()};
-    for (int wall = 0; wall < data_.n_walls(); ++wall) {
-        near_walls_.push_back(wall);
+    near = {near_boundaries_.size(), near_boundaries_.size() + data_.n_boundaries(),
+            std::numeric_limits<double>::infinity()};
+    for (int boundary = 0; boundary < data_.n_boundaries(); ++boundary) {
+        near_boundaries_.push_back(boundary);
         not_before_.push_back(
-            size > 0.0 ? std::abs(ConstMap(data_.normals().row(wall).data(), data_.rank()).dot(w)) / size : 0.0);
+            size > 0.0 ? std::abs(ConstMap(data_.normals().row(boundary).data(), data_.rank()).dot(w)) / size : 0.0);
     }
 }
 
@@ -326,13 +329,13 @@ Hit Screening::next_hit(int neuron, double end) {
             if (turn.u < other.u) other = turn;
         }
     }
-    const Hit wall = next_wall(neuron, std::min(end, other.u));
-    return wall.kind != HitKind::none ? wall : other;
+    const Hit boundary = next_boundary(neuron, std::min(end, other.u));
+    return boundary.kind != HitKind::none ? boundary : other;
 }
 
 /// Searches in windows that grow: the next event is usually near, and few boundaries are within reach of a short
 /// window.
-Hit Screening::next_wall(int neuron, double end) {
+Hit Screening::next_boundary(int neuron, double end) {
     const int piece = motion_.last(neuron);
     const double begin = motion_.piece(piece).begin;
     const Near& near = near_of(neuron);
@@ -340,7 +343,7 @@ Hit Screening::next_wall(int neuron, double end) {
         near.end - near.begin <= kFewKept && within(near, motion_.turn_to(piece, end) + kTurnTol) <= kFewAtOnce;
     for (double window = few ? end - begin : (end - begin) / kWindows;; window *= kLonger) {
         const double until = begin + window < end ? begin + window : end;
-        const Hit hit = finder_.first_wall(piece, until, find_candidates(neuron, until), pattern_.row(neuron));
+        const Hit hit = finder_.first_boundary(piece, until, find_candidates(neuron, until), pattern_.row(neuron));
         if (hit.kind != HitKind::none || until == end) return hit;
     }
 }
@@ -359,16 +362,16 @@ double Screening::coupling(int piece, const Hit& hit) const {
     double reach = size;
     if (hit.kind == HitKind::release) {
         jump = hit.slope / 3.0;
-    } else if (hit.kind == HitKind::wall) {
+    } else if (hit.kind == HitKind::boundary) {
         jump = 0.0;
-        for (const int sample : data_.samples_of(hit.wall))
+        for (const int sample : data_.samples_of(hit.boundary))
             jump +=
                 (1.0 - motion_.leak()) * std::abs(data_.coefficient(sample) * waveform.signed_weight_at(sample, hit.u));
-        if (held_[motion_.piece(piece).neuron].empty()) reach = std::min(size, spread_.along(hit.wall));
+        if (held_[motion_.piece(piece).neuron].empty()) reach = std::min(size, spread_.along(hit.boundary));
     }
     const double step = motion_.step();
     const double by_gradient = step * step * output * output * jump * reach * (size + waveform.shared_norm());
-    return by_gradient + (waveform.is_linear() && hit.kind == HitKind::wall ? coupling_by_output(piece, hit) : 0.0);
+    return by_gradient + (waveform.is_linear() && hit.kind == HitKind::boundary ? coupling_by_output(piece, hit) : 0.0);
 }
 
 /// The output at the samples of the boundary itself changes its rate by |a z'|: for a loss of errors their weights
@@ -376,10 +379,10 @@ double Screening::coupling(int piece, const Hit& hit) const {
 double Screening::coupling_by_output(int piece, const Hit& hit) const {
     const double v = hit.u - motion_.piece(piece).begin;
     Coefficients z{};
-    motion_.wall_series(piece, data_.normals().row(hit.wall).data(), z);
+    motion_.boundary_series(piece, data_.normals().row(hit.boundary).data(), z);
     const double output = evaluate(motion_.a(piece), motion_.order(), v);
     double size = 0.0;
-    for (const int sample : data_.samples_of(hit.wall))
+    for (const int sample : data_.samples_of(hit.boundary))
         size += data_.counts()[sample] * data_.coefficient(sample) * data_.coefficient(sample);
     return (1.0 - motion_.leak()) * motion_.step() * size *
            std::abs(output * evaluate_derivative(z, motion_.order(), v));

@@ -73,12 +73,12 @@ class Screening {
     bool may_leave_at_rest(Index neuron) const;
     void look_at(std::span<const int> neurons);
     void first_hit(int neuron, const double* z, const double* rate);
-    std::span<const NearWall> find_candidates(int neuron, double u);
+    std::span<const NearBoundary> find_candidates(int neuron, double u);
     void list_near(int neuron, const double* z);
     void keep_near(int neuron, const double* z);
     void widen(int neuron);
-    Hit next_wall(int neuron, double end);
-    bool can_reach(int neuron, int wall, double z, double slope, double tail) const;
+    Hit next_boundary(int neuron, double end);
+    bool can_reach(int neuron, int boundary, double z, double slope, double tail) const;
     int open(int neuron);
     double& slack(Index neuron) noexcept { return slack_[neuron - neurons_.begin]; }
 
@@ -98,7 +98,7 @@ class Screening {
     std::vector<double> slack_;  // lower bounds of the distance of each neuron to its nearest boundary
     std::vector<FirstHit> hits_;
     std::vector<int> due_, holding_, claimed_, near_;
-    std::vector<NearWall> candidates_;
+    std::vector<NearBoundary> candidates_;
     std::vector<int> within_;
     std::vector<double> z_, gathered_, rates_;
     /// Of one neuron, a range of the lists below: the boundaries that it may meet, each with the angle by which it has
@@ -109,7 +109,7 @@ class Screening {
         std::size_t end = 0;
         double reach = 0.0;
     };
-    std::vector<int> near_walls_;
+    std::vector<int> near_boundaries_;
     std::vector<double> not_before_;
     std::vector<Near> near_of_;
 

@@ -32,7 +32,7 @@ SectorScreening::SectorScreening(const Dataset& data, const NetworkState& state,
       pattern_(pattern),
       held_(held),
       columns_(kBlock, data.rank()),
-      z_(kBlock, data.n_walls()) {}
+      z_(kBlock, data.n_boundaries()) {}
 
 bool SectorScreening::is_clear(const Expansion& expansion, const GroupBounds& bounds) {
     if (!bounds.are_known() || !expansion.is_by_sector()) return false;
@@ -88,7 +88,7 @@ void SectorScreening::meet_pattern(const Groups& groups) {
 bool SectorScreening::is_growing(int neuron, double sign) const {
     if (state_.leak() > 0.0 || weights_change_sign_) return false;
     for (Index i = 0; i < data_.n(); ++i)
-        if (sample_sign(data_, i, pattern_.side(neuron, data_.wall_of(i))) > 0 && data_.signs()[i] != sign)
+        if (sample_sign(data_, i, pattern_.side(neuron, data_.boundary_of(i))) > 0 && data_.signs()[i] != sign)
             return false;
     return true;
 }
@@ -105,11 +105,11 @@ bool SectorScreening::add_step(const Expansion& expansion, const GroupBounds& bo
         const auto sides = pattern_.row(expansion.groups().leader(group));
         for (Half& half : entry.halves) {
             if (!half.present) continue;
-            for (Index wall = 0; wall < data_.n_walls(); ++wall) {
-                const double towards =
-                    half.sign * sides[wall] > 0.0 ? -bounds.lowest(group, wall) : bounds.highest(group, wall);
-                half.next[wall] = half.moved[wall] + longest * std::max(0.0, towards);
-                approaches = approaches || half.next[wall] > 0.0;
+            for (Index boundary = 0; boundary < data_.n_boundaries(); ++boundary) {
+                const double towards = half.sign * sides[boundary] > 0.0 ? -bounds.lowest(group, boundary)
+                                                                         : bounds.highest(group, boundary);
+                half.next[boundary] = half.moved[boundary] + longest * std::max(0.0, towards);
+                approaches = approaches || half.next[boundary] > 0.0;
             }
         }
     }
@@ -121,7 +121,8 @@ void SectorScreening::measure_distances(const Groups& groups) {
     carried_ = 0;
     for (Index group = 0; group < groups_; ++group) {
         Entry& entry = of_group_[group];
-        for (Half& half : entry.halves) half.nearest.assign(data_.n_walls(), std::numeric_limits<double>::infinity());
+        for (Half& half : entry.halves)
+            half.nearest.assign(data_.n_boundaries(), std::numeric_limits<double>::infinity());
         const auto members = groups.members(group);
         for (std::size_t begin = 0; begin < members.size(); begin += kBlock) {
             const auto block = members.subspan(begin, std::min<std::size_t>(kBlock, members.size() - begin));
@@ -134,8 +135,8 @@ void SectorScreening::measure_distances(const Groups& groups) {
                 const double size = std::hypot(columns_.row(i).norm(), output);
                 if (size == 0.0) continue;
                 auto& nearest = entry.halves[output > 0.0].nearest;
-                for (Index wall = 0; wall < data_.n_walls(); ++wall)
-                    nearest[wall] = std::min(nearest[wall], std::abs(z_(i, wall)) / size);
+                for (Index boundary = 0; boundary < data_.n_boundaries(); ++boundary)
+                    nearest[boundary] = std::min(nearest[boundary], std::abs(z_(i, boundary)) / size);
             }
         }
     }
@@ -144,8 +145,8 @@ void SectorScreening::measure_distances(const Groups& groups) {
 bool SectorScreening::stays_away() const {
     for (Index group = 0; group < groups_; ++group)
         for (const Half& half : of_group_[group].halves)
-            for (Index wall = 0; half.present && wall < data_.n_walls(); ++wall)
-                if (half.next[wall] > 0.0 && half.next[wall] >= kMargin * half.nearest[wall]) return false;
+            for (Index boundary = 0; half.present && boundary < data_.n_boundaries(); ++boundary)
+                if (half.next[boundary] > 0.0 && half.next[boundary] >= kMargin * half.nearest[boundary]) return false;
     return true;
 }
 
@@ -164,8 +165,8 @@ void SectorScreening::settled() {
         Entry& entry = of_group_[group];
         entry.rapidity = 0.0;
         for (Half& half : entry.halves) {
-            half.moved.assign(data_.n_walls(), 0.0);
-            half.next.assign(data_.n_walls(), 0.0);
+            half.moved.assign(data_.n_boundaries(), 0.0);
+            half.next.assign(data_.n_boundaries(), 0.0);
         }
     }
 }

@@ -31,10 +31,10 @@ bool responds(const Waveform& waveform, Index sample) noexcept {
 Spread::Spread(const Dataset& data)
     : data_(data),
       floor_(Vector::Zero(data.n())),
-      along_(data.n_walls()),
+      along_(data.n_boundaries()),
       weighted_(std::min(kRows, data.n()), data.rank()),
       square_(data.rank(), data.rank()),
-      turned_(std::min(kRows, data.n_walls()), data.rank()) {}
+      turned_(std::min(kRows, data.n_boundaries()), data.rank()) {}
 
 void Spread::update(const Waveform& waveform) {
     double growth = 1.0;
@@ -59,8 +59,8 @@ void Spread::measure() {
         const auto rows = weighted_.topRows(count);
         square_.noalias() += rows.transpose() * rows;
     }
-    for (Index first = 0; first < data_.n_walls(); first += kRows) {
-        const Index count = std::min(kRows, data_.n_walls() - first);
+    for (Index first = 0; first < data_.n_boundaries(); first += kRows) {
+        const Index count = std::min(kRows, data_.n_boundaries() - first);
         const auto normals = data_.normals().middleRows(first, count);
         multiply(normals, square_, turned_.topRows(count));
         for (Index i = 0; i < count; ++i) along_[first + i] = std::sqrt(turned_.row(i).dot(normals.row(i)));

@@ -17,7 +17,7 @@ class Spread {
 
     /// Takes the weights at the start of a step.
     void update(const Waveform& waveform);
-    double along(int wall) const noexcept { return growth_ * along_[wall]; }
+    double along(int boundary) const noexcept { return growth_ * along_[boundary]; }
 
   private:
     void measure();

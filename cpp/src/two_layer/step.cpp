@@ -47,11 +47,11 @@ std::vector<SlidingSet> held_sets(Index neurons, Index rank) {
 
 /// True when what samples that drive nobody pull takes a boundary from the neurons that slide on it: their weights
 /// outgrow all others as the mass falls, and the interval of the multiplier moves away or turns round.
-bool lets_go_by_mass(const Dataset& data, const Waveform& waveform, int wall, double leak) {
+bool lets_go_by_mass(const Dataset& data, const Waveform& waveform, int boundary, double leak) {
     double below = 0.0;
     double above = 0.0;
     double range = 0.0;
-    for (const int sample : data.samples_of(wall)) {
+    for (const int sample : data.samples_of(boundary)) {
         const double coefficient = data.coefficient(sample);
         const double pull = coefficient * waveform.signed_weights(0)[sample];
         const double at_lower = pull * (coefficient > 0.0 ? leak : 1.0);
@@ -66,8 +66,8 @@ bool lets_go_by_mass(const Dataset& data, const Waveform& waveform, int wall, do
 }
 
 bool lets_go_by_mass(const Dataset& data, const Waveform& waveform, const SlidingSet& held, double leak) {
-    const auto lets_go = [&](int wall) { return lets_go_by_mass(data, waveform, wall, leak); };
-    return std::any_of(held.walls().begin(), held.walls().end(), lets_go) ||
+    const auto lets_go = [&](int boundary) { return lets_go_by_mass(data, waveform, boundary, leak); };
+    return std::any_of(held.boundaries().begin(), held.boundaries().end(), lets_go) ||
            std::any_of(held.dependent().begin(), held.dependent().end(), lets_go);
 }
 
@@ -96,22 +96,22 @@ Stepper::Stepper(const Dataset& data, Objective objective, const Settings& setti
 }
 
 /// Removes the rounding error of pre-activations that are zero in the pattern.
-void Stepper::stand_on_walls(int neuron) {
-    zero_walls_.clear();
-    append_zero_walls(pattern_.row(neuron), zero_walls_);
-    if (zero_walls_.empty()) return;
-    SlidingSet walls(data_.rank());
-    walls.assign(zero_walls_, data_.normals());
+void Stepper::stand_on_boundaries(int neuron) {
+    zero_boundaries_.clear();
+    append_zero_boundaries(pattern_.row(neuron), zero_boundaries_);
+    if (zero_boundaries_.empty()) return;
+    SlidingSet boundaries(data_.rank());
+    boundaries.assign(zero_boundaries_, data_.normals());
     column_ = state_.w.col(neuron);
-    if (walls.size() == data_.rank())
+    if (boundaries.size() == data_.rank())
         column_.setZero();
     else
-        walls.project(column_.data());
+        boundaries.project(column_.data());
     state_.w.col(neuron) = column_;
 }
 
 bool Stepper::decide_start(bool pattern_was_given) {
-    for (int j = 0; j < static_cast<int>(state_.neurons()); ++j) stand_on_walls(j);
+    for (int j = 0; j < static_cast<int>(state_.neurons()); ++j) stand_on_boundaries(j);
     expansion_.start(state_, pattern_, held_);
     partitions_.begin_run();
     return partitions_.decide_start(pattern_was_given);

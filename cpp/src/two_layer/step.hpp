@@ -70,7 +70,7 @@ class Stepper {
     void rescaled(const Vector& offsets);
     /// Sets what is subtracted from margins before they make weights; to be followed by begin().
     void set_offsets(const Vector& offsets) { expansion_.set_offsets(offsets); }
-    const std::vector<WallEvent>& events() const noexcept { return partitions_.events(); }
+    const std::vector<BoundaryEvent>& events() const noexcept { return partitions_.events(); }
     const std::vector<BranchPoint>& branches() const noexcept { return partitions_.branches(); }
     const UnresolvedEvent& unresolved() const noexcept { return partitions_.unresolved(); }
     const StepCounts& counts() const noexcept { return counts_; }
@@ -91,7 +91,7 @@ class Stepper {
   private:
     bool try_step(double max_step);
     void expand(double max_step);
-    void stand_on_walls(int neuron);
+    void stand_on_boundaries(int neuron);
     void follow_events();
     double end_by_events(double end) const;
     bool expand_late();
@@ -124,7 +124,7 @@ class Stepper {
     double allowed_ = 0.0;
     double relative_rate_ = 0.0;
     Vector column_;
-    std::vector<int> zero_walls_;
+    std::vector<int> zero_boundaries_;
     Matrix w_next_;
     Vector a_next_;
 };

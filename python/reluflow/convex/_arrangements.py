@@ -217,7 +217,7 @@ def _prepared(X: FloatArray) -> tuple[FloatArray, int]:
     if not X.any():
         return np.eye(X.shape[1]), 1
     basis = row_space(X)
-    return basis, expected_arrangements(_core.count_walls(np.ascontiguousarray(X @ basis)), basis.shape[1])
+    return basis, expected_arrangements(_core.count_boundaries(np.ascontiguousarray(X @ basis)), basis.shape[1])
 
 
 def _independent_share(rows: FloatArray) -> float:

@@ -124,7 +124,7 @@ def dual_feasibility(
     basis = row_space(checked.X[support])
     R = np.ascontiguousarray(checked.X[support] @ basis)
     if how == "auto":
-        how = "cones" if expected_arrangements(_core.count_walls(R), R.shape[1]) <= CELLS_FIT else "branch"
+        how = "cones" if expected_arrangements(_core.count_boundaries(R), R.shape[1]) <= CELLS_FIT else "branch"
     if how == "cones":
         found = by_cones(R, weights[support], alpha)
     else:

@@ -32,7 +32,7 @@ class CellPricing:
     @cached_property
     def cells(self) -> Cells | None:
         """All cells, where there are few enough to look into each."""
-        if expected_arrangements(_core.count_walls(self.R), self.R.shape[1]) > CELLS_FIT:
+        if expected_arrangements(_core.count_boundaries(self.R), self.R.shape[1]) > CELLS_FIT:
             return None
         return Cells(self.R, self.objective.y, self.objective.leak, arrangements(self.R).patterns)
 

@@ -11,14 +11,14 @@ namespace reluflow::detail {
 inline constexpr double kUnitRounding = 4e-16;
 /// Normals closer than this many of their own rounding errors are one hyperplane. Data that lie on a common plane by
 /// construction miss it by tens of rounding errors; random data of a thousand rows have angles above 1e-6.
-inline constexpr double kSameWall = 1e4;
+inline constexpr double kSameBoundary = 1e4;
 /// A point of norm 1 counts as inside a cell if its distance from every hyperplane exceeds this. It is above the
-/// distance of rows that count as one hyperplane, 2 kSameWall kUnitRounding, so that such rows agree on which side the
-/// point is.
+/// distance of rows that count as one hyperplane, 2 kSameBoundary kUnitRounding, so that such rows agree on which side
+/// the point is.
 inline constexpr double kInside = 1e-11;
 
 /// Unit normals of distinct hyperplanes through the origin, each with a bound of its rounding error.
-struct Walls {
+struct Boundaries {
     Matrix normals;  // (n, dim), rows of norm 1
     std::vector<double> error;
 
@@ -27,13 +27,13 @@ struct Walls {
 };
 
 /// The distinct hyperplanes of the rows of X; rows of zeros make no hyperplane.
-Walls distinct_walls(const MatrixView& X);
+Boundaries distinct_boundaries(const MatrixView& X);
 
 /// The reflection I - 2 vvᵀ that takes the unit vector x to ± e_0. `v` has norm 1.
 Vector reflector(const Vector& x);
 
 /// Hyperplanes 0..i-1 restricted to hyperplane i, in the coordinates 1..dim-1 after the reflection `v`; those with one
 /// intersection are merged.
-Walls restricted(const Walls& walls, Index i, const Vector& v);
+Boundaries restricted(const Boundaries& boundaries, Index i, const Vector& v);
 
 }  // namespace reluflow::detail
