@@ -322,3 +322,24 @@ def test_a_neuron_at_zero_leaves_when_the_pull_allows_it():
     assert np.all(np.linalg.norm(later.W[[0, 2]], axis=1) > 0.03)
     saved = problem.run(save_at=[8.0])
     compare.assert_same_state(later.W, later.a, saved.W[0], saved.a[0], 1e-8, "at t = 8")
+
+
+# --- samples that drive nobody until a neuron leaves their boundary ---------------------------
+
+
+@pytest.mark.parametrize("log_time", [11.47, 11.4809, 11.485, 11.49, 11.6])
+def test_a_continued_run_stays_beside_the_boundary_of_contradictory_samples(log_time):
+    """A sample and its opposite label hold a neuron beside their boundary, at 1e-11: by their response alone.
+
+    A run that goes on from there may be on the boundary for an instant. When the neuron leaves it, these samples begin
+    to drive it, and the step must end: with the weights that they had before, the neuron left by 2e-5.
+    """
+    problem = hostile.problem("contradictory_part", 323)
+    whole = problem.run()
+    first = problem.run(until=rf.Stop(log_time=log_time))
+    second = rf.integrate(problem.data, first, until=problem.until, loss="exponential", rtol=1e-9)
+    assert second.status == whole.status == "reached_log_time"
+    z = [problem.data.X[0] @ sol.final.W[4] for sol in (whole, second)]
+    assert z[0] == pytest.approx(8.237e-12, rel=1e-3)
+    assert abs(z[1] - z[0]) < 1e-10
+    compare.assert_same_state(second.final.W, second.final.a, whole.final.W, whole.final.a, 1e-9, "at the end")

@@ -57,7 +57,7 @@ void a_multiplier_leaves_at_either_end_of_its_interval() {
         const Hit low = release(bench, {from_below(0.1, r, 1.9)});
         CHECK(low.kind == HitKind::release && low.boundary == 0 && low.side == -1 && low.alone);
         CHECK(std::abs(low.u - r) < 64.0 * kEps);
-        CHECK(std::abs(low.slope - 0.1 * (1.9 - r)) < 64.0 * kEps);
+        CHECK(std::abs(3.0 * low.jump - 0.1 * (1.9 - r)) < 64.0 * kEps);
         const Hit high = release(bench, {from_above(0.1, r, 1.9)});
         CHECK(high.kind == HitKind::release && high.boundary == 0 && high.side == 1 && high.alone);
         CHECK(std::abs(high.u - r) < 64.0 * kEps);
@@ -65,6 +65,14 @@ void a_multiplier_leaves_at_either_end_of_its_interval() {
         CHECK(release(bench, {from_above(0.1, r, 1.9)}, r - 1e-12).kind == HitKind::none);
     }
     CHECK(release(bench, {{0.1, 0.05, 0.02}}).kind == HitKind::none);
+}
+
+/// As after a step whose weights were not known as well as those of the next: all that it is beyond counts at once.
+void a_multiplier_that_is_beyond_its_end_leaves_with_a_jump() {
+    Bench bench(kAxes);
+    const Hit hit = release(bench, {{-1e-3, -0.03}});
+    CHECK(hit.kind == HitKind::release && hit.u == 0.0 && hit.side == -1);
+    CHECK(std::abs(hit.jump - (1e-3 + 0.03 / 3.0)) < 64.0 * kEps);
 }
 
 /// It goes out and comes back within the step.
@@ -155,6 +163,7 @@ void no_release_comes_after_the_first_exit_of_a_sample() {
 
 int main() {
     a_multiplier_leaves_at_either_end_of_its_interval();
+    a_multiplier_that_is_beyond_its_end_leaves_with_a_jump();
     two_ends_close_together_are_not_missed();
     a_multiplier_that_begins_at_its_end_leaves_only_outwards();
     a_fall_within_rounding_is_no_release();

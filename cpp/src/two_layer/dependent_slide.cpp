@@ -26,6 +26,11 @@ void drop_noise(double* c, int order, double noise) noexcept {
 
 }  // namespace
 
+double jump_on_leaving(const double* gap, int order, double u) noexcept {
+    const double rate = std::abs(evaluate_derivative(gap, order, u));
+    return rate / 3.0 + (u > 0.0 ? 0.0 : std::max(0.0, -gap[0]));
+}
+
 double first_exit(double* gap, int order, double noise, double end) noexcept {
     if (gap[0] <= noise) {
         gap[0] = 0.0;
@@ -45,9 +50,9 @@ Leave DependentSlide::first_leave(int piece, double end, const SlidingSet& held,
     weight_ = weight;
     Basis basis;
     classify(basis);
-    if (!settle(basis)) return {begin, set_.front(), 0, 0.0};
+    if (!settle(basis)) return {begin, set_.front(), 0, kUnknownJump};
     const double length = first_change_of_kink(end - begin);
-    if (length < end - begin) first_ = {length, set_.front(), 0, 0.0};
+    if (length < end - begin) first_ = {length, set_.front(), 0, kUnknownJump};
     follow(std::move(basis), std::min(end - begin, length), 0);
     if (first_.u > end - begin) return {};
     first_.u += begin;
@@ -188,7 +193,7 @@ void DependentSlide::solve(const Basis& basis) {
 }
 
 /// When the multiplier of a row comes to an end of its interval, whatever the open pulls are.
-double DependentSlide::find_end(const Basis& basis, int row, bool above, double end, double& slope) const {
+double DependentSlide::find_end(const Basis& basis, int row, bool above, double end, double& jump) const {
     const int boundary = basis.boundaries[static_cast<std::size_t>(row)];
     const Matrix& bound = above ? above_ : below_;
     const bool rises = above_(boundary, 0) >= below_(boundary, 0);
@@ -206,12 +211,14 @@ double DependentSlide::find_end(const Basis& basis, int row, bool above, double 
     if (basis.from > 0.0) shift_origin(gap, order_, basis.from);
     const double noise = noise_ * (1.0 + inverse_.row(row).lpNorm<1>());
     if (is_open && gap[0] < -noise) {
-        slope = 0.0;
+        jump = kUnknownJump;
         return basis.from;  // one of the sides may ask for more than it has already
     }
+    const double start = gap[0];
     const double root = first_exit(gap, order_, noise, end - basis.from);
     if (root == kNoRoot) return kNoRoot;
-    slope = std::abs(evaluate_derivative(gap, order_, root));
+    gap[0] = start;
+    jump = jump_on_leaving(gap, order_, root);
     return basis.from + root;
 }
 
@@ -219,9 +226,9 @@ DependentSlide::End DependentSlide::first_end(const Basis& basis, double end) {
     End first;
     for (int row = 0; row < static_cast<int>(basis.boundaries.size()); ++row)
         for (const bool above : {false, true}) {
-            double slope = 0.0;
-            const double u = find_end(basis, row, above, std::min(end, first.u), slope);
-            if (u < first.u && u <= end) first = {u, row, above, slope};
+            double jump = 0.0;
+            const double u = find_end(basis, row, above, std::min(end, first.u), jump);
+            if (u < first.u && u <= end) first = {u, row, above, jump};
         }
     return first;
 }
@@ -274,7 +281,7 @@ void DependentSlide::follow_sides(Basis basis, int split, double end, int depth)
         if (settle(chosen)) {
             follow(std::move(chosen), end, depth);
         } else if (chosen.from < first_.u) {
-            first_ = {chosen.from, set_.front(), 0, 0.0};
+            first_ = {chosen.from, set_.front(), 0, kUnknownJump};
         }
     }
 }
@@ -294,7 +301,7 @@ void DependentSlide::follow(Basis basis, double end, int depth) {
         const int taking = pivot < pivots ? entering(basis, next) : -1;
         if (taking < 0) {
             first_ = {next.u, set_[static_cast<std::size_t>(leaving)], static_cast<std::int8_t>(next.above ? 1 : -1),
-                      next.slope};
+                      next.jump};
             return;
         }
         basis.places[static_cast<std::size_t>(leaving)] = next.above ? Place::above : Place::below;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "base/types.hpp"
@@ -12,6 +13,15 @@
 #include "two_layer/neuron_motion.hpp"
 
 namespace reluflow {
+
+/// Where the boundaries have to be decided anew: what changes is known when they are.
+inline constexpr double kUnknownJump = std::numeric_limits<double>::infinity();
+
+/// What a neuron's leaving at u changes in its gradient until the end of the step, as if all of it changed at once:
+/// the multiplier, `gap` inside its interval, goes on with its rate (a third of which counts, since the effect of a
+/// jump grows with the square of time and that of a rate with the cube), and may be beyond the end already when the
+/// step begins, by as much as the weights of the step before were not known.
+double jump_on_leaving(const double* gap, int order, double u) noexcept;
 
 /// The first u in [0, end] at which a multiplier leaves its interval: `gap`, its distance from an end of it, passes
 /// below zero. A gap that starts within `noise` of zero starts at zero, and has to fall by more than that somewhere; it
@@ -23,7 +33,7 @@ struct Leave {
     double u = kNoRoot;    ///< absolute in the step
     int boundary = -1;     ///< one of those that are left
     std::int8_t side = 0;  ///< where it goes; 0 when the boundaries have to be decided anew
-    double slope = 0.0;    ///< rate of its multiplier there
+    double jump = 0.0;     ///< see jump_on_leaving, or kUnknownJump
 };
 
 /// Follows one basis of multipliers along a piece, as a parametric linear program. A multiplier that comes to an end of
@@ -54,7 +64,7 @@ class DependentSlide {
         double u = kNoRoot;
         int row = -1;
         bool above = false;
-        double slope = 0.0;
+        double jump = 0.0;
     };
 
     void read(int piece, const SlidingSet& held, bool output_positive);
@@ -66,7 +76,7 @@ class DependentSlide {
     void follow_sides(Basis basis, int split, double end, int depth);
     void solve(const Basis& basis);
     End first_end(const Basis& basis, double end);
-    double find_end(const Basis& basis, int row, bool above, double end, double& slope) const;
+    double find_end(const Basis& basis, int row, bool above, double end, double& jump) const;
     int entering(const Basis& basis, const End& end) const;
     int splitting(const Basis& basis, const End& end) const;
     bool attracts(int w) const noexcept { return attracts_[static_cast<std::size_t>(w)] != 0; }

@@ -188,7 +188,7 @@ Hit HitFinder::first_release(int piece, double end, const SlidingSet& held, std:
     const double weight = motion_.acting_weight(sides, motion_.piece(piece).begin);
     const Leave leave = slide_.first_leave(piece, end, held, output_positive, weight);
     if (leave.boundary < 0) return {};
-    return {leave.u, HitKind::release, leave.boundary, leave.side, leave.slope, false};
+    return {leave.u, HitKind::release, leave.boundary, leave.side, leave.jump, false};
 }
 
 Hit HitFinder::first_release_of_independent(int piece, double end, const SlidingSet& held,
@@ -230,7 +230,7 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const Sliding
                        HitKind::release,
                        boundary,
                        side,
-                       std::abs(evaluate_derivative(gap, order, root)),
+                       jump_on_leaving(gap, order, root),
                        !is_closed(boundary, begin + root, sign, unknown)};
         }
     }

@@ -20,7 +20,7 @@ struct Hit {
     HitKind kind = HitKind::none;
     int boundary = -1;     ///< the first boundary concerned
     std::int8_t side = 0;  ///< of a leaving neuron: its side afterwards; 0 if that has to be decided
-    double slope = 0.0;    ///< of a leaving neuron: rate of the multiplier (its contribution, in units of the gradient)
+    double jump = 0.0;     ///< of a leaving neuron: see jump_on_leaving, or kUnknownJump
     bool alone = true;     ///< of a leaving neuron: no other multiplier is at its bound
     double seen = 0.0;     ///< of a boundary: by when, in the step, the neuron is beyond it by more than rounding, or u
 };

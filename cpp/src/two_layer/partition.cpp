@@ -77,14 +77,14 @@ void Partition::follow(const FirstHit& first) {
             motion_.set_patience(std::min(kMostPatience, kMorePatience * motion_.patience()));
             together = 0;
         }
-        if (count > 0) disturbances_.push_back({hit.u, screening_.coupling(motion_.last(neuron), hit)});
+        if (count > 0) disturbances_.push_back({hit.u, screening_.effect().coupling(motion_.last(neuron), hit)});
         const int piece = motion_.last(neuron);
         const std::size_t known = local_.events().size();
         if (!local_.apply(neuron, hit, boundaries)) {
             end_ = hit.u;
             return;
         }
-        if (hit.kind == HitKind::boundary) disturb_by_corner(piece, hit, known);
+        if (hit.kind == HitKind::boundary || hit.jump == kUnknownJump) disturb_by_corner(piece, hit, known);
         hit = screening_.next_hit(neuron, end_);
         if (hit.kind == HitKind::none) return;
         boundaries = finder_.met();
@@ -92,13 +92,13 @@ void Partition::follow(const FirstHit& first) {
 }
 
 /// What was hit is one boundary of a corner, and its sample may weigh nothing: the others of which the neuron changes
-/// its side disturb, too.
+/// its side disturb, too. Where dependent boundaries had to be decided anew, only what changed does.
 void Partition::disturb_by_corner(int piece, const Hit& hit, std::size_t known) {
     const auto& events = local_.events();
     for (std::size_t i = known; i < events.size(); ++i)
-        if (events[i].boundary != hit.boundary)
+        if (hit.jump == kUnknownJump || events[i].boundary != hit.boundary)
             disturbances_.push_back(
-                {hit.u, screening_.coupling(piece, {hit.u, HitKind::boundary, events[i].boundary})});
+                {hit.u, screening_.effect().coupling(piece, {hit.u, HitKind::boundary, events[i].boundary})});
 }
 
 void Partition::cut(double u) {

@@ -5,7 +5,6 @@
 
 #include "base/tolerances.hpp"
 #include "numeric/products.hpp"
-#include "two_layer/spread.hpp"
 
 namespace reluflow {
 
@@ -63,12 +62,12 @@ Screening::Screening(const ScreenedNetwork& network, Range neurons, NeuronMotion
       held_(network.held),
       expansion_(network.expansion),
       bounds_(network.bounds),
-      spread_(network.spread),
       releases_(network.releases),
       paths_(network.paths),
       neurons_(neurons),
       motion_(motion),
       finder_(finder),
+      effect_(network.data, network.held, network.spread, motion),
       pulled_both_ways_(pulled_both_ways(network.data, network.state.leak() > 0.0)),
       slack_(neurons.count(), 0.0),
       z_(std::min(kBlock, neurons.count()) * data_.n_boundaries()),
@@ -253,7 +252,7 @@ void Screening::first_hit(int neuron, const double* z, const double* rate) {
     if (boundary.kind != HitKind::none) hit = boundary;
     if (hit.kind == HitKind::none) return;
     if (near_.size() <= kFewBoundaries) keep_near(neuron, z);
-    hits_.push_back({neuron, hit, coupling(open(neuron), hit)});
+    hits_.push_back({neuron, hit, effect_.coupling(open(neuron), hit)});
 }
 
 int Screening::open(int neuron) {
@@ -346,46 +345,6 @@ Hit Screening::next_boundary(int neuron, double end) {
         const Hit hit = finder_.first_boundary(piece, until, find_candidates(neuron, until), pattern_.row(neuron));
         if (hit.kind != HitKind::none || until == end) return hit;
     }
-}
-
-/// Let e be the direction in which the neuron's gradient jumps. Margin i of the others then starts to change by H a_j²
-/// jump x_i·e. Through p_i |x_i| this drives the others by Σ_i p_i |x_i| |x_i·e| at most, and as much again through Σ p
-/// = 1, both bounded by Cauchy-Schwarz; for a loss of errors a weight responds by what its sample counts, and not to
-/// the others. ½ (U - u)² H times this is their relative error if the event is left out of λ
-/// (docs/design/mathematics.md, section 8).
-double Screening::coupling(int piece, const Hit& hit) const {
-    const double v = hit.u - motion_.piece(piece).begin;
-    const double output = evaluate(motion_.a(piece), motion_.order(), v);
-    const Waveform& waveform = motion_.waveform();
-    const double size = std::sqrt(waveform.mean_square());
-    double jump = waveform.mean_norm();
-    double reach = size;
-    if (hit.kind == HitKind::release) {
-        jump = hit.slope / 3.0;
-    } else if (hit.kind == HitKind::boundary) {
-        jump = 0.0;
-        for (const int sample : data_.samples_of(hit.boundary))
-            jump +=
-                (1.0 - motion_.leak()) * std::abs(data_.coefficient(sample) * waveform.signed_weight_at(sample, hit.u));
-        if (held_[motion_.piece(piece).neuron].empty()) reach = std::min(size, spread_.along(hit.boundary));
-    }
-    const double step = motion_.step();
-    const double by_gradient = step * step * output * output * jump * reach * (size + waveform.shared_norm());
-    return by_gradient + (waveform.is_linear() && hit.kind == HitKind::boundary ? coupling_by_output(piece, hit) : 0.0);
-}
-
-/// The output at the samples of the boundary itself changes its rate by |a z'|: for a loss of errors their weights
-/// answer to that by what they count, even where they are zero and the gradient does not jump.
-double Screening::coupling_by_output(int piece, const Hit& hit) const {
-    const double v = hit.u - motion_.piece(piece).begin;
-    Coefficients z{};
-    motion_.boundary_series(piece, data_.normals().row(hit.boundary).data(), z);
-    const double output = evaluate(motion_.a(piece), motion_.order(), v);
-    double size = 0.0;
-    for (const int sample : data_.samples_of(hit.boundary))
-        size += data_.counts()[sample] * data_.coefficient(sample) * data_.coefficient(sample);
-    return (1.0 - motion_.leak()) * motion_.step() * size *
-           std::abs(output * evaluate_derivative(z, motion_.order(), v));
 }
 
 void Screening::pass() noexcept {

@@ -8,6 +8,7 @@
 #include "hybrid/pattern.hpp"
 #include "hybrid/sliding_set.hpp"
 #include "two_layer/bounds.hpp"
+#include "two_layer/event_effect.hpp"
 #include "two_layer/expansion.hpp"
 #include "two_layer/hits.hpp"
 #include "two_layer/network.hpp"
@@ -15,14 +16,12 @@
 
 namespace reluflow {
 
-/// The first hit of a neuron in a step. Its effect on the other neurons until U is ½ (U - u)² coupling, relative.
+/// The first hit of a neuron in a step; its coupling is that of EventEffect.
 struct FirstHit {
     int neuron = -1;
     Hit hit;
     double coupling = 0.0;
 };
-
-class Spread;
 
 /// What screening reads of the network, and the two things that all ranges write, each its own part.
 struct ScreenedNetwork {
@@ -56,8 +55,7 @@ class Screening {
     /// The next hit of a neuron on its last piece, up to `end`. The finder's met() lists the boundaries that may be
     /// zero there.
     Hit next_hit(int neuron, double end);
-    double coupling(int piece, const Hit& hit) const;
-    double coupling_by_output(int piece, const Hit& hit) const;
+    const EventEffect& effect() const noexcept { return effect_; }
 
     /// Ends the step at u and reduces the known distances by the paths. Neurons with an event are examined again in the
     /// next step.
@@ -88,12 +86,12 @@ class Screening {
     const std::vector<SlidingSet>& held_;
     const Expansion& expansion_;
     const GroupBounds& bounds_;
-    const Spread& spread_;
     Releases& releases_;
     Vector& paths_;
     Range neurons_;
     NeuronMotion& motion_;
     HitFinder& finder_;
+    EventEffect effect_;
     std::vector<char> pulled_both_ways_;
     std::vector<double> slack_;  // lower bounds of the distance of each neuron to its nearest boundary
     std::vector<FirstHit> hits_;

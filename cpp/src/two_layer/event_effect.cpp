@@ -1,0 +1,69 @@
+#include "two_layer/event_effect.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace reluflow {
+
+/// Let e be the direction in which the neuron's gradient jumps. Margin i of the others then starts to change by H a_j²
+/// jump x_i·e. Through p_i |x_i| this drives the others by Σ_i p_i |x_i| |x_i·e| at most, and as much again through Σ p
+/// = 1, both bounded by Cauchy-Schwarz; for a loss of errors a weight responds by what its sample counts, and not to
+/// the others. ½ (U - u)² H times this is their relative error if the event is left out of λ
+/// (docs/design/mathematics.md, section 8).
+double EventEffect::coupling(int piece, const Hit& hit) const {
+    const double v = hit.u - motion_.piece(piece).begin;
+    const double output = evaluate(motion_.a(piece), motion_.order(), v);
+    const Waveform& waveform = motion_.waveform();
+    const double woken = woken_square(piece, hit);
+    const double size = std::sqrt(waveform.mean_square() + woken);
+    double jump = waveform.mean_norm();
+    double reach = size;
+    if (hit.kind == HitKind::release) {
+        jump = hit.jump == kUnknownJump ? 0.0 : hit.jump;  // counted when the sides are known
+    } else if (hit.kind == HitKind::boundary) {
+        jump = 0.0;
+        for (const int sample : data_.samples_of(hit.boundary))
+            jump +=
+                (1.0 - motion_.leak()) * std::abs(data_.coefficient(sample) * waveform.signed_weight_at(sample, hit.u));
+        if (held_[motion_.piece(piece).neuron].empty())
+            reach = std::min(size, std::hypot(spread_.along(hit.boundary), std::sqrt(woken)));
+    }
+    const double step = motion_.step();
+    const double by_gradient = step * step * output * output * jump * reach * (size + waveform.shared_norm());
+    return by_gradient + (waveform.is_linear() && hit.kind == HitKind::boundary ? by_output(piece, hit) : 0.0);
+}
+
+/// Σ response |x|² of the samples that may begin to drive the neuron with the event. Until then they drive nobody, so
+/// that the waveform leaves out that they respond; from then on a neuron beside their boundary may be held there by
+/// their response alone.
+double EventEffect::woken_square(int piece, const Hit& hit) const {
+    const Waveform& waveform = motion_.waveform();
+    if (waveform.is_linear()) return 0.0;  // there all samples respond
+    double sum = 0.0;
+    const auto add = [&](int boundary) {
+        for (const int sample : data_.samples_of(boundary))
+            if (!waveform.is_live(sample))
+                sum += waveform.response(sample) * data_.coefficient(sample) * data_.coefficient(sample);
+    };
+    if (hit.kind == HitKind::boundary) add(hit.boundary);
+    const SlidingSet& held = held_[motion_.piece(piece).neuron];
+    for (const int boundary : held.boundaries()) add(boundary);
+    for (const int boundary : held.dependent()) add(boundary);
+    return sum;
+}
+
+/// The output at the samples of the boundary itself changes its rate by |a z'|: for a loss of errors their weights
+/// answer to that by what they count, even where they are zero and the gradient does not jump.
+double EventEffect::by_output(int piece, const Hit& hit) const {
+    const double v = hit.u - motion_.piece(piece).begin;
+    Coefficients z{};
+    motion_.boundary_series(piece, data_.normals().row(hit.boundary).data(), z);
+    const double output = evaluate(motion_.a(piece), motion_.order(), v);
+    double size = 0.0;
+    for (const int sample : data_.samples_of(hit.boundary))
+        size += data_.counts()[sample] * data_.coefficient(sample) * data_.coefficient(sample);
+    return (1.0 - motion_.leak()) * motion_.step() * size *
+           std::abs(output * evaluate_derivative(z, motion_.order(), v));
+}
+
+}  // namespace reluflow

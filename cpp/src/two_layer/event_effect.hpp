@@ -1,0 +1,34 @@
+/// By how much an event of one neuron moves the others, if the step goes on with the weights that it had before.
+#pragma once
+
+#include <vector>
+
+#include "hybrid/sliding_set.hpp"
+#include "problem/dataset.hpp"
+#include "two_layer/hits.hpp"
+#include "two_layer/neuron_motion.hpp"
+#include "two_layer/spread.hpp"
+
+namespace reluflow {
+
+class EventEffect {
+  public:
+    EventEffect(const Dataset& data, const std::vector<SlidingSet>& held, const Spread& spread,
+                const NeuronMotion& motion)
+        : data_(data), held_(held), spread_(spread), motion_(motion) {}
+
+    /// The effect until U is ½ (U - u)² times this, relative. Precondition: the neuron's sides are those before the
+    /// hit.
+    double coupling(int piece, const Hit& hit) const;
+
+  private:
+    double woken_square(int piece, const Hit& hit) const;
+    double by_output(int piece, const Hit& hit) const;
+
+    const Dataset& data_;
+    const std::vector<SlidingSet>& held_;
+    const Spread& spread_;
+    const NeuronMotion& motion_;
+};
+
+}  // namespace reluflow
