@@ -1,9 +1,9 @@
-#include <Eigen/Dense>
 #include <algorithm>
 #include <string>
 
 #include "base/errors.hpp"
 #include "geometry/dual_norm_parts.hpp"
+#include "numeric/decompositions.hpp"
 
 namespace reluflow::detail {
 namespace {
@@ -70,7 +70,7 @@ class BoxLeastSquares {
                 if (tau_[j] > 0 && tau_[j] < 1) inside.push_back(j);
             if (inside.empty()) break;
             const Eigen::MatrixXd columns = v_.down(inside, Eigen::all).transpose();
-            const Vector step = -columns.completeOrthogonalDecomposition().solve(sum_);
+            const Vector step = -least_squares(columns, sum_);
             const bool whole = move(inside, step);
             update();
             if (whole) break;

@@ -1,9 +1,9 @@
-#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 
 #include "base/generator.hpp"
 #include "geometry/dual_norm_parts.hpp"
+#include "numeric/decompositions.hpp"
 
 namespace reluflow::detail {
 namespace {
@@ -44,7 +44,7 @@ SignBound bound_signs(const Matrix& M) {
     }
     Eigen::MatrixXd slack = -M;
     slack.diagonal() += d;
-    const double least = Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(slack, Eigen::EigenvaluesOnly).eigenvalues()[0];
+    const double least = least_eigenvalue(slack);
     return {d.sum() + static_cast<double>(f) * std::max(0.0, -least), R * R.row(0).transpose()};
 }
 

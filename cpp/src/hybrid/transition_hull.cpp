@@ -1,9 +1,9 @@
 #include "hybrid/transition_hull.hpp"
 
-#include <Eigen/QR>
 #include <algorithm>
 
 #include "geometry/arrangement.hpp"
+#include "numeric/decompositions.hpp"
 
 namespace reluflow {
 
@@ -26,9 +26,7 @@ Matrix pulls_of_cells(const Corner& corner, const std::vector<int>& zero, const 
         normals.row(i) = Eigen::Map<const Eigen::RowVectorXd>(corner.normal(zero[i]), corner.rank);
     const auto cells = enumerate_cells(normals, {kMostCells}, [](Index) { return Request::go_on; });
     if (cells.status != ArrangementStatus::complete) return Matrix(0, corner.rank);
-    const Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr(normals.transpose());
-    const Matrix basis =
-        Eigen::MatrixXd(qr.householderQ() * Eigen::MatrixXd::Identity(corner.rank, qr.rank())).transpose();
+    const Eigen::MatrixXd basis = span_basis(normals.transpose());
     Matrix pulls(cells.count, corner.rank);
     for (Index c = 0; c < cells.count; ++c) {
         pulls.row(c) = Eigen::Map<const Eigen::RowVectorXd>(rest.data(), corner.rank);
@@ -37,7 +35,7 @@ Matrix pulls_of_cells(const Corner& corner, const std::vector<int>& zero, const 
             pulls.row(c) += (above ? corner.above[zero[i]] : corner.below[zero[i]]) * normals.row(i);
         }
     }
-    return pulls * basis.transpose();
+    return pulls * basis;
 }
 
 /// Weights of the affine combination of least norm, from the differences to the first point.
@@ -48,7 +46,7 @@ Vector affine_weights(const Matrix& points, const std::vector<Index>& chosen) {
     Eigen::MatrixXd differences(points.cols(), count - 1);
     for (Index i = 1; i < count; ++i)
         differences.col(i - 1) = (points.row(chosen[static_cast<std::size_t>(i)]) - points.row(chosen[0])).transpose();
-    weights.tail(count - 1) = -differences.colPivHouseholderQr().solve(points.row(chosen[0]).transpose());
+    weights.tail(count - 1) = -least_squares(differences, points.row(chosen[0]).transpose());
     weights[0] = 1.0 - weights.tail(count - 1).sum();
     return weights;
 }

@@ -1,8 +1,9 @@
 #include "layered/sliding_series.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
+
+#include "numeric/decompositions.hpp"
 
 namespace reluflow::layered {
 namespace {
@@ -48,8 +49,7 @@ bool SlidingSeries::factor(const Fields& fields, Index parameters) {
     const Vector length = gram_.diagonal().cwiseSqrt();
     if (length.minCoeff() <= 0.0) return false;
     const Matrix scaled = length.cwiseInverse().asDiagonal() * gram_ * length.cwiseInverse().asDiagonal();
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(scaled, Eigen::EigenvaluesOnly);
-    independence_ = solver.eigenvalues().minCoeff();
+    independence_ = least_eigenvalue(scaled);
     if (independence_ < kDependent) return false;
     factors_.matrix(size) = gram_;
     factors_.factor();

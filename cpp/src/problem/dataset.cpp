@@ -1,12 +1,12 @@
 #include "problem/dataset.hpp"
 
-#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "base/errors.hpp"
+#include "numeric/decompositions.hpp"
 #include "problem/parallels.hpp"
 
 namespace reluflow {
@@ -65,14 +65,13 @@ void Dataset::find_basis(bool all_moves) {
         X_ = raw_;
         return;
     }
-    const Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr(raw_.transpose());
-    const Index rank = qr.rank();
-    if (rank == d()) {
+    const Eigen::MatrixXd basis = span_basis(raw_.transpose());
+    if (basis.cols() == d()) {
         basis_ = Matrix::Identity(d(), d());
         X_ = raw_;
         return;
     }
-    basis_ = Eigen::MatrixXd(qr.householderQ() * Eigen::MatrixXd::Identity(d(), rank));
+    basis_ = basis;
     X_ = raw_ * basis_;
 }
 

@@ -1,0 +1,22 @@
+#include "numeric/decompositions.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <Eigen/QR>
+
+namespace reluflow {
+
+Eigen::MatrixXd span_basis(const Eigen::MatrixXd& columns) {
+    const Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr(columns);
+    return qr.householderQ() * Eigen::MatrixXd::Identity(columns.rows(), qr.rank());
+}
+
+Vector least_squares(const Eigen::MatrixXd& columns, const Vector& target) {
+    return columns.completeOrthogonalDecomposition().solve(target);
+}
+
+double least_eigenvalue(const Eigen::MatrixXd& symmetric) {
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(symmetric, Eigen::EigenvaluesOnly);
+    return solver.eigenvalues().minCoeff();
+}
+
+}  // namespace reluflow

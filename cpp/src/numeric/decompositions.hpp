@@ -1,0 +1,16 @@
+/// Eigen's decompositions of small matrices, off the steps: each is long to compile, so it is compiled once, here.
+#pragma once
+
+#include "base/types.hpp"
+
+namespace reluflow {
+
+/// An orthonormal basis of what the columns span, (rows, rank).
+Eigen::MatrixXd span_basis(const Eigen::MatrixXd& columns);
+
+/// The x of least norm among those of least |columns x - target|.
+Vector least_squares(const Eigen::MatrixXd& columns, const Vector& target);
+
+double least_eigenvalue(const Eigen::MatrixXd& symmetric);
+
+}  // namespace reluflow
