@@ -212,6 +212,7 @@ class Runs(RuleBasedStateMachine):
 
 
 def test_a_run_in_pieces_is_the_run() -> None:
+    """The rules and invariants of `Runs` assert; this raises what they raise."""
     run_state_machine_as_test(Runs, settings=QUICK)
 
 

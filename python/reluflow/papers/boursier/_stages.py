@@ -136,7 +136,7 @@ def _figure(sol: Solution, times: dict[str, float]) -> Figure:
             ax.plot(grid, net(grid[:, None]), color=_GREEN, label="$f$")
             ax.plot([-0.5, 2.0], sol.data.y, "o", color=_GREEN)
             ax.plot(*_stars(net), "*", color=_BLUE, label="neurons")
-            ax.set_title(f"{name}, $t = {t:.3g}$")
+            ax.set_title(f"{name}, $t = {t:.3g}$" if t < 1000.0 else f"{name}, $t = {t:,.0f}$")
             ax.set_xlabel("$x$, kinks $-w_2/w_1$")
         axes[0].set_xlim(-1.5, 3.0)
         axes[0].set_ylabel(r"$f(x)$, $\pm|w_j|$")
