@@ -343,3 +343,20 @@ def test_a_continued_run_stays_beside_the_boundary_of_contradictory_samples(log_
     assert z[0] == pytest.approx(8.237e-12, rel=1e-3)
     assert abs(z[1] - z[0]) < 1e-10
     compare.assert_same_state(second.final.W, second.final.a, whole.final.W, whole.final.a, 1e-9, "at the end")
+
+
+@pytest.mark.parametrize("log_time", [18.38, 19.02])
+def test_a_late_run_of_a_stalled_loss_goes_on_from_where_it_was_cut(log_time):
+    """The loss tends to 0.9 while a part of the network grows with log t: a run that starts there is not at rest.
+
+    Its rates are below 1e-9, and move neurons by a third until the end. `sol(t)` starts anew, too.
+    """
+    problem = hostile.problem("late_integers", 415)
+    whole = problem.run()
+    first = problem.run(until=rf.Stop(log_time=log_time))
+    second = rf.integrate(problem.data, first, until=problem.until, loss="logistic", rtol=1e-9)
+    assert second.status == whole.status == "reached_log_time"
+    assert np.linalg.norm(second.final.W - first.final.W) > 0.1
+    compare.assert_same_state(second.final.W, second.final.a, whole.final.W, whole.final.a, 1e-8, "at the end")
+    dense = whole(float(np.exp(log_time)))
+    compare.assert_same_state(dense.W, dense.a, first.final.W, first.final.a, 1e-8, "where it was cut")

@@ -65,8 +65,9 @@ bool Flow::watch_trend() {
     const bool slow = can_rest && stepper_.relative_rate() < kSlowRate * waveform.driving_norm();
     const bool is_fitted_in_few = waveform.is_linear() && !waveform.decays();
     const double distance = plan_.settings.rtol * (is_fitted_in_few ? kFittedPart : kAtRestPart);
-    if (!slow || !(rest_trend_.is_at_rest(stepper_.relative_rate(), distance, rate_noise()) || only_rattles()))
-        return true;
+    if (!slow) return true;
+    const double rate = stepper_.relative_rate();
+    if (!rest_trend_.is_at_rest(rate, distance, rate_noise(), largest_step()) && !only_rattles()) return true;
     rest();
     return false;
 }

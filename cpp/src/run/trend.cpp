@@ -31,6 +31,8 @@ constexpr double kPowerPart = 0.2;
 constexpr double kOverdue = 5.0;
 /// Rates below this may be rounding: the rest of O(1) weights that cancel, and its tolerance.
 constexpr double kNoise = 1e-10;
+/// Of noise, which is some thousand roundings, the part that is a few tens.
+constexpr double kRounding = 1e-2;
 
 }  // namespace
 
@@ -105,8 +107,8 @@ bool RestTrend::is_noise(double rate, double bound, double span) {
     return quiet_since_ >= 0.0 && elapsed_ - quiet_since_ >= span && !falls;
 }
 
-bool RestTrend::is_at_rest(double rate, double distance, double noise) {
-    if (first_ <= noise && rate <= noise) return true;  // at rest from the start: no decrease can be seen
+bool RestTrend::is_at_rest(double rate, double distance, double noise, double left) {
+    if (first_ <= noise && rate <= noise && (rate * left <= distance || rate <= kRounding * noise)) return true;
     if (candidate_ == 0.0) {
         if (remaining_ > distance) return false;
         if (rate <= noise) return true;

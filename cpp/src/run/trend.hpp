@@ -44,8 +44,10 @@ class RestTrend {
     void add(double rate, double duration);
 
     /// True when less than `distance` remains, judged by a decrease of the rate that has continued; `rate` is the
-    /// present one, and decreases below `noise` are ignored.
-    bool is_at_rest(double rate, double distance, double noise);
+    /// present one, and decreases below `noise` are ignored. A run that starts with such a rate shows no decrease: it
+    /// is at rest if the rate is rounding, or too small to matter in the time that is `left`. A loss that stalls has
+    /// such rates late, too, and a part of its network grows for ever.
+    bool is_at_rest(double rate, double distance, double noise, double left);
     /// True when the rate has stayed below `bound` for `span` and does not fall: all that is left of it is noise. Asked
     /// after each step, with the same bound.
     bool is_noise(double rate, double bound, double span);
