@@ -360,3 +360,15 @@ def test_a_late_run_of_a_stalled_loss_goes_on_from_where_it_was_cut(log_time):
     compare.assert_same_state(second.final.W, second.final.a, whole.final.W, whole.final.a, 1e-8, "at the end")
     dense = whole(float(np.exp(log_time)))
     compare.assert_same_state(dense.W, dense.a, first.final.W, first.final.a, 1e-8, "where it was cut")
+
+
+def test_a_neuron_held_beside_a_boundary_by_its_samples_does_not_chatter():
+    """It is at a distance of 1e-12 of the boundary of samples of both labels, late: explicit steps push it onto it.
+
+    It leaves at the begin of the next late step, which goes on from there; explicit steps would push it back.
+    """
+    problem = hostile.problem("contradictory_part", 391)
+    sol, tight = problem.run(), problem.run(rtol=1e-12)
+    assert sol.status == tight.status == "reached_log_time"
+    assert len(sol.events) < 1000
+    assert sol.log_loss_end == pytest.approx(tight.log_loss_end, rel=1e-11)

@@ -281,7 +281,8 @@ bool Stepper::is_separated() const {
 void Stepper::foresee(double end) {
     if (late_) {
         late_control_.taken(end * waveform().step());
-        if (partitions_.follows_events()) {  // a kink in the weights: explicit steps resolve it
+        // A kink in the weights: explicit steps resolve it. One at the begin of the step is behind it.
+        if (end > 0.0 && partitions_.follows_events()) {
             late_control_.leave();
             radau_.interrupt();
         }
