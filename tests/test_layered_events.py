@@ -84,13 +84,23 @@ def test_what_slides_has_a_velocity_that_is_a_subgradient(kind: str, seed: int) 
         assert is_admissible(model, sol(t).theta, sides, model.held(sides))
 
 
-# Two units that a third one above them, which slides, makes vanish at one instant; what an event hides from a series.
+# Two units that a third one above them, which slides, makes vanish at one instant; what an event hides from a series; a
+# unit that reads one weight that slides at zero and one other (k2 124).
 @pytest.mark.parametrize(
-    ("kind", "seed"), [("exp", 47), ("exp", 52), ("deep5", 20), ("deep5", 21), ("k2", 57), ("residual", 6), ("mask", 0)]
+    ("kind", "seed"),
+    [("exp", 47), ("exp", 52), ("deep5", 20), ("deep5", 21), ("k2", 57), ("k2", 124), ("residual", 6), ("mask", 0)],
 )
 def test_ends_depend_neither_on_the_tolerance_nor_on_the_order(kind: str, seed: int) -> None:
     runs = runs_of(kind, seed)
     assert all(map(as_asked, runs)), [run.message for run in runs]
+    assert distance(runs) < 1e-8
+
+
+# Two weights of a unit come to zero, and with them its pre-activation on three samples: whether the third goes up or
+# down was read off the rounding of a rate that is zero.
+def test_runs_that_come_to_a_vanishing_row_end_alike() -> None:
+    runs = runs_of("ce", 81)
+    assert len({run.status for run in runs}) == 1, [run.message for run in runs]
     assert distance(runs) < 1e-8
 
 

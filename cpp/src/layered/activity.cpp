@@ -58,6 +58,7 @@ Activity::Wiring Activity::wiring(const Place& p, const Vector& theta, const std
     const Node& node = graph_->node(p.node);
     bool up = false;
     bool down = false;
+    const bool only_kept = reads_only_kept(p);
     if (!node.bias.empty() && node.bias[p.unit] >= 0) {
         ++found.live;
         found.all_zero = false;
@@ -67,7 +68,7 @@ Activity::Wiring Activity::wiring(const Place& p, const Vector& theta, const std
     for (const int e : node.incoming) {
         const Edge& edge = graph_->edges()[e];
         for (Index c = 0; c < edge.cols && (found.live < 2 || found.all_zero || !common_.empty()); ++c) {
-            if (!edge.connects(p.unit, c) || !is_live(edge, p.sample, c)) continue;
+            if (!reads(edge, p, c, only_kept)) continue;
             ++found.live;
             found.linear_source = edge.source > 0 && graph_->node(edge.source).linear;
             if (found.live == 1 || !common_.empty()) {
@@ -259,7 +260,7 @@ bool Activity::reads_only(const Place& p, const std::vector<Place>& places) cons
     for (const int e : node.incoming) {
         const Edge& edge = graph_->edges()[e];
         for (Index c = 0; c < edge.cols; ++c) {
-            if (!edge.connects(p.unit, c) || !is_live(edge, p.sample, c)) continue;
+            if (!reads(edge, p, c)) continue;
             if (std::ranges::find(places, Place{edge.source, p.sample, c}) == places.end()) return false;
         }
     }
@@ -275,6 +276,7 @@ void Activity::restore(const std::vector<SignMatrix>& sides, const std::vector<S
         rate.emplace_back(node.size, 0.0);
     }
     const Vector theta = Vector::Zero(graph_->parameters());
+    sliding_ = std::move(sliding);
     for (int v = 1; v < graph_->count(); ++v)
         for (Index i = 0; i < samples(); ++i)
             for (Index u = 0; u < graph_->node(v).size; ++u) {
@@ -282,10 +284,9 @@ void Activity::restore(const std::vector<SignMatrix>& sides, const std::vector<S
                 set(p, sides[v](i, u), static_cast<Mode>(modes[v](i, u)));
                 set_stem(p, mode(p) == Mode::empty ? Wiring{} : wiring(p, theta, zero, rate));
             }
-    for (Boundary& boundary : sliding)
+    for (Boundary& boundary : sliding_)
         if (!boundary.is_parameter() && !boundary.inputs.empty())
             boundary.stem = boundary_of(boundary.members.front()).stem;
-    sliding_ = std::move(sliding);
     zeros_ = std::move(zeros);
 }
 

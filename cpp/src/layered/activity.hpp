@@ -141,6 +141,20 @@ class Activity {
     const std::vector<std::pair<Boundary, int>>& parted() const noexcept { return parted_; }
     /// True if what an edge reads of a unit can be other than zero on the sample.
     bool is_live(const Edge& edge, Index sample, Index col) const noexcept;
+    /// True if a boundary that slides keeps an entry at zero. One that `reader` itself slides on does not count.
+    bool is_kept_zero(const Edge& edge, const Place& reader, Index col) const noexcept;
+    /// True if a unit reads something live on its sample; through an entry that is kept at zero it reads nothing unless
+    /// it has no other (`reads_kept`).
+    bool reads(const Edge& edge, const Place& p, Index col, bool reads_kept = false) const noexcept {
+        return edge.connects(p.unit, col) && is_live(edge, p.sample, col) &&
+               (reads_kept || !is_kept_zero(edge, p, col));
+    }
+    /// True if all that a unit reads on its sample comes through entries that are kept at zero.
+    bool reads_only_kept(const Place& p) const noexcept;
+    /// The entries that slide at zero, in order: parameter and constant.
+    std::vector<std::pair<Index, double>> kept() const;
+    /// True if several entries that are kept at zero meet in one place, so that no multiplier of one says what they do.
+    bool any_row_vanishes() const;
     /// True if every live input of p is a unit of `places`.
     bool reads_only(const Place& p, const std::vector<Place>& places) const;
 
@@ -152,6 +166,7 @@ class Activity {
     Boundary whole_boundary_of(const Place& p) const;
 
   private:
+    int read_count(const Place& p, bool reads_kept) const noexcept;
     struct Wiring {
         int live = 0;
         bool all_zero = true;

@@ -16,6 +16,52 @@ double largest_part(const Vector& theta) {
 
 }  // namespace
 
+bool Activity::is_kept_zero(const Edge& edge, const Place& reader, Index col) const noexcept {
+    if (sliding_.empty() || edge.at(reader.unit, col) < 0) return false;
+    return std::ranges::any_of(sliding_, [&](const Boundary& boundary) {
+        return boundary.is_parameter() && boundary.parameter == edge.at(reader.unit, col) &&
+               boundary.constant == edge.fixed(reader.unit, col) && boundary.place_of(reader) < 0;
+    });
+}
+
+bool Activity::reads_only_kept(const Place& p) const noexcept {
+    return !sliding_.empty() && read_count(p, true) > 0 && read_count(p, false) == 0;
+}
+
+int Activity::read_count(const Place& p, bool reads_kept) const noexcept {
+    const Node& node = graph_->node(p.node);
+    int count = !node.bias.empty() && node.bias[p.unit] >= 0 ? 1 : 0;
+    for (const int e : node.incoming) {
+        const Edge& edge = graph_->edges()[e];
+        for (Index c = 0; c < edge.cols; ++c) count += reads(edge, p, c, reads_kept) ? 1 : 0;
+    }
+    return count;
+}
+
+std::vector<std::pair<Index, double>> Activity::kept() const {
+    std::vector<std::pair<Index, double>> found;
+    for (const Boundary& boundary : sliding_)
+        if (boundary.is_parameter()) found.emplace_back(boundary.parameter, boundary.constant);
+    std::ranges::sort(found);
+    return found;
+}
+
+// One multiplier for each entry does not say what the members may do where several entries of a row are kept at zero:
+// such a member pulls all of them at once.
+bool Activity::any_row_vanishes() const {
+    if (kept().size() < 2) return false;
+    for (const Boundary& boundary : sliding_)
+        for (const Place& p : boundary.members)
+            if (boundary.acts_on_parameter() && read_count(p, true) > read_count(p, false)) return true;
+    for (int v = 1; v < graph_->count(); ++v)
+        for (Index i = 0; i < samples(); ++i)
+            for (Index u = 0; u < graph_->node(v).size; ++u) {
+                const Place p{v, i, u};
+                if (!graph_->node(v).linear && mode(p) == Mode::moving && reads_only_kept(p)) return true;
+            }
+    return false;
+}
+
 void Activity::leave_boundary(const Place& p) {
     for (Boundary& boundary : sliding_) {
         const auto found = std::find(boundary.members.begin(), boundary.members.end(), p);
@@ -177,10 +223,11 @@ Boundary Activity::boundary_of(const Place& p) const {
         own.inputs = {Input{}};
         return own;
     }
+    const bool only_kept = reads_only_kept(p);
     for (const int e : node.incoming) {
         const Edge& edge = graph_->edges()[e];
         for (Index c = 0; c < edge.cols; ++c) {
-            if (!edge.connects(p.unit, c) || !is_live(edge, p.sample, c)) continue;
+            if (!reads(edge, p, c, only_kept)) continue;
             own.parameter = edge.at(p.unit, c);
             own.constant = edge.fixed(p.unit, c);
             if (own.is_parameter()) own.inputs = {Input{edge.source, edge.tap, c}};

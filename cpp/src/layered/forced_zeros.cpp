@@ -73,7 +73,7 @@ class Combinations {
         for (const int e : node.incoming) {
             const Edge& edge = graph.edges()[e];
             for (Index c = 0; c < edge.cols; ++c) {
-                if (!edge.connects(p.unit, c) || !activity_.is_live(edge, sample_, c)) continue;
+                if (!activity_.reads(edge, p, c)) continue;
                 if (edge.source == 0) return false;
                 const double slope = edge.tap == Tap::activated ? activity_.slopes(edge.source)(sample_, c) : 1.0;
                 row += (edge.entry(p.unit, c, theta_) * slope) * rows_[edge.source].row(c);

@@ -204,6 +204,21 @@ double Jet::boundary_coefficient(const Boundary& boundary, int k) const {
     return turn * z_[p.node].at(k, p.sample, p.unit);
 }
 
+double Jet::rate_size(const Place& p) const {
+    const Node& node = graph_->node(p.node);
+    double sum = 0.0;
+    if (!node.bias.empty() && node.bias[p.unit] >= 0) sum += std::abs(theta_[1][node.bias[p.unit]]);
+    for (const int e : node.incoming) {
+        const Edge& edge = graph_->edges()[e];
+        const SampleSeries& t = tapped(edge);
+        for (Index c = 0; c < edge.cols; ++c) {
+            if (edge.has_parameters) sum += std::abs(entry(e, 1, p.unit, c) * t.at(0, p.sample, c));
+            if (edge.source > 0) sum += std::abs(entry(e, 0, p.unit, c) * t.at(1, p.sample, c));
+        }
+    }
+    return sum;
+}
+
 // Finds the multipliers of order k - 1 that keep w_k = 0, and adds what they do.
 void Jet::correct(int k) {
     for (int b = 0; b < sliding_.count(); ++b) {

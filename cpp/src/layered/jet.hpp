@@ -51,6 +51,9 @@ class Jet {
     double misplaced() const;
     Matrix outputs() const { return h_of(graph_->count() - 1).order(0); }
 
+    /// The sum of the sizes of what the first order of z of a place is made of; after advance().
+    double rate_size(const Place& p) const;
+
     void theta_at(double u, Vector& theta) const;
     void rate_at(double u, Vector& rate) const;
     /// The velocity dθ/du at order 0 with multipliers `mu` instead of those of w = 0; after start().

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
-#include "layered/forced_zeros.hpp"
 #include "layered/sliding_bounds.hpp"
 
 namespace reluflow::layered {
@@ -18,8 +18,6 @@ constexpr int kMaxContacts = 6;
 constexpr int kMaxParted = 24;
 /// A multiplier may miss its bounds by this part of their size: the rounding of the solve.
 constexpr double kBoundTol = 1e-11;
-/// What must be zero by the relations of what slides is so up to this part of its layer.
-constexpr double kForcedZero = 1e-8;
 
 }  // namespace
 
@@ -69,42 +67,6 @@ Outcome Resolution::resolve(Jet& jet, const Vector& theta, const Activity& befor
     }
     if (options_.size() > 1) return Outcome::branching;
     return take(jet, theta, options_.front().activity, span) ? Outcome::unique : Outcome::undecided;
-}
-
-// What reads nothing but units that are zero now goes where they go.
-void Resolution::drop_followers(const Activity& before) {
-    std::vector<Place> zero;
-    for (const Contact& contact : contacts_)
-        zero.insert(zero.end(), contact.boundary.members.begin(), contact.boundary.members.end());
-    std::erase_if(contacts_, [&](const Contact& contact) {
-        const Place& p = contact.boundary.members.front();
-        return contact.from != 0 && !contact.boundary.is_parameter() && before.reads_only(p, zero);
-    });
-}
-
-// What slides can leave others nothing but zero when the contacts are zero: they meet their boundaries too, whatever
-// rounding made of their times.
-void Resolution::add_forced(const Activity& before) {
-    std::vector<Matrix> z;
-    std::vector<Place> zero;
-    for (std::size_t c = 0; c < contacts_.size(); ++c) {
-        const std::vector<Place> members = contacts_[c].boundary.members;
-        zero.insert(zero.end(), members.begin(), members.end());
-        for (const Place& member : members)
-            for (const Place& p : forced_zeros(before, *theta_, member.sample, zero)) {
-                if (z.empty()) pre_activations(*graph_, *X_, *theta_, z);
-                if (std::abs(z[p.node](p.sample, p.unit)) > kForcedZero * z[p.node].cwiseAbs().maxCoeff()) continue;
-                Contact contact;
-                contact.boundary = before.whole_boundary_of(p);
-                const auto same = [&](const Contact& other) { return other.boundary.is_same(contact.boundary); };
-                if (std::ranges::any_of(contacts_, same)) continue;
-                const int turn =
-                    contact.boundary.is_shared() ? before.input_sign(p, before.boundary_of(p).inputs.front()) : 1;
-                contact.from = before.side(p) * turn;
-                contact.wants = -contact.from;
-                contacts_.push_back(std::move(contact));
-            }
-    }
 }
 
 bool Resolution::take(Jet& jet, const Vector& theta, const Activity& activity, double span) {
@@ -158,7 +120,11 @@ Resolution::Check Resolution::attempt(Jet& jet) {
     rates_.assign(contacts_.size(), 1.0);
     for (int round = 0; round < kMaxCorrections; ++round) {
         set_sides();
-        if (add_parted()) return Check::grown;
+        if (add_parted() || add_released()) return Check::grown;
+        if (trial_.any_row_vanishes()) {
+            reason_ = "the weights of a unit vanish together";
+            return Check::failed;
+        }
         jet.start(*theta_, trial_, span_);
         for (int k = 0; k < leading_order(); ++k)
             if (!jet.advance()) {
@@ -166,6 +132,10 @@ Resolution::Check Resolution::attempt(Jet& jet) {
                 return Check::failed;
             }
         if (!trial_.used_rates() || !correct_rates(jet)) break;
+    }
+    if (any_rests(jet)) {
+        reason_ = "the normals of what meets depend on each other";
+        return Check::failed;
     }
     return check(jet);
 }
@@ -192,39 +162,21 @@ void Resolution::set_sides() {
     std::ranges::sort(samples);
     const auto repeated = std::ranges::unique(samples);
     samples.erase(repeated.begin(), repeated.end());
+    auto kept = before_->kept();
     for (int round = 0; round < kMaxRounds && !samples.empty(); ++round) {
+        if (trial_.kept() != kept) {  // on every sample an entry at zero says what a unit reads
+            samples.resize(static_cast<std::size_t>(X_->rows()));
+            std::iota(samples.begin(), samples.end(), Index{0});
+            kept = trial_.kept();
+        }
         for (const Index i : samples) follow(static_cast<std::size_t>(i));
         trial_.regroup(*theta_, leading_order(), followed_);
         samples = trial_.touched();
+        if (samples.empty() && trial_.kept() != kept) samples.push_back(0);
         std::ranges::sort(samples);
         const auto again = std::ranges::unique(samples);
         samples.erase(again.begin(), again.end());
     }
-}
-
-// What has parted from the others of its boundary may go its own way: it becomes a contact of its own.
-bool Resolution::add_parted() {
-    bool added = false;
-    for (const auto& [boundary, side] : trial_.parted()) {
-        const auto same = [&](const Contact& c) { return c.boundary.members == boundary.members; };
-        if (std::ranges::any_of(contacts_, same)) continue;
-        int from = 0;
-        for (Contact& contact : contacts_)
-            for (const Place& p : boundary.members) {
-                const int m = contact.boundary.place_of(p);
-                if (m < 0 || contact.boundary.members.size() == 1) continue;
-                from = contact.from;
-                contact.boundary.members.erase(contact.boundary.members.begin() + m);
-                if (!contact.boundary.inputs.empty())
-                    contact.boundary.inputs.erase(contact.boundary.inputs.begin() + m);
-            }
-        contacts_.push_back({boundary, from, side, false});
-        sides_.push_back(side);
-        rates_.push_back(1.0);
-        only_leaves_ = false;
-        added = true;
-    }
-    return added;
 }
 
 void Resolution::mark(const Boundary& boundary, Index sample, double rate, int orientation) {

@@ -48,9 +48,12 @@ class Resolution {
     Check attempt(Jet& jet);
     void set_sides();
     bool add_parted();
+    bool add_released();
+    bool reads_released(const Place& p) const;
     void follow(std::size_t sample);
     void mark(const Boundary& boundary, Index sample, double rate, int orientation);
     bool correct_rates(const Jet& jet);
+    bool any_rests(const Jet& jet) const;
     Check check(Jet& jet);
     bool check_moving(const Jet& jet, Contact& contact, int& side);
     bool check_sliding(const Jet& jet, int b);

@@ -25,7 +25,7 @@ Row StemFactors::make(int node, Index unit, const Input& root) {
     for (const int e : target.incoming) {
         const Edge& edge = activity.graph().edges()[e];
         for (Index c = 0; c < edge.cols; ++c) {
-            if (!edge.connects(unit, c) || !activity.is_live(edge, sample_, c)) continue;
+            if (!activity.reads(edge, {node, sample_, unit}, c)) continue;
             const bool is_root = edge.source == root.node && c == root.unit;
             Row sent{};
             sent[0] = 1.0;

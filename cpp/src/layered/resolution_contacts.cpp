@@ -1,0 +1,137 @@
+/// Which boundaries meet at an event: the part of Resolution that finds those that come with the ones that were met.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "layered/forced_zeros.hpp"
+#include "layered/resolution.hpp"
+
+namespace reluflow::layered {
+namespace {
+
+/// A rate below this part of its terms is their rounding.
+constexpr double kResting = 1e-10;
+/// What must be zero by the relations of what slides is so up to this part of its layer.
+constexpr double kForcedZero = 1e-8;
+
+}  // namespace
+
+// What reads nothing but units that are zero now goes where they go.
+void Resolution::drop_followers(const Activity& before) {
+    std::vector<Place> zero;
+    for (const Contact& contact : contacts_)
+        zero.insert(zero.end(), contact.boundary.members.begin(), contact.boundary.members.end());
+    std::erase_if(contacts_, [&](const Contact& contact) {
+        const Place& p = contact.boundary.members.front();
+        return contact.from != 0 && !contact.boundary.is_parameter() && before.reads_only(p, zero);
+    });
+}
+
+// What slides can leave others nothing but zero when the contacts are zero: they meet their boundaries too, whatever
+// rounding made of their times.
+void Resolution::add_forced(const Activity& before) {
+    std::vector<Matrix> z;
+    std::vector<Place> zero;
+    for (std::size_t c = 0; c < contacts_.size(); ++c) {
+        const std::vector<Place> members = contacts_[c].boundary.members;
+        zero.insert(zero.end(), members.begin(), members.end());
+        for (const Place& member : members)
+            for (const Place& p : forced_zeros(before, *theta_, member.sample, zero)) {
+                if (z.empty()) pre_activations(*graph_, *X_, *theta_, z);
+                if (std::abs(z[p.node](p.sample, p.unit)) > kForcedZero * z[p.node].cwiseAbs().maxCoeff()) continue;
+                Contact contact;
+                contact.boundary = before.whole_boundary_of(p);
+                const auto same = [&](const Contact& other) { return other.boundary.is_same(contact.boundary); };
+                if (std::ranges::any_of(contacts_, same)) continue;
+                const int turn =
+                    contact.boundary.is_shared() ? before.input_sign(p, before.boundary_of(p).inputs.front()) : 1;
+                contact.from = before.side(p) * turn;
+                contact.wants = -contact.from;
+                contacts_.push_back(std::move(contact));
+            }
+    }
+}
+
+// What has parted from the others of its boundary may go its own way: it becomes a contact of its own.
+bool Resolution::add_parted() {
+    bool added = false;
+    for (const auto& [boundary, side] : trial_.parted()) {
+        const auto same = [&](const Contact& c) { return c.boundary.members == boundary.members; };
+        if (std::ranges::any_of(contacts_, same)) continue;
+        int from = 0;
+        for (Contact& contact : contacts_)
+            for (const Place& p : boundary.members) {
+                const int m = contact.boundary.place_of(p);
+                if (m < 0 || contact.boundary.members.size() == 1) continue;
+                from = contact.from;
+                contact.boundary.members.erase(contact.boundary.members.begin() + m);
+                if (!contact.boundary.inputs.empty())
+                    contact.boundary.inputs.erase(contact.boundary.inputs.begin() + m);
+            }
+        contacts_.push_back({boundary, from, side, false});
+        sides_.push_back(side);
+        rates_.push_back(1.0);
+        only_leaves_ = false;
+        added = true;
+    }
+    return added;
+}
+
+// What read zeros only, and entries that were kept at zero, has no side where such an entry is free to move: it becomes
+// a contact too.
+bool Resolution::add_released() {
+    const auto kept = trial_.kept();
+    const auto before = before_->kept();
+    if (std::ranges::includes(kept, before)) return false;
+    std::vector<Matrix> z;
+    pre_activations(*graph_, *X_, *theta_, z);
+    const std::size_t known = contacts_.size();
+    std::vector<Place> met;
+    for (const Contact& contact : contacts_)
+        met.insert(met.end(), contact.boundary.members.begin(), contact.boundary.members.end());
+    for (int v = 1; v < graph_->count(); ++v)
+        for (Index i = 0; i < X_->rows() && !graph_->node(v).linear; ++i)
+            for (Index u = 0; u < graph_->node(v).size; ++u) {
+                const Place p{v, i, u};
+                if (trial_.mode(p) != Mode::moving || before_->mode(p) != Mode::moving) continue;
+                if (std::abs(z[v](i, u)) > kForcedZero * z[v].cwiseAbs().maxCoeff()) continue;
+                const auto is_it = [&](const Zero& zero) { return zero.place == p; };
+                if (std::ranges::any_of(trial_.zeros(), is_it) || !reads_released(p)) continue;
+                // It has just got its side in an event of the same instant, which still holds.
+                if (std::ranges::any_of(before_->zeros(), is_it) && !before_->reads_only(p, met)) continue;
+                const auto has_it = [&](const Contact& contact) { return contact.boundary.place_of(p) >= 0; };
+                if (std::ranges::any_of(contacts_, has_it)) continue;
+                // Which boundary it has depends on the sides of the others: z itself is one for all of them.
+                Boundary own;
+                own.members = {p};
+                const int from = before_->side(p);
+                contacts_.push_back({std::move(own), from, -from, false});
+                sides_.push_back(-from);
+                rates_.push_back(1.0);
+                only_leaves_ = false;
+            }
+    return contacts_.size() > known;
+}
+
+bool Resolution::reads_released(const Place& p) const {
+    for (const int e : graph_->node(p.node).incoming) {
+        const Edge& edge = graph_->edges()[e];
+        for (Index c = 0; c < edge.cols; ++c)
+            if (trial_.reads(edge, p, c) && before_->is_kept_zero(edge, p, c)) return true;
+    }
+    return false;
+}
+
+// True if a contact that has a side does not move: what slides keeps it at zero too, and rounding alone has said where
+// it goes.
+bool Resolution::any_rests(const Jet& jet) const {
+    for (std::size_t c = 0; c < contacts_.size() && leading_order() == 1; ++c) {
+        const Boundary& boundary = contacts_[c].boundary;
+        const Place& p = boundary.members.front();
+        if (sides_[c] == 0 || boundary.is_parameter() || trial_.mode(p) != Mode::moving) continue;
+        if (std::abs(jet.z(p.node).at(1, p.sample, p.unit)) < kResting * jet.rate_size(p)) return true;
+    }
+    return false;
+}
+
+}  // namespace reluflow::layered
