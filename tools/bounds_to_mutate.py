@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
-adataclass(frozen=True)
+@dataclass(frozen=True)
 class Mutant:
     """One change of one file of cpp/src; `units` are the sources to compile, the file itself when there are none."""
 
