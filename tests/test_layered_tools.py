@@ -310,3 +310,12 @@ def test_options_that_do_not_go_with_layers_are_named(
     code, text = command(capsys, "run", "--data", "wang-pilanci", "--until", "1", *layers, *more)
     assert code == 2
     assert message in text
+
+
+def test_a_callback_without_a_period_hears_of_every_step() -> None:
+    data = rf.Dataset([[1.0, 0.3], [-0.4, 1.0]], [1, -1])
+    net = rf.DeepNetwork.init([rf.Dense(3), rf.Dense(1)], dim=2, seed=1)
+    seen: list[int] = []
+    sol = rf.integrate(data, net, until=2.0, callback=lambda report: seen.append(report.steps), callback_period=0.0)
+    assert sol.stats["steps"] > 3
+    assert set(range(1, sol.stats["steps"])) <= set(seen)

@@ -18,6 +18,7 @@ from ._solution import DeepSolution
 
 LAYERED_POLICIES = ("inactive", "active", "stay", "raise")
 MIN_RTOL = 1e-14  # below it the rounding of a step is larger than the error asked for
+HOOK_PERIOD = 0.1  # seconds between two calls of a hook
 KEPT_STATES = 32  # stored with a solution for dense output after loading
 # What a run of layers can be ended by; the other criteria of a Stop belong to two layers.
 CRITERIA = ("time", "log_time", "loss", "mean_loss", "log_norm", "events", "gradient", "steps", "seconds")
@@ -94,7 +95,11 @@ def _times(save_at: npt.ArrayLike | None, save_at_log: npt.ArrayLike | None) -> 
 
 
 def integrate_layers(
-    data: object, net: DeepNetwork | DeepSolution, asked: Layered, hook: Hook | None = None
+    data: object,
+    net: DeepNetwork | DeepSolution,
+    asked: Layered,
+    hook: Hook | None = None,
+    period: float = HOOK_PERIOD,
 ) -> DeepSolution:
     """Integrate the subgradient flow of a layered network, with every activation event.
 
@@ -109,6 +114,8 @@ def integrate_layers(
         Everything else.
     hook : callable, optional
         Called during the run with a dict of its progress; the run stops when it returns true.
+    period : float, optional
+        Seconds between two calls.
 
     Raises
     ------
@@ -120,7 +127,7 @@ def integrate_layers(
     options = {name: value for name, value in settings.items() if name not in ("loss", "reduction")}
     if "max_events" in options:
         options["events"] = min(options.get("events", options["max_events"]), options.pop("max_events"))
-    raw = model.run(origin, options, hook)
+    raw = model.run(origin, {**options, "hook_period": period}, hook)
     raw["checkpoints"] = model.states(KEPT_STATES)
     return DeepSolution(problem, problem.net, settings, raw)
 
