@@ -95,6 +95,9 @@ def test_times_of_a_run_with_rates_are_those_of_its_network(tmp_path: Path) -> N
     whole.save(tmp_path / "run.npz")
     there = rf.load(tmp_path / "run.npz")
     assert (there.final, there.t_end, there.settings["rates"]) == (whole.final, 2.0, rates)
-    seen = []
-    rf.integrate(data, net, until=2.0, loss="squared", rates=rates, callback=seen.append, callback_period=0.0)
-    assert max(report.t for report in seen) == pytest.approx(2.0)
+    seen: list[rf.flow.Progress] = []
+    run = rf.integrate(data, net, until=2.0, loss="squared", rates=rates, callback=seen.append, callback_period=0.0)
+    assert len({report.t for report in seen}) > 3
+    for report in seen[1:]:
+        assert np.abs(run.t - report.t).min() < 1e-12
+        assert report.log_t == pytest.approx(np.log(report.t))
