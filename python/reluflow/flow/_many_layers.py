@@ -63,7 +63,7 @@ def layered_tasks(
     ValueError
         A bad argument; the message or its note names the run.
     """
-    asked = Layered(criteria=until.as_dict(), **refuse(options, "for layered networks"))
+    asked = Layered(criteria=until.as_dict(), **refuse(options))
     tasks = []
     for index, (problem, net) in enumerate(zip(_problems(data, len(nets)), nets, strict=True)):
         instance(net, f"nets[{index}]", (DeepNetwork, DeepSolution), "a DeepNetwork or a DeepSolution, as the first is")

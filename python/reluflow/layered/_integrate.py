@@ -129,7 +129,19 @@ def integrate_layers(
         options["events"] = min(options.get("events", options["max_events"]), options.pop("max_events"))
     raw = model.run(origin, {**options, "hook_period": period}, hook)
     raw["checkpoints"] = model.states(KEPT_STATES)
+    _name_the_end(raw, asked, len(problem.X))
     return DeepSolution(problem, problem.net, settings, raw)
+
+
+def _name_the_end(raw: dict[str, Any], asked: Layered, n: int) -> None:
+    """Say by which of two criteria that the core takes as one a run has ended, as two layers do."""
+    if raw["status"] == "reached_loss" and "mean_loss" in asked.criteria:
+        mean = asked.criteria["mean_loss"] * (n if asked.reduction == "sum" else 1)
+        if mean > asked.criteria.get("loss", 0.0):
+            raw["status"] = "reached_mean_loss"
+    most = math.inf if asked.max_events is None else asked.max_events
+    if raw["status"] == "reached_events" and most < asked.criteria.get("events", math.inf):
+        raw["status"], raw["success"], raw["message"] = "max_events", False, "max_events was reached"
 
 
 def check_start(data: object, net: DeepNetwork | DeepSolution, asked: Layered) -> tuple[Problem, dict[str, Any], Any]:
