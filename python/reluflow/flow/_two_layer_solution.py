@@ -50,6 +50,17 @@ class TwoLayerSolution:
     balance : ndarray, shape (k, m)
         |a_j|² - |w_j|² of the kept states, or |a_j|²/η_a - |w_j|²/η_w with rates, which the flow keeps where both
         layers are trained.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.MultiClassDataset([[2.0, 0.1], [0.1, 2.0], [-1.0, -1.0]], ["red", "green", "blue"])
+    >>> net = rf.Network.init(8, data.d, outputs=data.K, scale=0.3, seed=1)
+    >>> sol = rf.integrate(data, net, loss="cross_entropy", until=rf.Stop(mean_loss=0.05))
+    >>> [data.classes[k] for k in sol.final(data.X).argmax(axis=1)]
+    ['red', 'green', 'blue']
+    >>> sol(0.5).a.shape, bool(abs(sol.balance).max() < 1e-8)
+    ((8, 3), True)
     """
 
     def __init__(self, data: Any, reader: AsLayers, settings: dict[str, Any], layered: DeepSolution) -> None:
