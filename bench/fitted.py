@@ -80,7 +80,8 @@ def fitted_table(rows: Sequence[Fitted]) -> Table:
     note = (
         f"A teacher of 3 neurons, {N} samples in {D} dimensions, {M} neurons, squared loss, to a mean loss of"
         f" {MEAN_LOSS:g}. The gradient at the end is computed from the weights; the end is compared"
-        f" with that of a run with rtol = {TIGHT:g}, whose events stand beside."
+        f" with that of a run with rtol = {TIGHT:g}, whose events stand beside. Where the numbers differ, neurons leave"
+        " a boundary and come back, and rise less than the error of the run."
     )
     return Table(
         "To interpolation",

@@ -130,7 +130,7 @@ DATASETS: Rows = [
         "one-hot",
         dataset(y=np.eye(2)),
         "y must have the shape (n,): one target a sample (rf.datasets.MultiClassDataset takes the names of classes; "
-        "several targets are for an rf.DeepNetwork, which takes the pair (X, targets)), found the shape (2, 2)",
+        "several targets are for K outputs, and go as the pair (X, targets)), found the shape (2, 2)",
     ),
     ("NaN label", dataset(y=[1, NAN]), "y must hold finite numbers only, found nan at row 1"),
     ("string labels", dataset(y=["a", "b"]), "y must hold real numbers, found the dtype <U1, with 'a' at row 0"),
@@ -165,13 +165,12 @@ NETWORKS: Rows = [
     ),
     ("infinite output", network(a=[INF]), "a must hold finite numbers only, found inf at row 0"),
     ("too many outputs", network(a=[1.0, 2.0]), "a must have one weight for each of the 1 rows of W, found 2 weights"),
-    ("row of outputs", network(a=[[1.0]]), "a must have the shape (m,), found the shape (1, 1)"),
     (
-        "two outputs",
-        network(a=np.ones((1, 2))),
-        "a must have the shape (m,): one output (K outputs are those of rf.DeepNetwork([rf.Dense(m), rf.Dense(K)], "
-        "...)), found the shape (1, 2)",
+        "row of outputs",
+        network(a=[[1.0]]),
+        "a must have the shape (m,) with one output, or (m, K) with several, found the shape (1, 1)",
     ),
+    ("two rows", network(a=np.ones((2, 2))), "a must have one weight for each of the 1 rows of W, found 2 rows"),
     ("leak 1", network(leak=1.0), "leak must lie in [0, 1), found 1.0"),
     ("negative leak", network(leak=-0.1), "leak must lie in [0, 1), found -0.1"),
     ("NaN leak", network(leak=NAN), "leak must lie in [0, 1), found nan"),

@@ -44,7 +44,7 @@ ONE_HOT = (
         (lambda: rf.Dataset(X, np.eye(3)), ONE_HOT),
         (
             lambda: rf.integrate(rf.Dataset(X, [1, -1, 1]), NET, until=1.0, loss="cross_entropy"),  # type: ignore[call-overload]
-            "for two layers with one output, found 'cross_entropy': it needs K outputs, rf.DeepNetwork(",
+            "for two layers with one output, found 'cross_entropy': it needs K outputs, rf.Network(W, a) with a of",
         ),
         (lambda: rf.Dataset(X, [1.0, math.nan, 2.0]), "y must hold finite numbers only, found nan at row 1"),
         (lambda: rf.Dataset(X, [1.0, math.inf, 2.0]), "y must hold finite numbers only, found inf at row 1"),

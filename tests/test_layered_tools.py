@@ -310,3 +310,26 @@ def test_options_that_do_not_go_with_layers_are_named(
     code, text = command(capsys, "run", "--data", "wang-pilanci", "--until", "1", *layers, *more)
     assert code == 2
     assert message in text
+
+
+def test_a_callback_without_a_period_hears_of_every_step() -> None:
+    data = rf.Dataset([[1.0, 0.3], [-0.4, 1.0]], [1, -1])
+    net = rf.DeepNetwork.init([rf.Dense(3), rf.Dense(1)], dim=2, seed=1)
+    seen: list[int] = []
+    sol = rf.integrate(data, net, until=2.0, callback=lambda report: seen.append(report.steps), callback_period=0.0)
+    assert sol.stats["steps"] > 3
+    assert set(range(1, sol.stats["steps"])) <= set(seen)
+
+
+def test_the_status_says_which_criterion_ended_a_run_of_layers() -> None:
+    data = rf.Dataset([[1.0, 0.3], [-0.4, 1.0], [0.2, -1.0]], [1, -1, 1])
+    net = rf.DeepNetwork.init([rf.Dense(4), rf.Dense(1)], dim=2, seed=1)
+    by_mean = rf.integrate(data, net, until=rf.Stop(mean_loss=0.3))
+    assert (by_mean.status, by_mean.success) == ("reached_mean_loss", True)
+    assert by_mean.log_loss_end == pytest.approx(np.log(0.9))
+    by_sum = rf.integrate(data, net, until=rf.Stop(mean_loss=0.1, loss=0.9))
+    assert (by_sum.status, by_sum.log_loss_end) == ("reached_loss", pytest.approx(np.log(0.9)))
+    cut = rf.integrate(data, net, until=50.0, max_events=1)
+    assert (cut.status, cut.success, len(cut.events)) == ("max_events", False, 1)
+    asked = rf.integrate(data, net, until=rf.Stop(events=1), max_events=5)
+    assert (asked.status, asked.success) == ("reached_events", True)

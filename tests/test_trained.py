@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -40,6 +42,10 @@ def test_the_first_layer_alone_is_descent_with_fixed_outputs(seed: int) -> None:
         ends.append(np.abs(moving - sol.final.matrix(1)).max())
     assert ends[0] < 5e-3
     assert ends[1] < 0.4 * ends[0]
+    option = rf.integrate(rf.Dataset(X, y), rf.Network(W, a), until=2.0, loss="squared", train="first")
+    assert (sol.final.matrix(1) == option.final.W).all()
+    assert (option.a == a).all()
+    assert [(e.neuron, e.sample) for e in option.events] == [(e.unit, e.sample) for e in sol.events]
 
 
 @pytest.mark.parametrize(("eta_w", "eta_a"), [(3.0, 0.5), (0.1, 2.0)])
@@ -60,3 +66,38 @@ def test_two_rates_are_equal_rates_of_a_rescaled_network(eta_w: float, eta_a: fl
         ends.append(max(np.abs(w - sol.final.W / c).max(), np.abs(b - c * sol.final.a).max()))
     assert ends[0] < 5e-3
     assert ends[1] < 0.4 * ends[0]
+    option = rf.integrate(rf.Dataset(X, y), rf.Network(W, a), until=t, rates=(eta_w, eta_a))
+    assert option.t_end == t
+    assert pytest.approx(sol.final.W / c, abs=1e-8) == option.final.W
+    assert option.final.a == pytest.approx(c * sol.final.a, abs=1e-8)
+    assert sorted(e[2:] for e in option.events) == sorted(e[2:] for e in sol.events)
+    assert np.sort(option.events.t) == pytest.approx(np.sort(sol.events.t) / (eta_w * eta_a) ** 0.5, rel=1e-7)
+    assert option.balance == pytest.approx(np.tile(option.balance[0], (len(option.t), 1)), abs=1e-9)
+    assert option.balance[0] == pytest.approx(a**2 / eta_a - (W**2).sum(axis=1) / eta_w)
+
+
+def test_times_of_a_run_with_rates_are_those_of_its_network(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    data, net = rf.Dataset(rng.standard_normal((9, 3)), rng.standard_normal(9)), rf.Network.init(4, 3, scale=0.5)
+    rates = (0.3, 1.7)
+    whole = rf.integrate(data, net, until=2.0, loss="squared", rates=rates, rtol=1e-11)
+    saved = rf.integrate(data, net, until=2.0, loss="squared", rates=rates, save_at=[0.5, 1.0, 2.0], rtol=1e-11)
+    assert saved.t == pytest.approx([0.5, 1.0, 2.0], rel=1e-15)
+    assert saved.W[1] == pytest.approx(whole(1.0).W, abs=1e-9)
+    logs = rf.integrate(data, net, until=2.0, loss="squared", rates=rates, save_at_log=[-1.0], rtol=1e-11)
+    assert logs.a[0] == pytest.approx(whole.at(log_t=-1.0).a, abs=1e-9)
+    stopped = rf.integrate(data, net, until=rf.Stop(log_time=0.0), loss="squared", rates=rates, rtol=1e-11)
+    assert stopped.log_t_end == pytest.approx(0.0, abs=1e-14)
+    assert pytest.approx(whole(1.0).W, abs=1e-9) == stopped.final.W
+    rest = rf.integrate(data, stopped, until=2.0, loss="squared", rates=rates, rtol=1e-11)
+    assert rest.t_start == pytest.approx(1.0)
+    assert pytest.approx(whole.final.W, abs=1e-9) == rest.final.W
+    whole.save(tmp_path / "run.npz")
+    there = rf.load(tmp_path / "run.npz")
+    assert (there.final, there.t_end, there.settings["rates"]) == (whole.final, 2.0, rates)
+    seen: list[rf.flow.Progress] = []
+    run = rf.integrate(data, net, until=2.0, loss="squared", rates=rates, callback=seen.append, callback_period=0.0)
+    assert len({report.t for report in seen}) > 3
+    for report in seen[1:]:
+        assert np.abs(run.t - report.t).min() < 1e-12
+        assert report.log_t == pytest.approx(np.log(report.t))

@@ -30,7 +30,8 @@ class LayeredModel {
     /// Runs from parameters or from a stored state, and keeps the run.
     py::dict run(const py::object& start, const py::dict& options, py::object hook) {
         LayeredPlan plan = layered_plan_in(options);
-        HookGate gate(std::move(hook));
+        const bool has_period = options.contains("hook_period");
+        HookGate gate(std::move(hook), has_period ? options["hook_period"].cast<double>() : HookGate::kPeriod);
         plan.hook = [&gate](const LayeredProgress& progress) {
             return gate.ask([&] {
                 py::dict report;

@@ -91,7 +91,7 @@ __all__ = [
 
 _HOMES = {
     "flow": "EVENT_KINDS Branching BranchingTable Event EventTable ManyProgress MultiClassSolution Progress Run Runs "
-    "Settings",
+    "Settings TwoLayerSolution",
     "convex": "Certificate MultiClassCertificate",
     "datasets": "MultiClassDataset",
     "descent": "DescentResult",

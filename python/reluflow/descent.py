@@ -25,9 +25,10 @@ from ._validation import (
     seed_number,
 )
 from .datasets import Dataset, MultiClassDataset
-from .datasets._bias import stored_columns
 from .layered import DeepDescentResult, DeepNetwork
 from .layered._descent import descend_layers
+from .layered._several import data_of, pair_of, stored
+from .layered._two_layers import AsLayers
 from .losses import LossName, ReductionName, check_loss, check_reduction, check_targets
 from .networks import Network
 from .networks._bias import knowing_bias
@@ -50,7 +51,7 @@ class DescentResult(ReadOnly):
 
     Attributes
     ----------
-    data : Dataset
+    data : Dataset, or what else `descend` was given for several outputs
     initial, final : Network
         The network before the first and after the last step.
     t : ndarray, shape (k,)
@@ -58,7 +59,7 @@ class DescentResult(ReadOnly):
     step_index : ndarray of int, shape (k,)
         Number of steps taken at the kept states, from 0.
     W : ndarray, shape (k, m, d)
-    a : ndarray, shape (k, m)
+    a : ndarray, shape (k, m), or (k, m, K) with several outputs
     log_loss : ndarray, shape (k,)
         Natural logarithm of the loss on all samples, with the reduction.
     steps_done : int
@@ -72,7 +73,7 @@ class DescentResult(ReadOnly):
         Every argument that was used, and the version.
     """
 
-    data: Dataset
+    data: Any
     initial: Network
     final: Network
     t: FloatArray = field(repr=False)
@@ -102,18 +103,12 @@ class DescentResult(ReadOnly):
         OSError
             The system cannot write; what was there is still there.
         """
-        start: dict[str, Any] = {"W0": self.initial.W, "a0": self.initial.a, "X": self.data.X, "y": self.data.y}
+        own, about = stored(self.data)
+        start: dict[str, Any] = {"W0": self.initial.W, "a0": self.initial.a, **own}
         if self.initial.pattern is not None:
             start["pattern0"] = self.initial.pattern
-        if self.data.weights is not None:
-            start["weights"] = self.data.weights
-        record = {name: getattr(self, name) for name in _VALUES} | {
-            "leak": self.initial.leak,
-            "data_name": self.data.name,
-            "feature_names": self.data.feature_names,
-            "bias_input": self.data.bias_input,
-            "net_bias_input": self.initial.bias_input,
-        }
+        known = {"leak": self.initial.leak, "net_bias_input": self.initial.bias_input}
+        record = {name: getattr(self, name) for name in _VALUES} | known | about
         arrays = {name: getattr(self, name) for name in _ARRAYS}
         write_archive(path, {**arrays, **start}, {"format": _FORMAT, "schema": _SCHEMA, **record})
 
@@ -133,7 +128,7 @@ class DescentResult(ReadOnly):
             for array in arrays.values():
                 freeze(array)
             kept = {name: arrays[name] for name in _ARRAYS} | {name: record[name] for name in _VALUES}
-            data = Dataset(y=arrays["y"], weights=arrays.get("weights"), **stored_columns(arrays["X"], record))
+            data = data_of(arrays, record)
             known = {"leak": record["leak"], "bias_input": record.get("net_bias_input")}
             initial = Network(arrays["W0"], arrays["a0"], pattern=arrays.get("pattern0"), **known)
             final = initial._with(arrays["W"][-1], arrays["a"][-1])
@@ -159,6 +154,19 @@ def descend(
     loss: LossName = "logistic",
     reduction: ReductionName = "sum",
     weight_decay: float = 0.0,
+    save_every: int | None = None,
+) -> DescentResult: ...
+@overload
+def descend(
+    data: MultiClassDataset | tuple[npt.ArrayLike, npt.ArrayLike],
+    net: Network,
+    *,
+    step: float = 1e-3,
+    n_steps: int,
+    batch_size: int | None = None,
+    seed: Seed = 0,
+    loss: LossName | Literal["cross_entropy"] = "logistic",
+    reduction: ReductionName = "sum",
     save_every: int | None = None,
 ) -> DescentResult: ...
 @overload
@@ -195,7 +203,8 @@ def descend(
     Parameters
     ----------
     data : Dataset
-        n samples in d dimensions. For a layered network also a `MultiClassDataset` or a pair (X, targets).
+        n samples in d dimensions. For several outputs or a layered network also a `MultiClassDataset` or a pair
+        (X, targets).
     net : Network or DeepNetwork
         The start. A pattern that it carries is not used.
     step : float, optional
@@ -207,11 +216,11 @@ def descend(
     seed : int, numpy.random.Generator or None, optional
         Seed of the permutations; a Generator and None draw one, which stands in the settings of the result.
     loss : {"logistic", "exponential", "squared"}, optional
-        As for `reluflow.integrate`; a layered network also takes "cross_entropy".
+        As for `reluflow.integrate`; several outputs take "squared" and "cross_entropy".
     reduction : {"sum", "mean"}, optional
         Whether the losses of the samples (of a minibatch) are added or averaged.
     weight_decay : float, optional
-        γ >= 0: the descent is that of L(θ) + γ/2 |θ|²; 0 for a layered network.
+        γ >= 0: the descent is that of L(θ) + γ/2 |θ|²; 0 for several outputs and layered networks.
     save_every : int, optional
         Keep every so many-th state, and the first and the last. None: only these two.
 
@@ -233,13 +242,13 @@ def descend(
     >>> run.step_index
     array([  0,  50, 100])
     """
-    if isinstance(net, DeepNetwork):
+    if isinstance(net, DeepNetwork) or (isinstance(net, Network) and net.n_outputs > 1):
         if weight_decay != 0.0:
-            raise invalid("weight_decay", "be 0 for a layered network", repr(weight_decay))
+            raise invalid("weight_decay", "be 0 for a layered network or several outputs", repr(weight_decay))
         common = _settings(step, n_steps, seed, reduction, save_every)
         size = None if batch_size is None else integer(batch_size, "batch_size")
         chosen = {**common, "batch_size": size, "loss": loss, "version": _core.__version__}
-        return descend_layers(data, net, chosen)
+        return descend_layers(data, net, chosen) if isinstance(net, DeepNetwork) else _several(data, net, chosen)
     instance(data, "data", Dataset, "a Dataset")
     instance(net, "net", Network, "a Network")
     assert isinstance(data, Dataset)  # for the type checker
@@ -256,6 +265,24 @@ def descend(
     raw = _call(data, net, settings)
     raw["seconds"] = perf_counter() - begin
     return _result(data, net, {**settings, "version": _core.__version__}, raw)
+
+
+def _several(data: Any, net: Network, settings: dict[str, Any]) -> DescentResult:
+    """Descend with several outputs, as a layered network does."""
+    pair = pair_of(data, net, settings["loss"])
+    reader = AsLayers(pair.net)
+    found = descend_layers((pair.X, pair.targets), reader.layers(), settings)
+    W, a = reader.weights(found.theta)
+    for array in (W, a):
+        freeze(array)
+    return DescentResult(
+        data=(pair.X, pair.targets) if isinstance(data, tuple) else data,
+        initial=pair.net,
+        final=reader.network(found.final.theta),
+        W=W,
+        a=a,
+        **{name: getattr(found, name) for name in ("t", "step_index", "log_loss", *_VALUES)},
+    )
 
 
 def _settings(step: object, n_steps: object, seed: Seed, reduction: object, save_every: object) -> dict[str, Any]:

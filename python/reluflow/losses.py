@@ -31,7 +31,7 @@ def check_loss(loss: object) -> LossName:
         raise invalid(
             "loss",
             f"be one of {', '.join(map(repr, LOSSES))} for two layers with one output",
-            "'cross_entropy': it needs K outputs, rf.DeepNetwork([rf.Dense(m), rf.Dense(K)], ...) with class numbers",
+            "'cross_entropy': it needs K outputs, rf.Network(W, a) with a of the shape (m, K), and class numbers",
         )
     return cast(LossName, one_of(loss, "loss", LOSSES))
 

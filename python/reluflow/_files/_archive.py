@@ -21,6 +21,7 @@ _READERS = {
     "reluflow network": "Network.load",
     "reluflow descent": "DescentResult.load",
     "reluflow layered solution": "reluflow.load",
+    "reluflow solution of a network by layers": "reluflow.load",
     "reluflow layered descent": "DeepDescentResult.load",
     "reluflow path of saddles": "saddles.SaddlePath.load",
 }

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from .._validation import instance, invalid
 from ..datasets import Dataset
-from ..flow import MultiClassSolution, Solution
+from ..flow import MultiClassSolution, Solution, TwoLayerSolution
 from ..layered import DeepNetwork, DeepSolution
 from ..networks import Network
+from ..networks._parts import one_output
 
 # What a layered run is told: its units have no output weight of their own, and so no sectors, groups or directions.
 TWO_LAYERS = (
@@ -19,6 +20,9 @@ def check_run(value: object, name: str = "solution", *, or_states: bool = False)
     """Refuse what is not the solution of one run."""
     if isinstance(value, MultiClassSolution):
         raise invalid(name, "be one run: take the solution of one class, sol[k]", "those of several classes")
+    if isinstance(value, TwoLayerSolution):
+        expected = "be a run of one output with both layers trained (.layered is a run for layer_raster and its like)"
+        raise invalid(name, expected, "a TwoLayerSolution")
     if isinstance(value, DeepSolution):
         raise invalid(name, TWO_LAYERS, "the run of a layered network")
     instance(value, name, Solution, "a Solution or States" if or_states else "a Solution")
@@ -34,3 +38,5 @@ def check_net(value: object, name: str = "net") -> None:
     if isinstance(value, DeepNetwork):
         raise invalid(name, "be a Network of two layers, whose neurons have sectors and groups", "a DeepNetwork")
     instance(value, name, Network, "a Network")
+    assert isinstance(value, Network)  # for the type checker
+    one_output(value, name)

@@ -11,7 +11,7 @@ from rich.console import Console
 from .._core import __version__
 from . import _inspect, _prove, _reproduce, _request, _run, _run_layers, _sweep
 from . import _options as o
-from ._data import Answers
+from ._data import CLASSES, Answers
 
 app = typer.Typer(
     name="reluflow",
@@ -90,12 +90,15 @@ def run(
 
     `reluflow run --data digits:3,8 --layers 50,50 --scale 0.5 --until 1 --out out/deep`
 
+    `reluflow run --data iris --loss cross_entropy --width 20 --scale 0.1 --until 5 --out out/iris`
+
     `reluflow run --resume out/digits`
     """
     options = {name: value for name, value in locals().items() if name != "context"}
     given = {name for name in options if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"}
-    if options.pop("layers") is not None:
-        return _run_layers.execute({**options, "layers": layers}, given, Console())
+    if layers is not None or loss == CLASSES:
+        return _run_layers.execute(options, given, Console())
+    del options["layers"]
     return _run.execute(_request.build(options, given), Console())
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .. import datasets
 from .._validation import invalid
-from ..datasets import Dataset
+from ..datasets import Dataset, MultiClassDataset
 from ..datasets._bias import bias_value
 from ..losses import is_of_margins
 
@@ -16,6 +16,14 @@ _READERS: dict[str, Callable[..., Dataset]] = {
     ".csv": datasets.from_csv,
     ".parquet": datasets.from_parquet,
     ".npz": datasets.from_npz,
+}
+
+# The loss that takes data with all their classes.
+CLASSES = "cross_entropy"
+_ALL_CLASSES: dict[str, Callable[[], MultiClassDataset]] = {
+    "digits": datasets.digits,
+    "iris": datasets.iris,
+    "wine": datasets.wine,
 }
 
 # What stands after the colon, for messages and help.
@@ -62,6 +70,34 @@ def load(text: str, answers: Answers, *, seed: int) -> Dataset:
     words = [part.strip() for part in options.split(",") if part.strip()]
     data = _named(name.lower().replace("_", "-"), words, seed)
     return data if answers.bias is None else data.with_bias(bias_value(answers.bias, "--bias"))
+
+
+def load_classes(text: str, answers: Answers) -> MultiClassDataset:
+    """Make the dataset that `--data` names, with all its classes.
+
+    Raises
+    ------
+    ValueError
+        As for `load`, or data without classes.
+    """
+    for name, value in (("--target", answers.target), ("--positive", answers.positive)):
+        if value is not None:
+            raise invalid(name, f"be left out with --loss {CLASSES}", repr(value))
+    kind, path = Path(text).suffix.lower(), Path(text)
+    bias = None if answers.bias is None else bias_value(answers.bias, "--bias")
+    if kind in (".csv", ".parquet"):
+        if not path.is_file():
+            raise invalid("--data", "name a file that exists", repr(text))
+        if answers.label is None:
+            raise invalid("--label", f"name the column of {path.name} that holds the classes", "nothing")
+        read = datasets.from_csv if kind == ".csv" else datasets.from_parquet
+        return read(path, label=answers.label, multiclass=True, bias_input=bias)
+    name = text.lower().replace("_", "-")
+    if name not in _ALL_CLASSES:
+        known = ", ".join(_ALL_CLASSES)
+        raise invalid("--data", f"be one of {known}, FILE.csv or FILE.parquet with --loss {CLASSES}", repr(text))
+    data = _ALL_CLASSES[name]()
+    return data if bias is None else data.with_bias(bias)
 
 
 def _from_file(path: Path, answers: Answers) -> Dataset:

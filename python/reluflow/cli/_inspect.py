@@ -16,7 +16,7 @@ from rich.table import Table
 
 from .. import _core, analysis
 from .._validation import invalid
-from ..flow import MultiClassSolution, Solution, load
+from ..flow import MultiClassSolution, Solution, TwoLayerSolution, load
 from ..layered import DeepSolution
 from . import _files, _pictures, _run_layers
 from ._table import result_table
@@ -46,7 +46,7 @@ def inspect(path: Path, *, n_events: int, out: Path | None, console: Console) ->
     solution = load(path)
     if isinstance(solution, MultiClassSolution):
         raise invalid("RUN", "hold one run", f"a solution of {solution.K} classes in {str(path)!r}")
-    if isinstance(solution, DeepSolution):
+    if isinstance(solution, (DeepSolution, TwoLayerSolution)):
         return _inspect_layers(solution, n_events, out, console)
     console.print(_title(solution), style="bold", soft_wrap=True, highlight=False)
     console.print(result_table(analysis.summarise(solution)))
@@ -59,7 +59,9 @@ def inspect(path: Path, *, n_events: int, out: Path | None, console: Console) ->
     return 0
 
 
-def _inspect_layers(solution: DeepSolution, n_events: int, out: Path | None, console: Console) -> int:
+def _inspect_layers(
+    solution: DeepSolution | TwoLayerSolution, n_events: int, out: Path | None, console: Console
+) -> int:
     console.print(_run_layers.title(solution), style="bold", soft_wrap=True, highlight=False)
     console.print(_run_layers.table(solution))
     console.print(f"{solution.status}: {solution.message}")
@@ -80,7 +82,7 @@ def _title(solution: Solution) -> str:
     return f"{name} (n = {data.n}, d = {data.d}), {net.width} neurons, {loss}, version {used.version}"
 
 
-def _first_events(solution: Solution | DeepSolution, n_events: int) -> Table:
+def _first_events(solution: Solution | TwoLayerSolution | DeepSolution, n_events: int) -> Table:
     table = Table(title="events", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     places = solution.events.ROW[2:-1]
     for name in ("t", *places):

@@ -10,7 +10,7 @@ import typer
 from ..flow import POLICIES
 from ..losses import LOSSES, REDUCTIONS
 from ..sweeps import MEASURES
-from ._data import FORMS
+from ._data import CLASSES, FORMS
 
 _DATA = "Data by name (" + ", ".join(f"`{form}`" for form in FORMS[:-3]) + ") or a CSV, Parquet or NPZ file."
 _UNTIL = (
@@ -40,7 +40,9 @@ Unbalanced = Annotated[bool, _option("Network", "Draw all weights from N(0, scal
 Seed = Annotated[int, _option("Network", "Seed of the first weights, and of data that are drawn.")]
 Leak = Annotated[float, _option("Network", "Slope of the activation on the negative side, in [0, 1).")]
 Until = Annotated[str | None, _option("Flow", _UNTIL)]
-Loss = Annotated[str, _option("Flow", "One of " + ", ".join(LOSSES) + ".")]
+Loss = Annotated[
+    str, _option("Flow", "One of " + ", ".join(LOSSES) + f", or {CLASSES}: an output for each class of the data.")
+]
 Reduction = Annotated[
     str, _option("Flow", "Losses of the samples are added or averaged: " + ", ".join(REDUCTIONS) + ".")
 ]

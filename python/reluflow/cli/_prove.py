@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from .._validation import invalid
-from ..flow import MultiClassSolution, load
+from ..flow import MultiClassSolution, TwoLayerSolution, load
 from ..layered import DeepSolution
 from ..proof import Proof, prove
 from ._progress import ProgressLine
@@ -33,6 +33,8 @@ def execute(path: Path, *, until: float | None, out: Path | None, quiet: bool, c
         raise invalid("RUN", "hold one run", f"a solution of {solution.K} classes in {str(path)!r}")
     if isinstance(solution, DeepSolution):
         raise invalid("RUN", "hold a run of a two-layer network", f"one of a layered network in {str(path)!r}")
+    if isinstance(solution, TwoLayerSolution):
+        raise invalid("RUN", "hold a run of one output with both layers trained", f"another in {str(path)!r}")
     with Signals() as signals:
         with ProgressLine(console, solution.data.n, solution.reduction, quiet=quiet) as line:
 

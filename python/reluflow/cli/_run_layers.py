@@ -1,4 +1,4 @@
-"""`reluflow run --layers`: integrate a layered network, show, write."""
+"""`reluflow run --layers` and `--loss cross_entropy`: integrate what the layered core integrates, show, write."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from rich.table import Table
 from .. import analysis, figures
 from .._core import __version__
 from .._validation import integer, invalid, optional_module
-from ..flow import Progress, Stop, integrate
+from ..datasets import Dataset, MultiClassDataset
+from ..flow import Progress, Stop, TwoLayerSolution, integrate
 from ..layered import DeepNetwork, DeepSolution, Dense
+from ..networks import Network
 from . import _data, _files
 from ._progress import ProgressLine
 from ._signals import Signals
@@ -22,15 +24,18 @@ from ._table import number
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# What a run of layers has no meaning for, or does not have yet.
+# What a run of the layered core has no meaning for, or does not have yet.
+_ONE_OUTPUT = {
+    "weight_decay": "it is run without it",
+    "resume": "it keeps no checkpoints",
+    "checkpoint_seconds": "it keeps no checkpoints",
+    "euler": "the table beside gradient descent is that of two layers and one output",
+}
 _TWO_LAYERS = {
     "width": "the widths are those of --layers",
     "unbalanced": "a layered network is drawn from N(0, scale²/inputs)",
-    "weight_decay": "a layered network is run without it",
-    "resume": "a layered run keeps no checkpoints",
-    "checkpoint_seconds": "a layered run keeps no checkpoints",
-    "euler": "the table beside gradient descent is that of two layers",
 }
+Run = DeepSolution | TwoLayerSolution
 _SCALE = 1.0  # of the first weights where --scale is not given: the default of DeepNetwork.init
 
 
@@ -40,25 +45,50 @@ def execute(options: dict[str, Any], given: set[str], console: Console) -> int:
     Raises
     ------
     ValueError
-        An option that is wrong, missing, or that does not go with `--layers`.
+        An option that is wrong, missing, or that does not go with `--layers` or `--loss cross_entropy`.
     """
-    for name, reason in _TWO_LAYERS.items():
+    is_deep = options["layers"] is not None
+    what = "--layers" if is_deep else "--loss cross_entropy"
+    for name, reason in {**_ONE_OUTPUT, **(_TWO_LAYERS if is_deep else {})}.items():
         if name in given:
-            raise invalid(f"--{name.replace('_', '-')}", f"be left out with --layers: {reason}", "both")
+            raise invalid(f"--{name.replace('_', '-')}", f"be left out with {what}: {reason}", "both")
     for name in ("data", "until"):
         if options[name] is None:
             raise invalid(f"--{name}", "be given", "none")
     answers = _data.Answers(**{name: options[name] for name in ("label", "positive", "target", "bias", "loss")})
-    data = _data.load(options["data"], answers, seed=options["seed"])
-    scale = options["scale"] if "scale" in given else _SCALE
-    layers = [*(Dense(width) for width in widths(options["layers"])), Dense(1)]
-    net = DeepNetwork.init(layers, dim=data.d, scale=scale, leak=options["leak"], seed=options["seed"])
+    data: Dataset | MultiClassDataset
+    if options["loss"] == _data.CLASSES:
+        data = _data.load_classes(options["data"], answers)
+    else:
+        data = _data.load(options["data"], answers, seed=options["seed"])
+    net = _deep(options, data, given) if is_deep else _two_layers(options, data)
     out = options["out"]
     if out is not None:
         _files.folder(out)
         if options["figures"]:
             optional_module("matplotlib", "viz")
     return _run(data, net, options, console)
+
+
+def _deep(options: dict[str, Any], data: Dataset | MultiClassDataset, given: set[str]) -> DeepNetwork:
+    scale = options["scale"] if "scale" in given else _SCALE
+    outputs = data.K if isinstance(data, MultiClassDataset) else 1
+    layers = [*(Dense(width) for width in widths(options["layers"])), Dense(outputs)]
+    return DeepNetwork.init(layers, dim=data.d, scale=scale, leak=options["leak"], seed=options["seed"])
+
+
+def _two_layers(options: dict[str, Any], data: Dataset | MultiClassDataset) -> Network:
+    """Draw a network with an output for each class."""
+    assert isinstance(data, MultiClassDataset)  # for the type checker: that is what the loss reads
+    return Network.init(
+        options["width"],
+        data.d,
+        outputs=data.K,
+        scale=options["scale"],
+        balanced=not options["unbalanced"],
+        leak=options["leak"],
+        seed=options["seed"],
+    )
 
 
 def widths(text: str) -> list[int]:
@@ -78,7 +108,7 @@ def widths(text: str) -> list[int]:
     return found
 
 
-def _run(data: Any, net: DeepNetwork, options: dict[str, Any], console: Console) -> int:
+def _run(data: Any, net: DeepNetwork | Network, options: dict[str, Any], console: Console) -> int:
     settings = {name: options[name] for name in ("loss", "reduction", "rtol", "on_branch", "max_events")}
     until = Stop.parse(options["until"])
     with Signals() as signals:
@@ -100,7 +130,7 @@ def _run(data: Any, net: DeepNetwork, options: dict[str, Any], console: Console)
         return signals.exit_code
 
 
-def _write(solution: DeepSolution, options: dict[str, Any]) -> list[str]:
+def _write(solution: Run, options: dict[str, Any]) -> list[str]:
     command = {name: str(value) if isinstance(value, Path) else value for name, value in options.items()}
     record = {
         "version": __version__,
@@ -123,8 +153,9 @@ def _write(solution: DeepSolution, options: dict[str, Any]) -> list[str]:
     return names
 
 
-def draw(solution: DeepSolution, out: Path) -> list[Path]:
+def draw(run: Run, out: Path) -> list[Path]:
     """Draw the figures of a layered run into a folder; return their paths."""
+    solution = run.layered if isinstance(run, TwoLayerSolution) else run
     paths = []
     with figures.style():
         for name, picture in (("layers", _layers), ("events", _events)):
@@ -146,14 +177,15 @@ def _events(solution: DeepSolution) -> Figure:
     return figure
 
 
-def title(solution: DeepSolution) -> str:
+def title(solution: Run) -> str:
     """Say in one line what was run."""
     data, used = solution.data, solution.settings
     name = getattr(data, "name", None) or "data"
-    return f"{name} (n = {len(solution._problem.X)}), {solution.initial!r}, {used['loss']} loss ({used['reduction']})"
+    count = len(data[0]) if isinstance(data, tuple) else data.n if hasattr(data, "n") else 0
+    return f"{name} (n = {count}), {solution.initial!r}, {used['loss']} loss ({used['reduction']})"
 
 
-def table(solution: DeepSolution) -> Table:
+def table(solution: Run) -> Table:
     """Lay out what there is to say of a run."""
     found = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     found.add_column("")

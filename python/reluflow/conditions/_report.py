@@ -10,6 +10,7 @@ from .._validation import instance, invalid, leak_value, optional_module
 from ..datasets import Dataset, MultiClassDataset
 from ..losses import LossName, check_loss, check_targets
 from ..networks import MultiClassNetwork, Network
+from ..networks._parts import one_output
 from ._facts import Facts
 from ._pairs import ExtremePairs, orthogonal_separability
 from ._starts import check_inputs
@@ -175,6 +176,7 @@ def report(
     if net is not None:
         instance(net, "net", Network, "a Network")
         assert isinstance(net, Network)  # for the type checker
+        one_output(net)
     kind = check_loss(loss)
     check_targets(data, kind)
     slope = leak_value(0.0 if leak is None else leak)

@@ -11,6 +11,7 @@ from .._validation import FloatArray, freeze, instance, invalid
 from ..datasets import Dataset
 from ..losses import LossName, log_total, separation_loss
 from ..networks import Network
+from ..networks._parts import one_output
 from ._verdict import Verdict, check_data
 
 BALANCE_RTOL = 1e-12  # |a_j| and |w_j| closer than this are equal; an exactly scaled start has a few roundings
@@ -210,3 +211,5 @@ def check_inputs(data: Dataset, net: Network) -> None:
 
 def _check_net(net: object) -> None:
     instance(net, "net", Network, "a Network")
+    assert isinstance(net, Network)  # for the type checker
+    one_output(net)

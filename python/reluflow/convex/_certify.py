@@ -11,6 +11,7 @@ from ..datasets import Dataset, MultiClassDataset
 from ..datasets._bias import about_columns, bare_inputs
 from ..losses import LossName, ReductionName
 from ..networks import Network
+from ..networks._parts import one_output
 from ._bounds import DualNorm, dual_norm
 from ._certificate import Certificate, MultiClassCertificate, class_parts
 from ._certify_fit import certify_fit
@@ -233,12 +234,14 @@ def _of_margin(net: Network, data: Dataset, tolerances: Tolerances, max_seconds:
 def _network(solution: Any, only_certified: bool) -> Network:
     """Return the network to judge; a direction can be tried as it is, the size of a critical point has to be right."""
     if isinstance(solution, Network):
+        one_output(solution, "solution")
         return solution
     limit = getattr(solution, "limit", None)
     if only_certified and not getattr(limit, "certified", False):
         limit = None
     for candidate in (getattr(limit, "network", None), getattr(solution, "final", None)):
         if isinstance(candidate, Network):
+            one_output(candidate, "solution")
             return candidate
     raise invalid("solution", "be a Network or hold one in .limit.network or .final", f"a {type(solution).__name__}")
 

@@ -10,6 +10,7 @@ from .._validation import FloatArray, instance, invalid
 from ..datasets import Dataset
 from ..losses import check_reduction, reduction_factor
 from ..networks import Network
+from ..networks._parts import one_output
 from ._certify_regularised import CLEAR_GAIN, Tolerances, subgradient
 from ._fit_certificate import FitCertificate
 from ._inputs import Deadline, check_inputs, fixed, rectify, row_space
@@ -36,6 +37,7 @@ def certify_fit(
     """Compare a network with the least squares of all networks and, where it has them, with the least norm."""
     check_inputs(data)
     instance(net, "solution", Network, "a reluflow.Network")
+    one_output(net, "solution")
     if net.dim != data.d:
         raise invalid("solution", f"have {data.d} inputs, as the data have", f"{net.dim}")
     used = data.counts > 0

@@ -14,6 +14,7 @@ import numpy as np
 from .._validation import FloatArray, instance, integer, invalid
 from ..datasets import Dataset
 from ..networks import Network
+from ..networks._parts import one_output
 from ._inputs import check_data, fixed, fixed_bool
 from ._solution import BoolArray, MaxMarginSolution, SignArray
 
@@ -145,6 +146,7 @@ def check_net(net: object, data: object) -> Dataset:
     checked = check_data(data)
     instance(net, "net", Network, "a reluflow.Network")
     assert isinstance(net, Network)
+    one_output(net)
     if net.dim != checked.d:
         raise invalid("net", f"have {checked.d} inputs, as the data have", f"{net.dim}")
     return checked

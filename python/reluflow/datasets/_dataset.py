@@ -256,7 +256,7 @@ def _targets(value: npt.ArrayLike, n: int) -> FloatArray:
     if shape is not None and len(shape) == 2 and shape[1] > 1:
         expected = (
             "have the shape (n,): one target a sample (rf.datasets.MultiClassDataset takes the names of classes;"
-            " several targets are for an rf.DeepNetwork, which takes the pair (X, targets))"
+            " several targets are for K outputs, and go as the pair (X, targets))"
         )
         raise invalid("y", expected, f"the shape {shape}")
     y = real_array(value, "y", "(n,)")

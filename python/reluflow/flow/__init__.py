@@ -16,6 +16,7 @@ from ._progress import ManyProgress, Progress
 from ._settings import Settings
 from ._solution import Solution
 from ._stop import Stop
+from ._two_layer_solution import TwoLayerSolution
 
 __all__ = [
     "EVENT_KINDS",
@@ -33,6 +34,7 @@ __all__ = [
     "Settings",
     "Solution",
     "Stop",
+    "TwoLayerSolution",
     "integrate",
     "integrate_many",
     "load",

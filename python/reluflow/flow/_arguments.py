@@ -16,6 +16,7 @@ from ..datasets import Dataset
 from ..losses import check_loss, check_reduction
 from ..networks import Network
 from ..networks._bias import knowing_bias
+from ..networks._parts import one_output
 from ._scale import is_beyond_digits
 from ._settings import Settings
 from ._solution import Solution
@@ -59,8 +60,8 @@ class Asked:
             reduction=check_reduction(self.reduction),
             rtol=checked_rtol(self.rtol),
             atol=None if self.atol is None else _atol(self.atol),
-            save_at=_save_at(self.save_at, start),
-            save_at_log=_save_at_log(self.save_at_log, self.save_at, start),
+            save_at=_save_at(self.save_at, start.t),
+            save_at_log=_save_at_log(self.save_at_log, self.save_at, start.log_t),
             on_branch=one_of(self.on_branch, "on_branch", POLICIES),
             max_events=None if self.max_events is None else integer(self.max_events, "max_events"),
             start_time=start.t,
@@ -68,7 +69,7 @@ class Asked:
             version=_core.__version__,
             weight_decay=not_negative(self.weight_decay, "weight_decay"),
         )
-        _check_reachable(settings)
+        _check_reachable(settings.save_at, settings.save_at_log, settings.until)
         if settings.weight_decay and settings.until.limit:
             raise invalid("Stop.limit", "be left out with weight decay: its end is a critical point", "True")
         if settings.until.limit and (self.save_at is not None or self.save_at_log is not None):
@@ -143,13 +144,14 @@ def start_of(data: Dataset, net: object) -> Start:
     instance(net, "net", (Network, Solution), "a Network or a Solution")
     assert isinstance(net, (Network, Solution))  # for the type checker
     start = Start(net.final, net.t_end, net.log_t_end) if isinstance(net, Solution) else Start(net, 0.0, -math.inf)
+    one_output(start.net)
     if start.net.dim != data.d:
         raise invalid("net", f"have dim {data.d}, the columns of X", f"dim {start.net.dim}")
     start = start._replace(net=knowing_bias(start.net, data))
     if not is_beyond_digits(start.log_t):
-        _check_sizes(data, start.net)
+        check_sizes(data.X, start.net)
     if start.net.pattern is not None:
-        _check_pattern(data, start.net)
+        check_pattern(data.X, start.net)
     return start
 
 
@@ -160,7 +162,7 @@ def _sizes(net: Network) -> FloatArray:
     return sizes
 
 
-def _check_sizes(data: Dataset, net: Network) -> None:
+def check_sizes(X: FloatArray, net: Network) -> None:
     """Refuse neurons whose squares leave the range of floats; the bounds are those of the core."""
     least, most = _core.SMALLEST_NEURON, _core.LARGEST_NEURON
     sizes = _sizes(net)
@@ -169,20 +171,20 @@ def _check_sizes(data: Dataset, net: Network) -> None:
         neuron = int(np.argmax(bad))
         expected = f"have neurons (w_j, a_j) of size 0 or in [{least:g}, {most:g}]"
         raise invalid("net", expected, f"the size {sizes[neuron]:g} (neuron {neuron})")
-    largest, longest = float(sizes.max()), float(np.linalg.norm(data.X, axis=1).max())
+    largest, longest = float(sizes.max()), float(np.linalg.norm(X, axis=1).max())
     if not net.width * largest * largest * longest <= _core.LARGEST_OUTPUT:
         expected = f"be so small on these data that m |θ_j|² |x_i| is at most {_core.LARGEST_OUTPUT:g}"
         raise invalid("net", expected, f"|θ_j| = {largest:g} and |x_i| = {longest:g}")
 
 
-def _check_pattern(data: Dataset, net: Network) -> None:
+def check_pattern(X: FloatArray, net: Network) -> None:
     """Refuse a carried pattern that contradicts the signs of W Xᵀ by more than rounding and the error of a run."""
     pattern = net.pattern
     assert pattern is not None  # for the type checker: the caller looked
-    if pattern.shape[1] != data.n:
-        raise invalid("net.pattern", f"have a column for each of the {data.n} samples", f"{pattern.shape[1]} columns")
-    Z = net.W @ data.X.T
-    limit = PATTERN_TOL * np.outer(_sizes(net), np.linalg.norm(data.X, axis=1))
+    if pattern.shape[1] != len(X):
+        raise invalid("net.pattern", f"have a column for each of the {len(X)} samples", f"{pattern.shape[1]} columns")
+    Z = net.W @ X.T
+    limit = PATTERN_TOL * np.outer(_sizes(net), np.linalg.norm(X, axis=1))
     wrong = np.where(pattern == 0, np.abs(Z), -pattern * Z) > limit
     if wrong.any():
         neuron, sample = np.argwhere(wrong)[0]
@@ -216,16 +218,31 @@ def _atol(atol: object) -> float:
     return not_negative(atol, "atol", "be None or a finite number of at least 0")
 
 
-def _save_at(value: npt.ArrayLike | None, start: Start) -> FloatArray | None:
-    return None if value is None else _grid(value, "save_at", start.t, "start of the run at t")
+def checked_times(
+    save_at: npt.ArrayLike | None, save_at_log: npt.ArrayLike | None, start: tuple[float, float], stop: Stop
+) -> tuple[FloatArray | None, FloatArray | None]:
+    """Return times to save at, of a run that begins at `start`, t and log t, and ends at `stop`.
+
+    Raises
+    ------
+    ValueError
+        They do not increase, or the run does not reach them.
+    """
+    times, log_times = _save_at(save_at, start[0]), _save_at_log(save_at_log, save_at, start[1])
+    _check_reachable(times, log_times, stop)
+    return times, log_times
 
 
-def _save_at_log(value: npt.ArrayLike | None, save_at: npt.ArrayLike | None, start: Start) -> FloatArray | None:
+def _save_at(value: npt.ArrayLike | None, start: float) -> FloatArray | None:
+    return None if value is None else _grid(value, "save_at", start, "start of the run at t")
+
+
+def _save_at_log(value: npt.ArrayLike | None, save_at: npt.ArrayLike | None, start: float) -> FloatArray | None:
     if value is None:
         return None
     if save_at is not None:
         raise invalid("save_at_log", "be left out where save_at is given", "both")
-    return _grid(value, "save_at_log", start.log_t, "start of the run at log t")
+    return _grid(value, "save_at_log", start, "start of the run at log t")
 
 
 def _grid(value: npt.ArrayLike, name: str, first: float, what: str) -> FloatArray:
@@ -243,13 +260,9 @@ def _grid(value: npt.ArrayLike, name: str, first: float, what: str) -> FloatArra
     return times
 
 
-def _check_reachable(settings: Settings) -> None:
+def _check_reachable(save_at: FloatArray | None, save_at_log: FloatArray | None, stop: Stop) -> None:
     """Refuse times to save at that lie beyond the time stop."""
-    stop = settings.until
-    for name, times, end in (
-        ("save_at", settings.save_at, _end(stop)),
-        ("save_at_log", settings.save_at_log, stop.log_end()),
-    ):
+    for name, times, end in (("save_at", save_at, _end(stop)), ("save_at_log", save_at_log, stop.log_end())):
         if times is not None and times[-1] > end:
             raise invalid(name, f"hold times that are reachable, up to the stop at {end!r}", repr(float(times[-1])))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+from typing import Any, Literal, Unpack, overload
 
 import numpy.typing as npt
 
@@ -12,13 +12,15 @@ from ..layered import DeepNetwork, DeepSolution
 from ..losses import LossName, ReductionName, check_targets
 from ..networks import MultiClassNetwork, Network
 from ._arguments import Asked, start_of, thread_count
-from ._layers import refuse, run_layers
+from ._layers import run_layers
 from ._multiclass import MultiClassSolution, integrate_classes
 from ._one import Watching, integrate_one
 from ._outcome import BranchingError
 from ._progress import CALLBACK_PERIOD, Callback, Listeners, ManyCallback, listeners
 from ._solution import Solution
 from ._stop import Stop
+from ._two_layer_solution import TwoLayerSolution
+from ._two_layers import OneOutputOptions, TwoLayerOptions, is_of_layers, refuse_parts, run_two_layers
 
 
 @overload
@@ -67,6 +69,34 @@ def integrate(
 
 @overload
 def integrate(
+    data: MultiClassDataset | tuple[npt.ArrayLike, npt.ArrayLike],
+    net: Network | TwoLayerSolution,
+    **options: Unpack[TwoLayerOptions],
+) -> TwoLayerSolution: ...
+
+
+@overload
+def integrate(
+    data: Dataset,
+    net: TwoLayerSolution,
+    **options: Unpack[TwoLayerOptions],
+) -> TwoLayerSolution: ...
+
+
+@overload
+def integrate(
+    data: Dataset, net: Network, *, train: Literal["first"], **options: Unpack[OneOutputOptions]
+) -> TwoLayerSolution: ...
+
+
+@overload
+def integrate(
+    data: Dataset, net: Network, *, rates: tuple[float, float], **options: Unpack[OneOutputOptions]
+) -> TwoLayerSolution: ...
+
+
+@overload
+def integrate(
     data: Dataset | MultiClassDataset | tuple[npt.ArrayLike, npt.ArrayLike],
     net: DeepNetwork | DeepSolution,
     *,
@@ -89,7 +119,7 @@ def integrate(
 
 def integrate(
     data: Dataset | MultiClassDataset | tuple[npt.ArrayLike, npt.ArrayLike],
-    net: Network | Solution | MultiClassNetwork | MultiClassSolution | DeepNetwork | DeepSolution,
+    net: Network | Solution | MultiClassNetwork | MultiClassSolution | TwoLayerSolution | DeepNetwork | DeepSolution,
     *,
     until: Stop | float,
     loss: LossName | Literal["cross_entropy"] = "logistic",
@@ -101,27 +131,30 @@ def integrate(
     save_at_log: npt.ArrayLike | None = None,
     on_branch: str = "inactive",
     max_events: int | None = None,
+    train: Literal["both", "first"] = "both",
+    rates: tuple[float, float] | None = None,
     progress: bool = False,
     callback: Callback | ManyCallback | None = None,
     callback_period: float = CALLBACK_PERIOD,
     n_threads: int | None = None,
-) -> Solution | MultiClassSolution | DeepSolution:
+) -> Solution | MultiClassSolution | TwoLayerSolution | DeepSolution:
     """Integrate the subgradient flow dθ/dt ∈ -∂L(θ) of a network, with every activation event.
 
     Parameters
     ----------
     data : Dataset or MultiClassDataset
-        n samples in d dimensions. With K classes, K flows are integrated, each of one class against the rest
-        [WP, Sec. 2]. For a layered network also a pair (X, targets).
+        n samples in d dimensions. With a MultiClassNetwork K flows are integrated, each of one class against the rest
+        [WP, Sec. 2]. For K outputs a pair (X, Y) with targets (n, K), or classes: a MultiClassDataset, a pair (X,
+        numbers 0 ... K-1) or one-hot rows. For a layered network also a pair (X, targets).
     net : Network or Solution, or MultiClassNetwork or MultiClassSolution, or DeepNetwork or DeepSolution
         The start. A network that carries a pattern starts with these exact signs. A solution is continued from its
-        end, at its time.
+        end, at its time. A Network of several outputs is integrated as a layered network, which costs more.
     until : Stop or float
         When to stop; a number means the time. Each class stops by itself.
     loss : {"logistic", "exponential", "squared"}, optional
         ℓ(q) = log(1 + e^-q) or e^-q of the margin q = y f(x), for labels ±1; ½ q² of the error q = f(x) - y, for any
-        targets. Each sample counts by its weight in `data`. A layered network also takes "cross_entropy", and K
-        outputs.
+        targets. Each sample counts by its weight in `data`. K outputs take "squared", ½ |f(x) - y|², or
+        "cross_entropy", -log softmax(f(x)) of the class; a layered network takes all four.
     reduction : {"sum", "mean"}, optional
         Whether the losses of the samples are added or averaged. With the mean, time runs n times slower.
     weight_decay : float, optional
@@ -137,6 +170,10 @@ def integrate(
         or at rest on their boundaries if there is one; or raise `BranchingError`.
     max_events : int, optional
         End the run without success after so many events.
+    train : {"both", "first"}, optional
+        "first": the output weights stay as they are, and the flow is that of the first layer alone.
+    rates : tuple of float, optional
+        (η_w, η_a): the flow w' = -η_w ∂L/∂w, a' = -η_a ∂L/∂a. With `train` or `rates` the layered core integrates.
     progress : bool, optional
         Show a live line on the standard error once the run has lasted two seconds; where that is no terminal, a new
         line every ten seconds.
@@ -150,7 +187,7 @@ def integrate(
 
     Returns
     -------
-    Solution, MultiClassSolution for K classes, or DeepSolution for a layered network
+    Solution, MultiClassSolution for K classes, TwoLayerSolution for K outputs, `train` or `rates`, or DeepSolution
         Look at ``sol.status`` and ``sol.message``: numerical trouble is an outcome, not an exception. After Ctrl-C it
         is the solution so far, with the status ``interrupted``: a step under way is given up.
 
@@ -175,33 +212,24 @@ def integrate(
     >>> sol.status
     'reached_mean_loss'
     """
+    options: dict[str, Any] = {
+        "loss": loss,
+        "reduction": reduction,
+        "weight_decay": weight_decay,
+        "rtol": rtol,
+        "atol": atol,
+        "save_at": save_at,
+        "save_at_log": save_at_log,
+        "on_branch": on_branch,
+        "max_events": max_events,
+    }
+    threads, listening = thread_count(n_threads), listeners(progress, callback, callback_period)
+    if is_of_layers(net, train, rates):
+        return run_two_layers(data, net, until, listening, {**options, "train": train, "rates": rates})
+    refuse_parts(train, rates)
     if isinstance(net, (DeepNetwork, DeepSolution)):
-        refuse(atol, n_threads)
-        if weight_decay != 0.0:
-            raise invalid("weight_decay", "be 0 for a layered network", repr(weight_decay))
-        rules: dict[str, Any] = {
-            "loss": loss,
-            "reduction": reduction,
-            "rtol": rtol,
-            "on_branch": on_branch,
-            "max_events": max_events,
-        }
-        rules |= {"save_at": save_at, "save_at_log": save_at_log}
-        return run_layers(data, net, until, listeners(progress, callback, callback_period), **rules)
-    asked = Asked(
-        until=until,
-        loss=loss,
-        reduction=reduction,
-        rtol=rtol,
-        atol=atol,
-        save_at=save_at,
-        save_at_log=save_at_log,
-        on_branch=on_branch,
-        max_events=max_events,
-        weight_decay=weight_decay,
-    )
-    listening = listeners(progress, callback, callback_period)
-    solution = _integrate(data, net, asked, thread_count(n_threads), listening)
+        return run_layers(data, net, until, listening, **options)
+    solution = _integrate(data, net, Asked(until=until, **options), threads, listening)
     if solution.settings.on_branch == "raise" and solution.branched:
         raise BranchingError(solution)
     return solution

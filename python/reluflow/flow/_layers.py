@@ -7,23 +7,26 @@ from typing import Any
 from .._validation import invalid
 from ..layered import DeepNetwork, DeepSolution
 from ..layered._integrate import Layered, integrate_layers
-from ._arguments import thread_count
 from ._outcome import BranchingError
 from ._progress import Listeners, Progress, Reporter
 from ._stop import Stop
 
 
-def refuse(atol: float | None, n_threads: int | None) -> None:
-    """Refuse an absolute tolerance, as a layered network has one relative to its largest parameter; check the threads.
+def refuse(options: dict[str, Any], what: str = "for a layered network") -> dict[str, Any]:
+    """Return options without those that a layered network does not have: an absolute tolerance and weight decay.
+
+    Its own tolerance is relative to its largest parameter.
 
     Raises
     ------
     ValueError
-        `atol` is given, or `n_threads` is no number of threads.
+        One of them is given.
     """
-    thread_count(n_threads)
-    if atol is not None:
-        raise invalid("atol", "be left out for a layered network", repr(atol))
+    if options["weight_decay"] != 0.0:
+        raise invalid("weight_decay", f"be 0 {what}", repr(options["weight_decay"]))
+    if options["atol"] is not None:
+        raise invalid("atol", f"be left out {what}", repr(options["atol"]))
+    return {name: value for name, value in options.items() if name not in ("atol", "weight_decay")}
 
 
 def run_layers(
@@ -38,10 +41,10 @@ def run_layers(
     BranchingError
         A branch point, with ``on_branch="raise"``.
     """
-    asked = Layered(criteria=Stop.of(until).as_dict(), **options)
+    asked = Layered(criteria=Stop.of(until).as_dict(), **refuse(options))
     reporter = Reporter(listening, lambda report: Progress(**report, width_groups=0))
     try:
-        solution = integrate_layers(data, net, asked, reporter.hook)
+        solution = integrate_layers(data, net, asked, reporter.hook, listening.period)
     finally:
         reporter.close()
     if solution.status == "branch":

@@ -18,9 +18,11 @@ from ._schema import CHECKPOINTS, CLASSES, FORMAT, RAW_ARRAYS, RAW_VALUES, SCHEM
 from ._settings import Settings
 from ._solution import Solution
 from ._stop import Stop
+from ._two_layer_solution import FORMAT as BY_LAYERS
+from ._two_layer_solution import TwoLayerSolution
 
 
-def load(path: str | os.PathLike[str]) -> Solution | MultiClassSolution | DeepSolution:
+def load(path: str | os.PathLike[str]) -> Solution | MultiClassSolution | TwoLayerSolution | DeepSolution:
     """Read a solution that `Solution.save` or its like wrote: the same bits, with dense output.
 
     Parameters
@@ -30,7 +32,7 @@ def load(path: str | os.PathLike[str]) -> Solution | MultiClassSolution | DeepSo
 
     Returns
     -------
-    Solution, MultiClassSolution or DeepSolution
+    Solution, MultiClassSolution, TwoLayerSolution or DeepSolution
         What was written.
 
     Raises
@@ -52,8 +54,10 @@ def load(path: str | os.PathLike[str]) -> Solution | MultiClassSolution | DeepSo
     ...     rf.load(file).final == sol.final
     True
     """
-    content, meta = read_archive(path, (FORMAT, CLASSES, LAYERED_FORMAT), SCHEMA)
+    content, meta = read_archive(path, (FORMAT, CLASSES, LAYERED_FORMAT, BY_LAYERS), SCHEMA)
     try:
+        if meta["format"] == BY_LAYERS:
+            return TwoLayerSolution._restored(content, meta)
         if meta["format"] == LAYERED_FORMAT:
             return DeepSolution(*restored(content, meta))
         return _solutions(content, meta) if meta["format"] == CLASSES else read_solution(content, meta)

@@ -17,7 +17,7 @@ from ._arguments import Asked, Start, start_of, thread_count
 from ._batch import Batch, Launch
 from ._ended import Run, ended
 from ._many_layers import WORKER as LAYERED
-from ._many_layers import layered_tasks
+from ._many_layers import LayeredTask, layered_tasks, two_layer_tasks
 from ._many_to_limit import WORKER as TO_LIMIT
 from ._many_to_limit import limit_tasks
 from ._outsourced import Outsourced, tasks_of
@@ -27,6 +27,8 @@ from ._settings import Settings
 from ._solution import Solution
 from ._spread import check_executor, task_size
 from ._stop import Stop
+from ._two_layer_solution import TwoLayerSolution
+from ._two_layers import is_of_layers, refuse_parts
 
 KEEP = ("all", "final")
 Reduce: TypeAlias = Callable[[Solution], Any]
@@ -94,7 +96,7 @@ class Runs(Iterator[Run]):
 
 def integrate_many(
     data: Dataset | MultiClassDataset | tuple[npt.ArrayLike, npt.ArrayLike] | Sequence[Any],
-    nets: Sequence[Network | Solution] | Sequence[DeepNetwork | DeepSolution],
+    nets: Sequence[Network | Solution] | Sequence[Network | TwoLayerSolution] | Sequence[DeepNetwork | DeepSolution],
     *,
     until: Stop | float,
     n_threads: int | None = None,
@@ -111,6 +113,8 @@ def integrate_many(
     save_at_log: npt.ArrayLike | None = None,
     on_branch: str = "inactive",
     max_events: int | None = None,
+    train: Literal["both", "first"] = "both",
+    rates: tuple[float, float] | None = None,
     progress: bool = False,
     callback: ManyCallback | None = None,
 ) -> Runs:
@@ -122,10 +126,10 @@ def integrate_many(
     ----------
     data : Dataset or sequence of Dataset
         One for all networks, or one for each. For layered networks also of the other kinds that `integrate` takes: one
-        pair (X, targets), or a list of them.
+        pair (X, targets), or a list of them; the same for several outputs.
     nets : sequence of Network or Solution, or of DeepNetwork or DeepSolution
         The starts.
-    until, loss, reduction, weight_decay, rtol, atol, save_at, save_at_log, on_branch, max_events
+    until, loss, reduction, weight_decay, rtol, atol, save_at, save_at_log, on_branch, max_events, train, rates
         As for `integrate`, the same for all runs.
     n_threads : int, optional
         Runs at a time, by default one for each core.
@@ -178,18 +182,18 @@ def integrate_many(
     options: dict[str, Any] = {
         "loss": loss,
         "reduction": reduction,
+        "weight_decay": weight_decay,
         "rtol": rtol,
+        "atol": atol,
         "save_at": save_at,
         "save_at_log": save_at_log,
         "on_branch": on_branch,
         "max_events": max_events,
     }
-    if _is_layered(nets):
-        if weight_decay != 0.0:
-            raise invalid("weight_decay", "be 0 for layered networks", repr(weight_decay))
-        work = layered_tasks(data, nets, Stop.of(until), keep_steps, {**options, "atol": atol})
+    work = _by_layers(data, nets, Stop.of(until), keep_steps, options, (train, rates))
+    if work is not None:
         return Runs(run_tasks(work, LAYERED, executor, threads, listening, reduce), len(nets), reduce)
-    launches = _launches(data, nets, Asked(until=until, atol=atol, weight_decay=weight_decay, **options))
+    launches = _launches(data, nets, Asked(until=until, **options))
     where = _Where(executor, size, threads, listening)
     return Runs(_begun(launches, where, keep_steps, reduce), len(launches), reduce)
 
@@ -226,8 +230,18 @@ def _check_where(n_threads: object, executor: object, chunk: object, reduce: obj
         raise invalid("reduce", "be None or callable", f"a value of type {type(reduce).__name__}")
 
 
-def _is_layered(nets: object) -> bool:
-    return isinstance(nets, Sequence) and len(nets) > 0 and isinstance(nets[0], (DeepNetwork, DeepSolution))
+def _by_layers(
+    data: Any, nets: Any, until: Stop, keep_steps: bool, options: dict[str, Any], parts: tuple[Any, Any]
+) -> list[LayeredTask] | None:
+    """Return the runs of the layered core, or None for an ensemble of one output with both layers trained."""
+    first = nets[0] if isinstance(nets, Sequence) and len(nets) else None
+    train, rates = parts
+    if is_of_layers(first, train, rates):
+        return two_layer_tasks(data, nets, until, keep_steps, {**options, "train": train, "rates": rates})
+    refuse_parts(train, rates)
+    if isinstance(first, (DeepNetwork, DeepSolution)):
+        return layered_tasks(data, nets, until, keep_steps, options)
+    return None
 
 
 def _launches(data: Any, nets: Any, asked: Asked) -> list[Launch]:

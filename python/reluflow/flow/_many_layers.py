@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Event
 from typing import Any
 
 from .._validation import instance, invalid
 from ..layered import DeepNetwork, DeepSolution
-from ..layered._integrate import Layered, check_start, integrate_layers
+from ..layered._integrate import Hook, Layered, check_start, integrate_layers
+from ..networks import Network
 from ._ended import Run
 from ._layers import refuse
 from ._outcome import BranchingError
 from ._outsourced import Answer
 from ._pooled import Worker
 from ._stop import Stop
+from ._two_layer_solution import TwoLayerSolution
+from ._two_layers import TwoLayerRun, run_of
 
 Reduce = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class LayeredRun:
+    """A run of a layered network that has been checked."""
+
+    data: Any
+    net: DeepNetwork | DeepSolution
+    asked: Layered
+
+    def go(self, hook: Hook | None = None) -> DeepSolution:
+        """Integrate."""
+        return integrate_layers(self.data, self.net, self.asked, hook)
 
 
 @dataclass(frozen=True)
@@ -25,9 +42,7 @@ class LayeredTask:
     """One run of an ensemble; it travels to a worker."""
 
     index: int
-    data: Any
-    net: DeepNetwork | DeepSolution
-    asked: Layered
+    run: LayeredRun | TwoLayerRun
     keep_steps: bool = True
     reduce: Reduce | None = None
     over: Event | None = None
@@ -48,18 +63,44 @@ def layered_tasks(
     ValueError
         A bad argument; the message or its note names the run.
     """
-    refuse(options.pop("atol"), None)
-    asked = Layered(criteria=until.as_dict(), **options)
+    asked = Layered(criteria=until.as_dict(), **refuse(options))
     tasks = []
     for index, (problem, net) in enumerate(zip(_problems(data, len(nets)), nets, strict=True)):
         instance(net, f"nets[{index}]", (DeepNetwork, DeepSolution), "a DeepNetwork or a DeepSolution, as the first is")
-        try:
+        with _named(index):
             check_start(problem, net, asked)
-        except ValueError as error:
-            error.add_note(f"in run {index}")
-            raise
-        tasks.append(LayeredTask(index, problem, net, asked, keep_steps))
+        tasks.append(LayeredTask(index, LayeredRun(problem, net, asked), keep_steps))
     return tasks
+
+
+def two_layer_tasks(
+    data: object, nets: Sequence[Any], until: Stop, keep_steps: bool, options: dict[str, Any]
+) -> list[LayeredTask]:
+    """Do the same for networks of two layers with several outputs, one part trained, or two rates.
+
+    Raises
+    ------
+    ValueError
+        A bad argument; the message or its note names the run.
+    """
+    tasks = []
+    for index, (problem, net) in enumerate(zip(_problems(data, len(nets)), nets, strict=True)):
+        expected = "a Network or a TwoLayerSolution, as the first is"
+        instance(net, f"nets[{index}]", (Network, TwoLayerSolution), expected)
+        with _named(index):
+            run = run_of(problem, net, until, options)
+        tasks.append(LayeredTask(index, run, keep_steps))
+    return tasks
+
+
+@contextmanager
+def _named(index: int) -> Iterator[None]:
+    """Note of an error which run it is about."""
+    try:
+        yield
+    except ValueError as error:
+        error.add_note(f"in run {index}")
+        raise
 
 
 def _problems(data: Any, count: int) -> Sequence[Any]:
@@ -74,7 +115,7 @@ def answer(task: LayeredTask) -> Answer:
     """Do one run, at the worker."""
     over = task.over
     try:
-        solution = integrate_layers(task.data, task.net, task.asked, None if over is None else lambda _: over.is_set())
+        solution = task.run.go(None if over is None else lambda _: over.is_set())
     except Exception as error:  # it is this run's alone
         return Answer((Run(task.index, None, error),), 0, 0)
     if not task.keep_steps:
@@ -86,7 +127,7 @@ def answer(task: LayeredTask) -> Answer:
 def ended(run: Run, reduce: Reduce | None) -> Run:
     """Turn a branch point that was to be raised into an error, and reduce what is left; an exception is its error."""
     solution = run.value
-    if isinstance(solution, DeepSolution) and solution.status == "branch":
+    if isinstance(solution, (DeepSolution, TwoLayerSolution)) and solution.status == "branch":
         return Run(run.index, None, BranchingError(solution))
     if run.error is not None or reduce is None:
         return run

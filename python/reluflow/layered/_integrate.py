@@ -18,6 +18,7 @@ from ._solution import DeepSolution
 
 LAYERED_POLICIES = ("inactive", "active", "stay", "raise")
 MIN_RTOL = 1e-14  # below it the rounding of a step is larger than the error asked for
+HOOK_PERIOD = 0.1  # seconds between two calls of a hook
 KEPT_STATES = 32  # stored with a solution for dense output after loading
 # What a run of layers can be ended by; the other criteria of a Stop belong to two layers.
 CRITERIA = ("time", "log_time", "loss", "mean_loss", "log_norm", "events", "gradient", "steps", "seconds")
@@ -94,7 +95,11 @@ def _times(save_at: npt.ArrayLike | None, save_at_log: npt.ArrayLike | None) -> 
 
 
 def integrate_layers(
-    data: object, net: DeepNetwork | DeepSolution, asked: Layered, hook: Hook | None = None
+    data: object,
+    net: DeepNetwork | DeepSolution,
+    asked: Layered,
+    hook: Hook | None = None,
+    period: float = HOOK_PERIOD,
 ) -> DeepSolution:
     """Integrate the subgradient flow of a layered network, with every activation event.
 
@@ -109,6 +114,8 @@ def integrate_layers(
         Everything else.
     hook : callable, optional
         Called during the run with a dict of its progress; the run stops when it returns true.
+    period : float, optional
+        Seconds between two calls.
 
     Raises
     ------
@@ -120,9 +127,21 @@ def integrate_layers(
     options = {name: value for name, value in settings.items() if name not in ("loss", "reduction")}
     if "max_events" in options:
         options["events"] = min(options.get("events", options["max_events"]), options.pop("max_events"))
-    raw = model.run(origin, options, hook)
+    raw = model.run(origin, {**options, "hook_period": period}, hook)
     raw["checkpoints"] = model.states(KEPT_STATES)
+    _name_the_end(raw, asked, len(problem.X))
     return DeepSolution(problem, problem.net, settings, raw)
+
+
+def _name_the_end(raw: dict[str, Any], asked: Layered, n: int) -> None:
+    """Say by which of two criteria that the core takes as one a run has ended, as two layers do."""
+    if raw["status"] == "reached_loss" and "mean_loss" in asked.criteria:
+        mean = asked.criteria["mean_loss"] * (n if asked.reduction == "sum" else 1)
+        if mean > asked.criteria.get("loss", 0.0):
+            raw["status"] = "reached_mean_loss"
+    most = math.inf if asked.max_events is None else asked.max_events
+    if raw["status"] == "reached_events" and most < asked.criteria.get("events", math.inf):
+        raw["status"], raw["success"], raw["message"] = "max_events", False, "max_events was reached"
 
 
 def check_start(data: object, net: DeepNetwork | DeepSolution, asked: Layered) -> tuple[Problem, dict[str, Any], Any]:

@@ -32,6 +32,11 @@ def write(solution: DeepSolution, path: str | os.PathLike[str]) -> None:
     FileNotFoundError, PermissionError
         The folder does not exist or may not be written to.
     """
+    write_archive(path, *content_of(solution))
+
+
+def content_of(solution: DeepSolution) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the arrays of a solution and what else it is."""
     raw = solution._raw
     arrays: dict[str, Any] = {f"events/{name}": raw["events"][name] for name in _EVENTS}
     for group in ("saved", "steps"):
@@ -56,7 +61,7 @@ def write(solution: DeepSolution, path: str | os.PathLike[str]) -> None:
         "checkpoints": checkpoints,
         **{name: raw[name] for name in (*_VALUES, *_COUNTS)},
     }
-    write_archive(path, arrays, meta)
+    return arrays, meta
 
 
 def restored(

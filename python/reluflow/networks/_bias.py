@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from .._validation import invalid
-from ..datasets import Dataset
+from ..datasets._bias import Biased
 from ._network import Network
 
 
-def knowing_bias(net: Network, data: Dataset) -> Network:
+def knowing_bias(net: Network, data: Biased) -> Network:
     """Return the network that remembers the bias of the data.
 
     Raises

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from .._digest import content_digest, hash_of
 from .._validation import FloatArray, IntArray, instance, invalid
 from ._network import Network
+from ._parts import one_output
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -59,6 +60,7 @@ class MultiClassNetwork:
             raise invalid("networks", "hold one network for each of at least two classes", f"{len(kept)}")
         for net in kept:
             instance(net, "networks", Network, "networks only")
+            one_output(net, "networks")
         for name in ("dim", "leak"):
             values = [getattr(net, name) for net in kept]
             if len(set(values)) > 1:

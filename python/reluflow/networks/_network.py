@@ -1,4 +1,4 @@
-"""Two-layer networks: f(x) = Σ_j a_j φ(w_j·x) with φ(z) = max(z, αz), as immutable values."""
+"""Two-layer networks: f(x) = Σ_j a_j φ(w_j·x) with φ(z) = max(z, αz) and one output or several, as immutable values."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from .._digest import content_digest, hash_of
 from .._files import read_archive, write_archive
-from .._html import card
 from .._validation import FloatArray, PatternArray, Seed, freeze, generator, integer, invalid, leak_value
 from ._law import StartOptions, law_of
-from ._parts import checked_bias, checked_signs, checked_weights, with_bias_input
+from ._parts import checked_bias, checked_signs, checked_weights, one_output, outputs_of, with_bias_input
+from ._shown import line, table
 from ._torch import module_of, weights_of
 
 if TYPE_CHECKING:
@@ -34,36 +34,36 @@ class Network:
     ----------
     W : array_like, shape (m, d)
         First-layer weights, one row a neuron.
-    a : array_like, shape (m,)
-        Output weights.
+    a : array_like, shape (m,) or (m, K)
+        Output weights; with K >= 2 outputs one row a neuron.
     leak : float, optional
         Slope α of the activation on the negative side, in [0, 1). 0 is the ReLU.
     pattern : array_like of int, shape (m, n), optional
         Exact signs of the pre-activations w_j·x_i on the n samples of a dataset: +1, -1, and 0 where neuron j lies on
         the boundary of sample i. The networks of a solution carry it, so that `reluflow.integrate` continues exactly
-        where a run stopped: a held pair is then still held, though w_j·x_i is only zero to rounding. A network
-        that you build yourself needs none; its signs are read off W Xᵀ at the start of a run.
+        where a run stopped: a held pair is still held, though w_j·x_i is only zero to rounding. A network that you
+        build yourself needs none; its signs are read off W Xᵀ at the start of a run.
     bias_input : float, optional
-        The constant c that is the last input: the last column of W times c is the bias of the neurons, and the network
-        takes inputs without this column. The networks of a run on data with a bias (`Dataset.with_bias`) have it.
+        The constant c that is the last input: c times the last column of W is the bias, and inputs come without this
+        column. The networks of a run on data with a bias (`Dataset.with_bias`) have it.
 
     Attributes
     ----------
     W : ndarray, shape (m, d), float64, C order, read-only
-    a : ndarray, shape (m,), float64, read-only
+    a : ndarray, shape (m,) or (m, K), float64, C order, read-only
     leak : float
     pattern : ndarray, shape (m, n), int8, read-only, or None
     bias_input : float, or None
     bias : ndarray, shape (m,), or None
         What is added to w_j·x of inputs without the bias column.
-    width, dim : int
-        Number m of neurons and number d of inputs.
-    theta : ndarray, shape (m, d + 1)
+    width, dim, n_outputs : int
+        Number m of neurons, d of inputs, and K of outputs.
+    theta : ndarray, shape (m, d + K)
         The parameters θ of each neuron in a row, (w_j, a_j).
     norm : float
         |θ|, the Euclidean norm of all weights.
     balance : ndarray, shape (m,)
-        a_j² - |w_j|², constant along the flow.
+        |a_j|² - |w_j|², constant along the flow.
 
     Raises
     ------
@@ -74,12 +74,12 @@ class Network:
     --------
     >>> import reluflow as rf
     >>> net = rf.Network([[1.0, 0.0], [0.0, 2.0]], [1.0, -2.0])
-    >>> net([[3.0, -1.0], [0.0, 1.0]])
-    array([ 3., -4.])
-    >>> net.balance
-    array([0., 0.])
+    >>> net([[3.0, -1.0], [0.0, 1.0]]), net.balance
+    (array([ 3., -4.]), array([0., 0.]))
     >>> rf.Network([[1.0, -0.5]], [2.0], bias_input=1.0)([[3.0]])
     array([5.])
+    >>> rf.Network([[1.0, 0.0], [0.0, 2.0]], [[1.0, -1.0], [0.0, 3.0]])([[3.0, 1.0]])
+    array([[3., 3.]])
     """
 
     W: FloatArray
@@ -117,6 +117,7 @@ class Network:
         dim: int,
         *,
         classes: int | None = None,
+        outputs: int = 1,
         scale: float = 1e-3,
         balanced: bool = True,
         imbalance: float = 0.0,
@@ -136,18 +137,19 @@ class Network:
         classes : int, optional
             K >= 2: draw K such networks, one a class, from K independent streams of random numbers. The first ones
             are the same whatever K is.
+        outputs : int, optional
+            K: draw one network with K outputs, a of shape (m, K). Balanced, the directions of w_j and a_j are uniform.
         scale : float, optional
             Size of the weights.
         balanced : bool, optional
             True: w_j is uniform on the sphere of radius `scale` and a_j = ±scale, each sign with probability 1/2, so
-            that |a_j| = |w_j| as in [WP] and [PL]. False: w_j ~ N(0, scale² I) and a_j ~ N(0, scale²), the start of
-            the symmetric case of [LLWA, Sec. 4] with c = 1.
+            that |a_j| = |w_j| [WP, PL]. False: w_j ~ N(0, scale² I) and a_j ~ N(0, scale²) [LLWA, Sec. 4, with c = 1].
         imbalance : float, optional
-            δ = a_j² - |w_j|² of every neuron, which the flow keeps: |a_j| = (|w_j|² + δ)^½.
+            δ = |a_j|² - |w_j|² of every neuron, which the flow keeps: |a_j| = (|w_j|² + δ)^½.
         norms : array_like, shape (m,), optional
             |w_j| of each neuron, above 0, instead of `scale`.
         signs : array_like, shape (m,), optional
-            +1 or -1, the sign of each a_j, instead of random ones.
+            +1 or -1, the sign of each a_j, instead of random ones; for one output.
         antisymmetric : bool, optional
             True: the second half of the neurons has the w_j of the first half, and the opposite a_j, so that f = 0 at
             the start. m is even, and `norms` and `signs` are those of the first half, shape (m/2,).
@@ -156,8 +158,8 @@ class Network:
         bias_input : float, optional
             The constant that is the last input; the networks of a run on data with a bias know it by themselves.
         seed : int, numpy.random.Generator or None, optional
-            Seed of the generator `numpy.random.default_rng`; of class k, of ``default_rng([seed, k])``. A Generator is
-            drawn from, with classes from one that it spawns for each; None is another start every time.
+            Seed of `numpy.random.default_rng`; of class k, of ``default_rng([seed, k])``. A Generator is drawn from,
+            with classes from one that it spawns for each; None is another start every time.
 
         Returns
         -------
@@ -166,9 +168,9 @@ class Network:
         Raises
         ------
         ValueError
-            ``width`` or ``dim`` below 1, ``classes`` below 2, ``scale`` not above 0, ``imbalance`` below -|w_j|²,
-            ``norms`` or ``signs`` of another length, an odd antisymmetric ``width``, ``leak`` outside [0, 1), ``seed``
-            below 0.
+            ``width``, ``dim`` or ``outputs`` below 1, ``classes`` below 2 or beside ``outputs``, ``scale`` not above 0,
+            ``imbalance`` below -|w_j|², ``norms`` or ``signs`` of another length, an odd antisymmetric ``width``,
+            ``leak`` outside [0, 1), ``seed`` below 0.
 
         Examples
         --------
@@ -179,7 +181,8 @@ class Network:
         >>> rf.Network.init(4, 2, antisymmetric=True, scale=0.6, imbalance=0.64).a
         array([-1.,  1.,  1., -1.])
         """
-        law = law_of(width, dim, scale, balanced, imbalance, norms=norms, signs=signs, antisymmetric=antisymmetric)
+        each: dict[str, Any] = {"norms": norms, "signs": signs, "outputs": outputs, "classes": classes}
+        law = law_of(width, dim, scale, balanced, imbalance, antisymmetric=antisymmetric, **each)
         slope = leak_value(leak)
         stream = generator(seed)
 
@@ -275,8 +278,10 @@ class Network:
         Raises
         ------
         ValueError
-            `bias` is no truth value, or W has one column alone. An ImportError without torch (extra ``torch``).
+            Several outputs, a `bias` that is no truth value, or W with one column alone. An ImportError without torch
+            (extra ``torch``).
         """
+        one_output(self)
         return module_of(self, bias=bias)
 
     def _with(self, W: FloatArray, a: FloatArray, pattern: PatternArray | None = None) -> Network:
@@ -307,13 +312,18 @@ class Network:
         return int(self.W.shape[1])
 
     @property
+    def n_outputs(self) -> int:
+        """Number K of outputs."""
+        return outputs_of(self.a)
+
+    @property
     def bias(self) -> FloatArray | None:
         """What is added to w_j·x of inputs without the bias column, shape (m,); None for a network without a bias."""
         return None if self.bias_input is None else self.bias_input * self.W[:, -1]
 
     @property
     def theta(self) -> FloatArray:
-        """The parameters θ of each neuron in a row, (w_j, a_j), shape (m, d + 1)."""
+        """The parameters θ of each neuron in a row, (w_j, a_j), shape (m, d + K)."""
         return np.column_stack((self.W, self.a))
 
     @property
@@ -326,9 +336,9 @@ class Network:
 
     @property
     def balance(self) -> FloatArray:
-        """a_j² - |w_j|² of each neuron, shape (m,), computed as (|a_j| - |w_j|)(|a_j| + |w_j|)."""
+        """|a_j|² - |w_j|² of each neuron, shape (m,), computed as (|a_j| - |w_j|)(|a_j| + |w_j|)."""
         norms = np.linalg.norm(self.W, axis=1)
-        sizes = np.abs(self.a)
+        sizes = np.abs(self.a) if self.a.ndim == 1 else np.linalg.norm(self.a, axis=1)
         balance: FloatArray = (sizes - norms) * (sizes + norms)
         return balance
 
@@ -342,7 +352,7 @@ class Network:
 
         Returns
         -------
-        ndarray, shape (n,)
+        ndarray, shape (n,), or (n, K) with K >= 2 outputs
             f(x_i) for each row.
 
         Raises
@@ -376,19 +386,11 @@ class Network:
 
     def __repr__(self) -> str:
         """One line: sizes, leak, norm and whether a pattern is carried."""
-        carried = "" if self.pattern is None else f", pattern on {self.pattern.shape[1]} samples"
-        bias = "" if self.bias_input is None else f", bias_input={self.bias_input:g}"
-        return f"Network(width={self.width}, dim={self.dim}, leak={self.leak:g}, norm={self.norm:.6g}{bias}{carried})"
+        return line(self)
 
     def _repr_html_(self) -> str:
         """Show sizes, norm and signs as a table in a notebook."""
-        n_positive, n_negative = int((self.a > 0).sum()), int((self.a < 0).sum())
-        rest = self.width - n_positive - n_negative
-        signs = f"{n_positive} with a > 0, {n_negative} with a < 0" + (f", {rest} with a = 0" if rest else "")
-        inputs = self.dim if self.bias_input is None else f"{self.dim}, the last is the bias {self.bias_input:g}"
-        rows = [("neurons", f"{self.width}: {signs}"), ("inputs", inputs), ("leak", f"{self.leak:g}")]
-        carried = () if self.pattern is None else (("pattern", f"on {self.pattern.shape[1]} samples"),)
-        return card("Network", (*rows, ("|θ|", f"{self.norm:.6g}"), *carried))
+        return table(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a pickled or copied network with its arrays read-only again."""

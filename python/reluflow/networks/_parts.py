@@ -2,30 +2,57 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
 
 from .._validation import FloatArray, PatternArray, freeze, invalid, place, real_array
 from ..datasets._bias import appended, bias_value
 
+if TYPE_CHECKING:
+    from ._network import Network
+
 SIGNS = (-1, 0, 1)  # the entries of a sign pattern
 
 
 def checked_weights(W: npt.ArrayLike, a: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Return W (m, d) and a (m,) as arrays of their own."""
+    """Return W (m, d) and a, (m,) or (m, K) with K >= 2, as arrays of their own."""
     weights = real_array(W, "W", "(m, d)")
     if weights.shape[0] < 1 or weights.shape[1] < 1:
         raise invalid("W", "hold at least one row and one column", f"the shape {weights.shape}")
-    shape = np.shape(a) if isinstance(a, np.ndarray) else ()
-    if len(shape) == 2 and shape[1] > 1:
-        expected = (
-            "have the shape (m,): one output (K outputs are those of rf.DeepNetwork([rf.Dense(m), rf.Dense(K)], ...))"
-        )
-        raise invalid("a", expected, f"the shape {shape}")
-    outputs = real_array(a, "a", "(m,)")
+    outputs = real_array(a, "a", "(m, K)" if _is_matrix(a) else "(m,)")
     if len(outputs) != len(weights):
-        raise invalid("a", f"have one weight for each of the {len(weights)} rows of W", f"{len(outputs)} weights")
+        found = f"{len(outputs)} weights" if outputs.ndim == 1 else f"{len(outputs)} rows"
+        raise invalid("a", f"have one weight for each of the {len(weights)} rows of W", found)
+    if outputs.ndim == 2 and outputs.shape[1] < 2:
+        raise invalid("a", "have the shape (m,) with one output, or (m, K) with several", f"the shape {outputs.shape}")
     return weights, outputs
+
+
+def _is_matrix(a: npt.ArrayLike) -> bool:
+    """Tell whether output weights are given as rows; what is ragged or no array at all is refused later."""
+    try:
+        return np.ndim(a) == 2
+    except ValueError:
+        return False
+
+
+def outputs_of(a: FloatArray) -> int:
+    """Return the number of outputs that output weights have."""
+    return 1 if a.ndim == 1 else int(a.shape[1])
+
+
+def one_output(net: Network, name: str = "net") -> None:
+    """Refuse a network of several outputs, where there is one thing for each neuron and sample, such as a sign of a_j.
+
+    Raises
+    ------
+    ValueError
+        The message names the argument.
+    """
+    if net.n_outputs > 1:
+        raise invalid(name, "have one output, a of the shape (m,)", f"{net.n_outputs} outputs")
 
 
 def checked_bias(value: object, dim: int) -> float:

@@ -80,9 +80,9 @@ def distance(first: Weights | Network, second: Weights | Network) -> float:
 
 def run(case: Construction, loss: LossName, **options: Any) -> Solution:
     """Integrate from the construction's start until the late phase, on the branch that keeps its symmetry."""
-    return integrate(
-        case.data, net(case.start or case.limit), until=LATE, loss=loss, **{"on_branch": "stay", **options}
-    )
+    start = net(case.start or case.limit)
+    solution: Solution = integrate(case.data, start, until=LATE, loss=loss, **{"on_branch": "stay", **options})
+    return solution
 
 
 def table(columns: Mapping[str, Iterable[Any]]) -> Any:

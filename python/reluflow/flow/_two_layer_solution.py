@@ -1,0 +1,333 @@
+"""The run of a `Network` that the layered core integrates, read in the weights and the time of the network."""
+
+from __future__ import annotations
+
+import math
+import os
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._files import write_archive
+from .._validation import FloatArray, IntArray, PatternArray, freeze, freeze_all, invalid, real, real_array
+from ..kinks import EVENT_KINDS
+from ..layered import LAYERED_KINDS, DeepSolution, LayeredBranching
+from ..layered._several import data_of, stored
+from ..layered._storage import content_of, restored
+from ..layered._two_layers import AsLayers
+from ..networks import Network
+from ._events import EventTable
+
+FORMAT = "reluflow solution of a network by layers"
+_SLIDE, _DIE = EVENT_KINDS.index("slide"), EVENT_KINDS.index("die")
+# In the first layer every input is there all the time: units neither wake up nor run out of inputs.
+_CODES = np.array([EVENT_KINDS.index(kind) if kind in EVENT_KINDS else 255 for kind in LAYERED_KINDS], dtype=np.uint8)
+
+
+class TwoLayerSolution:
+    """What `integrate` returns for a `Network` with several outputs, with fixed output weights or with two rates.
+
+    The flow is that of two layers as of a layered network, `layered`; states, events and times here are those of the
+    network. All arrays are read-only.
+
+    Attributes
+    ----------
+    data
+        The data of the run: as they were given, of a pair its arrays.
+    initial, final : Network
+        The network at both ends, with its pattern.
+    settings : dict
+        Every argument that was used, and the version.
+    layered : DeepSolution
+        The run as that of a layered network, for `analysis.layer_raster` and its like. With rates its weights and its
+        time are rescaled.
+    t, log_t, log_loss : ndarray, shape (k,)
+        Times of the kept states, their logarithms, and the logarithm of the loss.
+    W : ndarray, shape (k, m, d)
+    a : ndarray, shape (k, m), or (k, m, K) with several outputs
+    balance : ndarray, shape (k, m)
+        |a_j|² - |w_j|² of the kept states, or |a_j|²/η_a - |w_j|²/η_w with rates, which the flow keeps where both
+        layers are trained.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.MultiClassDataset([[2.0, 0.1], [0.1, 2.0], [-1.0, -1.0]], ["red", "green", "blue"])
+    >>> net = rf.Network.init(8, data.d, outputs=data.K, scale=0.3, seed=1)
+    >>> sol = rf.integrate(data, net, loss="cross_entropy", until=rf.Stop(mean_loss=0.05))
+    >>> [data.classes[k] for k in sol.final(data.X).argmax(axis=1)]
+    ['red', 'green', 'blue']
+    >>> sol(0.5).a.shape, bool(abs(sol.balance).max() < 1e-8)
+    ((8, 3), True)
+    """
+
+    def __init__(self, data: Any, reader: AsLayers, settings: dict[str, Any], layered: DeepSolution) -> None:
+        self.data = data
+        self.settings = settings
+        self.layered = layered
+        self._reader = reader
+        speed = reader.speed
+        self.t: FloatArray = layered.t if speed == 1.0 else layered.t / speed
+        self.log_t: FloatArray = layered.log_t if speed == 1.0 else layered.log_t - math.log(speed)
+        self.log_loss: FloatArray = layered.log_loss
+        self.W, self.a = reader.weights(layered.theta)
+        for array in (self.t, self.log_t, self.W, self.a):
+            freeze(array)
+
+    # --- outcome ---
+
+    @cached_property
+    def initial(self) -> Network:
+        """The network at the start, with its pattern."""
+        return self._read(self.layered._raw["checkpoints"][0])
+
+    @cached_property
+    def final(self) -> Network:
+        """The network at the end, with its pattern."""
+        return self._read(self.layered._end)
+
+    def _read(self, state: dict[str, Any]) -> Network:
+        return self._reader.network(np.asarray(state["theta"]), state["sides"][1])
+
+    @property
+    def status(self) -> str:
+        """Why the run ended, one word."""
+        return self.layered.status
+
+    @property
+    def message(self) -> str:
+        """Why the run ended, a sentence."""
+        speed, text = self._reader.speed, self.layered.message
+        return text if speed == 1.0 or self.success else f"{text} (times are those of the layers, {speed:g} t)"
+
+    @property
+    def success(self) -> bool:
+        """Whether the run ended as asked, or at rest."""
+        return self.layered.success
+
+    @property
+    def branched(self) -> bool:
+        """Whether the run ended at a branch point, as ``on_branch="raise"`` asks."""
+        return self.status == "branch"
+
+    @property
+    def branchings(self) -> tuple[LayeredBranching, ...]:
+        """Times with several continuations, in the time and the places (layer, unit, sample) of `layered`."""
+        return self.layered.branchings
+
+    @property
+    def stats(self) -> dict[str, Any]:
+        """Work done: ``steps``, ``events`` by kind, ``n_events``, ``event_sets``, ``seconds`` and more."""
+        return {**self.layered.stats, "events": self.events.counts()}
+
+    @property
+    def t_start(self) -> float:
+        """Time at the start."""
+        return self.layered.t_start / self._reader.speed
+
+    @property
+    def t_end(self) -> float:
+        """Time at the end; inf where it overflows."""
+        until = self.settings["until"]
+        if self.status == "reached_time" and "time" in until:
+            return float(until["time"])
+        return self.layered.t_end / self._reader.speed
+
+    @property
+    def log_t_end(self) -> float:
+        """Natural logarithm of the time at the end."""
+        return self.layered.log_t_end - math.log(self._reader.speed)
+
+    @property
+    def log_loss_end(self) -> float:
+        """Natural logarithm of the loss at the end."""
+        return self.layered.log_loss_end
+
+    @property
+    def leak(self) -> float:
+        """Slope of the activation on the negative side."""
+        return self._reader.start.leak
+
+    @property
+    def loss(self) -> str:
+        """Name of the loss."""
+        return str(self.settings["loss"])
+
+    @property
+    def reduction(self) -> str:
+        """``"sum"`` or ``"mean"``."""
+        return str(self.settings["reduction"])
+
+    @cached_property
+    def balance(self) -> FloatArray:
+        """The conserved quantities of the neurons at the kept states, shape (k, m)."""
+        rate_w, rate_a = self._reader.rates
+        outputs = self.a if self.a.ndim == 3 else self.a[..., None]
+        found: FloatArray = (outputs**2).sum(axis=2) / rate_a - (self.W**2).sum(axis=2) / rate_w
+        freeze(found)
+        return found
+
+    # --- events ---
+
+    @cached_property
+    def events(self) -> EventTable:
+        """Every event, in order of time."""
+        raw, speed = self.layered.events, self._reader.speed
+        times = (raw.t, raw.log_t) if speed == 1.0 else (raw.t / speed, raw.log_t - math.log(speed))
+        codes = _CODES[raw.code]
+        table = EventTable(*times, raw.unit.astype(np.int32), raw.sample.astype(np.int32), codes, raw.event_set)
+        if self.leak > 0.0:
+            return table
+        names = (table.t, table.log_t, table.neuron, table.sample)
+        return EventTable(*names, _with_deaths(table, self.initial), table.tie)
+
+    def pattern(self, t: float) -> PatternArray:
+        """Return the signs of the pre-activations at time t, after the events of that time, shape (m, n).
+
+        Raises
+        ------
+        ValueError
+            t is outside the run; the message names the range.
+        """
+        pattern = self(t).pattern
+        assert pattern is not None  # for the type checker: every state has one
+        return pattern
+
+    # --- dense output ---
+
+    def __call__(self, t: float) -> Network:
+        """Return the network at time t of the run, with its pattern.
+
+        Raises
+        ------
+        ValueError
+            t is outside the run; the message names the range.
+        """
+        when = _inside(real(t, "t"), "t", self.t_start, self.t_end)
+        ends = self.layered.t_start, self.layered.t_end
+        return self._read(self.layered._state(min(max(when * self._reader.speed, ends[0]), ends[1]), "t"))
+
+    def at(self, *, log_t: float) -> Network:
+        """Return the network at the time whose natural logarithm is `log_t`.
+
+        Raises
+        ------
+        ValueError
+            `log_t` is outside the run.
+        """
+        first, last = float(self.layered._raw["checkpoints"][0]["log_t"]), self.layered.log_t_end
+        shift = math.log(self._reader.speed)
+        when = _inside(real(log_t, "log_t"), "log_t", first - shift, last - shift)
+        return self._read(self.layered._state(min(max(when + shift, first), last), "log_t"))
+
+    def states(self, times: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Return the weights at many times: W, shape (k, m, d), and a, shape (k, m) or (k, m, K).
+
+        Raises
+        ------
+        ValueError
+            A time is outside the run.
+        """
+        nets = [self(float(t)) for t in real_array(times, "times", "(k,)")]
+        W, a = np.array([net.W for net in nets]), np.array([net.a for net in nets])
+        freeze(W)
+        freeze(a)
+        return W, a
+
+    def _thinned(self) -> TwoLayerSolution:
+        """Return the run with its ends alone; `sol(t)` then integrates again from the start."""
+        return TwoLayerSolution(self.data, self._reader, self.settings, self.layered._thinned())
+
+    # --- storage and text ---
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the solution to one .npz file, whole or not at all; `reluflow.load` reads it back.
+
+        Raises
+        ------
+        FileNotFoundError, PermissionError
+            The folder does not exist or may not be written to.
+        """
+        arrays, meta = content_of(self.layered)
+        own, record = stored(self.data)
+        start = self._reader.start
+        arrays |= {f"data/{name}": array for name, array in own.items()} | {"W0": start.W, "a0": start.a}
+        settings = dict(self.settings)
+        for name in ("save_at", "save_at_log"):
+            if settings[name] is not None:
+                arrays[f"asked/{name}"] = settings.pop(name)
+        known = {"leak": start.leak, "net_bias_input": start.bias_input, "train": self._reader.train}
+        network = {**known, "rates": self._reader.rates, "settings": settings, "data": record}
+        write_archive(path, arrays, {**meta, "format": FORMAT, "network": network})
+
+    @classmethod
+    def _restored(cls, arrays: dict[str, Any], meta: dict[str, Any]) -> TwoLayerSolution:
+        """Make a solution of the arrays of a file and its record."""
+        layered, record = DeepSolution(*restored(arrays, meta)), meta["network"]
+        own = {name.removeprefix("data/"): array for name, array in arrays.items() if name.startswith("data/")}
+        freeze_all(own)
+        start = Network(arrays["W0"], arrays["a0"], leak=record["leak"], bias_input=record["net_bias_input"])
+        settings = dict(record["settings"])
+        for name in ("save_at", "save_at_log"):
+            settings.setdefault(name, arrays.get(f"asked/{name}"))
+        settings["rates"] = None if settings["rates"] is None else tuple(settings["rates"])
+        first, second = record["rates"]
+        reader = AsLayers(start, record["train"], (first, second))
+        return cls(data_of(own, record["data"]), reader, settings, layered)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy without the compiled run."""
+        return (TwoLayerSolution, (self.data, self._reader, self.settings, self.layered))
+
+    def summary(self) -> str:
+        """Return a few lines of text: the outcome, the work and the events."""
+        stats = self.stats
+        counts = ", ".join(f"{kind} {number}" for kind, number in stats["events"].items()) or "none"
+        loss = f"{self.loss}, {self.reduction}"
+        rows = (
+            ("status", f"{self.status}: {self.message}"),
+            ("time", f"from {self.t_start:.6g} to {self._end_text} (log t = {self.log_t_end:.10g})"),
+            ("network", f"{self.initial!r}, |θ| = {self.final.norm:.6g} at the end"),
+            ("loss", f"{loss}: log loss = {self.log_loss_end:.8g} at the end"),
+            ("events", counts),
+            ("branchings", str(len(self.branchings))),
+            ("work", f"{stats['steps']} steps in {stats['seconds']:.3g} s"),
+        )
+        return "\n".join(f"{name:<12}{value}" for name, value in rows)
+
+    @property
+    def _end_text(self) -> str:
+        return f"{self.t_end:.6g}" if math.isfinite(self.t_end) else f"e^{self.log_t_end:.6g}"
+
+    def __repr__(self) -> str:
+        """One line: the outcome, the time span and the sizes."""
+        net = self._reader.start
+        return (
+            f"TwoLayerSolution({self.status}, t from {self.t_start:.6g} to {self._end_text}, {len(self.t)} states, "
+            f"{len(self.events)} events, width={net.width}, dim={net.dim}, outputs={net.n_outputs})"
+        )
+
+
+def _inside(time: float, name: str, first: float, last: float) -> float:
+    if not first <= time <= last:
+        raise invalid(name, f"lie in the run, from {first!r} to {last!r}", repr(time))
+    return time
+
+
+def _with_deaths(table: EventTable, initial: Network) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """Return the kinds of events, where a neuron that comes to slide with no active sample left has died."""
+    pattern = initial.pattern
+    assert pattern is not None  # for the type checker: the network of a run has one
+    signs, codes = pattern.copy(), np.array(table.code)
+    ends: IntArray = np.flatnonzero(np.diff(table.tie, append=-1)) + 1
+    first = 0
+    for last in ends.tolist():
+        table.apply(signs, first, last)
+        for k in range(first, last):
+            if codes[k] == _SLIDE and not (signs[table.neuron[k]] > 0).any():
+                codes[k] = _DIE
+        first = last
+    freeze(codes)
+    return codes

@@ -1,0 +1,141 @@
+"""Data for a network of two layers with K outputs: targets (n, K) of the squared loss, or classes of cross-entropy."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .._validation import REAL_KINDS, FloatArray, IntArray, invalid, real_array
+from ..datasets import Dataset, MultiClassDataset
+from ..datasets._bias import stored_columns
+from ..losses import check_loss, check_targets
+from ..networks import Network
+from ..networks._bias import knowing_bias
+from ..networks._parts import with_bias_input
+
+SEVERAL_LOSSES = ("squared", "cross_entropy")
+
+
+class Pair(NamedTuple):
+    """What a run of layers takes: inputs, and real targets, labels or class numbers; and the network for these data."""
+
+    X: FloatArray
+    targets: FloatArray | IntArray
+    net: Network
+
+
+def pair_of(data: Any, net: Network, loss: object) -> Pair:
+    """Check data, loss and network against each other.
+
+    Raises
+    ------
+    ValueError
+        What does not fit; the message names it and a way out.
+    """
+    if net.n_outputs == 1:
+        return _one_output(data, net, loss)
+    K = net.n_outputs
+    if loss not in SEVERAL_LOSSES:
+        way = "classes against the rest are K networks of one output, rf.Network.init(..., classes=K)"
+        raise invalid("loss", f"be 'squared' or 'cross_entropy' for {K} outputs ({way})", repr(loss))
+    if isinstance(data, Dataset):
+        way = "the pair (X, Y)" if loss == "squared" else "a MultiClassDataset or the pair (X, classes)"
+        raise invalid("data", f"be {way} for {K} outputs and the loss {loss!r}", "a Dataset, of one target a sample")
+    if isinstance(data, MultiClassDataset):
+        return _of_classes(data, net, loss)
+    if not isinstance(data, tuple) or len(data) != 2:
+        found = f"a value of type {type(data).__name__}"
+        raise invalid("data", f"be a MultiClassDataset or a pair (X, targets) for {K} outputs", found)
+    X = real_array(data[0], "data[0]", "(n, d)")
+    if not len(X):
+        raise invalid("data[0]", "hold at least one row", "none")
+    _check_inputs(X, net)
+    X = with_bias_input(X, net.dim, net.bias_input)
+    targets = class_numbers(data[1], len(X), K) if loss == "cross_entropy" else _targets(data[1], len(X), K)
+    return Pair(X, targets, net)
+
+
+def _one_output(data: Any, net: Network, loss: object) -> Pair:
+    if not isinstance(data, Dataset):
+        raise invalid("data", "be a Dataset for one output", f"a value of type {type(data).__name__}")
+    check_targets(data, check_loss(loss))
+    if data.weights is not None:
+        raise invalid("data.weights", "be left out with train or rates", "weights")
+    _check_inputs(data.X, net)
+    return Pair(data.X, data.y, knowing_bias(net, data))
+
+
+def _of_classes(data: MultiClassDataset, net: Network, loss: object) -> Pair:
+    if loss != "cross_entropy":
+        raise invalid("loss", "be 'cross_entropy' for data with classes", repr(loss))
+    if net.n_outputs != data.K:
+        raise invalid("net", f"have an output for each of the {data.K} classes", f"{net.n_outputs} outputs")
+    _check_inputs(data.X, net)
+    return Pair(data.X, data.labels, knowing_bias(net, data))
+
+
+def _check_inputs(X: FloatArray, net: Network) -> None:
+    if X.shape[1] != net.dim and (net.bias_input is None or X.shape[1] != net.dim - 1):
+        raise invalid("net", f"have dim {X.shape[1]}, the columns of X", f"dim {net.dim}")
+
+
+def _targets(value: npt.ArrayLike, n: int, K: int) -> FloatArray:
+    targets = real_array(value, "data[1]", "(n, K)")
+    if targets.shape != (n, K):
+        raise invalid("data[1]", f"have the shape ({n}, {K}), a target for each output", f"the shape {targets.shape}")
+    return targets
+
+
+def class_numbers(value: npt.ArrayLike, n: int, K: int) -> IntArray:
+    """Return class numbers (n,) of numbers 0 ... K-1, or of one-hot rows (n, K).
+
+    Raises
+    ------
+    ValueError
+        Another shape, other numbers, or a class without a sample.
+    """
+    raw = np.asarray(value)
+    expected = f"hold {n} class numbers 0 ... {K - 1}, one for each output, or as many one-hot rows"
+    if raw.shape not in ((n,), (n, K)) or raw.dtype.kind not in REAL_KINDS:
+        found = f"the dtype {raw.dtype}" if raw.dtype.kind not in REAL_KINDS else f"the shape {raw.shape}"
+        raise invalid("data[1]", f"{expected} (rf.datasets.MultiClassDataset numbers names of classes)", found)
+    if raw.ndim == 2:
+        if not (np.isin(raw, (0, 1)).all() and (raw.sum(axis=1) == 1).all()):
+            raise invalid("data[1]", expected, "rows that are not one-hot")
+        raw = raw.argmax(axis=1)
+    bad = ~np.isin(raw, np.arange(K))
+    if bad.any():
+        raise invalid("data[1]", expected, f"{raw[bad][0]:g} at row {int(np.argmax(bad))}")
+    numbers: IntArray = raw.astype(np.int64)
+    missing = np.setdiff1d(np.arange(K), numbers)
+    if len(missing):
+        way = "rf.datasets.MultiClassDataset numbers the classes that are there"
+        raise invalid("data[1]", f"hold every class 0 ... {K - 1} ({way})", f"no sample of class {missing[0]}")
+    return numbers
+
+
+# --- in files ---
+
+
+def stored(data: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the arrays of data of any kind, and what else they are."""
+    if isinstance(data, tuple):
+        return {"X": np.asarray(data[0]), "targets": np.asarray(data[1])}, {"data_kind": "pair"}
+    record = {"data_name": data.name, "feature_names": data.feature_names, "bias_input": data.bias_input}
+    if isinstance(data, MultiClassDataset):
+        return {"X": data.X, "labels": data.labels}, {**record, "data_kind": "classes", "classes": data.classes}
+    weights = {} if data.weights is None else {"weights": data.weights}
+    return {"X": data.X, "y": data.y, **weights}, {**record, "data_kind": "targets"}
+
+
+def data_of(arrays: dict[str, Any], record: dict[str, Any]) -> Any:
+    """Return the data that `stored` took apart; a file without their kind holds a `Dataset`."""
+    kind = record.get("data_kind", "targets")
+    if kind == "pair":
+        return arrays["X"], arrays["targets"]
+    columns = stored_columns(arrays["X"], record)
+    if kind == "classes":
+        return MultiClassDataset(labels=[record["classes"][code] for code in arrays["labels"]], **columns)
+    return Dataset(y=arrays["y"], weights=arrays.get("weights"), **columns)

@@ -1,0 +1,86 @@
+"""`reluflow run --loss cross_entropy`: an output for each class, by two layers or by more."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import reluflow as rf
+from reluflow.cli import main
+
+RUN = ["run", "--loss", "cross_entropy", "--width", "5", "--scale", "0.3", "--until", "0.02"]
+
+
+def call(capsys: Any, *arguments: object) -> tuple[Any, str, str]:
+    """Exit code, standard output and standard error of one call."""
+    with pytest.raises(SystemExit) as end:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return end.value.code, out, err
+
+
+def table(folder: Path) -> Path:
+    X = np.random.default_rng(1).standard_normal((9, 2))
+    with (folder / "data.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["u", "v", "kind"], *([*x, "abc"[i % 3]] for i, x in enumerate(X.tolist()))])
+    return folder / "data.csv"
+
+
+def test_a_run_of_classes_writes_its_files_and_is_inspected(capsys: Any, tmp_path: Path) -> None:
+    code, text, err = call(capsys, *RUN, "--data", table(tmp_path), "--label", "kind", "--out", tmp_path / "out")
+    assert (code, err) == (0, "")
+    assert "outputs=3" in text
+    sol = rf.load(tmp_path / "out" / "run.npz")
+    assert isinstance(sol, rf.flow.TwoLayerSolution)
+    assert (sol.t_end, sol.data.classes) == (0.02, ("a", "b", "c"))
+    record = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert record["stats"]["n_events"] == len(sol.events)
+    code, text, _ = call(capsys, "inspect", tmp_path / "out" / "run.npz", "--events", "1", "--out", tmp_path / "again")
+    assert code == 0
+    assert "reached_time" in text
+    assert {path.name for path in (tmp_path / "again").iterdir()} == {"layers.png", "events.png"}
+
+
+def test_the_same_run_by_layers_and_by_name(capsys: Any, tmp_path: Path) -> None:
+    place = tmp_path / "deep"
+    assert call(capsys, "run", "--data", "iris", "--loss", "cross_entropy", "--layers", "3,2", "--until", "1e-3",
+                "--out", place, "--no-figures", "-q")[0] == 0  # fmt: skip
+    sol = rf.load(place / "run.npz")
+    assert sol.initial.n_outputs == 3
+    code, text, _ = call(capsys, *RUN, "--data", "iris", "--bias", "1")
+    assert code == 0
+    assert "n = 150), Network(width=5, dim=5, outputs=3" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--data", "digits:3,8"], "--data must be one of digits, iris, wine, FILE.csv or FILE.parquet with --loss"),
+        (["--data", "none.csv"], "--data must name a file that exists"),
+        (["--data", "iris", "--target", "u"], "--target must be left out with --loss cross_entropy, found 'u'"),
+        (["--data", "iris", "--weight-decay", "1"], "--weight-decay must be left out with --loss cross_entropy: it is"),
+        ([], "--data must be given"),
+    ],
+)
+def test_options_that_do_not_fit_are_named(capsys: Any, arguments: list[str], message: str) -> None:
+    code, _, err = call(capsys, *RUN, *arguments)
+    assert code == 2
+    assert message in err
+
+
+def test_the_classes_of_a_file_need_their_column(capsys: Any, tmp_path: Path) -> None:
+    code, _, err = call(capsys, *RUN, "--data", table(tmp_path))
+    assert code == 2
+    assert "--label must name the column of data.csv that holds the classes" in err
+
+
+def test_a_run_of_classes_is_not_proved(capsys: Any, tmp_path: Path) -> None:
+    call(capsys, *RUN, "--data", "iris", "--out", tmp_path, "--no-figures", "-q")
+    code, _, err = call(capsys, "prove", tmp_path / "run.npz")
+    assert code == 2
+    assert "RUN must hold a run of one output with both layers trained" in err
