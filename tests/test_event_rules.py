@@ -125,3 +125,38 @@ def test_a_valley_holds_while_its_multiplier_is_between_leak_and_one(leak, kind)
     assert [(e.neuron, e.sample, e.kind) for e in sol.events] == [(0, 0, kind)]
     assert (sol.W[-1, 0, 1] - 1.0) / 1e-4 == pytest.approx(0.8 * PULL, rel=1e-3)
     assert (sol.W[-1, 0, 0] == 0.0) == (kind == "start_slide")
+
+
+def without_output(label: float, across: float) -> tuple[rf.Dataset, rf.Network]:
+    """Neuron 0 has no output weight and stands on the boundary of sample 0. Two samples of one input with both labels
+    cancel in its rate until neuron 1 comes to them."""
+    X = [[1.0, 0.0, 0.0], [across, 1.0, 0.0], [across, 1.0, 0.0], [0.2, 1.0, 1.0]]
+    net = rf.Network([[0.0, 1.0, -1.3], [-0.1, -0.1, 1.0]], [0.0, 1.1])
+    return rf.Dataset(X, [label, 1.0, -1.0, 1.0]), net
+
+
+@pytest.mark.parametrize(
+    ("label", "across", "side"), [(1, 0.1, 0), (-1, 0.1, 1), (1, -0.1, -1), (-1, -0.1, -1), (1, 3.0, 0)]
+)
+def test_a_neuron_without_output_decides_when_something_drives_it(label: float, across: float, side: int) -> None:
+    """It moved off its boundary and was still on it by its pattern. A neighbour that started with an output weight of
+    -1e-9, the sign that it gets, is the reference."""
+    data, net = without_output(label, across)
+    sol = rf.integrate(data, net, until=3.0)
+    near = rf.integrate(data, rf.Network(net.W, net.a - [1e-9, 0.0]), until=3.0)
+    assert sol.final.pattern[0, 0] == near.final.pattern[0, 0] == side
+    assert np.abs(sol.final.W - near.final.W).max() < 1e-7
+    assert str(sol.events.kind[0]) == "start_slide"
+    first = rf.integrate(data, net, until=0.2)
+    second = rf.integrate(data, first, until=3.0)
+    assert np.abs(second.final.W - sol.final.W).max() < 1e-9
+    assert np.abs(sol(2.5).W - rf.integrate(data, net, until=2.5).final.W).max() < 1e-9
+
+
+def test_a_dead_neuron_on_a_boundary_says_so_at_the_start() -> None:
+    data = rf.Dataset([[1.0, 0.0], [0.0, 1.0]], [1, -1])
+    sol = rf.integrate(data, rf.Network([[0.0, -1.0], [0.5, 0.5]], [0.0, 0.7]), until=3.0)
+    dead = sol.events.neuron == 0
+    assert [str(kind) for kind in sol.events.kind[dead]] == ["start_slide"]
+    assert sol.events.sample[dead].tolist() == [0]
+    assert (sol.final.W[0] == [0.0, -1.0]).all()
