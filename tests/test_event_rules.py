@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import agree
 import compare
@@ -125,3 +126,62 @@ def test_a_valley_holds_while_its_multiplier_is_between_leak_and_one(leak, kind)
     assert [(e.neuron, e.sample, e.kind) for e in sol.events] == [(0, 0, kind)]
     assert (sol.W[-1, 0, 1] - 1.0) / 1e-4 == pytest.approx(0.8 * PULL, rel=1e-3)
     assert (sol.W[-1, 0, 0] == 0.0) == (kind == "start_slide")
+
+
+def without_output(label: float, across: float) -> tuple[rf.Dataset, rf.Network]:
+    """Neuron 0 has no output weight and stands on the boundary of sample 0. Two samples of one input with both labels
+    cancel in its rate until neuron 1 comes to them."""
+    X = [[1.0, 0.0, 0.0], [across, 1.0, 0.0], [across, 1.0, 0.0], [0.2, 1.0, 1.0]]
+    net = rf.Network([[0.0, 1.0, -1.3], [-0.1, -0.1, 1.0]], [0.0, 1.1])
+    return rf.Dataset(X, [label, 1.0, -1.0, 1.0]), net
+
+
+@pytest.mark.parametrize(
+    ("label", "across", "side"), [(1, 0.1, 0), (-1, 0.1, 1), (1, -0.1, -1), (-1, -0.1, -1), (1, 3.0, 0)]
+)
+def test_a_neuron_without_output_decides_when_something_drives_it(
+    label: float, across: float, side: int, nudge: float
+) -> None:
+    """It moved off its boundary and was still on it by its pattern. The reference starts beside it, on the side from
+    which it comes to the continuation that the run chooses."""
+    data, net = without_output(label, across)
+    sol = rf.integrate(data, net, until=3.0)
+    near = rf.integrate(data, rf.Network(net.W, net.a + [nudge, 0.0]), until=3.0)
+    assert sol.final.pattern[0, 0] == near.final.pattern[0, 0] == side
+    assert np.abs(sol.final.W - near.final.W).max() < 1e-7
+    assert str(sol.events.kind[0]) == "start_slide"
+    first = rf.integrate(data, net, until=0.2)
+    second = rf.integrate(data, first, until=3.0)
+    assert np.abs(second.final.W - sol.final.W).max() < 1e-9
+    assert np.abs(sol(2.5).W - rf.integrate(data, net, until=2.5).final.W).max() < 1e-9
+
+
+def test_a_dead_neuron_on_a_boundary_says_so_at_the_start() -> None:
+    data = rf.Dataset([[1.0, 0.0], [0.0, 1.0]], [1, -1])
+    sol = rf.integrate(data, rf.Network([[0.0, -1.0], [0.5, 0.5]], [0.0, 0.7]), until=3.0)
+    dead = sol.events.neuron == 0
+    assert [str(kind) for kind in sol.events.kind[dead]] == ["start_slide"]
+    assert sol.events.sample[dead].tolist() == [0]
+    assert (sol.final.W[0] == [0.0, -1.0]).all()
+
+
+def test_an_event_of_a_small_output_weight_acts_by_what_that_grows_to() -> None:
+    """Neuron 0 crosses while a = -1e-9, which is -6e-3 at the end of that step: what the event then does to the others
+    was left out of it, at every tolerance. The reference is the flow without kinks from the event on."""
+    data, net = without_output(-1, 0.1)
+    net = rf.Network(net.W, net.a + [-1e-7, 0.0])
+    X, y = data.X, data.y
+    sol = rf.integrate(data, net, until=3.0)
+    assert sol.events.t[-1] < 0.4
+    start = rf.integrate(data, net, until=0.4, rtol=1e-12).final
+    active = start.W @ X.T > 0
+
+    def rate(_: float, state: np.ndarray) -> np.ndarray:
+        W, a = state[:6].reshape(2, 3), state[6:]
+        z = (W @ X.T) * active
+        g = (active * y / (1 + np.exp(y * (a @ z)))) @ X
+        return np.r_[(a[:, None] * g).ravel(), (W * g).sum(axis=1)]
+
+    end = solve_ivp(rate, (0.4, 3.0), np.r_[start.W.ravel(), start.a], method="DOP853", rtol=1e-12, atol=1e-15).y[:, -1]
+    assert np.abs(end[:6].reshape(2, 3) - sol.final.W).max() < 1e-9
+    assert np.abs(end[6:] - sol.final.a).max() < 1e-9

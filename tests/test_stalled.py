@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import hostile
 import reluflow as rf
 
 
@@ -82,3 +83,28 @@ def test_a_stalled_loss_is_followed_as_far_as_its_digits_go(leak: float) -> None
     size = np.linalg.norm(runs[1].final.theta, axis=1)
     off = np.linalg.norm(runs[0].final.theta - runs[1].final.theta, axis=1)
     assert (off <= 1e-8 * size).all()
+
+
+@pytest.mark.parametrize(("kind", "seed"), [("late_bias", 109), ("late_bias", 432), ("late_integers", 439)])
+def test_noise_on_a_slow_motion_is_no_rest(kind: str, seed: int) -> None:
+    """Some samples balance, and neurons grow with log t for ever on the others: in a moment that noise took, such runs
+    were at rest with success, and stood still for the rest of the time."""
+    sol = hostile.problem(kind, seed, log_t=20.0).run()
+    assert "rest_log_t" not in sol.stats, sol.message
+    early, late = 12.0, min(sol.log_t_end, 18.0)
+    middle = (early + late) / 2
+    size = [np.linalg.norm(sol(min(np.exp(u), sol.t_end)).a) for u in (early, middle, late)]
+    assert size[2] - size[1] > 0.8 * (size[1] - size[0]) > 0
+    assert sol.success or sol.status == "stalled", sol.message
+
+
+@pytest.mark.parametrize("cut", [15.0, 15.5])
+def test_a_late_run_that_goes_on_is_not_at_rest_from_its_first_step(cut: float) -> None:
+    problem = hostile.problem("late_integers", 439, log_t=16.0)
+    whole = problem.run()
+    first = problem.run(until=rf.Stop(log_time=cut))
+    second = rf.integrate(problem.data, first, until=problem.until, **problem.options)
+    assert first.success
+    assert whole.success
+    assert "rest_log_t" not in second.stats, second.message
+    assert np.abs(second.final.a - whole.final.a).max() < 1e-6 * np.abs(whole.final.a).max()

@@ -26,6 +26,10 @@ class SlidingSet {
     /// True when the neuron can only move along one line.
     bool is_line() const noexcept { return rank_ > 1 && size() == rank_ - 1; }
 
+    /// Marks a neuron whose output weight is zero with nothing to drive it: what it does is decided when that changes.
+    void wait() noexcept { waits_ = true; }
+    bool waits() const noexcept { return waits_; }
+
     void clear() noexcept;
     /// Sets the boundaries anew; the first of dependent ones are the independent ones.
     void assign(std::span<const int> boundaries, const Matrix& normals);
@@ -54,6 +58,7 @@ class SlidingSet {
     const double* row(int i) const noexcept { return q_.data() + i * rank_; }
 
     Index rank_;
+    bool waits_ = false;
     std::vector<int> boundaries_, dependent_;
     std::vector<double> q_;  // size × rank, orthonormal rows
     std::vector<double> r_;  // packed columns of the upper triangle: column h starts at h(h+1)/2

@@ -113,6 +113,7 @@ class Flow {
     double rate_noise() const;
     bool is_fitted() const;
     bool only_rattles();
+    double age() const;
     void follow_direction();
     void rest();
     void wait(std::string message);

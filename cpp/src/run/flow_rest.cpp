@@ -32,6 +32,8 @@ constexpr double kFarBeyond = 10.0;
 /// Steps for which a run that rounding will end may go on. A few hundred suffice for their total length to exceed the
 /// limit of rounding.
 constexpr int kLastSteps = 1000;
+/// Times of this many of the longest steps are not integrated to.
+constexpr double kTooOld = 100.0;
 /// If the log loss of the active samples is this far below that of all, it no longer changes the total.
 constexpr double kNoLoss = 40.0;
 /// The direction settles like 1 / log t, so no further event is expected from this many times the log time of the last
@@ -67,9 +69,18 @@ bool Flow::watch_trend() {
     const double distance = plan_.settings.rtol * (is_fitted_in_few ? kFittedPart : kAtRestPart);
     if (!slow) return true;
     const double rate = stepper_.relative_rate();
-    if (!rest_trend_.is_at_rest(rate, distance, rate_noise(), largest_step()) && !only_rattles()) return true;
+    if (!rest_trend_.is_at_rest(rate, distance, rate_noise(), age(), largest_step()) && !only_rattles()) return true;
     rest();
     return false;
+}
+
+/// The rescaled time before this run, 0 where that cannot tell a power of time: with decay, for errors, and where it is
+/// so long that steps limited by rounding could not have come to it.
+double Flow::age() const {
+    const Waveform& waveform = stepper_.waveform();
+    if (waveform.decays() || waveform.is_linear()) return 0.0;
+    const double before = std::exp(plan_.start.log_t() + waveform.log_mass() + log_factor_);
+    return before < kTooOld * stepper_.rounding_limit() ? before : 0.0;
 }
 
 /// With weight decay the truncation of each step excites neurons that decay balances: true when nothing else is left.
@@ -111,10 +122,10 @@ bool Flow::is_loss_out_of_reach() const {
 /// limit.
 bool Flow::is_lost_in_rounding() {
     const double limit = stepper_.rounding_limit();
-    const bool ends = stepper_.expansion().fastest() * limit < kMaxRate && kFarBeyond * limit < largest_step() &&
-                      rest_trend_.falls_like_a_power() && !stepper_.is_separated();
+    const bool is_slow = stepper_.expansion().fastest() * limit < kMaxRate && !stepper_.is_separated();
+    const bool ends = is_slow && kFarBeyond * limit < largest_step() && rest_trend_.falls_like_a_power();
     if (ends || last_steps_ > 0) ++last_steps_;  // noise can look like new progress
-    return (ends && rest_trend_.elapsed() > limit) || last_steps_ > kLastSteps;
+    return (ends && rest_trend_.elapsed() > limit) || last_steps_ > kLastSteps || (is_slow && rest_trend_.crawls());
 }
 
 /// Nothing moves any more: the state is the same at every later time.

@@ -1,5 +1,6 @@
 #include "run/trend.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace reluflow {
@@ -29,6 +30,16 @@ constexpr double kConfirmedPart = 0.25;
 constexpr double kPowerPart = 0.2;
 /// A rate that fell exponentially falls by kFall again within 1.4 time constants; after this many it does not.
 constexpr double kOverdue = 5.0;
+/// A rate that goes up and down this often, and that for this many time constants has not fallen, is noise.
+constexpr int kNoisyRises = 10;
+constexpr double kNoisyTime = 20.0;
+/// A rate that falls like 1/t falls by kFall within three times its age; this leaves room for slower powers.
+constexpr double kSeenAges = 8.0;
+/// So many steps within this part of the whole duration, where the rate has not fallen for kStandsStill of that, follow
+/// noise: in Radau steps a slow flow takes some tens.
+constexpr int kCrawlSteps = 1000;
+constexpr double kCrawlPart = 0.01;
+constexpr double kStandsStill = 0.1;
 /// Rates below this may be rounding: the rest of O(1) weights that cancel, and its tolerance.
 constexpr double kNoise = 1e-10;
 /// Of noise, which is some thousand roundings, the part that is a few tens.
@@ -79,23 +90,49 @@ void DirectionTrend::add(const Matrix& w, const Vector& a, double square, bool s
     between_ = moved;
 }
 
+/// What the tolerance of a step or an event excites rises above the rate of the network and falls back to it, often in
+/// a moment. Such a fall says nothing of the slow motion that was there before and goes on: the rate before the rise
+/// remains the reference, until the rise has lasted for as long as that was known.
 void RestTrend::add(double rate, double duration) {
     if (first_ < 0.0) first_ = rate;
     elapsed_ += duration;
     since_ += duration;
     waited_ += duration;
-    if (rate >= before_) remaining_ = kInfinity;
-    if (rate < before_ && rate * kFall > before_) return;
-    if (rate < before_) {
+    ++crawl_steps_;
+    if (elapsed_ > (1.0 + kCrawlPart) * crawl_begin_) {
+        crawl_begin_ = elapsed_;
+        crawl_steps_ = 0;
+    }
+    if (rate > last_) ++rises_;
+    last_ = rate;
+    if (rate >= before_) {
+        above_ += duration;
+        if (above_ < std::max(time_constant_, since_ - above_)) return;
+        remaining_ = kInfinity;
+    } else {
+        above_ = 0.0;
+        if (rate * kFall > before_) return;
         time_constant_ = since_ / std::log(before_ / rate);
         remaining_ = rate > 0.0 ? rate * time_constant_ : 0.0;
+        fell_at_ = elapsed_;
     }
     before_ = rate;
     since_ = 0.0;
+    above_ = 0.0;
+    rises_ = 0;
 }
 
 bool RestTrend::falls_like_a_power() const noexcept {
     return before_ > kNoise && time_constant_ > 0.0 && time_constant_ >= kPowerPart * elapsed_;
+}
+
+bool RestTrend::crawls() const noexcept {
+    return crawl_steps_ > kCrawlSteps && before_ > kNoise && since_ >= kStandsStill * elapsed_;
+}
+
+/// True when an exponential fall has ended in a rate that goes up and down.
+bool RestTrend::has_become_noise() const noexcept {
+    return rises_ >= kNoisyRises && since_ >= kNoisyTime * time_constant_ && time_constant_ < kPowerPart * fell_at_;
 }
 
 bool RestTrend::is_noise(double rate, double bound, double span) {
@@ -107,10 +144,15 @@ bool RestTrend::is_noise(double rate, double bound, double span) {
     return quiet_since_ >= 0.0 && elapsed_ - quiet_since_ >= span && !falls;
 }
 
-bool RestTrend::is_at_rest(double rate, double distance, double noise, double left) {
-    if (first_ <= noise && rate <= noise && (rate * left <= distance || rate <= kRounding * noise)) return true;
+bool RestTrend::is_at_rest(double rate, double distance, double noise, double age, double left) {
+    if (first_ <= noise) {  // no decrease can be seen; but what falls like a power of time does so within its age
+        if (rate <= noise && rate * left <= distance) return true;
+        if (elapsed_ < kSeenAges * age) return false;
+        if (rate <= noise && (age == 0.0 ? rate <= kRounding * noise : time_constant_ == 0.0)) return true;
+    }
     if (candidate_ == 0.0) {
-        if (remaining_ > distance) return false;
+        if (rate <= noise && has_become_noise()) return true;
+        if (remaining_ > distance || rate >= std::max(before_, noise)) return false;
         if (rate <= noise) return true;
         candidate_ = rate;
         waited_ = 0.0;

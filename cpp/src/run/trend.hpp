@@ -45,9 +45,10 @@ class RestTrend {
 
     /// True when less than `distance` remains, judged by a decrease of the rate that has continued; `rate` is the
     /// present one, and decreases below `noise` are ignored. A run that starts with such a rate shows no decrease: it
-    /// is at rest if the rate is rounding, or too small to matter in the time that is `left`. A loss that stalls has
-    /// such rates late, too, and a part of its network grows for ever.
-    bool is_at_rest(double rate, double distance, double noise, double left);
+    /// is at rest if the rate is rounding, or too small to matter in the time that is `left`, or stays so for some
+    /// times its `age`, the rescaled time of the flow before. A loss that stalls has such rates late, too, and a part
+    /// of its network grows for ever.
+    bool is_at_rest(double rate, double distance, double noise, double age, double left);
     /// True when the rate has stayed below `bound` for `span` and does not fall: all that is left of it is noise. Asked
     /// after each step, with the same bound.
     bool is_noise(double rate, double bound, double span);
@@ -55,13 +56,24 @@ class RestTrend {
     double elapsed() const noexcept { return elapsed_; }
     /// True when the rate falls like a power of time, not exponentially.
     bool falls_like_a_power() const noexcept;
+    /// True when so many rates came within the last hundredth of the duration, and the rate has not fallen for most of
+    /// it: noise is followed.
+    bool crawls() const noexcept;
 
   private:
+    bool has_become_noise() const noexcept;
+
     double first_ = -1.0;  // the first rate of the run
+    double last_ = 0.0;    // the one before the present one
     double before_ = 0.0;  // the reference for the present rate,
     double since_ = 0.0;   // and the time since then
+    double above_ = 0.0;   // of which the rate has last been above the reference for so long without a break
+    int rises_ = 0;        // and rose so often
     double time_constant_ = 0.0;
+    double fell_at_ = 0.0;  // the whole duration when it was last determined
     double elapsed_ = 0.0;
+    double crawl_begin_ = 0.0;   // the duration when the last hundredth of it was complete,
+    int crawl_steps_ = 0;        // and the number of rates since then
     double candidate_ = 0.0;     // the rate at which rest was supposed; 0 if it is not
     double quiet_since_ = -1.0;  // the time from which the rate has stayed below the bound of noise; -1 if it has not
     double waited_ = 0.0;

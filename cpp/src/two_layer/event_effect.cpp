@@ -5,14 +5,22 @@
 
 namespace reluflow {
 
+namespace {
+
+/// From this part of |w| on an output weight is as large as it stays in a step, within what the estimate allows for.
+constexpr double kGrownOutput = 0.5;
+/// What an output weight that grows from zero adds by its own growth, 1 + ½ of what it does by its size; a square root.
+constexpr double kGrowingPart = 1.23;
+
+}  // namespace
+
 /// Let e be the direction in which the neuron's gradient jumps. Margin i of the others then starts to change by H a_j²
 /// jump x_i·e. Through p_i |x_i| this drives the others by Σ_i p_i |x_i| |x_i·e| at most, and as much again through Σ p
 /// = 1, both bounded by Cauchy-Schwarz; for a loss of errors a weight responds by what its sample counts, and not to
 /// the others. ½ (U - u)² H times this is their relative error if the event is left out of λ
 /// (docs/design/mathematics.md, section 8).
 double EventEffect::coupling(int piece, const Hit& hit) const {
-    const double v = hit.u - motion_.piece(piece).begin;
-    const double output = evaluate(motion_.a(piece), motion_.order(), v);
+    const double output = largest_output(piece, hit);
     const Waveform& waveform = motion_.waveform();
     const double woken = woken_square(piece, hit);
     const double size = std::sqrt(waveform.mean_square() + woken);
@@ -31,6 +39,18 @@ double EventEffect::coupling(int piece, const Hit& hit) const {
     const double step = motion_.step();
     const double by_gradient = step * step * output * output * jump * reach * (size + waveform.shared_norm());
     return by_gradient + (waveform.is_linear() && hit.kind == HitKind::boundary ? by_output(piece, hit) : 0.0);
+}
+
+/// The output weight with which the event acts until the end of the step: that at the event, unless it is small beside
+/// |w|. Then it grows whatever it is, at a rate of |w|, and its present size says nothing of what the event does later.
+double EventEffect::largest_output(int piece, const Hit& hit) const {
+    const double v = hit.u - motion_.piece(piece).begin;
+    const double output = std::abs(evaluate(motion_.a(piece), motion_.order(), v));
+    if (output >= kGrownOutput * motion_.size(piece)) return output;
+    const double rest = std::max(0.0, 1.0 - hit.u);
+    const double rate = std::max(std::abs(evaluate_derivative(motion_.a(piece), motion_.order(), v)),
+                                 std::abs(evaluate_derivative(motion_.a(piece), motion_.order(), v + rest)));
+    return kGrowingPart * (output + rate * rest);
 }
 
 /// Σ response |x|² of the samples that may begin to drive the neuron with the event. Until then they drive nobody, so

@@ -22,6 +22,7 @@ class EventEffect {
     double coupling(int piece, const Hit& hit) const;
 
   private:
+    double largest_output(int piece, const Hit& hit) const;
     double woken_square(int piece, const Hit& hit) const;
     double by_output(int piece, const Hit& hit) const;
 

@@ -283,10 +283,14 @@ bool HitFinder::is_alone(const Hit& release, const SlidingSet& held, double begi
     return true;
 }
 
-Hit HitFinder::output_sign_change(int piece, double end) const {
+Hit HitFinder::output_sign_change(int piece, double end, bool waits) const {
     const int order = motion_.order();
     Coefficients c{};
     std::copy_n(motion_.a(piece), order + 1, c);
+    if (waits) {
+        const bool moves = std::any_of(c, c + order + 1, [](double one) { return one != 0.0; });
+        return moves ? Hit{motion_.piece(piece).begin, HitKind::output_sign, -1, 0, 0.0, true} : Hit{};
+    }
     if (c[0] < 0.0 || (c[0] == 0.0 && c[1] < 0.0)) negate(c, order);
     const double begin = motion_.piece(piece).begin;
     if (c[0] <= zero_tol(motion_.size(piece)) && c[1] > 0.0) c[0] = 0.0;

@@ -46,8 +46,9 @@ class HitFinder {
     /// The first time at which a neuron with these sides leaves a boundary on which it slides.
     Hit first_release(int piece, double end, const SlidingSet& held, std::span<const std::int8_t> sides,
                       bool output_positive);
-    /// The first change of sign of the output weight; searched only while the neuron slides.
-    Hit output_sign_change(int piece, double end) const;
+    /// The first change of sign of the output weight; searched only while the neuron slides. For one that `waits` the
+    /// begin of the piece, if it then moves.
+    Hit output_sign_change(int piece, double end, bool waits = false) const;
 
     /// The boundaries on which a neuron at w is zero, to rounding.
     void boundaries_at_zero(const double* w, std::span<const int> candidates, std::span<const std::int8_t> sides,

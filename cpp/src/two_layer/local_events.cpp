@@ -162,6 +162,9 @@ double LocalEvents::output_sign_after(int piece, double u) const {
     if (a_ != 0.0 && std::abs(a_) > finder_.zero_tol(w_.norm())) return a_ > 0.0 ? 1.0 : -1.0;
     const double rate = evaluate_derivative(motion_.a(piece), motion_.order(), u - motion_.piece(piece).begin);
     if (rate != 0.0) return rate > 0.0 ? 1.0 : -1.0;
+    if (u == motion_.piece(piece).begin)
+        for (int k = 2; k <= motion_.order(); ++k)
+            if (motion_.a(piece)[k] != 0.0) return motion_.a(piece)[k] > 0.0 ? 1.0 : -1.0;
     return a_ < 0.0 ? -1.0 : 1.0;
 }
 
@@ -343,7 +346,14 @@ bool LocalEvents::apply_start(const Expansion& expansion, int neuron, bool patte
     a_ = state_.a[neuron];
     expansion.gradient_at_start(neuron, gradient_.data());
     const double rate = gradient_.dot(w_);
-    if (a_ == 0.0 && (w_.isZero(0.0) || rate == 0.0)) return true;  // never moves
+    if (a_ == 0.0 && w_.isZero(0.0)) return true;  // never moves
+    if (a_ == 0.0 && rate == 0.0) {
+        held_[neuron].assign(boundaries_, data_.normals());
+        held_[neuron].wait();
+        if (!pattern_was_given)
+            for (const int boundary : boundaries_) set_side(neuron, boundary, 0.0, 0, EventKind::start_slide);
+        return true;
+    }
     fill_corner(neuron, 0.0, gradient_.data(), a_ != 0.0 ? (a_ > 0.0 ? 1.0 : -1.0) : (rate > 0.0 ? 1.0 : -1.0));
     if (pattern_was_given) hold_what_was_held(neuron);
     if (pattern_was_given && rests(neuron)) {

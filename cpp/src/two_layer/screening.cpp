@@ -121,7 +121,7 @@ bool Screening::may_leave_at_rest(Index neuron) const {
 void Screening::claim_releases() {
     for (const auto* list : {&due_, &holding_})
         for (const int j : *list)
-            if (!held_[j].empty() && releases_.claim(expansion_.groups().of(j), state_.a[j] > 0.0))
+            if (!held_[j].empty() && !waits(j) && releases_.claim(expansion_.groups().of(j), state_.a[j] > 0.0))
                 claimed_.push_back(j);
 }
 
@@ -234,9 +234,9 @@ void Screening::first_hit(int neuron, const double* z, const double* rate) {
 
     Hit hit;
     if (holds) {
-        hit = releases_.of(expansion_.groups().of(neuron), state_.a[neuron] > 0.0);
+        if (!waits(neuron)) hit = releases_.of(expansion_.groups().of(neuron), state_.a[neuron] > 0.0);
         if (state_.invariant(neuron) < 0.0) {
-            const Hit turn = finder_.output_sign_change(open(neuron), 1.0);
+            const Hit turn = finder_.output_sign_change(open(neuron), 1.0, waits(neuron));
             if (turn.u < hit.u) hit = turn;
         }
     }

@@ -69,6 +69,7 @@ class Screening {
   private:
     void bound_paths(double u);
     bool may_leave_at_rest(Index neuron) const;
+    bool waits(Index neuron) const noexcept { return held_[neuron].waits() && state_.a[neuron] == 0.0; }
     void look_at(std::span<const int> neurons);
     void first_hit(int neuron, const double* z, const double* rate);
     std::span<const NearBoundary> find_candidates(int neuron, double u);

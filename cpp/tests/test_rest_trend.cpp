@@ -1,0 +1,129 @@
+/// When a flow is at rest, as its rates show: exponential falls end there, powers of time do not, whatever noise says.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "check.hpp"
+#include "run/trend.hpp"
+
+namespace {
+
+using namespace reluflow;
+
+constexpr double kDistance = 1e-10;
+constexpr double kEndless = std::numeric_limits<double>::infinity();  // time that is left
+constexpr double kNoise = 1e-7;                                       // what a flow with large weights allows for
+constexpr double kGrowth = 1.2;                                       // of time from one step to the next
+constexpr double kJitter = 1e-11;                                     // what a step leaves in the rate
+
+/// Takes steps of these rates and returns whether any of them was taken as rest.
+template <class Rate>
+bool rests(RestTrend& trend, double begin, double end, Rate rate) {
+    bool rest = false;
+    double step = 0.05 * begin;
+    for (double time = begin; time < end; time += step, step = std::min(step * kGrowth, 0.2 * time)) {
+        trend.add(rate(time), step);
+        rest |= trend.is_at_rest(rate(time), kDistance, kNoise, 0.0, kEndless);
+    }
+    return rest;
+}
+
+/// A burst of short steps in which something fast falls back to `level`.
+bool rests_in_burst(RestTrend& trend, double level, double height) {
+    constexpr double kShort = 1e-2;
+    bool rest = false;
+    for (int k = 0; k < 40; ++k) {
+        const double rate = level * (1.0 + height * std::exp(-0.7 * k));
+        trend.add(rate, kShort);
+        rest |= trend.is_at_rest(rate, kDistance, kNoise, 0.0, kEndless);
+    }
+    return rest;
+}
+
+void an_exponential_fall_comes_to_rest() {
+    for (const double constant : {1e-2, 1.0, 1e2}) {
+        RestTrend trend;
+        bool rest = false;
+        for (int k = 0; k < 400 && !rest; ++k) {
+            const double rate = std::exp(-0.1 * k) / constant;
+            trend.add(rate, 0.1 * constant);
+            rest = trend.is_at_rest(rate, kDistance, 0.0, 0.0, kEndless);
+        }
+        CHECK(rest);
+    }
+}
+
+void a_rate_that_falls_like_a_power_never_rests() {
+    RestTrend trend;
+    CHECK(!rests(trend, 1.0, 1e9, [](double time) { return 0.1 / time; }));
+}
+
+void noise_on_a_power_of_time_is_no_rest() {
+    for (const double height : {3.0, 10.0, 100.0, 1e4}) {
+        RestTrend trend;
+        const auto rate = [](double time) { return 0.1 / time; };
+        bool rest = false;
+        for (const double begin : {1e0, 1e3, 1e6, 1e7, 1e8}) {
+            rest |= rests(trend, begin, 10.0 * begin, rate);
+            rest |= rests_in_burst(trend, rate(10.0 * begin), height);
+        }
+        CHECK(!rest);
+    }
+}
+
+void an_exponential_fall_that_ends_in_noise_comes_to_rest() {
+    RestTrend trend;
+    bool rest = false;
+    for (int k = 0; k < 2000 && !rest; ++k) {
+        const double rate = std::exp(-0.1 * k) + kJitter * (2.0 + std::cos(2.0 * k));
+        trend.add(rate, 10.0);
+        rest = trend.is_at_rest(rate, kDistance, kNoise, 0.0, kEndless);
+        if (rest) CHECK(rate < 10.0 * kJitter);
+    }
+    CHECK(rest);
+}
+
+void a_new_fall_after_a_long_rise_counts() {
+    RestTrend trend;
+    CHECK(!rests(trend, 1.0, 1e3, [](double time) { return 1e-3 / time; }));
+    for (int k = 0; k < 5000; ++k) trend.add(1.0, 1.0);  // longer than all that was before
+    bool rest = false;
+    for (int k = 0; k < 400 && !rest; ++k) {
+        const double rate = std::exp(-0.1 * k);
+        trend.add(rate, 0.1);
+        rest = trend.is_at_rest(rate, kDistance, 0.0, 0.0, kEndless);
+    }
+    CHECK(rest);
+}
+
+void what_starts_within_noise_rests_unless_it_is_seen_to_fall() {
+    constexpr double kAge = 1e6;
+    RestTrend still;
+    RestTrend slow;
+    bool rest = false;
+    bool is_wrong = false;
+    double time = kAge;
+    for (double step = 1e4; time < 100.0 * kAge; time += step, step = std::min(step * kGrowth, 0.2 * time)) {
+        still.add(kJitter, step);
+        slow.add(1e-2 / time, step);
+        rest |= still.is_at_rest(kJitter, kDistance, kNoise, kAge, kEndless);
+        is_wrong |= slow.is_at_rest(1e-2 / time, kDistance, kNoise, kAge, kEndless);
+    }
+    CHECK(rest);
+    CHECK(!is_wrong);
+    RestTrend fresh;
+    fresh.add(kJitter, 1.0);
+    CHECK(fresh.is_at_rest(kJitter, kDistance, kNoise, 0.0, kEndless));
+}
+
+}  // namespace
+
+int main() {
+    an_exponential_fall_comes_to_rest();
+    a_rate_that_falls_like_a_power_never_rests();
+    noise_on_a_power_of_time_is_no_rest();
+    an_exponential_fall_that_ends_in_noise_comes_to_rest();
+    a_new_fall_after_a_long_rise_counts();
+    what_starts_within_noise_rests_unless_it_is_seen_to_fall();
+    return reluflow::tests::failures();
+}
