@@ -34,6 +34,7 @@ def integrate(
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
     save_at_log: npt.ArrayLike | None = None,
+    save_at_log_norm: npt.ArrayLike | None = None,
     on_branch: str = "inactive",
     max_events: int | None = None,
     progress: bool = False,
@@ -56,6 +57,7 @@ def integrate(
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
     save_at_log: npt.ArrayLike | None = None,
+    save_at_log_norm: npt.ArrayLike | None = None,
     on_branch: str = "inactive",
     max_events: int | None = None,
     progress: bool = False,
@@ -78,6 +80,7 @@ def integrate(
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
     save_at_log: npt.ArrayLike | None = None,
+    save_at_log_norm: npt.ArrayLike | None = None,
     on_branch: str = "inactive",
     max_events: int | None = None,
     progress: bool = False,
@@ -99,6 +102,7 @@ def integrate(
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
     save_at_log: npt.ArrayLike | None = None,
+    save_at_log_norm: npt.ArrayLike | None = None,
     on_branch: str = "inactive",
     max_events: int | None = None,
     progress: bool = False,
@@ -132,6 +136,9 @@ def integrate(
         Increasing times at which to keep the state, instead of the accepted steps.
     save_at_log : array_like, shape (k,), optional
         Increasing natural logarithms of times, instead of `save_at`.
+    save_at_log_norm : array_like, shape (k,), optional
+        Increasing natural logarithms of norms, instead of `save_at`: keep the state at which |θ| first reaches each of
+        them. That is the start for norms which it has already. Also with ``Stop(limit=True)``.
     on_branch : {"inactive", "active", "stay", "raise"}, optional
         What to do where the flow has several continuations: take the one with the undecided samples inactive, active,
         or at rest on their boundaries if there is one; or raise `BranchingError`.
@@ -176,9 +183,7 @@ def integrate(
     'reached_mean_loss'
     """
     if isinstance(net, (DeepNetwork, DeepSolution)):
-        refuse(atol, n_threads)
-        if weight_decay != 0.0:
-            raise invalid("weight_decay", "be 0 for a layered network", repr(weight_decay))
+        refuse(atol, n_threads, weight_decay, save_at_log_norm)
         rules: dict[str, Any] = {
             "loss": loss,
             "reduction": reduction,
@@ -196,6 +201,7 @@ def integrate(
         atol=atol,
         save_at=save_at,
         save_at_log=save_at_log,
+        save_at_log_norm=save_at_log_norm,
         on_branch=on_branch,
         max_events=max_events,
         weight_decay=weight_decay,

@@ -13,15 +13,20 @@ from ._progress import Listeners, Progress, Reporter
 from ._stop import Stop
 
 
-def refuse(atol: float | None, n_threads: int | None) -> None:
-    """Refuse an absolute tolerance, as a layered network has one relative to its largest parameter; check the threads.
+def refuse(atol: float | None, n_threads: int | None, weight_decay: float, save_at_log_norm: object) -> None:
+    """Refuse what a layered network does not have; check the threads.
 
     Raises
     ------
     ValueError
-        `atol` is given, or `n_threads` is no number of threads.
+        `atol` is given, as its tolerance is relative to its largest parameter, or weight decay, or norms to save at, or
+        `n_threads` is no number of threads.
     """
     thread_count(n_threads)
+    if weight_decay != 0.0:
+        raise invalid("weight_decay", "be 0 for a layered network", repr(weight_decay))
+    if save_at_log_norm is not None:
+        raise invalid("save_at_log_norm", "be left out for a layered network", "norms")
     if atol is not None:
         raise invalid("atol", "be left out for a layered network", repr(atol))
 

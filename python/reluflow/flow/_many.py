@@ -109,6 +109,7 @@ def integrate_many(
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
     save_at_log: npt.ArrayLike | None = None,
+    save_at_log_norm: npt.ArrayLike | None = None,
     on_branch: str = "inactive",
     max_events: int | None = None,
     progress: bool = False,
@@ -125,7 +126,7 @@ def integrate_many(
         pair (X, targets), or a list of them.
     nets : sequence of Network or Solution, or of DeepNetwork or DeepSolution
         The starts.
-    until, loss, reduction, weight_decay, rtol, atol, save_at, save_at_log, on_branch, max_events
+    until, loss, reduction, weight_decay, rtol, atol, save_at, save_at_log, save_at_log_norm, on_branch, max_events
         As for `integrate`, the same for all runs.
     n_threads : int, optional
         Runs at a time, by default one for each core.
@@ -187,9 +188,12 @@ def integrate_many(
     if _is_layered(nets):
         if weight_decay != 0.0:
             raise invalid("weight_decay", "be 0 for layered networks", repr(weight_decay))
+        if save_at_log_norm is not None:
+            raise invalid("save_at_log_norm", "be left out for layered networks", "norms")
         work = layered_tasks(data, nets, Stop.of(until), keep_steps, {**options, "atol": atol})
         return Runs(run_tasks(work, LAYERED, executor, threads, listening, reduce), len(nets), reduce)
-    launches = _launches(data, nets, Asked(until=until, atol=atol, weight_decay=weight_decay, **options))
+    own: dict[str, Any] = {"atol": atol, "weight_decay": weight_decay, "save_at_log_norm": save_at_log_norm}
+    launches = _launches(data, nets, Asked(until=until, **own, **options))
     where = _Where(executor, size, threads, listening)
     return Runs(_begun(launches, where, keep_steps, reduce), len(launches), reduce)
 

@@ -48,7 +48,7 @@ def layered_tasks(
     ValueError
         A bad argument; the message or its note names the run.
     """
-    refuse(options.pop("atol"), None)
+    refuse(options.pop("atol"), None, 0.0, None)  # the caller looked at the others
     asked = Layered(criteria=until.as_dict(), **options)
     tasks = []
     for index, (problem, net) in enumerate(zip(_problems(data, len(nets)), nets, strict=True)):

@@ -180,18 +180,24 @@ def _point(state: State, D: FloatArray, samples: IntArray, n_free: int) -> Point
     point = polish(D, n_free, sets, path.dual, path.mass)
     if not point.free_duals and not point.free_masses:
         return point
-    own = polish(D, n_free, (point.support, point.live), *_flow_values(state, D, samples))
+    values = _flow_values(state, D, samples)
+    if values is None:
+        return point
+    own = polish(D, n_free, (point.support, point.live), *values)
     smallest = min(float(own.dual[:k].min()), float(own.mass.min()))
     return own if own.error <= CERTIFIED_TOL and smallest >= -CERTIFIED_TOL * size else point
 
 
-def _flow_values(state: State, D: FloatArray, samples: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Scale the multipliers and masses of the state itself to |u_c| = 1 and to margins of 1."""
+def _flow_values(state: State, D: FloatArray, samples: IntArray) -> tuple[FloatArray, FloatArray] | None:
+    """Scale the multipliers and masses of the state itself to |u_c| = 1 and to margins of 1, if it has both."""
     dual = np.zeros(D.shape[1])
     log_weights = state.log_weights[samples]
     dual[: len(samples)] = np.exp(log_weights - log_weights.max())
     margin = float(dual[: len(samples)] @ state.margins[samples]) / dual.sum()
-    dual /= np.linalg.norm(np.einsum("ckd,k->cd", D, dual), axis=1).max()
+    largest = float(np.linalg.norm(np.einsum("ckd,k->cd", D, dual), axis=1).max())
+    if not (largest > 0 and margin > 0):
+        return None
+    dual /= largest
     of = state.groups.of
     mass = np.bincount(of[of >= 0], weights=state.net.a[of >= 0] ** 2, minlength=len(state.groups))
     return dual, np.asarray(mass / margin)
