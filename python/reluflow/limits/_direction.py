@@ -25,6 +25,8 @@ _FIRST_SAMPLES = 150
 _MARGIN_TOL = 1e-11
 # Largest residual of a certified limit; polished ones reach 1e-15.
 CERTIFIED_TOL = 1e-11
+# Where multipliers and masses are large and cancel, their rounding alone is more; no residual above this is certified.
+_LARGEST_TOL = 1e-10
 # A state that is further than this from its limit (radians) has not shown that it goes there.
 MAX_TURN = 0.5
 # Margins of samples at rest this far from their limits have not shown that they go there.
@@ -215,9 +217,16 @@ def _doubts(state: State, core: Core, residuals: Residuals, found: _Solution, tu
     if on_dependent_repelling(state.groups, found.lam + CORE_FACTOR * core.duals, state.net.leak):
         reasons.append("a neuron stays on dependent boundaries of which one repels: whether it can is not checked")
     others = (residuals.stationarity, residuals.complementarity, residuals.primal)
-    if not reasons and not max(others) <= CERTIFIED_TOL:
+    if not reasons and not max(others) <= _tolerance(state, found):
         reasons.append(f"the largest residual is {max(others):.2g}")
     return reasons
+
+
+def _tolerance(state: State, found: _Solution) -> float:
+    """Return what rounding may leave of margins Σ A_c u_c·x_i, where u_c = Σ ± λ_i x_i of norm 1 cancels."""
+    norms = np.linalg.norm(state.data.X, axis=1)
+    terms = float(np.abs(found.mass).sum() * norms.max() * (np.abs(found.lam) @ norms))
+    return min(max(CERTIFIED_TOL, float(np.finfo(np.float64).eps) * terms), _LARGEST_TOL)
 
 
 def _late(state: State, core: Core) -> list[str]:
