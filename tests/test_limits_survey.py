@@ -43,6 +43,15 @@ def test_noisy_data_have_a_certified_critical_point() -> None:
     assert outcome.is_certified
 
 
+def test_rounding_of_large_multipliers_does_not_hide_a_limit() -> None:
+    """Multipliers of 1,000 and masses of 1,000 cancel to margins of 1, whose rounding is 5e-11."""
+    outcome = limits.one(KINDS["moons_noisy_bias_m20_0.1_exp"], 7, rf.Stop(limit=True))
+    assert outcome.sol.status == "reached_limit", outcome.sol.message
+    assert outcome.sol.log_t_end <= 1e3
+    assert 1e-11 < outcome.limit.residuals.largest <= 1e-10
+    assert outcome.limit.residuals.sign <= 1e-11
+
+
 def test_the_survey_says_what_it_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert limits.main(["--list", "wine"]) == 0
     assert capsys.readouterr().out.split() == [name for name in KINDS if "wine" in name]

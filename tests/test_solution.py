@@ -243,6 +243,7 @@ def test_the_settings_hold_every_argument_and_the_version() -> None:
         "atol": None,
         "save_at": None,
         "save_at_log": None,
+        "save_at_log_norm": None,
         "on_branch": "inactive",
         "max_events": 10_000,
         "start_time": 0.0,

@@ -12,6 +12,8 @@ from scipy.optimize import lsq_linear
 
 import reluflow as rf
 from reluflow.flow._scale import BEYOND_DIGITS
+from reluflow.papers.tsoy._clouds import symmetric
+from reluflow.papers.tsoy._four import _SIZES, _start
 
 
 def angle(one: rf.Network, other: rf.Network) -> float:
@@ -230,3 +232,28 @@ def test_a_norm_that_is_reached_at_the_start_ends_the_run_there() -> None:
     sol = rf.integrate(data, net, until=rf.Stop(log_norm=-50.0))
     assert sol.status == "reached_log_norm"
     assert sol.stats["steps"] == 0
+
+
+def clouds(seed: int, copies: int = 2) -> rf.Dataset:
+    """[TK]'s symmetric clouds, each sample `copies` times: hundreds of samples on the margin, of rank eight."""
+    data = symmetric(np.random.default_rng(seed))
+    return rf.Dataset(np.repeat(data.X, copies, axis=0), np.repeat(data.y, copies))
+
+
+@pytest.mark.parametrize("sizes", list(_SIZES))
+def test_repeated_samples_of_symmetric_clouds_have_a_certified_limit(sizes: str) -> None:
+    data = clouds(100)
+    sol = rf.integrate(data, _start(_SIZES[sizes]), until=rf.Stop(limit=True), reduction="mean")
+    assert sol.status == "reached_limit", sol.message
+    assert sol.stats["steps"] <= 2000
+    assert certify_alone(data, sol.limit) <= 1e-9
+    once = rf.integrate(clouds(100, 1), _start(_SIZES[sizes]), until=rf.Stop(limit=True), reduction="mean")
+    assert sol.limit.margin == pytest.approx(once.limit.margin, rel=1e-12)
+
+
+def test_a_wide_network_on_repeated_symmetric_clouds_has_a_certified_limit() -> None:
+    data = clouds(100)
+    sol = rf.integrate(data, rf.Network.init(20, 2, scale=1e-3, seed=100), until=rf.Stop(limit=True), reduction="mean")
+    assert sol.status == "reached_limit", sol.message
+    assert sol.stats["steps"] <= 2000
+    assert certify_alone(data, sol.limit) <= 1e-9

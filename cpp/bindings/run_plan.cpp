@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "arrays.hpp"
@@ -66,9 +67,13 @@ RunPlan plan_in(const std::string& loss, const std::string& reduction_name, cons
     read(options, "n_threads", plan.n_threads);
     read(options, "at_rest", plan.at_rest);
     read(options, "exponent", plan.exponent);
-    plan.save_at = times_in(options, "save_at");
-    plan.save_in_log = plan.save_at.empty();
-    if (plan.save_in_log) plan.save_at = times_in(options, "save_at_log");
+    for (const auto& [name, by] : {std::pair{"save_at", SaveBy::time}, std::pair{"save_at_log", SaveBy::log_time},
+                                   std::pair{"save_at_log_norm", SaveBy::log_norm}}) {
+        std::vector<double> given = times_in(options, name);
+        if (given.empty()) continue;
+        plan.save_at = std::move(given);
+        plan.save_by = by;
+    }
     double time = 0.0;
     read(options, "start_time", time);
     plan.start = Clock(time);

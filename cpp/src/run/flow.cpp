@@ -98,7 +98,7 @@ void Flow::run() {
     stepper_.begin();
     log_loss_ = stepper_.waveform().log_loss() + log_factor_;
     keep_checkpoint();
-    while (saved_ < plan_.save_at.size() && !clock_.is_before(next_save())) save_state(clock_, 0.0);
+    save_start();
     if (!decided)
         check_unresolved();
     else if (!std::isinf(plan_.stop.log_loss) && log_loss() <= plan_.stop.log_loss)

@@ -37,14 +37,17 @@ struct Progress {
 /// Called after every step; the caller's side limits how often it acts.
 using Hook = std::function<Request(const Progress&)>;
 
+/// What says when a state is saved.
+enum class SaveBy { time, log_time, log_norm };
+
 /// Everything a run needs besides data and network.
 struct RunPlan {
     Objective objective;
     Settings settings;
     StopRule stop;
     Clock start{0.0};
-    std::vector<double> save_at;  ///< increasing times, or log times
-    bool save_in_log = false;
+    std::vector<double> save_at;  ///< increasing times, log times or log norms
+    SaveBy save_by = SaveBy::time;
     Hook hook;
     /// Called on the thread of the run, inside long steps, at most once in `look_period` seconds. Anything but go_on
     /// abandons the step, and the run ends where that step began.
@@ -134,7 +137,9 @@ class Flow {
     double end_by_loss(double end);
     double end_by_events(double end);
     Clock clock_at_end();
+    void save_start();
     void save_within(double end);
+    void save_norms(double end);
     void save_state(const Clock& when, double u);
     Clock next_save() const;
     Clock time_stop() const;
@@ -153,6 +158,7 @@ class Flow {
     Clock clock_at(double u);
     double reach(const Clock& target, double end);
     double log_norm_at(double u);
+    double reach_norm(double wanted, double end);
     double end_by_norm(double end);
     std::string beyond_range_message() const;
     std::string name_corner(const UnresolvedEvent& unresolved) const;

@@ -52,10 +52,28 @@ void Flow::copy_state(Matrix& W, Vector& a) {
 
 Clock Flow::next_save() const {
     const double when = plan_.save_at[saved_];
-    return plan_.save_in_log ? Clock::at_log(when) : Clock(when);
+    return plan_.save_by == SaveBy::log_time ? Clock::at_log(when) : Clock(when);
+}
+
+void Flow::save_start() {
+    if (plan_.save_by == SaveBy::log_norm) {
+        while (saved_ < plan_.save_at.size() && log_norm_at(0.0) >= plan_.save_at[saved_]) save_state(clock_, 0.0);
+        return;
+    }
+    while (saved_ < plan_.save_at.size() && !clock_.is_before(next_save())) save_state(clock_, 0.0);
+}
+
+/// The states of the step at which |θ| first reaches what is asked for next.
+void Flow::save_norms(double end) {
+    while (saved_ < plan_.save_at.size()) {
+        const double u = reach_norm(plan_.save_at[saved_], end);
+        if (u > end) return;
+        save_state(u == end ? clock_at_end() : clock_at(u), u);
+    }
 }
 
 void Flow::save_within(double end) {
+    if (plan_.save_by == SaveBy::log_norm) return save_norms(end);
     const Clock last = clock_at_end();
     while (saved_ < plan_.save_at.size() && !last.is_before(next_save()))
         save_state(next_save(), std::min(reach(next_save(), end), end));

@@ -143,7 +143,8 @@ void Flow::rest() {
 void Flow::wait(std::string message) {
     stepper_.settle();
     const Clock stop = time_stop();
-    while (saved_ < plan_.save_at.size() && !stop.is_before(next_save())) save_state(next_save(), 0.0);
+    while (plan_.save_by != SaveBy::log_norm && saved_ < plan_.save_at.size() && !stop.is_before(next_save()))
+        save_state(next_save(), 0.0);
     clock_ = stop;
     keep_checkpoint();
     finish(plan_.stop.time < std::numeric_limits<double>::infinity() && stop.t() == plan_.stop.time

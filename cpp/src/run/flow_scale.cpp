@@ -31,6 +31,8 @@ constexpr double kFine = 1e5;
 constexpr double kMarginUlps = 256.0;
 constexpr double kLeastKept = 1e-12;
 constexpr int kNormHalvings = 60;
+/// Until all margins are positive the norm may turn within a step: it is looked at this many times.
+constexpr int kNormPieces = 8;
 /// If log t is below this part of the smallest margin, the run began beyond the digits and its clock does not matter.
 constexpr double kFarBehind = 0.5;
 constexpr int kClockHalvings = 100;
@@ -159,18 +161,30 @@ double Flow::log_norm_at(double u) {
            exponent_ * std::numbers::ln2;
 }
 
+/// The first u in (0, end] at which |θ| has grown to a log norm; kNoRoot if it does not.
+double Flow::reach_norm(double wanted, double end) {
+    const int pieces = stepper_.is_separated() && plan_.objective.decay == 0.0 ? 1 : kNormPieces;
+    for (int piece = 1; piece <= pieces; ++piece) {
+        double high = end * piece / pieces;
+        if (log_norm_at(high) < wanted) continue;
+        double low = end * (piece - 1) / pieces;
+        for (int pass = 0; pass < kNormHalvings; ++pass) {
+            const double middle = 0.5 * (low + high);
+            if (middle <= low || middle >= high) break;
+            (log_norm_at(middle) < wanted ? low : high) = middle;
+        }
+        return high;
+    }
+    return kNoRoot;
+}
+
 double Flow::end_by_norm(double end) {
     const double wanted = std::min(plan_.stop.log_norm, kLargestLogNorm);
     if (plan_.stop.log_norm > kLargestLogNorm && exponent_ == 0) return end;
-    if (log_norm_at(end) < wanted) return end;
-    double low = 0.0;
-    double high = end;
-    for (int pass = 0; pass < kNormHalvings; ++pass) {
-        const double middle = 0.5 * (low + high);
-        (log_norm_at(middle) < wanted ? low : high) = middle;
-    }
+    const double u = reach_norm(wanted, end);
+    if (u > end) return end;
     pending_ = plan_.stop.log_norm <= kLargestLogNorm ? Status::reached_log_norm : Status::accuracy_not_reached;
-    return high;
+    return u;
 }
 
 }  // namespace reluflow

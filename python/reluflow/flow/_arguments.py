@@ -20,7 +20,7 @@ from ..networks._parts import one_output
 from ._scale import is_beyond_digits
 from ._settings import Settings
 from ._solution import Solution
-from ._stop import Stop
+from ._stop import LARGEST_LOG_NORM, Stop
 
 POLICIES = ("inactive", "active", "stay", "raise")
 
@@ -45,6 +45,7 @@ class Asked:
     on_branch: str
     max_events: int | None
     weight_decay: float = 0.0
+    save_at_log_norm: npt.ArrayLike | None = None
 
     def settings(self, start: Start) -> Settings:
         """Check the options for a run that begins at `start`.
@@ -68,13 +69,23 @@ class Asked:
             start_log_time=start.log_t,
             version=_core.__version__,
             weight_decay=not_negative(self.weight_decay, "weight_decay"),
+            save_at_log_norm=self._norms(),
         )
         _check_reachable(settings.save_at, settings.save_at_log, settings.until)
+        _check_reachable_norms(settings.save_at_log_norm, settings.until)
         if settings.weight_decay and settings.until.limit:
             raise invalid("Stop.limit", "be left out with weight decay: its end is a critical point", "True")
         if settings.until.limit and (self.save_at is not None or self.save_at_log is not None):
             raise invalid("save_at", "be left out where Stop.limit is given", "times")
         return settings
+
+    def _norms(self) -> FloatArray | None:
+        if self.save_at_log_norm is None:
+            return None
+        for name in ("save_at", "save_at_log"):
+            if getattr(self, name) is not None:
+                raise invalid("save_at_log_norm", f"be left out where {name} is given", "both")
+        return _grid(self.save_at_log_norm, "save_at_log_norm")
 
 
 def thread_count(n_threads: int | None) -> int:
@@ -114,6 +125,7 @@ def core_options(data: Dataset, net: Network, settings: Settings) -> dict[str, A
         "on_branch": settings.on_branch,
         "save_at": settings.save_at,
         "save_at_log": settings.save_at_log,
+        "save_at_log_norm": settings.save_at_log_norm,
         "pattern": net.pattern,
         "weights": data.weights,
         "weight_decay": settings.weight_decay,
@@ -245,10 +257,12 @@ def _save_at_log(value: npt.ArrayLike | None, save_at: npt.ArrayLike | None, sta
     return _grid(value, "save_at_log", start, "start of the run at log t")
 
 
-def _grid(value: npt.ArrayLike, name: str, first: float, what: str) -> FloatArray:
+def _grid(value: npt.ArrayLike, name: str, first: float = -math.inf, what: str = "") -> FloatArray:
     times = real_array(value, name, "(k,)")
     if not len(times):
-        raise invalid(name, "hold at least one time", "none")
+        raise invalid(
+            name, "hold at least one norm" if name == "save_at_log_norm" else "hold at least one time", "none"
+        )
     if times[0] < first:
         raise invalid(name, f"not be before the {what} = {first!r}", repr(float(times[0])))
     falls = times[1:] <= times[:-1]
@@ -265,6 +279,13 @@ def _check_reachable(save_at: FloatArray | None, save_at_log: FloatArray | None,
     for name, times, end in (("save_at", save_at, _end(stop)), ("save_at_log", save_at_log, stop.log_end())):
         if times is not None and times[-1] > end:
             raise invalid(name, f"hold times that are reachable, up to the stop at {end!r}", repr(float(times[-1])))
+
+
+def _check_reachable_norms(norms: FloatArray | None, stop: Stop) -> None:
+    last = LARGEST_LOG_NORM if stop.log_norm is None else stop.log_norm
+    if norms is not None and norms[-1] > last:
+        expected = f"hold norms that are reachable, up to {last!r}"
+        raise invalid("save_at_log_norm", expected, repr(float(norms[-1])))
 
 
 def _end(stop: Stop) -> float:

@@ -36,6 +36,7 @@ def integrate(
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
     save_at_log: npt.ArrayLike | None = None,
+    save_at_log_norm: npt.ArrayLike | None = None,
     on_branch: str = "inactive",
     max_events: int | None = None,
     progress: bool = False,
@@ -58,6 +59,7 @@ def integrate(
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
     save_at_log: npt.ArrayLike | None = None,
+    save_at_log_norm: npt.ArrayLike | None = None,
     on_branch: str = "inactive",
     max_events: int | None = None,
     progress: bool = False,
@@ -108,6 +110,7 @@ def integrate(
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
     save_at_log: npt.ArrayLike | None = None,
+    save_at_log_norm: npt.ArrayLike | None = None,
     on_branch: str = "inactive",
     max_events: int | None = None,
     progress: bool = False,
@@ -129,6 +132,7 @@ def integrate(
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
     save_at_log: npt.ArrayLike | None = None,
+    save_at_log_norm: npt.ArrayLike | None = None,
     on_branch: str = "inactive",
     max_events: int | None = None,
     train: Literal["both", "first"] = "both",
@@ -165,6 +169,9 @@ def integrate(
         Increasing times at which to keep the state, instead of the accepted steps.
     save_at_log : array_like, shape (k,), optional
         Increasing natural logarithms of times, instead of `save_at`.
+    save_at_log_norm : array_like, shape (k,), optional
+        Increasing natural logarithms of norms, instead of `save_at`: keep the state at which |θ| first reaches each of
+        them. That is the start for norms which it has already. Also with ``Stop(limit=True)``.
     on_branch : {"inactive", "active", "stay", "raise"}, optional
         What to do where the flow has several continuations: take the one with the undecided samples inactive, active,
         or at rest on their boundaries if there is one; or raise `BranchingError`.
@@ -220,6 +227,7 @@ def integrate(
         "atol": atol,
         "save_at": save_at,
         "save_at_log": save_at_log,
+        "save_at_log_norm": save_at_log_norm,
         "on_branch": on_branch,
         "max_events": max_events,
     }

@@ -41,7 +41,10 @@ def joined(first: Solution, second: Solution, until: Stop) -> Solution:
         raw["checkpoint_events"] = _chained(one, {**two, "checkpoint_events": counts}, "checkpoint_", "events")
     for name in _STATES:
         shared = name in _NODES and one[name] is one["checkpoint_" + name] and two[name] is two["checkpoint_" + name]
-        raw[name] = raw["checkpoint_" + name] if shared else _chained(one, two, "", name)
+        if first.settings.save_at_log_norm is not None:
+            raw[name] = np.concatenate((one[name], two[name]))  # each state is one that was asked for
+        else:
+            raw[name] = raw["checkpoint_" + name] if shared else _chained(one, two, "", name)
     for name in _EVENTS:
         raw["event_" + name] = np.concatenate((one["event_" + name], two["event_" + name]))
     last = int(one["event_tie"][-1]) if len(one["event_tie"]) else 0

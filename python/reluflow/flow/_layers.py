@@ -13,7 +13,7 @@ from ._stop import Stop
 
 
 def refuse(options: dict[str, Any], what: str = "for a layered network") -> dict[str, Any]:
-    """Return options without those that a layered network does not have: an absolute tolerance and weight decay.
+    """Return options without those that a layered network lacks: an absolute tolerance, weight decay, norms to save at.
 
     Its own tolerance is relative to its largest parameter.
 
@@ -24,9 +24,10 @@ def refuse(options: dict[str, Any], what: str = "for a layered network") -> dict
     """
     if options["weight_decay"] != 0.0:
         raise invalid("weight_decay", f"be 0 {what}", repr(options["weight_decay"]))
-    if options["atol"] is not None:
-        raise invalid("atol", f"be left out {what}", repr(options["atol"]))
-    return {name: value for name, value in options.items() if name not in ("atol", "weight_decay")}
+    for name in ("atol", "save_at_log_norm"):
+        if options[name] is not None:
+            raise invalid(name, f"be left out {what}", repr(options[name]))
+    return {name: value for name, value in options.items() if name not in ("atol", "weight_decay", "save_at_log_norm")}
 
 
 def run_layers(

@@ -111,6 +111,7 @@ def integrate_many(
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
     save_at_log: npt.ArrayLike | None = None,
+    save_at_log_norm: npt.ArrayLike | None = None,
     on_branch: str = "inactive",
     max_events: int | None = None,
     train: Literal["both", "first"] = "both",
@@ -129,7 +130,8 @@ def integrate_many(
         pair (X, targets), or a list of them; the same for several outputs.
     nets : sequence of Network or Solution, or of DeepNetwork or DeepSolution
         The starts.
-    until, loss, reduction, weight_decay, rtol, atol, save_at, save_at_log, on_branch, max_events, train, rates
+    until, loss, reduction, weight_decay, rtol, atol, save_at, save_at_log, save_at_log_norm, on_branch, max_events,
+    train, rates
         As for `integrate`, the same for all runs.
     n_threads : int, optional
         Runs at a time, by default one for each core.
@@ -187,6 +189,7 @@ def integrate_many(
         "atol": atol,
         "save_at": save_at,
         "save_at_log": save_at_log,
+        "save_at_log_norm": save_at_log_norm,
         "on_branch": on_branch,
         "max_events": max_events,
     }

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from .. import _core
 from ..datasets import Dataset
 from ..networks import Network
 from ._arguments import core_options
 from ._join import joined
-from ._outcome import solution_of
+from ._outcome import solution_of, whole
 from ._progress import Listeners, Progress, Reporter
 from ._scale import hold
 from ._settings import Settings
@@ -63,14 +65,13 @@ def integrate_one(
 
                 options |= {"keep": kept, "keep_period": watching.seconds}
         arguments = data.X, data.y, held.W, held.a, begin.leak, own.loss, own.reduction, options
-        return solution_of(_core.integrate(*arguments, reporter.hook), data, begin, own)
+        raw = _core.integrate(*arguments, reporter.hook)
+        return solution_of(raw, data, begin, own, is_leg=bool(settings.until.limit))
 
     try:
-        return (
-            to_limit(leg, settings.until, settings.start_log_time)
-            if settings.until.limit
-            else leg(None, settings.until)
-        )
+        if settings.until.limit:
+            return whole(to_limit(leg, settings.until, settings.start_log_time), settings)
+        return leg(None, settings.until)
     finally:
         reporter.close()
 
@@ -96,4 +97,9 @@ class _Progress:
 def _going_on(settings: Settings, done: Solution) -> Settings:
     """Return the settings of a leg that goes on from `done`."""
     left = None if settings.max_events is None else max(1, settings.max_events - len(done.events))
-    return replace(settings, start_time=done.t_end, start_log_time=done.log_t_end, max_events=left)
+    norms = settings.save_at_log_norm
+    if norms is not None:  # without any the states would be the accepted steps
+        norms = norms[len(done.t) :] if len(done.t) < len(norms) else np.array([np.inf])
+    return replace(
+        settings, start_time=done.t_end, start_log_time=done.log_t_end, max_events=left, save_at_log_norm=norms
+    )

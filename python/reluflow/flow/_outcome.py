@@ -7,6 +7,7 @@ from typing import Any
 from .._validation import FloatArray
 from ..datasets import Dataset
 from ..networks import Network
+from ._schema import TIMES
 from ._settings import Settings
 from ._solution import Solution
 
@@ -47,26 +48,41 @@ class BranchingError(RuntimeError):
         return type(self), (self.solution,)
 
 
-def solution_of(raw: dict[str, Any], data: Dataset, net: Network, settings: Settings) -> Solution:
-    """Make the solution of what the core returned for a run that began at `net`."""
-    complete(raw, settings, data.n)
+def solution_of(
+    raw: dict[str, Any], data: Dataset, net: Network, settings: Settings, *, is_leg: bool = False
+) -> Solution:
+    """Make the solution of what the core returned for a run that began at `net`; of a leg, others may follow."""
+    complete(raw, settings, data.n, is_leg=is_leg)
     initial = net._with(net.W, net.a, raw["pattern0"])
     return Solution(data, initial, settings, raw)
 
 
-def complete(raw: dict[str, Any], settings: Settings, n: int) -> None:
+def whole(solution: Solution, settings: Settings) -> Solution:
+    """Return the run that legs make up, with the settings of the whole, and say what it did not reach."""
+    raw = {**solution._raw, "message": solution.message + _missed(settings, len(solution.t))}
+    found = Solution(solution.data, solution.initial, settings, raw)
+    if "limit" in solution.__dict__:
+        found.__dict__["limit"] = solution.limit  # worked out already
+    return found
+
+
+def complete(raw: dict[str, Any], settings: Settings, n: int, *, is_leg: bool = False) -> None:
     """Give `raw` its final status and message: which loss ended the run, and which times it did not reach."""
     if raw["status"] == "reached_loss" and settings.until.ends_on_mean(n, settings.reduction):
         raw["status"] = "reached_mean_loss"
     if raw["status"] == "branch":
         raw["branchings"][-1]["chosen"] = NO_CHOICE
     message = raw["message"] or _MESSAGES.get(raw["status"], raw["status"])
-    for name, times in (("save_at", settings.save_at), ("save_at_log", settings.save_at_log)):
-        if times is not None and len(raw["t"]) < len(times):
-            message += _missed(name, times, len(raw["t"]))
-    raw["message"] = message
+    raw["message"] = message if is_leg else message + _missed(settings, len(raw["t"]))
 
 
-def _missed(name: str, times: FloatArray, reached: int) -> str:
-    count = len(times) - reached
-    return f"; {count} of {len(times)} times of {name} were not reached, the first is {float(times[reached])!r}"
+def _missed(settings: Settings, reached: int) -> str:
+    """Say which of the times or norms to save at a run did not reach, if any."""
+    for name in TIMES:
+        wanted: FloatArray | None = getattr(settings, name)
+        if wanted is None or reached >= len(wanted):
+            continue
+        count, what = len(wanted) - reached, "norms" if name == "save_at_log_norm" else "times"
+        first = float(wanted[reached])
+        return f"; {count} of {len(wanted)} {what} of {name} were not reached, the first is {first!r}"
+    return ""

@@ -22,7 +22,7 @@ class Settings(ReadOnly):
     rtol : float
     atol : float or None
         None stands for 0: the error is relative to each neuron's size alone.
-    save_at, save_at_log : ndarray or None
+    save_at, save_at_log, save_at_log_norm : ndarray or None
     on_branch : str
     max_events : int or None
     start_time, start_log_time : float
@@ -44,6 +44,7 @@ class Settings(ReadOnly):
     start_log_time: float
     version: str
     weight_decay: float = 0.0
+    save_at_log_norm: FloatArray | None = None
 
     def as_dict(self) -> dict[str, object]:
         """Return the settings by name, in the order of the class."""

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 class Solution:
     """What `integrate` returns: the flow of one network on one dataset. All arrays are read-only.
 
-    The states ``t, log_t, W, a, log_loss`` are those at ``save_at``, or else at the accepted steps (of a long run in a
-    large network, every second, fourth, ... one). ``sol(t)`` gives any other time of the run to the accuracy of the
-    run itself.
+    The states ``t, log_t, W, a, log_loss`` are those at ``save_at`` or its like, or else at the accepted steps (of a
+    long run in a large network, every second, fourth, ... one). ``sol(t)`` gives any other time of the run to the
+    accuracy of the run itself.
 
     Attributes
     ----------

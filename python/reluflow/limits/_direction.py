@@ -25,6 +25,8 @@ _FIRST_SAMPLES = 150
 _MARGIN_TOL = 1e-11
 # Largest residual of a certified limit; polished ones reach 1e-15.
 CERTIFIED_TOL = 1e-11
+# Where multipliers and masses are large and cancel, their rounding alone is more; no residual above this is certified.
+_LARGEST_TOL = 1e-10
 # A state that is further than this from its limit (radians) has not shown that it goes there.
 MAX_TURN = 0.5
 # Margins of samples at rest this far from their limits have not shown that they go there.
@@ -180,18 +182,24 @@ def _point(state: State, D: FloatArray, samples: IntArray, n_free: int) -> Point
     point = polish(D, n_free, sets, path.dual, path.mass)
     if not point.free_duals and not point.free_masses:
         return point
-    own = polish(D, n_free, (point.support, point.live), *_flow_values(state, D, samples))
+    values = _flow_values(state, D, samples)
+    if values is None:
+        return point
+    own = polish(D, n_free, (point.support, point.live), *values)
     smallest = min(float(own.dual[:k].min()), float(own.mass.min()))
     return own if own.error <= CERTIFIED_TOL and smallest >= -CERTIFIED_TOL * size else point
 
 
-def _flow_values(state: State, D: FloatArray, samples: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Scale the multipliers and masses of the state itself to |u_c| = 1 and to margins of 1."""
+def _flow_values(state: State, D: FloatArray, samples: IntArray) -> tuple[FloatArray, FloatArray] | None:
+    """Scale the multipliers and masses of the state itself to |u_c| = 1 and to margins of 1, if it has both."""
     dual = np.zeros(D.shape[1])
     log_weights = state.log_weights[samples]
     dual[: len(samples)] = np.exp(log_weights - log_weights.max())
     margin = float(dual[: len(samples)] @ state.margins[samples]) / dual.sum()
-    dual /= np.linalg.norm(np.einsum("ckd,k->cd", D, dual), axis=1).max()
+    largest = float(np.linalg.norm(np.einsum("ckd,k->cd", D, dual), axis=1).max())
+    if not (largest > 0 and margin > 0):
+        return None
+    dual /= largest
     of = state.groups.of
     mass = np.bincount(of[of >= 0], weights=state.net.a[of >= 0] ** 2, minlength=len(state.groups))
     return dual, np.asarray(mass / margin)
@@ -209,9 +217,16 @@ def _doubts(state: State, core: Core, residuals: Residuals, found: _Solution, tu
     if on_dependent_repelling(state.groups, found.lam + CORE_FACTOR * core.duals, state.net.leak):
         reasons.append("a neuron stays on dependent boundaries of which one repels: whether it can is not checked")
     others = (residuals.stationarity, residuals.complementarity, residuals.primal)
-    if not reasons and not max(others) <= CERTIFIED_TOL:
+    if not reasons and not max(others) <= _tolerance(state, found):
         reasons.append(f"the largest residual is {max(others):.2g}")
     return reasons
+
+
+def _tolerance(state: State, found: _Solution) -> float:
+    """Return what rounding may leave of margins Σ A_c u_c·x_i, where u_c = Σ ± λ_i x_i of norm 1 cancels."""
+    norms = np.linalg.norm(state.data.X, axis=1)
+    terms = float(np.abs(found.mass).sum() * norms.max() * (np.abs(found.lam) @ norms))
+    return min(max(CERTIFIED_TOL, float(np.finfo(np.float64).eps) * terms), _LARGEST_TOL)
 
 
 def _late(state: State, core: Core) -> list[str]:

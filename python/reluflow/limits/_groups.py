@@ -112,7 +112,9 @@ def spread(groups: Groups, net: Network, pulls: FloatArray, mass: FloatArray) ->
         share /= np.linalg.norm(share)
         a[rows] = groups.sign[c] * np.sqrt(mass[c]) * share
         W[rows] = a[rows, None] * pulls[c]
-        own = net.W[rows] / np.maximum(np.abs(net.a[rows]), np.finfo(np.float64).tiny)[:, None]
+        output = np.abs(net.a[rows])
+        least = np.finfo(np.float64).eps * np.maximum(output, np.abs(net.W[rows]).max(axis=1))  # no overflow below
+        own = net.W[rows] / np.maximum(np.maximum(output, least), np.finfo(np.float64).tiny)[:, None]
         middle = share**2 @ own
         error[rows] = a[rows] * np.linalg.norm(own - middle, axis=1) * np.linalg.norm(middle - unit)
     size = float(np.linalg.norm(a))

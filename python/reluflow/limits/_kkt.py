@@ -55,7 +55,7 @@ class Point:
 
 def weighted_gram(D: FloatArray, mass: FloatArray) -> FloatArray:
     """K(A) = Σ_c A_c D_c D_cᵀ, shape (k, k); masses of either sign."""
-    flat = D.transpose(1, 0, 2).reshape(D.shape[1], -1)
+    flat = D.transpose(1, 0, 2).reshape(D.shape[1], D.shape[0] * D.shape[2])
     return np.asarray((flat * np.repeat(mass, D.shape[2])) @ flat.T)
 
 

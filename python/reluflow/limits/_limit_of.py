@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..datasets import Dataset
 from ..networks import Network
 from ._core import find_core, no_core
@@ -18,7 +20,16 @@ def limit_of(data: Dataset, net: Network, loss: str, decay: float = 0.0) -> Limi
     While the loss is large, it is first asked which margins the last pattern allows to grow for ever: all, some, or
     none. With none, the limit is a critical point at a finite norm.
     """
-    state = State.of(data, net, loss)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        state = State.of(data, net, loss)
+        try:
+            with np.errstate(over="raise", divide="raise", invalid="raise"):
+                return _polished(state, data, loss, decay)
+        except (FloatingPointError, np.linalg.LinAlgError) as error:
+            return unpolished(state, f"the equations of the limit leave the range of floats ({error})")
+
+
+def _polished(state: State, data: Dataset, loss: str, decay: float) -> Limit:
     if decay > 0:
         return decayed(state, decay)
     if state.is_separated():

@@ -20,6 +20,10 @@ from .._validation import FloatArray
 # The method ends at this duality gap, as a part of the optimal value, and at these errors of the margins.
 _LAST_GAP = 1e-8
 _LAST_LACK = 1e-7
+# Where rounding lets it come no nearer (samples that depend on each other), this gap still tells the sets apart.
+_LEAST_GAP = 1e-6
+# Directions of the normal equations below this part of the largest are rounding.
+_RANK_TOL = 1e-15
 # 10 to 25 steps are taken.
 _MAX_STEPS = 100
 # A step goes at most this part of the way to the boundary.
@@ -60,6 +64,9 @@ class _Cones:
 
     def plus(self, part: float, step: _Cones) -> _Cones:
         return _Cones(self.head + part * step.head, self.tail + part * step.tail, self.line + part * step.line)
+
+    def is_inside(self) -> bool:
+        return bool((_det(self) > 0).all() and (self.line > 0).all())
 
     def dot(self, other: _Cones) -> float:
         return float(self.head @ other.head + (self.tail * other.tail).sum() + self.line @ other.line)
@@ -130,12 +137,18 @@ def solve(D: FloatArray, n_free: int = 0) -> PathEnd | None:
         lack = right - _margins(D, x)
         gap = x.dot(s)
         if gap <= _LAST_GAP * float(dual @ right) and np.abs(lack).max() <= _LAST_LACK:
-            return PathEnd(dual / unit, _padded(x.line, k), np.linalg.norm(x.tail, axis=1) / unit)
-        step = _mehrotra(D, x, s, lack, gap / (n_groups + k - n_free))
+            return _end(x, dual, unit)
+        is_inside = x.is_inside() and s.is_inside()  # but for rounding
+        step = _mehrotra(D, x, s, lack, gap / (n_groups + k - n_free)) if is_inside else None
         if step is None:
-            return None
+            near = gap <= _LEAST_GAP * float(dual @ right) and np.abs(lack).max() <= _LAST_LACK
+            return _end(x, dual, unit) if near else None
         x, dual = x.plus(step[0], step[1]), dual + step[0] * step[2]
     return None
+
+
+def _end(x: _Cones, dual: FloatArray, unit: float) -> PathEnd:
+    return PathEnd(dual / unit, _padded(x.line, len(dual)), np.linalg.norm(x.tail, axis=1) / unit)
 
 
 def _slack(D: FloatArray, dual: FloatArray, n_lines: int) -> _Cones:
@@ -184,18 +197,27 @@ def _normal_matrix(D: FloatArray, scaling: _Scaling) -> FloatArray:
     return np.asarray(wide @ wide.T + 2 * bumps.T @ bumps + np.diag(_padded(scaling.line, k) ** 2))
 
 
+def _solved(matrix: FloatArray, right: FloatArray) -> FloatArray | None:
+    """Solve the normal equations, by least squares where samples depend on each other; None where they overflow."""
+    if not (np.isfinite(matrix).all() and np.isfinite(right).all() and (np.diagonal(matrix) > 0).all()):
+        return None
+    size = 1 / np.sqrt(np.diagonal(matrix))
+    scaled = size[:, None] * matrix * size
+    try:
+        move = size * np.linalg.solve(scaled, size * right)
+    except np.linalg.LinAlgError:
+        move = size * np.linalg.lstsq(scaled, size * right, rcond=_RANK_TOL)[0]
+    return move if np.isfinite(move).all() else None
+
+
 def _newton(
     D: FloatArray, matrix: FloatArray, scaling: _Scaling, wanted: _Cones, lack: FloatArray
 ) -> tuple[_Cones, _Cones, FloatArray] | None:
     """Solve for the steps (x, s, dual) with W⁻¹ dx + W ds = wanted, A dx = lack, ds = -Aᵀ d(dual)."""
     part = scaling.apply(wanted)
     right = lack - _margins(D, part)
-    size = 1 / np.sqrt(np.diagonal(matrix))
-    try:
-        move = size * np.linalg.solve(size[:, None] * matrix * size, size * right)
-    except np.linalg.LinAlgError:
-        return None
-    if not np.isfinite(move).all():
+    move = _solved(matrix, right)
+    if move is None:
         return None
     ds = _Cones(np.zeros(len(D)), -np.einsum("ckd,k->cd", D, move), move[: len(wanted.line)])
     back = scaling.apply(scaling.apply(ds))
