@@ -12,7 +12,7 @@ using namespace reluflow;
 
 constexpr double kDistance = 1e-10;
 constexpr double kEndless = std::numeric_limits<double>::infinity();  // time that is left
-constexpr double kNoise = 1e-7;                                       // what a flow with large weights allows for
+constexpr RateNoise kNoise{1e-14, 1e-7};                              // what a flow with large weights allows for
 constexpr double kGrowth = 1.2;                                       // of time from one step to the next
 constexpr double kJitter = 1e-11;                                     // what a step leaves in the rate
 
@@ -47,7 +47,7 @@ void an_exponential_fall_comes_to_rest() {
         for (int k = 0; k < 400 && !rest; ++k) {
             const double rate = std::exp(-0.1 * k) / constant;
             trend.add(rate, 0.1 * constant);
-            rest = trend.is_at_rest(rate, kDistance, 0.0, 0.0, kEndless);
+            rest = trend.is_at_rest(rate, kDistance, {}, 0.0, kEndless);
         }
         CHECK(rest);
     }
@@ -91,7 +91,7 @@ void a_new_fall_after_a_long_rise_counts() {
     for (int k = 0; k < 400 && !rest; ++k) {
         const double rate = std::exp(-0.1 * k);
         trend.add(rate, 0.1);
-        rest = trend.is_at_rest(rate, kDistance, 0.0, 0.0, kEndless);
+        rest = trend.is_at_rest(rate, kDistance, {}, 0.0, kEndless);
     }
     CHECK(rest);
 }
@@ -111,9 +111,23 @@ void what_starts_within_noise_rests_unless_it_is_seen_to_fall() {
     }
     CHECK(rest);
     CHECK(!is_wrong);
-    RestTrend fresh;
-    fresh.add(kJitter, 1.0);
-    CHECK(fresh.is_at_rest(kJitter, kDistance, kNoise, 0.0, kEndless));
+}
+
+/// A network may be older than its run says: what it is at, many steps that grow show.
+void what_starts_within_noise_without_an_age_is_watched() {
+    RestTrend rounding;
+    rounding.add(1e-15, 1.0);
+    CHECK(rounding.is_at_rest(1e-15, kDistance, kNoise, 0.0, kEndless));
+    RestTrend still;
+    CHECK(rests(still, 1.0, 1e12, [](double) { return kJitter; }));
+    RestTrend slow;
+    CHECK(!rests(slow, 1.0, 1e10, [](double time) { return 1e-3 / (1e6 + time); }));
+    RestTrend layer;  // something fast falls first
+    CHECK(!rests(layer, 1e-6, 1e4, [](double time) { return 1e-9 / (1.0 + time) + 1e-8 * std::exp(-1e5 * time); }));
+    RestTrend short_of_time;
+    short_of_time.add(kJitter, 1.0);
+    CHECK(!short_of_time.is_at_rest(kJitter, kDistance, kNoise, 0.0, 1e3));
+    CHECK(short_of_time.is_at_rest(kJitter, kDistance, kNoise, 0.0, 1.0));
 }
 
 }  // namespace
@@ -125,5 +139,6 @@ int main() {
     an_exponential_fall_that_ends_in_noise_comes_to_rest();
     a_new_fall_after_a_long_rise_counts();
     what_starts_within_noise_rests_unless_it_is_seen_to_fall();
+    what_starts_within_noise_without_an_age_is_watched();
     return reluflow::tests::failures();
 }

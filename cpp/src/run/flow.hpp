@@ -113,7 +113,7 @@ class Flow {
     bool is_loss_out_of_reach() const;
     void checkpoint();
     void keep_checkpoint();
-    double rate_noise() const;
+    RateNoise rate_noise() const;
     bool is_fitted() const;
     bool only_rattles();
     double age() const;

@@ -19,7 +19,9 @@ constexpr double kFittedPart = 1e-3;
 constexpr double kFittedUlps = 64.0;
 /// A flow can be at rest only if its neurons are this much slower than the samples could drive them.
 constexpr double kSlowRate = 1e-3;
-/// Some thousand roundings: decreases of a rate below this are noise.
+/// A few tens of roundings of a sum of gradients: a rate below this is nothing else.
+constexpr double kRateRounding = 1e-14;
+/// Some thousand roundings of margins: decreases of a rate below this may be noise.
 constexpr double kRateNoise = 1e-12;
 /// The same for a loss of errors: a few roundings of the targets.
 constexpr double kErrorNoise = 1e-15;
@@ -101,11 +103,11 @@ bool Flow::is_fitted() const {
     return true;
 }
 
-/// Rates below this are rounding: of a sum of gradients, or of the margins that determine its weights.
-double Flow::rate_noise() const {
+/// Of a sum of gradients, and of the margins that determine its weights.
+RateNoise Flow::rate_noise() const {
     const double norm = stepper_.waveform().driving_norm();
-    if (stepper_.waveform().is_linear()) return kErrorNoise * norm;
-    return kRateNoise * norm * std::max(1.0, norm * stepper_.square());
+    if (stepper_.waveform().is_linear()) return {kErrorNoise * norm, kErrorNoise * norm};
+    return {kRateRounding * norm, kRateNoise * norm * std::max(1.0, norm * stepper_.square())};
 }
 
 /// True when only a loss could end the run, and the samples that drive no neuron have a larger loss by themselves.

@@ -42,8 +42,11 @@ constexpr double kCrawlPart = 0.01;
 constexpr double kStandsStill = 0.1;
 /// Rates below this may be rounding: the rest of O(1) weights that cancel, and its tolerance.
 constexpr double kNoise = 1e-10;
-/// Of noise, which is some thousand roundings, the part that is a few tens.
-constexpr double kRounding = 1e-2;
+/// A rate that starts below the bound of noise is noise if it stays within this factor for so many steps and goes up in
+/// a quarter of them or more: that of a slow flow falls at each.
+constexpr double kStill = 2.0;
+constexpr int kStillSteps = 100;
+constexpr double kFallsPart = 0.75;
 
 }  // namespace
 
@@ -103,6 +106,7 @@ void RestTrend::add(double rate, double duration) {
         crawl_begin_ = elapsed_;
         crawl_steps_ = 0;
     }
+    watch_still(rate);
     if (rate > last_) ++rises_;
     last_ = rate;
     if (rate >= before_) {
@@ -120,6 +124,21 @@ void RestTrend::add(double rate, double duration) {
     since_ = 0.0;
     above_ = 0.0;
     rises_ = 0;
+}
+
+void RestTrend::watch_still(double rate) noexcept {
+    if (rate * kStill < still_from_ || rate > kStill * still_from_) {
+        still_from_ = rate;
+        still_steps_ = still_falls_ = 0;
+        return;
+    }
+    ++still_steps_;
+    if (rate < last_) ++still_falls_;
+}
+
+/// True when the rate neither falls nor tends to.
+bool RestTrend::stands_still() const noexcept {
+    return still_steps_ > kStillSteps && still_falls_ < kFallsPart * still_steps_;
 }
 
 bool RestTrend::falls_like_a_power() const noexcept {
@@ -144,23 +163,25 @@ bool RestTrend::is_noise(double rate, double bound, double span) {
     return quiet_since_ >= 0.0 && elapsed_ - quiet_since_ >= span && !falls;
 }
 
-bool RestTrend::is_at_rest(double rate, double distance, double noise, double age, double left) {
+bool RestTrend::is_at_rest(double rate, double distance, const RateNoise& bounds, double age, double left) {
+    const double noise = bounds.most;
+    const bool nothing = rate <= noise && (rate <= bounds.rounding || rate * left <= distance);
     if (first_ <= noise) {  // no decrease can be seen; but what falls like a power of time does so within its age
         if (rate <= noise && rate * left <= distance) return true;
         if (elapsed_ < kSeenAges * age) return false;
-        if (rate <= noise && (age == 0.0 ? rate <= kRounding * noise : time_constant_ == 0.0)) return true;
+        if (nothing || (rate <= noise && (age == 0.0 ? stands_still() : time_constant_ == 0.0))) return true;
     }
     if (candidate_ == 0.0) {
         if (rate <= noise && has_become_noise()) return true;
         if (remaining_ > distance || rate >= std::max(before_, noise)) return false;
-        if (rate <= noise) return true;
+        if (nothing) return true;
         candidate_ = rate;
         waited_ = 0.0;
         wait_ = kConfirm * time_constant_;
         return false;
     }
     if (waited_ < wait_) return false;
-    const bool confirmed = rate <= kConfirmedPart * candidate_ || rate <= noise;
+    const bool confirmed = rate <= kConfirmedPart * candidate_ || nothing;
     candidate_ = 0.0;
     if (!confirmed) remaining_ = kInfinity;
     return confirmed;

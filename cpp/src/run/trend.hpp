@@ -35,6 +35,13 @@ class DirectionTrend {
     double remaining_ = std::numeric_limits<double>::infinity();
 };
 
+/// A rate up to `rounding` is nothing else. One up to `most` may be noise, or that of a part of the network that grows
+/// for ever over a loss that stalls; time shows which.
+struct RateNoise {
+    double rounding = 0.0;
+    double most = 0.0;
+};
+
 /// Estimates the relative distance to a critical point: the fastest neuron's rate times its time constant. A plateau
 /// does not count as rest: tiny neurons that grow there have a rate of their own. For a rate that falls like 1/t, where
 /// a part of the network grows for ever, the estimate does not decrease.
@@ -44,11 +51,11 @@ class RestTrend {
     void add(double rate, double duration);
 
     /// True when less than `distance` remains, judged by a decrease of the rate that has continued; `rate` is the
-    /// present one, and decreases below `noise` are ignored. A run that starts with such a rate shows no decrease: it
-    /// is at rest if the rate is rounding, or too small to matter in the time that is `left`, or stays so for some
-    /// times its `age`, the rescaled time of the flow before. A loss that stalls has such rates late, too, and a part
-    /// of its network grows for ever.
-    bool is_at_rest(double rate, double distance, double noise, double age, double left);
+    /// present one, and decreases of noise are ignored. A run that starts with noise shows no decrease: it is at rest
+    /// if the rate is rounding, or too small to matter in the time that is `left`, or stays so for some times its
+    /// `age`, the rescaled time of the flow before, or for many steps. A loss that stalls has such rates late, too, and
+    /// a part of its network grows for ever; a network that is not said to be old may be.
+    bool is_at_rest(double rate, double distance, const RateNoise& bounds, double age, double left);
     /// True when the rate has stayed below `bound` for `span` and does not fall: all that is left of it is noise. Asked
     /// after each step, with the same bound.
     bool is_noise(double rate, double bound, double span);
@@ -62,13 +69,18 @@ class RestTrend {
 
   private:
     bool has_become_noise() const noexcept;
+    void watch_still(double rate) noexcept;
+    bool stands_still() const noexcept;
 
-    double first_ = -1.0;  // the first rate of the run
-    double last_ = 0.0;    // the one before the present one
-    double before_ = 0.0;  // the reference for the present rate,
-    double since_ = 0.0;   // and the time since then
-    double above_ = 0.0;   // of which the rate has last been above the reference for so long without a break
-    int rises_ = 0;        // and rose so often
+    double first_ = -1.0;      // the first rate of the run
+    double last_ = 0.0;        // the one before the present one
+    double before_ = 0.0;      // the reference for the present rate,
+    double since_ = 0.0;       // and the time since then
+    double above_ = 0.0;       // of which the rate has last been above the reference for so long without a break
+    int rises_ = 0;            // and rose so often
+    double still_from_ = 0.0;  // the rate that it has stayed near,
+    int still_steps_ = 0;      // for so many steps,
+    int still_falls_ = 0;      // in so many of which it fell
     double time_constant_ = 0.0;
     double fell_at_ = 0.0;  // the whole duration when it was last determined
     double elapsed_ = 0.0;
