@@ -137,7 +137,8 @@ def without_output(label: float, across: float) -> tuple[rf.Dataset, rf.Network]
 
 
 @pytest.mark.parametrize(
-    ("label", "across", "side"), [(1, 0.1, 0), (-1, 0.1, 1), (1, -0.1, -1), (-1, -0.1, -1), (1, 3.0, 0)]
+    ("label", "across", "side", "nudge"),
+    [(1, 0.1, 0, -1e-9), (-1, 0.1, 1, -1e-9), (1, -0.1, -1, -1e-9), (-1, -0.1, -1, 1e-9), (1, 3.0, 0, -1e-9)],
 )
 def test_a_neuron_without_output_decides_when_something_drives_it(
     label: float, across: float, side: int, nudge: float
@@ -146,7 +147,7 @@ def test_a_neuron_without_output_decides_when_something_drives_it(
     which it comes to the continuation that the run chooses."""
     data, net = without_output(label, across)
     sol = rf.integrate(data, net, until=3.0)
-    near = rf.integrate(data, rf.Network(net.W, [net.a[0] + nudge, net.a[1]]), until=3.0)
+    near = rf.integrate(data, rf.Network(net.W, net.a + np.array([nudge, 0.0])), until=3.0)
     assert sol.final.pattern[0, 0] == near.final.pattern[0, 0] == side
     assert np.abs(sol.final.W - near.final.W).max() < 1e-7
     assert str(sol.events.kind[0]) == "start_slide"
@@ -169,7 +170,7 @@ def test_an_event_of_a_small_output_weight_acts_by_what_that_grows_to() -> None:
     """Neuron 0 crosses while a = -1e-9, which is -6e-3 at the end of that step: what the event then does to the others
     was left out of it, at every tolerance. The reference is the flow without kinks from the event on."""
     data, net = without_output(-1, 0.1)
-    net = rf.Network(net.W, [net.a[0] - 1e-7, net.a[1]])
+    net = rf.Network(net.W, net.a + np.array([-1e-7, 0.0]))
     X, y = data.X, data.y
     sol = rf.integrate(data, net, until=3.0)
     assert sol.events.t[-1] < 0.4

@@ -149,5 +149,5 @@ def test_layered_networks_refuse_them() -> None:
     net = rf.DeepNetwork.init([rf.Dense(2), rf.Dense(1)], dim=1, seed=0)
     with pytest.raises(ValueError, match="save_at_log_norm must be left out for a layered network"):
         rf.integrate(rf.Dataset([[1.0]], [1]), net, until=1.0, save_at_log_norm=[1.0])
-    with pytest.raises(ValueError, match="save_at_log_norm must be left out for layered networks"):
+    with pytest.raises(ValueError, match="save_at_log_norm must be left out for a layered network"):
         rf.integrate_many(rf.Dataset([[1.0]], [1]), [net], until=1.0, save_at_log_norm=[1.0])

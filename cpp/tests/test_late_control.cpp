@@ -37,7 +37,7 @@ void steps_that_never_pay_end_and_are_paused() {
     int tries = 0;
     for (; tries < 10 && control.wants(kRate, LateKind::errors); ++tries) {
         control.tried(true, 0.9 * kGain * kPlain, kGain, kGain, kPlain);
-        control.taken(0.9 * kGain * kPlain);
+        control.taken(0.9 * kGain * kPlain, false);
     }
     CHECK(tries > 1);
     CHECK(tries < 10);
@@ -97,18 +97,44 @@ void explicit_steps_of_low_orders_repay_less() {
 void a_late_step_that_was_worth_its_work_leaves_no_wait() {
     LateControl control = asked(LateKind::margins);
     control.tried(true, 100.0, 40.0, 40.0, kPlain);
-    control.taken(60.0 * kPlain);
+    control.taken(60.0 * kPlain, false);
     CHECK(waits(control) == 0);
 }
 
 void a_late_step_that_an_event_cut_waits_for_the_rest() {
     LateControl control = asked(LateKind::margins);
     control.tried(true, 100.0, 40.0, 40.0, kPlain);
-    control.taken(10.0 * kPlain);
+    control.taken(10.0 * kPlain, false);
     control.leave();
     const int after = waits(control);
     CHECK(after >= 30);
     CHECK(after < 1000);
+}
+
+/// An event at the begin of a late step is behind the next one. Where that comes to another one, explicit steps follow,
+/// and then at more and more events before it is tried once more.
+void a_step_goes_on_late_behind_an_event_at_its_begin() {
+    const double step = 10.0 * kGain * kPlain;
+    LateControl control = asked(LateKind::margins);
+    const auto take = [&](double length, bool at_event) {
+        control.tried(true, step, kGain, kGain, kPlain);
+        return control.taken(length, at_event);
+    };
+    CHECK(!take(step, false));
+    CHECK(take(0.5 * step, true));  // within the step
+    CHECK(!take(0.0, true));
+    CHECK(!take(step, false));
+    int before = 0;
+    for (int round = 0; round < 4; ++round) {
+        int refused = 0;
+        while (take(0.0, true)) ++refused;
+        CHECK(round == 0 ? refused == 0 : refused > before);
+        before = refused;
+        CHECK(take(1e-3 * step, true));  // another event at once
+    }
+    while (take(0.0, true)) ++before;
+    CHECK(!take(step, false));  // it was worth while
+    CHECK(!take(0.0, true));
 }
 
 }  // namespace
@@ -123,5 +149,6 @@ int main() {
     a_short_step_that_ended_the_layer_is_followed_by_another();
     steps_that_never_pay_end_and_are_paused();
     a_step_far_from_paying_is_not_tried();
+    a_step_goes_on_late_behind_an_event_at_its_begin();
     return reluflow::tests::failures();
 }

@@ -280,12 +280,7 @@ bool Stepper::is_separated() const {
 /// Tells the step control what ended the step, and how far the known events would let the next one go.
 void Stepper::foresee(double end) {
     if (late_) {
-        late_control_.taken(end * waveform().step());
-        // A kink in the weights: explicit steps resolve it. One at the begin of the step is behind it.
-        if (end > 0.0 && partitions_.follows_events()) {
-            late_control_.leave();
-            radau_.interrupt();
-        }
+        if (late_control_.taken(end * waveform().step(), partitions_.follows_events())) radau_.interrupt();
         return;
     }
     later_.clear();

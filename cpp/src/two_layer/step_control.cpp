@@ -58,6 +58,8 @@ const Eagerness& eagerness(LateKind kind) noexcept {
         default: return kEager;
     }
 }
+/// Events, at most, at which going on late is not tried after it has failed again and again.
+constexpr int kMostBarred = 63;
 /// Halvings for the end of a step: a relative error of 2^-40 in what is an estimate.
 constexpr int kHalvings = 40;
 
@@ -151,8 +153,17 @@ void LateControl::tried(bool accepted, double next, double gain, double spent, d
     pause_ = next_pause_;
 }
 
-void LateControl::taken(double length) noexcept {
+bool LateControl::taken(double length, bool at_event) noexcept {
     debt_ = std::max(0.0, debt_ - kRepaid * length / plain_);
+    const bool went_on = goes_on_;
+    goes_on_ = at_event && length == 0.0 && !went_on && barred_ == 0;
+    if (went_on)
+        barred_ = next_barred_ = at_event ? std::min(2 * next_barred_ + 1, kMostBarred) : 0;
+    else if (at_event && barred_ > 0)
+        --barred_;
+    if (!at_event || goes_on_) return false;
+    leave();
+    return true;
 }
 
 void LateControl::leave() noexcept {

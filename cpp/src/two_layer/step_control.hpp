@@ -56,9 +56,11 @@ class LateControl {
     double propose(double plain) const noexcept;
     /// Reports a try: the length it proposes, the work that a try takes, and what this one took.
     void tried(bool accepted, double next, double gain, double spent, double plain) noexcept;
-    /// Reports the length that an accepted try was taken for.
-    void taken(double length) noexcept;
-    /// The weights have a kink here; explicit steps come next.
+    /// Reports the length that an accepted try was taken for, and whether it ends at an event. The weights have a kink
+    /// there, so that explicit steps come next: then the answer is true. An event at the begin of the step is behind
+    /// the next one, which can go on late; not where the last attempt at that came to another event.
+    bool taken(double length, bool at_event) noexcept;
+    /// Explicit steps come next.
     void leave() noexcept;
 
   private:
@@ -69,7 +71,10 @@ class LateControl {
     double plain_ = 1.0;  // the length of an explicit step at the last try
     int pause_ = 0;
     int next_pause_ = 0;
-    int tries_ = 0;  // in a row that do not pay, without an explicit step between them
+    int barred_ = 0;  // events at which going on late is not tried
+    int next_barred_ = 0;
+    bool goes_on_ = false;  // the last step began behind such an event
+    int tries_ = 0;         // in a row that do not pay, without an explicit step between them
     bool active_ = false;
     LateKind kind_ = LateKind::margins;
 };
