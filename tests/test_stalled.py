@@ -98,7 +98,7 @@ def test_noise_on_a_slow_motion_is_no_rest(kind: str, seed: int) -> None:
     assert sol.success or sol.status == "stalled", sol.message
 
 
-@pytest.mark.parametrize("cut", [15.5])
+@pytest.mark.parametrize("cut", [14.5, 15.0, 15.2, 15.8])
 def test_a_late_run_that_goes_on_is_not_at_rest_from_its_first_step(cut: float) -> None:
     problem = hostile.problem("late_integers", 439, log_t=16.0)
     whole = problem.run()
