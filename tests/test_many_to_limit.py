@@ -78,9 +78,9 @@ def test_every_class_ends_with_its_limit() -> None:
 
 
 def long_run(callback: object) -> rf.flow.MultiClassSolution:
-    """Three classes that take seconds, of which the callback sees the first tenths."""
+    """Three classes, of which the first takes a second; the callback is called after a tenth."""
     data = rf.datasets.iris()
-    start = rf.Network.init(200, 4, classes=3, seed=1, scale=1e-8)
+    start = rf.Network.init(4000, 4, classes=3, seed=1, scale=1e-8)
     return rf.integrate(data, start, until=UNTIL, callback=callback, n_threads=1)  # type: ignore[arg-type]
 
 
