@@ -16,6 +16,10 @@ namespace {
 
 /// Simplified Newton gains about a digit per iteration; a step that needs more iterations than this is too long.
 constexpr int kMaxIterations = 14;
+/// What explicit steps leave of layers, in their tolerances: near the limit of their stability more than one. It is in
+/// the state already, however long the first Radau step after them, which ends the layer; held against that step, it
+/// would bar Radau steps for ever.
+constexpr double kLeftByExplicit = 10.0;
 /// The Jacobian is recomputed when an iteration reduces the change by less than this factor: the weights have moved
 /// away from those it was computed for.
 constexpr double kSlow = 0.15;
@@ -99,6 +103,7 @@ RadauStep::~RadauStep() = default;
 
 bool RadauStep::expand(Expansion& expansion, double step, bool with_others) {
     with_others_ = with_others;
+    left_ = last_step_ > 0.0 || is_linear_ ? 0.0 : kLeftByExplicit * expansion.tolerance();
     expansion.waveform().set_step(step);
     guess(expansion, step);
     factorisations_ = 0;
@@ -280,6 +285,7 @@ double RadauStep::error(double step) {
         }
         layer_ += std::max(0.0, std::abs(coefficients_(0, i)) - rounding_of_[i]) * norm * width;
     }
+    layer_ = std::max(0.0, layer_ - left_);
     return kErrorPart * smooth + layer_;
 }
 

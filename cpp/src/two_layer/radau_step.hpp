@@ -77,6 +77,7 @@ class RadauStep {
     Objective objective_;
     bool is_linear_;
     double tolerance_;
+    double left_ = 0.0;      // what explicit steps may have left of a layer
     double layer_ = 0.0;     // the part of the last error() that is missed at the start of the step
     double late_tolerance_;  // of steps whose weights do not tend to zero
     bool with_others_ = false;
