@@ -101,9 +101,9 @@ RadauStep::RadauStep(const Dataset& data, Objective objective, const Settings& s
 
 RadauStep::~RadauStep() = default;
 
-bool RadauStep::expand(Expansion& expansion, double step, bool with_others) {
+bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool quiet) {
     with_others_ = with_others;
-    left_ = last_step_ > 0.0 || is_linear_ ? 0.0 : kLeftByExplicit * expansion.tolerance();
+    left_ = quiet && last_step_ == 0.0 && !is_linear_ ? kLeftByExplicit * expansion.tolerance() : 0.0;
     expansion.waveform().set_step(step);
     guess(expansion, step);
     factorisations_ = 0;

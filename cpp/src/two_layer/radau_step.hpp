@@ -34,8 +34,8 @@ class RadauStep {
     /// Tries a step of scale `step` from the present state (the expansion has been started). On success the expansion
     /// holds its series and true is returned; otherwise the expansion must be restarted. next_step() proposes a scale
     /// either way. `with_others`: the weights of samples that drive nobody are to be series too, which ends the step
-    /// where the mass has fallen by some e-foldings.
-    bool expand(Expansion& expansion, double step, bool with_others);
+    /// where the mass has fallen by some e-foldings. `quiet`: explicit steps without any event came before.
+    bool expand(Expansion& expansion, double step, bool with_others, bool quiet = false);
     double next_step() const noexcept { return next_step_; }
     /// The last step was cut, so the next one cannot extrapolate its weights.
     void interrupt() noexcept { last_step_ = 0.0; }

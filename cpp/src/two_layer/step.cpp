@@ -33,6 +33,9 @@ constexpr Index kLeastCarried = 20000;
 /// their series must reach over the step.
 constexpr double kLongestDecay = 2.0;
 
+/// After so many explicit steps without any event a layer is what they leave themselves.
+constexpr int kQuietSteps = 50;
+
 /// Initial reserve, in events per neuron and step; grows geometrically.
 constexpr Index kUsualDisturbances = 4;
 
@@ -169,7 +172,7 @@ bool Stepper::expand_late() {
     do {
         double step = std::min(late_control_.propose(plain), kMaxRate / rate);
         if (waveform().decays()) step = std::min(step, kLongestDecay / waveform().decay_rate());
-        late_ = radau_.expand(expansion_, std::min(step, rounding_limit()), lets_go);
+        late_ = radau_.expand(expansion_, std::min(step, rounding_limit()), lets_go, quiet_steps_ >= kQuietSteps);
         counts_.late_iterations += radau_.iterations();
         const double work = radau_.relative_work(expansion_);
         late_control_.tried(late_, radau_.next_step(), work, radau_.iterations() > 0 ? work : 0.0, plain);
@@ -280,9 +283,11 @@ bool Stepper::is_separated() const {
 /// Tells the step control what ended the step, and how far the known events would let the next one go.
 void Stepper::foresee(double end) {
     if (late_) {
+        if (partitions_.follows_events()) quiet_steps_ = 0;
         if (late_control_.taken(end * waveform().step(), partitions_.follows_events())) radau_.interrupt();
         return;
     }
+    quiet_steps_ = disturbances_.empty() ? quiet_steps_ + 1 : 0;
     later_.clear();
     for (const auto& event : disturbances_)
         if (event.u > end) later_.push_back({event.u - end, event.coupling});

@@ -116,6 +116,7 @@ class Stepper {
     LateControl late_control_;
     UnderflowGuard underflow_guard_;
     bool late_ = false;
+    int quiet_steps_ = 0;   // explicit steps since the last event
     bool is_sound_ = true;  // the defect of the present step is within the tolerance
     bool carries_ = false;  // the motion of the neurons in the present step is deferred
     StepCounts counts_;
