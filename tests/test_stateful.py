@@ -218,5 +218,6 @@ def test_a_run_in_pieces_is_the_run() -> None:
 
 @pytest.mark.slow
 def test_a_run_in_pieces_is_the_run_in_many_ways() -> None:
+    """The rules and invariants of `Runs` assert; this raises what they raise."""
     many = int(os.environ.get("RELUFLOW_STATEFUL", LONG.max_examples))
     run_state_machine_as_test(Runs, settings=settings(LONG, max_examples=many))

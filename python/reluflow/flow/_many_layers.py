@@ -64,13 +64,13 @@ def layered_tasks(
         A bad argument; the message or its note names the run.
     """
     asked = Layered(criteria=until.as_dict(), **refuse(options))
-    tasks = []
-    for index, (problem, net) in enumerate(zip(_problems(data, len(nets)), nets, strict=True)):
-        instance(net, f"nets[{index}]", (DeepNetwork, DeepSolution), "a DeepNetwork or a DeepSolution, as the first is")
-        with _named(index):
-            check_start(problem, net, asked)
-        tasks.append(LayeredTask(index, LayeredRun(problem, net, asked), keep_steps))
-    return tasks
+
+    def made(problem: Any, net: Any) -> LayeredRun:
+        check_start(problem, net, asked)
+        return LayeredRun(problem, net, asked)
+
+    kinds = (DeepNetwork, DeepSolution), "a DeepNetwork or a DeepSolution, as the first is"
+    return _tasks(data, nets, kinds, made, keep_steps)
 
 
 def two_layer_tasks(
@@ -83,13 +83,22 @@ def two_layer_tasks(
     ValueError
         A bad argument; the message or its note names the run.
     """
+    kinds = (Network, TwoLayerSolution), "a Network or a TwoLayerSolution, as the first is"
+    return _tasks(data, nets, kinds, lambda problem, net: run_of(problem, net, until, options), keep_steps)
+
+
+def _tasks(
+    data: object,
+    nets: Sequence[Any],
+    kinds: tuple[tuple[type, ...], str],
+    made: Callable[[Any, Any], LayeredRun | TwoLayerRun],
+    keep_steps: bool,
+) -> list[LayeredTask]:
     tasks = []
     for index, (problem, net) in enumerate(zip(_problems(data, len(nets)), nets, strict=True)):
-        expected = "a Network or a TwoLayerSolution, as the first is"
-        instance(net, f"nets[{index}]", (Network, TwoLayerSolution), expected)
+        instance(net, f"nets[{index}]", *kinds)
         with _named(index):
-            run = run_of(problem, net, until, options)
-        tasks.append(LayeredTask(index, run, keep_steps))
+            tasks.append(LayeredTask(index, made(problem, net), keep_steps))
     return tasks
 
 
