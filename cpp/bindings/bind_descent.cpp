@@ -14,7 +14,7 @@
 namespace reluflow::bindings {
 namespace {
 
-py::dict report_of(Descent& descent, const HookGate& gate) {
+py::dict descent_report(Descent& descent, const HookGate& gate) {
     py::dict report;
     report["step"] = descent.steps_done();
     report["t"] = descent.time();
@@ -23,7 +23,7 @@ py::dict report_of(Descent& descent, const HookGate& gate) {
     return report;
 }
 
-py::dict result_out(DescentResult&& result, py::ssize_t m, py::ssize_t d) {
+py::dict descent_out(DescentResult&& result, py::ssize_t m, py::ssize_t d) {
     const auto k = static_cast<py::ssize_t>(result.t.size());
     py::dict out;
     out["step_index"] = array_out(std::move(result.step_index));
@@ -55,9 +55,9 @@ py::dict descend_py(const py::array& X, const py::array& y, const py::array& W, 
     DescentResult result;
     {
         const py::gil_scoped_release no_gil;
-        result = descend(descent, [&](Descent& run) { return gate.ask([&] { return report_of(run, gate); }); });
+        result = descend(descent, [&](Descent& run) { return gate.ask([&] { return descent_report(run, gate); }); });
     }
-    return result_out(std::move(result), W.shape(0), W.shape(1));
+    return descent_out(std::move(result), W.shape(0), W.shape(1));
 }
 
 }  // namespace

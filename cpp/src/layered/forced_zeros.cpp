@@ -1,7 +1,8 @@
 #include "layered/forced_zeros.hpp"
 
-#include <Eigen/SVD>
 #include <algorithm>
+
+#include "numeric/decompositions.hpp"
 
 namespace reluflow::layered {
 namespace {
@@ -30,9 +31,7 @@ class Combinations {
         Eigen::MatrixXd system(static_cast<Index>(relations_.size()), free_);
         for (std::size_t r = 0; r < relations_.size(); ++r)
             system.row(static_cast<Index>(r)) = relations_[r].head(free_).normalized();
-        Eigen::JacobiSVD<Eigen::MatrixXd> svd(system, Eigen::ComputeFullV);
-        svd.setThreshold(kDependent);
-        const Eigen::MatrixXd kernel = svd.matrixV().rightCols(free_ - svd.rank());
+        const Eigen::MatrixXd kernel = null_space(system, kDependent);
         std::vector<Place> found;
         for (const Place& p : moving_) {
             const Eigen::RowVectorXd row = rows_[p.node].row(p.unit).head(free_);

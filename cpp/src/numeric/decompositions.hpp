@@ -13,4 +13,15 @@ Vector least_squares(const Eigen::MatrixXd& columns, const Vector& target);
 
 double least_eigenvalue(const Eigen::MatrixXd& symmetric);
 
+/// An orthonormal basis of the x with matrix x = 0, (columns, columns - rank). A row counts as dependent on the others
+/// if what they leave of it is at most `zero` times the largest.
+Eigen::MatrixXd null_space(const Eigen::MatrixXd& matrix, double zero);
+
+/// matrix = right diag(values) left with left = right^-1, for a matrix with distinct eigenvalues.
+struct Spectrum {
+    Eigen::VectorXcd values;
+    Eigen::MatrixXcd right, left;
+};
+Spectrum spectrum(const Eigen::MatrixXd& matrix);
+
 }  // namespace reluflow

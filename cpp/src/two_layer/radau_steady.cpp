@@ -1,9 +1,9 @@
 #include "two_layer/radau_steady.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 
+#include "numeric/decompositions.hpp"
 #include "numeric/products.hpp"
 
 namespace reluflow {
@@ -56,15 +56,14 @@ SteadyResponse::SteadyResponse(const Dataset& data, Index neurons, const Matrix&
     factor_.reserve(most * data.n());
     gram_.reserve(most * most);
     part_.resize(2 * most);
-    const Eigen::EigenSolver<Eigen::MatrixXd> eigen(integration);
-    const Eigen::MatrixXcd inverse = eigen.eigenvectors().inverse();
+    const Spectrum modes = spectrum(integration);
     for (Index i = 0; i < integration.rows(); ++i) {
-        const Complex value = eigen.eigenvalues()[i];
+        const Complex value = modes.values[i];
         if (value.imag() < 0.0) continue;  // represented by its conjugate
         Mode& mode = modes_.emplace_back();
         mode.value = value;
-        mode.right = eigen.eigenvectors().col(i);
-        mode.left = inverse.row(i).transpose();
+        mode.right = modes.right.col(i);
+        mode.left = modes.left.row(i).transpose();
         mode.share = value.imag() > 0.0 ? 2.0 : 1.0;
         mode.lu.reserve(2 * most);
         mode.border_re.resize(data.n());
