@@ -22,15 +22,23 @@ inline Matrix rows_of(const std::vector<Numbers>& rows) {
     return made;
 }
 
+inline Vector vector_of(const Numbers& numbers) {
+    return Eigen::Map<const Vector>(numbers.data(), static_cast<Index>(numbers.size()));
+}
+
 /// Two axes and what lies between the second and the third; unit normals but for the last.
 inline const std::vector<Numbers> kAxes{{1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}, {0.0, 1.0, 1.0}};
 
 /// One neuron whose gradient, order by order, a test chooses: g(u) = Σ g_k u^k, w' = a g, a' = w·g, held boundaries
-/// projected out. The step has scale 1, and the samples' weights are constant.
+/// projected out. The step has scale 1, and the margins of the samples are lines: their weights are constant unless a
+/// test says otherwise.
 class Bench {
   public:
     explicit Bench(const std::vector<Numbers>& samples)
-        : data_(rows_of(samples), Vector::Ones(static_cast<Index>(samples.size()))),
+        : Bench(samples, Numbers(samples.size(), 1.0), Numbers(samples.size(), 0.0), Numbers(samples.size(), 0.0)) {}
+
+    Bench(const std::vector<Numbers>& samples, const Numbers& labels, const Numbers& margins, const Numbers& rates)
+        : data_(rows_of(samples), vector_of(labels)),
           state_(data_, Matrix::Ones(1, kRank), Vector::Ones(1), 0.0),
           waveform_(data_, {LossKind::exponential, Reduction::sum}),
           pool_(1),
@@ -39,13 +47,13 @@ class Bench {
         Pattern pattern(1, data_.n_boundaries());
         for (Index boundary = 0; boundary < data_.n_boundaries(); ++boundary) pattern.set(0, boundary, 1);
         groups_.update(pattern);
-        waveform_.start(Vector::Zero(data_.n()), std::vector<char>(samples.size(), 1));
+        waveform_.start(vector_of(margins), std::vector<char>(samples.size(), 1));
         waveform_.set_step(1.0);
         Matrix moments(kRank, 1);
         series_.start(state_, 0.0, groups_, moments);
         const Matrix still = Matrix::Zero(kRank, 1);
         for (int k = 0; k < kMaxOrder; ++k) {
-            waveform_.push(Vector::Zero(data_.n()));
+            waveform_.push(k == 0 ? vector_of(rates) : Vector::Zero(data_.n()));
             series_.push(still, 1.0, groups_, moments);
         }
         motion = std::make_unique<NeuronMotion>(data_, waveform_, series_, 0.0, Range{0, 1});

@@ -159,6 +159,25 @@ void no_release_comes_after_the_first_exit_of_a_sample() {
     CHECK(found > 200);
 }
 
+/// A neuron at rest on dependent boundaries, on one of them samples of both labels. That one's interval begins as a
+/// point to rounding, with its ends in either order; it then opens, and nothing leaves. (It left at once and came back,
+/// at one instant, without end.)
+void an_interval_that_opens_from_a_point_is_left_by_nothing() {
+    const std::vector<Numbers> samples{
+        {1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}, {1.0, 1.0, 0.0}, {1.0, 1.0, 0.0}, {0.0, 0.0, 1.0}};
+    for (const double rest : {0.0, 4e-16, -4e-16})
+        for (const double rate : {-0.1, 0.1}) {
+            Bench bench(samples, {1.0, 1.0, 1.0, -1.0, 1.0}, {0.0, 0.0, rest, 0.0, 0.0}, {0.0, 0.0, rate, 0.0, 0.0});
+            std::vector<int> boundaries;
+            for (Index i = 0; i < 4; ++i) boundaries.push_back(bench.data().boundary_of(i));
+            boundaries.pop_back();
+            for (const int boundary : boundaries) bench.sides[static_cast<std::size_t>(boundary)] = 0;
+            bench.held.assign(boundaries, bench.data().normals());
+            const int piece = bench.put({0.0, 0.0, 1.0}, -1.0, {{0.0, 0.0, 0.0}});
+            CHECK(bench.finder->first_release(piece, 1.0, bench.held, bench.sides, false).kind == HitKind::none);
+        }
+}
+
 }  // namespace
 
 int main() {
@@ -169,5 +188,6 @@ int main() {
     a_fall_within_rounding_is_no_release();
     the_first_of_several_is_found_and_those_with_it_are_told();
     no_release_comes_after_the_first_exit_of_a_sample();
+    an_interval_that_opens_from_a_point_is_left_by_nothing();
     return reluflow::tests::failures();
 }

@@ -49,7 +49,7 @@ Leave DependentSlide::first_leave(int piece, double end, const SlidingSet& held,
     first_ = {};
     weight_ = weight;
     Basis basis;
-    classify(basis);
+    classify(basis, output_positive);
     if (!settle(basis)) return {begin, set_.front(), 0, kUnknownJump};
     const double length = first_change_of_kink(end - begin);
     if (length < end - begin) first_ = {length, set_.front(), 0, kUnknownJump};
@@ -72,6 +72,7 @@ void DependentSlide::read(int piece, const SlidingSet& held, bool output_positiv
     kinks_.resize(count, order_ + 1);
     rest_.resize(order_ + 1, rank);
     attracts_.assign(set_.size(), 1);
+    rises_.assign(set_.size(), 1);
     const double sign = output_positive ? 1.0 : -1.0;
     const double begin = motion_.piece(piece).begin;
     Coefficients base{};
@@ -89,7 +90,7 @@ void DependentSlide::read(int piece, const SlidingSet& held, bool output_positiv
 }
 
 /// Which boundaries attract. Repelling ones are open at first.
-void DependentSlide::classify(Basis& basis) {
+void DependentSlide::classify(Basis& basis, bool output_positive) {
     const double kink_noise = kCornerUlps * std::numeric_limits<double>::epsilon() * weight_;
     for (Index w = 0; w < kinks_.rows(); ++w) {
         drop_noise(kinks_.row(w).data(), order_, kink_noise);
@@ -98,6 +99,7 @@ void DependentSlide::classify(Basis& basis) {
         const bool repels = leading != kink + order_ + 1 && *leading > 0.0;
         if (!repels) kinks_.row(w) *= -1.0;
         attracts_[static_cast<std::size_t>(w)] = stands_ || !repels;
+        rises_[static_cast<std::size_t>(w)] = repels == output_positive;
     }
     basis.places.assign(set_.size(), Place::open);
 }
@@ -145,9 +147,7 @@ bool DependentSlide::settle(Basis& basis) {
     basis.boundaries.assign(independent.boundaries().begin(), independent.boundaries().end());
     for (int w = 0; w < count; ++w) {
         const bool at_high = box_.place(w) == BoxLeastSquares::Place::high;
-        if (attracts(w))
-            basis.places[static_cast<std::size_t>(w)] =
-                at_high == (above_(w, 0) > below_(w, 0)) ? Place::above : Place::below;
+        if (attracts(w)) basis.places[static_cast<std::size_t>(w)] = at_high == rises(w) ? Place::above : Place::below;
     }
     for (const int w : basis.boundaries) basis.places[static_cast<std::size_t>(w)] = Place::basic;
     return static_cast<int>(basis.boundaries.size()) == rank;
@@ -196,8 +196,7 @@ void DependentSlide::solve(const Basis& basis) {
 double DependentSlide::find_end(const Basis& basis, int row, bool above, double end, double& jump) const {
     const int boundary = basis.boundaries[static_cast<std::size_t>(row)];
     const Matrix& bound = above ? above_ : below_;
-    const bool rises = above_(boundary, 0) >= below_(boundary, 0);
-    const double sign = rises == above ? 1.0 : -1.0;
+    const double sign = rises(boundary) == above ? 1.0 : -1.0;
     Coefficients gap{};
     for (int k = 0; k <= order_; ++k) gap[k] = sign * (bound(boundary, k) - multipliers_(row, k));
     bool is_open = false;
@@ -236,14 +235,13 @@ DependentSlide::End DependentSlide::first_end(const Basis& basis, double end) {
 /// A boundary that can take the part of the one at its end; -1 when there is none.
 int DependentSlide::entering(const Basis& basis, const End& end) const {
     const int leaving = basis.boundaries[static_cast<std::size_t>(end.row)];
-    const double outwards = (above_(leaving, 0) > below_(leaving, 0)) == end.above ? 1.0 : -1.0;
+    const double outwards = rises(leaving) == end.above ? 1.0 : -1.0;
     int found = -1;
     double largest = kPivotTol;
     for (int w = 0; w < static_cast<int>(set_.size()); ++w) {
         const Place place = basis.places[static_cast<std::size_t>(w)];
         if (place == Place::basic || place == Place::open || !attracts(w) || kinks_.row(w).isZero(0.0)) continue;
-        const bool rises = above_(w, 0) > below_(w, 0);
-        const double inwards = (place == Place::above) == rises ? -1.0 : 1.0;
+        const double inwards = (place == Place::above) == rises(w) ? -1.0 : 1.0;
         const double share = tableau_(end.row, w) * inwards * outwards;
         if (share <= largest) continue;
         largest = share;

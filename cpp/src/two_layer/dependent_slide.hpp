@@ -68,7 +68,7 @@ class DependentSlide {
     };
 
     void read(int piece, const SlidingSet& held, bool output_positive);
-    void classify(Basis& basis);
+    void classify(Basis& basis, bool output_positive);
     void pose(const Basis& basis);
     bool settle(Basis& basis);
     double first_change_of_kink(double end) const;
@@ -80,6 +80,9 @@ class DependentSlide {
     int entering(const Basis& basis, const End& end) const;
     int splitting(const Basis& basis, const End& end) const;
     bool attracts(int w) const noexcept { return attracts_[static_cast<std::size_t>(w)] != 0; }
+    /// Whether the pull is larger above the boundary than below it, until its kink changes: it may be zero, and of any
+    /// sign to rounding, where the piece begins.
+    bool rises(int w) const noexcept { return rises_[static_cast<std::size_t>(w)] != 0; }
     /// Pull of a boundary that is not basic, order k.
     double pull(const Basis& basis, int w, int k) const;
 
@@ -88,12 +91,13 @@ class DependentSlide {
     int order_ = 0;
     std::vector<int> set_;        // the boundaries
     std::vector<char> attracts_;  // or has no kink
-    Matrix normals_;              // (set, rank), coordinates in the span
-    Matrix below_, above_;        // (set, order + 1)
-    Matrix kinks_;                // positive while the class of the boundary is what it was at the start
-    Matrix rest_;                 // (order + 1, rank)
-    Matrix inverse_, tableau_;    // of the basis; tableau (rank, set)
-    Matrix multipliers_;          // (rank, order + 1)
+    std::vector<char> rises_;
+    Matrix normals_;            // (set, rank), coordinates in the span
+    Matrix below_, above_;      // (set, order + 1)
+    Matrix kinks_;              // positive while the class of the boundary is what it was at the start
+    Matrix rest_;               // (order + 1, rank)
+    Matrix inverse_, tableau_;  // of the basis; tableau (rank, set)
+    Matrix multipliers_;        // (rank, order + 1)
     double weight_ = 0.0;
     double noise_ = 0.0;
     BoxLeastSquares box_;
