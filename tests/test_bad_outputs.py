@@ -35,7 +35,10 @@ def with_sign_turned() -> rf.Network:
 DATA = [
     (run(REAL, loss="squared"), "data must be the pair (X, Y) for 3 outputs and the loss 'squared', found a Dataset,"),
     (run(REAL), "data must be a MultiClassDataset or the pair (X, classes) for 3 outputs and the loss 'cross_entropy'"),
-    (run(7), "data must be a MultiClassDataset or a pair (X, targets) for 3 outputs, found a value of type int"),
+    (
+        run(7),
+        "data must be a MultiClassDataset, a pair (X, targets) or (X, targets, weights) for 3 outputs, found a",
+    ),
     (run((X, Y[:, :2]), loss="squared"), "data[1] must have the shape (6, 3), a target for each output, found the"),
     (run((X, Y[:, 0]), loss="squared"), "data[1] must have the shape (n, K), found the shape (6,)"),
     (run((X, np.full((6, 3), np.nan)), loss="squared"), "data[1] must hold finite numbers only, found nan at row 0"),
@@ -59,7 +62,9 @@ DATA = [
 OPTIONS = [
     (run((X, CLASSES), loss="exponential"), "loss must be 'squared' or 'cross_entropy' for 3 outputs (classes against"),
     (run((X, CLASSES), loss="logistic"), "are K networks of one output, rf.Network.init(..., classes=K)), found 'logi"),
-    (run((X, CLASSES), weight_decay=0.1), "weight_decay must be 0 with several outputs, train or rates, found 0.1"),
+    (run((X, CLASSES), weight_decay=-0.1), "weight_decay must be a finite number of at least 0, found -0.1"),
+    (run((X, CLASSES, CLASSES - 1)), "data[2] must not be negative, found -1 at row 0"),
+    (run((X, CLASSES, CLASSES[:5])), "data[2] must have one entry for each of the 6 rows of X, found 5 entries"),
     (run((X, CLASSES), atol=0.1), "atol must be left out with several outputs, train or rates, found 0.1"),
     (run((X, CLASSES), until=rf.Stop(limit=True)), "Stop.limit must be left out: it ends runs of one output with both"),
     (run((X, CLASSES), until=rf.Stop(direction=0.1)), "Stop.direction must be left out: it ends runs of one output"),
@@ -79,7 +84,6 @@ OPTIONS = [
     (run(REAL, ONE, "squared", rates=(1, 2), train="first"), "rates must be left out with train='first', where one"),
     (run(REAL, ONE, rates=(1, 2)), "loss must be one of 'logistic', 'exponential', 'squared' for two layers with one"),
     (run(REAL, ONE, "squared", rates=(1, 2), until=rf.Stop(log_norm=1.0)), "Stop.log_norm must be left out with rates"),
-    (run(rf.Dataset(X, CLASSES, weights=CLASSES), ONE, "squared", train="first"), "data.weights must be left out with"),
     (
         run(REAL, rf.integrate(REAL, ONE, until=0.5, loss="squared"), "squared", train="first"),
         "train must be left out: it is for a Network that starts anew, found 'first'",
@@ -115,7 +119,11 @@ ONE_OUTPUT = [
     (lambda: rf.analysis.raster(SOL), "solution must be a run of one output with both layers trained"),
     (lambda: rf.early_alignment((X, CLASSES), NET.W, [1] * 4), "data must be a Dataset"),  # type: ignore[arg-type]
     (lambda: rf.descend((X, CLASSES), NET, n_steps=1), "loss must be 'squared' or 'cross_entropy' for 3 outputs"),
-    (lambda: rf.descend((X, Y), NET, n_steps=1, loss="squared", weight_decay=1.0), "weight_decay must be 0 for"),
+    (lambda: rf.descend((X, Y), NET, n_steps=1, loss="squared", weight_decay=-1.0), "weight_decay must be a finite"),
+    (
+        lambda: rf.descend(REAL, ONE, n_steps=1, loss="squared", train="last"),
+        "train must be one of 'both', 'first', fo",
+    ),
 ]
 
 

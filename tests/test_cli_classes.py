@@ -32,12 +32,13 @@ def table(folder: Path) -> Path:
 
 
 def test_a_run_of_classes_writes_its_files_and_is_inspected(capsys: Any, tmp_path: Path) -> None:
-    code, text, err = call(capsys, *RUN, "--data", table(tmp_path), "--label", "kind", "--out", tmp_path / "out")
+    asked = ("--data", table(tmp_path), "--label", "kind", "--weight-decay", "0.1", "--out", tmp_path / "out")
+    code, text, err = call(capsys, *RUN, *asked)
     assert (code, err) == (0, "")
     assert "outputs=3" in text
     sol = rf.load(tmp_path / "out" / "run.npz")
     assert isinstance(sol, rf.flow.TwoLayerSolution)
-    assert (sol.t_end, sol.data.classes) == (0.02, ("a", "b", "c"))
+    assert (sol.t_end, sol.data.classes, sol.settings["weight_decay"]) == (0.02, ("a", "b", "c"), 0.1)
     record = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert record["stats"]["n_events"] == len(sol.events)
     code, text, _ = call(capsys, "inspect", tmp_path / "out" / "run.npz", "--events", "1", "--out", tmp_path / "again")
@@ -63,7 +64,7 @@ def test_the_same_run_by_layers_and_by_name(capsys: Any, tmp_path: Path) -> None
         (["--data", "digits:3,8"], "--data must be one of digits, iris, wine, FILE.csv or FILE.parquet with --loss"),
         (["--data", "none.csv"], "--data must name a file that exists"),
         (["--data", "iris", "--target", "u"], "--target must be left out with --loss cross_entropy, found 'u'"),
-        (["--data", "iris", "--weight-decay", "1"], "--weight-decay must be left out with --loss cross_entropy: it is"),
+        (["--data", "iris", "--weight-decay", "-1"], "weight_decay must be a finite number of at least 0"),
         ([], "--data must be given"),
     ],
 )

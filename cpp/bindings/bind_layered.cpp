@@ -18,14 +18,21 @@ namespace {
 
 using namespace reluflow::layered;
 
+/// An array of numbers, or none.
+Vector optional_in(const char* name, const py::object& array) {
+    return array.is_none() ? Vector() : Vector(vector_in(name, py::cast<py::array>(array)));
+}
+
 /// A network on data with a loss, and its runs. Owns what the flows point at.
 class LayeredModel {
   public:
     LayeredModel(const py::list& nodes, const py::list& edges, Index parameters, const py::array& X,
-                 const py::array& targets, const std::string& loss, double factor)
+                 const py::array& targets, const std::string& loss, double factor, const py::object& counts,
+                 const py::object& decay)
         : graph_(graph_in(nodes, edges, parameters)),
           X_(matrix_in("X", X)),
-          duals_(layered_loss(loss), matrix_in("targets", targets), factor) {}
+          duals_(layered_loss(loss), matrix_in("targets", targets), factor, optional_in("counts", counts),
+                 optional_in("decay", decay)) {}
 
     /// Runs from parameters or from a stored state, and keeps the run.
     py::dict run(const py::object& start, const py::dict& options, py::object hook) {
@@ -105,9 +112,9 @@ class LayeredModel {
 void bind_layered(py::module_& module) {
     py::class_<LayeredModel>(module, "LayeredModel", "A layered network on data with a loss, and its runs.")
         .def(py::init<const py::list&, const py::list&, Index, const py::array&, const py::array&, const std::string&,
-                      double>(),
+                      double, const py::object&, const py::object&>(),
              py::arg("nodes"), py::arg("edges"), py::arg("parameters"), py::arg("X"), py::arg("targets"),
-             py::arg("loss"), py::arg("factor"))
+             py::arg("loss"), py::arg("factor"), py::arg("counts") = py::none(), py::arg("decay") = py::none())
         .def("run", &LayeredModel::run, py::arg("start"), py::arg("options"), py::arg("hook"))
         .def("states", &LayeredModel::states, py::arg("count"))
         .def("restore", &LayeredModel::restore, py::arg("states"))

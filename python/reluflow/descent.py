@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Literal, overload
 
-import numpy.typing as npt
-
 from . import _core
 from ._files import read_archive, write_archive
 from ._validation import (
@@ -25,10 +23,12 @@ from ._validation import (
     seed_number,
 )
 from .datasets import Dataset, MultiClassDataset
+from .flow._two_layers import is_of_layers, refuse_parts
 from .layered import DeepDescentResult, DeepNetwork
 from .layered._descent import descend_layers
+from .layered._problem import ArrayData
 from .layered._several import data_of, pair_of, stored
-from .layered._two_layers import AsLayers
+from .layered._two_layers import AsLayers, as_layers
 from .losses import LossName, ReductionName, check_loss, check_reduction, check_targets
 from .networks import Network
 from .networks._bias import knowing_bias
@@ -128,6 +128,8 @@ class DescentResult(ReadOnly):
             for array in arrays.values():
                 freeze(array)
             kept = {name: arrays[name] for name in _ARRAYS} | {name: record[name] for name in _VALUES}
+            if kept["settings"].get("rates") is not None:
+                kept["settings"]["rates"] = tuple(kept["settings"]["rates"])
             data = data_of(arrays, record)
             known = {"leak": record["leak"], "bias_input": record.get("net_bias_input")}
             initial = Network(arrays["W0"], arrays["a0"], pattern=arrays.get("pattern0"), **known)
@@ -155,10 +157,12 @@ def descend(
     reduction: ReductionName = "sum",
     weight_decay: float = 0.0,
     save_every: int | None = None,
+    train: Literal["both", "first"] = "both",
+    rates: tuple[float, float] | None = None,
 ) -> DescentResult: ...
 @overload
 def descend(
-    data: MultiClassDataset | tuple[npt.ArrayLike, npt.ArrayLike],
+    data: MultiClassDataset | ArrayData,
     net: Network,
     *,
     step: float = 1e-3,
@@ -167,11 +171,14 @@ def descend(
     seed: Seed = 0,
     loss: LossName | Literal["cross_entropy"] = "logistic",
     reduction: ReductionName = "sum",
+    weight_decay: float = 0.0,
     save_every: int | None = None,
+    train: Literal["both", "first"] = "both",
+    rates: tuple[float, float] | None = None,
 ) -> DescentResult: ...
 @overload
 def descend(
-    data: Dataset | MultiClassDataset | tuple[npt.ArrayLike, npt.ArrayLike],
+    data: Dataset | MultiClassDataset | ArrayData,
     net: DeepNetwork,
     *,
     step: float = 1e-3,
@@ -180,10 +187,11 @@ def descend(
     seed: Seed = 0,
     loss: LossName | Literal["cross_entropy"] = "logistic",
     reduction: ReductionName = "sum",
+    weight_decay: float = 0.0,
     save_every: int | None = None,
 ) -> DeepDescentResult: ...
 def descend(
-    data: Dataset | MultiClassDataset | tuple[npt.ArrayLike, npt.ArrayLike],
+    data: Dataset | MultiClassDataset | ArrayData,
     net: Network | DeepNetwork,
     *,
     step: float = 1e-3,
@@ -194,6 +202,8 @@ def descend(
     reduction: ReductionName = "sum",
     weight_decay: float = 0.0,
     save_every: int | None = None,
+    train: Literal["both", "first"] = "both",
+    rates: tuple[float, float] | None = None,
 ) -> DescentResult | DeepDescentResult:
     """Run gradient descent θ ← θ - step ∇L(θ), or SGD, with ReLU'(0) = 0.
 
@@ -220,9 +230,13 @@ def descend(
     reduction : {"sum", "mean"}, optional
         Whether the losses of the samples (of a minibatch) are added or averaged.
     weight_decay : float, optional
-        γ >= 0: the descent is that of L(θ) + γ/2 |θ|²; 0 for several outputs and layered networks.
+        γ >= 0: the descent is that of L(θ) + γ/2 |θ|².
     save_every : int, optional
         Keep every so many-th state, and the first and the last. None: only these two.
+    train : {"both", "first"}, optional
+        "first": the output weights of a `Network` stay as they are.
+    rates : tuple of float, optional
+        (η_w, η_a): the steps of the layers of a `Network` are `step` times these.
 
     Returns
     -------
@@ -242,13 +256,15 @@ def descend(
     >>> run.step_index
     array([  0,  50, 100])
     """
-    if isinstance(net, DeepNetwork) or (isinstance(net, Network) and net.n_outputs > 1):
-        if weight_decay != 0.0:
-            raise invalid("weight_decay", "be 0 for a layered network or several outputs", repr(weight_decay))
+    if isinstance(net, DeepNetwork) or is_of_layers(net, train, rates):
         common = _settings(step, n_steps, seed, reduction, save_every)
         size = None if batch_size is None else integer(batch_size, "batch_size")
         chosen = {**common, "batch_size": size, "loss": loss, "version": _core.__version__}
-        return descend_layers(data, net, chosen) if isinstance(net, DeepNetwork) else _several(data, net, chosen)
+        chosen["weight_decay"] = not_negative(weight_decay, "weight_decay")
+        if isinstance(net, Network):
+            return _two_layers(data, as_layers(net, train, rates), chosen)
+        refuse_parts(train, rates)
+        return descend_layers(data, net, chosen, chosen["weight_decay"])
     instance(data, "data", Dataset, "a Dataset")
     instance(net, "net", Network, "a Network")
     assert isinstance(data, Dataset)  # for the type checker
@@ -267,21 +283,26 @@ def descend(
     return _result(data, net, {**settings, "version": _core.__version__}, raw)
 
 
-def _several(data: Any, net: Network, settings: dict[str, Any]) -> DescentResult:
-    """Descend with several outputs, as a layered network does."""
-    pair = pair_of(data, net, settings["loss"])
-    reader = AsLayers(pair.net)
-    found = descend_layers((pair.X, pair.targets), reader.layers(), settings)
+def _two_layers(data: Any, reader: AsLayers, settings: dict[str, Any]) -> DescentResult:
+    """Descend with several outputs, one part trained or two rates, as a layered network does."""
+    pair = pair_of(data, reader.start, settings["loss"])
+    reader = reader.going_on(pair.net)
+    inner = {**settings, "step": settings["step"] * reader.speed}
+    found = descend_layers(pair.data, reader.layers(), inner, reader.decay(settings["weight_decay"]))
     W, a = reader.weights(found.theta)
-    for array in (W, a):
+    t = settings["step"] * found.step_index
+    for array in (W, a, t):
         freeze(array)
+    values = {name: getattr(found, name) for name in ("step_index", "log_loss", *_VALUES)}
+    parts = {"train": reader.train, "rates": None if reader.rates == (1.0, 1.0) else reader.rates}
     return DescentResult(
-        data=(pair.X, pair.targets) if isinstance(data, tuple) else data,
+        data=pair.data if isinstance(data, tuple) else data,
         initial=pair.net,
         final=reader.network(found.final.theta),
         W=W,
         a=a,
-        **{name: getattr(found, name) for name in ("t", "step_index", "log_loss", *_VALUES)},
+        t=t,
+        **{**values, "settings": {**settings, **parts}},
     )
 
 

@@ -35,8 +35,11 @@ Loss layered_loss(std::string_view name) {
                           "'logistic', 'exponential', 'squared' or 'cross_entropy'");
 }
 
-DualSeries::DualSeries(Loss loss, Matrix targets, double factor)
-    : loss_(loss), targets_(std::move(targets)), factor_(factor) {
+DualSeries::DualSeries(Loss loss, Matrix targets, double factor, Vector counts, Vector decay)
+    : loss_(loss), targets_(std::move(targets)), factor_(factor), counts_(std::move(counts)), decay_(std::move(decay)) {
+    if (counts_.size() == 0) counts_ = Vector::Ones(targets_.rows());
+    if (counts_.size() != targets_.rows())
+        throw InvalidArgument("counts", std::to_string(counts_.size()), "one for each sample");
     if (has_own_clock() && targets_.cols() != 1)
         throw InvalidArgument("net", std::to_string(targets_.cols()) + " outputs",
                               "a network of one output for this loss");
@@ -53,11 +56,11 @@ void DualSeries::start(const Matrix& F, double span) {
     if (has_own_clock()) {
         start_clocked(F);
     } else if (loss_ == Loss::squared) {
-        duals_[0] = targets_ - F;
+        duals_[0] = counts_.asDiagonal() * (targets_ - F);
     } else {
         q_[0] = F;
         softmax(F, p_[0]);
-        duals_[0] = targets_ - p_[0];
+        duals_[0] = counts_.asDiagonal() * (targets_ - p_[0]);
     }
     log_unit_ = -std::log(factor_) - log_d_;
     time_[1] = span;
@@ -68,7 +71,7 @@ void DualSeries::start_clocked(const Matrix& F) {
     q_[0] = targets_.cwiseProduct(F);
     double top = -INFINITY;
     for (Index i = 0; i < samples(); ++i) {
-        p_[0](i, 0) = log_weight(kind, q_[0](i, 0));
+        p_[0](i, 0) = log_weight(kind, q_[0](i, 0)) + std::log(counts_[i]);
         kappa_[0](i, 0) = weight_decay_rate(kind, q_[0](i, 0));
         top = std::max(top, p_[0](i, 0));
     }
@@ -86,7 +89,7 @@ void DualSeries::next(int k, const Matrix& F) {
         return;
     }
     if (loss_ == Loss::squared)
-        duals_[k] = -F;
+        duals_[k] = -(counts_.asDiagonal() * F);
     else
         next_softmax(k, F);
     time_[k + 1] = 0.0;
@@ -117,6 +120,7 @@ void DualSeries::next_clocked(int k, const Matrix& F) {
     if (loss_ == Loss::logistic) {
         const double scale = std::exp(log_d_);
         for (int j = 0; j <= k; ++j) kappa_[k] -= (scale * d_[j]) * p_[k - j];
+        for (Index i = 0; i < samples(); ++i) kappa_[k](i, 0) = counts_[i] > 0.0 ? kappa_[k](i, 0) / counts_[i] : 0.0;
     }
 }
 
@@ -133,27 +137,49 @@ void DualSeries::next_softmax(int k, const Matrix& F) {
                 p_[j].row(i).array() * ((k - j) * q_[k - j].row(i).array() - rate_[k - 1 - j](i, 0));
         p_[k].row(i) /= k;
     }
-    duals_[k] = -p_[k];
+    duals_[k] = -(counts_.asDiagonal() * p_[k]);
+}
+
+double DualSeries::cross_entropy(const Matrix& F, Index i) const {
+    const double own = targets_.row(i).dot(F.row(i));
+    double others = 0.0;  // Σ_{c ≠ y} e^{f_c - f_y}
+    double top = 0.0;
+    for (Index c = 0; c < outputs(); ++c) top = std::max(top, F(i, c) - own);
+    for (Index c = 0; c < outputs(); ++c)
+        if (targets_(i, c) == 0.0) others += std::exp(F(i, c) - own - top);
+    return top == 0.0 ? std::log1p(others) : top + std::log(others + std::exp(-top));
 }
 
 double DualSeries::log_loss(const Matrix& F) const {
     const double log_factor = std::log(factor_);
     if (has_own_clock()) {
         const Vector q = targets_.cwiseProduct(F).col(0);
-        return log_loss_sum(margin_loss(loss_), {q.data(), static_cast<std::size_t>(q.size())}) + log_factor;
+        const auto size = static_cast<std::size_t>(q.size());
+        return log_loss_sum(margin_loss(loss_), {q.data(), size}, {counts_.data(), size}) + log_factor;
     }
-    if (loss_ == Loss::squared) return std::log(0.5 * (targets_ - F).squaredNorm()) + log_factor;
+    if (loss_ == Loss::squared) return std::log(0.5 * counts_.dot((targets_ - F).rowwise().squaredNorm())) + log_factor;
     double sum = 0.0;
-    for (Index i = 0; i < samples(); ++i) {
-        const double own = targets_.row(i).dot(F.row(i));
-        double others = 0.0;  // Σ_{c ≠ y} e^{f_c - f_y}
-        double top = 0.0;
-        for (Index c = 0; c < outputs(); ++c) top = std::max(top, F(i, c) - own);
-        for (Index c = 0; c < outputs(); ++c)
-            if (targets_(i, c) == 0.0) others += std::exp(F(i, c) - own - top);
-        sum += top == 0.0 ? std::log1p(others) : top + std::log(others + std::exp(-top));
-    }
+    for (Index i = 0; i < samples(); ++i)
+        if (counts_[i] > 0.0) sum += counts_[i] * cross_entropy(F, i);
     return std::log(sum) + log_factor;
+}
+
+// θ' = ... - γ θ in t, and dt/du has the orders (j + 1) t_{j + 1}.
+void DualSeries::add_decay(const std::vector<Vector>& theta, int k, Vector& rate) const {
+    if (!decays()) return;
+    const double unit = std::exp(log_unit_);
+    for (int j = 0; j <= k; ++j)
+        if (time_[j + 1] != 0.0) rate -= (unit * (j + 1) * time_[j + 1]) * decay_.cwiseProduct(theta[k - j]);
+}
+
+double DualSeries::rise(double log_before, const Vector& before, double log_after, const Vector& after) const {
+    if (!decays()) return log_after - log_before;
+    const auto total = [&](double log_loss, const Vector& theta) {
+        const double log_norms = std::log(0.5 * decay_.dot(theta.cwiseAbs2()));
+        const double top = std::max(log_loss, log_norms);
+        return std::isfinite(top) ? top + std::log(std::exp(log_loss - top) + std::exp(log_norms - top)) : top;
+    };
+    return total(log_after, after) - total(log_before, before);
 }
 
 }  // namespace reluflow::layered

@@ -1,8 +1,8 @@
-/// The one place where layered networks meet a loss: outputs F (n, K) and their series to duals Λ = -∂ℓ/∂F, the time
-/// they take, and the logarithm of the loss.
+/// The one place where layered networks meet what they descend, Σ c_i ℓ_i + Σ γ_p θ_p² / 2: outputs F (n, K) and their
+/// series to duals Λ_i = -c_i ∂ℓ_i/∂F_i, the time they take, the logarithm of the loss, and the decay of θ.
 ///
-/// Exponential and logistic loss run in rescaled time: dt = dτ / (c D), D = Σ|ℓ'|, c the reduction factor, and Λ = y p
-/// with p = |ℓ'|/D. Squared and cross-entropy loss take D = 1.
+/// Exponential and logistic loss run in rescaled time: dt = dτ / (c D), D = Σ c_i|ℓ'|, c the reduction factor, and Λ =
+/// y p with p = c_i |ℓ'|/D. Squared and cross-entropy loss take D = 1.
 #pragma once
 
 #include <array>
@@ -21,8 +21,9 @@ Loss layered_loss(std::string_view name);
 
 class DualSeries {
   public:
-    /// `targets` (n, K): ±1 in one column, real numbers, or one-hot rows.
-    DualSeries(Loss loss, Matrix targets, double factor);
+    /// `targets` (n, K): ±1 in one column, real numbers, or one-hot rows. `counts`: what each sample counts, empty for
+    /// one each. `decay`: γ of each parameter, empty for none.
+    DualSeries(Loss loss, Matrix targets, double factor, Vector counts = {}, Vector decay = {});
 
     Index samples() const noexcept { return targets_.rows(); }
     Index outputs() const noexcept { return targets_.cols(); }
@@ -43,19 +44,27 @@ class DualSeries {
     /// log of the loss with its reduction.
     double log_loss(const Matrix& F) const;
 
+    bool decays() const noexcept { return decay_.size() > 0; }
+    /// Takes from `rate`, order k of dθ/du, what the decay of θ takes; order k of the outputs is known.
+    void add_decay(const std::vector<Vector>& theta, int k, Vector& rate) const;
+    /// How far the logarithm of what is descended rises between two places, given that of the loss at both.
+    double rise(double log_before, const Vector& before, double log_after, const Vector& after) const;
+
   private:
     void start_clocked(const Matrix& F);
     void next_clocked(int k, const Matrix& F);
     void next_softmax(int k, const Matrix& F);
+    double cross_entropy(const Matrix& F, Index i) const;
 
     Loss loss_;
     Matrix targets_;
     double factor_;
+    Vector counts_, decay_;
     double span_ = 1.0;
     double log_d_ = 0.0;
     double log_unit_ = 0.0;
     std::vector<Matrix> duals_;  // Λ
-    std::vector<Matrix> p_;      // |ℓ'|/D, or softmax
+    std::vector<Matrix> p_;      // c|ℓ'|/D, or softmax
     std::vector<Matrix> q_;      // margins, or outputs
     std::vector<Matrix> kappa_;  // -d log|ℓ'| / dq
     std::vector<Matrix> rate_;   // κ q', or Σ P F' in the first column

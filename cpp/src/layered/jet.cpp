@@ -180,6 +180,11 @@ bool Jet::advance() {
     backward(k - 1);
     gradient(k - 1, gradient_);
     theta_[k] = gradient_ * (span_ / k);
+    if (duals_.decays()) {
+        step_.setZero();
+        duals_.add_decay(theta_, k - 1, step_);
+        theta_[k] += step_ / k;
+    }
     if (k == 1 && !sliding_.empty()) {
         std::vector<const SampleSeries*> z;
         std::vector<const SampleSeries*> h;
@@ -320,6 +325,7 @@ void Jet::velocity(const double* mu, Vector& out) {
     for (int b = 0; b < sliding_.count(); ++b)
         if (sliding_.boundaries()[b].acts_on_parameter()) out[sliding_.boundaries()[b].parameter] += mu[b];
     out *= span_;
+    duals_.add_decay(theta_, 0, out);
 }
 
 }  // namespace reluflow::layered

@@ -147,7 +147,8 @@ bool LayeredFlow::is_accurate(double u) {
     const double defect = (rate_ - velocity_).cwiseAbs().maxCoeff() * u;
     // The rounding of a velocity: it matters where θ is large and almost at rest.
     const double rounding = 1e-14 * velocity_.cwiseAbs().maxCoeff() * u;
-    const bool falls = log_loss_at_end_ <= log_loss_ + kRise || log_loss_at_end_ < kSmallLoss;
+    const double rise = probe_.duals().rise(log_loss_, now_.theta, log_loss_at_end_, end_);
+    const bool falls = rise <= kRise || log_loss_at_end_ < kSmallLoss;
     return defect <= kDefectPart * plan_.rtol * largest(end_) + rounding && falls;
 }
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 # What a run of the layered core has no meaning for, or does not have yet.
 _ONE_OUTPUT = {
-    "weight_decay": "it is run without it",
     "resume": "it keeps no checkpoints",
     "checkpoint_seconds": "it keeps no checkpoints",
     "euler": "the table beside gradient descent is that of two layers and one output",
@@ -109,7 +108,9 @@ def widths(text: str) -> list[int]:
 
 
 def _run(data: Any, net: DeepNetwork | Network, options: dict[str, Any], console: Console) -> int:
-    settings = {name: options[name] for name in ("loss", "reduction", "rtol", "on_branch", "max_events")}
+    settings = {
+        name: options[name] for name in ("loss", "reduction", "weight_decay", "rtol", "on_branch", "max_events")
+    }
     until = Stop.parse(options["until"])
     with Signals() as signals:
         with ProgressLine(console, data.n, options["reduction"], quiet=options["quiet"]) as line:

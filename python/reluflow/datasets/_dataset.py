@@ -98,7 +98,7 @@ class Dataset:
         fields = {
             "X": inputs,
             "y": _targets(y, len(inputs)),
-            "weights": None if weights is None else _weights(weights, len(inputs)),
+            "weights": None if weights is None else weights_of_samples(weights, "weights", len(inputs)),
             "name": name,
             "feature_names": names if names is None or bias is None else (*names, BIAS_NAME),
             "bias_input": bias,
@@ -265,14 +265,21 @@ def _targets(value: npt.ArrayLike, n: int) -> FloatArray:
     return y
 
 
-def _weights(value: npt.ArrayLike, n: int) -> FloatArray:
-    weights = real_array(value, "weights", "(n,)")
+def weights_of_samples(value: npt.ArrayLike, name: str, n: int) -> FloatArray:
+    """Return what n samples count in the loss.
+
+    Raises
+    ------
+    ValueError
+        Another length, a number below 0, or zeros only.
+    """
+    weights = real_array(value, name, "(n,)")
     if len(weights) != n:
-        raise invalid("weights", f"have one entry for each of the {n} rows of X", f"{len(weights)} entries")
+        raise invalid(name, f"have one entry for each of the {n} rows of X", f"{len(weights)} entries")
     if (weights < 0).any():
-        raise invalid("weights", "not be negative", place(weights, weights < 0))
+        raise invalid(name, "not be negative", place(weights, weights < 0))
     if not weights.any():
-        raise invalid("weights", "be positive for at least one sample", "zeros only")
+        raise invalid(name, "be positive for at least one sample", "zeros only")
     return weights
 
 

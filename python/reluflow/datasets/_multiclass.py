@@ -36,6 +36,8 @@ class MultiClassDataset:
         One name for each column.
     bias_input : float, optional
         A constant that is appended to every row of X and gives the neurons a bias, as `with_bias` does.
+    weights : array_like, shape (n,), optional
+        What each sample counts in the loss, as in `Dataset`.
 
     Attributes
     ----------
@@ -47,6 +49,7 @@ class MultiClassDataset:
         The user's value of each class index.
     Y : ndarray, shape (n, K)
         +1 where the sample has the class of the column, else -1.
+    weights : ndarray, shape (n,), float64, read-only, or None
     n, d, K, rank : int
         Number of samples, of inputs, of classes; numerical rank of X.
 
@@ -73,6 +76,7 @@ class MultiClassDataset:
     name: str
     feature_names: tuple[str, ...] | None
     bias_input: float | None
+    weights: FloatArray | None
 
     def __init__(
         self,
@@ -82,17 +86,18 @@ class MultiClassDataset:
         name: str = "",
         feature_names: Sequence[str] | None = None,
         bias_input: float | None = None,
+        weights: npt.ArrayLike | None = None,
     ) -> None:
         codes, classes = numbered(labels, "labels")
         # Dataset is the one home of the checks of X; its labels play no part here.
         inputs = real_array(X, "X", "(n, d)")
         feature_names = column_names(X) if feature_names is None else feature_names
         options: dict[str, Any] = {"name": name, "feature_names": feature_names, "bias_input": bias_input}
-        checked = Dataset(inputs, np.ones(len(inputs)), **options)
+        checked = Dataset(inputs, np.ones(len(inputs)), weights=weights, **options)
         if len(codes) != checked.n:
             raise invalid("labels", f"have one label for each of the {checked.n} rows of X", f"{len(codes)} labels")
         object.__setattr__(self, "_inputs", checked)
-        for field in ("X", "name", "feature_names", "bias_input"):
+        for field in ("X", "name", "feature_names", "bias_input", "weights"):
             object.__setattr__(self, field, getattr(checked, field))
         object.__setattr__(self, "labels", codes)
         object.__setattr__(self, "classes", classes)
@@ -108,7 +113,7 @@ class MultiClassDataset:
         check_no_bias(self)
         constant = bias_value(value, "value")
         labels = [self.classes[code] for code in self.labels]
-        options: dict[str, Any] = {"name": self.name, "feature_names": self.feature_names}
+        options: dict[str, Any] = {"name": self.name, "feature_names": self.feature_names, "weights": self.weights}
         return MultiClassDataset(self.X, labels, **options, bias_input=constant)
 
     @property
@@ -133,6 +138,12 @@ class MultiClassDataset:
         return inputs.rank
 
     @property
+    def counts(self) -> FloatArray:
+        """What each sample counts in the loss, shape (n,): `weights`, or ones."""
+        inputs: Dataset = self._inputs  # type: ignore[attr-defined]
+        return inputs.counts
+
+    @property
     def Y(self) -> FloatArray:
         """One-against-rest labels, shape (n, K): +1 where the sample has the class of the column, else -1."""
         Y: FloatArray = np.where(self.labels[:, None] == np.arange(self.K)[None, :], 1.0, -1.0)
@@ -153,7 +164,7 @@ class MultiClassDataset:
         """
         index = self._index(k, "k")
         name = f"{self.name}: {self.classes[index]} against the rest".removeprefix(": ")
-        return Dataset(bare_inputs(self), self.Y[:, index], name=name, **about_columns(self))
+        return Dataset(bare_inputs(self), self.Y[:, index], weights=self.weights, name=name, **about_columns(self))
 
     def pair(self, positive: int, negative: int) -> Dataset:
         """Return the problem of two classes alone: `positive` gets +1, `negative` -1, other samples are left out.
@@ -174,35 +185,39 @@ class MultiClassDataset:
         kept = np.isin(self.labels, [plus, minus])
         y = np.where(self.labels[kept] == plus, 1.0, -1.0)
         name = f"{self.name}: {self.classes[plus]} against {self.classes[minus]}".removeprefix(": ")
-        return Dataset(bare_inputs(self)[kept], y, name=name, **about_columns(self))
+        weights = None if self.weights is None else self.weights[kept]
+        return Dataset(bare_inputs(self)[kept], y, weights=weights, name=name, **about_columns(self))
 
     @cached_property
     def fingerprint(self) -> str:
         """32 hexadecimal digits of all that `==` compares: equal where datasets are equal, in every process."""
         bias = () if self.bias_input is None else (self.bias_input,)
-        return content_digest(self.X, self.labels, self.classes, self.name, self.feature_names, *bias)
+        weights = () if (self.counts == 1.0).all() else (self.counts,)
+        return content_digest(self.X, self.labels, self.classes, self.name, self.feature_names, *bias, *weights)
 
     def __hash__(self) -> int:
         """Return a hash that is the same in every process."""
         return hash_of(self.fingerprint)
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether inputs, labels, classes, names and bias are equal, entry by entry."""
+        """Tell whether inputs, labels, classes, weights, names and bias are equal, entry by entry."""
         if not isinstance(other, MultiClassDataset):
             return NotImplemented
         same = np.array_equal(self.X, other.X) and np.array_equal(self.labels, other.labels)
         mine, theirs = (self.classes, self.name, self.feature_names), (other.classes, other.name, other.feature_names)
+        same = same and np.array_equal(self.counts, other.counts)
         return same and mine == theirs and self.bias_input == other.bias_input
 
     def __repr__(self) -> str:
         """One line: the sizes and the name if there is one."""
-        label = f", name={self.name!r}" if self.name else ""
+        label = ("" if self.weights is None else ", weighted") + (f", name={self.name!r}" if self.name else "")
         return f"MultiClassDataset(n={self.n}, d={self.d}, K={self.K}{label})"
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a pickled or copied dataset with its arrays read-only again."""
         self.__dict__.update(state)
         self.__dict__.setdefault("bias_input", None)
+        self.__dict__.setdefault("weights", None)
         freeze(self.X)
         freeze(self.labels)
 

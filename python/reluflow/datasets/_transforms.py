@@ -102,5 +102,5 @@ def _with_inputs(data: AnyData, X: FloatArray) -> AnyData:
     if isinstance(data, Dataset):
         changed = Dataset(X, data.y, weights=data.weights, **options)
     else:
-        changed = MultiClassDataset(X, [data.classes[code] for code in data.labels], **options)
+        changed = MultiClassDataset(X, [data.classes[code] for code in data.labels], weights=data.weights, **options)
     return cast(AnyData, changed)

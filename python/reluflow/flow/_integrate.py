@@ -9,6 +9,7 @@ import numpy.typing as npt
 from .._validation import instance, invalid
 from ..datasets import Dataset, MultiClassDataset
 from ..layered import DeepNetwork, DeepSolution
+from ..layered._problem import ArrayData
 from ..losses import LossName, ReductionName, check_targets
 from ..networks import MultiClassNetwork, Network
 from ._arguments import Asked, start_of, thread_count
@@ -71,7 +72,7 @@ def integrate(
 
 @overload
 def integrate(
-    data: MultiClassDataset | tuple[npt.ArrayLike, npt.ArrayLike],
+    data: MultiClassDataset | ArrayData,
     net: Network | TwoLayerSolution,
     **options: Unpack[TwoLayerOptions],
 ) -> TwoLayerSolution: ...
@@ -99,7 +100,7 @@ def integrate(
 
 @overload
 def integrate(
-    data: Dataset | MultiClassDataset | tuple[npt.ArrayLike, npt.ArrayLike],
+    data: Dataset | MultiClassDataset | ArrayData,
     net: DeepNetwork | DeepSolution,
     *,
     until: Stop | float,
@@ -121,7 +122,7 @@ def integrate(
 
 
 def integrate(
-    data: Dataset | MultiClassDataset | tuple[npt.ArrayLike, npt.ArrayLike],
+    data: Dataset | MultiClassDataset | ArrayData,
     net: Network | Solution | MultiClassNetwork | MultiClassSolution | TwoLayerSolution | DeepNetwork | DeepSolution,
     *,
     until: Stop | float,

@@ -13,7 +13,7 @@ from ._stop import Stop
 
 
 def refuse(options: dict[str, Any], what: str = "for a layered network") -> dict[str, Any]:
-    """Return options without those that a layered network lacks: an absolute tolerance, weight decay, norms to save at.
+    """Return options without those that a layered network lacks: an absolute tolerance, norms to save at.
 
     Its own tolerance is relative to its largest parameter.
 
@@ -22,12 +22,10 @@ def refuse(options: dict[str, Any], what: str = "for a layered network") -> dict
     ValueError
         One of them is given.
     """
-    if options["weight_decay"] != 0.0:
-        raise invalid("weight_decay", f"be 0 {what}", repr(options["weight_decay"]))
     for name in ("atol", "save_at_log_norm"):
         if options[name] is not None:
             raise invalid(name, f"be left out {what}", repr(options[name]))
-    return {name: value for name, value in options.items() if name not in ("atol", "weight_decay", "save_at_log_norm")}
+    return {name: value for name, value in options.items() if name not in ("atol", "save_at_log_norm")}
 
 
 def run_layers(

@@ -70,7 +70,7 @@ def _solutions(content: dict[str, Any], meta: dict[str, Any]) -> MultiClassSolut
     if content["labels"].size and content["labels"].min() < 0:
         raise DamagedError("labels holds a number below 0")
     labels = [meta["classes"][code] for code in content["labels"]]
-    data = MultiClassDataset(labels=labels, **stored_columns(content["X"], meta))
+    data = MultiClassDataset(labels=labels, weights=content.get("weights"), **stored_columns(content["X"], meta))
     solutions = []
     for k, part in enumerate(meta["solutions"]):
         arrays = {name.partition("/")[2]: array for name, array in content.items() if name.startswith(f"{k}/")}

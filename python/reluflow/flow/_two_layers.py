@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from .._validation import invalid
+from .._validation import invalid, not_negative
 from ..layered._integrate import HOOK_PERIOD, Hook, Layered, check_start, integrate_layers
 from ..layered._several import Pair, pair_of
 from ..layered._two_layers import AsLayers, as_layers
@@ -65,7 +65,7 @@ class TwoLayerRun:
 
     def go(self, hook: Hook | None = None, period: float = HOOK_PERIOD) -> TwoLayerSolution:
         """Integrate."""
-        inner = integrate_layers((self.pair.X, self.pair.targets), self.origin, self.asked, hook, period)
+        inner = integrate_layers(self.pair.data, self.origin, self.asked, hook, period)
         return TwoLayerSolution(self.data, self.reader, self.settings, inner)
 
 
@@ -109,13 +109,16 @@ def run_of(data: Any, net: Any, until: Stop | float, options: dict[str, Any]) ->
     rules["save_at"], rules["save_at_log"] = times
     settings = {**options, **rules, "until": stop.as_dict(), "version": _core.__version__}
     settings["rates"] = None if rates is None else reader.rates
-    asked = Layered(criteria=_criteria(stop, reader), **_in_time_of_layers(rules, reader.speed))
+    rules["weight_decay"] = not_negative(rules["weight_decay"], "weight_decay")
+    settings["weight_decay"] = rules["weight_decay"]
+    timed = {**_in_time_of_layers(rules, reader.speed), "weight_decay": reader.decay(rules["weight_decay"])}
+    asked = Layered(criteria=_criteria(stop, reader), **timed)
     if not goes_on:
         check_sizes(pair.X, pair.net)
         _check_pattern(pair)
     origin = net.layered if goes_on else reader.layers()
-    check_start((pair.X, pair.targets), origin, asked)
-    kept = (pair.X, pair.targets) if isinstance(data, tuple) else data
+    check_start(pair.data, origin, asked)
+    kept = pair.data if isinstance(data, tuple) else data
     return TwoLayerRun(data=kept, pair=pair, reader=reader, origin=origin, asked=asked, settings=settings)
 
 

@@ -23,7 +23,8 @@ def write(solution: Solution, path: str | os.PathLike[str]) -> None:
 def write_classes(solution: MultiClassSolution, path: str | os.PathLike[str]) -> None:
     """Write the solutions of all classes to `path`; see `MultiClassSolution.save`. The inputs are written once."""
     data = solution.data
-    arrays: dict[str, Any] = {"X": data.X, "labels": data.labels}
+    weights = {} if data.weights is None else {"weights": data.weights}
+    arrays: dict[str, Any] = {"X": data.X, "labels": data.labels, **weights}
     for k, one in enumerate(solution):
         arrays.update({f"{k}/{name}": array for name, array in solution_arrays(one).items()})
     meta = {

@@ -14,7 +14,7 @@ from .._files import read_archive, write_archive
 from .._validation import FloatArray, IntArray, ReadOnly, freeze, invalid
 from ._gradient import Backward, duals, log_loss
 from ._network import DeepNetwork
-from ._problem import inputs_of, reduction_factor, targets_of
+from ._problem import counts_of, inputs_of, reduction_factor, targets_of
 
 _FORMAT, _SCHEMA = "reluflow layered descent", 1
 _ARRAYS = ("t", "step_index", "theta", "log_loss")
@@ -108,8 +108,12 @@ class DeepDescentResult(ReadOnly):
             raise invalid("path", "hold a whole descent", f"{os.fspath(path)!r}, damaged: {error}") from error
 
 
-def descend_layers(data: object, net: DeepNetwork, settings: dict[str, Any]) -> DeepDescentResult:
+def descend_layers(
+    data: object, net: DeepNetwork, settings: dict[str, Any], decay: FloatArray | float = 0.0
+) -> DeepDescentResult:
     """Take the steps; `settings` are the arguments of `reluflow.descend`, checked but for what needs the data.
+
+    `decay` is γ of all parameters or of each.
 
     Raises
     ------
@@ -118,13 +122,15 @@ def descend_layers(data: object, net: DeepNetwork, settings: dict[str, Any]) -> 
     """
     X = inputs_of(data, net)
     targets = targets_of(data, net, settings["loss"], len(X))
+    counts = counts_of(data, len(X))
     factor = reduction_factor(settings["reduction"], len(X))
     if settings["batch_size"] is not None and settings["batch_size"] > len(X):
         raise invalid("batch_size", f"be at most n = {len(X)}", repr(settings["batch_size"]))
     begin = perf_counter()
-    steps = _Steps(net, X, targets, settings)
+    steps = _Steps(net, X, targets, counts, decay, settings)
     status = steps.take()
-    losses = [log_loss(Backward(net.nodes, X).outputs(theta), targets, settings["loss"]) for theta in steps.theta]
+    network = Backward(net.nodes, X)
+    losses = [log_loss(network.outputs(theta), targets, settings["loss"], counts) for theta in steps.theta]
     index = np.array(steps.index)
     arrays = {
         "t": settings["step"] * index,
@@ -149,8 +155,18 @@ def descend_layers(data: object, net: DeepNetwork, settings: dict[str, Any]) -> 
 class _Steps:
     """The steps of one descent, and the states that are kept."""
 
-    def __init__(self, net: DeepNetwork, X: FloatArray, targets: FloatArray, settings: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        net: DeepNetwork,
+        X: FloatArray,
+        targets: FloatArray,
+        counts: FloatArray | None,
+        decay: FloatArray | float,
+        settings: dict[str, Any],
+    ) -> None:
         self.net, self.X, self.targets, self.settings = net, X, targets, settings
+        self.counts = np.ones(len(X)) if counts is None else counts
+        self.decay = decay
         self.done = 0
         self.theta: list[FloatArray] = [np.array(net.theta)]
         self.index = [0]
@@ -183,9 +199,9 @@ class _Steps:
         X, targets = self.X[chosen], self.targets[chosen]
         network = Backward(self.net.nodes, X)
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is seen as a parameter that is not finite
-            lam = duals(network.outputs(theta), targets, self.settings["loss"])
+            lam = duals(network.outputs(theta), targets, self.settings["loss"], self.counts[chosen])
             lam = lam / len(X) if self.settings["reduction"] == "mean" else lam
-            return network.descent(lam, len(theta))
+            return network.descent(lam, len(theta)) - self.decay * theta
 
     def _batches(self) -> Any:
         """Yield the samples of each step; every epoch is a new permutation."""

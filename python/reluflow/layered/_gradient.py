@@ -63,8 +63,10 @@ class Backward:
         return out
 
 
-def duals(outputs: FloatArray, targets: FloatArray, loss: str) -> FloatArray:
-    """Return -∂ℓ/∂f, shape (n, K); for cross-entropy the targets are one-hot."""
+def duals(outputs: FloatArray, targets: FloatArray, loss: str, counts: FloatArray | None = None) -> FloatArray:
+    """Return -c ∂ℓ/∂f, shape (n, K), with what the samples count; for cross-entropy the targets are one-hot."""
+    if counts is not None:
+        return counts[:, None] * duals(outputs, targets, loss)
     if loss == "squared":
         return targets - outputs
     if loss == "cross_entropy":
@@ -73,13 +75,14 @@ def duals(outputs: FloatArray, targets: FloatArray, loss: str) -> FloatArray:
     return np.asarray(targets * (np.exp(-q) if loss == "exponential" else expit(-q)))
 
 
-def log_loss(outputs: FloatArray, targets: FloatArray, loss: str) -> float:
-    """Return the logarithm of the sum of the losses."""
+def log_loss(outputs: FloatArray, targets: FloatArray, loss: str, counts: FloatArray | None = None) -> float:
+    """Return the logarithm of the sum of the losses, of samples that count 1 each or `counts`."""
+    each = np.ones(len(outputs)) if counts is None else counts
     with np.errstate(divide="ignore"):
         if loss == "squared":
-            off = np.abs(targets - outputs)
+            off = np.sqrt(each)[:, None] * np.abs(targets - outputs)
             top = float(off.max())  # taken out first, so that no square leaves the doubles
             return float(2.0 * np.log(top) + np.log(0.5 * ((off / top) ** 2).sum())) if top else -np.inf
         if loss == "cross_entropy":
-            return float(np.log(-(targets * log_softmax(outputs, axis=1)).sum()))
-        return log_total((targets * outputs).ravel(), loss)
+            return float(np.log(-each @ (targets * log_softmax(outputs, axis=1)).sum(axis=1)))
+        return log_total((targets * outputs).ravel(), loss, each)

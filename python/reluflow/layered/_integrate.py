@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, integer, invalid, one_of, real, real_array
+from .._validation import FloatArray, integer, invalid, not_negative, one_of, real, real_array
 from ._model import Problem
 from ._network import DeepNetwork
-from ._problem import inputs_of, reduction_factor, targets_of
+from ._problem import counts_of, inputs_of, reduction_factor, targets_of
 from ._solution import DeepSolution
 
 LAYERED_POLICIES = ("inactive", "active", "stay", "raise")
@@ -33,6 +33,7 @@ class Layered:
     criteria: dict[str, float | int]
     loss: str = "logistic"
     reduction: str = "sum"
+    weight_decay: float | FloatArray = 0.0  # of all parameters, or of each
     rtol: float = 1e-9
     save_at: npt.ArrayLike | None = None
     save_at_log: npt.ArrayLike | None = None
@@ -53,6 +54,7 @@ class Layered:
         settings: dict[str, Any] = {
             "loss": self.loss,
             "reduction": one_of(self.reduction, "reduction", ("sum", "mean")),
+            "weight_decay": self._decay(),
             "rtol": rtol,
             "on_branch": one_of(self.on_branch, "on_branch", LAYERED_POLICIES),
             **_criteria(self.criteria, self.reduction, n),
@@ -65,6 +67,16 @@ class Layered:
         if "time" in settings and not settings["time"] > start:
             raise invalid("until", f"lie after the start, t = {start:g}", f"time={settings['time']!r}")
         return settings
+
+    def _decay(self) -> float:
+        if isinstance(self.weight_decay, np.ndarray):
+            return float(self.weight_decay.max())
+        return not_negative(self.weight_decay, "weight_decay")
+
+    def decay_of(self, n_parameters: int) -> FloatArray | None:
+        """Return γ of each parameter, or None for no decay."""
+        each = np.array(np.broadcast_to(np.asarray(self.weight_decay, dtype=np.float64), (n_parameters,)))
+        return each if each.any() else None
 
 
 def _criteria(given: dict[str, float | int], reduction: str, n: int) -> dict[str, Any]:
@@ -105,7 +117,7 @@ def integrate_layers(
 
     Parameters
     ----------
-    data : Dataset, MultiClassDataset, or tuple (X, targets)
+    data : Dataset, MultiClassDataset, or tuple (X, targets) or (X, targets, weights)
         Targets are ±1 for the logistic and the exponential loss, real numbers (n,) or (n, K) for the squared one,
         class indices for cross-entropy.
     net : DeepNetwork or DeepSolution
@@ -124,7 +136,8 @@ def integrate_layers(
     """
     problem, settings, origin = check_start(data, net, asked)
     model = problem.new_model()
-    options = {name: value for name, value in settings.items() if name not in ("loss", "reduction")}
+    of_problem = ("loss", "reduction", "weight_decay")
+    options = {name: value for name, value in settings.items() if name not in of_problem}
     if "max_events" in options:
         options["events"] = min(options.get("events", options["max_events"]), options.pop("max_events"))
     raw = model.run(origin, {**options, "hook_period": period}, hook)
@@ -157,7 +170,8 @@ def check_start(data: object, net: DeepNetwork | DeepSolution, asked: Layered) -
     targets = targets_of(data, start, asked.loss, len(X))
     factor = reduction_factor(asked.reduction, len(X))
     settings = asked.settings(net.t_end if isinstance(net, DeepSolution) else 0.0, len(X))
-    problem = Problem(data, start, X, targets, asked.loss, factor)
+    parts = counts_of(data, len(X)), asked.decay_of(start.n_parameters)
+    problem = Problem(data, start, X, targets, asked.loss, factor, *parts)
     return problem, settings, _origin(net, problem, settings)
 
 

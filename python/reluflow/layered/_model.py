@@ -28,6 +28,10 @@ class Problem:
     loss : str
     factor : float
         1 for a sum, 1/n for a mean.
+    counts : ndarray, shape (n,), or None
+        What each sample counts in the loss; None for one each.
+    decay : ndarray, shape (P,), or None
+        γ of each parameter; None for no weight decay.
     """
 
     data: Any
@@ -36,6 +40,8 @@ class Problem:
     targets: FloatArray
     loss: str
     factor: float
+    counts: FloatArray | None = None
+    decay: FloatArray | None = None
 
     def __post_init__(self) -> None:
         """No compiled model yet."""
@@ -46,7 +52,8 @@ class Problem:
         nodes, edges = core_graph(self.net.nodes)
         X, targets = np.ascontiguousarray(self.X), np.ascontiguousarray(self.targets)
         count = self.net.n_parameters
-        self._model = _core.LayeredModel(nodes, edges, count, X, targets, self.loss, self.factor)
+        what = self.loss, self.factor, self.counts, self.decay
+        self._model = _core.LayeredModel(nodes, edges, count, X, targets, *what)
         return self._model
 
     def state_at(self, stored: list[dict[str, Any]], time: float, in_log: bool, rtol: float) -> dict[str, Any]:

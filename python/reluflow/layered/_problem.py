@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
+import numpy.typing as npt
 
 from .._validation import FloatArray, invalid, one_of, real_array
 from ..datasets import Dataset, MultiClassDataset
+from ..datasets._dataset import weights_of_samples
 from ._network import DeepNetwork
 
+# Inputs and targets, and what each sample counts.
+ArrayData: TypeAlias = tuple[npt.ArrayLike, npt.ArrayLike] | tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
 LAYERED_LOSSES = ("logistic", "exponential", "squared", "cross_entropy")
 REDUCTIONS = ("sum", "mean")
 
@@ -20,18 +26,29 @@ def inputs_of(data: object, net: DeepNetwork) -> FloatArray:
     ValueError
         The data are of another kind or have another number of inputs.
     """
-    if isinstance(data, Dataset) and data.weights is not None:
-        raise invalid("data.weights", "be left out for a layered network", "weights")
     if isinstance(data, (Dataset, MultiClassDataset)):
         X: FloatArray = data.X
-    elif isinstance(data, tuple) and len(data) == 2:
+    elif isinstance(data, tuple) and len(data) in (2, 3):
         X = real_array(data[0], "data[0]", "(n, d)")
     else:
         found = f"a value of type {type(data).__name__}"
-        raise invalid("data", "be a Dataset, a MultiClassDataset or a pair (X, targets)", found)
+        raise invalid("data", "be a Dataset, a MultiClassDataset, a pair (X, targets) or (X, targets, weights)", found)
     if X.shape[1] != net.dim:
         raise invalid("net", f"take the {X.shape[1]} inputs of the data", f"a network of {net.dim} inputs")
     return X
+
+
+def counts_of(data: object, n: int) -> FloatArray | None:
+    """Return what each sample counts, or None for one each.
+
+    Raises
+    ------
+    ValueError
+        Weights of samples of another length, below 0, or all zero.
+    """
+    if isinstance(data, (Dataset, MultiClassDataset)):
+        return data.weights
+    return weights_of_samples(data[2], "data[2]", n) if len(data) == 3 else None  # type: ignore[arg-type,index]
 
 
 def targets_of(data: object, net: DeepNetwork, loss: str, n: int) -> FloatArray:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from .._validation import REAL_KINDS, FloatArray, IntArray, invalid, real_array
 from ..datasets import Dataset, MultiClassDataset
 from ..datasets._bias import stored_columns
+from ..datasets._dataset import weights_of_samples
 from ..losses import check_loss, check_targets
 from ..networks import Network
 from ..networks._bias import knowing_bias
@@ -19,11 +20,20 @@ SEVERAL_LOSSES = ("squared", "cross_entropy")
 
 
 class Pair(NamedTuple):
-    """What a run of layers takes: inputs, and real targets, labels or class numbers; and the network for these data."""
+    """What a run of layers takes: inputs, and real targets, labels or class numbers; and the network for these data.
+
+    `counts` is what each sample counts in the loss, None for one each.
+    """
 
     X: FloatArray
     targets: FloatArray | IntArray
     net: Network
+    counts: FloatArray | None = None
+
+    @property
+    def data(self) -> tuple[Any, ...]:
+        """Inputs, targets, and the weights of samples if there are any."""
+        return (self.X, self.targets) if self.counts is None else (self.X, self.targets, self.counts)
 
 
 def pair_of(data: Any, net: Network, loss: object) -> Pair:
@@ -45,26 +55,26 @@ def pair_of(data: Any, net: Network, loss: object) -> Pair:
         raise invalid("data", f"be {way} for {K} outputs and the loss {loss!r}", "a Dataset, of one target a sample")
     if isinstance(data, MultiClassDataset):
         return _of_classes(data, net, loss)
-    if not isinstance(data, tuple) or len(data) != 2:
+    if not isinstance(data, tuple) or len(data) not in (2, 3):
         found = f"a value of type {type(data).__name__}"
-        raise invalid("data", f"be a MultiClassDataset or a pair (X, targets) for {K} outputs", found)
+        kinds = "a MultiClassDataset, a pair (X, targets) or (X, targets, weights)"
+        raise invalid("data", f"be {kinds} for {K} outputs", found)
     X = real_array(data[0], "data[0]", "(n, d)")
     if not len(X):
         raise invalid("data[0]", "hold at least one row", "none")
     _check_inputs(X, net)
     X = with_bias_input(X, net.dim, net.bias_input)
     targets = class_numbers(data[1], len(X), K) if loss == "cross_entropy" else _targets(data[1], len(X), K)
-    return Pair(X, targets, net)
+    counts = weights_of_samples(data[2], "data[2]", len(X)) if len(data) == 3 else None
+    return Pair(X, targets, net, counts)
 
 
 def _one_output(data: Any, net: Network, loss: object) -> Pair:
     if not isinstance(data, Dataset):
         raise invalid("data", "be a Dataset for one output", f"a value of type {type(data).__name__}")
     check_targets(data, check_loss(loss))
-    if data.weights is not None:
-        raise invalid("data.weights", "be left out with train or rates", "weights")
     _check_inputs(data.X, net)
-    return Pair(data.X, data.y, knowing_bias(net, data))
+    return Pair(data.X, data.y, knowing_bias(net, data), data.weights)
 
 
 def _of_classes(data: MultiClassDataset, net: Network, loss: object) -> Pair:
@@ -73,7 +83,7 @@ def _of_classes(data: MultiClassDataset, net: Network, loss: object) -> Pair:
     if net.n_outputs != data.K:
         raise invalid("net", f"have an output for each of the {data.K} classes", f"{net.n_outputs} outputs")
     _check_inputs(data.X, net)
-    return Pair(data.X, data.labels, knowing_bias(net, data))
+    return Pair(data.X, data.labels, knowing_bias(net, data), data.weights)
 
 
 def _check_inputs(X: FloatArray, net: Network) -> None:
@@ -122,11 +132,13 @@ def class_numbers(value: npt.ArrayLike, n: int, K: int) -> IntArray:
 def stored(data: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the arrays of data of any kind, and what else they are."""
     if isinstance(data, tuple):
-        return {"X": np.asarray(data[0]), "targets": np.asarray(data[1])}, {"data_kind": "pair"}
+        names = ("X", "targets", "weights")
+        return {name: np.asarray(part) for name, part in zip(names, data, strict=False)}, {"data_kind": "pair"}
     record = {"data_name": data.name, "feature_names": data.feature_names, "bias_input": data.bias_input}
-    if isinstance(data, MultiClassDataset):
-        return {"X": data.X, "labels": data.labels}, {**record, "data_kind": "classes", "classes": data.classes}
     weights = {} if data.weights is None else {"weights": data.weights}
+    if isinstance(data, MultiClassDataset):
+        arrays = {"X": data.X, "labels": data.labels, **weights}
+        return arrays, {**record, "data_kind": "classes", "classes": data.classes}
     return {"X": data.X, "y": data.y, **weights}, {**record, "data_kind": "targets"}
 
 
@@ -134,8 +146,9 @@ def data_of(arrays: dict[str, Any], record: dict[str, Any]) -> Any:
     """Return the data that `stored` took apart; a file without their kind holds a `Dataset`."""
     kind = record.get("data_kind", "targets")
     if kind == "pair":
-        return arrays["X"], arrays["targets"]
+        return tuple(arrays[name] for name in ("X", "targets", "weights") if name in arrays)
     columns = stored_columns(arrays["X"], record)
     if kind == "classes":
-        return MultiClassDataset(labels=[record["classes"][code] for code in arrays["labels"]], **columns)
+        labels = [record["classes"][code] for code in arrays["labels"]]
+        return MultiClassDataset(labels=labels, weights=arrays.get("weights"), **columns)
     return Dataset(y=arrays["y"], weights=arrays.get("weights"), **columns)

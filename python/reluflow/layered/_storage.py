@@ -21,6 +21,7 @@ SCHEMA = 1
 _EVENTS = ("t", "log_t", "layer", "unit", "sample", "kind", "event_set")
 _STATES = ("t", "log_t", "log_loss", "theta")
 _VALUES = ("status", "success", "message", "branchings", "log_loss", "log_gradient_norm", "n_steps", "order_sum")
+_PARTS = ("counts", "decay")
 _COUNTS = ("n_event_sets", "seconds")
 
 
@@ -49,6 +50,7 @@ def content_of(solution: DeepSolution) -> tuple[dict[str, Any], dict[str, Any]]:
         checkpoints.append({name: state[name] for name in ("t", "log_t", "sliding", "zeros")})
     problem = solution._problem
     arrays |= {"X": problem.X, "targets": problem.targets, "theta0": solution.initial.theta}
+    arrays |= {name: getattr(problem, name) for name in _PARTS if getattr(problem, name) is not None}
     settings = dict(solution.settings)
     if "save_at" in settings:
         arrays["save_at"] = settings.pop("save_at")
@@ -106,8 +108,10 @@ def _content(
         for number, state in enumerate(meta["checkpoints"])
     ]
     X, targets = arrays["X"], arrays["targets"]
-    data = _data(X, targets, settings["loss"])
-    return Problem(data, net, X, targets, settings["loss"], meta["factor"]), net, settings, raw
+    counts, decay = (arrays.get(name) for name in _PARTS)
+    settings.setdefault("weight_decay", 0.0)
+    data = _data(X, targets, settings["loss"], counts)
+    return Problem(data, net, X, targets, settings["loss"], meta["factor"], counts, decay), net, settings, raw
 
 
 def _boundary(item: list[Any]) -> tuple[Any, ...]:
@@ -115,11 +119,13 @@ def _boundary(item: list[Any]) -> tuple[Any, ...]:
     return parameter, constant, [tuple(member) for member in members], [tuple(entry) for entry in inputs]
 
 
-def _data(X: Any, targets: Any, loss: str) -> Any:
+def _data(X: Any, targets: Any, loss: str, counts: Any) -> Any:
     """Return data of the kind that the loss takes."""
+    more = () if counts is None else (counts,)
     if loss == "cross_entropy":
         labels = targets.argmax(axis=1)
-        return MultiClassDataset(X, labels) if len(np.unique(labels)) == targets.shape[1] else (X, labels)
+        is_whole = len(np.unique(labels)) == targets.shape[1]
+        return MultiClassDataset(X, labels, weights=counts) if is_whole else (X, labels, *more)
     if loss == "squared":
-        return X, (targets[:, 0] if targets.shape[1] == 1 else targets)
-    return Dataset(X, targets[:, 0])
+        return X, (targets[:, 0] if targets.shape[1] == 1 else targets), *more
+    return Dataset(X, targets[:, 0], weights=counts)

@@ -74,6 +74,13 @@ class AsLayers:
         pattern = None if sides is None else np.ascontiguousarray(np.asarray(sides).T, dtype=np.int8)
         return self.start._with(W, a, pattern)
 
+    def decay(self, rate: float) -> FloatArray | float:
+        """Return γ of each parameter of the layers, in their time: of unequal rates, more for the faster layer."""
+        if self.rates == (1.0, 1.0) or rate == 0.0:
+            return rate
+        first, m, d = math.sqrt(self.rates[0] / self.rates[1]), *self.start.W.shape
+        return np.repeat((rate * first, rate / first), (m * d, m * self.start.n_outputs))
+
     def going_on(self, net: Network) -> AsLayers:
         """Return the same for a run that goes on at another network."""
         return replace(self, start=net)
