@@ -114,7 +114,7 @@ ONE_OUTPUT = [
     (lambda: rf.analysis.state_of(REAL, NET, loss="squared"), "net must have one output"),
     (
         lambda: rf.analysis.margins(SOL),
-        "source must be a run of one output with both layers trained (.layered is a run",
+        "source must be a run of one output with both layers trained (others have losses, errors",
     ),
     (lambda: rf.analysis.raster(SOL), "solution must be a run of one output with both layers trained"),
     (lambda: rf.early_alignment((X, CLASSES), NET.W, [1] * 4), "data must be a Dataset"),  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ from ._fit import FitCurves, fit_curves
 from ._heldout import errors, losses
 from ._kkt import kkt_residuals
 from ._layers import LayerRaster, LayerSpectra, RowPlane, layer_raster, layer_singular_values, row_plane
+from ._output_states import OutputStates
 from ._plane import (
     DecisionPlane,
     PlaneSectors,
@@ -53,6 +54,7 @@ __all__ = [
     "LayerRaster",
     "LayerSpectra",
     "LinearDistance",
+    "OutputStates",
     "PlaneSectors",
     "Raster",
     "RectifiedEllipsoid",

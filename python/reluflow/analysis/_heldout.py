@@ -8,34 +8,42 @@ import numpy as np
 import numpy.typing as npt
 
 from .._validation import FloatArray, instance, invalid, optional_module
-from ..datasets import Dataset
+from ..datasets import Dataset, MultiClassDataset
+from ..layered._problem import ArrayData
 from ..losses import check_targets, is_of_margins, log_total, loss_arguments
 from ._kernels import outputs
-from ._states import Source, States, states
+from ._output_states import AnySource, OutputStates, any_states, held_out, mean_losses
+from ._states import States
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
 
-def losses(source: Source, times: npt.ArrayLike | None = None, *, test: Dataset | None = None) -> pd.DataFrame:
+def losses(
+    source: AnySource,
+    times: npt.ArrayLike | None = None,
+    *,
+    test: Dataset | MultiClassDataset | ArrayData | None = None,
+) -> pd.DataFrame:
     """Tabulate the mean loss and the error along a run, on its own samples and on held-out ones.
 
     Parameters
     ----------
-    source : Solution, States or DescentResult
+    source : Solution, TwoLayerSolution, States, OutputStates or DescentResult
     times : array_like, shape (k,), optional
         Where to look, by dense output; without it the times of the solution.
     test : Dataset, optional
-        Held-out samples, with the inputs of the run; the column of a bias may be missing.
+        Held-out samples, with the inputs of the run; the column of a bias may be missing. For several outputs data as
+        `integrate` takes them; not every class needs a sample.
 
     Returns
     -------
     pandas.DataFrame
         Columns: ``t``, ``log_t``, ``loss``, the mean over the samples with their weights whatever the reduction of the
         run, and the error: for the squared loss ``rmse``, the root of the mean square of f(x_i) - y_i, otherwise
-        ``wrong``, the share of samples with y_i f(x_i) <= 0. With `test` also ``test_loss`` and ``test_rmse`` or
-        ``test_wrong``.
+        ``wrong``, the share of samples with y_i f(x_i) <= 0, of classes that whose own output is not the largest.
+        With `test` also ``test_loss`` and ``test_rmse`` or ``test_wrong``.
 
     Raises
     ------
@@ -58,7 +66,15 @@ def losses(source: Source, times: npt.ArrayLike | None = None, *, test: Dataset 
     True
     """
     pandas = optional_module("pandas", "analysis")
-    run = states(source, times)
+    run = any_states(source, times)
+    if isinstance(run, OutputStates):
+        columns = {"t": run.t, "log_t": run.log_t, **mean_losses(run.outputs, run.targets, run.counts, run.loss)}
+        if test is not None:
+            X, targets, counts = held_out(run, test)
+            found = mean_losses(run.outputs_at(X), targets, counts, run.loss)
+            columns |= {f"test_{name}": values for name, values in found.items()}
+        several: pd.DataFrame = pandas.DataFrame(columns)
+        return several
     columns = {"t": run.t, "log_t": run.log_t, **_errors(run, run.data, "")}
     if test is not None:
         columns |= _errors(run, _like(run, test), "test_")
@@ -66,12 +82,12 @@ def losses(source: Source, times: npt.ArrayLike | None = None, *, test: Dataset 
     return table
 
 
-def errors(source: Source, times: npt.ArrayLike | None = None) -> xr.DataArray:
-    """Return the errors f(x_i) - y_i of every sample, with the dimensions time and sample.
+def errors(source: AnySource, times: npt.ArrayLike | None = None) -> xr.DataArray:
+    """Return the errors f(x_i) - y_i of every sample, with the dimensions time and sample, and output if there are K.
 
     Parameters
     ----------
-    source : Solution, States or DescentResult
+    source : Solution, TwoLayerSolution, States, OutputStates or DescentResult
     times : array_like, shape (k,), optional
         Where to look, by dense output; without it the times of the solution.
 
@@ -82,6 +98,8 @@ def errors(source: Source, times: npt.ArrayLike | None = None) -> xr.DataArray:
 
     Raises
     ------
+    ValueError
+        A run of cross-entropy, whose targets are no numbers.
     ImportError
         xarray is not installed (extra ``analysis``).
 
@@ -94,11 +112,21 @@ def errors(source: Source, times: npt.ArrayLike | None = None) -> xr.DataArray:
     array([0., 0.])
     """
     xarray = optional_module("xarray", "analysis")
-    run = states(source, times)
-    coords = {"time": run.t, "log_t": ("time", run.log_t), "y": ("sample", run.data.y)}
-    found: xr.DataArray = xarray.DataArray(
-        run.outputs - run.data.y, dims=("time", "sample"), coords=coords, name="error"
-    )
+    run = any_states(source, times)
+    dims: tuple[str, ...] = ("time", "sample")
+    if isinstance(run, States):
+        values, y = run.outputs - run.data.y, run.data.y
+    elif run.loss == "cross_entropy":
+        way = "analysis.losses has the share of wrong samples"
+        raise invalid("source", f"be a run on real targets, which have errors ({way})", "one of cross-entropy")
+    else:
+        values, y = run.outputs - run.targets, run.targets
+        if run.K == 1:
+            values, y = values[..., 0], y[:, 0]
+        else:
+            dims = (*dims, "output")
+    coords = {"time": run.t, "log_t": ("time", run.log_t), "y": (dims[1:], y)}
+    found: xr.DataArray = xarray.DataArray(values, dims=dims, coords=coords, name="error")
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .._validation import instance, invalid
 from ..datasets import Dataset
+from ..descent import DescentResult
 from ..flow import MultiClassSolution, Solution, TwoLayerSolution
 from ..layered import DeepNetwork, DeepSolution
 from ..networks import Network
@@ -16,16 +17,29 @@ TWO_LAYERS = (
 )
 
 
+# What else a run of K outputs, of one part or of two rates can be given to.
+ONE_OUTPUT = (
+    "be a run of one output with both layers trained (others have losses, errors, fit_curves, pattern_distance, "
+    "tangent_kernel and kernel_distance, and .layered is a run for layer_raster and its like)"
+)
+
+
 def check_run(value: object, name: str = "solution", *, or_states: bool = False) -> None:
     """Refuse what is not the solution of one run."""
     if isinstance(value, MultiClassSolution):
         raise invalid(name, "be one run: take the solution of one class, sol[k]", "those of several classes")
     if isinstance(value, TwoLayerSolution):
-        expected = "be a run of one output with both layers trained (.layered is a run for layer_raster and its like)"
-        raise invalid(name, expected, "a TwoLayerSolution")
+        raise invalid(name, ONE_OUTPUT, "a TwoLayerSolution")
     if isinstance(value, DeepSolution):
         raise invalid(name, TWO_LAYERS, "the run of a layered network")
     instance(value, name, Solution, "a Solution or States" if or_states else "a Solution")
+
+
+def check_descent(run: DescentResult) -> None:
+    """Refuse a descent of several outputs, of one part or of two rates."""
+    used = run.settings
+    if run.initial.n_outputs > 1 or used.get("train", "both") != "both" or used.get("rates") is not None:
+        raise invalid("source", ONE_OUTPUT, "a descent of another kind")
 
 
 def check_data(value: object) -> None:

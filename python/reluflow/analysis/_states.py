@@ -23,7 +23,7 @@ from ..losses import (
     reduction_factor,
 )
 from ..networks import Network
-from ._inputs import check_data, check_net, check_run
+from ._inputs import check_data, check_descent, check_net, check_run
 from ._kernels import outputs
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def states(source: Source, times: npt.ArrayLike | None = None, *, log_times: npt
     if times is None and log_times is None:
         t, log_t, W, a = source.t, source.log_t, source.W, source.a
     else:
-        t, log_t = _grid(times, log_times)
+        t, log_t = grid_of(times, log_times)
         W, a = source.states(times, log_times=log_times)
     return States(
         data=source.data,
@@ -195,15 +195,28 @@ def states(source: Source, times: npt.ArrayLike | None = None, *, log_times: npt
     )
 
 
+def signs_of(W: FloatArray, X: FloatArray) -> PatternArray:
+    """Return the signs of the pre-activations, shape (..., m, n)."""
+    return np.sign(W @ X.T).astype(np.int8)
+
+
 def _states_of_descent(run: DescentResult) -> States:
+    check_descent(run)
     with np.errstate(divide="ignore"):
         log_t = np.log(run.t)
-    signs = np.sign(run.W @ run.data.X.T).astype(np.int8)
+    signs = signs_of(run.W, run.data.X)
     loss, reduction = check_loss(run.settings["loss"]), check_reduction(run.settings["reduction"])
     return States(run.data, run.initial.leak, loss, reduction, run.t, log_t, run.W, run.a, signs)
 
 
-def _grid(times: npt.ArrayLike | None, log_times: npt.ArrayLike | None) -> tuple[FloatArray, FloatArray]:
+def grid_of(times: npt.ArrayLike | None, log_times: npt.ArrayLike | None) -> tuple[FloatArray, FloatArray]:
+    """Return increasing times and their logarithms.
+
+    Raises
+    ------
+    ValueError
+        Numbers that do not increase.
+    """
     name = "times" if log_times is None else "log_times"
     grid = real_array(np.asarray(times if log_times is None else log_times), name, "(k,)")
     if not len(grid) or (np.diff(grid) <= 0).any():

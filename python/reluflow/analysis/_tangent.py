@@ -5,6 +5,8 @@ While the pattern is constant the outputs follow df_i/dt = Σ_k K_ik λ_k with t
     K_ik = Σ_j [ φ(z_ji) φ(z_jk) + a_j² (P_j s_ji x_i)·(P_j s_jk x_k) ],
 
 where P_j projects to the boundaries that neuron j slides along and the slope s of a sample it slides on is left out.
+With K outputs it is K_(ic)(kd) = Σ_j [ δ_cd φ(z_ji) φ(z_jk) + a_jc a_jd (P_j s_ji x_i)·(P_j s_jk x_k) ], with rates
+(η_w, η_a) the first term times η_a and the second times η_w.
 """
 
 from __future__ import annotations
@@ -16,10 +18,11 @@ import numpy.typing as npt
 
 from .._validation import FloatArray, instance, invalid, optional_module
 from ..descent import DescentResult
-from ..flow import Solution
+from ..flow import Solution, TwoLayerSolution
 from ._kernels import slopes_of
+from ._output_states import AnySource, AnyStates, OutputStates, any_states
 from ._series import sector_keys
-from ._states import Source, States, states
+from ._states import States
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,16 +33,16 @@ _RANK_TOL = 1e-10
 
 
 def pattern_distance(
-    source: Source, times: npt.ArrayLike | None = None, *, other: Source | None = None
+    source: AnySource, times: npt.ArrayLike | None = None, *, other: AnySource | None = None
 ) -> pd.DataFrame:
     """Tabulate how many signs of the pre-activations differ from those of the first time, or of another run.
 
     Parameters
     ----------
-    source : Solution, States or DescentResult
+    source : Solution, TwoLayerSolution, States, OutputStates or DescentResult
     times : array_like, shape (k,), optional
         Where to look, by dense output; without it the times of the solution.
-    other : Solution, States or DescentResult, optional
+    other : of the same kinds, optional
         Another run of as many neurons on as many samples, looked at at the same times; without it the first time of
         `source` itself.
 
@@ -65,7 +68,7 @@ def pattern_distance(
     [0, 5]
     """
     pandas = optional_module("pandas", "analysis")
-    run = states(source, times)
+    run = any_states(source, times)
     against = np.repeat(run.pattern[:1], len(run), axis=0) if other is None else _other(run, other).pattern
     differs = run.pattern != against
     pairs = differs.sum(axis=(1, 2))
@@ -81,19 +84,20 @@ def pattern_distance(
     return table
 
 
-def tangent_kernel(source: Source, times: npt.ArrayLike | None = None) -> xr.DataArray:
+def tangent_kernel(source: AnySource, times: npt.ArrayLike | None = None) -> xr.DataArray:
     """Return the tangent kernel K of the flow on the samples, df_i/dt = Σ_k K_ik λ_k.
 
     Parameters
     ----------
-    source : Solution, States or DescentResult
+    source : Solution, TwoLayerSolution, States, OutputStates or DescentResult
     times : array_like, shape (k,), optional
-        Where to look, by dense output; without it the times of the solution. Each takes n² numbers.
+        Where to look, by dense output; without it the times of the solution. Each takes n² numbers, or (n K)².
 
     Returns
     -------
     xarray.DataArray
-        Dimensions time, sample and other; symmetric and positive semidefinite.
+        Dimensions time, sample and other, with K outputs time, sample, output, other and other_output; symmetric and
+        positive semidefinite.
 
     Raises
     ------
@@ -110,29 +114,37 @@ def tangent_kernel(source: Source, times: npt.ArrayLike | None = None) -> xr.Dat
            [13., 22.]])
     """
     xarray = optional_module("xarray", "analysis")
-    run = states(source, times)
+    run = any_states(source, times)
     values = np.array([_kernel(run, k) for k in range(len(run))])
     coords = {"time": run.t, "log_t": ("time", run.log_t)}
-    found: xr.DataArray = xarray.DataArray(values, dims=("time", "sample", "other"), coords=coords, name="kernel")
+    dims: tuple[str, ...] = ("time", "sample", "other")
+    if isinstance(run, OutputStates) and run.K > 1:
+        n = len(run.X)
+        values = values.reshape(len(run), n, run.K, n, run.K)
+        dims = ("time", "sample", "output", "other", "other_output")
+    found: xr.DataArray = xarray.DataArray(values, dims=dims, coords=coords, name="kernel")
     return found
 
 
-def kernel_distance(source: Source, times: npt.ArrayLike | None = None, *, other: Source | None = None) -> pd.DataFrame:
+def kernel_distance(
+    source: AnySource, times: npt.ArrayLike | None = None, *, other: AnySource | None = None
+) -> pd.DataFrame:
     """Tabulate how far the tangent kernel is from that of the first time, or of another run.
 
     Parameters
     ----------
-    source : Solution, States or DescentResult
+    source : Solution, TwoLayerSolution, States, OutputStates or DescentResult
     times : array_like, shape (k,), optional
         Where to look, by dense output; without it the times of the solution.
-    other : Solution, States or DescentResult, optional
+    other : of the same kinds, optional
         Another run on as many samples, looked at at the same times; without it the first time of `source` itself.
 
     Returns
     -------
     pandas.DataFrame
         Columns: ``t``, ``log_t``; ``distance`` |K - K'|/|K'| in the Frobenius norm, ``cosine`` ⟨K, K'⟩/(|K||K'|), which
-        does not see the size; ``target_alignment`` yᵀKy/(|K||y|²). nan where a kernel or y is zero.
+        does not see the size; ``target_alignment`` yᵀKy/(|K||y|²), for cross-entropy with y = one-hot - 1/K. nan where
+        a kernel or y is zero.
 
     Raises
     ------
@@ -156,16 +168,23 @@ def kernel_distance(source: Source, times: npt.ArrayLike | None = None, *, other
     True
     """
     pandas = optional_module("pandas", "analysis")
-    run = states(source, times)
+    run = any_states(source, times)
     against = None if other is None else _other(run, other)
     first, rows = _kernel(run, 0), []
     for k in range(len(run)):
         kernel = _kernel(run, k)
-        rows.append(_compared(kernel, first if against is None else _kernel(against, k), run.data.y))
+        rows.append(_compared(kernel, first if against is None else _kernel(against, k), _targets(run)))
     columns = {"t": run.t, "log_t": run.log_t}
     names = ("distance", "cosine", "target_alignment")
     table: pd.DataFrame = pandas.DataFrame({**columns, **dict(zip(names, np.array(rows).T, strict=True))})
     return table
+
+
+def _targets(run: AnyStates) -> FloatArray:
+    """Return the direction in which outputs at zero move, of all samples and outputs."""
+    if isinstance(run, States):
+        return run.data.y
+    return (run.targets - 1.0 / run.K if run.loss == "cross_entropy" else run.targets).ravel()
 
 
 def _compared(kernel: FloatArray, against: FloatArray, y: FloatArray) -> tuple[float, float, float]:
@@ -177,30 +196,36 @@ def _compared(kernel: FloatArray, against: FloatArray, y: FloatArray) -> tuple[f
     return float(distance), float(cosine), float(alignment)
 
 
-def _other(run: States, other: Source) -> States:
+def _other(run: AnyStates, other: AnySource) -> AnyStates:
     """Return the other run at the same times."""
-    instance(other, "other", (Solution, States, DescentResult), "a Solution, States or DescentResult")
-    if not isinstance(other, Solution):
-        found = states(other)
+    kinds = (Solution, TwoLayerSolution, States, OutputStates, DescentResult)
+    instance(other, "other", kinds, "a Solution, TwoLayerSolution, States, OutputStates or DescentResult")
+    if not isinstance(other, (Solution, TwoLayerSolution)):
+        found = any_states(other)
     elif np.isfinite(run.t).all():
-        found = states(other, run.t)
+        found = any_states(other, run.t)
     else:
-        found = states(other, log_times=run.log_t)
+        found = any_states(other, log_times=run.log_t)
     if found.pattern.shape[1:] != run.pattern.shape[1:]:
         m, n = run.pattern.shape[1:]
         expected = f"have {m} neurons and {n} samples, as source"
         raise invalid("other", expected, f"{found.pattern.shape[1]} and {found.pattern.shape[2]}")
+    mine, theirs = (one.a.shape[2] if one.a.ndim == 3 else 1 for one in (run, found))
+    if mine != theirs:
+        raise invalid("other", f"have as many outputs as source, {mine}", str(theirs))
     if not np.array_equal(found.t, run.t):
         raise invalid("other", "be seen at the times of source", f"{len(found)} other times")
     return found
 
 
-def _kernel(run: States, index: int) -> FloatArray:
-    """Return the tangent kernel at one time, shape (n, n); neurons with one pattern are taken together."""
-    X, W, a, pattern = run.data.X, run.W[index], run.a[index], run.pattern[index]
+def _kernel(run: AnyStates, index: int) -> FloatArray:
+    """Return the tangent kernel at one time, shape (n K, n K); neurons with one pattern are taken together."""
+    X, rates = (run.data.X, (1.0, 1.0)) if isinstance(run, States) else (run.X, run.rates)
+    W, pattern = run.W[index], run.pattern[index]
+    a = run.a[index] if run.a.ndim == 3 else run.a[index][:, None]
     slopes = slopes_of(pattern, run.leak)
     features = slopes * (W @ X.T)
-    kernel = features.T @ features
+    kernel = rates[1] * np.kron(features.T @ features, np.eye(a.shape[1]))
     _, sector = np.unique(sector_keys(pattern), return_inverse=True)
     for rows in (np.flatnonzero(sector == k) for k in range(int(sector.max()) + 1)):
         pulled = slopes[rows[0], :, None] * X
@@ -209,5 +234,5 @@ def _kernel(run: States, index: int) -> FloatArray:
             _, sizes, axes = np.linalg.svd(X[held], full_matrices=False)
             basis = axes[sizes > _RANK_TOL * sizes[0]]
             pulled = pulled - (pulled @ basis.T) @ basis
-        kernel += float(a[rows] @ a[rows]) * (pulled @ pulled.T)
+        kernel += rates[0] * np.kron(pulled @ pulled.T, a[rows].T @ a[rows])
     return np.asarray(kernel)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from .._validation import FloatArray, integer
-from ..flow._events import patterns
+from ..flow import Solution, TwoLayerSolution
+from ..flow._events import replayed
 from ..flow._times import log_start, plain_times, spread
 from ._inputs import check_run
-from ._states import States, states
-
-if TYPE_CHECKING:
-    from ..flow import Solution
+from ._output_states import any_states
 
 
-def sample(solution: Solution, n_times: int = 200) -> States:
+def sample(solution: Solution | TwoLayerSolution, n_times: int = 200) -> Any:
     """Return the states of a run on a grid for smooth curves: start, end, and times between them.
 
     Half of the times are even in log t, from 1e-6 of the last time or 1e-3 of the median event, whichever is
@@ -25,7 +23,7 @@ def sample(solution: Solution, n_times: int = 200) -> States:
 
     Parameters
     ----------
-    solution : Solution
+    solution : Solution or TwoLayerSolution
     n_times : int, optional
         Number of times beside the start, at least 2; a few less come back where some fall together.
 
@@ -38,16 +36,16 @@ def sample(solution: Solution, n_times: int = 200) -> States:
     >>> float(run.t[0]), float(run.t[-1])
     (0.0, 10000.0)
     """
-    check_run(solution)
+    _check(solution)
     return _at(solution, spread(solution, integer(n_times, "n_times", least=2)))
 
 
-def snapshots(solution: Solution, n_times: int = 4) -> States:
+def snapshots(solution: Solution | TwoLayerSolution, n_times: int = 4) -> Any:
     """Return the few states that show a run at a glance: the start, the median event, the end, and even ones between.
 
     Parameters
     ----------
-    solution : Solution
+    solution : Solution or TwoLayerSolution
     n_times : int, optional
         At least 2. After the start they are even in log t from the median event to the end.
 
@@ -59,7 +57,7 @@ def snapshots(solution: Solution, n_times: int = 4) -> States:
     >>> rf.analysis.snapshots(sol, 4).t.round(2)
     array([0.000e+00, 4.500e-01, 6.713e+01, 1.000e+04])
     """
-    check_run(solution)
+    _check(solution)
     n_late = integer(n_times, "n_times", least=2) - 1
     last = solution.log_t_end
     inside = solution.events.log_t
@@ -68,7 +66,7 @@ def snapshots(solution: Solution, n_times: int = 4) -> States:
     return _at(solution, np.linspace(middle, last, n_late) if n_late > 1 else np.array([last]))
 
 
-def ends(solution: Solution) -> States:
+def ends(solution: Solution | TwoLayerSolution) -> Any:
     """Return the states at the start and at the end of a run.
 
     Examples
@@ -79,18 +77,23 @@ def ends(solution: Solution) -> States:
     >>> rf.analysis.ends(sol).t
     array([    0., 10000.])
     """
-    check_run(solution)
+    _check(solution)
     return _at(solution, np.array([solution.log_t_end]))
 
 
-def _at(solution: Solution, log_times: FloatArray) -> States:
+def _check(solution: object) -> None:
+    if not isinstance(solution, TwoLayerSolution):
+        check_run(solution)
+
+
+def _at(solution: Solution | TwoLayerSolution, log_times: FloatArray) -> Any:
     """States at the start, at the log times, and exactly at the end whatever its logarithm rounds to."""
     if not np.isfinite(solution.t_end):
-        return _with_start(solution, states(solution, log_times=np.unique(log_times)))
-    return states(solution, plain_times(solution, log_times))
+        return _with_start(solution, any_states(solution, log_times=np.unique(log_times)))
+    return any_states(solution, plain_times(solution, log_times))
 
 
-def _with_start(solution: Solution, late: States) -> States:
+def _with_start(solution: Any, late: Any) -> Any:
     """Put the start in front: at t = 0 it has no finite log time to ask for."""
     if solution.t_start > 0:
         return late
@@ -101,6 +104,6 @@ def _with_start(solution: Solution, late: States) -> States:
         t=t,
         log_t=log_t,
         W=np.concatenate((solution.initial.W[None], late.W)),
-        a=np.concatenate((solution.initial.a[None], late.a)),
-        pattern=patterns(solution, t, log_t),
+        a=np.concatenate((np.asarray(solution.initial.a).reshape(1, *late.a.shape[1:]), late.a)),
+        pattern=replayed(solution.events, solution.initial.pattern, t, log_t),
     )

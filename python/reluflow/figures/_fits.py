@@ -8,7 +8,7 @@ import numpy as np
 
 from ._axes import begin, columns, dims, figure, look
 from ._legend import add_legend
-from ._style import BLACK, BLUE, GREY, VERMILION, time_axis
+from ._style import BLACK, BLUE, GREY, LINES, VERMILION, time_axis
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +26,8 @@ _LARGEST_KINK = 22.0  # points squared, the area of the marker
 def fit(curves: FitCurves, ax: Axes | None = None, **keywords: Any) -> Axes:
     """Draw f(x) at each time, from pale to dark, with the samples and the kinks of f.
 
-    The area of a dot is the change of the slope there, orange where the slope grows and blue where it falls.
+    The area of a dot is the change of the slope there, orange where the slope grows and blue where it falls. Several
+    outputs have a colour each, for their samples and kinks too.
 
     Parameters
     ----------
@@ -51,19 +52,10 @@ def fit(curves: FitCurves, ax: Axes | None = None, **keywords: Any) -> Axes:
     """
     ax = begin(curves, ax, name="curves", source="analysis.fit_curves", fits=lambda value: hasattr(value, "kinks"))
     low, high = float(curves.x[0]), float(curves.x[-1])
-    for k, f in enumerate(curves.f):
-        shade = 0.8 * (1.0 - (k + 1) / len(curves.f))
-        text = f"$t = {curves.t[k]:.3g}$" if np.isfinite(curves.t[k]) else f"$\\log t = {curves.log_t[k]:.3g}$"
-        ax.plot(curves.x, f, **look(keywords, color=(shade, shade, shade), label=text, zorder=2 + k))
-        _kinks(curves, k, ax, 1.0 - shade)
-    samples: dict[str, Any] = {
-        "linestyle": "none",
-        "marker": "o",
-        "markerfacecolor": "none",
-        "color": GREY,
-        "markersize": 4.0,
-    }
-    ax.plot(curves.inputs, curves.data.y, **samples, label="samples", zorder=1.5)
+    several = curves.f.ndim == 3
+    for output in range(curves.f.shape[2] if several else 1):
+        one = _Output(curves, output) if several else _Output(curves, None)
+        _draw_output(one, ax, keywords)
     ax.set_xlim(low, high)
     ax.set_xlabel("input $x$")
     ax.set_ylabel("output $f(x)$")
@@ -71,22 +63,60 @@ def fit(curves: FitCurves, ax: Axes | None = None, **keywords: Any) -> Axes:
     return ax
 
 
-def _kinks(curves: FitCurves, k: int, ax: Axes, alpha: float) -> None:
+class _Output:
+    """One output of the curves: all of them, or number `output` of several."""
+
+    def __init__(self, curves: FitCurves, output: int | None) -> None:
+        self.curves, self.output = curves, output
+        pick = (Ellipsis,) if output is None else (Ellipsis, output)
+        self.f, self.jumps, self.targets = curves.f[pick], curves.jumps[pick], curves.targets[pick]
+        self.colour = BLACK if output is None else LINES[output % len(LINES)]
+
+    def label(self, k: int) -> str:
+        """Return what the legend says of the curve at time number k; of several outputs only the last has a line."""
+        t, log_t = self.curves.t[k], self.curves.log_t[k]
+        when = f"$t = {t:.3g}$" if np.isfinite(t) else f"$\\log t = {log_t:.3g}$"
+        if self.output is None:
+            return when
+        return f"output {self.output}, {when}" if k == len(self.f) - 1 else "_"
+
+
+def _draw_output(one: _Output, ax: Axes, keywords: dict[str, Any]) -> None:
+    """Draw the curves, kinks and samples of one output, from pale to dark."""
+    ink = np.array([int(one.colour[start : start + 2], 16) for start in (1, 3, 5)]) / 255.0
+    for k, f in enumerate(one.f):
+        pale = 0.8 * (1.0 - (k + 1) / len(one.f))
+        colour = tuple((1.0 - pale) * ink + pale)
+        ax.plot(one.curves.x, f, **look(keywords, color=colour, label=one.label(k), zorder=2 + k))
+        _kinks(one, k, ax, 1.0 - pale)
+    samples: dict[str, Any] = {
+        "linestyle": "none",
+        "marker": "o",
+        "markerfacecolor": "none",
+        "color": GREY if one.output is None else one.colour,
+        "markersize": 4.0,
+        "label": "samples" if not one.output else "_",
+    }
+    ax.plot(one.curves.inputs, one.targets, **samples, zorder=1.5)
+
+
+def _kinks(one: _Output, k: int, ax: Axes, alpha: float) -> None:
     """Mark the kinks of one curve that lie in view."""
-    x, jump = curves.kinks[k], curves.jumps[k]
+    curves = one.curves
+    x, jump = curves.kinks[k], one.jumps[k]
     size = np.abs(jump)
     seen = (x >= curves.x[0]) & (x <= curves.x[-1]) & (size > _SEEN * size.max(initial=0.0))
     if not seen.any():
         return
-    y = np.interp(x[seen], curves.x, curves.f[k])
-    colours = np.where(jump[seen] > 0, VERMILION, BLUE)
+    y = np.interp(x[seen], curves.x, one.f[k])
+    colours = np.where(jump[seen] > 0, VERMILION, BLUE) if one.output is None else one.colour
     area = _LARGEST_KINK * size[seen] / size.max()
     ax.scatter(x[seen], y, s=area, c=colours, alpha=alpha, linewidths=0.0, zorder=10 + k)
 
 
 @figure
 def errors(table: xr.DataArray, ax: Axes | None = None, *, clock: str = "log", **keywords: Any) -> Axes:
-    """Draw the error f(x_i) - y_i of every sample against time.
+    """Draw the error f(x_i) - y_i of every sample against time; several outputs have a colour each.
 
     Parameters
     ----------
@@ -107,15 +137,26 @@ def errors(table: xr.DataArray, ax: Axes | None = None, *, clock: str = "log", *
     >>> len(rf.figures.errors(rf.analysis.errors(sol), ax).lines)
     3
     """
-    ax = begin(table, ax, name="table", source="analysis.errors", fits=dims("time", "sample"))
+    ax = begin(table, ax, name="table", source="analysis.errors", fits=_has_errors)
     x = time_axis(ax, table["time"].to_numpy(), table["log_t"].to_numpy(), clock=clock)
     values = table.to_numpy()
     # Few samples are seen one by one; many are a cloud.
     alpha = float(np.clip(12.0 / values.shape[1], 0.12, 1.0))
-    ax.plot(x, values, **look(keywords, color=BLACK, linewidth=0.8, alpha=alpha))
+    if values.ndim == 2:
+        ax.plot(x, values, **look(keywords, color=BLACK, linewidth=0.8, alpha=alpha))
+    else:
+        for output in range(values.shape[2]):
+            names = [f"output {output}", *["_"] * (values.shape[1] - 1)]
+            colour = LINES[output % len(LINES)]
+            ax.plot(x, values[..., output], **look(keywords, color=colour, linewidth=0.8, alpha=alpha, label=names))
+        add_legend(ax)
     ax.axhline(0.0, color=GREY, linewidth=0.5, zorder=1)
     ax.set_ylabel("error $f(x_i) - y_i$")
     return ax
+
+
+def _has_errors(value: Any) -> bool:
+    return dims("time", "sample")(value) or dims("time", "sample", "output")(value)
 
 
 @figure

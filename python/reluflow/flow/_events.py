@@ -188,11 +188,15 @@ def _codes(kind: str | Sequence[str]) -> list[int]:
 
 def patterns(source: Solution, t: npt.ArrayLike, log_t: npt.ArrayLike) -> PatternArray:
     """Replay the events up to each time, shape (k, m, n): exact, for patterns are changed by events alone."""
-    events = source.events
+    return replayed(source.events, source.pattern0, t, log_t)
+
+
+def replayed(events: EventTable, start: PatternArray, t: npt.ArrayLike, log_t: npt.ArrayLike) -> PatternArray:
+    """Do the same from a table of events and the pattern before them."""
     t, log_t = np.asarray(t), np.asarray(log_t)
     plain = bool(np.isfinite(t).all())  # t is exact as long as it has not overflowed
     ends = np.searchsorted(events.t if plain else events.log_t, t if plain else log_t, side="right")
-    current = np.array(source.pattern0)
+    current = np.array(start)
     out = np.empty((len(ends), *current.shape), dtype=np.int8)
     done = 0
     for k, end in enumerate(np.maximum.accumulate(ends).tolist()):

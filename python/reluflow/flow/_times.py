@@ -10,6 +10,7 @@ from .._validation import FloatArray
 
 if TYPE_CHECKING:
     from ._solution import Solution
+    from ._two_layer_solution import TwoLayerSolution
 
 # Curves start at this fraction of the last time: six decades show the early phase of every run seen.
 _LOG_FIRST = float(np.log(1e-6))
@@ -17,7 +18,7 @@ _LOG_FIRST = float(np.log(1e-6))
 _LOG_BEFORE_EVENTS = float(np.log(1e-3))
 
 
-def spread(solution: Solution, count: int) -> FloatArray:
+def spread(solution: Solution | TwoLayerSolution, count: int) -> FloatArray:
     """Return log times for smooth curves, at least 2, without the start.
 
     Half of them are even in log t, from 1e-6 of the last time or 1e-3 of the median event, whichever is earlier; the
@@ -34,12 +35,12 @@ def spread(solution: Solution, count: int) -> FloatArray:
     return np.unique(np.concatenate((even, thinned)))
 
 
-def log_start(solution: Solution) -> float:
+def log_start(solution: Solution | TwoLayerSolution) -> float:
     """Return the log of the time at which a run starts, -inf at 0."""
     return float(np.log(solution.t_start)) if solution.t_start > 0 else -np.inf
 
 
-def plain_times(solution: Solution, log_times: FloatArray) -> FloatArray:
+def plain_times(solution: Solution | TwoLayerSolution, log_times: FloatArray) -> FloatArray:
     """Return the start, the times between, and exactly the end whatever its logarithm rounds to."""
     times = np.exp(log_times)
     inside = times[(times > solution.t_start) & (times < solution.t_end * (1.0 - 1e-12))]

@@ -36,8 +36,8 @@ class Pair(NamedTuple):
         return (self.X, self.targets) if self.counts is None else (self.X, self.targets, self.counts)
 
 
-def pair_of(data: Any, net: Network, loss: object) -> Pair:
-    """Check data, loss and network against each other.
+def pair_of(data: Any, net: Network, loss: object, *, name: str = "data", whole: bool = True) -> Pair:
+    """Check data, loss and network against each other; `whole`: every class has to have a sample.
 
     Raises
     ------
@@ -45,33 +45,37 @@ def pair_of(data: Any, net: Network, loss: object) -> Pair:
         What does not fit; the message names it and a way out.
     """
     if net.n_outputs == 1:
-        return _one_output(data, net, loss)
+        return _one_output(data, net, loss, name)
     K = net.n_outputs
     if loss not in SEVERAL_LOSSES:
         way = "classes against the rest are K networks of one output, rf.Network.init(..., classes=K)"
         raise invalid("loss", f"be 'squared' or 'cross_entropy' for {K} outputs ({way})", repr(loss))
     if isinstance(data, Dataset):
         way = "the pair (X, Y)" if loss == "squared" else "a MultiClassDataset or the pair (X, classes)"
-        raise invalid("data", f"be {way} for {K} outputs and the loss {loss!r}", "a Dataset, of one target a sample")
+        raise invalid(name, f"be {way} for {K} outputs and the loss {loss!r}", "a Dataset, of one target a sample")
     if isinstance(data, MultiClassDataset):
         return _of_classes(data, net, loss)
     if not isinstance(data, tuple) or len(data) not in (2, 3):
         found = f"a value of type {type(data).__name__}"
         kinds = "a MultiClassDataset, a pair (X, targets) or (X, targets, weights)"
-        raise invalid("data", f"be {kinds} for {K} outputs", found)
-    X = real_array(data[0], "data[0]", "(n, d)")
+        raise invalid(name, f"be {kinds} for {K} outputs", found)
+    X = real_array(data[0], f"{name}[0]", "(n, d)")
     if not len(X):
-        raise invalid("data[0]", "hold at least one row", "none")
+        raise invalid(f"{name}[0]", "hold at least one row", "none")
     _check_inputs(X, net)
     X = with_bias_input(X, net.dim, net.bias_input)
-    targets = class_numbers(data[1], len(X), K) if loss == "cross_entropy" else _targets(data[1], len(X), K)
-    counts = weights_of_samples(data[2], "data[2]", len(X)) if len(data) == 3 else None
+    targets: FloatArray | IntArray
+    if loss == "cross_entropy":
+        targets = class_numbers(data[1], len(X), K, name=f"{name}[1]", whole=whole)
+    else:
+        targets = _targets(data[1], len(X), K, f"{name}[1]")
+    counts = weights_of_samples(data[2], f"{name}[2]", len(X)) if len(data) == 3 else None
     return Pair(X, targets, net, counts)
 
 
-def _one_output(data: Any, net: Network, loss: object) -> Pair:
+def _one_output(data: Any, net: Network, loss: object, name: str) -> Pair:
     if not isinstance(data, Dataset):
-        raise invalid("data", "be a Dataset for one output", f"a value of type {type(data).__name__}")
+        raise invalid(name, "be a Dataset for one output", f"a value of type {type(data).__name__}")
     check_targets(data, check_loss(loss))
     _check_inputs(data.X, net)
     return Pair(data.X, data.y, knowing_bias(net, data), data.weights)
@@ -91,38 +95,38 @@ def _check_inputs(X: FloatArray, net: Network) -> None:
         raise invalid("net", f"have dim {X.shape[1]}, the columns of X", f"dim {net.dim}")
 
 
-def _targets(value: npt.ArrayLike, n: int, K: int) -> FloatArray:
-    targets = real_array(value, "data[1]", "(n, K)")
+def _targets(value: npt.ArrayLike, n: int, K: int, name: str) -> FloatArray:
+    targets = real_array(value, name, "(n, K)")
     if targets.shape != (n, K):
-        raise invalid("data[1]", f"have the shape ({n}, {K}), a target for each output", f"the shape {targets.shape}")
+        raise invalid(name, f"have the shape ({n}, {K}), a target for each output", f"the shape {targets.shape}")
     return targets
 
 
-def class_numbers(value: npt.ArrayLike, n: int, K: int) -> IntArray:
+def class_numbers(value: npt.ArrayLike, n: int, K: int, *, name: str = "data[1]", whole: bool = True) -> IntArray:
     """Return class numbers (n,) of numbers 0 ... K-1, or of one-hot rows (n, K).
 
     Raises
     ------
     ValueError
-        Another shape, other numbers, or a class without a sample.
+        Another shape, other numbers, or, if it has to be `whole`, a class without a sample.
     """
     raw = np.asarray(value)
     expected = f"hold {n} class numbers 0 ... {K - 1}, one for each output, or as many one-hot rows"
     if raw.shape not in ((n,), (n, K)) or raw.dtype.kind not in REAL_KINDS:
         found = f"the dtype {raw.dtype}" if raw.dtype.kind not in REAL_KINDS else f"the shape {raw.shape}"
-        raise invalid("data[1]", f"{expected} (rf.datasets.MultiClassDataset numbers names of classes)", found)
+        raise invalid(name, f"{expected} (rf.datasets.MultiClassDataset numbers names of classes)", found)
     if raw.ndim == 2:
         if not (np.isin(raw, (0, 1)).all() and (raw.sum(axis=1) == 1).all()):
-            raise invalid("data[1]", expected, "rows that are not one-hot")
+            raise invalid(name, expected, "rows that are not one-hot")
         raw = raw.argmax(axis=1)
     bad = ~np.isin(raw, np.arange(K))
     if bad.any():
-        raise invalid("data[1]", expected, f"{raw[bad][0]:g} at row {int(np.argmax(bad))}")
+        raise invalid(name, expected, f"{raw[bad][0]:g} at row {int(np.argmax(bad))}")
     numbers: IntArray = raw.astype(np.int64)
     missing = np.setdiff1d(np.arange(K), numbers)
-    if len(missing):
+    if whole and len(missing):
         way = "rf.datasets.MultiClassDataset numbers the classes that are there"
-        raise invalid("data[1]", f"hold every class 0 ... {K - 1} ({way})", f"no sample of class {missing[0]}")
+        raise invalid(name, f"hold every class 0 ... {K - 1} ({way})", f"no sample of class {missing[0]}")
     return numbers
 
 
