@@ -171,6 +171,16 @@ def test_a_shift_of_all_outputs_that_the_loss_does_not_see_does_not_move() -> No
     assert sol.a.sum(axis=2) == pytest.approx(np.tile(net.a.sum(axis=1), (len(sol.t), 1)), abs=1e-9)
 
 
+def test_late_classes_are_driven_by_exact_duals() -> None:
+    """The softmax of the own class is 1 to the last digit; its distance from 1 is known by the others."""
+    X, net = np.eye(3), rf.Network(np.eye(3), (np.eye(3) - 1 / 3) * 1.5**0.5)
+    sol = rf.integrate((X, np.arange(3)), net, until=rf.Stop(log_time=36.0), loss="cross_entropy", rtol=1e-6)
+    assert sol.log_loss_end < -35
+    assert np.abs(sol.final.a.sum(axis=1)).max() < 1e-9
+    gaps = [sol.final(X)[i, i] - sol.final(X)[i, k] for i in range(3) for k in range(3) if k != i]
+    assert max(gaps) - min(gaps) < 1e-6
+
+
 def test_classes_by_name_by_number_and_one_hot_are_one_problem() -> None:
     X, _, classes = problem(8)
     net = rf.Network.init(5, 3, outputs=K, scale=0.5, seed=8)

@@ -60,7 +60,7 @@ void DualSeries::start(const Matrix& F, double span) {
     } else {
         q_[0] = F;
         softmax(F, p_[0]);
-        duals_[0] = counts_.asDiagonal() * (targets_ - p_[0]);
+        softmax_duals(0);
     }
     log_unit_ = -std::log(factor_) - log_d_;
     time_[1] = span;
@@ -137,7 +137,15 @@ void DualSeries::next_softmax(int k, const Matrix& F) {
                 p_[j].row(i).array() * ((k - j) * q_[k - j].row(i).array() - rate_[k - 1 - j](i, 0));
         p_[k].row(i) /= k;
     }
-    duals_[k] = -(counts_.asDiagonal() * p_[k]);
+    softmax_duals(k);
+}
+
+// The dual of the sample's own class is minus the sum of the others, which are exact however close to 1 its softmax is.
+void DualSeries::softmax_duals(int k) {
+    duals_[k] = -(counts_.asDiagonal() * p_[k]).cwiseProduct(Matrix::Ones(samples(), outputs()) - targets_);
+    for (Index i = 0; i < samples(); ++i)
+        for (Index c = 0; c < outputs(); ++c)
+            if (targets_(i, c) == 1.0) duals_[k](i, c) = -duals_[k].row(i).sum();
 }
 
 double DualSeries::cross_entropy(const Matrix& F, Index i) const {

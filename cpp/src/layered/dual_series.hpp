@@ -54,6 +54,7 @@ class DualSeries {
     void start_clocked(const Matrix& F);
     void next_clocked(int k, const Matrix& F);
     void next_softmax(int k, const Matrix& F);
+    void softmax_duals(int k);
     double cross_entropy(const Matrix& F, Index i) const;
 
     Loss loss_;

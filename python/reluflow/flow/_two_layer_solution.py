@@ -14,9 +14,13 @@ from .._files import write_archive
 from .._validation import FloatArray, IntArray, PatternArray, freeze, freeze_all, invalid, real, real_array
 from ..kinks import EVENT_KINDS
 from ..layered import LAYERED_KINDS, DeepSolution, LayeredBranching
-from ..layered._several import data_of, stored
+from ..layered._problem import reduction_factor
+from ..layered._several import data_of, pair_of, stored
 from ..layered._storage import content_of, restored
 from ..layered._two_layers import AsLayers
+from ..limits import Limit
+from ..limits._limit_of import limit_of
+from ..limits._outputs import OutputProblem, limit_of_outputs
 from ..networks import Network
 from ._events import EventTable
 
@@ -168,6 +172,30 @@ class TwoLayerSolution:
         found: FloatArray = (outputs**2).sum(axis=2) / rate_a - (self.W**2).sum(axis=2) / rate_w
         freeze(found)
         return found
+
+    @cached_property
+    def limit(self) -> Limit:
+        """Where the flow ends, polished from the last state: a critical point, or a direction of cross-entropy.
+
+        Look at ``sol.limit.certified`` and ``sol.limit.reason``. Directions of several outputs are not polished, and
+        never certified: their residuals are those of the state.
+
+        Raises
+        ------
+        ValueError
+            A run with ``train="first"`` or two rates, whose limit is that of another problem.
+        """
+        reader, final = self._reader, self.final
+        if reader.train != "both" or reader.rates[0] != reader.rates[1]:
+            raise invalid("limit", "be asked of a run that trains both layers at one rate", "one of another flow")
+        pair = pair_of(self.data, final, self.loss)
+        decay = self.settings.get("weight_decay", 0.0) / reduction_factor(self.reduction, len(pair.X))
+        if final.n_outputs == 1:
+            return limit_of(self.data, final, self.loss, decay)
+        counts = np.ones(len(pair.X)) if pair.counts is None else pair.counts
+        rows = np.eye(final.n_outputs)[pair.targets] if self.loss == "cross_entropy" else pair.targets
+        targets = np.asarray(rows, dtype=np.float64)
+        return limit_of_outputs(OutputProblem(pair.X, targets, counts, self.loss, decay), final)
 
     # --- events ---
 

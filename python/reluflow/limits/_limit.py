@@ -25,7 +25,7 @@ class Limit(ReadOnly):
         The limit: of norm |θ| = 1 as a direction, at its own norm as a critical point.
     margin : float
         Normalised margin q_min/|θ|²; nan for the squared loss, which has no margins.
-    duals : ndarray, shape (n,)
+    duals : ndarray, shape (n,), or (n, K) with K outputs
         λ_i with the sign of y_i. Of a direction, the multipliers for margins of at least 1, so that Σ|λ_i| = ½|θ̃|² =
         1/(2 margin); of a critical point, -∂L/∂f(x_i), of either sign for the squared loss.
     support : ndarray, shape (k,)

@@ -51,15 +51,16 @@ class Escape:
     neuron : int
     w : ndarray, shape (d,)
         Unit direction of its input weights.
-    a : float
-        Direction of its output weight: ±1 for a neuron at zero, 0 where the output weight stays.
+    a : float, or ndarray, shape (K,)
+        Direction of its output weight: ±1 for a neuron at zero, 0 where the output weight stays; with K outputs a
+        vector.
     order : {1, 2}
         The loss falls like this power of the distance.
     """
 
     neuron: int
     w: FloatArray
-    a: float
+    a: float | FloatArray
     order: int
 
 

@@ -1,0 +1,358 @@
+"""The limit of a run with K outputs: a critical point, polished by Newton in the last pattern and certified.
+
+With λ_i = -c_i ∂ℓ_i/∂f in R^K, neuron j feels the duals ⟨a_j, λ_i⟩ as one with a single output does. Its weights are
+written w_j = Q_j q_j with the columns of Q_j orthogonal to the boundaries that it holds; then f = Σ_j A_j q_j a_jᵀ with
+A_j = S_j X Q_j, and the critical point is a zero of the gradient of Σ c_i ℓ_i + γ/2 |θ|² in (q, a).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import logsumexp, softmax
+
+from .._validation import FloatArray, IntArray, freeze
+from ..kinks._boundaries import Boundaries, boundaries, slopes, span
+from ..networks import Network
+from ._checks import Residuals
+from ._direction import CERTIFIED_TOL
+from ._finite import MAX_DISTANCE
+from ._limit import Limit
+from ._output_point import OutputPoint, is_off, output_point
+from ._point import FALL_TOL
+
+# Steps of each method; from a state near the point some 5 are taken.
+_STEPS = 30
+# Eigenvalues below this part of the largest are those of directions that change nothing.
+_RANK_TOL = 1e-11
+# The same for a step of Newton, one after the other until a step brings the gradient down.
+_CUTS = (1e-11, 1e-9, 1e-7, 1e-5)
+# Errors below this part of the terms that they are the sum of are rounding.
+_FIT_TOL = 1e-13
+# With decay neurons of this part of |θ| vanish in the limit: what they add to the outputs is the square of it.
+_VANISHING = 1e-9
+# More entries of the Jacobian of the outputs than this, a gigabyte, are not set up.
+_LARGEST = 1.2e8
+
+
+@dataclass(frozen=True, eq=False)
+class OutputProblem:
+    """What is minimised, and the pattern that it is looked at in.
+
+    Attributes
+    ----------
+    X : ndarray, shape (n, d)
+    targets : ndarray, shape (n, K)
+        Numbers, or one-hot rows of cross-entropy.
+    counts : ndarray, shape (n,)
+    loss : {"squared", "cross_entropy"}
+    decay : float
+        γ beside the summed loss.
+    """
+
+    X: FloatArray
+    targets: FloatArray
+    counts: FloatArray
+    loss: str
+    decay: float
+
+    def duals(self, f: FloatArray) -> FloatArray:
+        """λ = -∂L/∂f, shape (n, K)."""
+        guess = f if self.loss == "squared" else softmax(f, axis=1)
+        return np.asarray(self.counts[:, None] * (self.targets - guess))
+
+    def curvatures(self, f: FloatArray) -> FloatArray:
+        """∂²L/∂f² of each sample, shape (n, K, K)."""
+        K = f.shape[1]
+        if self.loss == "squared":
+            return np.asarray(self.counts[:, None, None] * np.eye(K))
+        p = softmax(f, axis=1)
+        return np.asarray(self.counts[:, None, None] * (p[:, :, None] * np.eye(K) - p[:, :, None] * p[:, None, :]))
+
+    def margins(self, f: FloatArray) -> FloatArray:
+        """Return f_y - f_k of every class k, inf for y itself, shape (n, K)."""
+        own = (self.targets * f).sum(axis=1, keepdims=True)
+        return np.where(self.targets == 1.0, np.inf, own - f)
+
+    @cached_property
+    def boundaries(self) -> Boundaries:
+        """The boundaries of the samples."""
+        return boundaries(self.X)
+
+
+class _Chart:
+    """The networks of one pattern, by coordinates x = (q_j, a_j) of the neurons that can move."""
+
+    def __init__(self, problem: OutputProblem, net: Network) -> None:
+        assert net.pattern is not None  # for the type checker: the network of a run has one
+        self.problem, self.net = problem, net
+        slope = slopes(net.pattern, net.leak)
+        found = problem.boundaries
+        self.rows = np.flatnonzero(slope.any(axis=1) & (net.W.any(axis=1) | net.a.any(axis=1)))
+        self.Q = []
+        for j in self.rows:
+            held = span(found.normal[np.unique(found.boundary[net.pattern[j] == 0])])
+            self.Q.append(np.linalg.svd(held, full_matrices=True)[2][len(held) :].T if len(held) else np.eye(net.dim))
+        self.A = [slope[j, :, None] * problem.X @ Q for j, Q in zip(self.rows, self.Q, strict=True)]
+
+    @property
+    def start(self) -> FloatArray:
+        """The coordinates of the network itself."""
+        parts = [np.concatenate((Q.T @ self.net.W[j], self.net.a[j])) for j, Q in zip(self.rows, self.Q, strict=True)]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def split(self, x: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
+        """Return (q_j, a_j) of each moving neuron."""
+        K, first, parts = self.net.n_outputs, 0, []
+        for Q in self.Q:
+            last = first + Q.shape[1]
+            parts.append((x[first:last], x[last : last + K]))
+            first = last + K
+        return parts
+
+    def outputs(self, x: FloatArray) -> FloatArray:
+        """F, shape (n, K), of the moving neurons, which are all that have any."""
+        f = np.zeros((len(self.problem.X), self.net.n_outputs))
+        for A, (q, a) in zip(self.A, self.split(x), strict=True):
+            f += np.outer(A @ q, a)
+        return f
+
+    def jacobian(self, x: FloatArray) -> FloatArray:
+        """∂F/∂x, shape (n, K, P)."""
+        columns = []
+        for A, (q, a) in zip(self.A, self.split(x), strict=True):
+            columns.append(a[None, :, None] * A[:, None, :])
+            columns.append((A @ q)[:, None, None] * np.eye(len(a))[None])
+        return np.concatenate(columns, axis=2)
+
+    def gradient(self, x: FloatArray) -> FloatArray:
+        """Return the gradient of the objective in x."""
+        lam, parts = self.problem.duals(self.outputs(x)), []
+        for A, (q, a) in zip(self.A, self.split(x), strict=True):
+            M = lam.T @ A
+            parts += [-(a @ M), -(M @ q)]
+        return np.concatenate(parts) + self.problem.decay * x
+
+    def hessian(self, x: FloatArray) -> FloatArray:
+        """Return the second derivatives of the objective in x."""
+        f, J = self.outputs(x), self.jacobian(x)
+        lam = self.problem.duals(f)
+        weighed = np.einsum("icd,idp->icp", self.problem.curvatures(f), J)
+        H = J.reshape(-1, len(x)).T @ weighed.reshape(-1, len(x)) + self.problem.decay * np.eye(len(x))
+        first = 0
+        for A, (q, a) in zip(self.A, self.split(x), strict=True):
+            middle, last = first + len(q), first + len(q) + len(a)
+            M = lam.T @ A
+            H[middle:last, first:middle] -= M
+            H[first:middle, middle:last] -= M.T
+            first = last
+        return np.asarray(H)
+
+    def network(self, x: FloatArray) -> Network:
+        """Return the network at x; with decay nothing is left of neurons that do not move."""
+        left = 0.0 if self.problem.decay > 0 else 1.0
+        W, a = left * self.net.W, left * self.net.a
+        for j, Q, (q, out) in zip(self.rows, self.Q, self.split(x), strict=True):
+            W[j], a[j] = Q @ q, out
+        return self.net._with(W, a, self.net.pattern)
+
+
+def limit_of_outputs(problem: OutputProblem, net: Network) -> Limit:
+    """Polish the limit of a flow that stands at `net`, whose pattern is that of the state."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        f = net(problem.X)
+        counted = problem.counts > 0
+        if problem.loss == "cross_entropy" and problem.decay == 0 and (problem.margins(f)[counted] > 0).all():
+            return _direction(problem, net)
+        chart = _Chart(problem, net)
+        if len(problem.X) * net.n_outputs * len(chart.start) > _LARGEST:
+            return _unpolished(problem, net, "the equations of the critical point are too many to be set up")
+        try:
+            x = _polished(chart)
+        except np.linalg.LinAlgError as error:
+            return _unpolished(problem, net, f"the equations of the critical point have no solution ({error})")
+        return _finite(chart, x)
+
+
+def _polished(chart: _Chart) -> FloatArray:
+    """Interpolate if the pattern can, else find a zero of the gradient."""
+    x = chart.start
+    if not len(x):
+        return x
+    problem = chart.problem
+    if problem.loss == "squared" and problem.decay == 0:
+        fitted = _interpolated(chart, x)
+        if _is_fitted(problem, chart.outputs(fitted)):
+            return fitted
+    x = _newton(chart, x)
+    return x if problem.decay == 0 else _newton(chart, _without_vanishing(chart, x))
+
+
+def _without_vanishing(chart: _Chart, x: FloatArray) -> FloatArray:
+    """Take neurons for zero that are nothing beside the others: decay outweighs what pulls on them."""
+    least = _VANISHING * float(np.linalg.norm(x))
+    parts = [np.concatenate(part) for part in chart.split(x)]
+    return np.concatenate([part if np.linalg.norm(part) > least else 0.0 * part for part in parts])
+
+
+def _newton(chart: _Chart, x: FloatArray) -> FloatArray:
+    """Find a zero of the gradient by steps that change what its value tells, and nothing else."""
+    best, least = x, float(np.linalg.norm(chart.gradient(x)))
+    for _ in range(_STEPS):
+        values, vectors = np.linalg.eigh(chart.hessian(best))
+        rest = vectors.T @ chart.gradient(best)
+        before = least
+        for part in _CUTS:  # what is almost flat may lead far away
+            used = np.abs(values) > part * np.abs(values).max()
+            trial = best - vectors[:, used] @ (rest[used] / values[used])
+            size = float(np.linalg.norm(chart.gradient(trial)))
+            if size < least:
+                best, least = trial, size
+                break
+        if not least < before:
+            break
+    return best
+
+
+def _interpolated(chart: _Chart, x: FloatArray) -> FloatArray:
+    """Gauss-Newton on the errors."""
+    root = np.sqrt(chart.problem.counts)[:, None]
+    least = np.inf
+    for _ in range(_STEPS):
+        off_by = root * (chart.problem.targets - chart.outputs(x))
+        size = float(np.linalg.norm(off_by))
+        if not size < least:
+            break
+        least, J = size, root[:, :, None] * chart.jacobian(x)
+        x = x + np.linalg.lstsq(J.reshape(-1, len(x)), off_by.ravel(), rcond=_RANK_TOL)[0]
+    return x
+
+
+def _is_fitted(problem: OutputProblem, f: FloatArray) -> bool:
+    counted = problem.counts > 0
+    scale = np.abs(problem.targets[counted]).max() + np.abs(f[counted]).max()
+    return bool(np.abs(problem.targets - f)[counted].max() <= 100 * _FIT_TOL * scale)
+
+
+def _finite(chart: _Chart, x: FloatArray) -> Limit:
+    problem, state = chart.problem, chart.net
+    net = chart.network(x)
+    size = max(state.norm, float(np.linalg.norm(problem.X, axis=1).max()) ** -0.5)
+    distance = float(np.linalg.norm(state.theta - net.theta)) / size
+    if not distance <= 1.0:
+        return _unpolished(problem, state, f"the critical point of the last pattern is {distance:.2g} |θ| away")
+    f = net(problem.X)
+    fits = problem.loss == "squared" and problem.decay == 0 and _is_fitted(problem, f)
+    lam = np.zeros_like(f) if fits else problem.duals(f)
+    point = output_point(problem.boundaries, problem.X, net, lam, problem.decay)
+    sizes = problem.counts * (np.abs(f) + np.abs(problem.targets)).sum(axis=1)
+    weights = sizes if fits else np.linalg.norm(lam, axis=1)
+    unit = float(weights @ np.linalg.norm(problem.X, axis=1)) + problem.decay
+    missing = float(np.linalg.norm(problem.duals(f))) if fits else point.gradient
+    relative = missing / (unit * (net.norm if net.norm > 0 else 1.0)) if unit > 0 else 0.0
+    residuals = Residuals(relative, 0.0, 0.0, max(point.excess / unit if unit > 0 else 0.0, point.violation))
+    reasons = _doubts(residuals, distance)
+    values = np.asarray(np.linalg.eigvalsh(chart.hessian(x)) if len(x) else np.empty(0), dtype=np.float64)
+    return _limit(net, lam, residuals, distance, reasons, _decided(chart, x, point, values, bool(reasons)), values)
+
+
+def _doubts(residuals: Residuals, distance: float) -> list[str]:
+    reasons = []
+    if not distance <= MAX_DISTANCE:
+        reasons.append(f"the state is still {distance:.2g} |θ| away from the critical point: integrate further")
+    if not residuals.sign <= CERTIFIED_TOL:
+        reasons.append(f"the critical point violates the last pattern by {residuals.sign:.2g}: events are to come")
+    if not residuals.stationarity <= CERTIFIED_TOL:
+        reasons.append(f"the gradient does not vanish: it is {residuals.stationarity:.2g} of its terms")
+    return reasons
+
+
+def _decided(chart: _Chart, x: FloatArray, point: OutputPoint, values: FloatArray, doubtful: bool) -> OutputPoint:
+    """Add what the second derivatives say: a direction in which the objective falls makes a saddle."""
+    if doubtful:
+        return point.undecided()
+    is_flat = not len(values) or values[0] > -FALL_TOL * np.abs(values).max()
+    if point.kind != "not decided" or is_flat or not is_off(chart.problem.X, chart.network(x)):
+        return point
+    vectors = np.linalg.eigh(chart.hessian(x))[1]
+    turn = vectors[:, 0]
+    parts = [float(np.hypot(np.linalg.norm(q), np.linalg.norm(a))) for q, a in chart.split(turn)]
+    k = int(np.argmax(parts))
+    q, a = chart.split(turn)[k]
+    return point.leaving(int(chart.rows[k]), chart.Q[k] @ q / parts[k], a / parts[k], sum(p > 1e-6 for p in parts))
+
+
+def _limit(
+    net: Network,
+    lam: FloatArray,
+    residuals: Residuals,
+    distance: float,
+    reasons: list[str],
+    point: OutputPoint,
+    values: FloatArray,
+) -> Limit:
+    assert net.pattern is not None  # for the type checker
+    support: IntArray = np.flatnonzero(lam.any(axis=1))
+    moving = np.flatnonzero(net.W.any(axis=1) & net.a.any(axis=1))
+    held = np.argwhere(net.pattern == 0)
+    held = held[np.isin(held[:, 0], moving)]
+    for array in (support, held, lam):
+        freeze(array)
+    tells = np.abs(values) > 1e-10 * np.abs(values).max(initial=0.0)
+    said = reasons + ([point.note] if point.note and not reasons else [])
+    return Limit(
+        kind="finite",
+        network=net if residuals.sign <= CERTIFIED_TOL else net._with(net.W, net.a),
+        margin=float("nan"),
+        duals=lam,
+        support=support,
+        held=held,
+        residuals=residuals,
+        certified=not reasons,
+        reason="; ".join(said),
+        freedom=int((~tells).sum()),
+        turn=distance,
+        split_error=distance,
+        gradient_norm=point.gradient,
+        curvature=float(values[tells].min()) if tells.any() else float("nan"),
+        point=point.kind,
+        escape=point.escape,
+    )
+
+
+def _unpolished(problem: OutputProblem, net: Network, reason: str) -> Limit:
+    nan = float("nan")
+    f = net(problem.X)
+    point = output_point(problem.boundaries, problem.X, net, problem.duals(f), problem.decay).undecided()
+    return _limit(net, problem.duals(f), Residuals(nan, nan, nan, nan), nan, [reason], point, np.empty(0))
+
+
+def _direction(problem: OutputProblem, net: Network) -> Limit:
+    """Return the state's own direction, with the KKT residuals of min ½|θ|² s.t. f_y - f_k >= 1 for all k ≠ y."""
+    f, counted = net(problem.X), problem.counts > 0
+    margins = problem.margins(f)
+    least, size = float(margins[counted].min()), net.norm
+    with np.errstate(divide="ignore"):
+        log_mu = np.where(problem.targets == 1.0, -np.inf, f) - logsumexp(f, axis=1, keepdims=True)
+        log_mu = log_mu + np.log(problem.counts)[:, None]
+    mu = np.exp(log_mu - log_mu.max())
+    lam = problem.targets * mu.sum(axis=1, keepdims=True) - mu
+    directed = net._with(net.W / size, net.a / size, net.pattern)
+    pulled = output_point(problem.boundaries, problem.X, directed, lam, 0.0)
+    factor = float((pulled.pull * directed.theta).sum() / (pulled.pull**2).sum())
+    lam, mu = lam * (factor * size**2 / least), mu * (factor * size**2 / least)  # of the network with least margin 1
+    slack = np.where(np.isfinite(margins), margins / least - 1.0, 0.0)
+    residuals = Residuals(
+        stationarity=float(np.linalg.norm(directed.theta - factor * pulled.pull)),
+        complementarity=float((mu * slack)[counted].max() / mu.sum()),
+        primal=0.0,
+        sign=max(0.0, pulled.violation),
+    )
+    support: IntArray = np.flatnonzero(counted & (margins.min(axis=1) <= least * (1 + 1e-6)))
+    reason = "directions of several outputs are not polished: these are the residuals of the state, of f_y - f_k >= 1"
+    nan = float("nan")
+    limit = _limit(directed, lam, residuals, nan, [reason], pulled.undecided(), np.empty(0))
+    known = {"kind": "direction", "margin": least / size**2, "support": support, "gradient_norm": nan}
+    return Limit(**{**vars(limit), **known})
