@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from ._alignment import EarlyAlignment, Visit, early_alignment
+from ._outputs import OutputAlignment
 
-__all__ = ["EarlyAlignment", "Visit", "early_alignment"]
+__all__ = ["EarlyAlignment", "OutputAlignment", "Visit", "early_alignment"]

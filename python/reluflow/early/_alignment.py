@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -21,10 +21,12 @@ from .._validation import (
     real,
     real_array,
 )
-from ..datasets import Dataset
+from ..datasets import Dataset, MultiClassDataset
 from ..flow._events import EventTable
 from ..kinks._constant_duals import STATUSES, Frozen, start
-from ..losses import LossName, ReductionName, early_duals
+from ..layered._problem import ArrayData
+from ..losses import LossName, ReductionName, check_loss, early_duals
+from ._outputs import OutputAlignment, align_outputs
 
 
 class Visit(NamedTuple):
@@ -148,6 +150,7 @@ def _frozen(row: PatternArray) -> PatternArray:
     return copy
 
 
+@overload
 def early_alignment(
     data: Dataset,
     directions: npt.ArrayLike,
@@ -156,7 +159,26 @@ def early_alignment(
     leak: float = 0.0,
     loss: LossName = "logistic",
     reduction: ReductionName = "sum",
-) -> EarlyAlignment:
+) -> EarlyAlignment: ...
+@overload
+def early_alignment(
+    data: MultiClassDataset | ArrayData,
+    directions: npt.ArrayLike,
+    signs: npt.ArrayLike,
+    *,
+    leak: float = 0.0,
+    loss: Literal["squared", "cross_entropy"],
+    reduction: ReductionName = "sum",
+) -> OutputAlignment: ...
+def early_alignment(
+    data: Dataset | MultiClassDataset | ArrayData,
+    directions: npt.ArrayLike,
+    signs: npt.ArrayLike,
+    *,
+    leak: float = 0.0,
+    loss: LossName | Literal["cross_entropy"] = "logistic",
+    reduction: ReductionName = "sum",
+) -> EarlyAlignment | OutputAlignment:
     """Follow balanced neurons of vanishing size, |w_j| = |a_j| -> 0, from sector to sector to where they end.
 
     While the network is small all λ_i are -y_i ℓ'(0), and each neuron moves by itself. Its flow is solved exactly from
@@ -165,11 +187,11 @@ def early_alignment(
     Parameters
     ----------
     data : Dataset
-        n samples in d dimensions.
+        n samples in d dimensions. For K outputs a `MultiClassDataset`, (X, targets) or (X, targets, weights).
     directions : array_like, shape (m, d)
         Directions of w_j; lengths mean nothing, but no row may be zero.
     signs : array_like, shape (m,)
-        Signs of a_j, +1 or -1.
+        Signs of a_j, +1 or -1. For K outputs directions of a_j, shape (m, K).
     leak : float, optional
         Slope of the activation on the negative side, in [0, 1).
     loss, reduction : optional
@@ -177,7 +199,7 @@ def early_alignment(
 
     Returns
     -------
-    EarlyAlignment
+    EarlyAlignment, or OutputAlignment for K outputs
         One status a neuron; branchings and dependent boundaries are an outcome, ``undecided``, not an exception.
 
     Raises
@@ -201,20 +223,24 @@ def early_alignment(
     array([[ 0.9617, -0.274 ],
            [-0.3288,  0.9444]])
     """
-    instance(data, "data", Dataset, "a Dataset")
-    rows = checked_directions(directions, data)
+    if not isinstance(data, Dataset) and isinstance(data, (MultiClassDataset, tuple)):
+        X = data.X if isinstance(data, MultiClassDataset) else real_array(data[0], "data[0]", "(n, d)")
+        return align_outputs(data, checked_directions(directions, X.shape[1]), signs, leak_value(leak), loss, reduction)
+    instance(data, "data", Dataset, "a Dataset, or for K outputs a MultiClassDataset or a pair (X, targets)")
+    assert isinstance(data, Dataset)  # for the type checker: the line above refuses the rest
+    rows = checked_directions(directions, data.d)
     sides = checked_signs(signs, len(rows))
     slope = leak_value(leak)
-    flow = start(data.X, early_duals(data, loss, reduction), slope, rows, sides)
+    flow = start(data.X, early_duals(data, check_loss(loss), reduction), slope, rows, sides)
     pattern0 = flow.pattern.copy()
     flow.run()
     return _result(data, flow, pattern0)
 
 
-def checked_directions(value: npt.ArrayLike, data: Dataset) -> FloatArray:
+def checked_directions(value: npt.ArrayLike, d: int) -> FloatArray:
     rows = real_array(value, "directions", "(m, d)")
-    if not len(rows) or rows.shape[1] != data.d:
-        raise invalid("directions", f"have rows of {data.d} entries, the columns of X", f"the shape {rows.shape}")
+    if not len(rows) or rows.shape[1] != d:
+        raise invalid("directions", f"have rows of {d} entries, the columns of X", f"the shape {rows.shape}")
     # The largest entry first, so that no length overflows or underflows.
     size = np.abs(rows).max(axis=1, keepdims=True)
     if not size.all():

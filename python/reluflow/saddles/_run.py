@@ -87,7 +87,7 @@ def saddle_to_saddle(
     ('ended', 'global')
     """
     instance(data, "data", Dataset, "a Dataset")
-    rows = checked_directions(directions, data)
+    rows = checked_directions(directions, data.d)
     sides = checked_signs(signs, len(rows))
     flow = Flow(data, check_loss(loss), check_reduction(reduction), checked_rtol(rtol))
     check_targets(data, flow.loss)
