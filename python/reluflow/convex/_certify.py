@@ -9,12 +9,15 @@ import numpy as np
 from .._validation import invalid, positive
 from ..datasets import Dataset, MultiClassDataset
 from ..datasets._bias import about_columns, bare_inputs
+from ..flow import TwoLayerSolution
+from ..layered._problem import ArrayData
 from ..losses import LossName, ReductionName
 from ..networks import Network
 from ..networks._parts import one_output
 from ._bounds import DualNorm, dual_norm
 from ._certificate import Certificate, MultiClassCertificate, class_parts
 from ._certify_fit import certify_fit
+from ._certify_outputs import certify_outputs, is_of_outputs
 from ._certify_regularised import Tolerances, Training, certify_regularised, training_of
 from ._fit_certificate import FitCertificate
 from ._inputs import Deadline, check_inputs, row_space
@@ -112,12 +115,28 @@ def certify(
 ) -> MultiClassCertificate: ...
 
 
+@overload
 def certify(
-    solution: Any,
-    data: Dataset | MultiClassDataset,
+    solution: TwoLayerSolution | Network,
+    data: MultiClassDataset | ArrayData,
     *,
     weight_decay: float | None = None,
-    loss: LossName | None = None,
+    loss: Literal["squared", "cross_entropy"] | None = None,
+    reduction: ReductionName | None = None,
+    kkt_tol: float = KKT_TOL,
+    gap_tol: float = GAP_TOL,
+    support_tol: float = SUPPORT_TOL,
+    wall_tol: float = WALL_TOL,
+    max_seconds: float | None = None,
+) -> RegularisedCertificate: ...
+
+
+def certify(
+    solution: Any,
+    data: Dataset | MultiClassDataset | ArrayData,
+    *,
+    weight_decay: float | None = None,
+    loss: LossName | Literal["cross_entropy"] | None = None,
     reduction: ReductionName | None = None,
     kkt_tol: float = KKT_TOL,
     gap_tol: float = GAP_TOL,
@@ -136,10 +155,11 @@ def certify(
         Of a solution, the network of its limit if it has one (``solution.limit.network``; with weight decay or the
         squared loss, if it is certified), else its final state.
     data : Dataset, or MultiClassDataset for K classes
-        A sample that counts nothing is left out. What the others count does not matter to margins.
+        For a network of K outputs also a pair (X, targets) or (X, targets, weights). A sample that counts nothing is
+        left out. What the others count does not matter to margins.
     weight_decay, loss, reduction : float and str, optional
         For a network that was trained with weight decay, or with the squared loss; a solution knows its own. The
-        reduction is "sum" if it is left out.
+        reduction is "sum" if it is left out. K outputs need weight decay, with the squared loss or cross-entropy.
     kkt_tol, gap_tol : float, optional
         What counts as a KKT point (of an objective: a critical point), and as the global optimum; both relative.
     support_tol, wall_tol : float, optional
@@ -196,8 +216,13 @@ def certify(
         positive(support_tol, "support_tol"),
     )
     limit = None if max_seconds is None else positive(max_seconds, "max_seconds")
+    if is_of_outputs(solution):
+        asked = {"weight_decay": weight_decay, "loss": loss, "reduction": reduction}
+        return certify_outputs(solution, data, asked, tolerances, limit)
+    if isinstance(data, tuple):
+        raise invalid("data", "be a Dataset for one output, or a MultiClassDataset for K networks", "a tuple")
     parts = class_parts(solution, data) if isinstance(data, MultiClassDataset) else (solution,)
-    training = training_of(parts[0], weight_decay, loss, reduction)
+    training = training_of(parts[0], weight_decay, loss, reduction)  # type: ignore[arg-type]  # it checks the loss
     if isinstance(data, MultiClassDataset):
         if training is not None:
             _refuse_classes(training)
