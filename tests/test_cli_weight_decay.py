@@ -101,7 +101,10 @@ def test_a_sweep_takes_it_as_an_option_and_in_its_grid(tmp_path: Path) -> None:
         (["--weight-decay", "nan", "--until", "1"], "weight_decay must be"),
         (["--weight-decay", "much", "--until", "1"], "--weight-decay"),
         (["--weight-decay", "0.1", "--until", "limit"], "until must"),
-        (["--weight-decay", "0.1", "--until", "1", "--layers", "4"], "--weight-decay must be left out with --layers"),
+        (
+            ["--weight-decay", "-0.1", "--until", "1", "--layers", "4"],
+            "weight_decay must be a finite number of at least",
+        ),
     ],
 )
 def test_bad_decay_ends_with_2_and_one_line(
