@@ -112,7 +112,7 @@ double Descent::log_loss() {
         kernel_->margins(samples().rows(start, size), W_, a_, q.data() + start);
     }
     return reluflow::log_loss(settings_.loss, settings_.reduction, q,
-                              {counts_.data(), static_cast<std::size_t>(counts_.size())});
+                              span_of(counts_));
 }
 
 DescentResult descend(Descent& descent, const DescentObserver& observer) {

@@ -37,7 +37,7 @@ class Dataset {
     /// What each sample counts in the loss, (n,).
     const Vector& counts() const noexcept { return counts_; }
     std::span<const double> counts_span() const noexcept {
-        return {counts_.data(), static_cast<std::size_t>(counts_.size())};
+        return span_of(counts_);
     }
     /// Orthonormal columns (d, r) that span the samples.
     const Matrix& basis() const noexcept { return basis_; }
