@@ -67,6 +67,11 @@ void a_value_of_zero_and_a_step_of_nothing_end_the_search() {
     Asked exact;
     CHECK(root(0.375, [](double u) { return u - 0.375; }, [](double /*u*/) { return 1.0; }, exact) == 0.375);
     CHECK(exact.count == 1);
+    Asked flat;  // where the slope is zero, too, no step says so
+    const auto cube = [](double u) { return (u - 0.375) * (u - 0.375) * (u - 0.375); };
+    const auto slope = [](double u) { return 3.0 * (u - 0.375) * (u - 0.375); };
+    CHECK(root(0.375, cube, slope, flat) == 0.375);
+    CHECK(flat.count == 1);
     Asked tiny;  // rounding keeps the value off zero at every double: the step from the nearest one leads back to it
     const auto off = [](double u) { return u - 0.375 + 1e-18 * (u >= 0.375 ? 1.0 : -1.0); };
     CHECK(std::abs(root(0.9, off, [](double /*u*/) { return 1.0; }, tiny) - 0.375) <= 1e-16);
