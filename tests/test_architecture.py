@@ -22,6 +22,7 @@ PYTHON_MODULES = (
     "_files",
     "_palette",
     "_html",
+    "_least_distance",
     "datasets",
     "networks",
     "losses",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -57,3 +58,28 @@ def test_a_branch_names_neuron_samples_and_what_to_choose() -> None:
     with pytest.raises(rf.BranchingError, match="neuron 0") as caught:
         rf.integrate(data, rf.Network([[0.0, 1.0]], [1.0]), until=1.0, on_branch="raise")
     assert "sample" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("until", "options"),
+    [
+        (rf.Stop(time=0.5), {}),
+        (rf.Stop(log_time=-1.0), {}),
+        (rf.Stop(loss=1.0, time=100.0), {}),
+        (rf.Stop(mean_loss=0.5, time=100.0), {}),
+        (rf.Stop(loss=100.0), {}),
+        (rf.Stop(log_norm=-9.0), {}),
+        (rf.Stop(log_norm=1.0, time=100.0), {}),
+        (rf.Stop(events=1, time=100.0), {}),
+        (rf.Stop(time=100.0), {"max_events": 1}),
+        (rf.Stop(time=100.0), {"callback": lambda _: True, "callback_period": 0.0}),
+        (rf.Stop(time=100.0, seconds=1e-9), {}),
+    ],
+    ids=str,
+)
+def test_a_criterion_ends_runs_of_both_models_with_the_same_words(until: rf.Stop, options: dict[str, Any]) -> None:
+    data = rf.Dataset([[1.0, 0.2], [-0.3, 1.0]], [1, -1])
+    two = rf.Network([[0.5, -0.4], [-0.2, 0.6], [0.3, 0.1]], [0.4, -0.5, 0.2])
+    own, layered = (rf.integrate(data, two, until=until, **more, **options) for more in ({}, {"rates": (1.0, 1.0)}))
+    assert type(own) is not type(layered)
+    assert (own.status, own.success, own.message) == (layered.status, layered.success, layered.message)

@@ -17,6 +17,7 @@ class Mutant:
     units: tuple[str, ...] = ()
 
 
+BRACKET = "numeric/bracket.hpp"
 POLYNOMIAL = "numeric/polynomial.cpp"
 SLIDING = "hybrid/sliding_set.cpp"
 TRANSITION = "hybrid/transition.cpp"
@@ -46,7 +47,20 @@ def of_tolerance(test: str, name: str, value: str, changed: str, *units: str) ->
     return Mutant(test, TOLERANCES, what, f"{name} = {value};", f"{name} = {changed};", units)
 
 
+def of_bracket(test: str, what: str, old: str, new: str, unit: str) -> Mutant:
+    return Mutant(test, BRACKET, what, old, new, (unit,))
+
+
+HALVING = "if (!(next > bracket.low && next < bracket.high)) next = 0.5 * (bracket.low + bracket.high);"
+OWN = "../tests/test_bracket.cpp"
 MUTANTS = (
+    of_bracket(
+        "test_bracket", "halvings end at wide brackets", "middle <= bracket.low", "middle <= bracket.low + 1e-9", OWN
+    ),
+    of_bracket("test_bracket", "one halving more", "pass < times", "pass <= times", OWN),
+    of_bracket("test_bracket", "Newton alone", HALVING, "", OWN),
+    of_bracket("test_bracket", "a root is not taken as one", "if (value == 0.0) return u;", "", OWN),
+    of_bracket("test_bracket", "no step is no end", "if (next == u) return u;", "", OWN),
     of_polynomial(
         "half of the tail bound",
         "for (int k = 0; k < from; ++k) sum *= u;\n    return sum;",
@@ -79,7 +93,7 @@ MUTANTS = (
         "> (1.0 - 1e-9) * tail_bound(c, order, 2, end)",
     ),
     of_polynomial("kMaxDepth = 16", "kMaxDepth = 48", "kMaxDepth = 16"),
-    of_polynomial("kMaxPolish = 4", "kMaxPolish = 100", "kMaxPolish = 4"),
+    of_bracket("test_polynomial", "four Newton steps", "kSteps = 100", "kSteps = 4", POLYNOMIAL),
     of_polynomial(
         "two sign changes count as none", "if (changes == 0) return", "if (changes == 0 || changes == 2) return"
     ),
@@ -340,8 +354,8 @@ MUTANTS = (
         "test_waveform",
         WAVEFORM,
         "time is inverted to 1e-4",
-        "std::numeric_limits<double>::epsilon() * next) return next;",
-        "1e-4 * next) return next;",
+        "std::numeric_limits<double>::epsilon() * u; };",
+        "1e-4 * u; };",
     ),
     Mutant(
         "test_waveform",
@@ -350,13 +364,7 @@ MUTANTS = (
         "4.0 * std::numeric_limits<double>::epsilon() * end",
         "1e-4 * end",
     ),
-    Mutant(
-        "test_waveform",
-        WAVEFORM_TIME,
-        "Newton alone inverts log time",
-        "if (!(next > low && next < high)) next = 0.5 * (low + high);\n        if (std::abs(next - u) <= 4.0",
-        "if (std::abs(next - u) <= 4.0",
-    ),
+    of_bracket("test_waveform", "Newton alone inverts log time", HALVING, "", WAVEFORM_TIME),
     Mutant(
         "test_waveform",
         WAVEFORM,

@@ -10,8 +10,10 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "hook.hpp"
-#include "layered/layered_flow.hpp"
 #include "layered_data.hpp"
+#include "run/layered_flow.hpp"
+#include "run_plan.hpp"
+#include "run_result.hpp"
 
 namespace reluflow::bindings {
 namespace {
@@ -36,21 +38,11 @@ class LayeredModel {
 
     /// Runs from parameters or from a stored state, and keeps the run.
     py::dict run(const py::object& start, const py::dict& options, py::object hook) {
-        LayeredPlan plan = layered_plan_in(options);
+        RunPlan plan = plan_in(options);
         const bool has_period = options.contains("hook_period");
         HookGate gate(std::move(hook), has_period ? options["hook_period"].cast<double>() : HookGate::kPeriod);
-        plan.hook = [&gate](const LayeredProgress& progress) {
-            return gate.ask([&] {
-                py::dict report;
-                report["t"] = progress.t;
-                report["log_t"] = progress.log_t;
-                report["log_loss"] = progress.log_loss;
-                report["steps"] = progress.steps;
-                report["events"] = progress.events;
-                report["seconds"] = progress.seconds;
-                return report;
-            });
-        };
+        plan.hook = [&gate](const Progress& progress) { return gate.ask([&] { return report_of(progress); }); };
+        plan.urgent = [] { return look_for_signals(py::none()); };
         if (py::isinstance<py::dict>(start))
             flow_ = std::make_unique<LayeredFlow>(graph_, X_, duals_, snapshot_in(start, graph_, X_), std::move(plan));
         else
@@ -87,9 +79,9 @@ class LayeredModel {
         const auto after = std::ranges::find_if(kept_, [&](const Snapshot& s) { return when.is_before(s.clock); });
         const Snapshot& from = after == kept_.begin() ? kept_.front() : *(after - 1);
         if (!from.clock.is_before(when)) return snapshot_out(from, graph_);
-        LayeredPlan plan;
-        plan.rtol = rtol;
-        plan.keeps_steps = false;
+        RunPlan plan;
+        plan.settings.rtol = rtol;
+        plan.settings.checkpoint_bytes = 0;
         (in_log ? plan.stop.log_time : plan.stop.time) = time;
         LayeredFlow replay(graph_, X_, duals_, from, std::move(plan));
         {

@@ -29,19 +29,15 @@ std::vector<SignMatrix> layers_in(const py::handle& list) {
     return layers;
 }
 
-py::array rows_out(const std::vector<Vector>& rows, Index size) {
-    std::vector<double> values;
-    values.reserve(rows.size() * static_cast<std::size_t>(size));
-    for (const Vector& row : rows) values.insert(values.end(), row.data(), row.data() + row.size());
-    return array_out(std::move(values), {static_cast<py::ssize_t>(rows.size()), size});
-}
-
-py::dict states_out(const LayeredStates& states, Index size) {
+py::dict states_out(const States& states, Index size) {
+    std::vector<double> theta;
+    theta.reserve(static_cast<std::size_t>(states.count() * size));
+    for (Index i = 0; i < states.count(); ++i) theta.insert(theta.end(), states.theta[i], states.theta[i] + size);
     py::dict out;
     out["t"] = array_out(std::vector<double>(states.t));
     out["log_t"] = array_out(std::vector<double>(states.log_t));
     out["log_loss"] = array_out(std::vector<double>(states.log_loss));
-    out["theta"] = rows_out(states.theta, size);
+    out["theta"] = array_out(std::move(theta), {states.count(), size});
     return out;
 }
 
@@ -96,13 +92,6 @@ py::dict events_out(const LayeredFlow& flow) {
     out["kind"] = array_out(std::move(kind));
     out["event_set"] = array_out(std::move(set));
     return out;
-}
-
-BranchPolicy policy_in(const std::string& name) {
-    if (name == "active") return BranchPolicy::active;
-    if (name == "stay") return BranchPolicy::stay;
-    if (name == "raise") return BranchPolicy::raise;
-    return BranchPolicy::inactive;
 }
 
 }  // namespace
@@ -175,32 +164,8 @@ Snapshot snapshot_in(const py::dict& stored, const Graph& graph, const Matrix& X
     return snapshot;
 }
 
-LayeredPlan layered_plan_in(const py::dict& options) {
-    LayeredPlan plan;
-    const auto read = [&](const char* name, auto& value) {
-        if (options.contains(name)) value = options[name].cast<std::remove_reference_t<decltype(value)>>();
-    };
-    read("time", plan.stop.time);
-    read("log_time", plan.stop.log_time);
-    read("log_loss", plan.stop.log_loss);
-    read("log_norm", plan.stop.log_norm);
-    read("gradient", plan.stop.gradient);
-    read("events", plan.stop.events);
-    read("steps", plan.stop.steps);
-    read("seconds", plan.stop.seconds);
-    read("rtol", plan.rtol);
-    read("save_in_log", plan.save_in_log);
-    read("keeps_steps", plan.keeps_steps);
-    if (options.contains("save_at")) plan.save_at = numbers_in(options["save_at"]);
-    if (options.contains("on_branch")) plan.on_branch = policy_in(options["on_branch"].cast<std::string>());
-    double start = 0.0;
-    read("start", start);
-    plan.start = Clock(start);
-    return plan;
-}
-
 py::dict layered_result_out(const LayeredFlow& flow) {
-    const Index size = flow.state().theta.size();
+    const Index size = flow.parameters();
     py::list branchings;
     for (const LayeredBranching& point : flow.branchings()) {
         py::dict out;
@@ -226,10 +191,10 @@ py::dict layered_result_out(const LayeredFlow& flow) {
     out["events"] = events_out(flow);
     out["branchings"] = branchings;
     out["saved"] = states_out(flow.saved(), size);
-    out["steps"] = states_out(flow.steps(), size);
+    out["steps"] = states_out(flow.kept(), size);
     out["log_loss"] = flow.log_loss();
     out["log_gradient_norm"] = flow.log_gradient_norm();
-    out["n_steps"] = flow.step_count();
+    out["n_steps"] = flow.steps();
     out["order_sum"] = flow.order_sum();
     out["n_event_sets"] = flow.event_sets();
     out["seconds"] = flow.seconds();

@@ -5,7 +5,7 @@
 
 #include "base/types.hpp"
 #include "layered/graph.hpp"
-#include "layered/layered_flow.hpp"
+#include "run/layered_flow.hpp"
 
 namespace reluflow::bindings {
 
@@ -15,9 +15,6 @@ layered::Graph graph_in(const pybind11::list& nodes, const pybind11::list& edges
 /// A state as arrays, and back.
 pybind11::dict snapshot_out(const layered::Snapshot& snapshot, const layered::Graph& graph);
 layered::Snapshot snapshot_in(const pybind11::dict& stored, const layered::Graph& graph, const Matrix& X);
-
-/// Options of a run.
-layered::LayeredPlan layered_plan_in(const pybind11::dict& options);
 
 /// Everything a run returns but its snapshots.
 pybind11::dict layered_result_out(const layered::LayeredFlow& flow);

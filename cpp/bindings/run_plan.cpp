@@ -46,9 +46,14 @@ Dataset dataset_in(const py::array& X, const py::array& y, const Objective& obje
 }
 
 RunPlan plan_in(const std::string& loss, const std::string& reduction_name, const py::dict& options) {
-    RunPlan plan;
+    RunPlan plan = plan_in(options);
     plan.objective = {loss_kind(loss), reduction(reduction_name)};
     read(options, "weight_decay", plan.objective.decay);
+    return plan;
+}
+
+RunPlan plan_in(const py::dict& options) {
+    RunPlan plan;
     read(options, "rtol", plan.settings.rtol);
     read(options, "atol", plan.settings.atol);
     read(options, "max_events", plan.settings.max_events);
@@ -60,9 +65,14 @@ RunPlan plan_in(const std::string& loss, const std::string& reduction_name, cons
     read(options, "until_time", plan.stop.time);
     read(options, "until_log_time", plan.stop.log_time);
     read(options, "until_log_loss", plan.stop.log_loss);
+    bool is_mean = false;
+    read(options, "until_mean", is_mean);
+    if (is_mean) plan.stop.loss_status = Status::reached_mean_loss;
     read(options, "until_direction", plan.stop.direction);
+    read(options, "until_gradient", plan.stop.gradient);
     read(options, "until_log_norm", plan.stop.log_norm);
     read(options, "until_events", plan.stop.events);
+    read(options, "until_steps", plan.stop.steps);
     read(options, "until_seconds", plan.stop.seconds);
     read(options, "n_threads", plan.n_threads);
     read(options, "at_rest", plan.at_rest);

@@ -6,11 +6,15 @@
 #include <string>
 
 #include "arrays.hpp"
-#include "run/flow.hpp"
+#include "problem/dataset.hpp"
+#include "run/run.hpp"
 
 namespace reluflow::bindings {
 
-/// The plan that the dict `options` describes; throws InvalidArgument. It has no hook yet.
+/// The plan that the dict `options` describes; throws InvalidArgument. It has no hook yet, and no loss.
+RunPlan plan_in(const pybind11::dict& options);
+
+/// The same for a network of two layers, with the loss and weight decay.
 RunPlan plan_in(const std::string& loss, const std::string& reduction_name, const pybind11::dict& options);
 
 /// The weights of samples, or none for None.

@@ -6,6 +6,7 @@ their home in the core (`cpp/src/problem/loss.hpp`); this module calls it.
 
 from __future__ import annotations
 
+import math
 from typing import Literal, TypeAlias, cast, get_args
 
 import numpy as np
@@ -138,6 +139,17 @@ def early_duals(data: Dataset, loss: str, reduction: str) -> FloatArray:
 def reduction_factor(reduction: str, n: int) -> float:
     """Return the factor of every sample's loss: 1 for the sum, 1/n for the mean."""
     return 1.0 / n if check_reduction(reduction) == "mean" else 1.0
+
+
+def loss_to_reach(loss: float | None, mean_loss: float | None, n: int, reduction: str) -> tuple[float | None, bool]:
+    """Return the logarithm of the loss that ends a run, in its reduction, and whether it is that of the mean loss.
+
+    The larger of the two is reached first. None if no loss ends the run.
+    """
+    count = n if reduction == "sum" else 1
+    if mean_loss is not None and (loss is None or mean_loss * count > loss):
+        return math.log(mean_loss) + math.log(count), True
+    return (None if loss is None else math.log(loss)), False
 
 
 def separation_loss(loss: str) -> float:

@@ -10,6 +10,7 @@ enum class Status {
     reached_time,
     reached_log_time,
     reached_loss,
+    reached_mean_loss,
     reached_direction,
     reached_log_norm,
     reached_events,
@@ -29,6 +30,9 @@ enum class Status {
 
 /// The name Python sees.
 std::string_view status_name(Status status) noexcept;
+
+/// A sentence that says it, for a run that has no more to say.
+std::string_view status_sentence(Status status) noexcept;
 
 /// True when the run ended the way the caller asked for, or at rest.
 bool is_success(Status status) noexcept;

@@ -4,6 +4,7 @@
 #include <Eigen/Core>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace reluflow {
 
@@ -34,5 +35,10 @@ struct Range {
 
     Index count() const noexcept { return end - begin; }
 };
+
+/// The numbers of a matrix or vector in the order of its memory.
+std::span<const double> span_of(const auto& numbers) noexcept {
+    return {numbers.data(), static_cast<std::size_t>(numbers.size())};
+}
 
 }  // namespace reluflow

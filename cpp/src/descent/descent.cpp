@@ -111,8 +111,7 @@ double Descent::log_loss() {
         const Index size = std::min(DescentKernel::kSamples, n - start);
         kernel_->margins(samples().rows(start, size), W_, a_, q.data() + start);
     }
-    return reluflow::log_loss(settings_.loss, settings_.reduction, q,
-                              {counts_.data(), static_cast<std::size_t>(counts_.size())});
+    return reluflow::log_loss(settings_.loss, settings_.reduction, q, span_of(counts_));
 }
 
 DescentResult descend(Descent& descent, const DescentObserver& observer) {

@@ -7,12 +7,6 @@
 
 namespace reluflow {
 
-std::string_view event_kind_name(EventKind kind) noexcept {
-    constexpr std::string_view names[kEventKinds] = {"cross_up", "cross_down", "slide",    "leave_up",   "leave_down",
-                                                     "die",      "branch",     "start_up", "start_down", "start_slide"};
-    return names[static_cast<int>(kind)];
-}
-
 EventKind kind_of_change(std::int8_t before, std::int8_t after, bool at_rest) noexcept {
     if (after == 0) return at_rest ? EventKind::die : EventKind::slide;
     if (before == 0) return after > 0 ? EventKind::leave_up : EventKind::leave_down;

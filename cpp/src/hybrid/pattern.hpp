@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "base/types.hpp"
@@ -24,9 +23,6 @@ enum class EventKind : std::uint8_t {
     start_down,
     start_slide,
 };
-inline constexpr int kEventKinds = 10;
-
-std::string_view event_kind_name(EventKind kind) noexcept;
 
 /// Appends the boundaries of one row of sides that are zero, in order. A side is +1, -1, or 0 for a neuron that slides
 /// on the boundary (its slope is then a multiplier).

@@ -134,7 +134,6 @@ class Activity {
     void forget_rates() noexcept { used_rates_ = false; }
     /// Samples on which regroup() has changed something.
     const std::vector<Index>& touched() const noexcept { return touched_; }
-    void forget_touched() noexcept { touched_.clear(); }
     /// After rewire(): sorts what slides by the boundaries it has now, and takes in what vanishes with them.
     void regroup(const Vector& theta, int orders, std::vector<Change>& changes);
     /// What regroup() found to have parted from the others of its boundary, and the sign of w it seems to get.

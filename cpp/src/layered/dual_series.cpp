@@ -162,8 +162,7 @@ double DualSeries::log_loss(const Matrix& F) const {
     const double log_factor = std::log(factor_);
     if (has_own_clock()) {
         const Vector q = targets_.cwiseProduct(F).col(0);
-        const auto size = static_cast<std::size_t>(q.size());
-        return log_loss_sum(margin_loss(loss_), {q.data(), size}, {counts_.data(), size}) + log_factor;
+        return log_loss_sum(margin_loss(loss_), span_of(q), span_of(counts_)) + log_factor;
     }
     if (loss_ == Loss::squared) return std::log(0.5 * counts_.dot((targets_ - F).rowwise().squaredNorm())) + log_factor;
     double sum = 0.0;

@@ -49,8 +49,7 @@ bool SlidingSeries::factor(const Fields& fields, Index parameters) {
     const Vector length = gram_.diagonal().cwiseSqrt();
     if (length.minCoeff() <= 0.0) return false;
     const Matrix scaled = length.cwiseInverse().asDiagonal() * gram_ * length.cwiseInverse().asDiagonal();
-    independence_ = least_eigenvalue(scaled);
-    if (independence_ < kDependent) return false;
+    if (least_eigenvalue(scaled) < kDependent) return false;
     factors_.matrix(size) = gram_;
     factors_.factor();
     return true;

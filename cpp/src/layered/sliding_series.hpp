@@ -52,8 +52,6 @@ class SlidingSeries {
     const std::vector<Member>& members() const noexcept { return members_; }
     const Row& multiplier(int b) const noexcept { return multiplier_[b]; }
     auto normal(int b) const { return normals_.row(b); }
-    /// |P n|²/|n|², P the projector along the other normals.
-    double independence() const noexcept { return independence_; }
 
     /// The member that carries the multiplier of boundary b, or null if its parameter does.
     const Member* carrier(int b) const noexcept;
@@ -76,7 +74,6 @@ class SlidingSeries {
     std::vector<Field> fields_;
     Matrix normals_, gram_;
     LuFactors factors_;
-    double independence_ = 1.0;
 };
 
 }  // namespace reluflow::layered

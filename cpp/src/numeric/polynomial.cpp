@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <utility>
+
+#include "numeric/bracket.hpp"
 
 namespace reluflow {
 
@@ -10,8 +14,6 @@ namespace {
 
 /// Halvings after which an interval is as short as the rounding of its ends.
 constexpr int kMaxDepth = 48;
-/// Newton steps that polish a bracketed root; each falls back to bisection when it leaves the bracket.
-constexpr int kMaxPolish = 100;
 
 /// If the higher terms add up to no more than this part of the first, plain bounds are sharp enough.
 constexpr double kSmallTail = 0.25;
@@ -55,19 +57,9 @@ int sign_changes(const Bernstein& b, int order) noexcept {
 
 /// The one root of c in [low, high], where c(low) >= 0 > c(high).
 double polish(const double* c, int order, double low, double high) noexcept {
-    double u = 0.5 * (low + high);
-    for (int step = 0; step < kMaxPolish; ++step) {
-        const double value = evaluate(c, order, u);
-        (value >= 0.0 ? low : high) = u;
-        const double slope = evaluate_derivative(c, order, u);
-        double next = slope != 0.0 ? u - value / slope : low;
-        if (!(next > low && next < high)) next = 0.5 * (low + high);
-        if (next == u || next == low || next == high) break;
-        const bool settled = std::abs(next - u) <= 0.5 * std::numeric_limits<double>::epsilon() * std::abs(next);
-        u = next;
-        if (settled) break;
-    }
-    return u;
+    const auto fall = [&](double u) { return std::pair{-evaluate(c, order, u), -evaluate_derivative(c, order, u)}; };
+    const auto rounding = [](double u) { return 0.5 * std::numeric_limits<double>::epsilon() * std::abs(u); };
+    return newton_inside({low, high}, 0.5 * (low + high), fall, rounding);
 }
 
 /// First descent inside the interval [low, high] of the variable, whose Bernstein form is b and which starts at c >= 0.

@@ -36,9 +36,7 @@ class Dataset {
     const Vector& targets() const noexcept { return targets_; }
     /// What each sample counts in the loss, (n,).
     const Vector& counts() const noexcept { return counts_; }
-    std::span<const double> counts_span() const noexcept {
-        return {counts_.data(), static_cast<std::size_t>(counts_.size())};
-    }
+    std::span<const double> counts_span() const noexcept { return span_of(counts_); }
     /// Orthonormal columns (d, r) that span the samples.
     const Matrix& basis() const noexcept { return basis_; }
     /// True when the working coordinates are the given ones (full rank).

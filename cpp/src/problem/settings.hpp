@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/status.hpp"
 #include "base/types.hpp"
 #include "problem/loss.hpp"
 
@@ -24,9 +25,12 @@ struct StopRule {
     double time = std::numeric_limits<double>::infinity();
     double log_time = std::numeric_limits<double>::infinity();
     double log_loss = -std::numeric_limits<double>::infinity();
+    Status loss_status = Status::reached_loss;  ///< or reached_mean_loss, if the caller gave that
     double direction = 0.0;
+    double gradient = 0.0;                                      ///< |∇L|
     double log_norm = std::numeric_limits<double>::infinity();  ///< log |θ|
     std::int64_t events = std::numeric_limits<std::int64_t>::max();
+    std::int64_t steps = std::numeric_limits<std::int64_t>::max();
     double seconds = std::numeric_limits<double>::infinity();
 };
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "numeric/bracket.hpp"
 #include "proof/rounding.hpp"
 
 namespace reluflow::proof {
@@ -9,8 +10,6 @@ namespace {
 
 /// Halvings before giving up: 2^-40 of a piece is far below the width of any window.
 constexpr int kHalvings = 40;
-/// Iterations for a root: bisection alone needs 60.
-constexpr int kIterations = 100;
 
 std::size_t at(Index k) {
     return static_cast<std::size_t>(k);
@@ -35,18 +34,9 @@ double ScalarSeries::rate(double s) const {
 }
 
 double ScalarSeries::root(double guess, double end) const {
-    double low = 0.0;
-    double high = end;
-    double s = guess > low && guess < high ? guess : 0.5 * (low + high);
-    for (int k = 0; k < kIterations; ++k) {
-        const double z = value(s);
-        (z < 0.0 ? high : low) = s;
-        double next = s - z / rate(s);
-        if (!(next > low && next < high)) next = 0.5 * (low + high);
-        if (next == s || std::abs(next - s) <= kUnit * end) break;
-        s = next;
-    }
-    return s;
+    const double begin = guess > 0.0 && guess < end ? guess : 0.5 * end;
+    const auto fall = [this](double s) { return std::pair{-value(s), -rate(s)}; };
+    return newton_inside({0.0, end}, begin, fall, [=](double) { return kUnit * end; });
 }
 
 bool ScalarSeries::stays_above(double bound, double begin, double end) const {

@@ -11,8 +11,6 @@ namespace reluflow {
 
 namespace {
 
-using Seconds = std::chrono::duration<double>;
-
 /// A run ends after this many steps in a row without progress in time. Cascades need a few per boundary; beyond that
 /// the events do not settle.
 constexpr int kStillPerBoundary = 4;
@@ -29,8 +27,6 @@ constexpr double kLostLog = -30.0;
 constexpr double kLostMargin = 2.5e-4 / std::numeric_limits<double>::epsilon();
 /// Neurons per task of a loop that threads share.
 constexpr Index kPiece = 64;
-/// Halvings to locate the time at which the loss reaches its stop.
-constexpr int kLossHalvings = 60;
 
 /// Threads are started only if a step has loops that are worth sharing: enough neurons, and enough work in one order.
 int useful_threads(int asked, const Dataset& data, Index neurons) noexcept {
@@ -38,21 +34,15 @@ int useful_threads(int asked, const Dataset& data, Index neurons) noexcept {
     return neurons >= kFewestShared && work >= kLeastSharedWork ? asked : 1;
 }
 
-bool is_time_stop(Status status) noexcept {
-    return status == Status::reached_time || status == Status::reached_log_time;
-}
-
 }  // namespace
 
 Flow::Flow(const Dataset& data, const MatrixView& W, const VectorView& a, double leak, RunPlan plan,
            const SignMatrix* pattern)
-    : data_(data),
-      plan_(std::move(plan)),
+    : Run(std::move(plan)),
+      data_(data),
       state_(data, W, a, leak),
       pattern_(W.rows(), data.n_boundaries()),
       pattern_was_given_(pattern != nullptr),
-      clock_(plan_.start),
-      interrupt_([this] { return ends_inside_step(); }, plan_.look_period),
       pool_(useful_threads(plan_.n_threads, data, W.rows())),
       stepper_(data, plan_.objective, plan_.settings, state_, pattern_, pool_),
       recorder_(data, W.rows(), plan_.settings.checkpoint_bytes),
@@ -88,27 +78,21 @@ void Flow::read_pattern(const MatrixView& W, const SignMatrix* given) {
     first_pattern_ = pattern_.sample_signs(data_);
 }
 
-double Flow::seconds() const {
-    return Seconds(std::chrono::steady_clock::now() - began_).count();
-}
-
-void Flow::run() {
+void Flow::start() {
     const bool decided = stepper_.decide_start(pattern_was_given_);
     record_events();
     stepper_.begin();
     log_loss_ = stepper_.waveform().log_loss() + log_factor_;
     keep_checkpoint();
-    save_start();
-    if (!decided)
+    plan_.save_by == SaveBy::log_norm ? save_start_norms() : save_start();
+    if (decided)
+        check_start();
+    else
         check_unresolved();
-    else if (!std::isinf(plan_.stop.log_loss) && log_loss() <= plan_.stop.log_loss)
-        finish(Status::reached_loss, "the initial loss is already at or below the requested value");
-    else if (plan_.stop.log_norm <= kLargestLogNorm && log_norm_at(0.0) >= plan_.stop.log_norm)
-        finish(Status::reached_log_norm, "the initial norm is already at or above the requested value");
     if (status_ == Status::running && plan_.at_rest) rest();
-    if (status_ == Status::running) poll();  // a batch may have been stopped before this run began
-    while (status_ == Status::running && advance()) {
-    }
+}
+
+void Flow::close() {
     stepper_.settle();
     state_.lower();
 }
@@ -132,7 +116,17 @@ bool Flow::advance() {
         finish_without_progress();
         return false;
     }
-    return watch_trend() && !poll();
+    return watch_trend() && !has_ended();
+}
+
+/// Tries a step; false if the run is over. An abandoned step leaves everything as after the last accepted one.
+bool Flow::attempt() {
+    try {
+        if (stepper_.attempt(largest_step())) return true;
+        finish_non_finite();
+    } catch (const Abandoned&) {  // ends_inside_step() has set the status
+    }
+    return false;
 }
 
 /// One step: expand, cut by the stop rules and by the loss, record, commit.
@@ -158,9 +152,9 @@ bool Flow::take_step() {
         finish_coarse_margins();
         return false;
     }
-    save_within(stepper_.end());
+    plan_.save_by == SaveBy::log_norm ? save_norms(stepper_.end()) : save_within(stepper_.end());
     record_events();
-    clock_ = clock_at_end();
+    clock_ = clock_at_end(stepper_.end());
     still_ = stepper_.end() > 0.0 ? 0 : still_ + 1;
     rest_trend_.add(stepper_.relative_rate(), taken_);
     taken_ = stepper_.end() * stepper_.waveform().step();
@@ -183,13 +177,6 @@ void Flow::follow_direction() {
     direction_trend_.add(state_.w, state_.a, square, stepper_.is_separated());
 }
 
-/// The earlier of the two time stops.
-Clock Flow::time_stop() const {
-    const Clock time(plan_.stop.time);
-    const Clock log_time = Clock::at_log(plan_.stop.log_time);
-    return log_time.is_before(time) ? log_time : time;
-}
-
 /// Length of a step, in rescaled time, that reaches the time stop.
 double Flow::largest_step() const {
     if (exponent_ > 0) return std::numeric_limits<double>::infinity();
@@ -197,36 +184,20 @@ double Flow::largest_step() const {
 }
 
 double Flow::end_by_rules() {
-    double end = stepper_.end();
     pending_ = Status::running;
-    const Clock stop = time_stop();
-    const double at_stop = std::isinf(stop.log_t()) ? kNoRoot : reach(stop, end);
-    if (at_stop <= end) {
-        end = at_stop;
-        pending_ = stop.log_t() == std::log(plan_.stop.time) ? Status::reached_time : Status::reached_log_time;
-    }
+    double end = end_by_time(stepper_.end());
     end = end_by_loss(end);
     end = end_by_norm(end);
     return end_by_events(end);
 }
 
-double Flow::end_by_loss(double end) {
-    if (std::isinf(plan_.stop.log_loss)) return end;
-    const auto loss_at = [&](double u) {
-        stepper_.waveform().margins_at(u, q_);
-        if (exponent_ > 0) return unscaled_log_loss(q_);
-        return reluflow::log_loss(plan_.objective.loss, plan_.objective.reduction,
-                                  {q_.data(), static_cast<std::size_t>(q_.size())}, data_.counts_span());
-    };
-    if (loss_at(end) > plan_.stop.log_loss) return end;
-    double low = 0.0;
-    double high = end;
-    for (int pass = 0; pass < kLossHalvings; ++pass) {
-        const double middle = 0.5 * (low + high);
-        (loss_at(middle) > plan_.stop.log_loss ? low : high) = middle;
-    }
-    pending_ = Status::reached_loss;
-    return high;
+double Flow::log_loss_at(double u) {
+    stepper_.waveform().margins_at(u, q_);
+    return exponent_ > 0 ? unscaled_log_loss(q_) : loss_of_margins(q_);
+}
+
+double Flow::loss_of_margins(const Vector& margins) const {
+    return reluflow::log_loss(plan_.objective.loss, plan_.objective.reduction, span_of(margins), data_.counts_span());
 }
 
 double Flow::end_by_events(double end) {
@@ -234,18 +205,12 @@ double Flow::end_by_events(double end) {
     for (const auto& event : stepper_.events()) {
         if (event.u > end) break;
         count += static_cast<std::int64_t>(data_.samples_of(event.boundary).size());
-        const bool asked = count >= plan_.stop.events;
-        if (!asked && count < plan_.settings.max_events) continue;
-        pending_ = asked ? Status::reached_events : Status::max_events;
+        const Status status = status_after(count);
+        if (status == Status::running) continue;
+        pending_ = status;
         return event.u;
     }
     return end;
-}
-
-/// The clock at the end of the step; exactly the requested time if that ends it.
-Clock Flow::clock_at_end() {
-    if (is_time_stop(pending_)) return time_stop();
-    return clock_at(stepper_.end());
 }
 
 bool Flow::check_unresolved() {
@@ -253,22 +218,6 @@ bool Flow::check_unresolved() {
     if (!unresolved.present) return false;
     finish_undecided(unresolved);
     return true;
-}
-
-bool Flow::poll() {
-    const double elapsed = seconds();
-    if (elapsed >= plan_.stop.seconds) {
-        finish(Status::reached_seconds, "");
-        return true;
-    }
-    if (!plan_.hook) return false;
-    return end_by(plan_.hook({clock_.t(), clock_.log_t(), log_loss(), counts().steps, recorder_.event_list().count(),
-                              elapsed, stepper_.groups()}));
-}
-
-void Flow::finish(Status status, std::string message) {
-    status_ = status;
-    message_ = std::move(message);
 }
 
 }  // namespace reluflow

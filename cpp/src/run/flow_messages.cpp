@@ -39,11 +39,6 @@ std::string list(const char* what, const Numbers& numbers) {
 
 }  // namespace
 
-std::string Flow::at_log_time() const {
-    if (std::isinf(clock_.log_t())) return "at the start";
-    return "at log t = " + number(clock_.log_t(), "%.10g");
-}
-
 std::string Flow::name_corner(const UnresolvedEvent& unresolved) const {
     std::vector<int> samples;
     for (const int boundary : unresolved.boundaries)

@@ -50,33 +50,17 @@ void Flow::copy_state(Matrix& W, Vector& a) {
     state_.full_weights(data_, {w_.data(), data_.rank(), state_.neurons()}, {W.data(), W.rows(), W.cols()});
 }
 
-Clock Flow::next_save() const {
-    const double when = plan_.save_at[saved_];
-    return plan_.save_by == SaveBy::log_time ? Clock::at_log(when) : Clock(when);
-}
-
-void Flow::save_start() {
-    if (plan_.save_by == SaveBy::log_norm) {
-        while (saved_ < plan_.save_at.size() && log_norm_at(0.0) >= plan_.save_at[saved_]) save_state(clock_, 0.0);
-        return;
-    }
-    while (saved_ < plan_.save_at.size() && !clock_.is_before(next_save())) save_state(clock_, 0.0);
+void Flow::save_start_norms() {
+    for (; !is_saved() && log_norm_at(0.0) >= plan_.save_at[saved_]; ++saved_) save_state(clock_, 0.0);
 }
 
 /// The states of the step at which |θ| first reaches what is asked for next.
 void Flow::save_norms(double end) {
-    while (saved_ < plan_.save_at.size()) {
+    for (; !is_saved(); ++saved_) {
         const double u = reach_norm(plan_.save_at[saved_], end);
         if (u > end) return;
-        save_state(u == end ? clock_at_end() : clock_at(u), u);
+        save_state(u == end ? clock_at_end(end) : clock_at(u), u);
     }
-}
-
-void Flow::save_within(double end) {
-    if (plan_.save_by == SaveBy::log_norm) return save_norms(end);
-    const Clock last = clock_at_end();
-    while (saved_ < plan_.save_at.size() && !last.is_before(next_save()))
-        save_state(next_save(), std::min(reach(next_save(), end), end));
 }
 
 void Flow::save_state(const Clock& when, double u) {
@@ -90,7 +74,6 @@ void Flow::save_state(const Clock& when, double u) {
     if (exponent_ > 0) log_loss_then = unscaled_log_loss(q_);
     state_.lower(w_, a_);
     recorder_.save(when, log_loss_then, w_, a_);
-    ++saved_;
 }
 
 double Flow::log_loss_of(const Matrix& w, const Vector& a) {
@@ -108,8 +91,7 @@ double Flow::log_loss_of(const Matrix& w, const Vector& a) {
         q.array() *= data_.signs().segment(begin, end - begin).array();
         q -= offsets_.segment(begin, end - begin);
     });
-    return reluflow::log_loss(plan_.objective.loss, plan_.objective.reduction,
-                              {q_.data(), static_cast<std::size_t>(q_.size())}, data_.counts_span());
+    return loss_of_margins(q_);
 }
 
 void Flow::record_events() {

@@ -145,8 +145,8 @@ void Flow::rest() {
 void Flow::wait(std::string message) {
     stepper_.settle();
     const Clock stop = time_stop();
-    while (plan_.save_by != SaveBy::log_norm && saved_ < plan_.save_at.size() && !stop.is_before(next_save()))
-        save_state(next_save(), 0.0);
+    if (plan_.save_by != SaveBy::log_norm)
+        for (; !is_saved() && !stop.is_before(next_save()); ++saved_) save_state(next_save(), 0.0);
     clock_ = stop;
     keep_checkpoint();
     finish(plan_.stop.time < std::numeric_limits<double>::infinity() && stop.t() == plan_.stop.time

@@ -10,6 +10,7 @@
 #include <limits>
 #include <numbers>
 
+#include "numeric/bracket.hpp"
 #include "run/flow.hpp"
 
 namespace reluflow {
@@ -50,9 +51,7 @@ double Flow::log_loss() const {
 }
 
 double Flow::unscaled_log_loss(const Vector& held_margins) const {
-    const Vector margins = scale() * (held_margins + offsets_);
-    return reluflow::log_loss(plan_.objective.loss, plan_.objective.reduction,
-                              {margins.data(), static_cast<std::size_t>(margins.size())}, data_.counts_span());
+    return loss_of_margins(scale() * (held_margins + offsets_));
 }
 
 /// True when the state has to be scaled down. Not with Stop(direction=): its estimate relies on the law of the flow in
@@ -138,14 +137,8 @@ double Flow::reach(const Clock& target, double end) {
     if (exponent_ == 0) return stepper_.waveform().reach(clock_, target, end);
     if (!clock_.is_before(target)) return 0.0;
     if (clock_at(end).log_t() < target.log_t()) return kNoRoot;
-    double low = 0.0;
-    double high = end;
-    for (int pass = 0; pass < kClockHalvings && low < high; ++pass) {
-        const double middle = 0.5 * (low + high);
-        if (middle == low || middle == high) break;
-        (clock_at(middle).log_t() < target.log_t() ? low : high) = middle;
-    }
-    return high;
+    const auto is_before = [&](double u) { return clock_at(u).log_t() < target.log_t(); };
+    return halved({0.0, end}, is_before, kClockHalvings).high;
 }
 
 double Flow::log_norm_at(double u) {
@@ -165,15 +158,9 @@ double Flow::log_norm_at(double u) {
 double Flow::reach_norm(double wanted, double end) {
     const int pieces = stepper_.is_separated() && plan_.objective.decay == 0.0 ? 1 : kNormPieces;
     for (int piece = 1; piece <= pieces; ++piece) {
-        double high = end * piece / pieces;
-        if (log_norm_at(high) < wanted) continue;
-        double low = end * (piece - 1) / pieces;
-        for (int pass = 0; pass < kNormHalvings; ++pass) {
-            const double middle = 0.5 * (low + high);
-            if (middle <= low || middle >= high) break;
-            (log_norm_at(middle) < wanted ? low : high) = middle;
-        }
-        return high;
+        const double high = end * piece / pieces;
+        const auto is_before = [&](double u) { return log_norm_at(u) < wanted; };
+        if (!is_before(high)) return halved({end * (piece - 1) / pieces, high}, is_before, kNormHalvings).high;
     }
     return kNoRoot;
 }

@@ -32,12 +32,12 @@ EventKind turned(EventKind kind) noexcept {
 
 Rows::Rows(Index length) noexcept : length_(length), in_block_(std::max<Index>(1, kBlockNumbers / length)) {}
 
-void Rows::add(const double* row) {
+void Rows::add(std::initializer_list<std::span<const double>> blocks) {
     if (count_ % in_block_ == 0) {
         blocks_.emplace_back();
         if (count_ > 0) blocks_.back().reserve(in_block_ * length_);  // the first grows as needed
     }
-    blocks_.back().insert(blocks_.back().end(), row, row + length_);
+    for (const auto block : blocks) blocks_.back().insert(blocks_.back().end(), block.begin(), block.end());
     ++count_;
 }
 
@@ -50,26 +50,28 @@ void Rows::thin() {
     blocks_.back().resize((kept - (static_cast<Index>(blocks_.size()) - 1) * in_block_) * length_);
 }
 
-void States::add(const Clock& clock, double log_loss_now, std::int64_t events_now, const Matrix& w_now,
-                 const Vector& a_now) {
+void States::add(const Clock& clock, double log_loss_now, std::int64_t events_now,
+                 std::initializer_list<std::span<const double>> blocks) {
     t.push_back(clock.t());
     log_t.push_back(clock.log_t());
     log_loss.push_back(log_loss_now);
     events.push_back(events_now);
-    w.add(w_now.data());
-    a.add(a_now.data());
+    theta.add(blocks);
 }
 
 void States::thin() {
-    const auto thin = [](auto& numbers) {
-        const std::size_t kept = (numbers.size() + 1) / 2;
-        for (std::size_t i = 1; i < kept; ++i) numbers[i] = numbers[2 * i];
-        numbers.resize(kept);
-    };
-    for (auto* numbers : {&t, &log_t, &log_loss}) thin(*numbers);
-    thin(events);
-    w.thin();
-    a.thin();
+    for (auto* numbers : {&t, &log_t, &log_loss}) keep_every_second(*numbers);
+    keep_every_second(events);
+    theta.thin();
+}
+
+Stride::Stride(std::size_t bytes, std::size_t each) noexcept
+    : most_(bytes == 0 ? 1 : std::max<Index>(kFewestCheckpoints, static_cast<Index>(bytes / each))) {}
+
+bool Stride::passes_over() noexcept {
+    if (keeps_steps() && seen_ % stride_ == 0) return false;
+    ++seen_;
+    return true;
 }
 
 void EventList::add(const Clock& clock, int neuron_index, int sample_index, EventKind event_kind) {
@@ -94,33 +96,17 @@ void EventList::add(const Clock& clock, int neuron_index, int sample_index, Even
 
 Recorder::Recorder(const Dataset& data, Index neurons, std::size_t checkpoint_bytes)
     : data_(data),
-      max_checkpoints_(
-          checkpoint_bytes == 0
-              ? 1
-              : std::max<Index>(kFewestCheckpoints,
-                                static_cast<Index>(checkpoint_bytes / (sizeof(double) * neurons * (data.rank() + 1))))),
-      checkpoints_(data.rank(), neurons),
-      saved_(data.rank(), neurons) {}
+      stride_(checkpoint_bytes, sizeof(double) * neurons * (data.rank() + 1)),
+      checkpoints_(neurons * (data.rank() + 1)),
+      saved_(neurons * (data.rank() + 1)) {}
 
 void Recorder::checkpoint(const Clock& clock, double log_loss, const Matrix& w, const Vector& a) {
-    if (!keeps_steps() && checkpoints_.count() > 0) return;
-    if (seen_++ % stride_ != 0) return;
-    if (checkpoints_.count() == max_checkpoints_) {
-        checkpoints_.thin();
-        stride_ *= 2;
-        if ((seen_ - 1) % stride_ != 0) return;
-    }
-    checkpoints_.add(clock, log_loss, events_.count(), w, a);
-}
-
-bool Recorder::passes_over() noexcept {
-    if (keeps_steps() && seen_ % stride_ == 0) return false;
-    ++seen_;
-    return true;
+    if (stride_.takes(checkpoints_.count(), [this] { checkpoints_.thin(); }))
+        checkpoints_.add(clock, log_loss, events_.count(), {span_of(w), span_of(a)});
 }
 
 void Recorder::save(const Clock& clock, double log_loss, const Matrix& w, const Vector& a) {
-    saved_.add(clock, log_loss, events_.count(), w, a);
+    saved_.add(clock, log_loss, events_.count(), {span_of(w), span_of(a)});
 }
 
 void Recorder::events(const Clock& clock_at_event, const BoundaryEvent& event) {

@@ -1,8 +1,12 @@
 /// What is kept of a run: requested states, accepted steps within a memory budget, events, branch points.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/types.hpp"
@@ -19,7 +23,8 @@ class Rows {
   public:
     explicit Rows(Index length) noexcept;
 
-    void add(const double* row);
+    /// A row that consists of these blocks.
+    void add(std::initializer_list<std::span<const double>> blocks);
     const double* operator[](Index i) const noexcept { return blocks_[i / in_block_].data() + i % in_block_ * length_; }
     /// Keeps every second row, the first included.
     void thin();
@@ -31,20 +36,53 @@ class Rows {
     std::vector<std::vector<double>> blocks_;
 };
 
-/// States of a run in working coordinates, row by row.
+/// States of a run, row by row: the parameters as one vector of named blocks, which the model lays out.
 struct States {
     std::vector<double> t, log_t, log_loss;
     std::vector<std::int64_t> events;  ///< recorded up to then, since two times can be equal in doubles
-    Rows w;                            // (k, r m)
-    Rows a;                            // (k, m)
+    Rows theta;                        // (k, P)
 
-    States(Index rank, Index neurons) noexcept : w(rank * neurons), a(neurons) {}
+    explicit States(Index parameters) noexcept : theta(parameters) {}
 
     Index count() const noexcept { return static_cast<Index>(t.size()); }
-    void add(const Clock& clock, double log_loss_now, std::int64_t events_now, const Matrix& w_now,
-             const Vector& a_now);
+    void add(const Clock& clock, double log_loss_now, std::int64_t events_now,
+             std::initializer_list<std::span<const double>> blocks);
     /// Keeps every second state, the first included.
     void thin();
+};
+
+/// Keeps every second element, the first included.
+template <class List>
+void keep_every_second(List& list) {
+    for (std::size_t i = 1; 2 * i < list.size(); ++i) list[i] = std::move(list[2 * i]);
+    list.erase(list.begin() + static_cast<std::ptrdiff_t>((list.size() + 1) / 2), list.end());
+}
+
+/// Which accepted steps are kept within a memory budget: every stride-th; when it is full every second one is dropped
+/// and the stride doubles.
+class Stride {
+  public:
+    /// `bytes` in all, `each` for one. With 0 bytes the start alone is kept.
+    Stride(std::size_t bytes, std::size_t each) noexcept;
+
+    /// Offers a step while `count` are kept; true if it is to be kept. `thin()` is called to make room.
+    template <class Thin>
+    bool takes(Index count, const Thin& thin) {
+        if ((!keeps_steps() && count > 0) || seen_++ % stride_ != 0) return false;
+        if (count < most_) return true;
+        thin();
+        stride_ *= 2;
+        return (seen_ - 1) % stride_ == 0;
+    }
+    /// True when the next step would not be kept; it then counts as offered.
+    bool passes_over() noexcept;
+    bool keeps_steps() const noexcept { return most_ > 1; }
+    std::int64_t stride() const noexcept { return stride_; }
+
+  private:
+    Index most_;
+    std::int64_t stride_ = 1;
+    std::int64_t seen_ = 0;
 };
 
 /// Events of single samples, in order of time.
@@ -74,8 +112,7 @@ class Recorder {
     /// With a budget of 0 bytes the start is the only checkpoint.
     Recorder(const Dataset& data, Index neurons, std::size_t checkpoint_bytes);
 
-    /// Offers an accepted step. Every stride-th is kept; when the budget is full every second one is dropped and the
-    /// stride doubles.
+    /// Offers an accepted step, in working coordinates.
     void checkpoint(const Clock& clock, double log_loss, const Matrix& w, const Vector& a);
     void save(const Clock& clock, double log_loss, const Matrix& w, const Vector& a);
     void events(const Clock& clock_at_event, const BoundaryEvent& event);
@@ -85,16 +122,12 @@ class Recorder {
     const States& saved() const noexcept { return saved_; }
     const EventList& event_list() const noexcept { return events_; }
     const std::vector<Branching>& branchings() const noexcept { return branchings_; }
-    std::int64_t stride() const noexcept { return stride_; }
-    /// True when the next step would not be kept; it then counts as offered.
-    bool passes_over() noexcept;
-    bool keeps_steps() const noexcept { return max_checkpoints_ > 1; }
+    const Stride& stride() const noexcept { return stride_; }
+    bool passes_over() noexcept { return stride_.passes_over(); }
 
   private:
     const Dataset& data_;
-    Index max_checkpoints_;
-    std::int64_t stride_ = 1;
-    std::int64_t seen_ = 0;
+    Stride stride_;
     States checkpoints_, saved_;
     EventList events_;
     std::vector<Branching> branchings_;

@@ -16,8 +16,9 @@ KeptStates in_given_coordinates(const States& states, Flow& flow, const Dataset&
     KeptStates kept{
         states.t, states.log_t, states.log_loss, states.events, UnsetNumbers(count * m * d), UnsetNumbers(count * m)};
     flow.pool().run(count, kTurnWork * static_cast<double>(count * m * d), [&](Index i) {
-        flow.state().full_weights(data, {states.w[i], data.rank(), m}, {kept.W.data() + i * m * d, m, d});
-        std::copy_n(states.a[i], m, kept.a.data() + i * m);
+        const double* const w = states.theta[i];
+        flow.state().full_weights(data, {w, data.rank(), m}, {kept.W.data() + i * m * d, m, d});
+        std::copy_n(w + data.rank() * m, m, kept.a.data() + i * m);
     });
     return kept;
 }
@@ -42,7 +43,7 @@ RunResult collect(Flow& flow, const Dataset& data) {
     result.checkpoints = in_given_coordinates(recorder.checkpoints(), flow, data);
     if (!flow.plan().save_at.empty())
         result.states = in_given_coordinates(recorder.saved(), flow, data);
-    else if (recorder.keeps_steps())
+    else if (recorder.stride().keeps_steps())
         result.steps_are_states = true;
     else
         result.states = last_state(result);
@@ -56,7 +57,7 @@ RunResult collect(Flow& flow, const Dataset& data) {
     result.log_gradient_norm = flow.log_gradient_norm();
     result.rest_log_t = flow.rest_log_t();
     result.remaining_turn = flow.remaining_turn();
-    result.checkpoint_stride = recorder.stride();
+    result.checkpoint_stride = recorder.stride().stride();
     result.seconds = flow.seconds();
     result.threads = flow.threads();
     return result;

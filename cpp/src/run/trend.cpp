@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "numeric/bracket.hpp"
+
 namespace reluflow {
 
 namespace {
@@ -77,15 +79,13 @@ void DirectionTrend::add(const Matrix& w, const Vector& a, double square, bool s
     if (square < kSpan * newer_.square) return;
     const double moved = distance(newer_, w, a, square);
     if (older_.square > 0.0) {
-        double low = kSlowest;
-        double high = kFastest;
         const double ratio = moved / between_;
-        if (ratio <= foretold_ratio(older_.square, newer_.square, square, low)) {
-            for (int pass = 0; pass < kHalvings; ++pass) {
-                const double middle = 0.5 * (low + high);
-                (ratio <= foretold_ratio(older_.square, newer_.square, square, middle) ? low : high) = middle;
-            }
-            remaining_ = moved / (std::pow(square / newer_.square, low) - 1.0);
+        const auto is_above = [&](double k) {
+            return ratio <= foretold_ratio(older_.square, newer_.square, square, k);
+        };
+        if (is_above(kSlowest)) {
+            const double power = halved({kSlowest, kFastest}, is_above, kHalvings).low;
+            remaining_ = moved / (std::pow(square / newer_.square, power) - 1.0);
         }
     }
     std::swap(older_, newer_);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/tolerances.hpp"
+#include "numeric/bracket.hpp"
 #include "problem/loss_of_all.hpp"
 
 namespace reluflow {
@@ -305,19 +306,9 @@ void Waveform::keep_time_by_margins() {
 }
 
 double Waveform::u_at_time(double target, double end) const noexcept {
-    double low = 0.0;
-    double high = end;
-    double u = std::clamp(target, low, high);
-    for (int pass = 0; pass < 100; ++pass) {  // Newton inside a bracket: time is increasing
-        const double miss = time_at(u) - target;
-        if (miss == 0.0) return u;
-        (miss < 0.0 ? low : high) = u;
-        double next = u - miss / time_rate_at(u);
-        if (!(next >= low && next <= high)) next = 0.5 * (low + high);
-        if (std::abs(next - u) <= std::numeric_limits<double>::epsilon() * next) return next;
-        u = next;
-    }
-    return u;
+    const auto miss = [&](double u) { return std::pair{time_at(u) - target, time_rate_at(u)}; };
+    const auto rounding = [](double u) { return std::numeric_limits<double>::epsilon() * u; };
+    return newton_inside({0.0, end}, std::clamp(target, 0.0, end), miss, rounding);
 }
 
 void Waveform::prescribe_weights(const Matrix& changes, int count, bool with_others) {

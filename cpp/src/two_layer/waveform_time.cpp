@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "numeric/bracket.hpp"
 #include "two_layer/waveform.hpp"
 
 namespace reluflow {
@@ -118,20 +119,12 @@ double Waveform::log_time_at(double u) const {
 
 double Waveform::reach_by_margins(const Clock& start, const Clock& target, double end) const {
     if (clock_at(start, end).log_t() < target.log_t()) return kNoRoot;
-    double low = 0.0;
-    double high = end;
-    double u = 0.5 * end;
-    for (int pass = 0; pass < 100; ++pass) {  // d log t / du = H e^factor / (D t), inside a bracket
+    const auto miss = [&](double u) {  // d log t / du = H e^factor / (D t)
         const double now = clock_at(start, u).log_t();
-        const double miss = now - target.log_t();
-        (miss < 0.0 ? low : high) = u;
-        const double slope = std::exp(std::log(step_) + log_factor_ - log_mass_at(u) - now);
-        double next = u - miss / slope;
-        if (!(next > low && next < high)) next = 0.5 * (low + high);
-        if (std::abs(next - u) <= 4.0 * std::numeric_limits<double>::epsilon() * end) return next;
-        u = next;
-    }
-    return u;
+        return std::pair{now - target.log_t(), std::exp(std::log(step_) + log_factor_ - log_mass_at(u) - now)};
+    };
+    const double rounding = 4.0 * std::numeric_limits<double>::epsilon() * end;
+    return newton_inside({0.0, end}, 0.5 * end, miss, [=](double) { return rounding; });
 }
 
 }  // namespace reluflow

@@ -7,15 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from .._least_distance import project_on_cone
 from .._validation import FloatArray, PatternArray, ReadOnly, leak_value, real_array
 from ..convex import arrangements
 from ..datasets import Dataset
 from ..kinks._boundaries import Boundaries, boundaries
 from ..losses import LossName, ReductionName, early_duals
-from ._cones import project_on_cone
 from ._inputs import check_data
 from ._kernels import slopes_of
 
+# A pull this small against |Xᵀλ| is rounding: the cone's best direction is then the origin.
+_ZERO_TOL = 1e-10
 # Two unit vectors closer than this are one extremal direction.
 _SAME_TOL = 1e-7
 # A sample with |x_i·w| below this times |x_i| lies on the boundary of an extremal direction.
@@ -204,9 +206,15 @@ def _early(data: Dataset, leak: float, loss: str, reduction: str, sign: int) -> 
     return _Early(data, sign * early_duals(data, loss, reduction), leak_value(leak), boundaries(data.X))
 
 
+def _projected(pull: FloatArray, normals: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Project a pull on the cone {w : normals @ w >= 0}: exactly to zero where it points away from the whole cone."""
+    point, push = project_on_cone(pull, normals)
+    return (point if np.linalg.norm(point) > _ZERO_TOL * np.linalg.norm(pull) else np.zeros_like(point)), push
+
+
 def _cell_best(early: _Early, cell: PatternArray) -> FloatArray:
     """Return the unit vector where G is largest in the closure of a cell; zeros if G is positive nowhere there."""
-    point, _ = project_on_cone(early.pull(cell), cell[:, None] * early.data.X)
+    point, _ = _projected(early.pull(cell), cell[:, None] * early.data.X)
     size = np.linalg.norm(point)
     return np.asarray(point / size if size > 0 else point)
 
@@ -248,7 +256,7 @@ def _climb(early: _Early, start: FloatArray, known: dict[bytes, FloatArray | Non
             top = known[key]
             break
         passed.append(key)
-        point, push = project_on_cone(early.pull(early.boundaries.signs(tau)), tau[:, None] * early.boundaries.normal)
+        point, push = _projected(early.pull(early.boundaries.signs(tau)), tau[:, None] * early.boundaries.normal)
         size = np.linalg.norm(point)
         crossed = _crossed(push, early.kink(), float(size))
         if not crossed.any():

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._least_distance import nonnegative
 from .._validation import FloatArray, ReadOnly
 from ..datasets import Dataset
 from ..networks import Network
 from ._inputs import fixed, rectify
-from ._least_distance import nonnegative
 from ._solution import BoolArray
 
 IntPairs = np.ndarray[tuple[int, ...], np.dtype[np.int64]]

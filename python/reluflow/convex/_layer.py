@@ -7,12 +7,12 @@ from itertools import product
 
 import numpy as np
 
+from .._least_distance import LeastNorm, least_norm
 from .._validation import FloatArray, integer, invalid, one_of
 from ..datasets import Dataset
 from ..networks import Network
 from ._arrangements import arrangements
 from ._inputs import fixed, rectify
-from ._least_distance import LeastNorm, least_norm
 from ._mapping import active_pattern, check_net
 from ._solution import BoolArray
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._least_distance import nonnegative
 from .._validation import FloatArray
 from ._inputs import rectify
-from ._least_distance import nonnegative
 
 BoolArray = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 

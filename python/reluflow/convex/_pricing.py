@@ -11,11 +11,11 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
+from .._least_distance import project_on_cone
 from .._validation import FloatArray
 from ._bounds import DualNorm, dual_norm
 from ._conic import Piece
 from ._inputs import Deadline, without_noise
-from ._least_distance import project_on_cone
 from ._polish import Directions
 from ._rectified_sum import RectifiedSum
 from ._solution import BoolArray
@@ -153,7 +153,7 @@ class Cells:
         """
         sums = (self.slopes * mu) @ self.R
         index = np.flatnonzero(np.linalg.norm(sums, axis=1) >= least)
-        points = np.array([project_on_cone(sums[j], self.cones[j][:, None] * self.R) for j in index])
+        points = np.array([project_on_cone(sums[j], self.cones[j][:, None] * self.R)[0] for j in index])
         points = points.reshape(len(index), self.R.shape[1])
         values = np.linalg.norm(points, axis=1)
         return index, values, points / np.where(values > 0, values, 1.0)[:, None]

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from .._least_distance import project_on_cone
 from .._validation import FloatArray, ReadOnly, integer, invalid, leak_value, real_array
 from ..datasets import Dataset
 from ._arrangements import arrangements
 from ._bounds import dual_norm
 from ._inputs import Deadline, check_data, check_duals, fixed, fixed_bool, rectify, row_space
-from ._least_distance import project_on_cone
 from ._solution import BoolArray
 
 GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))  # turns between the points of a Fibonacci sphere
@@ -167,7 +167,7 @@ def spikes(X: npt.ArrayLike) -> Spikes:
     inputs = real_array(X, "X", "(n, d)")
     samples, rows = [], []
     for i in range(len(inputs)):
-        point = project_on_cone(inputs[i], -np.delete(inputs, i, axis=0))
+        point = project_on_cone(inputs[i], -np.delete(inputs, i, axis=0))[0]
         if np.linalg.norm(point) > SPIKE_TOL * np.linalg.norm(inputs[i]):
             samples.append(i)
             rows.append(point)
@@ -209,7 +209,9 @@ def extreme_points(data: Dataset, duals: npt.ArrayLike, *, leak: float = 0.0) ->
     cones = np.where(patterns, 1.0, -1.0)
     ends = []
     for sign in (1.0, -1.0):
-        points = np.array([project_on_cone(sign * c, s[:, None] * checked.X) for c, s in zip(sums, cones, strict=True)])
+        points = np.array(
+            [project_on_cone(sign * c, s[:, None] * checked.X)[0] for c, s in zip(sums, cones, strict=True)]
+        )
         length = np.linalg.norm(points, axis=1)
         small = length <= SPIKE_TOL * max(1.0, float(length.max()))
         ends.append((np.where(small[:, None], 0.0, points / np.where(small, 1.0, length)[:, None]), sign * length))

@@ -10,13 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import nnls
 
+from .._least_distance import least_norm
 from .._validation import FloatArray, IntArray, ReadOnly, freeze
 
-MAX_SWEEPS = 30  # active-set changes allowed a sample; the solver's own default 3 can be too few on dense support sets
 SUPPORT_RTOL = 1e-9  # margins this close to the least one count as attaining it; the solver itself reaches 1e-12
-N_RESCALES = 3  # each pass rescales the data by |w|, so that the last one solves a problem with |w| = 1
 # Sizes of max |x_i| in the first pass. One pass sees margins down to about 1e-8 of it; the next ones look further down.
 # Data that seem separable through rounding alone are caught by the test of the sign of y_i w·x_i.
 FIRST_SIZES = (1.0, 1e4, 1e8)
@@ -69,7 +67,7 @@ def linear_margin(X: FloatArray, y: FloatArray) -> MaxMargin:
     G = X * y[:, None]
     weights = None
     for size in FIRST_SIZES:
-        w, multipliers = _least_distance(G, size)
+        w, multipliers = least_norm(G, np.ones(len(G)), size, lambda gap, w: gap > 0 and bool((G @ w > 0).all()))
         if w is not None and _separates(G, w):
             return _separated(G, w, multipliers)
         weights = multipliers if weights is None else weights
@@ -81,28 +79,6 @@ def _separated(G: FloatArray, w: FloatArray, multipliers: FloatArray) -> MaxMarg
     w, multipliers, support = _polish(G, w, multipliers)
     residual = float(np.linalg.norm(w - multipliers @ G) / np.linalg.norm(w))
     return _frozen(MaxMargin(True, w, float(1 / np.linalg.norm(w)), multipliers, support, residual))
-
-
-def _least_distance(G: FloatArray, size: float) -> tuple[FloatArray | None, FloatArray]:
-    """Solve min |w| s.t. G w >= 1; return (w, multipliers), or (None, weights u with G^T u near 0)."""
-    n, d = G.shape
-    scale = size / float(np.linalg.norm(G, axis=1).max())
-    target = np.zeros(d + 1)
-    target[d] = 1
-    w: FloatArray | None = None
-    multipliers = np.zeros(n)
-    for _ in range(N_RESCALES):
-        stacked = np.vstack((scale * G.T, np.ones(n)))
-        u, _ = nnls(stacked, target, maxiter=MAX_SWEEPS * (n + d))
-        gap = target - stacked @ u  # |gap|² = gap[d] = 1 / (1 + |w|²) for the scaled data
-        if w is None:
-            multipliers = u
-        if gap[d] <= 0 or not (G @ (u @ G)).min() > 0:
-            break
-        multipliers = u / gap[d] * scale**2
-        w = multipliers @ G
-        scale = float(np.linalg.norm(w))
-    return w, multipliers
 
 
 def _separates(G: FloatArray, w: FloatArray) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..kinks import EVENT_KINDS
-from ._arguments import POLICIES
+from ..layered._integrate import POLICIES
 from ._branchings import Branching, BranchingTable
 from ._ended import Run
 from ._events import Event, EventTable

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from .._validation import FloatArray, instance, integer, invalid, not_negative, one_of, real, real_array
+from .._validation import FloatArray, instance, integer, invalid, not_negative, one_of, real_array
 from ..datasets import Dataset
+from ..layered._integrate import POLICIES, checked_rtol
 from ..losses import check_loss, check_reduction
 from ..networks import Network
 from ..networks._bias import knowing_bias
@@ -22,10 +23,6 @@ from ._settings import Settings
 from ._solution import Solution
 from ._stop import LARGEST_LOG_NORM, Stop
 
-POLICIES = ("inactive", "active", "stay", "raise")
-
-# Below this the rounding of the margins alone is larger than the error asked for.
-MIN_RTOL = 1e-14
 # A carried pattern may contradict a pre-activation by this part of |θ_j| |x_i|: far above the error of any run, far
 # below the pre-activations of a pattern that belongs to other data.
 PATTERN_TOL = 1e-6
@@ -117,6 +114,7 @@ def core_options(data: Dataset, net: Network, settings: Settings) -> dict[str, A
         "until_time": until.time,
         "until_log_time": until.log_time,
         "until_log_loss": until.log_loss(data.n, settings.reduction),
+        "until_mean": until.ends_on_mean(data.n, settings.reduction),
         "until_direction": until.direction,
         "until_log_norm": until.log_norm,
         "until_events": until.events,
@@ -215,15 +213,6 @@ def _until(until: Stop | float, start: Start) -> Stop:
     if stop.log_time is not None and stop.log_time <= start.log_t:
         raise invalid("Stop.log_time", f"be later than the start at log t = {start.log_t!r}", repr(stop.log_time))
     return stop
-
-
-def checked_rtol(rtol: object) -> float:
-    """Return a relative accuracy that a run can have; anything else is a ValueError."""
-    expected = f"lie in [{MIN_RTOL:g}, 1)"
-    number = real(rtol, "rtol", expected)
-    if not MIN_RTOL <= number < 1:
-        raise invalid("rtol", expected, repr(number))
-    return number
 
 
 def _atol(atol: object) -> float:

@@ -41,7 +41,7 @@ def run_layers(
         A branch point, with ``on_branch="raise"``.
     """
     asked = Layered(criteria=Stop.of(until).as_dict(), **refuse(options))
-    reporter = Reporter(listening, lambda report: Progress(**report, width_groups=0))
+    reporter = Reporter(listening, lambda report: Progress(**report))
     try:
         solution = integrate_layers(data, net, asked, reporter.hook, listening.period)
     finally:

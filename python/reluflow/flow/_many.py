@@ -17,7 +17,7 @@ from ._arguments import Asked, Start, start_of, thread_count
 from ._batch import Batch, Launch
 from ._ended import Run, ended
 from ._many_layers import WORKER as LAYERED
-from ._many_layers import LayeredTask, layered_tasks, two_layer_tasks
+from ._many_layers import LayeredTask, layered_tasks, named, two_layer_tasks
 from ._many_to_limit import WORKER as TO_LIMIT
 from ._many_to_limit import limit_tasks
 from ._outsourced import Outsourced, tasks_of
@@ -254,13 +254,10 @@ def _launches(data: Any, nets: Any, asked: Asked) -> list[Launch]:
     launches = []
     for index, (problem, net) in enumerate(zip(_problems(data, len(nets)), nets, strict=True)):
         instance(net, f"nets[{index}]", (Network, Solution), "a Network or a Solution")
-        try:
+        with named(index):
             start = start_of(problem, net)
             settings = known.get((start.t, start.log_t)) or asked.settings(start)
             check_targets(problem, settings.loss)
-        except ValueError as error:
-            error.add_note(f"in run {index}")
-            raise
         known[start.t, start.log_t] = settings
         launches.append(Launch(problem, start.net, settings))
     if not launches:

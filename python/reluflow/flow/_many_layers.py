@@ -97,13 +97,13 @@ def _tasks(
     tasks = []
     for index, (problem, net) in enumerate(zip(_problems(data, len(nets)), nets, strict=True)):
         instance(net, f"nets[{index}]", *kinds)
-        with _named(index):
+        with named(index):
             tasks.append(LayeredTask(index, made(problem, net), keep_steps))
     return tasks
 
 
 @contextmanager
-def _named(index: int) -> Iterator[None]:
+def named(index: int) -> Iterator[None]:
     """Note of an error which run it is about."""
     try:
         yield

@@ -13,20 +13,6 @@ from ._solution import Solution
 
 NO_CHOICE = -1  # the run ended at its last branch point
 
-# Sentences for the statuses that say all by themselves.
-_MESSAGES = {
-    "running": "a checkpoint of a run under way",
-    "reached_time": "the time of the stop was reached",
-    "reached_log_time": "the log time of the stop was reached",
-    "reached_loss": "the loss of the stop was reached",
-    "reached_mean_loss": "the mean loss of the stop was reached",
-    "reached_direction": "the direction turns less than the stop asks for",
-    "reached_log_norm": "the norm of the stop was reached",
-    "reached_events": "the number of events of the stop was reached",
-    "reached_seconds": "the wall-clock time of the stop was reached",
-    "max_events": "max_events was reached",
-}
-
 
 class BranchingError(RuntimeError):
     """The flow reached a branch point and ``on_branch="raise"`` was asked for.
@@ -52,7 +38,7 @@ def solution_of(
     raw: dict[str, Any], data: Dataset, net: Network, settings: Settings, *, is_leg: bool = False
 ) -> Solution:
     """Make the solution of what the core returned for a run that began at `net`; of a leg, others may follow."""
-    complete(raw, settings, data.n, is_leg=is_leg)
+    complete(raw, settings, is_leg=is_leg)
     initial = net._with(net.W, net.a, raw["pattern0"])
     return Solution(data, initial, settings, raw)
 
@@ -66,14 +52,12 @@ def whole(solution: Solution, settings: Settings) -> Solution:
     return found
 
 
-def complete(raw: dict[str, Any], settings: Settings, n: int, *, is_leg: bool = False) -> None:
-    """Give `raw` its final status and message: which loss ended the run, and which times it did not reach."""
-    if raw["status"] == "reached_loss" and settings.until.ends_on_mean(n, settings.reduction):
-        raw["status"] = "reached_mean_loss"
+def complete(raw: dict[str, Any], settings: Settings, *, is_leg: bool = False) -> None:
+    """Say in `raw` which times the run did not reach, and that one that ended at a branch point chose nothing there."""
     if raw["status"] == "branch":
         raw["branchings"][-1]["chosen"] = NO_CHOICE
-    message = raw["message"] or _MESSAGES.get(raw["status"], raw["status"])
-    raw["message"] = message if is_leg else message + _missed(settings, len(raw["t"]))
+    if not is_leg:
+        raw["message"] += _missed(settings, len(raw["t"]))
 
 
 def _missed(settings: Settings, reached: int) -> str:

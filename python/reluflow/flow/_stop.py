@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 
 from .._digest import content_digest, hash_of
 from .._validation import instance, integer, invalid, positive, real
+from ..losses import loss_to_reach
 
 # Norms, and margins as their squares, leave the range of floats beyond it.
 LARGEST_LOG_NORM = 340.0
@@ -133,20 +134,11 @@ class Stop:
 
     def log_loss(self, n: int, reduction: str) -> float | None:
         """Logarithm of the loss to reach, with the reduction of the run; None if no loss ends it."""
-        logs = []
-        if self.loss is not None:
-            logs.append(math.log(self.loss))
-        if self.mean_loss is not None:
-            logs.append(math.log(self.mean_loss) + (math.log(n) if reduction == "sum" else 0.0))
-        return max(logs, default=None)
+        return loss_to_reach(self.loss, self.mean_loss, n, reduction)[0]
 
     def ends_on_mean(self, n: int, reduction: str) -> bool:
         """Tell whether the loss that ends the run is that of `mean_loss`."""
-        if self.mean_loss is None:
-            return False
-        if self.loss is None:
-            return True
-        return self.mean_loss * (n if reduction == "sum" else 1) > self.loss
+        return loss_to_reach(self.loss, self.mean_loss, n, reduction)[1]
 
     def log_end(self) -> float:
         """Logarithm of the last time that can be reached; infinity without a time criterion."""

@@ -148,7 +148,7 @@ def run_two_layers(
 def _report(speed: float) -> Callable[[dict[str, Any]], Progress]:
     def report(found: dict[str, Any]) -> Progress:
         times = {"t": found["t"] / speed, "log_t": found["log_t"] - math.log(speed)}
-        return Progress(**{**found, **times}, width_groups=0)
+        return Progress(**{**found, **times})
 
     return report
 

@@ -12,9 +12,10 @@ import numpy as np
 
 from .._files import read_archive, write_archive
 from .._validation import FloatArray, IntArray, ReadOnly, freeze, invalid
+from ..losses import reduction_factor
 from ._gradient import Backward, duals, log_loss
 from ._network import DeepNetwork
-from ._problem import counts_of, inputs_of, reduction_factor, targets_of
+from ._problem import counts_of, inputs_of, targets_of
 
 _FORMAT, _SCHEMA = "reluflow layered descent", 1
 _ARRAYS = ("t", "step_index", "theta", "log_loss")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from .._validation import FloatArray, integer, invalid, not_negative, one_of, real, real_array
+from ..losses import check_reduction, loss_to_reach, reduction_factor
 from ._model import Problem
 from ._network import DeepNetwork
-from ._problem import counts_of, inputs_of, reduction_factor, targets_of
+from ._problem import counts_of, inputs_of, targets_of
 from ._solution import DeepSolution
 
-LAYERED_POLICIES = ("inactive", "active", "stay", "raise")
-MIN_RTOL = 1e-14  # below it the rounding of a step is larger than the error asked for
+POLICIES = ("inactive", "active", "stay", "raise")
+MIN_RTOL = 1e-14  # below it the rounding of margins and of a step is larger than the error asked for
 HOOK_PERIOD = 0.1  # seconds between two calls of a hook
 KEPT_STATES = 32  # stored with a solution for dense output after loading
 # What a run of layers can be ended by; the other criteria of a Stop belong to two layers.
@@ -48,15 +48,12 @@ class Layered:
         ValueError
             A bad argument.
         """
-        rtol = real(self.rtol, "rtol", f"lie in [{MIN_RTOL:g}, 1)")
-        if not MIN_RTOL <= rtol < 1:
-            raise invalid("rtol", f"lie in [{MIN_RTOL:g}, 1)", repr(rtol))
         settings: dict[str, Any] = {
             "loss": self.loss,
-            "reduction": one_of(self.reduction, "reduction", ("sum", "mean")),
+            "reduction": check_reduction(self.reduction),
             "weight_decay": self._decay(),
-            "rtol": rtol,
-            "on_branch": one_of(self.on_branch, "on_branch", LAYERED_POLICIES),
+            "rtol": checked_rtol(self.rtol),
+            "on_branch": one_of(self.on_branch, "on_branch", POLICIES),
             **_criteria(self.criteria, self.reduction, n),
         }
         if self.max_events is not None:
@@ -79,19 +76,22 @@ class Layered:
         return each if each.any() else None
 
 
+def checked_rtol(rtol: object) -> float:
+    """Return a relative accuracy that a run can have; anything else is a ValueError."""
+    expected = f"lie in [{MIN_RTOL:g}, 1)"
+    number = real(rtol, "rtol", expected)
+    if not MIN_RTOL <= number < 1:
+        raise invalid("rtol", expected, repr(number))
+    return number
+
+
 def _criteria(given: dict[str, float | int], reduction: str, n: int) -> dict[str, Any]:
     other = [name for name in given if name not in CRITERIA]
     if other:
         raise invalid("until", "name criteria of layered networks: " + ", ".join(CRITERIA), repr(other[0]))
     stops: dict[str, Any] = {name: given[name] for name in CRITERIA if name in given and "loss" not in name}
-    logs = []
-    if "loss" in given:
-        logs.append(math.log(given["loss"]))
-    if "mean_loss" in given:
-        logs.append(math.log(given["mean_loss"]) + (math.log(n) if reduction == "sum" else 0.0))
-    if logs:
-        stops["log_loss"] = max(logs)
-    return stops
+    log_loss, _ = loss_to_reach(given.get("loss"), given.get("mean_loss"), n, reduction)
+    return stops if log_loss is None else {**stops, "log_loss": log_loss}
 
 
 def _times(save_at: npt.ArrayLike | None, save_at_log: npt.ArrayLike | None) -> FloatArray | None:
@@ -136,25 +136,20 @@ def integrate_layers(
     """
     problem, settings, origin = check_start(data, net, asked)
     model = problem.new_model()
-    of_problem = ("loss", "reduction", "weight_decay")
-    options = {name: value for name, value in settings.items() if name not in of_problem}
-    if "max_events" in options:
-        options["events"] = min(options.get("events", options["max_events"]), options.pop("max_events"))
-    raw = model.run(origin, {**options, "hook_period": period}, hook)
+    raw = model.run(origin, {**_core_options(settings, asked, len(problem.X)), "hook_period": period}, hook)
     raw["checkpoints"] = model.states(KEPT_STATES)
-    _name_the_end(raw, asked, len(problem.X))
     return DeepSolution(problem, problem.net, settings, raw)
 
 
-def _name_the_end(raw: dict[str, Any], asked: Layered, n: int) -> None:
-    """Say by which of two criteria that the core takes as one a run has ended, as two layers do."""
-    if raw["status"] == "reached_loss" and "mean_loss" in asked.criteria:
-        mean = asked.criteria["mean_loss"] * (n if asked.reduction == "sum" else 1)
-        if mean > asked.criteria.get("loss", 0.0):
-            raw["status"] = "reached_mean_loss"
-    most = math.inf if asked.max_events is None else asked.max_events
-    if raw["status"] == "reached_events" and most < asked.criteria.get("events", math.inf):
-        raw["status"], raw["success"], raw["message"] = "max_events", False, "max_events was reached"
+def _core_options(settings: dict[str, Any], asked: Layered, n: int) -> dict[str, Any]:
+    """Return what the core wants to know of a run, by its names."""
+    options = {name: settings.get(name) for name in ("rtol", "on_branch", "max_events")}
+    options |= {f"until_{name}": settings[name] for name in (*CRITERIA, "log_loss") if name in settings}
+    given = asked.criteria
+    options["until_mean"] = loss_to_reach(given.get("loss"), given.get("mean_loss"), n, asked.reduction)[1]
+    if "save_at" in settings:
+        options["save_at_log" if settings["save_in_log"] else "save_at"] = settings["save_at"]
+    return options
 
 
 def check_start(data: object, net: DeepNetwork | DeepSolution, asked: Layered) -> tuple[Problem, dict[str, Any], Any]:

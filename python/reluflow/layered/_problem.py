@@ -15,7 +15,6 @@ from ._network import DeepNetwork
 # Inputs and targets, and what each sample counts.
 ArrayData: TypeAlias = tuple[npt.ArrayLike, npt.ArrayLike] | tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
 LAYERED_LOSSES = ("logistic", "exponential", "squared", "cross_entropy")
-REDUCTIONS = ("sum", "mean")
 
 
 def inputs_of(data: object, net: DeepNetwork) -> FloatArray:
@@ -92,8 +91,3 @@ def _one_hot(labels: np.ndarray[tuple[int], np.dtype[np.int64]], net: DeepNetwor
     hot = np.zeros((len(labels), net.n_outputs))
     hot[np.arange(len(labels)), labels] = 1.0
     return hot
-
-
-def reduction_factor(reduction: str, n: int) -> float:
-    """Return the factor of every dual: 1 for the sum, 1/n for the mean."""
-    return 1.0 if one_of(reduction, "reduction", REDUCTIONS) == "sum" else 1.0 / n

@@ -12,8 +12,8 @@ from .._validation import IntArray, freeze, instance, integer, leak_value
 from ..datasets import Dataset
 from ..early._alignment import checked_directions, checked_signs
 from ..flow import Solution
-from ..flow._arguments import checked_rtol
 from ..kinks._boundaries import names
+from ..layered._integrate import checked_rtol
 from ..limits._groups import groups
 from ..limits._point import point_of
 from ..losses import LossName, ReductionName, check_loss, check_reduction, check_targets, reduction_factor

@@ -5,12 +5,13 @@ Both are non-negative least squares [Lawson & Hanson, Solving Least Squares Prob
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import lsq_linear, nnls
 
-from .._validation import FloatArray
+from ._validation import FloatArray
 
 MAX_SWEEPS = 30  # active-set changes allowed a constraint; scipy's default 3 can be too few
 N_RESCALES = 3  # each pass solves the problem at the scale of the last solution, which sharpens it to rounding
@@ -41,7 +42,13 @@ class LeastNorm(NamedTuple):
     multipliers: FloatArray
 
 
-def least_norm(G: FloatArray, h: FloatArray) -> LeastNorm:
+def _is_solvable(gap: float, _w: FloatArray) -> bool:
+    return gap > EMPTY_RTOL
+
+
+def least_norm(
+    G: FloatArray, h: FloatArray, size: float = 1.0, accepts: Callable[[float, FloatArray], bool] = _is_solvable
+) -> LeastNorm:
     """Solve min ½|w|² s.t. G w >= h.
 
     Parameters
@@ -49,21 +56,26 @@ def least_norm(G: FloatArray, h: FloatArray) -> LeastNorm:
     G : ndarray, shape (k, p)
     h : ndarray, shape (k,)
         At least one entry is positive, else w = 0.
+    size : float
+        |w| is first guessed so many times smaller than the largest h beside the longest row.
+    accepts : callable
+        Tells of the residual 1 / (1 + |w|²), of w as a part of the guess, and of a multiple of w whether they are those
+        of a solution.
     """
     k, p = G.shape
     if not (h > 0).any():
         return LeastNorm(np.zeros(p), np.zeros(k))
     target = np.zeros(p + 1)
     target[p] = 1.0
-    scale = float(h.max() / np.linalg.norm(G, axis=1).max())  # a first guess of |w|
+    scale = size * float(h.max() / np.linalg.norm(G, axis=1).max())  # a guess of |w|
     w: FloatArray | None = None
     multipliers = np.zeros(k)
     for _ in range(N_RESCALES):
         u = nonnegative(np.vstack((scale * G.T, h)), target)
-        gap = target[p] - float(h @ u)  # = 1 / (1 + |w / scale|²)
+        gap = 1.0 - float(h @ u)
         if w is None:
             multipliers = u
-        if gap <= EMPTY_RTOL:
+        if not accepts(gap, u @ G):
             break
         multipliers = u * (scale**2 / gap)
         w = multipliers @ G
@@ -71,12 +83,14 @@ def least_norm(G: FloatArray, h: FloatArray) -> LeastNorm:
     return LeastNorm(w, multipliers)
 
 
-def project_on_cone(c: FloatArray, A: FloatArray) -> FloatArray:
-    """Return the point of the cone {u : A u >= 0} nearest to c; its norm is the largest c·u on the cone's unit ball.
+def project_on_cone(c: FloatArray, A: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Project c on the cone {u : A u >= 0}; the norm of the point is the largest c·u on the cone's unit ball.
 
-    By Moreau, it is c + Aᵀz with the z >= 0 that makes this shortest.
+    Returns
+    -------
+    point : ndarray, shape (d,)
+    push : ndarray, shape (p,)
+        z >= 0 with point = c + Aᵀz, which it makes shortest (Moreau); positive only where a row stops c.
     """
-    if len(A) == 0 or (A @ c >= 0).all():
-        return c
-    z = nonnegative(A.T, -c)
-    return c + z @ A
+    push = np.zeros(len(A)) if (A @ c >= 0).all() else nonnegative(A.T, -c)
+    return c + push @ A, push

@@ -1,8 +1,7 @@
-#include "layered/layered_flow.hpp"
+#include "run/layered_flow.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
 #include "base/tolerances.hpp"
@@ -30,82 +29,104 @@ Snapshot read_start(const Graph& graph, const Matrix& X, const Vector& theta, co
     return start;
 }
 
+/// Kept states take at most so much, each with the snapshot from which dense output goes on.
+constexpr std::size_t kKeptBytes = std::size_t{64} << 20;
+
+std::size_t bytes_of_kept(const Graph& graph, const Matrix& X) {
+    Index units = 0;
+    for (const Node& node : graph.nodes()) units += node.size;
+    return sizeof(double) * 2 * (graph.parameters() + units * X.rows());
+}
+
 }  // namespace
 
 LayeredFlow::LayeredFlow(const Graph& graph, const Matrix& X, const DualSeries& duals, const Vector& theta,
-                         LayeredPlan plan)
+                         RunPlan plan)
     : LayeredFlow(graph, X, duals, read_start(graph, X, theta, plan.start), plan) {
     decide_start();
 }
 
 LayeredFlow::LayeredFlow(const Graph& graph, const Matrix& X, const DualSeries& duals, const Snapshot& from,
-                         LayeredPlan plan)
-    : graph_(&graph),
+                         RunPlan plan)
+    : Run(std::move(plan)),
+      graph_(&graph),
       X_(&X),
-      plan_(std::move(plan)),
-      now_(from),
+      theta_(from.theta),
+      activity_(from.activity),
       jet_(graph, X, duals, kMaxOrder),
       probe_(graph, X, duals, 1),
-      resolution_(graph, X) {
+      resolution_(graph, X),
+      stride_(std::min(plan_.settings.checkpoint_bytes, kKeptBytes), bytes_of_kept(graph, X)),
+      saved_(theta_.size()),
+      kept_(theta_.size()) {
+    clock_ = from.clock;
     begin();
 }
 
 void LayeredFlow::begin() {
-    jet_.start(now_.theta, now_.activity, 1.0);
+    jet_.start(theta_, activity_, 1.0);
     log_loss_ = log_loss_at_end_ = jet_.duals().log_loss(jet_.outputs());
     if (!jet_.advance()) {
-        finish(Status::undecided_event, "the normals of what slides depend on each other");
+        finish_undecided(kDependent);
         return;
     }
     const double rate = largest(jet_.theta(1));
-    span_ = rate > 0.0 ? kFirstMove * std::max(largest(now_.theta), 1e-300) / rate : 1.0;
-    jet_.start(now_.theta, now_.activity, span_);
+    span_ = rate > 0.0 ? kFirstMove * std::max(largest(theta_), 1e-300) / rate : 1.0;
+    jet_.start(theta_, activity_, span_);
 }
 
 // Places at zero at the start can go either way: all continuations are looked for.
 void LayeredFlow::decide_start() {
     contacts_.clear();
     std::vector<Matrix> z;
-    pre_activations(*graph_, *X_, now_.theta, z);
-    const double scale = largest(now_.theta);
+    pre_activations(*graph_, *X_, theta_, z);
+    const double scale = largest(theta_);
     for (int v = 1; v < graph_->count(); ++v)
         for (Index i = 0; i < X_->rows(); ++i)
             for (Index u = 0; u < graph_->node(v).size; ++u) {
                 const Place p{v, i, u};
-                if (graph_->node(v).linear || now_.activity.mode(p) != Mode::moving) continue;
+                if (graph_->node(v).linear || activity_.mode(p) != Mode::moving) continue;
                 const double size = scale * std::max(1.0, X_->row(i).cwiseAbs().maxCoeff());
                 if (std::abs(z[v](i, u)) > kZeroAtStart * size) continue;
                 Contact contact;
-                contact.boundary = now_.activity.whole_boundary_of(p);
+                contact.boundary = activity_.whole_boundary_of(p);
                 const auto same = [&](const Contact& other) { return other.boundary.is_same(contact.boundary); };
                 if (std::ranges::none_of(contacts_, same)) contacts_.push_back(std::move(contact));
             }
     if (contacts_.empty() || status_ != Status::running) return;
-    const Outcome outcome = resolution_.resolve(jet_, now_.theta, now_.activity, contacts_, span_, true);
+    const Outcome outcome = resolution_.resolve(jet_, theta_, activity_, contacts_, span_, true);
     if (outcome == Outcome::undecided)
-        finish(Status::undecided_event, "at the start " + name_contacts() + ": " + resolution_.reason());
+        finish_undecided(name_contacts() + ": " + resolution_.reason());
     else if (outcome == Outcome::branching)
         branch();
     else
         adopt(resolution_.options().front());
 }
 
-void LayeredFlow::run() {
+void LayeredFlow::start() {
     keep_state();
-    save_within(0.0);
-    while (status_ == Status::running && !check_stop()) advance();
+    save_start();
+    check_start();
+    if (const Status status = status_after(event_count()); status != Status::running) finish(status);
 }
 
 // One step: expand, find the first event, shorten to what is accurate, move, and decide the event.
-void LayeredFlow::advance() {
-    if (!expand()) return;
-    double u = reach(allowed(jet_.order()));
-    if (status_ != Status::running) return;
+bool LayeredFlow::advance() {
+    if (!expand()) return false;
+    double u = end_of_step(allowed(jet_.order()));
+    if (status_ != Status::running) return false;
     u = shorten(u);
-    if (status_ != Status::running) return;
+    if (status_ != Status::running) return false;
     commit(u);
     if (!contacts_.empty()) handle_events();
-    if (plan_.keeps_steps && status_ == Status::running) keep_state();
+    if (status_ == Status::running) keep_state();
+    if (pending_ == Status::running) pending_ = status_after(event_count());
+    if (pending_ == Status::running && log_norm() >= plan_.stop.log_norm) pending_ = Status::reached_log_norm;
+    return status_ == Status::running && !has_ended();
+}
+
+double LayeredFlow::log_norm() {
+    return std::log(theta_.norm());
 }
 
 void LayeredFlow::commit(double u) {
@@ -114,39 +135,37 @@ void LayeredFlow::commit(double u) {
     const bool quiet = contacts_.empty();
     if (quiet && pending_ == Status::running && is_at_rest(u)) pending_ = Status::stationary;
     log_gradient_ = std::log(jet_.theta(1).norm() / span_) - jet_.duals().log_unit();
-    const Clock before = now_.clock;
-    now_.clock = clock_at(u);
-    if (pending_ == Status::reached_time) now_.clock = Clock(plan_.stop.time);
-    if (pending_ == Status::reached_log_time) now_.clock = Clock::at_log(plan_.stop.log_time);
-    now_.theta = end_;
+    const Clock before = clock_;
+    clock_ = clock_at_end(u);
+    theta_ = end_;
     log_loss_ = log_loss_at_end_;
-    for (const Boundary& boundary : now_.activity.sliding())
-        if (boundary.is_parameter()) now_.theta[boundary.parameter] = -boundary.constant;
+    for (const Boundary& boundary : activity_.sliding())
+        if (boundary.is_parameter()) theta_[boundary.parameter] = -boundary.constant;
     ++steps_;
-    idle_ = u == 0.0 || !before.is_before(now_.clock) ? idle_ + 1 : 0;
+    idle_ = u == 0.0 || !before.is_before(clock_) ? idle_ + 1 : 0;
     if (std::isfinite(longest)) span_ *= longest;
-    if (!now_.theta.allFinite()) finish(Status::non_finite, "a parameter is no longer finite");
-    if (idle_ > kMaxIdle) finish(Status::undecided_event, "events follow each other without time");
+    if (!theta_.allFinite()) finish(Status::non_finite, "a parameter is no longer finite " + at_log_time());
+    if (idle_ > kMaxIdle) finish_undecided("events follow each other without time");
     if (!quiet || status_ != Status::running) return;
-    now_.activity.clear_zeros();
-    jet_.start(now_.theta, now_.activity, span_);
+    activity_.clear_zeros();
+    jet_.start(theta_, activity_, span_);
 }
 
 bool LayeredFlow::is_at_rest(double u) {
     double moved = 0.0;
     double power = 1.0;
     for (int k = 1; k <= jet_.order(); ++k) moved += largest(jet_.theta(k)) * (power *= u);
-    resting_ = moved < kAtRest * largest(now_.theta) ? resting_ + 1 : 0;
+    resting_ = moved < kAtRest * largest(theta_) ? resting_ + 1 : 0;
     return resting_ >= kRestingSteps;
 }
 
 void LayeredFlow::handle_events() {
     if (status_ != Status::running) return;
     for (const Contact& contact : contacts_)
-        if (contact.boundary.is_parameter()) now_.theta[contact.boundary.parameter] = -contact.boundary.constant;
-    const Outcome outcome = resolution_.resolve(jet_, now_.theta, now_.activity, contacts_, span_, false);
+        if (contact.boundary.is_parameter()) theta_[contact.boundary.parameter] = -contact.boundary.constant;
+    const Outcome outcome = resolution_.resolve(jet_, theta_, activity_, contacts_, span_, false);
     if (outcome == Outcome::undecided) {
-        finish(Status::undecided_event, name_contacts() + " meet: " + resolution_.reason());
+        finish_undecided(name_contacts() + " meet: " + resolution_.reason());
         return;
     }
     if (outcome == Outcome::branching) {
@@ -158,71 +177,66 @@ void LayeredFlow::handle_events() {
 
 void LayeredFlow::adopt(Option& option) {
     record(option.changes);
-    now_.activity = std::move(option.activity);
-    jet_.rebind(now_.activity);
+    activity_ = std::move(option.activity);
+    jet_.rebind(activity_);
     contacts_.clear();
-    if (pending_ != Status::running) return;
+}
+
+void LayeredFlow::record(const std::vector<Change>& changes) {
+    if (changes.empty()) return;
+    for (const Change& change : changes) events_.push_back({clock_.t(), clock_.log_t(), change, sets_});
+    ++sets_;
 }
 
 void LayeredFlow::branch() {
     LayeredBranching point;
-    point.t = now_.clock.t();
-    point.log_t = now_.clock.log_t();
+    point.t = clock_.t();
+    point.log_t = clock_.log_t();
     for (const Contact& contact : resolution_.contacts()) point.places.push_back(contact.boundary.members.front());
     std::vector<Option>& options = resolution_.options();
     const auto rank = [&](const Option& option) {
         int sum = 0;
-        for (const int side : option.sides) sum += plan_.on_branch == BranchPolicy::stay ? (side == 0 ? 1 : 0) : side;
-        return plan_.on_branch == BranchPolicy::inactive ? -sum : sum;
+        for (const int side : option.sides)
+            sum += plan_.settings.on_branch == BranchPolicy::stay ? (side == 0 ? 1 : 0) : side;
+        return plan_.settings.on_branch == BranchPolicy::inactive ? -sum : sum;
     };
     for (const Option& option : options) point.options.push_back(option.sides);
     const auto best = std::ranges::max_element(options, {}, rank);
     point.chosen = static_cast<int>(best - options.begin());
     branchings_.push_back(point);
     record({{point.places.front(), Kind::branch}});
-    if (plan_.on_branch == BranchPolicy::raise) {
-        finish(Status::branch, name_contacts() + " can go on in " + std::to_string(options.size()) + " ways");
+    if (plan_.settings.on_branch == BranchPolicy::raise) {
+        finish(Status::branch, name_contacts() + " can go on in " + std::to_string(options.size()) + " ways " +
+                                   at_log_time() + "; choose a continuation with on_branch");
         return;
     }
     Option chosen = *best;
-    if (!resolution_.take(jet_, now_.theta, chosen.activity, span_)) {
-        finish(Status::undecided_event, name_contacts() + ": the normals of what slides depend on each other");
+    if (!resolution_.take(jet_, theta_, chosen.activity, span_)) {
+        finish_undecided(name_contacts() + ": " + kDependent);
         return;
     }
     adopt(chosen);
 }
 
-bool LayeredFlow::check_stop() {
-    const LayeredStop& stop = plan_.stop;
-    if (pending_ != Status::running) {
-        finish(pending_, "the run ended as asked");
-    } else if (static_cast<std::int64_t>(events_.size()) >= stop.events) {
-        finish(Status::reached_events, "so many events have happened");
-    } else if (steps_ >= stop.steps) {
-        finish(Status::reached_steps, "so many steps have been taken");
-    } else if (seconds() >= stop.seconds) {
-        finish(Status::reached_seconds, "the run has taken the time it may take");
-    } else if (std::log(now_.theta.norm()) >= stop.log_norm) {
-        finish(Status::reached_log_norm, "log |θ| has reached its bound");
-    } else if (steps_ > 0 && stop.gradient > 0.0 && log_gradient_ <= std::log(stop.gradient)) {
-        finish(Status::reached_gradient, "the gradient has fallen to its bound");
-    } else if (log_loss_ <= stop.log_loss) {
-        finish(Status::reached_loss, "the loss has fallen to its bound");
-    } else if (plan_.hook) {
-        const Request request = plan_.hook({now_.clock.t(), now_.clock.log_t(), log_loss_, steps_,
-                                            static_cast<std::int64_t>(events_.size()), seconds()});
-        if (request == Request::stop) finish(Status::stopped_by_callback, "the callback asked for it");
-        if (request == Request::interrupt) finish(Status::interrupted, "the run was interrupted");
-    }
-    return status_ != Status::running;
+void LayeredFlow::keep_state() {
+    const auto thin = [this] {
+        kept_.thin();
+        keep_every_second(snapshots_);
+    };
+    if (!stride_.takes(kept_.count(), thin)) return;
+    kept_.add(clock_, log_loss_, event_count(), {span_of(theta_)});
+    snapshots_.push_back(state());
 }
 
-void LayeredFlow::finish(Status status, std::string message) {
-    if (status_ != Status::running) return;
-    status_ = status;
-    char when[32];
-    std::snprintf(when, sizeof when, ", at t = %.10g", now_.clock.t());
-    message_ = std::move(message) + when;
+void LayeredFlow::save_state(const Clock& when, double u) {
+    if (u == 0.0) return saved_.add(when, log_loss_, event_count(), {span_of(theta_)});
+    Vector theta = theta_;
+    jet_.theta_at(u, theta);
+    saved_.add(when, log_loss_of(theta), event_count(), {span_of(theta)});
+}
+
+void LayeredFlow::finish_undecided(const std::string& what) {
+    finish(Status::undecided_event, "cannot determine the continuation " + at_log_time() + ": " + what);
 }
 
 std::string LayeredFlow::name_contacts() const {
@@ -234,10 +248,6 @@ std::string LayeredFlow::name_contacts() const {
                  std::to_string(p.unit) + " sample " + std::to_string(p.sample);
     }
     return met.size() > 4 ? names + "; ..." : names;
-}
-
-double LayeredFlow::seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
 }
 
 }  // namespace reluflow::layered

@@ -1,5 +1,5 @@
 /// How far a step goes: the part of LayeredFlow that expands, finds the first event and checks the accuracy.
-#include "layered/layered_flow.hpp"
+#include "run/layered_flow.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -31,8 +31,9 @@ bool LayeredFlow::expand() {
     double guess = kNoRoot;
     double best = 0.0;
     while (jet_.order() < jet_.top()) {
+        if (interrupt_.is_wanted()) return false;
         if (!jet_.advance()) {
-            finish(Status::undecided_event, "the normals of what slides depend on each other");
+            finish_undecided(kDependent);
             return false;
         }
         const int p = jet_.order();
@@ -50,8 +51,8 @@ bool LayeredFlow::expand() {
 
 // The length at which the last two terms are below the tolerance, relative to θ, to t and to the duals.
 double LayeredFlow::allowed(int order) const {
-    const double tol = kTruncationPart * plan_.rtol;
-    const double scale = largest(now_.theta);
+    const double tol = kTruncationPart * plan_.settings.rtol;
+    const double scale = largest(theta_);
     const double* time = jet_.duals().time();
     double length = kNoRoot;
     const auto limit = [&](double ratio, int power) {
@@ -66,25 +67,25 @@ double LayeredFlow::allowed(int order) const {
 }
 
 // How far the step goes: by truncation, to the first event, to a stop rule.
-double LayeredFlow::reach(double u) {
+double LayeredFlow::end_of_step(double u) {
     contacts_.clear();
     pending_ = Status::running;
     if (!std::isfinite(u)) {
         if (largest(jet_.theta(1)) == 0.0) {
-            finish(Status::stationary, "the gradient is zero");
+            finish(Status::stationary);
             return 0.0;
         }
         u = 1.0;
     }
     const double event = search_.find(jet_, u, contacts_);
     if (event <= u) u = event;
-    const double end = end_by_rules(u);
+    const double end = end_by_loss(end_by_time(u));
     if (end < u) contacts_.clear();
     return end;
 }
 
-double LayeredFlow::time_to(const Clock& target, double end) const {
-    const double amount = now_.clock.amount_to(target, jet_.duals().log_unit());
+double LayeredFlow::reach(const Clock& target, double end) {
+    const double amount = clock_.amount_to(target, jet_.duals().log_unit());
     if (amount <= 0.0) return 0.0;
     if (!std::isfinite(amount)) return kNoRoot;
     Row c;
@@ -93,41 +94,18 @@ double LayeredFlow::time_to(const Clock& target, double end) const {
     return first_descent(c.data(), jet_.order(), end);
 }
 
-Clock LayeredFlow::clock_at(double u) const {
-    return now_.clock.later(evaluate(jet_.duals().time(), jet_.order(), u), jet_.duals().log_unit());
+Clock LayeredFlow::clock_at(double u) {
+    return clock_.later(evaluate(jet_.duals().time(), jet_.order(), u), jet_.duals().log_unit());
 }
 
-double LayeredFlow::end_by_rules(double u) {
-    const auto cut = [&](double by, Status status) {
-        if (by <= u) {
-            u = by;
-            pending_ = status;
-        }
-    };
-    if (std::isfinite(plan_.stop.time)) cut(time_to(Clock(plan_.stop.time), u), Status::reached_time);
-    if (std::isfinite(plan_.stop.log_time))
-        cut(time_to(Clock::at_log(plan_.stop.log_time), u), Status::reached_log_time);
-    return end_by_loss(u);
-}
-
-double LayeredFlow::outputs_log_loss(const Vector& theta) {
-    probe_.start(theta, now_.activity, span_, false);
+double LayeredFlow::log_loss_of(const Vector& theta) {
+    probe_.start(theta, activity_, span_, false);
     return probe_.duals().log_loss(probe_.outputs());
 }
 
-double LayeredFlow::end_by_loss(double u) {
-    if (!std::isfinite(plan_.stop.log_loss)) return u;
+double LayeredFlow::log_loss_at(double u) {
     jet_.theta_at(u, end_);
-    if (outputs_log_loss(end_) > plan_.stop.log_loss) return u;
-    double low = 0.0;
-    double high = u;
-    for (int round = 0; round < 60 && high - low > 1e-14 * u; ++round) {
-        const double middle = 0.5 * (low + high);
-        jet_.theta_at(middle, end_);
-        (outputs_log_loss(end_) > plan_.stop.log_loss ? low : high) = middle;
-    }
-    pending_ = Status::reached_loss;
-    return high;
+    return log_loss_of(end_);
 }
 
 // Compares the series' velocity with the network's own at the end of the step, and the loss with that before.
@@ -139,17 +117,17 @@ bool LayeredFlow::is_accurate(double u) {
     multipliers_.clear();
     for (int b = 0; b < jet_.sliding().count(); ++b)
         multipliers_.push_back(evaluate(jet_.sliding().multiplier(b).data(), jet_.order() - 1, u));
-    probe_.start(end_, now_.activity, span_, false);
-    if (probe_.misplaced() > kMisplaced * std::max(plan_.rtol, kLeastMisplaced)) return false;
+    probe_.start(end_, activity_, span_, false);
+    if (probe_.misplaced() > kMisplaced * std::max(plan_.settings.rtol, kLeastMisplaced)) return false;
     velocity_.resize(end_.size());
     probe_.velocity(multipliers_.data(), velocity_);
     log_loss_at_end_ = probe_.duals().log_loss(probe_.outputs());
     const double defect = (rate_ - velocity_).cwiseAbs().maxCoeff() * u;
     // The rounding of a velocity: it matters where θ is large and almost at rest.
     const double rounding = 1e-14 * velocity_.cwiseAbs().maxCoeff() * u;
-    const double rise = probe_.duals().rise(log_loss_, now_.theta, log_loss_at_end_, end_);
+    const double rise = probe_.duals().rise(log_loss_, theta_, log_loss_at_end_, end_);
     const bool falls = rise <= kRise || log_loss_at_end_ < kSmallLoss;
-    return defect <= kDefectPart * plan_.rtol * largest(end_) + rounding && falls;
+    return defect <= kDefectPart * plan_.settings.rtol * largest(end_) + rounding && falls;
 }
 
 double LayeredFlow::shorten(double u) {
@@ -159,7 +137,7 @@ double LayeredFlow::shorten(double u) {
         contacts_.clear();
         pending_ = Status::running;
     }
-    finish(Status::accuracy_not_reached, "a step of any length misses the tolerance");
+    finish(Status::accuracy_not_reached, "a step of any length misses the tolerance " + at_log_time());
     return 0.0;
 }
 

@@ -1,0 +1,122 @@
+/// The run of a layered network: quiet steps by Taylor series, events between them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/types.hpp"
+#include "hybrid/clock.hpp"
+#include "layered/activity.hpp"
+#include "layered/dual_series.hpp"
+#include "layered/event_search.hpp"
+#include "layered/graph.hpp"
+#include "layered/jet.hpp"
+#include "layered/resolution.hpp"
+#include "run/recorder.hpp"
+#include "run/run.hpp"
+
+namespace reluflow::layered {
+
+/// An event of one unit on one sample; events of one instant share `set`.
+struct LayeredEvent {
+    double t = 0.0;
+    double log_t = 0.0;
+    Change change;
+    std::int64_t set = 0;
+};
+
+/// A non-unique continuation.
+struct LayeredBranching {
+    double t = 0.0;
+    double log_t = 0.0;
+    std::vector<Place> places;              ///< the first member of each boundary
+    std::vector<std::vector<int>> options;  ///< one side for each
+    int chosen = 0;
+};
+
+/// Everything a run goes on from.
+struct Snapshot {
+    Clock clock{0.0};
+    Vector theta;
+    Activity activity;
+};
+
+class LayeredFlow final : public Run {
+  public:
+    /// Signs are read off the pre-activations at `theta`. Throws InvalidArgument.
+    LayeredFlow(const Graph& graph, const Matrix& X, const DualSeries& duals, const Vector& theta, RunPlan plan);
+    /// Goes on from a snapshot.
+    LayeredFlow(const Graph& graph, const Matrix& X, const DualSeries& duals, const Snapshot& from, RunPlan plan);
+
+    double log_loss() const override { return log_loss_; }
+    double log_gradient_norm() const override { return log_gradient_; }
+    std::int64_t steps() const noexcept override { return steps_; }
+    std::int64_t event_count() const noexcept override { return static_cast<std::int64_t>(events_.size()); }
+    Index parameters() const noexcept { return theta_.size(); }
+    Snapshot state() const { return {clock_, theta_, activity_}; }
+    const std::vector<LayeredEvent>& events() const noexcept { return events_; }
+    const std::vector<LayeredBranching>& branchings() const noexcept { return branchings_; }
+    const States& saved() const noexcept { return saved_; }
+    const States& kept() const noexcept { return kept_; }
+    const std::vector<Snapshot>& snapshots() const noexcept { return snapshots_; }
+    std::int64_t order_sum() const noexcept { return order_sum_; }
+    std::int64_t event_sets() const noexcept { return sets_; }
+
+  private:
+    static constexpr const char* kDependent = "the normals of what slides depend on each other";
+
+    void start() override;
+    bool advance() override;
+    double log_norm() override;
+    Clock clock_at(double u) override;
+    double log_loss_at(double u) override;
+    void save_state(const Clock& when, double u) override;
+    double reach(const Clock& target, double end) override;
+
+    void begin();
+    void decide_start();
+    bool expand();
+    double allowed(int order) const;
+    double end_of_step(double u);
+    bool is_accurate(double u);
+    double shorten(double u);
+    void commit(double u);
+    void handle_events();
+    void branch();
+    void adopt(Option& option);
+    void record(const std::vector<Change>& changes);
+    void keep_state();
+    bool is_at_rest(double u);
+    void finish_undecided(const std::string& what);
+    std::string name_contacts() const;
+    double log_loss_of(const Vector& theta);
+
+    const Graph* graph_;
+    const Matrix* X_;
+    Vector theta_;
+    Activity activity_;
+    Jet jet_;
+    Jet probe_;
+    EventSearch search_;
+    Resolution resolution_;
+    std::vector<Contact> contacts_;
+    Vector end_, rate_, velocity_;
+    std::vector<double> multipliers_;
+    double span_ = 1.0;
+    double log_loss_ = 0.0;
+    double log_loss_at_end_ = 0.0;
+    double log_gradient_ = 0.0;
+    Stride stride_;
+    States saved_, kept_;
+    std::vector<Snapshot> snapshots_;
+    std::vector<LayeredEvent> events_;
+    std::vector<LayeredBranching> branchings_;
+    std::int64_t sets_ = 0;
+    std::int64_t steps_ = 0;
+    std::int64_t order_sum_ = 0;
+    int idle_ = 0;
+    int resting_ = 0;
+};
+
+}  // namespace reluflow::layered
