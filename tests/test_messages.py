@@ -75,7 +75,7 @@ def test_a_branch_names_neuron_samples_and_what_to_choose() -> None:
         (rf.Stop(time=100.0), {"callback": lambda _: True, "callback_period": 0.0}),
         (rf.Stop(time=100.0, seconds=1e-9), {}),
     ],
-    ids=str,
+    ids=lambda part: "-".join(part) if isinstance(part, dict) else str(part),
 )
 def test_a_criterion_ends_runs_of_both_models_with_the_same_words(until: rf.Stop, options: dict[str, Any]) -> None:
     data = rf.Dataset([[1.0, 0.2], [-0.3, 1.0]], [1, -1])

@@ -236,7 +236,9 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const Sliding
     for (int h = 0; h < count; ++h) {
         const int boundary = held.boundaries()[h];
         motion_.contribution_series(boundary, begin, base, range);
-        const double sign = interval_sign(range[0], output_positive);
+        if (std::abs(range[0]) < std::abs(range[1]) * length && noise.rounding == 0.0)
+            noise = pull_noise(count, sides, begin);
+        const double sign = interval_sign(range, length, noise.rounding, output_positive);
         for (const std::int8_t side : {std::int8_t{-1}, std::int8_t{1}}) {
             for (int k = 0; k <= order; ++k) {
                 const double beta = multipliers_[k * count + h];
@@ -262,12 +264,17 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const Sliding
 }
 
 /// The sign with which μ in [0, 1] reads: an attracting boundary has a · range < 0, a repelling one that a policy
-/// stays on has a · range > 0. The weight of an error can pass zero, and the boundary then turns repelling: without
-/// that policy the interval is the one of an attracting boundary, and less than nothing beyond that.
-double HitFinder::interval_sign(double range, bool output_positive) const {
+/// stays on has a · range > 0. Where the range begins at zero, to rounding, its sign is the one that it comes to have:
+/// read from the value, the neuron left an interval that opens, again and again at one instant. The weight of an error
+/// can pass zero, and the boundary then turns repelling: without that policy the interval is the one of an attracting
+/// boundary, and less than nothing beyond that.
+double HitFinder::interval_sign(const Coefficients& range, double length, double rounding, bool output_positive) const {
     const double attracting = output_positive ? -1.0 : 1.0;
-    if (range == 0.0 || (motion_.waveform().is_linear() && !stands_)) return attracting;
-    return range > 0.0 ? 1.0 : -1.0;
+    if (motion_.waveform().is_linear() && !stands_) return attracting;
+    const bool opens = std::abs(range[0]) <= rounding && std::abs(range[0]) < std::abs(range[1]) * length;
+    const double begins = opens ? range[1] : range[0];
+    if (begins == 0.0) return attracting;
+    return begins > 0.0 ? 1.0 : -1.0;
 }
 
 /// True where the interval of a multiplier has shrunk to a point or to less: the weight of its sample passes zero, and

@@ -86,7 +86,7 @@ class HitFinder {
         double weights = 0.0;
     };
     PullNoise pull_noise(int count, std::span<const std::int8_t> sides, double u) const;
-    double interval_sign(double range, bool output_positive) const;
+    double interval_sign(const Coefficients& range, double length, double rounding, bool output_positive) const;
     bool is_closed(int boundary, double u, double sign, double unknown) const;
     bool is_alone(const Hit& release, const SlidingSet& held, double begin, const PullNoise& noise) const;
     /// In time since the begin of a piece.

@@ -14,13 +14,13 @@ from .._files import write_archive
 from .._validation import FloatArray, IntArray, PatternArray, freeze, freeze_all, invalid, real, real_array
 from ..kinks import EVENT_KINDS
 from ..layered import LAYERED_KINDS, DeepSolution, LayeredBranching
-from ..layered._problem import reduction_factor
 from ..layered._several import data_of, pair_of, stored
 from ..layered._storage import content_of, restored
 from ..layered._two_layers import AsLayers
 from ..limits import Limit
 from ..limits._limit_of import limit_of
 from ..limits._outputs import OutputProblem, limit_of_outputs
+from ..losses import reduction_factor
 from ..networks import Network
 from ._events import EventTable
 
