@@ -9,7 +9,6 @@
 #include "hybrid/pattern.hpp"
 #include "hybrid/sliding_set.hpp"
 #include "two_layer/dependent_slide.hpp"
-#include "two_layer/held_beside.hpp"
 #include "two_layer/neuron_motion.hpp"
 
 namespace reluflow {
@@ -57,8 +56,6 @@ class HitFinder {
     /// True for a boundary beside which the neuron has been since before a hit, to rounding, without coming towards it:
     /// it is on its side of it still, however near.
     bool stays_beside(int piece, int boundary, std::int8_t side, const Hit& hit) const;
-    /// What a hit of a boundary has to be known to by a neuron with these sides; see HeldBeside.
-    Doubt doubt(int piece, const Hit& hit, std::span<const std::int8_t> sides) const;
     /// |z| below this is zero for weights of this size; |z'| above rate_tol at the begin of a piece is not.
     double zero_tol(double size) const noexcept;
     double rate_tol(int piece) const noexcept;
@@ -95,14 +92,12 @@ class HitFinder {
         double seen = kNoRoot;  ///< see Hit
     };
     Descent first_descent_to(int piece, int boundary, std::span<const std::int8_t> sides, double limit) const;
-    Descent leave_boundary(int piece, int boundary, std::int8_t side, const Coefficients& c, double limit) const;
     static Descent first_leave(const double* gap, int order, double noise, double end) noexcept;
     bool is_unknown(double rate, int piece, int boundary, std::span<const std::int8_t> sides) const;
 
     const NeuronMotion& motion_;
     bool stands_;
     DependentSlide slide_;
-    HeldBeside beside_;
     std::vector<Tangent> tangents_;
     std::vector<int> met_;
     double worst_inconsistency_ = 0.0;

@@ -27,7 +27,6 @@ Partition::Partition(const ScreenedNetwork& network, Range neurons, BranchPolicy
       column_(network.data.rank()) {
     hits_.reserve(neurons.count());
     disturbances_.reserve(kUsualDisturbances * neurons.count());
-    doubts_.reserve(kUsualDisturbances * neurons.count());
 }
 
 void Partition::begin_step(double largest_mean_norm) {
@@ -54,7 +53,6 @@ void Partition::scan() {
 void Partition::follow(double end) {
     end_ = end;
     disturbances_.clear();
-    doubts_.clear();
     for (const auto& first : hits_) {
         if (first.hit.u > end_) break;
         follow(first);
@@ -79,11 +77,7 @@ void Partition::follow(const FirstHit& first) {
             motion_.set_patience(std::min(kMostPatience, kMorePatience * motion_.patience()));
             together = 0;
         }
-        if (count > 0) {
-            disturbances_.push_back({hit.u, screening_.effect().coupling(motion_.last(neuron), hit)});
-            const Doubt doubt = screening_.doubt(neuron, hit);
-            if (doubt.present) doubts_.push_back(doubt);
-        }
+        if (count > 0) disturbances_.push_back({hit.u, screening_.effect().coupling(motion_.last(neuron), hit)});
         const int piece = motion_.last(neuron);
         const std::size_t known = local_.events().size();
         if (!local_.apply(neuron, hit, boundaries)) {

@@ -115,7 +115,7 @@ const std::vector<FirstHit>& Partitions::scan() {
     return hits_;
 }
 
-double Partitions::follow(double end, std::vector<Disturbance>& disturbances, std::vector<Doubt>& doubts) {
+double Partitions::follow(double end, std::vector<Disturbance>& disturbances) {
     const auto count =
         std::count_if(hits_.begin(), hits_.end(), [end](const auto& first) { return first.hit.u <= end; });
     const double order = expansion_.series().order();
@@ -123,7 +123,6 @@ double Partitions::follow(double end, std::vector<Disturbance>& disturbances, st
     for (const auto& partition : partitions_) {
         end = std::min(end, partition->end());
         disturbances.insert(disturbances.end(), partition->disturbances().begin(), partition->disturbances().end());
-        doubts.insert(doubts.end(), partition->doubts().begin(), partition->doubts().end());
     }
     return end;
 }
