@@ -21,12 +21,6 @@ def test_a_proof_refuses_a_loss_and_weights_that_its_bounds_do_not_cover() -> No
         rf.prove(decayed)
 
 
-def test_a_layered_network_refuses_weights() -> None:
-    net = rf.DeepNetwork.init([rf.Dense(2), rf.Dense(1, activation="linear")], dim=1, scale=0.5, seed=1)
-    with pytest.raises(ValueError, match=r"data\.weights must be left out for a layered network"):
-        rf.integrate(rf.Dataset([[1.0]], [1.0], weights=[2.0]), net, until=1.0)
-
-
 @pytest.mark.parametrize("run", [rf.integrate, rf.descend])
 def test_a_run_is_certified_for_its_own_loss(run) -> None:
     data = rf.Dataset([[1.0]], [1.0])

@@ -180,10 +180,10 @@ void an_interval_that_opens_from_a_point_is_left_by_nothing() {
 
 /// The same on one boundary, which turns attracting or, under a policy that stays there, repelling.
 void an_interval_of_one_boundary_opens_either_way() {
-    const std::vector<Numbers> samples{{1.0, 0.0, 0.0}, {1.0, 0.0, 0.0}, {0.0, 0.0, 1.0}};
+    const std::vector<Numbers> samples{{1.0, 0.0, 0.0}, {1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}};
     for (const double rest : {0.0, 4e-16, -4e-16})
         for (const double rate : {-0.1, 0.1}) {
-            Bench bench(samples, {1.0, -1.0, 1.0}, {rest, 0.0, 0.0}, {rate, 0.0, 0.0});
+            Bench bench(samples, {1.0, -1.0, 1.0, 1.0}, {rest, 0.0, 0.0, 0.0}, {rate, 0.0, 0.0, 0.0});
             const int boundary = bench.data().boundary_of(0);
             bench.sides[static_cast<std::size_t>(boundary)] = 0;
             bench.held.assign(std::vector<int>{boundary}, bench.data().normals());

@@ -166,7 +166,7 @@ def _trained(context: Context) -> Outcome:
         first = _far_from(wanted, start, data)
         for ax, how, net in zip(column, ("gradient descent", "exact flow"), nets, strict=True):
             plane = on_plane(data, net, _HALF[panel])
-            off = float(np.mean(np.sign(plane.values) != np.sign(_linear(panel, plane, data))))
+            off = float(np.mean(plane.values * _linear(panel, plane, data) < 0))  # points on the line are on no side
             numbers += [
                 Number(
                     f"{panel}, {how}: part of the square on the wrong side of the line",
