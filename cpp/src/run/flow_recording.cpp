@@ -51,13 +51,13 @@ void Flow::copy_state(Matrix& W, Vector& a) {
 }
 
 void Flow::save_start_norms() {
-    for (; !is_saved() && log_norm_at(0.0) >= plan_.save_at[saved_]; ++saved_) save_state(clock_, 0.0);
+    for (; !is_saved() && log_norm_at(0.0) >= plan_.save_at[n_saved_]; ++n_saved_) save_state(clock_, 0.0);
 }
 
 /// The states of the step at which |θ| first reaches what is asked for next.
 void Flow::save_norms(double end) {
-    for (; !is_saved(); ++saved_) {
-        const double u = reach_norm(plan_.save_at[saved_], end);
+    for (; !is_saved(); ++n_saved_) {
+        const double u = reach_norm(plan_.save_at[n_saved_], end);
         if (u > end) return;
         save_state(u == end ? clock_at_end(end) : clock_at(u), u);
     }

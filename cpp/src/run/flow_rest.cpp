@@ -146,7 +146,7 @@ void Flow::wait(std::string message) {
     stepper_.settle();
     const Clock stop = time_stop();
     if (plan_.save_by != SaveBy::log_norm)
-        for (; !is_saved() && !stop.is_before(next_save()); ++saved_) save_state(next_save(), 0.0);
+        for (; !is_saved() && !stop.is_before(next_save()); ++n_saved_) save_state(next_save(), 0.0);
     clock_ = stop;
     keep_checkpoint();
     finish(plan_.stop.time < std::numeric_limits<double>::infinity() && stop.t() == plan_.stop.time

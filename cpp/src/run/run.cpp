@@ -73,17 +73,17 @@ Clock Run::clock_at_end(double end) {
 }
 
 Clock Run::next_save() const {
-    const double when = plan_.save_at[saved_];
+    const double when = plan_.save_at[n_saved_];
     return plan_.save_by == SaveBy::log_time ? Clock::at_log(when) : Clock(when);
 }
 
 void Run::save_start() {
-    for (; !is_saved() && !clock_.is_before(next_save()); ++saved_) save_state(clock_, 0.0);
+    for (; !is_saved() && !clock_.is_before(next_save()); ++n_saved_) save_state(clock_, 0.0);
 }
 
 void Run::save_within(double end) {
     const Clock last = clock_at_end(end);
-    for (; !is_saved() && !last.is_before(next_save()); ++saved_)
+    for (; !is_saved() && !last.is_before(next_save()); ++n_saved_)
         save_state(next_save(), std::min(reach(next_save(), end), end));
 }
 

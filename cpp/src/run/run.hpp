@@ -121,7 +121,7 @@ class Run {
     /// The earlier of the two time stops.
     Clock time_stop() const;
     Clock next_save() const;
-    bool is_saved() const noexcept { return saved_ >= plan_.save_at.size(); }
+    bool is_saved() const noexcept { return n_saved_ >= plan_.save_at.size(); }
     /// "at log t = 3.2", for messages.
     std::string at_log_time() const;
     /// The first end of a run is the one that counts. Without a message the status says all.
@@ -132,7 +132,7 @@ class Run {
     Interrupt interrupt_;
     Status status_ = Status::running;
     Status pending_ = Status::running;  // the stop rule that holds at the end of this step
-    std::size_t saved_ = 0;
+    std::size_t n_saved_ = 0;
 
   private:
     bool end_by(Request request);

@@ -18,7 +18,7 @@ from ..losses import duals, duals_of, is_of_margins, log_curvatures, loss_argume
 from ..networks import Network
 from ._checks import Residuals, clipped_pulls, pattern_violation
 from ._direction import CERTIFIED_TOL, unpolished
-from ._finite import MAX_DISTANCE
+from ._finite import doubts_of_point
 from ._groups import Groups
 from ._kkt import symmetric_least_squares, weighted_gram
 from ._limit import Limit
@@ -129,7 +129,7 @@ def _limit(state: State, net: Network, decay: float, distance: float, found: _Fo
     excess = float(pulls.excess[live].max(initial=0.0))
     sign = max(excess / unit, grows / unit, pattern_violation(state.groups, net))
     residuals = Residuals(gradient / (unit * (net.norm if net.norm > 0 else 1.0)), 0.0, 0.0, sign)
-    reasons = _doubts(residuals, distance)
+    reasons = doubts_of_point(residuals, distance, f"it is {residuals.stationarity:.2g} of its terms")
     limit = Network(net.W, net.a, leak=net.leak, pattern=state.pattern if sign <= CERTIFIED_TOL else None)
     point = point_with_decay(state.groups, limit, lam, decay) if not reasons else Point("not decided")
     support, held = np.arange(data.n), state.held_pairs(net)
@@ -168,14 +168,3 @@ def _margin(state: State, net: Network) -> float:
     if not is_of_margins(state.loss):
         return float("nan")
     return float((state.data.y * net(state.data.X)).min() / net.norm**2) if net.norm > 0 else 0.0
-
-
-def _doubts(residuals: Residuals, distance: float) -> list[str]:
-    reasons = []
-    if not distance <= MAX_DISTANCE:
-        reasons.append(f"the state is still {distance:.2g} |θ| away from the critical point: integrate further")
-    if not residuals.sign <= CERTIFIED_TOL:
-        reasons.append(f"the critical point violates the last pattern by {residuals.sign:.2g}: events are to come")
-    if not residuals.stationarity <= CERTIFIED_TOL:
-        reasons.append(f"the gradient does not vanish: it is {residuals.stationarity:.2g} of its terms")
-    return reasons

@@ -56,7 +56,7 @@ def _limit(state: State, net: Network, distance: float) -> Limit:
     unit = max(unit, float(np.finfo(np.float64).tiny))  # no target and no network: nothing pulls
     sign = max(float(pulls.excess.max(initial=0.0)) / unit, pattern_violation(here.groups, net))
     residuals = Residuals(gradient / (unit * net.norm) if net.norm > 0 else gradient, 0.0, 0.0, sign)
-    reasons = _doubts(residuals, distance, gradient)
+    reasons = doubts_of_point(residuals, distance, f"its norm is {gradient:.2g}")
     pattern = state.pattern if sign <= CERTIFIED_TOL else None
     support, held, lam = np.arange(state.data.n), here.held_pairs(net), here.duals
     limit = net._with(net.W, net.a, pattern)
@@ -114,14 +114,15 @@ def _curvature(state: State, net: Network) -> float:
     return float(sizes[0]) if sizes.size else float("nan")
 
 
-def _doubts(residuals: Residuals, distance: float, gradient: float) -> list[str]:
+def doubts_of_point(residuals: Residuals, distance: float, gradient: str) -> list[str]:
+    """Return why a critical point at this distance is not certified; `gradient` says how large it is there."""
     reasons = []
     if not distance <= MAX_DISTANCE:
         reasons.append(f"the state is still {distance:.2g} |θ| away from the critical point: integrate further")
     if not residuals.sign <= CERTIFIED_TOL:
         reasons.append(f"the critical point violates the last pattern by {residuals.sign:.2g}: events are to come")
     if not residuals.stationarity <= CERTIFIED_TOL:
-        reasons.append(f"the gradient does not vanish: its norm is {gradient:.2g}")
+        reasons.append(f"the gradient does not vanish: {gradient}")
     return reasons
 
 

@@ -18,7 +18,7 @@ from ..kinks._boundaries import Boundaries, boundaries, slopes, span
 from ..networks import Network
 from ._checks import Residuals
 from ._direction import CERTIFIED_TOL
-from ._finite import MAX_DISTANCE
+from ._finite import doubts_of_point
 from ._limit import Limit
 from ._output_point import OutputPoint, is_off, output_point
 from ._point import FALL_TOL
@@ -253,20 +253,9 @@ def _finite(chart: _Chart, x: FloatArray) -> Limit:
     missing = float(np.linalg.norm(problem.duals(f))) if fits else point.gradient
     relative = missing / (unit * (net.norm if net.norm > 0 else 1.0)) if unit > 0 else 0.0
     residuals = Residuals(relative, 0.0, 0.0, max(point.excess / unit if unit > 0 else 0.0, point.violation))
-    reasons = _doubts(residuals, distance)
+    reasons = doubts_of_point(residuals, distance, f"it is {residuals.stationarity:.2g} of its terms")
     values = np.asarray(np.linalg.eigvalsh(chart.hessian(x)) if len(x) else np.empty(0), dtype=np.float64)
     return _limit(net, lam, residuals, distance, reasons, _decided(chart, x, point, values, bool(reasons)), values)
-
-
-def _doubts(residuals: Residuals, distance: float) -> list[str]:
-    reasons = []
-    if not distance <= MAX_DISTANCE:
-        reasons.append(f"the state is still {distance:.2g} |θ| away from the critical point: integrate further")
-    if not residuals.sign <= CERTIFIED_TOL:
-        reasons.append(f"the critical point violates the last pattern by {residuals.sign:.2g}: events are to come")
-    if not residuals.stationarity <= CERTIFIED_TOL:
-        reasons.append(f"the gradient does not vanish: it is {residuals.stationarity:.2g} of its terms")
-    return reasons
 
 
 def _decided(chart: _Chart, x: FloatArray, point: OutputPoint, values: FloatArray, doubtful: bool) -> OutputPoint:
