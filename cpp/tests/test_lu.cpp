@@ -1,5 +1,9 @@
 /// The factors in place against the matrix they came from, at sizes below, at and above a panel; and that a second
 /// system allocates nothing.
+#include <cstdint>
+#include <memory>
+#include <vector>
+
 #include "allocations.hpp"
 #include "check.hpp"
 #include "numeric/lu.hpp"
@@ -45,7 +49,19 @@ void a_singular_matrix_shows(LuFactors& lu) {
 
 }  // namespace
 
+/// The bits of a solution depend on where packets begin, so memory begins where vectors do, whatever was allocated
+/// before.
+void memory_is_aligned() {
+    std::vector<std::unique_ptr<char[]>> before;
+    for (const Index size : {1, 2, 3, 5, 8, 13, 21}) {
+        before.push_back(std::make_unique<char[]>(16 * static_cast<std::size_t>(size)));
+        LuFactors lu;
+        CHECK(reinterpret_cast<std::uintptr_t>(lu.matrix(size).data()) % EIGEN_MAX_ALIGN_BYTES == 0);
+    }
+}
+
 int main() {
+    memory_is_aligned();
     LuFactors lu;
     a_zero_in_the_corner_is_no_pivot(lu);
     a_singular_matrix_shows(lu);

@@ -50,7 +50,7 @@ std::set<Sides> cells_that_are_left_into(const Corner& corner) {
     const int k = corner.size();
     for (int number = 0; number < 1 << k; ++number) {
         Sides sides(k);
-        std::vector<double> pull = corner.rest;
+        Numbers pull = corner.rest;
         for (int w = 0; w < k; ++w) {
             sides[w] = (number >> w & 1) != 0 ? 1 : -1;
             for (int x = 0; x < corner.rank; ++x)

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace reluflow {
 
@@ -15,6 +16,9 @@ static_assert(sizeof(Index) == sizeof(Eigen::Index), "Index and Eigen::Index mus
 using Vector = Eigen::VectorXd;
 /// Row-major: a row of X is a sample, a row of W is a neuron, and both are contiguous.
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+/// Memory that grows and is mapped as vectors and matrices. Aligned as theirs is: the rounding of a sum, and of an
+/// expression with fused products, depends on where packets begin, and equal runs must have equal bits.
+using Numbers = std::vector<double, Eigen::aligned_allocator<double>>;
 /// Signs in {-1, 0, +1}, one row per neuron, one column per sample.
 using SignMatrix = Eigen::Matrix<std::int8_t, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 

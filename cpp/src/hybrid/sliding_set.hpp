@@ -60,8 +60,8 @@ class SlidingSet {
     Index rank_;
     bool waits_ = false;
     std::vector<int> boundaries_, dependent_;
-    std::vector<double> q_;  // size × rank, orthonormal rows
-    std::vector<double> r_;  // packed columns of the upper triangle: column h starts at h(h+1)/2
+    Numbers q_;  // size × rank, orthonormal rows
+    Numbers r_;  // packed columns of the upper triangle: column h starts at h(h+1)/2
 };
 
 }  // namespace reluflow

@@ -287,7 +287,7 @@ bool TransitionSolver::is_in_hull(double tolerance) const {
     std::vector<int> zero;
     for (int w = 0; w < corner.size(); ++w)
         if (sides_[w] == 0) zero.push_back(w);
-    std::vector<double> rest = corner.rest;
+    Numbers rest = corner.rest;
     for (int w = 0; w < corner.size(); ++w)
         if (sides_[w] != 0)
             for (int k = 0; k < corner.rank; ++k)
@@ -312,7 +312,7 @@ void TransitionSolver::add_found(bool stands_on_ridge) {
 /// at rest.
 void TransitionSolver::climb() {
     std::vector<std::vector<Choice>> tried;
-    std::vector<double> along(corner_->rank);
+    Numbers along(corner_->rank);
     const std::size_t known = found_count_;
     for (int start = 0; start < 2 * corner_->size() && std::ssize(tried) < kMostStarts; ++start) {
         const double side = start % 2 == 0 ? 1.0 : -1.0;
@@ -332,7 +332,7 @@ void TransitionSolver::climb() {
 }
 
 /// Gives every repelling boundary the side on which a direction lies.
-void TransitionSolver::choose_towards(const std::vector<double>& along) {
+void TransitionSolver::choose_towards(const Numbers& along) {
     for (const int w : repelling_) {
         const double* normal = corner_->normal(w);
         choice_[w] = std::inner_product(along.begin(), along.end(), normal, 0.0) >= 0.0 ? Choice::above : Choice::below;
@@ -340,9 +340,9 @@ void TransitionSolver::choose_towards(const std::vector<double>& along) {
 }
 
 /// The velocity in the cell in which a direction lies, in its place.
-void TransitionSolver::pull(std::vector<double>& along) const {
+void TransitionSolver::pull(Numbers& along) const {
     const Corner& corner = *corner_;
-    std::vector<double> sum = corner.rest;
+    Numbers sum = corner.rest;
     for (int w = 0; w < corner.size(); ++w) {
         const double* normal = corner.normal(w);
         const double z = std::inner_product(along.begin(), along.end(), normal, 0.0);

@@ -21,9 +21,9 @@ struct Corner {
     int rank = 0;
     std::vector<int> boundaries;      ///< indices, for messages and events
     std::vector<std::int8_t> before;  ///< sides before
-    std::vector<double> normals;      ///< (size, rank), rows
-    std::vector<double> rest;         ///< the gradient without the contributions of Z
-    std::vector<double> below, above;
+    Numbers normals;                  ///< (size, rank), rows
+    Numbers rest;                     ///< the gradient without the contributions of Z
+    Numbers below, above;
 
     int size() const noexcept { return static_cast<int>(boundaries.size()); }
     const double* normal(int i) const noexcept { return normals.data() + i * rank; }
@@ -72,8 +72,8 @@ class TransitionSolver {
     void search_standing();
     void climb();
     bool climb_on();
-    void choose_towards(const std::vector<double>& along);
-    void pull(std::vector<double>& along) const;
+    void choose_towards(const Numbers& along);
+    void pull(Numbers& along) const;
     bool leaves() const;
     bool touches() const;
     bool fit();
@@ -93,10 +93,10 @@ class TransitionSolver {
     BoxLeastSquares box_;
     std::vector<Choice> choice_;  // of every boundary; attracting ones are `open`
     std::vector<int> repelling_;
-    std::vector<int> forced_;       // sides that the velocity decided, in order
-    std::vector<double> outside_;   // of repelling boundaries: part of the normal outside the span of those inside
-    std::vector<double> absorbed_;  // half kinks that the boundaries inside have to absorb
-    std::vector<double> split_;
+    std::vector<int> forced_;  // sides that the velocity decided, in order
+    Numbers outside_;          // of repelling boundaries: part of the normal outside the span of those inside
+    Numbers absorbed_;         // half kinks that the boundaries inside have to absorb
+    Numbers split_;
     std::vector<std::int8_t> sides_;
     std::vector<std::vector<std::int8_t>> rejected_;
     int nodes_ = 0;

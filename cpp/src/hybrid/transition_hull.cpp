@@ -19,7 +19,7 @@ constexpr double kZeroPart = 1e-10;
 constexpr double kWeightTol = 1e-14;
 
 /// The gradients in the cells, one row each, projected to the span of the boundaries.
-Matrix pulls_of_cells(const Corner& corner, const std::vector<int>& zero, const std::vector<double>& rest) {
+Matrix pulls_of_cells(const Corner& corner, const std::vector<int>& zero, const Numbers& rest) {
     const auto count = static_cast<Index>(zero.size());
     Matrix normals(count, corner.rank);
     for (Index i = 0; i < count; ++i)
@@ -78,7 +78,7 @@ double distance_to_hull(const Matrix& points, double tolerance) {
                     fraction = std::min(fraction, weights[i] / (weights[i] - wanted[i]));
             weights += fraction * (wanted - weights);
             std::vector<Index> kept;
-            std::vector<double> left;
+            Numbers left;
             for (Index i = 0; i < weights.size(); ++i) {
                 if (weights[i] <= kWeightTol) continue;
                 kept.push_back(chosen[i]);
@@ -97,7 +97,7 @@ double distance_to_hull(const Matrix& points, double tolerance) {
 
 }  // namespace
 
-bool is_in_hull(const Corner& corner, const std::vector<int>& zero, const std::vector<double>& rest, double tolerance) {
+bool is_in_hull(const Corner& corner, const std::vector<int>& zero, const Numbers& rest, double tolerance) {
     const Matrix points = pulls_of_cells(corner, zero, rest);
     if (points.rows() == 0) return false;
     const double largest = points.rowwise().norm().maxCoeff();

@@ -9,6 +9,6 @@
 namespace reluflow {
 
 /// `zero` are the boundaries that stay, `rest` is the gradient without them. Residuals below `tolerance` are rounding.
-bool is_in_hull(const Corner& corner, const std::vector<int>& zero, const std::vector<double>& rest, double tolerance);
+bool is_in_hull(const Corner& corner, const std::vector<int>& zero, const Numbers& rest, double tolerance);
 
 }  // namespace reluflow

@@ -61,12 +61,12 @@ class BoxLeastSquares {
     int rank_ = 0;
     double weight_ = 0.0;
     double tolerance_ = 0.0;
-    std::vector<double> vectors_, offset_, low_, high_, c_, target_, residual_;
+    Numbers vectors_, offset_, low_, high_, c_, target_, residual_;
     std::vector<Place> place_;
     std::vector<char> barred_;  // freed before without success
     std::vector<int> inside_;
-    std::vector<double> q_, r_;  // the vectors inside, factored: orthonormal rows and packed triangular columns
-    mutable std::vector<double> column_;
+    Numbers q_, r_;  // the vectors inside, factored: orthonormal rows and packed triangular columns
+    mutable Numbers column_;
 };
 
 }  // namespace reluflow

@@ -26,7 +26,7 @@ class LuFactors {
     double* row(Index i) noexcept { return entries_.data() + i * size_; }
 
     Index size_ = 0;
-    std::vector<double> entries_;
+    Numbers entries_;
     std::vector<Index> swaps_;  // row i was exchanged with swaps_[i] >= i
 };
 

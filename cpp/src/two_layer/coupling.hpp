@@ -74,7 +74,7 @@ class Coupling {
     std::vector<std::uint8_t> group_codes_;      // (n, chunks of groups)
     std::vector<std::pair<Index, Index>> held_;  // (group, sample) of sliding pairs, in order, if there is a leak
     std::vector<SubsetSums> own_;                // workspace of each thread
-    std::vector<double> column_;                 // workspace
+    Numbers column_;                             // workspace
     Vector all_;                                 // the sum over all rows, if there is a leak
     Matrix shares_;                              // (strips, n), contribution of each strip to the margins
 };

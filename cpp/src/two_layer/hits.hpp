@@ -101,7 +101,7 @@ class HitFinder {
     std::vector<Tangent> tangents_;
     std::vector<int> met_;
     double worst_inconsistency_ = 0.0;
-    std::vector<double> coordinates_, multipliers_, work_;
+    Numbers coordinates_, multipliers_, work_;
 };
 
 }  // namespace reluflow

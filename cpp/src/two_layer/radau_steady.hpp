@@ -38,8 +38,6 @@ class SteadyResponse {
     double work() const noexcept;
 
   private:
-    /// Aligned, because the rounding of a sum depends on the alignment of its memory.
-    using Numbers = std::vector<double, Eigen::aligned_allocator<double>>;
     using Map = Eigen::Map<Matrix>;
     using Complex = std::complex<double>;
 

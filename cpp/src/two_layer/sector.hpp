@@ -98,7 +98,7 @@ class Sector {
     // The deferred map of all steps since start_carry(): its columns are the images of the unit vectors of (w, a).
     Matrix carried_;
     Matrix block_;
-    std::vector<double> block_work_;
+    Numbers block_work_;
 };
 
 }  // namespace reluflow

@@ -25,7 +25,7 @@ class Spread {
     const Dataset& data_;
     double growth_ = 0.0;  // √ of the largest growth of a weight since the measurement
     Vector floor_;         // the weights at the measurement, small ones raised
-    std::vector<double> along_;
+    Numbers along_;
     Matrix weighted_, square_, turned_;
 };
 
