@@ -190,6 +190,15 @@ def test_one_file_includes_the_numpy_bindings() -> None:
     assert including == ["arrays.hpp"]
 
 
+@pytest.mark.parametrize("module", ["numeric", "hybrid", "two_layer"])
+def test_memory_of_the_two_layer_core_is_aligned(module: str) -> None:
+    """Else the bits of a run depend on where the process happened to get its memory; see Numbers in base/types.hpp."""
+    plain = re.compile(r"std::vector<double>|new double\[")
+    paths = sorted((ROOT / "cpp" / "src" / module).iterdir())
+    found = [path.name for path in paths if plain.search(path.read_text(encoding="utf-8"))]
+    assert not found, f"{found} should use Numbers, Vector or Matrix"
+
+
 def test_the_core_knows_nothing_of_python() -> None:
     assert CORE_FILES
     assert [name(path) for path in CORE_FILES if "pybind11" in path.read_text(encoding="utf-8")] == []

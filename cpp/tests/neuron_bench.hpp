@@ -8,6 +8,7 @@
 
 #include "base/pool.hpp"
 #include "two_layer/hits.hpp"
+#include "two_layer/neuron_series.hpp"
 
 namespace reluflow::tests {
 
@@ -42,21 +43,20 @@ class Bench {
           state_(data_, Matrix::Ones(1, kRank), Vector::Ones(1), 0.0),
           waveform_(data_, {LossKind::exponential, Reduction::sum}),
           pool_(1),
-          series_(1, kRank, pool_),
-          groups_(1) {
-        Pattern pattern(1, data_.n_boundaries());
-        for (Index boundary = 0; boundary < data_.n_boundaries(); ++boundary) pattern.set(0, boundary, 1);
-        groups_.update(pattern);
+          groups_(1),
+          series_(state_, groups_, 0.0, pool_) {
+        for (Index boundary = 0; boundary < data_.n_boundaries(); ++boundary) state_.mode.set_side(0, boundary, 1);
+        groups_.update(state_.mode.pattern());
         waveform_.start(vector_of(margins), std::vector<char>(samples.size(), 1));
         waveform_.set_step(1.0);
         Matrix moments(kRank, 1);
-        series_.start(state_, 0.0, groups_, moments);
+        series_.start(moments);
         const Matrix still = Matrix::Zero(kRank, 1);
         for (int k = 0; k < kMaxOrder; ++k) {
             waveform_.push(k == 0 ? vector_of(rates) : Vector::Zero(data_.n()));
-            series_.push(still, 1.0, groups_, moments);
+            series_.push(still, 1.0, moments);
         }
-        motion = std::make_unique<NeuronMotion>(data_, waveform_, series_, 0.0, Range{0, 1});
+        motion = std::make_unique<NeuronMotion>(data_, waveform_, 0.0, Range{0, 1});
         finder = std::make_unique<HitFinder>(*motion, false);
         held = SlidingSet(kRank);
         sides.assign(samples.size(), 1);
@@ -64,7 +64,7 @@ class Bench {
 
     /// The piece on which the neuron starts at (w, a) at u, under g.
     int put(const Numbers& w, double a, const std::vector<Numbers>& g, double u = 0.0) {
-        motion->begin_step();
+        motion->begin_step(series_);
         const int first = motion->open(0, held, nullptr);
         std::fill_n(motion->gradient(), kRank * (kMaxOrder + 1), 0.0);
         for (std::size_t k = 0; k < g.size(); ++k) std::copy(g[k].begin(), g[k].end(), motion->gradient() + k * kRank);
@@ -82,11 +82,11 @@ class Bench {
 
   private:
     Dataset data_;
-    NetworkState state_;
+    State state_;
     Waveform waveform_;
     Pool pool_;
-    NeuronSeries series_;
     Groups groups_;
+    NeuronSeries series_;
 
   public:
     std::unique_ptr<NeuronMotion> motion;

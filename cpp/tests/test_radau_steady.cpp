@@ -10,7 +10,7 @@
 #include "hybrid/pattern.hpp"
 #include "hybrid/sliding_set.hpp"
 #include "two_layer/expansion.hpp"
-#include "two_layer/network.hpp"
+#include "two_layer/parameters.hpp"
 #include "two_layer/radau_nodes.hpp"
 #include "uniform.hpp"
 
@@ -20,19 +20,18 @@ using namespace reluflow;
 using tests::Uniform;
 
 /// K_ij = ∂q_i · ∂q_j over the weights, with what each neuron holds projected out.
-Matrix kernel(const Dataset& data, const NetworkState& state, const Pattern& pattern,
-              const std::vector<SlidingSet>& held) {
+Matrix kernel(const Dataset& data, const State& state) {
     Matrix K = Matrix::Zero(data.n(), data.n());
     Matrix features(data.n(), data.rank() + 1);
     Vector row(data.rank());
+    const SignMatrix signs = state.mode.pattern().sample_signs(data);
     for (int j = 0; j < static_cast<int>(state.neurons()); ++j) {
-        const SignMatrix signs = pattern.sample_signs(data);
         for (Index i = 0; i < data.n(); ++i) {
             const double slope = signs(j, i) > 0 ? 1.0 : 0.0;
             row = data.signs()[i] * slope * data.X().row(i).transpose();
-            features(i, data.rank()) = row.dot(state.w.col(j));
-            held[j].project(row.data());
-            features.row(i).head(data.rank()) = state.a[j] * row.transpose();
+            features(i, data.rank()) = row.dot(state.parameters.w.col(j));
+            state.mode.held(j).project(row.data());
+            features.row(i).head(data.rank()) = state.parameters.a[j] * row.transpose();
         }
         K += features * features.transpose();
     }
@@ -58,34 +57,31 @@ Problem problem(Uniform& number, Index n, Index d, Index m) {
 }
 
 /// Neuron j holds its first j mod r boundaries, or none; the others have the signs that they have.
-std::vector<SlidingSet> hold_boundaries(const Dataset& data, NetworkState& state, Pattern& pattern, bool holds) {
+void hold_boundaries(const Dataset& data, State& state, bool holds) {
     const Index m = state.neurons();
-    std::vector<SlidingSet> held(m, SlidingSet(data.rank()));
     for (Index j = 0; j < m; ++j) {
         std::vector<int> boundaries;
         for (int boundary = 0; holds && boundary < static_cast<int>(j % data.rank()); ++boundary)
             boundaries.push_back(boundary);
-        held[j].assign(boundaries, data.normals());
-        Vector column = state.w.col(j);
-        held[j].project(column.data());
-        state.w.col(j) = column;
+        state.mode.hold(j, boundaries);
+        Vector column = state.parameters.w.col(j);
+        state.mode.held(j).project(column.data());
+        state.parameters.w.col(j) = column;
         for (Index boundary = 0; boundary < data.n_boundaries(); ++boundary)
-            pattern.set(j, boundary, data.normals().row(boundary).dot(column) > 0.0 ? 1 : -1);
-        for (const int boundary : boundaries) pattern.set(j, boundary, 0);
+            state.mode.set_side(j, boundary, data.normals().row(boundary).dot(column) > 0.0 ? 1 : -1);
+        for (const int boundary : boundaries) state.mode.set_side(j, boundary, 0);
     }
-    return held;
 }
 
 void the_answer_solves_the_equations(Index n, Index d, Index m, double step, bool holds) {
     Uniform number(7);
     const Problem drawn = problem(number, n, d, m);
     const Dataset data(drawn.X, drawn.y);
-    NetworkState state(data, drawn.W, drawn.a, 0.0);
-    Pattern pattern(m, data.n_boundaries());
-    const std::vector<SlidingSet> held = hold_boundaries(data, state, pattern, holds);
+    State state(data, drawn.W, drawn.a, 0.0);
+    hold_boundaries(data, state, holds);
     Pool pool(1);
     Expansion expansion(data, {}, {}, state, pool);
-    expansion.start(state, pattern, held);
+    expansion.start();
 
     const Matrix& A = RadauStep::Nodes::get().integration;
     SteadyResponse response(data, m, A, true);
@@ -107,7 +103,7 @@ void the_answer_solves_the_equations(Index n, Index d, Index m, double step, boo
     Vector mu = s;
     response.solve(delta, mu);
 
-    const Matrix K = kernel(data, state, pattern, held);
+    const Matrix K = kernel(data, state);
     const Matrix moved = step * A * (delta * p.asDiagonal()) * K;  // of the margins
     double miss = 0.0;
     double size = 0.0;

@@ -160,19 +160,18 @@ struct Late {
 Late late_step(const Network& net, double step, double rtol, const Explicit& expected) {
     const Index m = net.W.rows();
     const Dataset data(net.X, net.y);
-    NetworkState state(data, net.W, net.a, 0.0);
-    Pattern pattern(m, data.n_boundaries());
-    std::vector<SlidingSet> held(m, SlidingSet(data.rank()));
+    State state(data, net.W, net.a, 0.0);
     for (Index j = 0; j < m; ++j) {
         for (Index i = 0; i < data.n(); ++i)
-            pattern.set(j, data.boundary_of(i), static_cast<std::int8_t>(net.signs(j, i) * data.orientation(i)));
-        held[j].assign(net.holds[j], data.normals());
+            state.mode.set_side(j, data.boundary_of(i),
+                                static_cast<std::int8_t>(net.signs(j, i) * data.orientation(i)));
+        state.mode.hold(j, net.holds[j]);
     }
     Pool pool(1);
     Settings settings;
     settings.rtol = rtol;
     Expansion expansion(data, {net.loss, Reduction::sum}, settings, state, pool);
-    expansion.start(state, pattern, held);
+    expansion.start();
     RadauStep radau(data, {net.loss, Reduction::sum}, settings, m);
     Late result;
     result.accepted = radau.expand(expansion, step, false);

@@ -50,13 +50,13 @@ struct Run {
 /// Takes steps without a recorder; those before step `warm` are not looked at.
 Run take_steps(const Problem& p, int warm, int steps, int threads = 1) {
     const Dataset data(p.X, p.y);
-    NetworkState state(data, p.W, p.a, 0.0);
-    Pattern pattern(p.W.rows(), data.n_boundaries());
+    State state(data, p.W, p.a, 0.0);
     for (Index j = 0; j < p.W.rows(); ++j)
         for (Index boundary = 0; boundary < data.n_boundaries(); ++boundary)
-            pattern.set(j, boundary, data.normals().row(boundary).dot(state.w.col(j)) > 0.0 ? 1 : -1);
+            state.mode.set_side(j, boundary,
+                                data.normals().row(boundary).dot(state.parameters.w.col(j)) > 0.0 ? 1 : -1);
     Pool pool(threads);
-    Stepper stepper(data, {}, {}, state, pattern, pool);
+    Stepper stepper(data, {}, {}, state, pool);
     Run run;
     if (!stepper.decide_start(false)) return run;
     stepper.begin();

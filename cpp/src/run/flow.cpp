@@ -40,22 +40,22 @@ Flow::Flow(const Dataset& data, const MatrixView& W, const VectorView& a, double
            const SignMatrix* pattern)
     : Run(std::move(plan)),
       data_(data),
-      state_(data, W, a, leak),
-      pattern_(W.rows(), data.n_boundaries()),
+      state_(data, W, a, leak, plan_.start),
       pattern_was_given_(pattern != nullptr),
       pool_(useful_threads(plan_.n_threads, data, W.rows())),
-      stepper_(data, plan_.objective, plan_.settings, state_, pattern_, pool_),
+      stepper_(data, plan_.objective, plan_.settings, state_, pool_),
       recorder_(data, W.rows(), plan_.settings.checkpoint_bytes),
       log_factor_(std::log(reduction_factor(plan_.objective.reduction, data.n()))),
-      w_(state_.w),
-      a_(state_.a),
+      w_(state_.parameters.w),
+      a_(state_.parameters.a),
       q_(data.n()),
       exponent_(plan_.exponent),
       offsets_(data.targets()),
       weights_(data.n()) {
-    state_.start_at(plan_.exponent);
+    state_.parameters.start_at(plan_.exponent);
     pool_.listen_to(&interrupt_);
-    for (Index j = 0; j < state_.neurons(); ++j) resting_square_ += state_.at_rest(j) * state_.at_rest(j);
+    for (Index j = 0; j < state_.neurons(); ++j)
+        resting_square_ += state_.parameters.at_rest(j) * state_.parameters.at_rest(j);
     read_pattern(W, pattern);
 }
 
@@ -72,10 +72,10 @@ void Flow::read_pattern(const MatrixView& W, const SignMatrix* given) {
                 const int sample = data_.samples_of(static_cast<int>(boundary))[0];
                 const int sign = given ? (*given)(j, sample)
                                        : exact_sign_of_dot({W.row(j).data(), d}, {data_.raw().row(sample).data(), d});
-                pattern_.set(j, boundary, static_cast<std::int8_t>(sign * data_.orientation(sample)));
+                state_.mode.set_side(j, boundary, static_cast<std::int8_t>(sign * data_.orientation(sample)));
             }
     });
-    first_pattern_ = pattern_.sample_signs(data_);
+    first_pattern_ = state_.mode.pattern().sample_signs(data_);
 }
 
 void Flow::start() {
@@ -94,7 +94,7 @@ void Flow::start() {
 
 void Flow::close() {
     stepper_.settle();
-    state_.lower();
+    state_.parameters.lower();
 }
 
 bool Flow::advance() {
@@ -154,7 +154,7 @@ bool Flow::take_step() {
     }
     plan_.save_by == SaveBy::log_norm ? save_norms(stepper_.end()) : save_within(stepper_.end());
     record_events();
-    clock_ = clock_at_end(stepper_.end());
+    state_.clock = clock_at_end(stepper_.end());
     still_ = stepper_.end() > 0.0 ? 0 : still_ + 1;
     rest_trend_.add(stepper_.relative_rate(), taken_);
     taken_ = stepper_.end() * stepper_.waveform().step();
@@ -174,13 +174,13 @@ void Flow::follow_direction() {
     if (plan_.stop.direction == 0.0) return;
     const double square = stepper_.square() + resting_square_;
     if (direction_trend_.wants_state(square, stepper_.is_separated())) stepper_.settle();
-    direction_trend_.add(state_.w, state_.a, square, stepper_.is_separated());
+    direction_trend_.add(state_.parameters.w, state_.parameters.a, square, stepper_.is_separated());
 }
 
 /// Length of a step, in rescaled time, that reaches the time stop.
 double Flow::largest_step() const {
     if (exponent_ > 0) return std::numeric_limits<double>::infinity();
-    return clock_.amount_to(time_stop(), -stepper_.waveform().log_mass() - log_factor_);
+    return state_.clock.amount_to(time_stop(), -stepper_.waveform().log_mass() - log_factor_);
 }
 
 double Flow::end_by_rules() {

@@ -6,12 +6,11 @@
 #include <string>
 
 #include "base/pool.hpp"
-#include "hybrid/pattern.hpp"
 #include "problem/dataset.hpp"
 #include "run/recorder.hpp"
 #include "run/run.hpp"
 #include "run/trend.hpp"
-#include "two_layer/network.hpp"
+#include "two_layer/state.hpp"
 #include "two_layer/step.hpp"
 
 namespace reluflow {
@@ -27,11 +26,12 @@ class Flow final : public Run {
     std::int64_t steps() const noexcept override { return counts().steps; }
     std::int64_t event_count() const noexcept override { return recorder_.event_list().count(); }
     const Recorder& recorder() const noexcept { return recorder_; }
-    const NetworkState& state() const noexcept { return state_; }
+    const Clock& clock() const noexcept override { return state_.clock; }
+    const Parameters& parameters() const noexcept { return state_.parameters; }
     /// The present weights (m, d) and (m,), also of deferred neurons, which stay deferred.
     void copy_state(Matrix& W, Vector& a);
     const SignMatrix& first_pattern() const noexcept { return first_pattern_; }
-    SignMatrix last_pattern() const { return pattern_.sample_signs(data_); }
+    SignMatrix last_pattern() const { return state_.mode.pattern().sample_signs(data_); }
     const StepCounts& counts() const noexcept { return stepper_.counts(); }
     /// Estimated angle to the limit direction; computed only if a stop rule needs it, else +inf.
     double remaining_turn() const noexcept { return direction_trend_.remaining(); }
@@ -66,6 +66,8 @@ class Flow final : public Run {
     bool watch_trend();
     bool is_lost_in_rounding();
     bool is_loss_out_of_reach() const;
+    void load_stored(double u);
+    void load_true(double u);
     void checkpoint();
     void keep_checkpoint();
     RateNoise rate_noise() const;
@@ -109,8 +111,7 @@ class Flow final : public Run {
     std::string name_corner(const UnresolvedEvent& unresolved) const;
 
     const Dataset& data_;
-    NetworkState state_;
-    Pattern pattern_;
+    State state_;
     SignMatrix first_pattern_;
     bool pattern_was_given_;
     Pool pool_;
@@ -123,7 +124,6 @@ class Flow final : public Run {
     RestTrend rest_trend_;
     double taken_ = 0.0;           // length of the last step in rescaled time
     double resting_square_ = 0.0;  // Σ |w|² outside the span of the samples
-    Index behind_ = 0;             // steps since the neurons were last moved (deferred neurons)
     int still_ = 0;                // consecutive steps that took no time
     int last_steps_ = 0;           // steps since rounding first limited the run, see is_lost_in_rounding()
     Matrix w_;

@@ -96,7 +96,7 @@ void Flow::finish_risen(double rise) {
     std::snprintf(text, sizeof text,
                   "the loss rises along the step at log t = %.10g, its logarithm by %.2g: the state is not known well "
                   "enough; try a smaller rtol",
-                  clock_.log_t(), rise);
+                  state_.clock.log_t(), rise);
     finish(Status::accuracy_not_reached, text);
 }
 

@@ -68,10 +68,10 @@ int Flow::fastest_neuron() const {
     int fastest = 0;
     double most = -1.0;
     for (Index j = 0; j < state_.neurons(); ++j) {
-        if (state_.a[j] == 0.0 && state_.w.col(j).isZero(0.0)) continue;
+        if (state_.parameters.a[j] == 0.0 && state_.parameters.w.col(j).isZero(0.0)) continue;
         double square = 0.0;
-        for (Index x = 0; x < state_.rank(); ++x) {
-            const double part = stepper_.expansion().start_rate(j, Vector::Unit(state_.rank(), x));
+        for (Index x = 0; x < state_.parameters.rank(); ++x) {
+            const double part = stepper_.expansion().start_rate(j, Vector::Unit(state_.parameters.rank(), x));
             square += part * part;
         }
         if (!(square <= most)) {
@@ -117,8 +117,8 @@ void Flow::finish_wrong_side() {
         for (Index j = 0; j < state_.neurons(); ++j)
             for (Index boundary = 0; boundary < data_.n_boundaries(); ++boundary) {
                 const double z = data_.normals().row(boundary).dot(w_.col(j)) / (w_.col(j).norm() + std::abs(a_[j]));
-                if (!(-z * pattern_.side(j, boundary) > worst)) continue;
-                worst = -z * pattern_.side(j, boundary);
+                if (!(-z * state_.mode.side(j, boundary) > worst)) continue;
+                worst = -z * state_.mode.side(j, boundary);
                 neuron = static_cast<int>(j);
                 sample = data_.samples_of(static_cast<int>(boundary))[0];
             }

@@ -17,41 +17,40 @@ constexpr Index kPiece = 64;
 
 /// Deferred neurons are moved for a checkpoint only once that costs little beside the steps before it.
 void Flow::checkpoint() {
-    if (stepper_.is_carrying() && ++behind_ < state_.w.size() / kNumbersPerStep) return;
-    behind_ = 0;
+    const Index worthwhile = std::max<Index>(1, state_.parameters.w.size() / kNumbersPerStep);
+    if (!state_.is_current() && state_.steps_behind() % worthwhile != 0) return;
     if (recorder_.passes_over()) return;
     stepper_.settle();
     keep_checkpoint();
 }
 
+/// The state at u in w_ and a_, as it is stored.
+void Flow::load_stored(double u) {
+    if (u > 0.0 || !state_.is_current()) return stepper_.state_at(u, w_, a_);
+    w_ = state_.parameters.w;
+    a_ = state_.parameters.a;
+}
+
+/// The state at u in w_ and a_, in true values.
+void Flow::load_true(double u) {
+    load_stored(u);
+    state_.parameters.lower(w_, a_);
+}
+
 void Flow::keep_checkpoint() {
-    if (!state_.has_lifted()) return recorder_.checkpoint(clock_, log_loss(), state_.w, state_.a);
-    w_ = state_.w;
-    a_ = state_.a;
-    state_.lower(w_, a_);
-    recorder_.checkpoint(clock_, log_loss(), w_, a_);
+    load_true(0.0);
+    recorder_.checkpoint(state_.clock, log_loss(), w_, a_);
 }
 
 void Flow::copy_state(Matrix& W, Vector& a) {
-    if (!stepper_.is_carrying() && !state_.has_lifted()) {
-        W = state_.full_weights(data_);
-        a = state_.a;
-        return;
-    }
-    if (stepper_.is_carrying()) {
-        stepper_.state_at(0.0, w_, a_);
-    } else {
-        w_ = state_.w;
-        a_ = state_.a;
-    }
-    state_.lower(w_, a_);
+    load_true(0.0);
     a = a_;
     W.resize(state_.neurons(), data_.d());
-    state_.full_weights(data_, {w_.data(), data_.rank(), state_.neurons()}, {W.data(), W.rows(), W.cols()});
+    state_.parameters.full_weights(data_, {w_.data(), data_.rank(), state_.neurons()}, {W.data(), W.rows(), W.cols()});
 }
 
 void Flow::save_start_norms() {
-    for (; !is_saved() && log_norm_at(0.0) >= plan_.save_at[n_saved_]; ++n_saved_) save_state(clock_, 0.0);
+    for (; !is_saved() && log_norm_at(0.0) >= plan_.save_at[n_saved_]; ++n_saved_) save_state(state_.clock, 0.0);
 }
 
 /// The states of the step at which |θ| first reaches what is asked for next.
@@ -64,20 +63,15 @@ void Flow::save_norms(double end) {
 }
 
 void Flow::save_state(const Clock& when, double u) {
-    if (u > 0.0 || stepper_.is_carrying())
-        stepper_.state_at(u, w_, a_);
-    else {
-        w_ = state_.w;
-        a_ = state_.a;
-    }
+    load_stored(u);
     double log_loss_then = log_loss_of(w_, a_);  // also leaves the margins in q_
     if (exponent_ > 0) log_loss_then = unscaled_log_loss(q_);
-    state_.lower(w_, a_);
+    state_.parameters.lower(w_, a_);
     recorder_.save(when, log_loss_then, w_, a_);
 }
 
 double Flow::log_loss_of(const Matrix& w, const Vector& a) {
-    const double leak = state_.leak();
+    const double leak = state_.parameters.leak();
     pool_.run_pieces(data_.n(), kPiece, static_cast<double>(w.size() * data_.n()), [&](Index begin, Index end) {
         const auto samples = data_.X().middleRows(begin, end - begin);
         Matrix z(end - begin, kPiece);

@@ -116,7 +116,7 @@ bool Flow::is_loss_out_of_reach() const {
     if (stepper_.waveform().live_log_loss() > stepper_.waveform().log_loss() - kNoLoss) return false;
     const EventList& events = recorder_.event_list();
     const double last = events.count() > 0 ? events.log_t.back() : 0.0;
-    return stepper_.is_separated() && clock_.log_t() > std::max(kSettledLogTime, kSettled * last);
+    return stepper_.is_separated() && state_.clock.log_t() > std::max(kSettledLogTime, kSettled * last);
 }
 
 /// True when the weights of a stalled loss cancel so far that the remaining gradient is rounding: every step short
@@ -132,7 +132,7 @@ bool Flow::is_lost_in_rounding() {
 
 /// Nothing moves any more: the state is the same at every later time.
 void Flow::rest() {
-    rest_log_t_ = clock_.log_t();
+    rest_log_t_ = state_.clock.log_t();
     if (std::isinf(time_stop().log_t())) {
         stepper_.settle();
         finish(Status::stationary, at_rest_message());
@@ -147,7 +147,7 @@ void Flow::wait(std::string message) {
     const Clock stop = time_stop();
     if (plan_.save_by != SaveBy::log_norm)
         for (; !is_saved() && !stop.is_before(next_save()); ++n_saved_) save_state(next_save(), 0.0);
-    clock_ = stop;
+    state_.clock = stop;
     keep_checkpoint();
     finish(plan_.stop.time < std::numeric_limits<double>::infinity() && stop.t() == plan_.stop.time
                ? Status::reached_time

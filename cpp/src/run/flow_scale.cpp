@@ -73,7 +73,7 @@ void Flow::shrink() {
         const bool counts = stepper_.waveform().is_live(i) && above < std::min(kNoWeight / factor, kKnown);
         offsets_[i] = counts ? factor * (offsets_[i] + above) - above : factor * offsets_[i];
     }
-    state_.shrink(by);
+    state_.parameters.shrink(by);
     exponent_ += by;
     resting_square_ *= factor;
     stepper_.rescaled(offsets_);
@@ -126,29 +126,23 @@ double Flow::least_margin_at(double u) {
 /// Where the state is scaled, log t is the smallest margin up to a part 1/kHeldAgain; also if the run began there and
 /// its clock is far behind.
 Clock Flow::clock_at(double u) {
-    if (exponent_ == 0) return stepper_.waveform().clock_at(clock_, u);
-    if (u == 0.0) return clock_;
+    if (exponent_ == 0) return stepper_.waveform().clock_at(state_.clock, u);
+    if (u == 0.0) return state_.clock;
     const double from = scale() * least_margin_at(0.0);
     const double to = std::max(from, scale() * least_margin_at(u));
-    return Clock::at_log(clock_.log_t() < kFarBehind * from ? to : clock_.log_t() + (to - from));
+    return Clock::at_log(state_.clock.log_t() < kFarBehind * from ? to : state_.clock.log_t() + (to - from));
 }
 
 double Flow::reach(const Clock& target, double end) {
-    if (exponent_ == 0) return stepper_.waveform().reach(clock_, target, end);
-    if (!clock_.is_before(target)) return 0.0;
+    if (exponent_ == 0) return stepper_.waveform().reach(state_.clock, target, end);
+    if (!state_.clock.is_before(target)) return 0.0;
     if (clock_at(end).log_t() < target.log_t()) return kNoRoot;
     const auto is_before = [&](double u) { return clock_at(u).log_t() < target.log_t(); };
     return halved({0.0, end}, is_before, kClockHalvings).high;
 }
 
 double Flow::log_norm_at(double u) {
-    if (u > 0.0 || stepper_.is_carrying()) {
-        stepper_.state_at(u, w_, a_);
-    } else {
-        w_ = state_.w;
-        a_ = state_.a;
-    }
-    state_.lower(w_, a_);
+    load_true(u);
     const double unit = std::ldexp(1.0, -exponent_);
     return 0.5 * std::log((unit * w_).squaredNorm() + (unit * a_).squaredNorm() + resting_square_) +
            exponent_ * std::numbers::ln2;

@@ -51,6 +51,7 @@ LayeredFlow::LayeredFlow(const Graph& graph, const Matrix& X, const DualSeries& 
     : Run(std::move(plan)),
       graph_(&graph),
       X_(&X),
+      clock_(from.clock),
       theta_(from.theta),
       activity_(from.activity),
       jet_(graph, X, duals, kMaxOrder),
@@ -59,7 +60,6 @@ LayeredFlow::LayeredFlow(const Graph& graph, const Matrix& X, const DualSeries& 
       stride_(std::min(plan_.settings.checkpoint_bytes, kKeptBytes), bytes_of_kept(graph, X)),
       saved_(theta_.size()),
       kept_(theta_.size()) {
-    clock_ = from.clock;
     begin();
 }
 

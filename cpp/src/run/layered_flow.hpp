@@ -49,6 +49,7 @@ class LayeredFlow final : public Run {
     /// Goes on from a snapshot.
     LayeredFlow(const Graph& graph, const Matrix& X, const DualSeries& duals, const Snapshot& from, RunPlan plan);
 
+    const Clock& clock() const noexcept override { return clock_; }
     double log_loss() const override { return log_loss_; }
     double log_gradient_norm() const override { return log_gradient_; }
     std::int64_t steps() const noexcept override { return steps_; }
@@ -94,6 +95,7 @@ class LayeredFlow final : public Run {
 
     const Graph* graph_;
     const Matrix* X_;
+    Clock clock_;
     Vector theta_;
     Activity activity_;
     Jet jet_;

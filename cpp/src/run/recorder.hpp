@@ -14,7 +14,7 @@
 #include "hybrid/pattern.hpp"
 #include "problem/dataset.hpp"
 #include "two_layer/local_events.hpp"
-#include "two_layer/network.hpp"
+#include "two_layer/parameters.hpp"
 
 namespace reluflow {
 

@@ -10,14 +10,14 @@ namespace {
 constexpr double kTurnWork = 8.0;
 
 KeptStates in_given_coordinates(const States& states, Flow& flow, const Dataset& data) {
-    const Index m = flow.state().neurons();
+    const Index m = flow.parameters().neurons();
     const Index d = data.d();
     const Index count = states.count();
     KeptStates kept{
         states.t, states.log_t, states.log_loss, states.events, UnsetNumbers(count * m * d), UnsetNumbers(count * m)};
     flow.pool().run(count, kTurnWork * static_cast<double>(count * m * d), [&](Index i) {
         const double* const w = states.theta[i];
-        flow.state().full_weights(data, {w, data.rank(), m}, {kept.W.data() + i * m * d, m, d});
+        flow.parameters().full_weights(data, {w, data.rank(), m}, {kept.W.data() + i * m * d, m, d});
         std::copy_n(w + data.rank() * m, m, kept.a.data() + i * m);
     });
     return kept;
@@ -34,7 +34,7 @@ KeptStates last_state(const RunResult& result) {
 RunResult collect(Flow& flow, const Dataset& data) {
     const Recorder& recorder = flow.recorder();
     RunResult result;
-    result.neurons = flow.state().neurons();
+    result.neurons = flow.parameters().neurons();
     result.inputs = data.d();
     result.t = flow.clock().t();
     result.log_t = flow.clock().log_t();

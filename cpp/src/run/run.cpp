@@ -23,7 +23,6 @@ bool is_time_stop(Status status) noexcept {
 
 Run::Run(RunPlan plan)
     : plan_(std::move(plan)),
-      clock_(plan_.start),
       interrupt_([this] { return ends_inside_step(); }, plan_.look_period),
       message_(status_sentence(Status::running)) {}
 
@@ -78,7 +77,7 @@ Clock Run::next_save() const {
 }
 
 void Run::save_start() {
-    for (; !is_saved() && !clock_.is_before(next_save()); ++n_saved_) save_state(clock_, 0.0);
+    for (; !is_saved() && !clock().is_before(next_save()); ++n_saved_) save_state(clock(), 0.0);
 }
 
 void Run::save_within(double end) {
@@ -110,7 +109,7 @@ bool Run::poll() {
         return true;
     }
     return plan_.hook &&
-           end_by(plan_.hook({clock_.t(), clock_.log_t(), log_loss(), steps(), event_count(), elapsed, groups()}));
+           end_by(plan_.hook({clock().t(), clock().log_t(), log_loss(), steps(), event_count(), elapsed, groups()}));
 }
 
 bool Run::ends_inside_step() {
@@ -128,9 +127,9 @@ bool Run::end_by(Request request) {
 }
 
 std::string Run::at_log_time() const {
-    if (std::isinf(clock_.log_t())) return "at the start";
+    if (std::isinf(clock().log_t())) return "at the start";
     char text[48];
-    std::snprintf(text, sizeof text, "at log t = %.10g", clock_.log_t());
+    std::snprintf(text, sizeof text, "at log t = %.10g", clock().log_t());
     return text;
 }
 

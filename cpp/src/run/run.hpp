@@ -66,7 +66,7 @@ class Run {
     void run();
 
     const RunPlan& plan() const noexcept { return plan_; }
-    const Clock& clock() const noexcept { return clock_; }
+    virtual const Clock& clock() const noexcept = 0;
     Status status() const noexcept { return status_; }
     /// The sentence of the status, or what the model says of it.
     const std::string& message() const noexcept { return message_; }
@@ -128,7 +128,6 @@ class Run {
     void finish(Status status, std::string message = "");
 
     RunPlan plan_;
-    Clock clock_;
     Interrupt interrupt_;
     Status status_ = Status::running;
     Status pending_ = Status::running;  // the stop rule that holds at the end of this step

@@ -28,7 +28,7 @@ void GroupBounds::update(const Expansion& expansion) {
     const Index groups = expansion.groups().count();
     known_ = groups <= kFewGroups;
     if (!known_) return;
-    const NeuronSeries& series = expansion.series();
+    const StateSeries& series = expansion.series();
     const int order = series.order() - 1;
     const Index rank = data_.rank();
     fastest_.assign(groups, 0.0);

@@ -32,7 +32,7 @@ class GroupBounds {
   private:
     const Dataset& data_;
     bool known_ = false;
-    std::vector<double> fastest_, lowest_, highest_, series_, projections_;
+    Numbers fastest_, lowest_, highest_, series_, projections_;
 };
 
 /// For each group and sign of the output weight: the first time at which its neurons leave a boundary. Multipliers

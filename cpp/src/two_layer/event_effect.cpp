@@ -33,7 +33,7 @@ double EventEffect::coupling(int piece, const Hit& hit) const {
         for (const int sample : data_.samples_of(hit.boundary))
             jump +=
                 (1.0 - motion_.leak()) * std::abs(data_.coefficient(sample) * waveform.signed_weight_at(sample, hit.u));
-        if (held_[motion_.piece(piece).neuron].empty())
+        if (mode_.held(motion_.piece(piece).neuron).empty())
             reach = std::min(size, std::hypot(spread_.along(hit.boundary), std::sqrt(woken)));
     }
     const double step = motion_.step();
@@ -66,7 +66,7 @@ double EventEffect::woken_square(int piece, const Hit& hit) const {
                 sum += waveform.response(sample) * data_.coefficient(sample) * data_.coefficient(sample);
     };
     if (hit.kind == HitKind::boundary) add(hit.boundary);
-    const SlidingSet& held = held_[motion_.piece(piece).neuron];
+    const SlidingSet& held = mode_.held(motion_.piece(piece).neuron);
     for (const int boundary : held.boundaries()) add(boundary);
     for (const int boundary : held.dependent()) add(boundary);
     return sum;

@@ -1,9 +1,7 @@
 /// By how much an event of one neuron moves the others, if the step goes on with the weights that it had before.
 #pragma once
 
-#include <vector>
-
-#include "hybrid/sliding_set.hpp"
+#include "hybrid/mode.hpp"
 #include "problem/dataset.hpp"
 #include "two_layer/hits.hpp"
 #include "two_layer/neuron_motion.hpp"
@@ -13,9 +11,8 @@ namespace reluflow {
 
 class EventEffect {
   public:
-    EventEffect(const Dataset& data, const std::vector<SlidingSet>& held, const Spread& spread,
-                const NeuronMotion& motion)
-        : data_(data), held_(held), spread_(spread), motion_(motion) {}
+    EventEffect(const Dataset& data, const Mode& mode, const Spread& spread, const NeuronMotion& motion)
+        : data_(data), mode_(mode), spread_(spread), motion_(motion) {}
 
     /// The effect until U is ½ (U - u)² times this, relative. Precondition: the neuron's sides are those before the
     /// hit.
@@ -27,7 +24,7 @@ class EventEffect {
     double by_output(int piece, const Hit& hit) const;
 
     const Dataset& data_;
-    const std::vector<SlidingSet>& held_;
+    const Mode& mode_;
     const Spread& spread_;
     const NeuronMotion& motion_;
 };

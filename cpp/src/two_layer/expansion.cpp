@@ -22,6 +22,8 @@ constexpr double kFinest = 4.0 * std::numeric_limits<double>::epsilon();
 constexpr double kMassFall = 2.0;
 /// A step is far too long if its last terms are this many times the state.
 constexpr double kOverlong = 1e40;
+/// The order that the first step is expected to need.
+constexpr int kFirstOrder = 12;
 /// Outputs below this part of the targets, or of a margin of 1, change no weight.
 constexpr double kNoOutput = 1e-20;
 /// A neuron whose direction is this near to one that stands still has turned: it is known to no more than that.
@@ -41,18 +43,18 @@ void mark_live(std::span<const std::int8_t> slopes, bool leaks, std::span<char> 
 
 }  // namespace
 
-Expansion::Expansion(const Dataset& data, Objective objective, const Settings& settings, const NetworkState& state,
-                     Pool& pool)
+Expansion::Expansion(const Dataset& data, Objective objective, const Settings& settings, const State& state, Pool& pool)
     : data_(data),
+      state_(state),
       tolerance_(kTruncationPart * settings.rtol),
       present_tolerance_(tolerance_),
-      floor_(settings.atol / settings.rtol),
-      leaks_(state.leak() > 0.0),
+      leaks_(state.parameters.leak() > 0.0),
       groups_(state.neurons()),
-      coupling_(data, state.neurons(), state.leak(), pool),
+      coupling_(data, state.neurons(), state.parameters.leak(), pool),
       waveform_(data, objective),
       defect_(data, objective.loss),
-      series_(state.neurons(), data.rank(), pool),
+      by_neuron_(state, groups_, settings.atol / settings.rtol, pool),
+      sectors_(state, groups_, settings.atol / settings.rtol, pool),
       gradients_(data.rank(), state.neurons()),
       moments_(data.rank(), state.neurons()),
       start_gradients_(data.rank(), state.neurons()),
@@ -68,21 +70,30 @@ Expansion::Expansion(const Dataset& data, Objective objective, const Settings& s
       live_(data.n(), 1),
       moving_(state.neurons(), 1) {}
 
-void Expansion::start(const NetworkState& state, const Pattern& pattern, const std::vector<SlidingSet>& held) {
-    held_ = &held;
+void Expansion::start() {
+    const Pattern& pattern = state_.mode.pattern();
     if (groups_.update(pattern)) coupling_.set_slopes(pattern, groups_);
-    find_live(state, pattern);
+    find_live();
     int slots = 0;  // sliding sets can change while the pattern stays, so they are read in every step
-    for (Index c = 0; c < groups_.count(); ++c) slot_of_group_[c] = held[groups_.leader(c)].empty() ? -1 : slots++;
+    for (Index c = 0; c < groups_.count(); ++c) slot_of_group_[c] = held(c).empty() ? -1 : slots++;
     if (static_cast<int>(held_parts_.size()) < slots) {
         held_parts_.resize(2 * slots, Matrix(kMaxOrder + 2, data_.rank()));
         start_held_.resize(2 * slots, data_.rank());
     }
-    series_.start(state, floor_, groups_, moments_);
+    if (state_.is_current()) {
+        const int order = series_->order() > 0 ? series_->order() : kFirstOrder;
+        if (sectors_.is_worth(order))
+            series_ = &sectors_;
+        else
+            series_ = &by_neuron_;
+        series_->start(moments_);
+    } else {
+        series_->restart(moments_);  // from the sums of the sectors, which have been carried here
+    }
     coupling_.margins(moments_, q_);
     q_ -= offsets_;
     waveform_.start(q_, live_);
-    present_tolerance_ = std::min(tolerance_, std::max(kFinest, kMarginTol / waveform_.sensitivity(series_.square())));
+    present_tolerance_ = std::min(tolerance_, std::max(kFinest, kMarginTol / waveform_.sensitivity(series_->square())));
     coupling_.gradients(waveform_.signed_weights(0), gradients_);
     project(0);
     start_gradients_.leftCols(groups_.count()) = gradients_.leftCols(groups_.count());
@@ -97,7 +108,7 @@ void Expansion::start(const NetworkState& state, const Pattern& pattern, const s
 /// steps follow from the neurons, so that what moved margins before is forgotten.
 double Expansion::weight_error() const noexcept {
     const double late = kLatePart / kTruncationPart * tolerance_;
-    const double of_margins = 0.5 * present_tolerance_ * waveform_.sensitivity(series_.square());
+    const double of_margins = 0.5 * present_tolerance_ * waveform_.sensitivity(series_->square());
     // Errors that tend to zero are known to rounding only, so their weights may be known to no digit at all.
     const double plain = std::min(waveform_.is_linear() ? 1.0 : kMarginTol, kTermBeforeLast * of_margins);
     return std::max(waveform_.fine_weight_error(), waveform_.is_prescribed() ? late : plain);
@@ -124,12 +135,12 @@ double Expansion::expand(double step) {
         drive(waveform_.signed_weights(k), step);
         before = last / kTermBeforeLast;
         last =
-            std::max(series_.relative_size(k + 1), k == 0 ? 1.0 : (by_margins ? 0.0 : waveform_.relative_time_term()));
+            std::max(series_->relative_size(k + 1), k == 0 ? 1.0 : (by_margins ? 0.0 : waveform_.relative_time_term()));
         if (k + 1 >= kMinOrder && std::max(last, before) <= present_tolerance_) break;
     }
     // The squares of such terms overflow, and what came of that was taken for a size of zero.
     const double largest = moments_.leftCols(groups_.count()).cwiseAbs().sum();
-    if (!(largest <= kOverlong * series_.square())) return std::numeric_limits<double>::quiet_NaN();
+    if (!(largest <= kOverlong * series_->square())) return std::numeric_limits<double>::quiet_NaN();
     if (by_margins) waveform_.keep_time_by_margins();
     if (std::max(last, before) <= present_tolerance_) return part;
     return std::min({part, std::pow(present_tolerance_ / last, 1.0 / kMaxOrder),
@@ -137,7 +148,7 @@ double Expansion::expand(double step) {
 }
 
 void Expansion::restart() {
-    series_.restart(groups_, moments_);
+    series_->restart(moments_);
     waveform_.restart(q_);
 }
 
@@ -150,12 +161,13 @@ void Expansion::give_up() {
 
 /// Finds the active samples. Groups that cannot move do not count: with ReLU those that are inactive or slide on every
 /// sample, and neurons at zero.
-void Expansion::find_live(const NetworkState& state, const Pattern& pattern) {
-    if (live_version_ == pattern.version()) return;
-    live_version_ = pattern.version();
+void Expansion::find_live() {
+    if (live_version_ == state_.version()) return;
+    live_version_ = state_.version();
     std::fill_n(moving_.begin(), groups_.count(), char{0});
-    for (Index j = 0; j < state.neurons(); ++j)
-        if (state.a[j] != 0.0 || !state.w.col(j).isZero(0.0)) moving_[groups_.of(j)] = 1;
+    const Parameters& neurons = state_.parameters;
+    for (Index j = 0; j < neurons.neurons(); ++j)
+        if (neurons.a[j] != 0.0 || !neurons.w.col(j).isZero(0.0)) moving_[groups_.of(j)] = 1;
     std::fill(live_.begin(), live_.end(), char{0});
     for (Index c = 0; c < groups_.count(); ++c)
         if (moving_[c]) mark_live(coupling_.sides(c), leaks_, live_);
@@ -167,7 +179,7 @@ void Expansion::find_live(const NetworkState& state, const Pattern& pattern) {
 }
 
 void Expansion::drive(const double* signed_weights, double step, bool beside_start) {
-    const int order = series_.order();
+    const int order = series_->order();
     if (signed_weights) {
         coupling_.gradients(signed_weights, gradients_);
         project(order);
@@ -181,11 +193,11 @@ void Expansion::drive(const double* signed_weights, double step, bool beside_sta
         for (Index c = 0; c < groups_.count(); ++c)
             if (slot_of_group_[c] >= 0) held_parts_[slot_of_group_[c]].row(order) += start_held_.row(slot_of_group_[c]);
     }
-    series_.push(gradients_, step, groups_, moments_);
+    series_->push(gradients_, step, moments_);
 }
 
 void Expansion::project(Index group, double* v) const noexcept {
-    (*held_)[groups_.leader(group)].project(v);
+    held(group).project(v);
 }
 
 void Expansion::project(int order) {
@@ -194,7 +206,7 @@ void Expansion::project(int order) {
         Matrix& taken = held_parts_[slot_of_group_[c]];
         column_ = gradients_.col(c);
         taken.row(order) = column_.transpose();
-        (*held_)[groups_.leader(c)].project(column_.data());
+        held(c).project(column_.data());
         taken.row(order) -= column_.transpose();
         gradients_.col(c) = column_;
     }
@@ -204,53 +216,58 @@ const Matrix* Expansion::held_part(Index group) const noexcept {
     return slot_of_group_[group] < 0 ? nullptr : &held_parts_[slot_of_group_[group]];
 }
 
-double Expansion::speed_square(const NetworkState& state) const noexcept {
+double Expansion::speed_square() const noexcept {
     double sum = 0.0;
-    if (is_by_sector() && !waveform_.decays()) {
-        for (Index c = 0; c < groups_.count(); ++c)
-            sum += series_.by_sector()->sector(c).speed_square(start_gradients_.col(c));
+    if (sectors() && !waveform_.decays()) {
+        for (Index c = 0; c < groups_.count(); ++c) sum += sectors_.sector(c).speed_square(start_gradients_.col(c));
         return sum;
     }
     const double rate = waveform_.decay_rate();
-    for (Index j = 0; j < state.neurons(); ++j) {
+    const Parameters& neurons = state_.parameters;
+    for (Index j = 0; j < neurons.neurons(); ++j) {
         const auto g = start_gradients_.col(groups_.of(j));
-        const double output_rate = g.dot(state.w.col(j)) - rate * state.a[j];
-        sum += (state.a[j] * g - rate * state.w.col(j)).squaredNorm() + output_rate * output_rate;
+        const double output_rate = g.dot(neurons.w.col(j)) - rate * neurons.a[j];
+        sum += (neurons.a[j] * g - rate * neurons.w.col(j)).squaredNorm() + output_rate * output_rate;
     }
     return sum;
 }
 
-double Expansion::decaying_rate(const NetworkState& state, const Pattern& pattern) const noexcept {
-    const bool vanishes = series_.square() * waveform_.largest_norm() < kNoOutput * output_scale_;
+double Expansion::decaying_rate() const noexcept {
+    const bool vanishes = series_->square() * waveform_.largest_norm() < kNoOutput * output_scale_;
     double fastest = 0.0;
-    if (!vanishes && series_.square() > 0.0) fastest = std::sqrt(speed_square(state) / series_.square());
+    if (!vanishes && series_->square() > 0.0) fastest = std::sqrt(speed_square() / series_->square());
     const double rate = waveform_.decay_rate();
-    for (Index j = 0; j < state.neurons(); ++j) {
+    const Parameters& neurons = state_.parameters;
+    for (Index j = 0; j < neurons.neurons(); ++j) {
         const auto g = start_gradients_.col(groups_.of(j));
-        const double square = state.a[j] * state.a[j] + state.w.col(j).squaredNorm();
+        const auto w = neurons.w.col(j);
+        const double a = neurons.a[j];
+        const double square = a * a + w.squaredNorm();
         if (square == 0.0) continue;
-        const double output_rate = g.dot(state.w.col(j));
-        const double growth = 2.0 * state.a[j] * output_rate / square;
+        const double output_rate = g.dot(w);
+        const double growth = 2.0 * a * output_rate / square;
         fastest = std::max(fastest, growth - rate);
-        const double turn_a = output_rate - growth * state.a[j];
-        const double turn_square = (state.a[j] * g - growth * state.w.col(j)).squaredNorm() + turn_a * turn_a;
+        const double turn_a = output_rate - growth * a;
+        const double turn_square = (a * g - growth * w).squaredNorm() + turn_a * turn_a;
         const double turn = std::sqrt(turn_square / square);
         const double most = g.norm();
         if (vanishes) fastest = std::max(fastest, turn);
         if (turn <= kTurned * most || most < kHardly * rate) continue;
         if (most > kGrows * rate)
             fastest = std::max(fastest, most - rate);
-        else if (turn > fastest && turns_out(state, pattern, j))
+        else if (turn > fastest && turns_out(j))
             fastest = turn;
     }
     return fastest;
 }
 
-bool Expansion::turns_out(const NetworkState& state, const Pattern& pattern, Index neuron) const noexcept {
+bool Expansion::turns_out(Index neuron) const noexcept {
+    const Parameters& neurons = state_.parameters;
+    const Pattern& pattern = state_.mode.pattern();
     const auto g = start_gradients_.col(groups_.of(neuron));
     const double most = g.norm();
-    const bool along = g.dot(state.w.col(neuron)) / most + state.a[neuron] > 0.0;
-    if (along != (state.a[neuron] > 0.0)) return true;
+    const bool along = g.dot(neurons.w.col(neuron)) / most + neurons.a[neuron] > 0.0;
+    if (along != (neurons.a[neuron] > 0.0)) return true;
     const double way = along ? 1.0 : -1.0;
     for (Index boundary = 0; boundary < pattern.boundaries(); ++boundary)
         if (way * pattern.side(neuron, boundary) * data_.normals().row(boundary).dot(g) < -kTurned * most) return true;

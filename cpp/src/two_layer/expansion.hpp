@@ -7,42 +7,41 @@
 #include "base/pool.hpp"
 #include "base/tolerances.hpp"
 #include "base/types.hpp"
-#include "hybrid/pattern.hpp"
-#include "hybrid/sliding_set.hpp"
 #include "problem/dataset.hpp"
 #include "problem/settings.hpp"
 #include "two_layer/coupling.hpp"
 #include "two_layer/defect.hpp"
 #include "two_layer/groups.hpp"
-#include "two_layer/network.hpp"
 #include "two_layer/neuron_series.hpp"
+#include "two_layer/sector_series.hpp"
+#include "two_layer/state.hpp"
 #include "two_layer/waveform.hpp"
 
 namespace reluflow {
 
-/// Owns the waveform and the neurons' series. Neurons of one group share a gradient and its projection.
+/// Owns the waveform and the series of the state. Neurons of one group share a gradient and its projection.
 class Expansion {
   public:
-    Expansion(const Dataset& data, Objective objective, const Settings& settings, const NetworkState& state,
-              Pool& pool);
+    /// `state` must outlive the expansion.
+    Expansion(const Dataset& data, Objective objective, const Settings& settings, const State& state, Pool& pool);
 
-    /// Order 0: groups, slopes, margins and weights at the state. `held` has one set per neuron.
-    void start(const NetworkState& state, const Pattern& pattern, const std::vector<SlidingSet>& held);
+    /// Order 0: groups, slopes, margins and weights at the state.
+    void start();
     /// Computes all orders for a step of about `step` and returns the part of u in (0, 1] that truncation allows. If
     /// that is below kLeastAllowed, orders may be missing and the step has to be repeated.
     double expand(double step);
     /// The defect of the weights until `end`, relative to the size of the neurons; see Defect.
-    double defect(double end) { return defect_.measure(waveform_, end, series_.square()); }
+    double defect(double end) { return defect_.measure(waveform_, end, series_->square()); }
     /// Bound of the last Taylor terms, relative to the size of a neuron.
     double tolerance() const noexcept { return present_tolerance_; }
     /// What the steps before may have done to the weights, as a part of their sum.
     double weight_error() const noexcept;
 
-    bool is_by_sector() const noexcept { return series_.is_by_sector(); }
-    /// Ends the step at u and defers the motion of its neurons; see NeuronSeries.
-    void carry(double u) { series_.carry(u); }
-    bool is_carrying() const noexcept { return series_.is_carrying(); }
-    void settle() { series_.settle(); }
+    /// The sectors if the step is expanded by sectors, else null.
+    SectorSeries* sectors() noexcept { return series_ == &sectors_ ? &sectors_ : nullptr; }
+    const SectorSeries* sectors() const noexcept { return series_ == &sectors_ ? &sectors_ : nullptr; }
+    /// Deferred neurons have been moved to the start of the step.
+    void settle() { series_->measure_sizes(); }
 
     /// Back to order 0 of the same step, to expand it again.
     void restart();
@@ -61,8 +60,7 @@ class Expansion {
     Waveform& waveform() noexcept { return waveform_; }
 
     const Waveform& waveform() const noexcept { return waveform_; }
-    NeuronSeries& series() noexcept { return series_; }
-    const NeuronSeries& series() const noexcept { return series_; }
+    const StateSeries& series() const noexcept { return *series_; }
     const Groups& groups() const noexcept { return groups_; }
     /// At the start of the step, minus the offsets.
     const Vector& margins() const noexcept { return q_; }
@@ -79,37 +77,37 @@ class Expansion {
     double start_rate(Index neuron, const Direction& direction) const {
         return start_gradients_.col(groups_.of(neuron)).dot(direction);
     }
-    /// A neuron was set to zero or brought back: the active samples have to be found again.
-    void forget_live() noexcept { live_version_ = ~std::uint64_t{0}; }
     /// |θ'|² at the start of the step, of all neurons.
-    double speed_square(const NetworkState& state) const noexcept;
+    double speed_square() const noexcept;
     /// With weight decay: |θ'| over |θ|, or the rate at which the neuron grows that grows fastest, if that is more. A
     /// neuron that vanishes has a rate of its own for ever; where all of them do, the rates at which they turn count.
     /// So does that of any neuron that may yet grow: it counts with the rate it will grow at where its gradient
     /// outweighs the decay, and with that at which it turns where it turns to other boundaries.
-    double decaying_rate(const NetworkState& state, const Pattern& pattern) const noexcept;
+    double decaying_rate() const noexcept;
     /// Largest |g| over the groups at the start of the step; 0 when nothing moves.
     double fastest() const noexcept { return fastest_; }
 
   private:
-    void find_live(const NetworkState& state, const Pattern& pattern);
+    const SlidingSet& held(Index group) const noexcept { return state_.mode.held(groups_.leader(group)); }
+    void find_live();
     void project(int order);
     /// Whether the direction that a neuron turns to is beyond one of its boundaries, or has the other sign of a.
-    bool turns_out(const NetworkState& state, const Pattern& pattern, Index neuron) const noexcept;
+    bool turns_out(Index neuron) const noexcept;
 
     const Dataset& data_;
+    const State& state_;
     double tolerance_;
     double present_tolerance_;
-    double floor_;
     bool leaks_;
     Groups groups_;
     Coupling coupling_;
     Waveform waveform_;
     Defect defect_;
-    NeuronSeries series_;
-    const std::vector<SlidingSet>* held_ = nullptr;
-    Matrix gradients_, moments_;  // (r, groups)
-    Matrix start_gradients_;      // at the start, projected
+    NeuronSeries by_neuron_;
+    SectorSeries sectors_;
+    StateSeries* series_ = &by_neuron_;  // of the present step
+    Matrix gradients_, moments_;         // (r, groups)
+    Matrix start_gradients_;             // at the start, projected
     Vector q_, q_next_, column_, offsets_;
     double output_scale_;             // what outputs are compared with
     std::vector<int> slot_of_group_;  // index into held_parts_, -1 if the group does not slide

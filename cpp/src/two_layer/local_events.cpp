@@ -27,15 +27,14 @@ constexpr Index kUsualCorner = 64;
 
 }  // namespace
 
-LocalEvents::LocalEvents(const Dataset& data, const NetworkState& state, BranchPolicy policy, NeuronMotion& motion,
-                         HitFinder& finder, Pattern& pattern, std::vector<SlidingSet>& held, Index neurons)
+LocalEvents::LocalEvents(const Dataset& data, State& state, BranchPolicy policy, NeuronMotion& motion,
+                         HitFinder& finder, Index neurons)
     : data_(data),
-      state_(state),
+      parameters_(state.parameters),
+      mode_(state.mode),
       policy_(policy),
       motion_(motion),
       finder_(finder),
-      pattern_(pattern),
-      held_(held),
       corner_set_(data.rank()),
       w_(data.rank()),
       gradient_(data.rank()),
@@ -70,13 +69,13 @@ bool LocalEvents::apply(int neuron, const Hit& hit, std::span<const int> candida
         const double rounding = std::max(std::abs(a_), kEps * kEps * w_.norm());
         a_ = std::copysign(rounding, output_sign_after(piece, hit.u));
     }
-    const bool dependent = !held_[neuron].dependent().empty();
+    const bool dependent = !mode_.held(neuron).dependent().empty();
     if (leaves && hit.alone) return release(neuron, hit);
 
     collect_corner(neuron, hit, candidates);
     gradient_ = ConstMap(motion_.gradient(), data_.rank());
     for (const int boundary : boundaries_) {
-        const std::int8_t side = pattern_.side(neuron, boundary);
+        const std::int8_t side = mode_.side(neuron, boundary);
         if (side == 0) continue;
         double base = 0.0;
         double range = 0.0;
@@ -95,14 +94,14 @@ bool LocalEvents::apply(int neuron, const Hit& hit, std::span<const int> candida
 
 /// Leaving does not change the velocity at that instant, so there is nothing to decide.
 bool LocalEvents::release(int neuron, const Hit& hit) {
-    SlidingSet& held = held_[neuron];
+    const SlidingSet& held = mode_.held(neuron);
     boundaries_.assign(held.boundaries().begin(), held.boundaries().end());
     stand_on_corner();
     std::erase(boundaries_, hit.boundary);
-    held.assign(boundaries_, data_.normals());
+    mode_.hold(neuron, boundaries_);
     motion_.move_contribution(hit.boundary, hit.u, 0, hit.side);
     set_side(neuron, hit.boundary, hit.u, hit.side, kind_of_change(0, hit.side, false));
-    state_.restore_invariant(neuron, w_.data(), a_);
+    parameters_.restore_invariant(neuron, w_.data(), a_);
     motion_.follow(motion_.last(neuron), hit.u, held, w_.data(), a_);
     return true;
 }
@@ -110,7 +109,7 @@ bool LocalEvents::release(int neuron, const Hit& hit) {
 /// Collects the boundaries that are zero together: the one that was hit, those that coincide with it to rounding, and
 /// the sliding set.
 void LocalEvents::collect_corner(int neuron, const Hit& hit, std::span<const int> candidates) {
-    const SlidingSet& held = held_[neuron];
+    const SlidingSet& held = mode_.held(neuron);
     const bool meets = hit.kind == HitKind::boundary;
     boundaries_.clear();
     if (meets && (held.is_line() || data_.rank() == 1) && w_.norm() <= kAtOrigin * std::abs(a_)) {
@@ -118,10 +117,10 @@ void LocalEvents::collect_corner(int neuron, const Hit& hit, std::span<const int
         boundaries_.resize(data_.n_boundaries());
         std::iota(boundaries_.begin(), boundaries_.end(), 0);
     } else {
-        const auto sides = pattern_.row(neuron);
+        const auto sides = mode_.pattern().row(neuron);
         if (meets) boundaries_.push_back(hit.boundary);
         if (meets) add_boundaries_at_zero(neuron, hit, candidates, false);
-        if (pattern_.zeros(neuron) > 0) append_zero_boundaries(sides, boundaries_);
+        if (mode_.pattern().zeros(neuron) > 0) append_zero_boundaries(sides, boundaries_);
         stand_on_corner();
         if (meets) add_dependent(neuron, hit);
     }
@@ -131,7 +130,7 @@ void LocalEvents::collect_corner(int neuron, const Hit& hit, std::span<const int
 /// Adds candidates that are zero at the hit. Beside some the neuron only stays; they count if those `collected` so far
 /// span them.
 void LocalEvents::add_boundaries_at_zero(int neuron, const Hit& hit, std::span<const int> candidates, bool collected) {
-    const auto sides = pattern_.row(neuron);
+    const auto sides = mode_.pattern().row(neuron);
     const auto known = std::ssize(boundaries_);
     finder_.boundaries_at_zero(w_.data(), candidates, sides, boundaries_);
     const auto is_only_near = [&](int boundary) {
@@ -177,14 +176,14 @@ void LocalEvents::fill_corner(int neuron, double u, const double* gradient, doub
     corner_set_.coordinates(gradient, corner_.rest.data());
     for (int i = 0; i < k; ++i) {
         corner_.boundaries[i] = boundaries_[i];
-        corner_.before[i] = pattern_.side(neuron, boundaries_[i]);
+        corner_.before[i] = mode_.side(neuron, boundaries_[i]);
         corner_set_.coordinates(data_.normals().row(boundaries_[i]).data(), corner_.normal(i));
         double range = 0.0;
         motion_.contribution_at(boundaries_[i], u, corner_.below[i], range);
         corner_.above[i] = corner_.below[i] + range;
     }
     corner_.weight = motion_.patience() * largest_mean_norm_;
-    if (!is_plain()) corner_.weight = motion_.acting_weight(pattern_.row(neuron), u);
+    if (!is_plain()) corner_.weight = motion_.acting_weight(mode_.pattern().row(neuron), u);
 }
 
 /// True for one boundary whose decision does not depend on rounding.
@@ -308,48 +307,47 @@ void LocalEvents::commit_sides(int neuron, double u, std::span<const std::int8_t
                 sides[i] == 0 ? EventKind::start_slide : (sides[i] > 0 ? EventKind::start_up : EventKind::start_down);
         if (sides[i] != corner_.before[i] || (at_start && !silent)) set_side(neuron, boundary, u, sides[i], kind);
     }
-    held_[neuron].assign(zero_sides_, data_.normals());
+    mode_.hold(neuron, zero_sides_);
     if (at_start) return;
     for (std::size_t i = first_event; i < events_.size(); ++i)
         if (events_[i].kind == EventKind::slide && rests(neuron)) events_[i].kind = EventKind::die;
-    state_.restore_invariant(neuron, w_.data(), a_);
-    motion_.follow(motion_.last(neuron), u, held_[neuron], w_.data(), a_);
+    parameters_.restore_invariant(neuron, w_.data(), a_);
+    motion_.follow(motion_.last(neuron), u, mode_.held(neuron), w_.data(), a_);
 }
 
 /// True when nothing drives the neuron any more: ReLU, and inactive or sliding on every sample.
 bool LocalEvents::rests(int neuron) const {
     if (motion_.leak() > 0.0) return false;
     for (Index i = 0; i < data_.n(); ++i)
-        if (sample_sign(data_, i, pattern_.side(neuron, data_.boundary_of(i))) > 0) return false;
+        if (sample_sign(data_, i, mode_.side(neuron, data_.boundary_of(i))) > 0) return false;
     return true;
 }
 
 void LocalEvents::set_side(int neuron, int boundary, double u, std::int8_t after, EventKind kind) {
     const int number = static_cast<int>(events_.size());
-    events_.push_back({u, neuron, boundary, pattern_.side(neuron, boundary), after, kind, number});
-    pattern_.set(neuron, boundary, after);
+    events_.push_back({u, neuron, boundary, mode_.side(neuron, boundary), after, kind, number});
+    mode_.set_side(neuron, boundary, after);
 }
 
 /// A run holds neurons until multipliers leave by more than is known of them (see HitFinder); so does one that goes on.
 /// Between boundaries at a small angle a rate is that sine of the multiplier's excess.
 void LocalEvents::hold_what_was_held(int neuron) {
-    const double acting = motion_.acting_weight(pattern_.row(neuron), 0.0);
+    const double acting = motion_.acting_weight(mode_.pattern().row(neuron), 0.0);
     const double unknown = 2.0 * motion_.acting_error(acting) / (kCornerUlps * kEps);
     corner_.weight = acting + corner_set_.least_sine(sines_.data()) * unknown;
 }
 
 bool LocalEvents::apply_start(const Expansion& expansion, int neuron, bool pattern_was_given) {
     boundaries_.clear();
-    append_zero_boundaries(pattern_.row(neuron), boundaries_);
+    append_zero_boundaries(mode_.pattern().row(neuron), boundaries_);
     if (boundaries_.empty()) return true;
-    w_ = state_.w.col(neuron);
-    a_ = state_.a[neuron];
+    w_ = parameters_.w.col(neuron);
+    a_ = parameters_.a[neuron];
     expansion.gradient_at_start(neuron, gradient_.data());
     const double rate = gradient_.dot(w_);
     if (a_ == 0.0 && w_.isZero(0.0)) return true;  // never moves
     if (a_ == 0.0 && rate == 0.0) {
-        held_[neuron].assign(boundaries_, data_.normals());
-        held_[neuron].wait();
+        mode_.hold_waiting(neuron, boundaries_);
         if (!pattern_was_given)
             for (const int boundary : boundaries_) set_side(neuron, boundary, 0.0, 0, EventKind::start_slide);
         return true;
@@ -357,7 +355,7 @@ bool LocalEvents::apply_start(const Expansion& expansion, int neuron, bool patte
     fill_corner(neuron, 0.0, gradient_.data(), a_ != 0.0 ? (a_ > 0.0 ? 1.0 : -1.0) : (rate > 0.0 ? 1.0 : -1.0));
     if (pattern_was_given) hold_what_was_held(neuron);
     if (pattern_was_given && rests(neuron)) {
-        held_[neuron].assign(boundaries_, data_.normals());
+        mode_.hold(neuron, boundaries_);
         return true;
     }
     int choice = 0;
@@ -373,14 +371,14 @@ bool LocalEvents::apply_start(const Expansion& expansion, int neuron, bool patte
 void LocalEvents::cut(double u) {
     for (std::size_t i = events_.size(); i-- > 0;) {  // backwards: the earliest `before` of a boundary is restored
         if (events_[i].u <= u) continue;
-        pattern_.set(events_[i].neuron, events_[i].boundary, events_[i].before);
+        mode_.set_side(events_[i].neuron, events_[i].boundary, events_[i].before);
     }
     for (const auto& event : events_) {
         if (event.u <= u) continue;
         zero_sides_.clear();
         for (int boundary = 0; boundary < data_.n_boundaries(); ++boundary)
-            if (pattern_.side(event.neuron, boundary) == 0) zero_sides_.push_back(boundary);
-        held_[event.neuron].assign(zero_sides_, data_.normals());
+            if (mode_.side(event.neuron, boundary) == 0) zero_sides_.push_back(boundary);
+        mode_.hold(event.neuron, zero_sides_);
     }
     std::erase_if(events_, [u](const BoundaryEvent& event) { return event.u > u; });
     std::erase_if(branches_, [u](const BranchPoint& point) { return point.u > u; });

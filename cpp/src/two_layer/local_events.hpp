@@ -5,12 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "hybrid/pattern.hpp"
-#include "hybrid/sliding_set.hpp"
 #include "hybrid/transition.hpp"
 #include "two_layer/expansion.hpp"
 #include "two_layer/hits.hpp"
-#include "two_layer/network.hpp"
 #include "two_layer/neuron_motion.hpp"
 
 namespace reluflow {
@@ -45,11 +42,12 @@ struct UnresolvedEvent {
     std::vector<int> boundaries;
 };
 
-/// Applies hits to the pattern and the sliding sets. Everything after any given u can be undone.
+/// Applies hits to the mode. Everything after any given u can be undone.
 class LocalEvents {
   public:
-    LocalEvents(const Dataset& data, const NetworkState& state, BranchPolicy policy, NeuronMotion& motion,
-                HitFinder& finder, Pattern& pattern, std::vector<SlidingSet>& held, Index neurons);
+    /// Reads the parameters of the state, and changes the mode of `neurons` neurons.
+    LocalEvents(const Dataset& data, State& state, BranchPolicy policy, NeuronMotion& motion, HitFinder& finder,
+                Index neurons);
 
     void begin_step(double largest_mean_norm);
     /// Begins a step without events.
@@ -88,15 +86,14 @@ class LocalEvents {
     bool rests(int neuron) const;
 
     const Dataset& data_;
-    const NetworkState& state_;
+    const Parameters& parameters_;
+    Mode& mode_;
     BranchPolicy policy_;
     NeuronMotion& motion_;
     HitFinder& finder_;
-    Pattern& pattern_;
-    std::vector<SlidingSet>& held_;
     TransitionSolver solver_;
     Corner corner_, later_;
-    std::vector<double> rest_slope_, below_slope_, above_slope_;
+    Numbers rest_slope_, below_slope_, above_slope_;
     SlidingSet corner_set_;
     std::vector<BoundaryEvent> events_;
     std::vector<BranchPoint> branches_;

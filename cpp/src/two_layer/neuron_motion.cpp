@@ -14,14 +14,14 @@ using Map = Eigen::Map<Vector>;
 
 /// Initial reserve, in numbers (32 MiB, touched only when used); grows geometrically.
 constexpr std::size_t kStoreNumbers = std::size_t{1} << 22;
-/// Numbers are multiplied by this before they are squared, as in NeuronSeries.
+/// Numbers are multiplied by this before they are squared, as in StateSeries.
 constexpr double kLift = 1e100;
 
 /// `Count` coordinates of a neuron; consecutive orders are `rank` apart.
 template <int Count>
 struct Strip {
-    using Numbers = Eigen::Array<double, Count, 1>;
-    using ConstNumbers = Eigen::Map<const Numbers>;
+    using Coordinates = Eigen::Array<double, Count, 1>;
+    using ConstCoordinates = Eigen::Map<const Coordinates>;
     double* w;
     const double* g;
     const double* a;
@@ -31,14 +31,14 @@ struct Strip {
 
     /// Order k + 1 of w = factor Σ_l a_l g_{k-l}; returns Σ_l w_l·g_{k-l}.
     double move() const noexcept {
-        Numbers speed = Numbers::Zero();
-        Numbers rate = Numbers::Zero();
+        Coordinates speed = Coordinates::Zero();
+        Coordinates rate = Coordinates::Zero();
         for (int l = 0; l <= k; ++l) {
-            const ConstNumbers gradient(g + (k - l) * rank);
+            const ConstCoordinates gradient(g + (k - l) * rank);
             speed += a[l] * gradient;
-            rate += ConstNumbers(w + l * rank) * gradient;
+            rate += ConstCoordinates(w + l * rank) * gradient;
         }
-        Eigen::Map<Numbers>(w + (k + 1) * rank) = factor * speed;
+        Eigen::Map<Coordinates>(w + (k + 1) * rank) = factor * speed;
         return rate.sum();
     }
 };
@@ -51,11 +51,9 @@ constexpr Index kUsualPieces = 4;
 
 }  // namespace
 
-NeuronMotion::NeuronMotion(const Dataset& data, const Waveform& waveform, const NeuronSeries& series, double leak,
-                           Range neurons)
+NeuronMotion::NeuronMotion(const Dataset& data, const Waveform& waveform, double leak, Range neurons)
     : data_(data),
       waveform_(waveform),
-      series_(series),
       leak_(leak),
       neurons_(neurons),
       rank_(data.rank()),
@@ -71,8 +69,9 @@ NeuronMotion::NeuronMotion(const Dataset& data, const Waveform& waveform, const 
     store_.reserve(std::min(kStoreNumbers, kUsualPieces * neurons.count() * largest));
 }
 
-void NeuronMotion::begin_step() {
-    order_ = series_.order();
+void NeuronMotion::begin_step(const StateSeries& series) {
+    series_ = &series;
+    order_ = series.order();
     for (const int neuron : touched_) first_[neuron - neurons_.begin] = last_[neuron - neurons_.begin] = -1;
     touched_.clear();
     pieces_.clear();
@@ -97,7 +96,7 @@ int NeuronMotion::open(int neuron, const SlidingSet& held, const Matrix* held_pa
     double* w = data_of(index);
     double* a = w + (order_ + 1) * rank_;
     double* g = a + 3 * (order_ + 1);
-    series_.copy(neuron, w, a, g);
+    series_->copy(neuron, w, a, g);
     pieces_[index].held = &held;
     if (held_part) Map(g, order_ * rank_) += ConstMap(held_part->data(), order_ * rank_);
     measure(index);

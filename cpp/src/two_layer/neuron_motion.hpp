@@ -11,9 +11,7 @@
 #include "hybrid/sliding_set.hpp"
 #include "numeric/polynomial.hpp"
 #include "problem/dataset.hpp"
-#include "two_layer/groups.hpp"
-#include "two_layer/network.hpp"
-#include "two_layer/neuron_series.hpp"
+#include "two_layer/state_series.hpp"
 #include "two_layer/waveform.hpp"
 
 namespace reluflow {
@@ -32,10 +30,10 @@ struct Piece {
 /// needs more than any before.
 class NeuronMotion {
   public:
-    NeuronMotion(const Dataset& data, const Waveform& waveform, const NeuronSeries& series, double leak, Range neurons);
+    NeuronMotion(const Dataset& data, const Waveform& waveform, double leak, Range neurons);
 
     /// Drops the pieces of the last step. Precondition: the series of the new step are complete.
-    void begin_step();
+    void begin_step(const StateSeries& series);
 
     /// The piece of a neuron that starts with the step: copied from the common series when first asked for.
     /// `held_part` (order, rank) is what projection took from the gradient, or null for a neuron that holds nothing.
@@ -114,17 +112,17 @@ class NeuronMotion {
 
     const Dataset& data_;
     const Waveform& waveform_;
-    const NeuronSeries& series_;
+    const StateSeries* series_ = nullptr;  // of the step
     double leak_;
     Range neurons_;
     Index rank_;
     int order_ = 0;
     std::vector<Piece> pieces_;
-    std::vector<double> store_;
+    Numbers store_;
     std::size_t used_ = 0;
     std::vector<int> first_, last_, touched_;
     int newest_ = -1;  // the piece whose gradient series is in gradient_
-    std::vector<double> gradient_, projected_;
+    Numbers gradient_, projected_;
     Vector unit_;
     double patience_ = 1.0;
     double weight_error_ = 0.0;

@@ -18,12 +18,12 @@ constexpr double kMostPatience = 1e6;
 
 }  // namespace
 
-Partition::Partition(const ScreenedNetwork& network, Range neurons, BranchPolicy policy, Pattern& pattern,
-                     std::vector<SlidingSet>& held)
-    : motion_(network.data, network.expansion.waveform(), network.expansion.series(), network.state.leak(), neurons),
+Partition::Partition(const ScreenedNetwork& network, State& state, Range neurons, BranchPolicy policy)
+    : expansion_(network.expansion),
+      motion_(network.data, network.expansion.waveform(), state.parameters.leak(), neurons),
       finder_(motion_, policy == BranchPolicy::stay),
       screening_(network, neurons, motion_, finder_),
-      local_(network.data, network.state, policy, motion_, finder_, pattern, held, neurons.count()),
+      local_(network.data, state, policy, motion_, finder_, neurons.count()),
       column_(network.data.rank()) {
     hits_.reserve(neurons.count());
     disturbances_.reserve(kUsualDisturbances * neurons.count());
@@ -31,14 +31,14 @@ Partition::Partition(const ScreenedNetwork& network, Range neurons, BranchPolicy
 
 void Partition::begin_step(double largest_mean_norm) {
     local_.begin_step(largest_mean_norm);
-    motion_.begin_step();
+    motion_.begin_step(expansion_.series());
     finder_.forget_inconsistency();
     screening_.begin();
 }
 
 void Partition::skip() {
     local_.forget();
-    motion_.begin_step();
+    motion_.begin_step(expansion_.series());
     hits_.clear();
 }
 

@@ -16,8 +16,7 @@ namespace reluflow {
 /// depend on the other partitions.
 class Partition {
   public:
-    Partition(const ScreenedNetwork& network, Range neurons, BranchPolicy policy, Pattern& pattern,
-              std::vector<SlidingSet>& held);
+    Partition(const ScreenedNetwork& network, State& state, Range neurons, BranchPolicy policy);
 
     /// `largest_mean_norm` is that of the waveform, the same for all partitions.
     void begin_step(double largest_mean_norm);
@@ -48,6 +47,7 @@ class Partition {
     void follow(const FirstHit& first);
     void disturb_by_corner(int piece, const Hit& hit, std::size_t known);
 
+    const Expansion& expansion_;
     NeuronMotion motion_;
     HitFinder finder_;
     Screening screening_;

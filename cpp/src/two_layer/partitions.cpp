@@ -24,22 +24,21 @@ constexpr Index kUsualEvents = 4;
 
 }  // namespace
 
-Partitions::Partitions(const Dataset& data, const NetworkState& state, Pattern& pattern, std::vector<SlidingSet>& held,
-                       const Expansion& expansion, BranchPolicy policy, Pool& pool)
+Partitions::Partitions(const Dataset& data, State& state, const Expansion& expansion, BranchPolicy policy, Pool& pool)
     : data_(data),
       state_(state),
       expansion_(expansion),
       pool_(pool),
       bounds_(data),
-      reach_(data, state, pattern, held),
+      reach_(data, state),
       spread_(std::make_unique<Spread>(data)),
       releases_(state.neurons()),
       paths_(state.neurons()),
       size_(std::max(kLeastNeurons, (state.neurons() + kMaxPartitions - 1) / kMaxPartitions)) {
-    const ScreenedNetwork network{data, state, pattern, held, expansion, bounds_, *spread_, releases_, paths_};
+    const ScreenedNetwork network{data, state, expansion, bounds_, *spread_, releases_, paths_};
     for (Index begin = 0; begin < state.neurons(); begin += size_) {
         const Range neurons{begin, std::min(state.neurons(), begin + size_)};
-        partitions_.push_back(std::make_unique<Partition>(network, neurons, policy, pattern, held));
+        partitions_.push_back(std::make_unique<Partition>(network, state, neurons, policy));
     }
     hits_.reserve(state.neurons());
     events_.reserve(kUsualEvents * state.neurons());
@@ -87,7 +86,7 @@ void Partitions::skip() {
 
 void Partitions::settle() {
     for (Index j = 0; j < state_.neurons(); ++j)
-        paths_[j] = std::hypot(expansion_.series().size(j), state_.a[j]) *
+        paths_[j] = std::hypot(expansion_.series().size(j), state_.parameters.a[j]) *
                     std::expm1(reach_.rapidity(expansion_.groups().of(static_cast<int>(j))));
     for (auto& partition : partitions_) partition->screening().pass();
     reach_.settled();

@@ -14,8 +14,7 @@ namespace reluflow {
 
 class Partitions {
   public:
-    Partitions(const Dataset& data, const NetworkState& state, Pattern& pattern, std::vector<SlidingSet>& held,
-               const Expansion& expansion, BranchPolicy policy, Pool& pool);
+    Partitions(const Dataset& data, State& state, const Expansion& expansion, BranchPolicy policy, Pool& pool);
     ~Partitions();
 
     /// Prepares for the events at the start of a run.
@@ -67,7 +66,7 @@ class Partitions {
     void gather();
 
     const Dataset& data_;
-    const NetworkState& state_;
+    const State& state_;
     const Expansion& expansion_;
     Pool& pool_;
     GroupBounds bounds_;

@@ -32,7 +32,7 @@ NodeKernels::NodeKernels(const Dataset& data, Index neurons, Index stages, Index
 void NodeKernels::start(Expansion& expansion, std::span<const double> nodes, std::span<const int> active) {
     nodes_ = nodes;
     active_ = active;
-    sectors_ = expansion.series().by_sector();
+    sectors_ = expansion.sectors();
     for (std::size_t node = 0; !sectors_ && node < nodes.size(); ++node)
         expansion.series().evaluate(nodes[node], node_w_[node], node_a_[node]);
     if (!sectors_) {

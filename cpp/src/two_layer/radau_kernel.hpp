@@ -6,7 +6,7 @@
 
 #include "base/types.hpp"
 #include "two_layer/expansion.hpp"
-#include "two_layer/network.hpp"
+#include "two_layer/parameters.hpp"
 #include "two_layer/radau_step.hpp"
 
 namespace reluflow {
@@ -24,7 +24,7 @@ class NodeKernels {
     void add_group(const Expansion& expansion, Index group, const Vector& mean_weights, double step,
                    const Matrix& integration, Eigen::Map<Matrix>& jacobian);
     /// |∂q_i|² of the active samples at the first node, summed over the groups so far.
-    const std::vector<double>& own() const noexcept { return own_; }
+    const Numbers& own() const noexcept { return own_; }
 
   private:
     using Block = Eigen::Map<Matrix>;
@@ -50,22 +50,22 @@ class NodeKernels {
     SectorSeries* sectors_ = nullptr;
     std::vector<Matrix> node_w_;
     std::vector<Vector> node_a_;
-    std::vector<double> own_;
+    Numbers own_;
     // Of one group: its members, the active samples projected to where it can move (r, active), their products, its
     // mean gradient.
     std::span<const int> members_;
-    std::vector<double> moving_, products_, along_;
+    Numbers moving_, products_, along_;
     Vector mean_gradient_, column_;
     double length_ = 0.0;
     // M = Σ θ θᵀ over the members at one node.
-    double square_ = 0.0;                              // Σ a²
-    double along_square_ = 0.0;                        // Σ a w·ĝ
-    std::vector<double> with_output_, with_gradient_;  // x·Σ a w, x·Σ w (w·ĝ)
-    std::vector<double> gram_;                         // x·Σ w wᵀ·x'
-    std::vector<double> change_, member_w_, z_;
+    double square_ = 0.0;                  // Σ a²
+    double along_square_ = 0.0;            // Σ a w·ĝ
+    Numbers with_output_, with_gradient_;  // x·Σ a w, x·Σ w (w·ĝ)
+    Numbers gram_;                         // x·Σ w wᵀ·x'
+    Numbers change_, member_w_, z_;
     Vector moment_, turned_;
     Matrix second_;  // Σ w wᵀ at one node, and its product with the active samples
-    std::vector<double> seen_;
+    Numbers seen_;
     Vector outputs_, turns_;
 };
 

@@ -113,7 +113,7 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
     // Errors that tend to zero are followed to a part of themselves, so that the end is an exponential approach.
     const double followed = std::max(kFinest, kFollowedPart / expansion.waveform().sensitivity(square_));
     if (is_linear_ && !expansion.waveform().decays()) tolerance_ = std::min(late_tolerance_, followed);
-    is_steady_ = !expansion.is_by_sector() && step * expansion.fastest() < kSteady &&
+    is_steady_ = !expansion.sectors() && step * expansion.fastest() < kSteady &&
                  (is_linear_ || expansion.waveform().smallest_margin() > kSaturated);
     if (!is_steady_ && !choose_active(expansion.series().square(), step)) return refuse(step);
     const double norm = data_.X().rowwise().norm().maxCoeff();

@@ -11,7 +11,7 @@
 #include "problem/dataset.hpp"
 #include "problem/settings.hpp"
 #include "two_layer/expansion.hpp"
-#include "two_layer/network.hpp"
+#include "two_layer/parameters.hpp"
 
 namespace reluflow {
 

@@ -57,9 +57,8 @@ std::vector<char> pulled_both_ways(const Dataset& data, bool leaks) {
 
 Screening::Screening(const ScreenedNetwork& network, Range neurons, NeuronMotion& motion, HitFinder& finder)
     : data_(network.data),
-      state_(network.state),
-      pattern_(network.pattern),
-      held_(network.held),
+      parameters_(network.state.parameters),
+      mode_(network.state.mode),
       expansion_(network.expansion),
       bounds_(network.bounds),
       releases_(network.releases),
@@ -67,8 +66,8 @@ Screening::Screening(const ScreenedNetwork& network, Range neurons, NeuronMotion
       neurons_(neurons),
       motion_(motion),
       finder_(finder),
-      effect_(network.data, network.held, network.spread, motion),
-      pulled_both_ways_(pulled_both_ways(network.data, network.state.leak() > 0.0)),
+      effect_(network.data, network.state.mode, network.spread, motion),
+      pulled_both_ways_(pulled_both_ways(network.data, network.state.parameters.leak() > 0.0)),
       slack_(neurons.count(), 0.0),
       z_(std::min(kBlock, neurons.count()) * data_.n_boundaries()),
       gathered_(std::min(kBlock, neurons.count()) * data_.rank()),
@@ -96,11 +95,11 @@ void Screening::begin() {
     not_before_.clear();
     bound_paths(1.0);
     for (Index j = neurons_.begin; j < neurons_.end; ++j) {
-        if (paths_[j] == 0.0 && state_.invariant(j) >= 0.0 && !may_leave_at_rest(j)) continue;
+        if (paths_[j] == 0.0 && parameters_.invariant(j) >= 0.0 && !may_leave_at_rest(j)) continue;
         const double size = expansion_.series().size(j);
         if (paths_[j] >= slack(j) - finder_.zero_tol(size))
             due_.push_back(static_cast<int>(j));
-        else if (!held_[j].empty())
+        else if (!mode_.held(j).empty())
             holding_.push_back(static_cast<int>(j));
     }
 }
@@ -108,8 +107,8 @@ void Screening::begin() {
 /// A neuron that does not move is skipped, except at w = 0, where weights can change their signs, where samples of one
 /// boundary pull against each other, and where its boundaries take away all that others pull.
 bool Screening::may_leave_at_rest(Index neuron) const {
-    const SlidingSet& held = held_[neuron];
-    if (held.empty() || state_.a[neuron] == 0.0) return false;
+    const SlidingSet& held = mode_.held(neuron);
+    if (held.empty() || parameters_.a[neuron] == 0.0) return false;
     if (expansion_.series().size(neuron) == 0.0 || motion_.waveform().is_linear()) return true;
     const auto is_pulled = [this](int boundary) { return pulled_both_ways_[boundary] != 0; };
     if (std::ranges::any_of(held.boundaries(), is_pulled) || std::ranges::any_of(held.dependent(), is_pulled))
@@ -121,22 +120,23 @@ bool Screening::may_leave_at_rest(Index neuron) const {
 void Screening::claim_releases() {
     for (const auto* list : {&due_, &holding_})
         for (const int j : *list)
-            if (!held_[j].empty() && !waits(j) && releases_.claim(expansion_.groups().of(j), state_.a[j] > 0.0))
+            if (!mode_.held(j).empty() && !waits(j) &&
+                releases_.claim(expansion_.groups().of(j), parameters_.a[j] > 0.0))
                 claimed_.push_back(j);
 }
 
 void Screening::find_releases() {
     for (const int j : claimed_) {
-        const bool positive = state_.a[j] > 0.0;
+        const bool positive = parameters_.a[j] > 0.0;
         releases_.of(expansion_.groups().of(j), positive) =
-            finder_.first_release(open(j), 1.0, held_[j], pattern_.row(j), positive);
+            finder_.first_release(open(j), 1.0, mode_.held(j), mode_.pattern().row(j), positive);
     }
 }
 
 const std::vector<FirstHit>& Screening::scan() {
     for (const int j : holding_)  // far from other boundaries, but it may leave its own
-        if (state_.invariant(j) < 0.0 ||
-            releases_.of(expansion_.groups().of(j), state_.a[j] > 0.0).kind != HitKind::none)
+        if (parameters_.invariant(j) < 0.0 ||
+            releases_.of(expansion_.groups().of(j), parameters_.a[j] > 0.0).kind != HitKind::none)
             due_.push_back(j);
     std::sort(due_.begin(), due_.end());
     for (std::size_t begin = 0; begin < due_.size(); begin += kBlock)
@@ -147,12 +147,12 @@ const std::vector<FirstHit>& Screening::scan() {
 /// paths_ bounds the motion of each neuron until u: by its series, or by |θ| (e^{H |g| u} - 1) where the terms
 /// alternate.
 void Screening::bound_paths(double u) {
-    const NeuronSeries& series = expansion_.series();
+    const StateSeries& series = expansion_.series();
     series.path_bounds(u, neurons_.begin, neurons_.end, paths_);
     if (!bounds_.are_known()) return;
     for (Index j = neurons_.begin; j < neurons_.end; ++j) {
         const double rapidity = motion_.step() * bounds_.fastest(expansion_.groups().of(j)) * u;
-        paths_[j] = std::min(paths_[j], std::hypot(series.size(j), state_.a[j]) * std::expm1(rapidity));
+        paths_[j] = std::min(paths_[j], std::hypot(series.size(j), parameters_.a[j]) * std::expm1(rapidity));
     }
 }
 
@@ -161,7 +161,7 @@ void Screening::look_at(std::span<const int> neurons) {
     Eigen::Map<Matrix> weights(gathered_.data(), count, data_.rank());
     Eigen::Map<Matrix> rates(rates_.data(), count, data_.rank());
     for (Index x = 0; x < data_.rank(); ++x)
-        for (Index i = 0; i < count; ++i) weights(i, x) = state_.w(x, neurons[i]);
+        for (Index i = 0; i < count; ++i) weights(i, x) = parameters_.w(x, neurons[i]);
     expansion_.series().copy_rates(neurons, rates);
     const Eigen::Map<Matrix> z(z_.data(), count, data_.n_boundaries());
     multiply_transposed(weights, data_.normals(), z);
@@ -169,11 +169,11 @@ void Screening::look_at(std::span<const int> neurons) {
 }
 
 bool Screening::can_reach(int neuron, int boundary, double z, double slope, double tail) const {
-    const double side = pattern_.side(neuron, boundary);
+    const double side = mode_.side(neuron, boundary);
     if (std::min(side * z, side * (z + slope)) > tail) return false;
-    if (!bounds_.are_known() || state_.invariant(neuron) < 0.0) return true;
+    if (!bounds_.are_known() || parameters_.invariant(neuron) < 0.0) return true;
     const int group = expansion_.groups().of(neuron);  // a keeps its sign: z' = H a g·normal
-    const double output = state_.a[neuron];
+    const double output = parameters_.a[neuron];
     const double size = std::hypot(expansion_.series().size(neuron), output);
     const double largest = motion_.step() * size * std::exp(motion_.step() * bounds_.fastest(group));
     const double slowest = side * output > 0.0 ? bounds_.lowest(group, boundary) : -bounds_.highest(group, boundary);
@@ -183,7 +183,7 @@ bool Screening::can_reach(int neuron, int boundary, double z, double slope, doub
 /// Lists the boundaries within the path of the neuron and finds the distance to the nearest of all.
 void Screening::list_near(int neuron, const double* z) {
     const double reach = paths_[neuron] + finder_.zero_tol(expansion_.series().size(neuron));
-    const auto sides = pattern_.row(neuron);
+    const auto sides = mode_.pattern().row(neuron);
     double nearest = std::numeric_limits<double>::infinity();
     near_.clear();
     for (int boundary = 0; boundary < data_.n_boundaries(); ++boundary) {
@@ -229,13 +229,13 @@ void Screening::first_hit(int neuron, const double* z, const double* rate) {
             return !can_reach(neuron, boundary, z[boundary], normal.dot(ConstMap(rate, data_.rank())), tail);
         });
     }
-    const bool holds = !held_[neuron].empty();
+    const bool holds = !mode_.held(neuron).empty();
     if (near_.empty() && !holds) return;
 
     Hit hit;
     if (holds) {
-        if (!waits(neuron)) hit = releases_.of(expansion_.groups().of(neuron), state_.a[neuron] > 0.0);
-        if (state_.invariant(neuron) < 0.0) {
+        if (!waits(neuron)) hit = releases_.of(expansion_.groups().of(neuron), parameters_.a[neuron] > 0.0);
+        if (parameters_.invariant(neuron) < 0.0) {
             const Hit turn = finder_.output_sign_change(open(neuron), 1.0, waits(neuron));
             if (turn.u < hit.u) hit = turn;
         }
@@ -247,7 +247,8 @@ void Screening::first_hit(int neuron, const double* z, const double* rate) {
         boundary = next_boundary(neuron, end);
     } else if (!near_.empty()) {
         for (std::size_t i = 0; i < near_.size(); ++i) candidates_[i] = {near_[i], z[near_[i]]};
-        boundary = finder_.first_boundary(open(neuron), end, {candidates_.data(), near_.size()}, pattern_.row(neuron));
+        boundary =
+            finder_.first_boundary(open(neuron), end, {candidates_.data(), near_.size()}, mode_.pattern().row(neuron));
     }
     if (boundary.kind != HitKind::none) hit = boundary;
     if (hit.kind == HitKind::none) return;
@@ -256,7 +257,7 @@ void Screening::first_hit(int neuron, const double* z, const double* rate) {
 }
 
 int Screening::open(int neuron) {
-    return motion_.open(neuron, held_[neuron], expansion_.held_part(expansion_.groups().of(neuron)));
+    return motion_.open(neuron, mode_.held(neuron), expansion_.held_part(expansion_.groups().of(neuron)));
 }
 
 std::span<const int> Screening::candidates(int neuron, double u) {
@@ -287,7 +288,7 @@ std::span<const NearBoundary> Screening::find_candidates(int neuron, double u) {
     const ConstMap w(motion_.w(piece), data_.rank());
     const double scale = motion_.size(piece) > 0.0 ? 1.0 / motion_.size(piece) : 0.0;
     const double turned = motion_.piece(piece).turn_before;
-    const auto sides = pattern_.row(neuron);
+    const auto sides = mode_.pattern().row(neuron);
     const std::size_t found = within(near_of(neuron), turn);
     std::size_t count = 0;
     for (std::size_t k = 0; k < found; ++k) {
@@ -321,9 +322,10 @@ void Screening::widen(int neuron) {
 Hit Screening::next_hit(int neuron, double end) {
     const int piece = motion_.last(neuron);
     Hit other;
-    if (!held_[neuron].empty()) {
-        other = finder_.first_release(piece, end, held_[neuron], pattern_.row(neuron), motion_.a(piece)[0] > 0.0);
-        if (state_.invariant(neuron) < 0.0) {
+    if (!mode_.held(neuron).empty()) {
+        other = finder_.first_release(piece, end, mode_.held(neuron), mode_.pattern().row(neuron),
+                                      motion_.a(piece)[0] > 0.0);
+        if (parameters_.invariant(neuron) < 0.0) {
             const Hit turn = finder_.output_sign_change(piece, end);
             if (turn.u < other.u) other = turn;
         }
@@ -342,7 +344,8 @@ Hit Screening::next_boundary(int neuron, double end) {
         near.end - near.begin <= kFewKept && within(near, motion_.turn_to(piece, end) + kTurnTol) <= kFewAtOnce;
     for (double window = few ? end - begin : (end - begin) / kWindows;; window *= kLonger) {
         const double until = begin + window < end ? begin + window : end;
-        const Hit hit = finder_.first_boundary(piece, until, find_candidates(neuron, until), pattern_.row(neuron));
+        const Hit hit =
+            finder_.first_boundary(piece, until, find_candidates(neuron, until), mode_.pattern().row(neuron));
         if (hit.kind != HitKind::none || until == end) return hit;
     }
 }

@@ -5,13 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "hybrid/pattern.hpp"
-#include "hybrid/sliding_set.hpp"
 #include "two_layer/bounds.hpp"
 #include "two_layer/event_effect.hpp"
 #include "two_layer/expansion.hpp"
 #include "two_layer/hits.hpp"
-#include "two_layer/network.hpp"
 #include "two_layer/neuron_motion.hpp"
 
 namespace reluflow {
@@ -26,9 +23,7 @@ struct FirstHit {
 /// What screening reads of the network, and the two things that all ranges write, each its own part.
 struct ScreenedNetwork {
     const Dataset& data;
-    const NetworkState& state;
-    const Pattern& pattern;
-    const std::vector<SlidingSet>& held;
+    const State& state;
     const Expansion& expansion;
     const GroupBounds& bounds;
     const Spread& spread;
@@ -69,7 +64,7 @@ class Screening {
   private:
     void bound_paths(double u);
     bool may_leave_at_rest(Index neuron) const;
-    bool waits(Index neuron) const noexcept { return held_[neuron].waits() && state_.a[neuron] == 0.0; }
+    bool waits(Index neuron) const noexcept { return mode_.held(neuron).waits() && parameters_.a[neuron] == 0.0; }
     void look_at(std::span<const int> neurons);
     void first_hit(int neuron, const double* z, const double* rate);
     std::span<const NearBoundary> find_candidates(int neuron, double u);
@@ -82,9 +77,8 @@ class Screening {
     double& slack(Index neuron) noexcept { return slack_[neuron - neurons_.begin]; }
 
     const Dataset& data_;
-    const NetworkState& state_;
-    const Pattern& pattern_;
-    const std::vector<SlidingSet>& held_;
+    const Parameters& parameters_;
+    const Mode& mode_;
     const Expansion& expansion_;
     const GroupBounds& bounds_;
     Releases& releases_;
@@ -94,12 +88,12 @@ class Screening {
     HitFinder& finder_;
     EventEffect effect_;
     std::vector<char> pulled_both_ways_;
-    std::vector<double> slack_;  // lower bounds of the distance of each neuron to its nearest boundary
+    Numbers slack_;  // lower bounds of the distance of each neuron to its nearest boundary
     std::vector<FirstHit> hits_;
     std::vector<int> due_, holding_, claimed_, near_;
     std::vector<NearBoundary> candidates_;
     std::vector<int> within_;
-    std::vector<double> z_, gathered_, rates_;
+    Numbers z_, gathered_, rates_;
     /// Of one neuron, a range of the lists below: the boundaries that it may meet, each with the angle by which it has
     /// to turn first, |z| / |w| at the start of the step or where it was last measured. Boundaries that are not kept
     /// are farther than `reach`.
@@ -109,7 +103,7 @@ class Screening {
         double reach = 0.0;
     };
     std::vector<int> near_boundaries_;
-    std::vector<double> not_before_;
+    Numbers not_before_;
     std::vector<Near> near_of_;
 
     std::size_t within(const Near& near, double turn);

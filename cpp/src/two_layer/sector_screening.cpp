@@ -25,24 +25,18 @@ constexpr Index kBlock = 64;
 
 }  // namespace
 
-SectorScreening::SectorScreening(const Dataset& data, const NetworkState& state, const Pattern& pattern,
-                                 const std::vector<SlidingSet>& held)
-    : data_(data),
-      state_(state),
-      pattern_(pattern),
-      held_(held),
-      columns_(kBlock, data.rank()),
-      z_(kBlock, data.n_boundaries()) {}
+SectorScreening::SectorScreening(const Dataset& data, const State& state)
+    : data_(data), state_(state), columns_(kBlock, data.rank()), z_(kBlock, data.n_boundaries()) {}
 
 bool SectorScreening::is_clear(const Expansion& expansion, const GroupBounds& bounds) {
-    if (!bounds.are_known() || !expansion.is_by_sector()) return false;
+    if (!bounds.are_known() || !expansion.sectors()) return false;
     weights_change_sign_ = expansion.waveform().is_linear();
-    if (version_ != pattern_.version()) meet_pattern(expansion.groups());
+    if (version_ != state_.version()) meet_mode(expansion.groups());
     bool approaches = false;
     if (!can_carry_ || !add_step(expansion, bounds, approaches)) return false;
     if (!approaches) return true;
     if (!distances_known_) {
-        if (expansion.is_carrying()) return false;
+        if (!state_.is_current()) return false;
         if (pause_ > 0) {
             --pause_;
             return false;
@@ -55,10 +49,10 @@ bool SectorScreening::is_clear(const Expansion& expansion, const GroupBounds& bo
     return false;
 }
 
-/// Reads the pattern and decides whether every group may be deferred: no neuron slides or may change the sign of its
+/// Reads the mode and decides whether every group may be deferred: no neuron slides or may change the sign of its
 /// output weight.
-void SectorScreening::meet_pattern(const Groups& groups) {
-    version_ = pattern_.version();
+void SectorScreening::meet_mode(const Groups& groups) {
+    version_ = state_.version();
     groups_ = groups.count();
     can_carry_ = true;
     if (std::ssize(of_group_) < groups_) of_group_.resize(groups_);
@@ -69,11 +63,11 @@ void SectorScreening::meet_pattern(const Groups& groups) {
             entry.halves[sign > 0.0].sign = sign;
             entry.halves[sign > 0.0].present = false;
         }
-        can_carry_ = can_carry_ && held_[groups.leader(group)].empty();
+        can_carry_ = can_carry_ && state_.mode.held(groups.leader(group)).empty();
         for (const int j : groups.members(group)) {
-            const double output = state_.a[j];
-            if (output == 0.0 && state_.w.col(j).isZero(0.0)) continue;
-            can_carry_ = can_carry_ && output != 0.0 && state_.invariant(j) >= 0.0;
+            const double output = state_.parameters.a[j];
+            if (output == 0.0 && state_.parameters.w.col(j).isZero(0.0)) continue;
+            can_carry_ = can_carry_ && output != 0.0 && state_.parameters.invariant(j) >= 0.0;
             entry.is_moving = true;
             entry.halves[output > 0.0].present = true;
         }
@@ -86,9 +80,9 @@ void SectorScreening::meet_pattern(const Groups& groups) {
 
 /// True when every sample on which the neuron is active has the label `sign`, so that |a| and |w| only grow.
 bool SectorScreening::is_growing(int neuron, double sign) const {
-    if (state_.leak() > 0.0 || weights_change_sign_) return false;
+    if (state_.parameters.leak() > 0.0 || weights_change_sign_) return false;
     for (Index i = 0; i < data_.n(); ++i)
-        if (sample_sign(data_, i, pattern_.side(neuron, data_.boundary_of(i))) > 0 && data_.signs()[i] != sign)
+        if (sample_sign(data_, i, state_.mode.side(neuron, data_.boundary_of(i))) > 0 && data_.signs()[i] != sign)
             return false;
     return true;
 }
@@ -102,7 +96,7 @@ bool SectorScreening::add_step(const Expansion& expansion, const GroupBounds& bo
         if (!entry.is_moving) continue;
         if (!(entry.next_rapidity <= entry.largest_rapidity)) return false;
         const double longest = step * std::exp(entry.next_rapidity);
-        const auto sides = pattern_.row(expansion.groups().leader(group));
+        const auto sides = state_.mode.pattern().row(expansion.groups().leader(group));
         for (Half& half : entry.halves) {
             if (!half.present) continue;
             for (Index boundary = 0; boundary < data_.n_boundaries(); ++boundary) {
@@ -128,10 +122,10 @@ void SectorScreening::measure_distances(const Groups& groups) {
             const auto block = members.subspan(begin, std::min<std::size_t>(kBlock, members.size() - begin));
             const Index count = std::ssize(block);
             for (Index x = 0; x < data_.rank(); ++x)
-                for (Index i = 0; i < count; ++i) columns_(i, x) = state_.w(x, block[i]);
+                for (Index i = 0; i < count; ++i) columns_(i, x) = state_.parameters.w(x, block[i]);
             multiply_transposed(columns_.topRows(count), data_.normals(), z_.topRows(count));
             for (Index i = 0; i < count; ++i) {
-                const double output = state_.a[block[i]];
+                const double output = state_.parameters.a[block[i]];
                 const double size = std::hypot(columns_.row(i).norm(), output);
                 if (size == 0.0) continue;
                 auto& nearest = entry.halves[output > 0.0].nearest;

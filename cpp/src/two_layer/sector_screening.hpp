@@ -4,12 +4,9 @@
 
 #include <vector>
 
-#include "hybrid/pattern.hpp"
-#include "hybrid/sliding_set.hpp"
 #include "problem/dataset.hpp"
 #include "two_layer/bounds.hpp"
 #include "two_layer/expansion.hpp"
-#include "two_layer/network.hpp"
 
 namespace reluflow {
 
@@ -18,8 +15,7 @@ namespace reluflow {
 /// e^R with the rapidity R = ∫ H |g|. Relative to |θ| both bounds are the same for all neurons of a sector.
 class SectorScreening {
   public:
-    SectorScreening(const Dataset& data, const NetworkState& state, const Pattern& pattern,
-                    const std::vector<SlidingSet>& held);
+    SectorScreening(const Dataset& data, const State& state);
 
     /// True when no neuron meets a boundary in the step and its motion may be deferred.
     bool is_clear(const Expansion& expansion, const GroupBounds& bounds);
@@ -36,7 +32,7 @@ class SectorScreening {
     struct Half {
         double sign = 0.0;
         bool present = false;
-        std::vector<double> moved, next, nearest;
+        Numbers moved, next, nearest;
     };
     struct Entry {
         bool is_moving = false;
@@ -46,16 +42,14 @@ class SectorScreening {
         Half halves[2];
     };
 
-    void meet_pattern(const Groups& groups);
+    void meet_mode(const Groups& groups);
     bool is_growing(int neuron, double sign) const;
     bool add_step(const Expansion& expansion, const GroupBounds& bounds, bool& approaches);
     void measure_distances(const Groups& groups);
     bool stays_away() const;
 
     const Dataset& data_;
-    const NetworkState& state_;
-    const Pattern& pattern_;
-    const std::vector<SlidingSet>& held_;
+    const State& state_;
     std::vector<Entry> of_group_;
     Index groups_ = 0;
     std::uint64_t version_ = ~std::uint64_t{0};

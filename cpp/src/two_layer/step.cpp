@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/tolerances.hpp"
+#include "two_layer/sleepers.hpp"
 
 namespace reluflow {
 
@@ -18,10 +19,6 @@ constexpr int kMaxRetries = 12;
 constexpr double kRetryPart = 0.9;
 /// A step whose defect is too large is repeated shorter by this factor.
 constexpr double kUnsoundPart = 0.25;
-/// Initial reserve of all sliding sets together, in numbers (128 MiB, touched only where neurons slide). In a larger
-/// network a neuron that slides on more boundaries than its share allocates once.
-constexpr Index kHeldNumbers = Index{1} << 24;
-
 /// Error of θ that is accepted from the rounding of weights that cancel. It does not depend on rtol, and so neither
 /// does where a loss stalls.
 constexpr double kBalance = 1e-9;
@@ -38,15 +35,6 @@ constexpr int kQuietSteps = 50;
 
 /// Initial reserve, in events per neuron and step; grows geometrically.
 constexpr Index kUsualDisturbances = 4;
-
-/// One set per neuron, constructed in place: a copy would not keep the reserve.
-std::vector<SlidingSet> held_sets(Index neurons, Index rank) {
-    const Index room = std::max<Index>(1, kHeldNumbers / (neurons * 2 * rank));
-    std::vector<SlidingSet> sets;
-    sets.reserve(neurons);
-    for (Index j = 0; j < neurons; ++j) sets.emplace_back(rank, room);
-    return sets;
-}
 
 /// True when what samples that drive nobody pull takes a boundary from the neurons that slide on it: their weights
 /// outgrow all others as the mass falls, and the interval of the multiplier moves away or turns round.
@@ -76,21 +64,17 @@ bool lets_go_by_mass(const Dataset& data, const Waveform& waveform, const Slidin
 
 }  // namespace
 
-Stepper::Stepper(const Dataset& data, Objective objective, const Settings& settings, NetworkState& state,
-                 Pattern& pattern, Pool& pool)
+Stepper::Stepper(const Dataset& data, Objective objective, const Settings& settings, State& state, Pool& pool)
     : data_(data),
       rtol_(settings.rtol),
       budget_(kCouplingPart * settings.rtol),
       log_separated_(log_separation(objective.loss)),
       state_(state),
-      pattern_(pattern),
       pool_(pool),
-      held_(held_sets(state.neurons(), data.rank())),
       expansion_(data, objective, settings, state, pool),
-      partitions_(data, state, pattern, held_, expansion_, settings.on_branch, pool),
+      partitions_(data, state, expansion_, settings.on_branch, pool),
       radau_(data, objective, settings, state.neurons()),
       horizon_log_loss_(settings.horizon_log_loss),
-      underflow_guard_(state.neurons(), data.rank()),
       column_(data.rank()),
       w_next_(data.rank(), state.neurons()),
       a_next_(state.neurons()) {
@@ -101,27 +85,33 @@ Stepper::Stepper(const Dataset& data, Objective objective, const Settings& setti
 /// Removes the rounding error of pre-activations that are zero in the pattern.
 void Stepper::stand_on_boundaries(int neuron) {
     zero_boundaries_.clear();
-    append_zero_boundaries(pattern_.row(neuron), zero_boundaries_);
+    append_zero_boundaries(state_.mode.pattern().row(neuron), zero_boundaries_);
     if (zero_boundaries_.empty()) return;
     SlidingSet boundaries(data_.rank());
     boundaries.assign(zero_boundaries_, data_.normals());
-    column_ = state_.w.col(neuron);
+    column_ = state_.parameters.w.col(neuron);
     if (boundaries.size() == data_.rank())
         column_.setZero();
     else
         boundaries.project(column_.data());
-    state_.w.col(neuron) = column_;
+    state_.parameters.w.col(neuron) = column_;
 }
 
 bool Stepper::decide_start(bool pattern_was_given) {
     for (int j = 0; j < static_cast<int>(state_.neurons()); ++j) stand_on_boundaries(j);
-    expansion_.start(state_, pattern_, held_);
+    expansion_.start();
     partitions_.begin_run();
     return partitions_.decide_start(pattern_was_given);
 }
 
 void Stepper::begin() {
-    expansion_.start(state_, pattern_, held_);
+    expansion_.start();
+}
+
+bool Stepper::held_are_let_go() const {
+    for (Index j = 0; j < state_.neurons(); ++j)
+        if (lets_go_by_mass(data_, waveform(), state_.mode.held(j), state_.parameters.leak())) return true;
+    return false;
 }
 
 /// Expands an explicit step: the series of the weights themselves.
@@ -166,9 +156,7 @@ bool Stepper::expand_late() {
                           : waveform().smallest_margin() <= 0.0 ? LateKind::careful
                                                                 : LateKind::margins;
     if (!late_control_.wants(plain * rate, kind)) return false;
-    const bool lets_go = linear || std::any_of(held_.begin(), held_.end(), [this](const SlidingSet& held) {
-                             return lets_go_by_mass(data_, waveform(), held, state_.leak());
-                         });
+    const bool lets_go = linear || held_are_let_go();
     do {
         double step = std::min(late_control_.propose(plain), kMaxRate / rate);
         if (waveform().decays()) step = std::min(step, kLongestDecay / waveform().decay_rate());
@@ -230,16 +218,16 @@ double Stepper::margin_error() const noexcept {
 
 /// Screens the expanded step, resolves its events and ends it where they matter to the other neurons.
 void Stepper::follow_events() {
-    relative_rate_ = waveform().decays() ? expansion_.decaying_rate(state_, pattern_)
-                                         : expansion_.series().relative_size(1) / waveform().step();
+    relative_rate_ =
+        waveform().decays() ? expansion_.decaying_rate() : expansion_.series().relative_size(1) / waveform().step();
     const int order = expansion_.series().order();
     ++counts_.steps;
     counts_.orders += order;
     counts_.rhs_equivalents += order * static_cast<double>(groups()) / static_cast<double>(state_.neurons());
 
     partitions_.prepare();
-    carries_ =
-        !waveform().decays() && state_.w.size() >= kLeastCarried && !state_.has_lifted() && partitions_.is_clear();
+    carries_ = !waveform().decays() && state_.parameters.w.size() >= kLeastCarried && !state_.parameters.has_lifted() &&
+               partitions_.is_clear();
     if (carries_) {
         partitions_.skip();
         disturbances_.clear();
@@ -269,7 +257,7 @@ double Stepper::rounding_limit() const noexcept {
 }
 
 double Stepper::speed() const {
-    return std::sqrt(expansion_.speed_square(state_));
+    return std::sqrt(expansion_.speed_square());
 }
 
 double Stepper::relative_rate() const noexcept {
@@ -301,19 +289,18 @@ void Stepper::cut(double u) {
 }
 
 void Stepper::settle() {
-    if (!expansion_.is_carrying()) return;
+    if (state_.is_current()) return;
     expansion_.series().evaluate(0.0, w_next_, a_next_);
     partitions_.settle();
-    state_.w.swap(w_next_);
-    state_.a.swap(a_next_);
-    state_.restore_invariants(state_.w, state_.a, partitions_.paths());
+    take_next();
+    state_.set_current();
     expansion_.settle();
 }
 
 void Stepper::state_at(double u, Matrix& w, Vector& a) const {
     expansion_.series().evaluate(u, w, a);
     partitions_.place(u, w, a);
-    state_.restore_invariants(w, a, partitions_.paths());
+    state_.parameters.restore_invariants(w, a, partitions_.paths());
     if (!waveform().decays()) return;
     w *= waveform().decay_at(u);
     a *= waveform().decay_at(u);
@@ -324,36 +311,41 @@ void Stepper::rescaled(const Vector& offsets) {
     partitions_.forget_distances();
 }
 
+/// Moves the neurons to where w_next_ and a_next_ are.
+void Stepper::take_next() {
+    Parameters& neurons = state_.parameters;
+    neurons.w.swap(w_next_);
+    neurons.a.swap(a_next_);
+    for (Index j = 0; j < neurons.neurons(); ++j) {
+        const SlidingSet& held = state_.mode.held(j);
+        if (held.empty()) continue;
+        column_ = neurons.w.col(j);
+        held.project(column_.data());
+        neurons.w.col(j) = column_;
+    }
+    neurons.restore_invariants(neurons.w, neurons.a, partitions_.paths());
+}
+
 void Stepper::commit() {
-    underflow_guard_.follow(expansion_, end_ * waveform().step(), std::log(waveform().decay_at(end_)));
+    follow_sleepers(state_.parameters, expansion_, end_ * waveform().step(), std::log(waveform().decay_at(end_)));
     if (carries_) {
         ++counts_.carried_steps;
-        expansion_.carry(end_);
+        expansion_.sectors()->carry(end_);
         partitions_.carried();
+        state_.defer();
         return;
     }
     expansion_.series().evaluate(end_, w_next_, a_next_);
     partitions_.place(end_, w_next_, a_next_);
     partitions_.commit(end_);
-    state_.w.swap(w_next_);
-    state_.a.swap(a_next_);
-    for (Index j = 0; j < state_.neurons(); ++j) {
-        if (held_[j].empty()) continue;
-        column_ = state_.w.col(j);
-        held_[j].project(column_.data());
-        state_.w.col(j) = column_;
-    }
-    state_.restore_invariants(state_.w, state_.a, partitions_.paths());
+    take_next();
     if (waveform().decays()) {
-        state_.decay(waveform().decay_at(end_));
+        state_.parameters.decay(waveform().decay_at(end_));
         partitions_.forget_distances();
     }
-    if (underflow_guard_.change(expansion_, held_, state_)) {
-        expansion_.forget_live();
-        partitions_.forget_distances();
-    }
-    if (state_.rescale())
-        for (const int neuron : state_.rescaled()) partitions_.forget_distance(neuron);
+    if (change_sleepers(state_, expansion_)) partitions_.forget_distances();
+    if (state_.parameters.rescale())
+        for (const int neuron : state_.parameters.rescaled()) partitions_.forget_distance(neuron);
 }
 
 }  // namespace reluflow

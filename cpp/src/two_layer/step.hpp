@@ -5,15 +5,12 @@
 #include <vector>
 
 #include "base/pool.hpp"
-#include "hybrid/pattern.hpp"
-#include "hybrid/sliding_set.hpp"
 #include "problem/settings.hpp"
 #include "two_layer/expansion.hpp"
-#include "two_layer/network.hpp"
 #include "two_layer/partitions.hpp"
 #include "two_layer/radau_step.hpp"
+#include "two_layer/state.hpp"
 #include "two_layer/step_control.hpp"
-#include "two_layer/underflow_guard.hpp"
 
 namespace reluflow {
 
@@ -32,8 +29,7 @@ struct StepCounts {
 class Stepper {
   public:
     /// `pool` has the threads of the run; the bits do not depend on their number.
-    Stepper(const Dataset& data, Objective objective, const Settings& settings, NetworkState& state, Pattern& pattern,
-            Pool& pool);
+    Stepper(const Dataset& data, Objective objective, const Settings& settings, State& state, Pool& pool);
 
     /// Decides the neurons that start on boundaries. False if one cannot be decided (see unresolved()).
     bool decide_start(bool pattern_was_given);
@@ -58,7 +54,6 @@ class Stepper {
     void settle();
     /// Σ |θ|² in working coordinates, without moving a neuron.
     double square() const noexcept { return expansion_.series().square(); }
-    bool is_carrying() const noexcept { return expansion_.is_carrying(); }
 
     double end() const noexcept { return end_; }
     /// Length of the longest step, in rescaled time, in which the rounding of weights that cancel stays below the
@@ -92,6 +87,8 @@ class Stepper {
     bool try_step(double max_step);
     void expand(double max_step);
     void stand_on_boundaries(int neuron);
+    bool held_are_let_go() const;
+    void take_next();
     void follow_events();
     double end_by_events(double end) const;
     bool expand_late();
@@ -104,17 +101,14 @@ class Stepper {
     double rtol_;
     double budget_;
     double log_separated_;
-    NetworkState& state_;
-    Pattern& pattern_;
+    State& state_;
     Pool& pool_;
-    std::vector<SlidingSet> held_;
     Expansion expansion_;
     Partitions partitions_;
     StepControl control_;
     RadauStep radau_;
     double horizon_log_loss_;
     LateControl late_control_;
-    UnderflowGuard underflow_guard_;
     bool late_ = false;
     int quiet_steps_ = 0;   // explicit steps since the last event
     bool is_sound_ = true;  // the defect of the present step is within the tolerance

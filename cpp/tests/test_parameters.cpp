@@ -4,7 +4,7 @@
 
 #include "base/generator.hpp"
 #include "check.hpp"
-#include "two_layer/network.hpp"
+#include "two_layer/parameters.hpp"
 
 namespace {
 
@@ -22,13 +22,13 @@ void the_address_of_the_weights_changes_no_bit(Index neurons, Index dimension) {
     for (double& w : weights) w = draw();
     const Vector a = Vector::Constant(neurons, 0.3);
     std::vector<double> memory(static_cast<std::size_t>(size + kOffsets));
-    std::vector<NetworkState> states;
+    std::vector<Parameters> states;
     for (Index offset = 0; offset < kOffsets; ++offset) {
         double* begin = memory.data() + offset;
         std::copy(weights.begin(), weights.end(), begin);
         states.emplace_back(data, Eigen::Map<const Matrix>(begin, neurons, dimension), a, 0.0);
     }
-    for (const NetworkState& state : states) {
+    for (const Parameters& state : states) {
         CHECK(state.w == states[0].w);
         for (Index j = 0; j < neurons; ++j) CHECK(state.invariant(j) == states[0].invariant(j));
     }

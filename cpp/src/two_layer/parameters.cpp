@@ -1,4 +1,4 @@
-#include "two_layer/network.hpp"
+#include "two_layer/parameters.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -62,7 +62,7 @@ constexpr double kLastWhole = 1e-290;
 
 }  // namespace
 
-NetworkState::NetworkState(const Dataset& data, const MatrixView& W_in, const VectorView& a_in, double leak)
+Parameters::Parameters(const Dataset& data, const MatrixView& W_in, const VectorView& a_in, double leak)
     : a(a_in), leak_(leak), invariant_(a_in.size()), at_rest_(Vector::Zero(a_in.size())), squares_(a_in.size()) {
     check(data, W_in, a_in, leak);
     const Matrix W = W_in;  // sums over a caller's memory would have bits that depend on its address
@@ -86,12 +86,12 @@ NetworkState::NetworkState(const Dataset& data, const MatrixView& W_in, const Ve
     }
 }
 
-double NetworkState::size(Index neuron) const {
+double Parameters::size(Index neuron) const {
     return std::hypot(w.col(neuron).stableNorm(), a[neuron], at_rest_[neuron]);
 }
 
 /// The neuron times 2^exponent.
-void NetworkState::scale(Index neuron, int exponent) {
+void Parameters::scale(Index neuron, int exponent) {
     const bool was_lifted = is_lifted(neuron);
     for (Index k = 0; k < rank(); ++k) w(k, neuron) = std::ldexp(w(k, neuron), exponent);
     a[neuron] = std::ldexp(a[neuron], exponent);
@@ -102,7 +102,7 @@ void NetworkState::scale(Index neuron, int exponent) {
     rescaled_.push_back(static_cast<int>(neuron));
 }
 
-bool NetworkState::rescale() {
+bool Parameters::rescale() {
     rescaled_.clear();
     for (Index j = 0; j < neurons(); ++j) {
         if (std::abs(a[j]) >= kSmallest && !is_lifted(j)) continue;
@@ -117,11 +117,11 @@ bool NetworkState::rescale() {
     return !rescaled_.empty();
 }
 
-double NetworkState::log_size(Index neuron) const {
+double Parameters::log_size(Index neuron) const {
     return std::log(size(neuron)) + (exponent_ - lift_[neuron]) * std::numbers::ln2;
 }
 
-void NetworkState::shrink(int by) {
+void Parameters::shrink(int by) {
     for (Index j = 0; j < neurons(); ++j) {
         if (is_lifted(j)) {  // stored as it is: one more lift
             lift_[j] += by;
@@ -136,28 +136,49 @@ void NetworkState::shrink(int by) {
     rescale();
 }
 
-void NetworkState::decay(double factor) {
+void Parameters::decay(double factor) {
     w *= factor;
     a *= factor;
     invariant_ *= factor * factor;
 }
 
-void NetworkState::start_at(int exponent) {
+void Parameters::start_at(int exponent) {
     exponent_ = exponent;
     resting_ *= std::ldexp(1.0, exponent);
 }
 
-void NetworkState::revive(Index neuron, const Vector& direction, double sign, double log_size) {
-    log_size -= exponent_ * std::numbers::ln2;
-    const int lift = std::max(0, static_cast<int>(std::round((std::log(kLiftedTo) - log_size) / std::numbers::ln2)));
-    const double length = std::exp(log_size + lift * std::numbers::ln2) / std::numbers::sqrt2;
-    w.col(neuron) = length * direction;
-    a[neuron] = std::copysign(length, sign);
-    n_lifted_ += static_cast<Index>(lift > 0) - static_cast<Index>(is_lifted(neuron));
-    lift_[neuron] = lift;
+void Parameters::put_to_sleep(Index neuron) {
+    const double output = a[neuron];
+    sleepers_.push_back(
+        {static_cast<int>(neuron), output > 0.0 ? 1.0 : -1.0, log_size(neuron), w.col(neuron) / std::abs(output)});
+    w.col(neuron).setZero();
+    a[neuron] = 0.0;
+    ++sleep_changes_;
 }
 
-void NetworkState::lower(Matrix& weights, Vector& outputs) const {
+bool Parameters::wake(double log_size) {
+    const std::size_t before = sleepers_.size();
+    std::erase_if(sleepers_, [&](const Sleeper& sleeper) {
+        if (sleeper.log_size < log_size) return false;
+        restore(sleeper);
+        return true;
+    });
+    return sleepers_.size() < before;
+}
+
+void Parameters::restore(const Sleeper& sleeper) {
+    const Index neuron = sleeper.neuron;
+    const double log_size = sleeper.log_size - exponent_ * std::numbers::ln2;
+    const int lift = std::max(0, static_cast<int>(std::round((std::log(kLiftedTo) - log_size) / std::numbers::ln2)));
+    const double length = std::exp(log_size + lift * std::numbers::ln2) / std::numbers::sqrt2;
+    w.col(neuron) = length * sleeper.direction;
+    a[neuron] = std::copysign(length, sleeper.sign);
+    n_lifted_ += static_cast<Index>(lift > 0) - static_cast<Index>(is_lifted(neuron));
+    lift_[neuron] = lift;
+    ++sleep_changes_;
+}
+
+void Parameters::lower(Matrix& weights, Vector& outputs) const {
     for (Index j = 0; has_lifted() && j < neurons(); ++j) {
         if (!is_lifted(j) && exponent_ == 0) continue;
         const double factor = std::ldexp(1.0, exponent_ - lift_[j]);
@@ -167,14 +188,14 @@ void NetworkState::lower(Matrix& weights, Vector& outputs) const {
     }
 }
 
-void NetworkState::lower() {
+void Parameters::lower() {
     lower(w, a);
     std::fill(lift_.begin(), lift_.end(), 0);
     n_lifted_ = 0;
     exponent_ = 0;
 }
 
-void NetworkState::restore_invariant(Index neuron, double* weights, double& output) const noexcept {
+void Parameters::restore_invariant(Index neuron, double* weights, double& output) const noexcept {
     double square = 0.0;
     for (Index k = 0; k < rank(); ++k) square += weights[k] * weights[k];
     const double invariant = invariant_[neuron];
@@ -187,7 +208,7 @@ void NetworkState::restore_invariant(Index neuron, double* weights, double& outp
     for (Index k = 0; k < rank(); ++k) weights[k] *= scale;
 }
 
-void NetworkState::restore_invariants(Matrix& weights, Vector& outputs, const Vector& moved) const {
+void Parameters::restore_invariants(Matrix& weights, Vector& outputs, const Vector& moved) const {
     squares_.setZero();
     for (Index x = 0; x < rank(); ++x) squares_ += weights.row(x).transpose().cwiseAbs2();
     for (Index j = 0; j < neurons(); ++j) {
@@ -199,13 +220,13 @@ void NetworkState::restore_invariants(Matrix& weights, Vector& outputs, const Ve
     }
 }
 
-Matrix NetworkState::full_weights(const Dataset& data) const {
+Matrix Parameters::full_weights(const Dataset& data) const {
     Matrix full(neurons(), data.d());
     full_weights(data, {w.data(), rank(), neurons()}, {full.data(), neurons(), data.d()});
     return full;
 }
 
-void NetworkState::full_weights(const Dataset& data, Eigen::Map<const Matrix> moving, Eigen::Map<Matrix> full) const {
+void Parameters::full_weights(const Dataset& data, Eigen::Map<const Matrix> moving, Eigen::Map<Matrix> full) const {
     if (data.is_full_rank()) {
         full = moving.transpose();
         return;

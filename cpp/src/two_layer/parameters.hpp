@@ -1,6 +1,8 @@
 /// The weights in working coordinates, with the invariants a_j² - |w_j|² kept exactly.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/types.hpp"
@@ -8,12 +10,21 @@
 
 namespace reluflow {
 
+/// A balanced neuron that has decayed beyond all others: it is stored as zero, and its size is followed by its
+/// logarithm.
+struct Sleeper {
+    int neuron = 0;
+    double sign = 1.0;      ///< of the output weight
+    double log_size = 0.0;  ///< logarithm of the size it would have
+    Vector direction;       ///< (r,), of norm 1
+};
+
 /// Two-layer network of m neurons. Column j of `w` is neuron j: the neuron index runs fastest, so that one operation
 /// moves all neurons at once. The part of W outside the span of the samples never moves and is stored separately.
-class NetworkState {
+class Parameters {
   public:
     /// W (m, d), a (m,), leak in [0, 1). Throws InvalidArgument on shapes, non-finite entries or a leak out of range.
-    NetworkState(const Dataset& data, const MatrixView& W, const VectorView& a, double leak);
+    Parameters(const Dataset& data, const MatrixView& W, const VectorView& a, double leak);
 
     Index neurons() const noexcept { return a.size(); }
     Index rank() const noexcept { return w.rows(); }
@@ -44,8 +55,13 @@ class NetworkState {
     bool has_lifted() const noexcept { return n_lifted_ > 0 || exponent_ > 0; }
     /// log |θ_j| of the neuron itself; -inf for one at zero.
     double log_size(Index neuron) const;
-    /// Sets a balanced neuron that is stored as zero to a multiple of `direction` (of norm 1), at a size below 1e-100.
-    void revive(Index neuron, const Vector& direction, double sign, double log_size);
+    /// Stores a balanced neuron as zero and follows it as a sleeper.
+    void put_to_sleep(Index neuron);
+    std::span<Sleeper> sleepers() noexcept { return sleepers_; }
+    /// Restores the sleepers of at least this size, which is below 1e-100; true if there was one.
+    bool wake(double log_size);
+    /// Counts how often a neuron was put to sleep or woken.
+    std::uint64_t sleep_changes() const noexcept { return sleep_changes_; }
     /// All neurons are stored 2^exponent() times smaller than they are, once margins would otherwise lose the digits
     /// that decide (flow_scale.cpp).
     int exponent() const noexcept { return exponent_; }
@@ -73,7 +89,10 @@ class NetworkState {
     mutable Vector squares_;  // workspace
     void scale(Index neuron, int exponent);
     double size(Index neuron) const;
+    void restore(const Sleeper& sleeper);
 
+    std::vector<Sleeper> sleepers_;
+    std::uint64_t sleep_changes_ = 0;
     std::vector<int> lift_;  // powers of two, of each neuron
     std::vector<int> rescaled_;
     Index n_lifted_ = 0;

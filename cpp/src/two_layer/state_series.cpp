@@ -1,0 +1,29 @@
+#include "two_layer/state_series.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace reluflow {
+
+StateSeries::StateSeries(const State& state, const Groups& groups, double floor, Pool& pool)
+    : state_(state), groups_(groups), pool_(pool), floor_(floor), sizes_(state.neurons()) {}
+
+void StateSeries::start(Matrix& moments) {
+    measure_sizes();
+    read_state();
+    restart(moments);
+}
+
+void StateSeries::measure_sizes() {
+    pool_.run_pieces(neurons(), kPiece, 2.0 * static_cast<double>(rank() * neurons()), [&](Index begin, Index end) {
+        double* square = sizes_.data();
+        std::fill(square + begin, square + end, 0.0);
+        for (Index x = 0; x < rank(); ++x) {
+            const double* w = parameters().w.row(x).data();
+            for (Index j = begin; j < end; ++j) square[j] += (kLift * w[j]) * (kLift * w[j]);
+        }
+        for (Index j = begin; j < end; ++j) square[j] = std::sqrt(square[j]) / kLift;
+    });
+}
+
+}  // namespace reluflow
