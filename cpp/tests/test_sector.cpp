@@ -131,7 +131,7 @@ void a_neuron_has_its_own_series_and_its_bounds_hold() {
 
 /// Neurons as the columns of a block, with zeros beside them.
 Matrix block_of(const Matrix& w, const Vector& a) {
-    Matrix block = Matrix::Zero(kRank + 1, kSectorColumns);
+    Matrix block = Matrix::Zero(kRank + 1, kBlockColumns);
     block.topLeftCorner(kRank, w.cols()) = w;
     block.row(kRank).head(w.cols()) = a.transpose();
     return block;

@@ -27,6 +27,23 @@ void in_tiles(Index rows, Index cols, Index terms, const Body& body) {
     });
 }
 
+/// Columns that are added up in registers.
+constexpr Index kStripColumns = 16;
+using Strip = Eigen::Array<double, kStripColumns, 1>;
+using StripMap = Eigen::Map<Strip>;
+using ConstStripMap = Eigen::Map<const Strip>;
+
+template <int Rows>
+void add_rows(const double* A, Index stride, Index terms, const double* B, double* out) noexcept {
+    Strip sums[Rows];
+    for (int i = 0; i < Rows; ++i) sums[i] = ConstStripMap(out + i * kBlockColumns);
+    for (Index x = 0; x < terms; ++x) {
+        const Strip b = ConstStripMap(B + x * kBlockColumns);
+        for (int i = 0; i < Rows; ++i) sums[i] += A[i * stride + x] * b;
+    }
+    for (int i = 0; i < Rows; ++i) StripMap{out + i* kBlockColumns} = sums[i];
+}
+
 }  // namespace
 
 void multiply_transposed(const MatrixView& A, const MatrixView& B, MatrixRef out) {
@@ -70,6 +87,16 @@ void subtract_product(const MatrixView& A, const MatrixView& B, MatrixRef out) {
                  out.block(row, col, n_rows, n_cols).noalias() -=
                      A.block(row, term, n_rows, n_terms) * B.block(term, col, n_terms, n_cols);
              });
+}
+
+void add_to_block(const double* A, Index stride, Index rows, Index terms, const double* B, double* out) noexcept {
+    constexpr int kRows = 4;
+    for (Index column = 0; column < kBlockColumns; column += kStripColumns) {
+        Index i = 0;
+        for (; i + kRows <= rows; i += kRows)
+            add_rows<kRows>(A + i * stride, stride, terms, B + column, out + i * kBlockColumns + column);
+        for (; i < rows; ++i) add_rows<1>(A + i * stride, stride, terms, B + column, out + i * kBlockColumns + column);
+    }
 }
 
 }  // namespace reluflow

@@ -25,4 +25,12 @@ void add_transposed_product(const MatrixView& A, const MatrixView& B, MatrixRef 
 /// out -= A B; precondition as for add_product.
 void subtract_product(const MatrixView& A, const MatrixView& B, MatrixRef out);
 
+/// Columns of a block.
+inline constexpr Index kBlockColumns = 64;
+
+/// out (rows, 64) += A (rows, terms) B (terms, 64); rows of A are `stride` apart, the others are contiguous. Every
+/// column goes through the same operations in the same order wherever it stands, so that equal columns stay equal to
+/// the last bit; a general matrix product does not guarantee that.
+void add_to_block(const double* A, Index stride, Index rows, Index terms, const double* B, double* out) noexcept;
+
 }  // namespace reluflow

@@ -4,8 +4,6 @@
 #include <cmath>
 
 #include "base/tolerances.hpp"
-#include "numeric/products.hpp"
-#include "two_layer/sector_columns.hpp"
 
 namespace reluflow {
 
@@ -38,7 +36,7 @@ Sector::Sector(Index rank)
       from_weights_(kOrders, kOrders),
       work_(rank, kOrders),
       carried_(rank + 1, rank + 1),
-      block_(rank + 1, kSectorColumns),
+      block_(rank + 1, kBlockColumns),
       block_work_(work_size(rank)) {}
 
 void Sector::clear() noexcept {
@@ -166,28 +164,28 @@ void Sector::set_end(double u) {
 }
 
 Index Sector::work_size(Index rank) noexcept {
-    return std::max(2 * kOrders, rank + 1) * kSectorColumns;
+    return std::max(2 * kOrders, rank + 1) * kBlockColumns;
 }
 
 void Sector::move(double* block, double* work) const noexcept {
-    using Row = Eigen::Map<Eigen::Array<double, kSectorColumns, 1>>;
+    using Row = Eigen::Map<Eigen::Array<double, kBlockColumns, 1>>;
     const int terms = order_;
     double* p = work;
-    double* q = work + kOrders * kSectorColumns;
-    Row a(block + rank_ * kSectorColumns);
-    std::fill_n(p, terms * kSectorColumns, 0.0);
-    add_to_columns(g_.data(), rank_, terms, rank_, block, p);
-    for (int k = 0; k < terms; ++k) Row(q + k * kSectorColumns) = lift_[k] * a;
-    add_to_columns(turn_.data(), kOrders, terms, terms, p, q);
+    double* q = work + kOrders * kBlockColumns;
+    Row a(block + rank_ * kBlockColumns);
+    std::fill_n(p, terms * kBlockColumns, 0.0);
+    add_to_block(g_.data(), rank_, terms, rank_, block, p);
+    for (int k = 0; k < terms; ++k) Row(q + k * kBlockColumns) = lift_[k] * a;
+    add_to_block(turn_.data(), kOrders, terms, terms, p, q);
     a += gain_ * a;
-    add_to_columns(output_.data(), kOrders, 1, terms, p, a.data());
-    add_to_columns(across_.data(), kOrders, rank_, terms, q, block);
+    add_to_block(output_.data(), kOrders, 1, terms, p, a.data());
+    add_to_block(across_.data(), kOrders, rank_, terms, q, block);
 }
 
 /// Moves any number of columns (w, a), block after block.
 void Sector::move_columns(Matrix& columns) {
-    for (Index first = 0; first < columns.cols(); first += kSectorColumns) {
-        const Index count = std::min(kSectorColumns, columns.cols() - first);
+    for (Index first = 0; first < columns.cols(); first += kBlockColumns) {
+        const Index count = std::min(kBlockColumns, columns.cols() - first);
         block_.setZero();
         block_.leftCols(count) = columns.middleCols(first, count);
         move(block_.data(), block_work_.data());
@@ -209,10 +207,10 @@ void Sector::carry(double u) {
 }
 
 void Sector::lead(double* block, double* work) const noexcept {
-    const Index numbers = (rank_ + 1) * kSectorColumns;
+    const Index numbers = (rank_ + 1) * kBlockColumns;
     std::copy_n(block, numbers, work);
     std::fill_n(block, numbers, 0.0);
-    add_to_columns(carried_.data(), rank_ + 1, rank_ + 1, rank_ + 1, work, block);
+    add_to_block(carried_.data(), rank_ + 1, rank_ + 1, rank_ + 1, work, block);
 }
 
 void Sector::sums_at(double u, double& square, Vector& moment, Matrix& second) {

@@ -5,11 +5,9 @@
 
 #include "base/types.hpp"
 #include "numeric/polynomial.hpp"
+#include "numeric/products.hpp"
 
 namespace reluflow {
-
-/// Neurons that are moved together.
-inline constexpr Index kSectorColumns = 64;
 
 /// All neurons of a sector obey (w, a)' = H (a g, w·g) with one g(u), so one linear map moves them
 /// (docs/design/mathematics.md, section 8). With g_k the Taylor coefficients of H g and p_k = w·g_k, that map has the
@@ -51,11 +49,11 @@ class Sector {
 
     /// Computes the map from the start to u, which the functions below use.
     void set_end(double u);
-    /// Moves a block of neurons, (r + 1, kSectorColumns), a column (w, a) each. Equal columns give equal bits.
+    /// Moves a block of neurons, (r + 1, kBlockColumns), a column (w, a) each. Equal columns give equal bits.
     void move(double* block, double* work) const noexcept;
     /// Numbers that a sector stores, about.
     static Index numbers(Index rank) noexcept {
-        return (3 * (rank + 1) + 4 * (kMaxOrder + 2) + kSectorColumns) * (rank + 1);
+        return (3 * (rank + 1) + 4 * (kMaxOrder + 2) + kBlockColumns) * (rank + 1);
     }
     /// Numbers in the workspace of move() and lead().
     static Index work_size(Index rank) noexcept;

@@ -27,8 +27,8 @@ SectorSeries::SectorSeries(const State& state, const Groups& groups, double floo
     if (!is_worth(1, kMaxOrder)) return;  // too narrow for any step to go by sectors
     const Index usual = std::min({kUsualSectors, neurons(), kUsualNumbers / Sector::numbers(rank())});
     sectors_.assign(usual, Sector(rank()));
-    rows_.assign(usual, Matrix(kSectorColumns, rank() + 1));
-    blocks_.reserve(neurons() / kSectorColumns + 2 * kUsualSectors);
+    rows_.assign(usual, Matrix(kBlockColumns, rank() + 1));
+    blocks_.reserve(neurons() / kBlockColumns + 2 * kUsualSectors);
 }
 
 bool SectorSeries::is_worth(Index groups, int order) const noexcept {
@@ -50,10 +50,10 @@ double SectorSeries::work(Index groups, int order) const noexcept {
 void SectorSeries::read_state() {
     if (std::ssize(sectors_) < groups_.count()) {
         sectors_.resize(2 * groups_.count(), Sector(rank()));
-        rows_.resize(2 * groups_.count(), Matrix(kSectorColumns, rank() + 1));
+        rows_.resize(2 * groups_.count(), Matrix(kBlockColumns, rank() + 1));
     }
     if (workspaces_.empty())
-        workspaces_.assign(kTasks, {Matrix(rank() + 1, kSectorColumns), Numbers(Sector::work_size(rank()))});
+        workspaces_.assign(kTasks, {Matrix(rank() + 1, kBlockColumns), Numbers(Sector::work_size(rank()))});
     find_blocks();
     const double work = static_cast<double>(neurons() * rank() * rank());
     pool_.run(groups_.count(), work, [&](Index group) { gather(group); });
@@ -63,9 +63,9 @@ void SectorSeries::find_blocks() {
     blocks_.clear();
     for (Index group = 0; group < groups_.count(); ++group) {
         const auto members = groups_.members(group);
-        for (std::size_t begin = 0; begin < members.size(); begin += kSectorColumns)
+        for (std::size_t begin = 0; begin < members.size(); begin += kBlockColumns)
             blocks_.push_back(
-                {group, members.subspan(begin, std::min<std::size_t>(kSectorColumns, members.size() - begin))});
+                {group, members.subspan(begin, std::min<std::size_t>(kBlockColumns, members.size() - begin))});
     }
 }
 
@@ -74,8 +74,8 @@ void SectorSeries::gather(Index group) {
     sector.clear();
     const auto members = groups_.members(group);
     Matrix& rows = rows_[group];
-    for (std::size_t begin = 0; begin < members.size(); begin += kSectorColumns) {
-        const auto block = members.subspan(begin, std::min<std::size_t>(kSectorColumns, members.size() - begin));
+    for (std::size_t begin = 0; begin < members.size(); begin += kBlockColumns) {
+        const auto block = members.subspan(begin, std::min<std::size_t>(kBlockColumns, members.size() - begin));
         for (Index x = 0; x < rank(); ++x)
             for (std::size_t i = 0; i < block.size(); ++i) rows(i, x) = parameters().w(x, block[i]);
         for (std::size_t i = 0; i < block.size(); ++i) rows(i, rank()) = parameters().a[block[i]];

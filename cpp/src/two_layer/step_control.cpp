@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/tolerances.hpp"
+#include "numeric/bracket.hpp"
 
 namespace reluflow {
 
@@ -83,12 +84,8 @@ double neglected(std::span<const Disturbance> disturbances, double end) noexcept
 
 double coupled_end(std::span<const Disturbance> disturbances, double budget, double end) noexcept {
     if (neglected(disturbances, end) <= budget) return end;
-    double low = 0.0;
-    double high = end;
-    for (int pass = 0; pass < kHalvings; ++pass) {
-        const double middle = 0.5 * (low + high);
-        (neglected(disturbances, middle) <= budget ? low : high) = middle;
-    }
+    const auto is_allowed = [&](double u) { return neglected(disturbances, u) <= budget; };
+    const double low = halved({0.0, end}, is_allowed, kHalvings).low;
     // The bisection may stop just before an event that a step can reach without exceeding the budget.
     double first = std::numeric_limits<double>::infinity();
     for (const auto& event : disturbances) first = std::min(first, event.u);
