@@ -233,5 +233,21 @@ def test_bad_decay_is_named() -> None:
     for value, found in ((-1.0, "-1.0"), (np.nan, "nan"), ("much", "'much'")):
         with pytest.raises(ValueError, match=f"weight_decay must be a finite number of at least 0, found {found}"):
             rf.integrate(data, net, until=1.0, weight_decay=value)
-    with pytest.raises(ValueError, match=r"Stop\.limit must be left out with weight decay"):
-        rf.integrate(data, net, until=rf.Stop(limit=True), weight_decay=0.1)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared"])
+def test_a_run_to_the_limit_ends_where_it_is_certified(loss: str) -> None:
+    rng = np.random.default_rng(3)
+    X = np.c_[rng.standard_normal((12, 2)), np.ones(12)]
+    data = rf.Dataset(X, np.where(rng.random(12) < 0.5, 1.0, -1.0))
+    net = rf.Network.init(6, 3, scale=0.1, seed=0)
+    options = {"loss": loss, "weight_decay": 0.03}
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True), **options)
+    assert sol.status == "reached_limit"
+    assert sol.success
+    assert sol.limit.certified
+    rest = rf.integrate(data, sol, until=rf.Stop(log_time=sol.log_t_end + 2.0), **options)
+    np.testing.assert_allclose(rest.limit.network.theta, sol.limit.network.theta, atol=1e-9)
+    early = rf.integrate(data, net, until=rf.Stop(limit=True, time=1.0), **options)
+    assert early.status == "reached_time"
+    assert early.t_end == 1.0

@@ -70,8 +70,6 @@ class Asked:
         )
         _check_reachable(settings.save_at, settings.save_at_log, settings.until)
         _check_reachable_norms(settings.save_at_log_norm, settings.until)
-        if settings.weight_decay and settings.until.limit:
-            raise invalid("Stop.limit", "be left out with weight decay: its end is a critical point", "True")
         if settings.until.limit and (self.save_at is not None or self.save_at_log is not None):
             raise invalid("save_at", "be left out where Stop.limit is given", "times")
         return settings

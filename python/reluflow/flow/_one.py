@@ -70,7 +70,7 @@ def integrate_one(
 
     try:
         if settings.until.limit:
-            return whole(to_limit(leg, settings.until, settings.start_log_time), settings)
+            return whole(to_limit(leg, settings.until, settings.start_log_time, settings.weight_decay), settings)
         return leg(None, settings.until)
     finally:
         reporter.close()

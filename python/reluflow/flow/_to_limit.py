@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
 
+import numpy as np
+
 from ._join import joined
 from ._solution import Solution
 from ._stop import LARGEST_LOG_NORM, Stop
@@ -14,6 +16,9 @@ from ._stop import LARGEST_LOG_NORM, Stop
 # Ends of the legs. The direction settles with powers of |θ|, so that the legs grow with its logarithm.
 _LOG_TIMES = (30.0, 100.0, 1e3, 1e4, 1e6, 1e8, 1e10)
 _LOG_NORMS = (14.0, 18.0, 24.0, 32.0, 44.0, 60.0, 80.0, 110.0, 150.0, 200.0, 260.0, LARGEST_LOG_NORM)
+# With weight decay γ the flow forgets within 1/γ what it does not keep: ends of the legs in units of that. Points that
+# differ by a neuron with |g| near γ are told apart late.
+_DECAY_TIMES = tuple(10.0**exponent for exponent in np.arange(0.5, 8.5, 0.5))
 _LEAST_SECONDS = 1e-3
 # Before this log time the limit is asked for only once the loss is small: it takes time, and is seldom near.
 _EARLY = 1e3
@@ -21,15 +26,15 @@ _EARLY = 1e3
 Leg = Callable[[Solution | None, Stop], Solution]
 
 
-def to_limit(run: Leg, until: Stop, start_log_t: float) -> Solution:
+def to_limit(run: Leg, until: Stop, start_log_t: float, decay: float = 0.0) -> Solution:
     """Run leg after leg until the limit is certified, or another criterion of `until` holds.
 
     `run` makes one leg that goes on from a solution (the first one from None, at log t = `start_log_t`), with the
-    criteria it is given.
+    criteria it is given. `decay` is that of the weights.
     """
     began = perf_counter()
     done: Solution | None = None
-    for mark in _marks(until, start_log_t):
+    for mark in _marks(until, start_log_t, decay):
         stop = _left(_with(until, mark), done, perf_counter() - began)
         leg = run(done, stop)
         done = leg if done is None else joined(done, leg, until)
@@ -37,7 +42,7 @@ def to_limit(run: Leg, until: Stop, start_log_t: float) -> Solution:
         if not goes_on and leg.status != "reached_seconds":
             return done
         try:
-            certified = not _is_early(done) and done.limit.certified
+            certified = (decay > 0.0 or not _is_early(done)) and done.limit.certified
         except KeyboardInterrupt:
             return ended_as(done, "interrupted", False, "interrupted while the limit was sought")
         if certified:
@@ -45,7 +50,8 @@ def to_limit(run: Leg, until: Stop, start_log_t: float) -> Solution:
         if not goes_on:
             return done
     assert done is not None  # for the type checker: there are legs
-    message = f"no limit is certified up to log |θ| = {LARGEST_LOG_NORM:g}: {done.limit.reason}"
+    end = f"log t = {done.log_t_end:.4g}" if decay else f"log |θ| = {LARGEST_LOG_NORM:g}"
+    message = f"no limit is certified up to {end}: {done.limit.reason}"
     return ended_as(done, "limit_not_certified", False, message)
 
 
@@ -53,12 +59,15 @@ def _with(until: Stop, mark: dict[str, float]) -> Stop:
     return Stop(**{**until.as_dict(), "limit": None, **mark})  # type: ignore[arg-type]  # the values are checked
 
 
-def _marks(until: Stop, start_log_t: float) -> list[dict[str, float]]:
+def _marks(until: Stop, start_log_t: float, decay: float) -> list[dict[str, float]]:
     """List the criteria that end the legs; the last one is a criterion of `until` itself if it has one."""
     last_time, last_norm = until.log_end(), math.inf if until.log_norm is None else until.log_norm
-    marks: list[dict[str, float]] = [{"log_time": mark} for mark in _LOG_TIMES if start_log_t < mark < last_time]
+    log_times = [math.log(time / decay) for time in _DECAY_TIMES] if decay else _LOG_TIMES
+    marks: list[dict[str, float]] = [{"log_time": mark} for mark in log_times if start_log_t < mark < last_time]
     if math.isfinite(last_time):
         return [*marks, {"log_time": last_time}]
+    if decay:  # the norm stays finite
+        return marks if until.log_norm is None else [*marks, {"log_norm": last_norm}]
     marks += [{"log_norm": mark} for mark in _LOG_NORMS if mark < last_norm]
     return marks if until.log_norm is None else [*marks, {"log_norm": last_norm}]
 
