@@ -49,13 +49,9 @@ Flow::Flow(const Dataset& data, const MatrixView& W, const VectorView& a, double
       w_(state_.parameters.w),
       a_(state_.parameters.a),
       q_(data.n()),
-      exponent_(plan_.exponent),
-      offsets_(data.targets()),
       weights_(data.n()) {
     state_.parameters.start_at(plan_.exponent);
     pool_.listen_to(&interrupt_);
-    for (Index j = 0; j < state_.neurons(); ++j)
-        resting_square_ += state_.parameters.at_rest(j) * state_.parameters.at_rest(j);
     read_pattern(W, pattern);
 }
 
@@ -94,7 +90,6 @@ void Flow::start() {
 
 void Flow::close() {
     stepper_.settle();
-    state_.parameters.lower();
 }
 
 bool Flow::advance() {
@@ -172,14 +167,14 @@ bool Flow::take_step() {
 
 void Flow::follow_direction() {
     if (plan_.stop.direction == 0.0) return;
-    const double square = stepper_.square() + resting_square_;
+    const double square = stepper_.square() + state_.parameters.resting_square();
     if (direction_trend_.wants_state(square, stepper_.is_separated())) stepper_.settle();
     direction_trend_.add(state_.parameters.w, state_.parameters.a, square, stepper_.is_separated());
 }
 
 /// Length of a step, in rescaled time, that reaches the time stop.
 double Flow::largest_step() const {
-    if (exponent_ > 0) return std::numeric_limits<double>::infinity();
+    if (exponent() > 0) return std::numeric_limits<double>::infinity();
     return state_.clock.amount_to(time_stop(), -stepper_.waveform().log_mass() - log_factor_);
 }
 
@@ -193,7 +188,7 @@ double Flow::end_by_rules() {
 
 double Flow::log_loss_at(double u) {
     stepper_.waveform().margins_at(u, q_);
-    return exponent_ > 0 ? unscaled_log_loss(q_) : loss_of_margins(q_);
+    return exponent() > 0 ? unscaled_log_loss(q_) : loss_of_margins(q_);
 }
 
 double Flow::loss_of_margins(const Vector& margins) const {

@@ -98,6 +98,7 @@ class Flow final : public Run {
     double log_loss_of(const Matrix& w, const Vector& a);
     bool is_beyond_digits() const noexcept;
     void shrink();
+    int exponent() const noexcept { return state_.parameters.exponent(); }
     double scale() const noexcept;
     double loss_of_margins(const Vector& margins) const;
     double unscaled_log_loss(const Vector& held_margins) const;
@@ -122,15 +123,12 @@ class Flow final : public Run {
     double rest_log_t_ = std::numeric_limits<double>::infinity();
     DirectionTrend direction_trend_;
     RestTrend rest_trend_;
-    double taken_ = 0.0;           // length of the last step in rescaled time
-    double resting_square_ = 0.0;  // Σ |w|² outside the span of the samples
-    int still_ = 0;                // consecutive steps that took no time
-    int last_steps_ = 0;           // steps since rounding first limited the run, see is_lost_in_rounding()
+    double taken_ = 0.0;  // length of the last step in rescaled time
+    int still_ = 0;       // consecutive steps that took no time
+    int last_steps_ = 0;  // steps since rounding first limited the run, see is_lost_in_rounding()
     Matrix w_;
     Vector a_;
     Vector q_;
-    int exponent_;  // the state is stored 2^exponent times smaller
-    Vector offsets_;
     Vector weights_;  // of the samples at the end of a step
 };
 

@@ -65,7 +65,7 @@ void Flow::save_norms(double end) {
 void Flow::save_state(const Clock& when, double u) {
     load_stored(u);
     double log_loss_then = log_loss_of(w_, a_);  // also leaves the margins in q_
-    if (exponent_ > 0) log_loss_then = unscaled_log_loss(q_);
+    if (exponent() > 0) log_loss_then = unscaled_log_loss(q_);
     state_.parameters.lower(w_, a_);
     recorder_.save(when, log_loss_then, w_, a_);
 }
@@ -83,7 +83,7 @@ double Flow::log_loss_of(const Matrix& w, const Vector& a) {
             for (Index j = 0; j < count; ++j) q += a[first + j] * z.col(j).cwiseMax(leak * z.col(j));
         }
         q.array() *= data_.signs().segment(begin, end - begin).array();
-        q -= offsets_.segment(begin, end - begin);
+        q -= state_.offsets.segment(begin, end - begin);
     });
     return loss_of_margins(q_);
 }

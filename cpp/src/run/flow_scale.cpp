@@ -42,16 +42,16 @@ constexpr int kClockHalvings = 100;
 
 /// The factor 4^k from stored to true margins.
 double Flow::scale() const noexcept {
-    return std::ldexp(1.0, 2 * exponent_);
+    return std::ldexp(1.0, 2 * exponent());
 }
 
 /// The loss of the state itself: margins are scaled, not the loss, since a sample that drives no neuron keeps its loss.
 double Flow::log_loss() const {
-    return exponent_ == 0 ? log_loss_ : unscaled_log_loss(stepper_.expansion().margins());
+    return exponent() == 0 ? log_loss_ : unscaled_log_loss(stepper_.expansion().margins());
 }
 
 double Flow::unscaled_log_loss(const Vector& held_margins) const {
-    return loss_of_margins(scale() * (held_margins + offsets_));
+    return loss_of_margins(scale() * (held_margins + state_.offsets));
 }
 
 /// True when the state has to be scaled down. Not with Stop(direction=): its estimate relies on the law of the flow in
@@ -71,12 +71,10 @@ void Flow::shrink() {
     for (Index i = 0; i < data_.n(); ++i) {
         const double above = margins[i] - least;
         const bool counts = stepper_.waveform().is_live(i) && above < std::min(kNoWeight / factor, kKnown);
-        offsets_[i] = counts ? factor * (offsets_[i] + above) - above : factor * offsets_[i];
+        state_.offsets[i] = counts ? factor * (state_.offsets[i] + above) - above : factor * state_.offsets[i];
     }
     state_.parameters.shrink(by);
-    exponent_ += by;
-    resting_square_ *= factor;
-    stepper_.rescaled(offsets_);
+    stepper_.rescaled();
     stepper_.begin();
     log_loss_ = stepper_.waveform().log_loss() + log_factor_;
 }
@@ -108,9 +106,8 @@ void Flow::restore_weights() {
     for (Index i = 0; i < data_.n(); ++i) {
         if (!waveform.is_live(i) || weights_[i] < kLeastKept) continue;
         const double off = miss(i) - mean;
-        if (std::abs(off) <= rounding) offsets_[i] += off;
+        if (std::abs(off) <= rounding) state_.offsets[i] += off;
     }
-    stepper_.set_offsets(offsets_);
     stepper_.begin();
 }
 
@@ -119,14 +116,14 @@ double Flow::least_margin_at(double u) {
     stepper_.waveform().margins_at(u, q_);
     double least = std::numeric_limits<double>::infinity();
     for (Index i = 0; i < data_.n(); ++i)
-        if (stepper_.waveform().is_live(i)) least = std::min(least, q_[i] + offsets_[i]);
+        if (stepper_.waveform().is_live(i)) least = std::min(least, q_[i] + state_.offsets[i]);
     return least;
 }
 
 /// Where the state is scaled, log t is the smallest margin up to a part 1/kHeldAgain; also if the run began there and
 /// its clock is far behind.
 Clock Flow::clock_at(double u) {
-    if (exponent_ == 0) return stepper_.waveform().clock_at(state_.clock, u);
+    if (exponent() == 0) return stepper_.waveform().clock_at(state_.clock, u);
     if (u == 0.0) return state_.clock;
     const double from = scale() * least_margin_at(0.0);
     const double to = std::max(from, scale() * least_margin_at(u));
@@ -134,7 +131,7 @@ Clock Flow::clock_at(double u) {
 }
 
 double Flow::reach(const Clock& target, double end) {
-    if (exponent_ == 0) return stepper_.waveform().reach(state_.clock, target, end);
+    if (exponent() == 0) return stepper_.waveform().reach(state_.clock, target, end);
     if (!state_.clock.is_before(target)) return 0.0;
     if (clock_at(end).log_t() < target.log_t()) return kNoRoot;
     const auto is_before = [&](double u) { return clock_at(u).log_t() < target.log_t(); };
@@ -143,9 +140,9 @@ double Flow::reach(const Clock& target, double end) {
 
 double Flow::log_norm_at(double u) {
     load_true(u);
-    const double unit = std::ldexp(1.0, -exponent_);
-    return 0.5 * std::log((unit * w_).squaredNorm() + (unit * a_).squaredNorm() + resting_square_) +
-           exponent_ * std::numbers::ln2;
+    const double unit = std::ldexp(1.0, -exponent());
+    return 0.5 * std::log((unit * w_).squaredNorm() + (unit * a_).squaredNorm() + state_.parameters.resting_square()) +
+           exponent() * std::numbers::ln2;
 }
 
 /// The first u in (0, end] at which |θ| has grown to a log norm; kNoRoot if it does not.
@@ -161,7 +158,7 @@ double Flow::reach_norm(double wanted, double end) {
 
 double Flow::end_by_norm(double end) {
     const double wanted = std::min(plan_.stop.log_norm, kLargestLogNorm);
-    if (plan_.stop.log_norm > kLargestLogNorm && exponent_ == 0) return end;
+    if (plan_.stop.log_norm > kLargestLogNorm && exponent() == 0) return end;
     const double u = reach_norm(wanted, end);
     if (u > end) return end;
     pending_ = plan_.stop.log_norm <= kLargestLogNorm ? Status::reached_log_norm : Status::accuracy_not_reached;

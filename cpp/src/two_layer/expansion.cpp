@@ -61,7 +61,6 @@ Expansion::Expansion(const Dataset& data, Objective objective, const Settings& s
       q_(data.n()),
       q_next_(data.n()),
       column_(data.rank()),
-      offsets_(data.targets()),
       output_scale_(is_of_margins(objective.loss) ? 1.0 : data.targets().cwiseAbs().maxCoeff()),
       slot_of_group_(state.neurons(), -1),
       held_parts_(std::min(kHoldingGroups, static_cast<std::size_t>(state.neurons())),
@@ -91,7 +90,7 @@ void Expansion::start() {
         series_->restart(moments_);  // from the sums of the sectors, which have been carried here
     }
     coupling_.margins(moments_, q_);
-    q_ -= offsets_;
+    q_ -= state_.offsets;
     waveform_.start(q_, live_);
     present_tolerance_ = std::min(tolerance_, std::max(kFinest, kMarginTol / waveform_.sensitivity(series_->square())));
     coupling_.gradients(waveform_.signed_weights(0), gradients_);

@@ -62,12 +62,8 @@ class Expansion {
     const Waveform& waveform() const noexcept { return waveform_; }
     const StateSeries& series() const noexcept { return *series_; }
     const Groups& groups() const noexcept { return groups_; }
-    /// At the start of the step, minus the offsets.
+    /// At the start of the step, minus the offsets of the state.
     const Vector& margins() const noexcept { return q_; }
-    /// Subtracted from the margins before they make weights, (n,): the targets, and for labels zero unless the state is
-    /// stored scaled (flow_scale.cpp).
-    const Vector& offsets() const noexcept { return offsets_; }
-    void set_offsets(const Vector& offsets) { offsets_ = offsets; }
     /// What projection removed from a group's gradient, (order, r), or null if the group does not slide.
     const Matrix* held_part(Index group) const noexcept;
     /// Gradient at the start of the step of the samples on which the neuron does not slide.
@@ -108,7 +104,7 @@ class Expansion {
     StateSeries* series_ = &by_neuron_;  // of the present step
     Matrix gradients_, moments_;         // (r, groups)
     Matrix start_gradients_;             // at the start, projected
-    Vector q_, q_next_, column_, offsets_;
+    Vector q_, q_next_, column_;
     double output_scale_;             // what outputs are compared with
     std::vector<int> slot_of_group_;  // index into held_parts_, -1 if the group does not slide
     std::vector<Matrix> held_parts_;

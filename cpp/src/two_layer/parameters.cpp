@@ -188,13 +188,6 @@ void Parameters::lower(Matrix& weights, Vector& outputs) const {
     }
 }
 
-void Parameters::lower() {
-    lower(w, a);
-    std::fill(lift_.begin(), lift_.end(), 0);
-    n_lifted_ = 0;
-    exponent_ = 0;
-}
-
 void Parameters::restore_invariant(Index neuron, double* weights, double& output) const noexcept {
     double square = 0.0;
     for (Index k = 0; k < rank(); ++k) square += weights[k] * weights[k];

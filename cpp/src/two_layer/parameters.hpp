@@ -34,6 +34,8 @@ class Parameters {
     double invariant(Index neuron) const noexcept { return invariant_[neuron]; }
     /// Norm of the part of the neuron that never moves: |θ_j|² of the whole neuron is |w|² + a² + at_rest(j)².
     double at_rest(Index neuron) const noexcept { return at_rest_[neuron]; }
+    /// Σ_j at_rest(j)².
+    double resting_square() const noexcept { return at_rest_.squaredNorm(); }
     /// Restores the invariant of a moved neuron (w contiguous, r entries) by changing the smaller of |w| and |a|.
     void restore_invariant(Index neuron, double* w, double& a) const noexcept;
 
@@ -75,8 +77,6 @@ class Parameters {
     /// Converts (w, a), shaped like the state, from stored to true values. A neuron too small for all its digits
     /// becomes zero.
     void lower(Matrix& w, Vector& a) const;
-    /// The same for the state itself, after which it must not be moved.
-    void lower();
 
     Matrix w;  ///< (r, m)
     Vector a;  ///< (m,)

@@ -15,7 +15,7 @@ namespace reluflow {
 class State {
   public:
     State(const Dataset& data, const MatrixView& W, const VectorView& a, double leak, const Clock& start = Clock())
-        : parameters(data, W, a, leak), mode(W.rows(), data), clock(start) {}
+        : parameters(data, W, a, leak), mode(W.rows(), data), clock(start), offsets(data.targets()) {}
 
     Index neurons() const noexcept { return parameters.neurons(); }
     /// True when the parameters are those at the time of the clock.
@@ -32,6 +32,9 @@ class State {
     Parameters parameters;
     Mode mode;
     Clock clock;
+    /// Subtracted from the stored margins before they make weights, (n,): the targets, and for labels zero unless the
+    /// state is stored scaled (flow_scale.cpp).
+    Vector offsets;
 
   private:
     Index steps_behind_ = 0;

@@ -306,11 +306,6 @@ void Stepper::state_at(double u, Matrix& w, Vector& a) const {
     a *= waveform().decay_at(u);
 }
 
-void Stepper::rescaled(const Vector& offsets) {
-    expansion_.set_offsets(offsets);
-    partitions_.forget_distances();
-}
-
 /// Moves the neurons to where w_next_ and a_next_ are.
 void Stepper::take_next() {
     Parameters& neurons = state_.parameters;

@@ -62,9 +62,7 @@ class Stepper {
     const Waveform& waveform() const noexcept { return expansion_.waveform(); }
     const Expansion& expansion() const noexcept { return expansion_; }
     /// The state was scaled by a power of two, which changes no sign and no direction; to be followed by begin().
-    void rescaled(const Vector& offsets);
-    /// Sets what is subtracted from margins before they make weights; to be followed by begin().
-    void set_offsets(const Vector& offsets) { expansion_.set_offsets(offsets); }
+    void rescaled() { partitions_.forget_distances(); }
     const std::vector<BoundaryEvent>& events() const noexcept { return partitions_.events(); }
     const std::vector<BranchPoint>& branches() const noexcept { return partitions_.branches(); }
     const UnresolvedEvent& unresolved() const noexcept { return partitions_.unresolved(); }
