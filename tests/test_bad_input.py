@@ -240,7 +240,7 @@ RUNS: Rows = [
     ("until NaN", integrate(until=NAN), "until must be a Stop, or a time above 0, found nan"),
     ("until None", integrate(until=None), "until must be a Stop, or a time above 0, found None"),
     ("loss", integrate(loss="hinge"), "loss must be one of 'logistic', 'exponential', 'squared', found 'hinge'"),
-    ("reduction", integrate(reduction=None), "reduction must be one of 'sum', 'mean', found None"),
+    ("reduction", integrate(reduction="total"), "reduction must be one of 'sum', 'mean', found 'total'"),
     (
         "on_branch",
         integrate(on_branch="up"),

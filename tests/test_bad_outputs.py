@@ -76,7 +76,10 @@ OPTIONS = [
     ),
     (run((X, CLASSES), SOL, train="first"), "train must be 'both', as in the run that is continued, found 'first'"),
     (run((X, CLASSES), SOL, until=2.0, rates=(1, 2)), "rates must be None, as in the run that is continued, found (1,"),
-    (run(REAL, FIRST, "squared", until=2.0), "train must be 'first', as in the run that is continued, found 'both'"),
+    (
+        run(REAL, FIRST, "squared", until=2.0, train="both"),
+        "train must be 'first', as in the run that is continued, found 'both'",
+    ),
     (run((X + 1, CLASSES), SOL, until=2.0), "data must be those of the solution that is continued, found other inputs"),
     (run(REAL, ONE, "squared", train="last"), "train must be one of 'both', 'first', found 'last'"),
     (run(REAL, ONE, "squared", rates=(1, 0)), "rates must be two numbers above 0, (η_w, η_a), found 0.0"),

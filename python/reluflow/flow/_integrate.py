@@ -13,6 +13,7 @@ from ..layered._problem import ArrayData
 from ..losses import LossName, ReductionName, check_targets
 from ..networks import MultiClassNetwork, Network
 from ._arguments import Asked, start_of, thread_count
+from ._going_on import flow_of
 from ._layers import run_layers
 from ._multiclass import MultiClassSolution, integrate_classes
 from ._one import Watching, integrate_one
@@ -30,9 +31,9 @@ def integrate(
     net: Network | Solution,
     *,
     until: Stop | float,
-    loss: LossName = "logistic",
-    reduction: ReductionName = "sum",
-    weight_decay: float = 0.0,
+    loss: LossName | None = None,
+    reduction: ReductionName | None = None,
+    weight_decay: float | None = None,
     rtol: float = 1e-9,
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
@@ -53,9 +54,9 @@ def integrate(
     net: MultiClassNetwork | MultiClassSolution,
     *,
     until: Stop | float,
-    loss: LossName = "logistic",
-    reduction: ReductionName = "sum",
-    weight_decay: float = 0.0,
+    loss: LossName | None = None,
+    reduction: ReductionName | None = None,
+    weight_decay: float | None = None,
     rtol: float = 1e-9,
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
@@ -104,9 +105,9 @@ def integrate(
     net: DeepNetwork | DeepSolution,
     *,
     until: Stop | float,
-    loss: LossName | Literal["cross_entropy"] = "logistic",
-    reduction: ReductionName = "sum",
-    weight_decay: float = 0.0,
+    loss: LossName | Literal["cross_entropy"] | None = None,
+    reduction: ReductionName | None = None,
+    weight_decay: float | None = None,
     rtol: float = 1e-9,
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
@@ -126,9 +127,9 @@ def integrate(
     net: Network | Solution | MultiClassNetwork | MultiClassSolution | TwoLayerSolution | DeepNetwork | DeepSolution,
     *,
     until: Stop | float,
-    loss: LossName | Literal["cross_entropy"] = "logistic",
-    reduction: ReductionName = "sum",
-    weight_decay: float = 0.0,
+    loss: LossName | Literal["cross_entropy"] | None = None,
+    reduction: ReductionName | None = None,
+    weight_decay: float | None = None,
     rtol: float = 1e-9,
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
@@ -136,7 +137,7 @@ def integrate(
     save_at_log_norm: npt.ArrayLike | None = None,
     on_branch: str = "inactive",
     max_events: int | None = None,
-    train: Literal["both", "first"] = "both",
+    train: Literal["both", "first"] | None = None,
     rates: tuple[float, float] | None = None,
     progress: bool = False,
     callback: Callback | ManyCallback | None = None,
@@ -159,11 +160,14 @@ def integrate(
     loss : {"logistic", "exponential", "squared"}, optional
         ℓ(q) = log(1 + e^-q) or e^-q of the margin q = y f(x), for labels ±1; ½ q² of the error q = f(x) - y, for any
         targets. Each sample counts by its weight in `data`. K outputs take "squared", ½ |f(x) - y|², or
-        "cross_entropy", -log softmax(f(x)) of the class; a layered network takes all four.
+        "cross_entropy", -log softmax(f(x)) of the class; a layered network takes all four. By default that of the
+        solution that is continued, else "logistic".
     reduction : {"sum", "mean"}, optional
-        Whether the losses of the samples are added or averaged. With the mean, time runs n times slower.
+        Whether the losses of the samples are added or averaged. With the mean, time runs n times slower. By default
+        as in the solution that is continued, else "sum".
     weight_decay : float, optional
         γ >= 0: the flow is that of L(θ) + γ/2 |θ|². `log_loss` and the loss that stops a run are those of L alone.
+        By default that of the solution that is continued, else 0.
     rtol, atol : float, optional
         Bound of the local error of each neuron, rtol |θ_j| + atol. `rtol` lies in [1e-14, 1), `atol` is 0 by default.
     save_at : array_like, shape (k,), optional
@@ -179,7 +183,8 @@ def integrate(
     max_events : int, optional
         End the run without success after so many events.
     train : {"both", "first"}, optional
-        "first": the output weights stay as they are, and the flow is that of the first layer alone.
+        "first": the output weights stay as they are, and the flow is that of the first layer alone. A run that is
+        continued keeps what it trains, and its rates.
     rates : tuple of float, optional
         (η_w, η_a): the flow w' = -η_w ∂L/∂w, a' = -η_a ∂L/∂a. With `train` or `rates` the layered core integrates.
     progress : bool, optional
@@ -221,9 +226,7 @@ def integrate(
     'reached_mean_loss'
     """
     options: dict[str, Any] = {
-        "loss": loss,
-        "reduction": reduction,
-        "weight_decay": weight_decay,
+        **flow_of([net], {"loss": loss, "reduction": reduction, "weight_decay": weight_decay}),
         "rtol": rtol,
         "atol": atol,
         "save_at": save_at,

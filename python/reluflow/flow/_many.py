@@ -16,6 +16,7 @@ from ..networks import Network
 from ._arguments import Asked, Start, start_of, thread_count
 from ._batch import Batch, Launch
 from ._ended import Run, ended
+from ._going_on import flow_of
 from ._many_layers import WORKER as LAYERED
 from ._many_layers import LayeredTask, layered_tasks, named, two_layer_tasks
 from ._many_to_limit import WORKER as TO_LIMIT
@@ -104,9 +105,9 @@ def integrate_many(
     chunk: int | None = None,
     keep: str = "all",
     reduce: Reduce | None = None,
-    loss: LossName | Literal["cross_entropy"] = "logistic",
-    reduction: ReductionName = "sum",
-    weight_decay: float = 0.0,
+    loss: LossName | Literal["cross_entropy"] | None = None,
+    reduction: ReductionName | None = None,
+    weight_decay: float | None = None,
     rtol: float = 1e-9,
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
@@ -114,7 +115,7 @@ def integrate_many(
     save_at_log_norm: npt.ArrayLike | None = None,
     on_branch: str = "inactive",
     max_events: int | None = None,
-    train: Literal["both", "first"] = "both",
+    train: Literal["both", "first"] | None = None,
     rates: tuple[float, float] | None = None,
     progress: bool = False,
     callback: ManyCallback | None = None,
@@ -181,10 +182,9 @@ def integrate_many(
     keep_steps = one_of(keep, "keep", KEEP) == "all"
     threads, listening = thread_count(n_threads), listeners(progress, callback)
     size = None if chunk is None else integer(chunk, "chunk")
+    starts = nets if isinstance(nets, Sequence) else [nets]
     options: dict[str, Any] = {
-        "loss": loss,
-        "reduction": reduction,
-        "weight_decay": weight_decay,
+        **flow_of(starts, {"loss": loss, "reduction": reduction, "weight_decay": weight_decay}),
         "rtol": rtol,
         "atol": atol,
         "save_at": save_at,

@@ -32,8 +32,9 @@ class OneOutputOptions(TypedDict, total=False):
     """Options of `integrate` for the type checker; they are explained there."""
 
     until: Required[Stop | float]
-    loss: LossName | Literal["cross_entropy"]
-    reduction: ReductionName
+    loss: LossName | Literal["cross_entropy"] | None
+    reduction: ReductionName | None
+    weight_decay: float | None
     rtol: float
     save_at: npt.ArrayLike | None
     save_at_log: npt.ArrayLike | None
@@ -48,7 +49,7 @@ class OneOutputOptions(TypedDict, total=False):
 class TwoLayerOptions(OneOutputOptions, total=False):
     """The same with those that say what is trained."""
 
-    train: Literal["both", "first"]
+    train: Literal["both", "first"] | None
     rates: tuple[float, float] | None
 
 
@@ -69,11 +70,11 @@ class TwoLayerRun:
         return TwoLayerSolution(self.data, self.reader, self.settings, inner)
 
 
-def is_of_layers(net: object, train: object = "both", rates: object = None) -> bool:
+def is_of_layers(net: object, train: object = None, rates: object = None) -> bool:
     """Tell whether a run of a network belongs to the layered core."""
     if isinstance(net, TwoLayerSolution):
         return True
-    return isinstance(net, Network) and (net.n_outputs > 1 or train != "both" or rates is not None)
+    return isinstance(net, Network) and (net.n_outputs > 1 or train not in (None, "both") or rates is not None)
 
 
 def refuse_parts(train: object, rates: object) -> None:
@@ -84,8 +85,8 @@ def refuse_parts(train: object, rates: object) -> None:
     ValueError
         One of them is given.
     """
-    for name, value, default in (("train", train, "both"), ("rates", rates, None)):
-        if value != default:
+    for name, value, defaults in (("train", train, (None, "both")), ("rates", rates, (None,))):
+        if value not in defaults:
             raise invalid(name, "be left out: it is for a Network that starts anew", repr(value))
 
 
@@ -100,7 +101,7 @@ def run_of(data: Any, net: Any, until: Stop | float, options: dict[str, Any]) ->
     rules = refuse(options, "with several outputs, train or rates")
     train, rates = rules.pop("train"), rules.pop("rates")
     goes_on = isinstance(net, TwoLayerSolution)
-    reader = _going_on(net, train, rates) if goes_on else as_layers(net, train, rates)
+    reader = _going_on(net, train, rates) if goes_on else as_layers(net, train or "both", rates)
     pair = pair_of(data, reader.start, rules["loss"])
     reader = reader.going_on(pair.net)
     stop = Stop.of(until)
@@ -108,7 +109,8 @@ def run_of(data: Any, net: Any, until: Stop | float, options: dict[str, Any]) ->
     times = checked_times(rules["save_at"], rules["save_at_log"], start, stop)
     rules["save_at"], rules["save_at_log"] = times
     settings = {**options, **rules, "until": stop.as_dict(), "version": _core.__version__}
-    settings["rates"] = None if rates is None else reader.rates
+    settings["train"] = reader.train
+    settings["rates"] = net.settings["rates"] if goes_on else (None if rates is None else reader.rates)
     rules["weight_decay"] = not_negative(rules["weight_decay"], "weight_decay")
     settings["weight_decay"] = rules["weight_decay"]
     timed = {**_in_time_of_layers(rules, reader.speed), "weight_decay": reader.decay(rules["weight_decay"])}
@@ -157,7 +159,7 @@ def _going_on(solution: TwoLayerSolution, train: object, rates: Any) -> AsLayers
     """Read a run on as it was: what is trained and how fast cannot change with the state that the core keeps."""
     known = solution._reader
     for name, asked, used in (("train", train, known.train), ("rates", rates, solution.settings["rates"])):
-        if (tuple(asked) if isinstance(asked, list) else asked) != used:
+        if asked is not None and (tuple(asked) if isinstance(asked, list) else asked) != used:
             raise invalid(name, f"be {used!r}, as in the run that is continued", repr(asked))
     return known.going_on(solution.final)
 
