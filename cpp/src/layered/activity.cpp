@@ -11,7 +11,7 @@ constexpr int kBiasRoot = 1;
 
 }  // namespace
 
-Activity::Activity(const Graph& graph, const Matrix& X) : graph_(&graph), X_(&X) {
+Activity::Activity(const Graph& graph, const Matrix& X) : graph_(&graph), X_(&X), directions_(X) {
     int count = kBiasRoot + 1;
     for (const Node& node : graph.nodes()) {
         first_.push_back(count);
@@ -21,6 +21,7 @@ Activity::Activity(const Graph& graph, const Matrix& X) : graph_(&graph), X_(&X)
         mode_.emplace_back(SignMatrix::Zero(X.rows(), node.size));
         single_.emplace_back(SignMatrix::Zero(X.rows(), node.size));
         slope_.emplace_back(Matrix::Ones(X.rows(), node.size));
+        if (directions_.any()) contents_.emplace_back(static_cast<std::size_t>(X.rows() * node.size));
     }
 }
 
@@ -243,11 +244,20 @@ void Activity::make_empty(const Place& p, double awaited, std::vector<Change>& c
 bool Activity::set_stem(const Place& p, const Wiring& wires) {
     const Node& node = graph_->node(p.node);
     int shared = wires.live == 1 && !wires.linear_source ? 1 : wires.stem.root != 0 ? 2 : 0;
+    bool renamed = false;
+    if (!contents_.empty()) {
+        const Content found = wires.live == 0 ? Content{} : content_of(p);
+        renamed = content(p).name != found.name || content(p).form != found.form;
+        const bool reads_data = shared == 1 && wires.stem.root < first_[1];
+        if ((shared == 0 && wires.live > 0) || reads_data) shared = 3;
+        content(p) = found;
+    }
     if (node.linear) shared = 0;
     std::int8_t& flag = single_[p.node](p.sample, p.unit);
     Stem& stem = stems_[p.node][p.sample * node.size + p.unit];
     const bool changed =
-        flag != shared || (shared != 0 && (stem.path != wires.stem.path || stem.root != wires.stem.root));
+        flag != shared || renamed ||
+        ((shared == 1 || shared == 2) && (stem.path != wires.stem.path || stem.root != wires.stem.root));
     n_single_ += (shared != 0 ? 1 : 0) - (flag != 0 ? 1 : 0);
     flag = static_cast<std::int8_t>(shared);
     stem = wires.stem;
@@ -284,9 +294,12 @@ void Activity::restore(const std::vector<SignMatrix>& sides, const std::vector<S
                 set(p, sides[v](i, u), static_cast<Mode>(modes[v](i, u)));
                 set_stem(p, mode(p) == Mode::empty ? Wiring{} : wiring(p, theta, zero, rate));
             }
-    for (Boundary& boundary : sliding_)
-        if (!boundary.is_parameter() && !boundary.inputs.empty())
-            boundary.stem = boundary_of(boundary.members.front()).stem;
+    for (Boundary& boundary : sliding_) {
+        if (boundary.is_parameter() || boundary.inputs.empty()) continue;
+        boundary.stem = boundary_of(boundary.members.front()).stem;
+        for (std::size_t m = 0; m < boundary.members.size(); ++m)
+            boundary.inputs[m] = boundary_of(boundary.members[m]).inputs.front();
+    }
     zeros_ = std::move(zeros);
 }
 

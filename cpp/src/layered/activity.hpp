@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/types.hpp"
+#include "layered/directions.hpp"
 #include "layered/graph.hpp"
 
 namespace reluflow::layered {
@@ -38,19 +39,21 @@ struct Change {
     Kind kind = Kind::cross_up;
 };
 
-/// What multiplies an entry of a unit's row: a unit of an earlier node, or 1 for the bias (node -1).
+/// What multiplies an entry of a unit's row: a unit of an earlier node, or a number (node -1), which is 1 for the bias.
 struct Input {
     int node = -1;
     Tap tap = Tap::activated;
     Index unit = 0;
+    double value = 1.0;
 };
 
 /// A surface w(θ) = 0 where pre-activations vanish: w = z of one place, or w = constant + θ[parameter], whose members
 /// read nothing else: z = w t with the value t of their only live input. Or all that a unit reads passes through one
-/// unit below by the same entries on several samples: z = w t there with the value t of that unit, a stem.
+/// unit below by the same entries on several samples: z = w t there with the value t of that unit, a stem. Or it reads
+/// the same on several samples up to a factor: z = w t with that number t.
 struct Boundary {
     Index parameter = -1;
-    std::uint64_t stem = 0;  ///< names the unit and what lies between it and the one that all passes through
+    std::uint64_t stem = 0;  ///< names w: what lies between the unit and the one that all passes through, or z itself
     double constant = 0.0;
     std::vector<Place> members;
     std::vector<Input> inputs;  ///< t of each member, if a parameter or a stem decides
@@ -93,6 +96,14 @@ struct Stem {
     std::uint64_t path = 0;  ///< names the entries and slopes between
 };
 
+/// What a pre-activation is made of: two of one name are multiples of each other, as their sizes are; two of one form
+/// are one linear function of their samples.
+struct Content {
+    std::uint64_t name = 0;
+    std::uint64_t form = 0;
+    double size = 0.0;
+};
+
 class Activity {
   public:
     Activity(const Graph& graph, const Matrix& X);
@@ -102,7 +113,7 @@ class Activity {
 
     int side(const Place& p) const noexcept { return side_[p.node](p.sample, p.unit); }
     Mode mode(const Place& p) const noexcept { return static_cast<Mode>(mode_[p.node](p.sample, p.unit)); }
-    /// 0: its boundary is z itself; 1: the entry of its only live input; 2: a stem's.
+    /// 0: its boundary is z itself; 1: the entry of its only live input; 2: a stem's; 3: that of all its multiples.
     int shared_by(const Place& p) const noexcept { return single_[p.node](p.sample, p.unit); }
     const Matrix& slopes(int v) const noexcept { return slope_[v]; }
     const SignMatrix& sides(int v) const noexcept { return side_[v]; }
@@ -159,6 +170,13 @@ class Activity {
 
     /// Sign of what an input sends on the sample of `p`.
     int input_sign(const Place& p, const Input& input) const noexcept;
+    /// Names the linear function of the sample that a place is, if its boundary is that of its multiples; otherwise 0.
+    std::uint64_t form_of(const Place& p) const noexcept { return shared_by(p) == 3 ? content(p).form : 0; }
+    /// What that function reads of the sample, with a last entry of 1 if it reads a bias, less what all units that read
+    /// the inputs below it send as zero: what each of them slides on.
+    Vector row_of(const Place& p) const;
+    /// True if the function is the same whatever the sides of other places are.
+    bool has_fixed_form(const Place& p) const noexcept;
     /// The boundary of a place: its only input's entry, or z itself.
     Boundary boundary_of(const Place& p) const;
     /// The same with all members it has on all samples.
@@ -185,6 +203,16 @@ class Activity {
     void update(const Place& p, const Wiring& wires, int orders, std::vector<Change>& changes);
     void make_empty(const Place& p, double awaited, std::vector<Change>& changes);
     bool set_stem(const Place& p, const Wiring& wires);
+    Content content_of(const Place& p) const;
+    Content& content(const Place& p) noexcept {
+        return contents_[p.node][p.sample * graph_->node(p.node).size + p.unit];
+    }
+    const Content& content(const Place& p) const noexcept {
+        return contents_[p.node][p.sample * graph_->node(p.node).size + p.unit];
+    }
+    std::uint64_t name_of(const Place& p) const noexcept;
+    void mark_read(const Place& p, std::vector<char>& columns, std::vector<Place>& first) const;
+    void drop_unseen(const std::vector<Place>& first, bool reads_bias, Vector& row) const;
     void list_stems(const Edge& edge, Index sample, Index col);
     void add_stems(bool is_first, std::uint64_t name);
     std::uint64_t link(const Place& p, int taps, const Stem& below) const;
@@ -209,7 +237,9 @@ class Activity {
     std::vector<Index> touched_;
     std::vector<int> first_;                // number of the first unit of each node
     std::vector<std::vector<Stem>> stems_;  // by node, sample and unit
-    std::vector<Stem> common_, sent_;       // what all inputs of a place pass, nearest first; the same of one input
+    Directions directions_;
+    std::vector<std::vector<Content>> contents_;  // the same; empty where no two samples have anything in common
+    std::vector<Stem> common_, sent_;  // what all inputs of a place pass, nearest first; the same of one input
     std::vector<Stale> stale_;
     std::vector<char> renamed_;  // by boundary: its name is new
     std::vector<std::pair<Boundary, int>> parted_;

@@ -1,7 +1,9 @@
 /// What slides on which boundary, and who shares it: a part of Activity.
 #include "layered/activity.hpp"
+#include "layered/dependence.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -146,6 +148,9 @@ void Activity::join_vanishing(const Vector& theta, int orders, std::vector<Chang
             for (Index u = 0; u < graph_->node(v).size; ++u) {
                 const Place q{v, i, u};
                 if (shared_by(q) == 0 || mode(q) != Mode::moving) continue;
+                if (const std::uint64_t name = name_of(q);
+                    name != 0 && std::ranges::find(sliding_, name, &Boundary::stem) == sliding_.end())
+                    continue;
                 const Boundary own = boundary_of(q);
                 if (!own.is_shared()) continue;
                 const auto same = std::ranges::find_if(sliding_, [&](const Boundary& b) { return b.is_same(own); });
@@ -202,9 +207,117 @@ void Activity::follow_chosen(std::size_t b, const Place& chosen, int orders, std
 }
 
 int Activity::input_sign(const Place& p, const Input& input) const noexcept {
-    if (input.node < 0) return 1;
+    if (input.node < 0) return input.value < 0.0 ? -1 : 1;
     if (input.node == 0) return (*X_)(p.sample, input.unit) > 0.0 ? 1 : -1;
     return side({input.node, p.sample, input.unit}) >= 0 ? 1 : -1;
+}
+
+// The name of what vanishes with a place: of a stem or of z itself; 0 if a parameter or nothing else does.
+std::uint64_t Activity::name_of(const Place& p) const noexcept {
+    if (shared_by(p) == 3) return mixed(content(p).name, 3);
+    if (shared_by(p) != 2) return 0;
+    const Stem& stem = stems_[p.node][p.sample * graph_->node(p.node).size + p.unit];
+    return mixed(stem.path, static_cast<std::uint64_t>(number(p.node, p.unit)));
+}
+
+// Two places that read the same entries of values that are multiples of each other, all by one factor, are multiples
+// of each other by that factor. The factor of two samples that are parallel themselves is left out of all sizes.
+Content Activity::content_of(const Place& p) const {
+    constexpr std::uint64_t kNumber = 1;  // names what is no pre-activation
+    Content found;
+    const auto add = [&](std::uint64_t entry, std::uint64_t name, double size) {
+        if (size == 0.0) return;
+        if (found.size == 0.0) found.size = size;
+        const auto part = std::bit_cast<std::uint64_t>(size / found.size);
+        found.name = mixed(mixed(found.name, entry), mixed(name, part));
+    };
+    const Node& node = graph_->node(p.node);
+    if (!node.bias.empty() && node.bias[p.unit] >= 0)
+        add(found.form = mixed(static_cast<std::uint64_t>(node.bias[p.unit]), 0), kNumber,
+            1.0 / directions_.ratio(p.sample));
+    const bool only_kept = reads_only_kept(p);
+    for (const int e : node.incoming) {
+        const Edge& edge = graph_->edges()[e];
+        for (Index c = 0; c < edge.cols; ++c) {
+            const std::uint64_t entry = mixed(static_cast<std::uint64_t>(edge.at(p.unit, c)),
+                                              std::bit_cast<std::uint64_t>(edge.fixed(p.unit, c)));
+            if (edge.source == 0) {  // a function of the sample reads its zeros too
+                if (!edge.connects(p.unit, c) || (!only_kept && is_kept_zero(edge, p, c))) continue;
+                found.form = mixed(mixed(found.form, entry), static_cast<std::uint64_t>(c));
+                add(entry, kNumber, (*X_)(directions_.leader(p.sample), c));
+                continue;
+            }
+            if (!reads(edge, p, c, only_kept)) continue;
+            const Content& below = content({edge.source, p.sample, c});
+            const double slope = edge.tap == Tap::activated ? slope_[edge.source](p.sample, c) : 1.0;
+            found.form = mixed(mixed(found.form, entry), mixed(below.form, std::bit_cast<std::uint64_t>(slope)));
+            add(entry, below.name, slope * below.size);
+        }
+    }
+    return found;
+}
+
+// The columns of X that a place reads, and the units below it that read them.
+void Activity::mark_read(const Place& p, std::vector<char>& columns, std::vector<Place>& first) const {
+    const Node& node = graph_->node(p.node);
+    if (has_fixed_form(p) && std::ranges::find(first, p) == first.end()) first.push_back(p);
+    if (!node.bias.empty() && node.bias[p.unit] >= 0) columns.back() = 1;
+    for (const int e : node.incoming) {
+        const Edge& edge = graph_->edges()[e];
+        for (Index c = 0; c < edge.cols; ++c) {
+            if (!edge.connects(p.unit, c) || is_kept_zero(edge, p, c)) continue;
+            if (edge.source == 0) {
+                columns[c] = 1;
+                if (!has_fixed_form(p)) first.push_back({0, p.sample, c});  // it sees that input itself
+            } else if (is_live(edge, p.sample, c)) {
+                mark_read({edge.source, p.sample, c}, columns, first);
+            }
+        }
+    }
+}
+
+Vector Activity::row_of(const Place& p) const {
+    std::vector<char> columns(static_cast<std::size_t>(X_->cols()) + 1, 0);
+    std::vector<Place> first;
+    mark_read(p, columns, first);
+    Vector row = Vector::Zero(X_->cols() + 1);
+    for (Index c = 0; c < X_->cols(); ++c)
+        if (columns[c] != 0) row[c] = (*X_)(p.sample, c);
+    if (columns.back() != 0) row[X_->cols()] = 1.0;
+    if (!has_fixed_form(p) && !sliding_.empty()) drop_unseen(first, columns.back() != 0, row);
+    return row;
+}
+
+// What a unit slides on it sends as zero: of a row that is a sum of it and something else only that is seen. A place
+// above sees what one of the units below it sees; if it reads a bias anywhere, the constant too.
+void Activity::drop_unseen(const std::vector<Place>& first, bool reads_bias, Vector& row) const {
+    SpannedRows seen;
+    Vector unit = Vector::Zero(row.size());
+    for (const Place& p : first) {
+        SpannedRows unseen;
+        for (const Boundary& boundary : sliding_) {
+            const Place& q = boundary.members.front();
+            if (q.node == p.node && q.unit == p.unit && form_of(q) != 0) unseen.add(row_of(q));
+        }
+        if (unseen.rank() == 0) return;
+        for (Index c = 0; c < row.size(); ++c) {
+            unit.setZero();
+            unit[c] = 1.0;
+            for (const Vector& e : unseen.basis()) unit -= unit.dot(e) * e;
+            if (unit.norm() > 1e-8) seen.add(unit);
+        }
+    }
+    unit.setZero();
+    unit[row.size() - 1] = 1.0;
+    if (reads_bias) seen.add(unit);
+    Vector kept = Vector::Zero(row.size());
+    for (const Vector& e : seen.basis()) kept += row.dot(e) * e;
+    row = kept;
+}
+
+bool Activity::has_fixed_form(const Place& p) const noexcept {
+    const std::vector<int>& incoming = graph_->node(p.node).incoming;
+    return std::ranges::all_of(incoming, [&](int e) { return graph_->edges()[e].source == 0; });
 }
 
 Boundary Activity::boundary_of(const Place& p) const {
@@ -212,10 +325,13 @@ Boundary Activity::boundary_of(const Place& p) const {
     Boundary own;
     own.members = {p};
     if (shared_by(p) == 0) return own;
+    own.stem = name_of(p);
     if (shared_by(p) == 2) {
-        const Stem& stem = stems_[p.node][p.sample * node.size + p.unit];
-        own.stem = mixed(stem.path, static_cast<std::uint64_t>(number(p.node, p.unit)));
-        own.inputs = {root_input(stem)};
+        own.inputs = {root_input(stems_[p.node][p.sample * node.size + p.unit])};
+        return own;
+    }
+    if (shared_by(p) == 3) {
+        own.inputs = {Input{-1, Tap::activated, 0, content(p).size * directions_.ratio(p.sample)}};
         return own;
     }
     if (!node.bias.empty() && node.bias[p.unit] >= 0) {
@@ -240,13 +356,14 @@ Boundary Activity::boundary_of(const Place& p) const {
 Boundary Activity::whole_boundary_of(const Place& p) const {
     Boundary own = boundary_of(p);
     if (!own.is_shared()) return own;
+    const std::uint64_t name = own.stem;
     own.members.clear();
     own.inputs.clear();
     for (int v = 1; v < graph_->count(); ++v)
         for (Index i = 0; i < samples(); ++i)
             for (Index u = 0; u < graph_->node(v).size; ++u) {
                 const Place q{v, i, u};
-                if (shared_by(q) != shared_by(p) || mode(q) == Mode::empty) continue;
+                if (shared_by(q) != shared_by(p) || mode(q) == Mode::empty || name_of(q) != name) continue;
                 const Boundary other = boundary_of(q);
                 if (!other.is_same(own)) continue;
                 own.members.push_back(q);

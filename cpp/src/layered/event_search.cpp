@@ -16,6 +16,9 @@ namespace {
 /// Events closer than this part of the step are one set: the rounding of a root.
 constexpr double kOneSet = 1e-13;
 
+/// Where both gaps of a multiplier are below this part of its terms the interval between its bounds is empty.
+constexpr double kTurns = 1e-11;
+
 /// First descent of c from its own side; a start on the wrong side by rounding counts as zero.
 double descent(double* c, int order, double end) noexcept {
     c[0] = std::max(c[0], 0.0);
@@ -43,6 +46,7 @@ double EventSearch::find(const Jet& jet, double end, std::vector<Contact>& conta
         if (!jet.activity().graph().node(v).linear) search_places(jet, v);
     if (jet.activity().any_single()) search_single(jet);
     if (!jet.sliding().empty()) search_sliding(jet);
+    search_groups(jet);
     if (found_.empty()) return kNoRoot;
     const double first = std::ranges::min(found_, {}, &Candidate::u).u;
     std::erase_if(found_, [&](const Candidate& c) { return c.u > first + kOneSet * end; });
@@ -81,12 +85,18 @@ void EventSearch::search_places(const Jet& jet, int v) {
     Row c;
     for (Index i = 0; i < start.rows(); ++i)
         for (Index u = 0; u < start.cols(); ++u) {
-            if (modes(i, u) != static_cast<std::int8_t>(Mode::moving) || singles(i, u) != 0) continue;
+            if (modes(i, u) != static_cast<std::int8_t>(Mode::moving) || singles(i, u) == 1 || singles(i, u) == 2)
+                continue;
             if (sides(i, u) * start(i, u) > reach_(i, u)) continue;
             for (int k = 0; k <= order; ++k) c[k] = sides(i, u) * z.at(k, i, u);
             Candidate candidate;
             candidate.place = {v, i, u};
+            candidate.is_shared = singles(i, u) != 0;
             candidate.from = sides(i, u);
+            if (candidate.is_shared) {
+                const Activity& activity = jet.activity();
+                candidate.from *= activity.input_sign({v, i, u}, activity.boundary_of({v, i, u}).inputs.front());
+            }
             add(descent(c.data(), order, end_), candidate);
         }
 }
@@ -101,7 +111,8 @@ void EventSearch::search_single(const Jet& jet) {
         for (Index i = 0; i < activity.samples(); ++i)
             for (Index u = 0; u < activity.graph().node(v).size; ++u) {
                 const Place p{v, i, u};
-                if (activity.shared_by(p) == 0 || activity.mode(p) != Mode::moving) continue;
+                if (activity.shared_by(p) == 0 || activity.shared_by(p) == 3) continue;
+                if (activity.mode(p) != Mode::moving) continue;
                 const Boundary own = activity.boundary_of(p);
                 if (!own.is_shared()) continue;  // a fixed entry: it follows its input
                 const std::tuple key{own.parameter, own.constant, own.stem};
@@ -134,6 +145,7 @@ void EventSearch::search_sliding(const Jet& jet) {
     Row up;
     Row down;
     for (int b = 0; b < sliding.count(); ++b) {
+        if (sliding.is_grouped(b)) continue;
         sliding_bounds(jet, b, order, up, down);
         const int turn = down[0] >= up[0] ? 1 : -1;  // -1: it stands on a repelling boundary
         for (int k = 0; k <= order; ++k) {
@@ -142,17 +154,63 @@ void EventSearch::search_sliding(const Jet& jet) {
         }
         Candidate candidate;
         candidate.sliding = b;
-        candidate.wants = 1;
-        add(descent(up.data(), order, end_), candidate);
-        candidate.wants = -1;
-        add(descent(down.data(), order, end_), candidate);
+        const double above = descent(up.data(), order, end_);
+        const double below = descent(down.data(), order, end_);
+        const double first = std::min(above, below);
+        if (first > end_) continue;
+        const double size = tail_bound(up.data(), order, 0, first) + tail_bound(down.data(), order, 0, first) +
+                            tail_bound(sliding.multiplier(b).data(), order, 0, first);
+        candidate.turns = std::abs(evaluate(up.data(), order, first)) < kTurns * size &&
+                          std::abs(evaluate(down.data(), order, first)) < kTurns * size;
+        candidate.wants = above <= below ? 1 : -1;
+        add(first, candidate);
+    }
+}
+
+// Dependent boundaries: their unit leaves along the first ray on which they do not hold it.
+void EventSearch::search_groups(const Jet& jet) {
+    if (jet.sliding().empty()) return;
+    const int order = jet.order() - 1;
+    const std::vector<SlidingGroup>& groups = jet.sliding().groups();
+    Row gap;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        const GroupBounds bounds(jet, groups[g], order);
+        for (std::size_t r = 0; r < groups[g].rays.size(); ++r) {
+            bounds.gap(groups[g].rays[r], gap);
+            Candidate candidate;
+            candidate.group = static_cast<int>(g);
+            candidate.ray = r;
+            add(descent(gap.data(), order, end_), candidate);
+        }
+    }
+}
+
+void EventSearch::add_ray(const Jet& jet, const Candidate& candidate, std::vector<Contact>& contacts) {
+    const SlidingGroup& group = jet.sliding().groups()[candidate.group];
+    for (std::size_t k = 0; k < group.boundaries.size(); ++k) {
+        const double a = group.rays[candidate.ray][static_cast<Index>(k)];
+        if (a == 0.0) continue;
+        Contact contact;
+        contact.boundary = jet.sliding().boundaries()[group.boundaries[k]];
+        contact.wants = a > 0.0 ? -1 : 1;
+        const auto same = [&](const Contact& other) { return other.boundary.is_same(contact.boundary); };
+        const auto known = std::ranges::find_if(contacts, same);
+        if (known == contacts.end())
+            contacts.push_back(std::move(contact));
+        else
+            known->turns = known->turns || known->wants != contact.wants;
     }
 }
 
 void EventSearch::collect(const Jet& jet, std::vector<Contact>& contacts) const {
     for (const Candidate& c : found_) {
+        if (c.group >= 0) {
+            add_ray(jet, c, contacts);
+            continue;
+        }
         Contact contact;
         contact.from = c.from;
+        contact.turns = c.turns;
         contact.wants = c.sliding >= 0 ? c.wants : -c.from;
         if (c.sliding >= 0)
             contact.boundary = jet.sliding().boundaries()[c.sliding];
@@ -162,10 +220,7 @@ void EventSearch::collect(const Jet& jet, std::vector<Contact>& contacts) const 
             contact.boundary.members = {c.place};
         const auto same = [&](const Contact& other) { return other.boundary.is_same(contact.boundary); };
         const auto known = std::ranges::find_if(contacts, same);
-        if (known == contacts.end())
-            contacts.push_back(std::move(contact));
-        else
-            known->turns = true;
+        if (known == contacts.end()) contacts.push_back(std::move(contact));
     }
 }
 

@@ -38,7 +38,12 @@ class EventSearch {
         int from = 0;
         int sliding = -1;
         int wants = 0;
+        bool turns = false;
+        int group = -1;  ///< what leaves along a ray of a group of dependent boundaries
+        std::size_t ray = 0;
     };
+    void search_groups(const Jet& jet);
+    static void add_ray(const Jet& jet, const Candidate& candidate, std::vector<Contact>& contacts);
     void search_places(const Jet& jet, int v);
     void search_single(const Jet& jet);
     void search_sliding(const Jet& jet);

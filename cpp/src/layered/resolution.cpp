@@ -35,6 +35,7 @@ Outcome Resolution::resolve(Jet& jet, const Vector& theta, const Activity& befor
     if (!is_start) {
         drop_followers(before);
         add_forced(before);
+        add_spanned_by_contacts(before);
     }
     before_ = &before;
     span_ = span;
@@ -56,7 +57,8 @@ Outcome Resolution::resolve(Jet& jet, const Vector& theta, const Activity& befor
         keep(on_ridge_);
         return Outcome::unique;
     }
-    if (contacts_.size() > kMaxContacts) {
+    if (!is_start) add_mates();
+    if (all_sides().empty()) {
         if (reason_.empty()) reason_ = "more than " + std::to_string(kMaxContacts) + " boundaries meet";
         return Outcome::undecided;
     }
@@ -88,13 +90,7 @@ bool Resolution::pivot(Jet& jet) {
 // Of the first n_found contacts, what is at the bound of its multiplier leaves.
 void Resolution::enumerate(Jet& jet, std::size_t n_found) {
     may_pivot_ = false;
-    const auto size = contacts_.size();
-    std::size_t total = 1;
-    for (std::size_t c = 0; c < size; ++c) total *= 3;
-    std::vector<int> sides(size);
-    for (std::size_t code = 0; code < total; ++code) {
-        std::size_t rest = code;
-        for (std::size_t c = 0; c < size; ++c, rest /= 3) sides[c] = rest % 3 == 0 ? -1 : rest % 3 == 1 ? 1 : 0;
+    for (const std::vector<int>& sides : all_sides()) {
         bool stays_at_bound = false;
         for (std::size_t c = 0; c < n_found; ++c) stays_at_bound |= contacts_[c].from == 0 && sides[c] == 0;
         if (stays_at_bound) continue;
@@ -102,10 +98,12 @@ void Resolution::enumerate(Jet& jet, std::size_t n_found) {
         const Check found = attempt(jet);
         if (found == Check::grown) {
             options_.clear();
-            if (contacts_.size() <= kMaxContacts) enumerate(jet, n_found);
+            enumerate(jet, n_found);
             return;
         }
-        if (found == Check::valid && !is_known()) keep(on_ridge_);
+        bool turned = false;  // what stays where its boundary turns stands on a repelling one from now on
+        for (std::size_t c = 0; c < sides.size(); ++c) turned |= contacts_[c].turns && sides[c] == 0;
+        if (found == Check::valid && !is_known()) keep(on_ridge_ || turned);
     }
     const auto stands = [](const Option& option) { return option.stands_on_ridge; };
     if (!std::ranges::all_of(options_, stands)) std::erase_if(options_, stands);
@@ -120,7 +118,8 @@ Resolution::Check Resolution::attempt(Jet& jet) {
     rates_.assign(contacts_.size(), 1.0);
     for (int round = 0; round < kMaxCorrections; ++round) {
         set_sides();
-        if (add_parted() || add_released()) return Check::grown;
+        if (add_parted() || add_released() || add_spanned(trial_, {})) return Check::grown;
+        if (stands_apart()) return Check::broken;
         if (trial_.any_row_vanishes()) {
             reason_ = "the weights of a unit vanish together";
             return Check::failed;
@@ -227,7 +226,9 @@ Resolution::Check Resolution::check(Jet& jet) {
     for (std::size_t c = 0; c < sides_.size(); ++c)
         if (sides_[c] != 0 && !check_moving(jet, contacts_[c], next_[c])) valid = false;
     for (int b = 0; b < jet.sliding().count(); ++b)
-        if (!check_sliding(jet, b)) valid = false;
+        if (!jet.sliding().is_grouped(b) && !check_sliding(jet, b)) valid = false;
+    for (const SlidingGroup& group : jet.sliding().groups())
+        if (!check_group(jet, group)) valid = false;
     return valid ? Check::valid : Check::broken;
 }
 
@@ -251,8 +252,32 @@ bool Resolution::check_sliding(const Jet& jet, int b) {
         on_ridge_ = true;
         return true;
     }
-    const Boundary& boundary = jet.sliding().boundaries()[b];
-    const int side = up[0] > mu ? 1 : -1;
+    change_side(jet.sliding().boundaries()[b], up[0] > mu ? 1 : -1);
+    return false;
+}
+
+// Dependent boundaries hold a unit if they do so along all rays; otherwise it goes along the worst.
+bool Resolution::check_group(const Jet& jet, const SlidingGroup& group) {
+    const GroupBounds bounds(jet, group, 0);
+    Row gap;
+    double worst = -kBoundTol;
+    const Eigen::RowVectorXd* out = nullptr;
+    for (const Eigen::RowVectorXd& ray : group.rays) {
+        bounds.gap(ray, gap);
+        const double part = gap[0] / std::max(bounds.size(ray, 0.0), 1e-300);
+        if (part >= worst) continue;
+        worst = part;
+        out = &ray;
+    }
+    if (out == nullptr) return true;
+    for (std::size_t k = 0; k < group.boundaries.size(); ++k)
+        if (const double a = (*out)[static_cast<Index>(k)]; a != 0.0)
+            change_side(jet.sliding().boundaries()[group.boundaries[k]], a > 0.0 ? -1 : 1);
+    return false;
+}
+
+// What slides has to go to a side of its boundary.
+void Resolution::change_side(const Boundary& boundary, int side) {
     const Place& p = boundary.members.front();
     const auto same = [&](const Contact& other) {
         return other.boundary.is_same(boundary) || other.boundary.place_of(p) >= 0;
@@ -266,7 +291,6 @@ bool Resolution::check_sliding(const Jet& jet, int b) {
         rates_.push_back(1.0);
         only_leaves_ = false;
     }
-    return false;
 }
 
 // The sign of z of a member where w is positive.

@@ -57,6 +57,14 @@ class Resolution {
     Check check(Jet& jet);
     bool check_moving(const Jet& jet, Contact& contact, int& side);
     bool check_sliding(const Jet& jet, int b);
+    bool check_group(const Jet& jet, const SlidingGroup& group);
+    void change_side(const Boundary& boundary, int side);
+    void add_spanned_by_contacts(const Activity& before);
+    bool add_spanned(const Activity& activity, const std::vector<std::size_t>& contacts);
+    bool stands_apart();
+    void add_mates();
+    std::vector<std::vector<int>> all_sides() const;
+    std::vector<std::vector<int>> group_sides(const std::vector<std::size_t>& group) const;
     int sign_of(const Boundary& boundary, const Place& p) const;
     bool pivot(Jet& jet);
     void enumerate(Jet& jet, std::size_t n_found);

@@ -1,8 +1,10 @@
 /// Which boundaries meet at an event: the part of Resolution that finds those that come with the ones that were met.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
+#include "layered/dependence.hpp"
 #include "layered/forced_zeros.hpp"
 #include "layered/resolution.hpp"
 
@@ -50,6 +52,139 @@ void Resolution::add_forced(const Activity& before) {
                 contacts_.push_back(std::move(contact));
             }
     }
+}
+
+// Boundaries of one linear function of the sample: what is zero with the contacts and with what slides.
+void Resolution::add_spanned_by_contacts(const Activity& before) {
+    std::vector<std::size_t> met(contacts_.size());
+    std::iota(met.begin(), met.end(), std::size_t{0});
+    add_spanned(before, met);
+}
+
+// Adds what moves in `activity` and is in the span of what slides there and of some contacts, if it is no contact yet.
+bool Resolution::add_spanned(const Activity& activity, const std::vector<std::size_t>& contacts) {
+    std::vector<Boundary> zero = activity.sliding();
+    for (const std::size_t c : contacts) zero.push_back(contacts_[c].boundary);
+    std::vector<Matrix> z;
+    const std::size_t known = contacts_.size();
+    std::vector<std::uint64_t> seen;
+    for (std::size_t b = 0; b < zero.size(); ++b) {
+        const Place& first = zero[b].members.front();
+        const std::uint64_t form = activity.form_of(first);
+        if (form == 0 || std::ranges::find(seen, form) != seen.end()) continue;
+        seen.push_back(form);
+        SpannedRows span;
+        for (std::size_t c = b; c < zero.size(); ++c)
+            if (activity.form_of(zero[c].members.front()) == form) span.add(activity.row_of(zero[c].members.front()));
+        for (Index i = 0; i < X_->rows(); ++i) {
+            const Place p{first.node, i, first.unit};
+            if (activity.mode(p) != Mode::moving || activity.form_of(p) != form) continue;
+            const auto has_it = [&](const Contact& contact) { return contact.boundary.place_of(p) >= 0; };
+            if (std::ranges::any_of(contacts_, has_it) || !span.contains(activity.row_of(p))) continue;
+            if (z.empty()) pre_activations(*graph_, *X_, *theta_, z);
+            if (std::abs(z[p.node](i, p.unit)) > kForcedZero * z[p.node].cwiseAbs().maxCoeff()) continue;
+            Contact contact;
+            contact.boundary = activity.whole_boundary_of(p);
+            contact.from = activity.side(p) * activity.input_sign(p, activity.boundary_of(p).inputs.front());
+            contact.wants = contacts.empty() ? 0 : -contact.from;
+            contacts_.push_back(std::move(contact));
+            if (!contacts.empty()) continue;
+            sides_.push_back(0);
+            rates_.push_back(1.0);
+            only_leaves_ = false;
+        }
+    }
+    return contacts_.size() > known;
+}
+
+// All boundaries of one linear function on which it is zero decide together: what slides may go, too.
+void Resolution::add_mates() {
+    const std::size_t met = contacts_.size();
+    for (std::size_t c = 0; c < met; ++c) {
+        const Place& p = contacts_[c].boundary.members.front();
+        if (!before_->has_fixed_form(p) || before_->form_of(p) == 0) continue;
+        for (const Boundary& boundary : before_->sliding()) {
+            const auto same = [&](const Contact& contact) { return contact.boundary.is_same(boundary); };
+            if (before_->form_of(boundary.members.front()) != before_->form_of(p)) continue;
+            if (std::ranges::any_of(contacts_, same)) continue;
+            contacts_.push_back({boundary, 0, 0, false});
+            sides_.push_back(0);
+            rates_.push_back(1.0);
+        }
+    }
+    if (!all_sides().empty()) return;
+    contacts_.resize(met);  // too many to look at: what slides stays
+    sides_.resize(met);
+    rates_.resize(met);
+}
+
+// True if a contact has a side though what slides keeps it at zero; it has to slide with them.
+bool Resolution::stands_apart() {
+    next_ = sides_;
+    bool any = false;
+    for (std::size_t c = 0; c < contacts_.size(); ++c) {
+        const Place& p = contacts_[c].boundary.members.front();
+        const std::uint64_t form = trial_.form_of(p);
+        if (sides_[c] == 0 || form == 0 || trial_.mode(p) != Mode::moving) continue;
+        SpannedRows span;
+        for (const Boundary& boundary : trial_.sliding())
+            if (trial_.form_of(boundary.members.front()) == form) span.add(trial_.row_of(boundary.members.front()));
+        if (span.rank() == 0 || !span.contains(trial_.row_of(p))) continue;
+        next_[c] = 0;
+        any = true;
+    }
+    return any;
+}
+
+// The sides that contacts can have: all signs, but for boundaries of one linear function those of its values. Empty if
+// there are too many.
+std::vector<std::vector<int>> Resolution::all_sides() const {
+    constexpr std::size_t kMost = 2187;
+    std::vector<std::vector<int>> all{std::vector<int>(contacts_.size(), 0)};
+    std::vector<char> done(contacts_.size(), 0);
+    for (std::size_t c = 0; c < contacts_.size(); ++c) {
+        if (done[c] != 0) continue;
+        std::vector<std::size_t> group{c};
+        const Place& p = contacts_[c].boundary.members.front();
+        const std::uint64_t form = before_->has_fixed_form(p) ? before_->form_of(p) : 0;
+        for (std::size_t d = c + 1; form != 0 && d < contacts_.size(); ++d)
+            if (before_->form_of(contacts_[d].boundary.members.front()) == form) group.push_back(d);
+        std::vector<std::vector<int>> own{{-1}, {1}, {0}};
+        if (group.size() > 1) own = group_sides(group);
+        if (own.empty() || all.size() * own.size() > kMost) return {};
+        std::vector<std::vector<int>> longer;
+        for (const std::vector<int>& part : own)
+            for (std::vector<int> sides : all) {
+                for (std::size_t k = 0; k < group.size(); ++k) sides[group[k]] = part[k];
+                longer.push_back(std::move(sides));
+            }
+        all = std::move(longer);
+        for (const std::size_t d : group) done[d] = 1;
+    }
+    return all;
+}
+
+// The signs of one linear function at several contacts while it stays zero where it slides and is no contact.
+std::vector<std::vector<int>> Resolution::group_sides(const std::vector<std::size_t>& group) const {
+    const Boundary& first = contacts_[group.front()].boundary;
+    const std::uint64_t form = before_->form_of(first.members.front());
+    SpannedRows kept;
+    for (const Boundary& boundary : before_->sliding()) {
+        const auto same = [&](const Contact& contact) { return contact.boundary.is_same(boundary); };
+        if (before_->form_of(boundary.members.front()) == form && std::ranges::none_of(contacts_, same))
+            kept.add(normal_of(*before_, boundary));
+    }
+    Eigen::MatrixXd normals(normal_of(*before_, first).size(), static_cast<Index>(group.size()));
+    for (std::size_t k = 0; k < group.size(); ++k) {
+        Vector normal = normal_of(*before_, contacts_[group[k]].boundary);
+        for (const Vector& e : kept.basis()) normal -= normal.dot(e) * e;
+        normals.col(static_cast<Index>(k)) = normal;
+    }
+    SpannedRows span;
+    for (Index k = 0; k < normals.cols(); ++k) span.add(normals.col(k));
+    Eigen::MatrixXd coordinates(span.rank(), normals.cols());
+    for (Index e = 0; e < span.rank(); ++e) coordinates.row(e) = span.basis()[e].transpose() * normals;
+    return sign_vectors(coordinates);
 }
 
 // What has parted from the others of its boundary may go its own way: it becomes a contact of its own.

@@ -1,6 +1,9 @@
 #include "layered/sliding_bounds.hpp"
 
+#include <cmath>
 #include <vector>
+
+#include "numeric/polynomial.hpp"
 
 namespace reluflow::layered {
 namespace {
@@ -247,6 +250,34 @@ Row shared_part(const Jet& jet, const Member& member, int order, int level) {
 
 void sliding_bounds(const Jet& jet, int b, int order, Row& up, Row& down) {
     find_bounds(jet, b, order, 0, up, down);
+}
+
+GroupBounds::GroupBounds(const Jet& jet, const SlidingGroup& group, int order)
+    : jet_(jet), group_(group), order_(order), up_(group.boundaries.size()), down_(group.boundaries.size()) {
+    for (std::size_t k = 0; k < group.boundaries.size(); ++k)
+        find_bounds(jet, group.boundaries[k], order, 0, up_[k], down_[k]);
+}
+
+void GroupBounds::gap(const Eigen::RowVectorXd& ray, Row& gap) const {
+    gap.fill(0.0);
+    for (std::size_t k = 0; k < group_.boundaries.size(); ++k) {
+        const double a = ray[static_cast<Index>(k)];
+        if (a == 0.0) continue;
+        const Row& held = a > 0.0 ? down_[k] : up_[k];
+        const Row& mu = jet_.sliding().multiplier(group_.boundaries[k]);
+        for (int j = 0; j <= order_; ++j) gap[j] += a * (held[j] - mu[j]);
+    }
+}
+
+double GroupBounds::size(const Eigen::RowVectorXd& ray, double u) const {
+    double sum = 0.0;
+    for (std::size_t k = 0; k < group_.boundaries.size(); ++k) {
+        const Row& mu = jet_.sliding().multiplier(group_.boundaries[k]);
+        sum += std::abs(ray[static_cast<Index>(k)]) *
+               (tail_bound(up_[k].data(), order_, 0, u) + tail_bound(down_[k].data(), order_, 0, u) +
+                tail_bound(mu.data(), order_, 0, u));
+    }
+    return sum;
 }
 
 }  // namespace reluflow::layered

@@ -17,6 +17,7 @@ void SlidingSeries::start(const Activity& activity) {
     boundaries_ = &activity.sliding();
     members_.clear();
     multiplier_.assign(boundaries_->size(), Row{});
+    find_groups(activity);
     for (std::size_t b = 0; b < boundaries_->size(); ++b) {
         const Boundary& boundary = (*boundaries_)[b];
         for (std::size_t m = 0; m < boundary.members.size(); ++m) {
@@ -27,30 +28,47 @@ void SlidingSeries::start(const Activity& activity) {
             if (member.has_input) member.input = boundary.inputs[m];
             if (m == 0 && !boundary.acts_on_parameter())
                 member.carry = member.has_input ? activity.input_sign(member.place, member.input) : 1.0;
-            if (!member.has_input || member.input.node < 0) member.factor[0] = 1.0;
+            if (!member.has_input || member.input.node < 0) member.factor[0] = member.input.value;
             members_.push_back(member);
         }
     }
 }
 
+void SlidingSeries::find_groups(const Activity& activity) {
+    groups_ = sliding_groups(activity);
+    grouped_.assign(boundaries_->size(), 0);
+    std::vector<char> spanned(boundaries_->size(), 0);
+    for (const SlidingGroup& group : groups_)
+        for (std::size_t k = 0; k < group.boundaries.size(); ++k) {
+            grouped_[group.boundaries[k]] = 1;
+            spanned[group.boundaries[k]] = group.is_spanned[k];
+        }
+    independent_.clear();
+    for (int b = 0; b < count(); ++b)
+        if (spanned[b] == 0) independent_.push_back(b);
+}
+
 bool SlidingSeries::factor(const Fields& fields, Index parameters) {
     const int size = count();
+    if (std::ranges::any_of(groups_, &SlidingGroup::has_too_many)) return false;
     normals_.setZero(size, parameters);
     fields_.resize(size);
-    for (int b = 0; b < size; ++b) {
-        if ((*boundaries_)[b].acts_on_parameter()) {
+    for (Field& field : fields_) field.delta.clear();
+    for (const int b : independent_) {
+        if ((*boundaries_)[b].acts_on_parameter())
             normals_(b, (*boundaries_)[b].parameter) = 1.0;
-            fields_[b].delta.clear();
-        } else {
+        else
             make_normal(fields, *carrier(b));
-        }
     }
-    gram_.noalias() = normals_ * normals_.transpose();
+    const auto rank = static_cast<Index>(independent_.size());
+    gram_.resize(rank, rank);
+    for (Index i = 0; i < rank; ++i)
+        for (Index j = 0; j < rank; ++j) gram_(i, j) = normals_.row(independent_[i]).dot(normals_.row(independent_[j]));
     const Vector length = gram_.diagonal().cwiseSqrt();
     if (length.minCoeff() <= 0.0) return false;
     const Matrix scaled = length.cwiseInverse().asDiagonal() * gram_ * length.cwiseInverse().asDiagonal();
     if (least_eigenvalue(scaled) < kDependent) return false;
-    factors_.matrix(size) = gram_;
+    factors_.matrix(static_cast<int>(rank)) = gram_;
     factors_.factor();
     return true;
 }
@@ -116,14 +134,17 @@ void SlidingSeries::make_normal(const Fields& fields, const Member& member) {
 }
 
 void SlidingSeries::solve(int k, Vector& rhs) {
-    factors_.solve(rhs);
-    for (int b = 0; b < count(); ++b) multiplier_[b][k] = rhs[b];
+    solved_.resize(static_cast<Index>(independent_.size()));
+    for (std::size_t i = 0; i < independent_.size(); ++i) solved_[static_cast<Index>(i)] = rhs[independent_[i]];
+    factors_.solve(solved_);
+    for (std::size_t i = 0; i < independent_.size(); ++i)
+        multiplier_[independent_[i]][k] = solved_[static_cast<Index>(i)];
 }
 
 void SlidingSeries::spread(int k, std::vector<SampleSeries>& delta) {
     for (int b = 0; b < count(); ++b) {
         const Boundary& boundary = (*boundaries_)[b];
-        if (boundary.acts_on_parameter()) continue;
+        if (fields_[b].delta.empty()) continue;
         const Place& place = boundary.members.front();
         const double mu = multiplier_[b][k];
         for (int v = place.node; v > 0; --v)

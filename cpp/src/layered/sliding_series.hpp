@@ -7,6 +7,7 @@
 #include "base/tolerances.hpp"
 #include "base/types.hpp"
 #include "layered/activity.hpp"
+#include "layered/dependence.hpp"
 #include "layered/graph.hpp"
 #include "layered/sample_series.hpp"
 #include "numeric/lu.hpp"
@@ -51,6 +52,9 @@ class SlidingSeries {
     std::vector<Member>& members() noexcept { return members_; }
     const std::vector<Member>& members() const noexcept { return members_; }
     const Row& multiplier(int b) const noexcept { return multiplier_[b]; }
+    /// Boundaries whose normals depend on each other; those that others span have multiplier zero.
+    const std::vector<SlidingGroup>& groups() const noexcept { return groups_; }
+    bool is_grouped(int b) const noexcept { return grouped_[b] != 0; }
     auto normal(int b) const { return normals_.row(b); }
 
     /// The member that carries the multiplier of boundary b, or null if its parameter does.
@@ -62,6 +66,7 @@ class SlidingSeries {
     void spread(int k, std::vector<SampleSeries>& delta);
 
   private:
+    void find_groups(const Activity& activity);
     struct Field {
         std::vector<Vector> delta, above, skip;  // by node: what one unit of μ sends down
     };
@@ -71,6 +76,10 @@ class SlidingSeries {
     const std::vector<Boundary>* boundaries_ = nullptr;
     std::vector<Member> members_;
     std::vector<Row> multiplier_;
+    std::vector<SlidingGroup> groups_;
+    std::vector<char> grouped_;
+    std::vector<int> independent_;
+    Vector solved_;
     std::vector<Field> fields_;
     Matrix normals_, gram_;
     LuFactors factors_;

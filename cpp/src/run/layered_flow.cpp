@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 #include "base/tolerances.hpp"
@@ -14,6 +15,9 @@ namespace {
 constexpr int kRestingSteps = 3;
 /// A step that moves θ by less than this part of it does not move it.
 constexpr double kAtRest = 1e-15;
+/// Rest with decay: θ stays within this part of the tolerance while t grows e^kLogSettled times.
+constexpr double kSettledPart = 0.1;
+constexpr double kLogSettled = 1.4;
 /// Steps in a row that no clock can tell from length zero mean that events follow each other without time.
 constexpr int kMaxIdle = 50;
 /// Pre-activations below this part of their terms' sizes are zero at a start.
@@ -27,6 +31,23 @@ Snapshot read_start(const Graph& graph, const Matrix& X, const Vector& theta, co
     pre_activations(graph, X, theta, z);
     start.activity.read(z, theta);
     return start;
+}
+
+/// True if a policy takes one continuation and not the other: by the number of places that are as it wants them; if
+/// equal, by the first that differs.
+bool is_preferred(BranchPolicy policy, const std::vector<Place>& met, const Activity& one, const Activity& other) {
+    const auto score = [&](int side) {
+        if (policy == BranchPolicy::stay) return side == 0 ? 2 : side < 0 ? 1 : 0;
+        return policy == BranchPolicy::active ? side : -side;
+    };
+    int difference = 0;
+    int first = 0;
+    for (const Place& p : met) {
+        const int here = score(one.side(p)) - score(other.side(p));
+        difference += here;
+        if (first == 0) first = here;
+    }
+    return difference != 0 ? difference > 0 : first > 0;
 }
 
 /// Kept states take at most so much, each with the snapshot from which dense output goes on.
@@ -142,6 +163,7 @@ void LayeredFlow::commit(double u) {
     for (const Boundary& boundary : activity_.sliding())
         if (boundary.is_parameter()) theta_[boundary.parameter] = -boundary.constant;
     ++steps_;
+    if (pending_ == Status::running && has_settled()) pending_ = Status::stationary;
     idle_ = u == 0.0 || !before.is_before(clock_) ? idle_ + 1 : 0;
     if (std::isfinite(longest)) span_ *= longest;
     if (!theta_.allFinite()) finish(Status::non_finite, "a parameter is no longer finite " + at_log_time());
@@ -149,6 +171,20 @@ void LayeredFlow::commit(double u) {
     if (!quiet || status_ != Status::running) return;
     activity_.clear_zeros();
     jet_.start(theta_, activity_, span_);
+}
+
+// Decay ends at a critical point, which explicit steps reach to their tolerance and no better: they go on around it.
+// What has moved by less than a part of the tolerance in most of the time of the run has no rate that matters.
+bool LayeredFlow::has_settled() {
+    if (!jet_.duals().decays()) return false;
+    largest_ = std::max(largest_, largest(theta_));
+    const bool moved = settling_.size() != theta_.size() ||
+                       largest(theta_ - settling_) > kSettledPart * plan_.settings.rtol * largest_;
+    if (moved) {
+        settling_ = theta_;
+        settling_since_ = clock_.log_t();
+    }
+    return clock_.log_t() - settling_since_ > kLogSettled;
 }
 
 bool LayeredFlow::is_at_rest(double u) {
@@ -192,19 +228,26 @@ void LayeredFlow::branch() {
     LayeredBranching point;
     point.t = clock_.t();
     point.log_t = clock_.log_t();
-    for (const Contact& contact : resolution_.contacts()) point.places.push_back(contact.boundary.members.front());
+    std::vector<Place> met;
+    for (const Contact& contact : resolution_.contacts()) {
+        point.places.push_back(contact.boundary.members.front());
+        met.insert(met.end(), contact.boundary.members.begin(), contact.boundary.members.end());
+    }
+    std::ranges::sort(met, {}, [](const Place& p) { return std::tuple(p.node, p.unit, p.sample); });
     std::vector<Option>& options = resolution_.options();
-    const auto rank = [&](const Option& option) {
-        int sum = 0;
-        for (const int side : option.sides)
-            sum += plan_.settings.on_branch == BranchPolicy::stay ? (side == 0 ? 1 : 0) : side;
-        return plan_.settings.on_branch == BranchPolicy::inactive ? -sum : sum;
-    };
-    for (const Option& option : options) point.options.push_back(option.sides);
-    const auto best = std::ranges::max_element(options, {}, rank);
+    for (const Option& option : options) {
+        std::vector<int>& sides = point.options.emplace_back();
+        for (const Place& p : point.places) sides.push_back(option.activity.side(p));
+    }
+    const BranchPolicy policy = plan_.settings.on_branch;
+    const auto best = std::ranges::max_element(options, [&](const Option& one, const Option& other) {
+        return is_preferred(policy, met, other.activity, one.activity);
+    });
     point.chosen = static_cast<int>(best - options.begin());
     branchings_.push_back(point);
-    record({{point.places.front(), Kind::branch}});
+    std::vector<Change> branches;
+    for (const Place& p : met) branches.push_back({p, Kind::branch});
+    record(branches);
     if (plan_.settings.on_branch == BranchPolicy::raise) {
         finish(Status::branch, name_contacts() + " can go on in " + std::to_string(options.size()) + " ways " +
                                    at_log_time() + "; choose a continuation with on_branch");

@@ -89,6 +89,7 @@ class LayeredFlow final : public Run {
     void record(const std::vector<Change>& changes);
     void keep_state();
     bool is_at_rest(double u);
+    bool has_settled();
     void finish_undecided(const std::string& what);
     std::string name_contacts() const;
     double log_loss_of(const Vector& theta);
@@ -117,6 +118,9 @@ class LayeredFlow final : public Run {
     std::int64_t sets_ = 0;
     std::int64_t steps_ = 0;
     std::int64_t order_sum_ = 0;
+    Vector settling_;
+    double settling_since_ = 0.0;
+    double largest_ = 0.0;
     int idle_ = 0;
     int resting_ = 0;
 };
