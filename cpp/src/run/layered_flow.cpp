@@ -72,50 +72,48 @@ LayeredFlow::LayeredFlow(const Graph& graph, const Matrix& X, const DualSeries& 
     : Run(std::move(plan)),
       graph_(&graph),
       X_(&X),
-      clock_(from.clock),
-      theta_(from.theta),
-      activity_(from.activity),
+      state_(from),
       jet_(graph, X, duals, kMaxOrder),
       probe_(graph, X, duals, 1),
       resolution_(graph, X),
       stride_(std::min(plan_.settings.checkpoint_bytes, kKeptBytes), bytes_of_kept(graph, X)),
-      saved_(theta_.size()),
-      kept_(theta_.size()) {
+      saved_(state_.theta.size()),
+      kept_(state_.theta.size()) {
     begin();
 }
 
 void LayeredFlow::begin() {
-    jet_.start(theta_, activity_, 1.0);
+    jet_.start(state_.theta, state_.activity, 1.0);
     log_loss_ = log_loss_at_end_ = jet_.duals().log_loss(jet_.outputs());
     if (!jet_.advance()) {
         finish_undecided(kDependent);
         return;
     }
     const double rate = largest(jet_.theta(1));
-    span_ = rate > 0.0 ? kFirstMove * std::max(largest(theta_), 1e-300) / rate : 1.0;
-    jet_.start(theta_, activity_, span_);
+    span_ = rate > 0.0 ? kFirstMove * std::max(largest(state_.theta), 1e-300) / rate : 1.0;
+    jet_.start(state_.theta, state_.activity, span_);
 }
 
 // Places at zero at the start can go either way: all continuations are looked for.
 void LayeredFlow::decide_start() {
     contacts_.clear();
     std::vector<Matrix> z;
-    pre_activations(*graph_, *X_, theta_, z);
-    const double scale = largest(theta_);
+    pre_activations(*graph_, *X_, state_.theta, z);
+    const double scale = largest(state_.theta);
     for (int v = 1; v < graph_->count(); ++v)
         for (Index i = 0; i < X_->rows(); ++i)
             for (Index u = 0; u < graph_->node(v).size; ++u) {
                 const Place p{v, i, u};
-                if (graph_->node(v).linear || activity_.mode(p) != Mode::moving) continue;
+                if (graph_->node(v).linear || state_.activity.mode(p) != Mode::moving) continue;
                 const double size = scale * std::max(1.0, X_->row(i).cwiseAbs().maxCoeff());
                 if (std::abs(z[v](i, u)) > kZeroAtStart * size) continue;
                 Contact contact;
-                contact.boundary = activity_.whole_boundary_of(p);
+                contact.boundary = state_.activity.whole_boundary_of(p);
                 const auto same = [&](const Contact& other) { return other.boundary.is_same(contact.boundary); };
                 if (std::ranges::none_of(contacts_, same)) contacts_.push_back(std::move(contact));
             }
     if (contacts_.empty() || status_ != Status::running) return;
-    const Outcome outcome = resolution_.resolve(jet_, theta_, activity_, contacts_, span_, true);
+    const Outcome outcome = resolution_.resolve(jet_, state_.theta, state_.activity, contacts_, span_, true);
     if (outcome == Outcome::undecided)
         finish_undecided(name_contacts() + ": " + resolution_.reason());
     else if (outcome == Outcome::branching)
@@ -147,7 +145,7 @@ bool LayeredFlow::advance() {
 }
 
 double LayeredFlow::log_norm() {
-    return std::log(theta_.norm());
+    return std::log(state_.theta.norm());
 }
 
 void LayeredFlow::commit(double u) {
@@ -156,50 +154,50 @@ void LayeredFlow::commit(double u) {
     const bool quiet = contacts_.empty();
     if (quiet && pending_ == Status::running && is_at_rest(u)) pending_ = Status::stationary;
     log_gradient_ = std::log(jet_.theta(1).norm() / span_) - jet_.duals().log_unit();
-    const Clock before = clock_;
-    clock_ = clock_at_end(u);
-    theta_ = end_;
+    const Clock before = state_.clock;
+    state_.clock = clock_at_end(u);
+    state_.theta = end_;
     log_loss_ = log_loss_at_end_;
-    for (const Boundary& boundary : activity_.sliding())
-        if (boundary.is_parameter()) theta_[boundary.parameter] = -boundary.constant;
+    for (const Boundary& boundary : state_.activity.sliding())
+        if (boundary.is_parameter()) state_.theta[boundary.parameter] = -boundary.constant;
     ++steps_;
     if (pending_ == Status::running && has_settled()) pending_ = Status::stationary;
-    idle_ = u == 0.0 || !before.is_before(clock_) ? idle_ + 1 : 0;
+    idle_ = u == 0.0 || !before.is_before(state_.clock) ? idle_ + 1 : 0;
     if (std::isfinite(longest)) span_ *= longest;
-    if (!theta_.allFinite()) finish(Status::non_finite, "a parameter is no longer finite " + at_log_time());
+    if (!state_.theta.allFinite()) finish(Status::non_finite, "a parameter is no longer finite " + at_log_time());
     if (idle_ > kMaxIdle) finish_undecided("events follow each other without time");
     if (!quiet || status_ != Status::running) return;
-    activity_.clear_zeros();
-    jet_.start(theta_, activity_, span_);
+    state_.activity.clear_zeros();
+    jet_.start(state_.theta, state_.activity, span_);
 }
 
 // Decay ends at a critical point, which explicit steps reach to their tolerance and no better: they go on around it.
 // What has moved by less than a part of the tolerance in most of the time of the run has no rate that matters.
 bool LayeredFlow::has_settled() {
     if (!jet_.duals().decays()) return false;
-    largest_ = std::max(largest_, largest(theta_));
-    const bool moved = settling_.size() != theta_.size() ||
-                       largest(theta_ - settling_) > kSettledPart * plan_.settings.rtol * largest_;
+    largest_ = std::max(largest_, largest(state_.theta));
+    const bool moved = settling_.size() != state_.theta.size() ||
+                       largest(state_.theta - settling_) > kSettledPart * plan_.settings.rtol * largest_;
     if (moved) {
-        settling_ = theta_;
-        settling_since_ = clock_.log_t();
+        settling_ = state_.theta;
+        settling_since_ = state_.clock.log_t();
     }
-    return clock_.log_t() - settling_since_ > kLogSettled;
+    return state_.clock.log_t() - settling_since_ > kLogSettled;
 }
 
 bool LayeredFlow::is_at_rest(double u) {
     double moved = 0.0;
     double power = 1.0;
     for (int k = 1; k <= jet_.order(); ++k) moved += largest(jet_.theta(k)) * (power *= u);
-    resting_ = moved < kAtRest * largest(theta_) ? resting_ + 1 : 0;
+    resting_ = moved < kAtRest * largest(state_.theta) ? resting_ + 1 : 0;
     return resting_ >= kRestingSteps;
 }
 
 void LayeredFlow::handle_events() {
     if (status_ != Status::running) return;
     for (const Contact& contact : contacts_)
-        if (contact.boundary.is_parameter()) theta_[contact.boundary.parameter] = -contact.boundary.constant;
-    const Outcome outcome = resolution_.resolve(jet_, theta_, activity_, contacts_, span_, false);
+        if (contact.boundary.is_parameter()) state_.theta[contact.boundary.parameter] = -contact.boundary.constant;
+    const Outcome outcome = resolution_.resolve(jet_, state_.theta, state_.activity, contacts_, span_, false);
     if (outcome == Outcome::undecided) {
         finish_undecided(name_contacts() + " meet: " + resolution_.reason());
         return;
@@ -213,21 +211,21 @@ void LayeredFlow::handle_events() {
 
 void LayeredFlow::adopt(Option& option) {
     record(option.changes);
-    activity_ = std::move(option.activity);
-    jet_.rebind(activity_);
+    state_.activity = std::move(option.activity);
+    jet_.rebind(state_.activity);
     contacts_.clear();
 }
 
 void LayeredFlow::record(const std::vector<Change>& changes) {
     if (changes.empty()) return;
-    for (const Change& change : changes) events_.push_back({clock_.t(), clock_.log_t(), change, sets_});
+    for (const Change& change : changes) events_.push_back({state_.clock.t(), state_.clock.log_t(), change, sets_});
     ++sets_;
 }
 
 void LayeredFlow::branch() {
     LayeredBranching point;
-    point.t = clock_.t();
-    point.log_t = clock_.log_t();
+    point.t = state_.clock.t();
+    point.log_t = state_.clock.log_t();
     std::vector<Place> met;
     for (const Contact& contact : resolution_.contacts()) {
         point.places.push_back(contact.boundary.members.front());
@@ -254,7 +252,7 @@ void LayeredFlow::branch() {
         return;
     }
     Option chosen = *best;
-    if (!resolution_.take(jet_, theta_, chosen.activity, span_)) {
+    if (!resolution_.take(jet_, state_.theta, chosen.activity, span_)) {
         finish_undecided(name_contacts() + ": " + kDependent);
         return;
     }
@@ -267,13 +265,13 @@ void LayeredFlow::keep_state() {
         keep_every_second(snapshots_);
     };
     if (!stride_.takes(kept_.count(), thin)) return;
-    kept_.add(clock_, log_loss_, event_count(), {span_of(theta_)});
+    kept_.add(state_.clock, log_loss_, event_count(), {span_of(state_.theta)});
     snapshots_.push_back(state());
 }
 
 void LayeredFlow::save_state(const Clock& when, double u) {
-    if (u == 0.0) return saved_.add(when, log_loss_, event_count(), {span_of(theta_)});
-    Vector theta = theta_;
+    if (u == 0.0) return saved_.add(when, log_loss_, event_count(), {span_of(state_.theta)});
+    Vector theta = state_.theta;
     jet_.theta_at(u, theta);
     saved_.add(when, log_loss_of(theta), event_count(), {span_of(theta)});
 }

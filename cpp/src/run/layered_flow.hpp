@@ -49,13 +49,13 @@ class LayeredFlow final : public Run {
     /// Goes on from a snapshot.
     LayeredFlow(const Graph& graph, const Matrix& X, const DualSeries& duals, const Snapshot& from, RunPlan plan);
 
-    const Clock& clock() const noexcept override { return clock_; }
+    const Clock& clock() const noexcept override { return state_.clock; }
     double log_loss() const override { return log_loss_; }
     double log_gradient_norm() const override { return log_gradient_; }
     std::int64_t steps() const noexcept override { return steps_; }
     std::int64_t event_count() const noexcept override { return static_cast<std::int64_t>(events_.size()); }
-    Index parameters() const noexcept { return theta_.size(); }
-    Snapshot state() const { return {clock_, theta_, activity_}; }
+    Index parameters() const noexcept { return state_.theta.size(); }
+    const Snapshot& state() const noexcept { return state_; }
     const std::vector<LayeredEvent>& events() const noexcept { return events_; }
     const std::vector<LayeredBranching>& branchings() const noexcept { return branchings_; }
     const States& saved() const noexcept { return saved_; }
@@ -96,9 +96,7 @@ class LayeredFlow final : public Run {
 
     const Graph* graph_;
     const Matrix* X_;
-    Clock clock_;
-    Vector theta_;
-    Activity activity_;
+    Snapshot state_;
     Jet jet_;
     Jet probe_;
     EventSearch search_;

@@ -52,7 +52,7 @@ bool LayeredFlow::expand() {
 // The length at which the last two terms are below the tolerance, relative to θ, to t and to the duals.
 double LayeredFlow::allowed(int order) const {
     const double tol = kTruncationPart * plan_.settings.rtol;
-    const double scale = largest(theta_);
+    const double scale = largest(state_.theta);
     const double* time = jet_.duals().time();
     double length = kNoRoot;
     const auto limit = [&](double ratio, int power) {
@@ -85,7 +85,7 @@ double LayeredFlow::end_of_step(double u) {
 }
 
 double LayeredFlow::reach(const Clock& target, double end) {
-    const double amount = clock_.amount_to(target, jet_.duals().log_unit());
+    const double amount = state_.clock.amount_to(target, jet_.duals().log_unit());
     if (amount <= 0.0) return 0.0;
     if (!std::isfinite(amount)) return kNoRoot;
     Row c;
@@ -95,11 +95,11 @@ double LayeredFlow::reach(const Clock& target, double end) {
 }
 
 Clock LayeredFlow::clock_at(double u) {
-    return clock_.later(evaluate(jet_.duals().time(), jet_.order(), u), jet_.duals().log_unit());
+    return state_.clock.later(evaluate(jet_.duals().time(), jet_.order(), u), jet_.duals().log_unit());
 }
 
 double LayeredFlow::log_loss_of(const Vector& theta) {
-    probe_.start(theta, activity_, span_, false);
+    probe_.start(theta, state_.activity, span_, false);
     return probe_.duals().log_loss(probe_.outputs());
 }
 
@@ -117,7 +117,7 @@ bool LayeredFlow::is_accurate(double u) {
     multipliers_.clear();
     for (int b = 0; b < jet_.sliding().count(); ++b)
         multipliers_.push_back(evaluate(jet_.sliding().multiplier(b).data(), jet_.order() - 1, u));
-    probe_.start(end_, activity_, span_, false);
+    probe_.start(end_, state_.activity, span_, false);
     if (probe_.misplaced() > kMisplaced * std::max(plan_.settings.rtol, kLeastMisplaced)) return false;
     velocity_.resize(end_.size());
     probe_.velocity(multipliers_.data(), velocity_);
@@ -125,7 +125,7 @@ bool LayeredFlow::is_accurate(double u) {
     const double defect = (rate_ - velocity_).cwiseAbs().maxCoeff() * u;
     // The rounding of a velocity: it matters where θ is large and almost at rest.
     const double rounding = 1e-14 * velocity_.cwiseAbs().maxCoeff() * u;
-    const double rise = probe_.duals().rise(log_loss_, theta_, log_loss_at_end_, end_);
+    const double rise = probe_.duals().rise(log_loss_, state_.theta, log_loss_at_end_, end_);
     const bool falls = rise <= kRise || log_loss_at_end_ < kSmallLoss;
     return defect <= kDefectPart * plan_.settings.rtol * largest(end_) + rounding && falls;
 }
