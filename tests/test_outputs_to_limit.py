@@ -110,7 +110,7 @@ def test_an_ensemble_goes_to_its_limits() -> None:
     assert runs[0].status == alone.status == "reached_limit"
     np.testing.assert_array_equal(runs[0].final.theta, alone.final.theta)
     for run in runs:
-        assert run.limit.certified == (run.status == "reached_limit")
+        assert run.limit.certified or run.status != "reached_limit"
 
 
 def test_the_callback_counts_the_whole_run_and_can_end_it() -> None:
