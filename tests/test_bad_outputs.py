@@ -123,7 +123,7 @@ ONE_OUTPUT = [
         lambda: rf.analysis.margins(SOL),
         "source must be a run of one output with both layers trained (others have losses, errors",
     ),
-    (lambda: rf.analysis.raster(SOL), "solution must be a run of one output with both layers trained"),
+    (lambda: rf.analysis.timeline(SOL), "solution must be a run of one output with both layers trained"),
     (lambda: rf.early_alignment(7, NET.W, [1] * 4), "data must be a Dataset, or for K outputs a Mult"),  # type: ignore[call-overload]
     (lambda: rf.descend((X, CLASSES), NET, n_steps=1), "loss must be 'squared' or 'cross_entropy' for 3 outputs"),
     (lambda: rf.descend((X, Y), NET, n_steps=1, loss="squared", weight_decay=-1.0), "weight_decay must be a finite"),
