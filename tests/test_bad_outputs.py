@@ -66,7 +66,7 @@ OPTIONS = [
     (run((X, CLASSES, CLASSES - 1)), "data[2] must not be negative, found -1 at row 0"),
     (run((X, CLASSES, CLASSES[:5])), "data[2] must have one entry for each of the 6 rows of X, found 5 entries"),
     (run((X, CLASSES), atol=0.1), "atol must be left out with several outputs, train or rates, found 0.1"),
-    (run((X, CLASSES), until=rf.Stop(limit=True), weight_decay=0.1), "Stop.limit must be left out with weight decay"),
+    (run((X, CLASSES), until=rf.Stop(limit=True), train="first"), "Stop.limit must be left out unless both layers are"),
     (run((X, CLASSES), until=rf.Stop(direction=0.1)), "Stop.direction must be left out: it ends runs of one output"),
     (run((X, CLASSES), save_at=[2.0]), "save_at must hold times that are reachable, up to the stop at 1.0, found 2.0"),
     (run((X, CLASSES), save_at=[-1.0]), "save_at must not be before the start of the run at t = 0.0, found -1.0"),

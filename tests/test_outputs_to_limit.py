@@ -149,12 +149,19 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert sol.status in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("loss", ["squared", "cross_entropy"])
+def test_runs_with_weight_decay_go_on_to_their_critical_point(loss: str) -> None:
+    data, net = problem(0, loss)
+    sol = integrate(data, net, loss, rf.Stop(limit=True), weight_decay=0.5)
+    assert (sol.status, sol.limit.kind, sol.limit.certified) == ("reached_limit", "finite", True)
+    assert not integrate(data, net, loss, rf.Stop(log_time=0.0), weight_decay=0.5).limit.certified
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"train": "first"}, "Stop.limit must be left out unless both layers are trained at one rate"),
         ({"rates": (1.0, 2.0)}, "Stop.limit must be left out unless both layers are trained at one rate"),
-        ({"weight_decay": 0.1}, "Stop.limit must be left out with weight decay"),
         ({"save_at": [1.0]}, "save_at must be left out where Stop.limit is given"),
         ({"save_at_log": [1.0]}, "save_at must be left out where Stop.limit is given"),
     ],

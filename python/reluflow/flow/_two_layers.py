@@ -201,8 +201,6 @@ def _check_limit(reader: AsLayers, rules: dict[str, Any]) -> None:
     """Refuse `Stop(limit=True)` for a run that has none, or beside what its legs cannot do."""
     if reader.train != "both" or reader.rates[0] != reader.rates[1]:
         raise invalid("Stop.limit", "be left out unless both layers are trained at one rate", "True")
-    if rules["weight_decay"]:
-        raise invalid("Stop.limit", "be left out with weight decay: its end is a critical point", "True")
     if rules["save_at"] is not None or rules["save_at_log"] is not None:
         raise invalid("save_at", "be left out where Stop.limit is given", "times")
 
