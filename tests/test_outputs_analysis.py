@@ -187,3 +187,38 @@ def test_figures_draw_every_output() -> None:
     ax = rf.figures.held_out(analysis.losses(RUNS["cross_entropy"], test=(X[:3], CLASSES[:3])))
     assert len(ax.lines) == 2
     pyplot.close("all")
+
+
+def test_the_raster_of_several_outputs_sorts_by_the_output_that_a_neuron_serves() -> None:
+    rng = np.random.default_rng(4)
+    X, own = rng.standard_normal((8, 3)), np.arange(8) % 3
+    net = rf.Network.init(9, 3, outputs=3, scale=0.2, seed=2)
+    sol = rf.integrate((X, own), net, until=rf.Stop(mean_loss=0.2), loss="cross_entropy")
+    found = rf.analysis.raster(sol)
+    assert found.n_positive is None
+    assert sorted(found.order.tolist()) == list(range(9))
+    served = sol.final.a[found.order].argmax(axis=1)
+    assert (np.diff(served) >= 0).all()
+    np.testing.assert_array_equal(found.order[found.row], sol.events.neuron)
+    np.testing.assert_array_equal(found.t, sol.events.t)
+    assert [found.kinds[code] for code in found.kind] == sol.events.kind.tolist()
+    data = rf.Dataset([[1.0, 0.3], [0.2, 1.0], [-0.5, 0.4]], [1.0, -0.5, 0.8])
+    start = rf.Network.init(6, 2, scale=0.2, seed=1)
+    one = rf.analysis.raster(rf.integrate(data, start, until=5.0, loss="squared"))
+    other = rf.analysis.raster(rf.integrate(data, start, until=5.0, loss="squared", rates=(1.0, 1.0)))
+    np.testing.assert_array_equal(one.order, other.order)
+    assert one.n_positive == other.n_positive
+
+
+def test_the_picture_of_events_of_several_outputs_names_no_signs() -> None:
+    pytest.importorskip("matplotlib")
+    rng = np.random.default_rng(4)
+    net = rf.Network.init(9, 3, outputs=3, scale=0.2, seed=2)
+    data = rng.standard_normal((8, 3)), np.arange(8) % 3
+    sol = rf.integrate(data, net, until=rf.Stop(mean_loss=0.2), loss="cross_entropy")
+    _, ax = rf.figures.panels(1)
+    rf.figures.event_raster(rf.analysis.raster(sol), ax)
+    counts = sol.events.counts()
+    shown = {text.get_text() for text in ax.get_legend().get_texts()}
+    assert shown == {f"{kind} ({count:,})" for kind, count in counts.items()}
+    assert not [text for text in ax.texts if "a_j" in text.get_text()]

@@ -10,6 +10,7 @@ from scipy.special import log_softmax
 
 import reluflow as rf
 from reluflow.convex._inputs import Deadline
+from reluflow.convex._mapping import network_of
 from reluflow.convex._output_norm import output_norm
 
 RNG = np.random.default_rng
@@ -143,3 +144,109 @@ def test_a_network_in_motion_is_not_critical_and_samples_that_count_nothing_play
     without = rf.certify(net, (X[weights > 0], Y[weights > 0]), loss="squared", weight_decay=0.1)
     assert with_it.lower == pytest.approx(without.lower, rel=1e-9)
     assert with_it.value == pytest.approx(without.value, rel=1e-12)
+
+
+# --- without weight decay --------------------------------------------------------------------------------------------
+
+
+def orthogonal(lengths: tuple[float, ...]) -> tuple[tuple[np.ndarray, np.ndarray], rf.Network]:
+    """A sample of each class on each axis, and a neuron for each along its sample and e_i - 1/K."""
+    K = len(lengths)
+    a = (np.eye(K) - 1 / K) / np.sqrt(1 - 1 / K)
+    sizes = (np.sqrt(1 - 1 / K) / np.array(lengths)) ** 0.5
+    return (np.diag(lengths), np.arange(K)), rf.Network(np.diag(sizes), sizes[:, None] * a)
+
+
+@pytest.mark.parametrize("lengths", [(1.0, 1.0, 1.0), (0.5, 1.0, 3.0)])
+def test_orthogonal_samples_of_classes_have_a_global_direction_in_closed_form(lengths: tuple[float, ...]) -> None:
+    data, net = orthogonal(lengths)
+    K, best = len(lengths), np.sqrt(1 - 1 / len(lengths)) * (1 / np.array(lengths)).sum()
+    found = rf.certify(net, data, loss="cross_entropy")
+    assert found.verdict == "global", found
+    assert (found.value, found.lower) == (pytest.approx(best, rel=1e-12), pytest.approx(best, rel=1e-9))
+    assert found.residual < 1e-12
+    # Any size of the network is that of its direction.
+    again = rf.certify(rf.Network(3 * net.W, net.a), data, loss="cross_entropy")
+    assert again.lower <= found.value * (1 + 1e-9)
+    # The duals are feasible, as a dense search sees it, and prove the bound.
+    U = RNG(1).standard_normal((100_000, K))
+    assert responses(data[0], found.duals, U / np.linalg.norm(U, axis=1, keepdims=True), 0.0).max() <= 1 + 1e-12
+    assert found.duals[range(K), range(K)].sum() == pytest.approx(found.lower, rel=1e-12)
+
+
+def test_two_classes_are_the_max_margin_program_of_one_output() -> None:
+    """Outputs (g, -g) with margin 2g >= 1: |(b, -b)||w| = √2 |b||w|, so that the value is that of one output by √2."""
+    rng = RNG(7)
+    X, y = rng.standard_normal((8, 2)), np.where(np.arange(8) % 2 == 0, 1.0, -1.0)
+    program = rf.convex.max_margin(rf.Dataset(X, y))
+    one = network_of(program.neurons, program.signs, 0.0, len(program.signs))
+    two = rf.Network(one.W * 2**-0.25, np.column_stack((one.a, -one.a)) * 2**-0.75)
+    found = rf.certify(
+        two, (X, (y < 0).astype(int)), loss="cross_entropy", gap_tol=1e-6, support_tol=1e-6, max_seconds=5
+    )
+    assert found.value == pytest.approx(program.value / 2**0.5, rel=1e-6)
+    assert found.lower == pytest.approx(program.lower / 2**0.5, rel=1e-5)
+    assert found.verdict == "global", found
+
+
+def test_a_direction_with_a_detour_is_a_kkt_point_or_none_but_not_global() -> None:
+    """The first input tells the classes apart too, with a fourth of the length of the second."""
+    X, own = np.array([[1.0, 4.0], [-1.0, -4.0]]), np.array([0, 1])
+    half = 0.5**0.5
+    size = (half / 1.0) ** 0.5  # w along e_1 alone: α |w| = 1
+    net = rf.Network(size * np.array([[1.0, 0.0], [-1.0, 0.0]]), size * half * np.array([[1.0, -1.0], [-1.0, 1.0]]))
+    found = rf.certify(net, (X, own), loss="cross_entropy")
+    assert found.verdict == "not_kkt"
+    assert found.lower <= 2 * half / 17**0.5 * (1 + 1e-9)
+    assert found.upper < 0.5 * found.value
+    better = rf.Network(X / 17**0.5, half * np.array([[1.0, -1.0], [-1.0, 1.0]]))
+    best = rf.certify(better, (X, own), loss="cross_entropy")
+    assert best.verdict == "global"
+    assert best.value == pytest.approx(2 * half / 17**0.5, rel=1e-12)
+
+
+def test_every_network_lies_above_the_lower_bound_of_every_other() -> None:
+    (X, own), best = orthogonal((1.0, 2.0, 0.5))
+    rng, found = RNG(3), []
+    for size in (0.0, 0.02, 0.1):
+        net = rf.Network(best.W + size * rng.standard_normal((3, 3)), best.a + size * rng.standard_normal((3, 3)))
+        found.append(rf.certify(net, (X, own), loss="cross_entropy", max_seconds=2.0))
+    assert [one.verdict for one in found] == ["global", "not_kkt", "not_kkt"]
+    for one in found:
+        assert one.lower <= found[0].value * (1 + 1e-12)
+        assert one.lower <= one.upper <= one.value * (1 + 1e-9)
+    assert found[2].upper < found[2].value
+
+
+def test_fits_of_several_outputs_are_told_apart_by_their_norms() -> None:
+    y = np.array([[1.2, -0.5]])
+    pair = ([[1.0]], y)
+    one = rf.certify(rf.Network([[1.0]], y), pair, loss="squared")
+    assert (one.verdict, one.loss, one.least_loss) == ("global", 0.0, 0.0)
+    assert (one.value, one.lower) == (pytest.approx(1.3), pytest.approx(1.3, rel=1e-9))
+    two = rf.certify(rf.Network([[1.0], [1.0]], [[1.2, 0.0], [0.0, -0.5]]), pair, loss="squared")
+    assert (two.verdict, two.value) == ("least_loss", pytest.approx(1.7))
+    assert two.lower == pytest.approx(1.3, rel=1e-6)
+    half = rf.certify(rf.Network([[1.0]], 0.5 * y), pair, loss="squared")
+    assert (half.verdict, np.isnan(half.lower)) == ("not_critical", True)
+    none = rf.certify(rf.Network([[0.0]], [[0.0, 0.0]]), pair, loss="squared")
+    assert (none.verdict, none.loss) == ("critical_not_global", pytest.approx(0.5 * 1.69))
+
+
+def test_a_budget_that_is_too_small_decides_nothing() -> None:
+    rng = RNG(0)
+    X, Y = rng.standard_normal((8, 4)), rng.standard_normal((8, 3))
+    net = rf.Network.init(12, 4, outputs=3, scale=1e-3, seed=1)
+    sol = rf.integrate((X, Y), net, until=rf.Stop(limit=True), loss="squared")
+    found = rf.certify(sol, (X, Y), max_seconds=1e-3)
+    assert found.verdict == "undecided", found
+    assert found.lower < found.value
+
+
+def test_a_network_that_does_not_separate_has_no_direction() -> None:
+    data, net = orthogonal((1.0, 1.0, 1.0))
+    found = rf.certify(rf.Network(net.W, -net.a), data, loss="cross_entropy")
+    assert found.verdict == "not_kkt"
+    assert "does not separate" in found.message
+    with pytest.raises(ValueError, match="loss must be 'squared' or 'cross_entropy' for several outputs"):
+        rf.certify(net, data)

@@ -189,26 +189,6 @@ def test_a_state_far_from_its_limit_is_not_certified() -> None:
     assert sol.limit.reason
 
 
-def test_a_direction_of_cross_entropy_has_the_residuals_of_the_max_margin_problem() -> None:
-    X, classes = np.eye(3), np.arange(3)
-    net = rf.Network(np.eye(3), (np.eye(3) - 1 / 3) * 1.5**0.5)
-    residuals = []
-    for log_t in (3.0, 12.0, 25.0):
-        sol = rf.integrate((X, classes), net, until=rf.Stop(log_time=log_t), loss="cross_entropy")
-        limit = sol.limit
-        assert (limit.kind, limit.certified) == ("direction", False)
-        assert limit.reason.startswith("directions of several outputs are not polished")
-        f = limit.network(X)
-        gaps = [f[i, i] - f[i, k] for i in range(3) for k in range(3) if k != i]
-        assert limit.margin == pytest.approx(min(gaps), rel=1e-9)
-        lam = limit.duals
-        np.testing.assert_allclose(lam.sum(axis=1), 0.0, atol=1e-12 * np.abs(lam).max())
-        residuals.append(limit.residuals.largest)
-    assert residuals[2] < 1e-9  # symmetric: the flow is at the solution of the problem
-    # a_k = |w_k| (e_k - 1/3) (3/2)^½: the margin of |θ| = 1 follows.
-    assert limit.margin == pytest.approx(1 / (2 * 3 * np.sqrt(2 / 3)), rel=1e-6)
-
-
 def test_runs_of_other_flows_say_so_and_one_output_is_as_before() -> None:
     data, net = rf.Dataset([[1.0], [2.0]], [0.5, 1.0]), rf.Network([[0.3]], [0.3])
     one = rf.integrate(data, net, until=50.0, loss="squared")

@@ -20,7 +20,7 @@ TWO_LAYERS = (
 # What else a run of K outputs, of one part or of two rates can be given to.
 ONE_OUTPUT = (
     "be a run of one output with both layers trained (others have losses, errors, fit_curves, pattern_distance, "
-    "tangent_kernel and kernel_distance, and .layered is a run for layer_raster and its like)"
+    "tangent_kernel, kernel_distance and raster, and .layered is a run for layer_raster and its like)"
 )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._validation import FloatArray, IntArray, ReadOnly, freeze, integer
-from ..flow import MultiClassSolution
+from ..flow import MultiClassSolution, TwoLayerSolution
 from ..flow._events import patterns
 from ..kinks import EVENT_KINDS
 from ._inputs import check_run
@@ -110,13 +110,15 @@ class Raster(ReadOnly):
     ----------
     t, log_t : ndarray, shape (E,)
     row : ndarray, shape (E,)
-        Place of the neuron from the top, see `Timeline.order`.
+        Place of the neuron from the top, see `Timeline.order`; with several outputs the output that a_j is largest in
+        comes in place of the sign.
     kind : ndarray, shape (E,)
         Codes of the kinds.
     kinds : tuple of str
         The name of each code.
-    n_positive, n_neurons : int
-        Rows 0 to n_positive - 1 have a_j > 0.
+    n_positive : int or None
+        Rows 0 to n_positive - 1 have a_j > 0; None with several outputs.
+    n_neurons : int
     order : ndarray, shape (n_neurons,)
         The neuron of each row.
     """
@@ -126,13 +128,26 @@ class Raster(ReadOnly):
     row: IntArray
     kind: npt.NDArray[np.uint8]
     kinds: tuple[str, ...]
-    n_positive: int
+    n_positive: int | None
     n_neurons: int
     order: IntArray
 
 
-def raster(solution: Solution) -> Raster:
+def raster(solution: Solution | TwoLayerSolution) -> Raster:
     """Arrange the events of a run for a picture, neurons sorted as in `Timeline.order`.
+
+    Parameters
+    ----------
+    solution : Solution or TwoLayerSolution
+
+    Returns
+    -------
+    Raster
+
+    Raises
+    ------
+    ValueError
+        A run of several classes, or of a layered network.
 
     Examples
     --------
@@ -143,9 +158,12 @@ def raster(solution: Solution) -> Raster:
     >>> [found.kinds[code] for code in found.kind]
     ['die', 'cross_down', 'cross_down', 'cross_down', 'die']
     """
-    check_run(solution)
-    final = number_rows(patterns(solution, [solution.t_end], [solution.log_t_end]))
-    order = neuron_order(solution, _rank_by_stay(final)[-1])
+    if not isinstance(solution, TwoLayerSolution):
+        check_run(solution)
+    net = solution.final
+    assert net.pattern is not None  # for the type checker: the network of a run has one
+    is_one = net.n_outputs == 1
+    order = neuron_order(solution, _rank_by_stay(number_rows(net.pattern[None]))[-1])
     place = np.argsort(order)
     events = solution.events
     return Raster(
@@ -154,7 +172,7 @@ def raster(solution: Solution) -> Raster:
         row=place[np.asarray(events.neuron)],
         kind=np.asarray(events.code),
         kinds=EVENT_KINDS,
-        n_positive=int((solution.final.a > 0).sum()),
+        n_positive=int((net.a > 0).sum()) if is_one else None,
         n_neurons=len(order),
         order=order,
     )
@@ -169,12 +187,16 @@ def log_grid(solution: Solution, n_times: int) -> FloatArray:
     return np.linspace(min(first, last), last, n_times)
 
 
-def neuron_order(solution: Solution, last_sector: IntArray) -> IntArray:
-    """Sort the neurons for a picture: positive a_j first, then by last sector, then by the last event."""
+def neuron_order(solution: Solution | TwoLayerSolution, last_sector: IntArray) -> IntArray:
+    """Sort the neurons for a picture: positive a_j first, then by last sector, then by the last event.
+
+    Of several outputs the one that a_j is largest in comes first.
+    """
     m = len(last_sector)
     last_event = np.full(m, -np.inf)
     np.maximum.at(last_event, np.asarray(solution.events.neuron), np.asarray(solution.events.log_t))
-    return np.lexsort((last_event, last_sector, -np.sign(solution.final.a)))
+    a = solution.final.a
+    return np.lexsort((last_event, last_sector, -np.sign(a) if a.ndim == 1 else a.argmax(axis=1)))
 
 
 def _rank_by_stay(ids: IntArray) -> IntArray:

@@ -18,6 +18,7 @@ from ._local import Improvement
 from ._mapping import ConvexNeurons, from_network, to_network
 from ._max_margin import dual, max_margin
 from ._multiclass import MultiClassMaxMarginSolution, max_margin_multiclass
+from ._output_certificate import OutputCertificate
 from ._regularised import regularised
 from ._regularised_certificate import RegularisedCertificate
 from ._regularised_solution import RegularisedSolution
@@ -58,6 +59,7 @@ __all__ = [
     "MaxMarginVectors",
     "MultiClassCertificate",
     "MultiClassMaxMarginSolution",
+    "OutputCertificate",
     "RegularisedCertificate",
     "RegularisedSolution",
     "Separator",

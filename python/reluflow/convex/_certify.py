@@ -25,6 +25,7 @@ from ._kkt import KKT, kkt
 from ._local import Local, local_optimality
 from ._mapping import check_net
 from ._max_margin import max_margin
+from ._output_certificate import OutputCertificate
 from ._regularised_certificate import RegularisedCertificate
 from ._solution import MaxMarginSolution
 
@@ -128,7 +129,7 @@ def certify(
     support_tol: float = SUPPORT_TOL,
     wall_tol: float = WALL_TOL,
     max_seconds: float | None = None,
-) -> RegularisedCertificate: ...
+) -> RegularisedCertificate | OutputCertificate: ...
 
 
 def certify(
@@ -143,11 +144,12 @@ def certify(
     support_tol: float = SUPPORT_TOL,
     wall_tol: float = WALL_TOL,
     max_seconds: float | None = None,
-) -> Certificate | RegularisedCertificate | FitCertificate | MultiClassCertificate:
+) -> Certificate | RegularisedCertificate | FitCertificate | MultiClassCertificate | OutputCertificate:
     """Compare a network, or the limit of a flow, with the convex program of its problem.
 
-    Without weight decay that is the max-margin program, with it the regularised one (`convex.regularised`). For the
-    squared loss without it, it is the least loss of all networks, and the least norm of those that fit alike.
+    Without weight decay that is the max-margin program (with cross-entropy, that of all f_y - f_k), with it the
+    regularised one (`convex.regularised`). For the squared loss without it, it is the least loss of all networks, and
+    the least norm of those that fit alike.
 
     Parameters
     ----------
@@ -159,7 +161,7 @@ def certify(
         left out. What the others count does not matter to margins.
     weight_decay, loss, reduction : float and str, optional
         For a network that was trained with weight decay, or with the squared loss; a solution knows its own. The
-        reduction is "sum" if it is left out. K outputs need weight decay, with the squared loss or cross-entropy.
+        reduction is "sum" if it is left out. A network of K outputs needs the loss, "squared" or "cross_entropy".
     kkt_tol, gap_tol : float, optional
         What counts as a KKT point (of an objective: a critical point), and as the global optimum; both relative.
     support_tol, wall_tol : float, optional
@@ -172,7 +174,7 @@ def certify(
     -------
     Certificate
         Or `RegularisedCertificate` with weight decay, `FitCertificate` for the squared loss without it,
-        `MultiClassCertificate` for K classes.
+        `MultiClassCertificate` for K classes, `OutputCertificate` for K outputs without weight decay.
 
     Raises
     ------

@@ -19,11 +19,13 @@ from scipy.special import log_softmax, softmax, xlogy
 from .._validation import FloatArray, invalid, positive
 from ..flow import TwoLayerSolution
 from ..kinks._boundaries import boundaries
-from ..layered._several import SEVERAL_LOSSES, pair_of
+from ..layered._several import SEVERAL_LOSSES, Pair, pair_of
 from ..limits._output_point import output_point
 from ..losses import check_reduction, reduction_factor
 from ..networks import Network
+from ._certify_output_norm import certify_margins, certify_outputs_fit
 from ._inputs import Deadline
+from ._output_certificate import OutputCertificate
 from ._output_norm import OutputNorm, output_norm
 from ._regularised_certificate import RegularisedCertificate
 from ._regularised_solution import relative_gap
@@ -74,17 +76,19 @@ def is_of_outputs(solution: object) -> bool:
 
 def certify_outputs(
     solution: Any, data: Any, asked: dict[str, Any], tolerances: Any, max_seconds: float | None
-) -> RegularisedCertificate:
+) -> RegularisedCertificate | OutputCertificate:
     """Compare a network of several outputs with the convex program of its objective; see `certify`.
 
     Raises
     ------
     ValueError
-        No weight decay, another problem than that of the run, or data that do not fit.
+        Another problem than that of the run, or data that do not fit.
     """
     net, training = _asked(solution, asked)
     pair = pair_of(data, net, training["loss"])
     factor = reduction_factor(training["reduction"], len(pair.X))
+    if not training["weight_decay"]:
+        return _without_decay(net, pair, training["loss"], factor, tolerances, max_seconds)
     rows = np.eye(net.n_outputs)[pair.targets] if training["loss"] == "cross_entropy" else pair.targets
     counts = np.ones(len(pair.X)) if pair.counts is None else pair.counts
     decay = training["weight_decay"] / factor
@@ -111,24 +115,31 @@ def certify_outputs(
     )
 
 
+def _without_decay(
+    net: Network, pair: Pair, loss: str, factor: float, tolerances: Any, max_seconds: float | None
+) -> OutputCertificate:
+    counts = np.ones(len(pair.X)) if pair.counts is None else pair.counts
+    used = counts > 0
+    X, targets = np.ascontiguousarray(pair.X[used]), pair.targets[used]
+    if loss == "cross_entropy":
+        return certify_margins(net._with(net.W, net.a), X, targets.astype(np.int64), tolerances, max_seconds)
+    Y = np.asarray(targets, dtype=np.float64)
+    return certify_outputs_fit(net._with(net.W, net.a), X, Y, factor * counts[used], tolerances, max_seconds)
+
+
 def _asked(solution: Any, asked: dict[str, Any]) -> tuple[Network, dict[str, Any]]:
     """Return the network to judge and what it was trained for."""
     names = ("weight_decay", "loss", "reduction")
     if isinstance(solution, Network):
         if asked["loss"] not in SEVERAL_LOSSES:
             raise invalid("loss", "be 'squared' or 'cross_entropy' for several outputs", repr(asked["loss"]))
-        if asked["weight_decay"] is None:
-            raise invalid("weight_decay", "be given for several outputs: only its program is there", "None")
-        decay = positive(asked["weight_decay"], "weight_decay")
+        decay = 0.0 if asked["weight_decay"] is None else positive(asked["weight_decay"], "weight_decay")
         reduction = check_reduction(asked["reduction"] or "sum")
         return solution, {"weight_decay": decay, "loss": asked["loss"], "reduction": reduction}
     own = {name: solution.settings[name] for name in names}
     for name in names:
         if asked[name] is not None and asked[name] != own[name]:
             raise invalid(name, f"be that of the run, {own[name]!r} (solution.final takes any)", repr(asked[name]))
-    if not own["weight_decay"]:
-        way = "only the program with it is there for several outputs"
-        raise invalid("solution", f"be a run with weight decay: {way}", "one without")
     equal = solution._reader.train == "both" and solution._reader.rates[0] == solution._reader.rates[1]
     limit = solution.limit if equal else None
     return limit.network if limit is not None and limit.certified else solution.final, own

@@ -54,7 +54,7 @@ def event_raster(raster: Raster, ax: Axes | None = None, **keywords: Any) -> Axe
             }
             rows = raster.row[mine] + (_OFFSET[name] if crossing else 0.0)
             ax.scatter(x[mine], rows, **{**house, **keywords})
-    if 0 < raster.n_positive < raster.n_neurons:
+    if raster.n_positive is not None and 0 < raster.n_positive < raster.n_neurons:
         ax.axhline(raster.n_positive - 0.5, color=GREY, linewidth=0.6)
     _neuron_axis(ax, raster.n_positive, raster.order)
     legend = add_legend(ax, below=True)
@@ -70,7 +70,7 @@ def _tick_points(n_neurons: int, ax: Axes) -> float:
     return float(np.clip(size_in_points(ax)[1] / max(n_neurons, 1), 0.8, 14.0))
 
 
-def _neuron_axis(ax: Axes, n_positive: int, order: IntArray) -> None:
+def _neuron_axis(ax: Axes, n_positive: int | None, order: IntArray) -> None:
     """Write the numbers of the neurons beside their rows, as many as have room, and the signs of a_j at the right."""
     n_neurons = len(order)
     ax.set_ylim(n_neurons - 0.5, -0.5)
@@ -80,6 +80,8 @@ def _neuron_axis(ax: Axes, n_positive: int, order: IntArray) -> None:
     every = max(int(np.ceil(1.3 * font * n_neurons / size_in_points(ax)[1])), 1)
     ax.set_yticks(np.arange(0, n_neurons, every), [str(j) for j in order[::every]], fontsize=font)
     ax.tick_params(axis="y", length=0.0, pad=1.5)
+    if n_positive is None:  # several outputs have no sign
+        return
     side = ax.get_yaxis_transform()
     spans = ((0, n_positive, "$a_j>0$"), (n_positive, n_neurons, "$a_j<0$"))
     for first, last, text in spans:

@@ -19,7 +19,8 @@ from ..layered._storage import content_of, restored
 from ..layered._two_layers import AsLayers
 from ..limits import Limit
 from ..limits._limit_of import limit_of
-from ..limits._outputs import OutputProblem, limit_of_outputs
+from ..limits._output_problem import OutputProblem
+from ..limits._outputs import limit_of_outputs
 from ..losses import reduction_factor
 from ..networks import Network
 from ._events import EventTable
@@ -177,8 +178,8 @@ class TwoLayerSolution:
     def limit(self) -> Limit:
         """Where the flow ends, polished from the last state: a critical point, or a direction of cross-entropy.
 
-        Look at ``sol.limit.certified`` and ``sol.limit.reason``. Directions of several outputs are not polished, and
-        never certified: their residuals are those of the state.
+        Look at ``sol.limit.certified`` and ``sol.limit.reason``. The direction is that of a KKT point of min ½|θ|²
+        subject to f_y - f_k >= 1 for all other classes k.
 
         Raises
         ------

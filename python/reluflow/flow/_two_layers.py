@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from .. import _core
 from .._validation import invalid, not_negative
+from ..layered import DeepSolution
 from ..layered._integrate import HOOK_PERIOD, Hook, Layered, check_start, integrate_layers
 from ..layered._several import Pair, pair_of
 from ..layered._two_layers import AsLayers, as_layers
@@ -19,6 +20,7 @@ from ..losses import LossName, ReductionName
 from ..networks import Network
 from ._arguments import check_pattern, check_sizes, checked_times
 from ._layers import refuse
+from ._layers_to_limit import layers_to_limit
 from ._outcome import BranchingError
 from ._progress import Callback, Listeners, Progress, Reporter
 from ._stop import Stop
@@ -63,10 +65,19 @@ class TwoLayerRun:
     origin: Any
     asked: Layered
     settings: dict[str, Any]
+    start_log_t: float = -math.inf
 
     def go(self, hook: Hook | None = None, period: float = HOOK_PERIOD) -> TwoLayerSolution:
-        """Integrate."""
-        inner = integrate_layers(self.pair.data, self.origin, self.asked, hook, period)
+        """Integrate, in legs if the run is to end where its limit is certified."""
+
+        def leg(done: DeepSolution | None, asked: Layered, own: Hook | None) -> DeepSolution:
+            return integrate_layers(self.pair.data, self.origin if done is None else done, asked, own, period)
+
+        if self.settings["until"].get("limit"):
+            return layers_to_limit(leg, self._read, self.asked, self.start_log_t, hook)
+        return self._read(leg(None, self.asked, hook))
+
+    def _read(self, inner: DeepSolution) -> TwoLayerSolution:
         return TwoLayerSolution(self.data, self.reader, self.settings, inner)
 
 
@@ -113,6 +124,8 @@ def run_of(data: Any, net: Any, until: Stop | float, options: dict[str, Any]) ->
     settings["rates"] = net.settings["rates"] if goes_on else (None if rates is None else reader.rates)
     rules["weight_decay"] = not_negative(rules["weight_decay"], "weight_decay")
     settings["weight_decay"] = rules["weight_decay"]
+    if stop.limit:
+        _check_limit(reader, rules)
     timed = {**_in_time_of_layers(rules, reader.speed), "weight_decay": reader.decay(rules["weight_decay"])}
     asked = Layered(criteria=_criteria(stop, reader), **timed)
     if not goes_on:
@@ -121,7 +134,9 @@ def run_of(data: Any, net: Any, until: Stop | float, options: dict[str, Any]) ->
     origin = net.layered if goes_on else reader.layers()
     check_start(pair.data, origin, asked)
     kept = pair.data if isinstance(data, tuple) else data
-    return TwoLayerRun(data=kept, pair=pair, reader=reader, origin=origin, asked=asked, settings=settings)
+    return TwoLayerRun(
+        data=kept, pair=pair, reader=reader, origin=origin, asked=asked, settings=settings, start_log_t=start[1]
+    )
 
 
 def run_two_layers(
@@ -166,10 +181,10 @@ def _going_on(solution: TwoLayerSolution, train: object, rates: Any) -> AsLayers
 
 def _criteria(stop: Stop, reader: AsLayers) -> dict[str, float | int]:
     given = stop.as_dict()
-    for name in ("limit", "direction"):
-        if name in given:
-            reason = "it ends runs of one output with both layers trained"
-            raise invalid(f"Stop.{name}", f"be left out: {reason}", repr(given[name]))
+    given.pop("limit", None)  # the legs ask for it
+    if "direction" in given:
+        reason = "it ends runs of one output with both layers trained"
+        raise invalid("Stop.direction", f"be left out: {reason}", repr(given["direction"]))
     if reader.speed == 1.0 and reader.rates == (1.0, 1.0):
         return given
     for name in _OF_PARAMETERS:
@@ -180,6 +195,14 @@ def _criteria(stop: Stop, reader: AsLayers) -> dict[str, float | int]:
     if "log_time" in given:
         given["log_time"] += math.log(reader.speed)
     return given
+
+
+def _check_limit(reader: AsLayers, rules: dict[str, Any]) -> None:
+    """Refuse `Stop(limit=True)` for a run that has none, or beside what its legs cannot do."""
+    if reader.train != "both" or reader.rates[0] != reader.rates[1]:
+        raise invalid("Stop.limit", "be left out unless both layers are trained at one rate", "True")
+    if rules["save_at"] is not None or rules["save_at_log"] is not None:
+        raise invalid("save_at", "be left out where Stop.limit is given", "times")
 
 
 def _in_time_of_layers(rules: dict[str, Any], speed: float) -> dict[str, Any]:

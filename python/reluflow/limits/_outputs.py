@@ -7,20 +7,18 @@ A_j = S_j X Q_j, and the critical point is a zero of the gradient of Σ c_i ℓ_
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-
 import numpy as np
-from scipy.special import logsumexp, softmax
 
 from .._validation import FloatArray, IntArray, freeze
-from ..kinks._boundaries import Boundaries, boundaries, slopes, span
+from ..kinks._boundaries import slopes, span
 from ..networks import Network
 from ._checks import Residuals
 from ._direction import CERTIFIED_TOL
 from ._finite import doubts_of_point
 from ._limit import Limit
+from ._output_direction import direction_of_outputs
 from ._output_point import OutputPoint, is_off, output_point
+from ._output_problem import OutputProblem
 from ._point import FALL_TOL
 
 # Steps of each method; from a state near the point some 5 are taken.
@@ -35,51 +33,6 @@ _FIT_TOL = 1e-13
 _VANISHING = 1e-9
 # More entries of the Jacobian of the outputs than this, a gigabyte, are not set up.
 _LARGEST = 1.2e8
-
-
-@dataclass(frozen=True, eq=False)
-class OutputProblem:
-    """What is minimised, and the pattern that it is looked at in.
-
-    Attributes
-    ----------
-    X : ndarray, shape (n, d)
-    targets : ndarray, shape (n, K)
-        Numbers, or one-hot rows of cross-entropy.
-    counts : ndarray, shape (n,)
-    loss : {"squared", "cross_entropy"}
-    decay : float
-        γ beside the summed loss.
-    """
-
-    X: FloatArray
-    targets: FloatArray
-    counts: FloatArray
-    loss: str
-    decay: float
-
-    def duals(self, f: FloatArray) -> FloatArray:
-        """λ = -∂L/∂f, shape (n, K)."""
-        guess = f if self.loss == "squared" else softmax(f, axis=1)
-        return np.asarray(self.counts[:, None] * (self.targets - guess))
-
-    def curvatures(self, f: FloatArray) -> FloatArray:
-        """∂²L/∂f² of each sample, shape (n, K, K)."""
-        K = f.shape[1]
-        if self.loss == "squared":
-            return np.asarray(self.counts[:, None, None] * np.eye(K))
-        p = softmax(f, axis=1)
-        return np.asarray(self.counts[:, None, None] * (p[:, :, None] * np.eye(K) - p[:, :, None] * p[:, None, :]))
-
-    def margins(self, f: FloatArray) -> FloatArray:
-        """Return f_y - f_k of every class k, inf for y itself, shape (n, K)."""
-        own = (self.targets * f).sum(axis=1, keepdims=True)
-        return np.where(self.targets == 1.0, np.inf, own - f)
-
-    @cached_property
-    def boundaries(self) -> Boundaries:
-        """The boundaries of the samples."""
-        return boundaries(self.X)
 
 
 class _Chart:
@@ -165,7 +118,7 @@ def limit_of_outputs(problem: OutputProblem, net: Network) -> Limit:
         f = net(problem.X)
         counted = problem.counts > 0
         if problem.loss == "cross_entropy" and problem.decay == 0 and (problem.margins(f)[counted] > 0).all():
-            return _direction(problem, net)
+            return direction_of_outputs(problem, net)
         chart = _Chart(problem, net)
         if len(problem.X) * net.n_outputs * len(chart.start) > _LARGEST:
             return _unpolished(problem, net, "the equations of the critical point are too many to be set up")
@@ -316,32 +269,3 @@ def _unpolished(problem: OutputProblem, net: Network, reason: str) -> Limit:
     f = net(problem.X)
     point = output_point(problem.boundaries, problem.X, net, problem.duals(f), problem.decay).undecided()
     return _limit(net, problem.duals(f), Residuals(nan, nan, nan, nan), nan, [reason], point, np.empty(0))
-
-
-def _direction(problem: OutputProblem, net: Network) -> Limit:
-    """Return the state's own direction, with the KKT residuals of min ½|θ|² s.t. f_y - f_k >= 1 for all k ≠ y."""
-    f, counted = net(problem.X), problem.counts > 0
-    margins = problem.margins(f)
-    least, size = float(margins[counted].min()), net.norm
-    with np.errstate(divide="ignore"):
-        log_mu = np.where(problem.targets == 1.0, -np.inf, f) - logsumexp(f, axis=1, keepdims=True)
-        log_mu = log_mu + np.log(problem.counts)[:, None]
-    mu = np.exp(log_mu - log_mu.max())
-    lam = problem.targets * mu.sum(axis=1, keepdims=True) - mu
-    directed = net._with(net.W / size, net.a / size, net.pattern)
-    pulled = output_point(problem.boundaries, problem.X, directed, lam, 0.0)
-    factor = float((pulled.pull * directed.theta).sum() / (pulled.pull**2).sum())
-    lam, mu = lam * (factor * size**2 / least), mu * (factor * size**2 / least)  # of the network with least margin 1
-    slack = np.where(np.isfinite(margins), margins / least - 1.0, 0.0)
-    residuals = Residuals(
-        stationarity=float(np.linalg.norm(directed.theta - factor * pulled.pull)),
-        complementarity=float((mu * slack)[counted].max() / mu.sum()),
-        primal=0.0,
-        sign=max(0.0, pulled.violation),
-    )
-    support: IntArray = np.flatnonzero(counted & (margins.min(axis=1) <= least * (1 + 1e-6)))
-    reason = "directions of several outputs are not polished: these are the residuals of the state, of f_y - f_k >= 1"
-    nan = float("nan")
-    limit = _limit(directed, lam, residuals, nan, [reason], pulled.undecided(), np.empty(0))
-    known = {"kind": "direction", "margin": least / size**2, "support": support, "gradient_norm": nan}
-    return Limit(**{**vars(limit), **known})

@@ -1,0 +1,122 @@
+"""Runs of the layered core that end where their limit is certified: leg after leg, joined into the one run they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from .._validation import freeze
+from ..layered import DeepSolution
+from ..layered._integrate import Hook, Layered
+from ._two_layer_solution import TwoLayerSolution
+
+# Ends of the legs. A critical point is reached with e^-t, and a direction with powers of log t.
+_LOG_TIMES = (1.0, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 60.0, 100.0, 200.0, 400.0, 650.0)
+_LEAST_SECONDS = 1e-3
+_STATES = ("t", "log_t", "log_loss", "theta")
+_SUMS = ("n_steps", "order_sum", "n_event_sets", "seconds")
+# Criteria that count what a run does.
+_COUNTED = ("events", "steps", "seconds")
+
+Leg = Callable[[DeepSolution | None, Layered, Hook | None], DeepSolution]
+Reading = Callable[[DeepSolution], TwoLayerSolution]
+
+
+def layers_to_limit(leg: Leg, read: Reading, asked: Layered, start_log_t: float, hook: Hook | None) -> TwoLayerSolution:
+    """Run leg after leg until the limit is certified, or a criterion of `asked` holds.
+
+    `leg` makes one that goes on from a solution (the first one from None, at log t = `start_log_t`), and `read` makes
+    of the whole so far what the caller is given.
+    """
+    began = perf_counter()
+    done: DeepSolution | None = None
+    for mark in (*(mark for mark in _LOG_TIMES if start_log_t < mark < _end(asked)), None):
+        if mark is None and done is not None and not math.isfinite(_end(asked)):
+            break
+        part = leg(done, _left(asked, mark, done, perf_counter() - began), _counting(hook, done))
+        done = part if done is None else _joined(done, part)
+        goes_on = mark is not None and part.status == "reached_log_time"
+        if not goes_on and part.status not in ("reached_seconds", "stationary"):
+            return read(done)
+        whole = read(done)
+        try:
+            certified = whole.limit.certified
+        except KeyboardInterrupt:
+            return read(_ended_as(done, "interrupted", False, "interrupted while the limit was sought"))
+        if certified:
+            return _with_limit(read(_ended_as(done, "reached_limit", True, "the limit is certified")), whole)
+        if not goes_on:
+            return whole
+    assert done is not None  # for the type checker: there are legs
+    message = f"no limit is certified up to log t = {_LOG_TIMES[-1]:g}: {whole.limit.reason}"
+    return _with_limit(read(_ended_as(done, "limit_not_certified", False, message)), whole)
+
+
+def _end(asked: Layered) -> float:
+    """Last log time that the criteria allow; inf without one."""
+    time = asked.criteria.get("time")
+    return min(asked.criteria.get("log_time", math.inf), math.inf if time is None else math.log(time))
+
+
+def _left(asked: Layered, mark: float | None, done: DeepSolution | None, seconds: float) -> Layered:
+    """Return what is asked of the next leg: up to `mark`, without what has been done."""
+    criteria = dict(asked.criteria)
+    if mark is not None:
+        criteria = {name: value for name, value in criteria.items() if name not in ("time", "log_time")}
+        criteria["log_time"] = mark
+    if "seconds" in criteria:
+        criteria["seconds"] = max(_LEAST_SECONDS, criteria["seconds"] - seconds)
+    most = asked.max_events
+    if done is not None:
+        stats = done.stats
+        for name, count in (("events", stats["n_events"]), ("steps", stats["steps"])):
+            if name in criteria:
+                criteria[name] = max(1, int(criteria[name]) - count)
+        most = None if most is None else max(1, most - stats["n_events"])
+    return replace(asked, criteria=criteria, max_events=most)
+
+
+def _counting(hook: Hook | None, done: DeepSolution | None) -> Hook | None:
+    """Return a hook that is told of the whole run."""
+    if hook is None or done is None:
+        return hook
+    before = done.stats
+    counts = {"steps": before["steps"], "events": before["n_events"], "seconds": before["seconds"]}
+    return lambda report: hook({**report, **{name: report[name] + count for name, count in counts.items()}})
+
+
+def _joined(one: DeepSolution, two: DeepSolution) -> DeepSolution:
+    """Return the run from the start of `one` to the end of `two`, which continues it."""
+    first, second = one._raw, two._raw
+    raw: dict[str, Any] = {**second, **{name: first[name] + second[name] for name in _SUMS}}
+    raw["checkpoints"] = [*first["checkpoints"], *second["checkpoints"][1:]]
+    raw["branchings"] = [*first["branchings"], *second["branchings"]]
+    raw["steps"] = _chained(first["steps"], second["steps"])
+    sets = first["events"]["event_set"]
+    later = {**second["events"], "event_set": second["events"]["event_set"] + (int(sets[-1]) + 1 if len(sets) else 0)}
+    raw["events"] = {name: np.concatenate((column, later[name])) for name, column in first["events"].items()}
+    for name in ("steps", "events"):
+        for column in raw[name].values():
+            freeze(column)
+    return DeepSolution(one._problem, one.initial, one.settings, raw)
+
+
+def _chained(one: dict[str, Any], two: dict[str, Any]) -> dict[str, Any]:
+    """Join the kept states of both, without the first of `two`, which is the last of `one`."""
+    repeated = int(bool(len(two["log_t"]) and len(one["log_t"]) and two["log_t"][0] == one["log_t"][-1]))
+    return {name: np.concatenate((one[name], two[name][repeated:])) for name in _STATES}
+
+
+def _ended_as(done: DeepSolution, status: str, success: bool, message: str) -> DeepSolution:
+    raw = {**done._raw, "status": status, "success": success, "message": message}
+    return DeepSolution(done._problem, done.initial, done.settings, raw)
+
+
+def _with_limit(solution: TwoLayerSolution, known: TwoLayerSolution) -> TwoLayerSolution:
+    solution.__dict__["limit"] = known.limit  # worked out already
+    return solution
