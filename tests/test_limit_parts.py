@@ -174,3 +174,16 @@ def test_the_core_agrees_with_one_linear_program_a_sample(seed, loss):
         grows = linprog(-rows[i], A_ub=-rows, b_ub=np.zeros(8), bounds=[(-1, 1)] * rows.shape[1])
         assert core.rests[i] == (-grows.fun < 1e-9)
     np.testing.assert_allclose((data.y * core.duals) @ rows, 0.0, atol=1e-12)
+
+
+def test_a_unit_of_the_weights_changes_no_limit() -> None:
+    """The loss of samples that contradict each other is small where their weights are; that separates nothing."""
+    X, y = [[1.0, 0.5], [1.0, 0.5], [0.2, 1.0]], [1, -1, 1]
+    net = rf.Network([[0.3, 0.1], [0.2, 0.5]], [0.4, -0.3])
+    ends = []
+    for unit in (1.0, 0.01):
+        data = rf.Dataset(X, y, weights=unit * np.array([1.0, 2.0, 1.0]))
+        sol = rf.integrate(data, net, until=50.0 / unit)
+        assert sol.limit.certified, sol.limit.reason
+        ends.append(sol.limit)
+    np.testing.assert_allclose(ends[0].network.theta, ends[1].network.theta, atol=1e-9)

@@ -64,6 +64,7 @@ def test_one_sample_with_the_margin_found_has_the_whole_loss(loss: str) -> None:
 
 def test_the_numbers_of_each_loss() -> None:
     assert [losses.separation_loss(loss) for loss in LOSSES] == pytest.approx([math.log(2), 1.0], rel=1e-15)
+    assert losses.separation_loss("exponential", [0.0, 0.5, 2.0]) == 0.5
     data = rf.Dataset(np.eye(2), [1.0, -1.0], weights=[1.0, 3.0])
     assert losses.early_duals(data, "logistic", "mean").tolist() == [0.25, -0.75]
     assert losses.early_duals(data, "exponential", "sum").tolist() == [1.0, -3.0]

@@ -152,13 +152,17 @@ def loss_to_reach(loss: float | None, mean_loss: float | None, n: int, reduction
     return (None if loss is None else math.log(loss)), False
 
 
-def separation_loss(loss: str) -> float:
-    """Return the summed loss below which all margins are positive, for ever: ℓ(0).
+def separation_loss(loss: str, counts: npt.ArrayLike = 1.0) -> float:
+    """Return the summed loss below which all margins are positive, for ever: ℓ(0) times the least weight of a sample.
+
+    `counts` are the weights of the samples; those of weight zero have no part in the loss.
 
     From there on the flow converges in direction ([VSS] Theorem 2.1, which prints 1 for the logistic loss, too much;
     [LLWA] Theorem 3.1).
     """
-    return float(np.exp(_core.log_separation(check_margin_loss(loss))))
+    each = np.atleast_1d(np.asarray(counts, dtype=np.float64))
+    least = float(each[each > 0].min(initial=np.inf))
+    return least * float(np.exp(_core.log_separation(check_margin_loss(loss))))
 
 
 def inverse_total(log_sum: FloatArray, loss: str) -> FloatArray:

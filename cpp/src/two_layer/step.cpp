@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/tolerances.hpp"
 #include "two_layer/sleepers.hpp"
@@ -62,13 +63,21 @@ bool lets_go_by_mass(const Dataset& data, const Waveform& waveform, const Slidin
            std::any_of(held.dependent().begin(), held.dependent().end(), lets_go);
 }
 
+/// Of the samples that count: a wrong margin costs its sample ℓ(0) times that at least.
+double log_least_count(const Dataset& data) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const double count : data.counts())
+        if (count > 0.0) least = std::min(least, count);
+    return std::log(least);
+}
+
 }  // namespace
 
 Stepper::Stepper(const Dataset& data, Objective objective, const Settings& settings, State& state, Pool& pool)
     : data_(data),
       rtol_(settings.rtol),
       budget_(kCouplingPart * settings.rtol),
-      log_separated_(log_separation(objective.loss)),
+      log_separated_(log_separation(objective.loss) + log_least_count(data)),
       state_(state),
       pool_(pool),
       expansion_(data, objective, settings, state, pool),

@@ -180,7 +180,7 @@ def loss_below_threshold(data: Dataset, net: Network, *, loss: LossName = "logis
     0.218563
     """
     check_pair(data, net)
-    threshold = separation_loss(loss) * float(data.counts[data.counts > 0].min())
+    threshold = separation_loss(loss, data.counts)
     margins = data.y * net(data.X)
     with np.errstate(over="ignore"):
         total = float(np.exp(log_total(margins, loss, data.counts)))

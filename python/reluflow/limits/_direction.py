@@ -9,7 +9,7 @@ import numpy as np
 from .._validation import FloatArray, IntArray, freeze
 from ..kinks._boundaries import names
 from ..kinks._constant_duals import start
-from ..losses import is_of_margins, separation_loss
+from ..losses import is_of_margins
 from ..networks import Network
 from ._checks import CORE_FACTOR, Residuals, on_dependent_repelling, residuals_of
 from ._core import Core
@@ -237,7 +237,7 @@ def _late(state: State, core: Core) -> list[str]:
         return [f"the late phase is not reached: the smallest margin is {smallest:.3g}"]
     if not state.is_separated(grows):
         loss = np.exp(state.log_loss(grows))
-        return [f"the late phase is not reached: the loss is {loss:.3g}, not below {separation_loss(state.loss):.3g}"]
+        return [f"the late phase is not reached: the loss is {loss:.3g}, not below {state.separation_loss(grows):.3g}"]
     gap = np.abs(state.data.y * state.margins - core.values)[core.rests].max(initial=0.0)
     if gap > _MAX_CORE_GAP:
         return [f"the late phase is not reached: margins that stay finite are still {gap:.3g} from their limits"]

@@ -70,7 +70,11 @@ class State:
 
     def is_separated(self, samples: IntArray | slice = slice(None)) -> bool:
         """Whether the loss of these samples is so small that all their margins are positive for ever."""
-        return is_of_margins(self.loss) and bool(self.log_loss(samples) < np.log(separation_loss(self.loss)))
+        return is_of_margins(self.loss) and bool(self.log_loss(samples) < np.log(self.separation_loss(samples)))
+
+    def separation_loss(self, samples: IntArray | slice = slice(None)) -> float:
+        """Return the loss of these samples below which all their margins are positive."""
+        return separation_loss(self.loss, self.data.counts[samples])
 
     @property
     def weights(self) -> FloatArray:

@@ -65,7 +65,7 @@ def saddle_of(data: Dataset, limit: Limit, loss: str) -> Saddle:
 
 def is_separated(data: Dataset, net: Network, loss: str) -> bool:
     """Tell whether all margins stay positive for ever from this network on."""
-    return is_of_margins(loss) and loss_of(data, net(data.X), loss) < separation_loss(loss)
+    return is_of_margins(loss) and loss_of(data, net(data.X), loss) < separation_loss(loss, data.counts)
 
 
 def loss_of(data: Dataset, f: FloatArray, loss: str) -> float:
