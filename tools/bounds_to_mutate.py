@@ -223,8 +223,8 @@ MUTANTS = (
         "test_hits",
         HITS,
         "a bend within rounding takes a neuron across",
-        "return first_leave(c, order, zero_tol(motion_.size(piece)), limit);",
-        "return {first_descent(c, order, limit), 0.0};",
+        "Descent descent = first_leave(c, motion_.order(), zero, limit);",
+        "Descent descent = {first_descent(c, motion_.order(), limit), 0.0};",
     ),
     Mutant(
         "test_hits",

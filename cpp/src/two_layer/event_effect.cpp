@@ -20,6 +20,7 @@ constexpr double kGrowingPart = 1.23;
 /// the others. ½ (U - u)² H times this is their relative error if the event is left out of λ
 /// (docs/design/mathematics.md, section 8).
 double EventEffect::coupling(int piece, const Hit& hit) const {
+    if (hit.rests) return 0.0;  // what was left of the distance is within the tolerance
     const double output = largest_output(piece, hit);
     const Waveform& waveform = motion_.waveform();
     const double woken = woken_square(piece, hit);

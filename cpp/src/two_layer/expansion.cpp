@@ -113,6 +113,10 @@ double Expansion::weight_error() const noexcept {
     return std::max(waveform_.fine_weight_error(), waveform_.is_prescribed() ? late : plain);
 }
 
+double Expansion::state_error() const noexcept {
+    return kLatePart / kTruncationPart * tolerance_;
+}
+
 double Expansion::expand(double step) {
     waveform_.set_step(step);
     double before = 0.0;

@@ -36,6 +36,9 @@ class Expansion {
     double tolerance() const noexcept { return present_tolerance_; }
     /// What the steps before may have done to the weights, as a part of their sum.
     double weight_error() const noexcept;
+    /// By what part of themselves a step may move neurons by mistake, about: near the limit of their stability explicit
+    /// steps keep several times their tolerance.
+    double state_error() const noexcept;
 
     /// The sectors if the step is expanded by sectors, else null.
     SectorSeries* sectors() noexcept { return series_ == &sectors_ ? &sectors_ : nullptr; }

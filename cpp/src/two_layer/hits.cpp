@@ -17,6 +17,9 @@ void negate(double* c, int order) noexcept {
     for (int k = 0; k <= order; ++k) c[k] = -c[k];
 }
 
+/// A neuron that is this many times as far from a boundary as what counts as zero crosses it only where it is seen to
+/// be beyond it.
+constexpr double kSomeRoundings = 100.0;
 /// A neuron beside a boundary comes towards it by more than this part of what counts as zero, or not at all.
 constexpr double kComesNearer = 0.25;
 
@@ -44,6 +47,7 @@ HitFinder::HitFinder(const NeuronMotion& motion, bool stands)
     : motion_(motion),
       stands_(stands),
       slide_(motion, stands),
+      beside_(motion),
       coordinates_(motion.rank() * (kMaxOrder + 2)),
       multipliers_(motion.rank() * (kMaxOrder + 2)),
       work_(motion.rank()) {
@@ -114,7 +118,7 @@ Hit HitFinder::first_boundary(int piece, double end, std::span<const NearBoundar
         const Descent root = first_descent_to(piece, tangent.boundary, sides, clearance.limit());
         if (root.at > clearance.limit()) continue;
         if (begin + root.at < hit.u || (begin + root.at == hit.u && tangent.boundary < hit.boundary))
-            hit = {begin + root.at, HitKind::boundary, tangent.boundary, 0, 0.0, true, begin + root.seen};
+            hit = {begin + root.at, HitKind::boundary, tangent.boundary, 0, 0.0, true, begin + root.seen, root.rests};
         clearance.set_limit(root.at);
     }
     return hit;
@@ -159,17 +163,37 @@ HitFinder::Descent HitFinder::first_descent_to(int piece, int boundary, std::spa
     Coefficients c{};
     motion_.boundary_series(piece, motion_.data().normals().row(boundary).data(), c);
     if (sides[boundary] < 0) negate(c, order);
+    const HeldBeside::Hold hold = beside_.hold(piece, boundary, sides, limit, zero_tol(motion_.size(piece)));
+    if (beside_.comes_to_rest(piece, boundary, c, hold)) return {0.0, 0.0, true};
     if (c[0] <= zero_tol(motion_.size(piece))) {  // standing on the boundary it has just left
         c[0] = 0.0;
         // A rate within what is not known of it: back to the boundary it is none; away from it, the neuron comes back
         // later, if at all. Then higher orders may be rounding, too, and it crosses where it is beyond that.
         if (std::abs(c[1]) <= rate_tol(piece) && is_unknown(c[1], piece, boundary, sides)) {
             c[1] = std::max(c[1], 0.0);
-            return first_leave(c, order, zero_tol(motion_.size(piece)), limit);
+            return leave_boundary(piece, boundary, sides[boundary], c, hold.zero, limit);
         }
     }
     const double root = first_descent(c, order, limit);
+    // A distance of some roundings that falls for ever, as a hold by samples makes it, comes to zero by rounding.
+    if (root <= limit && c[0] > 0.0 && c[0] <= kSomeRoundings * hold.zero)
+        return leave_boundary(piece, boundary, sides[boundary], c, hold.zero, limit);
     return {root, root};
+}
+
+/// When a neuron near a boundary is beyond it by more than what counts as zero. Where its samples hold it, and the
+/// series does not know that well, it is not across before: it may never be.
+HitFinder::Descent HitFinder::leave_boundary(int piece, int boundary, std::int8_t side, const Coefficients& c,
+                                             double zero, double limit) const {
+    Descent descent = first_leave(c, motion_.order(), zero, limit);
+    if (descent.at <= limit && beside_.is_unknown(piece, boundary, side, c, descent.seen, zero))
+        descent.at = descent.seen;
+    return descent;
+}
+
+Doubt HitFinder::doubt(int piece, const Hit& hit, std::span<const std::int8_t> sides) const {
+    if (hit.kind != HitKind::boundary || hit.rests) return {};
+    return beside_.doubt(piece, hit.boundary, sides[hit.boundary], hit.u, zero_tol(motion_.size(piece)));
 }
 
 /// What acts on the neuron may be far less than what acts on others: its own rates are compared with that. Where the

@@ -9,6 +9,7 @@
 #include "hybrid/pattern.hpp"
 #include "hybrid/sliding_set.hpp"
 #include "two_layer/dependent_slide.hpp"
+#include "two_layer/held_beside.hpp"
 #include "two_layer/neuron_motion.hpp"
 
 namespace reluflow {
@@ -23,6 +24,7 @@ struct Hit {
     double jump = 0.0;     ///< of a leaving neuron: see jump_on_leaving, or kUnknownJump
     bool alone = true;     ///< of a leaving neuron: no other multiplier is at its bound
     double seen = 0.0;     ///< of a boundary: by when, in the step, the neuron is beyond it by more than rounding, or u
+    bool rests = false;    ///< of a boundary: the neuron does not cross it but has come to rest on it, to rounding
 };
 
 /// A boundary that may be hit on a piece, and the value of z at the begin of the piece.
@@ -56,6 +58,8 @@ class HitFinder {
     /// True for a boundary beside which the neuron has been since before a hit, to rounding, without coming towards it:
     /// it is on its side of it still, however near.
     bool stays_beside(int piece, int boundary, std::int8_t side, const Hit& hit) const;
+    /// What a hit of a boundary has to be known to by a neuron with these sides; see HeldBeside.
+    Doubt doubt(int piece, const Hit& hit, std::span<const std::int8_t> sides) const;
     /// |z| below this is zero for weights of this size; |z'| above rate_tol at the begin of a piece is not.
     double zero_tol(double size) const noexcept;
     double rate_tol(int piece) const noexcept;
@@ -90,14 +94,18 @@ class HitFinder {
     struct Descent {
         double at = kNoRoot;
         double seen = kNoRoot;  ///< see Hit
+        bool rests = false;     ///< see Hit
     };
     Descent first_descent_to(int piece, int boundary, std::span<const std::int8_t> sides, double limit) const;
+    Descent leave_boundary(int piece, int boundary, std::int8_t side, const Coefficients& c, double zero,
+                           double limit) const;
     static Descent first_leave(const double* gap, int order, double noise, double end) noexcept;
     bool is_unknown(double rate, int piece, int boundary, std::span<const std::int8_t> sides) const;
 
     const NeuronMotion& motion_;
     bool stands_;
     DependentSlide slide_;
+    HeldBeside beside_;
     std::vector<Tangent> tangents_;
     std::vector<int> met_;
     double worst_inconsistency_ = 0.0;

@@ -84,6 +84,11 @@ bool LocalEvents::apply(int neuron, const Hit& hit, std::span<const int> candida
     }
     fill_corner(neuron, hit.u, gradient_.data(), output_sign_after(piece, hit.u));
     int choice = 0;
+    if (hit.rests && std::ssize(boundaries_) == 1 + mode_.pattern().zeros(neuron)) {  // nothing moves across: it slides
+        no_sides_.assign(boundaries_.size(), 0);
+        commit_sides(neuron, hit.u, no_sides_, false, false);
+        return true;
+    }
     if (!(leaves ? decide_leaving(neuron, hit.u, choice) : decide(neuron, hit.u, choice))) return false;
     const auto& sides = solver_.continuations()[choice].sides;
     const bool moves = std::any_of(sides.begin(), sides.end(), [](std::int8_t side) { return side != 0; });

@@ -99,6 +99,7 @@ class LocalEvents {
     std::vector<BranchPoint> branches_;
     UnresolvedEvent unresolved_;
     std::vector<int> boundaries_, zero_sides_, all_boundaries_;
+    std::vector<std::int8_t> no_sides_;  // zeros
     Vector w_, gradient_, sines_;
     double a_ = 0.0;
     double largest_mean_norm_ = 0.0;

@@ -101,6 +101,9 @@ class NeuronMotion {
         return weight_error_ * (waveform_.is_linear() ? std::min(acting, waveform_.mean_norm()) : acting);
     }
     void set_weight_error(double error) noexcept { weight_error_ = error; }
+    /// By what part of itself a step may move a neuron by mistake.
+    double state_error() const noexcept { return state_error_; }
+    void set_state_error(double error) noexcept { state_error_ = error; }
     /// gradient() += (the contribution on side `after` - that on side `before`) · normal; a held side counts nothing.
     void move_contribution(int boundary, double u, std::int8_t before, std::int8_t after);
 
@@ -126,6 +129,7 @@ class NeuronMotion {
     Vector unit_;
     double patience_ = 1.0;
     double weight_error_ = 0.0;
+    double state_error_ = 0.0;
     mutable Vector weights_;  // of the samples, at one instant
 };
 

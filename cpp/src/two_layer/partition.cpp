@@ -27,6 +27,7 @@ Partition::Partition(const ScreenedNetwork& network, State& state, Range neurons
       column_(network.data.rank()) {
     hits_.reserve(neurons.count());
     disturbances_.reserve(kUsualDisturbances * neurons.count());
+    doubts_.reserve(kUsualDisturbances * neurons.count());
 }
 
 void Partition::begin_step(double largest_mean_norm) {
@@ -53,6 +54,7 @@ void Partition::scan() {
 void Partition::follow(double end) {
     end_ = end;
     disturbances_.clear();
+    doubts_.clear();
     for (const auto& first : hits_) {
         if (first.hit.u > end_) break;
         follow(first);
@@ -77,7 +79,11 @@ void Partition::follow(const FirstHit& first) {
             motion_.set_patience(std::min(kMostPatience, kMorePatience * motion_.patience()));
             together = 0;
         }
-        if (count > 0) disturbances_.push_back({hit.u, screening_.effect().coupling(motion_.last(neuron), hit)});
+        if (count > 0) {
+            disturbances_.push_back({hit.u, screening_.effect().coupling(motion_.last(neuron), hit)});
+            const Doubt doubt = screening_.doubt(neuron, hit);
+            if (doubt.present) doubts_.push_back(doubt);
+        }
         const int piece = motion_.last(neuron);
         const std::size_t known = local_.events().size();
         if (!local_.apply(neuron, hit, boundaries)) {

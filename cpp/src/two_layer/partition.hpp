@@ -22,6 +22,7 @@ class Partition {
     void begin_step(double largest_mean_norm);
     /// See NeuronMotion.
     void set_weight_error(double error) noexcept { motion_.set_weight_error(error); }
+    void set_state_error(double error) noexcept { motion_.set_state_error(error); }
     /// Begins a step in which its neurons have no events.
     void skip();
     /// First hits of its neurons, by time; see Screening.
@@ -39,6 +40,8 @@ class Partition {
     const std::vector<FirstHit>& hits() const noexcept { return hits_; }
     /// Effects on the others of events that are not the first hit of their neuron.
     const std::vector<Disturbance>& disturbances() const noexcept { return disturbances_; }
+    /// Of the same hits, those in doubt.
+    const std::vector<Doubt>& doubts() const noexcept { return doubts_; }
     /// How far follow() got.
     double end() const noexcept { return end_; }
     double worst_inconsistency() const noexcept { return finder_.worst_inconsistency(); }
@@ -54,6 +57,7 @@ class Partition {
     LocalEvents local_;
     std::vector<FirstHit> hits_;
     std::vector<Disturbance> disturbances_;
+    std::vector<Doubt> doubts_;
     double end_ = 0.0;
     Vector column_;
 };

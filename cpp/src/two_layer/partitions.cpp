@@ -99,8 +99,10 @@ const std::vector<FirstHit>& Partitions::scan() {
     const double moving = static_cast<double>(state_.neurons() * expansion_.series().order());
     const double mean_norm = expansion_.waveform().largest_mean_norm();
     const double weight_error = expansion_.weight_error();
+    const double state_error = expansion_.state_error();
     for_all(2.0 * moving, [=](Partition& partition) {
         partition.set_weight_error(weight_error);
+        partition.set_state_error(state_error);
         partition.begin_step(mean_norm);
     });
     for (auto& partition : partitions_) partition->screening().claim_releases();
@@ -114,7 +116,7 @@ const std::vector<FirstHit>& Partitions::scan() {
     return hits_;
 }
 
-double Partitions::follow(double end, std::vector<Disturbance>& disturbances) {
+double Partitions::follow(double end, std::vector<Disturbance>& disturbances, std::vector<Doubt>& doubts) {
     const auto count =
         std::count_if(hits_.begin(), hits_.end(), [end](const auto& first) { return first.hit.u <= end; });
     const double order = expansion_.series().order();
@@ -122,6 +124,7 @@ double Partitions::follow(double end, std::vector<Disturbance>& disturbances) {
     for (const auto& partition : partitions_) {
         end = std::min(end, partition->end());
         disturbances.insert(disturbances.end(), partition->disturbances().begin(), partition->disturbances().end());
+        doubts.insert(doubts.end(), partition->doubts().begin(), partition->doubts().end());
     }
     return end;
 }

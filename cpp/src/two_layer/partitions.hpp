@@ -35,8 +35,8 @@ class Partitions {
     /// First hits on (0, 1] of the new step, partition by partition.
     const std::vector<FirstHit>& scan();
     /// Takes all neurons through their events up to `end` and returns how far they got. Effects of events after the
-    /// first of each neuron are appended to `disturbances`.
-    double follow(double end, std::vector<Disturbance>& disturbances);
+    /// first of each neuron are appended to `disturbances`, and what is to be known of them to `doubts`.
+    double follow(double end, std::vector<Disturbance>& disturbances, std::vector<Doubt>& doubts);
     /// Whether follow() met any event.
     bool follows_events() const noexcept;
     /// Undoes everything after u and sorts the events that remain by time.

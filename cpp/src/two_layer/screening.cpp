@@ -253,7 +253,11 @@ void Screening::first_hit(int neuron, const double* z, const double* rate) {
     if (boundary.kind != HitKind::none) hit = boundary;
     if (hit.kind == HitKind::none) return;
     if (near_.size() <= kFewBoundaries) keep_near(neuron, z);
-    hits_.push_back({neuron, hit, effect_.coupling(open(neuron), hit)});
+    hits_.push_back({neuron, hit, effect_.coupling(open(neuron), hit), doubt(neuron, hit)});
+}
+
+Doubt Screening::doubt(int neuron, const Hit& hit) const {
+    return finder_.doubt(motion_.last(neuron), hit, mode_.pattern().row(neuron));
 }
 
 int Screening::open(int neuron) {

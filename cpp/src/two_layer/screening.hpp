@@ -18,6 +18,7 @@ struct FirstHit {
     int neuron = -1;
     Hit hit;
     double coupling = 0.0;
+    Doubt doubt;
 };
 
 /// What screening reads of the network, and the two things that all ranges write, each its own part.
@@ -51,6 +52,8 @@ class Screening {
     /// zero there.
     Hit next_hit(int neuron, double end);
     const EventEffect& effect() const noexcept { return effect_; }
+    /// Of a hit of a neuron on its last piece; see HeldBeside.
+    Doubt doubt(int neuron, const Hit& hit) const;
 
     /// Ends the step at u and reduces the known distances by the paths. Neurons with an event are examined again in the
     /// next step.

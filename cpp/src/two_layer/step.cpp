@@ -89,6 +89,7 @@ Stepper::Stepper(const Dataset& data, Objective objective, const Settings& setti
       a_next_(state.neurons()) {
     disturbances_.reserve(kUsualDisturbances * state.neurons());
     later_.reserve(state.neurons());
+    doubts_.reserve(state.neurons());
 }
 
 /// Removes the rounding error of pre-activations that are zero in the pattern.
@@ -202,7 +203,8 @@ bool Stepper::try_step(double max_step) {
     expand(max_step);
     if (!is_finite()) return false;
     follow_events();
-    return true;
+    if (late_ && ends_in_doubt()) retry_plain(max_step);
+    return is_finite();
 }
 
 bool Stepper::retry_plain(double max_step) {
@@ -246,8 +248,12 @@ void Stepper::follow_events() {
     settle();
     const auto& hits = partitions_.scan();
     disturbances_.clear();
-    for (const auto& first : hits) disturbances_.push_back({first.hit.u, first.coupling});
-    end_ = partitions_.follow(end_by_events(allowed_), disturbances_);
+    doubts_.clear();
+    for (const auto& first : hits) {
+        disturbances_.push_back({first.hit.u, first.coupling});
+        if (first.doubt.present) doubts_.push_back(first.doubt);
+    }
+    end_ = partitions_.follow(end_by_events(allowed_), disturbances_, doubts_);
     const double end = end_by_events(end_);
     foresee(end);
     cut(end);
@@ -256,9 +262,26 @@ void Stepper::follow_events() {
 /// In a Radau step the weights respond to an event at once, so the step ends there: also where the samples of the
 /// boundary weigh nothing, since their margins may fall by hundreds within it.
 double Stepper::end_by_events(double end) const {
-    if (!late_) return coupled_end(disturbances_, budget_, end);
+    if (!late_) return end_by_doubts(coupled_end(disturbances_, budget_, end));
     for (const auto& event : disturbances_) end = std::min(end, event.u);
     return end;
+}
+
+/// An explicit step ends before a hit that it does not know well enough: the next one knows it better.
+double Stepper::end_by_doubts(double end) const {
+    for (const auto& doubt : doubts_) {
+        if (doubt.u > end) continue;
+        const double known = std::min(doubt.until, coupled_end(disturbances_, doubt.moved, doubt.u));
+        if (known < doubt.u) end = std::min(end, known);
+    }
+    return end;
+}
+
+/// True if a Radau step ends at a hit from a distance within what its tolerance may have moved the neuron by. Explicit
+/// steps decide that: their series know the distance better the shorter they are.
+bool Stepper::ends_in_doubt() const {
+    return std::any_of(doubts_.begin(), doubts_.end(),
+                       [this](const Doubt& doubt) { return doubt.u <= end_ && doubt.distance < rtol_; });
 }
 
 double Stepper::rounding_limit() const noexcept {

@@ -89,6 +89,8 @@ class Stepper {
     void take_next();
     void follow_events();
     double end_by_events(double end) const;
+    double end_by_doubts(double end) const;
+    bool ends_in_doubt() const;
     bool expand_late();
     void expand_series(double max_step);
     double expand_soundly(double step);
@@ -113,6 +115,7 @@ class Stepper {
     bool carries_ = false;  // the motion of the neurons in the present step is deferred
     StepCounts counts_;
     std::vector<Disturbance> disturbances_, later_;
+    std::vector<Doubt> doubts_;
     double end_ = 0.0;
     double allowed_ = 0.0;
     double relative_rate_ = 0.0;

@@ -1,0 +1,102 @@
+#include "two_layer/held_beside.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/tolerances.hpp"
+
+namespace reluflow {
+
+namespace {
+
+/// A hold counts if the distance would fall by e^-1 until the hit: a slower one keeps no neuron beside a boundary.
+constexpr double kHolds = 1.0;
+/// What a step may be off by in the distance, as a part of what a hold leaves of it until the hit; with the whole
+/// distance in its place, truncation took a neuron across whose distance falls exponentially for ever.
+constexpr double kPart = 0.01;
+/// An explicit step covers hardly more time constants of a hold.
+constexpr double kLongest = 10.0;
+/// The same of a distance that counts as zero: the neuron has to be beyond its boundary by that.
+constexpr double kZeroPart = 0.25;
+/// A neuron is put on a boundary from no farther than this part of itself, also where w is small beside a.
+constexpr double kPartOfSize = 1e-3;
+/// and not where that would move a margin by more than this: margins of 1e10 are not known to one.
+constexpr double kMoved = 1e-6;
+constexpr double kEps = std::numeric_limits<double>::epsilon();
+
+}  // namespace
+
+Doubt HeldBeside::doubt(int piece, int boundary, std::int8_t side, double u, double zero) const {
+    const double begin = motion_.piece(piece).begin;
+    const double held = hold_rate(piece, boundary, side) * (u - begin);
+    if (held < kHolds) return {};
+    Coefficients z{};
+    motion_.boundary_series(piece, motion_.data().normals().row(boundary).data(), z);
+    double farthest = 0.0;
+    for (const double part : {0.0, 0.25, 0.5, 0.75})
+        farthest = std::max(farthest, std::abs(evaluate(z, motion_.order(), part * (u - begin))));
+    const double left = std::exp(-std::min(held, kLongest));
+    const double error = std::max(kPart * left * farthest, kZeroPart * zero);
+    const double known = known_until(z, u - begin, error);
+    const double size = std::hypot(motion_.size(piece), motion_.a(piece)[0]);
+    return {u, known < u - begin ? begin + known : kNoRoot, error / size, farthest / size, true};
+}
+
+bool HeldBeside::is_unknown(int piece, int boundary, std::int8_t side, const Coefficients& z, double v,
+                            double zero) const {
+    return hold_rate(piece, boundary, side) * v >= kHolds && known_until(z, v, kZeroPart * zero) < v;
+}
+
+HeldBeside::Hold HeldBeside::hold(int piece, int boundary, std::span<const std::int8_t> sides, double limit,
+                                  double rounding) const {
+    const double rate = hold_rate(piece, boundary, sides[boundary]);
+    if (rate * limit < kHolds) return {0.0, 0.0, rounding, rounding};
+    const double weight = motion_.acting_weight(sides, motion_.piece(piece).begin);
+    const double noise = kCornerUlps * kEps * weight * std::abs(motion_.a(piece)[0]) * motion_.step();
+    return {rate, noise, std::max(rounding, noise / rate), rounding};
+}
+
+bool HeldBeside::comes_to_rest(int piece, int boundary, const Coefficients& z, const Hold& hold) const {
+    if (hold.rate == 0.0) return false;
+    if (motion_.first(motion_.piece(piece).neuron) != piece) return false;  // it may have left just now
+    const double size = motion_.size(piece);
+    const double output = motion_.a(piece)[0];
+    const double distance = std::abs(z[0]);
+    if (distance > std::min(kPartOfSize * size, motion_.state_error() * std::hypot(size, output))) return false;
+    if (hold.zero > motion_.state_error() * size) return false;  // where w vanishes all directions are noise
+    double base = 0.0;
+    double range = 0.0;
+    motion_.contribution_at(boundary, motion_.piece(piece).begin, base, range);
+    if (z[1] - motion_.step() * output * range < -hold.noise) return false;  // drawn away on the other side
+    double longest = 0.0;
+    for (const int sample : motion_.data().samples_of(boundary))
+        longest = std::max(longest, std::abs(motion_.data().coefficient(sample)));
+    if (std::abs(output) * longest * distance > kMoved) return false;
+    const double bend = hold.rate * distance * std::abs(output) * longest * distance;  // what is not linear in z
+    const double drift = z[1] + hold.rate * z[0];
+    // Beyond the boundary it came at a rate that counts as none, and the other side sends it back: it slides, too.
+    const bool is_beyond = z[0] < -hold.zero;
+    return drift <= hold.noise + bend && (is_beyond || drift >= -(hold.noise + hold.rate * hold.rounding + bend));
+}
+
+/// Until when, before v, the last terms of the series are below an error.
+double HeldBeside::known_until(const Coefficients& z, double v, double error) const {
+    for (const int k : {motion_.order() - 1, motion_.order()})
+        if (std::abs(z[k]) * std::pow(v, k) > error) v = std::pow(error / std::abs(z[k]), 1.0 / k);
+    return v;
+}
+
+/// By how many e-foldings the distance would fall in a step, if nothing but the boundary's samples answered to it.
+double HeldBeside::hold_rate(int piece, int boundary, std::int8_t side) const {
+    const Waveform& waveform = motion_.waveform();
+    double sum = 0.0;
+    for (const int sample : motion_.data().samples_of(boundary)) {
+        const double coefficient = motion_.data().coefficient(sample);
+        const double slope = coefficient * side > 0.0 ? 1.0 : motion_.leak();
+        if (waveform.is_live(sample)) sum += waveform.response(sample) * slope * slope * coefficient * coefficient;
+    }
+    const double output = motion_.a(piece)[0];
+    return motion_.step() * output * output * sum;
+}
+
+}  // namespace reluflow
