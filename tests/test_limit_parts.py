@@ -161,6 +161,22 @@ def test_the_core_is_what_no_direction_of_the_pattern_can_grow():
     assert core.duals[4] == 0.5
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_samples_that_no_group_drives_rest_at_zero(seed):
+    # Where all rows of the samples at rest are rounding, their values must not be fitted with it.
+    rng = np.random.default_rng(seed)
+    data = rf.Dataset(rng.standard_normal((60, 5)), rng.choice([-1.0, 1.0], 60))
+    net = rf.Network.init(12, 5, scale=1.0, seed=seed)
+    pattern = np.ones((12, 60), dtype=np.int8)
+    pattern[:, 10:20] = rng.choice([-1, 1], (12, 10))
+    pattern[:, :4] = -1
+    sorted_ = groups(data, net._with(net.W, net.a, pattern))
+    core = find_core(sorted_, data, 3.0 * np.ones(60), "logistic")
+    assert core.rests[:4].all()
+    np.testing.assert_array_equal(core.values[:4], 0.0)
+    np.testing.assert_array_equal(core.duals[:4], 0.5 * data.y[:4])
+
+
 @pytest.mark.parametrize("loss", ["logistic", "exponential"])
 @pytest.mark.parametrize("seed", range(10))
 def test_the_core_agrees_with_one_linear_program_a_sample(seed, loss):

@@ -52,6 +52,18 @@ def test_rounding_of_large_multipliers_does_not_hide_a_limit() -> None:
     assert outcome.limit.residuals.sign <= 1e-11
 
 
+def test_a_run_that_rests_before_its_limit_is_asked_for_ends_with_it() -> None:
+    outcome = limits.one(KINDS["moons_bias_m20_0.001_leak0.1_exp"], 0, rf.Stop(limit=True))
+    sol = outcome.sol
+    assert sol.status == "reached_limit", sol.message
+    assert (outcome.limit.kind, sol.log_t_end) == ("finite", 30.0)
+    # A bare network does not say that it rests: its first step is as long as the rounding of a gradient makes it.
+    alone = rf.Network(sol.final.W, sol.final.a, leak=sol.final.leak)
+    again = rf.integrate(sol.data, alone, loss="exponential", until=rf.Stop(log_time=30.0))
+    assert again.success, again.message
+    assert np.abs(again.final.theta - sol.final.theta).max() <= 1e-9
+
+
 def test_the_survey_says_what_it_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert limits.main(["--list", "wine"]) == 0
     assert capsys.readouterr().out.split() == [name for name in KINDS if "wine" in name]

@@ -221,6 +221,27 @@ def test_stops_are_read_from_text() -> None:
         rf.Stop.parse("limit=no")
 
 
+def test_legs_have_the_events_of_a_run_without_legs() -> None:
+    """Weights read off margins beyond the digits let sliding neurons leave and come back at the begin of each leg."""
+    data, net = slowest()
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True))
+    end = math.log(sol.final.norm)
+    assert end > 14.0
+    one = rf.integrate(data, net, until=rf.Stop(log_norm=end))
+    assert (sol.events.kind == "slide").sum() > 20
+    assert abs(len(sol.events) - len(one.events)) <= 10  # pairs within the tolerance; read off, 200 more
+    assert angle(sol.final, one.final) <= 1e-8
+
+
+def test_the_layer_behind_an_event_takes_few_steps_of_a_late_run() -> None:
+    """Its length is 1/|θ|²: resolving it takes more and more short steps as the network grows."""
+    data, net = slowest()
+    begin = rf.integrate(data, net, until=rf.Stop(log_time=1e6))
+    end = rf.integrate(data, begin, until=rf.Stop(log_time=1e10))
+    assert len(end.events) >= 2
+    assert end.stats["steps"] <= 50 + 5 * len(end.events)
+
+
 def test_times_to_save_are_refused_where_the_limit_is_asked_for() -> None:
     data, net = slowest()
     with pytest.raises(ValueError, match="save_at"):

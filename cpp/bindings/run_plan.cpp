@@ -77,6 +77,8 @@ RunPlan plan_in(const py::dict& options) {
     read(options, "n_threads", plan.n_threads);
     read(options, "at_rest", plan.at_rest);
     read(options, "exponent", plan.exponent);
+    if (options.contains("offsets"))
+        plan.offsets = vector_in("offsets", py::reinterpret_borrow<py::array>(options["offsets"]));
     for (const auto& [name, by] : {std::pair{"save_at", SaveBy::time}, std::pair{"save_at_log", SaveBy::log_time},
                                    std::pair{"save_at_log_norm", SaveBy::log_norm}}) {
         std::vector<double> given = times_in(options, name);

@@ -100,6 +100,10 @@ py::dict result_out(RunResult&& result) {
     events_out(out, std::move(result.events));
     out["branchings"] = branchings_out(result.branchings);
     out["pattern0"] = array_out(std::move(result.first_pattern));
+    py::dict held;
+    held["exponent"] = result.exponent;
+    held["offsets"] = array_out(std::move(result.offsets));
+    out["held"] = held;
     out["final_t"] = result.t;
     out["final_log_t"] = result.log_t;
     out["final_log_loss"] = result.log_loss;

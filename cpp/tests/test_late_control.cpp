@@ -101,6 +101,50 @@ void a_late_step_that_was_worth_its_work_leaves_no_wait() {
     CHECK(waits(control) == 0);
 }
 
+/// A control whose last step, much longer than an explicit one, was cut by an event.
+LateControl cut_by_event(LateKind kind) {
+    LateControl control = asked(kind);
+    control.tried(true, 6e6 * kPlain, kGain, kGain, kPlain);
+    control.taken(1e6 * kPlain, false);
+    control.tried(true, 6e6 * kPlain, kGain, kGain, kPlain);
+    CHECK(control.taken(1e6 * kPlain, true));  // the weights have a kink: none are extrapolated
+    return control;
+}
+
+void a_layer_far_shorter_than_the_step_before_is_leapt_over() {
+    LateControl control = cut_by_event(LateKind::margins);
+    CHECK(control.wants(kRate, LateKind::margins));
+    CHECK(control.propose(kPlain) >= 1e6 * kPlain);
+}
+
+void a_layer_of_careful_steps_or_of_errors_is_not_leapt_over() {
+    for (const LateKind kind : {LateKind::careful, LateKind::errors}) {
+        LateControl control = cut_by_event(kind);
+        CHECK(!control.wants(kRate, kind));
+    }
+}
+
+void a_layer_as_long_as_the_step_before_is_not_leapt_over() {
+    LateControl control = asked(LateKind::margins);
+    control.tried(true, 10.0 * kPlain, kGain, kGain, kPlain);
+    CHECK(control.taken(10.0 * kPlain, true));
+    CHECK(!control.wants(kRate, LateKind::margins));
+}
+
+void a_leap_that_is_refused_is_followed_by_explicit_steps_and_not_tried_at_the_next_event() {
+    LateControl control = cut_by_event(LateKind::margins);
+    control.tried(false, 0.4e6 * kPlain, kGain, 0.0, kPlain);
+    CHECK(!control.wants(kRate, LateKind::margins));
+    CHECK(waits(control) > 0);
+    control.tried(true, 6e6 * kPlain, kGain, kGain, kPlain);
+    control.taken(1e6 * kPlain, true);
+    CHECK(!control.wants(kRate, LateKind::margins));
+    CHECK(waits(control) > 0);
+    control.tried(true, 6e6 * kPlain, kGain, kGain, kPlain);
+    control.taken(1e6 * kPlain, true);
+    CHECK(control.wants(kRate, LateKind::margins));
+}
+
 void a_late_step_that_an_event_cut_waits_for_the_rest() {
     LateControl control = asked(LateKind::margins);
     control.tried(true, 100.0, 40.0, 40.0, kPlain);
@@ -150,5 +194,9 @@ int main() {
     steps_that_never_pay_end_and_are_paused();
     a_step_far_from_paying_is_not_tried();
     a_step_goes_on_late_behind_an_event_at_its_begin();
+    a_layer_far_shorter_than_the_step_before_is_leapt_over();
+    a_layer_of_careful_steps_or_of_errors_is_not_leapt_over();
+    a_layer_as_long_as_the_step_before_is_not_leapt_over();
+    a_leap_that_is_refused_is_followed_by_explicit_steps_and_not_tried_at_the_next_event();
     return reluflow::tests::failures();
 }

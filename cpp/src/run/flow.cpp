@@ -51,8 +51,16 @@ Flow::Flow(const Dataset& data, const MatrixView& W, const VectorView& a, double
       q_(data.n()),
       weights_(data.n()) {
     state_.parameters.start_at(plan_.exponent);
+    if (plan_.offsets.size() > 0) take_offsets();
     pool_.listen_to(&interrupt_);
     read_pattern(W, pattern);
+}
+
+void Flow::take_offsets() {
+    if (plan_.offsets.size() != data_.n())
+        throw InvalidArgument("offsets", std::to_string(plan_.offsets.size()) + " numbers",
+                              std::to_string(data_.n()) + " numbers, one a sample");
+    state_.offsets = plan_.offsets;
 }
 
 void Flow::read_pattern(const MatrixView& W, const SignMatrix* given) {

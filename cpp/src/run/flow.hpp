@@ -26,6 +26,7 @@ class Flow final : public Run {
     std::int64_t steps() const noexcept override { return counts().steps; }
     std::int64_t event_count() const noexcept override { return recorder_.event_list().count(); }
     const Recorder& recorder() const noexcept { return recorder_; }
+    const State& state() const noexcept { return state_; }
     const Clock& clock() const noexcept override { return state_.clock; }
     const Parameters& parameters() const noexcept { return state_.parameters; }
     /// The present weights (m, d) and (m,), also of deferred neurons, which stay deferred.
@@ -54,6 +55,7 @@ class Flow final : public Run {
     double reach(const Clock& target, double end) override;
 
     void read_pattern(const MatrixView& W, const SignMatrix* given);
+    void take_offsets();
     bool take_step();
     bool attempt();
     double loss_rounding() const;

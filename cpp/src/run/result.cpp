@@ -53,6 +53,8 @@ RunResult collect(Flow& flow, const Dataset& data) {
     result.last_pattern = flow.last_pattern();
     result.status = flow.status();
     result.message = flow.message();
+    result.exponent = flow.state().parameters.exponent();
+    result.offsets = flow.state().offsets;
     result.counts = flow.counts();
     result.log_gradient_norm = flow.log_gradient_norm();
     result.rest_log_t = flow.rest_log_t();

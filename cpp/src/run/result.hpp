@@ -60,6 +60,8 @@ struct RunResult {
     Vector a;
     Status status = Status::running;
     std::string message;
+    int exponent = 0;  ///< see RunPlan
+    Vector offsets;    ///< see RunPlan
     StepCounts counts;
     double log_gradient_norm = 0.0;
     double rest_log_t = 0.0;

@@ -49,6 +49,7 @@ struct RunPlan {
     int n_threads = 1;
     bool at_rest = false;  ///< the start is known to be at rest, from the run that led there
     int exponent = 0;      ///< W and a are given as 2^-exponent times their true values
+    Vector offsets;        ///< by which the run that led to this start corrects its margins; empty if there is none
 };
 
 /// log |θ| beyond which |θ|² leaves the range of doubles.

@@ -51,6 +51,14 @@ constexpr double kErrorUlps = 64.0;
 constexpr double kDefectShare = 0.01;
 constexpr double kShrink = 0.4;
 constexpr double kLargestGrowth = 6.0;
+/// A miss below this part of the tolerance is what Newton's method leaves (see kNewtonPart) and says nothing of the
+/// length: a step that took few iterations may then grow faster.
+constexpr double kUnseen = 1e-3;
+constexpr int kFewIterations = 2;
+constexpr double kFastGrowth = 20.0;
+/// With this many iterations a step is as long as it should be, and with fewer it may grow by the square of what is
+/// left of them: one that was 2.5 times as long took all fourteen and was refused, and then each second one.
+constexpr double kEnoughIterations = 8.0;
 /// Where margins are negative another sample may take over all the weight within a step, and a much longer step could
 /// miss that; so the growth is smaller there.
 constexpr double kCarefulGrowth = 2.0;
@@ -136,9 +144,10 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
         const double miss = std::max({of_others, error(step), kDefectShare * expansion.defect(1.0)}) / tolerance_;
         if (!std::isfinite(miss)) break;
         const bool is_careful = !is_linear_ && expansion.waveform().smallest_margin() <= 0.0;
-        const double growth = is_careful ? kCarefulGrowth : kLargestGrowth;
+        const double growth = is_careful ? kCarefulGrowth : largest_growth(miss);
         const bool is_taken = miss <= 1.0;
-        double ratio = miss > 0.0 ? std::pow(miss, -1.0 / kStages) : growth;
+        const bool is_seen = miss > (is_linear_ ? 0.0 : kUnseen);
+        double ratio = is_seen ? std::pow(miss, -1.0 / kStages) : kFastGrowth;
         // What is missed of a layer of errors at the start falls like the step alone.
         if (is_linear_ && !is_taken && layer_ > tolerance_) ratio = std::min(ratio, tolerance_ / layer_);
         next_step_ = step * std::clamp(0.9 * ratio, kShrink, growth);
@@ -146,6 +155,15 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
         return is_taken;
     }
     return refuse(step);
+}
+
+/// By how much the next step may be longer: convergence has to last, and nothing new may come within it.
+double RadauStep::largest_growth(double miss) const noexcept {
+    if (is_linear_) return kLargestGrowth;
+    if (iterations_ <= kFewIterations) return miss < kUnseen ? kFastGrowth : kLargestGrowth;
+    if (is_steady_) return kLargestGrowth;  // a longer step has the kernel between the nodes, and converges sooner
+    const double left = kEnoughIterations / iterations_;
+    return std::clamp(left * left, 1.0, kLargestGrowth);
 }
 
 bool RadauStep::refuse(double step) noexcept {

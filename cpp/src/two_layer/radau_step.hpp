@@ -61,6 +61,7 @@ class RadauStep {
     void run_series(Expansion& expansion, double step);
     void drive(Expansion& expansion, int order, double step);
     void keep_margins(Expansion& expansion);
+    double largest_growth(double miss) const noexcept;
     bool refuse(double step) noexcept;
     bool choose_active(double square, double step);
     bool prepare(Expansion& expansion, double step);

@@ -13,9 +13,10 @@ namespace {
 
 /// A threshold below this turns Radau steps off.
 constexpr double kNever = -1e100;
-/// A step that overflows is repeated shorter by this factor, this many times: down to 1e-12 of it.
+/// A step that overflows is repeated shorter by this factor, this many times: down to 1e-30 of it. Of a start at rest
+/// the first step is 0.1 over a rate of rounding, 1e13 and more.
 constexpr double kRetryFactor = 0.1;
-constexpr int kMaxRetries = 12;
+constexpr int kMaxRetries = 30;
 /// A step is repeated at this part of the length that truncation allows.
 constexpr double kRetryPart = 0.9;
 /// A step whose defect is too large is repeated shorter by this factor.

@@ -61,6 +61,12 @@ const Eagerness& eagerness(LateKind kind) noexcept {
 }
 /// Events, at most, at which going on late is not tried after it has failed again and again.
 constexpr int kMostBarred = 63;
+/// A Radau step leaps over the layer behind an event if the step before was longer than an explicit one by this factor.
+constexpr double kLeap = 30.0;
+/// It is as long as the step before times this factor at most.
+constexpr double kLeapGrowth = 6.0;
+/// Events, at most, at which leaping is not tried after it was refused again and again.
+constexpr int kMostUnleapt = 7;
 /// Halvings for the end of a step: a relative error of 2^-40 in what is an estimate.
 constexpr int kHalvings = 40;
 
@@ -138,6 +144,15 @@ void LateControl::tried(bool accepted, double next, double gain, double spent, d
     const Eagerness& how = eagerness(kind_);
     gain_ = std::clamp(gain, how.smallest_gain, kLargestGain);
     step_ = next;
+    if (leaps_) {
+        leaps_ = false;
+        next_leap_pause_ = accepted ? 0 : std::min(2 * next_leap_pause_ + 1, kMostUnleapt);
+        leap_pause_ = next_leap_pause_;
+        if (!accepted) {
+            tries_ = 0;
+            return leave();
+        }
+    }
     const bool pays = next >= gain_ * plain;
     tries_ = accepted && pays ? 0 : tries_ + 1;
     active_ = next >= how.least_pay * gain_ * plain && tries_ < how.most_tries;
@@ -159,12 +174,19 @@ bool LateControl::taken(double length, bool at_event) noexcept {
     else if (at_event && barred_ > 0)
         --barred_;
     if (!at_event || goes_on_) return false;
+    if (leap_pause_ > 0) {
+        --leap_pause_;
+    } else if (kind_ == LateKind::margins && length > kLeap * plain_) {
+        leaps_ = active_ = true;
+        step_ = std::min(step_, kLeapGrowth * length);
+        return true;
+    }
     leave();
     return true;
 }
 
 void LateControl::leave() noexcept {
-    active_ = false;
+    active_ = leaps_ = false;
     pause_ = eagerness(kind_).layer_pause;
 }
 

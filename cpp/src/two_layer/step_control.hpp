@@ -58,7 +58,8 @@ class LateControl {
     void tried(bool accepted, double next, double gain, double spent, double plain) noexcept;
     /// Reports the length that an accepted try was taken for, and whether it ends at an event. The weights have a kink
     /// there, so that explicit steps come next: then the answer is true. An event at the begin of the step is behind
-    /// the next one, which can go on late; not where the last attempt at that came to another event.
+    /// the next one, which can go on late; not where the last attempt at that came to another event. Nor does the layer
+    /// behind the kink have to be resolved where it is far shorter than the step: the next Radau step leaps over it.
     bool taken(double length, bool at_event) noexcept;
     /// Explicit steps come next.
     void leave() noexcept;
@@ -74,7 +75,10 @@ class LateControl {
     int barred_ = 0;  // events at which going on late is not tried
     int next_barred_ = 0;
     bool goes_on_ = false;  // the last step began behind such an event
-    int tries_ = 0;         // in a row that do not pay, without an explicit step between them
+    bool leaps_ = false;    // the next step is to leap over a layer
+    int leap_pause_ = 0;    // events at which that is not tried
+    int next_leap_pause_ = 0;
+    int tries_ = 0;  // in a row that do not pay, without an explicit step between them
     bool active_ = false;
     LateKind kind_ = LateKind::margins;
 };

@@ -15,7 +15,7 @@ from ._arguments import core_options
 from ._join import joined
 from ._outcome import solution_of, whole
 from ._progress import Listeners, Progress, Reporter
-from ._scale import hold
+from ._scale import Held, hold
 from ._settings import Settings
 from ._solution import Solution
 from ._stop import Stop
@@ -51,9 +51,12 @@ def integrate_one(
         begin = net if done is None else done.final
         own = settings if done is None else _going_on(settings, done)
         own = replace(own, until=until)
-        held = hold(begin.W, begin.a, own.start_log_time)
+        held = hold(begin.W, begin.a, own.start_log_time) if done is None else _held_by(done)
         options = core_options(data, begin, own) | {"n_threads": threads, "hook_period": listening.period}
-        options |= {"at_rest": at_rest and done is None, "exponent": held.exponent}
+        rests = at_rest if done is None else done._rests(data, own)
+        options |= {"at_rest": rests, "exponent": held.exponent}
+        if done is not None:
+            options |= {"offsets": done._raw["held"]["offsets"]}
         if watching is not None:
             options |= {"is_over": watching.is_over} | ({} if watching.keep_steps else {"checkpoint_bytes": 0})
             keep = watching.keep
@@ -92,6 +95,17 @@ class _Progress:
                 "seconds": report["seconds"] + before["seconds"],
             }
         return Progress(**report)
+
+
+def _held_by(done: Solution) -> Held:
+    """Return the last state of a leg as the core held it: the next one has the same weights of samples, to all digits.
+
+    Margins beyond the digits of log t do not tell them: read off the state, they would be wrong by 1e-6, and neurons
+    that slide would leave and come back by that.
+    """
+    exponent = done._raw["held"]["exponent"]
+    final = done.final
+    return Held(np.ldexp(final.W, -exponent), np.ldexp(final.a, -exponent), exponent)
 
 
 def _going_on(settings: Settings, done: Solution) -> Settings:

@@ -46,6 +46,7 @@ def solution_of(
 def whole(solution: Solution, settings: Settings) -> Solution:
     """Return the run that legs make up, with the settings of the whole, and say what it did not reach."""
     raw = {**solution._raw, "message": solution.message + _missed(settings, len(solution.t))}
+    raw.pop("held", None)
     found = Solution(solution.data, solution.initial, settings, raw)
     if "limit" in solution.__dict__:
         found.__dict__["limit"] = solution.limit  # worked out already
@@ -57,6 +58,7 @@ def complete(raw: dict[str, Any], settings: Settings, *, is_leg: bool = False) -
     if raw["status"] == "branch":
         raw["branchings"][-1]["chosen"] = NO_CHOICE
     if not is_leg:
+        raw.pop("held", None)
         raw["message"] += _missed(settings, len(raw["t"]))
 
 

@@ -42,7 +42,8 @@ def to_limit(run: Leg, until: Stop, start_log_t: float, decay: float = 0.0) -> S
         if not goes_on and leg.status != "reached_seconds":
             return done
         try:
-            certified = (decay > 0.0 or not _is_early(done)) and done.limit.certified
+            is_asked = decay > 0.0 or _is_at_rest(done) or not _is_early(done)
+            certified = is_asked and done.limit.certified
         except KeyboardInterrupt:
             return ended_as(done, "interrupted", False, "interrupted while the limit was sought")
         if certified:
@@ -87,6 +88,10 @@ def _left(stop: Stop, done: Solution | None, seconds: float) -> Stop:
 
 def _is_early(done: Solution) -> bool:
     return done.log_loss_end > 0.0 and done.log_t_end < _EARLY
+
+
+def _is_at_rest(done: Solution) -> bool:
+    return "rest_log_t" in done.stats
 
 
 def ended_as(done: Solution, status: str, success: bool, message: str) -> Solution:

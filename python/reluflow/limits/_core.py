@@ -60,6 +60,8 @@ def find_core(groups: Groups, data: Dataset, margins: FloatArray, loss: str) -> 
     """
     y = data.y
     basis = value_range(groups)
+    # A sample that no group drives has a row of rounding, which would be all that its value is fitted with.
+    basis[np.linalg.norm(basis, axis=1) <= _ROW_TOL] = 0.0
     if not is_of_margins(loss):
         return _fitted(basis, data)
     rests = _resting(basis, y, np.linalg.norm(groups.X, axis=1))
