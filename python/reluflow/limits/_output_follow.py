@@ -8,6 +8,7 @@ a bound of the second derivative allows never pass one. What is not clear to rou
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -116,7 +117,7 @@ class _Parts:
     def allowed(self, motion: _Motion) -> FloatArray:
         """Return for each function a time, within which it has no zero if the time is at most that of one e-folding."""
         g, slope = np.maximum(self.derivative(motion, 0), 0.0), self.derivative(motion, 1)
-        bend = np.e * self.bound(motion, 2)
+        bend = math.e * self.bound(motion, 2)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(bend > 0, (slope + np.sqrt(slope**2 + 2 * bend * g)) / bend, np.inf)
 
@@ -205,7 +206,7 @@ class Follower:
         """Return a time in which a function that is zero with its rate grows, as its second derivative says; or nan."""
         parts = _Parts.of(motion, w, a)
         bend = parts.derivative(motion, 2)[own]
-        third = np.e * float(parts.bound(motion, 3)[own])
+        third = math.e * float(parts.bound(motion, 3)[own])
         if bend <= _ZERO * third / float(motion.sizes[0]):
             return np.nan
         step = min(_PART * 3 * float(bend) / third, 1.0 / float(motion.sizes[0]))
