@@ -248,6 +248,11 @@ def test_a_run_to_the_limit_ends_where_it_is_certified(loss: str) -> None:
     assert sol.limit.certified
     rest = rf.integrate(data, sol, until=rf.Stop(log_time=sol.log_t_end + 2.0), **options)
     np.testing.assert_allclose(rest.limit.network.theta, sol.limit.network.theta, atol=1e-9)
+    beyond = rf.integrate(
+        data, rf.integrate(data, net, until=rf.Stop(log_time=30.0), **options), until=rf.Stop(limit=True)
+    )
+    assert beyond.status in ("reached_limit", "stationary")
+    assert beyond.limit.certified
     early = rf.integrate(data, net, until=rf.Stop(limit=True, time=1.0), **options)
     assert early.status == "reached_time"
     assert early.t_end == 1.0

@@ -17,6 +17,8 @@ from ._two_layer_solution import TwoLayerSolution
 
 # Ends of the legs. A critical point is reached with e^-t, and a direction with powers of log t.
 _LOG_TIMES = (1.0, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 60.0, 100.0, 200.0, 400.0, 650.0)
+# A run that begins beyond the last of them has one leg, as long as this in log t.
+_BEYOND = 1.0
 _LEAST_SECONDS = 1e-3
 _STATES = ("t", "log_t", "log_loss", "theta")
 _SUMS = ("n_steps", "order_sum", "n_event_sets", "seconds")
@@ -35,7 +37,7 @@ def layers_to_limit(leg: Leg, read: Reading, asked: Layered, start_log_t: float,
     """
     began = perf_counter()
     done: DeepSolution | None = None
-    for mark in (*(mark for mark in _LOG_TIMES if start_log_t < mark < _end(asked)), None):
+    for mark in (*_marks(asked, start_log_t), None):
         if mark is None and done is not None and not math.isfinite(_end(asked)):
             break
         part = leg(done, _left(asked, mark, done, perf_counter() - began), _counting(hook, done))
@@ -53,8 +55,14 @@ def layers_to_limit(leg: Leg, read: Reading, asked: Layered, start_log_t: float,
         if not goes_on:
             return whole
     assert done is not None  # for the type checker: there are legs
-    message = f"no limit is certified up to log t = {_LOG_TIMES[-1]:g}: {whole.limit.reason}"
+    message = f"no limit is certified up to log t = {done.log_t_end:.4g}: {whole.limit.reason}"
     return _with_limit(read(_ended_as(done, "limit_not_certified", False, message)), whole)
+
+
+def _marks(asked: Layered, start_log_t: float) -> list[float]:
+    """List the ends of the legs before that of the run."""
+    marks = [mark for mark in _LOG_TIMES if start_log_t < mark < _end(asked)]
+    return marks or ([] if math.isfinite(_end(asked)) else [start_log_t + _BEYOND])
 
 
 def _end(asked: Layered) -> float:

@@ -208,13 +208,10 @@ def _limit(
     support: IntArray = np.flatnonzero(lam.any(axis=1))
     for array in (support, held, lam):
         freeze(array)
-    f = net(problem.X)
-    own = (problem.targets * f).sum(axis=1, keepdims=True)
-    gaps = np.where(problem.targets == 1.0, np.inf, own - f)[problem.counts > 0]
     return Limit(
         kind="direction",
         network=net if residuals.sign <= CERTIFIED_TOL else net._with(net.W, net.a),
-        margin=float(gaps.min()) / net.norm**2,
+        margin=_margin(problem, net(problem.X)) / net.norm**2,
         duals=lam,
         support=support,
         held=held,
@@ -228,6 +225,12 @@ def _limit(
     )
 
 
+def _margin(problem: OutputProblem, f: FloatArray) -> float:
+    """Return the least by which the output of a sample's class exceeds another one, over the samples that count."""
+    own = (problem.targets * f).sum(axis=1, keepdims=True)
+    return float(np.where(problem.targets == 1.0, np.inf, own - f)[problem.counts > 0].min())
+
+
 def _unpolished(problem: OutputProblem, net: Network, reason: str) -> Limit:
     """Return the state's own direction, with multipliers in proportion to those of the flow."""
     f, counted = net(problem.X), problem.counts > 0
@@ -235,10 +238,9 @@ def _unpolished(problem: OutputProblem, net: Network, reason: str) -> Limit:
         log_mu = np.where(problem.targets == 1.0, -np.inf, f) - logsumexp(f, axis=1, keepdims=True)
         log_mu = log_mu + np.log(problem.counts)[:, None]
     mu = np.exp(log_mu - log_mu[counted].max())
-    own = (problem.targets * f).sum(axis=1, keepdims=True)
-    gaps = np.where(problem.targets == 1.0, np.inf, own - f)[counted]
+    margin = _margin(problem, f)
     total: npt.NDArray[np.float64] = mu.sum(axis=1, keepdims=True)
-    scale = net.norm**2 / (2 * float(gaps.min()) * float(total.sum()))  # Σ μ = ½ |θ|² of the margin 1
+    scale = net.norm**2 / (2 * margin * float(total.sum()))  # Σ μ = ½ |θ|² of the margin 1
     lam = scale * (problem.targets * total - mu)
     nan = float("nan")
     directed = net._with(net.W / net.norm, net.a / net.norm, net.pattern)
