@@ -47,6 +47,12 @@ def test_integers_are_decided_and_end_where_a_tight_run_ends(name):
     check(name, 0, 20)
 
 
+@pytest.mark.slow
+def test_a_neuron_leaves_many_dependent_boundaries_where_it_can():
+    """One on 31 boundaries, 15 of them repelling, can go one way, which no search found: it left and came back."""
+    check("parity4_d6_bits_leak0.1", 5, 20)
+
+
 # bench/discrete.py has them all, with as many seeds as one asks for.
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(KINDS)[::4])

@@ -34,6 +34,7 @@ void Corner::resize(int size, int rank_of_span) {
     rest.resize(rank);
     below.resize(size);
     above.resize(size);
+    towards.clear();
 }
 
 double Corner::kink_tol() const noexcept {
@@ -308,12 +309,16 @@ void TransitionSolver::add_found(bool stands_on_ridge) {
 
 /// Finds continuations without a search: each pass gives every repelling boundary the side of the last velocity. A pass
 /// never decreases the speed, so no choice comes back, and from a direction that pulls outwards none ends at rest.
-/// Tries the normals of the boundaries as directions, both ways, and what pulls there; stays only if all of these end
-/// at rest.
+/// Tries the way out that is known, the normals of the boundaries as directions, both ways, and what pulls there; stays
+/// only if all of these end at rest.
 void TransitionSolver::climb() {
     std::vector<std::vector<Choice>> tried;
     Numbers along(corner_->rank);
     const std::size_t known = found_count_;
+    if (!corner_->towards.empty()) {
+        for (const int w : repelling_) choice_[w] = corner_->towards[w] < 0 ? Choice::below : Choice::above;
+        if (climb_on() && leaves()) add_found(touches());
+    }
     for (int start = 0; start < 2 * corner_->size() && std::ssize(tried) < kMostStarts; ++start) {
         const double side = start % 2 == 0 ? 1.0 : -1.0;
         for (int k = 0; k < corner_->rank; ++k) along[k] = side * corner_->normal(start / 2)[k];

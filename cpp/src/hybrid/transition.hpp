@@ -24,6 +24,9 @@ struct Corner {
     Numbers normals;                  ///< (size, rank), rows
     Numbers rest;                     ///< the gradient without the contributions of Z
     Numbers below, above;
+    /// Sides on which a way out is known to lie, 0 where it is along the boundary; empty when none is known. Where not
+    /// all continuations can be listed, it is tried first.
+    std::vector<std::int8_t> towards;
 
     int size() const noexcept { return static_cast<int>(boundaries.size()); }
     const double* normal(int i) const noexcept { return normals.data() + i * rank; }

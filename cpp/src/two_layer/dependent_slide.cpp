@@ -24,6 +24,10 @@ void drop_noise(double* c, int order, double noise) noexcept {
     for (int k = 0; k <= order && std::abs(c[k]) <= noise; ++k) c[k] = 0.0;
 }
 
+std::int8_t side_of(double rate, double noise) noexcept {
+    return std::abs(rate) <= noise ? std::int8_t{0} : static_cast<std::int8_t>(rate > 0.0 ? 1 : -1);
+}
+
 }  // namespace
 
 double jump_on_leaving(const double* gap, int order, double u) noexcept {
@@ -50,9 +54,15 @@ Leave DependentSlide::first_leave(int piece, double end, const SlidingSet& held,
     weight_ = weight;
     Basis basis;
     classify(basis, output_positive);
-    if (!settle(basis)) return {begin, set_.front(), 0, kUnknownJump};
+    way_out_.boundaries = set_;
+    way_out_.sides.clear();
+    if (!settle(basis)) {
+        leave_by_pull(0.0);
+        first_.u = begin;
+        return first_;
+    }
     const double length = first_change_of_kink(end - begin);
-    if (length < end - begin) first_ = {length, set_.front(), 0, kUnknownJump};
+    if (length < end - begin) first_ = {length, set_.front(), 0, kUnknownJump};  // and no way out is known
     follow(std::move(basis), std::min(end - begin, length), 0);
     if (first_.u > end - begin) return {};
     first_.u += begin;
@@ -73,7 +83,7 @@ void DependentSlide::read(int piece, const SlidingSet& held, bool output_positiv
     rest_.resize(order_ + 1, rank);
     attracts_.assign(set_.size(), 1);
     rises_.assign(set_.size(), 1);
-    const double sign = output_positive ? 1.0 : -1.0;
+    sign_ = output_positive ? 1.0 : -1.0;
     const double begin = motion_.piece(piece).begin;
     Coefficients base{};
     Coefficients range{};
@@ -83,7 +93,7 @@ void DependentSlide::read(int piece, const SlidingSet& held, bool output_positiv
         for (int k = 0; k <= order_; ++k) {
             below_(w, k) = base[k];
             above_(w, k) = base[k] + range[k];
-            kinks_(w, k) = sign * range[k];
+            kinks_(w, k) = sign_ * range[k];
         }
     }
     for (int k = 0; k <= order_; ++k) held.coordinates(motion_.g(piece) + k * motion_.rank(), rest_.row(k).data());
@@ -279,9 +289,26 @@ void DependentSlide::follow_sides(Basis basis, int split, double end, int depth)
         if (settle(chosen)) {
             follow(std::move(chosen), end, depth);
         } else if (chosen.from < first_.u) {
-            first_ = {chosen.from, set_.front(), 0, kUnknownJump};
+            leave_by_pull(chosen.from);
         }
     }
+}
+
+/// Leaves where the boundaries cannot take up the pull that the last settle() posed: by what is left of it.
+void DependentSlide::leave_by_pull(double u) {
+    first_ = {u, set_.front(), 0, kUnknownJump};
+    way_out_.sides.resize(set_.size());
+    for (int w = 0; w < static_cast<int>(set_.size()); ++w)
+        way_out_.sides[static_cast<std::size_t>(w)] = side_of(sign_ * box_.rate(w), noise_);
+}
+
+/// Leaves through a facet of the zonotope, at right angles to it: along all boundaries of the basis but one.
+void DependentSlide::leave_by_facet(const End& end, int leaving) {
+    const std::int8_t side = end.above ? 1 : -1;
+    first_ = {end.u, set_[static_cast<std::size_t>(leaving)], side, end.jump};
+    way_out_.sides.resize(set_.size());
+    for (int w = 0; w < static_cast<int>(set_.size()); ++w)
+        way_out_.sides[static_cast<std::size_t>(w)] = side_of(side * tableau_(end.row, w), kPivotTol);
 }
 
 void DependentSlide::follow(Basis basis, double end, int depth) {
@@ -298,8 +325,7 @@ void DependentSlide::follow(Basis basis, double end, int depth) {
         const int leaving = basis.boundaries[static_cast<std::size_t>(next.row)];
         const int taking = pivot < pivots ? entering(basis, next) : -1;
         if (taking < 0) {
-            first_ = {next.u, set_[static_cast<std::size_t>(leaving)], static_cast<std::int8_t>(next.above ? 1 : -1),
-                      next.jump};
+            leave_by_facet(next, leaving);
             return;
         }
         basis.places[static_cast<std::size_t>(leaving)] = next.above ? Place::above : Place::below;

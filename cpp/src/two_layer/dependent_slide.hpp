@@ -36,6 +36,12 @@ struct Leave {
     double jump = 0.0;     ///< see jump_on_leaving, or kUnknownJump
 };
 
+/// The sides on which the neuron goes when it leaves.
+struct WayOut {
+    std::vector<int> boundaries;
+    std::vector<std::int8_t> sides;  ///< 0 along a boundary; empty when no way is known
+};
+
 /// Follows one basis of multipliers along a piece, as a parametric linear program. A multiplier that comes to an end of
 /// its interval is exchanged for one that can take its part: a pivot, no event. Where none can, the pull leaves the
 /// zonotope of the attracting boundaries through a facet, and the neuron leaves the boundaries that are not along it.
@@ -51,6 +57,8 @@ class DependentSlide {
 
     /// Until `end`. `weight` is Σ p_i |x_i| of what acts on the neuron.
     Leave first_leave(int piece, double end, const SlidingSet& held, bool output_positive, double weight);
+    /// Where the last leave leads: with many repelling boundaries no search would find it again.
+    const WayOut& way_out() const noexcept { return way_out_; }
 
   private:
     enum class Place : std::uint8_t { basic, below, above, open };
@@ -74,6 +82,8 @@ class DependentSlide {
     double first_change_of_kink(double end) const;
     void follow(Basis basis, double end, int depth);
     void follow_sides(Basis basis, int split, double end, int depth);
+    void leave_by_pull(double u);
+    void leave_by_facet(const End& end, int leaving);
     void solve(const Basis& basis);
     End first_end(const Basis& basis, double end);
     double find_end(const Basis& basis, int row, bool above, double end, double& jump) const;
@@ -102,6 +112,8 @@ class DependentSlide {
     double noise_ = 0.0;
     BoxLeastSquares box_;
     Leave first_;
+    double sign_ = 1.0;  // of the output weight
+    WayOut way_out_;
 };
 
 }  // namespace reluflow

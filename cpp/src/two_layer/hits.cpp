@@ -215,6 +215,13 @@ Hit HitFinder::first_release(int piece, double end, const SlidingSet& held, std:
     return {leave.u, HitKind::release, leave.boundary, leave.side, leave.jump, false};
 }
 
+const WayOut& HitFinder::way_out(int piece, const SlidingSet& held, std::span<const std::int8_t> sides,
+                                 bool output_positive) {
+    const double weight = motion_.acting_weight(sides, motion_.piece(piece).begin);
+    slide_.first_leave(piece, 1.0, held, output_positive, weight);
+    return slide_.way_out();
+}
+
 Hit HitFinder::first_release_of_independent(int piece, double end, const SlidingSet& held,
                                             std::span<const std::int8_t> sides, bool output_positive) {
     Hit hit;

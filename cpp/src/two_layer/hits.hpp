@@ -58,6 +58,8 @@ class HitFinder {
     /// True for a boundary beside which the neuron has been since before a hit, to rounding, without coming towards it:
     /// it is on its side of it still, however near.
     bool stays_beside(int piece, int boundary, std::int8_t side, const Hit& hit) const;
+    /// The sides on which a neuron with dependent boundaries goes where it leaves them in this piece.
+    const WayOut& way_out(int piece, const SlidingSet& held, std::span<const std::int8_t> sides, bool output_positive);
     /// What a hit of a boundary has to be known to by a neuron with these sides; see HeldBeside.
     Doubt doubt(int piece, const Hit& hit, std::span<const std::int8_t> sides) const;
     /// |z| below this is zero for weights of this size; |z'| above rate_tol at the begin of a piece is not.
