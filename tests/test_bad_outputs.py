@@ -33,14 +33,14 @@ def with_sign_turned() -> rf.Network:
 
 
 DATA = [
-    (run(REAL, loss="squared"), "data must be the pair (X, Y) for 3 outputs and the loss 'squared', found a Dataset,"),
-    (run(REAL), "data must be a MultiClassDataset or the pair (X, classes) for 3 outputs and the loss 'cross_entropy'"),
+    (run(REAL, loss="squared"), "data.y must have the shape (6, 3), a target for each output (np.eye(K)[cl"),
+    (run(REAL), "data.y must hold 6 class numbers 0 ... 2, one for each output, or as many one-hot rows, found"),
     (
         run(7),
-        "data must be a MultiClassDataset, a pair (X, targets) or (X, targets, weights) for 3 outputs, found a",
+        "data must be a Dataset, a MultiClassDataset, a pair (X, targets) or (X, targets, weights) for 3 outputs, found a",
     ),
     (run((X, Y[:, :2]), loss="squared"), "data[1] must have the shape (6, 3), a target for each output, found the"),
-    (run((X, Y[:, 0]), loss="squared"), "data[1] must have the shape (n, K), found the shape (6,)"),
+    (run((X, Y[:, 0]), loss="squared"), "data[1] must have the shape (6, 3), a target for each output (np.eye(K)[c"),
     (run((X, np.full((6, 3), np.nan)), loss="squared"), "data[1] must hold finite numbers only, found nan at row 0"),
     (run((X, CLASSES[:5])), "data[1] must hold 6 class numbers 0 ... 2, one for each output, or as many one-hot rows"),
     (run((X, CLASSES + 1)), "or as many one-hot rows, found 3 at row 2"),
@@ -110,10 +110,13 @@ ONE_OUTPUT = [
     (lambda: rf.integrate_many(REAL, [ONE, NET], until=1.0, loss="squared"), "net must have one output"),
     (lambda: rf.integrate_many((X, Y), [NET, 1], until=1.0, loss="squared"), "nets[1] must be a Network or a TwoLayer"),
     (lambda: rf.conditions.report(rf.Dataset(X, np.sign(Y[:, 0])), NET), "net must have one output"),
-    (lambda: rf.certify(NET, REAL, loss="squared"), "data must be the pair (X, Y) for 3 outputs and"),
+    (lambda: rf.certify(NET, REAL, loss="squared"), "data.y must have the shape (6, 3), a target for"),
     (lambda: rf.certify(NET, (X, Y)), "loss must be 'squared' or 'cross_entropy' for several outputs, found None"),
-    (lambda: rf.certify(NET, REAL, loss="squared", weight_decay=1.0), "data must be the pair (X, Y) for 3 outputs and"),
-    (lambda: rf.certify(SOL, REAL), "data must be"),
+    (
+        lambda: rf.certify(NET, REAL, loss="squared", weight_decay=1.0),
+        "data.y must have the shape (6, 3), a target for",
+    ),
+    (lambda: rf.certify(SOL, REAL), "data.y must hold 6 class numbers"),
     (lambda: rf.certify(SOL, (X, Y), loss="squared"), "loss must be that of the run, 'cross_entropy'"),
     (lambda: rf.certify(ONE, (X, Y)), "data must be a Dataset for one output, or a MultiClassDataset for K networks"),
     (lambda: rf.certify(7, (X, Y)), "data must be a Dataset for one output, or a MultiClassDataset for K networks"),

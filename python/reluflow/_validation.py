@@ -86,6 +86,15 @@ def real_array(value: npt.ArrayLike, name: str, shape: str) -> FloatArray:
     return array
 
 
+def is_table(value: npt.ArrayLike) -> bool:
+    """Tell whether numbers come in rows of several; a single column is left to the check of the shape."""
+    try:
+        shape = np.shape(value)
+    except ValueError:  # ragged rows, which the check of the shape names
+        return False
+    return len(shape) == 2 and shape[1] != 1
+
+
 def _first_other(raw: npt.NDArray[Any]) -> str:
     """Say where the first string or object is that no number can be read from; nothing if there is none."""
     for index, value in np.ndenumerate(raw) if raw.dtype.kind in "OSU" else ():

@@ -23,6 +23,7 @@ from ._validation import (
     seed_number,
 )
 from .datasets import Dataset, MultiClassDataset
+from .datasets._dataset import one_target
 from .flow._two_layers import is_of_layers, refuse_parts
 from .layered import DeepDescentResult, DeepNetwork
 from .layered._descent import descend_layers
@@ -265,9 +266,8 @@ def descend(
             return _two_layers(data, as_layers(net, train, rates), chosen)
         refuse_parts(train, rates)
         return descend_layers(data, net, chosen, chosen["weight_decay"])
-    instance(data, "data", Dataset, "a Dataset")
+    data = one_target(data)
     instance(net, "net", Network, "a Network")
-    assert isinstance(data, Dataset)  # for the type checker
     if net.dim != data.d:
         raise invalid("net", f"have dim {data.d}, the columns of X", f"dim {net.dim}")
     net = knowing_bias(net, data)

@@ -215,11 +215,17 @@ Hit HitFinder::first_release(int piece, double end, const SlidingSet& held, std:
     return {leave.u, HitKind::release, leave.boundary, leave.side, leave.jump, false};
 }
 
-const WayOut& HitFinder::way_out(int piece, const SlidingSet& held, std::span<const std::int8_t> sides,
-                                 bool output_positive) {
-    const double weight = motion_.acting_weight(sides, motion_.piece(piece).begin);
-    slide_.first_leave(piece, 1.0, held, output_positive, weight);
-    return slide_.way_out();
+void HitFinder::find_way_out(const Mode& mode, int neuron, Corner& corner) {
+    const int piece = motion_.last(neuron);
+    const double weight = motion_.acting_weight(mode.pattern().row(neuron), motion_.piece(piece).begin);
+    slide_.first_leave(piece, 1.0, mode.held(neuron), motion_.a(piece)[0] > 0.0, weight);
+    const WayOut& way = slide_.way_out();
+    if (way.sides.empty()) return;
+    corner.towards.assign(corner.boundaries.size(), 0);
+    for (std::size_t i = 0; i < corner.towards.size(); ++i) {
+        const auto found = std::find(way.boundaries.begin(), way.boundaries.end(), corner.boundaries[i]);
+        if (found != way.boundaries.end()) corner.towards[i] = way.sides[found - way.boundaries.begin()];
+    }
 }
 
 Hit HitFinder::first_release_of_independent(int piece, double end, const SlidingSet& held,

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "base/types.hpp"
+#include "hybrid/mode.hpp"
 #include "hybrid/pattern.hpp"
 #include "hybrid/sliding_set.hpp"
+#include "hybrid/transition.hpp"
 #include "two_layer/dependent_slide.hpp"
 #include "two_layer/held_beside.hpp"
 #include "two_layer/neuron_motion.hpp"
@@ -58,8 +60,8 @@ class HitFinder {
     /// True for a boundary beside which the neuron has been since before a hit, to rounding, without coming towards it:
     /// it is on its side of it still, however near.
     bool stays_beside(int piece, int boundary, std::int8_t side, const Hit& hit) const;
-    /// The sides on which a neuron with dependent boundaries goes where it leaves them in this piece.
-    const WayOut& way_out(int piece, const SlidingSet& held, std::span<const std::int8_t> sides, bool output_positive);
+    /// Tells a corner where the neuron goes that leaves dependent boundaries in its last piece.
+    void find_way_out(const Mode& mode, int neuron, Corner& corner);
     /// What a hit of a boundary has to be known to by a neuron with these sides; see HeldBeside.
     Doubt doubt(int piece, const Hit& hit, std::span<const std::int8_t> sides) const;
     /// |z| below this is zero for weights of this size; |z'| above rate_tol at the begin of a piece is not.

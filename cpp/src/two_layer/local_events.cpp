@@ -219,7 +219,7 @@ bool LocalEvents::decide(int neuron, double u, int& choice) {
 /// contributions extrapolated a little (see kLittleLater).
 bool LocalEvents::decide_leaving(int neuron, double u, int& choice) {
     find_slopes(u);
-    if (!mode_.held(neuron).dependent().empty()) find_way_out(neuron);
+    if (!mode_.held(neuron).dependent().empty()) finder_.find_way_out(mode_, neuron, corner_);
     later_ = corner_;
     double way = kLittleLater * time_to_change();
     for (int attempt = 0; attempt < kLaterTries; ++attempt, way *= kLater) {
@@ -236,19 +236,6 @@ bool LocalEvents::decide_leaving(int neuron, double u, int& choice) {
         if (attempt + 1 < kLaterTries) branches_.resize(known);
     }
     return true;
-}
-
-/// Tells the solver where the neuron is going: a search finds few of many ways.
-void LocalEvents::find_way_out(int neuron) {
-    const int piece = motion_.last(neuron);
-    const WayOut& way =
-        finder_.way_out(piece, mode_.held(neuron), mode_.pattern().row(neuron), motion_.a(piece)[0] > 0.0);
-    if (way.sides.empty()) return;
-    corner_.towards.assign(boundaries_.size(), 0);
-    for (std::size_t i = 0; i < boundaries_.size(); ++i) {
-        const auto found = std::find(way.boundaries.begin(), way.boundaries.end(), boundaries_[i]);
-        if (found != way.boundaries.end()) corner_.towards[i] = way.sides[found - way.boundaries.begin()];
-    }
 }
 
 /// The time in which the first of the contributions changes by as much as it is, or as what acts on the neuron; zero if

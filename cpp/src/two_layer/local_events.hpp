@@ -73,7 +73,6 @@ class LocalEvents {
     bool is_plain() const;
     bool decide(int neuron, double u, int& choice);
     bool decide_leaving(int neuron, double u, int& choice);
-    void find_way_out(int neuron);
     void find_slopes(double u);
     double time_to_change() const;
     int choose() const;

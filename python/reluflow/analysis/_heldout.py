@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, instance, invalid, optional_module
+from .._validation import FloatArray, invalid, optional_module
 from ..datasets import Dataset, MultiClassDataset
+from ..datasets._dataset import one_target
 from ..layered._problem import ArrayData
 from ..losses import check_targets, is_of_margins, log_total, loss_arguments
 from ._kernels import outputs
@@ -132,8 +133,7 @@ def errors(source: AnySource, times: npt.ArrayLike | None = None) -> xr.DataArra
 
 def _like(run: States, test: object) -> Dataset:
     """Return held-out samples with the inputs of a run."""
-    instance(test, "test", Dataset, "a Dataset")
-    assert isinstance(test, Dataset)  # for the type checker: the line above refuses the rest
+    test = one_target(test, "test")
     bias = run.data.bias_input
     if bias is not None and test.bias_input is None and test.d == run.data.d - 1:
         test = test.with_bias(bias)

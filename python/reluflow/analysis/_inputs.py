@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .._validation import instance, invalid
-from ..datasets import Dataset
+from ..datasets._dataset import one_target
 from ..descent import DescentResult
 from ..flow import MultiClassSolution, Solution, TwoLayerSolution
 from ..layered import DeepNetwork, DeepSolution
@@ -44,7 +44,7 @@ def check_descent(run: DescentResult) -> None:
 
 def check_data(value: object) -> None:
     """Refuse what is not a dataset of two classes."""
-    instance(value, "data", Dataset, "a Dataset")
+    one_target(value)
 
 
 def check_net(value: object, name: str = "net") -> None:

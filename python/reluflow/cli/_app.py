@@ -11,7 +11,7 @@ from rich.console import Console
 from .._core import __version__
 from . import _inspect, _prove, _reproduce, _request, _run, _run_layers, _sweep
 from . import _options as o
-from ._data import CLASSES, Answers
+from ._data import CLASSES, Answers, has_several_targets
 
 app = typer.Typer(
     name="reluflow",
@@ -86,6 +86,8 @@ def run(
 
     `reluflow run --data houses.csv --target price --bias 1 --loss squared --until time=100`
 
+    `reluflow run --data robot.csv --target x,y --loss squared --until 50`
+
     `reluflow run --data digits:3,8 --weight-decay 1e-3 --until time=1000`
 
     `reluflow run --data digits:3,8 --layers 50,50 --scale 0.5 --until 1 --out out/deep`
@@ -96,7 +98,8 @@ def run(
     """
     options = {name: value for name, value in locals().items() if name != "context"}
     given = {name for name in options if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"}
-    if layers is not None or loss == CLASSES:
+    answers = Answers(label, positive, target, bias, loss)
+    if layers is not None or loss == CLASSES or (data is not None and has_several_targets(data, answers)):
         return _run_layers.execute(options, given, Console())
     del options["layers"]
     return _run.execute(_request.build(options, given), Console())

@@ -72,6 +72,18 @@ def load(text: str, answers: Answers, *, seed: int) -> Dataset:
     return data if answers.bias is None else data.with_bias(bias_value(answers.bias, "--bias"))
 
 
+def has_several_targets(text: str, answers: Answers) -> bool:
+    """Tell whether a file holds several targets a sample, which ask for a network of as many outputs.
+
+    Raises
+    ------
+    ValueError
+        As for `load`.
+    """
+    is_file = Path(text).suffix.lower() in _READERS
+    return is_file and not is_of_margins(answers.loss) and load(text, answers, seed=0).n_targets > 1
+
+
 def load_classes(text: str, answers: Answers) -> MultiClassDataset:
     """Make the dataset that `--data` names, with all its classes.
 
@@ -115,7 +127,8 @@ def _from_file(path: Path, answers: Answers) -> Dataset:
     if answers.target is not None:
         if answers.label is not None or answers.positive is not None:
             raise invalid("--target", "stand without --label and --positive", "both")
-        return read(path, target=answers.target, bias_input=bias)
+        names = [part.strip() for part in answers.target.split(",")]
+        return read(path, target=names, bias_input=bias)
     if answers.label is None:
         expected = f"name the column of {path.name} that holds the labels (--target that of real targets)"
         raise invalid("--label", expected, "nothing")

@@ -27,7 +27,9 @@ def _option(panel: str, text: str, *names: str) -> Any:
 # Their types are aliases so that the commands read as lists of names with defaults.
 Data = Annotated[str | None, _option("Data", _DATA)]
 Label = Annotated[str | None, _option("Data", "Column of the labels in a file.")]
-Target = Annotated[str | None, _option("Data", "Column of real targets in a file, for `--loss squared`.")]
+Target = Annotated[
+    str | None, _option("Data", "Column of real targets in a file, or several as in `u,v`, for `--loss squared`.")
+]
 Bias = Annotated[float | None, _option("Data", "Append this constant input: the neurons have a bias.")]
 Positive = Annotated[str | None, _option("Data", "Label that counts as +1 in a file.")]
 Width = Annotated[int, _option("Network", "Number of neurons.")]

@@ -1,4 +1,4 @@
-"""`reluflow run --layers` and `--loss cross_entropy`: integrate what the layered core integrates, show, write."""
+"""`reluflow run` of layers or several outputs: integrate what the layered core integrates, show, write."""
 
 from __future__ import annotations
 
@@ -44,10 +44,11 @@ def execute(options: dict[str, Any], given: set[str], console: Console) -> int:
     Raises
     ------
     ValueError
-        An option that is wrong, missing, or that does not go with `--layers` or `--loss cross_entropy`.
+        An option that is wrong, missing, or that does not go with layers or several outputs.
     """
     is_deep = options["layers"] is not None
-    what = "--layers" if is_deep else "--loss cross_entropy"
+    is_of_classes = options["loss"] == _data.CLASSES
+    what = "--layers" if is_deep else "--loss cross_entropy" if is_of_classes else "several targets"
     for name, reason in {**_ONE_OUTPUT, **(_TWO_LAYERS if is_deep else {})}.items():
         if name in given:
             raise invalid(f"--{name.replace('_', '-')}", f"be left out with {what}: {reason}", "both")
@@ -56,7 +57,7 @@ def execute(options: dict[str, Any], given: set[str], console: Console) -> int:
             raise invalid(f"--{name}", "be given", "none")
     answers = _data.Answers(**{name: options[name] for name in ("label", "positive", "target", "bias", "loss")})
     data: Dataset | MultiClassDataset
-    if options["loss"] == _data.CLASSES:
+    if is_of_classes:
         data = _data.load_classes(options["data"], answers)
     else:
         data = _data.load(options["data"], answers, seed=options["seed"])
@@ -71,18 +72,20 @@ def execute(options: dict[str, Any], given: set[str], console: Console) -> int:
 
 def _deep(options: dict[str, Any], data: Dataset | MultiClassDataset, given: set[str]) -> DeepNetwork:
     scale = options["scale"] if "scale" in given else _SCALE
-    outputs = data.K if isinstance(data, MultiClassDataset) else 1
-    layers = [*(Dense(width) for width in widths(options["layers"])), Dense(outputs)]
+    layers = [*(Dense(width) for width in widths(options["layers"])), Dense(_outputs(data))]
     return DeepNetwork.init(layers, dim=data.d, scale=scale, leak=options["leak"], seed=options["seed"])
 
 
+def _outputs(data: Dataset | MultiClassDataset) -> int:
+    return data.K if isinstance(data, MultiClassDataset) else data.n_targets
+
+
 def _two_layers(options: dict[str, Any], data: Dataset | MultiClassDataset) -> Network:
-    """Draw a network with an output for each class."""
-    assert isinstance(data, MultiClassDataset)  # for the type checker: that is what the loss reads
+    """Draw a network with an output for each class or target."""
     return Network.init(
         options["width"],
         data.d,
-        outputs=data.K,
+        outputs=_outputs(data),
         scale=options["scale"],
         balanced=not options["unbalanced"],
         leak=options["leak"],

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from .. import sweeps
 from .._validation import invalid, optional_module
+from ..datasets import Dataset, MultiClassDataset
 from ..flow import Stop
 from . import _data
 from ._files import together
@@ -43,9 +44,12 @@ def execute(request: SweepRequest, console: Console) -> int:
     """Run, print how the points ended, write; return 0, or 1 if a point ended with an error."""
     if request.out is not None and request.out.suffix not in _TABLES:
         raise invalid("--out", "name a file that ends with " + " or ".join(_TABLES), repr(str(request.out)))
-    seed = request.options["seed"]
+    if request.answers.loss == _data.CLASSES:
+        data: Dataset | MultiClassDataset = _data.load_classes(request.data, request.answers)
+    else:
+        data = _data.load(request.data, request.answers, seed=request.options["seed"])
     found = sweeps.sweep(
-        _data.load(request.data, request.answers, seed=seed),
+        data,
         grid=read_grid(request.grid),
         measure=[name.strip() for name in request.measure.split(",")],
         until=Stop.parse(request.until),

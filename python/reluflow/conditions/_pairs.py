@@ -9,8 +9,9 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
-from .._validation import FloatArray, IntArray, ReadOnly, freeze, instance
+from .._validation import FloatArray, IntArray, ReadOnly, freeze
 from ..datasets import Dataset, MultiClassDataset
+from ..datasets._dataset import one_target
 from ._verdict import Verdict, check_data
 
 SYMMETRY_RTOL = 1e-12  # of the largest |x|: a few roundings of a centring or scaling are no loss of symmetry
@@ -87,7 +88,7 @@ def orthogonal_separability(data: Dataset | MultiClassDataset) -> Verdict[Extrem
     (True, -0.574934)
     """
     if not isinstance(data, MultiClassDataset):
-        instance(data, "data", Dataset, "a Dataset or a MultiClassDataset")
+        one_target(data, expected="a Dataset or a MultiClassDataset")
     labels = data.labels if isinstance(data, MultiClassDataset) else data.y
     unit = data.X / np.linalg.norm(data.X, axis=1, keepdims=True)
     cosines = unit @ unit.T

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from .._validation import instance, invalid, leak_value, optional_module
 from ..datasets import Dataset, MultiClassDataset
+from ..datasets._dataset import one_target
 from ..losses import LossName, check_loss, check_targets
 from ..networks import MultiClassNetwork, Network
 from ..networks._parts import one_output
@@ -172,7 +173,7 @@ def report(
         starts = _starts(data, net)
         reports = tuple(report(data.binary(k), starts[k], leak=leak, loss=loss) for k in range(data.K))
         return MultiClassReport(orthogonal_separability(data), reports, data.classes)
-    instance(data, "data", Dataset, "a Dataset or a MultiClassDataset")
+    data = one_target(data, expected="a Dataset or a MultiClassDataset")
     if net is not None:
         instance(net, "net", Network, "a Network")
         assert isinstance(net, Network)  # for the type checker

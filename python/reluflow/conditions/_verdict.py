@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from .._validation import instance
-from ..datasets import Dataset, MultiClassDataset
+from ..datasets import MultiClassDataset
+from ..datasets._dataset import one_target
 from ..losses import require_labels
 
 Witness = TypeVar("Witness", covariant=True)
@@ -59,7 +59,5 @@ class Verdict(Generic[Witness]):
 def check_data(data: object) -> None:
     """Refuse anything but a binary dataset."""
     if isinstance(data, MultiClassDataset):
-        instance(data, "data", Dataset, "a binary Dataset (data.binary(k) and data.pair(a, b) give one)")
-    instance(data, "data", Dataset, "a Dataset")
-    assert isinstance(data, Dataset)
-    require_labels(data)
+        one_target(data, expected="a binary Dataset (data.binary(k) and data.pair(a, b) give one)")
+    require_labels(one_target(data))

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, freeze, instance, invalid, place, real_array
+from .._validation import FloatArray, freeze, invalid, place, real_array
 from ..datasets import Dataset
+from ..datasets._dataset import one_target
 from ..losses import require_labels
 
 # An entry of a dual vector is nothing if its term |λ_i||x_i| is this small beside the largest one.
@@ -45,9 +46,7 @@ class Deadline:
 
 def check_inputs(data: object) -> Dataset:
     """Return ``data`` if it is a Dataset, with targets of any kind."""
-    instance(data, "data", Dataset, "a reluflow.Dataset")
-    assert isinstance(data, Dataset)
-    return data
+    return one_target(data, expected="a reluflow.Dataset")
 
 
 def check_data(data: object) -> Dataset:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from .._digest import content_digest, hash_of
 from .._html import card
-from .._validation import FloatArray, freeze, instance, invalid, place, real_array
+from .._validation import FloatArray, freeze, instance, invalid, is_table, place, real_array
 from ._bias import BIAS_NAME, appended, bias_value, check_no_bias
 
 # Squares and products of inputs must stay inside the range of float64 (about 1e-308 to 1e308), with room for weights.
@@ -25,15 +25,17 @@ class Dataset:
     """Inputs and labels of a binary classification problem, or inputs and targets of a regression.
 
     Everything is checked here, once. The arrays are private copies and read-only. Which targets fit is a matter of the
-    loss: logistic and exponential take labels +1 and -1, squared any finite numbers.
+    loss: logistic and exponential take labels +1 and -1, squared any finite numbers, cross-entropy class numbers
+    0 ... K-1. Several targets a sample, and class numbers, are for networks of K outputs.
 
     Parameters
     ----------
     X : array_like, shape (n, d)
         Inputs, one row a sample. No row may be all zeros, for such a sample lies on every boundary and its output is 0
         for every network; with a `bias_input` it may.
-    y : array_like, shape (n,)
-        Labels, +1 or -1 (one class alone is allowed), or real targets. Integers and truth values count as numbers.
+    y : array_like, shape (n,) or (n, K)
+        Labels, +1 or -1 (one class alone is allowed), real targets, or class numbers. Integers and truth values count
+        as numbers; one-hot rows (n, K) are targets of the squared loss, and classes for cross-entropy.
     weights : array_like, shape (n,), optional
         What each sample counts in the loss, not negative and not all zero; one each by default.
     name : str, optional
@@ -46,13 +48,13 @@ class Dataset:
     Attributes
     ----------
     X : ndarray, shape (n, d), float64, C order, read-only
-    y : ndarray, shape (n,), float64, read-only
+    y : ndarray, shape (n,) or (n, K), float64, C order, read-only
     bias_input : float, or None
     weights : ndarray, shape (n,), float64, read-only, or None
     name : str
     feature_names : tuple of str, or None
-    n, d : int
-        Number of samples and of inputs, a bias among them.
+    n, d, n_targets : int
+        Number of samples, of inputs, a bias among them, and of targets a sample.
     rank : int
         Numerical rank of X, see `rank_tol`.
 
@@ -71,6 +73,8 @@ class Dataset:
     2
     >>> rf.Dataset([[1.0, 1.0], [2.0, 1.0]], [0.5, -1.5], weights=[1, 3])
     Dataset(n=2, d=2, y from -1.5 to 0.5, weighted)
+    >>> rf.Dataset([[1.0, 1.0], [2.0, 1.0]], [[1, 0], [0, 1]])
+    Dataset(n=2, d=2, 2 targets a sample, y from 0 to 1)
     """
 
     X: FloatArray
@@ -153,10 +157,15 @@ class Dataset:
         """Number of inputs of a sample."""
         return int(self.X.shape[1])
 
+    @property
+    def n_targets(self) -> int:
+        """Number of targets of a sample."""
+        return 1 if self.y.ndim == 1 else int(self.y.shape[1])
+
     @cached_property
     def has_labels(self) -> bool:
-        """Whether all targets are +1 or -1, as the losses of margins and every theorem on them ask."""
-        return bool((np.abs(self.y) == 1).all())
+        """Whether all targets are +1 or -1, one a sample, as the losses of margins and every theorem on them ask."""
+        return self.y.ndim == 1 and bool((np.abs(self.y) == 1).all())
 
     @cached_property
     def counts(self) -> FloatArray:
@@ -205,17 +214,22 @@ class Dataset:
         """One line: sizes, class counts and the name if there is one."""
         n_positive = int(np.count_nonzero(self.y > 0))
         classes = f"n_positive={n_positive}, n_negative={self.n - n_positive}"
-        targets = classes if self.has_labels else f"y from {self.y.min():g} to {self.y.max():g}"
+        targets = classes if self.has_labels else self._range_of_targets
         weighted = "" if self.weights is None else ", weighted"
         bias = "" if self.bias_input is None else f", bias_input={self.bias_input:g}"
         label = f", name={self.name!r}" if self.name else ""
         return f"Dataset(n={self.n}, d={self.d}, {targets}{weighted}{bias}{label})"
 
+    @property
+    def _range_of_targets(self) -> str:
+        several = f"{self.n_targets} targets a sample, " if self.n_targets > 1 else ""
+        return f"{several}y from {self.y.min():g} to {self.y.max():g}"
+
     def _repr_html_(self) -> str:
         """Show the sizes as a table in a notebook."""
         n_positive = int(np.count_nonzero(self.y > 0))
         labels = f"{n_positive} with y = +1, {self.n - n_positive} with y = -1"
-        targets = labels if self.has_labels else f"y from {self.y.min():g} to {self.y.max():g}"
+        targets = labels if self.has_labels else self._range_of_targets
         names = () if self.feature_names is None else (("inputs", ", ".join(self.feature_names)),)
         sizes = (
             ("samples", f"{self.n}: {targets}"),
@@ -252,17 +266,30 @@ def _inputs(value: npt.ArrayLike, bias: float | None) -> FloatArray:
 
 
 def _targets(value: npt.ArrayLike, n: int) -> FloatArray:
-    shape = np.shape(value) if isinstance(value, np.ndarray) else None
-    if shape is not None and len(shape) == 2 and shape[1] > 1:
-        expected = (
-            "have the shape (n,): one target a sample (rf.datasets.MultiClassDataset takes the names of classes;"
-            " several targets are for K outputs, and go as the pair (X, targets))"
-        )
-        raise invalid("y", expected, f"the shape {shape}")
-    y = real_array(value, "y", "(n,)")
+    several = is_table(value)
+    y = real_array(value, "y", "(n, K)" if several else "(n,)")
+    if several and not y.shape[1]:
+        raise invalid("y", "hold at least one target a sample", f"the shape {y.shape}")
     if len(y) != n:
-        raise invalid("y", f"have one entry for each of the {n} rows of X", f"{len(y)} entries")
+        found = f"{len(y)} {'rows' if several else 'entries'}"
+        raise invalid("y", f"have one {'row' if several else 'entry'} for each of the {n} rows of X", found)
     return y
+
+
+def one_target(value: object, name: str = "data", expected: str = "a Dataset") -> Dataset:
+    """Return data of one target a sample, which all that is about networks of one output takes.
+
+    Raises
+    ------
+    ValueError
+        Another type, or several targets a sample.
+    """
+    instance(value, name, Dataset, expected)
+    assert isinstance(value, Dataset)  # for the type checker: the line above refuses the rest
+    if value.n_targets > 1:
+        way = "several are for a network of as many outputs, rf.Network.init(..., outputs=K)"
+        raise invalid(name, f"have one target a sample ({way})", f"{value.n_targets}")
+    return value
 
 
 def weights_of_samples(value: npt.ArrayLike, name: str, n: int) -> FloatArray:

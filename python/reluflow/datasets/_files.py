@@ -19,6 +19,7 @@ from ._multiclass import MultiClassDataset
 EXTRA = "data"
 PathLike: TypeAlias = str | os.PathLike[str]
 Positive: TypeAlias = ClassValue | Collection[ClassValue] | None
+Target: TypeAlias = str | Sequence[str] | None
 Missing: TypeAlias = Literal["raise", "drop"]
 
 
@@ -27,7 +28,7 @@ def from_csv(
     path: PathLike,
     *,
     label: str | None = None,
-    target: str | None = None,
+    target: Target = None,
     positive: Positive = None,
     features: Sequence[str] | None = None,
     missing: Missing = "raise",
@@ -40,7 +41,7 @@ def from_csv(
     path: PathLike,
     *,
     label: str | None = None,
-    target: str | None = None,
+    target: Target = None,
     positive: Positive = None,
     features: Sequence[str] | None = None,
     missing: Missing = "raise",
@@ -52,7 +53,7 @@ def from_csv(
     path: PathLike,
     *,
     label: str | None = None,
-    target: str | None = None,
+    target: Target = None,
     positive: Positive = None,
     features: Sequence[str] | None = None,
     missing: Missing = "raise",
@@ -68,12 +69,12 @@ def from_csv(
         The file.
     label : str
         Name of the column that holds the labels.
-    target : str
-        Name of the column that holds real targets, instead of `label`.
+    target : str or sequence of str
+        Name of the column that holds real targets, instead of `label`; several names give several targets a sample.
     positive : optional
         The class or classes that get +1, see `binary_labels`.
     features : sequence of str, optional
-        Names of the input columns, in this order; by default all columns but the label or target.
+        Names of the input columns, in this order; by default all columns but the label or targets.
     missing : {"raise", "drop"}, optional
         What to do with a row that has an empty or NaN entry: refuse the file, or leave the row out.
     delimiter : str, optional
@@ -123,7 +124,7 @@ def from_parquet(
     path: PathLike,
     *,
     label: str | None = None,
-    target: str | None = None,
+    target: Target = None,
     positive: Positive = None,
     features: Sequence[str] | None = None,
     missing: Missing = "raise",
@@ -135,7 +136,7 @@ def from_parquet(
     path: PathLike,
     *,
     label: str | None = None,
-    target: str | None = None,
+    target: Target = None,
     positive: Positive = None,
     features: Sequence[str] | None = None,
     missing: Missing = "raise",
@@ -146,7 +147,7 @@ def from_parquet(
     path: PathLike,
     *,
     label: str | None = None,
-    target: str | None = None,
+    target: Target = None,
     positive: Positive = None,
     features: Sequence[str] | None = None,
     missing: Missing = "raise",
@@ -230,7 +231,7 @@ def from_npz(
     path : str or path
         The file, as written by `numpy.savez`. Pickled objects in it are refused.
     X, y : str, optional
-        Names of the arrays in the file: inputs of shape (n, d) and labels of shape (n,).
+        Names of the arrays in the file: inputs of shape (n, d) and labels of shape (n,), or targets.
     positive, multiclass, bias_input
         As in `from_csv`.
     targets : bool, optional
@@ -308,25 +309,34 @@ def _check_no_classes(name: str, positive: Positive, multiclass: bool) -> None:
 class _Columns:
     """Which columns of a table to take and what to do where one is empty."""
 
-    def __init__(self, label: str | None, target: str | None, features: Sequence[str] | None, missing: str) -> None:
+    def __init__(self, label: str | None, target: Target, features: Sequence[str] | None, missing: str) -> None:
         if (label is None) == (target is None):
             raise invalid("label", "be given, or else target", "neither" if label is None else "both")
-        self.argument, self.answer = ("label", label) if target is None else ("target", target)
+        self.argument = "label" if target is None else "target"
+        self.answers = [str(label)] if target is None else [target] if isinstance(target, str) else list(target)
+        if not self.answers or len(set(self.answers)) < len(self.answers):
+            raise invalid("target", "name columns, each once", repr(target))
         if isinstance(features, str):
             raise invalid("features", "be a sequence of column names", repr(features))
         self.features = None if features is None else list(features)
         self.drop = one_of(missing, "missing", ("raise", "drop")) == "drop"
 
+    def inputs(self, table: Any) -> list[str]:
+        """Return the names of the input columns."""
+        if self.features is not None:
+            return self.features
+        return [column for column in table.columns if column not in self.answers]
+
     def select(self, table: Any) -> Any:
-        """Return the input columns and the label or target, in this order, without the rows to drop."""
-        present = list(table.columns)
-        inputs = [column for column in present if column != self.answer] if self.features is None else self.features
-        for argument, column in [(self.argument, self.answer), *(("features", column) for column in inputs)]:
+        """Return the input columns and the label or targets, in this order, without the rows to drop."""
+        present, inputs = list(table.columns), self.inputs(table)
+        asked = [(self.argument, column) for column in self.answers] + [("features", column) for column in inputs]
+        for argument, column in asked:
             if column not in present:
                 raise invalid(argument, f"name columns of the file ({named(tuple(present))})", repr(column))
-        if not inputs or self.answer in inputs:
+        if not inputs or set(self.answers) & set(inputs):
             raise invalid("features", f"name at least one column, and not the {self.argument}", repr(inputs))
-        chosen = table[[*inputs, self.answer]]
+        chosen = table[[*inputs, *self.answers]]
         return chosen.dropna() if self.drop else chosen
 
 
@@ -334,18 +344,24 @@ def _from_table(table: Any, file: Path, columns: _Columns, reading: _Reading) ->
     chosen = columns.select(table)
     if len(chosen) == 0:
         raise invalid("path", "name a file with at least one complete row", f"none in {file.name!r}")
-    inputs = list(chosen.columns[:-1])
-    X = np.column_stack([_numeric(chosen[column], str(column)) for column in inputs])
+    inputs = columns.inputs(table)
+    X = _numbers(chosen, inputs)
     about: dict[str, Any] = {"feature_names": [str(column) for column in inputs], "bias_input": reading.bias_input}
     about["name"] = file.stem
     if columns.argument == "target":
         _check_no_classes("target", reading.positive, reading.multiclass)
-        return Dataset(X, _numeric(chosen[columns.answer], str(columns.answer)), **about)
-    labels, label = chosen[columns.answer].tolist(), f"column {columns.answer!r}"
+        targets = _numbers(chosen, columns.answers)
+        return Dataset(X, targets if len(columns.answers) > 1 else targets[:, 0], **about)
+    answer = columns.answers[0]
+    labels, label = chosen[answer].tolist(), f"column {answer!r}"
     if reading.multiclass:
         numbered(labels, label)  # its message names the column
         return MultiClassDataset(X, labels, **about)
     return Dataset(X, signed(labels, reading.positive, label), **about)
+
+
+def _numbers(table: Any, columns: Sequence[str]) -> FloatArray:
+    return np.column_stack([_numeric(table[column], str(column)) for column in columns])
 
 
 def _numeric(column: Any, name: str) -> FloatArray:

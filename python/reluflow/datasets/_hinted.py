@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, ReadOnly, instance, invalid, positive, real_array
-from ._dataset import Dataset
+from .._validation import FloatArray, ReadOnly, invalid, positive, real_array
+from ._dataset import Dataset, one_target
 from ._margin import linear_margin
 
 PERPENDICULAR_TOL = 1e-9  # |cos| up to which a direction counts as perpendicular; computed ones reach 1e-15
@@ -81,7 +81,7 @@ def hinted(base: Dataset, *, H: float, K: float, eps: float, w_perp: npt.ArrayLi
     >>> rf.datasets.hinted(base, H=60, K=1, eps=0.125).X[:3, 0].round(12)
     array([60.   ,  0.125,  0.125])
     """
-    instance(base, "base", Dataset, "a Dataset")
+    one_target(base, "base")
     along, across, near = positive(H, "H"), positive(K, "K"), positive(eps, "eps")
     w_star = _separator(base)
     side = _perpendicular(w_star, w_perp)

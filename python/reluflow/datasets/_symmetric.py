@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._validation import FloatArray, Seed, generator, integer, invalid, real
-from ._dataset import Dataset
+from ._dataset import Dataset, one_target
 
 TABLE_INPUTS = 50  # d in [LLWA, App. J]
 TABLE_BIAS = 0.1  # the value of the extra input there
@@ -93,7 +93,7 @@ def symmetrise(half: Dataset | FloatArray, *, name: str | None = None) -> Datase
     >>> rf.datasets.symmetrise([[0.9, 0.1], [0.5, 0.6], [0.4, -0.3]]).n
     6
     """
-    data = half if isinstance(half, Dataset) else Dataset(half, np.ones(len(half)))
+    data = one_target(half, "half") if isinstance(half, Dataset) else Dataset(half, np.ones(len(half)))
     positive = data.X * data.y[:, None]
     y = np.repeat([1.0, -1.0], data.n)
     default = f"{data.name}, symmetrised".removeprefix(", ")

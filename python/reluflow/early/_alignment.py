@@ -13,15 +13,16 @@ from .._validation import (
     PatternArray,
     ReadOnly,
     freeze,
-    instance,
     integer,
     invalid,
+    is_table,
     leak_value,
     place,
     real,
     real_array,
 )
 from ..datasets import Dataset, MultiClassDataset
+from ..datasets._dataset import one_target
 from ..flow._events import EventTable
 from ..kinks._constant_duals import STATUSES, Frozen, start
 from ..layered._problem import ArrayData
@@ -223,11 +224,10 @@ def early_alignment(
     array([[ 0.9617, -0.274 ],
            [-0.3288,  0.9444]])
     """
-    if not isinstance(data, Dataset) and isinstance(data, (MultiClassDataset, tuple)):
-        X = data.X if isinstance(data, MultiClassDataset) else real_array(data[0], "data[0]", "(n, d)")
+    if isinstance(data, (MultiClassDataset, tuple)) or (isinstance(data, Dataset) and is_table(signs)):
+        X = real_array(data[0], "data[0]", "(n, d)") if isinstance(data, tuple) else data.X
         return align_outputs(data, checked_directions(directions, X.shape[1]), signs, leak_value(leak), loss, reduction)
-    instance(data, "data", Dataset, "a Dataset, or for K outputs a MultiClassDataset or a pair (X, targets)")
-    assert isinstance(data, Dataset)  # for the type checker: the line above refuses the rest
+    data = one_target(data, expected="a Dataset, or for K outputs a MultiClassDataset or a pair (X, targets)")
     rows = checked_directions(directions, data.d)
     sides = checked_signs(signs, len(rows))
     slope = leak_value(leak)

@@ -6,8 +6,9 @@ from typing import Any, Literal, Unpack, overload
 
 import numpy.typing as npt
 
-from .._validation import instance, invalid
+from .._validation import invalid
 from ..datasets import Dataset, MultiClassDataset
+from ..datasets._dataset import one_target
 from ..layered import DeepNetwork, DeepSolution
 from ..layered._problem import ArrayData
 from ..losses import LossName, ReductionName, check_targets
@@ -22,7 +23,14 @@ from ._progress import CALLBACK_PERIOD, Callback, Listeners, ManyCallback, liste
 from ._solution import Solution
 from ._stop import Stop
 from ._two_layer_solution import TwoLayerSolution
-from ._two_layers import OneOutputOptions, TwoLayerOptions, is_of_layers, refuse_parts, run_two_layers
+from ._two_layers import (
+    CrossEntropyOptions,
+    OneOutputOptions,
+    TwoLayerOptions,
+    is_of_layers,
+    refuse_parts,
+    run_two_layers,
+)
 
 
 @overload
@@ -84,6 +92,12 @@ def integrate(
     data: Dataset,
     net: TwoLayerSolution,
     **options: Unpack[TwoLayerOptions],
+) -> TwoLayerSolution: ...
+
+
+@overload
+def integrate(
+    data: Dataset, net: Network, *, loss: Literal["cross_entropy"], **options: Unpack[CrossEntropyOptions]
 ) -> TwoLayerSolution: ...
 
 
@@ -255,8 +269,7 @@ def _integrate(
         if listening.period != CALLBACK_PERIOD:
             raise invalid("callback_period", f"be {CALLBACK_PERIOD} with several classes", repr(listening.period))
         return integrate_classes(data, net, asked, threads, listening)
-    instance(data, "data", Dataset, "a Dataset or a MultiClassDataset")
-    assert isinstance(data, Dataset)  # for the type checker: the line above refuses the rest
+    data = one_target(data, expected="a Dataset or a MultiClassDataset")
     start = start_of(data, net)
     settings = asked.settings(start)
     check_targets(data, settings.loss)

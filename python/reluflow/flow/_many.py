@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from .._validation import instance, integer, invalid, one_of
 from ..datasets import Dataset, MultiClassDataset
+from ..datasets._dataset import one_target
 from ..layered import DeepNetwork, DeepSolution
 from ..losses import LossName, ReductionName, check_targets
 from ..networks import Network
@@ -267,11 +268,11 @@ def _launches(data: Any, nets: Any, asked: Asked) -> list[Launch]:
 
 def _problems(data: Any, count: int) -> Sequence[Dataset]:
     if isinstance(data, Dataset):
-        return [data] * count
+        return [one_target(data)] * count
     if not isinstance(data, Sequence):
         raise invalid("data", "be a Dataset or a sequence of them", f"a value of type {type(data).__name__}")
     for index, problem in enumerate(data):
-        instance(problem, f"data[{index}]", Dataset, "a Dataset")
+        one_target(problem, f"data[{index}]")
     if len(data) != count:
         raise invalid("data", f"hold one Dataset for each of the {count} nets", f"{len(data)}")
     return data

@@ -30,11 +30,10 @@ from ._two_layer_solution import TwoLayerSolution
 _OF_PARAMETERS = ("log_norm", "gradient")
 
 
-class OneOutputOptions(TypedDict, total=False):
-    """Options of `integrate` for the type checker; they are explained there."""
+class LossOptions(TypedDict, total=False):
+    """Options of `integrate` but the loss, for the type checker; they are explained there."""
 
     until: Required[Stop | float]
-    loss: LossName | Literal["cross_entropy"] | None
     reduction: ReductionName | None
     weight_decay: float | None
     rtol: float
@@ -46,6 +45,19 @@ class OneOutputOptions(TypedDict, total=False):
     callback: Callback | None
     callback_period: float
     n_threads: int | None
+
+
+class OneOutputOptions(LossOptions, total=False):
+    """The same with the loss."""
+
+    loss: LossName | Literal["cross_entropy"] | None
+
+
+class CrossEntropyOptions(LossOptions, total=False):
+    """The same with those that say what is trained, for a loss that is known."""
+
+    train: Literal["both", "first"] | None
+    rates: tuple[float, float] | None
 
 
 class TwoLayerOptions(OneOutputOptions, total=False):

@@ -7,10 +7,11 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, invalid, one_of, real_array
+from .._validation import FloatArray, IntArray, invalid, one_of, real_array
 from ..datasets import Dataset, MultiClassDataset
 from ..datasets._dataset import weights_of_samples
 from ._network import DeepNetwork
+from ._several import class_numbers
 
 # Inputs and targets, and what each sample counts.
 ArrayData: TypeAlias = tuple[npt.ArrayLike, npt.ArrayLike] | tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
@@ -60,7 +61,7 @@ def targets_of(data: object, net: DeepNetwork, loss: str, n: int) -> FloatArray:
     """
     one_of(loss, "loss", LAYERED_LOSSES)
     if loss == "cross_entropy":
-        return _one_hot(_classes(data, n), net)
+        return _one_hot(_classes(data, net, n), net)
     if isinstance(data, MultiClassDataset):
         raise invalid("loss", "be 'cross_entropy' for data with classes", repr(loss))
     values = data.y if isinstance(data, Dataset) else np.asarray(data[1], dtype=np.float64)  # type: ignore[index]
@@ -73,18 +74,15 @@ def targets_of(data: object, net: DeepNetwork, loss: str, n: int) -> FloatArray:
     return np.ascontiguousarray(targets)
 
 
-def _classes(data: object, n: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _classes(data: object, net: DeepNetwork, n: int) -> IntArray:
     if isinstance(data, MultiClassDataset):
         return np.asarray(data.labels)
-    if isinstance(data, Dataset):
-        raise invalid("loss", "be another one for labels -1 and +1", "'cross_entropy'")
-    labels = np.asarray(data[1])  # type: ignore[index]
-    if labels.shape != (n,) or labels.dtype.kind not in "iu":
-        raise invalid("data", f"hold {n} class indices for the loss 'cross_entropy'", f"the shape {labels.shape}")
-    return labels.astype(np.int64)
+    name = "data.y" if isinstance(data, Dataset) else "data[1]"
+    labels = data.y if isinstance(data, Dataset) else data[1]  # type: ignore[index]
+    return class_numbers(labels, n, net.n_outputs, name=name, whole=False)
 
 
-def _one_hot(labels: np.ndarray[tuple[int], np.dtype[np.int64]], net: DeepNetwork) -> FloatArray:
+def _one_hot(labels: IntArray, net: DeepNetwork) -> FloatArray:
     if labels.min() < 0 or labels.max() >= net.n_outputs or net.n_outputs < 2:
         found = f"the class {int(labels.max())} and {net.n_outputs} outputs"
         raise invalid("net", "have an output for each class, at least two", found)

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import REAL_KINDS, FloatArray, IntArray, invalid, real_array
+from .._validation import REAL_KINDS, FloatArray, IntArray, invalid, is_table, real_array
 from ..datasets import Dataset, MultiClassDataset
 from ..datasets._bias import stored_columns
-from ..datasets._dataset import weights_of_samples
+from ..datasets._dataset import one_target, weights_of_samples
 from ..losses import check_loss, check_targets
 from ..networks import Network
 from ..networks._bias import knowing_bias
@@ -50,32 +50,28 @@ def pair_of(data: Any, net: Network, loss: object, *, name: str = "data", whole:
     if loss not in SEVERAL_LOSSES:
         way = "classes against the rest are K networks of one output, rf.Network.init(..., classes=K)"
         raise invalid("loss", f"be 'squared' or 'cross_entropy' for {K} outputs ({way})", repr(loss))
-    if isinstance(data, Dataset):
-        way = "the pair (X, Y)" if loss == "squared" else "a MultiClassDataset or the pair (X, classes)"
-        raise invalid(name, f"be {way} for {K} outputs and the loss {loss!r}", "a Dataset, of one target a sample")
     if isinstance(data, MultiClassDataset):
         return _of_classes(data, net, loss)
+    if isinstance(data, Dataset):
+        _check_inputs(data.X, net)
+        targets = _answers(data.y, data.n, K, loss, f"{name}.y", whole)
+        return Pair(data.X, targets, knowing_bias(net, data), data.weights)
     if not isinstance(data, tuple) or len(data) not in (2, 3):
         found = f"a value of type {type(data).__name__}"
-        kinds = "a MultiClassDataset, a pair (X, targets) or (X, targets, weights)"
+        kinds = "a Dataset, a MultiClassDataset, a pair (X, targets) or (X, targets, weights)"
         raise invalid(name, f"be {kinds} for {K} outputs", found)
     X = real_array(data[0], f"{name}[0]", "(n, d)")
     if not len(X):
         raise invalid(f"{name}[0]", "hold at least one row", "none")
     _check_inputs(X, net)
     X = with_bias_input(X, net.dim, net.bias_input)
-    targets: FloatArray | IntArray
-    if loss == "cross_entropy":
-        targets = class_numbers(data[1], len(X), K, name=f"{name}[1]", whole=whole)
-    else:
-        targets = _targets(data[1], len(X), K, f"{name}[1]")
+    targets = _answers(data[1], len(X), K, loss, f"{name}[1]", whole)
     counts = weights_of_samples(data[2], f"{name}[2]", len(X)) if len(data) == 3 else None
     return Pair(X, targets, net, counts)
 
 
 def _one_output(data: Any, net: Network, loss: object, name: str) -> Pair:
-    if not isinstance(data, Dataset):
-        raise invalid(name, "be a Dataset for one output", f"a value of type {type(data).__name__}")
+    data = one_target(data, name, "a Dataset for one output")
     check_targets(data, check_loss(loss))
     _check_inputs(data.X, net)
     return Pair(data.X, data.y, knowing_bias(net, data), data.weights)
@@ -95,7 +91,18 @@ def _check_inputs(X: FloatArray, net: Network) -> None:
         raise invalid("net", f"have dim {X.shape[1]}, the columns of X", f"dim {net.dim}")
 
 
+def _answers(value: npt.ArrayLike, n: int, K: int, loss: object, name: str, whole: bool) -> FloatArray | IntArray:
+    if loss == "cross_entropy":
+        return class_numbers(value, n, K, name=name, whole=whole)
+    return _targets(value, n, K, name)
+
+
 def _targets(value: npt.ArrayLike, n: int, K: int, name: str) -> FloatArray:
+    if not is_table(value):
+        way = "np.eye(K)[classes] makes targets of class numbers"
+        raise invalid(
+            name, f"have the shape ({n}, {K}), a target for each output ({way})", f"the shape {np.shape(value)}"
+        )
     targets = real_array(value, name, "(n, K)")
     if targets.shape != (n, K):
         raise invalid(name, f"have the shape ({n}, {K}), a target for each output", f"the shape {targets.shape}")

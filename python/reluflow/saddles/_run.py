@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
 
-from .._validation import IntArray, freeze, instance, integer, leak_value
+from .._validation import IntArray, freeze, integer, leak_value
 from ..datasets import Dataset
+from ..datasets._dataset import one_target
 from ..early._alignment import checked_directions, checked_signs
 from ..flow import Solution
 from ..kinks._boundaries import names
@@ -86,7 +87,7 @@ def saddle_to_saddle(
     >>> path.status, path.stages[-1].kind
     ('ended', 'global')
     """
-    instance(data, "data", Dataset, "a Dataset")
+    data = one_target(data)
     rows = checked_directions(directions, data.d)
     sides = checked_signs(signs, len(rows))
     flow = Flow(data, check_loss(loss), check_reduction(reduction), checked_rtol(rtol))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ._measures import MEASURES
+from ._measures import MEASURES, MEASURES_OF_OUTPUTS
 from ._progress import SweepProgress
 from ._sweep import sweep
 
-__all__ = ["MEASURES", "SweepProgress", "sweep"]
+__all__ = ["MEASURES", "MEASURES_OF_OUTPUTS", "SweepProgress", "sweep"]

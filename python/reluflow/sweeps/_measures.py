@@ -9,7 +9,7 @@ import numpy as np
 
 from .._validation import FloatArray, invalid
 from ..analysis import summarise
-from ..flow import Solution
+from ..flow import Solution, TwoLayerSolution
 
 Measured: TypeAlias = dict[str, FloatArray]
 Measure: TypeAlias = Callable[[Any], Any]
@@ -31,6 +31,8 @@ MEASURES = (
     "n_events",
     "n_branchings",
 )
+# Those that a run of several outputs has, too.
+MEASURES_OF_OUTPUTS = ("log_t", "log_loss", "mean_loss", "norm", "n_events", "n_branchings")
 RESERVED = ("status", "error", "seconds")  # what stands beside the measures
 UNNAMED = "value"  # what a measure that returns no mapping is called
 
@@ -50,10 +52,39 @@ class Summarised:
         """What tells it from other measures."""
         return ",".join(self.names)
 
-    def __call__(self, solution: Solution) -> dict[str, float]:
+    def __call__(self, solution: Solution | TwoLayerSolution) -> dict[str, float]:
         """Return the numbers of one run."""
+        if isinstance(solution, TwoLayerSolution):
+            return {name: _of_outputs(solution)[name] for name in self.names}
         summary = summarise(solution)
         return {name: getattr(summary, name) for name in self.names}
+
+
+def _of_outputs(solution: TwoLayerSolution) -> dict[str, float]:
+    log_n = float(np.log(solution.data.n))
+    total = solution.log_loss_end + (log_n if solution.reduction == "mean" else 0.0)
+    return {
+        "log_t": solution.log_t_end,
+        "log_loss": total,
+        "mean_loss": float(np.exp(total - log_n)),
+        "norm": solution.final.norm,
+        "n_events": solution.stats["n_events"],
+        "n_branchings": len(solution.branchings),
+    }
+
+
+def check_measure_of_outputs(measure: Measure) -> None:
+    """Refuse numbers that a run of several outputs does not have.
+
+    Raises
+    ------
+    ValueError
+        One of them is asked for by its name.
+    """
+    for name in measure.names if isinstance(measure, Summarised) else ():
+        if name not in MEASURES_OF_OUTPUTS:
+            known = ", ".join(MEASURES_OF_OUTPUTS)
+            raise invalid("measure", f"name numbers among {known} for several outputs", repr(name))
 
 
 def measure_of(measure: object) -> Measure:

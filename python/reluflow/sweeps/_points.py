@@ -100,8 +100,12 @@ def made(data: Data, point: dict[str, Any]) -> Dataset | MultiClassDataset:
 
 
 def start_of(data: Dataset | MultiClassDataset, point: dict[str, Any]) -> Any:
-    """Draw the first network of a point."""
+    """Draw the first network of a point: of K outputs for K targets and for cross-entropy, K of one for K classes."""
     options = {name: point[name] for name in START if name != "width"}
-    if isinstance(data, MultiClassDataset):
+    if isinstance(data, Dataset) and data.n_targets > 1:
+        options["outputs"] = data.n_targets
+    elif isinstance(data, MultiClassDataset) and point["loss"] == "cross_entropy":
+        options["outputs"] = data.K
+    elif isinstance(data, MultiClassDataset):
         options["classes"] = data.K
     return Network.init(point["width"], data.d, **options)

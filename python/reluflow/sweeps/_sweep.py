@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from .. import _core
 from .._digest import build_digest, content_digest
@@ -18,9 +18,11 @@ from ..flow import Stop
 from ..flow._arguments import Asked, start_of, thread_count
 from ..flow._progress import Listeners, listeners
 from ..flow._spread import as_ended, check_executor, task_size
+from ..flow._two_layers import run_of
 from ..losses import LossName, ReductionName
+from ..networks import Network
 from ._grid import Grid, grid_of
-from ._measures import Measure, measure_of
+from ._measures import Measure, check_measure_of_outputs, measure_of
 from ._points import ERROR, FLOW, START, Block, Data, made, parameters_of, run_block
 from ._points import start_of as network_of
 from ._progress import SweepProgress, Watch
@@ -41,7 +43,7 @@ def sweep(
     balanced: bool = True,
     leak: float = 0.0,
     seed: int = 0,
-    loss: LossName = "logistic",
+    loss: LossName | Literal["cross_entropy"] = "logistic",
     reduction: ReductionName = "sum",
     weight_decay: float = 0.0,
     rtol: float = 1e-9,
@@ -70,13 +72,15 @@ def sweep(
         The values of each parameter that varies: any of `width` ... `max_events` below, and those of `data`.
     measure : callable, str or sequence of str
         What is kept of a run, done at the worker: a function of the `Solution` that returns a number, an array, or
-        several of them by name; or names of numbers of `reluflow.analysis.summarise`, see `MEASURES`.
+        several of them by name; or names of numbers of `reluflow.analysis.summarise`, see `MEASURES` (with several
+        outputs `MEASURES_OF_OUTPUTS`).
     until : Stop or float
         When each run stops.
     width, scale, balanced, leak, seed
         Of `Network.init`, for all points unless `grid` has them.
     loss, reduction, weight_decay, rtol, atol, on_branch, max_events
-        Of `integrate`, for all points unless `grid` has them.
+        Of `integrate`, for all points unless `grid` has them. Networks have an output for each target of the data,
+        and with ``"cross_entropy"`` for each class.
     executor : Executor, optional
         Where to run instead of threads here: any executor of the kind of `concurrent.futures`, such as that of a
         process pool, loky, MPI, submitit, or Dask's ``client.get_executor()``.
@@ -178,7 +182,14 @@ def _plan(data: Data, grid: object, measure: object, fixed: dict[str, Any]) -> _
     first = {**fixed, **plan.grid.point((0,) * len(plan.grid.shape))}
     problem = made(data, first)
     net = network_of(problem, first)
-    asked = Asked(**{name: first[name] for name in FLOW}, save_at=None, save_at_log=None)
+    given = {name: first[name] for name in FLOW}
+    if isinstance(net, Network) and net.n_outputs > 1:
+        until = given.pop("until")
+        unused = ("save_at", "save_at_log", "save_at_log_norm", "train", "rates")
+        run_of(problem, net, until, {**given, **dict.fromkeys(unused)})
+        check_measure_of_outputs(plan.measure)
+        return plan
+    asked = Asked(**given, save_at=None, save_at_log=None)
     one = (problem.binary(0), net[0]) if isinstance(problem, MultiClassDataset) else (problem, net)
     asked.settings(start_of(*one))
     return plan
