@@ -37,7 +37,7 @@ DATA = [
     (run(REAL), "data.y must hold 6 class numbers 0 ... 2, one for each output, or as many one-hot rows, found"),
     (
         run(7),
-        "data must be a Dataset, a MultiClassDataset, a pair (X, targets) or (X, targets, weights) for 3 outputs, found",
+        "data must be a Dataset, a MultiClassDataset, a pair (X, targets) or (X, targets, weights) for 3 outputs",
     ),
     (run((X, Y[:, :2]), loss="squared"), "data[1] must have the shape (6, 3), a target for each output, found the"),
     (run((X, Y[:, 0]), loss="squared"), "data[1] must have the shape (6, 3), a target for each output (np.eye(K)[c"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import re
 
 import numpy as np
@@ -11,7 +13,8 @@ import pictures
 import reluflow as rf
 import runs
 from reluflow import analysis
-from reluflow.explorer._panels import moving
+from reluflow._palette import LINES
+from reluflow.explorer._panels import layout, moving, still
 from reluflow.flow._explore import film
 
 RUNS = {"circle": runs.holding, "sphere": pictures.sphere_run, "singular plane": runs.iris, "endless": runs.endless}
@@ -56,7 +59,7 @@ def test_one_input_beside_a_bias_gives_a_curve_and_two_give_a_plane(X, shape):
     data = rf.Dataset(inputs, [1, -1])
     sol = rf.integrate(data, rf.Network.init(4, data.d, scale=0.1, seed=0), until=3.0)
     shown = film(sol, 5)
-    assert shown.outputs(2).ndim == shape
+    assert shown.outputs(2).shape[1:] == (len(shown.ticks),) * shape
     basis, origin, places = shown.window
     np.testing.assert_allclose(origin + places @ basis, data.X, atol=1e-15)
 
@@ -100,6 +103,103 @@ def test_bad_arguments_are_named(tmp_path):
         runs.holding().explore(None, n_times=1)
     with pytest.raises((ValueError, OSError), match="no-folder"):
         runs.holding().explore(tmp_path / "no-folder" / "x.html", n_times=2)
+
+
+# --- several outputs, and errors -------------------------------------------------------------------------------------
+
+
+RNG = np.random.default_rng(5)
+PLANE = RNG.standard_normal((12, 2))
+CLASSES = (PLANE @ RNG.standard_normal((2, 3))).argmax(axis=1)  # a linear network is right on them
+LINE = np.linspace(-1.0, 1.0, 8)[:, None]
+TARGETS = {1: np.sin(3 * LINE[:, 0]), 2: np.column_stack((np.sin(3 * LINE[:, 0]), np.abs(LINE[:, 0])))}
+
+
+@functools.cache
+def of_classes():
+    net = rf.Network.init(8, 2, outputs=3, scale=0.3, seed=1)
+    return rf.integrate((PLANE, CLASSES), net, until=20.0, loss="cross_entropy")
+
+
+@functools.cache
+def of_targets(outputs):
+    data = rf.Dataset(LINE, TARGETS[outputs]).with_bias(1.0)
+    net = rf.Network.init(8, 2, outputs=outputs, scale=0.3, seed=1)
+    return rf.integrate(data, net, until=20.0, loss="squared")
+
+
+def test_margins_of_classes_are_those_to_the_next_class():
+    sol = of_classes()
+    shown = film(sol, 5)
+    f = sol(shown.t[3])(PLANE)
+    rest = [max(np.delete(row, c)) for row, c in zip(f, CLASSES, strict=True)]
+    q = f[np.arange(12), CLASSES] - rest
+    square = sol(shown.t[3]).norm ** 2
+    np.testing.assert_allclose(shown.shown[3], q / square, atol=1e-13)
+
+
+@pytest.mark.parametrize("run", [of_classes, lambda: of_targets(1), lambda: of_targets(2)])
+def test_the_loss_is_the_sum_over_samples_as_in_the_run(run):
+    sol = run()
+    shown = film(sol, 5)
+    means = rf.analysis.losses(sol, shown.t)["loss"]
+    np.testing.assert_allclose(10.0**shown.log10_loss, len(shown.X) * means, rtol=1e-10)
+
+
+def test_a_small_loss_of_classes_keeps_its_digits():
+    """One minus a rounded softmax would be zero there."""
+    shown = film(of_classes(), 5)
+    big = dataclasses.replace(shown, W=1e3 * shown.W, a=1e3 * shown.a, t=shown.t, log_t=shown.log_t)
+    f = big.values(len(shown) - 1, PLANE)
+    beyond = f - f[np.arange(12), CLASSES][:, None]
+    expected = max(np.delete(row, c).max() for row, c in zip(beyond, CLASSES, strict=True)) / np.log(10.0)
+    assert expected < -1000
+    assert big.log10_loss[-1] == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_plane_shows_the_class_of_the_largest_output():
+    sol = of_classes()
+    shown = film(sol, 5)
+    drawn = trace(shown, 4, "outputs")
+    u, v = np.meshgrid(drawn["x"], drawn["y"])
+    largest = sol(shown.t[4])(np.column_stack((u.ravel(), v.ravel()))).argmax(axis=1)
+    assert np.array_equal(drawn["z"], largest.reshape(u.shape))
+    assert len(set(largest.tolist())) == 3
+    colours = [mark["marker"]["color"] for mark in still(shown) if mark.get("name") == "samples"]
+    assert all(one == [LINES[c] for c in CLASSES] for one in colours)
+
+
+def test_each_output_of_one_input_is_a_curve_beside_its_targets():
+    sol = of_targets(2)
+    shown = film(sol, 5)
+    curves = [part for part in moving(shown, 4) if part.get("name") == "outputs"]
+    f = sol(shown.t[4])(shown.ticks[:, None])
+    np.testing.assert_allclose([curve["y"] for curve in curves], f.T, atol=1e-13)
+    marks = [part for part in still(shown) if part.get("xaxis") == "x2" and part["name"] == "samples"]
+    assert [mark["y"].tolist() for mark in marks] == TARGETS[2].T.tolist()
+    assert [curve["line"]["color"] for curve in curves] == [mark["marker"]["color"] for mark in marks]
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_errors_take_the_place_of_margins(outputs):
+    sol = of_targets(outputs)
+    shown = film(sol, 5)
+    error = (sol(shown.t[3])(LINE) - TARGETS[outputs]).reshape(8, -1)
+    np.testing.assert_allclose(shown.shown[3], np.linalg.norm(error, axis=1), atol=1e-13)
+    assert layout(shown)["yaxis4"]["title"]["text"] == "|error|"
+
+
+def test_two_outputs_on_a_plane_are_drawn_where_they_are_zero(tmp_path):
+    targets = RNG.standard_normal((12, 2))
+    net = rf.Network.init(8, 2, outputs=2, scale=0.3, seed=1)
+    sol = rf.integrate(rf.Dataset(PLANE, targets), net, until=2.0, loss="squared")
+    parts = [part for part in moving(film(sol, 5), 3) if part.get("name") == "outputs"]
+    assert [part["contours"]["coloring"] for part in parts] == ["none", "none"]
+    page = sol.explore(tmp_path / "run.html", n_times=5)
+    assert (
+        repr(page)
+        == f"Explorer(12 samples in 2 dimensions, 8 neurons, {len(sol.events)} events, {page.n_frames} times)"
+    )
 
 
 # --- what a notebook shows of the others -----------------------------------------------------------------------------

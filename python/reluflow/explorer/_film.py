@@ -1,4 +1,4 @@
-"""What the page shows of a run at each of its times: directions, outputs on a line or a plane, margins, events."""
+"""What the page shows of a run at each of its times: directions, outputs, margins or errors, events."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import logsumexp
 
 from .._validation import FloatArray
-from ..datasets import Dataset
-from ..losses import log_total, loss_arguments, reduction_factor
+from ..losses import is_of_margins, log_total, reduction_factor
 from ..networks import Network
 
 # Points along each side of the plane of outputs: 41² values a frame keep a page of 80 frames near a megabyte.
@@ -26,18 +26,24 @@ class Film:
 
     Attributes
     ----------
-    data : Dataset
+    X : ndarray, shape (n, d)
+    targets : ndarray, shape (n, K)
+        Labels or real targets; one-hot rows for cross-entropy.
+    counts : ndarray, shape (n,)
+        What each sample counts in the loss.
     leak : float
     loss, reduction : str
     t, log_t : ndarray, shape (k,)
     W : ndarray, shape (k, m, d)
-    a : ndarray, shape (k, m)
+    a : ndarray, shape (k, m, K)
     event_log_t : ndarray, shape (E,)
     event_neuron, event_sample : ndarray, shape (E,)
     event_kind : sequence of str, length E
     """
 
-    data: Dataset
+    X: FloatArray
+    targets: FloatArray
+    counts: FloatArray
     leak: float
     loss: str
     reduction: str
@@ -53,6 +59,21 @@ class Film:
     def __len__(self) -> int:
         """Return the number k of times."""
         return len(self.t)
+
+    @property
+    def K(self) -> int:
+        """Number of outputs."""
+        return int(self.targets.shape[1])
+
+    @property
+    def classes(self) -> npt.NDArray[np.intp] | None:
+        """Class of each sample, shape (n,); None if there are none."""
+        return self.targets.argmax(axis=1) if self.loss == "cross_entropy" else None
+
+    @cached_property
+    def served(self) -> npt.NDArray[np.intp]:
+        """The output that each neuron serves most at each time, shape (k, m)."""
+        return np.asarray(self.a.argmax(axis=2))
 
     @cached_property
     def clock(self) -> FloatArray:
@@ -81,7 +102,7 @@ class Film:
 
         Shape (2 or 3, d).
         """
-        d = self.data.d
+        d = self.X.shape[1]
         if d in (2, 3):
             return np.eye(d)
         rows = np.zeros((2, d))
@@ -110,12 +131,17 @@ class Film:
 
     def network(self, frame: int) -> Network:
         """Return the network at one time."""
-        return Network(self.W[frame], self.a[frame], leak=self.leak)
+        a = self.a[frame]
+        return Network(self.W[frame], a if self.K > 1 else a[:, 0], leak=self.leak)
+
+    def values(self, frame: int, X: FloatArray) -> FloatArray:
+        """Return the outputs at inputs (p, d), shape (p, K)."""
+        return np.asarray(self.network(frame)(X).reshape(len(X), self.K))
 
     @cached_property
     def free(self) -> list[int]:
         """The inputs that vary from sample to sample; the others are constant, a bias."""
-        return [c for c, column in enumerate(self.data.X.T) if np.ptp(column) > 0 or not column[0]]
+        return [c for c, column in enumerate(self.X.T) if np.ptp(column) > 0 or not column[0]]
 
     @cached_property
     def window(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -124,7 +150,7 @@ class Film:
         The inputs that vary if there are one or two of them, with the bias at its value; else the singular plane
         through 0. Shapes (1 or 2, d), (d,), (n, 1 or 2).
         """
-        X, d = self.data.X, self.data.d
+        X, d = self.X, self.X.shape[1]
         if len(self.free) in (1, 2):
             basis, origin = np.eye(d)[self.free], X[0].copy()
             origin[self.free] = 0.0
@@ -139,32 +165,63 @@ class Film:
         return np.linspace(-reach, reach, _LINE if len(self.window[0]) == 1 else _GRID)
 
     def outputs(self, frame: int) -> FloatArray:
-        """F on the window at one time, shape (g,) or (g, g), rows along the second axis."""
+        """F on the window at one time, shape (K, g) or (K, g, g), rows along the second axis."""
         basis, origin, _ = self.window
         if len(basis) == 1:
-            return self.network(frame)(origin + self.ticks[:, None] * basis[0])
+            return self.values(frame, origin + self.ticks[:, None] * basis[0]).T
         u, v = np.meshgrid(self.ticks, self.ticks)
         inputs = origin + np.column_stack((u.ravel(), v.ravel())) @ basis
-        return np.asarray(self.network(frame)(inputs).reshape(u.shape))
+        return np.asarray(self.values(frame, inputs).T.reshape(self.K, *u.shape))
 
-    # --- loss and margins ---
+    # --- loss, margins, errors ---
+
+    @cached_property
+    def fitted(self) -> FloatArray:
+        """The outputs at the samples at each time, shape (k, n, K)."""
+        return np.array([self.values(frame, self.X) for frame in range(len(self))])
+
+    @cached_property
+    def has_margins(self) -> bool:
+        """Whether the loss is one of margins; otherwise errors are shown."""
+        return self.loss != "squared"
 
     @cached_property
     def margins(self) -> FloatArray:
-        """q_i = y_i f(x_i) at each time, shape (k, n)."""
-        return np.array([self.data.y * self.network(frame)(self.data.X) for frame in range(len(self))])
+        """Margins at each time, shape (k, n): y_i f(x_i), or the own class's output minus the largest of the others."""
+        if self.loss != "cross_entropy":
+            return np.asarray((self.targets * self.fitted)[:, :, 0])
+        own = (self.targets * self.fitted).sum(axis=2)
+        return np.asarray(own - np.where(self.targets == 1.0, -np.inf, self.fitted).max(axis=2))
+
+    @cached_property
+    def errors(self) -> FloatArray:
+        """|f(x_i) - y_i| at each time, shape (k, n)."""
+        return np.asarray(np.linalg.norm(self.fitted - self.targets, axis=2))
 
     @cached_property
     def log10_loss(self) -> FloatArray:
         """log10 of the loss of the run at each time, shape (k,)."""
-        outputs = [self.network(frame)(self.data.X) for frame in range(len(self))]
-        totals = np.array(
-            [log_total(loss_arguments(self.data, f, self.loss), self.loss, self.data.counts) for f in outputs]
-        )
-        return np.asarray((totals + np.log(reduction_factor(self.reduction, self.data.n))) / np.log(10.0))
+        totals = np.array([self._log_total(frame) for frame in range(len(self))])
+        return np.asarray((totals + np.log(reduction_factor(self.reduction, len(self.X)))) / np.log(10.0))
+
+    def _log_total(self, frame: int) -> float:
+        if is_of_margins(self.loss):
+            return log_total(self.margins[frame], self.loss, self.counts)
+        if self.loss == "squared":
+            with np.errstate(divide="ignore"):
+                return float(np.log(0.5 * (self.counts @ self.errors[frame] ** 2)))
+        f = self.fitted[frame]
+        beyond = f - (self.targets * f).sum(axis=1)[:, None]  # of the others, above the own class
+        others = logsumexp(np.where(self.targets == 1.0, -np.inf, beyond), axis=1)
+        return log_total(-others, "logistic", self.counts)  # log(1 + Σ e^(f_k - f_c)), to all digits
 
     @cached_property
     def normalised_margins(self) -> FloatArray:
         """q_i/|θ|² at each time, 0 for a network of zeros, shape (k, n)."""
-        square = ((self.W**2).sum(axis=(1, 2)) + (self.a**2).sum(axis=1))[:, None]
+        square = ((self.W**2).sum(axis=(1, 2)) + (self.a**2).sum(axis=(1, 2)))[:, None]
         return np.asarray(np.divide(self.margins, square, out=np.zeros_like(self.margins), where=square > 0))
+
+    @cached_property
+    def shown(self) -> FloatArray:
+        """What is drawn of each sample: its margin over |θ|², or its error, shape (k, n)."""
+        return self.normalised_margins if self.has_margins else self.errors

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .._palette import BLACK, GREY, KIND_COLOURS, NEGATIVE, PALE, POSITIVE, sign_colour
+from .._palette import BLACK, GREY, KIND_COLOURS, LINES, NEGATIVE, PALE, POSITIVE, sign_colour
 from .._validation import FloatArray
 from ._film import Film
 
@@ -29,8 +29,8 @@ def moving(film: Film, frame: int) -> list[Trace]:
     """Return the traces that change, at one time: neurons, their events, outputs, and a mark on each clock."""
     now = float(film.clock[frame])
     marks = [_mark(now, film.log10_loss[frame], 3)]
-    marks += [_cursor(now, *_span(film.normalised_margins), 4), _cursor(now, -0.5, film.a.shape[1] - 0.5, 5)]
-    return [_neurons(film, frame), _new_events(film, frame), _outputs(film, frame), *marks]
+    marks += [_cursor(now, *_span(film.shown), 4), _cursor(now, -0.5, film.a.shape[1] - 0.5, 5)]
+    return [_neurons(film, frame), _new_events(film, frame), *_outputs(film, frame), *marks]
 
 
 def layout(film: Film) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def layout(film: Film) -> dict[str, Any]:
         "xaxis3": {**time, "domain": [0.0, 0.44], "anchor": "y3"},
         "yaxis3": {**plain, "domain": [0.34, 0.5], "anchor": "x3", "title": {"text": "log₁₀ loss"}},
         "xaxis4": {**time, "domain": [0.56, 1.0], "anchor": "y4"},
-        "yaxis4": {**plain, "domain": [0.34, 0.5], "anchor": "x4", "title": {"text": "margin / |θ|²"}},
+        "yaxis4": {**plain, "domain": [0.34, 0.5], "anchor": "x4", "title": {"text": _measure(film)}},
         "xaxis5": {**time, "domain": [0.0, 1.0], "anchor": "y5"},
         "yaxis5": {
             **plain,
@@ -84,10 +84,16 @@ def _title(text: str, x: float) -> dict[str, Any]:
     return {"text": text, "showarrow": False, "font": {"size": 13}, **place}
 
 
+def _measure(film: Film) -> str:
+    return "margin / |θ|²" if film.has_margins else "|error|"
+
+
 def _window_title(film: Film) -> str:
     if len(film.window[0]) == 1:
-        return "output f(x)"
-    return "outputs, black where f = 0" + ("" if len(film.free) == 2 else ", on the singular plane")
+        return "output f(x)" if film.K == 1 else "outputs f(x)"
+    what = "outputs, black where f = 0" if film.K == 1 else "where each output is 0"
+    what = what if film.classes is None else "the class of the largest output"
+    return what + ("" if len(film.free) == 2 else ", on the singular plane")
 
 
 def _padded(values: FloatArray) -> list[float]:
@@ -117,7 +123,8 @@ def _frame_of_directions(film: Film) -> list[Trace]:
         zero, gap = np.zeros((len(angle), 1)), np.full((1, 3), np.nan)
         rings = [np.insert(circle, place, zero.T, axis=1) for place in range(3)]
         circle = np.concatenate([part for ring in rings for part in (ring, gap)])
-    unit = film.data.X / np.linalg.norm(film.data.X, axis=1, keepdims=True)
+    length = np.linalg.norm(film.X, axis=1, keepdims=True)
+    unit = film.X / np.where(length > 0, length, 1.0)
     paths = np.concatenate((film.directions, np.full((1, *film.directions.shape[1:]), np.nan)))
     return [
         _points(circle, mode="lines", line={"color": GREY, "width": 1}, hoverinfo="skip", name="rim"),
@@ -129,35 +136,54 @@ def _frame_of_directions(film: Film) -> list[Trace]:
 
 
 def _sample_look(film: Film, size: int) -> Trace:
-    y = film.data.y
+    y = film.targets
+    if film.classes is None:
+        symbols = ["circle-open" if row[0] > 0 else "square-open" for row in y] if film.K == 1 else "circle-open"
+        said = [f"sample {i}, y = {', '.join(f'{value:+g}' for value in row)}" for i, row in enumerate(y)]
+    else:
+        symbols = "circle-open"
+        said = [f"sample {i}, class {k}" for i, k in enumerate(film.classes)]
     return {
         "mode": "markers",
         "marker": {
-            "symbol": ["circle-open" if sign > 0 else "square-open" for sign in y],
-            "color": [sign_colour(sign) for sign in y],
+            "symbol": symbols,
+            "color": sample_colours(film),
             "size": size if len(y) <= _MANY_SAMPLES else 4,
             "line": {"width": 2},
         },
-        "customdata": np.column_stack((np.arange(len(y)), y)),
-        "hovertemplate": "sample %{customdata[0]}, y = %{customdata[1]:+}<extra></extra>",
+        "text": said,
+        "hovertemplate": "%{text}<extra></extra>",
         "name": "samples",
         "showlegend": False,
     }
 
 
+def sample_colours(film: Film) -> list[str]:
+    """Return a colour for each sample: of its class, of the sign of its only target, or grey."""
+    if film.classes is not None:
+        return [_colour(k) for k in film.classes]
+    return [sign_colour(row[0]) if film.K == 1 else GREY for row in film.targets]
+
+
+def _colour(output: int) -> str:
+    return LINES[output % len(LINES)]
+
+
 def _neurons(film: Film, frame: int) -> Trace:
     size, a = film.sizes[frame], film.a[frame]
+    colours = [sign_colour(row[0]) for row in a] if film.K == 1 else [_colour(k) for k in film.served[frame]]
+    said = [f"a = {', '.join(f'{value:.4g}' for value in row)}, |w| = {w:.4g}" for row, w in zip(a, size, strict=True)]
     largest = max(float(size.max()), np.finfo(float).tiny)
     return _points(
         film.directions[frame],
         mode="markers",
         marker={
-            "color": [sign_colour(sign) for sign in a],
+            "color": colours,
             "size": _SMALL + (_LARGE - _SMALL) * size / largest,
             "opacity": 0.85,
         },
-        customdata=np.column_stack((np.arange(len(a)), a, size)),
-        hovertemplate="neuron %{customdata[0]}, a = %{customdata[1]:.4g}, |w| = %{customdata[2]:.4g}<extra></extra>",
+        text=[f"neuron {j}, {one}" for j, one in enumerate(said)],
+        hovertemplate="%{text}<extra></extra>",
         name="neurons",
     )
 
@@ -187,21 +213,39 @@ def _say(film: Film, event: int) -> str:
 
 def _window(film: Film) -> list[Trace]:
     coords = film.window[2]
-    x, y = coords[:, 0], film.data.y if coords.shape[1] == 1 else coords[:, 1]
-    return [{"type": "scatter", "x": x, "y": y, "xaxis": "x2", "yaxis": "y2", **_sample_look(film, 9)}]
+    place = {"type": "scatter", "xaxis": "x2", "yaxis": "y2", **_sample_look(film, 9)}
+    if coords.shape[1] == 2:
+        return [{"x": coords[:, 0], "y": coords[:, 1], **place}]
+    if film.classes is not None:
+        return [{"x": coords[:, 0], "y": np.zeros(len(coords)), **place}]
+    rows = []
+    for k in range(film.K):
+        look = place if film.K == 1 else {**place, "marker": {**place["marker"], "color": _colour(k)}}
+        rows.append({"x": coords[:, 0], "y": film.targets[:, k], **look})
+    return rows
 
 
-def _outputs(film: Film, frame: int) -> Trace:
+def _outputs(film: Film, frame: int) -> list[Trace]:
+    """Return curves over one input; over two the only output, the largest one of classes, or the zeros of each."""
     values = film.outputs(frame)
     place = {"xaxis": "x2", "yaxis": "y2", "name": "outputs", "showlegend": False}
-    if values.ndim == 1:
-        return {"type": "scatter", "x": film.ticks, "y": values, "mode": "lines", "line": {"color": BLACK}, **place}
+    if values.ndim == 2:
+        colours = [BLACK] if film.K == 1 else [_colour(k) for k in range(film.K)]
+        line = {"type": "scatter", "x": film.ticks, "mode": "lines", **place}
+        return [{**line, "y": row, "line": {"color": one}} for row, one in zip(values, colours, strict=True)]
+    place |= {"x": film.ticks, "y": film.ticks, "hoverinfo": "skip"}  # or no sample could be pointed at
+    if film.classes is not None:
+        return [_largest(values, place)]
     largest = float(np.abs(values).max()) or 1.0
+    if film.K == 1:
+        return [_plane(values[0] / largest, place)]
+    return [_zeros(row / largest, _colour(k), place) for k, row in enumerate(values)]
+
+
+def _plane(values: FloatArray, place: Trace) -> Trace:
     return {
         "type": "contour",
-        "x": film.ticks,
-        "y": film.ticks,
-        "z": (values / largest).astype(np.float32),
+        "z": values.astype(np.float32),
         "zmin": -1.0,
         "zmax": 1.0,
         "colorscale": _COLOURS,
@@ -209,7 +253,26 @@ def _outputs(film: Film, frame: int) -> Trace:
         "opacity": 0.75,
         "contours": {"coloring": "heatmap", "start": 0.0, "end": 0.0, "size": 1.0},
         "line": {"width": 2, "color": BLACK},
-        "hoverinfo": "skip",  # or no sample could be pointed at
+        **place,
+    }
+
+
+def _largest(values: FloatArray, place: Trace) -> Trace:
+    """Return a map of the output that is largest, in the colours of the classes."""
+    K = len(values)
+    steps = [[edge / K, _colour(k)] for k in range(K) for edge in (k, k + 1)]
+    z = values.argmax(axis=0).astype(np.int8)
+    look = {"zmin": -0.5, "zmax": K - 0.5, "colorscale": steps, "showscale": False, "opacity": 0.35}
+    return {"type": "heatmap", "z": z, **look, **place}
+
+
+def _zeros(values: FloatArray, colour: str, place: Trace) -> Trace:
+    return {
+        "type": "contour",
+        "z": values.astype(np.float32),
+        "showscale": False,
+        "contours": {"coloring": "none", "start": 0.0, "end": 0.0, "size": 1.0},
+        "line": {"width": 2, "color": colour},
         **place,
     }
 
@@ -219,12 +282,13 @@ def _outputs(film: Film, frame: int) -> Trace:
 
 def _curves(film: Film) -> list[Trace]:
     loss = _line(film.clock, film.log10_loss, BLACK, "loss", 3)
-    q, y = film.normalised_margins, film.data.y
-    if film.data.n <= _MANY_SAMPLES:
-        lines = [_line(film.clock, q[:, i], sign_colour(y[i]), f"sample {i}", 4) for i in range(film.data.n)]
+    shown, colours = film.shown, sample_colours(film)
+    if len(colours) <= _MANY_SAMPLES:
+        lines = [_line(film.clock, shown[:, i], colour, f"sample {i}", 4) for i, colour in enumerate(colours)]
     else:
         ranges = (("smallest", np.min), ("median", np.median), ("largest", np.max))
-        lines = [_line(film.clock, take(q, axis=1), GREY, f"{name} margin", 4) for name, take in ranges]
+        what = "margin" if film.has_margins else "error"
+        lines = [_line(film.clock, take(shown, axis=1), GREY, f"{name} {what}", 4) for name, take in ranges]
     return [loss, *lines]
 
 

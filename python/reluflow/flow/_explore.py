@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, Union
 
 import numpy as np
 
 from .._files import atomic_write
 from .._validation import FloatArray, integer
 from ..explorer import Explorer, Film, explorer
-from ..losses import require_labels
+from ..layered._several import pair_of
 from ._times import plain_times, spread
 
 if TYPE_CHECKING:
     from ._solution import Solution
+    from ._two_layer_solution import TwoLayerSolution
+
+Run: TypeAlias = Union["Solution", "TwoLayerSolution"]
 
 
-def explore(solution: Solution, path: str | os.PathLike[str] | None, n_times: int) -> Explorer:
-    """Make the page and write it, unless `path` is None.
-
-    Raises
-    ------
-    ValueError
-        A target of the data is neither +1 nor -1: the page shows margins.
-    """
-    require_labels(solution.data)
+def explore(solution: Run, path: str | os.PathLike[str] | None, n_times: int) -> Explorer:
+    """Make the page and write it, unless `path` is None."""
     page = explorer(film(solution, integer(n_times, "n_times", least=2)), _title(solution))
     if path is not None:
         with atomic_write(path) as file:
@@ -33,19 +29,23 @@ def explore(solution: Solution, path: str | os.PathLike[str] | None, n_times: in
     return page
 
 
-def film(solution: Solution, n_times: int) -> Film:
+def film(solution: Run, n_times: int) -> Film:
     """Return the states on a grid that is dense where much happens, with the start and the end."""
     t, log_t, W, a = _states(solution, spread(solution, n_times))
-    events = solution.events
+    events, pair = solution.events, pair_of(solution.data, solution.initial, solution.loss)
+    K = solution.initial.n_outputs
+    rows = np.eye(K)[pair.targets] if solution.loss == "cross_entropy" else pair.targets
     return Film(
-        data=solution.data,
+        X=pair.X,
+        targets=np.asarray(rows, dtype=np.float64).reshape(len(pair.X), K),
+        counts=np.ones(len(pair.X)) if pair.counts is None else pair.counts,
         leak=solution.leak,
         loss=solution.loss,
         reduction=solution.reduction,
         t=t,
         log_t=log_t,
         W=W,
-        a=a,
+        a=a if a.ndim == 3 else a[:, :, None],
         event_log_t=events.log_t,
         event_neuron=events.neuron,
         event_sample=events.sample,
@@ -53,12 +53,13 @@ def film(solution: Solution, n_times: int) -> Film:
     )
 
 
-def _states(solution: Solution, log_t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+def _states(solution: Run, log_t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     if np.isfinite(solution.t_end):
         t = plain_times(solution, log_t)
         with np.errstate(divide="ignore"):
             return t, np.log(t), *solution.states(t)
-    W, a = solution.states(log_times=log_t)
+    nets = [solution.at(log_t=float(one)) for one in log_t]
+    W, a = np.array([net.W for net in nets]), np.array([net.a for net in nets])
     with np.errstate(over="ignore"):
         t = np.exp(log_t)
     if solution.t_start > 0:
@@ -68,7 +69,7 @@ def _states(solution: Solution, log_t: FloatArray) -> tuple[FloatArray, FloatArr
     return np.append(0.0, t), np.append(-np.inf, log_t), W, a
 
 
-def _title(solution: Solution) -> str:
-    data = solution.data
-    name = data.name or f"{data.n} samples in {data.d} dimensions"
+def _title(solution: Run) -> str:
+    n, d = (solution.data[0] if isinstance(solution.data, tuple) else solution.data.X).shape
+    name = getattr(solution.data, "name", "") or f"{n} samples in {d} dimensions"
     return f"{name}, {solution.initial.width} neurons, {len(solution.events):,} events"

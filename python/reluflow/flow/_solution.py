@@ -340,8 +340,8 @@ class Solution:
 
         The page has the directions of the neurons (on a circle for d = 2, on a sphere for d = 3, else on the plane of
         the two leading singular directions at the end), the outputs (along a line for one input beside a bias, on a
-        plane otherwise, black where they are 0), loss, margins, and the events as they happen. Neurons, samples and
-        events tell their numbers under the pointer.
+        plane otherwise, black where they are 0), loss, margins (of the squared loss errors), and the events as they
+        happen. Neurons, samples and events tell their numbers under the pointer.
 
         Parameters
         ----------

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from .._files import write_archive
 from .._validation import FloatArray, IntArray, PatternArray, freeze, freeze_all, invalid, real, real_array
+from ..explorer import Explorer
 from ..kinks import EVENT_KINDS
 from ..layered import LAYERED_KINDS, DeepSolution, LayeredBranching
 from ..layered._several import data_of, pair_of, stored
@@ -24,6 +25,7 @@ from ..limits._outputs import limit_of_outputs
 from ..losses import reduction_factor
 from ..networks import Network
 from ._events import EventTable
+from ._explore import explore
 
 FORMAT = "reluflow solution of a network by layers"
 _SLIDE, _DIE = EVENT_KINDS.index("slide"), EVENT_KINDS.index("die")
@@ -309,6 +311,28 @@ class TwoLayerSolution:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy without the compiled run."""
         return (TwoLayerSolution, (self.data, self._reader, self.settings, self.layered))
+
+    def explore(self, path: str | os.PathLike[str] | None = "explorer.html", *, n_times: int = 80) -> Explorer:
+        """Write one HTML page to drag through the run in, as `Solution.explore` does, with a colour for each output.
+
+        Neurons have the colour of the output that a_j is largest in. For classes the plane shows the largest output,
+        and margins are those to the next class; for the squared loss errors take their place.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            Where to write it; None writes nothing.
+        n_times : int, optional
+            Number of times on the slider beside the start, at least 2.
+
+        Raises
+        ------
+        ImportError
+            plotly is not installed (extra ``explore``).
+        ValueError
+            The folder does not exist or may not be written to; the message names the path.
+        """
+        return explore(self, path, n_times)
 
     def summary(self) -> str:
         """Return a few lines of text: the outcome, the work and the events."""
