@@ -7,6 +7,7 @@ from ._descent import DeepDescentResult
 from ._events import LAYERED_KINDS, LayeredEvent, LayeredEventTable
 from ._graph import Edge, Node
 from ._layers import Dense, Diagonal, Layer, Residual, Shared
+from ._limit import LayeredLimit
 from ._network import DeepNetwork, LayerView
 from ._problem import LAYERED_LOSSES
 from ._solution import DeepSolution, LayeredBranching
@@ -27,6 +28,7 @@ __all__ = [
     "LayeredBranching",
     "LayeredEvent",
     "LayeredEventTable",
+    "LayeredLimit",
     "Node",
     "Residual",
     "Shared",

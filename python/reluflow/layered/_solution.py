@@ -14,6 +14,9 @@ import numpy.typing as npt
 from .._validation import FloatArray, IntArray, freeze, invalid, real, real_array
 from ._balance import balance_weights
 from ._events import LayeredEventTable
+from ._frozen import Frozen
+from ._limit import LayeredLimit
+from ._limit_of import limit_of_layers
 from ._model import Problem
 from ._network import DeepNetwork
 from ._storage import write
@@ -206,6 +209,16 @@ class DeepSolution:
         if time == last:
             return self._end
         return self._problem.state_at(self._raw["checkpoints"], time, clock == "log_t", self.settings["rtol"])
+
+    # --- where it tends to ---
+
+    @cached_property
+    def limit(self) -> LayeredLimit:
+        """Where the flow ends, polished in the last pattern and certified: a direction, or a critical point."""
+        problem, end = self._problem, self._end
+        frozen = Frozen(self.initial.nodes, problem.X, end["sides"], end["modes"], self.initial.n_parameters)
+        decay = None if problem.decay is None or not problem.decay.any() else problem.decay / problem.factor
+        return limit_of_layers(self.final, frozen, problem.targets, problem.loss, problem.counts, decay)
 
     # --- what is conserved ---
 

@@ -1,0 +1,369 @@
+"""Polish and certify the limit of a layered run, see `LayeredLimit`."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import lsq_linear, nnls
+
+from .._validation import FloatArray, IntArray
+from ..limits._checks import Residuals
+from ._frozen import Frozen, Numbers
+from ._gradient import duals
+from ._graph import Node
+from ._limit import LayeredLimit
+from ._network import DeepNetwork
+from ._newton import derivative, dimensions, zero_near
+
+# Singular values of the normals of what slides below this part of the largest are zero.
+_RANK_TOL = 1e-10
+# The active set changes a few times at most: the weights of the state choose it.
+_SET_CHANGES = 20
+# Samples whose weight is below this part of the largest are far from the margin; they come back if they are violated.
+_WEIGHT_PART = 1e-6
+# Residuals up to this are rounding of a polished point.
+_CERTIFIED_TOL = 1e-9
+# A state that is farther from the point than this may tend to another one.
+_NEAR = 0.1
+# Steps that find multipliers in intervals which depend on the multipliers above.
+_BOX_PASSES = 5
+# The equations of more unknowns are not set up: a dense matrix and its singular values, some seconds.
+MOST_UNKNOWNS = 1500
+
+
+def degree_of(nodes: tuple[Node, ...]) -> tuple[int, str]:
+    """Return the degree of homogeneity of a network in its parameters, or 0 and why it has none."""
+    degrees = [0]
+    for v, node in enumerate(nodes[1:], start=1):
+        found = set()
+        for edge in node.edges:
+            if (edge.idx >= 0).any():
+                found.add(degrees[edge.src] + 1)
+            if edge.const is not None and edge.const.any():
+                found.add(degrees[edge.src])
+        if node.bias is not None and (node.bias >= 0).any():
+            found.add(1)
+        if len(found) != 1:
+            return 0, f"paths of layer {v - 1} have different numbers of parameters (biases or skips)"
+        degrees.append(found.pop())
+    return degrees[-1], ""
+
+
+def limit_of_layers(
+    net: DeepNetwork,
+    frozen: Frozen,
+    targets: FloatArray,
+    loss: str,
+    counts: FloatArray | None,
+    decay: FloatArray | None,
+) -> LayeredLimit:
+    """Find the limit of a flow that stands at `net` in the pattern of `frozen`."""
+    with np.errstate(over="ignore", under="ignore"):
+        return _Search(net, frozen, targets, loss, counts, decay).run()
+
+
+class _Search:
+    """What is known of the state, and the two kinds of limits."""
+
+    def __init__(
+        self,
+        net: DeepNetwork,
+        frozen: Frozen,
+        targets: FloatArray,
+        loss: str,
+        counts: FloatArray | None,
+        decay: FloatArray | None,
+    ) -> None:
+        self.net, self.frozen, self.targets, self.loss = net, frozen, targets, loss
+        self.counts, self.decay = counts, decay
+        self.used = np.ones(len(targets), dtype=bool) if counts is None else counts > 0
+        if loss in ("logistic", "exponential") and decay is None:
+            # A sample that moves no parameter stays at f = 0, whatever the flow does.
+            self.used &= frozen.gradients(net.theta, np.arange(len(targets))).any(axis=1)
+        self.degree, self.inhomogeneous = degree_of(net.nodes)
+        self.f = np.asarray(frozen.outputs(net.theta))
+
+    def run(self) -> LayeredLimit:
+        of_margins = self.loss in ("logistic", "exponential")
+        unknowns = len(self.net.theta) + len(self.frozen.held)
+        grows = self.decay is None and self._fits()
+        if grows and not self.degree:
+            return self._unclaimed(self.inhomogeneous)
+        if grows and not of_margins:
+            return self._unclaimed("directions of cross-entropy are certified for two layers (rf.Network) alone")
+        if unknowns > MOST_UNKNOWNS:
+            return self._unclaimed(f"its equations have {unknowns:,} unknowns, {MOST_UNKNOWNS:,} can be solved")
+        return self._direction() if grows else self._finite()
+
+    def _fits(self) -> bool:
+        """Whether all samples are on their right side, so that θ grows."""
+        if self.loss == "squared":
+            return False
+        if self.loss == "cross_entropy":
+            own = (self.targets * self.f).sum(axis=1)
+            rest = np.where(self.targets == 1.0, -np.inf, self.f).max(axis=1)
+            return bool((own > rest)[self.used].all())
+        return bool(((self.targets * self.f)[self.used] > 0).all())
+
+    # --- directions ---
+
+    def _direction(self) -> LayeredLimit:
+        y, L = self.targets[:, 0], self.degree
+        q = y * self.f[:, 0]
+        theta = np.asarray(self.net.theta / q[self.used].min() ** (1.0 / L))
+        support = self._first_support(q)
+        for _ in range(_SET_CHANGES):
+            theta, lam, freedom = self._newton(theta, support)
+            margins = y * np.asarray(self.frozen.outputs(theta))[:, 0]
+            wrong = support[lam < 0]
+            missing = np.flatnonzero(self.used & (margins < 1.0 - _CERTIFIED_TOL))
+            if not len(wrong) and not np.setdiff1d(missing, support).size:
+                break
+            support = np.union1d(np.setdiff1d(support, wrong[np.argsort(lam[lam < 0])][:1]), missing)
+        full = np.zeros(len(y))
+        full[support] = lam
+        residuals = self._checked(theta, full * y, margins - 1.0)
+        size = float(np.linalg.norm(theta))
+        unit = theta / size
+        state = self.net.theta / self.net.norm
+        turn = 2.0 * float(np.arctan2(np.linalg.norm(unit - state), np.linalg.norm(unit + state)))
+        reasons = self._doubts(residuals, turn)
+        margin = float(margins[self.used].min()) / size**L
+        return self._limit("direction", unit, full * y, residuals, reasons, freedom, turn, margin)
+
+    def _first_support(self, q: FloatArray) -> IntArray:
+        """Return the samples of some weight at the state, those among them that a non-negative fit uses."""
+        weight = np.exp(-(q - q[self.used].min()))
+        near = np.flatnonzero(self.used & (weight >= _WEIGHT_PART))
+        J = self.targets[near] * self.frozen.gradients(self.net.theta, near)
+        N = self.frozen.normals(self.net.theta)
+        scale = float(np.linalg.norm(J)) or 1.0
+        columns = np.vstack((J, N, -N)).T / scale
+        fit = nnls(columns, self.net.theta)[0][: len(near)]
+        return near[fit > 0] if (fit > 0).any() else near
+
+    def _newton(self, theta: FloatArray, support: IntArray) -> tuple[FloatArray, FloatArray, int]:
+        """Solve θ = Σ λ ∇q + Σ μ ∇z, q = 1 on the support, z = 0 on what slides, by least-norm steps."""
+        y, frozen, P, k = self.targets[:, 0], self.frozen, len(theta), len(support)
+        B = np.vstack((y[support, None] * frozen.gradients(theta, support), frozen.normals(theta)))
+        x = np.concatenate((theta, np.linalg.lstsq(B.T, theta, rcond=_RANK_TOL)[0]))
+
+        def jacobian(x: FloatArray) -> FloatArray:
+            lam = np.zeros((len(y), 1))
+            lam[support, 0] = y[support] * x[P : P + k]
+            H = derivative(lambda t: frozen.pull(t, lam, x[P + k :]).theta, x[:P])
+            B = np.vstack((y[support, None] * frozen.gradients(x[:P], support), frozen.normals(x[:P])))
+            return np.block([[np.eye(P) - H, -B.T], [B, np.zeros((len(B), len(B)))]])
+
+        x, null = zero_near(lambda x: self._equations(x, support), jacobian, x)
+        return x[:P], x[P : P + k], dimensions(null[:, :P])
+
+    def _equations(self, x: FloatArray, support: IntArray) -> FloatArray:
+        P, k, y = self.frozen.count, len(support), self.targets[:, 0]
+        lam = np.zeros((len(y), 1))
+        lam[support, 0] = y[support] * x[P : P + k]
+        pull = self.frozen.pull(x[:P], lam, x[P + k :]).theta
+        margins = y * np.asarray(self.frozen.outputs(x[:P]))[:, 0]
+        return np.concatenate((x[:P] - pull, margins[support] - 1.0, self.frozen.held_values(x[:P])))
+
+    # --- critical points ---
+
+    def _finite(self) -> LayeredLimit:
+        """Newton on the gradient of the objective, with z = 0 on what slides."""
+        P = self.frozen.count
+        x = np.concatenate((self.net.theta, self._multipliers(self.net.theta)))
+        x, null = zero_near(self._gradient, lambda x: derivative(self._gradient, x), x)
+        theta, freedom = x[:P], dimensions(null[:, :P])
+        size = float(np.linalg.norm(self.net.theta)) or 1.0
+        turn = float(np.linalg.norm(theta - self.net.theta)) / size
+        lam = self._duals(np.asarray(self.frozen.outputs(theta)))
+        residuals = self._checked(theta, lam, None)
+        reasons = self._doubts(residuals, turn)
+        return self._limit("finite", theta, lam, residuals, reasons, freedom, turn, np.nan)
+
+    def _gradient(self, x: Numbers) -> Numbers:
+        P = self.frozen.count
+        pull = self.frozen.pull(x[:P], self._duals(self.frozen.outputs(x[:P])), x[P:]).theta
+        kept = pull if self.decay is None else pull - self.decay * x[:P]
+        return np.concatenate((-kept, self.frozen.held_values(x[:P])))
+
+    def _duals(self, f: Numbers) -> Numbers:
+        """-∂L/∂f, of complex outputs too."""
+        if not np.iscomplexobj(f):
+            return duals(f, self.targets, self.loss, self.counts)
+        each = np.ones(len(f)) if self.counts is None else self.counts
+        if self.loss == "squared":
+            found: Numbers = self.targets - f
+        elif self.loss == "cross_entropy":
+            power = np.exp(f - f.real.max(axis=1, keepdims=True))
+            found = self.targets - power / power.sum(axis=1, keepdims=True)
+        elif self.loss == "exponential":
+            found = self.targets * np.exp(-self.targets * f)
+        else:
+            q = self.targets * f
+            small = np.exp(-q * np.sign(q.real))  # no power overflows
+            found = self.targets * np.where(q.real > 0, small, 1.0) / (1.0 + small)
+        return np.asarray(each[:, None] * found)
+
+    def _multipliers(self, theta: FloatArray) -> FloatArray:
+        """Return the multipliers that leave least of the gradient at a state."""
+        N, none = self.frozen.normals(theta), np.zeros(len(self.frozen.held))
+        rest = self.frozen.pull(theta, self._duals(self.f), none).theta
+        rest = rest if self.decay is None else rest - self.decay * theta
+        return np.asarray(np.linalg.lstsq(N.T, -rest, rcond=_RANK_TOL)[0]) if len(N) else none
+
+    # --- the certificate ---
+
+    def _checked(self, theta: FloatArray, lam: FloatArray, above: FloatArray | None) -> Residuals:
+        """Check each line from θ and λ alone; `above` is q - 1 of a direction."""
+        lam2 = lam.reshape(len(self.targets), -1)
+        aim = theta if above is not None else (0.0 if self.decay is None else self.decay) * theta
+        mu = self._multipliers_in_boxes(theta, lam2, np.asarray(aim))
+        rest = self.frozen.pull(theta, lam2, mu).theta - aim
+        stationarity = float(np.linalg.norm(rest)) / self._size(theta, lam2, above is not None)
+        wrong = self._contradicted(theta)
+        if above is None:
+            return Residuals(stationarity, 0.0, 0.0, wrong)
+        signed = self.targets[:, 0] * lam
+        total = float(np.abs(lam).sum())
+        complementarity = float((np.abs(lam) * np.abs(above)).max()) / total if total > 0 else 0.0
+        negative = float(np.maximum(-signed, 0.0).max()) / total if total > 0 else 0.0
+        return Residuals(
+            stationarity, complementarity, float(np.maximum(-above[self.used], 0.0).max()), max(wrong, negative)
+        )
+
+    def _size(self, theta: FloatArray, lam: FloatArray, is_direction: bool) -> float:
+        """Return the unit of what is left of the gradient: |θ|, or what its terms come to."""
+        if is_direction:
+            return float(np.linalg.norm(theta)) or 1.0
+        each = np.ones(len(lam)) if self.counts is None else self.counts
+        f = np.asarray(self.frozen.outputs(theta))
+        terms = each[:, None] * (np.abs(f) + np.abs(self.targets)) if self.loss == "squared" else np.abs(lam)
+        rows = np.array(
+            [
+                self.frozen.pull(theta, self._part(i, row), np.zeros(len(self.frozen.held))).theta
+                for i, row in enumerate(terms)
+            ]
+        )
+        total = float(np.linalg.norm(rows, axis=1).sum())
+        if self.decay is not None:
+            total += float(np.linalg.norm(self.decay * theta))
+        return total or 1.0
+
+    def _part(self, sample: int, row: FloatArray) -> FloatArray:
+        lam = np.zeros_like(self.targets)
+        lam[sample] = row
+        return lam
+
+    def _multipliers_in_boxes(self, theta: FloatArray, lam: FloatArray, aim: FloatArray) -> FloatArray:
+        """Multipliers between leak and 1 times what comes back to each held place, that come nearest to `aim`."""
+        frozen = self.frozen
+        mu = np.zeros(len(frozen.held))
+        if not len(mu):
+            return mu
+        N = frozen.normals(theta)
+        rest = aim - frozen.pull(theta, lam, mu).theta
+        leaks = np.array([frozen.nodes[v].leak or 0.0 for v, _, _ in frozen.held])
+        mu = np.asarray(np.linalg.lstsq(N.T, rest, rcond=_RANK_TOL)[0])
+        for _ in range(_BOX_PASSES):
+            back = frozen.pull(theta, lam, mu).back
+            low, high = np.minimum(leaks * back, back), np.maximum(leaks * back, back)
+            room = 1e-300 + 1e-15 * np.abs(back)
+            found = lsq_linear(N.T, rest, bounds=(low - room, high + room), method="bvls")
+            if np.array_equal(found.x, mu):
+                break
+            mu = np.clip(found.x, low, high)
+        return mu
+
+    def _contradicted(self, theta: FloatArray) -> float:
+        """Return the largest z on the wrong side of its pattern, in units of its layer's largest."""
+        worst = 0.0
+        for v, z in enumerate(self.frozen.pre_activations(theta)):
+            if self.frozen.slopes[v] is None:
+                continue
+            largest = float(np.abs(z).max())
+            if largest > 0:
+                side = self.frozen.sides[v]
+                worst = max(worst, float(np.maximum(-side * z, 0.0).max()) / largest)
+        held = np.abs(self.frozen.held_values(theta))
+        return max(worst, float(held.max()) if len(held) else 0.0)
+
+    def _doubts(self, residuals: Residuals, turn: float) -> list[str]:
+        reasons = []
+        for name in ("stationarity", "complementarity", "primal", "sign"):
+            value = getattr(residuals, name)
+            if not value <= _CERTIFIED_TOL:
+                reasons.append(f"{name} does not hold, to {value:.2g}")
+        if not turn <= _NEAR:
+            reasons.append(f"the state is {turn:.2g} away from it")
+        return reasons
+
+    # --- results ---
+
+    def _turn_rate(self) -> float:
+        """|d(θ/|θ|)/d log |θ|| along the flow."""
+        lam = self._weights()
+        N = self.frozen.normals(self.net.theta)
+        rate = self.frozen.pull(self.net.theta, lam, np.zeros(len(N))).theta
+        if len(N):
+            rate = rate - N.T @ np.linalg.lstsq(N.T, rate, rcond=_RANK_TOL)[0]
+        unit = self.net.theta / self.net.norm
+        along = float(rate @ unit)
+        return float(np.linalg.norm(rate - along * unit)) / along if along > 0 else float("nan")
+
+    def _weights(self) -> FloatArray:
+        """λ in units of its largest, which may be below the least double."""
+        if self.loss in ("logistic", "exponential"):
+            q = self.targets * self.f
+            part = np.exp(-(q - q[self.used].min())) if q.min() > 0 else np.abs(self._duals(self.f))
+            each = 1.0 if self.counts is None else self.counts[:, None]
+            return np.asarray(self.targets * part * each if q.min() > 0 else self.targets * part)
+        lam = self._duals(self.f)
+        return lam / (float(np.abs(lam).max()) or 1.0)
+
+    def _unclaimed(self, reason: str) -> LayeredLimit:
+        nothing = Residuals(np.nan, np.nan, np.nan, np.nan)
+        lam = np.zeros(len(self.targets))
+        return self._limit("none", self.net.theta, lam, nothing, [reason], 0, np.nan, np.nan)
+
+    def _limit(
+        self,
+        kind: str,
+        theta: FloatArray,
+        lam: FloatArray,
+        residuals: Residuals,
+        reasons: list[str],
+        freedom: int,
+        turn: float,
+        margin: float,
+    ) -> LayeredLimit:
+        lam = lam[:, 0] if lam.ndim == 2 and lam.shape[1] == 1 else lam
+        net = self.net._with(np.array(theta))
+        return LayeredLimit(
+            kind=kind,
+            network=net,
+            degree=self.degree,
+            margin=margin,
+            duals=lam,
+            support=np.flatnonzero(np.abs(lam.reshape(len(lam), -1)).max(axis=1) > 0),
+            held=self.frozen.held - np.array([1, 0, 0]),
+            residuals=residuals,
+            certified=not reasons,
+            reason="; ".join(reasons or self._remarks(freedom)),
+            freedom=freedom,
+            turn=turn,
+            turn_rate=self._turn_rate(),
+            layer_norms=np.array([_norm_of(node, theta) for node in net.nodes[1:]]),
+        )
+
+    def _remarks(self, freedom: int) -> list[str]:
+        """Say what a certificate leaves open."""
+        found = [f"one of a continuum of {freedom} dimensions in this pattern"] if freedom else []
+        left = int(np.count_nonzero(~self.used))
+        return found + ([f"{left} samples are on no active path, and stay at f = 0"] if left else [])
+
+
+def _norm_of(node: Node, theta: FloatArray) -> float:
+    used = [edge.idx[edge.idx >= 0] for edge in node.edges]
+    if node.bias is not None:
+        used.append(node.bias[node.bias >= 0])
+    return float(np.linalg.norm(theta[np.unique(np.concatenate(used))])) if used else 0.0

@@ -1,0 +1,73 @@
+"""Newton's method on equations whose zeros may be a continuum, by steps of least norm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .._validation import FloatArray
+from ._frozen import Numbers
+
+# Newton's method converges quadratically near a point and linearly along a continuum; it needs some ten steps.
+_STEPS = 60
+# Singular values of the equations below this part of the largest are zero: products of doubles.
+_RANK_TOL = 1e-10
+# The same for a step, and the parts of it that are tried.
+_CUTS = (1e-10, 1e-7, 1e-4, 1e-2)
+_PARTS = (1.0, 0.3, 0.1, 0.03)
+_COMPLEX_STEP = 1e-30
+# Rows below this are no direction of their own.
+_DIRECTION_TOL = 1e-6
+
+
+def zero_near(
+    function: Callable[[Numbers], Numbers], jacobian: Callable[[FloatArray], FloatArray], x: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Find a zero by least-norm steps of Newton's method; return it with what moves it nowhere, as rows."""
+    rest = np.asarray(function(x), dtype=np.float64)
+    size = float(np.linalg.norm(rest))
+    for _ in range(_STEPS):
+        U, s, V = np.linalg.svd(jacobian(x))
+        trial = _shorter(function, x, size, rest, (U, s, V))
+        if trial is None:
+            break
+        x, rest = trial
+        size = float(np.linalg.norm(rest))
+    s = np.linalg.svd(jacobian(x), compute_uv=False)
+    return x, V[s <= _RANK_TOL * s[0]]
+
+
+def _shorter(
+    function: Callable[[Numbers], Numbers],
+    x: FloatArray,
+    size: float,
+    rest: FloatArray,
+    parts: tuple[FloatArray, FloatArray, FloatArray],
+) -> tuple[FloatArray, FloatArray] | None:
+    """Take the first of some steps that brings the equations nearer to zero, None if none does."""
+    U, s, V = parts
+    for cut in _CUTS:  # what is almost flat may lead far away
+        kept = s > cut * s[0]
+        step = V[kept].T @ ((U[:, kept].T @ rest) / s[kept])
+        for part in _PARTS:
+            trial = x - part * step
+            found = np.asarray(function(trial), dtype=np.float64)
+            if np.linalg.norm(found) < (1.0 - 0.1 * part) * size:
+                return trial, found
+    return None
+
+
+def dimensions(rows: FloatArray) -> int:
+    """Return how many directions rows span."""
+    return int(np.linalg.matrix_rank(rows, tol=_DIRECTION_TOL)) if len(rows) else 0
+
+
+def derivative(function: Callable[[Numbers], Numbers], x: FloatArray) -> FloatArray:
+    """Return the Jacobian of a function that takes complex numbers, exact to rounding."""
+    columns = []
+    for j in range(len(x)):
+        moved = x.astype(complex)
+        moved[j] += 1j * _COMPLEX_STEP
+        columns.append(np.imag(function(moved)) / _COMPLEX_STEP)
+    return np.array(columns).T
