@@ -200,3 +200,54 @@ def test_a_limit_is_one_line() -> None:
     text = repr(run(separable(3, 10, 3), layers([3, 3]), 3, 250.0).limit)
     assert text.startswith("LayeredLimit(direction, margin=0.139930")
     assert "certified" in text
+
+
+# --- runs that end there ---
+
+
+def linear(seed: int = 1) -> tuple[rf.Dataset, rf.DeepNetwork]:
+    data = rf.Dataset([[1.0, 0.0], [0.0, 2.0], [-3.0, -1.0]], [1, 1, -1])
+    return data, rf.DeepNetwork.init(layers([3, 3], "linear"), dim=2, scale=0.5, seed=seed)
+
+
+def test_a_run_ends_where_its_limit_is_certified(tmp_path: Any) -> None:
+    data, net = linear()
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True))
+    assert (sol.status, sol.success, sol.limit.certified) == ("reached_limit", True, True)
+    assert sol.settings["limit"] is True
+    assert sol.settings["log_time"] == np.inf
+    early = rf.integrate(data, net, until=rf.Stop(log_time=0.4 * sol.log_t_end))
+    assert not early.limit.certified
+    (many,) = rf.integrate_many(data, [net], until=rf.Stop(limit=True)).collect()
+    assert np.array_equal(many.value.final.theta, sol.final.theta)
+    sol.save(tmp_path / "run.npz")
+    kept = rf.load(tmp_path / "run.npz")
+    assert kept.status == "reached_limit"
+    assert repr(kept.limit) == repr(sol.limit)
+
+
+def test_the_legs_are_one_run() -> None:
+    data = separable(2, 10, 3)
+    net = rf.DeepNetwork.init(layers([5]), dim=3, scale=0.5, seed=2)
+    one = rf.integrate(data, net, until=rf.Stop(log_time=12.0))
+    legs = rf.integrate(data, net, until=rf.Stop(limit=True, log_time=12.0))
+    assert (legs.status, legs.limit.certified) == ("reached_log_time", False)
+    np.testing.assert_allclose(legs.final.theta, one.final.theta, atol=1e-8)
+    assert len(legs.events) == len(one.events)
+    np.testing.assert_allclose(legs(2.0).theta, one(2.0).theta, atol=1e-9)
+
+
+def test_a_run_without_a_limit_stops_and_says_why() -> None:
+    stack = [rf.Dense(3), rf.Dense(3, bias=True), rf.Dense(1)]
+    sol = rf.integrate(
+        separable(5, 6, 2), rf.DeepNetwork.init(stack, dim=2, scale=0.5, seed=5), until=rf.Stop(limit=True)
+    )
+    assert (sol.status, sol.success) == ("limit_not_certified", False)
+    assert "have different numbers of parameters" in sol.message
+    assert sol.log_t_end < 100.0  # asked once all samples are on their right side, and not again
+
+
+def test_times_to_save_at_are_refused() -> None:
+    data, net = linear()
+    with pytest.raises(ValueError, match=r"save_at must be left out where Stop\.limit is given"):
+        rf.integrate(data, net, until=rf.Stop(limit=True), save_at=[1.0])

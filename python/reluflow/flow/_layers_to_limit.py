@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,10 +26,12 @@ _SUMS = ("n_steps", "order_sum", "n_event_sets", "seconds")
 _COUNTED = ("events", "steps", "seconds")
 
 Leg = Callable[[DeepSolution | None, Layered, Hook | None], DeepSolution]
-Reading = Callable[[DeepSolution], TwoLayerSolution]
+Whole = TypeVar("Whole", DeepSolution, TwoLayerSolution)
 
 
-def layers_to_limit(leg: Leg, read: Reading, asked: Layered, start_log_t: float, hook: Hook | None) -> TwoLayerSolution:
+def layers_to_limit(
+    leg: Leg, read: Callable[[DeepSolution], Whole], asked: Layered, start_log_t: float, hook: Hook | None
+) -> Whole:
     """Run leg after leg until the limit is certified, or a criterion of `asked` holds.
 
     `leg` makes one that goes on from a solution (the first one from None, at log t = `start_log_t`), and `read` makes
@@ -47,10 +49,12 @@ def layers_to_limit(leg: Leg, read: Reading, asked: Layered, start_log_t: float,
             return read(done)
         whole = read(done)
         try:
-            certified = whole.limit.certified
+            limit = whole.limit
         except KeyboardInterrupt:
             return read(_ended_as(done, "interrupted", False, "interrupted while the limit was sought"))
-        if certified:
+        if limit.kind == "none":
+            break
+        if limit.certified:
             return _with_limit(read(_ended_as(done, "reached_limit", True, "the limit is certified")), whole)
         if not goes_on:
             return whole
@@ -125,6 +129,6 @@ def _ended_as(done: DeepSolution, status: str, success: bool, message: str) -> D
     return DeepSolution(done._problem, done.initial, done.settings, raw)
 
 
-def _with_limit(solution: TwoLayerSolution, known: TwoLayerSolution) -> TwoLayerSolution:
+def _with_limit(solution: Whole, known: Whole) -> Whole:
     solution.__dict__["limit"] = known.limit  # worked out already
     return solution

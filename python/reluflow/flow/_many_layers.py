@@ -10,10 +10,9 @@ from typing import Any
 
 from .._validation import instance, invalid
 from ..layered import DeepNetwork, DeepSolution
-from ..layered._integrate import Hook, Layered, check_start, integrate_layers
 from ..networks import Network
 from ._ended import Run
-from ._layers import refuse
+from ._layers import LayeredRun
 from ._outcome import BranchingError
 from ._outsourced import Answer
 from ._pooled import Worker
@@ -22,19 +21,6 @@ from ._two_layer_solution import TwoLayerSolution
 from ._two_layers import TwoLayerRun, run_of
 
 Reduce = Callable[[Any], Any]
-
-
-@dataclass(frozen=True)
-class LayeredRun:
-    """A run of a layered network that has been checked."""
-
-    data: Any
-    net: DeepNetwork | DeepSolution
-    asked: Layered
-
-    def go(self, hook: Hook | None = None) -> DeepSolution:
-        """Integrate."""
-        return integrate_layers(self.data, self.net, self.asked, hook)
 
 
 @dataclass(frozen=True)
@@ -63,11 +49,11 @@ def layered_tasks(
     ValueError
         A bad argument; the message or its note names the run.
     """
-    asked = Layered(criteria=until.as_dict(), **refuse(options))
 
     def made(problem: Any, net: Any) -> LayeredRun:
-        check_start(problem, net, asked)
-        return LayeredRun(problem, net, asked)
+        run = LayeredRun.of(problem, net, until, options)
+        run.check()
+        return run
 
     kinds = (DeepNetwork, DeepSolution), "a DeepNetwork or a DeepSolution, as the first is"
     return _tasks(data, nets, kinds, made, keep_steps)
