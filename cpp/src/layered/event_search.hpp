@@ -44,6 +44,7 @@ class EventSearch {
     };
     void search_groups(const Jet& jet);
     static void add_ray(const Jet& jet, const Candidate& candidate, std::vector<Contact>& contacts);
+    void list_near(const Jet& jet, int v);
     void search_places(const Jet& jet, int v);
     void search_single(const Jet& jet);
     void search_sliding(const Jet& jet);
@@ -53,7 +54,7 @@ class EventSearch {
     double end_ = 0.0;
     std::vector<Candidate> found_;
     std::vector<std::tuple<Index, double, std::uint64_t>> seen_;
-    Matrix reach_;
+    std::vector<Index> near_;  // places of a node that a step may bring to zero
 };
 
 }  // namespace reluflow::layered

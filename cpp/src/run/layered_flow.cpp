@@ -113,7 +113,7 @@ void LayeredFlow::decide_start() {
                 if (std::ranges::none_of(contacts_, same)) contacts_.push_back(std::move(contact));
             }
     if (contacts_.empty() || status_ != Status::running) return;
-    const Outcome outcome = resolution_.resolve(jet_, state_.theta, state_.activity, contacts_, span_, true);
+    const Outcome outcome = resolution_.resolve_start(jet_, state_.theta, state_.activity, contacts_, span_);
     if (outcome == Outcome::undecided)
         finish_undecided(name_contacts() + ": " + resolution_.reason());
     else if (outcome == Outcome::branching)
@@ -168,7 +168,15 @@ void LayeredFlow::commit(double u) {
     if (idle_ > kMaxIdle) finish_undecided("events follow each other without time");
     if (!quiet || status_ != Status::running) return;
     state_.activity.clear_zeros();
-    jet_.start(state_.theta, state_.activity, span_);
+    if (const Jet* here = known_here(); here != nullptr && here->is_at(state_.theta))
+        jet_.start_from(*here, state_.activity, span_, {});
+    else
+        jet_.start(state_.theta, state_.activity, span_);
+}
+
+// The check of a step has left the probe at its end, unless states were saved since.
+const Jet* LayeredFlow::known_here() const {
+    return probed_ ? &probe_ : nullptr;
 }
 
 // Decay ends at a critical point, which explicit steps reach to their tolerance and no better: they go on around it.
@@ -197,7 +205,7 @@ void LayeredFlow::handle_events() {
     if (status_ != Status::running) return;
     for (const Contact& contact : contacts_)
         if (contact.boundary.is_parameter()) state_.theta[contact.boundary.parameter] = -contact.boundary.constant;
-    const Outcome outcome = resolution_.resolve(jet_, state_.theta, state_.activity, contacts_, span_, false);
+    const Outcome outcome = resolution_.resolve(jet_, state_.theta, state_.activity, contacts_, span_, known_here());
     if (outcome == Outcome::undecided) {
         finish_undecided(name_contacts() + " meet: " + resolution_.reason());
         return;
@@ -209,9 +217,10 @@ void LayeredFlow::handle_events() {
     adopt(resolution_.options().front());
 }
 
-void LayeredFlow::adopt(Option& option) {
+void LayeredFlow::adopt(const Option& option) {
     record(option.changes);
-    state_.activity = std::move(option.activity);
+    resolution_.hand_over(option, state_.activity);
+    probed_ = false;
     jet_.rebind(state_.activity);
     contacts_.clear();
 }
@@ -235,11 +244,11 @@ void LayeredFlow::branch() {
     std::vector<Option>& options = resolution_.options();
     for (const Option& option : options) {
         std::vector<int>& sides = point.options.emplace_back();
-        for (const Place& p : point.places) sides.push_back(option.activity.side(p));
+        for (const Place& p : point.places) sides.push_back(option.activity->side(p));
     }
     const BranchPolicy policy = plan_.settings.on_branch;
     const auto best = std::ranges::max_element(options, [&](const Option& one, const Option& other) {
-        return is_preferred(policy, met, other.activity, one.activity);
+        return is_preferred(policy, met, *other.activity, *one.activity);
     });
     point.chosen = static_cast<int>(best - options.begin());
     branchings_.push_back(point);
@@ -252,7 +261,7 @@ void LayeredFlow::branch() {
         return;
     }
     Option chosen = *best;
-    if (!resolution_.take(jet_, state_.theta, chosen.activity, span_)) {
+    if (!resolution_.take(jet_, state_.theta, *chosen.activity, span_)) {
         finish_undecided(name_contacts() + ": " + kDependent);
         return;
     }

@@ -83,9 +83,10 @@ class LayeredFlow final : public Run {
     bool is_accurate(double u);
     double shorten(double u);
     void commit(double u);
+    const Jet* known_here() const;
     void handle_events();
     void branch();
-    void adopt(Option& option);
+    void adopt(const Option& option);
     void record(const std::vector<Change>& changes);
     void keep_state();
     bool is_at_rest(double u);
@@ -119,6 +120,7 @@ class LayeredFlow final : public Run {
     Vector settling_;
     double settling_since_ = 0.0;
     double largest_ = 0.0;
+    bool probed_ = false;  // the probe is at the end of the present step
     int idle_ = 0;
     int resting_ = 0;
 };

@@ -99,6 +99,7 @@ Clock LayeredFlow::clock_at(double u) {
 }
 
 double LayeredFlow::log_loss_of(const Vector& theta) {
+    probed_ = false;
     probe_.start(theta, state_.activity, span_, false);
     return probe_.duals().log_loss(probe_.outputs());
 }
@@ -111,6 +112,7 @@ double LayeredFlow::log_loss_at(double u) {
 // Compares the series' velocity with the network's own at the end of the step, and the loss with that before.
 bool LayeredFlow::is_accurate(double u) {
     jet_.theta_at(u, end_);
+    probed_ = false;
     if (!end_.allFinite()) return false;
     if (u == 0.0) return true;
     jet_.rate_at(u, rate_);
@@ -127,7 +129,8 @@ bool LayeredFlow::is_accurate(double u) {
     const double rounding = 1e-14 * velocity_.cwiseAbs().maxCoeff() * u;
     const double rise = probe_.duals().rise(log_loss_, state_.theta, log_loss_at_end_, end_);
     const bool falls = rise <= kRise || log_loss_at_end_ < kSmallLoss;
-    return defect <= kDefectPart * plan_.settings.rtol * largest(end_) + rounding && falls;
+    probed_ = defect <= kDefectPart * plan_.settings.rtol * largest(end_) + rounding && falls;
+    return probed_;
 }
 
 double LayeredFlow::shorten(double u) {
