@@ -1,6 +1,7 @@
 /// The run of a layered network: quiet steps by Taylor series, events between them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -78,6 +79,7 @@ class LayeredFlow final : public Run {
     void begin();
     void decide_start();
     bool expand();
+    void measure(int k);
     double allowed(int order) const;
     double end_of_step(double u);
     bool is_accurate(double u);
@@ -106,6 +108,7 @@ class LayeredFlow final : public Run {
     Vector end_, rate_, velocity_;
     std::vector<double> multipliers_;
     double span_ = 1.0;
+    std::array<std::array<double, kMaxOrder + 1>, 3> sizes_{};  // by quantity and order of the present step
     double log_loss_ = 0.0;
     double log_loss_at_end_ = 0.0;
     double log_gradient_ = 0.0;

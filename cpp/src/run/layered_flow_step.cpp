@@ -22,6 +22,8 @@ constexpr double kRise = 1e-9;
 /// A pre-activation may be on the wrong side, or off the zero it is held at, by this many tolerances of its layer.
 constexpr double kMisplaced = 1e4;
 constexpr double kLeastMisplaced = 1e-11;
+/// From this order on the last terms say how long a step may be.
+constexpr int kFirstOrder = 3;
 /// A squared loss below e^-60 is rounding itself.
 constexpr double kSmallLoss = -60.0;
 
@@ -30,6 +32,7 @@ constexpr double kSmallLoss = -60.0;
 bool LayeredFlow::expand() {
     double guess = kNoRoot;
     double best = 0.0;
+    int measured = 0;
     while (jet_.order() < jet_.top()) {
         if (interrupt_.is_wanted()) return false;
         if (!jet_.advance()) {
@@ -37,33 +40,50 @@ bool LayeredFlow::expand() {
             return false;
         }
         const int p = jet_.order();
-        if (p < kMinOrder) continue;
-        if (p == kMinOrder) guess = EventSearch::guess(jet_);
+        for (; measured < p; measure(measured)) ++measured;
+        if (p < kFirstOrder) continue;
+        if (p == kFirstOrder) guess = EventSearch::guess(jet_);
         const double length = allowed(p);
         if (length > kEventRoom * guess) break;
+        if (p < kFirstJudged) continue;
         const double worth = length / (p * p);
-        if (p >= kFirstJudged && worth < best) break;
+        if (worth < best) break;
         best = std::max(best, worth);
     }
     order_sum_ += jet_.order();
     return true;
 }
 
-// The length at which the last two terms are below the tolerance, relative to θ, to t and to the duals.
+// How large order k is, relative to θ, to t and to the duals.
+void LayeredFlow::measure(int k) {
+    const auto at = static_cast<std::size_t>(k);
+    sizes_[0][at] = largest(jet_.theta(k)) / largest(state_.theta);
+    sizes_[1][at] = k == 0 ? 0.0 : std::abs(jet_.duals().time()[k]) / jet_.duals().time()[1];
+    sizes_[2][at] = jet_.duals().loss() == Loss::squared ? 0.0 : jet_.duals().dual(k).cwiseAbs().maxCoeff();
+}
+
+// The length at which the last two terms are below the tolerance.
 double LayeredFlow::allowed(int order) const {
     const double tol = kTruncationPart * plan_.settings.rtol;
-    const double scale = largest(state_.theta);
-    const double* time = jet_.duals().time();
+    const auto at = static_cast<std::size_t>(order);
     double length = kNoRoot;
-    const auto limit = [&](double ratio, int power) {
-        if (ratio > 0.0) length = std::min(length, std::pow(tol / ratio, 1.0 / power));
-    };
-    for (int k = order - 1; k <= order; ++k) {
-        limit(largest(jet_.theta(k)) / scale, k);
-        limit(std::abs(time[k]) / time[1], k - 1);
-        if (jet_.duals().loss() != Loss::squared) limit(jet_.duals().dual(k).cwiseAbs().maxCoeff(), k);
+    double by_growth = kNoRoot;
+    for (std::size_t quantity = 0; quantity < sizes_.size(); ++quantity) {
+        const auto& size = sizes_[quantity];
+        const int shift = quantity == 1 ? 1 : 0;  // of t, which is not 0 at order 1, the rate counts
+        const auto limit = [&](double& found, double ratio, int power) {
+            if (ratio > 0.0) found = std::min(found, std::pow(tol / ratio, 1.0 / power));
+        };
+        limit(length, size[at - 1], order - 1 - shift);
+        limit(length, size[at], order - shift);
+        double growth = 0.0;
+        for (std::size_t k = 2; k <= at; ++k)
+            if (size[k - 1] > 0.0) growth = std::max(growth, size[k] / size[k - 1]);
+        limit(by_growth, std::max(size[at], growth * size[at - 1]), order - shift);
     }
-    return length;
+    // Few orders are enough only where an event is near, and there the terms fall fast: the last one, or what the one
+    // before would grow to by the fastest growth seen so far, as one alone may be small by chance.
+    return order < kFirstJudged ? std::max(length, by_growth) : length;
 }
 
 // How far the step goes: by truncation, to the first event, to a stop rule.
