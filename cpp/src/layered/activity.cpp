@@ -33,10 +33,13 @@ void Activity::become_new() {
     changed_.clear();
 }
 
-void Activity::settle(Activity& one, Activity& other) {
-    one.become_new();
-    other.origin_ = one.origin_;
-    other.changed_.clear();
+void Activity::settle(std::initializer_list<Activity*> equal) {
+    Activity& first = **equal.begin();
+    first.become_new();
+    for (Activity* one : equal) {
+        one->origin_ = first.origin_;
+        one->changed_.clear();
+    }
 }
 
 std::vector<Index> Activity::changed() const {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <utility>
 #include <vector>
@@ -131,8 +132,8 @@ class Activity {
     void take_over(const Activity& other);
     /// Samples on which anything may differ from the state it was copied from, in order.
     std::vector<Index> changed() const;
-    /// Takes two equal ones for one state from now on.
-    static void settle(Activity& one, Activity& other);
+    /// Takes equal ones for one state from now on.
+    static void settle(std::initializer_list<Activity*> equal);
 
     void set(const Place& p, int side, Mode mode);
     void slide(Boundary boundary);

@@ -225,6 +225,16 @@ void EventSearch::add_ray(const Jet& jet, const Candidate& candidate, std::vecto
     }
 }
 
+void EventSearch::add_contact(const Activity& activity, const Place& p, std::vector<Contact>& contacts) {
+    Contact contact;
+    contact.boundary = activity.whole_boundary_of(p);
+    contact.from = activity.side(p);
+    if (contact.boundary.is_shared()) contact.from *= activity.input_sign(p, activity.boundary_of(p).inputs.front());
+    contact.wants = -contact.from;
+    const auto same = [&](const Contact& other) { return other.boundary.is_same(contact.boundary); };
+    if (std::ranges::none_of(contacts, same)) contacts.push_back(std::move(contact));
+}
+
 void EventSearch::collect(const Jet& jet, std::vector<Contact>& contacts) const {
     for (const Candidate& c : found_) {
         if (c.group >= 0) {

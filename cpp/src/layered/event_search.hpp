@@ -25,6 +25,9 @@ class EventSearch {
     /// The first u in [0, end] with an event and the contacts there; a value > end if there is none.
     double find(const Jet& jet, double end, std::vector<Contact>& contacts);
 
+    /// Adds what a moving place meets when its z is zero, unless it is among the contacts.
+    static void add_contact(const Activity& activity, const Place& p, std::vector<Contact>& contacts);
+
     /// A guess of the first event from the first two coefficients.
     static double guess(const Jet& jet);
 

@@ -343,6 +343,15 @@ double Jet::misplaced() const {
     return worst;
 }
 
+void Jet::push_row(Index unit, const Vector& products, Index sample, const Row& b) {
+    const Edge& edge = graph_->edges().front();
+    for (int k = 0; k <= order_; ++k) {
+        for (Index c = 0; c < edge.cols; ++c)
+            if (edge.at(unit, c) >= 0) theta_[k][edge.at(unit, c)] += b[k] * (*X_)(sample, c);
+        z_[edge.target].order(k).col(unit) += b[k] * products;
+    }
+}
+
 void Jet::theta_at(double u, Vector& theta) const {
     theta = theta_[order_];
     for (int k = order_ - 1; k >= 0; --k) theta = theta * u + theta_[k];

@@ -32,6 +32,8 @@ class Jet {
     void start(const Vector& theta, const Activity& activity, double span, bool at_event = true);
     /// The same where `other` has made its velocity and nothing slides: what the activity changes is on `samples`.
     void start_from(const Jet& other, const Activity& activity, double span, std::span<const Index> samples);
+    /// Adds x_i b to the row of a unit that reads the data, and so `products` b to its z; orders 0 to order().
+    void push_row(Index unit, const Vector& products, Index sample, const Row& b);
     /// True if its order 0 and its velocity are those of `theta`, and nothing slides.
     bool is_at(const Vector& theta) const { return has_delta_ && sliding_.empty() && theta_[0] == theta; }
     /// The same activity at another place in memory.
@@ -98,8 +100,8 @@ class Jet {
     std::vector<Matrix> above_, skip_, change_;  // β and γ of an order; work space
     std::vector<Matrix> edge_gradient_, edge_change_;
     Vector gradient_, step_, free_;
-    std::vector<double> held_;   // by node: the largest z of order 0 that is held at zero
-    bool has_delta_ = false;  // order 0 of what arrives at z is known
+    std::vector<double> held_;  // by node: the largest z of order 0 that is held at zero
+    bool has_delta_ = false;    // order 0 of what arrives at z is known
     SlidingSeries sliding_;
 };
 

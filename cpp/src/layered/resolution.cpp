@@ -89,10 +89,11 @@ bool Resolution::take(Jet& jet, const Vector& theta, const Activity& activity, d
     return jet.advance();
 }
 
-void Resolution::hand_over(const Option& option, Activity& to) {
+void Resolution::hand_over(const Option& option, Activity& to, Activity& copy) {
     if (option.activity) trial_.take_over(*option.activity);
     to.take_over(trial_);
-    Activity::settle(trial_, to);
+    copy.take_over(trial_);
+    Activity::settle({&trial_, &to, &copy});
 }
 
 // Where nothing slides, order 0 differs from what is known of it only on the samples where anything has changed.

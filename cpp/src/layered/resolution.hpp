@@ -37,8 +37,8 @@ class Resolution {
     /// The same where a run begins: all sides are tried.
     Outcome resolve_start(Jet& jet, const Vector& theta, const Activity& before, std::vector<Contact> contacts,
                           double span);
-    /// Gives the activity of an option to `to`.
-    void hand_over(const Option& option, Activity& to);
+    /// Gives the activity of an option to `to` and to `copy`.
+    void hand_over(const Option& option, Activity& to, Activity& copy);
 
     /// Starts `jet` on an option again.
     bool take(Jet& jet, const Vector& theta, const Activity& activity, double span);

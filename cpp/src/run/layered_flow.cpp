@@ -75,6 +75,8 @@ LayeredFlow::LayeredFlow(const Graph& graph, const Matrix& X, const DualSeries& 
       state_(from),
       jet_(graph, X, duals, kMaxOrder),
       probe_(graph, X, duals, 1),
+      crossings_(graph, X),
+      moved_(state_.activity),
       resolution_(graph, X),
       stride_(std::min(plan_.settings.checkpoint_bytes, kKeptBytes), bytes_of_kept(graph, X)),
       saved_(state_.theta.size()),
@@ -129,12 +131,18 @@ void LayeredFlow::start() {
     if (const Status status = status_after(event_count()); status != Status::running) finish(status);
 }
 
-// One step: expand, find the first event, shorten to what is accurate, move, and decide the event.
+// One step: expand, find the first event that ends it, shorten to what is accurate, move, and decide the event.
 bool LayeredFlow::advance() {
-    if (!expand()) return false;
-    double u = end_of_step(allowed(jet_.order()));
-    if (status_ != Status::running) return false;
-    u = shorten(u);
+    double u = go(true);
+    if (!crossings_.crossings().empty() && status_ == Status::running &&
+        (pending_ != Status::running || !is_accurate(u))) {
+        crossings_.distrust();
+        crossings_.clear();
+        jet_.start(state_.theta, state_.activity, span_);
+        u = go(false);
+    }
+    if (status_ != Status::running || u < 0.0) return false;
+    if (crossings_.crossings().empty()) u = shorten(u);
     if (status_ != Status::running) return false;
     commit(u);
     if (!contacts_.empty()) handle_events();
@@ -142,6 +150,16 @@ bool LayeredFlow::advance() {
     if (pending_ == Status::running) pending_ = status_after(event_count());
     if (pending_ == Status::running && log_norm() >= plan_.stop.log_norm) pending_ = Status::reached_log_norm;
     return status_ == Status::running && !has_ended();
+}
+
+// Expands and says how far to go; a negative value if the run is interrupted.
+double LayeredFlow::go(bool with_crossings) {
+    if (!expand(with_crossings)) return -1.0;
+    const double end = allowed(jet_.order());
+    contacts_.clear();
+    pending_ = Status::running;
+    if (with_crossings && may_share(end)) return follow_crossings(end);
+    return end_of_step(end);
 }
 
 double LayeredFlow::log_norm() {
@@ -153,8 +171,9 @@ void LayeredFlow::commit(double u) {
     const double longest = allowed(jet_.order());
     const bool quiet = contacts_.empty();
     if (quiet && pending_ == Status::running && is_at_rest(u)) pending_ = Status::stationary;
-    log_gradient_ = std::log(jet_.theta(1).norm() / span_) - jet_.duals().log_unit();
+    log_gradient_ = std::log(rate_at_start_ / span_) - jet_.duals().log_unit();
     const Clock before = state_.clock;
+    record_crossings();
     state_.clock = clock_at_end(u);
     state_.theta = end_;
     log_loss_ = log_loss_at_end_;
@@ -177,6 +196,16 @@ void LayeredFlow::commit(double u) {
 // The check of a step has left the probe at its end, unless states were saved since.
 const Jet* LayeredFlow::known_here() const {
     return probed_ ? &probe_ : nullptr;
+}
+
+// Crossings inside the step, each with its own time.
+void LayeredFlow::record_crossings() {
+    for (const Crossing& crossing : crossings_.crossings()) {
+        const Clock when = clock_at(crossing.u);
+        events_.push_back({when.t(), when.log_t(), crossing.change, sets_++});
+    }
+    if (!crossings_.crossings().empty()) state_.activity.take_over(moved_);
+    crossings_.clear();
 }
 
 // Decay ends at a critical point, which explicit steps reach to their tolerance and no better: they go on around it.
@@ -219,7 +248,7 @@ void LayeredFlow::handle_events() {
 
 void LayeredFlow::adopt(const Option& option) {
     record(option.changes);
-    resolution_.hand_over(option, state_.activity);
+    resolution_.hand_over(option, state_.activity, moved_);
     probed_ = false;
     jet_.rebind(state_.activity);
     contacts_.clear();

@@ -13,6 +13,7 @@
 #include "layered/event_search.hpp"
 #include "layered/graph.hpp"
 #include "layered/jet.hpp"
+#include "layered/local_crossings.hpp"
 #include "layered/resolution.hpp"
 #include "run/recorder.hpp"
 #include "run/run.hpp"
@@ -78,7 +79,14 @@ class LayeredFlow final : public Run {
 
     void begin();
     void decide_start();
-    bool expand();
+    bool expand(bool for_crossings);
+    bool may_share(double end);
+    double follow_crossings(double end);
+    double go(bool with_crossings);
+    void record_crossings();
+    const Activity& activity_at_end() const noexcept {
+        return crossings_.crossings().empty() ? state_.activity : moved_;
+    }
     void measure(int k);
     double allowed(int order) const;
     double end_of_step(double u);
@@ -103,6 +111,9 @@ class LayeredFlow final : public Run {
     Jet jet_;
     Jet probe_;
     EventSearch search_;
+    LocalCrossings crossings_;
+    Activity moved_;        // with the crossings inside the present step
+    double reached_ = 0.0;  // how far, in rescaled time, the last step with crossings went
     Resolution resolution_;
     std::vector<Contact> contacts_;
     Vector end_, rate_, velocity_;
@@ -112,6 +123,7 @@ class LayeredFlow final : public Run {
     double log_loss_ = 0.0;
     double log_loss_at_end_ = 0.0;
     double log_gradient_ = 0.0;
+    double rate_at_start_ = 0.0;  // |dθ/du| where the present step begins
     Stride stride_;
     States saved_, kept_;
     std::vector<Snapshot> snapshots_;

@@ -24,12 +24,17 @@ constexpr double kMisplaced = 1e4;
 constexpr double kLeastMisplaced = 1e-11;
 /// From this order on the last terms say how long a step may be.
 constexpr int kFirstOrder = 3;
+/// A step that crossings may share is made for so much more than the last one went.
+constexpr double kLonger = 1.5;
+/// Parts of the tolerance that crossings inside a step may take, as expected and as measured.
+constexpr double kExpectedPart = 0.15;
+constexpr double kMeasuredPart = 0.45;
 /// A squared loss below e^-60 is rounding itself.
 constexpr double kSmallLoss = -60.0;
 
 }  // namespace
 
-bool LayeredFlow::expand() {
+bool LayeredFlow::expand(bool for_crossings) {
     double guess = kNoRoot;
     double best = 0.0;
     int measured = 0;
@@ -42,7 +47,10 @@ bool LayeredFlow::expand() {
         const int p = jet_.order();
         for (; measured < p; measure(measured)) ++measured;
         if (p < kFirstOrder) continue;
-        if (p == kFirstOrder) guess = EventSearch::guess(jet_);
+        if (p == kFirstOrder) {
+            guess = EventSearch::guess(jet_);
+            if (for_crossings) guess = std::max(guess, kLonger * reached_ / span_);
+        }
         const double length = allowed(p);
         if (length > kEventRoom * guess) break;
         if (p < kFirstJudged) continue;
@@ -51,6 +59,7 @@ bool LayeredFlow::expand() {
         best = std::max(best, worth);
     }
     order_sum_ += jet_.order();
+    rate_at_start_ = jet_.theta(1).norm();
     return true;
 }
 
@@ -84,6 +93,28 @@ double LayeredFlow::allowed(int order) const {
     // Few orders are enough only where an event is near, and there the terms fall fast: the last one, or what the one
     // before would grow to by the fastest growth seen so far, as one alone may be small by chance.
     return order < kFirstJudged ? std::max(length, by_growth) : length;
+}
+
+// Crossings share a step of two layers on which nothing slides, nothing is saved and the run does not end.
+bool LayeredFlow::may_share(double end) {
+    const Activity& activity = state_.activity;
+    if (!crossings_.applies() || jet_.duals().decays() || !std::isfinite(end)) return false;
+    if (!activity.sliding().empty() || activity.any_single()) return false;
+    if (!is_saved() && !clock_at(end).is_before(next_save())) return false;
+    return !(reach(time_stop(), end) <= end);
+}
+
+double LayeredFlow::follow_crossings(double end) {
+    const std::int64_t most =
+        std::min(plan_.stop.events, plan_.settings.max_events) - static_cast<std::int64_t>(events_.size()) - 1;
+    moved_.take_over(state_.activity);
+    moved_.clear_zeros();
+    const double budget = kExpectedPart * plan_.settings.rtol * largest(state_.theta);
+    const double u = std::min(crossings_.follow(jet_, moved_, end, budget, most, contacts_), end);
+    reached_ = crossings_.crossings().empty() ? 0.0 : u * span_;
+    const double stop = end_by_loss(u);
+    if (stop < u) contacts_.clear();
+    return stop;
 }
 
 // How far the step goes: by truncation, to the first event, to a stop rule.
@@ -120,7 +151,7 @@ Clock LayeredFlow::clock_at(double u) {
 
 double LayeredFlow::log_loss_of(const Vector& theta) {
     probed_ = false;
-    probe_.start(theta, state_.activity, span_, false);
+    probe_.start(theta, activity_at_end(), span_, false);
     return probe_.duals().log_loss(probe_.outputs());
 }
 
@@ -139,7 +170,7 @@ bool LayeredFlow::is_accurate(double u) {
     multipliers_.clear();
     for (int b = 0; b < jet_.sliding().count(); ++b)
         multipliers_.push_back(evaluate(jet_.sliding().multiplier(b).data(), jet_.order() - 1, u));
-    probe_.start(end_, state_.activity, span_, false);
+    probe_.start(end_, activity_at_end(), span_, false);
     if (probe_.misplaced() > kMisplaced * std::max(plan_.settings.rtol, kLeastMisplaced)) return false;
     velocity_.resize(end_.size());
     probe_.velocity(multipliers_.data(), velocity_);
@@ -149,7 +180,9 @@ bool LayeredFlow::is_accurate(double u) {
     const double rounding = 1e-14 * velocity_.cwiseAbs().maxCoeff() * u;
     const double rise = probe_.duals().rise(log_loss_, state_.theta, log_loss_at_end_, end_);
     const bool falls = rise <= kRise || log_loss_at_end_ < kSmallLoss;
-    probed_ = defect <= kDefectPart * plan_.settings.rtol * largest(end_) + rounding && falls;
+    const double part = crossings_.crossings().empty() ? kDefectPart : kMeasuredPart;
+    probed_ = defect <= part * plan_.settings.rtol * largest(end_) + rounding && falls;
+    if (probed_) crossings_.learn(u, defect);
     return probed_;
 }
 
