@@ -133,9 +133,9 @@ void LayeredFlow::start() {
 
 // One step: expand, find the first event that ends it, shorten to what is accurate, move, and decide the event.
 bool LayeredFlow::advance() {
+    is_cut_ = false;
     double u = go(true);
-    if (!crossings_.crossings().empty() && status_ == Status::running &&
-        (pending_ != Status::running || !is_accurate(u))) {
+    if (!crossings_.crossings().empty() && status_ == Status::running && (is_cut_ || !is_accurate(u))) {
         crossings_.distrust();
         crossings_.clear();
         jet_.start(state_.theta, state_.activity, span_);
@@ -158,7 +158,7 @@ double LayeredFlow::go(bool with_crossings) {
     const double end = allowed(jet_.order());
     contacts_.clear();
     pending_ = Status::running;
-    if (with_crossings && may_share(end)) return follow_crossings(end);
+    if (with_crossings && std::isfinite(end) && may_share()) return follow_crossings(end);
     return end_of_step(end);
 }
 

@@ -80,7 +80,7 @@ class LayeredFlow final : public Run {
     void begin();
     void decide_start();
     bool expand(bool for_crossings);
-    bool may_share(double end);
+    bool may_share() const;
     double follow_crossings(double end);
     double go(bool with_crossings);
     void record_crossings();
@@ -135,6 +135,7 @@ class LayeredFlow final : public Run {
     Vector settling_;
     double settling_since_ = 0.0;
     double largest_ = 0.0;
+    bool is_cut_ = false;  // the run ends before the last crossing inside the step
     bool probed_ = false;  // the probe is at the end of the present step
     int idle_ = 0;
     int resting_ = 0;

@@ -95,25 +95,26 @@ double LayeredFlow::allowed(int order) const {
     return order < kFirstJudged ? std::max(length, by_growth) : length;
 }
 
-// Crossings share a step of two layers on which nothing slides, nothing is saved and the run does not end.
-bool LayeredFlow::may_share(double end) {
+// Crossings share a step of two layers on which nothing slides.
+bool LayeredFlow::may_share() const {
     const Activity& activity = state_.activity;
-    if (!crossings_.applies() || jet_.duals().decays() || !std::isfinite(end)) return false;
-    if (!activity.sliding().empty() || activity.any_single()) return false;
-    if (!is_saved() && !clock_at(end).is_before(next_save())) return false;
-    return !(reach(time_stop(), end) <= end);
+    return crossings_.applies() && !jet_.duals().decays() && activity.sliding().empty() && !activity.any_single();
 }
 
+// Such a step ends where a state is to be saved: its series hold for what comes after the last crossing.
 double LayeredFlow::follow_crossings(double end) {
     const std::int64_t most =
         std::min(plan_.stop.events, plan_.settings.max_events) - static_cast<std::int64_t>(events_.size()) - 1;
     moved_.take_over(state_.activity);
     moved_.clear_zeros();
+    end = std::min(end, reach(time_stop(), end));
+    if (!is_saved()) end = std::min(end, reach(next_save(), end));
     const double budget = kExpectedPart * plan_.settings.rtol * largest(state_.theta);
     const double u = std::min(crossings_.follow(jet_, moved_, end, budget, most, contacts_), end);
     reached_ = crossings_.crossings().empty() ? 0.0 : u * span_;
-    const double stop = end_by_loss(u);
-    if (stop < u) contacts_.clear();
+    const double stop = end_by_loss(end_by_time(u));
+    is_cut_ = stop < u;
+    if (is_cut_) contacts_.clear();
     return stop;
 }
 
