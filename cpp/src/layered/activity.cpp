@@ -1,6 +1,7 @@
 #include "layered/activity.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 namespace reluflow::layered {
@@ -23,9 +24,66 @@ Activity::Activity(const Graph& graph, const Matrix& X) : graph_(&graph), X_(&X)
         slope_.emplace_back(Matrix::Ones(X.rows(), node.size));
         if (directions_.any()) contents_.emplace_back(static_cast<std::size_t>(X.rows() * node.size));
     }
+    become_new();
+}
+
+void Activity::become_new() {
+    static std::atomic<std::uint64_t> last{0};
+    origin_ = ++last;
+    changed_.clear();
+}
+
+void Activity::settle(std::initializer_list<Activity*> equal) {
+    Activity& first = **equal.begin();
+    first.become_new();
+    for (Activity* one : equal) {
+        one->origin_ = first.origin_;
+        one->changed_.clear();
+    }
+}
+
+std::vector<Index> Activity::changed() const {
+    std::vector<Index> samples = changed_;
+    std::ranges::sort(samples);
+    const auto repeated = std::ranges::unique(samples);
+    samples.erase(repeated.begin(), repeated.end());
+    return samples;
+}
+
+void Activity::take_over(const Activity& other) {
+    if (origin_ != other.origin_) {
+        *this = other;
+        return;
+    }
+    for (const Index i : changed()) copy_sample(other, i);
+    for (const Index i : other.changed()) copy_sample(other, i);
+    sliding_ = other.sliding_;
+    zeros_ = other.zeros_;
+    touched_ = other.touched_;
+    stale_ = other.stale_;
+    renamed_ = other.renamed_;
+    parted_ = other.parted_;
+    n_shared_ = other.n_shared_;
+    n_single_ = other.n_single_;
+    used_rates_ = other.used_rates_;
+    changed_ = other.changed_;
+}
+
+void Activity::copy_sample(const Activity& other, Index sample) {
+    for (int v = 0; v < graph_->count(); ++v) {
+        side_[v].row(sample) = other.side_[v].row(sample);
+        mode_[v].row(sample) = other.mode_[v].row(sample);
+        single_[v].row(sample) = other.single_[v].row(sample);
+        slope_[v].row(sample) = other.slope_[v].row(sample);
+        const Index size = graph_->node(v).size;
+        std::copy_n(other.stems_[v].begin() + sample * size, size, stems_[v].begin() + sample * size);
+        if (contents_.empty()) continue;
+        std::copy_n(other.contents_[v].begin() + sample * size, size, contents_[v].begin() + sample * size);
+    }
 }
 
 void Activity::set(const Place& p, int side, Mode mode) {
+    mark(p.sample);
     const Node& node = graph_->node(p.node);
     side_[p.node](p.sample, p.unit) = static_cast<std::int8_t>(side);
     mode_[p.node](p.sample, p.unit) = static_cast<std::int8_t>(mode);
@@ -187,6 +245,7 @@ double Activity::awaited_rate(const Place& p, const Vector& theta, const std::ve
 
 void Activity::rewire(Index sample, const Vector& theta, int orders, std::vector<std::vector<char>>& zero,
                       std::vector<std::vector<double>>& rate, std::vector<Change>& changes) {
+    mark(sample);
     for (int v = 1; v < graph_->count(); ++v) {
         for (Index u = 0; u < graph_->node(v).size; ++u) {
             const Place p{v, sample, u};
@@ -258,7 +317,9 @@ bool Activity::set_stem(const Place& p, const Wiring& wires) {
     const bool changed =
         flag != shared || renamed ||
         ((shared == 1 || shared == 2) && (stem.path != wires.stem.path || stem.root != wires.stem.root));
-    n_single_ += (shared != 0 ? 1 : 0) - (flag != 0 ? 1 : 0);
+    const auto is_single = [](int by) { return by == 1 || by == 2; };
+    n_shared_ += (shared != 0 ? 1 : 0) - (flag != 0 ? 1 : 0);
+    n_single_ += (is_single(shared) ? 1 : 0) - (is_single(flag) ? 1 : 0);
     flag = static_cast<std::int8_t>(shared);
     stem = wires.stem;
     return changed;
@@ -301,6 +362,7 @@ void Activity::restore(const std::vector<SignMatrix>& sides, const std::vector<S
             boundary.inputs[m] = boundary_of(boundary.members[m]).inputs.front();
     }
     zeros_ = std::move(zeros);
+    become_new();
 }
 
 void Activity::read(const std::vector<Matrix>& z, const Vector& theta) {
@@ -323,6 +385,7 @@ void Activity::read(const std::vector<Matrix>& z, const Vector& theta) {
         rewire(i, theta, 1, zero, rate, ignored);
     }
     zeros_.clear();
+    become_new();
 }
 
 void pre_activations(const Graph& graph, const Matrix& X, const Vector& theta, std::vector<Matrix>& z) {

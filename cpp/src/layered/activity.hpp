@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <utility>
 #include <vector>
@@ -119,11 +120,20 @@ class Activity {
     const SignMatrix& sides(int v) const noexcept { return side_[v]; }
     const SignMatrix& modes(int v) const noexcept { return mode_[v]; }
     const SignMatrix& singles(int v) const noexcept { return single_[v]; }
+    /// True if any place shares its boundary by the entry of its only live input or by a stem.
     bool any_single() const noexcept { return n_single_ > 0; }
     const std::vector<Boundary>& sliding() const noexcept { return sliding_; }
     const std::vector<Zero>& zeros() const noexcept { return zeros_; }
     void clear_zeros() noexcept { zeros_.clear(); }
     void add_zero(const Zero& zero) { zeros_.push_back(zero); }
+
+    /// Becomes equal to `other`. Where both come from one state only the samples that either has changed since are
+    /// copied.
+    void take_over(const Activity& other);
+    /// Samples on which anything may differ from the state it was copied from, in order.
+    std::vector<Index> changed() const;
+    /// Takes equal ones for one state from now on.
+    static void settle(std::initializer_list<Activity*> equal);
 
     void set(const Place& p, int side, Mode mode);
     void slide(Boundary boundary);
@@ -184,6 +194,11 @@ class Activity {
 
   private:
     int read_count(const Place& p, bool reads_kept) const noexcept;
+    void mark(Index sample) {
+        if (changed_.empty() || changed_.back() != sample) changed_.push_back(sample);
+    }
+    void become_new();
+    void copy_sample(const Activity& other, Index sample);
     struct Wiring {
         int live = 0;
         bool all_zero = true;
@@ -243,8 +258,11 @@ class Activity {
     std::vector<Stale> stale_;
     std::vector<char> renamed_;  // by boundary: its name is new
     std::vector<std::pair<Boundary, int>> parted_;
+    Index n_shared_ = 0;  // places that share their boundaries, and of these those of one input or stem
     Index n_single_ = 0;
     bool used_rates_ = false;
+    std::uint64_t origin_ = 0;    // the state that this is a copy of, but for what has changed
+    std::vector<Index> changed_;  // samples, some more than once
 };
 
 /// Pre-activations of all nodes, (n, size) each, with the activation as written: no side is given.

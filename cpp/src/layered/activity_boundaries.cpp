@@ -78,7 +78,7 @@ void Activity::leave_boundary(const Place& p) {
 void Activity::regroup(const Vector& theta, int orders, std::vector<Change>& changes) {
     parted_.clear();
     touched_.clear();
-    if (n_single_ == 0 && stale_.empty()) return;
+    if (n_shared_ == 0 && stale_.empty()) return;
     sort_sliding();
     stale_.clear();
     const double scale = largest_part(theta);
@@ -359,9 +359,10 @@ Boundary Activity::whole_boundary_of(const Place& p) const {
     const std::uint64_t name = own.stem;
     own.members.clear();
     own.inputs.clear();
-    for (int v = 1; v < graph_->count(); ++v)
+    const bool is_alone = graph_->owns_row(p.node, p.unit);  // then all members are of this unit
+    for (int v = is_alone ? p.node : 1; v <= (is_alone ? p.node : graph_->count() - 1); ++v)
         for (Index i = 0; i < samples(); ++i)
-            for (Index u = 0; u < graph_->node(v).size; ++u) {
+            for (Index u = is_alone ? p.unit : 0; u < (is_alone ? p.unit + 1 : graph_->node(v).size); ++u) {
                 const Place q{v, i, u};
                 if (shared_by(q) != shared_by(p) || mode(q) == Mode::empty || name_of(q) != name) continue;
                 const Boundary other = boundary_of(q);

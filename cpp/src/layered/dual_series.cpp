@@ -66,6 +66,19 @@ void DualSeries::start(const Matrix& F, double span) {
     time_[1] = span;
 }
 
+void DualSeries::start_from(const DualSeries& other, double span) {
+    span_ = span;
+    time_.fill(0.0);
+    time_[1] = span;
+    log_d_ = other.log_d_;
+    log_unit_ = other.log_unit_;
+    d_[0] = inverse_[0] = 1.0;
+    duals_[0] = other.duals_[0];
+    p_[0] = other.p_[0];
+    q_[0] = other.q_[0];
+    kappa_[0] = other.kappa_[0];
+}
+
 void DualSeries::start_clocked(const Matrix& F) {
     const LossKind kind = margin_loss(loss_);
     q_[0] = targets_.cwiseProduct(F);
@@ -127,25 +140,27 @@ void DualSeries::next_clocked(int k, const Matrix& F) {
 // P' = P (F' - Σ_c P_c F'_c)
 void DualSeries::next_softmax(int k, const Matrix& F) {
     q_[k] = F;
-    for (Index i = 0; i < samples(); ++i) {
-        double mean = 0.0;
-        for (int j = 0; j < k; ++j) mean += (k - j) * p_[j].row(i).dot(q_[k - j].row(i));
-        rate_[k - 1](i, 0) = mean;
-        p_[k].row(i).setZero();
-        for (int j = 0; j < k; ++j)
-            p_[k].row(i).array() +=
-                p_[j].row(i).array() * ((k - j) * q_[k - j].row(i).array() - rate_[k - 1 - j](i, 0));
-        p_[k].row(i) /= k;
-    }
+    auto mean = rate_[k - 1].col(0);
+    mean.setZero();
+    for (int j = 0; j < k; ++j) mean += (k - j) * p_[j].cwiseProduct(q_[k - j]).rowwise().sum();
+    p_[k].setZero();
+    for (int j = 0; j < k; ++j)
+        p_[k] += p_[j].cwiseProduct((k - j) * q_[k - j] - rate_[k - 1 - j].col(0).replicate(1, outputs()));
+    p_[k] /= k;
     softmax_duals(k);
 }
 
 // The dual of the sample's own class is minus the sum of the others, which are exact however close to 1 its softmax is.
 void DualSeries::softmax_duals(int k) {
-    duals_[k] = -(counts_.asDiagonal() * p_[k]).cwiseProduct(Matrix::Ones(samples(), outputs()) - targets_);
-    for (Index i = 0; i < samples(); ++i)
+    for (Index i = 0; i < samples(); ++i) {
+        const double* p = &p_[k](i, 0);
+        const double* target = &targets_(i, 0);
+        double* dual = &duals_[k](i, 0);
+        double others = 0.0;
+        for (Index c = 0; c < outputs(); ++c) others += dual[c] = -counts_[i] * p[c] * (1.0 - target[c]);
         for (Index c = 0; c < outputs(); ++c)
-            if (targets_(i, c) == 1.0) duals_[k](i, c) = -duals_[k].row(i).sum();
+            if (target[c] == 1.0) dual[c] = -others;
+    }
 }
 
 double DualSeries::cross_entropy(const Matrix& F, Index i) const {

@@ -32,6 +32,8 @@ class DualSeries {
 
     /// Order 0 of F; `span` is the length of rescaled time of one unit of the series' variable.
     void start(const Matrix& F, double span);
+    /// The same where another series has its order 0.
+    void start_from(const DualSeries& other, double span);
     /// Order k of F, one higher than before.
     void next(int k, const Matrix& F);
 

@@ -1,6 +1,7 @@
 #include "layered/event_search.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -72,33 +73,55 @@ void EventSearch::add(double u, Candidate candidate) {
     end_ = std::min(end_, u * (1.0 + kOneSet) + kOneSet * end_);
 }
 
-// Most places are far from zero: |z_0| > Σ |z_k| u^k drops them.
+// Most places are far from zero: |z_0| > Σ |z_k| u^k drops them. Many places go through the orders together, and which
+// are left is written down without a branch.
+void EventSearch::list_near(const Jet& jet, int v) {
+    constexpr Index kAtOnce = 512;
+    const SampleSeries& z = jet.z(v);
+    const std::int8_t* sides = jet.activity().sides(v).data();
+    const Index places = jet.activity().sides(v).size();
+    std::array<double, kAtOnce> reach{};
+    near_.resize(static_cast<std::size_t>(places));
+    std::size_t count = 0;
+    for (Index begin = 0; begin < places; begin += kAtOnce) {
+        const Index size = std::min(kAtOnce, places - begin);
+        reach.fill(0.0);
+        for (int k = jet.order(); k >= 1; --k) {
+            const double* c = z.data(k) + begin;
+            for (Index p = 0; p < size; ++p) reach[p] = (reach[p] + std::abs(c[p])) * end_;
+        }
+        const double* start = z.data(0) + begin;
+        for (Index p = 0; p < size; ++p) {
+            near_[count] = begin + p;
+            count += sides[begin + p] * start[p] > reach[p] ? 0 : 1;
+        }
+    }
+    near_.resize(count);
+}
+
 void EventSearch::search_places(const Jet& jet, int v) {
     const SampleSeries& z = jet.z(v);
     const int order = jet.order();
-    reach_ = z.order(order).cwiseAbs() * end_;
-    for (int k = order - 1; k >= 1; --k) reach_ = (reach_ + z.order(k).cwiseAbs()) * end_;
-    const auto start = z.order(0);
     const SignMatrix& modes = jet.activity().modes(v);
     const SignMatrix& singles = jet.activity().singles(v);
     const SignMatrix& sides = jet.activity().sides(v);
+    list_near(jet, v);
     Row c;
-    for (Index i = 0; i < start.rows(); ++i)
-        for (Index u = 0; u < start.cols(); ++u) {
-            if (modes(i, u) != static_cast<std::int8_t>(Mode::moving) || singles(i, u) == 1 || singles(i, u) == 2)
-                continue;
-            if (sides(i, u) * start(i, u) > reach_(i, u)) continue;
-            for (int k = 0; k <= order; ++k) c[k] = sides(i, u) * z.at(k, i, u);
-            Candidate candidate;
-            candidate.place = {v, i, u};
-            candidate.is_shared = singles(i, u) != 0;
-            candidate.from = sides(i, u);
-            if (candidate.is_shared) {
-                const Activity& activity = jet.activity();
-                candidate.from *= activity.input_sign({v, i, u}, activity.boundary_of({v, i, u}).inputs.front());
-            }
-            add(descent(c.data(), order, end_), candidate);
+    for (const Index place : near_) {
+        const Index i = place / z.size();
+        const Index u = place % z.size();
+        if (modes(i, u) != static_cast<std::int8_t>(Mode::moving) || singles(i, u) == 1 || singles(i, u) == 2) continue;
+        for (int k = 0; k <= order; ++k) c[k] = sides(i, u) * z.at(k, i, u);
+        Candidate candidate;
+        candidate.place = {v, i, u};
+        candidate.is_shared = singles(i, u) != 0;
+        candidate.from = sides(i, u);
+        if (candidate.is_shared) {
+            const Activity& activity = jet.activity();
+            candidate.from *= activity.input_sign({v, i, u}, activity.boundary_of({v, i, u}).inputs.front());
         }
+        add(descent(c.data(), order, end_), candidate);
+    }
 }
 
 // Places with one live input share the boundary of its entry: each entry is searched once.
@@ -200,6 +223,16 @@ void EventSearch::add_ray(const Jet& jet, const Candidate& candidate, std::vecto
         else
             known->turns = known->turns || known->wants != contact.wants;
     }
+}
+
+void EventSearch::add_contact(const Activity& activity, const Place& p, std::vector<Contact>& contacts) {
+    Contact contact;
+    contact.boundary = activity.whole_boundary_of(p);
+    contact.from = activity.side(p);
+    if (contact.boundary.is_shared()) contact.from *= activity.input_sign(p, activity.boundary_of(p).inputs.front());
+    contact.wants = -contact.from;
+    const auto same = [&](const Contact& other) { return other.boundary.is_same(contact.boundary); };
+    if (std::ranges::none_of(contacts, same)) contacts.push_back(std::move(contact));
 }
 
 void EventSearch::collect(const Jet& jet, std::vector<Contact>& contacts) const {

@@ -25,6 +25,9 @@ class EventSearch {
     /// The first u in [0, end] with an event and the contacts there; a value > end if there is none.
     double find(const Jet& jet, double end, std::vector<Contact>& contacts);
 
+    /// Adds what a moving place meets when its z is zero, unless it is among the contacts.
+    static void add_contact(const Activity& activity, const Place& p, std::vector<Contact>& contacts);
+
     /// A guess of the first event from the first two coefficients.
     static double guess(const Jet& jet);
 
@@ -44,6 +47,7 @@ class EventSearch {
     };
     void search_groups(const Jet& jet);
     static void add_ray(const Jet& jet, const Candidate& candidate, std::vector<Contact>& contacts);
+    void list_near(const Jet& jet, int v);
     void search_places(const Jet& jet, int v);
     void search_single(const Jet& jet);
     void search_sliding(const Jet& jet);
@@ -53,7 +57,7 @@ class EventSearch {
     double end_ = 0.0;
     std::vector<Candidate> found_;
     std::vector<std::tuple<Index, double, std::uint64_t>> seen_;
-    Matrix reach_;
+    std::vector<Index> near_;  // places of a node that a step may bring to zero
 };
 
 }  // namespace reluflow::layered

@@ -64,6 +64,8 @@ class Graph {
     const Node& node(int v) const noexcept { return nodes_[v]; }
     int count() const noexcept { return static_cast<int>(nodes_.size()); }
     Index parameters() const noexcept { return parameters_; }
+    /// True if all that a unit reads comes through parameters that nothing else reads.
+    bool owns_row(int v, Index unit) const noexcept { return owned_[v][unit] != 0; }
     Index outputs() const noexcept { return nodes_.back().size; }
 
   private:
@@ -71,8 +73,11 @@ class Graph {
     void check_edge(const Edge& edge) const;
     void check_index(Index g, int v) const;
 
+    void find_owned();
+
     std::vector<Node> nodes_;
     std::vector<Edge> edges_;
+    std::vector<std::vector<char>> owned_;  // by node and unit
     Index parameters_;
 };
 

@@ -6,6 +6,17 @@
 #include "numeric/products.hpp"
 
 namespace reluflow::layered {
+namespace {
+
+/// Samples of one tile: what is read again at once stays in the cache.
+constexpr Index kTile = 64;
+
+template <class Body>
+void in_tiles(Index samples, const Body& body) {
+    for (Index begin = 0; begin < samples; begin += kTile) body(Range{begin, std::min(begin + kTile, samples)});
+}
+
+}  // namespace
 
 Jet::Jet(const Graph& graph, const Matrix& X, const DualSeries& duals, int top)
     : graph_(&graph), X_(&X), duals_(duals), top_(top) {
@@ -25,10 +36,9 @@ Jet::Jet(const Graph& graph, const Matrix& X, const DualSeries& duals, int top)
         skip_.emplace_back(Matrix::Zero(n, node.is_tapped_before ? node.size : 0));
         change_.emplace_back(Matrix::Zero(n, node.size));
     }
-    z_[0].set(0, X);
+    z_[0].order(0) = X;
     gradient_.setZero(graph.parameters());
     step_.setZero(graph.parameters());
-    dual_.setZero(n, graph.outputs());
 }
 
 void Jet::rebind(const Activity& activity) {
@@ -41,6 +51,7 @@ void Jet::start(const Vector& theta, const Activity& activity, double span, bool
     at_event_ = at_event;
     span_ = span;
     order_ = 0;
+    has_delta_ = false;
     theta_[0] = theta;
     sliding_.start(activity);
     held_.assign(static_cast<std::size_t>(graph_->count()), 0.0);
@@ -51,6 +62,31 @@ void Jet::start(const Vector& theta, const Activity& activity, double span, bool
     load(0);
     forward(0);
     duals_.start(h_of(graph_->count() - 1).order(0), span);
+}
+
+void Jet::start_from(const Jet& other, const Activity& activity, double span, std::span<const Index> samples) {
+    activity_ = &activity;
+    at_event_ = true;
+    span_ = span;
+    order_ = 0;
+    theta_[0] = other.theta_[0];
+    sliding_.start(activity);
+    held_.assign(static_cast<std::size_t>(graph_->count()), 0.0);
+    free_.setZero(0);
+    load(0);
+    for (int v = 1; v < graph_->count(); ++v) {
+        z_[v].order(0) = other.z_[v].order(0);
+        delta_[v].order(0) = other.delta_[v].order(0);
+        if (!graph_->node(v).linear) h_[v].order(0) = other.h_[v].order(0);
+    }
+    duals_.start_from(other.duals_, span);
+    for (int v = 1; v < graph_->count(); ++v) {
+        for (const Index i : samples) forward(0, v, {i, i + 1});
+        finish(0, v, true);
+    }
+    for (int v = graph_->count() - 1; v > 0; --v)
+        for (const Index i : samples) backward(0, v, {i, i + 1});
+    has_delta_ = true;
 }
 
 // Entries of order k of every edge; fixed entries are of order 0.
@@ -70,54 +106,52 @@ void Jet::load(int k) {
 
 void Jet::forward(int k) {
     for (int v = 1; v < graph_->count(); ++v) {
-        const Node& node = graph_->node(v);
-        Matrix& sum = change_[v];
-        sum.setZero();
-        for (Index u = 0; u < static_cast<Index>(node.bias.size()); ++u)
-            if (node.bias[u] >= 0) sum.col(u).array() += theta_[k][node.bias[u]];
-        for (const int e : node.incoming) {
-            const Edge& edge = graph_->edges()[e];
-            const SampleSeries& t = tapped(edge);
-            if (edge.source == 0) {
-                if (k == 0 || edge.has_parameters) add_product(t.order(0), entries_[e].transposed_order(k), sum);
-            } else if (!edge.has_parameters) {
-                add_product(t.order(k), entries_[e].transposed_order(0), sum);
-            } else {
-                add_product(t.down_from(k), entries_[e].transposed(k), sum);
-            }
-        }
-        z_[v].set(k, sum);
+        in_tiles(X_->rows(), [&](const Range& samples) { forward(k, v, samples); });
         finish(k, v, k == 0 || sliding_.empty());
     }
 }
 
-// What is known to be zero becomes exactly zero, then h. What an event has set to zero is zero only with the
+void Jet::forward(int k, int v, const Range& samples) {
+    const Node& node = graph_->node(v);
+    auto sum = z_[v].rows(k, samples);
+    sum.setZero();
+    for (Index u = 0; u < static_cast<Index>(node.bias.size()); ++u)
+        if (node.bias[u] >= 0) sum.col(u).array() += theta_[k][node.bias[u]];
+    for (const int e : node.incoming) {
+        const Edge& edge = graph_->edges()[e];
+        const SampleSeries& t = tapped(edge);
+        if (edge.source == 0) {
+            if (k == 0 || edge.has_parameters) add_product(t.rows(0, samples), entries_[e].transposed_order(k), sum);
+            continue;
+        }
+        for (int j = 0; j <= (edge.has_parameters ? k : 0); ++j)
+            add_product(t.rows(k - j, samples), entries_[e].transposed_order(j), sum);
+    }
+    if (!node.linear)
+        h_[v].rows(k, samples) = sum.cwiseProduct(activity_->slopes(v).middleRows(samples.begin, samples.count()));
+}
+
+// What is known to be zero becomes exactly zero, and so does its h. What an event has set to zero is zero only with the
 // multipliers of this order: before them it must go on to the units above as it is.
 void Jet::finish(int k, int v, bool is_final) {
     const Node& node = graph_->node(v);
+    const auto clear = [&](const Place& p) {
+        z_[v].set(k, p.sample, p.unit, 0.0);
+        if (!node.linear) h_[v].set(k, p.sample, p.unit, 0.0);
+    };
     for (const Zero& zero : activity_->zeros())
-        if (is_final && at_event_ && zero.place.node == v && k < zero.orders)
-            z_[v].set(k, zero.place.sample, zero.place.unit, 0.0);
+        if (is_final && at_event_ && zero.place.node == v && k < zero.orders) clear(zero.place);
     for (const Member& member : sliding_.members()) {
         if (member.place.node != v) continue;
         if (k == 0) held_[v] = std::max(held_[v], std::abs(z_[v].at(0, member.place.sample, member.place.unit)));
         if (member.carry != 0.0)
             free_[member.boundary] = member.carry * z_[v].at(k, member.place.sample, member.place.unit);
-        z_[v].set(k, member.place.sample, member.place.unit, 0.0);
+        clear(member.place);
     }
-    if (!node.linear) h_[v].set(k, z_[v].order(k).cwiseProduct(activity_->slopes(v)));
     for (Member& member : sliding_.members())
         if (member.has_input && member.input.node == v)
             member.factor[k] = (member.input.tap == Tap::preactivation ? z_[v] : h_of(v))
                                    .at(k, member.place.sample, member.input.unit);
-}
-
-void Jet::pull_back(const Edge& edge, int k, Matrix& above) {
-    const std::size_t e = &edge - graph_->edges().data();
-    if (edge.has_parameters)
-        add_product(delta_[edge.target].down_from(k), entries_[e].plain(k), above);
-    else
-        add_product(delta_[edge.target].order(k), entries_[e].plain_order(0), above);
 }
 
 void Jet::read_above(int k, int v) {
@@ -130,24 +164,35 @@ void Jet::read_above(int k, int v) {
 }
 
 void Jet::backward(int k) {
-    const int last = graph_->count() - 1;
-    for (int v = last; v > 0; --v) {
-        const Node& node = graph_->node(v);
-        Matrix& above = above_[v];
-        above.setZero();
-        if (node.is_tapped_before) skip_[v].setZero();
-        if (v == last) above += dual_;
-        for (const int e : node.outgoing) {
-            const Edge& edge = graph_->edges()[e];
-            pull_back(edge, k, edge.tap == Tap::preactivation ? skip_[v] : above);
-        }
-        if (node.linear)
-            delta_[v].set(k, above);
-        else
-            delta_[v].set(k, above.cwiseProduct(activity_->slopes(v)));
-        if (node.is_tapped_before) delta_[v].add(k, skip_[v]);
+    for (int v = graph_->count() - 1; v > 0; --v) {
+        backward(k, v);
         read_above(k, v);
     }
+}
+
+void Jet::backward(int k, int v) {
+    in_tiles(X_->rows(), [&](const Range& samples) { backward(k, v, samples); });
+}
+
+void Jet::backward(int k, int v, const Range& samples) {
+    const Node& node = graph_->node(v);
+    const auto rows_of = [&](auto& matrix) { return matrix.middleRows(samples.begin, samples.count()); };
+    auto above = rows_of(above_[v]);
+    above.setZero();
+    if (node.is_tapped_before) rows_of(skip_[v]).setZero();
+    if (v == graph_->count() - 1) above += rows_of(duals_.dual(k));
+    for (const int e : node.outgoing) {
+        const Edge& edge = graph_->edges()[e];
+        for (int j = 0; j <= (edge.has_parameters ? k : 0); ++j)
+            add_product(delta_[edge.target].rows(k - j, samples), entries_[e].plain_order(j),
+                        edge.tap == Tap::preactivation ? rows_of(skip_[v]) : above);
+    }
+    auto delta = delta_[v].rows(k, samples);
+    if (node.linear)
+        delta = above;
+    else
+        delta = above.cwiseProduct(rows_of(activity_->slopes(v)));
+    if (node.is_tapped_before) delta += rows_of(skip_[v]);
 }
 
 void Jet::add_edge_gradient(std::size_t e, int k, Vector& out) {
@@ -176,8 +221,9 @@ void Jet::gradient(int k, Vector& out) {
 
 bool Jet::advance() {
     const int k = order_ + 1;
-    dual_ = duals_.dual(k - 1);
-    backward(k - 1);
+    if (!has_delta_) backward(k - 1);
+    has_delta_ = false;
+    // All of it, never by the difference: where a parameter has no velocity any more it is zero to the last bit.
     gradient(k - 1, gradient_);
     theta_[k] = gradient_ * (span_ / k);
     if (duals_.decays()) {
@@ -269,8 +315,11 @@ void Jet::tangent(const Vector& change, int k) {
         }
         for (const Member& member : sliding_.members())
             if (member.place.node == v) sum(member.place.sample, member.place.unit) = 0.0;
-        z_[v].add(k, sum);
-        if (!node.linear) change_[v] = sum.cwiseProduct(activity_->slopes(v));
+        z_[v].order(k) += sum;
+        if (!node.linear) {
+            change_[v] = sum.cwiseProduct(activity_->slopes(v));
+            h_[v].order(k) = z_[v].order(k).cwiseProduct(activity_->slopes(v));
+        }
         finish(k, v, true);
     }
 }
@@ -279,14 +328,28 @@ double Jet::misplaced() const {
     double worst = 0.0;
     for (int v = 1; v < graph_->count(); ++v) {
         if (graph_->node(v).linear) continue;
-        const auto z = z_[v].order(0).array();
-        const double size = std::max(z.cwiseAbs().maxCoeff(), held_[v]);
-        if (size <= 0.0) continue;
-        const auto moving = activity_->modes(v).array() == static_cast<std::int8_t>(Mode::moving);
-        const auto wrong = moving.select(-z * activity_->sides(v).array().cast<double>(), 0.0).maxCoeff();
-        worst = std::max({worst, wrong / size, held_[v] / size});
+        const double* z = z_[v].data(0);
+        const std::int8_t* sides = activity_->sides(v).data();
+        const std::int8_t* modes = activity_->modes(v).data();
+        double size = held_[v];
+        double wrong = 0.0;
+        for (Index p = 0; p < activity_->sides(v).size(); ++p) {
+            size = std::max(size, std::abs(z[p]));
+            const bool moves = modes[p] == static_cast<std::int8_t>(Mode::moving);
+            wrong = std::max(wrong, moves ? -z[p] * sides[p] : 0.0);
+        }
+        if (size > 0.0) worst = std::max({worst, wrong / size, held_[v] / size});
     }
     return worst;
+}
+
+void Jet::push_row(Index unit, const Vector& products, Index sample, const Row& b) {
+    const Edge& edge = graph_->edges().front();
+    for (int k = 0; k <= order_; ++k) {
+        for (Index c = 0; c < edge.cols; ++c)
+            if (edge.at(unit, c) >= 0) theta_[k][edge.at(unit, c)] += b[k] * (*X_)(sample, c);
+        z_[edge.target].order(k).col(unit) += b[k] * products;
+    }
 }
 
 void Jet::theta_at(double u, Vector& theta) const {
@@ -300,28 +363,15 @@ void Jet::rate_at(double u, Vector& rate) const {
 }
 
 void Jet::velocity(const double* mu, Vector& out) {
-    dual_ = duals_.dual(0);
-    const int last = graph_->count() - 1;
-    for (int v = last; v > 0; --v) {
-        const Node& node = graph_->node(v);
-        Matrix& above = above_[v];
-        above.setZero();
-        if (node.is_tapped_before) skip_[v].setZero();
-        if (v == last) above += dual_;
-        for (const int e : node.outgoing) {
-            const Edge& edge = graph_->edges()[e];
-            pull_back(edge, 0, edge.tap == Tap::preactivation ? skip_[v] : above);
-        }
-        if (node.linear)
-            delta_[v].set(0, above);
-        else
-            delta_[v].set(0, above.cwiseProduct(activity_->slopes(v)));
-        if (node.is_tapped_before) delta_[v].add(0, skip_[v]);
+    for (int v = graph_->count() - 1; v > 0; --v) {
+        backward(0, v);
         for (const Member& member : sliding_.members())
             if (member.place.node == v)
                 delta_[v].set(0, member.place.sample, member.place.unit, member.carry * mu[member.boundary]);
     }
-    gradient(0, out);
+    gradient(0, gradient_);
+    has_delta_ = true;
+    out = gradient_;
     for (int b = 0; b < sliding_.count(); ++b)
         if (sliding_.boundaries()[b].acts_on_parameter()) out[sliding_.boundaries()[b].parameter] += mu[b];
     out *= span_;

@@ -5,6 +5,7 @@
 /// w = 0 with one factored Gram matrix a step. Nothing is allocated once the sizes have been seen.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "base/types.hpp"
@@ -29,6 +30,12 @@ class Jet {
     /// Order 0 at `theta`; one unit of the series' variable is `span` of rescaled time. `at_event`: the zeros that the
     /// activity lists hold here.
     void start(const Vector& theta, const Activity& activity, double span, bool at_event = true);
+    /// The same where `other` has made its velocity and nothing slides: what the activity changes is on `samples`.
+    void start_from(const Jet& other, const Activity& activity, double span, std::span<const Index> samples);
+    /// Adds x_i b to the row of a unit that reads the data, and so `products` b to its z; orders 0 to order().
+    void push_row(Index unit, const Vector& products, Index sample, const Row& b);
+    /// True if its order 0 and its velocity are those of `theta`, and nothing slides.
+    bool is_at(const Vector& theta) const { return has_delta_ && sliding_.empty() && theta_[0] == theta; }
     /// The same activity at another place in memory.
     void rebind(const Activity& activity);
     /// One order more of everything. False if the normals of what slides depend on each other.
@@ -68,9 +75,11 @@ class Jet {
     }
     void load(int k);
     void forward(int k);
+    void forward(int k, int v, const Range& samples);
     void finish(int k, int v, bool is_final);
     void backward(int k);
-    void pull_back(const Edge& edge, int k, Matrix& above);
+    void backward(int k, int v);
+    void backward(int k, int v, const Range& samples);
     void gradient(int k, Vector& out);
     void add_edge_gradient(std::size_t e, int k, Vector& out);
     void correct(int k);
@@ -92,7 +101,7 @@ class Jet {
     std::vector<Matrix> edge_gradient_, edge_change_;
     Vector gradient_, step_, free_;
     std::vector<double> held_;  // by node: the largest z of order 0 that is held at zero
-    Matrix dual_;
+    bool has_delta_ = false;    // order 0 of what arrives at z is known
     SlidingSeries sliding_;
 };
 

@@ -29,16 +29,29 @@ Resolution::Resolution(const Graph& graph, const Matrix& X) : graph_(&graph), X_
 }
 
 Outcome Resolution::resolve(Jet& jet, const Vector& theta, const Activity& before, std::vector<Contact> contacts,
-                            double span, bool is_start) {
+                            double span, const Jet* here) {
     contacts_ = std::move(contacts);
     theta_ = &theta;
-    if (!is_start) {
-        drop_followers(before);
-        add_forced(before);
-        add_spanned_by_contacts(before);
-    }
     before_ = &before;
+    here_ = here;
     span_ = span;
+    drop_followers(before);
+    add_forced(before);
+    add_spanned_by_contacts(before);
+    return decide(jet, false);
+}
+
+Outcome Resolution::resolve_start(Jet& jet, const Vector& theta, const Activity& before, std::vector<Contact> contacts,
+                                  double span) {
+    contacts_ = std::move(contacts);
+    theta_ = &theta;
+    before_ = &before;
+    here_ = nullptr;
+    span_ = span;
+    return decide(jet, true);
+}
+
+Outcome Resolution::decide(Jet& jet, bool is_start) {
     is_start_ = is_start;
     options_.clear();
     reason_.clear();
@@ -54,7 +67,7 @@ Outcome Resolution::resolve(Jet& jet, const Vector& theta, const Activity& befor
     const bool found = !turns && !is_start && pivot(jet);
     // What leaves at its bound leaves: to first order it could stay, so that a search over sides would see two ways.
     if (found && (contacts_.size() == 1 || only_leaves_)) {
-        keep(on_ridge_);
+        keep(on_ridge_, true);
         return Outcome::unique;
     }
     if (!is_start) add_mates();
@@ -68,12 +81,28 @@ Outcome Resolution::resolve(Jet& jet, const Vector& theta, const Activity& befor
         return Outcome::undecided;
     }
     if (options_.size() > 1) return Outcome::branching;
-    return take(jet, theta, options_.front().activity, span) ? Outcome::unique : Outcome::undecided;
+    return take(jet, *theta_, *options_.front().activity, span_) ? Outcome::unique : Outcome::undecided;
 }
 
 bool Resolution::take(Jet& jet, const Vector& theta, const Activity& activity, double span) {
     jet.start(theta, activity, span);
     return jet.advance();
+}
+
+void Resolution::hand_over(const Option& option, Activity& to, Activity& copy) {
+    if (option.activity) trial_.take_over(*option.activity);
+    to.take_over(trial_);
+    copy.take_over(trial_);
+    Activity::settle({&trial_, &to, &copy});
+}
+
+// Where nothing slides, order 0 differs from what is known of it only on the samples where anything has changed.
+void Resolution::start(Jet& jet) {
+    const bool is_known = here_ != nullptr && here_->is_at(*theta_) && trial_.sliding().empty();
+    if (is_known)
+        jet.start_from(*here_, trial_, span_, trial_.changed());
+    else
+        jet.start(*theta_, trial_, span_);
 }
 
 bool Resolution::pivot(Jet& jet) {
@@ -124,7 +153,7 @@ Resolution::Check Resolution::attempt(Jet& jet) {
             reason_ = "the weights of a unit vanish together";
             return Check::failed;
         }
-        jet.start(*theta_, trial_, span_);
+        start(jet);
         for (int k = 0; k < leading_order(); ++k)
             if (!jet.advance()) {
                 reason_ = "the normals of what slides depend on each other";
@@ -140,7 +169,7 @@ Resolution::Check Resolution::attempt(Jet& jet) {
 }
 
 void Resolution::set_sides() {
-    trial_ = *before_;
+    trial_.take_over(*before_);
     trial_.clear_zeros();
     trial_.forget_rates();
     followed_.clear();
@@ -303,14 +332,14 @@ bool Resolution::is_known() const {
     for (const Option& option : options_) {
         bool same = true;
         for (int v = 1; v < graph_->count() && same; ++v)
-            same = option.activity.sides(v) == trial_.sides(v) && option.activity.modes(v) == trial_.modes(v);
+            same = option.activity->sides(v) == trial_.sides(v) && option.activity->modes(v) == trial_.modes(v);
         if (same) return true;
     }
     return false;
 }
 
-void Resolution::keep(bool ridge) {
-    Option option{trial_, sides_, {}, ridge};
+void Resolution::keep(bool ridge, bool is_last) {
+    Option option{is_last ? nullptr : std::make_shared<const Activity>(trial_), sides_, {}, ridge};
     describe(option.changes);
     options_.push_back(std::move(option));
 }

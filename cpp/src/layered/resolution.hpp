@@ -5,6 +5,7 @@
 /// changes side. Where several contacts are involved all sides are tried, so that a second valid one is seen.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,8 @@ namespace reluflow::layered {
 
 /// One valid continuation.
 struct Option {
-    Activity activity;
-    std::vector<int> sides;  ///< of the contacts
+    std::shared_ptr<const Activity> activity;  ///< none: as the resolution tried it last
+    std::vector<int> sides;                    ///< of the contacts
     std::vector<Change> changes;
     bool stands_on_ridge = false;
 };
@@ -30,8 +31,14 @@ class Resolution {
     Resolution(const Graph& graph, const Matrix& X);
 
     /// Finds the continuations of `before` at `theta`. With one, `jet` holds its series (order 1 or more) afterwards.
+    /// `here`: what is known of order 0 at `theta` with the activity `before`, or null.
     Outcome resolve(Jet& jet, const Vector& theta, const Activity& before, std::vector<Contact> contacts, double span,
-                    bool is_start);
+                    const Jet* here = nullptr);
+    /// The same where a run begins: all sides are tried.
+    Outcome resolve_start(Jet& jet, const Vector& theta, const Activity& before, std::vector<Contact> contacts,
+                          double span);
+    /// Gives the activity of an option to `to` and to `copy`.
+    void hand_over(const Option& option, Activity& to, Activity& copy);
 
     /// Starts `jet` on an option again.
     bool take(Jet& jet, const Vector& theta, const Activity& activity, double span);
@@ -42,6 +49,9 @@ class Resolution {
 
   private:
     enum class Check { valid, broken, failed, grown };
+
+    Outcome decide(Jet& jet, bool is_start);
+    void start(Jet& jet);
 
     void drop_followers(const Activity& before);
     void add_forced(const Activity& before);
@@ -68,7 +78,7 @@ class Resolution {
     int sign_of(const Boundary& boundary, const Place& p) const;
     bool pivot(Jet& jet);
     void enumerate(Jet& jet, std::size_t n_found);
-    void keep(bool ridge);
+    void keep(bool ridge, bool is_last = false);
     bool is_known() const;
     void describe(std::vector<Change>& changes) const;
     int leading_order() const;
@@ -77,6 +87,7 @@ class Resolution {
     const Matrix* X_;
     const Activity* before_ = nullptr;
     const Vector* theta_ = nullptr;
+    const Jet* here_ = nullptr;
     double span_ = 1.0;
     bool is_start_ = false;
     bool only_leaves_ = false;

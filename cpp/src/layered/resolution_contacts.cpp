@@ -67,22 +67,30 @@ bool Resolution::add_spanned(const Activity& activity, const std::vector<std::si
     for (const std::size_t c : contacts) zero.push_back(contacts_[c].boundary);
     std::vector<Matrix> z;
     const std::size_t known = contacts_.size();
+    const auto value = [&](const Place& p) {
+        if (here_ != nullptr) return here_->z(p.node).at(0, p.sample, p.unit);
+        if (z.empty()) pre_activations(*graph_, *X_, *theta_, z);
+        return z[p.node](p.sample, p.unit);
+    };
     std::vector<std::uint64_t> seen;
     for (std::size_t b = 0; b < zero.size(); ++b) {
         const Place& first = zero[b].members.front();
         const std::uint64_t form = activity.form_of(first);
         if (form == 0 || std::ranges::find(seen, form) != seen.end()) continue;
         seen.push_back(form);
+        const double near_zero =
+            here_ == nullptr ? 0.0 : kForcedZero * here_->z(first.node).order(0).cwiseAbs().maxCoeff();
         SpannedRows span;
         for (std::size_t c = b; c < zero.size(); ++c)
             if (activity.form_of(zero[c].members.front()) == form) span.add(activity.row_of(zero[c].members.front()));
         for (Index i = 0; i < X_->rows(); ++i) {
             const Place p{first.node, i, first.unit};
             if (activity.mode(p) != Mode::moving || activity.form_of(p) != form) continue;
+            // What is known of z rules out nearly all; otherwise the rows are looked at first.
+            if (here_ != nullptr && std::abs(value(p)) > near_zero) continue;
             const auto has_it = [&](const Contact& contact) { return contact.boundary.place_of(p) >= 0; };
             if (std::ranges::any_of(contacts_, has_it) || !span.contains(activity.row_of(p))) continue;
-            if (z.empty()) pre_activations(*graph_, *X_, *theta_, z);
-            if (std::abs(z[p.node](i, p.unit)) > kForcedZero * z[p.node].cwiseAbs().maxCoeff()) continue;
+            if (here_ == nullptr && std::abs(value(p)) > kForcedZero * z[p.node].cwiseAbs().maxCoeff()) continue;
             Contact contact;
             contact.boundary = activity.whole_boundary_of(p);
             contact.from = activity.side(p) * activity.input_sign(p, activity.boundary_of(p).inputs.front());

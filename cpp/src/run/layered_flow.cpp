@@ -75,6 +75,8 @@ LayeredFlow::LayeredFlow(const Graph& graph, const Matrix& X, const DualSeries& 
       state_(from),
       jet_(graph, X, duals, kMaxOrder),
       probe_(graph, X, duals, 1),
+      crossings_(graph, X),
+      moved_(state_.activity),
       resolution_(graph, X),
       stride_(std::min(plan_.settings.checkpoint_bytes, kKeptBytes), bytes_of_kept(graph, X)),
       saved_(state_.theta.size()),
@@ -113,7 +115,7 @@ void LayeredFlow::decide_start() {
                 if (std::ranges::none_of(contacts_, same)) contacts_.push_back(std::move(contact));
             }
     if (contacts_.empty() || status_ != Status::running) return;
-    const Outcome outcome = resolution_.resolve(jet_, state_.theta, state_.activity, contacts_, span_, true);
+    const Outcome outcome = resolution_.resolve_start(jet_, state_.theta, state_.activity, contacts_, span_);
     if (outcome == Outcome::undecided)
         finish_undecided(name_contacts() + ": " + resolution_.reason());
     else if (outcome == Outcome::branching)
@@ -129,12 +131,18 @@ void LayeredFlow::start() {
     if (const Status status = status_after(event_count()); status != Status::running) finish(status);
 }
 
-// One step: expand, find the first event, shorten to what is accurate, move, and decide the event.
+// One step: expand, find the first event that ends it, shorten to what is accurate, move, and decide the event.
 bool LayeredFlow::advance() {
-    if (!expand()) return false;
-    double u = end_of_step(allowed(jet_.order()));
-    if (status_ != Status::running) return false;
-    u = shorten(u);
+    is_cut_ = false;
+    double u = go(true);
+    if (!crossings_.crossings().empty() && status_ == Status::running && (is_cut_ || !is_accurate(u))) {
+        crossings_.distrust();
+        crossings_.clear();
+        jet_.start(state_.theta, state_.activity, span_);
+        u = go(false);
+    }
+    if (status_ != Status::running || u < 0.0) return false;
+    if (crossings_.crossings().empty()) u = shorten(u);
     if (status_ != Status::running) return false;
     commit(u);
     if (!contacts_.empty()) handle_events();
@@ -142,6 +150,16 @@ bool LayeredFlow::advance() {
     if (pending_ == Status::running) pending_ = status_after(event_count());
     if (pending_ == Status::running && log_norm() >= plan_.stop.log_norm) pending_ = Status::reached_log_norm;
     return status_ == Status::running && !has_ended();
+}
+
+// Expands and says how far to go; a negative value if the run is interrupted.
+double LayeredFlow::go(bool with_crossings) {
+    if (!expand(with_crossings)) return -1.0;
+    const double end = allowed(jet_.order());
+    contacts_.clear();
+    pending_ = Status::running;
+    if (with_crossings && std::isfinite(end) && may_share()) return follow_crossings(end);
+    return end_of_step(end);
 }
 
 double LayeredFlow::log_norm() {
@@ -153,8 +171,9 @@ void LayeredFlow::commit(double u) {
     const double longest = allowed(jet_.order());
     const bool quiet = contacts_.empty();
     if (quiet && pending_ == Status::running && is_at_rest(u)) pending_ = Status::stationary;
-    log_gradient_ = std::log(jet_.theta(1).norm() / span_) - jet_.duals().log_unit();
+    log_gradient_ = std::log(rate_at_start_ / span_) - jet_.duals().log_unit();
     const Clock before = state_.clock;
+    record_crossings();
     state_.clock = clock_at_end(u);
     state_.theta = end_;
     log_loss_ = log_loss_at_end_;
@@ -168,7 +187,25 @@ void LayeredFlow::commit(double u) {
     if (idle_ > kMaxIdle) finish_undecided("events follow each other without time");
     if (!quiet || status_ != Status::running) return;
     state_.activity.clear_zeros();
-    jet_.start(state_.theta, state_.activity, span_);
+    if (const Jet* here = known_here(); here != nullptr && here->is_at(state_.theta))
+        jet_.start_from(*here, state_.activity, span_, {});
+    else
+        jet_.start(state_.theta, state_.activity, span_);
+}
+
+// The check of a step has left the probe at its end, unless states were saved since.
+const Jet* LayeredFlow::known_here() const {
+    return probed_ ? &probe_ : nullptr;
+}
+
+// Crossings inside the step, each with its own time.
+void LayeredFlow::record_crossings() {
+    for (const Crossing& crossing : crossings_.crossings()) {
+        const Clock when = clock_at(crossing.u);
+        events_.push_back({when.t(), when.log_t(), crossing.change, sets_++});
+    }
+    if (!crossings_.crossings().empty()) state_.activity.take_over(moved_);
+    crossings_.clear();
 }
 
 // Decay ends at a critical point, which explicit steps reach to their tolerance and no better: they go on around it.
@@ -197,7 +234,7 @@ void LayeredFlow::handle_events() {
     if (status_ != Status::running) return;
     for (const Contact& contact : contacts_)
         if (contact.boundary.is_parameter()) state_.theta[contact.boundary.parameter] = -contact.boundary.constant;
-    const Outcome outcome = resolution_.resolve(jet_, state_.theta, state_.activity, contacts_, span_, false);
+    const Outcome outcome = resolution_.resolve(jet_, state_.theta, state_.activity, contacts_, span_, known_here());
     if (outcome == Outcome::undecided) {
         finish_undecided(name_contacts() + " meet: " + resolution_.reason());
         return;
@@ -209,9 +246,10 @@ void LayeredFlow::handle_events() {
     adopt(resolution_.options().front());
 }
 
-void LayeredFlow::adopt(Option& option) {
+void LayeredFlow::adopt(const Option& option) {
     record(option.changes);
-    state_.activity = std::move(option.activity);
+    resolution_.hand_over(option, state_.activity, moved_);
+    probed_ = false;
     jet_.rebind(state_.activity);
     contacts_.clear();
 }
@@ -235,11 +273,11 @@ void LayeredFlow::branch() {
     std::vector<Option>& options = resolution_.options();
     for (const Option& option : options) {
         std::vector<int>& sides = point.options.emplace_back();
-        for (const Place& p : point.places) sides.push_back(option.activity.side(p));
+        for (const Place& p : point.places) sides.push_back(option.activity->side(p));
     }
     const BranchPolicy policy = plan_.settings.on_branch;
     const auto best = std::ranges::max_element(options, [&](const Option& one, const Option& other) {
-        return is_preferred(policy, met, other.activity, one.activity);
+        return is_preferred(policy, met, *other.activity, *one.activity);
     });
     point.chosen = static_cast<int>(best - options.begin());
     branchings_.push_back(point);
@@ -252,7 +290,7 @@ void LayeredFlow::branch() {
         return;
     }
     Option chosen = *best;
-    if (!resolution_.take(jet_, state_.theta, chosen.activity, span_)) {
+    if (!resolution_.take(jet_, state_.theta, *chosen.activity, span_)) {
         finish_undecided(name_contacts() + ": " + kDependent);
         return;
     }

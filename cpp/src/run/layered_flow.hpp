@@ -1,6 +1,7 @@
 /// The run of a layered network: quiet steps by Taylor series, events between them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "layered/event_search.hpp"
 #include "layered/graph.hpp"
 #include "layered/jet.hpp"
+#include "layered/local_crossings.hpp"
 #include "layered/resolution.hpp"
 #include "run/recorder.hpp"
 #include "run/run.hpp"
@@ -77,15 +79,24 @@ class LayeredFlow final : public Run {
 
     void begin();
     void decide_start();
-    bool expand();
+    bool expand(bool for_crossings);
+    bool may_share() const;
+    double follow_crossings(double end);
+    double go(bool with_crossings);
+    void record_crossings();
+    const Activity& activity_at_end() const noexcept {
+        return crossings_.crossings().empty() ? state_.activity : moved_;
+    }
+    void measure(int k);
     double allowed(int order) const;
     double end_of_step(double u);
     bool is_accurate(double u);
     double shorten(double u);
     void commit(double u);
+    const Jet* known_here() const;
     void handle_events();
     void branch();
-    void adopt(Option& option);
+    void adopt(const Option& option);
     void record(const std::vector<Change>& changes);
     void keep_state();
     bool is_at_rest(double u);
@@ -100,14 +111,19 @@ class LayeredFlow final : public Run {
     Jet jet_;
     Jet probe_;
     EventSearch search_;
+    LocalCrossings crossings_;
+    Activity moved_;        // with the crossings inside the present step
+    double reached_ = 0.0;  // how far, in rescaled time, the last step with crossings went
     Resolution resolution_;
     std::vector<Contact> contacts_;
     Vector end_, rate_, velocity_;
     std::vector<double> multipliers_;
     double span_ = 1.0;
+    std::array<std::array<double, kMaxOrder + 1>, 3> sizes_{};  // by quantity and order of the present step
     double log_loss_ = 0.0;
     double log_loss_at_end_ = 0.0;
     double log_gradient_ = 0.0;
+    double rate_at_start_ = 0.0;  // |dθ/du| where the present step begins
     Stride stride_;
     States saved_, kept_;
     std::vector<Snapshot> snapshots_;
@@ -119,6 +135,8 @@ class LayeredFlow final : public Run {
     Vector settling_;
     double settling_since_ = 0.0;
     double largest_ = 0.0;
+    bool is_cut_ = false;  // the run ends before the last crossing inside the step
+    bool probed_ = false;  // the probe is at the end of the present step
     int idle_ = 0;
     int resting_ = 0;
 };

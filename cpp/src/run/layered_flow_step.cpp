@@ -22,14 +22,22 @@ constexpr double kRise = 1e-9;
 /// A pre-activation may be on the wrong side, or off the zero it is held at, by this many tolerances of its layer.
 constexpr double kMisplaced = 1e4;
 constexpr double kLeastMisplaced = 1e-11;
+/// From this order on the last terms say how long a step may be.
+constexpr int kFirstOrder = 3;
+/// A step that crossings may share is made for so much more than the last one went.
+constexpr double kLonger = 1.5;
+/// Parts of the tolerance that crossings inside a step may take, as expected and as measured.
+constexpr double kExpectedPart = 0.15;
+constexpr double kMeasuredPart = 0.45;
 /// A squared loss below e^-60 is rounding itself.
 constexpr double kSmallLoss = -60.0;
 
 }  // namespace
 
-bool LayeredFlow::expand() {
+bool LayeredFlow::expand(bool for_crossings) {
     double guess = kNoRoot;
     double best = 0.0;
+    int measured = 0;
     while (jet_.order() < jet_.top()) {
         if (interrupt_.is_wanted()) return false;
         if (!jet_.advance()) {
@@ -37,33 +45,77 @@ bool LayeredFlow::expand() {
             return false;
         }
         const int p = jet_.order();
-        if (p < kMinOrder) continue;
-        if (p == kMinOrder) guess = EventSearch::guess(jet_);
+        for (; measured < p; measure(measured)) ++measured;
+        if (p < kFirstOrder) continue;
+        if (p == kFirstOrder) {
+            guess = EventSearch::guess(jet_);
+            if (for_crossings) guess = std::max(guess, kLonger * reached_ / span_);
+        }
         const double length = allowed(p);
         if (length > kEventRoom * guess) break;
+        if (p < kFirstJudged) continue;
         const double worth = length / (p * p);
-        if (p >= kFirstJudged && worth < best) break;
+        if (worth < best) break;
         best = std::max(best, worth);
     }
     order_sum_ += jet_.order();
+    rate_at_start_ = jet_.theta(1).norm();
     return true;
 }
 
-// The length at which the last two terms are below the tolerance, relative to θ, to t and to the duals.
+// How large order k is, relative to θ, to t and to the duals.
+void LayeredFlow::measure(int k) {
+    const auto at = static_cast<std::size_t>(k);
+    sizes_[0][at] = largest(jet_.theta(k)) / largest(state_.theta);
+    sizes_[1][at] = k == 0 ? 0.0 : std::abs(jet_.duals().time()[k]) / jet_.duals().time()[1];
+    sizes_[2][at] = jet_.duals().loss() == Loss::squared ? 0.0 : jet_.duals().dual(k).cwiseAbs().maxCoeff();
+}
+
+// The length at which the last two terms are below the tolerance.
 double LayeredFlow::allowed(int order) const {
     const double tol = kTruncationPart * plan_.settings.rtol;
-    const double scale = largest(state_.theta);
-    const double* time = jet_.duals().time();
+    const auto at = static_cast<std::size_t>(order);
     double length = kNoRoot;
-    const auto limit = [&](double ratio, int power) {
-        if (ratio > 0.0) length = std::min(length, std::pow(tol / ratio, 1.0 / power));
-    };
-    for (int k = order - 1; k <= order; ++k) {
-        limit(largest(jet_.theta(k)) / scale, k);
-        limit(std::abs(time[k]) / time[1], k - 1);
-        if (jet_.duals().loss() != Loss::squared) limit(jet_.duals().dual(k).cwiseAbs().maxCoeff(), k);
+    double by_growth = kNoRoot;
+    for (std::size_t quantity = 0; quantity < sizes_.size(); ++quantity) {
+        const auto& size = sizes_[quantity];
+        const int shift = quantity == 1 ? 1 : 0;  // of t, which is not 0 at order 1, the rate counts
+        const auto limit = [&](double& found, double ratio, int power) {
+            if (ratio > 0.0) found = std::min(found, std::pow(tol / ratio, 1.0 / power));
+        };
+        limit(length, size[at - 1], order - 1 - shift);
+        limit(length, size[at], order - shift);
+        double growth = 0.0;
+        for (std::size_t k = 2; k <= at; ++k)
+            if (size[k - 1] > 0.0) growth = std::max(growth, size[k] / size[k - 1]);
+        limit(by_growth, std::max(size[at], growth * size[at - 1]), order - shift);
     }
-    return length;
+    // Few orders are enough only where an event is near, and there the terms fall fast: the last one, or what the one
+    // before would grow to by the fastest growth seen so far, as one alone may be small by chance.
+    return order < kFirstJudged ? std::max(length, by_growth) : length;
+}
+
+// Crossings share a step of two layers on which nothing slides.
+bool LayeredFlow::may_share() const {
+    const Activity& activity = state_.activity;
+    return crossings_.applies() && !jet_.duals().decays() && activity.sliding().empty() && !activity.any_single();
+}
+
+// Such a step ends where a state is to be saved: its series hold for what comes after the last crossing.
+double LayeredFlow::follow_crossings(double end) {
+    const std::int64_t most =
+        std::min(plan_.stop.events, plan_.settings.max_events) - static_cast<std::int64_t>(events_.size()) - 1;
+    moved_.take_over(state_.activity);
+    moved_.clear_zeros();
+    end = std::min(end, reach(time_stop(), end));
+    if (!is_saved()) end = std::min(end, reach(next_save(), end));
+    const double budget = kExpectedPart * plan_.settings.rtol * largest(state_.theta);
+    const double u = std::min(crossings_.follow(jet_, moved_, end, budget, most, contacts_), end);
+    reached_ = crossings_.crossings().empty() ? 0.0 : u * span_;
+    const double stop = end_by_loss(end_by_time(u));
+    is_cut_ = stop < u;
+    if (is_cut_) contacts_.clear();
+    return stop;
 }
 
 // How far the step goes: by truncation, to the first event, to a stop rule.
@@ -99,7 +151,8 @@ Clock LayeredFlow::clock_at(double u) {
 }
 
 double LayeredFlow::log_loss_of(const Vector& theta) {
-    probe_.start(theta, state_.activity, span_, false);
+    probed_ = false;
+    probe_.start(theta, activity_at_end(), span_, false);
     return probe_.duals().log_loss(probe_.outputs());
 }
 
@@ -111,13 +164,14 @@ double LayeredFlow::log_loss_at(double u) {
 // Compares the series' velocity with the network's own at the end of the step, and the loss with that before.
 bool LayeredFlow::is_accurate(double u) {
     jet_.theta_at(u, end_);
+    probed_ = false;
     if (!end_.allFinite()) return false;
     if (u == 0.0) return true;
     jet_.rate_at(u, rate_);
     multipliers_.clear();
     for (int b = 0; b < jet_.sliding().count(); ++b)
         multipliers_.push_back(evaluate(jet_.sliding().multiplier(b).data(), jet_.order() - 1, u));
-    probe_.start(end_, state_.activity, span_, false);
+    probe_.start(end_, activity_at_end(), span_, false);
     if (probe_.misplaced() > kMisplaced * std::max(plan_.settings.rtol, kLeastMisplaced)) return false;
     velocity_.resize(end_.size());
     probe_.velocity(multipliers_.data(), velocity_);
@@ -127,7 +181,10 @@ bool LayeredFlow::is_accurate(double u) {
     const double rounding = 1e-14 * velocity_.cwiseAbs().maxCoeff() * u;
     const double rise = probe_.duals().rise(log_loss_, state_.theta, log_loss_at_end_, end_);
     const bool falls = rise <= kRise || log_loss_at_end_ < kSmallLoss;
-    return defect <= kDefectPart * plan_.settings.rtol * largest(end_) + rounding && falls;
+    const double part = crossings_.crossings().empty() ? kDefectPart : kMeasuredPart;
+    probed_ = defect <= part * plan_.settings.rtol * largest(end_) + rounding && falls;
+    if (probed_) crossings_.learn(u, defect);
+    return probed_;
 }
 
 double LayeredFlow::shorten(double u) {

@@ -1,0 +1,191 @@
+#include "layered/local_crossings.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "numeric/polynomial.hpp"
+
+namespace reluflow::layered {
+namespace {
+
+/// Hits closer than this part of the step are one set, which ends it.
+constexpr double kOneSet = 1e-12;
+/// A unit crosses if it leaves at no less than this part of the speed at which it came; otherwise the event is decided
+/// as any other is.
+constexpr double kLeastSpeed = 1e-6;
+/// What is measured may be larger than in the steps before by so much.
+constexpr double kCaution = 1.5;
+/// The estimate falls by no more than this from step to step.
+constexpr double kLeastFall = 0.5;
+
+/// The estimate falls by so much where it leaves no room for any crossing, so that it is measured again.
+constexpr double kDoubt = 0.9;
+
+constexpr int kHidden = 1;
+
+bool feels_outputs_alone(const Graph& graph) {
+    if (graph.count() != 3 || graph.edges().size() != 2) return false;
+    const Node& hidden = graph.node(kHidden);
+    if (hidden.linear || !hidden.bias.empty() || !graph.node(2).bias.empty() || !graph.node(2).linear) return false;
+    const Edge& in = graph.edges()[0];
+    const Edge& out = graph.edges()[1];
+    if (in.source != 0 || in.target != kHidden || out.source != kHidden || out.tap != Tap::activated) return false;
+    for (Index u = 0; u < hidden.size; ++u)
+        if (!graph.owns_row(kHidden, u)) return false;
+    for (Index r = 0; r < out.rows; ++r)
+        if (!graph.owns_row(2, r)) return false;
+    return true;
+}
+
+}  // namespace
+
+LocalCrossings::LocalCrossings(const Graph& graph, const Matrix& X)
+    : graph_(&graph), X_(&X), applies_(feels_outputs_alone(graph)) {
+    for (const Node& node : graph.nodes()) {
+        zero_.emplace_back(node.size, 0);
+        rate_.emplace_back(node.size, 0.0);
+    }
+}
+
+// Before anything is measured: all weights of one sign, all duals as steep as they can be.
+double LocalCrossings::first_bound(const Jet& jet) const {
+    const Edge& out = graph_->edges()[1];
+    double largest_out = 0.0;
+    for (Index r = 0; r < out.rows; ++r)
+        for (Index c = 0; c < out.cols; ++c) largest_out = std::max(largest_out, std::abs(jet.entry(1, 0, r, c)));
+    double norms = 0.0;
+    double longest = 0.0;
+    for (Index i = 0; i < X_->rows(); ++i) {
+        norms += X_->row(i).squaredNorm();
+        longest = std::max(longest, X_->row(i).norm());
+    }
+    return largest_out * largest_out * norms * longest;
+}
+
+double LocalCrossings::follow(Jet& jet, Activity& activity, double end, double budget, std::int64_t most,
+                              std::vector<Contact>& contacts) {
+    crossings_.clear();
+    contacts.clear();
+    pushed_ = pushed_at_ = 0.0;
+    span_ = jet.span();
+    if (worth_ == 0.0) worth_ = first_bound(jet);
+    search_all(jet, activity, end);
+    while (!hits_.empty()) {
+        std::ranges::sort(hits_, {}, &Hit::u);
+        const Hit hit = hits_.front();
+        const double next = hits_.size() > 1 ? hits_[1].u : end;
+        const bool is_alone = next > hit.u + kOneSet * end;
+        const double before = pushed_;
+        const double before_at = pushed_at_;
+        const bool has_room = is_alone && static_cast<std::int64_t>(crossings_.size()) < most;
+        if (has_room && cross(jet, activity, hit)) {
+            if (expected(next) <= budget) {
+                push(jet, hit);
+                search_unit(jet, activity, hit.unit, hit.u, end);
+                continue;
+            }
+            activity.set({kHidden, hit.sample, hit.unit}, -activity.side({kHidden, hit.sample, hit.unit}),
+                         Mode::moving);
+            rewire(activity, jet.theta(0), hit.sample);
+            crossings_.pop_back();
+            if (crossings_.empty()) worth_ *= kDoubt;
+        }
+        pushed_ = before;
+        pushed_at_ = before_at;
+        for (const Hit& other : hits_) {
+            if (other.u > hit.u + kOneSet * end) break;
+            const Place p{kHidden, other.sample, other.unit};
+            EventSearch::add_contact(activity, p, contacts);
+        }
+        return hit.u;
+    }
+    return kNoRoot;
+}
+
+void LocalCrossings::search_all(const Jet& jet, const Activity& activity, double end) {
+    hits_.clear();
+    for (Index u = 0; u < graph_->node(kHidden).size; ++u) search_unit(jet, activity, u, 0.0, end);
+}
+
+// The first zero of each z of a unit after `from`.
+void LocalCrossings::search_unit(const Jet& jet, const Activity& activity, Index unit, double from, double end) {
+    std::erase_if(hits_, [&](const Hit& hit) { return hit.unit == unit; });
+    const SampleSeries& z = jet.z(kHidden);
+    const int order = jet.order();
+    Row c;
+    for (Index i = 0; i < X_->rows(); ++i) {
+        const Place p{kHidden, i, unit};
+        if (activity.mode(p) != Mode::moving) continue;
+        double reach = 0.0;
+        for (int k = order; k >= 1; --k) reach = (reach + std::abs(z.at(k, i, unit))) * end;
+        const int side = activity.side(p);
+        if (side * z.at(0, i, unit) > reach) continue;
+        for (int k = 0; k <= order; ++k) c[k] = side * z.at(k, i, unit);
+        if (from > 0.0) shift_origin(c.data(), order, from);
+        const bool has_just_crossed =
+            !crossings_.empty() && crossings_.back().u == from && from > 0.0 && crossings_.back().change.place == p;
+        c[0] = has_just_crossed ? 0.0 : std::max(c[0], 0.0);
+        const double root = first_descent(c.data(), order, end - from);
+        if (root <= end - from) hits_.push_back({from + root, unit, i});
+    }
+}
+
+// True if the unit goes on to the far side; then `series_` is what its row gets along the sample.
+bool LocalCrossings::cross(Jet& jet, Activity& activity, const Hit& hit) {
+    const Place p{kHidden, hit.sample, hit.unit};
+    if (activity.whole_boundary_of(p).members.size() != 1) return false;
+    const int order = jet.order();
+    const int side = activity.side(p);
+    const double leak = graph_->node(kHidden).leak;
+    const double jump = side > 0 ? leak - 1.0 : 1.0 - leak;
+    series_.fill(0.0);
+    const Index outputs = graph_->outputs();
+    for (int k = 0; k < order; ++k) {
+        double above = 0.0;
+        for (int j = 0; j <= k; ++j)
+            for (Index r = 0; r < outputs; ++r)
+                above += jet.entry(1, j, r, hit.unit) * jet.duals().dual(k - j)(hit.sample, r);
+        series_[k + 1] = jet.span() * jump * above / (k + 1);
+    }
+    Row c{};
+    for (int k = 0; k <= order; ++k) c[k] = jet.z(kHidden).at(k, hit.sample, hit.unit);
+    const double before = evaluate_derivative(c.data(), order, hit.u);
+    const double push_rate = evaluate_derivative(series_.data(), order, hit.u);
+    const double after = before + push_rate * X_->row(hit.sample).squaredNorm();
+    if (before * side >= 0.0 || after * before <= 0.0 || std::abs(after) < kLeastSpeed * std::abs(before)) return false;
+    series_[0] = -evaluate(series_.data(), order, hit.u);
+    activity.set(p, -side, Mode::moving);
+    if (!rewire(activity, jet.theta(0), hit.sample)) {
+        activity.set(p, side, Mode::moving);
+        rewire(activity, jet.theta(0), hit.sample);
+        return false;
+    }
+    crossings_.push_back({hit.u, {p, side > 0 ? Kind::cross_down : Kind::cross_up}});
+    pushed_ += std::abs(push_rate) / jet.span();
+    pushed_at_ += std::abs(push_rate) / jet.span() * hit.u;
+    return true;
+}
+
+// Follows the wiring of a sample; false if anything else than the sides just set has changed.
+bool LocalCrossings::rewire(Activity& activity, const Vector& theta, Index sample) {
+    for (int v = 1; v < graph_->count(); ++v)
+        for (Index u = 0; u < graph_->node(v).size; ++u) {
+            zero_[v][u] = activity.mode({v, sample, u}) == Mode::empty;
+            rate_[v][u] = 0.0;
+        }
+    followed_.clear();
+    activity.rewire(sample, theta, 1, zero_, rate_, followed_);
+    return followed_.empty();
+}
+
+void LocalCrossings::push(Jet& jet, const Hit& hit) {
+    products_.noalias() = *X_ * X_->row(hit.sample).transpose();
+    jet.push_row(hit.unit, products_, hit.sample, series_);
+}
+
+void LocalCrossings::learn(double u, double defect) noexcept {
+    if (crossings_.empty() || !(share(u) > 0.0)) return;
+    worth_ = std::max(kCaution * defect / share(u), kLeastFall * worth_);
+}
+
+}  // namespace reluflow::layered
