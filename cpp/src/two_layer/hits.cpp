@@ -191,6 +191,15 @@ HitFinder::Descent HitFinder::leave_boundary(int piece, int boundary, std::int8_
     return descent;
 }
 
+bool HitFinder::is_there(int piece, const Hit& hit, double u) const {
+    if (hit.kind != HitKind::boundary || hit.rests) return false;
+    Coefficients c{};
+    motion_.boundary_series(piece, motion_.data().normals().row(hit.boundary).data(), c);
+    const double zero = zero_tol(motion_.size(piece));
+    const double since = u - motion_.piece(piece).begin;
+    return std::abs(c[0]) > zero && std::abs(evaluate(c, motion_.order(), since)) <= zero;
+}
+
 Doubt HitFinder::doubt(int piece, const Hit& hit, std::span<const std::int8_t> sides) const {
     if (hit.kind != HitKind::boundary || hit.rests) return {};
     return beside_.doubt(piece, hit.boundary, sides[hit.boundary], hit.u, zero_tol(motion_.size(piece)));

@@ -58,6 +58,9 @@ class HitFinder {
     /// True for a boundary beside which the neuron has been since before a hit, to rounding, without coming towards it:
     /// it is on its side of it still, however near.
     bool stays_beside(int piece, int boundary, std::int8_t side, const Hit& hit) const;
+    /// True for a hit of a boundary that the neuron comes to from farther away than rounding, if at u, before it, no
+    /// more than rounding is left.
+    bool is_there(int piece, const Hit& hit, double u) const;
     /// What a hit of a boundary has to be known to by a neuron with these sides; see HeldBeside.
     Doubt doubt(int piece, const Hit& hit, std::span<const std::int8_t> sides) const;
     /// |z| below this is zero for weights of this size; |z'| above rate_tol at the begin of a piece is not.

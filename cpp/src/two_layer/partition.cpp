@@ -46,6 +46,16 @@ void Partition::skip() {
 void Partition::scan() {
     const auto& found = screening_.scan();
     hits_.assign(found.begin(), found.end());
+    sort_hits();
+}
+
+void Partition::meet_at(double u) {
+    for (auto& first : hits_)
+        if (first.hit.u > u && finder_.is_there(motion_.last(first.neuron), first.hit, u)) first.hit.u = u;
+    sort_hits();
+}
+
+void Partition::sort_hits() {
     std::sort(hits_.begin(), hits_.end(), [](const FirstHit& a, const FirstHit& b) {
         return a.hit.u < b.hit.u || (a.hit.u == b.hit.u && a.neuron < b.neuron);
     });

@@ -27,6 +27,8 @@ class Partition {
     void skip();
     /// First hits of its neurons, by time; see Screening.
     void scan();
+    /// Neurons that are at u where they are to meet their boundaries, to rounding, meet them at u.
+    void meet_at(double u);
     /// Takes its neurons through their events up to `end`, or to the first one without a decision.
     void follow(double end);
     /// Undoes everything after u.
@@ -47,6 +49,7 @@ class Partition {
     double worst_inconsistency() const noexcept { return finder_.worst_inconsistency(); }
 
   private:
+    void sort_hits();
     void follow(const FirstHit& first);
     void disturb_by_corner(int piece, const Hit& hit, std::size_t known);
 
