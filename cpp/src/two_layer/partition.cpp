@@ -30,11 +30,11 @@ Partition::Partition(const ScreenedNetwork& network, State& state, Range neurons
     doubts_.reserve(kUsualDisturbances * neurons.count());
 }
 
-void Partition::begin_step(double largest_mean_norm) {
+void Partition::begin_step(double largest_mean_norm, double known) {
     local_.begin_step(largest_mean_norm);
     motion_.begin_step(expansion_.series());
     finder_.forget_inconsistency();
-    screening_.begin();
+    screening_.begin(known);
 }
 
 void Partition::skip() {

@@ -18,8 +18,8 @@ class Partition {
   public:
     Partition(const ScreenedNetwork& network, State& state, Range neurons, BranchPolicy policy);
 
-    /// `largest_mean_norm` is that of the waveform, the same for all partitions.
-    void begin_step(double largest_mean_norm);
+    /// `largest_mean_norm` is that of the waveform, the same for all partitions; for `known` see Screening.
+    void begin_step(double largest_mean_norm, double known);
     /// See NeuronMotion.
     void set_weight_error(double error) noexcept { motion_.set_weight_error(error); }
     void set_state_error(double error) noexcept { motion_.set_state_error(error); }

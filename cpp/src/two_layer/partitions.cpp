@@ -92,7 +92,7 @@ void Partitions::settle() {
     reach_.settled();
 }
 
-const std::vector<FirstHit>& Partitions::scan(bool ends_at_first) {
+const std::vector<FirstHit>& Partitions::scan(double known, bool ends_at_first) {
     reach_.settled();  // neurons are not deferred in this step
     releases_.forget(expansion_.groups().count());
     spread_->update(expansion_.waveform());
@@ -103,7 +103,7 @@ const std::vector<FirstHit>& Partitions::scan(bool ends_at_first) {
     for_all(2.0 * moving, [=](Partition& partition) {
         partition.set_weight_error(weight_error);
         partition.set_state_error(state_error);
-        partition.begin_step(mean_norm);
+        partition.begin_step(mean_norm, known);
     });
     for (auto& partition : partitions_) partition->screening().claim_releases();
     const double looks = static_cast<double>(state_.neurons() * data_.n_boundaries() * data_.rank());

@@ -32,10 +32,10 @@ class Partitions {
     void carried() { reach_.carried(); }
     /// Records that the deferred neurons are about to be moved, by at most paths().
     void settle();
-    /// First hits on (0, 1] of the new step, partition by partition. If the step `ends_at_first`, the hits that come
-    /// with the first to rounding are at the same u: neurons that are multiples of each other cross boundaries
-    /// together, and what the first does to the others would come in between.
-    const std::vector<FirstHit>& scan(bool ends_at_first);
+    /// First hits on (0, 1] of the new step, partition by partition; for `known` see Screening. If the step
+    /// `ends_at_first`, the hits that come with the first to rounding are at the same u: neurons that are multiples of
+    /// each other cross boundaries together, and what the first does to the others would come in between.
+    const std::vector<FirstHit>& scan(double known, bool ends_at_first);
     /// Takes all neurons through their events up to `end` and returns how far they got. Effects of events after the
     /// first of each neuron are appended to `disturbances`, and what is to be known of them to `doubts`.
     double follow(double end, std::vector<Disturbance>& disturbances, std::vector<Doubt>& doubts);
