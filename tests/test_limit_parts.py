@@ -12,6 +12,7 @@ from reluflow.kinks._transition import Corner, continuations
 from reluflow.limits._core import find_core
 from reluflow.limits._groups import groups, spread
 from reluflow.limits._kkt import newton
+from reluflow.limits._limit_of import limit_of
 from reluflow.limits._path import solve
 from twin_rules import Problem
 from twin_rules import continuations as every_choice
@@ -203,3 +204,13 @@ def test_a_unit_of_the_weights_changes_no_limit() -> None:
         assert sol.limit.certified, sol.limit.reason
         ends.append(sol.limit)
     np.testing.assert_allclose(ends[0].network.theta, ends[1].network.theta, atol=1e-9)
+
+
+@pytest.mark.parametrize("ulps", [-3, -1, 0, 1, 3])
+def test_a_fit_to_rounding_is_a_limit_whatever_the_signs_of_its_errors(ulps: int) -> None:
+    """On one line of inputs errors of rounding looked like a pull back to the origin."""
+    data = rf.Dataset([[1.0], [2.0]], [0.5, 1.0])
+    w = np.sqrt(0.5)
+    a = 0.5 / w * (1.0 + ulps * 2.0**-52)
+    found = limit_of(data, rf.Network([[w]], [a], pattern=np.array([[1, 1]], dtype=np.int8)), "squared")
+    assert (found.certified, found.point) == (True, "global"), found.reason

@@ -51,3 +51,30 @@ def test_a_run_cut_at_one_of_its_events_and_kept_in_a_file_goes_on(tmp_path, see
     assert rest.status == whole.status
     compare.assert_same_state(rest.final.W, rest.final.a, whole.final.W, whole.final.a, 1e-6, "at the end")
     assert np.isclose(rest.log_loss_end, whole.log_loss_end, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-7, 1e-8, 1e-9, 3e-10])
+def test_neurons_that_are_multiples_of_each_other_cross_together_in_late_steps(rtol):
+    """Three neurons start at w = 0, so that w and a stay the first output weight times the same vector.
+
+    They come to a boundary where the loss stalls, at a rate of 1e-8. A late step ended at the first of the three
+    crossings, which rounding puts 1e-16 apart; the neuron that had crossed then grew, and turned the others back.
+    """
+    problem = hostile.problem("contradictory_part", 757, log_t=12.0)
+    assert [*np.flatnonzero(~problem.net.W.any(axis=1))] == [0, 1, 3, 4]
+    together = [0, 1, 4]
+    size = problem.net.a[together]
+    options = {**problem.options, "rtol": rtol}
+    whole = rf.integrate(problem.data, problem.net, until=problem.until, **options)
+    first = rf.integrate(problem.data, problem.net, until=rf.Stop(log_time=8.0), **options)
+    for sol in (whole, rf.integrate(problem.data, first, until=problem.until, **options)):
+        assert sol.status == "reached_log_time"
+        w, a = sol.final.W[together] / size[:, None], sol.final.a[together] / size
+        assert np.max(np.abs(w - w[0])) <= 1e-11 * np.max(np.abs(w))
+        assert np.max(np.abs(a - a[0])) <= 1e-11 * a[0]
+        late = sol.events.log_t > 11.0
+        assert set(sol.events.sample[late]) == {3, 6, 11, 15}
+        for sample in (3, 6, 11, 15):
+            crossing = late & (sol.events.sample == sample)
+            assert sorted(sol.events.neuron[crossing]) == together
+            assert len(set(sol.events.t[crossing])) == 1

@@ -198,6 +198,8 @@ void a_boundary_just_left_is_not_met_again_at_once() {
         }
         const int moving = bench.put({rest, 1.0, 0.0}, kOutput, {{1e-12, 0.0, 0.0}, {-0.5, 0.0, 0.0}});
         CHECK(std::abs(bench.hit(moving, 1.0).u - 4e-12) < 1e-15);  // one of 2e-12 is not
+        const int crossing = bench.put({rest, 1.0, 0.0}, kOutput, {{-1e-12, 0.0, 0.0}, {0.5, 0.0, 0.0}});
+        CHECK(bench.hit(crossing, 1.0).u == 0.0);  // nor is one of -2e-12, whatever the bend
     }
 }
 

@@ -8,6 +8,7 @@
 #include "base/generator.hpp"
 #include "check.hpp"
 #include "neuron_bench.hpp"
+#include "two_layer/dependent_slide.hpp"
 
 namespace {
 
@@ -130,6 +131,21 @@ void the_first_of_several_is_found_and_those_with_it_are_told() {
     CHECK(!rounding.alone);
 }
 
+/// The same of dependent boundaries, whose bases are followed one after the other.
+void a_gap_that_begins_at_its_end_is_left_only_outwards() {
+    constexpr double kNoise = 1e-14;
+    const auto exit = [](Numbers gap) { return first_exit(gap.data(), static_cast<int>(gap.size()) - 1, kNoise, 1.0); };
+    for (const double rest : {0.0, 5e-15, -5e-15}) {
+        CHECK(exit({rest, -0.1}) == 0.0);
+        CHECK(std::abs(exit({rest, 0.1, -0.2}) - 0.5) < 1e-12);  // goes in, comes back
+        CHECK(exit({rest, 0.1}) == kNoRoot);
+        CHECK(exit({rest, -1e-13, 0.1}) == kNoRoot);  // falls by 1e-26, and comes back
+        CHECK(exit({rest, -3e-15}) == kNoRoot);
+    }
+    CHECK(std::abs(exit({1e-12, -2e-12}) - 0.5) < 1e-12);
+    CHECK(exit({1e-12, -0.9e-12}) == kNoRoot);
+}
+
 /// Polynomials of up to eight orders against dense samples of them.
 void no_release_comes_after_the_first_exit_of_a_sample() {
     Generator random(9);
@@ -201,6 +217,7 @@ int main() {
     two_ends_close_together_are_not_missed();
     a_multiplier_that_begins_at_its_end_leaves_only_outwards();
     a_fall_within_rounding_is_no_release();
+    a_gap_that_begins_at_its_end_is_left_only_outwards();
     the_first_of_several_is_found_and_those_with_it_are_told();
     no_release_comes_after_the_first_exit_of_a_sample();
     an_interval_that_opens_from_a_point_is_left_by_nothing();

@@ -47,6 +47,15 @@ double first_exit(double* gap, int order, double noise, double end) noexcept {
     return root <= end ? root : kNoRoot;
 }
 
+void WayOut::tell(Corner& corner) const {
+    if (sides.empty()) return;
+    corner.towards.assign(corner.boundaries.size(), 0);
+    for (std::size_t i = 0; i < corner.towards.size(); ++i) {
+        const auto found = std::find(boundaries.begin(), boundaries.end(), corner.boundaries[i]);
+        if (found != boundaries.end()) corner.towards[i] = sides[static_cast<std::size_t>(found - boundaries.begin())];
+    }
+}
+
 Leave DependentSlide::first_leave(int piece, double end, const SlidingSet& held, bool output_positive, double weight) {
     const double begin = motion_.piece(piece).begin;
     read(piece, held, output_positive);

@@ -8,6 +8,7 @@
 
 #include "base/types.hpp"
 #include "hybrid/sliding_set.hpp"
+#include "hybrid/transition.hpp"
 #include "numeric/box_least_squares.hpp"
 #include "numeric/polynomial.hpp"
 #include "two_layer/neuron_motion.hpp"
@@ -40,6 +41,8 @@ struct Leave {
 struct WayOut {
     std::vector<int> boundaries;
     std::vector<std::int8_t> sides;  ///< 0 along a boundary; empty when no way is known
+
+    void tell(Corner& corner) const;
 };
 
 /// Follows one basis of multipliers along a piece, as a parametric linear program. A multiplier that comes to an end of

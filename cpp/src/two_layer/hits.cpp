@@ -22,6 +22,10 @@ void negate(double* c, int order) noexcept {
 constexpr double kSomeRoundings = 100.0;
 /// A neuron beside a boundary comes towards it by more than this part of what counts as zero, or not at all.
 constexpr double kComesNearer = 0.25;
+/// What a late step leaves of an excess that it takes back, and at how many points the excess is looked at. One for
+/// which a neuron leaves grows.
+constexpr double kTakenBack = 0.75;
+constexpr int kLooks = 16;
 
 }  // namespace
 
@@ -191,6 +195,15 @@ HitFinder::Descent HitFinder::leave_boundary(int piece, int boundary, std::int8_
     return descent;
 }
 
+bool HitFinder::is_there(int piece, const Hit& hit, double u) const {
+    if (hit.kind != HitKind::boundary || hit.rests) return false;
+    Coefficients c{};
+    motion_.boundary_series(piece, motion_.data().normals().row(hit.boundary).data(), c);
+    const double zero = zero_tol(motion_.size(piece));
+    const double since = u - motion_.piece(piece).begin;
+    return std::abs(c[0]) > zero && std::abs(evaluate(c, motion_.order(), since)) <= zero;
+}
+
 Doubt HitFinder::doubt(int piece, const Hit& hit, std::span<const std::int8_t> sides) const {
     if (hit.kind != HitKind::boundary || hit.rests) return {};
     return beside_.doubt(piece, hit.boundary, sides[hit.boundary], hit.u, zero_tol(motion_.size(piece)));
@@ -219,13 +232,7 @@ void HitFinder::find_way_out(const Mode& mode, int neuron, Corner& corner) {
     const int piece = motion_.last(neuron);
     const double weight = motion_.acting_weight(mode.pattern().row(neuron), motion_.piece(piece).begin);
     slide_.first_leave(piece, 1.0, mode.held(neuron), motion_.a(piece)[0] > 0.0, weight);
-    const WayOut& way = slide_.way_out();
-    if (way.sides.empty()) return;
-    corner.towards.assign(corner.boundaries.size(), 0);
-    for (std::size_t i = 0; i < corner.towards.size(); ++i) {
-        const auto found = std::find(way.boundaries.begin(), way.boundaries.end(), corner.boundaries[i]);
-        if (found != way.boundaries.end()) corner.towards[i] = way.sides[found - way.boundaries.begin()];
-    }
+    slide_.way_out().tell(corner);
 }
 
 Hit HitFinder::first_release_of_independent(int piece, double end, const SlidingSet& held,
@@ -264,6 +271,7 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const Sliding
             const double held_at = condition[h] * (condition[h] * noise.rounding + noise.weights);
             if (gap[0] < -unknown && gap[0] >= -held_at) gap[0] = 0.0;
             const double root = first_leave(gap, order, unknown, length).at;
+            if (root <= length && is_taken_back(piece, gap, unknown, length)) continue;
             if (begin + root < hit.u)
                 hit = {begin + root,
                        HitKind::release,
@@ -275,6 +283,20 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const Sliding
     }
     if (hit.kind == HitKind::release && count > 1) hit.alone = hit.alone && is_alone(hit, held, begin, noise);
     return hit;
+}
+
+/// True where a late step takes back an excess of a multiplier over an end of its interval that moves the neuron by
+/// less than the step may be off by. At the begin of such a step are the errors of the explicit ones before it, in
+/// weights that answer within a small part of the step; the neuron left for them, and came back, again and again.
+bool HitFinder::is_taken_back(int piece, const Coefficients& gap, double unknown, double length) const {
+    if (!motion_.waveform().is_prescribed()) return false;
+    const int order = motion_.order() - 1;
+    double least = gap[0];
+    for (int i = 1; i <= kLooks; ++i) least = std::min(least, evaluate(gap, order, i * length / kLooks));
+    const double output = std::abs(motion_.a(piece)[0]);
+    const double moved = motion_.state_error() * std::hypot(motion_.size(piece), output);
+    if (-least * output * motion_.step() * length > moved) return false;
+    return evaluate(gap, order, length) >= std::min(-unknown, kTakenBack * least);
 }
 
 /// The sign with which μ in [0, 1] reads: an attracting boundary has a · range < 0, a repelling one that a policy

@@ -62,6 +62,9 @@ class HitFinder {
     bool stays_beside(int piece, int boundary, std::int8_t side, const Hit& hit) const;
     /// Tells a corner where the neuron goes that leaves dependent boundaries in its last piece.
     void find_way_out(const Mode& mode, int neuron, Corner& corner);
+    /// True for a hit of a boundary that the neuron comes to from farther away than rounding, if at u, before it, no
+    /// more than rounding is left.
+    bool is_there(int piece, const Hit& hit, double u) const;
     /// What a hit of a boundary has to be known to by a neuron with these sides; see HeldBeside.
     Doubt doubt(int piece, const Hit& hit, std::span<const std::int8_t> sides) const;
     /// |z| below this is zero for weights of this size; |z'| above rate_tol at the begin of a piece is not.
@@ -92,6 +95,7 @@ class HitFinder {
     };
     PullNoise pull_noise(int count, std::span<const std::int8_t> sides, double u) const;
     double interval_sign(const Coefficients& range, double length, double rounding, bool output_positive) const;
+    bool is_taken_back(int piece, const Coefficients& gap, double unknown, double length) const;
     bool is_closed(int boundary, double u, double sign, double unknown) const;
     bool is_alone(const Hit& release, const SlidingSet& held, double begin, const PullNoise& noise) const;
     /// In time since the begin of a piece.

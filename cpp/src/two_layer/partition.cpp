@@ -30,11 +30,11 @@ Partition::Partition(const ScreenedNetwork& network, State& state, Range neurons
     doubts_.reserve(kUsualDisturbances * neurons.count());
 }
 
-void Partition::begin_step(double largest_mean_norm) {
+void Partition::begin_step(double largest_mean_norm, double known) {
     local_.begin_step(largest_mean_norm);
     motion_.begin_step(expansion_.series());
     finder_.forget_inconsistency();
-    screening_.begin();
+    screening_.begin(known);
 }
 
 void Partition::skip() {
@@ -46,6 +46,16 @@ void Partition::skip() {
 void Partition::scan() {
     const auto& found = screening_.scan();
     hits_.assign(found.begin(), found.end());
+    sort_hits();
+}
+
+void Partition::meet_at(double u) {
+    for (auto& first : hits_)
+        if (first.hit.u > u && finder_.is_there(motion_.last(first.neuron), first.hit, u)) first.hit.u = u;
+    sort_hits();
+}
+
+void Partition::sort_hits() {
     std::sort(hits_.begin(), hits_.end(), [](const FirstHit& a, const FirstHit& b) {
         return a.hit.u < b.hit.u || (a.hit.u == b.hit.u && a.neuron < b.neuron);
     });

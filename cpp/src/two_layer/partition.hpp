@@ -18,8 +18,8 @@ class Partition {
   public:
     Partition(const ScreenedNetwork& network, State& state, Range neurons, BranchPolicy policy);
 
-    /// `largest_mean_norm` is that of the waveform, the same for all partitions.
-    void begin_step(double largest_mean_norm);
+    /// `largest_mean_norm` is that of the waveform, the same for all partitions; for `known` see Screening.
+    void begin_step(double largest_mean_norm, double known);
     /// See NeuronMotion.
     void set_weight_error(double error) noexcept { motion_.set_weight_error(error); }
     void set_state_error(double error) noexcept { motion_.set_state_error(error); }
@@ -27,6 +27,8 @@ class Partition {
     void skip();
     /// First hits of its neurons, by time; see Screening.
     void scan();
+    /// Neurons that are at u where they are to meet their boundaries, to rounding, meet them at u.
+    void meet_at(double u);
     /// Takes its neurons through their events up to `end`, or to the first one without a decision.
     void follow(double end);
     /// Undoes everything after u.
@@ -47,6 +49,7 @@ class Partition {
     double worst_inconsistency() const noexcept { return finder_.worst_inconsistency(); }
 
   private:
+    void sort_hits();
     void follow(const FirstHit& first);
     void disturb_by_corner(int piece, const Hit& hit, std::size_t known);
 

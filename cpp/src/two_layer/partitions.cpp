@@ -92,7 +92,7 @@ void Partitions::settle() {
     reach_.settled();
 }
 
-const std::vector<FirstHit>& Partitions::scan() {
+const std::vector<FirstHit>& Partitions::scan(double known, bool ends_at_first) {
     reach_.settled();  // neurons are not deferred in this step
     releases_.forget(expansion_.groups().count());
     spread_->update(expansion_.waveform());
@@ -103,17 +103,25 @@ const std::vector<FirstHit>& Partitions::scan() {
     for_all(2.0 * moving, [=](Partition& partition) {
         partition.set_weight_error(weight_error);
         partition.set_state_error(state_error);
-        partition.begin_step(mean_norm);
+        partition.begin_step(mean_norm, known);
     });
     for (auto& partition : partitions_) partition->screening().claim_releases();
     const double looks = static_cast<double>(state_.neurons() * data_.n_boundaries() * data_.rank());
     const Pool::Hearing hearing(pool_);  // can be abandoned: only results are written
     for_all(kLookWork * looks, [](Partition& partition) { partition.screening().find_releases(); });
     for_all(kLookWork * looks, [](Partition& partition) { partition.scan(); });
+    if (ends_at_first) meet_together();
     hits_.clear();
     for (const auto& partition : partitions_)
         hits_.insert(hits_.end(), partition->hits().begin(), partition->hits().end());
     return hits_;
+}
+
+void Partitions::meet_together() {
+    double first = kNoRoot;
+    for (const auto& partition : partitions_)
+        if (!partition->hits().empty()) first = std::min(first, partition->hits().front().hit.u);
+    for (auto& partition : partitions_) partition->meet_at(first);
 }
 
 double Partitions::follow(double end, std::vector<Disturbance>& disturbances, std::vector<Doubt>& doubts) {

@@ -32,8 +32,10 @@ class Partitions {
     void carried() { reach_.carried(); }
     /// Records that the deferred neurons are about to be moved, by at most paths().
     void settle();
-    /// First hits on (0, 1] of the new step, partition by partition.
-    const std::vector<FirstHit>& scan();
+    /// First hits on (0, 1] of the new step, partition by partition; for `known` see Screening. If the step
+    /// `ends_at_first`, the hits that come with the first to rounding are at the same u: neurons that are multiples of
+    /// each other cross boundaries together, and what the first does to the others would come in between.
+    const std::vector<FirstHit>& scan(double known, bool ends_at_first);
     /// Takes all neurons through their events up to `end` and returns how far they got. Effects of events after the
     /// first of each neuron are appended to `disturbances`, and what is to be known of them to `doubts`.
     double follow(double end, std::vector<Disturbance>& disturbances, std::vector<Doubt>& doubts);
@@ -62,6 +64,7 @@ class Partitions {
   private:
     template <class Body>
     void for_all(double work, const Body& body) const;
+    void meet_together();
     void follow_all(double end, double work);
     void gather();
 

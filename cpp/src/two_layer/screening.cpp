@@ -86,7 +86,8 @@ Screening::Screening(const ScreenedNetwork& network, Range neurons, NeuronMotion
     not_before_.reserve(usual);
 }
 
-void Screening::begin() {
+void Screening::begin(double known) {
+    known_ = known;
     hits_.clear();
     due_.clear();
     holding_.clear();
@@ -129,7 +130,7 @@ void Screening::find_releases() {
     for (const int j : claimed_) {
         const bool positive = parameters_.a[j] > 0.0;
         releases_.of(expansion_.groups().of(j), positive) =
-            finder_.first_release(open(j), 1.0, mode_.held(j), mode_.pattern().row(j), positive);
+            finder_.first_release(open(j), known_, mode_.held(j), mode_.pattern().row(j), positive);
     }
 }
 

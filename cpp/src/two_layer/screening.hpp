@@ -38,12 +38,14 @@ class Screening {
   public:
     Screening(const ScreenedNetwork& network, Range neurons, NeuronMotion& motion, HitFinder& finder);
 
-    /// Bounds the paths and lists the neurons that need to be examined.
-    void begin();
+    /// Bounds the paths and lists the neurons that need to be examined. The series of the step are known until `known`:
+    /// a multiplier that leaves its interval beyond that, with the series, has not left it before by what is unknown.
+    void begin(double known);
     /// Takes over the groups (see Releases) that no earlier range has claimed.
     void claim_releases();
     void find_releases();
-    /// First hits on (0, 1], in the order of the neurons. Precondition: find_releases() of all ranges.
+    /// First hits on (0, 1], of multipliers until `known`, in the order of the neurons. Precondition: find_releases()
+    /// of all ranges.
     const std::vector<FirstHit>& scan();
     /// The boundaries that a neuron with a hit can have reached on its last piece between the start of the step and u,
     /// by the bound of its rotation.
@@ -91,6 +93,7 @@ class Screening {
     HitFinder& finder_;
     EventEffect effect_;
     std::vector<char> pulled_both_ways_;
+    double known_ = 1.0;
     Numbers slack_;  // lower bounds of the distance of each neuron to its nearest boundary
     std::vector<FirstHit> hits_;
     std::vector<int> due_, holding_, claimed_, near_;

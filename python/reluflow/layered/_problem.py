@@ -77,6 +77,8 @@ def targets_of(data: object, net: DeepNetwork, loss: str, n: int) -> FloatArray:
 def _classes(data: object, net: DeepNetwork, n: int) -> IntArray:
     if isinstance(data, MultiClassDataset):
         return np.asarray(data.labels)
+    if net.n_outputs == 1:
+        raise invalid("loss", "be another one for one output ('logistic' is for labels -1 and +1)", "'cross_entropy'")
     name = "data.y" if isinstance(data, Dataset) else "data[1]"
     labels = data.y if isinstance(data, Dataset) else data[1]  # type: ignore[index]
     return class_numbers(labels, n, net.n_outputs, name=name, whole=False)

@@ -24,8 +24,6 @@ _RANK_TOL = 1e-11
 MAX_DISTANCE = 1e-4
 # A state further than this from the critical point of its pattern has nothing to do with it.
 _FAR = 1.0
-# An error below this part of the terms that it is the sum of is rounding: sums of some hundred terms lose two digits.
-_FIT_TOL = 1e-13
 
 
 def finite(state: State, core: Core) -> Limit:
@@ -51,8 +49,8 @@ def _limit(state: State, net: Network, distance: float) -> Limit:
     g = pulls.g[here.groups.of[moving]]
     along = np.einsum("jd,jd->j", g, net.W[moving])
     gradient = float(np.hypot(np.linalg.norm(net.a[moving, None] * g), np.linalg.norm(along)))
-    fits = _interpolates(here, net)
-    unit = float((_output_sizes(here, net) if fits else np.abs(here.duals)) @ np.linalg.norm(state.data.X, axis=1))
+    fits = here.is_fitted
+    unit = float((here.error_sizes if fits else np.abs(here.duals)) @ np.linalg.norm(state.data.X, axis=1))
     unit = max(unit, float(np.finfo(np.float64).tiny))  # no target and no network: nothing pulls
     sign = max(float(pulls.excess.max(initial=0.0)) / unit, pattern_violation(here.groups, net))
     residuals = Residuals(gradient / (unit * net.norm) if net.norm > 0 else gradient, 0.0, 0.0, sign)
@@ -89,20 +87,6 @@ def _margin(state: State, net: Network) -> float:
     if not is_of_margins(state.loss):
         return float("nan")
     return float(state.margins.min() / net.norm**2) if net.norm > 0 else 0.0
-
-
-def _output_sizes(state: State, net: Network) -> FloatArray:
-    """Sum the sizes of the terms of each error, times what the sample counts, shape (n,)."""
-    Z = net.W @ state.data.X.T
-    terms = np.abs(net.a) @ np.abs(np.maximum(Z, net.leak * Z))
-    return np.asarray(state.data.counts * (terms + np.abs(state.data.y)))
-
-
-def _interpolates(state: State, net: Network) -> bool:
-    """Whether all errors are rounding, so that the duals have no digits to divide by."""
-    if is_of_margins(state.loss):
-        return False
-    return bool((np.abs(state.duals) <= _FIT_TOL * _output_sizes(state, net)).all())
 
 
 def _curvature(state: State, net: Network) -> float:

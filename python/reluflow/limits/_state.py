@@ -22,6 +22,8 @@ from ..losses import (
 from ..networks import Network
 from ._groups import Groups, groups
 
+# An error below this part of the terms that it is the sum of is rounding: sums of some hundred terms lose two digits.
+_FIT_TOL = 1e-13
 # A pull back to the origin counts from this part of Σ p_i |x_i| on: near a critical point all pulls vanish.
 _PULL_TOL = 1e-3
 
@@ -98,8 +100,24 @@ class State:
         """Pairs (neuron, sample) on their boundaries of the neurons that do not vanish in `net`, shape (h, 2)."""
         return np.argwhere((self.pattern == 0) & ((self.groups.of >= 0) & (net.a != 0))[:, None])
 
+    @property
+    def error_sizes(self) -> FloatArray:
+        """The sizes of the terms of each error, summed, times what the sample counts, shape (n,)."""
+        Z = self.net.W @ self.data.X.T
+        terms = np.abs(self.net.a) @ np.abs(np.maximum(Z, self.net.leak * Z))
+        return np.asarray(self.data.counts * (terms + np.abs(self.data.y)))
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether all errors are rounding, so that the duals have no digits to divide by, and pulls no sign."""
+        if is_of_margins(self.loss):
+            return False
+        return bool((np.abs(self.duals) <= _FIT_TOL * self.error_sizes).all())
+
     def _shrinking(self) -> IntArray:
         """Find the groups with one ray alone to move on, all of whose neurons are pulled back to the origin."""
+        if self.is_fitted:
+            return np.empty(0, dtype=np.int64)
         pulls = self.groups.pulls(self.signed_weights)
         least = _PULL_TOL * float(np.abs(self.signed_weights) @ np.linalg.norm(self.data.X, axis=1))
         found = []
