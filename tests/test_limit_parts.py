@@ -214,3 +214,12 @@ def test_a_fit_to_rounding_is_a_limit_whatever_the_signs_of_its_errors(ulps: int
     a = 0.5 / w * (1.0 + ulps * 2.0**-52)
     found = limit_of(data, rf.Network([[w]], [a], pattern=np.array([[1, 1]], dtype=np.int8)), "squared")
     assert (found.certified, found.point) == (True, "global"), found.reason
+
+
+def test_what_vanishing_neurons_leave_of_a_target_of_zero_is_rounding() -> None:
+    """A teacher is 0 on some samples, and there the error is all that a vanishing neuron adds."""
+    data = rf.Dataset([[1.0, 0.0], [0.0, 1.0]], [1.0, 0.0])
+    net = rf.Network([[1.0, -0.5], [-0.5, 1e-8]], [1.0, 1e-8], pattern=np.array([[1, -1], [-1, 1]], dtype=np.int8))
+    assert net(data.X)[1] != 0
+    found = limit_of(data, net, "squared")
+    assert (found.certified, found.point) == (True, "global"), found.reason

@@ -24,6 +24,8 @@ from ._groups import Groups, groups
 
 # An error below this part of the terms that it is the sum of is rounding: sums of some hundred terms lose two digits.
 _FIT_TOL = 1e-13
+# So is one below this part of the largest: vanishing neurons leave it where the target is 0 and nothing else is active.
+_ZERO_PART = 1e-15
 # A pull back to the origin counts from this part of Σ p_i |x_i| on: near a critical point all pulls vanish.
 _PULL_TOL = 1e-3
 
@@ -112,7 +114,8 @@ class State:
         """Whether all errors are rounding, so that the duals have no digits to divide by, and pulls no sign."""
         if is_of_margins(self.loss):
             return False
-        return bool((np.abs(self.duals) <= _FIT_TOL * self.error_sizes).all())
+        sizes = self.error_sizes
+        return bool((np.abs(self.duals) <= _FIT_TOL * sizes + _ZERO_PART * sizes.max()).all())
 
     def _shrinking(self) -> IntArray:
         """Find the groups with one ray alone to move on, all of whose neurons are pulled back to the origin."""
