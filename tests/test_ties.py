@@ -78,3 +78,19 @@ def test_neurons_that_are_multiples_of_each_other_cross_together_in_late_steps(r
             crossing = late & (sol.events.sample == sample)
             assert sorted(sol.events.neuron[crossing]) == together
             assert len(set(sol.events.t[crossing])) == 1
+
+
+@pytest.mark.parametrize("rtol", [1e-9, 1e-11, 3e-13, 1e-13])
+def test_neurons_that_are_multiples_of_each_other_cross_together_in_explicit_steps(rtol):
+    """Neurons 1 and 3 start at w = 0, too; they leave two boundaries and cross others at log t = 314.
+
+    The step ended behind the first of two crossings that rounding sets apart, and the second neuron did not follow.
+    """
+    problem = hostile.problem("late_bias", 65)
+    assert not problem.net.W[[1, 3]].any()
+    size = problem.net.a[[1, 3]]
+    sol = rf.integrate(problem.data, problem.net, until=rf.Stop(log_time=400.0), **{**problem.options, "rtol": rtol})
+    assert sol.status == "reached_log_time"
+    w, a = sol.final.W[[1, 3]] / size[:, None], sol.final.a[[1, 3]] / size
+    assert np.max(np.abs(w[1] - w[0])) <= 1e-11 * np.max(np.abs(w))
+    assert abs(a[1] - a[0]) <= 1e-11 * abs(a[0])

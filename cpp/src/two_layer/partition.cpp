@@ -49,10 +49,11 @@ void Partition::scan() {
     sort_hits();
 }
 
-void Partition::meet_at(double u) {
-    for (auto& first : hits_)
-        if (first.hit.u > u && finder_.is_there(motion_.last(first.neuron), first.hit, u)) first.hit.u = u;
-    sort_hits();
+bool Partition::meet_at(std::size_t number, double u) {
+    FirstHit& first = hits_[number];
+    if (!finder_.is_there(motion_.last(first.neuron), first.hit, u)) return false;
+    first.hit.u = u;
+    return true;
 }
 
 void Partition::sort_hits() {

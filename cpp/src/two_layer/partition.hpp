@@ -27,8 +27,9 @@ class Partition {
     void skip();
     /// First hits of its neurons, by time; see Screening.
     void scan();
-    /// Neurons that are at u where they are to meet their boundaries, to rounding, meet them at u.
-    void meet_at(double u);
+    /// If the neuron of a hit after u is at its boundary at u already, to rounding, it meets it at u.
+    bool meet_at(std::size_t number, double u);
+    void sort_hits();
     /// Takes its neurons through their events up to `end`, or to the first one without a decision.
     void follow(double end);
     /// Undoes everything after u.
@@ -49,7 +50,6 @@ class Partition {
     double worst_inconsistency() const noexcept { return finder_.worst_inconsistency(); }
 
   private:
-    void sort_hits();
     void follow(const FirstHit& first);
     void disturb_by_corner(int piece, const Hit& hit, std::size_t known);
 

@@ -21,6 +21,8 @@ constexpr Index kMaxPartitions = 64;
 constexpr double kLookWork = 2.0;
 /// Initial reserve, in events per neuron and step; grows geometrically.
 constexpr Index kUsualEvents = 4;
+/// Hits within this part of a step may be one instant to rounding.
+constexpr double kTogether = 1e-6;
 
 }  // namespace
 
@@ -41,6 +43,7 @@ Partitions::Partitions(const Dataset& data, State& state, const Expansion& expan
         partitions_.push_back(std::make_unique<Partition>(network, state, neurons, policy));
     }
     hits_.reserve(state.neurons());
+    by_time_.reserve(state.neurons());
     events_.reserve(kUsualEvents * state.neurons());
 }
 
@@ -92,7 +95,7 @@ void Partitions::settle() {
     reach_.settled();
 }
 
-const std::vector<FirstHit>& Partitions::scan(double known, bool ends_at_first) {
+const std::vector<FirstHit>& Partitions::scan(double known) {
     reach_.settled();  // neurons are not deferred in this step
     releases_.forget(expansion_.groups().count());
     spread_->update(expansion_.waveform());
@@ -110,7 +113,7 @@ const std::vector<FirstHit>& Partitions::scan(double known, bool ends_at_first) 
     const Pool::Hearing hearing(pool_);  // can be abandoned: only results are written
     for_all(kLookWork * looks, [](Partition& partition) { partition.screening().find_releases(); });
     for_all(kLookWork * looks, [](Partition& partition) { partition.scan(); });
-    if (ends_at_first) meet_together();
+    meet_together();
     hits_.clear();
     for (const auto& partition : partitions_)
         hits_.insert(hits_.end(), partition->hits().begin(), partition->hits().end());
@@ -118,10 +121,22 @@ const std::vector<FirstHit>& Partitions::scan(double known, bool ends_at_first) 
 }
 
 void Partitions::meet_together() {
-    double first = kNoRoot;
-    for (const auto& partition : partitions_)
-        if (!partition->hits().empty()) first = std::min(first, partition->hits().front().hit.u);
-    for (auto& partition : partitions_) partition->meet_at(first);
+    by_time_.clear();
+    for (std::size_t i = 0; i < partitions_.size(); ++i)
+        for (std::size_t k = 0; k < partitions_[i]->hits().size(); ++k)
+            by_time_.push_back({partitions_[i]->hits()[k].hit.u, i, k});
+    std::sort(by_time_.begin(), by_time_.end(), [](const Place& a, const Place& b) { return a.u < b.u; });
+    double instant = -1.0;
+    bool moved = false;
+    for (const Place& one : by_time_) {
+        const bool is_near = one.u > instant && one.u - instant <= kTogether;
+        if (is_near && partitions_[one.partition]->meet_at(one.number, instant))
+            moved = true;
+        else
+            instant = one.u;
+    }
+    if (!moved) return;
+    for (auto& partition : partitions_) partition->sort_hits();
 }
 
 double Partitions::follow(double end, std::vector<Disturbance>& disturbances, std::vector<Doubt>& doubts) {

@@ -32,10 +32,10 @@ class Partitions {
     void carried() { reach_.carried(); }
     /// Records that the deferred neurons are about to be moved, by at most paths().
     void settle();
-    /// First hits on (0, 1] of the new step, partition by partition; for `known` see Screening. If the step
-    /// `ends_at_first`, the hits that come with the first to rounding are at the same u: neurons that are multiples of
-    /// each other cross boundaries together, and what the first does to the others would come in between.
-    const std::vector<FirstHit>& scan(double known, bool ends_at_first);
+    /// First hits on (0, 1] of the new step, partition by partition; for `known` see Screening. Hits that come
+    /// together, to rounding, are at the same u: neurons that are multiples of each other cross boundaries at one
+    /// instant, and what the first does to the others would come in between.
+    const std::vector<FirstHit>& scan(double known);
     /// Takes all neurons through their events up to `end` and returns how far they got. Effects of events after the
     /// first of each neuron are appended to `disturbances`, and what is to be known of them to `doubts`.
     double follow(double end, std::vector<Disturbance>& disturbances, std::vector<Doubt>& doubts);
@@ -80,6 +80,12 @@ class Partitions {
     Index size_;  // neurons per partition
     std::vector<std::unique_ptr<Partition>> partitions_;
     std::vector<FirstHit> hits_;
+    struct Place {
+        double u = 0.0;
+        std::size_t partition = 0;
+        std::size_t number = 0;  // of the hit in the partition
+    };
+    std::vector<Place> by_time_;
     std::vector<BoundaryEvent> events_;
     std::vector<BranchPoint> branches_;
     UnresolvedEvent unresolved_;

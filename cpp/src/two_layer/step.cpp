@@ -247,7 +247,7 @@ void Stepper::follow_events() {
         return;
     }
     settle();
-    const auto& hits = partitions_.scan(allowed_, late_);
+    const auto& hits = partitions_.scan(allowed_);
     disturbances_.clear();
     doubts_.clear();
     for (const auto& first : hits) {
