@@ -51,3 +51,20 @@ def test_a_saved_run_that_rested_answers_after_rest(tmp_path: Path) -> None:
     again = rf.load(tmp_path / "run.npz")(0.9e8)
     assert (again.W == sol.final.W).all()
     assert (again.a == sol.final.a).all()
+
+
+@pytest.mark.parametrize("log_time", [8.0, 50.0])
+def test_a_neuron_that_vanishes_with_decay_is_zero_in_the_limit(log_time):
+    """The state of rest is kept, in which it is far below the tolerance; where it tends to, the limit says."""
+    data = rf.Dataset([[1.0, 0.2], [0.3, 1.0]], [1, 1])
+    net = rf.Network([[0.6, 0.8], [-0.6, -0.8], [0.5, 0.5]], [1.0, 1.0, -0.7])
+    sol = rf.integrate(data, net, weight_decay=0.05, until=rf.Stop(log_time=log_time))
+    assert sol.success
+    assert sol.stats["rest_log_t"] < log_time
+    assert not np.any(net.W[1] @ data.X.T > 0)  # nothing but the decay moves it
+    size = np.hypot(np.linalg.norm(sol.final.W, axis=1), sol.final.a)
+    assert size[1] <= 1e-11 * np.max(size)
+    assert sol.limit.certified
+    assert not sol.limit.network.W[1].any()
+    assert sol.limit.network.a[1] == 0.0
+    assert np.all(sol.limit.network.a[[0, 2]] > 1e-3)
