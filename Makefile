@@ -38,7 +38,7 @@ browser: docs ## the explorer and the pages of the docs in Chromium, at the widt
 	bash tools/install_browser
 	$(BIN)/python -m pytest -m browser tests/browser
 
-mutants: $(STAMPS)/dev ## whether the tests notice each bound loosened and each tolerance changed a thousandfold: an hour in all
+mutants: $(STAMPS)/dev ## whether the tests notice each bound loosened and each tolerance changed a thousandfold: half an hour in all
 	$(BIN)/cmake --build $(BUILD) --target cpp_tests
 	$(BIN)/python tools/mutate_bounds --build $(BUILD) --ninja $(BIN)/ninja
 	BIN=$(BIN) $(BIN)/python tools/mutate_tolerances
