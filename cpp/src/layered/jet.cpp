@@ -352,6 +352,13 @@ void Jet::push_row(Index unit, const Vector& products, Index sample, const Row& 
     }
 }
 
+void Jet::bend_column(Index unit, const Vector& bend, double at) {
+    const Edge& edge = graph_->edges().back();
+    const double parts[] = {at * at, -2.0 * at, 1.0};
+    for (Index r = 0; r < edge.rows; ++r)
+        for (int k = 0; k < 3 && edge.at(r, unit) >= 0; ++k) theta_[k][edge.at(r, unit)] += parts[k] * bend[r];
+}
+
 void Jet::theta_at(double u, Vector& theta) const {
     theta = theta_[order_];
     for (int k = order_ - 1; k >= 0; --k) theta = theta * u + theta_[k];

@@ -34,6 +34,8 @@ class Jet {
     void start_from(const Jet& other, const Activity& activity, double span, std::span<const Index> samples);
     /// Adds x_i b to the row of a unit that reads the data, and so `products` b to its z; orders 0 to order().
     void push_row(Index unit, const Vector& products, Index sample, const Row& b);
+    /// Adds `bend` (u - at)² to the entries by which the outputs read a unit; order 2 at least.
+    void bend_column(Index unit, const Vector& bend, double at);
     /// True if its order 0 and its velocity are those of `theta`, and nothing slides.
     bool is_at(const Vector& theta) const { return has_delta_ && sliding_.empty() && theta_[0] == theta; }
     /// The same activity at another place in memory.

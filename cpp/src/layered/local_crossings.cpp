@@ -20,6 +20,8 @@ constexpr double kLeastFall = 0.5;
 
 /// The estimate falls by so much where it leaves no room for any crossing, so that it is measured again.
 constexpr double kDoubt = 0.9;
+/// The same before anything was measured: the first bound is too large by far.
+constexpr double kFirstDoubt = 0.3;
 
 constexpr int kHidden = 1;
 
@@ -80,7 +82,7 @@ double LocalCrossings::follow(Jet& jet, Activity& activity, double end, double b
         const bool has_room = is_alone && static_cast<std::int64_t>(crossings_.size()) < most;
         if (has_room && cross(jet, activity, hit)) {
             if (expected(next) <= budget) {
-                push(jet, hit);
+                push(jet, activity, hit);
                 search_unit(jet, activity, hit.unit, hit.u, end);
                 continue;
             }
@@ -88,7 +90,7 @@ double LocalCrossings::follow(Jet& jet, Activity& activity, double end, double b
                          Mode::moving);
             rewire(activity, jet.theta(0), hit.sample);
             crossings_.pop_back();
-            if (crossings_.empty()) worth_ *= kDoubt;
+            if (crossings_.empty()) worth_ *= is_measured_ ? kDoubt : kFirstDoubt;
         }
         pushed_ = before;
         pushed_at_ = before_at;
@@ -178,13 +180,22 @@ bool LocalCrossings::rewire(Activity& activity, const Vector& theta, Index sampl
     return followed_.empty();
 }
 
-void LocalCrossings::push(Jet& jet, const Hit& hit) {
+// Its row, and to second order the unit's own outputs: where units are small that is far more than the others feel.
+void LocalCrossings::push(Jet& jet, const Activity& activity, const Hit& hit) {
+    const int order = jet.order();
     products_.noalias() = *X_ * X_->row(hit.sample).transpose();
     jet.push_row(hit.unit, products_, hit.sample, series_);
+    duals_ = jet.duals().dual(order - 1);
+    for (int k = order - 2; k >= 0; --k) duals_ = duals_ * hit.u + jet.duals().dual(k);
+    const double rate = evaluate_derivative(series_.data(), order, hit.u);
+    bend_.noalias() = (0.5 * jet.span() * rate) *
+                      (duals_.transpose() * products_.cwiseProduct(activity.slopes(kHidden).col(hit.unit)));
+    jet.bend_column(hit.unit, bend_, hit.u);
 }
 
 void LocalCrossings::learn(double u, double defect) noexcept {
     if (crossings_.empty() || !(share(u) > 0.0)) return;
+    is_measured_ = true;
     worth_ = std::max(kCaution * defect / share(u), kLeastFall * worth_);
 }
 

@@ -2,9 +2,10 @@
 ///
 /// Given the duals, the units of the one hidden layer are independent. What a crossing of unit j on sample i changes at
 /// once is its own row alone, by x_i b with b' = Δs ⟨a_j, λ_i⟩ known as a series: its z on all samples change by
-/// ⟨x_k, x_i⟩ b. The other units, and its own outputs, feel it at second order in the time that is left. Crossings go
-/// on inside the step while an estimate of that second order, learnt from the measured defects of the steps before,
-/// stays within a budget; the check at the end of the step measures it.
+/// ⟨x_k, x_i⟩ b. Its own outputs feel that at second order in the time that is left, which is added too. The other
+/// units feel it at second order, less by the square of the weights. Crossings go on inside the step while an estimate
+/// of what is left out, learnt from the measured defects of the steps before, stays within a budget; the check at the
+/// end of the step measures it.
 #pragma once
 
 #include <cstdint>
@@ -56,14 +57,15 @@ class LocalCrossings {
     void search_unit(const Jet& jet, const Activity& activity, Index unit, double from, double end);
     bool cross(Jet& jet, Activity& activity, const Hit& hit);
     bool rewire(Activity& activity, const Vector& theta, Index sample);
-    void push(Jet& jet, const Hit& hit);
+    void push(Jet& jet, const Activity& activity, const Hit& hit);
     double share(double u) const noexcept { return u * (pushed_ * u - pushed_at_) * span_ * span_; }
     double first_bound(const Jet& jet) const;
 
     const Graph* graph_;
     const Matrix* X_;
     bool applies_ = false;
-    double worth_ = 0.0;      // the defect for each unit of `share`; 0: not known yet
+    double worth_ = 0.0;  // the defect for each unit of `share`; 0: not known yet
+    bool is_measured_ = false;
     double span_ = 1.0;       // rescaled time of one unit of u
     double pushed_ = 0.0;     // Σ |b'|, in rescaled time
     double pushed_at_ = 0.0;  // Σ |b'| u
@@ -72,7 +74,8 @@ class LocalCrossings {
     std::vector<std::vector<char>> zero_;
     std::vector<std::vector<double>> rate_;
     std::vector<Change> followed_;
-    Vector products_;
+    Vector products_, bend_;
+    Matrix duals_;
     Row series_{};  // b of the crossing at hand
 };
 
