@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 import fitted
 import growth
+import layers
 import own
 import page
 import plan
@@ -123,10 +124,12 @@ def bench(effort: Effort, store: Store) -> tables.Measured:
         growths = grown(effort, store)
         chosen = plan.SMALL_REGRESSIONS if effort.quick else problems.REGRESSIONS
         squared = [store.measure(f"squared | {name}", lambda name=name: regression.measured(name)) for name in chosen]
+        small = plan.SMALL_LAYERS if effort.quick else layers.RUNS
+        deep = [store.measure(f"layers | {name}", lambda name=name: layers.measured(name)) for name in small]
         scales = plan.SMALL_FITTED if effort.quick else plan.FITTED_SCALES
         keys = {f"fitted | {scale:g}": scale for scale in scales}
         fits = [fitted.Fitted(**store.measure(key, lambda s=s: fitted.record(s))) for key, s in keys.items()]
-    return tables.Measured(results, late, growths, threaded(effort, store), effort, squared, fits)
+    return tables.Measured(results, late, growths, threaded(effort, store), effort, squared, fits, deep)
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -30,6 +30,7 @@ CASES = (
 LOW = (("P2", 3e-3), ("P3", 3.5))
 LOW_ERROR, LOW_PEER = 1e-3, "scipy RK45"
 SMALL_REGRESSIONS = ("S2",)  # of the quick choice
+SMALL_LAYERS = ("D2",)
 FITTED_SCALES, SMALL_FITTED = (1e-8, 1e-3, 0.1, 1.0), (1.0,)
 LATE = (("P1", 1e10), ("P2", 1e6), ("P3", 1e6))
 

@@ -12,6 +12,7 @@ import plan
 import text
 from fitted import Fitted, fitted_table
 from growing import growth_tables, threads_table
+from layers import layers_table
 from missed import missed_table, price_table
 from points import Case, Point
 from regression import regression_table
@@ -50,6 +51,7 @@ class Measured:
     effort: plan.Effort
     regressions: list[dict[str, Any]]
     fits: list[Fitted]
+    layered: list[dict[str, Any]]
 
 
 def default_table(results: Sequence[Result]) -> Table:
@@ -176,6 +178,7 @@ def every(measured: Measured) -> list[Table]:
         *growth_tables(measured.growths, measured.effort),
         late_table(measured.late),
         regression_table(measured.regressions),
+        layers_table(measured.layered),
         fitted_table(measured.fits),
         threads_table(measured.threads),
         sweep_table(results),

@@ -14,6 +14,7 @@ import pytest
 import against
 import fitted
 import growth
+import layers
 import own
 import plan
 import points
@@ -68,6 +69,27 @@ def test_a_wrong_answer_of_the_squared_loss_is_not_timed(monkeypatch: pytest.Mon
     monkeypatch.setattr(regression.problems, "reference", lambda name: replace(right, event_t=right.event_t * 1.001))
     with pytest.raises(SystemExit, match="S2 is wrong"):
         regression.checked("S2")
+
+
+@pytest.mark.parametrize("name", ["D2", "quiet"])
+def test_a_wrong_answer_of_layers_is_not_timed(name: str) -> None:
+    start = layers.load(name)
+    theta, event_t = layers.target(start)
+    assert layers.checked(name, start, (theta, event_t))["n_events"] == len(event_t)
+    with pytest.raises(SystemExit, match=f"{name} is wrong"):
+        layers.checked(name, start, (theta * (1 + 1e-6), event_t))
+    with pytest.raises(SystemExit, match=f"{name} is wrong"):
+        layers.checked(name, start, (theta, np.append(event_t, start.end)))
+
+
+def test_the_velocity_that_scipy_gets_is_that_of_the_flow() -> None:
+    for name in ("D1", "ten", "quiet"):
+        start = layers.load(name)
+        short = start.end * 1e-6
+        sol = rf.integrate(start.data, start.net, until=short, loss=start.loss, reduction=start.reduction)
+        slope = (sol.final.theta - start.net.theta) / short
+        velocity = layers.velocity_of(start, np.inf)(0.0, start.net.theta)
+        assert np.linalg.norm(slope - velocity) < 1e-3 * np.linalg.norm(velocity)
 
 
 @pytest.mark.parametrize("wrong", ["gradient_norm", "relative_error"])

@@ -10,6 +10,7 @@ import pytest
 import arithmetic
 import fitted
 import growing
+import layers
 import missed
 import page
 import peers
@@ -119,10 +120,22 @@ def test_a_fit_has_its_events_beside_those_of_the_tighter_run() -> None:
     assert row == ("1e-08", "1.0e-12", "100", "101", "50", "2.00", "0.0200")
 
 
+def deep() -> dict[str, object]:
+    own = {"name": "D2", "error": 1e-12, "n_events": 40, "n_steps": 50, "seconds": 0.5}
+    others = {"euler_error": 1e-5, "euler_seconds": 2.0, "scipy_error": None, "scipy_seconds": 20.0}
+    return {**own, **others}
+
+
+def test_a_layered_run_stands_beside_what_scipy_took_though_it_did_not_end() -> None:
+    row = layers.layers_table([deep()]).rows[0]
+    assert row[-1] == "40×"
+    assert "no end" in row
+
+
 def test_the_page_holds_every_table_and_the_pictures_appear_whole(tmp_path: Path) -> None:
     chosen = result(point(1e-5, 1.0, "scipy RK45"), point(1e-6, 1.0, "heyoka + events", n_events=100))
     growths = {"width": [], "late": [], "size": [], "large": []}
-    shown = tables.every(tables.Measured([chosen], [], growths, {}, plan.FULL, [priced()], [fit()]))
+    shown = tables.every(tables.Measured([chosen], [], growths, {}, plan.FULL, [priced()], [fit()], [deep()]))
     picture = tmp_path / "benchmarks" / "P2.png"
     plots.draw([chosen], picture)
     store.write(tmp_path / "benchmarks.md", page.page(shown, "make bench", page.machine([0.5, 1.5], 2), [picture]))

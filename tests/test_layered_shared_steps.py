@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,7 @@ def problem(loss: str, scale: float) -> tuple[tuple[np.ndarray, np.ndarray], rf.
     return (X, targets), rf.Network.init(30, 6, outputs=3, scale=scale, seed=2)
 
 
-def run(loss: str, scale: float, end: float, rtol: float, **options: object) -> tuple[rf.MultiClassSolution, Found]:
+def run(loss: Any, scale: float, end: float, rtol: float, **options: Any) -> tuple[rf.flow.TwoLayerSolution, Found]:
     data, net = problem(loss, scale)
     sol = rf.integrate(data, net, until=end, loss=loss, rtol=rtol, **options)
     assert sol.status == "reached_time"
