@@ -154,3 +154,16 @@ def test_a_neuron_does_not_leave_and_come_back_along_a_stalled_loss() -> None:
     assert sol.status == "reached_log_time", sol.message
     assert len(sol.events) < 50
     assert most_events_of_a_pair(sol) < 10
+
+
+def test_late_steps_over_few_sectors_are_worth_their_work() -> None:
+    """Classes that cannot be separated: 8,548 steps when late steps had a system for the kernels between the nodes."""
+    data = rf.datasets.iris("versicolor", "virginica")
+    data = rf.Dataset(np.c_[data.X, np.ones(data.n)], data.y)
+    net = rf.Network.init(60, data.d, scale=1e-3, seed=0)
+    sol = rf.integrate(data, net, until=rf.Stop(log_time=8.0))
+    assert sol.status == "reached_log_time"
+    assert sol.stats["steps"] < 6000
+    tight = rf.integrate(data, net, until=rf.Stop(log_time=8.0), rtol=1e-11)
+    assert len(sol.events) == len(tight.events)
+    assert rf.analysis.relative_error(sol.final, tight.final) < 1e-6

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,9 @@ import pytest
 from scipy.optimize import lsq_linear
 
 import reluflow as rf
+from reluflow.flow import _to_limit
 from reluflow.flow._scale import BEYOND_DIGITS
+from reluflow.flow._stop import LARGEST_LOG_NORM
 from reluflow.papers.tsoy._clouds import symmetric
 from reluflow.papers.tsoy._four import _SIZES, _start
 
@@ -278,3 +280,67 @@ def test_a_wide_network_on_repeated_symmetric_clouds_has_a_certified_limit() -> 
     assert sol.status == "reached_limit", sol.message
     assert sol.stats["steps"] <= 2000
     assert certify_alone(data, sol.limit) <= 1e-9
+
+
+# --- beyond the range of doubles ---
+
+
+def test_a_limit_beyond_the_range_of_doubles_is_found_and_kept(tmp_path: Path) -> None:
+    """At log |θ| = 340 events are to come still; the state that the limit is polished from is part of the solution."""
+    data, net = slowest(seed=23)
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True))
+    assert sol.status == "reached_limit", sol.message
+    assert sol.success
+    assert math.log(sol.final.norm) == pytest.approx(LARGEST_LOG_NORM)
+    assert sol.stats["beyond_log_norm"] > LARGEST_LOG_NORM + 1
+    assert f"{sol.stats['beyond_log_norm']:.4g}" in sol.message
+    assert sol.stats["steps"] > len(sol.log_t) - 1
+    assert certify_alone(data, sol.limit) <= 1e-9
+    sol.save(tmp_path / "beyond.npz")
+    again = rf.load(tmp_path / "beyond.npz")
+    assert again.limit.certified
+    assert angle(again.limit.network, sol.limit.network) == 0
+    within = rf.integrate(data, net, until=rf.Stop(log_norm=LARGEST_LOG_NORM))
+    assert not within.limit.certified
+    assert angle(within.final, sol.final) <= 1e-6
+    assert within.stats["steps"] < sol.stats["steps"]
+
+
+def test_legs_beyond_the_range_take_the_way_of_legs_within_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run of which the part from log |θ| = 60 on counts as beyond: the same events and the same limit."""
+    data, net = slowest(seed=2)
+    whole = rf.integrate(data, net, until=rf.Stop(limit=True))
+    norms = [norm for norm in _to_limit._LOG_NORMS if norm <= 60]
+    monkeypatch.setattr(_to_limit, "LOG_NORMS", [norm for norm in _to_limit._LOG_NORMS if norm > 60])
+    monkeypatch.setattr(_to_limit, "_LOG_NORMS", norms)
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True))
+    assert math.log(sol.final.norm) == pytest.approx(60.0)
+    assert sol.stats["beyond_log_norm"] == pytest.approx(math.log(whole.final.norm), abs=1e-9)
+    assert sol.status == whole.status == "reached_limit"
+    assert sol.stats["beyond_events"] == np.sum(whole.events.log_t > sol.log_t_end) > 0
+    assert len(sol.events) + sol.stats["beyond_events"] == len(whole.events)
+    assert sol.stats["steps"] == pytest.approx(whole.stats["steps"], rel=0.01)
+    assert angle(sol.limit.network, whole.limit.network) <= 1e-12
+
+
+def test_what_a_count_of_events_ends_does_not_go_beyond() -> None:
+    data, net = slowest(seed=23)
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True, events=10**6))
+    assert sol.status == "limit_not_certified"
+    assert "beyond_log_norm" not in sol.stats
+    assert "up to log |θ| = 340" in sol.message
+
+
+def test_a_callback_ends_a_run_beyond_the_range() -> None:
+    data, net = slowest(seed=23)
+    seen = []
+
+    def stop(progress: rf.flow.Progress) -> bool:
+        seen.append(progress)
+        return progress.log_t == math.inf
+
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True), callback=stop, callback_period=0.0)
+    assert sol.status == "stopped_by_callback"
+    assert math.log(sol.final.norm) == pytest.approx(LARGEST_LOG_NORM)
+    assert all(after.log_t >= before.log_t for before, after in pairwise(seen))
+    assert all(after.steps >= before.steps for before, after in pairwise(seen))

@@ -127,5 +127,6 @@ int main() {
         the_answer_solves_the_equations(40, 6, 7, step, true);
         the_answer_solves_the_equations(140, 4, 9, step, true);
     }
+    the_answer_solves_the_equations(260, 12, 24, 1e6, false);  // of more than 200 directions
     return reluflow::tests::failures();
 }

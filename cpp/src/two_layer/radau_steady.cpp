@@ -15,7 +15,7 @@ constexpr double kAnswers = 1e-4;
 /// Part of the trace of the kernel that L may omit: substitution converges at least by this factor per iteration.
 constexpr double kLeftOut = 0.05;
 /// Largest rank of L: systems of twice this size are solved, three of them.
-constexpr Index kMostDirections = 160;
+constexpr Index kMostDirections = 400;
 /// Largest size of the table of pre-activations; larger networks are left to the explicit series.
 constexpr Index kMostOutputs = Index{1} << 24;
 /// Least response that is used: that of a saturated logistic weight may be zero, and sqrt(p/c) must be finite.

@@ -29,6 +29,9 @@ constexpr double kFarthestGuess = 1.0;
 constexpr double kLeastFollowed = 1e-280;
 /// In a step of less than this many time constants of the fastest neuron the kernel counts as constant.
 constexpr double kSteady = 0.1;
+/// The constant kernel needs every neuron, also where whole sectors are expanded: that is little work beside the
+/// systems for the kernels between the nodes in networks of so many neurons.
+constexpr Index kFewNeurons = 1000;
 /// Below this smallest margin weights are saturated or extremely steep: the few that respond are then solved for by
 /// themselves.
 constexpr double kSaturated = -100.0;
@@ -121,7 +124,8 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
     // Errors that tend to zero are followed to a part of themselves, so that the end is an exponential approach.
     const double followed = std::max(kFinest, kFollowedPart / expansion.waveform().sensitivity(square_));
     if (is_linear_ && !expansion.waveform().decays()) tolerance_ = std::min(late_tolerance_, followed);
-    is_steady_ = !expansion.sectors() && step * expansion.fastest() < kSteady &&
+    is_steady_ = step * expansion.fastest() < kSteady &&
+                 (!expansion.sectors() || node_moments_.cols() <= kFewNeurons) &&
                  (is_linear_ || expansion.waveform().smallest_margin() > kSaturated);
     if (!is_steady_ && !choose_active(expansion.series().square(), step)) return refuse(step);
     const double norm = data_.X().rowwise().norm().maxCoeff();

@@ -34,10 +34,15 @@ _SHAPES = (
     ("final_a", "f8", "m"),
     ("final_pattern", "i1", "mn"),
     ("pattern0", "i1", "mn"),
+    ("beyond_W", "f8", "md"),
+    ("beyond_a", "f8", "m"),
+    ("beyond_pattern", "i1", "mn"),
 )
-# Not in the files of older versions.
-LATER = ("checkpoint_events",)
-_WEIGHTS = ("W", "a", "checkpoint_W", "checkpoint_a", "final_W", "final_a")
+# Of a run to its limit that went on beyond the range of doubles: its last state, smaller by a power of two.
+_BEYOND = ("beyond_W", "beyond_a", "beyond_pattern")
+# Not in the files of older versions, or not in all.
+LATER = ("checkpoint_events", *_BEYOND)
+_WEIGHTS = ("W", "a", "checkpoint_W", "checkpoint_a", "final_W", "final_a", "beyond_W", "beyond_a")
 _TIMES = ("t", "log_t", "checkpoint_t", "checkpoint_log_t", "event_t", "event_log_t")
 _RECORD = {
     "final_t": float,
@@ -67,13 +72,14 @@ def check_arrays(arrays: dict[str, Any]) -> None:
         if name in LATER and name not in arrays:
             continue
         _check_shape(name, arrays[name], np.dtype(kind), letters, sizes)
-    for name in _WEIGHTS:
+    _require(len({name in arrays for name in _BEYOND}) == 1, "beyond_W", "a part of a state")
+    for name in [name for name in _WEIGHTS if name in arrays]:
         _require(bool(np.isfinite(arrays[name]).all()), name, "a weight that is not finite")
     for name in _TIMES:
         steps = arrays[name][1:] >= arrays[name][:-1]  # False beside nan
         _require(bool(steps.all()) and not np.isnan(arrays[name][:1]).any(), name, "times that do not increase")
     _require(not np.isnan(arrays["log_loss"]).any(), "log_loss", "a nan")
-    for name in ("final_pattern", "pattern0"):
+    for name in [name for name in ("final_pattern", "pattern0", "beyond_pattern") if name in arrays]:
         _require(bool(((arrays[name] >= -1) & (arrays[name] <= 1)).all()), name, "a sign that is none of -1, 0, +1")
     for name, end in (("neuron", sizes["m"]), ("sample", sizes["n"]), ("kind", len(EVENT_KINDS))):
         column = arrays["event_" + name]

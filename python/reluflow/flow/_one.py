@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,6 +13,7 @@ from .. import _core
 from ..datasets import Dataset
 from ..networks import Network
 from ._arguments import core_options
+from ._beyond import is_beyond
 from ._join import joined
 from ._outcome import solution_of, whole
 from ._progress import Listeners, Progress, Reporter
@@ -59,7 +61,7 @@ def integrate_one(
             options |= {"offsets": done._raw["held"]["offsets"]}
         if watching is not None:
             options |= {"is_over": watching.is_over} | ({} if watching.keep_steps else {"checkpoint_bytes": 0})
-            keep = watching.keep
+            keep = None if is_beyond(done) else watching.keep
             if keep is not None:
 
                 def kept(raw: dict[str, Any]) -> None:
@@ -88,11 +90,13 @@ class _Progress:
     def report(self, report: dict[str, Any]) -> Progress:
         if self.done is not None:
             before = self.done.stats
+            clock = {"t": math.inf, "log_t": math.inf} if is_beyond(self.done) else {}
             report = {
                 **report,
                 "steps": report["steps"] + before["steps"],
                 "events": report["events"] + before["n_events"],
                 "seconds": report["seconds"] + before["seconds"],
+                **clock,
             }
         return Progress(**report)
 

@@ -123,6 +123,9 @@ class Solution:
         if self.settings.weight_decay:
             decay = self.settings.weight_decay / reduction_factor(self.settings.reduction, self.data.n)
             return limit_of(self.data, final, self.loss, decay)
+        raw = self._raw
+        if "beyond_W" in raw:
+            return limit_of(self.data, final._with(raw["beyond_W"], raw["beyond_a"], raw["beyond_pattern"]), self.loss)
         held = hold(final.W, final.a, self.log_t_end)
         return limit_of(self.data, final._with(held.W, held.a, final.pattern), self.loss)
 

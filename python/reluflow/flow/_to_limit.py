@@ -9,6 +9,7 @@ from time import perf_counter
 
 import numpy as np
 
+from ._beyond import LOG_NORMS, Beyond
 from ._join import joined
 from ._solution import Solution
 from ._stop import LARGEST_LOG_NORM, Stop
@@ -53,7 +54,40 @@ def to_limit(run: Leg, until: Stop, start_log_t: float, decay: float = 0.0) -> S
         if not goes_on:
             return done
     assert done is not None  # for the type checker: there are legs
-    end = f"log t = {done.log_t_end:.4g}" if decay else f"log |θ| = {LARGEST_LOG_NORM:g}"
+    if decay:
+        return _not_certified(done, f"log t = {done.log_t_end:.4g}")
+    return _beyond(run, done, until, began)
+
+
+def _beyond(run: Leg, done: Solution, until: Stop, began: float) -> Solution:
+    """Go on beyond the range of doubles, from the largest norm within it; a count of events ends there."""
+    beyond = Beyond(done)
+    end = f"log |θ| = {LARGEST_LOG_NORM:g}"
+    for mark in LOG_NORMS if until.events is None else ():
+        start = beyond.lowered()
+        stop = _left(_with(until, {"log_norm": beyond.in_leg(mark)}), done, perf_counter() - began)
+        leg = run(start, stop)
+        if not beyond.take(leg):
+            end += ", beyond which neurons outside the limit are too small for doubles"
+            break
+        found, end = beyond.solution(), f"log |θ| = {beyond.log_norm:.4g}"
+        if leg.status in ("interrupted", "stopped_by_callback"):
+            return ended_as(found, leg.status, leg.success, leg.message)
+        try:
+            certified = found.limit.certified
+        except KeyboardInterrupt:
+            return ended_as(found, "interrupted", False, "interrupted while the limit was sought")
+        if certified:
+            return ended_as(found, "reached_limit", True, f"the limit is certified, at {end}")
+        done = found
+        if leg.status != "reached_log_norm":
+            if leg.status == "reached_seconds":
+                return ended_as(found, leg.status, leg.success, leg.message)
+            break
+    return _not_certified(done, end)
+
+
+def _not_certified(done: Solution, end: str) -> Solution:
     message = f"no limit is certified up to {end}: {done.limit.reason}"
     return ended_as(done, "limit_not_certified", False, message)
 

@@ -1,0 +1,95 @@
+"""Beyond the range of doubles: where a run to its limit goes on when |θ|² has left it, and the legs that it takes.
+
+A state that is held smaller by a power of two goes on by the state and the offsets of its samples alone; its exponent
+only says how large it is and what the clock shows. So legs whose exponents are too small by the same number take the
+same way, step by step. Their clocks, times and losses are not the flow's, and only the last state is kept.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._validation import freeze
+from ._solution import Solution
+
+# Ends of the legs, by log |θ|.
+LOG_NORMS = (420.0, 520.0, 640.0, 800.0, 1000.0)
+# log |θ| at which a leg begins in its own units, about.
+_BEGIN = 40.0
+# A neuron of which less is held is not told from one that vanishes.
+_SMALLEST = 1e-280
+
+
+class Beyond:
+    """The state of a run beyond the range of doubles, and the work that was done to come there."""
+
+    def __init__(self, whole: Solution) -> None:
+        """Begin at the end of `whole`, at the largest norm that it can tell."""
+        self._whole = whole
+        self._leg = whole
+        self._shift = 0
+        self._steps = self._events = 0
+        self._neurons = _sizes(whole) > 0
+
+    @property
+    def log_norm(self) -> float:
+        """The logarithm of |θ| of the flow."""
+        net = self._leg.final
+        return math.log(net.norm) + self._shift * math.log(2)
+
+    def lowered(self) -> Solution:
+        """Return the solution to go on from, smaller by a power of two."""
+        leg = self._leg
+        by = min(round((math.log(leg.final.norm) - _BEGIN) / math.log(2)), leg._raw["held"]["exponent"])
+        self._shift += by
+        held = {**leg._raw["held"], "exponent": leg._raw["held"]["exponent"] - by, "is_beyond": True}
+        W, a = np.ldexp(leg.final.W, -by), np.ldexp(leg.final.a, -by)
+        raw = {**leg._raw, "final_W": W, "final_a": a, "held": held, "final_log_t": math.ldexp(leg.log_t_end, -2 * by)}
+        return Solution(leg.data, leg.initial, leg.settings, raw)
+
+    def in_leg(self, log_norm: float) -> float:
+        """Return the norm, in the units of the present leg, that a norm of the flow is."""
+        return log_norm - self._shift * math.log(2)
+
+    def take(self, leg: Solution) -> bool:
+        """Go on from the end of a leg; False if a neuron has become so small there that it may be taken for zero."""
+        self._leg = leg
+        self._steps += leg.stats["steps"]
+        self._events += len(leg.events)
+        exponent = leg._raw["held"]["exponent"]
+        return bool((np.ldexp(_sizes(leg), -exponent)[self._neurons] > _SMALLEST).all())
+
+    def solution(self) -> Solution:
+        """Return the whole run, with the state that its limit is polished from."""
+        exponent = self._leg._raw["held"]["exponent"]
+        final = self._leg.final
+        beyond: dict[str, npt.NDArray[Any]] = {
+            "beyond_W": np.ldexp(final.W, -exponent),
+            "beyond_a": np.ldexp(final.a, -exponent),
+            "beyond_pattern": self._leg._raw["final_pattern"],
+        }
+        for array in beyond.values():
+            freeze(array)
+        stats = self._whole._raw["stats"]
+        counts = {"beyond_log_norm": self.log_norm, "beyond_events": self._events}
+        stats = {**stats, **counts, "steps": stats["steps"] + self._steps}
+        return Solution(
+            self._whole.data,
+            self._whole.initial,
+            self._whole.settings,
+            {**self._whole._raw, **beyond, "stats": stats},
+        )
+
+
+def is_beyond(done: Solution | None) -> bool:
+    """Whether a solution to go on from is one beyond the range of doubles, whose clock is not the flow's."""
+    return done is not None and bool(done._raw["held"].get("is_beyond"))
+
+
+def _sizes(done: Solution) -> npt.NDArray[np.float64]:
+    net = done.final
+    return np.asarray(np.maximum(np.abs(net.W).max(axis=1), np.abs(net.a)))
