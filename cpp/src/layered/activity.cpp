@@ -201,7 +201,13 @@ void Activity::rewire(Index sample, const Vector& theta, int orders, std::vector
                 continue;
             }
             const bool changed = set_stem(p, wires);
-            if (wires.all_zero) {
+            const auto own =
+                given_ == nullptr ? std::vector<Given>::const_iterator{} : std::ranges::find(*given_, p, &Given::place);
+            if (given_ != nullptr && own != given_->end()) {
+                zero[v][u] = 1;
+                rate[v][u] = own->rate;
+                take(*own, changed);
+            } else if (wires.all_zero) {
                 zero[v][u] = 1;
                 rate[v][u] = wires.rate;
                 used_rates_ = used_rates_ || wires.mixed;

@@ -82,6 +82,14 @@ struct Zero {
     bool is_chosen = false;  ///< its side was chosen, not followed from below
 };
 
+/// A side that a place gets, or 0 to slide or to be empty, how fast it moves there, and what is zero of its series.
+struct Given {
+    Place place;
+    int side = 0;
+    double rate = 0.0;
+    int orders = 1;
+};
+
 /// One number of two: two different pairs have different ones but for a part of 2^-64.
 inline std::uint64_t mixed(std::uint64_t a, std::uint64_t b) noexcept {
     std::uint64_t x = a * 0x9E3779B97F4A7C15ULL + b + 0x632BE59BD9B4E019ULL;
@@ -150,6 +158,8 @@ class Activity {
     /// the number of leading zeros of what is zero now. Changes are appended.
     void rewire(Index sample, const Vector& theta, int orders, std::vector<std::vector<char>>& zero,
                 std::vector<std::vector<double>>& rate, std::vector<Change>& changes);
+    /// Gives sides to places, takes the others of their samples from the wiring, and sorts what slides.
+    void arrange(const std::vector<Given>& given, const Vector& theta);
     /// True if a side that rewire() chose rests on rates of more than one input.
     bool used_rates() const noexcept { return used_rates_; }
     void forget_rates() noexcept { used_rates_ = false; }
@@ -218,6 +228,7 @@ class Activity {
     void update(const Place& p, const Wiring& wires, int orders, std::vector<Change>& changes);
     void make_empty(const Place& p, double awaited, std::vector<Change>& changes);
     bool set_stem(const Place& p, const Wiring& wires);
+    void take(const Given& given, bool renamed);
     Content content_of(const Place& p) const;
     Content& content(const Place& p) noexcept {
         return contents_[p.node][p.sample * graph_->node(p.node).size + p.unit];
@@ -258,6 +269,7 @@ class Activity {
     std::vector<Stale> stale_;
     std::vector<char> renamed_;  // by boundary: its name is new
     std::vector<std::pair<Boundary, int>> parted_;
+    const std::vector<Given>* given_ = nullptr;  // during arrange()
     Index n_shared_ = 0;  // places that share their boundaries, and of these those of one input or stem
     Index n_single_ = 0;
     bool used_rates_ = false;

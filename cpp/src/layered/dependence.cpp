@@ -53,7 +53,7 @@ Vector SpannedRows::rest(const Vector& row) const {
 }
 
 bool SpannedRows::contains(const Vector& row) const {
-    return row.norm() == 0.0 || rest(row).norm() < kDependent;
+    return row.norm() == 0.0 || rest(row).norm() < dependent_;
 }
 
 bool SpannedRows::add(const Vector& row) {

@@ -37,6 +37,8 @@ std::vector<std::vector<int>> sign_vectors(const Eigen::MatrixXd& normals);
 /// Directions of one linear function of the sample, and what they span.
 class SpannedRows {
   public:
+    /// Below the sine `dependent` a row is in the span of others.
+    explicit SpannedRows(double dependent = 1e-10) : dependent_(dependent) {}
     /// Returns false if the row is in the span of those before.
     bool add(const Vector& row);
     bool contains(const Vector& row) const;
@@ -45,6 +47,7 @@ class SpannedRows {
 
   private:
     Vector rest(const Vector& row) const;
+    double dependent_;
     std::vector<Vector> basis_;  // orthonormal
 };
 

@@ -39,8 +39,9 @@ int sign(double x) noexcept {
 
 }  // namespace
 
-double EventSearch::find(const Jet& jet, double end, std::vector<Contact>& contacts) {
+double EventSearch::find(const Jet& jet, double end, const std::vector<int>& joint, std::vector<Contact>& contacts) {
     end_ = end;
+    joint_ = joint;
     found_.clear();
     contacts.clear();
     for (int v = 1; v < jet.activity().graph().count(); ++v)
@@ -168,7 +169,7 @@ void EventSearch::search_sliding(const Jet& jet) {
     Row up;
     Row down;
     for (int b = 0; b < sliding.count(); ++b) {
-        if (sliding.is_grouped(b)) continue;
+        if (sliding.is_grouped(b) || is_joint(b)) continue;
         sliding_bounds(jet, b, order, up, down);
         const int turn = down[0] >= up[0] ? 1 : -1;  // -1: it stands on a repelling boundary
         for (int k = 0; k <= order; ++k) {
@@ -197,6 +198,7 @@ void EventSearch::search_groups(const Jet& jet) {
     const std::vector<SlidingGroup>& groups = jet.sliding().groups();
     Row gap;
     for (std::size_t g = 0; g < groups.size(); ++g) {
+        if (is_joint(groups[g].boundaries.front())) continue;
         const GroupBounds bounds(jet, groups[g], order);
         for (std::size_t r = 0; r < groups[g].rays.size(); ++r) {
             bounds.gap(groups[g].rays[r], gap);

@@ -23,7 +23,8 @@ struct Contact {
 class EventSearch {
   public:
     /// The first u in [0, end] with an event and the contacts there; a value > end if there is none.
-    double find(const Jet& jet, double end, std::vector<Contact>& contacts);
+    /// What is held jointly (for each sliding boundary not 0, or empty for none) is not looked at.
+    double find(const Jet& jet, double end, const std::vector<int>& joint, std::vector<Contact>& contacts);
 
     /// Adds what a moving place meets when its z is zero, unless it is among the contacts.
     static void add_contact(const Activity& activity, const Place& p, std::vector<Contact>& contacts);
@@ -46,6 +47,7 @@ class EventSearch {
         std::size_t ray = 0;
     };
     void search_groups(const Jet& jet);
+    bool is_joint(int b) const noexcept { return !joint_.empty() && joint_[b] != 0; }
     static void add_ray(const Jet& jet, const Candidate& candidate, std::vector<Contact>& contacts);
     void list_near(const Jet& jet, int v);
     void search_places(const Jet& jet, int v);
@@ -58,6 +60,7 @@ class EventSearch {
     std::vector<Candidate> found_;
     std::vector<std::tuple<Index, double, std::uint64_t>> seen_;
     std::vector<Index> near_;  // places of a node that a step may bring to zero
+    std::vector<int> joint_;
 };
 
 }  // namespace reluflow::layered

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "layered/joint.hpp"
 #include "layered/sliding_bounds.hpp"
 
 namespace reluflow::layered {
@@ -28,54 +29,60 @@ Resolution::Resolution(const Graph& graph, const Matrix& X) : graph_(&graph), X_
     }
 }
 
-Outcome Resolution::resolve(Jet& jet, const Vector& theta, const Activity& before, std::vector<Contact> contacts,
-                            double span, const Jet* here) {
-    contacts_ = std::move(contacts);
-    theta_ = &theta;
-    before_ = &before;
-    here_ = here;
-    span_ = span;
-    drop_followers(before);
-    add_forced(before);
-    add_spanned_by_contacts(before);
-    return decide(jet, false);
-}
-
-Outcome Resolution::resolve_start(Jet& jet, const Vector& theta, const Activity& before, std::vector<Contact> contacts,
-                                  double span) {
+void Resolution::begin(const Vector& theta, const Activity& before, std::vector<Contact> contacts, double span,
+                       bool is_start) {
     contacts_ = std::move(contacts);
     theta_ = &theta;
     before_ = &before;
     here_ = nullptr;
     span_ = span;
-    return decide(jet, true);
-}
-
-Outcome Resolution::decide(Jet& jet, bool is_start) {
     is_start_ = is_start;
+    depends_ = false;
+    if (!is_start) {
+        drop_followers(before);
+        add_forced(before);
+        add_spanned_by_contacts(before);
+        add_dependent(before);
+    }
     options_.clear();
     reason_.clear();
     sides_.clear();
     only_leaves_ = !is_start;
-    bool turns = false;
     for (const Contact& contact : contacts_) {
         sides_.push_back(contact.wants);
         only_leaves_ = only_leaves_ && contact.from == 0;
-        turns = turns || contact.turns;
     }
+}
+
+Outcome Resolution::resolve(Jet& jet, const Vector& theta, const Activity& before, std::vector<Contact> contacts,
+                            double span, const Jet* here) {
+    begin(theta, before, std::move(contacts), span, false);
+    here_ = here;
+    return decide(jet);
+}
+
+Outcome Resolution::resolve_start(Jet& jet, const Vector& theta, const Activity& before, std::vector<Contact> contacts,
+                                  double span) {
+    begin(theta, before, std::move(contacts), span, true);
+    return decide(jet);
+}
+
+// Pivoting, then all sides of the contacts.
+Outcome Resolution::resolve_by_sides(Jet& jet) {
+    const bool turns = std::ranges::any_of(contacts_, &Contact::turns);
     const std::size_t n_found = turns ? 0 : contacts_.size();  // pivoting may add to them
-    const bool found = !turns && !is_start && pivot(jet);
+    const bool found = !turns && !is_start_ && pivot(jet);
     // What leaves at its bound leaves: to first order it could stay, so that a search over sides would see two ways.
     if (found && (contacts_.size() == 1 || only_leaves_)) {
         keep(on_ridge_, true);
         return Outcome::unique;
     }
-    if (!is_start) add_mates();
+    if (!is_start_) add_mates();
     if (all_sides().empty()) {
         if (reason_.empty()) reason_ = "more than " + std::to_string(kMaxContacts) + " boundaries meet";
         return Outcome::undecided;
     }
-    enumerate(jet, is_start ? 0 : n_found);
+    enumerate(jet, is_start_ ? 0 : n_found);
     if (options_.empty()) {
         if (reason_.empty()) reason_ = "no continuation was found";
         return Outcome::undecided;

@@ -13,6 +13,7 @@
 #include "layered/activity.hpp"
 #include "layered/event_search.hpp"
 #include "layered/jet.hpp"
+#include "layered/local_minima.hpp"
 
 namespace reluflow::layered {
 
@@ -37,6 +38,10 @@ class Resolution {
     /// The same where a run begins: all sides are tried.
     Outcome resolve_start(Jet& jet, const Vector& theta, const Activity& before, std::vector<Contact> contacts,
                           double span);
+    /// Finds them where what is held jointly (the contacts) is no longer: `ahead` is a state behind the event in which
+    /// all of it was kept.
+    Outcome resolve_joint(Jet& jet, const Vector& theta, const Activity& before, std::vector<Contact> contacts,
+                          double span, const Vector& ahead);
     /// Gives the activity of an option to `to` and to `copy`.
     void hand_over(const Option& option, Activity& to, Activity& copy);
 
@@ -50,11 +55,12 @@ class Resolution {
   private:
     enum class Check { valid, broken, failed, grown };
 
-    Outcome decide(Jet& jet, bool is_start);
+    Outcome decide(Jet& jet);
     void start(Jet& jet);
 
     void drop_followers(const Activity& before);
     void add_forced(const Activity& before);
+    void add_dependent(const Activity& before);
     Check attempt(Jet& jet);
     void set_sides();
     bool add_parted();
@@ -77,6 +83,16 @@ class Resolution {
     std::vector<std::vector<int>> group_sides(const std::vector<std::size_t>& group) const;
     int sign_of(const Boundary& boundary, const Place& p) const;
     bool pivot(Jet& jet);
+    Outcome resolve_by_sides(Jet& jet);
+    void begin(const Vector& theta, const Activity& before, std::vector<Contact> contacts, double span, bool is_start);
+    bool any_joint() const;
+    bool is_valid_jointly(Jet& jet);
+    Outcome resolve_locally(Jet& jet, const Vector& at);
+    std::vector<Place> all_met() const;
+    bool arrange(Jet& jet, const LocalModel& model, const Minimum& minimum);
+    bool goes_as_given(const Jet& jet, std::vector<Given>& given, bool& again);
+    void list_differences(std::vector<Change>& changes) const;
+    void name_differences(const LocalModel& model);
     void enumerate(Jet& jet, std::size_t n_found);
     void keep(bool ridge, bool is_last = false);
     bool is_known() const;
@@ -91,6 +107,7 @@ class Resolution {
     double span_ = 1.0;
     bool is_start_ = false;
     bool only_leaves_ = false;
+    bool depends_ = false;  // what met is zero only together
     bool on_ridge_ = false;
     bool may_pivot_ = true;
     std::vector<Contact> contacts_;

@@ -6,6 +6,7 @@
 
 #include "layered/dependence.hpp"
 #include "layered/forced_zeros.hpp"
+#include "layered/local_model.hpp"
 #include "layered/resolution.hpp"
 
 namespace reluflow::layered {
@@ -15,6 +16,8 @@ namespace {
 constexpr double kResting = 1e-10;
 /// What must be zero by the relations of what slides is so up to this part of its layer.
 constexpr double kForcedZero = 1e-8;
+/// The sine below which a normal is in the span of others at an event, whose place is known to the tolerance.
+constexpr double kDependent = 1e-6;
 
 }  // namespace
 
@@ -51,6 +54,42 @@ void Resolution::add_forced(const Activity& before) {
                 contact.wants = -contact.from;
                 contacts_.push_back(std::move(contact));
             }
+    }
+}
+
+// What is next to zero and moves only with the contacts and with what slides is zero with them: to hold these leaves it
+// no direction of its own. That is so where several weights of a unit vanish together.
+void Resolution::add_dependent(const Activity& before) {
+    std::vector<Matrix> z;
+    pre_activations(*graph_, *X_, *theta_, z);
+    std::vector<Place> met;
+    for (const Contact& contact : contacts_)
+        met.insert(met.end(), contact.boundary.members.begin(), contact.boundary.members.end());
+    std::vector<Place> near;
+    for (int v = 1; v < graph_->count(); ++v) {
+        if (graph_->node(v).linear) continue;
+        const double small = kForcedZero * z[v].cwiseAbs().maxCoeff();
+        for (Index i = 0; i < X_->rows(); ++i)
+            for (Index u = 0; u < graph_->node(v).size; ++u) {
+                const Place p{v, i, u};
+                if (before.mode(p) != Mode::moving || std::abs(z[v](i, u)) > small) continue;
+                const auto is_it = [&](const Zero& zero) { return zero.place == p; };
+                if (std::ranges::find(met, p) == met.end() && std::ranges::none_of(before.zeros(), is_it))
+                    near.push_back(p);
+            }
+    }
+    if (near.empty()) return;
+    const LocalModel model(before, *X_, *theta_, met);
+    SpannedRows span(kDependent);
+    for (int a = 0; a < model.count(); ++a) span.add(model.normals().row(a).transpose());
+    for (const Place& p : near) {
+        if (model.number_of(p) >= 0 || !span.contains(model.normal_of(p))) continue;
+        Contact contact;
+        contact.boundary.members = {p};
+        contact.from = before.side(p);
+        contact.wants = -contact.from;
+        contacts_.push_back(std::move(contact));
+        depends_ = true;
     }
 }
 

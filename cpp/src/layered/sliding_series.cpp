@@ -10,6 +10,8 @@ namespace {
 
 /// Normals count as dependent when the least eigenvalue of their normalised Gram matrix falls below this.
 constexpr double kDependent = 1e-9;
+/// The sine of a normal with the span of others below which it is in it.
+constexpr double kSpanned = 1e-6;
 
 }  // namespace
 
@@ -60,6 +62,28 @@ bool SlidingSeries::factor(const Fields& fields, Index parameters) {
         else
             make_normal(fields, *carrier(b));
     }
+    if (factor_gram()) return true;
+    keep_independent();
+    return factor_gram();
+}
+
+// Of normals that depend on each other by the weights, the first ones hold what all of them hold.
+void SlidingSeries::keep_independent() {
+    std::vector<Vector> basis;
+    std::erase_if(independent_, [&](int b) {
+        const double length = normals_.row(b).norm();
+        if (length <= 0.0) return true;
+        Vector rest = normals_.row(b).transpose() / length;
+        for (int pass = 0; pass < 2; ++pass)
+            for (const Vector& e : basis) rest -= rest.dot(e) * e;
+        if (rest.norm() <= kSpanned) return true;
+        basis.push_back(rest.normalized());
+        return false;
+    });
+}
+
+// False if the normals depend on each other.
+bool SlidingSeries::factor_gram() {
     const auto rank = static_cast<Index>(independent_.size());
     gram_.resize(rank, rank);
     for (Index i = 0; i < rank; ++i)

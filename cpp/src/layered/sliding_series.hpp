@@ -67,6 +67,8 @@ class SlidingSeries {
 
   private:
     void find_groups(const Activity& activity);
+    bool factor_gram();
+    void keep_independent();
     struct Field {
         std::vector<Vector> delta, above, skip;  // by node: what one unit of μ sends down
     };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/tolerances.hpp"
+#include "layered/joint.hpp"
 #include "numeric/polynomial.hpp"
 
 namespace reluflow::layered {
@@ -85,6 +86,7 @@ LayeredFlow::LayeredFlow(const Graph& graph, const Matrix& X, const DualSeries& 
 }
 
 void LayeredFlow::begin() {
+    joint_ = joint_boundaries(state_.activity, *X_, state_.theta);
     jet_.start(state_.theta, state_.activity, 1.0);
     log_loss_ = log_loss_at_end_ = jet_.duals().log_loss(jet_.outputs());
     if (!jet_.advance()) {
@@ -144,6 +146,11 @@ bool LayeredFlow::advance() {
     if (status_ != Status::running || u < 0.0) return false;
     if (crossings_.crossings().empty()) u = shorten(u);
     if (status_ != Status::running) return false;
+    const double longest = std::exchange(u, end_of_joint_slide(u));
+    if (u < longest && !is_accurate(u)) {
+        finish(Status::accuracy_not_reached, "a step of any length misses the tolerance " + at_log_time());
+        return false;
+    }
     commit(u);
     if (!contacts_.empty()) handle_events();
     if (status_ == Status::running) keep_state();
@@ -234,7 +241,7 @@ void LayeredFlow::handle_events() {
     if (status_ != Status::running) return;
     for (const Contact& contact : contacts_)
         if (contact.boundary.is_parameter()) state_.theta[contact.boundary.parameter] = -contact.boundary.constant;
-    const Outcome outcome = resolution_.resolve(jet_, state_.theta, state_.activity, contacts_, span_, known_here());
+    const Outcome outcome = resolve_contacts();
     if (outcome == Outcome::undecided) {
         finish_undecided(name_contacts() + " meet: " + resolution_.reason());
         return;
@@ -249,6 +256,7 @@ void LayeredFlow::handle_events() {
 void LayeredFlow::adopt(const Option& option) {
     record(option.changes);
     resolution_.hand_over(option, state_.activity, moved_);
+    joint_ = joint_boundaries(state_.activity, *X_, state_.theta);
     probed_ = false;
     jet_.rebind(state_.activity);
     contacts_.clear();

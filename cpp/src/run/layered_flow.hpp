@@ -92,6 +92,9 @@ class LayeredFlow final : public Run {
     double end_of_step(double u);
     bool is_accurate(double u);
     double shorten(double u);
+    bool holds_at(double u);
+    double end_of_joint_slide(double u);
+    Outcome resolve_contacts();
     void commit(double u);
     const Jet* known_here() const;
     void handle_events();
@@ -115,6 +118,9 @@ class LayeredFlow final : public Run {
     Activity moved_;        // with the crossings inside the present step
     double reached_ = 0.0;  // how far, in rescaled time, the last step with crossings went
     Resolution resolution_;
+    std::vector<int> joint_;  // with which others each boundary slides, 0 for none; empty if all do alone
+    Vector ahead_;            // behind an event of these
+    bool is_joint_event_ = false;
     std::vector<Contact> contacts_;
     Vector end_, rate_, velocity_;
     std::vector<double> multipliers_;

@@ -129,7 +129,7 @@ double LayeredFlow::end_of_step(double u) {
         }
         u = 1.0;
     }
-    const double event = search_.find(jet_, u, contacts_);
+    const double event = search_.find(jet_, u, joint_, contacts_);
     if (event <= u) u = event;
     const double end = end_by_loss(end_by_time(u));
     if (end < u) contacts_.clear();

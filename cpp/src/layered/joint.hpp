@@ -1,0 +1,30 @@
+/// Which sliding boundaries have no bounds of their own.
+///
+/// Where what is zero moves in coordinates x, one a boundary, the loss to first order is a sum over these coordinates,
+/// and each multiplier has its own two bounds. That ends where a place that is zero has no coordinate of its own and
+/// depends on more than one: its normal is spanned by those of others, or it reads several places that are zero.
+#pragma once
+
+#include <vector>
+
+#include "layered/activity.hpp"
+#include "layered/local_model.hpp"
+
+namespace reluflow::layered {
+
+/// For each boundary that slides the number of those with which it is held, from 1, or 0 if it has bounds of its own.
+/// What dependence decides, the boundaries of one linear function, has 0.
+std::vector<int> joint_boundaries(const Activity& activity, const LocalModel& model);
+
+/// The same at θ; empty if none is held jointly.
+std::vector<int> joint_boundaries(const Activity& activity, const Matrix& X, const Vector& theta);
+
+/// A number for each place of the model that slides, the same for what is held jointly; -1 for the others and for what
+/// slides on a boundary of `leaving`.
+std::vector<int> groups_of(const Activity& activity, const LocalModel& model, const std::vector<int>& joint,
+                           const std::vector<Place>& leaving);
+
+/// True if what is held jointly stays so.
+bool holds_jointly(const Activity& activity, const LocalModel& model, const std::vector<int>& joint);
+
+}  // namespace reluflow::layered

@@ -1,0 +1,163 @@
+#include "layered/local_model.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace reluflow::layered {
+namespace {
+
+/// What leaves a boundary at its bound is behind it by this part of the velocity.
+constexpr double kPush = 1e-5;
+
+}  // namespace
+
+LocalModel::LocalModel(const Activity& activity, const Matrix& X, const Vector& theta, const std::vector<Place>& met)
+    : activity_(activity), X_(X), theta_(theta) {
+    const Graph& graph = activity.graph();
+    pre_activations(graph, X, theta, z_);
+    find_zeros(met);
+    h_ = z_;
+    for (const Place& p : places_) z_[p.node](p.sample, p.unit) = h_[p.node](p.sample, p.unit) = 0.0;
+    for (int v = 1; v < graph.count(); ++v)
+        if (!graph.node(v).linear) h_[v] = z_[v].cwiseProduct(activity.slopes(v));
+    normals_.setZero(count(), graph.parameters());
+    through_h_.setZero(count(), count());
+    through_z_.setZero(count(), count());
+    beta_.setZero(count());
+    gamma_.setZero(count());
+    Vector row(graph.parameters());
+    for (int a = 0; a < count(); ++a) {
+        const Place& p = places_[a];
+        Sent sent = nothing();
+        sent.delta[p.node][p.unit] = 1.0;
+        pull(p.sample, sent);
+        row.setZero();
+        add_gradient(p.sample, sent, row);
+        normals_.row(a) = row.transpose();
+        for (int b = 0; b < a; ++b) {
+            if (places_[b].sample != p.sample || places_[b].node >= p.node) continue;
+            through_h_(a, b) = sent.above[places_[b].node][places_[b].unit];
+            through_z_(a, b) = sent.skip[places_[b].node][places_[b].unit];
+        }
+    }
+}
+
+Vector LocalModel::normal_of(const Place& p) const {
+    Sent sent = nothing();
+    sent.delta[p.node][p.unit] = 1.0;
+    pull(p.sample, sent);
+    Vector normal = Vector::Zero(normals_.cols());
+    add_gradient(p.sample, sent, normal);
+    return normal;
+}
+
+void LocalModel::add_forces(const Matrix& duals, Vector drift) {
+    velocity_ = std::move(drift);
+    for (Index i = 0; i < X_.rows(); ++i) {
+        Sent sent = nothing();
+        sent.above.back() = duals.row(i).transpose();
+        pull(i, sent);
+        add_gradient(i, sent, velocity_);
+        for (int a = 0; a < count(); ++a) {
+            if (places_[a].sample != i) continue;
+            beta_[a] = sent.above[places_[a].node][places_[a].unit];
+            gamma_[a] = sent.skip[places_[a].node][places_[a].unit];
+        }
+    }
+}
+
+int LocalModel::number_of(const Place& p) const noexcept {
+    const auto found = std::ranges::find(places_, p);
+    return found == places_.end() ? -1 : static_cast<int>(found - places_.begin());
+}
+
+void LocalModel::push(int a, int side) {
+    const auto normal = normals_.row(a).transpose();
+    const double length = normal.norm();
+    if (length > 0.0) velocity_ += (kPush * side * velocity_.norm() / length) * normal;
+}
+
+void LocalModel::find_zeros(const std::vector<Place>& met) {
+    const Graph& graph = activity_.graph();
+    for (const Node& node : graph.nodes()) {
+        zero_.emplace_back(SignMatrix::Zero(X_.rows(), node.size));
+        live_.emplace_back(SignMatrix::Zero(X_.rows(), node.size));
+    }
+    for (const Place& p : met) zero_[p.node](p.sample, p.unit) = 1;
+    for (int v = 1; v < graph.count(); ++v)
+        for (Index i = 0; i < X_.rows(); ++i)
+            for (Index u = 0; u < graph.node(v).size; ++u) {
+                const Place p{v, i, u};
+                live_[v](i, u) = is_live(p) ? 1 : 0;
+                if (graph.node(v).linear) continue;
+                if (live_[v](i, u) == 0 || activity_.mode(p) != Mode::moving) zero_[v](i, u) = 1;
+                if (is_zero(p)) places_.push_back(p);
+            }
+}
+
+bool LocalModel::sends(const Edge& edge, const Place& reader, Index col) const {
+    if (!edge.connects(reader.unit, col) || activity_.is_kept_zero(edge, reader, col)) return false;
+    if (edge.source == 0) return X_(reader.sample, col) != 0.0;
+    const Place p{edge.source, reader.sample, col};
+    if (is_zero(p) || live_[p.node](p.sample, p.unit) == 0) return false;
+    return edge.tap == Tap::preactivation || activity_.slopes(p.node)(p.sample, p.unit) != 0.0;
+}
+
+bool LocalModel::is_live(const Place& p) const {
+    const Node& node = activity_.graph().node(p.node);
+    if (!node.bias.empty() && node.bias[p.unit] >= 0) return true;
+    for (const int e : node.incoming) {
+        const Edge& edge = activity_.graph().edges()[e];
+        for (Index c = 0; c < edge.cols; ++c)
+            if (sends(edge, p, c)) return true;
+    }
+    return false;
+}
+
+LocalModel::Sent LocalModel::nothing() const {
+    Sent sent;
+    for (const Node& node : activity_.graph().nodes())
+        for (auto* part : {&sent.delta, &sent.above, &sent.skip}) part->emplace_back(Vector::Zero(node.size));
+    return sent;
+}
+
+// Backpropagation of one sample in the cut network: nothing passes a place that is zero.
+void LocalModel::pull(Index sample, Sent& sent) const {
+    const Graph& graph = activity_.graph();
+    for (int v = graph.count() - 1; v > 0; --v) {
+        for (Index u = 0; u < graph.node(v).size; ++u) {
+            if (is_zero({v, sample, u})) continue;
+            const double slope = graph.node(v).linear ? 1.0 : activity_.slopes(v)(sample, u);
+            sent.delta[v][u] += slope * sent.above[v][u] + sent.skip[v][u];
+        }
+        for (const int e : graph.node(v).incoming) {
+            const Edge& edge = graph.edges()[e];
+            if (edge.source == 0) continue;
+            Vector& below = edge.tap == Tap::preactivation ? sent.skip[edge.source] : sent.above[edge.source];
+            for (Index r = 0; r < edge.rows; ++r) {
+                const double delta = sent.delta[v][r];
+                for (Index c = 0; c < edge.cols && delta != 0.0; ++c)
+                    if (edge.connects(r, c)) below[c] += delta * edge.entry(r, c, theta_);
+            }
+        }
+    }
+}
+
+void LocalModel::add_gradient(Index sample, const Sent& sent, Eigen::Ref<Vector> out) const {
+    const Graph& graph = activity_.graph();
+    for (int v = 1; v < graph.count(); ++v) {
+        const Node& node = graph.node(v);
+        for (Index u = 0; u < static_cast<Index>(node.bias.size()); ++u)
+            if (node.bias[u] >= 0) out[node.bias[u]] += sent.delta[v][u];
+        for (const int e : node.incoming) {
+            const Edge& edge = graph.edges()[e];
+            if (!edge.has_parameters) continue;
+            const Matrix& t = (edge.tap == Tap::preactivation ? z_ : h_)[edge.source];
+            for (Index r = 0; r < edge.rows; ++r)
+                for (Index c = 0; c < edge.cols; ++c)
+                    if (edge.at(r, c) >= 0) out[edge.at(r, c)] += sent.delta[v][r] * t(sample, c);
+        }
+    }
+}
+
+}  // namespace reluflow::layered

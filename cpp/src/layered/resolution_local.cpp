@@ -1,0 +1,202 @@
+/// What happens where boundaries meet, by the local minima of the loss to first order: the part of Resolution that
+/// decides where sides tried one after the other do not.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "layered/joint.hpp"
+#include "layered/resolution.hpp"
+
+namespace reluflow::layered {
+namespace {
+
+/// A rate below this part of its terms is their rounding: the place leaves tangentially.
+constexpr double kResting = 1e-8;
+constexpr double kNoRate = 1e-13;
+/// A pre-activation below this part of its layer has not moved since an event of the same instant.
+constexpr double kSameInstant = 1e-13;
+/// What moves tangentially gets its orders in so many rounds.
+constexpr int kMaxRounds = 5;
+
+Kind kind_of(Mode before, Mode after, int side, bool is_start) {
+    if (after == Mode::empty) return Kind::void_unit;
+    if (is_start) return after == Mode::sliding ? Kind::start_slide : side > 0 ? Kind::start_up : Kind::start_down;
+    if (after == Mode::sliding) return Kind::slide;
+    if (before == Mode::empty) return side > 0 ? Kind::wake_up : Kind::wake_down;
+    if (before == Mode::sliding) return side > 0 ? Kind::leave_up : Kind::leave_down;
+    return side > 0 ? Kind::cross_up : Kind::cross_down;
+}
+
+}  // namespace
+
+Outcome Resolution::decide(Jet& jet) {
+    if (std::ranges::any_of(contacts_, &Contact::turns)) return resolve_by_sides(jet);
+    const std::vector<Contact> met = contacts_;
+    if (!depends_ && joint_boundaries(*before_, *X_, *theta_).empty()) {
+        const Outcome outcome = resolve_by_sides(jet);
+        const bool is_sure = outcome == Outcome::unique || is_start_;  // sides alone also show ways that do not last
+        if (outcome != Outcome::undecided && is_sure && !any_joint()) return outcome;
+        contacts_ = met;
+    }
+    return resolve_locally(jet, *theta_);
+}
+
+Outcome Resolution::resolve_joint(Jet& jet, const Vector& theta, const Activity& before, std::vector<Contact> contacts,
+                                  double span, const Vector& ahead) {
+    begin(theta, before, std::move(contacts), span, false);
+    return resolve_locally(jet, ahead);
+}
+
+bool Resolution::any_joint() const {
+    return std::ranges::any_of(options_, [&](const Option& option) {
+        return !joint_boundaries(option.activity ? *option.activity : trial_, *X_, *theta_).empty();
+    });
+}
+
+// Everything that is zero decides together, whatever made it so.
+Outcome Resolution::resolve_locally(Jet& jet, const Vector& at) {
+    jet.start(at, *before_, span_, false);  // what was zero at an event before has moved on
+    Vector drift = Vector::Zero(theta_->size());
+    jet.duals().add_decay({at}, 0, drift);
+    drift /= span_;
+    const std::vector<Place> met = all_met();
+    LocalModel model(*before_, *X_, at, met);
+    model.add_forces(jet.duals().dual(0), std::move(drift));
+    for (const Contact& contact : contacts_) {
+        if (contact.from != 0 || contact.wants == 0 || is_start_) continue;
+        const Place& p = contact.boundary.members.front();
+        const int turn = contact.boundary.is_shared() ? before_->input_sign(p, contact.boundary.inputs.front()) : 1;
+        model.push(model.number_of(p), turn * contact.wants);
+    }
+    for (const Zero& zero : before_->zeros())  // it has just left its boundary tangentially
+        if (const int a = model.number_of(zero.place); a >= 0 && zero.orders > 1)
+            model.push(a, before_->side(zero.place));
+    options_.clear();
+    std::vector<int> groups = groups_of(*before_, model, joint_boundaries(*before_, model), met);
+    const std::vector<Minimum> minima = LocalMinima(model, std::move(groups)).find();
+    if (minima.empty()) {
+        reason_ = "too many ways to go on are possible";
+        return Outcome::undecided;
+    }
+    for (const Minimum& minimum : minima) {
+        if (!arrange(jet, model, minimum)) return Outcome::undecided;
+        Option option{minima.size() == 1 ? nullptr : std::make_shared<const Activity>(trial_), {}, {}, false};
+        list_differences(option.changes);
+        options_.push_back(std::move(option));
+    }
+    if (options_.size() == 1) return Outcome::unique;
+    name_differences(model);
+    return Outcome::branching;
+}
+
+std::vector<Place> Resolution::all_met() const {
+    std::vector<Place> met;
+    for (const Contact& contact : contacts_)
+        met.insert(met.end(), contact.boundary.members.begin(), contact.boundary.members.end());
+    if (before_->zeros().empty()) return met;
+    std::vector<Matrix> z;  // what got its side in an event of the same instant is still zero
+    pre_activations(*graph_, *X_, *theta_, z);
+    for (const Zero& zero : before_->zeros()) {
+        const Place& p = zero.place;
+        if (before_->mode(p) != Mode::moving || std::ranges::find(met, p) != met.end()) continue;
+        if (std::abs(z[p.node](p.sample, p.unit)) <= kSameInstant * z[p.node].cwiseAbs().maxCoeff()) met.push_back(p);
+    }
+    return met;
+}
+
+// Gives the places the sides of a minimum, and starts the series there. False if it does not go where they say.
+bool Resolution::arrange(Jet& jet, const LocalModel& model, const Minimum& minimum) {
+    std::vector<Given> given;
+    for (int a = 0; a < model.count(); ++a) given.push_back({model.places()[a], minimum.signs[a], minimum.rates[a], 1});
+    for (int round = 0; round < kMaxRounds; ++round) {
+        trial_.take_over(*before_);
+        trial_.arrange(given, *theta_);
+        int top = 1;
+        for (const Given& one : given) top = std::max(top, one.orders);
+        jet.start(*theta_, trial_, span_);
+        for (int k = 0; k < top; ++k)
+            if (!jet.advance()) {
+                reason_ = "the normals of what slides depend on each other";
+                return false;
+            }
+        bool again = false;
+        if (!goes_as_given(jet, given, again)) {
+            reason_ = "what goes on by the rates does not by the series";
+            return false;
+        }
+        if (again) continue;
+        if (is_valid_jointly(jet)) return true;
+        reason_ = "what should slide is beyond its bounds";
+        return false;
+    }
+    return false;
+}
+
+// What has bounds of its own keeps to them; what is held jointly does by the minimum.
+bool Resolution::is_valid_jointly(Jet& jet) {
+    const std::vector<int> joint = joint_boundaries(trial_, *X_, *theta_);
+    const auto is_joint = [&](int b) { return !joint.empty() && joint[b] != 0; };
+    may_pivot_ = false;
+    sides_.assign(contacts_.size(), 0);
+    next_ = sides_;
+    on_ridge_ = false;
+    bool valid = true;
+    for (int b = 0; b < jet.sliding().count(); ++b)
+        if (!jet.sliding().is_grouped(b) && !is_joint(b) && !check_sliding(jet, b)) valid = false;
+    for (const SlidingGroup& group : jet.sliding().groups())
+        if (!is_joint(group.boundaries.front()) && !check_group(jet, group)) valid = false;
+    return valid;
+}
+
+bool Resolution::goes_as_given(const Jet& jet, std::vector<Given>& given, bool& again) {
+    for (Given& one : given) {
+        const Place& p = one.place;
+        if (one.side == 0) {
+            if (trial_.mode(p) == Mode::moving) return false;
+            continue;
+        }
+        const double first = jet.z(p.node).at(one.orders, p.sample, p.unit);
+        if (trial_.mode(p) != Mode::moving || trial_.side(p) != one.side) return false;
+        if (one.orders == 1 && std::abs(first) <= kResting * jet.rate_size(p) + kNoRate * largest(jet.theta(1))) {
+            one.orders = 2;
+            again = true;
+        } else if (one.orders == 2 && before_->mode(p) == Mode::sliding &&
+                   std::abs(first) <= kNoRate * largest(jet.theta(1))) {
+            one.side = 0;  // nothing moves it on that side: it stays with multiplier zero
+            one.rate = 0.0;
+            again = true;
+        } else if (first * one.side <= 0.0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void Resolution::list_differences(std::vector<Change>& changes) const {
+    for (int v = 1; v < graph_->count(); ++v)
+        for (Index i = 0; i < X_->rows() && !graph_->node(v).linear; ++i)
+            for (Index u = 0; u < graph_->node(v).size; ++u) {
+                const Place p{v, i, u};
+                const Mode before = before_->mode(p);
+                const Mode after = trial_.mode(p);
+                if (before == after && (after == Mode::empty || before_->side(p) == trial_.side(p))) continue;
+                changes.push_back({p, kind_of(before, after, trial_.side(p), is_start_)});
+            }
+}
+
+// The places in which the options differ are what branches.
+void Resolution::name_differences(const LocalModel& model) {
+    contacts_.clear();
+    for (const Place& p : model.places()) {
+        const Activity& first = *options_.front().activity;
+        const auto same = [&](const Option& option) {
+            return option.activity->mode(p) == first.mode(p) && option.activity->side(p) == first.side(p);
+        };
+        if (std::ranges::all_of(options_, same)) continue;
+        Contact contact;
+        contact.boundary.members = {p};
+        contacts_.push_back(std::move(contact));
+    }
+}
+
+}  // namespace reluflow::layered

@@ -1,0 +1,63 @@
+/// Boundaries that are held jointly: the part of LayeredFlow that finds where they no longer are.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "layered/joint.hpp"
+#include "run/layered_flow.hpp"
+
+namespace reluflow::layered {
+namespace {
+
+/// Halvings of a step: the rounding of u.
+constexpr int kHalvings = 50;
+/// Times in a step at which what is held is looked at: what leaves and comes back between two of them is not seen.
+constexpr int kLooks = 8;
+/// Behind an event by this part of the step rates say where everything goes.
+constexpr double kAhead = 1e-4;
+
+}  // namespace
+
+bool LayeredFlow::holds_at(double u) {
+    Vector theta = state_.theta;
+    jet_.theta_at(u, theta);
+    probed_ = false;
+    probe_.start(theta, state_.activity, span_, false);
+    Vector drift = Vector::Zero(theta.size());
+    probe_.duals().add_decay({theta}, 0, drift);
+    LocalModel model(state_.activity, *X_, theta, {});
+    model.add_forces(probe_.duals().dual(0), drift / span_);
+    return holds_jointly(state_.activity, model, joint_);
+}
+
+// Bounds that several multipliers share are no series: the step is cut where they are first seen to be left.
+double LayeredFlow::end_of_joint_slide(double u) {
+    if (joint_.empty() || u == 0.0) return u;
+    double low = 0.0;
+    double high = 0.0;
+    for (int look = 1; look <= kLooks && high == low; ++look) {
+        high = u * look / kLooks;
+        if (holds_at(high)) low = high;
+    }
+    if (high == low) return u;
+    for (int round = 0; round < kHalvings && high - low > 1e-15 * u; ++round) {
+        const double middle = 0.5 * (low + high);
+        (holds_at(middle) ? low : high) = middle;
+    }
+    pending_ = Status::running;
+    contacts_.clear();
+    for (std::size_t b = 0; b < joint_.size(); ++b)
+        if (joint_[b] != 0) contacts_.push_back({state_.activity.sliding()[b], 0, 0, false});
+    is_joint_event_ = true;
+    ahead_ = state_.theta;
+    jet_.theta_at(high + kAhead * u, ahead_);
+    return high;
+}
+
+Outcome LayeredFlow::resolve_contacts() {
+    if (std::exchange(is_joint_event_, false))
+        return resolution_.resolve_joint(jet_, state_.theta, state_.activity, contacts_, span_, ahead_);
+    return resolution_.resolve(jet_, state_.theta, state_.activity, contacts_, span_, known_here());
+}
+
+}  // namespace reluflow::layered

@@ -1,0 +1,124 @@
+"""Events of layered networks that are decided by the local minima of the loss to first order.
+
+Every start here ended as undecided, or in places that depended on the tolerance, when sides were tried one by one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reluflow as rf
+import survey_layered_discrete as discrete
+from layered_twin import Model
+from layered_twin_rules import is_admissible
+from survey_layered import END, as_asked, distance, problem, runs_of
+from test_layered_events import quiet_times, sides_of
+
+# Units that wake with two inputs and slide at once (relu 357); a shared boundary of which one member also reads a unit
+# that slides (exp 348); weights of a unit that vanish together (ce 300); patches that vanish together (convconv 201).
+STARTS = [
+    ("relu", 357),
+    ("exp", 300),
+    ("exp", 348),
+    ("narrow", 304),
+    ("narrow_leaky", 327),
+    ("deep5", 304),
+    ("deep5", 334),
+    ("bias", 303),
+    ("ce", 300),
+    ("k2", 345),
+    ("k2", 354),
+    ("residual", 208),
+    ("conv", 300),
+    ("convconv", 201),
+    ("diag_dense", 325),
+]
+
+
+@pytest.mark.parametrize(("kind", "seed"), STARTS)
+def test_ends_depend_neither_on_the_tolerance_nor_on_the_order(kind: str, seed: int) -> None:
+    runs = runs_of(kind, seed)
+    assert all(map(as_asked, runs)), [run.message for run in runs]
+    assert distance(runs) < 1e-7
+
+
+@pytest.mark.parametrize(("kind", "seed"), [("narrow_leaky", 332), ("narrow_leaky", 327), ("exp", 348)])
+def test_what_is_held_jointly_has_a_velocity_that_is_a_subgradient(kind: str, seed: int) -> None:
+    (X, y), net, loss = problem(kind, seed)
+    sol = rf.integrate((X, y), net, until=END, loss=loss, rtol=1e-10)
+    assert sol.status == "reached_time", sol.message
+    model = Model(net, X, y, loss)
+    for t in quiet_times(sol, most=4):
+        sides = sides_of(model, sol, t)
+        assert is_admissible(model, sol(t).theta, sides, model.held(sides))
+
+
+def wide(seed: int) -> tuple[rf.Dataset, rf.DeepNetwork]:
+    rng = np.random.default_rng([seed, 77])
+    X = rng.standard_normal((20, 4))
+    y = np.where(rng.random(20) < 0.5, 1.0, -1.0)
+    net = rf.DeepNetwork.init([rf.Dense(8), rf.Dense(6), rf.Dense(1)], dim=4, scale=0.5, seed=seed)
+    return rf.Dataset(X, y), net
+
+
+def test_an_empty_unit_wakes_and_slides() -> None:
+    data, net = wide(334)
+    sol = rf.integrate(data, net, until=1.21, rtol=1e-10)
+    assert sol.status == "reached_time", sol.message
+    model = Model(net, np.asarray(data.X), np.asarray(data.y), "logistic")
+    times = np.unique([0.0, *sol.events.t, sol.t_end])
+    found = 0
+    for event in sol.events:
+        if event.kind != "slide":
+            continue
+        k = int(np.searchsorted(times, event.t))
+        before = model.live(sides_of(model, sol, 0.5 * (times[k - 1] + times[k])))
+        if before[event.layer][event.sample, event.unit]:
+            continue
+        z, h = model.forward(sol(0.5 * (times[k] + times[k + 1])).theta, None)
+        assert abs(z[event.layer][event.sample, event.unit]) < 1e-12
+        assert np.count_nonzero(h[event.layer - 1][event.sample] > 1e-6) == 2  # it has inputs; they cancel
+        found += 1
+    assert found == 1
+
+
+# More than six boundaries met, all sides of which were too many; a unit that had just left its boundary tangentially
+# (331); ways to go on that do not last were taken for a branch (338).
+@pytest.mark.parametrize("seed", [310, 331, 338, 341])
+def test_many_boundaries_may_meet(seed: int) -> None:
+    data, net = wide(seed)
+    until = rf.Stop(log_time=4.0)
+    runs = [rf.integrate(data, net, until=until, rtol=rtol, on_branch="active") for rtol in (1e-10, 1e-12)]
+    assert [run.status for run in runs] == ["reached_log_time"] * 2, [run.message for run in runs]
+    theta = runs[0].final.theta
+    assert np.abs(runs[1].final.theta - theta).max() < 1e-7 * np.abs(theta).max()
+
+
+def test_two_ways_to_go_on_are_listed_and_both_are_flows() -> None:
+    (X, y), net, loss = problem("deep5", 332)
+    ends = []
+    for policy in ("active", "inactive"):
+        sol = rf.integrate((X, y), net, until=0.05, loss=loss, rtol=1e-10, on_branch=policy)
+        assert sol.status == "reached_time", sol.message
+        (point,) = sol.branchings
+        assert len(point.options) == 2
+        model = Model(net, X, y, loss)
+        t = 0.5 * (point.t + min((e.t for e in sol.events if e.t > point.t), default=sol.t_end))
+        sides = sides_of(model, sol, t)
+        assert is_admissible(model, sol(t).theta, sides, model.held(sides))
+        ends.append(sol.final.theta)
+    assert np.abs(ends[1] - ends[0]).max() > 1e-6
+
+
+# Two weights of unit 0 of the second layer vanish with unit 5 of the first: every pre-activation that reads them does.
+# Decided one after the other, they took one side or another as the tolerance went.
+def test_weights_that_vanish_with_a_unit_below_are_one_event() -> None:
+    rows, net, loss, _ = discrete.problem("ternary", "three", 2)
+    runs = [rf.integrate(rows, net, until=5.0, rtol=rtol, loss=loss) for rtol in (1e-8, 1e-9, 1e-10, 1e-12)]
+    for sol in runs:
+        assert sol.status == "reached_time", sol.message
+        met = {(e.layer, e.unit, e.sample, e.kind) for e in sol.events if abs(e.t - 4.5445742) < 1e-6}
+        below = {(1, 5, sample, "slide") for sample in (0, 3, 4, 6, 7, 9)}
+        assert met == below | {(2, 0, sample, "slide") for sample in (3, 5, 6, 9)}
+        assert np.abs(sol.final.theta - runs[0].final.theta).max() < 1e-8
