@@ -212,7 +212,7 @@ def test_samples_that_are_only_slid_along_end_no_run(kind, seed):
 
 # --- r5: dependent boundaries ------------------------------------------------------------------
 
-DEPENDENT = [("real_like", seed) for seed in (5, 6, 8, 12, 17, 22)] + [("near_parallel", 22)]
+DEPENDENT = [("real_like", seed) for seed in (5, 6, 8, 12, 17, 22)] + [("near_parallel", 22), ("near_parallel", 29)]
 
 
 @pytest.mark.parametrize(("kind", "seed"), DEPENDENT)

@@ -74,6 +74,7 @@ Verdict TransitionSolver::decide(const Corner& corner) {
     search();
     if (cut_short_) climb();
     if (!repelling_.empty() && repelling_.size() <= kMostStood) search_standing();
+    if (found_count_ == 0) stand_on_all();
     if (found_count_ == 0) return Verdict::undecided;
     return found_count_ == 1 ? Verdict::unique : Verdict::branching;
 }
@@ -215,6 +216,15 @@ void TransitionSolver::accept() {
         add_found(false);
     else
         rejected_.push_back(sides_);
+}
+
+/// Where rounding hides every way out, and there are too many repelling boundaries for all choices: whether the neuron
+/// can stay on all of them.
+void TransitionSolver::stand_on_all() {
+    for (const int w : repelling_) choice_[w] = Choice::pinned;
+    if (!fit()) return;
+    read_sides();
+    if (can_stay(box_.tolerance())) add_found(true);
 }
 
 /// Adds the continuations that stay on repelling boundaries which the neuron could leave, by trying every choice.

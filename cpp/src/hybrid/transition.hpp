@@ -73,6 +73,7 @@ class TransitionSolver {
 
     void search();
     void search_standing();
+    void stand_on_all();
     void climb();
     bool climb_on();
     void choose_towards(const Numbers& along);
