@@ -126,12 +126,6 @@ DATASETS: Rows = [
     ("no weight", dataset(weights=[0, 0]), "weights must be positive for at least one sample, found zeros only"),
     ("few weights", dataset(weights=[1]), "weights must have one entry for each of the 2 rows of X, found 1 entries"),
     ("NaN weight", dataset(weights=[1, NAN]), "weights must hold finite numbers only, found nan at row 1"),
-    (
-        "one-hot",
-        dataset(y=np.eye(2)),
-        "y must have the shape (n,): one target a sample (rf.datasets.MultiClassDataset takes the names of classes; "
-        "several targets are for K outputs, and go as the pair (X, targets)), found the shape (2, 2)",
-    ),
     ("NaN label", dataset(y=[1, NAN]), "y must hold finite numbers only, found nan at row 1"),
     ("string labels", dataset(y=["a", "b"]), "y must hold real numbers, found the dtype <U1, with 'a' at row 0"),
     ("column of labels", dataset(y=[[1], [-1]]), "y must have the shape (n,), found the shape (2, 1)"),

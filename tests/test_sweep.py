@@ -227,7 +227,10 @@ def test_a_sweep_that_is_ended_by_a_signal_keeps_its_points(tmp_path: Path, numb
         while int(process.stdout.readline()) < 2:
             pass
         process.send_signal(number)
-        process.wait(timeout=60)
+        try:
+            process.wait(timeout=60)
+        finally:
+            process.kill()  # one that hangs must not hang the tests
     assert process.returncode in (-number, 128 + number, 1)
     there = xr.open_zarr(next(path for path in tmp_path.iterdir() if path.suffix == ".zarr"), consolidated=False)
     assert 2 <= int(there["norm"].notnull().sum()) < 500

@@ -30,7 +30,7 @@ Resolution::Resolution(const Graph& graph, const Matrix& X) : graph_(&graph), X_
 }
 
 void Resolution::begin(const Vector& theta, const Activity& before, std::vector<Contact> contacts, double span,
-                       bool is_start) {
+                       bool is_start, const Jet* here) {
     contacts_ = std::move(contacts);
     theta_ = &theta;
     before_ = &before;
@@ -42,7 +42,7 @@ void Resolution::begin(const Vector& theta, const Activity& before, std::vector<
         drop_followers(before);
         add_forced(before);
         add_spanned_by_contacts(before);
-        add_dependent(before);
+        add_dependent(before, here);
     }
     options_.clear();
     reason_.clear();
@@ -56,14 +56,14 @@ void Resolution::begin(const Vector& theta, const Activity& before, std::vector<
 
 Outcome Resolution::resolve(Jet& jet, const Vector& theta, const Activity& before, std::vector<Contact> contacts,
                             double span, const Jet* here) {
-    begin(theta, before, std::move(contacts), span, false);
+    begin(theta, before, std::move(contacts), span, false, here);
     here_ = here;
     return decide(jet);
 }
 
 Outcome Resolution::resolve_start(Jet& jet, const Vector& theta, const Activity& before, std::vector<Contact> contacts,
                                   double span) {
-    begin(theta, before, std::move(contacts), span, true);
+    begin(theta, before, std::move(contacts), span, true, nullptr);
     return decide(jet);
 }
 

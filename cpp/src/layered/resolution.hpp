@@ -60,7 +60,7 @@ class Resolution {
 
     void drop_followers(const Activity& before);
     void add_forced(const Activity& before);
-    void add_dependent(const Activity& before);
+    void add_dependent(const Activity& before, const Jet* here);
     Check attempt(Jet& jet);
     void set_sides();
     bool add_parted();
@@ -84,7 +84,8 @@ class Resolution {
     int sign_of(const Boundary& boundary, const Place& p) const;
     bool pivot(Jet& jet);
     Outcome resolve_by_sides(Jet& jet);
-    void begin(const Vector& theta, const Activity& before, std::vector<Contact> contacts, double span, bool is_start);
+    void begin(const Vector& theta, const Activity& before, std::vector<Contact> contacts, double span, bool is_start,
+               const Jet* here);
     bool any_joint() const;
     bool is_valid_jointly(Jet& jet);
     Outcome resolve_locally(Jet& jet, const Vector& at);

@@ -59,9 +59,12 @@ void Resolution::add_forced(const Activity& before) {
 
 // What is next to zero and moves only with the contacts and with what slides is zero with them: to hold these leaves it
 // no direction of its own. That is so where several weights of a unit vanish together.
-void Resolution::add_dependent(const Activity& before) {
-    std::vector<Matrix> z;
-    pre_activations(*graph_, *X_, *theta_, z);
+void Resolution::add_dependent(const Activity& before, const Jet* here) {
+    std::vector<Matrix> z(static_cast<std::size_t>(graph_->count()));
+    if (here != nullptr && here->is_at(*theta_))
+        for (int v = 1; v < graph_->count(); ++v) z[v] = here->z(v).order(0);
+    else
+        pre_activations(*graph_, *X_, *theta_, z);
     std::vector<Place> met;
     for (const Contact& contact : contacts_)
         met.insert(met.end(), contact.boundary.members.begin(), contact.boundary.members.end());
@@ -71,8 +74,9 @@ void Resolution::add_dependent(const Activity& before) {
         const double small = kForcedZero * z[v].cwiseAbs().maxCoeff();
         for (Index i = 0; i < X_->rows(); ++i)
             for (Index u = 0; u < graph_->node(v).size; ++u) {
+                if (std::abs(z[v](i, u)) > small) continue;
                 const Place p{v, i, u};
-                if (before.mode(p) != Mode::moving || std::abs(z[v](i, u)) > small) continue;
+                if (before.mode(p) != Mode::moving) continue;
                 const auto is_it = [&](const Zero& zero) { return zero.place == p; };
                 if (std::ranges::find(met, p) == met.end() && std::ranges::none_of(before.zeros(), is_it))
                     near.push_back(p);

@@ -43,7 +43,7 @@ Outcome Resolution::decide(Jet& jet) {
 
 Outcome Resolution::resolve_joint(Jet& jet, const Vector& theta, const Activity& before, std::vector<Contact> contacts,
                                   double span, const Vector& ahead) {
-    begin(theta, before, std::move(contacts), span, false);
+    begin(theta, before, std::move(contacts), span, false, nullptr);
     return resolve_locally(jet, ahead);
 }
 

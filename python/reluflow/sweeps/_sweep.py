@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -213,7 +214,8 @@ def _run_all(plan: _Plan, store: Store, executor: Executor | None, threads: int,
                     lost.append(failure)
                     continue
                 outcomes = future.result()
-                store.write(block.outer, outcomes)
+                with _uninterrupted():
+                    store.write(block.outer, outcomes)
                 watch.add(len(outcomes), sum(outcome.status == ERROR for outcome in outcomes))
             stop()
     finally:
@@ -221,6 +223,23 @@ def _run_all(plan: _Plan, store: Store, executor: Executor | None, threads: int,
     if lost:
         lost[0].add_note(f"{len(lost)} tasks of the sweep were lost; the same call runs their points again")
         raise lost[0]
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let Ctrl-C wait: it would leave locks of the store's threads behind, and the program could not end."""
+    known = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(known):
+        yield
+        return
+    came: list[Any] = []
+    signal.signal(signal.SIGINT, lambda *args: came.append(args))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, known)
+    if came:
+        known(*came[0])
 
 
 @contextmanager
