@@ -341,6 +341,7 @@ void Activity::read(const std::vector<Matrix>& z, const Vector& theta) {
 void pre_activations(const Graph& graph, const Matrix& X, const Vector& theta, std::vector<Matrix>& z) {
     z.assign(graph.count(), Matrix());
     std::vector<Matrix> h(graph.count());
+    std::vector<std::pair<Index, double>> entries;
     z[0] = h[0] = X;
     for (int v = 1; v < graph.count(); ++v) {
         const Node& node = graph.node(v);
@@ -350,9 +351,16 @@ void pre_activations(const Graph& graph, const Matrix& X, const Vector& theta, s
         for (const int e : node.incoming) {
             const Edge& edge = graph.edges()[e];
             const Matrix& t = edge.tap == Tap::preactivation ? z[edge.source] : h[edge.source];
-            for (Index r = 0; r < edge.rows; ++r)
+            for (Index r = 0; r < edge.rows; ++r) {
+                entries.clear();
                 for (Index c = 0; c < edge.cols; ++c)
-                    if (edge.connects(r, c)) z[v].col(r) += edge.entry(r, c, theta) * t.col(c);
+                    if (edge.connects(r, c)) entries.emplace_back(c, edge.entry(r, c, theta));
+                for (Index i = 0; i < X.rows(); ++i) {  // row by row, as the memory lies
+                    double sum = z[v](i, r);
+                    for (const auto& [c, entry] : entries) sum += entry * t(i, c);
+                    z[v](i, r) = sum;
+                }
+            }
         }
         h[v] = node.linear ? z[v] : z[v].cwiseMax(node.leak * z[v]);
     }
