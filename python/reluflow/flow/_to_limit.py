@@ -21,7 +21,7 @@ _LOG_NORMS = (14.0, 18.0, 24.0, 32.0, 44.0, 60.0, 80.0, 110.0, 150.0, 200.0, 260
 # differ by a neuron with |g| near γ are told apart late.
 _DECAY_TIMES = tuple(10.0**exponent for exponent in np.arange(0.5, 8.5, 0.5))
 # A run with weight decay that begins beyond the last of them has one leg, as long as this in log t.
-_BEYOND = 1.0
+_LAST_LEG = 1.0
 _LEAST_SECONDS = 1e-3
 # Before this log time the limit is asked for only once the loss is small: it takes time, and is seldom near.
 _EARLY = 1e3
@@ -104,7 +104,7 @@ def _marks(until: Stop, start_log_t: float, decay: float) -> list[dict[str, floa
     if math.isfinite(last_time):
         return [*marks, {"log_time": last_time}]
     if decay:  # the norm stays finite
-        marks = marks or [{"log_time": start_log_t + _BEYOND}]
+        marks = marks or [{"log_time": start_log_t + _LAST_LEG}]
         return marks if until.log_norm is None else [*marks, {"log_norm": last_norm}]
     marks += [{"log_norm": mark} for mark in _LOG_NORMS if mark < last_norm]
     return marks if until.log_norm is None else [*marks, {"log_norm": last_norm}]

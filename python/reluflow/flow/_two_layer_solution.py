@@ -323,7 +323,12 @@ class TwoLayerSolution:
         path : str or path, optional
             Where to write it; None writes nothing.
         n_times : int, optional
-            Number of times on the slider beside the start, at least 2.
+            Number of times on the slider beside the start, at least 2; a few less where some fall together.
+
+        Returns
+        -------
+        Explorer
+            The page; ``explorer.html`` is its text.
 
         Raises
         ------
@@ -331,6 +336,14 @@ class TwoLayerSolution:
             plotly is not installed (extra ``explore``).
         ValueError
             The folder does not exist or may not be written to; the message names the path.
+
+        Examples
+        --------
+        >>> import reluflow as rf
+        >>> net = rf.Network.init(8, 2, outputs=2, scale=0.3, seed=1)
+        >>> sol = rf.integrate(rf.Dataset(np.eye(2), np.eye(2)), net, loss="squared", until=1.0)
+        >>> sol.explore(None, n_times=5).html[:15]
+        '<!doctype html>'
         """
         return explore(self, path, n_times)
 

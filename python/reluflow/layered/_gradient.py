@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 from scipy.special import expit, log_softmax, softmax
 
 from .._validation import FloatArray
 from ..losses import log_total
 from ._graph import Node
+
+Numbers = npt.NDArray[Any]  # of floats, or of complex numbers where one differentiates
 
 
 class Backward:
@@ -21,15 +26,15 @@ class Backward:
 
     def __init__(self, nodes: tuple[Node, ...], X: FloatArray) -> None:
         self.nodes = nodes
-        self._z = [X]
-        self._h = [X]
-        self._matrices: list[list[FloatArray]] = [[]]
+        self._z: list[Numbers] = [X]
+        self._h: list[Numbers] = [X]
+        self._matrices: list[list[Numbers]] = [[]]
 
-    def outputs(self, theta: FloatArray) -> FloatArray:
+    def outputs(self, theta: Numbers) -> Numbers:
         """Return f, shape (n, K), and keep what `descent` needs of it."""
         self._z, self._h, self._matrices = self._z[:1], self._h[:1], [[]]
-        for node in self.nodes[1:]:
-            z = np.zeros((len(self._z[0]), node.size))
+        for v, node in enumerate(self.nodes[1:], start=1):
+            z: Numbers = np.zeros((len(self._z[0]), node.size), dtype=theta.dtype)
             if node.bias is not None:
                 z += np.where(node.bias >= 0, theta[node.bias], 0.0)
             matrices = []
@@ -39,19 +44,19 @@ class Backward:
                 z += (self._z if edge.tap == "z" else self._h)[edge.src] @ matrices[-1].T
             self._matrices.append(matrices)
             self._z.append(z)
-            self._h.append(z if node.leak is None else np.where(z > 0, z, node.leak * z))
+            self._h.append(z if node.leak is None else self._slope(v, node.leak) * z)
         return self._h[-1]
 
-    def descent(self, duals: FloatArray, n_parameters: int) -> FloatArray:
+    def descent(self, duals: Numbers, n_parameters: int) -> Numbers:
         """Return -∇L at the θ of the last `outputs`, for the duals -∂ℓ/∂f, shape (n, K)."""
-        out = np.zeros(n_parameters)
-        from_h = [np.zeros_like(z) for z in self._z]
-        from_z = [np.zeros_like(z) for z in self._z]
+        kind = np.result_type(duals, self._z[-1])
+        out: Numbers = np.zeros(n_parameters, dtype=kind)
+        from_h: list[Numbers] = [np.zeros(z.shape, dtype=kind) for z in self._z]
+        from_z: list[Numbers] = [np.zeros(z.shape, dtype=kind) for z in self._z]
         from_h[-1] += duals
         for v in range(len(self.nodes) - 1, 0, -1):
             node = self.nodes[v]
-            slope = 1.0 if node.leak is None else np.where(self._z[v] > 0, 1.0, node.leak)
-            delta = slope * from_h[v] + from_z[v]
+            delta = self._to_z(v, from_h[v]) + from_z[v]
             for edge, A in zip(node.edges, self._matrices[v], strict=True):
                 skips = edge.tap == "z"
                 used = edge.idx >= 0
@@ -61,6 +66,15 @@ class Backward:
             if node.bias is not None:
                 np.add.at(out, node.bias[node.bias >= 0], delta.sum(axis=0)[node.bias >= 0])
         return out
+
+    def _slope(self, v: int, leak: float) -> FloatArray:
+        """Return the slopes of the units of a node that is not linear, shape (n, size)."""
+        return np.where(self._z[v] > 0, 1.0, leak)
+
+    def _to_z(self, v: int, from_h: Numbers) -> Numbers:
+        """Bring what comes back to the outputs of a node to its pre-activations."""
+        leak = self.nodes[v].leak
+        return from_h if leak is None else self._slope(v, leak) * from_h
 
 
 def duals(outputs: FloatArray, targets: FloatArray, loss: str, counts: FloatArray | None = None) -> FloatArray:

@@ -7,10 +7,11 @@ from scipy.optimize import lsq_linear, nnls
 
 from .._validation import FloatArray, IntArray
 from ..limits._checks import Residuals
-from ._frozen import Frozen, Numbers
-from ._gradient import duals
+from ._frozen import Frozen
+from ._gradient import Numbers, duals
 from ._graph import Node
 from ._limit import LayeredLimit
+from ._model import Problem
 from ._network import DeepNetwork
 from ._newton import derivative, dimensions, zero_near
 
@@ -48,37 +49,25 @@ def degree_of(nodes: tuple[Node, ...]) -> tuple[int, str]:
     return degrees[-1], ""
 
 
-def limit_of_layers(
-    net: DeepNetwork,
-    frozen: Frozen,
-    targets: FloatArray,
-    loss: str,
-    counts: FloatArray | None,
-    decay: FloatArray | None,
-) -> LayeredLimit:
+def limit_of_layers(net: DeepNetwork, frozen: Frozen, problem: Problem) -> LayeredLimit:
     """Find the limit of a flow that stands at `net` in the pattern of `frozen`."""
     with np.errstate(over="ignore", under="ignore"):
-        return _Search(net, frozen, targets, loss, counts, decay).run()
+        return _Search(net, frozen, problem).run()
 
 
 class _Search:
     """What is known of the state, and the two kinds of limits."""
 
-    def __init__(
-        self,
-        net: DeepNetwork,
-        frozen: Frozen,
-        targets: FloatArray,
-        loss: str,
-        counts: FloatArray | None,
-        decay: FloatArray | None,
-    ) -> None:
-        self.net, self.frozen, self.targets, self.loss = net, frozen, targets, loss
-        self.counts, self.decay = counts, decay
-        self.used = np.ones(len(targets), dtype=bool) if counts is None else counts > 0
-        if loss in ("logistic", "exponential") and decay is None:
+    def __init__(self, net: DeepNetwork, frozen: Frozen, problem: Problem) -> None:
+        self.net, self.frozen = net, frozen
+        self.targets, self.loss, self.counts = problem.targets, problem.loss, problem.counts
+        decay = problem.decay
+        self.decay = None if decay is None or not decay.any() else decay / problem.factor  # beside the sum of losses
+        n = len(self.targets)
+        self.used = np.ones(n, dtype=bool) if self.counts is None else self.counts > 0
+        if self.loss in ("logistic", "exponential") and self.decay is None:
             # A sample that moves no parameter stays at f = 0, whatever the flow does.
-            self.used &= frozen.gradients(net.theta, np.arange(len(targets))).any(axis=1)
+            self.used &= frozen.gradients(net.theta, np.arange(n)).any(axis=1)
         self.degree, self.inhomogeneous = degree_of(net.nodes)
         self.f = np.asarray(frozen.outputs(net.theta))
 
@@ -278,7 +267,7 @@ class _Search:
         """Return the largest z on the wrong side of its pattern, in units of its layer's largest."""
         worst = 0.0
         for v, z in enumerate(self.frozen.pre_activations(theta)):
-            if self.frozen.slopes[v] is None:
+            if v == 0 or self.net.nodes[v].leak is None:
                 continue
             largest = float(np.abs(z).max())
             if largest > 0:

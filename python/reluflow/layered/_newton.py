@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .._validation import FloatArray
-from ._frozen import Numbers
+from ._gradient import Numbers
 
 # Newton's method converges quadratically near a point and linearly along a continuum; it needs some ten steps.
 _STEPS = 60

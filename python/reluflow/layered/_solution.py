@@ -215,10 +215,9 @@ class DeepSolution:
     @cached_property
     def limit(self) -> LayeredLimit:
         """Where the flow ends, polished in the last pattern and certified: a direction, or a critical point."""
-        problem, end = self._problem, self._end
-        frozen = Frozen(self.initial.nodes, problem.X, end["sides"], end["modes"], self.initial.n_parameters)
-        decay = None if problem.decay is None or not problem.decay.any() else problem.decay / problem.factor
-        return limit_of_layers(self.final, frozen, problem.targets, problem.loss, problem.counts, decay)
+        X, end = self._problem.X, self._end
+        frozen = Frozen(self.initial.nodes, X, end["sides"], end["modes"], self.initial.n_parameters)
+        return limit_of_layers(self.final, frozen, self._problem)
 
     # --- what is conserved ---
 
