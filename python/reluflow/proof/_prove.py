@@ -37,9 +37,9 @@ def prove(
     arithmetic, under Clarke's rule, and rests on this code and on IEEE doubles, not on the run. Where a strict
     inequality fails it stops and says which.
 
-    Crossings and neurons that come to rest are proved, for either loss, either reduction and every leak. Events of
-    other kinds (a neuron starts to slide, leaves a boundary, or branches) end the proof with the reason
-    ``unsupported``.
+    Crossings, sliding, leaving (alone, or at the instant at which another boundary is reached) and neurons that come
+    to rest are proved, for either loss, either reduction and every leak. Branches end the proof with the reason
+    ``unsupported``, and samples of one boundary where they meet it.
 
     Parameters
     ----------
