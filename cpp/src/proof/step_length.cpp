@@ -59,9 +59,11 @@ double end_between(const std::vector<Ahead>& ahead, double longest, double budge
         return k + 1 == ahead.size() ? longest : std::min(longest, time + 0.5 * (ahead[k + 1].time - time));
     };
     // From the last gap to the first: the longest end in it that is cheap enough, if it is clear of the event before.
-    for (std::size_t k = ahead.size(); k-- > 0;) {
+    // Costs grow with time, so that gaps which begin too late are passed over at once.
+    const auto in_reach = [&](const Ahead& event) { return event.time < longest && cost(event.time) <= budget; };
+    const auto gaps = std::partition_point(ahead.begin(), ahead.end(), in_reach) - ahead.begin();
+    for (auto k = static_cast<std::size_t>(gaps); k-- > 0;) {
         const double time = ahead[k].time;
-        if (!(time < longest)) continue;
         const double least = time + kClear * ahead[k].window;
         double end = gap_end(k);
         while (end > least && cost(end) > budget) end = time + 0.5 * (end - time);
