@@ -8,6 +8,7 @@
 
 #include "base/types.hpp"
 #include "problem/loss.hpp"
+#include "proof/boundaries.hpp"
 
 namespace reluflow::proof {
 
@@ -44,6 +45,7 @@ struct Samples {
     std::vector<double> size;  // upper bounds of |x_i|
     double largest = 0.0;      // of the sizes
     double norm = 0.0;         // an upper bound of |X|₂
+    Boundaries boundaries;
 
     const double* row(Index i) const { return X.data() + i * d; }
 };

@@ -39,7 +39,7 @@ class NeuronCheck {
         coefficients(piece, 0, z[0]);
         for (Index i = 0; i < samples_.n; ++i) {
             const double sign = signs[at(i)];
-            if (sign == 0.0 && (piece.resting || piece.held.find(i) >= 0)) continue;
+            if (sign == 0.0 && (piece.resting || piece.held.find(samples_.boundaries.first[at(i)]) >= 0)) continue;
             if (stays(piece, i, sign * z[0][at(i)])) continue;
             if (z[1].empty()) {
                 coefficients(piece, 1, z[1]);
@@ -47,7 +47,7 @@ class NeuronCheck {
             }
             const double slope = sign * z[1][at(i)];
             if (stays_by_slope(piece, i, sign * z[0][at(i)], slope, sign * z[2][at(i)])) continue;
-            const bool closed = closes != nullptr && !is_leave(closes->kind) && closes->sample == i;
+            const bool closed = closes != nullptr && !is_leave(closes->kind) && samples_.boundaries.same(closes->sample, i);
             const Span span{piece.length - rest, piece.length - (closed ? rest : 0.0)};
             if (!stays_on_side(last, piece, i, sign, opens, span))
                 return {Reason::event_not_excluded, piece.neuron, i, piece.start};
@@ -93,15 +93,16 @@ class NeuronCheck {
         const ScalarSeries z(piece, samples_.row(i), order_, samples_.d, sign);
         const double far = bound(piece, i);
         if (opens == nullptr) return z.stays_above(far, 0.0, span.end) || departs(piece, i, sign, z, 0.0, span);
-        if (is_leave(opens->kind) && opens->sample == i)
+        const Boundaries& boundaries = samples_.boundaries;
+        if (is_leave(opens->kind) && boundaries.same(opens->sample, i))
             return beyond_bound(*last, *opens, span.pattern) &&
                    z.rises(height(piece, i, sign), errors(piece, i), span.end) &&
                    (span.pattern == span.end || z.stays_above(far, span.pattern, span.end));
         for (const Departure& departure : opens->left)
-            if (departure.sample == i)
+            if (boundaries.same(departure.sample, i))
                 return z.rises(height(piece, i, sign), errors(piece, i), span.end) &&
                        departs(piece, i, sign, z, -opens->window, span);
-        return z.stays_above(far, opens->sample == i ? opens->window : 0.0, span.end);
+        return z.stays_above(far, boundaries.same(opens->sample, i) ? opens->window : 0.0, span.end);
     }
 
     /// Whether z has left its boundary, or leaves it at `begin`, and grows until it is away from it for good.
@@ -150,7 +151,7 @@ class NeuronCheck {
         double rounding = 0.0;
         const Index position = last.held.find(opens.sample);
         const ScalarSeries beyond = inside_bound(samples_, maker_, last, position, opens.direction, rounding, -1.0);
-        return beyond.stays_above((tube_.inside_error(last) + rounding) * kUp, last.length + opens.window,
+        return beyond.stays_above((tube_.inside_error(last, position) + rounding) * kUp, last.length + opens.window,
                                   std::min(last.length + end, last.reach));
     }
 
@@ -165,7 +166,7 @@ class NeuronCheck {
             for (const double direction : {1.0, -1.0}) {
                 double rounding = 0.0;
                 const ScalarSeries inside = inside_bound(samples_, maker_, piece, k, direction, rounding);
-                const double error = (tube_.inside_error(piece) + rounding) * kUp;
+                const double error = (tube_.inside_error(piece, k) + rounding) * kUp;
                 const Index sample = piece.held.rows()[at(k)];
                 const bool meets = closes != nullptr && is_leave(closes->kind) && closes->sample == sample &&
                                    closes->direction == direction;
@@ -201,7 +202,7 @@ Failure exclude_other_events(const Samples& samples, const std::vector<ProvedNeu
             if (Failure failure = check.piece(last, trial.pieces[k], *signs, opens, closes)) return failure;
             if (closes == nullptr) continue;
             if (opens == nullptr) changed = neurons[j].signs;
-            apply(*closes, trial.pieces[k].held.rows(), changed);
+            apply(samples, *closes, {}, changed);
             signs = &changed;
             opens = closes;
             last = &trial.pieces[k];

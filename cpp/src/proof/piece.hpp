@@ -6,6 +6,7 @@
 #include "proof/claims.hpp"
 #include "proof/dual_bounds.hpp"
 #include "proof/network_series.hpp"
+#include "proof/rounding.hpp"
 
 namespace reluflow::proof {
 
@@ -62,6 +63,9 @@ class PieceMaker {
 
     /// Coefficients of the dual of sample i about `start`, and what they miss of it.
     std::vector<double> dual_about(Index i, double start, double& error) const;
+
+    /// sup |λ̃_i| on the step.
+    double largest_dual(Index i) const { return bounds_.weight[static_cast<std::size_t>(i)] * samples_.share * kUp; }
 
   private:
     double project(Piece& piece) const;

@@ -133,10 +133,11 @@ std::vector<Ahead> Prover::events_ahead(double longest) const {
 bool Prover::leaves_alone(std::size_t k) const {
     const Claim& claim = ordered_[k];
     const std::vector<Claim>& own = claims_[at(claim.neuron)];
-    const std::size_t rank = rank_[k];
-    const bool thrown_out =
-        (rank > 0 && own[rank - 1].t == claim.t) || (rank + 1 < own.size() && own[rank + 1].t == claim.t);
-    return !thrown_out && neurons_[at(claim.neuron)].held.find(claim.sample) >= 0;
+    const Boundaries& boundaries = samples_.boundaries;
+    const bool thrown_out = std::any_of(own.begin(), own.end(), [&](const Claim& other) {
+        return other.t == claim.t && !boundaries.same(other.sample, claim.sample);
+    });
+    return !thrown_out && neurons_[at(claim.neuron)].held.find(boundaries.first[at(claim.sample)]) >= 0;
 }
 
 Ahead Prover::boundary_ahead(const Claim& claim) const {
@@ -154,7 +155,7 @@ Ahead Prover::boundary_ahead(const Claim& claim) const {
 /// Where a multiplier meets its bound, the duals' error over its rate is the window.
 Ahead Prover::release_ahead(const Claim& claim) const {
     const auto j = at(claim.neuron);
-    const Index position = neurons_[j].held.find(claim.sample);
+    const Index position = neurons_[j].held.find(samples_.boundaries.first[at(claim.sample)]);
     const double* multipliers = series_.held[j].multipliers.data();
     const Index size = neurons_[j].held.size();
     const double bound = claim.kind == Kind::leave_up ? 1.0 : samples_.leak;
@@ -250,7 +251,7 @@ void Prover::enclose_at(double t) {
         enclosure.radius.push_back(radius);
         std::vector<std::int8_t> signs = neurons_[j].signs;
         for (const Crossing& event : at_start ? std::vector<Crossing>{} : trial_.crossings)
-            if (static_cast<std::size_t>(event.neuron) == j && event.time <= t - t_) apply(event, {}, signs);
+            if (static_cast<std::size_t>(event.neuron) == j && event.time <= t - t_) apply(samples_, event, {}, signs);
         enclosure.signs.insert(enclosure.signs.end(), signs.begin(), signs.end());
     }
     record_.states.push_back(std::move(enclosure));
@@ -259,13 +260,18 @@ void Prover::enclose_at(double t) {
 void Prover::record(const Crossing& event) {
     const double t = t_ + event.time;
     const double rounding = 4.0 * kUnit * (t + trial_.length);
-    const auto add = [&](Index sample, Kind kind) {
-        record_.events.push_back({t - event.delay * kUp - rounding, t + event.delay * kUp + rounding, event.margin,
-                                  static_cast<std::int32_t>(event.neuron), static_cast<std::int32_t>(sample), kind});
+    const auto add = [&](Index boundary, Kind up, Kind down, double direction) {
+        for (const Member& member : samples_.boundaries.of(boundary))
+            record_.events.push_back({t - event.delay * kUp - rounding, t + event.delay * kUp + rounding, event.margin,
+                                      static_cast<std::int32_t>(event.neuron), static_cast<std::int32_t>(member.sample),
+                                      member.side(direction) > 0.0 ? up : down});
     };
-    add(event.sample, event.kind);
+    const bool crosses = event.kind == Kind::cross_up || event.kind == Kind::cross_down;
+    if (crosses) add(event.sample, Kind::cross_up, Kind::cross_down, event.direction);
+    if (is_leave(event.kind)) add(event.sample, Kind::leave_up, Kind::leave_down, event.direction);
+    if (!crosses && !is_leave(event.kind)) add(event.sample, event.kind, event.kind, event.direction);
     for (const Departure& departure : event.left)
-        add(departure.sample, departure.direction > 0.0 ? Kind::leave_up : Kind::leave_down);
+        add(departure.sample, Kind::leave_up, Kind::leave_down, departure.direction);
 }
 
 /// Takes out what rounding has put between a neuron and the boundaries that it slides on. Returns a bound of how far
@@ -284,7 +290,7 @@ void Prover::commit() {
     const PieceMaker maker(samples_, series_, bounds_, terms_);
     for (const Crossing& event : trial_.crossings) {
         ProvedNeuron& neuron = neurons_[at(event.neuron)];
-        apply(event, {}, neuron.signs);
+        apply(samples_, event, {}, neuron.signs);
         neuron.resting = neuron.resting || event.kind == Kind::die;
         neuron.next += event.claims;
         neuron.find_slopes(samples_.leak);

@@ -34,38 +34,58 @@ struct TrialMaker::Walk {
     double start_time = 0.0;
 };
 
-std::vector<Index> apply(const Crossing& event, const std::vector<Index>& held, std::vector<std::int8_t>& signs) {
+bool Crossing::attracting(const Samples& samples, double a) const {
+    const auto& members = samples.boundaries.of(sample);
+    return std::all_of(members.begin(), members.end(),
+                       [&](const Member& member) { return a * samples.y[at(member.sample)] < 0.0; });
+}
+
+std::vector<Index> apply(const Samples& samples, const Crossing& event, const std::vector<Index>& held,
+                         std::vector<std::int8_t>& signs) {
     std::vector<Index> rows = held;
+    const auto put = [&](Index sample, double direction) {
+        for (const Member& member : samples.boundaries.of(sample))
+            signs[at(member.sample)] = static_cast<std::int8_t>(member.side(direction));
+    };
     const auto leave = [&](Index sample, double direction) {
-        signs[at(sample)] = static_cast<std::int8_t>(direction);
+        put(sample, direction);
         rows.erase(std::remove(rows.begin(), rows.end(), sample), rows.end());
     };
     for (const Departure& departure : event.left) leave(departure.sample, departure.direction);
     if (is_leave(event.kind)) {
         leave(event.sample, event.direction);
     } else if (event.kind == Kind::slide) {
-        signs[at(event.sample)] = 0;
+        put(event.sample, 0.0);
         rows.push_back(event.sample);
     } else if (event.kind == Kind::die) {
-        signs[at(event.sample)] = 0;
+        put(event.sample, 0.0);
         rows.clear();
     } else {
-        signs[at(event.sample)] = static_cast<std::int8_t>(event.direction);
+        put(event.sample, event.direction);
     }
     return rows;
 }
 
 ScalarSeries inside_bound(const Samples& samples, const PieceMaker& maker, const Piece& piece, Index position,
                           double direction, double& error, double side) {
-    const Index sample = piece.held.rows()[at(position)];
-    const double y = samples.y[at(sample)];
-    const double bound = direction > 0.0 ? 1.0 : samples.leak;
-    std::vector<double> series = maker.dual_about(sample, piece.start, error);
-    for (std::size_t k = 0; k < series.size(); ++k) {
-        const double multiplier = piece.multipliers[k * at(piece.held.size()) + at(position)];
-        series[k] = side * direction * y * (bound * series[k] - multiplier);
+    // A boundary on which a neuron slides attracts: more slope pulls it down, where a is positive, and up otherwise.
+    const double factor = side * direction * (piece.a[0] > 0.0 ? -1.0 : 1.0);
+    const auto& members = samples.boundaries.of(piece.held.rows()[at(position)]);
+    const auto order = piece.multipliers.size() / at(piece.held.size());
+    std::vector<double> series(order, 0.0);
+    error = piece.multiplier_error;
+    for (const Member& member : members) {
+        const double slope = member.side(direction) > 0.0 ? 1.0 : samples.leak;
+        double of_dual = 0.0;
+        const std::vector<double> dual = maker.dual_about(member.sample, piece.start, of_dual);
+        for (std::size_t k = 0; k < order; ++k) series[k] += slope * member.ratio * dual[k];
+        // Ratios and sums are rounded.
+        const double sizes = maker.largest_dual(member.sample) * gamma(static_cast<double>(members.size() + 8));
+        error += std::abs(member.ratio) * (of_dual + sizes);
     }
-    error = (error + piece.multiplier_error) * kUp;
+    for (std::size_t k = 0; k < order; ++k)
+        series[k] = factor * (series[k] - piece.multipliers[k * at(piece.held.size()) + at(position)]);
+    error *= kUp;
     return ScalarSeries(std::move(series));
 }
 
@@ -84,28 +104,40 @@ Failure TrialMaker::make(const std::vector<ProvedNeuron>& neurons, const std::ve
 }
 
 /// The event of the next claims: those of one time belong to one event, of which the one that reaches a boundary is the
-/// cause. Several of that kind at one time are several events, one after the other.
-Crossing TrialMaker::group(const std::vector<Claim>& claims, std::size_t next) const {
-    std::size_t end = next + 1;
-    std::size_t cause = is_leave(claims[next].kind) ? claims.size() : next;
-    for (; end < claims.size() && claims[end].t == claims[next].t; ++end) {
-        if (is_leave(claims[end].kind)) continue;
-        if (cause < claims.size()) break;
-        cause = end;
-    }
-    if (cause == claims.size()) {
-        cause = next;
-        end = next + 1;
-    }
-    Crossing event;
+/// cause. Several boundaries that are reached at one time are several events, one after the other. False where claims
+/// leave out a sample of a boundary.
+bool TrialMaker::group(const std::vector<Claim>& claims, std::size_t next, Crossing& event) const {
+    const Boundaries& boundaries = samples_.boundaries;
+    std::size_t cause = next;
+    while (cause < claims.size() && claims[cause].t == claims[next].t && is_leave(claims[cause].kind)) ++cause;
+    const bool reaches = cause < claims.size() && claims[cause].t == claims[next].t;
+    if (!reaches) cause = next;
     event.neuron = claims[cause].neuron;
-    event.sample = claims[cause].sample;
+    event.sample = boundaries.first[at(claims[cause].sample)];
     event.kind = claims[cause].kind;
-    event.direction = direction_of(event.kind);
+    event.direction = direction_of(event.kind) * boundaries.side(claims[cause].sample);
+    // By the side of the first sample.
+    if (event.kind == Kind::cross_up || event.kind == Kind::cross_down)
+        event.kind = event.direction > 0.0 ? Kind::cross_up : Kind::cross_down;
+    if (is_leave(event.kind)) event.kind = event.direction > 0.0 ? Kind::leave_up : Kind::leave_down;
+    std::size_t end = next;
+    std::size_t needed = boundaries.of(event.sample).size();
+    for (; end < claims.size() && claims[end].t == claims[next].t; ++end) {
+        const Claim& claim = claims[end];
+        const bool own = boundaries.same(claim.sample, event.sample) && is_leave(claim.kind) == is_leave(event.kind);
+        if (own) continue;
+        if (!is_leave(claim.kind) || !reaches) break;
+        const Index sample = boundaries.first[at(claim.sample)];
+        const double direction = direction_of(claim.kind) * boundaries.side(claim.sample);
+        const auto known = std::find_if(event.left.begin(), event.left.end(),
+                                        [&](const Departure& departure) { return departure.sample == sample; });
+        if (known != event.left.end() && known->direction != direction) return false;
+        if (known != event.left.end()) continue;
+        event.left.push_back({sample, direction});
+        needed += boundaries.of(sample).size();
+    }
     event.claims = end - next;
-    for (std::size_t k = next; k < end; ++k)
-        if (k != cause) event.left.push_back({claims[k].sample, direction_of(claims[k].kind)});
-    return event;
+    return event.claims == needed;
 }
 
 /// Whether the neuron's signs allow the event.
@@ -116,12 +148,18 @@ bool TrialMaker::fits(const Crossing& event, const std::vector<std::int8_t>& sig
     if (is_leave(event.kind)) return before.held.find(event.sample) >= 0;
     if (event.kind == Kind::cross_up) return sign == -1;
     if (event.kind == Kind::cross_down) return sign == 1;
-    // Sliding is proved for boundaries that attract from both sides whatever else the neuron does.
-    if (event.kind == Kind::slide) return sign != 0 && event.attracting(samples_, before.a[0]);
+    // Sliding is proved for boundaries that attract, whatever else the neuron does; of one with several samples the
+    // multiplier, strictly inside its bounds, says so.
+    const auto& members = samples_.boundaries.of(event.sample);
+    const bool attracts = event.attracting(samples_, before.a[0]);
+    if (event.kind == Kind::slide) return sign != 0 && (attracts || members.size() > 1);
     // At rest on boundaries that all attract, with every other sample inactive.
-    const bool alone = std::count(signs.begin(), signs.end(), std::int8_t{-1}) + before.held.size() + 1 == samples_.n;
-    return event.kind == Kind::die && samples_.leak == 0.0 && sign == 1 && alone &&
-           event.attracting(samples_, before.a[0]);
+    auto left_over = samples_.n - static_cast<Index>(members.size());
+    for (const Index row : before.held.rows()) left_over -= static_cast<Index>(samples_.boundaries.of(row).size());
+    const bool alone = std::count(signs.begin(), signs.end(), std::int8_t{-1}) == left_over;
+    const bool one_way =
+        std::all_of(members.begin(), members.end(), [](const Member& member) { return member.ratio > 0.0; });
+    return event.kind == Kind::die && samples_.leak == 0.0 && sign == 1 && alone && one_way && attracts;
 }
 
 Failure TrialMaker::follow(const ProvedNeuron& neuron, const std::vector<Claim>& claims, double start_time,
@@ -130,7 +168,8 @@ Failure TrialMaker::follow(const ProvedNeuron& neuron, const std::vector<Claim>&
     walk.start_time = start_time;
     for (std::size_t next = neuron.next; next < claims.size();) {
         if (trial.pieces.back().resting || claims[next].kind == Kind::other) break;
-        Crossing event = group(claims, next);
+        Crossing event;
+        const bool complete = group(claims, next, event);
         const std::vector<std::int8_t>& signs = walk.signs.empty() ? neuron.signs : walk.signs;
         double local = 0.0;
         const double guess = claims[next].t - start_time - trial.pieces.back().start;
@@ -144,7 +183,7 @@ Failure TrialMaker::follow(const ProvedNeuron& neuron, const std::vector<Claim>&
         const auto events = static_cast<Index>(next - neuron.next);
         const double t = start_time + trial.pieces.back().start;
         if (events >= series_.order) return {Reason::precision, event.neuron, event.sample, t};
-        if (!fits(event, walk.signs, trial.pieces.back()))
+        if (!complete || !fits(event, walk.signs, trial.pieces.back()))
             return {Reason::event_not_excluded, event.neuron, event.sample, t + local};
         event.time = trial.pieces.back().start + local;
         if (event.kind == Kind::slide) event.direction = -walk.signs[at(event.sample)];
@@ -167,7 +206,7 @@ Failure TrialMaker::pass(Walk& walk, Crossing& event, double local, StepTrial& t
     before.length = local;
     turn(event, walk.signs, walk.raw);
     const HeldSet old = walk.held;
-    walk.held = HeldSet(samples_, apply(event, old.rows(), walk.signs));
+    walk.held = HeldSet(samples_, apply(samples_, event, old.rows(), walk.signs));
     if (!walk.held.independent()) return {Reason::dependent_boundaries, event.neuron, event.sample, event.time};
     place(walk, old, before.w_size, event);
     const bool stops = event.kind == Kind::die;
@@ -204,20 +243,18 @@ bool TrialMaker::meets(const Piece& piece, const Crossing& event, double guess, 
 /// What the event does to the gradient before the projection.
 void TrialMaker::turn(const Crossing& event, const std::vector<std::int8_t>& signs, std::vector<double>& raw) const {
     const Index d = samples_.d;
-    const auto add = [&](Index sample, double change) {
-        for (Index k = 0; k < series_.order; ++k)
-            for (Index c = 0; c < d; ++c)
-                raw[at(k * d + c)] += change * series_.dual[at(k)][at(sample)] * samples_.row(sample)[c];
+    const auto slope = [&](double side) { return side > 0.0 ? 1.0 : side < 0.0 ? samples_.leak : 0.0; };
+    const auto turn_to = [&](Index sample, double direction) {
+        for (const Member& member : samples_.boundaries.of(sample)) {
+            const double change = slope(member.side(direction)) - slope(signs[at(member.sample)]);
+            for (Index k = 0; k < series_.order; ++k)
+                for (Index c = 0; c < d; ++c)
+                    raw[at(k * d + c)] +=
+                        change * series_.dual[at(k)][at(member.sample)] * samples_.row(member.sample)[c];
+        }
     };
-    const auto slope = [&](double direction) { return direction > 0.0 ? 1.0 : samples_.leak; };
-    for (const Departure& departure : event.left) add(departure.sample, slope(departure.direction));
-    if (is_leave(event.kind)) {
-        add(event.sample, slope(event.direction));
-    } else if (event.kind == Kind::slide) {
-        add(event.sample, -slope(signs[at(event.sample)]));
-    } else {
-        add(event.sample, event.direction * (1.0 - samples_.leak));
-    }
+    for (const Departure& departure : event.left) turn_to(departure.sample, departure.direction);
+    turn_to(event.sample, event.kind == Kind::slide || event.kind == Kind::die ? 0.0 : event.direction);
 }
 
 /// Puts the neuron on what it slides on from now on, and a little beside what it leaves.
@@ -264,9 +301,12 @@ void TrialMaker::measure(const Piece& before, const Piece& after, Crossing& even
 
 /// sup |g̃ of the piece after the event - g̃ of the piece before it| to the end of the step.
 double TrialMaker::gradient_change(const Piece& before, const Piece& after, const Crossing& event) const {
-    if (before.held.empty() && after.held.empty())
-        return (1.0 - samples_.leak) * bounds_.weight[at(event.sample)] * samples_.share *
-               samples_.size[at(event.sample)] * kUp;
+    if (before.held.empty() && after.held.empty()) {
+        double sum = 0.0;
+        for (const Member& member : samples_.boundaries.of(event.sample))
+            sum += bounds_.weight[at(member.sample)] * samples_.size[at(member.sample)];
+        return (1.0 - samples_.leak) * sum * samples_.share * kUp;
+    }
     const Index d = samples_.d;
     const double local = event.time - before.start;
     double squares = 0.0;
@@ -296,13 +336,16 @@ void TrialMaker::miss(const Piece& before, const Piece& after, Crossing& event) 
     const double growth = exponential_up((before.g_size + before.g_error) * before.reach);
     const double defects = before.defect + after.defect;
     const double apart = growth * (kick + defects) * kUp;
-    const double leak = (crosses ? 1.0 - samples_.leak : 1.0) * a;
+    double largest = 0.0;  // of the samples of the boundary
+    for (const Member& member : samples_.boundaries.of(event.sample))
+        largest = std::max(largest, samples_.size[at(member.sample)]);
+    const double leak = (crosses ? 1.0 - samples_.leak : 1.0) * a * samples_.boundaries.spread(event.sample);
     const double share = samples_.norm * width;
     const double storage = growth * (before.storage + event.entry);
     event.margin_slope = terms_(Term::kink, (share * apart + leak * a * pull) * kUp);
     event.margin_jump = terms_(Term::kink, (share * storage + leak * event.zero) * kUp);
-    event.gradient_slope = terms_(Term::kink, (samples_.norm * share * apart + size * leak * a * pull) * kUp);
-    event.gradient_jump = terms_(Term::kink, (samples_.norm * share * storage + size * leak * event.zero) * kUp);
+    event.gradient_slope = terms_(Term::kink, (samples_.norm * share * apart + largest * leak * a * pull) * kUp);
+    event.gradient_jump = terms_(Term::kink, (samples_.norm * share * storage + largest * leak * event.zero) * kUp);
     // (a w)' = a² g + (g·w) w, with |a² + w wᵀ| ≤ |u|².
     const double g = std::max(before.g_size + before.g_error, after.g_size + after.g_error);
     const double moved = (apart * after.reach + storage) * kUp;

@@ -8,7 +8,7 @@
 
 namespace reluflow::proof {
 
-/// A boundary that a neuron leaves at an event, to the side `direction` = ±1.
+/// A boundary that a neuron leaves at an event, to the side `direction` = ±1 of its first sample.
 struct Departure {
     Index sample;
     double direction;
@@ -18,7 +18,7 @@ struct Departure {
 /// neuron slides are left at the same instant, or one is left alone. Times are since the start of the step.
 struct Crossing {
     Index neuron = 0;
-    Index sample = 0;  // that is reached, or the only one that is left
+    Index sample = 0;  // that is reached, or the only one that is left; the first one of its boundary, as in `left`
     Kind kind = Kind::other;
     std::vector<Departure> left;  // on reaching `sample`
     std::size_t claims = 1;       // how many claims it answers
@@ -44,16 +44,16 @@ struct Crossing {
     double slack = 0.0;   // z̃ is on the side of its slope but for this time
     double margin = 0.0;  // rate over its error
 
-    bool attracting(const Samples& samples, double a) const {
-        return a * samples.y[static_cast<std::size_t>(sample)] < 0;
-    }
+    /// Whether every sample of the boundary pulls towards it.
+    bool attracting(const Samples& samples, double a) const;
 };
 
-/// What an event does to the signs and to what the neuron slides on.
-std::vector<Index> apply(const Crossing& event, const std::vector<Index>& held, std::vector<std::int8_t>& signs);
+/// What an event does to the signs; returns what of the boundaries of `held` the neuron slides on after it.
+std::vector<Index> apply(const Samples& samples, const Crossing& event, const std::vector<Index>& held, std::vector<std::int8_t>& signs);
 
-/// λ - μ of a boundary that a neuron slides on, or μ less the leak times λ, times y: positive inside the bounds, or
-/// outside of them with `side` = -1. In the time since the start of the piece.
+/// How far the multiplier of a boundary on which a neuron slides is from the bound at which it leaves to `direction`: the
+/// sum of the duals with the slopes they have there, times their ratios, less μ. Positive inside, or outside with `side`
+/// = -1; in the time since the start of the piece.
 ScalarSeries inside_bound(const Samples& samples, const PieceMaker& maker, const Piece& piece, Index position,
                           double direction, double& error, double side = 1.0);
 
@@ -80,7 +80,7 @@ class TrialMaker {
     Failure follow(const ProvedNeuron& neuron, const std::vector<Claim>& claims, double start_time,
                    StepTrial& trial) const;
     Failure pass(Walk& walk, Crossing& event, double local, StepTrial& trial) const;
-    Crossing group(const std::vector<Claim>& claims, std::size_t next) const;
+    bool group(const std::vector<Claim>& claims, std::size_t next, Crossing& event) const;
     bool meets(const Piece& piece, const Crossing& event, double guess, double sign, double& time) const;
     bool fits(const Crossing& event, const std::vector<std::int8_t>& signs, const Piece& before) const;
     void turn(const Crossing& event, const std::vector<std::int8_t>& signs, std::vector<double>& raw) const;

@@ -148,8 +148,9 @@ double Tube::dual_rate_error(const StepTrial& trial) const {
     return (2.0 * all_duals * (bounds_.margin_rate + rates) + dual_slope_ * rates + bounds_.residual) * kUp;
 }
 
-double Tube::inside_error(const Piece& piece) const {
-    return terms_(Term::multiplier, piece.held.inverse() * largest_error_ + dual_error_) * kUp;
+double Tube::inside_error(const Piece& piece, Index position) const {
+    const double spread = samples_.boundaries.spread(piece.held.rows()[at(position)]);
+    return terms_(Term::multiplier, piece.held.inverse() * largest_error_ + spread * dual_error_) * kUp;
 }
 
 /// The rate at which the multiplier meets its bound, and its window.
@@ -158,13 +159,13 @@ Failure Tube::release(const Piece& before, Crossing& event) const {
     const Index position = before.held.find(event.sample);
     double rounding = 0.0;
     const ScalarSeries inside = inside_bound(samples_, maker_, before, position, event.direction, rounding);
-    const double distance = inside_error(before) + rounding + std::abs(inside.value(before.length));
+    const double distance = inside_error(before, position) + rounding + std::abs(inside.value(before.length));
     const double rate = -inside.rate(before.length);
     if (!(rate > 0.0)) return failure;
     event.window = kWindow * distance / rate * kUp + kTiny;
     // Rounding of the rate's coefficients: those of a derivative are as many times larger as its order.
     const double reach = before.reach;
-    const double error = ((before.held.inverse() * samples_.norm + 1.0) * dual_rate_ +
+    const double error = ((before.held.inverse() * samples_.norm + samples_.boundaries.spread(event.sample)) * dual_rate_ +
                           inside.curvature(reach) * event.window + 64.0 * rounding / reach) *
                          kUp;
     const double speed = (rate - error) * (1.0 - 8 * kUnit);
@@ -233,8 +234,10 @@ double Tube::jump(const Piece& before, const Crossing& event) const {
     const double duration = event.attracting(samples_, before.a[0]) ? event.slack : event.delay;
     const double size = samples_.size[at(event.sample)];
     const double assumed = assumed_[at(event.neuron)];
-    const double dual =
-        bounds_.weight[at(event.sample)] * exponential_up(margin_change_) * samples_.share * (1.0 - samples_.leak);
+    double weights = 0.0;
+    for (const Member& member : samples_.boundaries.of(event.sample))
+        weights += bounds_.weight[at(member.sample)] * std::abs(member.ratio);
+    const double dual = weights * exponential_up(margin_change_) * samples_.share * (1.0 - samples_.leak);
     const double kick = dual * (before.a_size + 2.0 * assumed) * size + dual * (size * assumed + event.zero);
     return terms_(Term::jump, kick * duration) * kUp;
 }
@@ -260,7 +263,8 @@ double Tube::together(const std::vector<ProvedNeuron>& neurons, double all, cons
     double jumps = 0.0;
     for (const Crossing& event : trial.crossings) {
         const Piece& before = trial.pieces[event.before];
-        const double size = samples_.size[at(event.sample)];
+        const double spread = samples_.boundaries.spread(event.sample);
+        const double size = samples_.size[at(event.sample)] * spread * spread;
         // On the two sides margin i is one of two linear forms, apart by at most |a| |x| e while the sides differ.
         const double forms =
             (before.a_size + assumed_[at(event.neuron)]) * (size * assumed_[at(event.neuron)] + event.zero);

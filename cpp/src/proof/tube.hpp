@@ -25,8 +25,8 @@ class Tube {
     double gradient_error() const { return largest_error_; }
     /// The same of one dual.
     double dual_error() const { return dual_error_; }
-    /// Of a multiplier less its bound times the dual, as `inside_bound` has it.
-    double inside_error(const Piece& piece) const;
+    /// Of a multiplier's distance from its bound, as `inside_bound` has it.
+    double inside_error(const Piece& piece, Index position) const;
 
   private:
     Failure propagate(const std::vector<ProvedNeuron>& neurons, double all, StepTrial& trial);
