@@ -24,7 +24,7 @@ TERMS = {name: 1 << k for k, name in enumerate(_core.PROOF_TERMS)}
 def prove(problem: dict[str, Any], claims: dict[str, Any], t: float, **settings: Any) -> dict[str, Any]:
     """Prove to t, with an enclosure there."""
     columns = tuple(claims[name] for name in ("t", "neuron", "sample", "kind"))
-    given = {**problem, "signs": exact_signs(problem["W"], problem["X"])}
+    given = {**problem, "signs": exact_signs(problem["W"], problem["X"]), "starting": []}
     return _core.prove(given, columns, {"until": t, "at": [t], "only_states": False, **settings}, None)
 
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "proof/combination.hpp"
 #include "proof/rounding.hpp"
@@ -21,8 +22,9 @@ std::size_t at(Index k) {
 /// The pieces of one neuron, one after the other.
 class NeuronCheck {
   public:
-    NeuronCheck(const Samples& samples, const Tube& tube, const PieceMaker& maker, Index neuron, int order)
-        : samples_(samples), tube_(tube), maker_(maker), error_(tube.assumed(neuron)), order_(order) {}
+    NeuronCheck(const Samples& samples, const Tube& tube, const PieceMaker& maker, const ProvedNeuron& neuron,
+                double error, int order)
+        : samples_(samples), tube_(tube), maker_(maker), neuron_(neuron), error_(error), order_(order) {}
 
     /// `last` is the piece before, null for the first; `opens` and `closes` are the events at both ends of the piece,
     /// null at the ends of the step.
@@ -47,7 +49,8 @@ class NeuronCheck {
             }
             const double slope = sign * z[1][at(i)];
             if (stays_by_slope(piece, i, sign * z[0][at(i)], slope, sign * z[2][at(i)])) continue;
-            const bool closed = closes != nullptr && !is_leave(closes->kind) && samples_.boundaries.same(closes->sample, i);
+            const bool closed =
+                closes != nullptr && !is_leave(closes->kind) && samples_.boundaries.same(closes->sample, i);
             const Span span{piece.length - rest, piece.length - (closed ? rest : 0.0)};
             if (!stays_on_side(last, piece, i, sign, opens, span))
                 return {Reason::event_not_excluded, piece.neuron, i, piece.start};
@@ -92,7 +95,10 @@ class NeuronCheck {
         if (piece.resting || sign == 0.0) return false;
         const ScalarSeries z(piece, samples_.row(i), order_, samples_.d, sign);
         const double far = bound(piece, i);
-        if (opens == nullptr) return z.stays_above(far, 0.0, span.end) || departs(piece, i, sign, z, 0.0, span);
+        if (opens == nullptr && starts_on(i)) return departs(piece, i, z, against(piece, i), 0.0, span);
+        if (opens == nullptr)
+            return z.stays_above(far, 0.0, span.end) ||
+                   (height(piece, i, sign) > 0.0 && departs(piece, i, z, 0.0, 0.0, span));
         const Boundaries& boundaries = samples_.boundaries;
         if (is_leave(opens->kind) && boundaries.same(opens->sample, i))
             return beyond_bound(*last, *opens, span.pattern) &&
@@ -101,18 +107,39 @@ class NeuronCheck {
         for (const Departure& departure : opens->left)
             if (boundaries.same(departure.sample, i))
                 return z.rises(height(piece, i, sign), errors(piece, i), span.end) &&
-                       departs(piece, i, sign, z, -opens->window, span);
+                       departs(piece, i, z, 0.0, -opens->window, span);
         return z.stays_above(far, boundaries.same(opens->sample, i) ? opens->window : 0.0, span.end);
     }
 
-    /// Whether z has left its boundary, or leaves it at `begin`, and grows until it is away from it for good.
-    bool departs(const Piece& piece, Index i, double sign, const ScalarSeries& z, double begin, Span span) const {
-        if (begin == 0.0 && !(height(piece, i, sign) > 0.0)) return false;
+    bool starts_on(Index i) const {
+        return std::find(neuron_.starting.begin(), neuron_.starting.end(), i) != neuron_.starting.end();
+    }
+
+    /// What the rate of z at the start has to be above, so that there is one way to go on: what the other side takes
+    /// from it. Where all boundaries that meet there attract, nothing; where several meet and one does not, more than
+    /// any rate.
+    double against(const Piece& piece, Index i) const {
+        const Boundaries& boundaries = samples_.boundaries;
+        const auto attracts = [&](Index k) { return piece.a[0] * samples_.y[at(k)] < 0.0; };
+        const auto same = [&](Index k) { return boundaries.same(k, i); };
+        const auto& starting = neuron_.starting;
+        if (std::all_of(starting.begin(), starting.end(), attracts)) return 0.0;
+        if (!neuron_.held.empty() || !std::all_of(starting.begin(), starting.end(), same))
+            return std::numeric_limits<double>::infinity();
+        double sum = 0.0;
+        for (const Member& member : boundaries.of(i))
+            sum += maker_.largest_dual(member.sample) * samples_.size[at(member.sample)];
+        return (1.0 - samples_.leak) * (piece.a_size + error_) * samples_.size[at(i)] * sum * kUp;
+    }
+
+    /// Whether z has left its boundary, or leaves it at `begin`, and grows at a rate above `against` until it is away
+    /// from it for good.
+    bool departs(const Piece& piece, Index i, const ScalarSeries& z, double against, double begin, Span span) const {
         // The true rate is a x · g.
         const double g_error = piece.g_error + tube_.gradient_error();
         const double error =
             samples_.size[at(i)] * ((piece.a_size + error_) * g_error + error_ * piece.g_size + piece.defect);
-        const double least = (error + rounding_of_rate(piece, i)) * kUp;
+        const double least = (error + rounding_of_rate(piece, i) + against) * kUp;
         const ScalarSeries rate = z.derivative();
         double s = span.pattern;
         for (int k = 0; k < kHalvings; ++k, s *= 0.5)
@@ -181,6 +208,7 @@ class NeuronCheck {
     const Samples& samples_;
     const Tube& tube_;
     const PieceMaker& maker_;
+    const ProvedNeuron& neuron_;
     double error_;
     int order_;
 };
@@ -193,7 +221,7 @@ Failure exclude_other_events(const Samples& samples, const std::vector<ProvedNeu
     std::vector<std::int8_t> changed;
     for (std::size_t j = 0; j < neurons.size(); ++j) {
         if (neurons[j].resting) continue;
-        const NeuronCheck check(samples, tube, maker, static_cast<Index>(j), order);
+        const NeuronCheck check(samples, tube, maker, neurons[j], tube.assumed(static_cast<Index>(j)), order);
         const std::vector<std::int8_t>* signs = &neurons[j].signs;
         const Crossing* opens = nullptr;
         const Piece* last = nullptr;

@@ -15,10 +15,11 @@ struct ProvedNeuron {
     double a = 0.0;
     double radius = 0.0;
     std::vector<std::int8_t> signs;
-    bool resting = false;        // it never moves again
-    std::vector<double> slopes;  // (n): 1, the leak, or 0 on a boundary
-    HeldSet held;                // what it slides on
-    std::size_t next = 0;        // position of its next claim
+    bool resting = false;         // it never moves again
+    std::vector<double> slopes;   // (n): 1, the leak, or 0 on a boundary
+    HeldSet held;                 // what it slides on
+    std::vector<Index> starting;  // samples on whose boundaries it is at the start, and which it leaves at once
+    std::size_t next = 0;         // position of its next claim
 
     void find_slopes(double leak);
 };

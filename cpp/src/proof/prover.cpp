@@ -20,6 +20,9 @@ constexpr int kTrials = 60;
 /// Kinks after a multiplier has met its bound count this much more, for what they add to the errors of the duals widens
 /// the enclosure of that time: the step ends soon after it.
 constexpr double kReleased = 1e4;
+/// How often, and how much, windows are taken to be wider than guessed before a step is shortened.
+constexpr int kWidened = 6;
+constexpr double kWider = 4.0;
 /// A claim is overdue when its time has passed by this part of it, which no useful guess is wrong by.
 constexpr double kOverdue = 0.01;
 
@@ -27,12 +30,14 @@ std::size_t at(Index k) {
     return static_cast<std::size_t>(k);
 }
 
-/// Zero for ever, or inactive on every sample: its gradient is exactly zero and stays so.
-bool never_moves(const ProvedNeuron& neuron, double leak) {
+/// Zero for ever, or inactive on every sample but for boundaries that attract it: its gradient is zero and stays so.
+bool never_moves(const ProvedNeuron& neuron, const Samples& samples) {
     const bool zero =
         neuron.a == 0.0 && std::all_of(neuron.w.begin(), neuron.w.end(), [](double c) { return c == 0.0; });
-    const auto& signs = neuron.signs;
-    return zero || (leak == 0.0 && std::all_of(signs.begin(), signs.end(), [](std::int8_t s) { return s < 0; }));
+    if (zero || samples.leak != 0.0) return zero;
+    for (Index i = 0; i < samples.n; ++i)
+        if (neuron.signs[at(i)] > 0 || (neuron.signs[at(i)] == 0 && !(neuron.a * samples.y[at(i)] < 0.0))) return false;
+    return true;
 }
 
 }  // namespace
@@ -54,8 +59,9 @@ Prover::Prover(Samples samples, std::vector<ProvedNeuron> neurons, double start_
         claims_[at(claim.neuron)].push_back(claim);
     }
     for (ProvedNeuron& neuron : neurons_) {
+        put_on_first_boundaries(neuron);
         neuron.find_slopes(samples_.leak);
-        neuron.resting = never_moves(neuron, samples_.leak);
+        neuron.resting = never_moves(neuron, samples_);
     }
     double squares = 0.0;
     for (std::size_t j = 0; j < settings_.radius.size(); ++j) {
@@ -66,7 +72,18 @@ Prover::Prover(Samples samples, std::vector<ProvedNeuron> neurons, double start_
     record_.proved_until = start_time;
 }
 
+/// A start on boundaries: where its sign is zero, the neuron slides.
+void Prover::put_on_first_boundaries(ProvedNeuron& neuron) const {
+    std::vector<Index> rows;
+    for (Index i = 0; i < samples_.n; ++i)
+        if (neuron.signs[at(i)] == 0 && samples_.boundaries.first[at(i)] == i) rows.push_back(i);
+    neuron.held = HeldSet(samples_, rows);
+}
+
 ProofRecord Prover::run(const std::function<Request(const ProofProgress&)>& ask) {
+    for (const ProvedNeuron& neuron : neurons_)
+        if (!neuron.held.independent())
+            return finish({Reason::dependent_boundaries, &neuron - neurons_.data(), neuron.held.rows()[0], t_});
     while (next_at_ < settings_.at.size() && settings_.at[next_at_] <= t_) enclose_at(settings_.at[next_at_++]);
     while (t_ < settings_.until) {
         if (const Failure failure = step()) return finish(failure);
@@ -145,11 +162,17 @@ Ahead Prover::boundary_ahead(const Claim& claim) const {
     const double size = samples_.size[at(claim.sample)];
     const double dual = std::abs(series_.dual[0][at(claim.sample)]);
     const double* g = series_.g[0].data() + claim.neuron * samples_.d;
-    const double pull = std::abs(dot(g, samples_.row(claim.sample), samples_.d));
+    const double signed_pull = dot(g, samples_.row(claim.sample), samples_.d);
+    const double pull = std::abs(signed_pull);
     const double a = std::abs(neuron.a);
+    // The window follows the slower rate, before the event or after it.
+    const double direction = claim.kind == Kind::cross_up ? 1.0 - samples_.leak : samples_.leak - 1.0;
+    const bool crosses = claim.kind == Kind::cross_up || claim.kind == Kind::cross_down;
+    const double turn = crosses ? direction * series_.dual[0][at(claim.sample)] * size * size : 0.0;
+    const double slower = std::min(pull, std::abs(signed_pull + turn));
     const double slope = samples_.loss == LossKind::logistic ? 0.25 : series_.p[0][at(claim.sample)];
     const double kink = samples_.norm * 1.5 * samples_.norm * a * a * dual * size + size * a * a * pull;
-    return {0.0, 8.0 * size * (neuron.radius + kUnit * a) / (a * pull + kTiny), kink * slope * samples_.share, 0.0};
+    return {0.0, 8.0 * size * (neuron.radius + kUnit * a) / (a * slower + kTiny), kink * slope * samples_.share, 0.0};
 }
 
 /// Where a multiplier meets its bound, the duals' error over its rate is the window.
@@ -165,7 +188,9 @@ Ahead Prover::release_ahead(const Claim& claim) const {
     double moved = 0.0;
     for (const ProvedNeuron& neuron : neurons_) moved += neuron.radius * (std::abs(neuron.a) + kTiny);
     const double slope = samples_.loss == LossKind::logistic ? 0.25 : series_.p[0][at(claim.sample)];
-    const double error = slope * samples_.share * samples_.norm * samples_.norm * neurons_[j].held.inverse() * moved;
+    // Of the sum over the others, and of the sample's own dual.
+    const double gain = samples_.norm * neurons_[j].held.inverse() + 1.0;
+    const double error = 4.0 * slope * samples_.share * samples_.norm * gain * moved;
     const double rate = std::abs(inside(1));
     const double a = samples_.norm * neurons_[j].a;
     const double dual = std::abs(series_.dual[0][at(claim.sample)]);
@@ -176,7 +201,7 @@ Ahead Prover::release_ahead(const Claim& claim) const {
 Failure Prover::step() {
     if (!series_.expand(neurons_, order_)) return {Reason::precision, -1, -1, t_};
     const double natural = natural_length(samples_, series_, longest_step(), settings_.last_term);
-    const std::vector<Ahead> ahead = events_ahead(natural);
+    std::vector<Ahead> ahead = events_ahead(natural);
     double length = natural;
     Failure failure;
     for (int trial = 0; trial < kTrials; ++trial) {
@@ -189,6 +214,11 @@ Failure Prover::step() {
             if (settings_.order == 0) order_ = std::clamp(order_ + change, kLowestOrder, kHighestOrder);
             last_ = natural;
             return {};
+        }
+        if (failure.reason == Reason::order_in_neuron && trial < kWidened) {
+            // A window is wider than was guessed: the step is to end further away from it.
+            for (Ahead& event : ahead) event.window *= kWider;
+            continue;
         }
         length = std::min(length, exact) * kShorter;
     }
@@ -291,7 +321,7 @@ void Prover::commit() {
     for (const Crossing& event : trial_.crossings) {
         ProvedNeuron& neuron = neurons_[at(event.neuron)];
         apply(samples_, event, {}, neuron.signs);
-        neuron.resting = neuron.resting || event.kind == Kind::die;
+        neuron.resting = neuron.resting || event.rests;
         neuron.next += event.claims;
         neuron.find_slopes(samples_.leak);
         record(event);
@@ -305,6 +335,7 @@ void Prover::commit() {
             neurons_[j].a = last.a[0];
         }
         neurons_[j].held = last.held;
+        neurons_[j].starting.clear();
         const double moved = last.held.empty() ? 0.0 : put_on_boundaries(neurons_[j]);
         neurons_[j].radius = (tube_.radius()[j] + moved) * kUp;
         squares += moved * moved;

@@ -30,6 +30,7 @@ class Prover {
     ProofRecord run(const std::function<Request(const ProofProgress&)>& ask);
 
   private:
+    void put_on_first_boundaries(ProvedNeuron& neuron) const;
     Failure step();
     Failure attempt(double length);
     double longest_step() const;

@@ -54,12 +54,12 @@ std::vector<Index> apply(const Samples& samples, const Crossing& event, const st
     for (const Departure& departure : event.left) leave(departure.sample, departure.direction);
     if (is_leave(event.kind)) {
         leave(event.sample, event.direction);
+    } else if (event.rests) {
+        put(event.sample, 0.0);
+        rows.clear();
     } else if (event.kind == Kind::slide) {
         put(event.sample, 0.0);
         rows.push_back(event.sample);
-    } else if (event.kind == Kind::die) {
-        put(event.sample, 0.0);
-        rows.clear();
     } else {
         put(event.sample, event.direction);
     }
@@ -153,13 +153,24 @@ bool TrialMaker::fits(const Crossing& event, const std::vector<std::int8_t>& sig
     const auto& members = samples_.boundaries.of(event.sample);
     const bool attracts = event.attracting(samples_, before.a[0]);
     if (event.kind == Kind::slide) return sign != 0 && (attracts || members.size() > 1);
-    // At rest on boundaries that all attract, with every other sample inactive.
-    auto left_over = samples_.n - static_cast<Index>(members.size());
-    for (const Index row : before.held.rows()) left_over -= static_cast<Index>(samples_.boundaries.of(row).size());
-    const bool alone = std::count(signs.begin(), signs.end(), std::int8_t{-1}) == left_over;
-    const bool one_way =
-        std::all_of(members.begin(), members.end(), [](const Member& member) { return member.ratio > 0.0; });
-    return event.kind == Kind::die && samples_.leak == 0.0 && sign == 1 && alone && one_way && attracts;
+    return event.kind == Kind::die && sign != 0 && event.rests;
+}
+
+/// Whether the neuron comes to rest: on boundaries that all attract, with every other sample inactive.
+bool TrialMaker::rests(const Crossing& event, const std::vector<std::int8_t>& signs, const Piece& before) const {
+    if (samples_.leak != 0.0 || !event.left.empty() || !event.attracting(samples_, before.a[0])) return false;
+    if (event.kind != Kind::die) return false;
+    auto others = samples_.n - static_cast<Index>(samples_.boundaries.of(event.sample).size());
+    for (const Index row : before.held.rows()) {
+        Crossing held;
+        held.sample = row;
+        if (!held.attracting(samples_, before.a[0])) return false;
+        others -= static_cast<Index>(samples_.boundaries.of(row).size());
+    }
+    Index inactive = 0;
+    for (Index i = 0; i < samples_.n; ++i)
+        if (signs[at(i)] < 0 && !samples_.boundaries.same(i, event.sample)) ++inactive;
+    return inactive == others;
 }
 
 Failure TrialMaker::follow(const ProvedNeuron& neuron, const std::vector<Claim>& claims, double start_time,
@@ -183,6 +194,7 @@ Failure TrialMaker::follow(const ProvedNeuron& neuron, const std::vector<Claim>&
         const auto events = static_cast<Index>(next - neuron.next);
         const double t = start_time + trial.pieces.back().start;
         if (events >= series_.order) return {Reason::precision, event.neuron, event.sample, t};
+        event.rests = rests(event, walk.signs, trial.pieces.back());
         if (!complete || !fits(event, walk.signs, trial.pieces.back()))
             return {Reason::event_not_excluded, event.neuron, event.sample, t + local};
         event.time = trial.pieces.back().start + local;
@@ -209,9 +221,8 @@ Failure TrialMaker::pass(Walk& walk, Crossing& event, double local, StepTrial& t
     walk.held = HeldSet(samples_, apply(samples_, event, old.rows(), walk.signs));
     if (!walk.held.independent()) return {Reason::dependent_boundaries, event.neuron, event.sample, event.time};
     place(walk, old, before.w_size, event);
-    const bool stops = event.kind == Kind::die;
-    trial.pieces.push_back(stops ? maker_.at_rest(event.neuron, event.time, walk.w, walk.a)
-                                 : maker_.from(event.neuron, event.time, walk.w, walk.a, walk.raw, walk.held));
+    trial.pieces.push_back(event.rests ? maker_.at_rest(event.neuron, event.time, walk.w, walk.a)
+                                       : maker_.from(event.neuron, event.time, walk.w, walk.a, walk.raw, walk.held));
     measure(trial.pieces[event.before], trial.pieces.back(), event);
     miss(trial.pieces[event.before], trial.pieces.back(), event);
     trial.crossings.push_back(event);

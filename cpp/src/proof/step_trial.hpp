@@ -22,6 +22,7 @@ struct Crossing {
     Kind kind = Kind::other;
     std::vector<Departure> left;  // on reaching `sample`
     std::size_t claims = 1;       // how many claims it answers
+    bool rests = false;           // the neuron never moves again
     std::size_t before = 0;       // position of the piece that ends here; the next one follows it
     double time = 0.0;
     double zero = 0.0;         // bound of |z̃| at the event, on both pieces
@@ -49,11 +50,12 @@ struct Crossing {
 };
 
 /// What an event does to the signs; returns what of the boundaries of `held` the neuron slides on after it.
-std::vector<Index> apply(const Samples& samples, const Crossing& event, const std::vector<Index>& held, std::vector<std::int8_t>& signs);
+std::vector<Index> apply(const Samples& samples, const Crossing& event, const std::vector<Index>& held,
+                         std::vector<std::int8_t>& signs);
 
-/// How far the multiplier of a boundary on which a neuron slides is from the bound at which it leaves to `direction`: the
-/// sum of the duals with the slopes they have there, times their ratios, less μ. Positive inside, or outside with `side`
-/// = -1; in the time since the start of the piece.
+/// How far the multiplier of a boundary on which a neuron slides is from the bound at which it leaves to `direction`:
+/// the sum of the duals with the slopes they have there, times their ratios, less μ. Positive inside, or outside with
+/// `side` = -1; in the time since the start of the piece.
 ScalarSeries inside_bound(const Samples& samples, const PieceMaker& maker, const Piece& piece, Index position,
                           double direction, double& error, double side = 1.0);
 
@@ -83,6 +85,7 @@ class TrialMaker {
     bool group(const std::vector<Claim>& claims, std::size_t next, Crossing& event) const;
     bool meets(const Piece& piece, const Crossing& event, double guess, double sign, double& time) const;
     bool fits(const Crossing& event, const std::vector<std::int8_t>& signs, const Piece& before) const;
+    bool rests(const Crossing& event, const std::vector<std::int8_t>& signs, const Piece& before) const;
     void turn(const Crossing& event, const std::vector<std::int8_t>& signs, std::vector<double>& raw) const;
     void place(Walk& walk, const HeldSet& old, double w_size, Crossing& event) const;
     void measure(const Piece& before, const Piece& after, Crossing& event) const;

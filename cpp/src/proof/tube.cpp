@@ -165,9 +165,10 @@ Failure Tube::release(const Piece& before, Crossing& event) const {
     event.window = kWindow * distance / rate * kUp + kTiny;
     // Rounding of the rate's coefficients: those of a derivative are as many times larger as its order.
     const double reach = before.reach;
-    const double error = ((before.held.inverse() * samples_.norm + samples_.boundaries.spread(event.sample)) * dual_rate_ +
-                          inside.curvature(reach) * event.window + 64.0 * rounding / reach) *
-                         kUp;
+    const double error =
+        ((before.held.inverse() * samples_.norm + samples_.boundaries.spread(event.sample)) * dual_rate_ +
+         inside.curvature(reach) * event.window + 64.0 * rounding / reach) *
+        kUp;
     const double speed = (rate - error) * (1.0 - 8 * kUnit);
     if (!(speed > 0.5 * rate)) return failure;
     event.delay = distance / speed * kUp + kTiny;

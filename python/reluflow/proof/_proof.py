@@ -27,8 +27,8 @@ MESSAGES = {
     "release_slope": "the rate at which a multiplier meets its bound has no certain sign",
     "dependent_boundaries": "the boundaries on which a neuron slides are not certainly independent",
     "precision": "doubles have no digits left: a margin beyond 700, or time that does not advance",
-    "unsupported": "the next event is of a kind that is not proved: a branch, or sliding on at the start",
-    "start_on_boundary": "a pre-activation is zero at the start, or has another sign there than the solution",
+    "unsupported": "the next event is of a kind that is not proved: a branch, or one at the start",
+    "start_on_boundary": "the solution does not say which pre-activations are zero at the start, or another sign there",
     "stopped": "interrupted",
 }
 
@@ -214,6 +214,9 @@ def kind_names(codes: npt.NDArray[np.int8]) -> npt.NDArray[np.str_]:
     return names
 
 
-# The kinds a proof knows, in the order of the core; every other kind has the number after them.
+# The kinds a proof knows, in the order of the core; the number after them stands for every other kind, and those after
+# it for what a run says of boundaries at its start, which is not among the events of a proof.
 KINDS = ("cross_up", "cross_down", "die", "slide", "leave_up", "leave_down")
-KIND_OF_CODE = np.array([KINDS.index(kind) if kind in KINDS else len(KINDS) for kind in EVENT_KINDS], dtype=np.int8)
+START_SIDES = {"start_up": 1, "start_down": -1, "start_slide": 0}
+_NUMBERS = {name: k for k, name in enumerate((*KINDS, "other", *START_SIDES))}
+KIND_OF_CODE = np.array([_NUMBERS.get(kind, len(KINDS)) for kind in EVENT_KINDS], dtype=np.int8)
