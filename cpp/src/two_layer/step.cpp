@@ -316,6 +316,19 @@ void Stepper::foresee(double end) {
     control_.taken(waveform().step(), end, next, disturbances_.size() - later_.size(), end < allowed_);
 }
 
+Pace Stepper::pace() const noexcept {
+    Pace pace;
+    control_.tell(pace);
+    late_control_.tell(pace);
+    return pace;
+}
+
+void Stepper::resume(const Pace& pace) noexcept {
+    if (pace.smooth == 0.0) return;
+    control_.resume(pace);
+    late_control_.resume(pace);
+}
+
 void Stepper::cut(double u) {
     end_ = u;
     if (!carries_) partitions_.cut(u);

@@ -67,6 +67,9 @@ class Stepper {
     const std::vector<BranchPoint>& branches() const noexcept { return partitions_.branches(); }
     const UnresolvedEvent& unresolved() const noexcept { return partitions_.unresolved(); }
     const StepCounts& counts() const noexcept { return counts_; }
+    /// The lengths of steps with which another run would go on from here, and those of the run that led here.
+    Pace pace() const noexcept;
+    void resume(const Pace& pace) noexcept;
     double worst_inconsistency() const noexcept { return partitions_.worst_inconsistency(); }
     Index groups() const noexcept { return expansion_.groups().count(); }
 

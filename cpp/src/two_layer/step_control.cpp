@@ -119,6 +119,16 @@ void StepControl::taken(double step, double u, double next_end, std::size_t kept
     if (cut && kept >= kManyEvents) events_ = std::min(events_, kCrowdedGrowth * u * step);
 }
 
+void StepControl::tell(Pace& pace) const noexcept {
+    pace.smooth = smooth_;
+    pace.events = events_;
+}
+
+void StepControl::resume(const Pace& pace) noexcept {
+    smooth_ = pace.smooth;
+    events_ = pace.events;
+}
+
 void LateControl::plain_step_taken(double square, double work) noexcept {
     square_ = square;
     debt_ = std::max(0.0, debt_ - work);
@@ -188,6 +198,19 @@ bool LateControl::taken(double length, bool at_event) noexcept {
 void LateControl::leave() noexcept {
     active_ = leaps_ = false;
     pause_ = eagerness(kind_).layer_pause;
+}
+
+void LateControl::tell(Pace& pace) const noexcept {
+    pace.square = square_;
+    pace.late = active_ ? step_ : 0.0;
+    pace.gain = gain_;
+}
+
+void LateControl::resume(const Pace& pace) noexcept {
+    square_ = pace.square;
+    step_ = pace.late;
+    gain_ = pace.gain;
+    active_ = step_ > 0.0;
 }
 
 }  // namespace reluflow
