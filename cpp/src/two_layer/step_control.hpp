@@ -66,8 +66,9 @@ class LateControl {
     bool wants(double rate, LateKind kind) noexcept;
     /// Length of the Radau step to try, where an explicit step would have the length `plain`.
     double propose(double plain) const noexcept;
-    /// Reports a try: the length it proposes, the work that a try takes, and what this one took.
-    void tried(bool accepted, double next, double gain, double spent, double plain) noexcept;
+    /// Reports a try: the length it proposes, the work that a try takes, and what this one took. `in_layer`: what it
+    /// missed is a layer at its begin, which a shorter one misses as well.
+    void tried(bool accepted, double next, double gain, double spent, double plain, bool in_layer = false) noexcept;
     /// Reports the length that an accepted try was taken for, and whether it ends at an event. The weights have a kink
     /// there, so that explicit steps come next: then the answer is true. An event at the begin of the step is behind
     /// the next one, which can go on late; not where the last attempt at that came to another event. Nor does the layer
