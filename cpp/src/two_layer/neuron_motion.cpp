@@ -175,6 +175,19 @@ double NeuronMotion::turn_to(int piece, double u) const noexcept {
     return bounded ? pieces_[piece].turn_before + side / kept : std::numeric_limits<double>::infinity();
 }
 
+double NeuronMotion::series_rest(int piece, double end) const noexcept {
+    const int next = pieces_[piece].next;
+    const double v = (next < 0 ? end : std::min(end, pieces_[next].begin)) - pieces_[piece].begin;
+    const double whole = size(piece) + std::abs(a(piece)[0]);
+    if (!(v > 0.0) || whole == 0.0) return 0.0;
+    double rest = 0.0;
+    for (int k = std::max(1, order_ - 1); k <= order_; ++k) {
+        const double term = std::hypot(along(piece)[k], across(piece)[k]) + std::abs(a(piece)[k]);
+        rest = std::max(rest, term * std::pow(v, k));
+    }
+    return rest / whole;
+}
+
 int NeuronMotion::in_force(int neuron, double u) const noexcept {
     int index = first(neuron);
     while (pieces_[index].next >= 0 && pieces_[pieces_[index].next].begin <= u) index = pieces_[index].next;

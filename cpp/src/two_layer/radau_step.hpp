@@ -17,6 +17,9 @@ namespace reluflow {
 
 /// Nodes per step.
 inline constexpr int kStages = 6;
+/// A step that misses so much of its tolerance in a layer at its begin is refused for that: the last Legendre
+/// coefficient sees as much again.
+inline constexpr double kLayerPart = 0.5;
 
 class NodeKernels;
 class SteadyResponse;
@@ -44,6 +47,8 @@ class RadauStep {
     /// Work of the last try over that of an explicit step, about.
     double relative_work(const Expansion& expansion) const noexcept;
     int iterations() const noexcept { return iterations_; }
+    /// What the last try missed, if anything, is a layer at its begin.
+    bool misses_layer() const noexcept { return layer_ > kLayerPart * tolerance_; }
 
   private:
   public:
