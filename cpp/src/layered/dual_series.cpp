@@ -51,6 +51,7 @@ DualSeries::DualSeries(Loss loss, Matrix targets, double factor, Vector counts, 
 
 void DualSeries::start(const Matrix& F, double span) {
     span_ = span;
+    prescribed_ = false;
     log_d_ = 0.0;
     time_.fill(0.0);
     if (has_own_clock()) {
@@ -68,6 +69,7 @@ void DualSeries::start(const Matrix& F, double span) {
 
 void DualSeries::start_from(const DualSeries& other, double span) {
     span_ = span;
+    prescribed_ = false;
     time_.fill(0.0);
     time_[1] = span;
     log_d_ = other.log_d_;
@@ -97,6 +99,10 @@ void DualSeries::start_clocked(const Matrix& F) {
 }
 
 void DualSeries::next(int k, const Matrix& F) {
+    if (prescribed_) {
+        q_[k] = targets_.cwiseProduct(F);
+        return;
+    }
     if (has_own_clock()) {
         next_clocked(k, F);
         return;
@@ -106,6 +112,32 @@ void DualSeries::next(int k, const Matrix& F) {
     else
         next_softmax(k, F);
     time_[k + 1] = 0.0;
+}
+
+void DualSeries::prescribe(const Matrix& weights) {
+    prescribed_ = true;
+    for (int k = 0; k <= kMaxOrder; ++k) {
+        if (k < weights.rows())
+            duals_[k] = targets_.cwiseProduct(weights.row(k).transpose());
+        else
+            duals_[k].setZero();
+    }
+}
+
+double DualSeries::log_weight_of(Index i, double margin) const noexcept {
+    return log_weight(margin_loss(loss_), margin) + std::log(counts_[i]);
+}
+
+double DualSeries::log_weight_change_of(double margin, double change) const noexcept {
+    return log_weight_change(margin_loss(loss_), margin, change);
+}
+
+double DualSeries::answer_of(double margin) const noexcept {
+    return weight_decay_rate(margin_loss(loss_), margin);
+}
+
+double DualSeries::log_factor() const noexcept {
+    return -std::log(factor_);
 }
 
 // With r = κ q' and c = Σ p r:  p' = p (c - r),  D' = -D c,  (1/D)' = c/D.

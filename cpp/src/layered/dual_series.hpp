@@ -36,6 +36,19 @@ class DualSeries {
     void start_from(const DualSeries& other, double span);
     /// Order k of F, one higher than before.
     void next(int k, const Matrix& F);
+    /// After start(): Λ is y times polynomials with these coefficients (orders, n), whatever F becomes. For a loss with
+    /// a clock of its own, whose time is not a series then.
+    void prescribe(const Matrix& weights);
+    bool is_prescribed() const noexcept { return prescribed_; }
+
+    /// Order k of the margins y F; for a loss with a clock of its own.
+    const Matrix& margin(int k) const noexcept { return q_[k]; }
+    /// log |ℓ'| of a margin with what its sample counts, how it changes with the margin, and -d log|ℓ'| / dq.
+    double log_weight_of(Index i, double margin) const noexcept;
+    double log_weight_change_of(double margin, double change) const noexcept;
+    double answer_of(double margin) const noexcept;
+    /// The logarithm of dt over dτ / Σ|ℓ'|.
+    double log_factor() const noexcept;
 
     /// Order k of Λ, (n, K).
     const Matrix& dual(int k) const noexcept { return duals_[k]; }
@@ -63,6 +76,7 @@ class DualSeries {
     Matrix targets_;
     double factor_;
     Vector counts_, decay_;
+    bool prescribed_ = false;
     double span_ = 1.0;
     double log_d_ = 0.0;
     double log_unit_ = 0.0;

@@ -385,4 +385,15 @@ void Jet::velocity(const double* mu, Vector& out) {
     duals_.add_decay(theta_, 0, out);
 }
 
+void Jet::squared_gradients(Vector& out) const {
+    out.setZero(X_->rows());
+    for (const Edge& edge : graph_->edges())
+        if (edge.has_parameters)
+            out += delta_[edge.target].order(0).rowwise().squaredNorm().cwiseProduct(
+                tapped(edge).order(0).rowwise().squaredNorm());
+    for (int v = 1; v < graph_->count(); ++v)
+        for (Index u = 0; u < static_cast<Index>(graph_->node(v).bias.size()); ++u)
+            if (graph_->node(v).bias[u] >= 0) out += delta_[v].order(0).col(u).cwiseAbs2();
+}
+
 }  // namespace reluflow::layered

@@ -40,6 +40,8 @@ class Jet {
     bool is_at(const Vector& theta) const { return has_delta_ && sliding_.empty() && theta_[0] == theta; }
     /// The same activity at another place in memory.
     void rebind(const Activity& activity);
+    /// After start(): the weights are these polynomials of the step, see DualSeries::prescribe().
+    void prescribe(const Matrix& weights) { duals_.prescribe(weights); }
     /// One order more of everything. False if the normals of what slides depend on each other.
     bool advance();
 
@@ -67,6 +69,9 @@ class Jet {
     void rate_at(double u, Vector& rate) const;
     /// The velocity dθ/du at order 0 with multipliers `mu` instead of those of w = 0; after start().
     void velocity(const double* mu, Vector& out);
+    /// For each sample, after velocity() with a weight of one everywhere: about |∇f_i|², and zero if it moves nothing.
+    /// Where parameters are shared it is the sum over their places.
+    void squared_gradients(Vector& out) const;
     /// Order k of w of a boundary.
     double boundary_coefficient(const Boundary& boundary, int k) const;
 

@@ -8,6 +8,7 @@
 
 #include "base/types.hpp"
 #include "numeric/lu.hpp"
+#include "numeric/radau_nodes.hpp"
 #include "problem/dataset.hpp"
 #include "problem/settings.hpp"
 #include "two_layer/expansion.hpp"
@@ -15,8 +16,8 @@
 
 namespace reluflow {
 
-/// Nodes per step.
-inline constexpr int kStages = 6;
+/// With more unknowns than this at a node the step is left to the explicit series: the support is not yet known.
+inline constexpr Index kMaxActive = 100;
 
 class NodeKernels;
 class SteadyResponse;
@@ -44,10 +45,6 @@ class RadauStep {
     /// Work of the last try over that of an explicit step, about.
     double relative_work(const Expansion& expansion) const noexcept;
     int iterations() const noexcept { return iterations_; }
-
-  private:
-  public:
-    struct Nodes;
 
   private:
     void guess(const Expansion& expansion, double step);
@@ -82,7 +79,7 @@ class RadauStep {
     double layer_ = 0.0;     // the part of the last error() that is missed at the start of the step
     double late_tolerance_;  // of steps whose weights do not tend to zero
     bool with_others_ = false;
-    const Nodes& nodes_;  // the same for all
+    const RadauNodes& nodes_;  // the same for all
     // At the nodes, as changes since the start of the step, (stages, n): of the weights p, of log p of the unknowns, of
     // the margins; and of log D, (stages,). Changes, because where weights cancel what drives the neurons is far below
     // their rounding.
