@@ -1,5 +1,6 @@
 #include "layered/dual_series.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 #include <string>
@@ -49,8 +50,9 @@ DualSeries::DualSeries(Loss loss, Matrix targets, double factor, Vector counts, 
     duals_ = p_ = q_ = kappa_ = rate_ = make();
 }
 
-void DualSeries::start(const Matrix& F, double span) {
+void DualSeries::start(const Matrix& F, double span, const std::vector<char>& idle) {
     span_ = span;
+    idle_ = idle;
     prescribed_ = false;
     log_d_ = 0.0;
     time_.fill(0.0);
@@ -70,6 +72,7 @@ void DualSeries::start(const Matrix& F, double span) {
 void DualSeries::start_from(const DualSeries& other, double span) {
     span_ = span;
     prescribed_ = false;
+    idle_ = other.idle_;
     time_.fill(0.0);
     time_[1] = span;
     log_d_ = other.log_d_;
@@ -88,10 +91,15 @@ void DualSeries::start_clocked(const Matrix& F) {
     for (Index i = 0; i < samples(); ++i) {
         p_[0](i, 0) = log_weight(kind, q_[0](i, 0)) + std::log(counts_[i]);
         kappa_[0](i, 0) = weight_decay_rate(kind, q_[0](i, 0));
-        top = std::max(top, p_[0](i, 0));
+        if (!is_idle(i)) top = std::max(top, p_[0](i, 0));
     }
-    p_[0].array() = (p_[0].array() - top).exp();
-    const double sum = p_[0].sum();
+    if (std::isinf(top)) top = p_[0].maxCoeff();  // nothing moves anything
+    double sum = 0.0;
+    for (Index i = 0; i < samples(); ++i) {
+        p_[0](i, 0) = std::min(std::exp(p_[0](i, 0) - top), kLargestIdle);
+        if (!is_idle(i)) sum += p_[0](i, 0);
+    }
+    if (sum == 0.0) sum = p_[0].sum();
     p_[0] /= sum;
     log_d_ = top + std::log(sum);
     duals_[0] = targets_.cwiseProduct(p_[0]);
@@ -122,6 +130,13 @@ void DualSeries::prescribe(const Matrix& weights) {
         else
             duals_[k].setZero();
     }
+}
+
+double DualSeries::largest_dual(int k) const noexcept {
+    double most = 0.0;
+    for (Index i = 0; i < samples(); ++i)
+        if (!is_idle(i)) most = std::max(most, duals_[k].row(i).cwiseAbs().maxCoeff());
+    return most;
 }
 
 double DualSeries::log_weight_of(Index i, double margin) const noexcept {

@@ -48,6 +48,8 @@ class Jet {
     int order() const noexcept { return order_; }
     int top() const noexcept { return top_; }
     double span() const noexcept { return span_; }
+    /// True if no parameter moves the outputs of the sample, whatever the others do.
+    bool is_idle(Index sample) const noexcept { return !idle_.empty() && idle_[sample] != 0; }
     const Activity& activity() const noexcept { return *activity_; }
     const Vector& theta(int k) const noexcept { return theta_[k]; }
     const SampleSeries& z(int v) const noexcept { return z_[v]; }
@@ -80,6 +82,7 @@ class Jet {
     const SampleSeries& tapped(const Edge& edge) const noexcept {
         return edge.tap == Tap::preactivation ? z_[edge.source] : h_of(edge.source);
     }
+    void find_idle();
     void load(int k);
     void forward(int k);
     void forward(int k, int v, const Range& samples);
@@ -107,6 +110,7 @@ class Jet {
     std::vector<Matrix> above_, skip_, change_;  // β and γ of an order; work space
     std::vector<Matrix> edge_gradient_, edge_change_;
     Vector gradient_, step_, free_;
+    std::vector<char> idle_;    // samples whose outputs read nothing live; none: empty
     std::vector<double> held_;  // by node: the largest z of order 0 that is held at zero
     bool has_delta_ = false;    // order 0 of what arrives at z is known
     SlidingSeries sliding_;

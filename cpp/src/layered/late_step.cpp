@@ -71,13 +71,17 @@ bool LateStep::start(Jet& jet, const Vector& theta, const Activity& activity) {
     jet.squared_gradients(own_);
     live_.assign(static_cast<std::size_t>(n), 0);
     slides_.assign(static_cast<std::size_t>(n), 0);
-    for (const Member& member : jet.sliding().members()) slides_[member.place.sample] = 1;
+    for (const Member& member : jet.sliding().members()) {
+        slides_[member.place.sample] = 1;
+        // Both ends of the interval of its multiplier move away as the others' mass falls.
+        if (jet.is_idle(member.place.sample) && graph_->node(member.place.node).leak > 0.0) return false;
+    }
     start_logs_.resize(n);
     double top = -std::numeric_limits<double>::infinity();
     double least = std::numeric_limits<double>::infinity();
     for (Index i = 0; i < n; ++i) {
         start_logs_[i] = duals_->log_weight_of(i, start_margins_[i]);
-        live_[i] = std::isfinite(start_logs_[i]);
+        live_[i] = std::isfinite(start_logs_[i]) && !jet.is_idle(i);
         if (!live_[i]) continue;
         if (!(own_[i] > 0.0)) return false;  // a sample that moves nothing keeps its margin, and the clock
         top = std::max(top, start_logs_[i]);
@@ -186,7 +190,10 @@ void LateStep::interpolate() {
     const double least = kNegligible * tolerance_;
     for (Index i = 0; i < weights_.cols(); ++i) {
         coefficients_.col(i).setZero();
-        if (!live_[i]) continue;
+        if (!live_[i]) {
+            if (std::isfinite(start_logs_[i])) coefficients_(0, i) = std::min(std::exp(start_logs_[i]), kLargestIdle);
+            continue;
+        }
         const double start = std::exp(start_logs_[i]);
         const double most = std::max(start, weights_.col(i).maxCoeff());
         if (most * std::sqrt(own_[i]) * span() / size_ > least)
@@ -296,8 +303,8 @@ void LateStep::propose(double miss) {
                                                   : std::clamp(left * left, 1.0, kLargestGrowth);
     // At the highest order the terms may be longer.
     if (last_term_ > 0.0)
-        growth = std::min(growth, 0.95 * std::pow(kSeriesPart * tolerance_, 1.0 / kMaxOrder) /
-                                      std::pow(last_term_, 1.0 / order_));
+        growth = std::min(
+            growth, 0.95 * std::pow(kSeriesPart * tolerance_, 1.0 / kMaxOrder) / std::pow(last_term_, 1.0 / order_));
     const double ratio = miss > kUnseen ? std::pow(miss, -1.0 / kStages) : kFastGrowth;
     next_length_ = length_ * std::max(std::min(0.9 * ratio, growth), kShrink);
     last_length_ = is_taken ? length_ : 0.0;

@@ -79,7 +79,7 @@ class LateStep {
     double work_ = 0.0;
     int order_ = 0;
     int iterations_ = 0;
-    Vector own_;                // |∇q_i|²
+    Vector own_;  // |∇q_i|²
     std::vector<char> live_, slides_;
     Vector start_margins_, start_logs_;
     Matrix changes_, weights_;  // (stages, n): changes of log p since the begin, and p

@@ -30,8 +30,7 @@ constexpr double kMisplacedLate = 1e-5;
 // steps begin, needs short ones.
 bool LayeredFlow::may_go_late() const {
     const DualSeries& duals = jet_.duals();
-    return duals.has_own_clock() && !duals.decays() && plan_.stop.gradient <= 0.0 &&
-           log_loss_ < plan_.settings.horizon_log_loss - duals.log_factor() && pace_.wants();
+    return duals.has_own_clock() && !duals.decays() && plan_.stop.gradient <= 0.0 && pace_.wants();
 }
 
 // Takes the place of an explicit expansion: true if the jet holds a late step, which ends at u.

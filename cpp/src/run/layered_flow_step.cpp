@@ -68,7 +68,7 @@ void LayeredFlow::measure(int k) {
     const auto at = static_cast<std::size_t>(k);
     sizes_[0][at] = largest(jet_.theta(k)) / largest(state_.theta);
     sizes_[1][at] = k == 0 ? 0.0 : std::abs(jet_.duals().time()[k]) / jet_.duals().time()[1];
-    sizes_[2][at] = jet_.duals().loss() == Loss::squared ? 0.0 : jet_.duals().dual(k).cwiseAbs().maxCoeff();
+    sizes_[2][at] = jet_.duals().loss() == Loss::squared ? 0.0 : jet_.duals().largest_dual(k);
 }
 
 // The length at which the last two terms are below the tolerance.
