@@ -9,9 +9,9 @@
 #include "check.hpp"
 #include "hybrid/pattern.hpp"
 #include "hybrid/sliding_set.hpp"
+#include "numeric/radau_nodes.hpp"
 #include "two_layer/expansion.hpp"
 #include "two_layer/parameters.hpp"
-#include "numeric/radau_nodes.hpp"
 #include "uniform.hpp"
 
 namespace {

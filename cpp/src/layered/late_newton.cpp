@@ -14,10 +14,8 @@ constexpr double kActiveResponse = 0.1;
 constexpr Index kMostActive = 100;
 /// One correction changes no weight that answers by more than this factor, e^2.
 constexpr double kLargestLogChange = 2.0;
-/// The response is needed to some digits only: to this order, by differences of weights of this size, at which what is
-/// neglected is far below the rounding of what is measured at any |θ|.
-constexpr int kResponseOrder = 10;
-constexpr double kDifference = 1e-6;
+/// The response is read off differences that move θ by this part: rounding and what is not linear are as large then.
+constexpr double kDifference = 1e-8;
 
 }  // namespace
 
@@ -45,7 +43,7 @@ void LateStep::guess_mass() {
 
 bool LateStep::find_response(Jet& jet, Interrupt& interrupt) {
     const Index count = std::ssize(active_);
-    const int order = std::min(order_, kResponseOrder);
+    const int order = response_order_;
     response_.resize(kStages * count, kStages * count);
     Matrix base(kStages, count);
     for (int node = 0; node < kStages; ++node)
@@ -53,8 +51,9 @@ bool LateStep::find_response(Jet& jet, Interrupt& interrupt) {
     for (Index j = 0; j < count; ++j)
         for (int l = 0; l < kStages; ++l) {
             if (interrupt.is_wanted()) throw Abandoned{};
+            const double difference = kDifference * size_ / (std::sqrt(own_[active_[j]]) * span());
             Matrix changed = coefficients_;
-            changed.col(active_[j]) += kDifference * nodes_.to_monomial.col(l);
+            changed.col(active_[j]) += difference * nodes_.to_monomial.col(l);
             jet.start(*theta_, *activity_, span());
             jet.prescribe(changed);
             while (jet.order() < order)
@@ -65,7 +64,7 @@ bool LateStep::find_response(Jet& jet, Interrupt& interrupt) {
                     double sum = 0.0;
                     for (int k = order; k >= 1; --k)
                         sum = (sum + jet.duals().margin(k)(active_[i], 0)) * nodes_.at[node];
-                    response_(node * count + i, l * count + j) = (sum - base(node, i)) / kDifference;
+                    response_(node * count + i, l * count + j) = (sum - base(node, i)) / difference;
                 }
         }
     return true;

@@ -28,8 +28,12 @@ constexpr double kDefectShare = 0.01;
 /// Given the weights, the series goes on until its terms are this part of the tolerance.
 constexpr double kSeriesPart = 1e-2;
 /// No tolerance is below this: terms are only known to rounding.
-constexpr double kFinest = 2e-14;
-constexpr double kFinestNewton = 4e-15;
+constexpr double kFinest = 1e-13;
+/// Newton's method gains nothing any more: below this its changes are rounding.
+constexpr double kStalled = 0.3;
+constexpr double kRounding = 3e-13;
+/// Terms of the series below this part do not matter to Newton's method, as long as weights do not all but cancel.
+constexpr double kResponseTerm = 1e-8;
 constexpr double kShrink = 0.4;
 constexpr double kLargestGrowth = 6.0;
 /// What is missed below this part of the tolerance is what Newton's method leaves and says nothing of the length.
@@ -135,8 +139,9 @@ bool LateStep::solve(Jet& jet, Interrupt& interrupt) {
         if (!std::isfinite(change)) return refuse(kShrink);
         interpolate();
         if (iterations_ > 0 && smooth_error() > kHopeless * tolerance_) return refuse(kShrink);
-        slow = change > kSlow * before;
-        if (change > std::max(kNewtonPart * tolerance_, kFinestNewton)) continue;
+        slow = iterations_ > 0 && change > kSlow * before;
+        const bool is_rounding = change > kStalled * before && change <= std::max(tolerance_, kRounding);
+        if (change > kNewtonPart * tolerance_ && !(iterations_ > 0 && is_rounding)) continue;
         if (!run_series(jet)) return refuse(kShrink);
         const double miss = std::max(smooth_error(), kDefectShare * defect()) / tolerance_;
         if (!std::isfinite(miss) || !keeps_signs()) return refuse(kShrink);
@@ -209,6 +214,7 @@ bool LateStep::run_series(Jet& jet) {
     margins_.row(0) = jet.duals().margin(0).col(0).transpose();
     const double scale = largest(*theta_);
     const double margin_scale = start_margins_.cwiseAbs().maxCoeff();
+    response_order_ = kStages;
     last_term_ = std::numeric_limits<double>::infinity();
     double term = last_term_;
     while (jet.order() < jet.top() && !(std::max(term, last_term_) < kSeriesPart * tolerance_)) {
@@ -219,7 +225,9 @@ bool LateStep::run_series(Jet& jet) {
         last_term_ = term;
         term = std::max(largest(jet.theta(order_)) / scale, margins_.row(order_).cwiseAbs().maxCoeff() / margin_scale);
         if (!std::isfinite(term)) return false;
+        if (term > kResponseTerm) response_order_ = order_ + 1;
     }
+    response_order_ = std::min(response_order_, order_);
     work_ += order_ * order_;
     last_term_ = std::max(term, last_term_);
     if (last_term_ > tolerance_) return false;

@@ -78,6 +78,7 @@ class LateStep {
     double last_term_ = 0.0;    // of the series at the end of the step
     double work_ = 0.0;
     int order_ = 0;
+    int response_order_ = 0;  // at which the response of margins to weights is known to some digits
     int iterations_ = 0;
     Vector own_;  // |∇q_i|²
     std::vector<char> live_, slides_;

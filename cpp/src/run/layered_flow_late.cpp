@@ -1,6 +1,7 @@
 /// Late steps: the part of LayeredFlow that takes them where explicit steps follow weights alone.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "numeric/bracket.hpp"
