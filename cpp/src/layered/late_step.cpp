@@ -114,16 +114,18 @@ bool LateStep::start(Jet& jet, const Vector& theta, const Activity& activity) {
 bool LateStep::expand(Jet& jet, double length, Interrupt& interrupt) {
     length_ = length;
     guess();
-    return solve(jet, interrupt);
+    return solve(jet, kNewtonPart * tolerance_, interrupt);
 }
 
+// What comes next decides by how weights and margins differ there, times |∇f|² once or twice: as little as rounding lets
+// them.
 bool LateStep::shorten(Jet& jet, double part, Interrupt& interrupt) {
     guess_from_polynomials(part);
     length_ *= part;
-    return solve(jet, interrupt);
+    return solve(jet, 0.0, interrupt);
 }
 
-bool LateStep::solve(Jet& jet, Interrupt& interrupt) {
+bool LateStep::solve(Jet& jet, double enough, Interrupt& interrupt) {
     work_ = 0.0;
     double change = 0.0;
     bool slow = true;
@@ -141,7 +143,7 @@ bool LateStep::solve(Jet& jet, Interrupt& interrupt) {
         if (iterations_ > 0 && smooth_error() > kHopeless * tolerance_) return refuse(kShrink);
         slow = iterations_ > 0 && change > kSlow * before;
         const bool is_rounding = change > kStalled * before && change <= std::max(tolerance_, kRounding);
-        if (change > kNewtonPart * tolerance_ && !(iterations_ > 0 && is_rounding)) continue;
+        if (change > enough && !(iterations_ > 0 && is_rounding)) continue;
         if (!run_series(jet)) return refuse(kShrink);
         const double miss = std::max(smooth_error(), kDefectShare * defect()) / tolerance_;
         if (!std::isfinite(miss) || !keeps_signs()) return refuse(kShrink);

@@ -45,7 +45,7 @@ class LateStep {
     double log_time_at(double u) const;
 
   private:
-    bool solve(Jet& jet, Interrupt& interrupt);
+    bool solve(Jet& jet, double enough, Interrupt& interrupt);
     bool refuse(double part) noexcept;
     void guess();
     void guess_from_polynomials(double part);
