@@ -9,9 +9,9 @@
 #include "check.hpp"
 #include "hybrid/pattern.hpp"
 #include "hybrid/sliding_set.hpp"
+#include "numeric/radau_nodes.hpp"
 #include "two_layer/expansion.hpp"
 #include "two_layer/parameters.hpp"
-#include "two_layer/radau_nodes.hpp"
 #include "uniform.hpp"
 
 namespace {
@@ -83,7 +83,7 @@ void the_answer_solves_the_equations(Index n, Index d, Index m, double step, boo
     Expansion expansion(data, {}, {}, state, pool);
     expansion.start();
 
-    const Matrix& A = RadauStep::Nodes::get().integration;
+    const Matrix& A = RadauNodes::get().integration;
     SteadyResponse response(data, m, A, true);
     Vector p(n);
     Vector c(n);

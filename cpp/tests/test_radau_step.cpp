@@ -11,7 +11,7 @@
 #include "base/pool.hpp"
 #include "base/tolerances.hpp"
 #include "check.hpp"
-#include "two_layer/radau_nodes.hpp"
+#include "numeric/radau_nodes.hpp"
 
 namespace {
 
@@ -26,7 +26,7 @@ double uniform(Generator& random) {
 /// Collocation of 6 stages that integrates polynomials up to degree 5 to every node and up to degree 10 to the end:
 /// that makes it of order 11.
 void the_nodes_are_those_of_order_eleven() {
-    const auto& nodes = RadauStep::Nodes::get();
+    const auto& nodes = RadauNodes::get();
     CHECK(nodes.at[kStages - 1] == 1.0);
     for (int k = 0; k < kStages; ++k) {
         CHECK(nodes.at[k] > (k > 0 ? nodes.at[k - 1] : 0.0));

@@ -1,5 +1,6 @@
 #include "layered/dual_series.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 #include <string>
@@ -49,8 +50,10 @@ DualSeries::DualSeries(Loss loss, Matrix targets, double factor, Vector counts, 
     duals_ = p_ = q_ = kappa_ = rate_ = make();
 }
 
-void DualSeries::start(const Matrix& F, double span) {
+void DualSeries::start(const Matrix& F, double span, const std::vector<char>& idle) {
     span_ = span;
+    idle_ = idle;
+    prescribed_ = false;
     log_d_ = 0.0;
     time_.fill(0.0);
     if (has_own_clock()) {
@@ -68,6 +71,8 @@ void DualSeries::start(const Matrix& F, double span) {
 
 void DualSeries::start_from(const DualSeries& other, double span) {
     span_ = span;
+    prescribed_ = false;
+    idle_ = other.idle_;
     time_.fill(0.0);
     time_[1] = span;
     log_d_ = other.log_d_;
@@ -86,10 +91,15 @@ void DualSeries::start_clocked(const Matrix& F) {
     for (Index i = 0; i < samples(); ++i) {
         p_[0](i, 0) = log_weight(kind, q_[0](i, 0)) + std::log(counts_[i]);
         kappa_[0](i, 0) = weight_decay_rate(kind, q_[0](i, 0));
-        top = std::max(top, p_[0](i, 0));
+        if (!is_idle(i)) top = std::max(top, p_[0](i, 0));
     }
-    p_[0].array() = (p_[0].array() - top).exp();
-    const double sum = p_[0].sum();
+    if (std::isinf(top)) top = p_[0].maxCoeff();  // nothing moves anything
+    double sum = 0.0;
+    for (Index i = 0; i < samples(); ++i) {
+        p_[0](i, 0) = std::min(std::exp(p_[0](i, 0) - top), kLargestIdle);
+        if (!is_idle(i)) sum += p_[0](i, 0);
+    }
+    if (sum == 0.0) sum = p_[0].sum();
     p_[0] /= sum;
     log_d_ = top + std::log(sum);
     duals_[0] = targets_.cwiseProduct(p_[0]);
@@ -97,6 +107,10 @@ void DualSeries::start_clocked(const Matrix& F) {
 }
 
 void DualSeries::next(int k, const Matrix& F) {
+    if (prescribed_) {
+        q_[k] = targets_.cwiseProduct(F);
+        return;
+    }
     if (has_own_clock()) {
         next_clocked(k, F);
         return;
@@ -106,6 +120,39 @@ void DualSeries::next(int k, const Matrix& F) {
     else
         next_softmax(k, F);
     time_[k + 1] = 0.0;
+}
+
+void DualSeries::prescribe(const Matrix& weights) {
+    prescribed_ = true;
+    for (int k = 0; k <= kMaxOrder; ++k) {
+        if (k < weights.rows())
+            duals_[k] = targets_.cwiseProduct(weights.row(k).transpose());
+        else
+            duals_[k].setZero();
+    }
+}
+
+double DualSeries::largest_dual(int k) const noexcept {
+    double most = 0.0;
+    for (Index i = 0; i < samples(); ++i)
+        if (!is_idle(i)) most = std::max(most, duals_[k].row(i).cwiseAbs().maxCoeff());
+    return most;
+}
+
+double DualSeries::log_weight_of(Index i, double margin) const noexcept {
+    return log_weight(margin_loss(loss_), margin) + std::log(counts_[i]);
+}
+
+double DualSeries::log_weight_change_of(double margin, double change) const noexcept {
+    return log_weight_change(margin_loss(loss_), margin, change);
+}
+
+double DualSeries::answer_of(double margin) const noexcept {
+    return weight_decay_rate(margin_loss(loss_), margin);
+}
+
+double DualSeries::log_factor() const noexcept {
+    return -std::log(factor_);
 }
 
 // With r = κ q' and c = Σ p r:  p' = p (c - r),  D' = -D c,  (1/D)' = c/D.

@@ -2,7 +2,8 @@
 /// series to duals Λ_i = -c_i ∂ℓ_i/∂F_i, the time they take, the logarithm of the loss, and the decay of θ.
 ///
 /// Exponential and logistic loss run in rescaled time: dt = dτ / (c D), D = Σ c_i|ℓ'|, c the reduction factor, and Λ =
-/// y p with p = c_i |ℓ'|/D. Squared and cross-entropy loss take D = 1.
+/// y p with p = c_i |ℓ'|/D. D goes over the samples whose outputs anything can move. Squared and cross-entropy loss
+/// take D = 1.
 #pragma once
 
 #include <array>
@@ -15,6 +16,9 @@
 namespace reluflow::layered {
 
 enum class Loss { exponential, logistic, squared, cross_entropy };
+
+/// What an idle sample may weigh, in units of all others: its sign alone says what slides on it.
+inline constexpr double kLargestIdle = 1e100;
 
 /// Throws InvalidArgument for an unknown name.
 Loss layered_loss(std::string_view name);
@@ -30,15 +34,31 @@ class DualSeries {
     Loss loss() const noexcept { return loss_; }
     bool has_own_clock() const noexcept { return loss_ == Loss::exponential || loss_ == Loss::logistic; }
 
-    /// Order 0 of F; `span` is the length of rescaled time of one unit of the series' variable.
-    void start(const Matrix& F, double span);
+    /// Order 0 of F; `span` is the length of rescaled time of one unit of the series' variable. Samples that are `idle`
+    /// have no share in D: nothing moves their outputs, and beside their weights those of the others would vanish.
+    void start(const Matrix& F, double span, const std::vector<char>& idle);
     /// The same where another series has its order 0.
     void start_from(const DualSeries& other, double span);
     /// Order k of F, one higher than before.
     void next(int k, const Matrix& F);
+    /// After start(): Λ is y times polynomials with these coefficients (orders, n), whatever F becomes. For a loss with
+    /// a clock of its own, whose time is not a series then.
+    void prescribe(const Matrix& weights);
+    bool is_prescribed() const noexcept { return prescribed_; }
+
+    /// Order k of the margins y F; for a loss with a clock of its own.
+    const Matrix& margin(int k) const noexcept { return q_[k]; }
+    /// log |ℓ'| of a margin with what its sample counts, how it changes with the margin, and -d log|ℓ'| / dq.
+    double log_weight_of(Index i, double margin) const noexcept;
+    double log_weight_change_of(double margin, double change) const noexcept;
+    double answer_of(double margin) const noexcept;
+    /// The logarithm of dt over dτ / Σ|ℓ'|.
+    double log_factor() const noexcept;
 
     /// Order k of Λ, (n, K).
     const Matrix& dual(int k) const noexcept { return duals_[k]; }
+    /// The largest entry of it in size, over samples that are not idle.
+    double largest_dual(int k) const noexcept;
     /// The series of t in units of e^log_unit(), orders 0 ... k + 1 once order k of F is known.
     const double* time() const noexcept { return time_.data(); }
     double log_unit() const noexcept { return log_unit_; }
@@ -53,6 +73,7 @@ class DualSeries {
     double rise(double log_before, const Vector& before, double log_after, const Vector& after) const;
 
   private:
+    bool is_idle(Index i) const noexcept { return !idle_.empty() && idle_[i] != 0; }
     void start_clocked(const Matrix& F);
     void next_clocked(int k, const Matrix& F);
     void next_softmax(int k, const Matrix& F);
@@ -63,6 +84,8 @@ class DualSeries {
     Matrix targets_;
     double factor_;
     Vector counts_, decay_;
+    bool prescribed_ = false;
+    std::vector<char> idle_;
     double span_ = 1.0;
     double log_d_ = 0.0;
     double log_unit_ = 0.0;

@@ -61,11 +61,25 @@ void Jet::start(const Vector& theta, const Activity& activity, double span, bool
             member.factor[0] = (*X_)(member.place.sample, member.input.unit);
     load(0);
     forward(0);
-    duals_.start(h_of(graph_->count() - 1).order(0), span);
+    find_idle();
+    duals_.start(h_of(graph_->count() - 1).order(0), span, idle_);
+}
+
+void Jet::find_idle() {
+    const SignMatrix& modes = activity_->modes(graph_->count() - 1);
+    idle_.assign(static_cast<std::size_t>(modes.rows()), 0);
+    bool any = false;
+    for (Index i = 0; i < modes.rows(); ++i) {
+        idle_[i] = (modes.row(i).array() == static_cast<std::int8_t>(Mode::empty)).all();
+        any = any || idle_[i] != 0;
+    }
+    if (!any) idle_.clear();
 }
 
 void Jet::start_from(const Jet& other, const Activity& activity, double span, std::span<const Index> samples) {
     activity_ = &activity;
+    find_idle();
+    if (idle_ != other.idle_) return start(Vector(other.theta_[0]), activity, span);  // other weights for all
     at_event_ = true;
     span_ = span;
     order_ = 0;
@@ -248,28 +262,6 @@ bool Jet::advance() {
     return true;
 }
 
-double Jet::boundary_coefficient(const Boundary& boundary, int k) const {
-    if (boundary.is_parameter()) return theta_[k][boundary.parameter] + (k == 0 ? boundary.constant : 0.0);
-    const Place& p = boundary.members.front();
-    const int turn = boundary.inputs.empty() ? 1 : activity_->input_sign(p, boundary.inputs.front());
-    return turn * z_[p.node].at(k, p.sample, p.unit);
-}
-
-double Jet::rate_size(const Place& p) const {
-    const Node& node = graph_->node(p.node);
-    double sum = 0.0;
-    if (!node.bias.empty() && node.bias[p.unit] >= 0) sum += std::abs(theta_[1][node.bias[p.unit]]);
-    for (const int e : node.incoming) {
-        const Edge& edge = graph_->edges()[e];
-        const SampleSeries& t = tapped(edge);
-        for (Index c = 0; c < edge.cols; ++c) {
-            if (edge.has_parameters) sum += std::abs(entry(e, 1, p.unit, c) * t.at(0, p.sample, c));
-            if (edge.source > 0) sum += std::abs(entry(e, 0, p.unit, c) * t.at(1, p.sample, c));
-        }
-    }
-    return sum;
-}
-
 // Finds the multipliers of order k - 1 that keep w_k = 0, and adds what they do.
 void Jet::correct(int k) {
     for (int b = 0; b < sliding_.count(); ++b) {
@@ -324,25 +316,6 @@ void Jet::tangent(const Vector& change, int k) {
     }
 }
 
-double Jet::misplaced() const {
-    double worst = 0.0;
-    for (int v = 1; v < graph_->count(); ++v) {
-        if (graph_->node(v).linear) continue;
-        const double* z = z_[v].data(0);
-        const std::int8_t* sides = activity_->sides(v).data();
-        const std::int8_t* modes = activity_->modes(v).data();
-        double size = held_[v];
-        double wrong = 0.0;
-        for (Index p = 0; p < activity_->sides(v).size(); ++p) {
-            size = std::max(size, std::abs(z[p]));
-            const bool moves = modes[p] == static_cast<std::int8_t>(Mode::moving);
-            wrong = std::max(wrong, moves ? -z[p] * sides[p] : 0.0);
-        }
-        if (size > 0.0) worst = std::max({worst, wrong / size, held_[v] / size});
-    }
-    return worst;
-}
-
 void Jet::push_row(Index unit, const Vector& products, Index sample, const Row& b) {
     const Edge& edge = graph_->edges().front();
     for (int k = 0; k <= order_; ++k) {
@@ -357,16 +330,6 @@ void Jet::bend_column(Index unit, const Vector& bend, double at) {
     const double parts[] = {at * at, -2.0 * at, 1.0};
     for (Index r = 0; r < edge.rows; ++r)
         for (int k = 0; k < 3 && edge.at(r, unit) >= 0; ++k) theta_[k][edge.at(r, unit)] += parts[k] * bend[r];
-}
-
-void Jet::theta_at(double u, Vector& theta) const {
-    theta = theta_[order_];
-    for (int k = order_ - 1; k >= 0; --k) theta = theta * u + theta_[k];
-}
-
-void Jet::rate_at(double u, Vector& rate) const {
-    rate = theta_[order_] * order_;
-    for (int k = order_ - 1; k >= 1; --k) rate = rate * u + theta_[k] * k;
 }
 
 void Jet::velocity(const double* mu, Vector& out) {

@@ -40,12 +40,16 @@ class Jet {
     bool is_at(const Vector& theta) const { return has_delta_ && sliding_.empty() && theta_[0] == theta; }
     /// The same activity at another place in memory.
     void rebind(const Activity& activity);
+    /// After start(): the weights are these polynomials of the step, see DualSeries::prescribe().
+    void prescribe(const Matrix& weights) { duals_.prescribe(weights); }
     /// One order more of everything. False if the normals of what slides depend on each other.
     bool advance();
 
     int order() const noexcept { return order_; }
     int top() const noexcept { return top_; }
     double span() const noexcept { return span_; }
+    /// True if no parameter moves the outputs of the sample, whatever the others do.
+    bool is_idle(Index sample) const noexcept { return !idle_.empty() && idle_[sample] != 0; }
     const Activity& activity() const noexcept { return *activity_; }
     const Vector& theta(int k) const noexcept { return theta_[k]; }
     const SampleSeries& z(int v) const noexcept { return z_[v]; }
@@ -67,6 +71,9 @@ class Jet {
     void rate_at(double u, Vector& rate) const;
     /// The velocity dθ/du at order 0 with multipliers `mu` instead of those of w = 0; after start().
     void velocity(const double* mu, Vector& out);
+    /// For each sample, after velocity() with a weight of one everywhere: about |∇f_i|², and zero if it moves nothing.
+    /// Where parameters are shared it is the sum over their places.
+    void squared_gradients(Vector& out) const;
     /// Order k of w of a boundary.
     double boundary_coefficient(const Boundary& boundary, int k) const;
 
@@ -75,6 +82,7 @@ class Jet {
     const SampleSeries& tapped(const Edge& edge) const noexcept {
         return edge.tap == Tap::preactivation ? z_[edge.source] : h_of(edge.source);
     }
+    void find_idle();
     void load(int k);
     void forward(int k);
     void forward(int k, int v, const Range& samples);
@@ -102,6 +110,7 @@ class Jet {
     std::vector<Matrix> above_, skip_, change_;  // β and γ of an order; work space
     std::vector<Matrix> edge_gradient_, edge_change_;
     Vector gradient_, step_, free_;
+    std::vector<char> idle_;    // samples whose outputs read nothing live; none: empty
     std::vector<double> held_;  // by node: the largest z of order 0 that is held at zero
     bool has_delta_ = false;    // order 0 of what arrives at z is known
     SlidingSeries sliding_;

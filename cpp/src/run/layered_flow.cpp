@@ -78,6 +78,7 @@ LayeredFlow::LayeredFlow(const Graph& graph, const Matrix& X, const DualSeries& 
       probe_(graph, X, duals, 1),
       crossings_(graph, X),
       moved_(state_.activity),
+      late_(graph, duals, plan_.settings.rtol),
       resolution_(graph, X),
       stride_(std::min(plan_.settings.checkpoint_bytes, kKeptBytes), bytes_of_kept(graph, X)),
       saved_(state_.theta.size()),
@@ -136,6 +137,26 @@ void LayeredFlow::start() {
 // One step: expand, find the first event that ends it, shorten to what is accurate, move, and decide the event.
 bool LayeredFlow::advance() {
     is_cut_ = false;
+    double u = 0.0;
+    if (!go_late(u)) u = status_ == Status::running ? go_plain() : -1.0;
+    if (status_ != Status::running || u < 0.0) return false;
+    const double longest = std::exchange(u, end_of_joint_slide(u));
+    if (u < longest && !(is_late_ ? is_accurate_late(u) : is_accurate(u))) {
+        finish(Status::accuracy_not_reached, "a step of any length misses the tolerance " + at_log_time());
+        return false;
+    }
+    const auto before = sets_;
+    commit(u);
+    if (!contacts_.empty()) handle_events();
+    if (!contacts_.empty() || sets_ != before) pace_.leave();  // the weights have a kink
+    if (status_ == Status::running) keep_state();
+    if (pending_ == Status::running) pending_ = status_after(event_count());
+    if (pending_ == Status::running && log_norm() >= plan_.stop.log_norm) pending_ = Status::reached_log_norm;
+    return status_ == Status::running && !has_ended();
+}
+
+// How far an explicit step goes; a negative value if the run is interrupted.
+double LayeredFlow::go_plain() {
     double u = go(true);
     if (!crossings_.crossings().empty() && status_ == Status::running && (is_cut_ || !is_accurate(u))) {
         crossings_.distrust();
@@ -143,20 +164,8 @@ bool LayeredFlow::advance() {
         jet_.start(state_.theta, state_.activity, span_);
         u = go(false);
     }
-    if (status_ != Status::running || u < 0.0) return false;
-    if (crossings_.crossings().empty()) u = shorten(u);
-    if (status_ != Status::running) return false;
-    const double longest = std::exchange(u, end_of_joint_slide(u));
-    if (u < longest && !is_accurate(u)) {
-        finish(Status::accuracy_not_reached, "a step of any length misses the tolerance " + at_log_time());
-        return false;
-    }
-    commit(u);
-    if (!contacts_.empty()) handle_events();
-    if (status_ == Status::running) keep_state();
-    if (pending_ == Status::running) pending_ = status_after(event_count());
-    if (pending_ == Status::running && log_norm() >= plan_.stop.log_norm) pending_ = Status::reached_log_norm;
-    return status_ == Status::running && !has_ended();
+    if (status_ == Status::running && u >= 0.0 && crossings_.crossings().empty()) u = shorten(u);
+    return u;
 }
 
 // Expands and says how far to go; a negative value if the run is interrupted.
@@ -175,7 +184,9 @@ double LayeredFlow::log_norm() {
 
 void LayeredFlow::commit(double u) {
     save_within(u);
-    const double longest = allowed(jet_.order());
+    const double longest = is_late_ ? kNoRoot : allowed(jet_.order());
+    const double size_before = state_.theta.norm();
+    const double log_loss_before = log_loss_;
     const bool quiet = contacts_.empty();
     if (quiet && pending_ == Status::running && is_at_rest(u)) pending_ = Status::stationary;
     log_gradient_ = std::log(rate_at_start_ / span_) - jet_.duals().log_unit();
@@ -184,6 +195,10 @@ void LayeredFlow::commit(double u) {
     state_.clock = clock_at_end(u);
     state_.theta = end_;
     log_loss_ = log_loss_at_end_;
+    if (is_late_)
+        commit_late(u, log_loss_before, size_before);
+    else
+        report_plain(u, size_before);
     for (const Boundary& boundary : state_.activity.sliding())
         if (boundary.is_parameter()) state_.theta[boundary.parameter] = -boundary.constant;
     ++steps_;

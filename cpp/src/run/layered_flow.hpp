@@ -13,6 +13,8 @@
 #include "layered/event_search.hpp"
 #include "layered/graph.hpp"
 #include "layered/jet.hpp"
+#include "layered/late_pace.hpp"
+#include "layered/late_step.hpp"
 #include "layered/local_crossings.hpp"
 #include "layered/resolution.hpp"
 #include "run/recorder.hpp"
@@ -96,6 +98,18 @@ class LayeredFlow final : public Run {
     double end_of_joint_slide(double u);
     Outcome resolve_contacts();
     void commit(double u);
+    bool may_go_late() const;
+    bool go_late(double& u);
+    bool leave_late();
+    double end_of_late_step();
+    bool cut_late(double& u);
+    double end_by_norm(double end);
+    bool is_accurate_late(double u);
+    Clock late_clock_at(double u);
+    double reach_late(const Clock& target, double end);
+    void commit_late(double u, double log_loss_before, double size_before);
+    void report_plain(double u, double size_before);
+    double go_plain();
     const Jet* known_here() const;
     void handle_events();
     void branch();
@@ -117,6 +131,12 @@ class LayeredFlow final : public Run {
     LocalCrossings crossings_;
     Activity moved_;        // with the crossings inside the present step
     double reached_ = 0.0;  // how far, in rescaled time, the last step with crossings went
+    LateStep late_;
+    LatePace pace_;
+    bool is_late_ = false;  // the present step
+    int plain_order_ = 0;   // of the last explicit step
+    Matrix late_weights_;
+    double log_gradient_at_end_ = 0.0;
     Resolution resolution_;
     std::vector<int> joint_;  // with which others each boundary slides, 0 for none; empty if all do alone
     Vector ahead_;            // behind an event of these

@@ -25,6 +25,10 @@ bool LayeredFlow::holds_at(double u) {
     probe_.start(theta, state_.activity, span_, false);
     Vector drift = Vector::Zero(theta.size());
     probe_.duals().add_decay({theta}, 0, drift);
+    if (is_late_) {
+        late_.weights_at(u, late_weights_);
+        probe_.prescribe(late_weights_);
+    }
     LocalModel model(state_.activity, *X_, theta, {});
     model.add_forces(probe_.duals().dual(0), drift / span_);
     return holds_jointly(state_.activity, model, joint_);

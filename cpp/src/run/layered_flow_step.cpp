@@ -68,7 +68,7 @@ void LayeredFlow::measure(int k) {
     const auto at = static_cast<std::size_t>(k);
     sizes_[0][at] = largest(jet_.theta(k)) / largest(state_.theta);
     sizes_[1][at] = k == 0 ? 0.0 : std::abs(jet_.duals().time()[k]) / jet_.duals().time()[1];
-    sizes_[2][at] = jet_.duals().loss() == Loss::squared ? 0.0 : jet_.duals().dual(k).cwiseAbs().maxCoeff();
+    sizes_[2][at] = jet_.duals().loss() == Loss::squared ? 0.0 : jet_.duals().largest_dual(k);
 }
 
 // The length at which the last two terms are below the tolerance.
@@ -137,6 +137,7 @@ double LayeredFlow::end_of_step(double u) {
 }
 
 double LayeredFlow::reach(const Clock& target, double end) {
+    if (is_late_) return reach_late(target, end);
     const double amount = state_.clock.amount_to(target, jet_.duals().log_unit());
     if (amount <= 0.0) return 0.0;
     if (!std::isfinite(amount)) return kNoRoot;
@@ -147,6 +148,7 @@ double LayeredFlow::reach(const Clock& target, double end) {
 }
 
 Clock LayeredFlow::clock_at(double u) {
+    if (is_late_) return late_clock_at(u);
     return state_.clock.later(evaluate(jet_.duals().time(), jet_.order(), u), jet_.duals().log_unit());
 }
 

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "two_layer/radau_kernel.hpp"
-#include "two_layer/radau_nodes.hpp"
 #include "two_layer/radau_steady.hpp"
 #include "two_layer/radau_step.hpp"
 

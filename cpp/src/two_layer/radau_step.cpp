@@ -7,7 +7,6 @@
 #include "base/tolerances.hpp"
 #include "numeric/products.hpp"
 #include "two_layer/radau_kernel.hpp"
-#include "two_layer/radau_nodes.hpp"
 #include "two_layer/radau_steady.hpp"
 
 namespace reluflow {
@@ -79,7 +78,7 @@ RadauStep::RadauStep(const Dataset& data, Objective objective, const Settings& s
       is_linear_(!is_of_margins(objective.loss)),
       tolerance_(kLatePart * settings.rtol),
       late_tolerance_(tolerance_),
-      nodes_(Nodes::get()),
+      nodes_(RadauNodes::get()),
       change_(kStages, data.n()),
       log_change_(kStages, data.n()),
       margin_change_(kStages, data.n()),

@@ -8,6 +8,7 @@
 
 #include "base/types.hpp"
 #include "numeric/lu.hpp"
+#include "numeric/radau_nodes.hpp"
 #include "problem/dataset.hpp"
 #include "problem/settings.hpp"
 #include "two_layer/expansion.hpp"
@@ -15,8 +16,6 @@
 
 namespace reluflow {
 
-/// Nodes per step.
-inline constexpr int kStages = 6;
 /// A step that misses so much of its tolerance in a layer at its begin is refused for that: the last Legendre
 /// coefficient sees as much again.
 inline constexpr double kLayerPart = 0.5;
@@ -51,10 +50,6 @@ class RadauStep {
     bool misses_layer() const noexcept { return layer_ > kLayerPart * tolerance_; }
 
   private:
-  public:
-    struct Nodes;
-
-  private:
     void guess(const Expansion& expansion, double step);
     void set_log_change(int node, Index sample, double log_change);
     void set_change(int node, Index sample, double change);
@@ -87,7 +82,7 @@ class RadauStep {
     double layer_ = 0.0;     // the part of the last error() that is missed at the start of the step
     double late_tolerance_;  // of steps whose weights do not tend to zero
     bool with_others_ = false;
-    const Nodes& nodes_;  // the same for all
+    const RadauNodes& nodes_;  // the same for all
     // At the nodes, as changes since the start of the step, (stages, n): of the weights p, of log p of the unknowns, of
     // the margins; and of log D, (stages,). Changes, because where weights cancel what drives the neurons is far below
     // their rounding.

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "numeric/bracket.hpp"
+#include "numeric/log_integral.hpp"
 #include "two_layer/waveform.hpp"
 
 namespace reluflow {
@@ -66,55 +67,10 @@ double Waveform::log_mass_at(double u) const {
     return largest + std::log(sum);
 }
 
-namespace {
-
-/// Gauss-Legendre of 8 points on [0, 1]: exact to rounding for e^x over panels on which x grows by at most kPanel.
-constexpr double kNodes[8] = {0.019855071751231884, 0.10166676129318664, 0.2372337950418355, 0.4082826787521751,
-                              0.5917173212478249,   0.7627662049581645,  0.8983332387068134, 0.9801449282487681};
-constexpr double kWeights[8] = {0.05061426814518813, 0.11119051722668724, 0.15685332293894363, 0.18134189168918100,
-                                0.18134189168918100, 0.15685332293894363, 0.11119051722668724, 0.05061426814518813};
-constexpr double kPanel = 3.0;
-/// Widest panel, as a part of the step: over a wider one the exponent is not nearly linear.
-constexpr double kWidestPanel = 0.125;
-constexpr double kLeastPanel = 1e-12;  // of the step, about 1e4 times the spacing of doubles
-/// Panels more than this many e-foldings before the end contribute less than rounding.
-constexpr double kForgotten = 42.0;
-
-}  // namespace
-
-/// log of ∫_0^u H e^factor / D: the mass D falls by thousands of e-foldings in a step, so only the end counts.
+/// log of ∫_0^u H e^factor / D: the mass cannot grow along the flow.
 double Waveform::log_time_at(double u) const {
-    double end_value = -log_mass_at(u);
-    double sum = 0.0;
-    double right = u;
-    double right_value = end_value;
-    const double probe = 1e-4 * u;  // a first guess of the slope, to which the panels adapt
-    double width = kPanel * probe / std::max(end_value + log_mass_at(u - probe), kPanel * 1e-4);
-    while (right > 0.0 && end_value - right_value < kForgotten) {
-        width = std::min({width, right, kWidestPanel});
-        const double left = right - width;
-        const double left_value = -log_mass_at(left);
-        if (left_value > right_value + kPanel) {
-            // The mass cannot grow along the flow, so beyond its minimum the step is too long and will be cut. Up to
-            // there time is the integral to the minimum.
-            sum = 0.0;
-            end_value = left_value;
-            right = left;
-            right_value = left_value;
-            continue;
-        }
-        // Margins that are rounding can jump at any width, so a panel of the least width is accepted as it is.
-        if (right_value - left_value > 2.0 * kPanel && width > kLeastPanel * u) {
-            width *= 0.5;
-            continue;
-        }
-        for (int i = 0; i < 8; ++i)
-            sum += width * kWeights[i] * std::exp(-log_mass_at(left + width * kNodes[i]) - end_value);
-        right = left;
-        right_value = left_value;
-        width *= 1.5;
-    }
-    return std::log(sum * step_) + log_factor_ + end_value;
+    const LogIntegral time = log_integral([this](double v) { return -log_mass_at(v); }, u);
+    return std::log(time.sum * step_) + log_factor_ + time.log_unit;
 }
 
 double Waveform::reach_by_margins(const Clock& start, const Clock& target, double end) const {

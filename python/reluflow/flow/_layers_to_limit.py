@@ -17,8 +17,11 @@ from ._two_layer_solution import TwoLayerSolution
 
 # Ends of the legs. A critical point is reached with e^-t, and a direction with powers of log t.
 _LOG_TIMES = (1.0, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 60.0, 100.0, 200.0, 400.0, 650.0)
-# A run that begins beyond the last of them has one leg, as long as this in log t.
-_LAST_LEG = 1.0
+# Those beyond, where late steps go on: of losses that have them.
+_LATE_LOG_TIMES = (1e3, 1e4, 1e6, 1e8, 1e10)
+_LATE_LOSSES = ("logistic", "exponential")
+# A run that begins beyond the last of them has one leg, longer by this part of log t.
+_LAST_LEG = 0.1
 _LEAST_SECONDS = 1e-3
 _STATES = ("t", "log_t", "log_loss", "theta")
 _SUMS = ("n_steps", "order_sum", "n_event_sets", "seconds")
@@ -65,8 +68,10 @@ def layers_to_limit(
 
 def _marks(asked: Layered, start_log_t: float) -> list[float]:
     """List the ends of the legs before that of the run."""
-    marks = [mark for mark in _LOG_TIMES if start_log_t < mark < _end(asked)]
-    return marks or ([] if math.isfinite(_end(asked)) else [start_log_t + _LAST_LEG])
+    is_late = asked.loss in _LATE_LOSSES and not np.any(asked.weight_decay)
+    ends = _LOG_TIMES + _LATE_LOG_TIMES if is_late else _LOG_TIMES
+    marks = [mark for mark in ends if start_log_t < mark < _end(asked)]
+    return marks or ([] if math.isfinite(_end(asked)) else [start_log_t * (1.0 + _LAST_LEG)])
 
 
 def _end(asked: Layered) -> float:

@@ -1,16 +1,15 @@
-/// The nodes of a Radau step and the matrices of interpolation between them.
+/// The nodes of a late step and the matrices of interpolation between them.
 #pragma once
 
 #include <Eigen/LU>
 #include <cmath>
 
 #include "base/types.hpp"
-#include "two_layer/radau_step.hpp"
 
 namespace reluflow {
 
-/// With more unknowns than this at a node the step is left to the explicit series: the support is not yet known.
-inline constexpr Index kMaxActive = 100;
+/// Nodes per step.
+inline constexpr int kStages = 6;
 
 inline double legendre(int degree, double x) noexcept {
     double before = 1.0;
@@ -25,13 +24,13 @@ inline double legendre(int degree, double x) noexcept {
 }
 
 /// Radau nodes: the roots of P_s - P_{s-1} on [-1, 1], mapped to (0, 1]; the last one is 1.
-struct RadauStep::Nodes {
+struct RadauNodes {
     double at[kStages] = {};
     Matrix to_monomial = Matrix(kStages, kStages);  // node values to coefficients
     Matrix integration = Matrix(kStages, kStages);  // ∫_0^{c_k} of the Lagrange polynomials
     Matrix to_legendre = Matrix(kStages, kStages);  // node values to Legendre coefficients on [0, 1]
 
-    Nodes() {
+    RadauNodes() {
         const auto radau = [](double x) { return legendre(kStages, x) - legendre(kStages - 1, x); };
         constexpr int kScan = 400;  // the gaps between six nodes are far wider than 1/200
         int found = 0;
@@ -60,8 +59,8 @@ struct RadauStep::Nodes {
         to_legendre = values.inverse();
     }
 
-    static const Nodes& get() {
-        static const Nodes nodes;
+    static const RadauNodes& get() {
+        static const RadauNodes nodes;
         return nodes;
     }
 };

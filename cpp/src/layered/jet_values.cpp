@@ -1,0 +1,71 @@
+/// What is read off a jet: values along the step, and sizes of what its order 0 and 1 are made of.
+#include <algorithm>
+#include <cmath>
+
+#include "layered/jet.hpp"
+
+namespace reluflow::layered {
+
+double Jet::boundary_coefficient(const Boundary& boundary, int k) const {
+    if (boundary.is_parameter()) return theta_[k][boundary.parameter] + (k == 0 ? boundary.constant : 0.0);
+    const Place& p = boundary.members.front();
+    const int turn = boundary.inputs.empty() ? 1 : activity_->input_sign(p, boundary.inputs.front());
+    return turn * z_[p.node].at(k, p.sample, p.unit);
+}
+
+double Jet::rate_size(const Place& p) const {
+    const Node& node = graph_->node(p.node);
+    double sum = 0.0;
+    if (!node.bias.empty() && node.bias[p.unit] >= 0) sum += std::abs(theta_[1][node.bias[p.unit]]);
+    for (const int e : node.incoming) {
+        const Edge& edge = graph_->edges()[e];
+        const SampleSeries& t = tapped(edge);
+        for (Index c = 0; c < edge.cols; ++c) {
+            if (edge.has_parameters) sum += std::abs(entry(e, 1, p.unit, c) * t.at(0, p.sample, c));
+            if (edge.source > 0) sum += std::abs(entry(e, 0, p.unit, c) * t.at(1, p.sample, c));
+        }
+    }
+    return sum;
+}
+
+double Jet::misplaced() const {
+    double worst = 0.0;
+    for (int v = 1; v < graph_->count(); ++v) {
+        if (graph_->node(v).linear) continue;
+        const double* z = z_[v].data(0);
+        const std::int8_t* sides = activity_->sides(v).data();
+        const std::int8_t* modes = activity_->modes(v).data();
+        double size = held_[v];
+        double wrong = 0.0;
+        for (Index p = 0; p < activity_->sides(v).size(); ++p) {
+            size = std::max(size, std::abs(z[p]));
+            const bool moves = modes[p] == static_cast<std::int8_t>(Mode::moving);
+            wrong = std::max(wrong, moves ? -z[p] * sides[p] : 0.0);
+        }
+        if (size > 0.0) worst = std::max({worst, wrong / size, held_[v] / size});
+    }
+    return worst;
+}
+
+void Jet::theta_at(double u, Vector& theta) const {
+    theta = theta_[order_];
+    for (int k = order_ - 1; k >= 0; --k) theta = theta * u + theta_[k];
+}
+
+void Jet::rate_at(double u, Vector& rate) const {
+    rate = theta_[order_] * order_;
+    for (int k = order_ - 1; k >= 1; --k) rate = rate * u + theta_[k] * k;
+}
+
+void Jet::squared_gradients(Vector& out) const {
+    out.setZero(X_->rows());
+    for (const Edge& edge : graph_->edges())
+        if (edge.has_parameters)
+            out += delta_[edge.target].order(0).rowwise().squaredNorm().cwiseProduct(
+                tapped(edge).order(0).rowwise().squaredNorm());
+    for (int v = 1; v < graph_->count(); ++v)
+        for (Index u = 0; u < static_cast<Index>(graph_->node(v).bias.size()); ++u)
+            if (graph_->node(v).bias[u] >= 0) out += delta_[v].order(0).col(u).cwiseAbs2();
+}
+
+}  // namespace reluflow::layered

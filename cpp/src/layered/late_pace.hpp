@@ -1,0 +1,34 @@
+/// When a late step is worth its work. Lengths are those of LateStep, work is in explicit steps.
+#pragma once
+
+namespace reluflow::layered {
+
+class LatePace {
+  public:
+    /// Reports how long truncation lets an explicit step be.
+    void plain_step_taken(double length) noexcept;
+    /// True when a late step is to be tried.
+    bool wants() const noexcept { return active_ || (pause_ == 0 && is_stiff()); }
+    /// The length of an explicit step at this stiffness, which that of the last one was inversely proportional to.
+    double plain(double stiffness) noexcept;
+    /// The length of a late step, where an explicit one would have the length `plain`.
+    double propose(double plain) const noexcept;
+    /// Reports a try: the length that it proposes, and its work.
+    void tried(bool accepted, double next, double work, double plain) noexcept;
+    /// Explicit steps come next: the weights have a kink.
+    void leave() noexcept;
+
+  private:
+    bool is_stiff() const noexcept;
+
+    double plain_ = 0.0;      // the length of an explicit step
+    double stiffness_ = 0.0;  // that it belongs to; 0 if it is that of the state
+    double next_ = 0.0;
+    double gain_ = 10.0;  // a first guess, replaced by the first try
+    int pause_ = 0;
+    int next_pause_ = 0;
+    int tries_ = 0;
+    bool active_ = false;
+};
+
+}  // namespace reluflow::layered
