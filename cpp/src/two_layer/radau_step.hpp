@@ -16,6 +16,8 @@
 
 namespace reluflow {
 
+/// With more unknowns than this at a node the step is left to the explicit series: the support is not yet known.
+inline constexpr Index kMaxActive = 100;
 /// A step that misses so much of its tolerance in a layer at its begin is refused for that: the last Legendre
 /// coefficient sees as much again.
 inline constexpr double kLayerPart = 0.5;
