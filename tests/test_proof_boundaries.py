@@ -56,6 +56,23 @@ def test_a_start_that_does_not_move_off_its_boundary_at_once_is_refused() -> Non
     assert (proof.status, proof.proved_until, proof.neuron) == ("not_proved", 0.0, 6)
 
 
+@pytest.mark.parametrize("fault", ["slide", "cross_up", "leave_up", "twice", "gone"])
+def test_claims_of_one_boundary_that_contradict_each_other_are_refused(fault: str) -> None:
+    _, run, _ = case_run("simult_sym_201")
+    claims = _claims(run)
+    assert [*run.events.sample[:2]] == [0, 4]
+    assert [*run.events.kind[:2]] == ["cross_up", "cross_down"]
+    if fault == "gone":
+        claims = {name: np.ascontiguousarray(np.delete(column, 1)) for name, column in claims.items()}
+    elif fault == "twice":
+        claims["sample"][1], claims["kind"][1] = claims["sample"][0], claims["kind"][0]
+    else:
+        claims["kind"][1] = KINDS.index(fault)
+    proof = _prove(_problem(run), claims, run.pattern0, {"until": run.t_end, "at": [], "only_states": False})
+    assert proof.status == "not_proved"
+    assert proof.proved_until <= float(run.events.t[0]) * (1.0 + 1e-8)
+
+
 def test_samples_of_one_boundary_are_found_without_rounding() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=3)
