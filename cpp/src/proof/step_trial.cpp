@@ -167,14 +167,13 @@ bool TrialMaker::fits(const Crossing& event, const std::vector<std::int8_t>& sig
     // multiplier, strictly inside its bounds, says so.
     const auto& members = samples_.boundaries.of(event.sample);
     const bool attracts = event.attracting(samples_, before.a[0]);
-    if (event.kind == Kind::slide) return sign != 0 && (attracts || members.size() > 1);
+    if (event.kind == Kind::slide) return sign != 0 && (attracts || members.size() > 1) && !rests(event, signs, before);
     return event.kind == Kind::die && sign != 0 && event.rests;
 }
 
-/// Whether the neuron comes to rest: on boundaries that all attract, with every other sample inactive.
+/// Whether the neuron comes to rest by that: on boundaries that all attract, with every other sample inactive.
 bool TrialMaker::rests(const Crossing& event, const std::vector<std::int8_t>& signs, const Piece& before) const {
     if (samples_.leak != 0.0 || !event.left.empty() || !event.attracting(samples_, before.a[0])) return false;
-    if (event.kind != Kind::die) return false;
     auto others = samples_.n - static_cast<Index>(samples_.boundaries.of(event.sample).size());
     for (const Index row : before.held.rows()) {
         Crossing held;
@@ -209,7 +208,7 @@ Failure TrialMaker::follow(const ProvedNeuron& neuron, const std::vector<Claim>&
         const auto events = static_cast<Index>(next - neuron.next);
         const double t = start_time + trial.pieces.back().start;
         if (events >= series_.order) return {Reason::precision, event.neuron, event.sample, t};
-        event.rests = rests(event, walk.signs, trial.pieces.back());
+        event.rests = event.kind == Kind::die && rests(event, walk.signs, trial.pieces.back());
         if (!complete || !fits(event, walk.signs, trial.pieces.back()))
             return {Reason::event_not_excluded, event.neuron, event.sample, t + local};
         event.time = trial.pieces.back().start + local;
