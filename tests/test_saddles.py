@@ -108,6 +108,38 @@ def test_a_teacher_of_one_neuron_is_found():
     assert end.a @ end.W == pytest.approx(teacher.a @ teacher.W, rel=1e-11)
 
 
+def test_samples_of_target_zero_that_nothing_sees_are_fitted():
+    # A teacher of three neurons: some samples have the target 0, and the polished outputs there are 1e-16 or so.
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 10))
+    teacher = rf.Network(rng.standard_normal((3, 10)), [1.0, -1.0, 1.0])
+    data = rf.Dataset(X, teacher(X))
+    path = rf.saddle_to_saddle(data, rng.standard_normal((20, 10)), np.where(np.arange(20) % 2 == 0, 1, -1))
+    assert (path.status, path.message) == ("ended", "every sample is fitted")
+    assert path.losses[-1] == 0.0
+    assert not path.stages[-1].duals.any()
+    assert path.end is not None
+    assert path.end.certified
+
+
+def test_a_teacher_of_three_neurons_is_the_end():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((200, 10))
+    teacher = rf.Network(rng.standard_normal((3, 10)), [1.0, -1.0, 1.0])
+    path = rf.saddle_to_saddle(
+        rf.Dataset(X, teacher(X)), rng.standard_normal((20, 10)), np.where(np.arange(20) % 2 == 0, 1, -1)
+    )
+    assert path.message == "every sample is fitted"
+    assert len(path.stages) == 4
+    assert path.end is not None
+    assert path.end.certified
+    assert path.end.point == "global"
+    end = path.stages[-1].network
+    other = rng.standard_normal((100, 10))
+    assert end(other) == pytest.approx(teacher(other), abs=1e-11)
+    assert end.norm**2 == pytest.approx(2 * np.abs(teacher.a) @ np.linalg.norm(teacher.W, axis=1), rel=1e-12)
+
+
 # --- full flows ---
 
 
@@ -301,7 +333,11 @@ def test_a_damaged_file_is_named(tmp_path):
         ({"directions": []}, "directions must have the shape"),
         ({"signs": [1, -1]}, "signs must have one sign for each of the 1 rows of directions, found 2 signs"),
         ({"signs": [0]}, r"signs must hold \+1 and -1 only, found 0 at row 0"),
-        ({"loss": "cross_entropy"}, "loss must be one of 'logistic', 'exponential', 'squared'"),
+        ({"loss": "cross_entropy"}, "loss must be one of 'logistic', 'exponential', 'squared', .* no paths of several"),
+        ({"data": rf.Dataset(np.eye(2), np.eye(2))}, "data must have one target a sample"),
+        ({"data": rf.datasets.MultiClassDataset(np.eye(2), [0, 1])}, "data must be .* no paths of several outputs yet"),
+        ({"progress": 1}, "progress must be True or False"),
+        ({"callback": 1}, "callback must be None or callable"),
         ({"loss": "logistic"}, r"data\.y must hold \+1 and -1 only"),
         ({"leak": 1.0}, r"leak must lie in \[0, 1\), found 1"),
         ({"rtol": 0.0}, "rtol must lie in"),

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
 
-from .._validation import IntArray, freeze, integer, leak_value
+from .._validation import IntArray, freeze, integer, invalid, leak_value
 from ..datasets import Dataset
 from ..datasets._dataset import one_target
 from ..early._alignment import checked_directions, checked_signs
@@ -28,6 +28,8 @@ from ._rest import TIE_TOL, Rest, clusters, rest
 from ._saddle import Saddle, is_separated, loss_of, saddle_at_zero, saddle_of
 from ._stage import Stage
 from ._watch import SaddleCallback, Watch
+
+_OUTPUTS = "there are no paths of several outputs yet"
 
 
 def saddle_to_saddle(
@@ -97,7 +99,9 @@ def saddle_to_saddle(
     >>> path.status, path.stages[-1].kind
     ('ended', 'global')
     """
-    data = one_target(data)
+    data = one_target(data, expected="a Dataset with one target a sample (there are no paths of several outputs yet)")
+    if str(loss) == "cross_entropy":  # which other functions take
+        raise invalid("loss", "be one of 'logistic', 'exponential', 'squared'", f"{loss!r}: {_OUTPUTS}")
     rows = checked_directions(directions, data.d)
     sides = checked_signs(signs, len(rows))
     watch = Watch(listeners(progress, callback))

@@ -15,6 +15,8 @@ from ..networks import Network
 
 # A dual below this part of the terms that its error is the sum of is rounding: the sample is fitted.
 _FIT_TOL = 1e-12
+# So is one below this part of the largest such sum: the polish knows all outputs to that.
+_ZERO_PART = 1e-14
 # Singular values below this part of the largest are zero.
 _RANK_TOL = 1e-9
 
@@ -64,7 +66,7 @@ def fitted_outputs(data: Dataset, net: Network, loss: str) -> FloatArray:
         return f
     Z = net.W @ data.X.T
     terms = np.abs(net.a) @ np.abs(np.maximum(Z, net.leak * Z)) + np.abs(data.y)
-    return np.where(np.abs(f - data.y) <= _FIT_TOL * terms, data.y, f)
+    return np.where(np.abs(f - data.y) <= _FIT_TOL * terms + _ZERO_PART * terms.max(), data.y, f)
 
 
 def is_separated(data: Dataset, net: Network, loss: str) -> bool:
