@@ -17,11 +17,14 @@ using ConstRowMap = Eigen::Map<const Row<Width>>;
 
 /// Several sums side by side, since additions to one sum would wait for each other.
 template <Index Width>
-void add_rows(const double* tables, const std::uint8_t* codes, Index count, double* sum, bool begins) noexcept {
-    Row<Width> total = Row<Width>::Zero();
-    if (!begins) total = ConstRowMap<Width>(sum);
-    for (Index k = 0; k < count; ++k) total += ConstRowMap<Width>(tables + (k * kSubsets + codes[k]) * Width);
-    RowMap<Width>{sum} = total;
+void add_rows(const double* tables, Codes codes, Index count, double* sums, bool begins) noexcept {
+    for (Index s = codes.which.begin; s < codes.which.end; ++s, sums += Width) {
+        const std::uint8_t* code = codes.first + s * codes.stride;
+        Row<Width> total = Row<Width>::Zero();
+        if (!begins) total = ConstRowMap<Width>(sums);
+        for (Index k = 0; k < count; ++k) total += ConstRowMap<Width>(tables + (k * kSubsets + code[k]) * Width);
+        RowMap<Width>{sums} = total;
+    }
 }
 
 /// The sum of a subset is its first row and the sum of the others, which is made before.
@@ -44,12 +47,11 @@ void make_table(const double* rows, Index width, double* table) noexcept {
     fill_table<4 * kLane>(rows, table);
 }
 
-void add_entries(const double* tables, const std::uint8_t* codes, Index count, Index width, double* sum,
-                 bool begins) noexcept {
-    if (width == kLane) return add_rows<kLane>(tables, codes, count, sum, begins);
-    if (width == 2 * kLane) return add_rows<2 * kLane>(tables, codes, count, sum, begins);
-    if (width == 3 * kLane) return add_rows<3 * kLane>(tables, codes, count, sum, begins);
-    add_rows<4 * kLane>(tables, codes, count, sum, begins);
+void add_entries(const double* tables, Codes codes, Index count, Index width, double* sums, bool begins) noexcept {
+    if (width == kLane) return add_rows<kLane>(tables, codes, count, sums, begins);
+    if (width == 2 * kLane) return add_rows<2 * kLane>(tables, codes, count, sums, begins);
+    if (width == 3 * kLane) return add_rows<3 * kLane>(tables, codes, count, sums, begins);
+    add_rows<4 * kLane>(tables, codes, count, sums, begins);
 }
 
 }  // namespace reluflow

@@ -36,10 +36,16 @@ inline Index padded(Index columns) noexcept {
 /// width), width a multiple of kLane.
 void make_table(const double* rows, Index width, double* table) noexcept;
 
-/// sum (width) += entry codes[k] of table k, for k < count; tables are contiguous. What `sum` has been does not count
-/// with `begins`.
-void add_entries(const double* tables, const std::uint8_t* codes, Index count, Index width, double* sum,
-                 bool begins) noexcept;
+/// Of each sum of `which` a code per table; those of one sum are contiguous.
+struct Codes {
+    const std::uint8_t* first;
+    Index stride;
+    Range which;
+};
+
+/// The sum of each of `which` += its entries of so many tables: sums (which, width), tables contiguous. What the sums
+/// have been does not count with `begins`.
+void add_entries(const double* tables, Codes codes, Index count, Index width, double* sums, bool begins) noexcept;
 
 /// One thread's sums of one strip. It makes all tables itself: fetching those of another thread from its cache takes
 /// longer.
@@ -64,9 +70,7 @@ class SubsetSums {
                 fill((first + table) * kChunk, width_, rows_.data());
                 make_table(rows_.data(), width_, tables_.data() + table * kSubsets * width_);
             }
-            for (Index s = which.begin; s < which.end; ++s)
-                add_entries(tables_.data(), codes + s * code_stride + first, count, width_,
-                            sums_.data() + (s - which.begin) * width_, first == 0);
+            add_entries(tables_.data(), {codes + first, code_stride, which}, count, width_, sums_.data(), first == 0);
         }
     }
 

@@ -2,9 +2,11 @@
 /// their distance to the nearest boundary are skipped.
 #pragma once
 
+#include <limits>
 #include <span>
 #include <vector>
 
+#include "base/tolerances.hpp"
 #include "two_layer/bounds.hpp"
 #include "two_layer/event_effect.hpp"
 #include "two_layer/expansion.hpp"
@@ -36,6 +38,11 @@ struct ScreenedNetwork {
 /// scan().
 class Screening {
   public:
+    /// Turns, or distances, that are compared together.
+    static constexpr std::size_t kKeysAtOnce = 8;
+    /// Error of an angle: |z| that counts as zero, and the rounding of the sums in both.
+    static constexpr double kTurnTol = 4.0 * kZeroUlps * std::numeric_limits<double>::epsilon();
+
     Screening(const ScreenedNetwork& network, Range neurons, NeuronMotion& motion, HitFinder& finder);
 
     /// Bounds the paths and lists the neurons that need to be examined. The series of the step are known until `known`:
@@ -73,6 +80,8 @@ class Screening {
     void look_at(std::span<const int> neurons);
     void first_hit(int neuron, const double* z, const double* rate);
     std::span<const NearBoundary> find_candidates(int neuron, double u);
+    template <class Body>
+    void in_blocks(const double* z, const Body& body) const;
     void list_near(int neuron, const double* z);
     void keep_near(int neuron, const double* z);
     void make_room();
