@@ -55,6 +55,24 @@ def test_late_events_and_states_are_those_of_the_twin(seed, orthogonal):
         compare.assert_same_state(sol.W[k], sol.a[k], run.W[0], run.a[0], 1e-8, f"at log t = {times[k]:.6g}")
 
 
+def test_late_steps_go_on_through_events_that_move_no_other_neuron():
+    """Small neurons cross boundaries of samples that weigh nothing: a step that ends there is followed by several."""
+    data = rf.datasets.wine("class_1", "class_2")
+    net = rf.Network.init(30, data.d, scale=1e-3, seed=0)
+    begin = rf.integrate(data, net, until=rf.Stop(log_time=1e3))
+    saves = np.geomspace(1.1e3, 3e3, 5)
+    end, tight = (
+        rf.integrate(data, begin, until=rf.Stop(log_time=3e3), save_at_log=saves, rtol=r) for r in (1e-9, 1e-12)
+    )
+    assert len(end.events) > 50
+    assert end.stats["steps"] <= 50 + len(end.events)
+    found, wanted = ([(e.neuron, e.sample, e.kind) for e in run.events] for run in (end, tight))
+    assert sorted(found) == sorted(wanted)
+    assert end.events.log_t == pytest.approx(tight.events.log_t, rel=1e-7)
+    for k in range(len(saves)):
+        compare.assert_same_state(end.W[k], end.a[k], tight.W[k], tight.a[k], 1e-8, f"at log t = {saves[k]:.6g}")
+
+
 @pytest.mark.parametrize("loss", ["exponential", "logistic"])
 def test_one_sample_goes_on_where_another_stands_still_for_ever(loss):
     """x = 1 is learnt and x = -1 of the same class is not: the loss stalls, yet q of the first grows like log t."""

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import reluflow as rf
+from problems_path import problems
 from reluflow import _core
 from reluflow.proof._prove import _claims, _problem
 from reluflow.proof._start import exact_signs
@@ -23,7 +24,7 @@ TERMS = {name: 1 << k for k, name in enumerate(_core.PROOF_TERMS)}
 def prove(problem: dict[str, Any], claims: dict[str, Any], t: float, **settings: Any) -> dict[str, Any]:
     """Prove to t, with an enclosure there."""
     columns = tuple(claims[name] for name in ("t", "neuron", "sample", "kind"))
-    given = {**problem, "signs": exact_signs(problem["W"], problem["X"])}
+    given = {**problem, "signs": exact_signs(problem["W"], problem["X"]), "starting": []}
     return _core.prove(given, columns, {"until": t, "at": [t], "only_states": False, **settings}, None)
 
 
@@ -50,7 +51,7 @@ def planar(until: float) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def test_there_is_a_test_for_every_term() -> None:
     assert set(TERMS) == {
-        "rounding", "tail", "residual", "weight", "kink", "coupling", "jump", "storage", "switching",
+        "rounding", "tail", "residual", "weight", "kink", "coupling", "jump", "storage", "switching", "multiplier",
     }  # fmt: skip
 
 
@@ -104,6 +105,21 @@ def test_the_distance_at_an_event_is_needed_for_its_time() -> None:
     exact = prove(moved, claims, t)
     assert times_agree(prove(problem, claims, t, radius=[1.1e-11]), exact)
     assert not times_agree(prove(problem, claims, t, radius=[1.1e-11], dropped=TERMS["switching"]), exact)
+
+
+def test_the_error_of_multipliers_is_needed_for_the_time_at_which_a_neuron_leaves() -> None:
+    # Two neurons slide until their multiplier meets its bound at t = 8.112.
+    problem = problems.load("P1s")
+    data, net = rf.Dataset(problem.X, problem.y), rf.Network(problem.W, problem.a)
+    sol = rf.integrate(data, net, until=9.0, rtol=1e-12)
+    assert [*sol.events.kind][-2:] == ["leave_up", "leave_up"]
+    given, claims = _problem(sol), _claims(sol)
+    moved = {**given, "a": given["a"].copy()}
+    moved["a"][4] += 1e-11
+    radius = [1.1e-11 if j == 4 else 0.0 for j in range(10)]
+    exact = prove(moved, claims, 9.0)
+    assert times_agree(prove(given, claims, 9.0, radius=radius), exact)
+    assert not times_agree(prove(given, claims, 9.0, radius=radius, dropped=TERMS["multiplier"]), exact)
 
 
 # --- terms of rounding -----------------------------------------------------------------------------------------------

@@ -41,7 +41,9 @@ std::vector<Claim> claims_in(const py::tuple& columns) {
     return claims;
 }
 
-std::vector<ProvedNeuron> neurons_in(const py::array& W, const py::array& a, const py::array& signs) {
+/// `starting`: pairs (neuron, sample) that are on their boundary at the start and leave it at once.
+std::vector<ProvedNeuron> neurons_in(const py::array& W, const py::array& a, const py::array& signs,
+                                     const std::vector<std::pair<Index, Index>>& starting) {
     const auto weights = matrix_in("W", W);
     const auto outputs = vector_in("a", a);
     const auto pattern = signs_in("signs", signs);
@@ -52,6 +54,7 @@ std::vector<ProvedNeuron> neurons_in(const py::array& W, const py::array& a, con
         neuron.a = outputs[j];
         neuron.signs.assign(pattern.data() + j * pattern.cols(), pattern.data() + (j + 1) * pattern.cols());
     }
+    for (const auto& [j, i] : starting) neurons.at(static_cast<std::size_t>(j)).starting.push_back(i);
     return neurons;
 }
 
@@ -118,7 +121,8 @@ py::dict prove(const py::dict& problem, const py::tuple& claims, const py::dict&
     const py::array W = problem["W"];
     Samples samples(matrix_in("X", X), vector_in("y", problem["y"]), problem["leak"].cast<double>(),
                     loss_kind(problem["loss"].cast<std::string>()), problem["mean"].cast<bool>());
-    std::vector<ProvedNeuron> neurons = neurons_in(W, problem["a"], problem["signs"]);
+    std::vector<ProvedNeuron> neurons =
+        neurons_in(W, problem["a"], problem["signs"], problem["starting"].cast<std::vector<std::pair<Index, Index>>>());
     Prover prover(std::move(samples), std::move(neurons), problem["t"].cast<double>(), claims_in(claims),
                   settings_in(settings));
     HookGate gate(std::move(hook));
@@ -150,6 +154,13 @@ void bind_proof(py::module_& module) {
     module.attr("PROOF_TERMS") = py::cast(std::vector<std::string>(kTermNames.begin(), kTermNames.end()));
     module.def(
         "spectral_norm_up", [](const py::array& X) { return spectral_norm_up(matrix_in("X", X)); }, py::arg("X"));
+    module.def(
+        "proof_boundaries",
+        [](const py::array& X) {
+            const auto rows = matrix_in("X", X);
+            return array_out(std::vector<Index>(Boundaries(rows.data(), rows.rows(), rows.cols()).first));
+        },
+        py::arg("X"));
     module.def(
         "proof_weights",
         [](const py::array& margins, const std::string& loss) {

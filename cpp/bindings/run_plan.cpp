@@ -1,5 +1,6 @@
 #include "run_plan.hpp"
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -79,6 +80,10 @@ RunPlan plan_in(const py::dict& options) {
     read(options, "exponent", plan.exponent);
     if (options.contains("offsets"))
         plan.offsets = vector_in("offsets", py::reinterpret_borrow<py::array>(options["offsets"]));
+    if (options.contains("pace")) {
+        const auto pace = options["pace"].cast<std::array<double, 5>>();
+        plan.pace = {pace[0], pace[1], pace[2], pace[3], pace[4]};
+    }
     for (const auto& [name, by] : {std::pair{"save_at", SaveBy::time}, std::pair{"save_at_log", SaveBy::log_time},
                                    std::pair{"save_at_log_norm", SaveBy::log_norm}}) {
         std::vector<double> given = times_in(options, name);

@@ -103,6 +103,8 @@ py::dict result_out(RunResult&& result) {
     py::dict held;
     held["exponent"] = result.exponent;
     held["offsets"] = array_out(std::move(result.offsets));
+    const Pace& pace = result.pace;
+    held["pace"] = py::make_tuple(pace.smooth, pace.events, pace.square, pace.late, pace.gain);
     out["held"] = held;
     out["final_t"] = result.t;
     out["final_log_t"] = result.log_t;

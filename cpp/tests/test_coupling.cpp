@@ -74,6 +74,7 @@ int main() {
         check(13, 3, 4, leak);
         check(50, 20, 33, leak);
         check(41, 35, 130, leak);
+        for (const Index d : {5, 12, 15, 16, 25}) check(62, d, 30, leak);  // every width of a table
     }
     return reluflow::tests::failures();
 }

@@ -131,9 +131,9 @@ void a_layer_as_long_as_the_step_before_is_not_leapt_over() {
     CHECK(!control.wants(kRate, LateKind::margins));
 }
 
-void a_leap_that_is_refused_is_followed_by_explicit_steps_and_not_tried_at_the_next_event() {
+void a_leap_that_misses_the_layer_is_followed_by_explicit_steps_and_not_tried_at_the_next_event() {
     LateControl control = cut_by_event(LateKind::margins);
-    control.tried(false, 0.4e6 * kPlain, kGain, 0.0, kPlain);
+    control.tried(false, 0.4e6 * kPlain, kGain, 0.0, kPlain, true);
     CHECK(!control.wants(kRate, LateKind::margins));
     CHECK(waits(control) > 0);
     control.tried(true, 6e6 * kPlain, kGain, kGain, kPlain);
@@ -143,6 +143,58 @@ void a_leap_that_is_refused_is_followed_by_explicit_steps_and_not_tried_at_the_n
     control.tried(true, 6e6 * kPlain, kGain, kGain, kPlain);
     control.taken(1e6 * kPlain, true);
     CHECK(control.wants(kRate, LateKind::margins));
+}
+
+void a_leap_that_is_only_too_long_is_tried_again() {
+    LateControl control = cut_by_event(LateKind::margins);
+    control.tried(false, 0.9e6 * kPlain, kGain, 0.0, kPlain);
+    CHECK(control.wants(kRate, LateKind::margins));
+    CHECK(control.propose(kPlain) == 0.9e6 * kPlain);
+}
+
+/// Explicit steps and short late ones behind them would take far more work to come there again.
+void a_step_that_pays_by_far_is_tried_again_after_refusals_where_margins_are_positive() {
+    for (const LateKind kind : {LateKind::margins, LateKind::careful, LateKind::errors}) {
+        LateControl control = asked(kind);
+        control.tried(true, 1e6 * kPlain, kGain, 0.0, kPlain);
+        control.taken(1e6 * kPlain, false);
+        double next = 1e6 * kPlain;
+        int tries = 0;
+        for (; tries < 100 && control.wants(kRate, kind); ++tries)
+            control.tried(false, next *= 0.4, kGain, 0.0, kPlain);
+        CHECK(kind == LateKind::margins ? tries > 4 : tries <= 3);
+        CHECK(tries < 10);
+    }
+}
+
+void what_explicit_steps_cannot_bring_forward_is_not_repaid_by_them() {
+    constexpr double kHopelessRate = 1e-5;
+    for (const LateKind kind : {LateKind::margins, LateKind::careful}) {
+        LateControl control = asked(kind);
+        control.tried(false, 0.0, 40.0, 40.0, kPlain);
+        int count = 0;
+        for (; count < 1000 && !control.wants(kHopelessRate, kind); ++count) control.plain_step_taken(1.0, 1.0);
+        CHECK(kind == LateKind::margins ? count < 10 : count >= 40);
+    }
+}
+
+/// Without it a run that goes on would begin with explicit steps, and short late ones behind them.
+void a_run_that_goes_on_has_the_lengths_of_the_one_before() {
+    LateControl before = asked(LateKind::margins);
+    before.tried(true, 6e6 * kPlain, kGain, kGain, kPlain);
+    before.taken(1e6 * kPlain, false);
+    Pace pace;
+    before.tell(pace);
+    LateControl after;
+    after.resume(pace);
+    CHECK(after.wants(kRate, LateKind::margins));
+    CHECK(after.propose(kPlain) == before.propose(kPlain));
+    before.leave();
+    before.tell(pace);
+    after = LateControl();
+    after.resume(pace);
+    CHECK(after.wants(kRate, LateKind::margins));
+    CHECK(after.propose(kPlain) < 1e3 * kPlain);
 }
 
 void a_late_step_that_an_event_cut_waits_for_the_rest() {
@@ -197,6 +249,10 @@ int main() {
     a_layer_far_shorter_than_the_step_before_is_leapt_over();
     a_layer_of_careful_steps_or_of_errors_is_not_leapt_over();
     a_layer_as_long_as_the_step_before_is_not_leapt_over();
-    a_leap_that_is_refused_is_followed_by_explicit_steps_and_not_tried_at_the_next_event();
+    a_leap_that_misses_the_layer_is_followed_by_explicit_steps_and_not_tried_at_the_next_event();
+    a_leap_that_is_only_too_long_is_tried_again();
+    a_step_that_pays_by_far_is_tried_again_after_refusals_where_margins_are_positive();
+    what_explicit_steps_cannot_bring_forward_is_not_repaid_by_them();
+    a_run_that_goes_on_has_the_lengths_of_the_one_before();
     return reluflow::tests::failures();
 }

@@ -1,5 +1,6 @@
 /// The tiled products against three plain loops, at sizes below, at and above a tile; and that they allocate nothing.
 #include <Eigen/Core>
+#include <cmath>
 
 #include "allocations.hpp"
 #include "check.hpp"
@@ -46,6 +47,25 @@ void the_products_agree_with_plain_loops(Index rows, Index terms, Index cols) {
     CHECK((sum - before - expected).cwiseAbs().maxCoeff() < kTolerance);
 }
 
+/// What is summed beside a row does not matter to it, to the last bit.
+void a_product_of_rows_does_not_depend_on_the_others(Index size) {
+    const Matrix A = Matrix::Random(11, size);
+    const Vector v = Vector::Random(size);
+    const auto row = [&](std::size_t i) { return A.row(static_cast<Index>(i)).data(); };
+    Vector all(11);
+    for (std::size_t count = 0; count <= 11; ++count) {
+        multiply_rows(count, row, v.data(), size, all.data());
+        for (std::size_t i = 0; i < count; ++i) {
+            double alone = 0.0;
+            multiply_rows(1, [&](std::size_t) { return row(i); }, v.data(), size, &alone);
+            CHECK(all[static_cast<Index>(i)] == alone);
+            double plain = 0.0;
+            for (Index x = 0; x < size; ++x) plain += A(static_cast<Index>(i), x) * v[x];
+            CHECK(std::abs(alone - plain) < kTolerance);
+        }
+    }
+}
+
 void a_product_over_no_terms_is_zero() {
     Matrix out = Matrix::Ones(2, 3);
     multiply_transposed(Matrix(2, 0), Matrix(3, 0), out);
@@ -68,6 +88,7 @@ int main() {
     the_products_agree_with_plain_loops(65, 193, 63);
     the_products_agree_with_plain_loops(130, 500, 129);
     the_products_agree_with_plain_loops(300, 1, 70);
+    for (const Index size : {0, 1, 3, 4, 5, 20, 61}) a_product_of_rows_does_not_depend_on_the_others(size);
     a_product_over_no_terms_is_zero();
     the_counter_sees_an_allocation();
     return reluflow::tests::failures();

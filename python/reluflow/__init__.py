@@ -41,7 +41,7 @@ from .early import early_alignment
 from .flow import BranchingError, Solution, Stop, integrate, integrate_many, load
 from .layered import Conv1d, Conv2d, DeepNetwork, Dense, Diagonal, Residual, Shared
 from .networks import Network
-from .proof import prove
+from .proof import prove, prove_limit
 from .saddles import saddle_to_saddle
 from .sweeps import sweep
 
@@ -83,6 +83,7 @@ __all__ = [
     "papers",
     "proof",
     "prove",
+    "prove_limit",
     "saddle_to_saddle",
     "saddles",
     "sweep",

@@ -3,6 +3,9 @@
 /// tiles stay in the cache.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+
 #include "base/types.hpp"
 
 namespace reluflow {
@@ -32,5 +35,33 @@ inline constexpr Index kBlockColumns = 64;
 /// column goes through the same operations in the same order wherever it stands, so that equal columns stay equal to
 /// the last bit; a general matrix product does not guarantee that.
 void add_to_block(const double* A, Index stride, Index rows, Index terms, const double* B, double* out) noexcept;
+
+/// out[i] = row(i)·v for i < count, where row(i) points to `size` numbers: several sums side by side, each by itself,
+/// so that none depends on the others.
+template <class Row>
+void multiply_rows(std::size_t count, const Row& row, const double* v, Index size, double* out) noexcept {
+    constexpr Index kLane = 4;
+    constexpr std::size_t kRows = 4;
+    using Lane = Eigen::Array<double, kLane, 1>;
+    using LaneMap = Eigen::Map<const Lane>;
+    for (std::size_t first = 0; first < count; first += kRows) {
+        const double* rows[kRows];
+        Lane sums[kRows];
+        for (std::size_t i = 0; i < kRows; ++i) {
+            rows[i] = row(std::min(first + i, count - 1));  // the last one more than once
+            sums[i].setZero();
+        }
+        Index x = 0;
+        for (; x + kLane <= size; x += kLane) {
+            const Lane part = LaneMap(v + x);
+            for (std::size_t i = 0; i < kRows; ++i) sums[i] += LaneMap(rows[i] + x) * part;
+        }
+        for (std::size_t i = 0; i < kRows && first + i < count; ++i) {
+            double sum = sums[i].sum();
+            for (Index rest = x; rest < size; ++rest) sum += rows[i][rest] * v[rest];
+            out[first + i] = sum;
+        }
+    }
+}
 
 }  // namespace reluflow

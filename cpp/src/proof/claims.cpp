@@ -15,7 +15,8 @@ Samples::Samples(MatrixView X_, VectorView y_, double leak_, LossKind loss_, boo
       leak(leak_),
       loss(loss_),
       share(mean ? 1.0 / static_cast<double>(X_.rows()) : 1.0),
-      norm(spectral_norm_up(X_)) {
+      norm(spectral_norm_up(X_)),
+      boundaries(X.data(), n, d) {
     for (Index c = 0; c < d; ++c)
         for (Index i = 0; i < n; ++i) transposed.push_back(X_(i, c));
     for (Index i = 0; i < n; ++i) {

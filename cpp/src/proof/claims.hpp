@@ -8,13 +8,14 @@
 
 #include "base/types.hpp"
 #include "problem/loss.hpp"
+#include "proof/boundaries.hpp"
 
 namespace reluflow::proof {
 
 /// The terms of the bounds. A test sets one to zero, to see that the enclosures then miss what they should hold.
-enum class Term : unsigned { rounding, tail, residual, weight, kink, coupling, jump, storage, switching };
-inline constexpr std::array kTermNames{"rounding", "tail", "residual", "weight",   "kink",
-                                       "coupling", "jump", "storage",  "switching"};
+enum class Term : unsigned { rounding, tail, residual, weight, kink, coupling, jump, storage, switching, multiplier };
+inline constexpr std::array kTermNames{"rounding", "tail", "residual", "weight",    "kink",
+                                       "coupling", "jump", "storage",  "switching", "multiplier"};
 
 /// Which terms count: all of them, unless a test drops one.
 class Terms {
@@ -44,12 +45,17 @@ struct Samples {
     std::vector<double> size;  // upper bounds of |x_i|
     double largest = 0.0;      // of the sizes
     double norm = 0.0;         // an upper bound of |X|₂
+    Boundaries boundaries;
 
     const double* row(Index i) const { return X.data() + i * d; }
 };
 
 /// The kinds of events a proof knows, by their names in Python.
-enum class Kind : std::int8_t { cross_up, cross_down, die, other };
+enum class Kind : std::int8_t { cross_up, cross_down, die, slide, leave_up, leave_down, other };
+
+inline bool is_leave(Kind kind) {
+    return kind == Kind::leave_up || kind == Kind::leave_down;
+}
 
 /// An event that the run claims. Only the order within its neuron is a claim; the time says where to look.
 struct Claim {
@@ -62,19 +68,23 @@ struct Claim {
 /// Where and why a proof ends.
 enum class Reason : std::uint8_t {
     none,
-    event_not_excluded,  // a pair could change its sign where the run claims no event
-    event_missing,       // a claimed event did not happen
-    not_transversal,     // the rates at an event have no certain sign
-    order_in_neuron,     // windows of two events of one neuron overlap
-    tube,                // the enclosure does not close: the errors grow too fast
-    sign_of_output,      // an output weight is not certainly away from zero
-    precision,           // the doubles end: overflow, a margin out of range, time that does not advance
-    unsupported,         // an event of a kind that is not proved
-    stopped              // the caller asked for the end
+    event_not_excluded,    // a pair could change its sign where the run claims no event
+    event_missing,         // a claimed event did not happen
+    not_transversal,       // the rates at an event have no certain sign
+    order_in_neuron,       // windows of two events of one neuron overlap
+    tube,                  // the enclosure does not close: the errors grow too fast
+    sign_of_output,        // an output weight is not certainly away from zero
+    multiplier,            // a multiplier is not certainly within its bounds while a neuron slides
+    release_slope,         // the rate at which a multiplier meets its bound has no certain sign
+    dependent_boundaries,  // boundaries on which a neuron slides are not certainly independent
+    precision,             // the doubles end: overflow, a margin out of range, time that does not advance
+    unsupported,           // an event of a kind that is not proved
+    stopped                // the caller asked for the end
 };
 inline constexpr std::array kReasonNames{
-    "none", "event_not_excluded", "event_missing", "not_transversal", "order_in_neuron",
-    "tube", "sign_of_output",     "precision",     "unsupported",     "stopped"};
+    "none",      "event_not_excluded", "event_missing", "not_transversal", "order_in_neuron",
+    "tube",      "sign_of_output",     "multiplier",    "release_slope",   "dependent_boundaries",
+    "precision", "unsupported",        "stopped"};
 
 struct Failure {
     Reason reason = Reason::none;

@@ -89,6 +89,7 @@ bool bound_duals(const Samples& samples, const NetworkSeries& series, Index n_ne
     bounds.weight.resize(at(samples.n));
     bounds.dual_rate.resize(at(samples.n));
     double squares = 0.0;
+    double residuals = 0.0;
     for (Index i = 0; i < samples.n; ++i) {
         const SampleResidual sample(series, i, h, logistic);
         const double size = samples.size[at(i)];
@@ -107,12 +108,15 @@ bool bound_duals(const Samples& samples, const NetworkSeries& series, Index n_ne
         // λ̃ = y p̃ share is rounded twice, the share once.
         const double total = error + terms(Term::rounding, 4.0 * kUnit * sample.p_sum);
         squares += total * total;
+        residuals += residual * residual;
+        bounds.margin_rate = std::max(bounds.margin_rate, rate);
         bounds.weight[at(i)] = (sample.p_sum + total) * kUp;
         bounds.dual_rate[at(i)] = sample.p_rate * samples.share * kUp;
         bounds.largest_weight = std::max(bounds.largest_weight, bounds.weight[at(i)]);
         bounds.dual_sum += bounds.weight[at(i)] * samples.share * size * kUp;
     }
     bounds.error = std::sqrt(squares) * samples.share * kUp + kTinyNorm;
+    bounds.residual = std::sqrt(residuals) * samples.share * kUp + kTinyNorm;
     return true;
 }
 

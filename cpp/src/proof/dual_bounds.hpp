@@ -16,6 +16,8 @@ struct DualBounds {
     std::vector<double> weight;     // (n): of the true weight p(q̃) and of |p̃|
     std::vector<double> dual_rate;  // (n): of |λ̃'|
     double largest_weight = 0.0;
+    double residual = 0.0;     // |λ̃' - dλ/dq q̃'|₂ with the dλ/dq of λ̃
+    double margin_rate = 0.0;  // largest |q̃'|
 };
 
 /// Fills `bounds` for a step of `length`; false where the step is too long to say anything.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "proof/combination.hpp"
 #include "proof/rounding.hpp"
@@ -11,6 +12,9 @@
 namespace reluflow::proof {
 namespace {
 
+/// Halvings of the time until which a pair that leaves a boundary is watched by its rate.
+constexpr int kHalvings = 30;
+
 std::size_t at(Index k) {
     return static_cast<std::size_t>(k);
 }
@@ -18,10 +22,13 @@ std::size_t at(Index k) {
 /// The pieces of one neuron, one after the other.
 class NeuronCheck {
   public:
-    NeuronCheck(const Samples& samples, double error, int order) : samples_(samples), error_(error), order_(order) {}
+    NeuronCheck(const Samples& samples, const Tube& tube, const PieceMaker& maker, const ProvedNeuron& neuron,
+                double error, int order)
+        : samples_(samples), tube_(tube), maker_(maker), neuron_(neuron), error_(error), order_(order) {}
 
-    /// `opens` and `closes`: the events at both ends of the piece, null at the ends of the step.
-    Failure piece(const Piece& piece, const std::vector<std::int8_t>& signs, const Crossing* opens,
+    /// `last` is the piece before, null for the first; `opens` and `closes` are the events at both ends of the piece,
+    /// null at the ends of the step.
+    Failure piece(const Piece* last, const Piece& piece, const std::vector<std::int8_t>& signs, const Crossing* opens,
                   const Crossing* closes) const {
         const double begin = opens == nullptr ? 0.0 : opens->window;
         const double rest = closes == nullptr ? 0.0 : closes->window;
@@ -29,21 +36,23 @@ class NeuronCheck {
             const Crossing* named = closes != nullptr ? closes : opens;
             return {Reason::order_in_neuron, piece.neuron, named->sample, piece.start};
         }
+        if (Failure failure = slides(piece, begin, closes)) return failure;
         std::array<std::vector<double>, 3> z;  // the first coefficients of all pairs
         coefficients(piece, 0, z[0]);
         for (Index i = 0; i < samples_.n; ++i) {
             const double sign = signs[at(i)];
-            if (stays(piece, i, sign, sign * z[0][at(i)])) continue;
+            if (sign == 0.0 && (piece.resting || piece.held.find(samples_.boundaries.first[at(i)]) >= 0)) continue;
+            if (stays(piece, i, sign * z[0][at(i)])) continue;
             if (z[1].empty()) {
                 coefficients(piece, 1, z[1]);
                 coefficients(piece, 2, z[2]);
             }
             const double slope = sign * z[1][at(i)];
             if (stays_by_slope(piece, i, sign * z[0][at(i)], slope, sign * z[2][at(i)])) continue;
-            const bool opened = opens != nullptr && opens->sample == i;
-            const bool closed = closes != nullptr && closes->sample == i;
-            const double end = piece.length - (closed ? rest : 0.0);
-            if (!keeps(piece, i, sign, opened ? begin : 0.0, end))
+            const bool closed =
+                closes != nullptr && !is_leave(closes->kind) && samples_.boundaries.same(closes->sample, i);
+            const Span span{piece.length - rest, piece.length - (closed ? rest : 0.0)};
+            if (!stays_on_side(last, piece, i, sign, opens, span))
                 return {Reason::event_not_excluded, piece.neuron, i, piece.start};
         }
         return {};
@@ -58,8 +67,7 @@ class NeuronCheck {
     }
 
     /// Whether the way from `z` at the start of the piece to zero is longer than the piece; so it is for nearly all.
-    bool stays(const Piece& piece, Index i, double sign, double z) const {
-        if (sign == 0.0) return piece.resting;  // the sample at which the neuron came to rest
+    bool stays(const Piece& piece, Index i, double z) const {
         return z > (samples_.size[at(i)] * piece.motion + bound(piece, i)) * kUp;
     }
 
@@ -75,13 +83,132 @@ class NeuronCheck {
         combine(piece.w_of(k, samples_.d), samples_.d, samples_.transposed.data(), samples_.n, samples_.n, z.data());
     }
 
-    bool keeps(const Piece& piece, Index i, double sign, double begin, double end) const {
+    /// Until when the true neuron has the pattern of the piece, and until when the pair has to be on its side.
+    struct Span {
+        double pattern;
+        double end;
+    };
+
+    /// The pair of sample i from its event at the begin of the piece, if it has one there.
+    bool stays_on_side(const Piece* last, const Piece& piece, Index i, double sign, const Crossing* opens,
+                       Span span) const {
         if (piece.resting || sign == 0.0) return false;
         const ScalarSeries z(piece, samples_.row(i), order_, samples_.d, sign);
-        return z.stays_above(bound(piece, i), begin, end);
+        const double far = bound(piece, i);
+        if (opens == nullptr && starts_on(i)) return departs(piece, i, z, against(piece, i), 0.0, span);
+        if (opens == nullptr)
+            return z.stays_above(far, 0.0, span.end) ||
+                   (height(piece, i, sign) > 0.0 && departs(piece, i, z, 0.0, 0.0, span));
+        const Boundaries& boundaries = samples_.boundaries;
+        if (is_leave(opens->kind) && boundaries.same(opens->sample, i))
+            return beyond_bound(*last, *opens, span.pattern) &&
+                   z.rises(height(piece, i, sign), errors(piece, i), span.end) &&
+                   (span.pattern == span.end || z.stays_above(far, span.pattern, span.end));
+        for (const Departure& departure : opens->left)
+            if (boundaries.same(departure.sample, i))
+                return z.rises(height(piece, i, sign), errors(piece, i), span.end) &&
+                       departs(piece, i, z, 0.0, -opens->window, span);
+        return z.stays_above(far, boundaries.same(opens->sample, i) ? opens->window : 0.0, span.end);
+    }
+
+    bool starts_on(Index i) const {
+        return std::find(neuron_.starting.begin(), neuron_.starting.end(), i) != neuron_.starting.end();
+    }
+
+    /// What the rate of z at the start has to be above, so that there is one way to go on: what the other side takes
+    /// from it. Where all boundaries that meet there attract, nothing; where several meet and one does not, more than
+    /// any rate.
+    double against(const Piece& piece, Index i) const {
+        const Boundaries& boundaries = samples_.boundaries;
+        const auto attracts = [&](Index k) { return piece.a[0] * samples_.y[at(k)] < 0.0; };
+        const auto same = [&](Index k) { return boundaries.same(k, i); };
+        const auto& starting = neuron_.starting;
+        if (std::all_of(starting.begin(), starting.end(), attracts)) return 0.0;
+        if (!neuron_.held.empty() || !std::all_of(starting.begin(), starting.end(), same))
+            return std::numeric_limits<double>::infinity();
+        double sum = 0.0;
+        for (const Member& member : boundaries.of(i))
+            sum += maker_.largest_dual(member.sample) * samples_.size[at(member.sample)];
+        return (1.0 - samples_.leak) * (piece.a_size + error_) * samples_.size[at(i)] * sum * kUp;
+    }
+
+    /// Whether z has left its boundary, or leaves it at `begin`, and grows at a rate above `against` until it is away
+    /// from it for good.
+    bool departs(const Piece& piece, Index i, const ScalarSeries& z, double against, double begin, Span span) const {
+        // The true rate is a x · g.
+        const double g_error = piece.g_error + tube_.gradient_error();
+        const double error =
+            samples_.size[at(i)] * ((piece.a_size + error_) * g_error + error_ * piece.g_size + piece.defect);
+        const double least = (error + rounding_of_rate(piece, i) + against) * kUp;
+        const ScalarSeries rate = z.derivative();
+        double s = span.pattern;
+        for (int k = 0; k < kHalvings; ++k, s *= 0.5)
+            if (rate.stays_above(least, begin, s)) return s == span.end || z.stays_above(bound(piece, i), s, span.end);
+        return false;
+    }
+
+    /// A lower bound of z̃ at the start of the piece.
+    double height(const Piece& piece, Index i, double sign) const {
+        const Dot product = exact_dot(piece.w_of(0, samples_.d), samples_.row(i), samples_.d);
+        return (sign * product.value - product.error) * (1.0 - 4.0 * kUnit);
+    }
+
+    /// Of the coefficients of the rate of z, on the piece.
+    double rounding_of_rate(const Piece& piece, Index i) const {
+        const double relative = gamma(static_cast<double>(samples_.d + 4));
+        double sum = 0.0;
+        double power = 1.0;
+        for (Index k = 1; k <= order_; ++k, power *= piece.reach)
+            sum += static_cast<double>(k) * norm_up(piece.w_of(k, samples_.d), samples_.d) * power;
+        return relative * samples_.size[at(i)] * sum * kUp;
+    }
+
+    /// Of the coefficients of z.
+    std::vector<double> errors(const Piece& piece, Index i) const {
+        std::vector<double> errors;
+        const double relative = gamma(static_cast<double>(samples_.d + 2)) * samples_.size[at(i)];
+        for (Index k = 0; k <= order_; ++k)
+            errors.push_back(relative * norm_up(piece.w_of(k, samples_.d), samples_.d) + kTiny);
+        return errors;
+    }
+
+    /// Whether the multiplier that met its bound at the begin of a piece is beyond it, with what the neuron slid on
+    /// before, from the window until `end` of the piece.
+    bool beyond_bound(const Piece& last, const Crossing& opens, double end) const {
+        double rounding = 0.0;
+        const Index position = last.held.find(opens.sample);
+        const ScalarSeries beyond = inside_bound(samples_, maker_, last, position, opens.direction, rounding, -1.0);
+        return beyond.stays_above((tube_.inside_error(last, position) + rounding) * kUp, last.length + opens.window,
+                                  std::min(last.length + end, last.reach));
+    }
+
+    /// Whether all multipliers stay inside their bounds; one that meets its bound at the end does so in the window.
+    Failure slides(const Piece& piece, double begin, const Crossing* closes) const {
+        if (piece.held.empty()) return {};
+        const double least_a = std::abs(piece.a[0]) - piece.a_motion;
+        if (!(least_a * (1.0 - 8 * kUnit) > 2.0 * error_))
+            return {Reason::sign_of_output, piece.neuron, piece.held.rows()[0], piece.start};
+        const double after = closes == nullptr ? 0.0 : closes->window;
+        for (Index k = 0; k < piece.held.size(); ++k)
+            for (const double direction : {1.0, -1.0}) {
+                double rounding = 0.0;
+                const ScalarSeries inside = inside_bound(samples_, maker_, piece, k, direction, rounding);
+                const double error = (tube_.inside_error(piece, k) + rounding) * kUp;
+                const Index sample = piece.held.rows()[at(k)];
+                const bool meets = closes != nullptr && is_leave(closes->kind) && closes->sample == sample &&
+                                   closes->direction == direction;
+                const double end = meets ? piece.length - after : piece.length + after;
+                const bool inside_until = inside.stays_above(error, -begin, end);
+                if (!inside_until || (meets && !inside.stays_above(rounding, end, piece.length)))
+                    return {Reason::multiplier, piece.neuron, sample, piece.start};
+            }
+        return {};
     }
 
     const Samples& samples_;
+    const Tube& tube_;
+    const PieceMaker& maker_;
+    const ProvedNeuron& neuron_;
     double error_;
     int order_;
 };
@@ -89,23 +216,24 @@ class NeuronCheck {
 }  // namespace
 
 Failure exclude_other_events(const Samples& samples, const std::vector<ProvedNeuron>& neurons, const StepTrial& trial,
-                             const Tube& tube, int order) {
+                             const Tube& tube, const PieceMaker& maker, int order) {
     auto event = trial.crossings.begin();
     std::vector<std::int8_t> changed;
     for (std::size_t j = 0; j < neurons.size(); ++j) {
         if (neurons[j].resting) continue;
-        const NeuronCheck check(samples, tube.assumed(static_cast<Index>(j)), order);
+        const NeuronCheck check(samples, tube, maker, neurons[j], tube.assumed(static_cast<Index>(j)), order);
         const std::vector<std::int8_t>* signs = &neurons[j].signs;
         const Crossing* opens = nullptr;
+        const Piece* last = nullptr;
         for (std::size_t k = trial.first[j]; k < trial.first[j + 1]; ++k) {
             const Crossing* closes = k + 1 < trial.first[j + 1] ? &*event++ : nullptr;
-            if (Failure failure = check.piece(trial.pieces[k], *signs, opens, closes)) return failure;
+            if (Failure failure = check.piece(last, trial.pieces[k], *signs, opens, closes)) return failure;
             if (closes == nullptr) continue;
             if (opens == nullptr) changed = neurons[j].signs;
-            const bool stops = closes->kind == Kind::die;
-            changed[at(closes->sample)] = static_cast<std::int8_t>(stops ? 0 : closes->direction);
+            apply(samples, *closes, {}, changed);
             signs = &changed;
             opens = closes;
+            last = &trial.pieces[k];
         }
     }
     return {};

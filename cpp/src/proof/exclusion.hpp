@@ -8,6 +8,6 @@ namespace reluflow::proof {
 
 /// Checks every pair of every neuron: outside the windows of its events |z̃| > |x| e with the sign the trial says.
 Failure exclude_other_events(const Samples& samples, const std::vector<ProvedNeuron>& neurons, const StepTrial& trial,
-                             const Tube& tube, int order);
+                             const Tube& tube, const PieceMaker& maker, int order);
 
 }  // namespace reluflow::proof

@@ -43,6 +43,7 @@ void NetworkSeries::reserve(int order_) {
     for (auto* rows : {&a, &w_norm, &a_norm, &g_norm}) size(*rows, top, m_);
     for (auto* rows : {&q, &p, &dual, &slope_}) size(*rows, top, samples_.n);
     dual_sums.assign(at(order_), 0.0);
+    held.assign(at(m_), HeldSeries{});
 }
 
 bool NetworkSeries::expand(const std::vector<ProvedNeuron>& neurons, int order_) {
@@ -121,9 +122,22 @@ void NetworkSeries::gradients(const std::vector<ProvedNeuron>& neurons, Index k)
         } else {
             for (Index i = 0; i < samples_.n; ++i) pulls_[at(i)] = neuron.slopes[at(i)] * duals[i];
             combine(pulls_.data(), samples_.n, samples_.X.data(), d, d, sum);
+            if (!neuron.held.empty()) project(neuron.held, j, k);
         }
         g_norm[at(k)][at(j)] = norm_up(sum, d);
     }
+}
+
+/// Takes what the boundaries that neuron j slides on balance out of its gradient.
+void NetworkSeries::project(const HeldSet& held_set, Index j, Index k) {
+    const Index d = samples_.d;
+    HeldSeries& series = held[at(j)];
+    double* sum = g[at(k)].data() + j * d;
+    series.raw.insert(series.raw.end(), sum, sum + d);
+    const auto end = series.multipliers.size();
+    series.multipliers.resize(end + at(held_set.size()));
+    series.errors.push_back(
+        held_set.project(series.raw.data() + k * d, sum, series.multipliers.data() + static_cast<Index>(end)));
 }
 
 /// (k + 1) w_(k+1) = Σ a_l g_(k-l), (k + 1) a_(k+1) = Σ g_l · w_(k-l).

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "proof/claims.hpp"
+#include "proof/held_set.hpp"
 
 namespace reluflow::proof {
 
@@ -14,11 +15,20 @@ struct ProvedNeuron {
     double a = 0.0;
     double radius = 0.0;
     std::vector<std::int8_t> signs;
-    bool resting = false;        // it never moves again
-    std::vector<double> slopes;  // (n): 1, the leak, or 0 on a boundary
-    std::size_t next = 0;        // position of its next claim
+    bool resting = false;         // it never moves again
+    std::vector<double> slopes;   // (n): 1, the leak, or 0 on a boundary
+    HeldSet held;                 // what it slides on
+    std::vector<Index> starting;  // samples on whose boundaries it is at the start, and which it leaves at once
+    std::size_t next = 0;         // position of its next claim
 
     void find_slopes(double leak);
+};
+
+/// What the series of a neuron that slides have beside the others, by order.
+struct HeldSeries {
+    std::vector<double> raw;          // (order, d): Σ s λ x before the projection
+    std::vector<double> multipliers;  // (order, held): μ in g = raw + Xᵀ μ
+    std::vector<double> errors;       // (order): of the projection
 };
 
 /// Coefficients by order; each vector holds all neurons, or all samples. They are doubles like any others: what the
@@ -34,6 +44,7 @@ class NetworkSeries {
     std::vector<std::vector<double>> w, a, g;                 // (m d), (m), (m d)
     std::vector<std::vector<double>> q, p, dual;              // (n): margins, weights, λ
     std::vector<std::vector<double>> w_norm, a_norm, g_norm;  // (m), upper bounds
+    std::vector<HeldSeries> held;                             // (m): empty where the neuron does not slide
     std::vector<double> products;   // Σ_j Σ_l |a_l| |w_(k-l)|, k = 0 ... 2 order: what margins are made of
     std::vector<double> dual_sums;  // Σ_i |λ_k| |x_i|
 
@@ -42,6 +53,7 @@ class NetworkSeries {
     void margins(const std::vector<ProvedNeuron>& neurons, Index k);
     bool weights(Index k);
     void gradients(const std::vector<ProvedNeuron>& neurons, Index k);
+    void project(const HeldSet& held, Index j, Index k);
     void parameters(const std::vector<ProvedNeuron>& neurons, Index k);
     void reserve(int order);
     void sum_products();

@@ -17,19 +17,31 @@ double total(const std::vector<double>& terms, Index from) {
     return std::accumulate(terms.begin() + from, terms.end(), 0.0);
 }
 
-/// Coefficients about `shift` of the polynomial with these coefficients about 0, by repeated synthetic division.
-void shift_origin(std::vector<double>& rows, Index order, Index d, double shift) {
+/// Coefficients about `shift` of the polynomial with these coefficients, `order` rows of d, about 0, by repeated
+/// synthetic division. Returns how far both may be apart where the time since 0 is at most `length`.
+double shift_origin(std::vector<double>& rows, Index order, Index d, double shift, double length) {
+    double sizes = 0.0;
+    double rates = 0.0;
+    double power = 1.0;
+    for (Index k = 0; k < order; ++k) {
+        const double norm = norm_up(rows.data() + k * d, d);
+        sizes += norm * power;
+        if (k > 0) rates += static_cast<double>(k) * norm * power;
+        power *= length;
+    }
     for (Index k = 0; k + 1 < order; ++k)
         for (Index l = order - 2; l >= k; --l)
             for (Index c = 0; c < d; ++c) rows[at(l * d + c)] += shift * rows[at((l + 1) * d + c)];
+    // Each coefficient meets at most 3 K roundings on its way; the shift is rounded: 2 u of the length.
+    return (gamma(static_cast<double>(4 * order + 10)) * sizes + 4.0 * kUnit * rates) * kUp;
 }
 
 }  // namespace
 
-Piece PieceMaker::first(Index j, bool resting) const {
+Piece PieceMaker::first(Index j, const ProvedNeuron& neuron) const {
     const Index d = samples_.d;
     const Index K = series_.order;
-    if (resting) {
+    if (neuron.resting) {
         const double* w = series_.w[0].data() + j * d;
         return at_rest(j, 0.0, std::vector<double>(w, w + d), series_.a[0][at(j)]);
     }
@@ -44,29 +56,35 @@ Piece PieceMaker::first(Index j, bool resting) const {
         const double* g = series_.g[at(k)].data() + j * d;
         if (k < K) piece.g.insert(piece.g.end(), g, g + d);
     }
-    bound(piece, 0.0);
+    double projection = 0.0;
+    if (!neuron.held.empty()) {
+        const HeldSeries& series = series_.held[at(j)];
+        piece.held = neuron.held;
+        piece.raw = series.raw;
+        piece.multipliers = series.multipliers;
+        double power = 1.0;
+        for (const double error : series.errors) {
+            projection += error * power;
+            power *= bounds_.length;
+        }
+    }
+    bound(piece, projection);
     return piece;
 }
 
-Piece PieceMaker::from(Index j, double start, const std::vector<double>& w, double a,
-                       const std::vector<double>& g) const {
+Piece PieceMaker::from(Index j, double start, const std::vector<double>& w, double a, const std::vector<double>& raw,
+                       const HeldSet& held) const {
     const Index d = samples_.d;
     const Index K = series_.order;
     Piece piece;
     piece.neuron = j;
     piece.start = start;
     piece.reach = piece.length = bounds_.length - start;
-    piece.g = g;
-    double sizes = 0.0;
-    double rates = 0.0;
-    double power = 1.0;
-    for (Index k = 0; k < K; ++k) {
-        const double norm = norm_up(piece.g_of(k, d), d);
-        sizes += norm * power;
-        if (k > 0) rates += static_cast<double>(k) * norm * power;
-        power *= bounds_.length;
-    }
-    shift_origin(piece.g, K, d, start);
+    piece.raw = raw;
+    piece.held = held;
+    const double projection = project(piece);
+    const double shift = shift_origin(piece.g, K, d, start, bounds_.length);
+    if (!held.empty()) piece.multiplier_error = shift_origin(piece.multipliers, K, held.size(), start, bounds_.length);
     piece.w = w;
     piece.w.resize(at((K + 1) * d));
     piece.a.assign(at(K + 1), 0.0);
@@ -82,9 +100,32 @@ Piece PieceMaker::from(Index j, double start, const std::vector<double>& w, doub
         for (Index c = 0; c < d; ++c) next[c] /= static_cast<double>(k + 1);
         piece.a[at(k + 1)] = rate / static_cast<double>(k + 1);
     }
-    // Each coefficient meets at most 3 K roundings on its way; the start of the piece is rounded: 2 u of the step.
-    bound(piece, gamma(static_cast<double>(4 * K + 10)) * sizes + 4.0 * kUnit * rates);
+    bound(piece, projection + shift);
     return piece;
+}
+
+/// The gradient and the multipliers of `piece.raw`; returns the error of the gradient on the step.
+double PieceMaker::project(Piece& piece) const {
+    piece.g = piece.raw;
+    if (piece.held.empty()) return 0.0;
+    const Index d = samples_.d;
+    const Index k = piece.held.size();
+    piece.multipliers.resize(at(series_.order * k));
+    double sum = 0.0;
+    double power = 1.0;
+    for (Index l = 0; l < series_.order; ++l) {
+        double* g = piece.g.data() + l * d;
+        sum += piece.held.project(piece.raw.data() + l * d, g, piece.multipliers.data() + l * k) * power;
+        power *= bounds_.length;
+    }
+    return sum * kUp;
+}
+
+std::vector<double> PieceMaker::dual_about(Index i, double start, double& error) const {
+    std::vector<double> dual;
+    for (Index k = 0; k < series_.order; ++k) dual.push_back(series_.dual[at(k)][at(i)]);
+    error = start > 0.0 ? shift_origin(dual, series_.order, 1, start, bounds_.length) : 0.0;
+    return dual;
 }
 
 Piece PieceMaker::at_rest(Index j, double start, const std::vector<double>& w, double a) const {
@@ -135,6 +176,12 @@ void PieceMaker::bound(Piece& piece, double shift_error) const {
     // g = Σ s λ̃ x: each product meets at most n + 10 roundings; each of at most K events adds 4 u of the sum.
     const double sums = gamma(static_cast<double>(samples_.n + 5 * K + 20)) * bounds_.dual_sum;
     piece.g_error = (terms_(Term::rounding, sums + shift_error) + kTiny) * kUp;
+    piece.multiplier_error = (piece.multiplier_error + piece.held.inverse() * piece.g_error) * kUp;
+    double reached = 1.0;
+    for (Index k = 0; k <= K && !piece.held.empty(); ++k) {
+        piece.off += piece.held.off(piece.w_of(k, d)) * reached * kUp;
+        reached *= piece.reach;
+    }
     const double rounding = gamma(static_cast<double>(3 * K + d + 10)) * piece.g_size * piece.size;
     piece.defect =
         (piece.size * piece.g_error + terms_(Term::rounding, rounding) + terms_(Term::tail, tail(w, a, g)) + kTiny) *

@@ -6,6 +6,7 @@
 #include "proof/claims.hpp"
 #include "proof/dual_bounds.hpp"
 #include "proof/network_series.hpp"
+#include "proof/rounding.hpp"
 
 namespace reluflow::proof {
 
@@ -29,6 +30,13 @@ struct Piece {
     double defect = 0.0;                // sup |(w, a)' - (a g, g·w)| with the gradient of λ̃
     double storage = 0.0;               // rounding of the state at the end, with that of the times
 
+    // Of a neuron that slides; the bounds are about ũ with w̃ projected, which is within `off` of the polynomial.
+    HeldSet held;
+    std::vector<double> raw;          // (order, d): Σ s λ̃ x, in the time since the start of the step
+    std::vector<double> multipliers;  // (order, held)
+    double multiplier_error = 0.0;    // sup |μ̃ - the exact one of λ̃|
+    double off = 0.0;                 // sup |w̃ - P w̃|
+
     const double* w_of(Index k, Index d) const { return w.data() + k * d; }
     const double* g_of(Index k, Index d) const { return g.data() + k * d; }
 };
@@ -39,12 +47,13 @@ class PieceMaker {
     PieceMaker(const Samples& samples, const NetworkSeries& series, const DualBounds& bounds, Terms terms)
         : samples_(samples), series_(series), bounds_(bounds), terms_(terms) {}
 
-    /// The piece of neuron j from the start of the step, by the series of the network.
-    Piece first(Index j, bool resting) const;
+    /// The piece of a neuron from the start of the step, by the series of the network.
+    Piece first(Index j, const ProvedNeuron& neuron) const;
 
-    /// The piece from `start` on of a neuron that is there at (w, a), with the gradient `g`, (order, d), a polynomial
-    /// in the time since the start of the step.
-    Piece from(Index j, double start, const std::vector<double>& w, double a, const std::vector<double>& g) const;
+    /// The piece from `start` on of a neuron that is there at (w, a) and slides on `held`, with the gradient `raw`
+    /// before the projection, (order, d), a polynomial in the time since the start of the step.
+    Piece from(Index j, double start, const std::vector<double>& w, double a, const std::vector<double>& raw,
+               const HeldSet& held) const;
 
     /// A neuron that rests at (w, a) from `start` on.
     Piece at_rest(Index j, double start, const std::vector<double>& w, double a) const;
@@ -52,7 +61,14 @@ class PieceMaker {
     /// The state `time` after the start of the piece, each entry rounded as `storage` says.
     void state(const Piece& piece, double time, std::vector<double>& w, double& a) const;
 
+    /// Coefficients of the dual of sample i about `start`, and what they miss of it.
+    std::vector<double> dual_about(Index i, double start, double& error) const;
+
+    /// sup |λ̃_i| on the step.
+    double largest_dual(Index i) const { return bounds_.weight[static_cast<std::size_t>(i)] * samples_.share * kUp; }
+
   private:
+    double project(Piece& piece) const;
     void bound(Piece& piece, double shift_error) const;
     double tail(const std::vector<double>& w_terms, const std::vector<double>& a_terms,
                 const std::vector<double>& g_terms) const;

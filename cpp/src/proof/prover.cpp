@@ -17,6 +17,12 @@ constexpr int kHighestOrder = 16;
 /// A step that fails is tried again this much shorter, down to a rounding of the time.
 constexpr double kShorter = 0.4;
 constexpr int kTrials = 60;
+/// Kinks after a multiplier has met its bound count this much more, for what they add to the errors of the duals widens
+/// the enclosure of that time: the step ends soon after it.
+constexpr double kReleased = 1e4;
+/// How often, and how much, windows are taken to be wider than guessed before a step is shortened.
+constexpr int kWidened = 6;
+constexpr double kWider = 4.0;
 /// A claim is overdue when its time has passed by this part of it, which no useful guess is wrong by.
 constexpr double kOverdue = 0.01;
 
@@ -24,12 +30,14 @@ std::size_t at(Index k) {
     return static_cast<std::size_t>(k);
 }
 
-/// Zero for ever, or inactive on every sample: its gradient is exactly zero and stays so.
-bool never_moves(const ProvedNeuron& neuron, double leak) {
+/// Zero for ever, or inactive on every sample but for boundaries that attract it: its gradient is zero and stays so.
+bool never_moves(const ProvedNeuron& neuron, const Samples& samples) {
     const bool zero =
         neuron.a == 0.0 && std::all_of(neuron.w.begin(), neuron.w.end(), [](double c) { return c == 0.0; });
-    const auto& signs = neuron.signs;
-    return zero || (leak == 0.0 && std::all_of(signs.begin(), signs.end(), [](std::int8_t s) { return s < 0; }));
+    if (zero || samples.leak != 0.0) return zero;
+    for (Index i = 0; i < samples.n; ++i)
+        if (neuron.signs[at(i)] > 0 || (neuron.signs[at(i)] == 0 && !(neuron.a * samples.y[at(i)] < 0.0))) return false;
+    return true;
 }
 
 }  // namespace
@@ -44,15 +52,16 @@ Prover::Prover(Samples samples, std::vector<ProvedNeuron> neurons, double start_
       settings_(std::move(settings)),
       terms_(settings_.dropped),
       series_(samples_, static_cast<Index>(neurons_.size())),
-      tube_(samples_, bounds_, terms_),
+      tube_(samples_, series_, bounds_, terms_),
       order_(settings_.order > 0 ? settings_.order : kHighestOrder) {
     for (const Claim& claim : claims) {
         rank_.push_back(claims_[at(claim.neuron)].size());
         claims_[at(claim.neuron)].push_back(claim);
     }
     for (ProvedNeuron& neuron : neurons_) {
+        put_on_first_boundaries(neuron);
         neuron.find_slopes(samples_.leak);
-        neuron.resting = never_moves(neuron, samples_.leak);
+        neuron.resting = never_moves(neuron, samples_);
     }
     double squares = 0.0;
     for (std::size_t j = 0; j < settings_.radius.size(); ++j) {
@@ -63,7 +72,18 @@ Prover::Prover(Samples samples, std::vector<ProvedNeuron> neurons, double start_
     record_.proved_until = start_time;
 }
 
+/// A start on boundaries: where its sign is zero, the neuron slides.
+void Prover::put_on_first_boundaries(ProvedNeuron& neuron) const {
+    std::vector<Index> rows;
+    for (Index i = 0; i < samples_.n; ++i)
+        if (neuron.signs[at(i)] == 0 && samples_.boundaries.first[at(i)] == i) rows.push_back(i);
+    neuron.held = HeldSet(samples_, rows);
+}
+
 ProofRecord Prover::run(const std::function<Request(const ProofProgress&)>& ask) {
+    for (const ProvedNeuron& neuron : neurons_)
+        if (!neuron.held.independent())
+            return finish({Reason::dependent_boundaries, &neuron - neurons_.data(), neuron.held.rows()[0], t_});
     while (next_at_ < settings_.at.size() && settings_.at[next_at_] <= t_) enclose_at(settings_.at[next_at_++]);
     while (t_ < settings_.until) {
         if (const Failure failure = step()) return finish(failure);
@@ -115,28 +135,73 @@ double Prover::longest_step() const {
 /// Claims that may fall into the step, with what they would cost there.
 std::vector<Ahead> Prover::events_ahead(double longest) const {
     std::vector<Ahead> ahead;
-    const Index d = samples_.d;
     for (std::size_t k = passed_; k < ordered_.size() && ordered_[k].t <= t_ + longest; ++k) {
         const Claim& claim = ordered_[k];
-        const auto j = at(claim.neuron);
-        const ProvedNeuron& neuron = neurons_[j];
-        if (rank_[k] < neuron.next) continue;
-        const double size = samples_.size[at(claim.sample)];
-        const double dual = std::abs(series_.dual[0][at(claim.sample)]);
-        const double pull = std::abs(dot(series_.g[0].data() + claim.neuron * d, samples_.row(claim.sample), d));
-        const double a = std::abs(neuron.a);
-        const double slope = samples_.loss == LossKind::logistic ? 0.25 : series_.p[0][at(claim.sample)];
-        const double kink = samples_.norm * 1.5 * samples_.norm * a * a * dual * size + size * a * a * pull;
-        ahead.push_back({std::max(0.0, claim.t - t_), 8.0 * size * (neuron.radius + kUnit * a) / (a * pull + kTiny),
-                         kink * slope * samples_.share});
+        const ProvedNeuron& neuron = neurons_[at(claim.neuron)];
+        if (rank_[k] < neuron.next || (is_leave(claim.kind) && !leaves_alone(k))) continue;
+        Ahead next = is_leave(claim.kind) ? release_ahead(claim) : boundary_ahead(claim);
+        next.time = std::max(0.0, claim.t - t_);
+        ahead.push_back(next);
     }
     return ahead;
+}
+
+/// Whether the neuron slides on the boundary now and leaves it without reaching another one at that instant.
+bool Prover::leaves_alone(std::size_t k) const {
+    const Claim& claim = ordered_[k];
+    const std::vector<Claim>& own = claims_[at(claim.neuron)];
+    const Boundaries& boundaries = samples_.boundaries;
+    const bool thrown_out = std::any_of(own.begin(), own.end(), [&](const Claim& other) {
+        return other.t == claim.t && !boundaries.same(other.sample, claim.sample);
+    });
+    return !thrown_out && neurons_[at(claim.neuron)].held.find(boundaries.first[at(claim.sample)]) >= 0;
+}
+
+Ahead Prover::boundary_ahead(const Claim& claim) const {
+    const ProvedNeuron& neuron = neurons_[at(claim.neuron)];
+    const double size = samples_.size[at(claim.sample)];
+    const double dual = std::abs(series_.dual[0][at(claim.sample)]);
+    const double* g = series_.g[0].data() + claim.neuron * samples_.d;
+    const double signed_pull = dot(g, samples_.row(claim.sample), samples_.d);
+    const double pull = std::abs(signed_pull);
+    const double a = std::abs(neuron.a);
+    // The window follows the slower rate, before the event or after it.
+    const double direction = claim.kind == Kind::cross_up ? 1.0 - samples_.leak : samples_.leak - 1.0;
+    const bool crosses = claim.kind == Kind::cross_up || claim.kind == Kind::cross_down;
+    const double turn = crosses ? direction * series_.dual[0][at(claim.sample)] * size * size : 0.0;
+    const double slower = std::min(pull, std::abs(signed_pull + turn));
+    const double slope = samples_.loss == LossKind::logistic ? 0.25 : series_.p[0][at(claim.sample)];
+    const double kink = samples_.norm * 1.5 * samples_.norm * a * a * dual * size + size * a * a * pull;
+    return {0.0, 8.0 * size * (neuron.radius + kUnit * a) / (a * slower + kTiny), kink * slope * samples_.share, 0.0};
+}
+
+/// Where a multiplier meets its bound, the duals' error over its rate is the window.
+Ahead Prover::release_ahead(const Claim& claim) const {
+    const auto j = at(claim.neuron);
+    const Index position = neurons_[j].held.find(samples_.boundaries.first[at(claim.sample)]);
+    const double* multipliers = series_.held[j].multipliers.data();
+    const Index size = neurons_[j].held.size();
+    const double bound = claim.kind == Kind::leave_up ? 1.0 : samples_.leak;
+    const auto inside = [&](Index k) {
+        return bound * series_.dual[at(k)][at(claim.sample)] - multipliers[k * size + position];
+    };
+    double moved = 0.0;
+    for (const ProvedNeuron& neuron : neurons_) moved += neuron.radius * (std::abs(neuron.a) + kTiny);
+    const double slope = samples_.loss == LossKind::logistic ? 0.25 : series_.p[0][at(claim.sample)];
+    // Of the sum over the others, and of the sample's own dual.
+    const double gain = samples_.norm * neurons_[j].held.inverse() + 1.0;
+    const double error = 4.0 * slope * samples_.share * samples_.norm * gain * moved;
+    const double rate = std::abs(inside(1));
+    const double a = samples_.norm * neurons_[j].a;
+    const double dual = std::abs(series_.dual[0][at(claim.sample)]);
+    return {0.0, 8.0 * (error + kUnit * dual) / (rate + kTiny), 0.0,
+            kReleased * slope * samples_.share * a * a * series_.g_norm[1][j]};
 }
 
 Failure Prover::step() {
     if (!series_.expand(neurons_, order_)) return {Reason::precision, -1, -1, t_};
     const double natural = natural_length(samples_, series_, longest_step(), settings_.last_term);
-    const std::vector<Ahead> ahead = events_ahead(natural);
+    std::vector<Ahead> ahead = events_ahead(natural);
     double length = natural;
     Failure failure;
     for (int trial = 0; trial < kTrials; ++trial) {
@@ -149,6 +214,11 @@ Failure Prover::step() {
             if (settings_.order == 0) order_ = std::clamp(order_ + change, kLowestOrder, kHighestOrder);
             last_ = natural;
             return {};
+        }
+        if (failure.reason == Reason::order_in_neuron && trial < kWidened) {
+            // A window is wider than was guessed: the step is to end further away from it.
+            for (Ahead& event : ahead) event.window *= kWider;
+            continue;
         }
         length = std::min(length, exact) * kShorter;
     }
@@ -175,7 +245,8 @@ Failure Prover::attempt(double length) {
     const TrialMaker maker(samples_, series_, bounds_, terms_);
     if (Failure failure = maker.make(neurons_, claims_, t_, trial_)) return failure;
     if (Failure failure = tube_.close(neurons_, total_, trial_)) return failure;
-    if (Failure failure = exclude_other_events(samples_, neurons_, trial_, tube_, order_)) return failure;
+    const PieceMaker pieces(samples_, series_, bounds_, terms_);
+    if (Failure failure = exclude_other_events(samples_, neurons_, trial_, tube_, pieces, order_)) return failure;
     enclose();
     commit();
     return {};
@@ -196,7 +267,7 @@ void Prover::enclose_at(double t) {
     for (std::size_t j = 0; j < neurons_.size(); ++j) {
         w = neurons_[j].w;
         double a = neurons_[j].a;
-        double radius = neurons_[j].radius;
+        double radius = (neurons_[j].radius + neurons_[j].held.off(w.data())) * kUp;
         if (!at_start) {
             std::size_t k = trial_.first[j];
             while (k + 1 < trial_.first[j + 1] && trial_.pieces[k + 1].start <= t - t_) ++k;
@@ -210,11 +281,38 @@ void Prover::enclose_at(double t) {
         enclosure.radius.push_back(radius);
         std::vector<std::int8_t> signs = neurons_[j].signs;
         for (const Crossing& event : at_start ? std::vector<Crossing>{} : trial_.crossings)
-            if (static_cast<std::size_t>(event.neuron) == j && event.time <= t - t_)
-                signs[at(event.sample)] = static_cast<std::int8_t>(event.kind == Kind::die ? 0 : event.direction);
+            if (static_cast<std::size_t>(event.neuron) == j && event.time <= t - t_) apply(samples_, event, {}, signs);
         enclosure.signs.insert(enclosure.signs.end(), signs.begin(), signs.end());
     }
     record_.states.push_back(std::move(enclosure));
+}
+
+void Prover::record(const Crossing& event) {
+    const double t = t_ + event.time;
+    const double rounding = 4.0 * kUnit * (t + trial_.length);
+    const auto add = [&](Index boundary, Kind up, Kind down, double direction) {
+        for (const Member& member : samples_.boundaries.of(boundary))
+            record_.events.push_back({t - event.delay * kUp - rounding, t + event.delay * kUp + rounding, event.margin,
+                                      static_cast<std::int32_t>(event.neuron), static_cast<std::int32_t>(member.sample),
+                                      member.side(direction) > 0.0 ? up : down});
+    };
+    const bool crosses = event.kind == Kind::cross_up || event.kind == Kind::cross_down;
+    if (crosses) add(event.sample, Kind::cross_up, Kind::cross_down, event.direction);
+    if (is_leave(event.kind)) add(event.sample, Kind::leave_up, Kind::leave_down, event.direction);
+    if (!crosses && !is_leave(event.kind)) add(event.sample, event.kind, event.kind, event.direction);
+    for (const Departure& departure : event.left)
+        add(departure.sample, Kind::leave_up, Kind::leave_down, departure.direction);
+}
+
+/// Takes out what rounding has put between a neuron and the boundaries that it slides on. Returns a bound of how far
+/// the projections of the old state and of the new one are apart.
+double Prover::put_on_boundaries(ProvedNeuron& neuron) const {
+    const std::vector<double> old = neuron.w;
+    std::vector<double> multipliers(at(neuron.held.size()));
+    neuron.held.project(old.data(), neuron.w.data(), multipliers.data());
+    double moved = 0.0;
+    for (std::size_t c = 0; c < old.size(); ++c) moved += std::abs(neuron.w[c] - old[c]);
+    return (neuron.held.off(old.data()) + moved + neuron.held.off(neuron.w.data())) * kUp + kTiny;
 }
 
 /// The step is proved: its end is the next start.
@@ -222,16 +320,13 @@ void Prover::commit() {
     const PieceMaker maker(samples_, series_, bounds_, terms_);
     for (const Crossing& event : trial_.crossings) {
         ProvedNeuron& neuron = neurons_[at(event.neuron)];
-        neuron.signs[at(event.sample)] = static_cast<std::int8_t>(event.kind == Kind::die ? 0 : event.direction);
-        neuron.resting = neuron.resting || event.kind == Kind::die;
-        ++neuron.next;
+        apply(samples_, event, {}, neuron.signs);
+        neuron.resting = neuron.resting || event.rests;
+        neuron.next += event.claims;
         neuron.find_slopes(samples_.leak);
-        const double t = t_ + event.time;
-        const double rounding = 4.0 * kUnit * (t + trial_.length);
-        record_.events.push_back({t - event.delay * kUp - rounding, t + event.delay * kUp + rounding, event.margin,
-                                  static_cast<std::int32_t>(event.neuron), static_cast<std::int32_t>(event.sample),
-                                  event.kind});
+        record(event);
     }
+    double squares = 0.0;
     for (std::size_t j = 0; j < neurons_.size(); ++j) {
         const Piece& last = trial_.pieces[trial_.first[j + 1] - 1];
         if (!last.resting) maker.state(last, last.length, neurons_[j].w, neurons_[j].a);
@@ -239,9 +334,13 @@ void Prover::commit() {
             neurons_[j].w.assign(last.w.begin(), last.w.begin() + samples_.d);
             neurons_[j].a = last.a[0];
         }
-        neurons_[j].radius = tube_.radius()[j];
+        neurons_[j].held = last.held;
+        neurons_[j].starting.clear();
+        const double moved = last.held.empty() ? 0.0 : put_on_boundaries(neurons_[j]);
+        neurons_[j].radius = (tube_.radius()[j] + moved) * kUp;
+        squares += moved * moved;
     }
-    total_ = tube_.total();
+    total_ = (tube_.total() + std::sqrt(squares)) * kUp + kTinyNorm;
     t_ += trial_.length;
     ++record_.steps;
     while (passed_ < ordered_.size() && rank_[passed_] < neurons_[at(ordered_[passed_].neuron)].next) ++passed_;

@@ -30,14 +30,20 @@ class Prover {
     ProofRecord run(const std::function<Request(const ProofProgress&)>& ask);
 
   private:
+    void put_on_first_boundaries(ProvedNeuron& neuron) const;
     Failure step();
     Failure attempt(double length);
     double longest_step() const;
     std::vector<Ahead> events_ahead(double longest) const;
+    bool leaves_alone(std::size_t k) const;
+    Ahead boundary_ahead(const Claim& claim) const;
+    Ahead release_ahead(const Claim& claim) const;
     double exact_length(double length) const;
     void enclose();
     void enclose_at(double t);
     void commit();
+    void record(const Crossing& event);
+    double put_on_boundaries(ProvedNeuron& neuron) const;
     Failure refusal(Failure failure) const;
     double first_overdue() const;
     ProofRecord finish(Failure failure);

@@ -49,6 +49,33 @@ inline double dot(const double* v, const double* w, std::ptrdiff_t size) {
     return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
+/// An inner product to twice the digits, rounded once, with a bound of its error.
+struct Dot {
+    double value;
+    double error;
+};
+
+/// Dot2 of [Ogita, Rump & Oishi 2005]: |value - exact| ≤ u |exact| + γ_n² Σ |terms|; `fma` gives the rounding of a
+/// product exactly.
+inline Dot exact_dot(const double* v, const double* w, std::ptrdiff_t size) {
+    double sum = 0.0;
+    double rest = 0.0;
+    double sizes = 0.0;
+    for (std::ptrdiff_t k = 0; k < size; ++k) {
+        const double product = v[k] * w[k];
+        const double of_product = std::fma(v[k], w[k], -product);
+        const double next = sum + product;
+        const double part = next - sum;
+        const double of_sum = (sum - (next - part)) + (product - part);
+        sum = next;
+        rest += of_product + of_sum;
+        sizes += std::abs(product);
+    }
+    const double value = sum + rest;
+    const double relative = gamma(static_cast<double>(size + 1));
+    return {value, (2.0 * kUnit * std::abs(value) + relative * relative * sizes) * kUp + kTiny};
+}
+
 /// An upper bound of the norm of `size` doubles.
 inline double norm_up(const double* v, std::ptrdiff_t size) {
     return std::sqrt(dot(v, v, size)) * kUp + kTinyNorm;

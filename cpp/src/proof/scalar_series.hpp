@@ -1,6 +1,7 @@
 /// Questions to the polynomial z = w · x of one pair: where it has a root, and that it stays on one side.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "base/types.hpp"
@@ -13,6 +14,16 @@ class ScalarSeries {
   public:
     /// Coefficients w_k · x; `side` = ±1 multiplies them.
     ScalarSeries(const Piece& piece, const double* x, Index order, Index d, double side);
+
+    /// A polynomial with these coefficients.
+    explicit ScalarSeries(std::vector<double> coefficients) : z_(std::move(coefficients)) {}
+
+    ScalarSeries derivative() const;
+    /// sup |z''| where |s| ≤ end.
+    double curvature(double end) const;
+    /// Whether z > 0 on all of [0, end], for coefficients that are known up to `errors` each; `value` is a lower bound
+    /// of z(0), as small as a rounding, and the rate there may be zero up to rounding.
+    bool rises(double value, const std::vector<double>& errors, double end) const;
 
     double value(double s) const;
     double rate(double s) const;

@@ -48,23 +48,37 @@ double end_between(const std::vector<Ahead>& ahead, double longest, double budge
     if (ahead.empty()) return longest;
     const auto cost = [&](double end) {
         double sum = 0.0;
-        for (const Ahead& event : ahead)
-            if (event.time < end) sum += 0.5 * event.kink * (end - event.time) * (end - event.time);
+        for (const Ahead& event : ahead) {
+            const double rest = end - event.time;
+            if (rest > 0.0) sum += (0.5 * event.kink + event.bend / 6.0 * rest) * rest * rest;
+        }
         return sum;
     };
-    // From the last gap to the first: the longest end in it that is cheap enough, if it is clear of the event before.
-    for (std::size_t k = ahead.size(); k-- > 0;) {
+    const auto gap_end = [&](std::size_t k) {
         const double time = ahead[k].time;
-        if (!(time < longest)) continue;
-        const double next = k + 1 == ahead.size() ? longest : ahead[k + 1].time;
-        double end = k + 1 == ahead.size() ? longest : std::min(longest, time + 0.5 * (next - time));
+        return k + 1 == ahead.size() ? longest : std::min(longest, time + 0.5 * (ahead[k + 1].time - time));
+    };
+    // From the last gap to the first: the longest end in it that is cheap enough, if it is clear of the event before.
+    // Costs grow with time, so that gaps which begin too late are passed over at once.
+    const auto in_reach = [&](const Ahead& event) { return event.time < longest && cost(event.time) <= budget; };
+    const auto gaps = std::partition_point(ahead.begin(), ahead.end(), in_reach) - ahead.begin();
+    for (auto k = static_cast<std::size_t>(gaps); k-- > 0;) {
+        const double time = ahead[k].time;
         const double least = time + kClear * ahead[k].window;
+        double end = gap_end(k);
         while (end > least && cost(end) > budget) end = time + 0.5 * (end - time);
         if (end > least) return end;
     }
-    // Before the first event, so that the next step begins close to it.
+    // Before the first event, but not so close to it that the next step could not begin there.
     const double first = std::min(ahead.front().time, longest);
-    return std::max(0.5 * first, first - 4.0 * kClear * ahead.front().window);
+    const double near = 4.0 * kClear * ahead.front().window;
+    if (first > 2.0 * near) return first - near;
+    // Soon after an event, whatever it costs: the window is wide because the error is.
+    for (std::size_t k = 0; k < ahead.size() && ahead[k].time < longest; ++k) {
+        const double least = ahead[k].time + 2.0 * kClear * ahead[k].window;
+        if (least < gap_end(k)) return least;
+    }
+    return 0.5 * first;
 }
 
 }  // namespace reluflow::proof

@@ -14,12 +14,15 @@ double natural_length(const Samples& samples, const NetworkSeries& series, doubl
 struct Ahead {
     double time = 0.0;    // since the start of the step
     double window = 0.0;  // about how far around it nothing else may end
-    double kink =
-        0.0;  // ∫ of what others miss of it is kink (end - time)² / 2, relative to a gradient's size times time
+    // ∫ of what others miss of it, relative to a gradient's size times time: kink (end - time)² / 2, and
+    // bend (end - time)³ / 6 where its gradient has no jump
+    double kink = 0.0;
+    double bend = 0.0;
 };
 
 /// The end of a step of at most `longest`: the latest one in a gap between events, clear of their windows if guesses
-/// are good, on which kinks cost at most `budget`. `ahead` is in the order of time.
+/// are good, on which kinks cost at most `budget`; where there is none, one before the first event or soon after it.
+/// `ahead` is in the order of time.
 double end_between(const std::vector<Ahead>& ahead, double longest, double budget);
 
 }  // namespace reluflow::proof

@@ -10,11 +10,84 @@
 namespace reluflow::proof {
 namespace {
 
+/// A neuron leaves a boundary from this many roundings of its height beside it, so that its side is certain.
+constexpr double kBeside = 8.0;
+
 std::size_t at(Index k) {
     return static_cast<std::size_t>(k);
 }
 
+/// The side it goes to; of a slide the walk knows it.
+double direction_of(Kind kind) {
+    return kind == Kind::cross_up || kind == Kind::leave_up ? 1.0 : -1.0;
+}
+
 }  // namespace
+
+/// Where a neuron is on its way through a step.
+struct TrialMaker::Walk {
+    std::vector<std::int8_t> signs;
+    std::vector<double> raw;  // the gradient before the projection, about the start of the step
+    HeldSet held;
+    std::vector<double> w;
+    double a = 0.0;
+    double start_time = 0.0;
+};
+
+bool Crossing::attracting(const Samples& samples, double a) const {
+    const auto& members = samples.boundaries.of(sample);
+    return std::all_of(members.begin(), members.end(),
+                       [&](const Member& member) { return a * samples.y[at(member.sample)] < 0.0; });
+}
+
+std::vector<Index> apply(const Samples& samples, const Crossing& event, const std::vector<Index>& held,
+                         std::vector<std::int8_t>& signs) {
+    std::vector<Index> rows = held;
+    const auto put = [&](Index sample, double direction) {
+        for (const Member& member : samples.boundaries.of(sample))
+            signs[at(member.sample)] = static_cast<std::int8_t>(member.side(direction));
+    };
+    const auto leave = [&](Index sample, double direction) {
+        put(sample, direction);
+        rows.erase(std::remove(rows.begin(), rows.end(), sample), rows.end());
+    };
+    for (const Departure& departure : event.left) leave(departure.sample, departure.direction);
+    if (is_leave(event.kind)) {
+        leave(event.sample, event.direction);
+    } else if (event.rests) {
+        put(event.sample, 0.0);
+        rows.clear();
+    } else if (event.kind == Kind::slide) {
+        put(event.sample, 0.0);
+        rows.push_back(event.sample);
+    } else {
+        put(event.sample, event.direction);
+    }
+    return rows;
+}
+
+ScalarSeries inside_bound(const Samples& samples, const PieceMaker& maker, const Piece& piece, Index position,
+                          double direction, double& error, double side) {
+    // A boundary on which a neuron slides attracts: more slope pulls it down, where a is positive, and up otherwise.
+    const double factor = side * direction * (piece.a[0] > 0.0 ? -1.0 : 1.0);
+    const auto& members = samples.boundaries.of(piece.held.rows()[at(position)]);
+    const auto order = piece.multipliers.size() / at(piece.held.size());
+    std::vector<double> series(order, 0.0);
+    error = piece.multiplier_error;
+    for (const Member& member : members) {
+        const double slope = member.side(direction) > 0.0 ? 1.0 : samples.leak;
+        double of_dual = 0.0;
+        const std::vector<double> dual = maker.dual_about(member.sample, piece.start, of_dual);
+        for (std::size_t k = 0; k < order; ++k) series[k] += slope * member.ratio * dual[k];
+        // Ratios and sums are rounded.
+        const double sizes = maker.largest_dual(member.sample) * gamma(static_cast<double>(members.size() + 8));
+        error += std::abs(member.ratio) * (of_dual + sizes);
+    }
+    for (std::size_t k = 0; k < order; ++k)
+        series[k] = factor * (series[k] - piece.multipliers[k * at(piece.held.size()) + at(position)]);
+    error *= kUp;
+    return ScalarSeries(std::move(series));
+}
 
 Failure TrialMaker::make(const std::vector<ProvedNeuron>& neurons, const std::vector<std::vector<Claim>>& claims,
                          double start_time, StepTrial& trial) const {
@@ -23,122 +96,274 @@ Failure TrialMaker::make(const std::vector<ProvedNeuron>& neurons, const std::ve
     trial.crossings.clear();
     trial.first.assign(1, 0);
     for (std::size_t j = 0; j < neurons.size(); ++j) {
-        trial.pieces.push_back(maker_.first(static_cast<Index>(j), neurons[j].resting));
+        trial.pieces.push_back(maker_.first(static_cast<Index>(j), neurons[j]));
         if (Failure failure = follow(neurons[j], claims[j], start_time, trial)) return failure;
         trial.first.push_back(trial.pieces.size());
     }
     return {};
 }
 
+/// The event of the next claims: those of one time belong to one event, of which the one that reaches a boundary is the
+/// cause. Several boundaries that are reached at one time are several events, one after the other. False where claims
+/// leave out a sample of a boundary.
+bool TrialMaker::group(const std::vector<Claim>& claims, std::size_t next, Crossing& event) const {
+    const Boundaries& boundaries = samples_.boundaries;
+    std::size_t cause = next;
+    while (cause < claims.size() && claims[cause].t == claims[next].t && is_leave(claims[cause].kind)) ++cause;
+    const bool reaches = cause < claims.size() && claims[cause].t == claims[next].t;
+    if (!reaches) cause = next;
+    event.neuron = claims[cause].neuron;
+    event.sample = boundaries.first[at(claims[cause].sample)];
+    event.kind = claims[cause].kind;
+    event.direction = direction_of(event.kind) * boundaries.side(claims[cause].sample);
+    // By the side of the first sample.
+    if (event.kind == Kind::cross_up || event.kind == Kind::cross_down)
+        event.kind = event.direction > 0.0 ? Kind::cross_up : Kind::cross_down;
+    if (is_leave(event.kind)) event.kind = event.direction > 0.0 ? Kind::leave_up : Kind::leave_down;
+    std::size_t end = next;
+    std::size_t needed = boundaries.of(event.sample).size();
+    for (; end < claims.size() && claims[end].t == claims[next].t; ++end) {
+        const Claim& claim = claims[end];
+        const bool own = boundaries.same(claim.sample, event.sample) && is_leave(claim.kind) == is_leave(event.kind);
+        if (own) continue;
+        if (!is_leave(claim.kind) || !reaches) break;
+        const Index sample = boundaries.first[at(claim.sample)];
+        const double direction = direction_of(claim.kind) * boundaries.side(claim.sample);
+        const auto known = std::find_if(event.left.begin(), event.left.end(),
+                                        [&](const Departure& departure) { return departure.sample == sample; });
+        if (known != event.left.end() && known->direction != direction) return false;
+        if (known != event.left.end()) continue;
+        event.left.push_back({sample, direction});
+        needed += boundaries.of(sample).size();
+    }
+    event.claims = end - next;
+    return event.claims == needed;
+}
+
 /// Whether the neuron's signs allow the event.
-bool TrialMaker::fits(const Claim& claim, const std::vector<std::int8_t>& signs) const {
-    const std::int8_t sign = signs[at(claim.sample)];
-    if (claim.kind == Kind::cross_up) return sign == -1;
-    if (claim.kind == Kind::cross_down) return sign == 1;
-    const bool alone = std::count(signs.begin(), signs.end(), std::int8_t{-1}) + 1 == samples_.n;
-    return claim.kind == Kind::die && samples_.leak == 0.0 && sign == 1 && alone;
+bool TrialMaker::fits(const Crossing& event, const std::vector<std::int8_t>& signs, const Piece& before) const {
+    for (const Departure& departure : event.left)
+        if (before.held.find(departure.sample) < 0) return false;
+    const std::int8_t sign = signs[at(event.sample)];
+    if (is_leave(event.kind)) return before.held.find(event.sample) >= 0;
+    if (event.kind == Kind::cross_up) return sign == -1;
+    if (event.kind == Kind::cross_down) return sign == 1;
+    // Sliding is proved for boundaries that attract, whatever else the neuron does; of one with several samples the
+    // multiplier, strictly inside its bounds, says so.
+    const auto& members = samples_.boundaries.of(event.sample);
+    const bool attracts = event.attracting(samples_, before.a[0]);
+    if (event.kind == Kind::slide) return sign != 0 && (attracts || members.size() > 1);
+    return event.kind == Kind::die && sign != 0 && event.rests;
+}
+
+/// Whether the neuron comes to rest: on boundaries that all attract, with every other sample inactive.
+bool TrialMaker::rests(const Crossing& event, const std::vector<std::int8_t>& signs, const Piece& before) const {
+    if (samples_.leak != 0.0 || !event.left.empty() || !event.attracting(samples_, before.a[0])) return false;
+    if (event.kind != Kind::die) return false;
+    auto others = samples_.n - static_cast<Index>(samples_.boundaries.of(event.sample).size());
+    for (const Index row : before.held.rows()) {
+        Crossing held;
+        held.sample = row;
+        if (!held.attracting(samples_, before.a[0])) return false;
+        others -= static_cast<Index>(samples_.boundaries.of(row).size());
+    }
+    Index inactive = 0;
+    for (Index i = 0; i < samples_.n; ++i)
+        if (signs[at(i)] < 0 && !samples_.boundaries.same(i, event.sample)) ++inactive;
+    return inactive == others;
 }
 
 Failure TrialMaker::follow(const ProvedNeuron& neuron, const std::vector<Claim>& claims, double start_time,
                            StepTrial& trial) const {
-    const Index d = samples_.d;
-    const auto j = trial.pieces.back().neuron;
-    std::vector<std::int8_t> signs;
-    std::vector<double> gradient;  // about the start of the step
-    std::vector<double> w;
-    double a = 0.0;
-    for (std::size_t next = neuron.next; next < claims.size(); ++next) {
-        const Claim& claim = claims[next];
-        if (trial.pieces.back().resting || claim.kind == Kind::other) break;
-        if (signs.empty()) {
-            // Most neurons meet nothing: their signs are copied only when they do.
-            double time = 0.0;
-            if (!meets(trial.pieces.back(), claim, neuron.signs[at(claim.sample)], start_time, time)) break;
-            signs = neuron.signs;
-            gradient = trial.pieces.back().g;
-        }
-        Piece& before = trial.pieces.back();
+    Walk walk;
+    walk.start_time = start_time;
+    for (std::size_t next = neuron.next; next < claims.size();) {
+        if (trial.pieces.back().resting || claims[next].kind == Kind::other) break;
+        Crossing event;
+        const bool complete = group(claims, next, event);
+        const std::vector<std::int8_t>& signs = walk.signs.empty() ? neuron.signs : walk.signs;
         double local = 0.0;
-        if (!meets(before, claim, signs[at(claim.sample)], start_time, local)) break;
+        const double guess = claims[next].t - start_time - trial.pieces.back().start;
+        if (!meets(trial.pieces.back(), event, guess, signs[at(event.sample)], local)) break;
+        if (walk.signs.empty()) {
+            // Most neurons meet nothing: their signs are copied only when they do.
+            walk.signs = neuron.signs;
+            walk.held = neuron.held;
+            walk.raw = neuron.held.empty() ? trial.pieces.back().g : trial.pieces.back().raw;
+        }
         const auto events = static_cast<Index>(next - neuron.next);
-        if (events >= series_.order) return {Reason::precision, j, claim.sample, start_time + before.start};
-        if (!fits(claim, signs))
-            return {Reason::event_not_excluded, j, claim.sample, start_time + before.start + local};
-        maker_.state(before, local, w, a);
-        Crossing event = crossing(before, claim, local, w);
-        event.before = trial.pieces.size() - 1;
-        before.length = local;
-        const bool stops = claim.kind == Kind::die;
-        const double change = (event.direction > 0.0 ? 1.0 : -1.0) * (1.0 - samples_.leak);
-        for (Index k = 0; k < series_.order; ++k)
-            for (Index c = 0; c < d; ++c)
-                gradient[at(k * d + c)] +=
-                    change * series_.dual[at(k)][at(claim.sample)] * samples_.row(claim.sample)[c];
-        signs[at(claim.sample)] = static_cast<std::int8_t>(stops ? 0 : event.direction);
-        trial.pieces.push_back(stops ? maker_.at_rest(j, event.time, w, a)
-                                     : maker_.from(j, event.time, w, a, gradient));
-        miss(trial.pieces[event.before], trial.pieces.back(), event);
-        trial.crossings.push_back(event);
+        const double t = start_time + trial.pieces.back().start;
+        if (events >= series_.order) return {Reason::precision, event.neuron, event.sample, t};
+        event.rests = rests(event, walk.signs, trial.pieces.back());
+        if (!complete || !fits(event, walk.signs, trial.pieces.back()))
+            return {Reason::event_not_excluded, event.neuron, event.sample, t + local};
+        event.time = trial.pieces.back().start + local;
+        if (event.kind == Kind::slide) event.direction = -walk.signs[at(event.sample)];
+        if (Failure failure = pass(walk, event, local, trial)) return failure;
+        next += event.claims;
     }
     return {};
 }
 
-/// Whether the pair of the claim is on the other side at the end of the step; then `time` is when it gets there.
-bool TrialMaker::meets(const Piece& piece, const Claim& claim, double sign, double start_time, double& time) const {
+/// Takes a neuron over its event, `local` after the start of its last piece: a new piece begins.
+Failure TrialMaker::pass(Walk& walk, Crossing& event, double local, StepTrial& trial) const {
+    Piece& before = trial.pieces.back();
+    maker_.state(before, local, walk.w, walk.a);
+    const double rounding = gamma(static_cast<double>(samples_.d + 2)) * before.w_size;
+    const double size = samples_.size[at(event.sample)];
+    event.zero =
+        (std::abs(dot(walk.w.data(), samples_.row(event.sample), samples_.d)) + size * (rounding + before.storage)) *
+        kUp;
+    event.before = trial.pieces.size() - 1;
+    before.length = local;
+    turn(event, walk.signs, walk.raw);
+    const HeldSet old = walk.held;
+    walk.held = HeldSet(samples_, apply(samples_, event, old.rows(), walk.signs));
+    if (!walk.held.independent()) return {Reason::dependent_boundaries, event.neuron, event.sample, event.time};
+    place(walk, old, before.w_size, event);
+    trial.pieces.push_back(event.rests ? maker_.at_rest(event.neuron, event.time, walk.w, walk.a)
+                                       : maker_.from(event.neuron, event.time, walk.w, walk.a, walk.raw, walk.held));
+    measure(trial.pieces[event.before], trial.pieces.back(), event);
+    miss(trial.pieces[event.before], trial.pieces.back(), event);
+    trial.crossings.push_back(event);
+    return {};
+}
+
+/// Whether the event comes before the end of the step; then `time` is when. The pair is on the other side at the end,
+/// or the multiplier beyond its bound.
+bool TrialMaker::meets(const Piece& piece, const Crossing& event, double guess, double sign, double& time) const {
+    if (is_leave(event.kind)) {
+        const Index position = piece.held.find(event.sample);
+        if (position < 0) return false;
+        double error = 0.0;
+        const ScalarSeries inside = inside_bound(samples_, maker_, piece, position, event.direction, error);
+        if (!(inside.value(piece.reach) < 0.0)) return false;
+        time = inside.root(guess, piece.reach);
+        // A little before, so that the multiplier is inside until then.
+        const double rate = -inside.rate(time);
+        if (rate > 0.0) time -= std::min(2.0 * error / rate, 0.5 * time);
+        return true;
+    }
     if (sign == 0.0) return false;
-    const ScalarSeries z(piece, samples_.row(claim.sample), series_.order, samples_.d, sign);
+    const ScalarSeries z(piece, samples_.row(event.sample), series_.order, samples_.d, sign);
     if (!(z.value(piece.reach) < 0.0)) return false;
-    time = z.root(claim.t - start_time - piece.start, piece.reach);
+    time = z.root(guess, piece.reach);
     return true;
 }
 
-Crossing TrialMaker::crossing(const Piece& before, const Claim& claim, double local,
-                              const std::vector<double>& w) const {
+/// What the event does to the gradient before the projection.
+void TrialMaker::turn(const Crossing& event, const std::vector<std::int8_t>& signs, std::vector<double>& raw) const {
+    const Index d = samples_.d;
+    const auto slope = [&](double side) { return side > 0.0 ? 1.0 : side < 0.0 ? samples_.leak : 0.0; };
+    const auto turn_to = [&](Index sample, double direction) {
+        for (const Member& member : samples_.boundaries.of(sample)) {
+            const double change = slope(member.side(direction)) - slope(signs[at(member.sample)]);
+            for (Index k = 0; k < series_.order; ++k)
+                for (Index c = 0; c < d; ++c)
+                    raw[at(k * d + c)] +=
+                        change * series_.dual[at(k)][at(member.sample)] * samples_.row(member.sample)[c];
+        }
+    };
+    for (const Departure& departure : event.left) turn_to(departure.sample, departure.direction);
+    turn_to(event.sample, event.kind == Kind::slide || event.kind == Kind::die ? 0.0 : event.direction);
+}
+
+/// Puts the neuron on what it slides on from now on, and a little beside what it leaves.
+void TrialMaker::place(Walk& walk, const HeldSet& old, double w_size, Crossing& event) const {
+    if (old.empty() && walk.held.empty()) return;
+    const Index d = samples_.d;
+    const std::vector<double> from = walk.w;
+    std::vector<double> unused(at(std::max<Index>(walk.held.size(), 1)));
+    if (!walk.held.empty()) walk.held.project(from.data(), walk.w.data(), unused.data());
+    std::vector<Departure> left = event.left;
+    if (is_leave(event.kind)) left.push_back({event.sample, event.direction});
+    if (!left.empty()) {
+        std::vector<Index> rows = walk.held.rows();
+        std::vector<double> heights(rows.size(), 0.0);
+        for (const Departure& departure : left) {
+            rows.push_back(departure.sample);
+            const double beside = kBeside * kUnit * std::sqrt(static_cast<double>(d)) * w_size;
+            heights.push_back(departure.direction * beside * samples_.size[at(departure.sample)]);
+        }
+        const std::vector<double> push = HeldSet(samples_, rows).with_heights(heights);
+        for (Index c = 0; c < d; ++c) walk.w[at(c)] += push[at(c)];
+    }
+    double moved = 0.0;
+    for (Index c = 0; c < d; ++c) moved += std::abs(walk.w[at(c)] - from[at(c)]);
+    // From the projection on the old set to the new state's projection on the new one.
+    event.entry = (old.off(from.data()) + moved + walk.held.off(walk.w.data())) * kUp + kTiny;
+}
+
+/// The pulls on both sides.
+void TrialMaker::measure(const Piece& before, const Piece& after, Crossing& event) const {
     const Index d = samples_.d;
     const Index K = series_.order;
-    const double* x = samples_.row(claim.sample);
-    const double size = samples_.size[at(claim.sample)];
-    Crossing event;
-    event.neuron = before.neuron;
-    event.sample = claim.sample;
-    event.kind = claim.kind;
-    event.time = before.start + local;
-    event.direction = claim.kind == Kind::cross_up ? 1.0 : -1.0;
-    const double rounding = gamma(static_cast<double>(d + 2)) * size * before.w_size;
-    event.zero = (std::abs(dot(w.data(), x, d)) + rounding + size * before.storage) * kUp;
+    const double* x = samples_.row(event.sample);
+    const double size = samples_.size[at(event.sample)];
+    const double local = event.time - before.start;
     double pull = 0.0;
-    double dual = 0.0;
-    for (Index k = K; k-- > 0;) {
-        pull = pull * local + dot(before.g_of(k, d), x, d);
-        dual = dual * event.time + series_.dual[at(k)][at(claim.sample)];
-    }
+    for (Index k = K; k-- > 0;) pull = pull * local + dot(before.g_of(k, d), x, d);
     event.pull_before = pull;
-    event.pull_after = pull + event.direction * (1.0 - samples_.leak) * dual * dot(x, x, d);
-    if (claim.kind == Kind::die) event.pull_after = 0.0;
-    const double sums = before.g_size + bounds_.weight[at(claim.sample)] * samples_.share * size;
-    event.pull_error =
-        size * (before.g_error + terms_(Term::rounding, gamma(static_cast<double>(2 * d + 4 * K + 20)) * sums)) * kUp;
-    return event;
+    event.pull_after = dot(after.g_of(0, d), x, d);
+    const double rounding = terms_(Term::rounding, gamma(static_cast<double>(2 * d + 4 * K + 20)));
+    event.error_before = size * (before.g_error + rounding * before.g_size) * kUp;
+    event.error_after = size * (after.g_error + rounding * after.g_size) * kUp;
+}
+
+/// sup |g̃ of the piece after the event - g̃ of the piece before it| to the end of the step.
+double TrialMaker::gradient_change(const Piece& before, const Piece& after, const Crossing& event) const {
+    if (before.held.empty() && after.held.empty()) {
+        double sum = 0.0;
+        for (const Member& member : samples_.boundaries.of(event.sample))
+            sum += bounds_.weight[at(member.sample)] * samples_.size[at(member.sample)];
+        return (1.0 - samples_.leak) * sum * samples_.share * kUp;
+    }
+    const Index d = samples_.d;
+    const double local = event.time - before.start;
+    double squares = 0.0;
+    for (Index c = 0; c < d; ++c) {
+        double g = 0.0;
+        for (Index k = series_.order; k-- > 0;) g = g * local + before.g[at(k * d + c)];
+        squares += (after.g[at(c)] - g) * (after.g[at(c)] - g);
+    }
+    const double rounding = (event.error_before + event.error_after) / samples_.size[at(event.sample)];
+    return (std::sqrt(squares) + kTinyNorm + rounding + (before.g_rate + after.g_rate) * after.reach) * kUp;
 }
 
 /// The others see the neuron as if it went on: what they miss is the difference of both pieces.
 void TrialMaker::miss(const Piece& before, const Piece& after, Crossing& event) const {
     const double size = samples_.size[at(event.sample)];
-    const double kink = (1.0 - samples_.leak) * bounds_.weight[at(event.sample)] * samples_.share * kUp;
+    const bool crosses = event.kind != Kind::slide && !is_leave(event.kind);
     const double a = std::max(before.a_size, after.a_size);
-    // |x · g̃| along the piece, so |z̃| ≤ zero + a pull (s - time).
-    const double pull = std::abs(event.pull_before) + event.pull_error + size * before.g_rate * bounds_.length;
+    // |x · g̃| along the piece, so |z̃| ≤ zero + a pull (s - time); zero where the neuron slides.
+    const bool slid = before.held.find(event.sample) >= 0;
+    const double moving = std::abs(event.pull_before) + size * before.g_rate * bounds_.length;
+    const double pull = (slid ? 0.0 : moving) + event.error_before;
     const double far = event.zero + a * pull * before.reach;
-    const double growth = exponential_up((before.g_size + before.g_error) * before.reach);
-    const double apart = growth * (kink * (a * size + far) + before.defect + after.defect) * kUp;
     const double width = std::max(before.size, after.size);
-    const double leak = (1.0 - samples_.leak) * a;
+    const double change = gradient_change(before, after, event);
+    const bool plain = before.held.empty() && after.held.empty();  // then the change is along x, and x · w is small
+    const double kick = change * (plain ? a + far / size : width);
+    const double growth = exponential_up((before.g_size + before.g_error) * before.reach);
+    const double defects = before.defect + after.defect;
+    const double apart = growth * (kick + defects) * kUp;
+    double largest = 0.0;  // of the samples of the boundary
+    for (const Member& member : samples_.boundaries.of(event.sample))
+        largest = std::max(largest, samples_.size[at(member.sample)]);
+    const double leak = (crosses ? 1.0 - samples_.leak : 1.0) * a * samples_.boundaries.spread(event.sample);
     const double share = samples_.norm * width;
+    const double storage = growth * (before.storage + event.entry);
     event.margin_slope = terms_(Term::kink, (share * apart + leak * a * pull) * kUp);
-    event.margin_jump = terms_(Term::kink, (share * growth * before.storage + leak * event.zero) * kUp);
-    event.gradient_slope = terms_(Term::kink, (samples_.norm * share * apart + size * leak * a * pull) * kUp);
-    event.gradient_jump =
-        terms_(Term::kink, (samples_.norm * share * growth * before.storage + size * leak * event.zero) * kUp);
+    event.margin_jump = terms_(Term::kink, (share * storage + leak * event.zero) * kUp);
+    event.gradient_slope = terms_(Term::kink, (samples_.norm * share * apart + largest * leak * a * pull) * kUp);
+    event.gradient_jump = terms_(Term::kink, (samples_.norm * share * storage + largest * leak * event.zero) * kUp);
+    // (a w)' = a² g + (g·w) w, with |a² + w wᵀ| ≤ |u|².
+    const double g = std::max(before.g_size + before.g_error, after.g_size + after.g_error);
+    const double moved = (apart * after.reach + storage) * kUp;
+    event.margin_rate =
+        (samples_.norm * (change * width * width + g * (2.0 * width + moved) * moved + 2.0 * width * defects) +
+         leak * (a * pull + g * far)) *
+        kUp;
 }
 
 }  // namespace reluflow::proof

@@ -4,36 +4,60 @@
 #include <vector>
 
 #include "proof/piece.hpp"
+#include "proof/scalar_series.hpp"
 
 namespace reluflow::proof {
 
-/// A claimed event at the end of one piece and the start of the next. Times are since the start of the step.
+/// A boundary that a neuron leaves at an event, to the side `direction` = ±1 of its first sample.
+struct Departure {
+    Index sample;
+    double direction;
+};
+
+/// A claimed event at the end of one piece and the start of the next: a boundary is reached, boundaries on which the
+/// neuron slides are left at the same instant, or one is left alone. Times are since the start of the step.
 struct Crossing {
     Index neuron = 0;
-    Index sample = 0;
+    Index sample = 0;  // that is reached, or the only one that is left; the first one of its boundary, as in `left`
     Kind kind = Kind::other;
-    std::size_t before = 0;  // position of the piece that ends here; the next one follows it
+    std::vector<Departure> left;  // on reaching `sample`
+    std::size_t claims = 1;       // how many claims it answers
+    bool rests = false;           // the neuron never moves again
+    std::size_t before = 0;       // position of the piece that ends here; the next one follows it
     double time = 0.0;
     double zero = 0.0;         // bound of |z̃| at the event, on both pieces
     double pull_before = 0.0;  // x · g̃ on both sides at the event
     double pull_after = 0.0;
-    double pull_error = 0.0;  // of both, against the polynomials of the duals
-    double direction = 1.0;   // +1 where z grows
+    double error_before = 0.0;  // of both, against the polynomials of the duals
+    double error_after = 0.0;
+    double direction = 1.0;  // +1 where z grows
+    double entry = 0.0;      // what the state jumps by, for it starts on the boundaries that the neuron slides on then
 
-    // How much the others miss of it, per unit of time after it and at once: of the gradients (times sup |dλ/dq|), and
-    // of the margins.
+    // How much the others miss of it, per unit of time after it and at once: of the gradients (times sup |dλ/dq|), of
+    // the margins, and of the rates of the margins.
     double gradient_slope = 0.0, gradient_jump = 0.0;
     double margin_slope = 0.0, margin_jump = 0.0;
+    double margin_rate = 0.0;
 
     // What the tube finds.
-    double window = 0.0;  // outside of it the sign of z is that of z̃
+    double window = 0.0;  // outside of it the signs, or the multiplier, are those of the pieces
     double delay = 0.0;   // |true time - time| is at most this
+    double slack = 0.0;   // z̃ is on the side of its slope but for this time
     double margin = 0.0;  // rate over its error
 
-    bool attracting(const Samples& samples, double a) const {
-        return a * samples.y[static_cast<std::size_t>(sample)] < 0;
-    }
+    /// Whether every sample of the boundary pulls towards it.
+    bool attracting(const Samples& samples, double a) const;
 };
+
+/// What an event does to the signs; returns what of the boundaries of `held` the neuron slides on after it.
+std::vector<Index> apply(const Samples& samples, const Crossing& event, const std::vector<Index>& held,
+                         std::vector<std::int8_t>& signs);
+
+/// How far the multiplier of a boundary on which a neuron slides is from the bound at which it leaves to `direction`:
+/// the sum of the duals with the slopes they have there, times their ratios, less μ. Positive inside, or outside with
+/// `side` = -1; in the time since the start of the piece.
+ScalarSeries inside_bound(const Samples& samples, const PieceMaker& maker, const Piece& piece, Index position,
+                          double direction, double& error, double side = 1.0);
 
 /// The pieces in the order of neurons, `first[j]` to `first[j + 1]` - 1 of neuron j, and the events between them.
 struct StepTrial {
@@ -54,12 +78,19 @@ class TrialMaker {
                  double start_time, StepTrial& trial) const;
 
   private:
+    struct Walk;
     Failure follow(const ProvedNeuron& neuron, const std::vector<Claim>& claims, double start_time,
                    StepTrial& trial) const;
-    bool meets(const Piece& piece, const Claim& claim, double sign, double start_time, double& time) const;
-    bool fits(const Claim& claim, const std::vector<std::int8_t>& signs) const;
-    Crossing crossing(const Piece& before, const Claim& claim, double local, const std::vector<double>& w) const;
-    void miss(const Piece& before, const Piece& after, Crossing& crossing) const;
+    Failure pass(Walk& walk, Crossing& event, double local, StepTrial& trial) const;
+    bool group(const std::vector<Claim>& claims, std::size_t next, Crossing& event) const;
+    bool meets(const Piece& piece, const Crossing& event, double guess, double sign, double& time) const;
+    bool fits(const Crossing& event, const std::vector<std::int8_t>& signs, const Piece& before) const;
+    bool rests(const Crossing& event, const std::vector<std::int8_t>& signs, const Piece& before) const;
+    void turn(const Crossing& event, const std::vector<std::int8_t>& signs, std::vector<double>& raw) const;
+    void place(Walk& walk, const HeldSet& old, double w_size, Crossing& event) const;
+    void measure(const Piece& before, const Piece& after, Crossing& event) const;
+    double gradient_change(const Piece& before, const Piece& after, const Crossing& event) const;
+    void miss(const Piece& before, const Piece& after, Crossing& event) const;
 
     const Samples& samples_;
     const NetworkSeries& series_;

@@ -26,22 +26,30 @@ std::size_t at(Index k) {
 Failure Tube::close(const std::vector<ProvedNeuron>& neurons, double all, StepTrial& trial) {
     assumed_.clear();
     size_.clear();
+    off_.clear();
     double squares = 0.0;
     for (std::size_t j = 0; j < neurons.size(); ++j) {
-        assumed_.push_back(neurons[j].radius * kWider + kTiny);
         double size = 0.0;
-        for (std::size_t k = trial.first[j]; k < trial.first[j + 1]; ++k) size = std::max(size, trial.pieces[k].size);
+        double off = 0.0;
+        for (std::size_t k = trial.first[j]; k < trial.first[j + 1]; ++k) {
+            size = std::max(size, trial.pieces[k].size);
+            off = std::max(off, trial.pieces[k].off);
+        }
+        off_.push_back(2.0 * off);
+        assumed_.push_back((neurons[j].radius + off_.back()) * kWider + kTiny);
         size_.push_back(size);
         squares += size * size;
     }
     all_sizes_ = std::sqrt(squares) * kUp + kTinyNorm;
     assumed_total_ = all * kWider + kTiny;
+    // The bounds are about projected neurons; those of the tube about the polynomials, and about both.
+    const auto reach = [this](std::size_t j) { return (radius_[j] + off_[j]) * kUp; };
     for (int round = 0; round < kRounds; ++round) {
         if (Failure failure = propagate(neurons, all, trial)) return failure;
         bool closed = total_ < assumed_total_;
-        for (std::size_t j = 0; j < neurons.size(); ++j) closed = closed && radius_[j] < assumed_[j];
+        for (std::size_t j = 0; j < neurons.size(); ++j) closed = closed && reach(j) < assumed_[j];
         if (closed) return {};
-        for (std::size_t j = 0; j < neurons.size(); ++j) assumed_[j] = std::max(assumed_[j], radius_[j] * kWider);
+        for (std::size_t j = 0; j < neurons.size(); ++j) assumed_[j] = std::max(assumed_[j], reach(j) * kWider);
         assumed_total_ = std::max(assumed_total_, total_ * kWider);
     }
     const auto worst = std::max_element(radius_.begin(), radius_.end()) - radius_.begin();
@@ -60,8 +68,10 @@ Failure Tube::propagate(const std::vector<ProvedNeuron>& neurons, double all, St
             error = along(piece, error, trial);
             if (k + 1 == trial.first[j + 1]) continue;
             error = std::min(error, assumed_total_);
-            if (Failure failure = cross(piece, *event, error)) return failure;
-            error = (error + jump(piece, *event)) * kUp;
+            if (Failure failure =
+                    is_leave(event->kind) ? release(piece, *event) : cross(piece, trial.pieces[k + 1], *event, error))
+                return failure;
+            error = (error + jump(piece, *event) + event->entry) * kUp;
             ++event;
         }
         radius_[j] = error;
@@ -102,6 +112,67 @@ Failure Tube::spread_duals(const StepTrial& trial) {
     own_error_ = (samples_.norm * bounds_.error + dual_slope_ * started) * kUp;
     gradient_error_ = (own_error_ + dual_slope_ * samples_.norm * through) * kUp;
     largest_error_ = (gradient_error_ + dual_slope_ * gradient_kinks) * kUp;
+    dual_error_ = (bounds_.error + dual_slope_ * margin_change_) * kUp;
+    const bool leaves = std::any_of(trial.crossings.begin(), trial.crossings.end(),
+                                    [](const Crossing& event) { return is_leave(event.kind); });
+    dual_rate_ = leaves ? dual_rate_error(trial) : 0.0;
+    return {};
+}
+
+/// |λ' - λ̃'|₂. With s the derivative of the weight by the margin, λ' - λ̃' = (s - s̃) q' + s̃ (q' - q̃') - R, |s - s̃| at
+/// most twice the error of the weight; q' is made of (a w)' = a² g + (g·w) w.
+double Tube::dual_rate_error(const StepTrial& trial) const {
+    double moved = 0.0;
+    for (std::size_t j = 0; j < size_.size(); ++j) {
+        if (trial.pieces[trial.first[j]].resting) continue;
+        double g = 0.0;
+        double defect = 0.0;
+        for (std::size_t k = trial.first[j]; k < trial.first[j + 1]; ++k) {
+            g = std::max(g, trial.pieces[k].g_size + trial.pieces[k].g_error);
+            defect = std::max(defect, trial.pieces[k].defect);
+        }
+        const double size = size_[j];
+        moved += (g + largest_error_) * (2.0 * size + assumed_[j]) * assumed_[j] + largest_error_ * size * size +
+                 2.0 * size * defect;
+    }
+    double rates = samples_.norm * moved;
+    // Once for the polynomials, once for a true neuron that is on the other side of its event.
+    for (const Crossing& event : trial.crossings) rates += 2.0 * event.margin_rate;
+    rates *= kUp;
+    double kinks = 0.0;
+    for (const Crossing& event : trial.crossings)
+        kinks += event.margin_slope * (trial.length - event.time) + event.margin_jump;
+    double through = 0.0;
+    for (std::size_t j = 0; j < size_.size(); ++j) through += size_[j] * assumed_[j] + 0.5 * assumed_[j] * assumed_[j];
+    const double all_duals = bounds_.error + dual_slope_ * (samples_.norm * through + kinks) * kUp;
+    return (2.0 * all_duals * (bounds_.margin_rate + rates) + dual_slope_ * rates + bounds_.residual) * kUp;
+}
+
+double Tube::inside_error(const Piece& piece, Index position) const {
+    const double spread = samples_.boundaries.spread(piece.held.rows()[at(position)]);
+    return terms_(Term::multiplier, piece.held.inverse() * largest_error_ + spread * dual_error_) * kUp;
+}
+
+/// The rate at which the multiplier meets its bound, and its window.
+Failure Tube::release(const Piece& before, Crossing& event) const {
+    const Failure failure{Reason::release_slope, event.neuron, event.sample, event.time};
+    const Index position = before.held.find(event.sample);
+    double rounding = 0.0;
+    const ScalarSeries inside = inside_bound(samples_, maker_, before, position, event.direction, rounding);
+    const double distance = inside_error(before, position) + rounding + std::abs(inside.value(before.length));
+    const double rate = -inside.rate(before.length);
+    if (!(rate > 0.0)) return failure;
+    event.window = kWindow * distance / rate * kUp + kTiny;
+    // Rounding of the rate's coefficients: those of a derivative are as many times larger as its order.
+    const double reach = before.reach;
+    const double error =
+        ((before.held.inverse() * samples_.norm + samples_.boundaries.spread(event.sample)) * dual_rate_ +
+         inside.curvature(reach) * event.window + 64.0 * rounding / reach) *
+        kUp;
+    const double speed = (rate - error) * (1.0 - 8 * kUnit);
+    if (!(speed > 0.5 * rate)) return failure;
+    event.delay = distance / speed * kUp + kTiny;
+    event.margin = rate / error;
     return {};
 }
 
@@ -125,10 +196,11 @@ double Tube::along(const Piece& piece, double error, const StepTrial& trial) con
 }
 
 /// The rates at an event of a neuron whose error is `error` there, its delay and its window.
-Failure Tube::cross(const Piece& before, Crossing& event, double error) const {
+Failure Tube::cross(const Piece& before, const Piece& after, Crossing& event, double error) const {
     const double size = samples_.size[at(event.sample)];
     const double assumed = assumed_[at(event.neuron)];
-    const bool stops = event.kind == Kind::die;
+    // What slides from now on, or rests, has its multipliers checked; only the way there has a rate.
+    const bool stops = event.kind == Kind::die || event.kind == Kind::slide;
     const Failure failure{Reason::not_transversal, event.neuron, event.sample, event.time};
     const double a = before.a[0] >= 0.0 ? 1.0 : -1.0;
     const double least_a = (std::abs(before.a[0]) - before.a_motion - assumed) * (1.0 - 8 * kUnit);
@@ -141,10 +213,11 @@ Failure Tube::cross(const Piece& before, Crossing& event, double error) const {
     const double distance =
         size * assumed + event.zero + gamma(static_cast<double>(10 * samples_.d + 500)) * size * before.w_size;
     const double window = kWindow * distance / (least_a * least_pull) * kUp + kTiny;
-    const double own_rate = samples_.size[at(event.sample)] * bounds_.dual_rate[at(event.sample)] * size;
-    const double error_before =
-        (event.pull_error + size * (before.g_rate * window + largest_error_ + before.defect / least_a)) * kUp;
-    const double error_after = (error_before + own_rate * window) * kUp;
+    const auto error_on = [&](const Piece& piece, double rounding) {
+        return (rounding + size * (piece.g_rate * window + largest_error_ + piece.defect / least_a)) * kUp;
+    };
+    const double error_before = error_on(before, event.error_before);
+    const double error_after = error_on(after, event.error_after);
     const double speed_before = least_a * (pull_before - error_before) * (1.0 - 8 * kUnit);
     const double speed_after = least_a * (pull_after - error_after) * (1.0 - 8 * kUnit);
     const double speed = stops ? speed_before : std::min(speed_before, speed_after);
@@ -152,19 +225,22 @@ Failure Tube::cross(const Piece& before, Crossing& event, double error) const {
     if (!(speed > 0.5 * least_a * least_pull)) return failure;
     event.window = window;
     event.delay = terms_(Term::switching, size * error + event.zero) / speed_before * kUp + kTiny;
+    event.slack = 2.0 * event.zero / speed_before * kUp;
     event.margin = std::min(pull_before / error_before, stops ? pull_before / error_before : pull_after / error_after);
     return {};
 }
 
 /// What the error grows by while the true neuron and the computed one are on different sides of the boundary.
 double Tube::jump(const Piece& before, const Crossing& event) const {
-    if (event.attracting(samples_, before.a[0])) return 0.0;
+    const double duration = event.attracting(samples_, before.a[0]) ? event.slack : event.delay;
     const double size = samples_.size[at(event.sample)];
     const double assumed = assumed_[at(event.neuron)];
-    const double dual =
-        bounds_.weight[at(event.sample)] * exponential_up(margin_change_) * samples_.share * (1.0 - samples_.leak);
+    double weights = 0.0;
+    for (const Member& member : samples_.boundaries.of(event.sample))
+        weights += bounds_.weight[at(member.sample)] * std::abs(member.ratio);
+    const double dual = weights * exponential_up(margin_change_) * samples_.share * (1.0 - samples_.leak);
     const double kick = dual * (before.a_size + 2.0 * assumed) * size + dual * (size * assumed + event.zero);
-    return terms_(Term::jump, kick * event.delay) * kUp;
+    return terms_(Term::jump, kick * duration) * kUp;
 }
 
 /// The bound of all neurons together: E' ≤ max |g| E + |D|, for the coupling of neurons contracts.
@@ -188,11 +264,13 @@ double Tube::together(const std::vector<ProvedNeuron>& neurons, double all, cons
     double jumps = 0.0;
     for (const Crossing& event : trial.crossings) {
         const Piece& before = trial.pieces[event.before];
-        const double size = samples_.size[at(event.sample)];
+        const double spread = samples_.boundaries.spread(event.sample);
+        const double size = samples_.size[at(event.sample)] * spread * spread;
         // On the two sides margin i is one of two linear forms, apart by at most |a| |x| e while the sides differ.
         const double forms =
             (before.a_size + assumed_[at(event.neuron)]) * (size * assumed_[at(event.neuron)] + event.zero);
-        jumps += jump(before, event) + 2.0 * event.window * dual_slope_ * forms * size * (all_sizes_ + assumed_total_);
+        jumps += jump(before, event) + event.entry +
+                 2.0 * event.window * dual_slope_ * forms * size * (all_sizes_ + assumed_total_);
     }
     const double growth = exponential_up(h * (rate + largest_error_) * kUp);
     const double sources =

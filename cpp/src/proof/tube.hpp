@@ -10,8 +10,8 @@ namespace reluflow::proof {
 /// Bounds of |u_j - ũ_j| on the whole step. docs/proof.md, "One step".
 class Tube {
   public:
-    Tube(const Samples& samples, const DualBounds& bounds, Terms terms)
-        : samples_(samples), bounds_(bounds), terms_(terms) {}
+    Tube(const Samples& samples, const NetworkSeries& series, const DualBounds& bounds, Terms terms)
+        : samples_(samples), bounds_(bounds), terms_(terms), maker_(samples, series, bounds, terms) {}
 
     /// Finds bounds that hold on the step, given those of `neurons` and `all` at its start, and the windows of the
     /// trial's events. The bounds at the end are then `radius()` and `total()`.
@@ -21,11 +21,19 @@ class Tube {
     double total() const { return total_; }
     /// sup over the step of the bound of neuron j.
     double assumed(Index j) const { return assumed_[static_cast<std::size_t>(j)]; }
+    /// sup over the step, and over neurons, of the error of a gradient against the one of λ̃.
+    double gradient_error() const { return largest_error_; }
+    /// The same of one dual.
+    double dual_error() const { return dual_error_; }
+    /// Of a multiplier's distance from its bound, as `inside_bound` has it.
+    double inside_error(const Piece& piece, Index position) const;
 
   private:
     Failure propagate(const std::vector<ProvedNeuron>& neurons, double all, StepTrial& trial);
     Failure spread_duals(const StepTrial& trial);
-    Failure cross(const Piece& before, Crossing& event, double error) const;
+    Failure cross(const Piece& before, const Piece& after, Crossing& event, double error) const;
+    Failure release(const Piece& before, Crossing& event) const;
+    double dual_rate_error(const StepTrial& trial) const;
     double jump(const Piece& before, const Crossing& event) const;
     double along(const Piece& piece, double error, const StepTrial& trial) const;
     double together(const std::vector<ProvedNeuron>& neurons, double all, const StepTrial& trial) const;
@@ -40,6 +48,7 @@ class Tube {
     std::vector<double> radius_;  // (m): what comes out of it
     double total_ = 0.0;
 
+    std::vector<double> off_;      // (m): twice the distance of the polynomials to what the neuron slides on
     std::vector<double> size_;     // (m): sup |ũ_j|
     double all_sizes_ = 0.0;       // sqrt of the sum of their squares
     double dual_slope_ = 0.0;      // sup |dλ_i/dq_i|
@@ -47,6 +56,9 @@ class Tube {
     double own_error_ = 0.0;       // of a gradient, from the duals' own error
     double gradient_error_ = 0.0;  // of a gradient, kinks that start in the step left out
     double largest_error_ = 0.0;   // with them
+    double dual_error_ = 0.0;      // of one dual
+    double dual_rate_ = 0.0;       // |λ' - λ̃'|₂, where a multiplier meets its bound in the step
+    PieceMaker maker_;
 };
 
 }  // namespace reluflow::proof

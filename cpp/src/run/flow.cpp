@@ -86,6 +86,7 @@ void Flow::start() {
     const bool decided = stepper_.decide_start(pattern_was_given_);
     record_events();
     stepper_.begin();
+    stepper_.resume(plan_.pace);
     log_loss_ = stepper_.waveform().log_loss() + log_factor_;
     keep_checkpoint();
     plan_.save_by == SaveBy::log_norm ? save_start_norms() : save_start();

@@ -34,6 +34,7 @@ class Flow final : public Run {
     const SignMatrix& first_pattern() const noexcept { return first_pattern_; }
     SignMatrix last_pattern() const { return state_.mode.pattern().sample_signs(data_); }
     const StepCounts& counts() const noexcept { return stepper_.counts(); }
+    Pace pace() const noexcept { return stepper_.pace(); }
     /// Estimated angle to the limit direction; computed only if a stop rule needs it, else +inf.
     double remaining_turn() const noexcept { return direction_trend_.remaining(); }
     /// log t from which on nothing moved; +inf if there is none.

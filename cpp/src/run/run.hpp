@@ -13,6 +13,7 @@
 #include "base/types.hpp"
 #include "hybrid/clock.hpp"
 #include "problem/settings.hpp"
+#include "two_layer/step_control.hpp"
 
 namespace reluflow {
 
@@ -49,6 +50,7 @@ struct RunPlan {
     int n_threads = 1;
     bool at_rest = false;  ///< the start is known to be at rest, from the run that led there
     int exponent = 0;      ///< W and a are given as 2^-exponent times their true values
+    Pace pace;             ///< of the run that led to this start, if there is one
     Vector offsets;        ///< by which the run that led to this start corrects its margins; empty if there is none
 };
 

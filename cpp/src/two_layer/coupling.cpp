@@ -125,8 +125,14 @@ Range Coupling::columns_of(Index strip) const noexcept {
 /// The given coordinates of the gradients of the given groups.
 void Coupling::add_gradients(const double* weights, Range groups, Range columns, SubsetSums& sums, Matrix& G) {
     const auto fill = [&](Index first, Index stride, double* rows) {
-        for (Index i = first; i < std::min(data_.n(), first + kChunk); ++i, rows += stride)
-            for (Index x = 0; x < columns.count(); ++x) rows[x] = weights[i] * data_.X()(i, columns.begin + x);
+        for (Index i = first; i < std::min(data_.n(), first + kChunk); ++i, rows += stride) {
+            const double weight = weights[i];
+            const double* from = &data_.X()(i, columns.begin);
+            if (columns.count() == kStrip)  // a number that the compiler knows
+                for (Index x = 0; x < kStrip; ++x) rows[x] = weight * from[x];
+            else
+                for (Index x = 0; x < columns.count(); ++x) rows[x] = weight * from[x];
+        }
     };
     sums.make(data_.n(), columns.count(), fill, sample_codes_.data(), chunks_of(data_.n()), groups);
     if (leak_ > 0.0) add_leaks_to_gradients(weights, groups, columns, sums);
@@ -173,7 +179,8 @@ void Coupling::margins(const Matrix& M, Vector& q) {
     const Index parts = parts_of(work);
     // Cut by coordinates if these can be distributed evenly, because then no table is made twice; otherwise by samples.
     const Index strips = strips_of(r);
-    const Index across = padded(r) % kStrip == 0 ? std::gcd(parts, strips) : 1;
+    const bool is_even = 2 * (r - (strips - 1) * kStrip) > kStrip;
+    const Index across = is_even ? std::gcd(parts, strips) : 1;
     const Index down = parts / across;
     pool_.run(parts, work, [&](Index part) {
         const Range samples{data_.n() * (part / across) / down, data_.n() * (part / across + 1) / down};

@@ -1,46 +1,55 @@
 #include "two_layer/coupling_sums.hpp"
 
 #include <algorithm>
-#include <bit>
 
 namespace reluflow {
 
 namespace {
 
-using Lane = Eigen::Array<double, kLane, 1>;
-using LaneMap = Eigen::Map<Lane>;
-using ConstLaneMap = Eigen::Map<const Lane>;
+static_assert(kStrip == 2 * kLane || kStrip == 4 * kLane);
+/// A row of a table; one fixed-size array stays in registers.
+template <Index Width>
+using Row = Eigen::Array<double, Width, 1>;
+template <Index Width>
+using RowMap = Eigen::Map<Row<Width>>;
+template <Index Width>
+using ConstRowMap = Eigen::Map<const Row<Width>>;
 
 /// Several sums side by side, since additions to one sum would wait for each other.
-template <int Lanes>
-void add_lanes(const double* tables, const std::uint8_t* codes, Index count, Index width, double* sum) noexcept {
-    Lane lanes[Lanes];
-    for (int i = 0; i < Lanes; ++i) lanes[i] = ConstLaneMap(sum + i * kLane);
-    for (Index k = 0; k < count; ++k) {
-        const double* entry = tables + (k * kSubsets + codes[k]) * width;
-        for (int i = 0; i < Lanes; ++i) lanes[i] += ConstLaneMap(entry + i * kLane);
+template <Index Width>
+void add_rows(const double* tables, const std::uint8_t* codes, Index count, double* sum, bool begins) noexcept {
+    Row<Width> total = Row<Width>::Zero();
+    if (!begins) total = ConstRowMap<Width>(sum);
+    for (Index k = 0; k < count; ++k) total += ConstRowMap<Width>(tables + (k * kSubsets + codes[k]) * Width);
+    RowMap<Width>{sum} = total;
+}
+
+/// The sum of a subset is its first row and the sum of the others, which is made before.
+template <Index Width>
+void fill_table(const double* rows, double* table) noexcept {
+    RowMap<Width>{table}.setZero();
+    for (int bit = kChunk - 1; bit >= 0; --bit) {
+        const Row<Width> row = ConstRowMap<Width>(rows + bit * Width);
+        for (int others = 0; others < kSubsets; others += 2 << bit)
+            RowMap<Width>{table + (others + (1 << bit))* Width} = row + ConstRowMap<Width>(table + others * Width);
     }
-    for (int i = 0; i < Lanes; ++i) LaneMap{sum + i* kLane} = lanes[i];
 }
 
 }  // namespace
 
 void make_table(const double* rows, Index width, double* table) noexcept {
-    std::fill_n(table, width, 0.0);
-    for (unsigned subset = 1; subset < kSubsets; ++subset) {
-        const double* row = rows + std::countr_zero(subset) * width;
-        const double* rest = table + (subset & (subset - 1)) * width;
-        double* entry = table + subset * width;
-        for (Index x = 0; x < width; x += kLane) LaneMap(entry + x) = ConstLaneMap(row + x) + ConstLaneMap(rest + x);
-    }
+    if (width == kLane) return fill_table<kLane>(rows, table);
+    if (width == 2 * kLane) return fill_table<2 * kLane>(rows, table);
+    if (width == 3 * kLane) return fill_table<3 * kLane>(rows, table);
+    fill_table<4 * kLane>(rows, table);
 }
 
-void add_entries(const double* tables, const std::uint8_t* codes, Index count, Index width, double* sum) noexcept {
-    static_assert(kStrip == 2 * kLane);
-    if (width == kStrip)
-        add_lanes<2>(tables, codes, count, width, sum);
-    else
-        add_lanes<1>(tables, codes, count, width, sum);
+void add_entries(const double* tables, const std::uint8_t* codes, Index count, Index width, double* sum,
+                 bool begins) noexcept {
+    if (width == kLane) return add_rows<kLane>(tables, codes, count, sum, begins);
+    if (width == 2 * kLane) return add_rows<2 * kLane>(tables, codes, count, sum, begins);
+    if (width == 3 * kLane) return add_rows<3 * kLane>(tables, codes, count, sum, begins);
+    add_rows<4 * kLane>(tables, codes, count, sum, begins);
 }
 
 }  // namespace reluflow

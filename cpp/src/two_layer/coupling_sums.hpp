@@ -14,11 +14,11 @@ namespace reluflow {
 inline constexpr int kChunk = 5;
 inline constexpr int kSubsets = 1 << kChunk;
 /// Columns are padded with zeros to a multiple of this: whole vector registers.
-inline constexpr Index kLane = 8;
+inline constexpr Index kLane = std::max<Index>(4, Eigen::internal::packet_traits<double>::size);
 /// Columns that are added together, and tables made together: 48 KB of tables, close to the size of the first-level
 /// cache, while the sums stay in the second. Measured: half or twice the tables are a tenth slower at most, other
 /// widths more.
-inline constexpr Index kStrip = 2 * kLane;
+inline constexpr Index kStrip = 16;
 inline constexpr Index kTables = 12;
 
 inline Index chunks_of(Index rows) noexcept {
@@ -36,8 +36,10 @@ inline Index padded(Index columns) noexcept {
 /// width), width a multiple of kLane.
 void make_table(const double* rows, Index width, double* table) noexcept;
 
-/// sum (width) += entry codes[k] of table k, for k < count; tables are contiguous.
-void add_entries(const double* tables, const std::uint8_t* codes, Index count, Index width, double* sum) noexcept;
+/// sum (width) += entry codes[k] of table k, for k < count; tables are contiguous. What `sum` has been does not count
+/// with `begins`.
+void add_entries(const double* tables, const std::uint8_t* codes, Index count, Index width, double* sum,
+                 bool begins) noexcept;
 
 /// One thread's sums of one strip. It makes all tables itself: fetching those of another thread from its cache takes
 /// longer.
@@ -51,18 +53,20 @@ class SubsetSums {
     void make(Index n_rows, Index columns, const Fill& fill, const std::uint8_t* codes, Index code_stride,
               Range which) {
         width_ = padded(columns);
-        sums_.assign(static_cast<std::size_t>(which.count() * width_), 0.0);
+        const auto size = static_cast<std::size_t>(which.count() * width_);
+        if (sums_.size() < size) sums_.resize(size);
+        std::fill(rows_.begin(), rows_.end(), 0.0);  // columns of padding stay zero
         const Index chunks = chunks_of(n_rows);
         for (Index first = 0; first < chunks; first += kTables) {
             const Index count = std::min(kTables, chunks - first);
             for (Index table = 0; table < count; ++table) {
-                std::fill(rows_.begin(), rows_.end(), 0.0);
+                if (first + table + 1 == chunks) std::fill(rows_.begin(), rows_.end(), 0.0);  // it may have fewer rows
                 fill((first + table) * kChunk, width_, rows_.data());
                 make_table(rows_.data(), width_, tables_.data() + table * kSubsets * width_);
             }
             for (Index s = which.begin; s < which.end; ++s)
                 add_entries(tables_.data(), codes + s * code_stride + first, count, width_,
-                            sums_.data() + (s - which.begin) * width_);
+                            sums_.data() + (s - which.begin) * width_, first == 0);
         }
     }
 

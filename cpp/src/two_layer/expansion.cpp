@@ -37,8 +37,10 @@ constexpr double kHardly = 1e-3;
 /// Marks the samples on which a group of these slopes is active. A sample on which all its neurons slide is not marked:
 /// its margin is zero for ever, and it acts through multipliers alone.
 void mark_live(std::span<const std::int8_t> slopes, bool leaks, std::span<char> live) noexcept {
-    for (std::size_t i = 0; i < live.size(); ++i)
-        if (leaks ? slopes[i] != 0 : slopes[i] > 0) live[i] = 1;
+    if (leaks)
+        for (std::size_t i = 0; i < live.size(); ++i) live[i] = static_cast<char>(live[i] | (slopes[i] != 0));
+    else
+        for (std::size_t i = 0; i < live.size(); ++i) live[i] = static_cast<char>(live[i] | (slopes[i] > 0));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/tolerances.hpp"
+#include "numeric/products.hpp"
 
 namespace reluflow {
 
@@ -56,6 +57,7 @@ HitFinder::HitFinder(const NeuronMotion& motion, bool stands)
       multipliers_(motion.rank() * (kMaxOrder + 2)),
       work_(motion.rank()) {
     tangents_.resize(motion.data().n_boundaries() + 1);
+    slopes_.resize(motion.data().n_boundaries() + 1);
     met_.reserve(motion.data().n_boundaries());
 }
 
@@ -133,14 +135,15 @@ Hit HitFinder::first_boundary(int piece, double end, std::span<const NearBoundar
 std::span<const HitFinder::Tangent> HitFinder::find_tangents(int piece, std::span<const NearBoundary> candidates,
                                                              std::span<const std::int8_t> sides,
                                                              const Clearance& clearance) {
-    const ConstMap rate(motion_.w(piece, 1), motion_.rank());
+    const auto normal = [&](std::size_t i) { return motion_.data().normals().row(candidates[i].boundary).data(); };
+    multiply_rows(candidates.size(), normal, motion_.w(piece, 1), motion_.rank(), slopes_.data());
     std::size_t count = 0;
     double least = 0.0;
-    for (const auto& [boundary, z] : candidates) {
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+        const auto& [boundary, z] = candidates[i];
         const double side = sides[boundary];
-        const ConstMap normal(motion_.data().normals().row(boundary).data(), motion_.rank());
         Tangent& tangent = tangents_[count];
-        tangent = {boundary, side * z, side * normal.dot(rate)};
+        tangent = {boundary, side * z, side * slopes_[i]};
         least = std::min(least, tangent.value);
         count += clearance.rules_out(tangent) ? 0 : 1;
     }

@@ -115,6 +115,7 @@ class HitFinder {
     DependentSlide slide_;
     HeldBeside beside_;
     std::vector<Tangent> tangents_;
+    Numbers slopes_;  // of the candidates
     std::vector<int> met_;
     double worst_inconsistency_ = 0.0;
     Numbers coordinates_, multipliers_, work_;

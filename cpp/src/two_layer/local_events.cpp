@@ -69,6 +69,7 @@ bool LocalEvents::apply(int neuron, const Hit& hit, std::span<const int> candida
         const double rounding = std::max(std::abs(a_), kEps * kEps * w_.norm());
         a_ = std::copysign(rounding, output_sign_after(piece, hit.u));
     }
+    if (crosses(neuron, hit, candidates)) return true;
     const bool dependent = !mode_.held(neuron).dependent().empty();
     if (leaves && hit.alone) return release(neuron, hit);
 
@@ -382,8 +383,8 @@ void LocalEvents::cut(double u) {
     for (const auto& event : events_) {
         if (event.u <= u) continue;
         zero_sides_.clear();
-        for (int boundary = 0; boundary < data_.n_boundaries(); ++boundary)
-            if (mode_.side(event.neuron, boundary) == 0) zero_sides_.push_back(boundary);
+        if (mode_.pattern().zeros(event.neuron) > 0)
+            append_zero_boundaries(mode_.pattern().row(event.neuron), zero_sides_);
         mode_.hold(event.neuron, zero_sides_);
     }
     std::erase_if(events_, [u](const BoundaryEvent& event) { return event.u > u; });

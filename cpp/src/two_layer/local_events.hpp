@@ -66,6 +66,7 @@ class LocalEvents {
     const UnresolvedEvent& unresolved() const noexcept { return unresolved_; }
 
   private:
+    bool crosses(int neuron, const Hit& hit, std::span<const int> candidates);
     bool release(int neuron, const Hit& hit);
     void collect_corner(int neuron, const Hit& hit, std::span<const int> candidates);
     void hold_what_was_held(int neuron);

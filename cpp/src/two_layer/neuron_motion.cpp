@@ -17,11 +17,23 @@ constexpr std::size_t kStoreNumbers = std::size_t{1} << 22;
 /// Numbers are multiplied by this before they are squared, as in StateSeries.
 constexpr double kLift = 1e100;
 
+template <int Count>
+using Coordinates = Eigen::Array<double, Count, 1>;
+template <int Count>
+using ConstCoordinates = Eigen::Map<const Coordinates<Count>>;
+
+/// Calls body<Count>(x) for the coordinates from x on that go through registers together, in order.
+template <class Body>
+void in_strips(Index rank, const Body& body) noexcept {
+    Index x = 0;
+    for (; x + 8 <= rank; x += 8) body.template operator()<8>(x);
+    for (; x + 4 <= rank; x += 4) body.template operator()<4>(x);
+    for (; x < rank; ++x) body.template operator()<1>(x);
+}
+
 /// `Count` coordinates of a neuron; consecutive orders are `rank` apart.
 template <int Count>
 struct Strip {
-    using Coordinates = Eigen::Array<double, Count, 1>;
-    using ConstCoordinates = Eigen::Map<const Coordinates>;
     double* w;
     const double* g;
     const double* a;
@@ -31,14 +43,14 @@ struct Strip {
 
     /// Order k + 1 of w = factor Σ_l a_l g_{k-l}; returns Σ_l w_l·g_{k-l}.
     double move() const noexcept {
-        Coordinates speed = Coordinates::Zero();
-        Coordinates rate = Coordinates::Zero();
+        Coordinates<Count> speed = Coordinates<Count>::Zero();
+        Coordinates<Count> rate = Coordinates<Count>::Zero();
         for (int l = 0; l <= k; ++l) {
-            const ConstCoordinates gradient(g + (k - l) * rank);
+            const ConstCoordinates<Count> gradient(g + (k - l) * rank);
             speed += a[l] * gradient;
-            rate += ConstCoordinates(w + l * rank) * gradient;
+            rate += ConstCoordinates<Count>(w + l * rank) * gradient;
         }
-        Eigen::Map<Coordinates>(w + (k + 1) * rank) = factor * speed;
+        Eigen::Map<Coordinates<Count>>(w + (k + 1) * rank) = factor * speed;
         return rate.sum();
     }
 };
@@ -131,10 +143,7 @@ void NeuronMotion::expand(int piece, const SlidingSet& held) {
     for (int k = 0; k < order_; ++k) {
         const double factor = waveform_.step() / (k + 1);
         double output = 0.0;
-        Index x = 0;
-        for (; x + 8 <= rank_; x += 8) output += Strip<8>{w + x, g + x, a, rank_, k, factor}.move();
-        for (; x + 4 <= rank_; x += 4) output += Strip<4>{w + x, g + x, a, rank_, k, factor}.move();
-        for (; x < rank_; ++x) output += Strip<1>{w + x, g + x, a, rank_, k, factor}.move();
+        in_strips(rank_, [&]<int Count>(Index x) { output += Strip<Count>{w + x, g + x, a, rank_, k, factor}.move(); });
         a[k + 1] = factor * output;
     }
 }
@@ -166,6 +175,19 @@ double NeuronMotion::turn_to(int piece, double u) const noexcept {
     return bounded ? pieces_[piece].turn_before + side / kept : std::numeric_limits<double>::infinity();
 }
 
+double NeuronMotion::series_rest(int piece, double end) const noexcept {
+    const int next = pieces_[piece].next;
+    const double v = (next < 0 ? end : std::min(end, pieces_[next].begin)) - pieces_[piece].begin;
+    const double whole = size(piece) + std::abs(a(piece)[0]);
+    if (!(v > 0.0) || whole == 0.0) return 0.0;
+    double rest = 0.0;
+    for (int k = std::max(1, order_ - 1); k <= order_; ++k) {
+        const double term = std::hypot(along(piece)[k], across(piece)[k]) + std::abs(a(piece)[k]);
+        rest = std::max(rest, term * std::pow(v, k));
+    }
+    return rest / whole;
+}
+
 int NeuronMotion::in_force(int neuron, double u) const noexcept {
     int index = first(neuron);
     while (pieces_[index].next >= 0 && pieces_[pieces_[index].next].begin <= u) index = pieces_[index].next;
@@ -181,14 +203,16 @@ int NeuronMotion::truncate(int neuron, double u) noexcept {
 
 void NeuronMotion::evaluate(int piece, double u, double* w, double& a) const noexcept {
     const double v = u - pieces_[piece].begin;
-    Map value(w, rank_);
     if (v == 0.0) {  // higher orders overflow if a sample that drove nobody dominates from now on
-        value = ConstMap(this->w(piece), rank_);
+        std::copy_n(this->w(piece), rank_, w);
         a = this->a(piece)[0];
         return;
     }
-    value = ConstMap(this->w(piece, order_), rank_);
-    for (int k = order_ - 1; k >= 0; --k) value = value * v + ConstMap(this->w(piece, k), rank_);
+    in_strips(rank_, [&]<int Count>(Index x) {
+        Coordinates<Count> value = ConstCoordinates<Count>(this->w(piece, order_) + x);
+        for (int k = order_ - 1; k >= 0; --k) value = value * v + ConstCoordinates<Count>(this->w(piece, k) + x);
+        Eigen::Map<Coordinates<Count>>(w + x) = value;
+    });
     a = reluflow::evaluate(this->a(piece), order_, v);
 }
 
@@ -202,9 +226,16 @@ void NeuronMotion::load_gradient(int piece, double u) {
     if (piece != newest_) std::copy_n(g(piece), order_ * rank_, gradient_.data());
     newest_ = -1;
     if (shift == 0.0) return;
-    for (int i = 0; i < order_ - 1; ++i)
-        for (int k = order_ - 2; k >= i; --k)
-            Map(gradient_.data() + k * rank_, rank_) += shift * ConstMap(gradient_.data() + (k + 1) * rank_, rank_);
+    in_strips(rank_, [&]<int Count>(Index x) {
+        double* terms = gradient_.data() + x;
+        for (int i = 0; i < order_ - 1; ++i) {
+            Coordinates<Count> next = ConstCoordinates<Count>(terms + (order_ - 1) * rank_);
+            for (int k = order_ - 2; k >= i; --k) {
+                next = ConstCoordinates<Count>(terms + k * rank_) + shift * next;
+                Eigen::Map<Coordinates<Count>>(terms + k * rank_) = next;
+            }
+        }
+    });
 }
 
 void NeuronMotion::contribution_series(int boundary, double u, double* base, double* range) const noexcept {
@@ -252,11 +283,15 @@ void NeuronMotion::move_contribution(int boundary, double u, std::int8_t before,
     Coefficients base{};
     Coefficients range{};
     contribution_series(boundary, u, base, range);
-    const ConstMap normal(data_.normals().row(boundary).data(), rank_);
+    const double* normal = data_.normals().row(boundary).data();
     const double from_base = (after != 0 ? 1.0 : 0.0) - (before != 0 ? 1.0 : 0.0);
     const double from_range = (after > 0 ? 1.0 : 0.0) - (before > 0 ? 1.0 : 0.0);
-    for (int k = 0; k < order_; ++k)
-        Map(gradient_.data() + k * rank_, rank_) += (from_base * base[k] + from_range * range[k]) * normal;
+    for (int k = 0; k < order_; ++k) base[k] = from_base * base[k] + from_range * range[k];
+    in_strips(rank_, [&]<int Count>(Index x) {
+        const Coordinates<Count> direction = ConstCoordinates<Count>(normal + x);
+        for (int k = 0; k < order_; ++k)
+            Eigen::Map<Coordinates<Count>>(gradient_.data() + k * rank_ + x) += base[k] * direction;
+    });
 }
 
 }  // namespace reluflow

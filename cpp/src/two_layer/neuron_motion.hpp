@@ -72,6 +72,8 @@ class NeuronMotion {
 
     /// State of a piece at u (absolute in the step).
     void evaluate(int piece, double u, double* w, double& a) const noexcept;
+    /// What a piece that ends at `end` leaves out beyond its order, about, relative to the neuron.
+    double series_rest(int piece, double end) const noexcept;
     /// Bound of the rotation of w (radians) from the start of the step to u; infinite if there is none.
     double turn_to(int piece, double u) const noexcept;
     /// Series of w·normal over a piece.

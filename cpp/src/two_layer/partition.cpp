@@ -123,6 +123,14 @@ void Partition::cut(double u) {
     for (const int neuron : motion_.touched()) motion_.truncate(neuron, u);
 }
 
+double Partition::series_rest(double u) const noexcept {
+    double rest = 0.0;
+    for (const int neuron : motion_.touched())
+        for (int piece = motion_.first(neuron); piece >= 0; piece = motion_.piece(piece).next)
+            rest = std::max(rest, motion_.series_rest(piece, u));
+    return rest;
+}
+
 void Partition::place(double u, Matrix& w, Vector& a) {
     for (const int neuron : motion_.touched()) {
         const int piece = motion_.in_force(neuron, u);

@@ -37,6 +37,9 @@ class Partition {
     /// Writes the state at u of the neurons that have had events.
     void place(double u, Matrix& w, Vector& a);
 
+    /// What the series of neurons that have had events leave out until u, about, relative to the neuron.
+    double series_rest(double u) const noexcept;
+
     Screening& screening() noexcept { return screening_; }
     LocalEvents& local() noexcept { return local_; }
     const LocalEvents& local() const noexcept { return local_; }

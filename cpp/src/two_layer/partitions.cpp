@@ -199,6 +199,12 @@ void Partitions::place(double u, Matrix& w, Vector& a) const {
             [&, u](Partition& partition) { partition.place(u, w, a); });
 }
 
+double Partitions::series_rest(double u) const noexcept {
+    double rest = 0.0;
+    for (const auto& partition : partitions_) rest = std::max(rest, partition->series_rest(u));
+    return rest;
+}
+
 void Partitions::commit(double u) {
     const double moving = static_cast<double>(state_.neurons() * expansion_.series().order());
     for_all(2.0 * moving, [u](Partition& partition) { partition.screening().commit(u); });

@@ -113,6 +113,7 @@ RadauStep::~RadauStep() = default;
 
 bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool quiet) {
     with_others_ = with_others;
+    layer_ = 0.0;
     left_ = quiet && last_step_ == 0.0 && !is_linear_ ? kLeftByExplicit * expansion.tolerance() : 0.0;
     expansion.waveform().set_step(step);
     guess(expansion, step);

@@ -18,6 +18,9 @@ namespace reluflow {
 
 /// With more unknowns than this at a node the step is left to the explicit series: the support is not yet known.
 inline constexpr Index kMaxActive = 100;
+/// A step that misses so much of its tolerance in a layer at its begin is refused for that: the last Legendre
+/// coefficient sees as much again.
+inline constexpr double kLayerPart = 0.5;
 
 class NodeKernels;
 class SteadyResponse;
@@ -45,6 +48,8 @@ class RadauStep {
     /// Work of the last try over that of an explicit step, about.
     double relative_work(const Expansion& expansion) const noexcept;
     int iterations() const noexcept { return iterations_; }
+    /// What the last try missed, if anything, is a layer at its begin.
+    bool misses_layer() const noexcept { return layer_ > kLayerPart * tolerance_; }
 
   private:
     void guess(const Expansion& expansion, double step);

@@ -27,8 +27,8 @@ constexpr double kLonger = 4.0;
 /// where few are kept.
 constexpr std::size_t kFewAtOnce = 16;
 constexpr std::size_t kFewKept = 96;
-/// Distances that are compared together.
-constexpr std::size_t kKeysAtOnce = 16;
+/// Turns that are compared together.
+constexpr std::size_t kKeysAtOnce = 8;
 using Keys = Eigen::Map<const Eigen::Array<double, kKeysAtOnce, 1>>;
 /// Initial reserve of distances: twice all of them in a small problem; a megabyte, and a few per neuron, in a large
 /// one.
@@ -79,11 +79,13 @@ Screening::Screening(const ScreenedNetwork& network, Range neurons, NeuronMotion
     claimed_.reserve(neurons.count());
     candidates_.resize(data_.n_boundaries() + 1);
     within_.resize(data_.n_boundaries() + 1);
+    distances_.resize(data_.n_boundaries() + 1);
     near_.reserve(data_.n_boundaries());
-    const Index usual =
-        std::min(2 * data_.n_boundaries() * neurons.count(), kUsualDistances + kUsualNear * neurons.count());
+    const Index usual = std::min(2 * (data_.n_boundaries() + static_cast<Index>(kKeysAtOnce)) * neurons.count(),
+                                 kUsualDistances + kUsualNear * neurons.count());
     near_boundaries_.reserve(usual);
     not_before_.reserve(usual);
+    least_.reserve(usual / kKeysAtOnce + 1);
 }
 
 void Screening::begin(double known) {
@@ -92,8 +94,7 @@ void Screening::begin(double known) {
     due_.clear();
     holding_.clear();
     claimed_.clear();
-    near_boundaries_.clear();
-    not_before_.clear();
+    kept_ = 0;
     bound_paths(1.0);
     for (Index j = neurons_.begin; j < neurons_.end; ++j) {
         if (paths_[j] == 0.0 && parameters_.invariant(j) >= 0.0 && !may_leave_at_rest(j)) continue;
@@ -205,20 +206,34 @@ void Screening::keep_near(int neuron, const double* z) {
     const double size = motion_.size(piece);
     Near& near = near_of(neuron);
     const double rate = size > 0.0 ? motion_.across(piece)[1] / size : std::numeric_limits<double>::infinity();
-    near = {near_boundaries_.size(), 0, kKeptTurn * rate + kTurnTol};
+    make_room();
+    near = {kept_, 0, kKeptTurn * rate + kTurnTol};
     const double scale = size > 0.0 ? 1.0 / size : 0.0;
     std::size_t count = near.begin;
-    near_boundaries_.resize(count + data_.n_boundaries());
-    not_before_.resize(count + data_.n_boundaries());
     for (int boundary = 0; boundary < data_.n_boundaries(); ++boundary) {
         const double turn = scale * std::abs(z[boundary]);
         near_boundaries_[count] = boundary;
         not_before_[count] = turn;
         count += turn <= near.reach ? 1 : 0;
     }
-    near_boundaries_.resize(count);
-    not_before_.resize(count);
     near.end = count;
+    close_list(near.begin, near.end);
+}
+
+/// For the boundaries of one more neuron. The lists are not shortened: what is in them is written before it is read.
+void Screening::make_room() {
+    const std::size_t size = kept_ + static_cast<std::size_t>(data_.n_boundaries()) + kKeysAtOnce;
+    if (size <= not_before_.size()) return;
+    near_boundaries_.resize(size);
+    not_before_.resize(size);
+    least_.resize(size / kKeysAtOnce);
+}
+
+/// Ends the list of a neuron, which begins at `begin`, before `end`; the next one begins with a block.
+void Screening::close_list(std::size_t begin, std::size_t end) {
+    kept_ = (end + kKeysAtOnce - 1) / kKeysAtOnce * kKeysAtOnce;
+    std::fill(not_before_.data() + end, not_before_.data() + kept_, std::numeric_limits<double>::infinity());
+    std::fill(least_.data() + begin / kKeysAtOnce, least_.data() + kept_ / kKeysAtOnce, 0.0);
 }
 
 void Screening::first_hit(int neuron, const double* z, const double* rate) {
@@ -271,13 +286,16 @@ std::span<const int> Screening::candidates(int neuron, double u) {
     return near_;
 }
 
-/// Collects the boundaries with keys within `turn`. Branch-free: the outcome is unpredictable, so writing each
-/// candidate costs less than a mispredicted branch.
+/// Collects the boundaries with keys within `turn`. Keys only grow, so that the least one of a block is good for a
+/// while. Branch-free: the outcome is unpredictable, so writing each candidate costs less than a mispredicted branch.
 std::size_t Screening::within(const Near& near, double turn) {
     std::size_t count = 0;
     for (std::size_t begin = near.begin; begin < near.end; begin += kKeysAtOnce) {
+        double& least = least_[begin / kKeysAtOnce];
+        if (least > turn) continue;
+        least = Keys(not_before_.data() + begin).minCoeff();
+        if (least > turn) continue;
         const std::size_t end = std::min(begin + kKeysAtOnce, near.end);
-        if (end == begin + kKeysAtOnce && Keys(not_before_.data() + begin).minCoeff() > turn) continue;
         for (std::size_t i = begin; i < end; ++i) {
             within_[count] = static_cast<int>(i);
             count += not_before_[i] <= turn ? 1 : 0;
@@ -290,15 +308,16 @@ std::span<const NearBoundary> Screening::find_candidates(int neuron, double u) {
     const int piece = motion_.last(neuron);
     const double turn = motion_.turn_to(piece, u) + kTurnTol;
     if (turn > near_of(neuron).reach) widen(neuron);
-    const ConstMap w(motion_.w(piece), data_.rank());
     const double scale = motion_.size(piece) > 0.0 ? 1.0 / motion_.size(piece) : 0.0;
     const double turned = motion_.piece(piece).turn_before;
     const auto sides = mode_.pattern().row(neuron);
     const std::size_t found = within(near_of(neuron), turn);
     std::size_t count = 0;
+    const auto normal = [&](std::size_t k) { return data_.normals().row(near_boundaries_[within_[k]]).data(); };
+    multiply_rows(found, normal, motion_.w(piece), data_.rank(), distances_.data());
     for (std::size_t k = 0; k < found; ++k) {
         const int boundary = near_boundaries_[within_[k]];
-        const double z = ConstMap(data_.normals().row(boundary).data(), data_.rank()).dot(w);
+        const double z = distances_[k];
         // Measured from the present state, the boundary may be farther away than the sum of all turns suggests.
         double& not_before = not_before_[within_[k]];
         not_before = std::max(not_before, scale > 0.0 ? turned + scale * std::abs(z) : 0.0);
@@ -315,13 +334,14 @@ void Screening::widen(int neuron) {
     const int piece = motion_.first(neuron);
     const ConstMap w(motion_.w(piece), data_.rank());
     const double size = motion_.size(piece);
-    near = {near_boundaries_.size(), near_boundaries_.size() + data_.n_boundaries(),
-            std::numeric_limits<double>::infinity()};
+    make_room();
+    near = {kept_, kept_ + data_.n_boundaries(), std::numeric_limits<double>::infinity()};
     for (int boundary = 0; boundary < data_.n_boundaries(); ++boundary) {
-        near_boundaries_.push_back(boundary);
-        not_before_.push_back(
-            size > 0.0 ? std::abs(ConstMap(data_.normals().row(boundary).data(), data_.rank()).dot(w)) / size : 0.0);
+        const double z = ConstMap(data_.normals().row(boundary).data(), data_.rank()).dot(w);
+        near_boundaries_[near.begin + boundary] = boundary;
+        not_before_[near.begin + boundary] = size > 0.0 ? std::abs(z) / size : 0.0;
     }
+    close_list(near.begin, near.end);
 }
 
 Hit Screening::next_hit(int neuron, double end) {

@@ -75,6 +75,8 @@ class Screening {
     std::span<const NearBoundary> find_candidates(int neuron, double u);
     void list_near(int neuron, const double* z);
     void keep_near(int neuron, const double* z);
+    void make_room();
+    void close_list(std::size_t begin, std::size_t end);
     void widen(int neuron);
     Hit next_boundary(int neuron, double end);
     bool can_reach(int neuron, int boundary, double z, double slope, double tail) const;
@@ -99,6 +101,7 @@ class Screening {
     std::vector<int> due_, holding_, claimed_, near_;
     std::vector<NearBoundary> candidates_;
     std::vector<int> within_;
+    Numbers distances_;  // of the boundaries that these are
     Numbers z_, gathered_, rates_;
     /// Of one neuron, a range of the lists below: the boundaries that it may meet, each with the angle by which it has
     /// to turn first, |z| / |w| at the start of the step or where it was last measured. Boundaries that are not kept
@@ -110,6 +113,8 @@ class Screening {
     };
     std::vector<int> near_boundaries_;
     Numbers not_before_;
+    Numbers least_;         // of a few keys in a row, or less
+    std::size_t kept_ = 0;  // entries of both that are in use
     std::vector<Near> near_of_;
 
     std::size_t within(const Near& near, double turn);

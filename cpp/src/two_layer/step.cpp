@@ -11,8 +11,6 @@ namespace reluflow {
 
 namespace {
 
-/// A threshold below this turns Radau steps off.
-constexpr double kNever = -1e100;
 /// A step that overflows is repeated shorter by this factor, this many times: down to 1e-30 of it. Of a start at rest
 /// the first step is 0.1 over a rate of rounding, 1e13 and more.
 constexpr double kRetryFactor = 0.1;
@@ -28,41 +26,8 @@ constexpr double kBalance = 1e-9;
 /// Networks of fewer weights are moved at every step: that takes no longer than the bounds that would defer it.
 constexpr Index kLeastCarried = 20000;
 
-/// A late step covers at most this many time constants of weight decay: the neurons are held as if without it, and
-/// their series must reach over the step.
-constexpr double kLongestDecay = 2.0;
-
-/// After so many explicit steps without any event a layer is what they leave themselves.
-constexpr int kQuietSteps = 50;
-
 /// Initial reserve, in events per neuron and step; grows geometrically.
 constexpr Index kUsualDisturbances = 4;
-
-/// True when what samples that drive nobody pull takes a boundary from the neurons that slide on it: their weights
-/// outgrow all others as the mass falls, and the interval of the multiplier moves away or turns round.
-bool lets_go_by_mass(const Dataset& data, const Waveform& waveform, int boundary, double leak) {
-    double below = 0.0;
-    double above = 0.0;
-    double range = 0.0;
-    for (const int sample : data.samples_of(boundary)) {
-        const double coefficient = data.coefficient(sample);
-        const double pull = coefficient * waveform.signed_weights(0)[sample];
-        const double at_lower = pull * (coefficient > 0.0 ? leak : 1.0);
-        const double at_upper = pull * (coefficient > 0.0 ? 1.0 : leak);
-        range += at_upper - at_lower;
-        if (waveform.is_live(sample)) continue;
-        below += at_lower;
-        above += at_upper;
-    }
-    const double sign = range < 0.0 ? -1.0 : 1.0;
-    return sign * below > 0.0 || sign * above < 0.0;
-}
-
-bool lets_go_by_mass(const Dataset& data, const Waveform& waveform, const SlidingSet& held, double leak) {
-    const auto lets_go = [&](int boundary) { return lets_go_by_mass(data, waveform, boundary, leak); };
-    return std::any_of(held.boundaries().begin(), held.boundaries().end(), lets_go) ||
-           std::any_of(held.dependent().begin(), held.dependent().end(), lets_go);
-}
 
 /// Of the samples that count: a wrong margin costs its sample ℓ(0) times that at least.
 double log_least_count(const Dataset& data) {
@@ -85,6 +50,7 @@ Stepper::Stepper(const Dataset& data, Objective objective, const Settings& setti
       partitions_(data, state, expansion_, settings.on_branch, pool),
       radau_(data, objective, settings, state.neurons()),
       horizon_log_loss_(settings.horizon_log_loss),
+      late_events_(data, state.neurons()),
       column_(data.rank()),
       w_next_(data.rank(), state.neurons()),
       a_next_(state.neurons()) {
@@ -119,12 +85,6 @@ void Stepper::begin() {
     expansion_.start();
 }
 
-bool Stepper::held_are_let_go() const {
-    for (Index j = 0; j < state_.neurons(); ++j)
-        if (lets_go_by_mass(data_, waveform(), state_.mode.held(j), state_.parameters.leak())) return true;
-    return false;
-}
-
 /// Expands an explicit step: the series of the weights themselves.
 void Stepper::expand_series(double max_step) {
     double step = std::min(control_.propose(expansion_.fastest()), max_step);
@@ -153,35 +113,6 @@ bool Stepper::is_finite() const {
     return std::isfinite(allowed_) && std::isfinite(expansion_.series().relative_size(expansion_.series().order()));
 }
 
-/// Tries Radau steps, where explicit steps would be far shorter than the time constants of the neurons.
-bool Stepper::expand_late() {
-    if (horizon_log_loss_ < kNever) return false;
-    if (waveform().decays() && !waveform().is_linear()) return false;  // margins do not grow for ever
-    const bool linear = waveform().is_linear();
-    const bool separated =
-        linear || (waveform().live_log_loss() < horizon_log_loss_ && waveform().smallest_margin() > 0.0);
-    const double rate = expansion_.fastest();
-    const double plain = late_control_.plain_step(control_.smooth(), expansion_.series().square());
-    if (!separated && plain * rate > kVeryStiffRate) return false;
-    const LateKind kind = linear                                ? LateKind::errors
-                          : waveform().smallest_margin() <= 0.0 ? LateKind::careful
-                                                                : LateKind::margins;
-    if (!late_control_.wants(plain * rate, kind)) return false;
-    const bool lets_go = linear || held_are_let_go();
-    do {
-        double step = std::min(late_control_.propose(plain), kMaxRate / rate);
-        if (waveform().decays()) step = std::min(step, kLongestDecay / waveform().decay_rate());
-        late_ = radau_.expand(expansion_, std::min(step, rounding_limit()), lets_go, quiet_steps_ >= kQuietSteps);
-        counts_.late_iterations += radau_.iterations();
-        const double work = radau_.relative_work(expansion_);
-        late_control_.tried(late_, radau_.next_step(), work, radau_.iterations() > 0 ? work : 0.0, plain);
-        ++(late_ ? counts_.late_steps : counts_.late_refused);
-        if (!late_) expansion_.restart();
-    } while (!late_ && late_control_.wants(plain * rate, kind));
-    if (late_) allowed_ = 1.0;
-    return late_;
-}
-
 bool Stepper::attempt(double max_step) {
     const StepCounts before = counts_;
     try {
@@ -206,21 +137,6 @@ bool Stepper::try_step(double max_step) {
     follow_events();
     if (late_ && ends_in_doubt()) retry_plain(max_step);
     return is_finite();
-}
-
-bool Stepper::retry_plain(double max_step) {
-    cut(0.0);
-    if (!events().empty() || carries_) return false;
-    late_control_.leave();
-    radau_.interrupt();
-    expansion_.restart();
-    late_ = false;
-    --counts_.late_steps;
-    ++counts_.late_refused;
-    expand_series(max_step);
-    if (!is_finite()) return false;
-    follow_events();
-    return true;
 }
 
 double Stepper::margin_error() const noexcept {
@@ -255,17 +171,16 @@ void Stepper::follow_events() {
         if (first.doubt.present) doubts_.push_back(first.doubt);
     }
     end_ = partitions_.follow(end_by_events(allowed_), disturbances_, doubts_);
-    const double end = end_by_events(end_);
+    double end = end_by_events(end_);
+    if (late_) end = late_end(end);
     foresee(end);
     cut(end);
 }
 
-/// In a Radau step the weights respond to an event at once, so the step ends there: also where the samples of the
-/// boundary weigh nothing, since their margins may fall by hundreds within it.
 double Stepper::end_by_events(double end) const {
-    if (!late_) return end_by_doubts(coupled_end(disturbances_, budget_, end));
-    for (const auto& event : disturbances_) end = std::min(end, event.u);
-    return end;
+    if (late_ && !goes_on_late(end)) return std::min(end, first_event());
+    const double coupled = coupled_end(disturbances_, budget_, end);
+    return late_ ? coupled : end_by_doubts(coupled);
 }
 
 /// An explicit step ends before a hit that it does not know well enough: the next one knows it better.
@@ -276,13 +191,6 @@ double Stepper::end_by_doubts(double end) const {
         if (known < doubt.u) end = std::min(end, known);
     }
     return end;
-}
-
-/// True if a Radau step ends at a hit from a distance within what its tolerance may have moved the neuron by. Explicit
-/// steps decide that: their series know the distance better the shorter they are.
-bool Stepper::ends_in_doubt() const {
-    return std::any_of(doubts_.begin(), doubts_.end(),
-                       [this](const Doubt& doubt) { return doubt.u <= end_ && doubt.distance < rtol_; });
 }
 
 double Stepper::rounding_limit() const noexcept {
@@ -305,7 +213,10 @@ bool Stepper::is_separated() const {
 void Stepper::foresee(double end) {
     if (late_) {
         if (partitions_.follows_events()) quiet_steps_ = 0;
-        if (late_control_.taken(end * waveform().step(), partitions_.follows_events())) radau_.interrupt();
+        const bool at_event = end < allowed_ || std::any_of(
+                                                    disturbances_.begin(), disturbances_.end(),
+                                                    [end](const auto& event) { return event.u == end; });
+        if (late_control_.taken(end * waveform().step(), at_event)) radau_.interrupt();
         return;
     }
     quiet_steps_ = disturbances_.empty() ? quiet_steps_ + 1 : 0;

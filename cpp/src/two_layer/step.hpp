@@ -7,6 +7,7 @@
 #include "base/pool.hpp"
 #include "problem/settings.hpp"
 #include "two_layer/expansion.hpp"
+#include "two_layer/late_events.hpp"
 #include "two_layer/partitions.hpp"
 #include "two_layer/radau_step.hpp"
 #include "two_layer/state.hpp"
@@ -67,6 +68,9 @@ class Stepper {
     const std::vector<BranchPoint>& branches() const noexcept { return partitions_.branches(); }
     const UnresolvedEvent& unresolved() const noexcept { return partitions_.unresolved(); }
     const StepCounts& counts() const noexcept { return counts_; }
+    /// The lengths of steps with which another run would go on from here, and those of the run that led here.
+    Pace pace() const noexcept;
+    void resume(const Pace& pace) noexcept;
     double worst_inconsistency() const noexcept { return partitions_.worst_inconsistency(); }
     Index groups() const noexcept { return expansion_.groups().count(); }
 
@@ -90,6 +94,9 @@ class Stepper {
     void follow_events();
     double end_by_events(double end) const;
     double end_by_doubts(double end) const;
+    double first_event() const noexcept;
+    bool goes_on_late(double end) const;
+    double late_end(double end);
     bool ends_in_doubt() const;
     bool expand_late();
     void expand_series(double max_step);
@@ -109,6 +116,7 @@ class Stepper {
     RadauStep radau_;
     double horizon_log_loss_;
     LateControl late_control_;
+    LateEvents late_events_;
     bool late_ = false;
     int quiet_steps_ = 0;   // explicit steps since the last event
     bool is_sound_ = true;  // the defect of the present step is within the tolerance

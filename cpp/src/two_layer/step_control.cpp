@@ -45,7 +45,7 @@ struct Eagerness {
     int layer_pause;   // the same after an event: by then most of its layer is over
     double least_pay;  // a shorter step is tried while its length is this part of what pays
 };
-constexpr Eagerness kEager{2.0, 2.0, 3, 2, 32, 2, 1.0};
+constexpr Eagerness kEager{1.0, 2.0, 3, 2, 32, 2, 1.0};
 /// Where margins are negative another sample may take over all the weight within a step; explicit steps see that.
 constexpr Eagerness kCareful{4.0, 1.0, 1, 8, 64, 4, 1.0};
 /// Errors have no weights that could be taken over. Explicit steps keep what their tolerance leaves of fast components
@@ -59,6 +59,14 @@ const Eagerness& eagerness(LateKind kind) noexcept {
         default: return kEager;
     }
 }
+/// Where margins are positive and the next step would still be longer than what pays by this factor, it is tried
+/// however the last one went, so often in a row: explicit steps, and short late ones behind them, would take far more
+/// work to come there again. With negative margins neurons whose multipliers are rounding came and went more often.
+constexpr double kFarAhead = 20.0;
+constexpr int kMostTriesFar = 6;
+/// Where an explicit step covers less of the time constants of the neurons than this, none of them brings a run
+/// forward, and work is not repaid by them.
+constexpr double kNoWay = 1e-3;
 /// Events, at most, at which going on late is not tried after it has failed again and again.
 constexpr int kMostBarred = 63;
 /// A Radau step leaps over the layer behind an event if the step before was longer than an explicit one by this factor.
@@ -119,6 +127,16 @@ void StepControl::taken(double step, double u, double next_end, std::size_t kept
     if (cut && kept >= kManyEvents) events_ = std::min(events_, kCrowdedGrowth * u * step);
 }
 
+void StepControl::tell(Pace& pace) const noexcept {
+    pace.smooth = smooth_;
+    pace.events = events_;
+}
+
+void StepControl::resume(const Pace& pace) noexcept {
+    smooth_ = pace.smooth;
+    events_ = pace.events;
+}
+
 void LateControl::plain_step_taken(double square, double work) noexcept {
     square_ = square;
     debt_ = std::max(0.0, debt_ - work);
@@ -131,20 +149,22 @@ double LateControl::plain_step(double smooth, double square) const noexcept {
 
 bool LateControl::wants(double rate, LateKind kind) noexcept {
     kind_ = kind;
-    return active_ || (rate < kStiffRate && pause_ == 0 && debt_ <= 0.0);
+    const bool owes = debt_ > 0.0 && !(kind == LateKind::margins && rate < kNoWay);
+    return active_ || (rate < kStiffRate && pause_ == 0 && !owes);
 }
 
 double LateControl::propose(double plain) const noexcept {
     return active_ ? step_ : eagerness(kind_).hope * gain_ * plain;
 }
 
-void LateControl::tried(bool accepted, double next, double gain, double spent, double plain) noexcept {
+void LateControl::tried(bool accepted, double next, double gain, double spent, double plain, bool in_layer) noexcept {
     debt_ += kRepaid * spent;
     plain_ = plain;
     const Eagerness& how = eagerness(kind_);
     gain_ = std::clamp(gain, how.smallest_gain, kLargestGain);
     step_ = next;
-    if (leaps_) {
+    const bool far = kind_ == LateKind::margins && next >= kFarAhead * gain_ * plain;
+    if (leaps_ && (accepted || !far || in_layer)) {
         leaps_ = false;
         next_leap_pause_ = accepted ? 0 : std::min(2 * next_leap_pause_ + 1, kMostUnleapt);
         leap_pause_ = next_leap_pause_;
@@ -155,7 +175,7 @@ void LateControl::tried(bool accepted, double next, double gain, double spent, d
     }
     const bool pays = next >= gain_ * plain;
     tries_ = accepted && pays ? 0 : tries_ + 1;
-    active_ = next >= how.least_pay * gain_ * plain && tries_ < how.most_tries;
+    active_ = next >= how.least_pay * gain_ * plain && tries_ < (far ? kMostTriesFar : how.most_tries);
     if (active_) {
         if (accepted) next_pause_ = 0;
         return;
@@ -188,6 +208,19 @@ bool LateControl::taken(double length, bool at_event) noexcept {
 void LateControl::leave() noexcept {
     active_ = leaps_ = false;
     pause_ = eagerness(kind_).layer_pause;
+}
+
+void LateControl::tell(Pace& pace) const noexcept {
+    pace.square = square_;
+    pace.late = active_ ? step_ : 0.0;
+    pace.gain = gain_;
+}
+
+void LateControl::resume(const Pace& pace) noexcept {
+    square_ = pace.square;
+    step_ = pace.late;
+    gain_ = pace.gain;
+    active_ = step_ > 0.0;
 }
 
 }  // namespace reluflow

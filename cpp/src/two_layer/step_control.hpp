@@ -19,6 +19,16 @@ struct Disturbance {
 /// The largest U in [0, end] with Σ_{u < U} ½ (U - u)² coupling <= budget. U can always reach the first event.
 double coupled_end(std::span<const Disturbance> disturbances, double budget, double end) noexcept;
 
+/// The lengths of steps at which a run has ended. One that goes on from there begins with them: it would have to find
+/// them anew, from a first step that is far shorter than late ones.
+struct Pace {
+    double smooth = 0.0;  ///< what truncation allows an explicit step; 0: not known
+    double events = 0.0;  ///< what events allow it
+    double square = 1.0;  ///< |θ|² of which this is known
+    double late = 0.0;    ///< the length of the next Radau step; 0: explicit steps come next
+    double gain = 8.0;    ///< the length that pays, over that of an explicit step
+};
+
 /// Chooses the lengths H of explicit steps from what limited the last step.
 class StepControl {
   public:
@@ -31,6 +41,8 @@ class StepControl {
     /// Reports that it ended at u and kept so many events, and that those known so far would let a step go on by
     /// next_end after u, in units of `step`. `cut`: events ended it, before what truncation allowed.
     void taken(double step, double u, double next_end, std::size_t kept, bool cut) noexcept;
+    void tell(Pace& pace) const noexcept;
+    void resume(const Pace& pace) noexcept;
 
   private:
     double smooth_ = 0.0;  // what truncation allows
@@ -54,8 +66,9 @@ class LateControl {
     bool wants(double rate, LateKind kind) noexcept;
     /// Length of the Radau step to try, where an explicit step would have the length `plain`.
     double propose(double plain) const noexcept;
-    /// Reports a try: the length it proposes, the work that a try takes, and what this one took.
-    void tried(bool accepted, double next, double gain, double spent, double plain) noexcept;
+    /// Reports a try: the length it proposes, the work that a try takes, and what this one took. `in_layer`: what it
+    /// missed is a layer at its begin, which a shorter one misses as well.
+    void tried(bool accepted, double next, double gain, double spent, double plain, bool in_layer = false) noexcept;
     /// Reports the length that an accepted try was taken for, and whether it ends at an event. The weights have a kink
     /// there, so that explicit steps come next: then the answer is true. An event at the begin of the step is behind
     /// the next one, which can go on late; not where the last attempt at that came to another event. Nor does the layer
@@ -63,6 +76,8 @@ class LateControl {
     bool taken(double length, bool at_event) noexcept;
     /// Explicit steps come next.
     void leave() noexcept;
+    void tell(Pace& pace) const noexcept;
+    void resume(const Pace& pace) noexcept;
 
   private:
     double square_ = 1.0;

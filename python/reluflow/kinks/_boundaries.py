@@ -49,6 +49,13 @@ class Boundaries:
         pull, up = lam[rows] * self.reach[rows], self.reach[rows] > 0
         return float(np.where(up, leak, 1.0) @ pull), float(np.where(up, 1.0, leak) @ pull)
 
+    def all_edges(self, lam: FloatArray, leak: float) -> tuple[FloatArray, FloatArray]:
+        """Return the same of all boundaries, shapes (p,) and (p,)."""
+        pull, up = lam * self.reach, self.reach > 0
+        lower = np.bincount(self.boundary, weights=np.where(up, leak, 1.0) * pull, minlength=len(self.normal))
+        upper = np.bincount(self.boundary, weights=np.where(up, 1.0, leak) * pull, minlength=len(self.normal))
+        return lower.astype(np.float64), upper.astype(np.float64)
+
 
 def boundaries(X: FloatArray) -> Boundaries:
     """Find the boundaries of the rows of X, none of which is zero; they are numbered by their first sample."""

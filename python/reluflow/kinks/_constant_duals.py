@@ -20,6 +20,8 @@ from ._transition import Corner, continuations
 
 STATUSES = ("extremal", "dead", "rest", "decaying", "undecided")
 _EXTREMAL, _DEAD, _REST, _DECAYING, _UNDECIDED = range(5)
+# Neurons whose next events come after the time asked for; no result shows it.
+_LATER = 5
 # A rate below this part of the gradients that make it up is rounding: the neuron does not leave that boundary.
 _RATE_TOL = 1e-12
 # Boundaries met within this part of |w| after the first one are met with it: rounding of a place on several boundaries.
@@ -95,6 +97,8 @@ class Frozen:
         For undecided neurons.
     log : list
         Events in order of their finding: arrays t, neuron, sample, code.
+    until : float
+        The time at which `run` ends.
     """
 
     X: FloatArray
@@ -113,14 +117,39 @@ class Frozen:
     status: npt.NDArray[np.int8]
     reasons: dict[int, str] = field(default_factory=dict)
     log: list[Columns] = field(default_factory=list)
-    _known: dict[bytes, tuple[FloatArray, FloatArray]] = field(default_factory=dict)
+    until: float = np.inf
+    _bases: dict[bytes, FloatArray] = field(default_factory=dict)
     _decided: dict[tuple[bytes, float, tuple[int, ...]], dict[int, int] | str] = field(default_factory=dict)
+    _stays: dict[tuple[bytes, float], bool] = field(default_factory=dict)
 
     def run(self) -> None:
         """Resolve the boundaries that neurons start on, then move all neurons from event to event."""
         self._pull_again(np.arange(len(self.w)))
         for j in np.flatnonzero((self.pattern == 0).any(axis=1)).tolist():
             self._turn(j, np.unique(self.boundaries.boundary[self.pattern[j] == 0]), start=True)
+        self._move()
+
+    def carry(self, lam: FloatArray, until: float) -> None:
+        """Go on under another constant λ, from the time reached to another: one piece of a λ that varies.
+
+        Neurons that slide may leave at once. Undecided ones stay where they were.
+        """
+        self.lam, self.until = lam, until
+        self.lower, self.upper = self.boundaries.all_edges(lam, self.leak)
+        self.scale = float(np.abs(lam) @ np.linalg.norm(self.X, axis=1))
+        self._decided.clear()
+        self._stays.clear()
+        known = self.status != _UNDECIDED
+        self.status[known] = -1
+        self._pull_again(np.arange(len(self.w)))
+        for j in np.flatnonzero((self.pattern == 0).any(axis=1) & known).tolist():
+            self._stay(j)
+        self._move()
+        self._stretch(np.flatnonzero(np.isin(self.status, (_EXTREMAL, _DECAYING, _LATER))))
+        self.t[:] = until
+
+    def _move(self) -> None:
+        """Move all neurons from event to event."""
         for _ in range(_EVENTS_PER_BOUNDARY * len(self.boundaries.normal)):
             motion = self._motion(np.flatnonzero(self.status < 0))
             if not len(motion.rows):
@@ -159,14 +188,41 @@ class Frozen:
         np.divide(np.maximum(self.pattern[rows] * Z, 0.0), np.abs(motion.change), out=step, where=motion.comes)
         first = step.min(axis=1)
         met = self._whole_boundaries(step <= first[:, None] + _TIE_TOL)
-        self.t[rows] += np.log(_growth(along, first, np.linalg.norm(motion.across, axis=1))) / motion.size
+        t = self.t[rows] + np.log(_growth(along, first, np.linalg.norm(motion.across, axis=1))) / motion.size
         moved = motion.across + (self.sign[rows] * (along + first))[:, None] * motion.unit
+        comes = t <= self.until
+        self.status[rows[~comes]] = _LATER
+        rows, moved, met = rows[comes], moved[comes], met[comes]
+        self.t[rows] = t[comes]
         size = np.linalg.norm(moved, axis=1, keepdims=True)
         self.w[rows] = moved / size
         self.log_norm[rows] += np.log(size[:, 0])
         slow = self._cross(rows, met)
         for k in slow.tolist():
             self._turn(int(rows[k]), np.unique(self.boundaries.boundary[met[k]]))
+
+    def _stretch(self, rows: IntArray) -> None:
+        """Move neurons without another event up to the time `until`.
+
+        E = η + |w| grows like e^(|g| t) and |w| - η = |w across|²/E falls like its inverse.
+        """
+        size = np.linalg.norm(self.pull[rows], axis=1)
+        unit = self.pull[rows] / size[:, None]
+        along = self.sign[rows] * np.einsum("jd,jd->j", self.w[rows], unit)
+        across = self.w[rows] - (self.sign[rows] * along)[:, None] * unit
+        rest = np.linalg.norm(across, axis=1)
+        grows = size * (self.until - self.t[rows])
+        opposite = (along < 0) & (rest <= _OPPOSITE_TOL)  # shrinks along its ray, as its status says
+        with np.errstate(divide="ignore", invalid="ignore"):
+            before = np.where(opposite, 1.0, _exponential(along, rest))
+        with np.errstate(under="ignore"):  # of a growth that is long past its turn
+            ratio = rest / before * np.exp(-grows)  # |w across| over E at the end
+        direction = ((1 - ratio**2) * self.sign[rows])[:, None] * unit
+        direction += (2 * ratio / np.where(rest > 0, rest, 1.0))[:, None] * across
+        direction[opposite] = self.w[rows[opposite]]
+        self.w[rows] = direction / np.linalg.norm(direction, axis=1, keepdims=True)
+        change = grows + np.log(before) + np.log1p(ratio**2) - np.log(2.0)
+        self.log_norm[rows] += np.where(opposite, -grows, change)
 
     # --- at events ---
 
@@ -208,6 +264,16 @@ class Frozen:
             return
         self._become(j, answer, start)
 
+    def _stay(self, j: int) -> None:
+        """Decide whether a neuron slides on; most do, many of one pattern."""
+        key = (self.pattern[j].tobytes(), float(self.sign[j]))
+        if key not in self._stays:
+            held = np.unique(self.boundaries.boundary[self.pattern[j] == 0])
+            answer = self._decide(self.pattern[j], float(self.sign[j]), held.tolist())
+            self._stays[key] = not isinstance(answer, str) and not any(answer.values())
+        if not self._stays[key]:
+            self._turn(j, np.unique(self.boundaries.boundary[self.pattern[j] == 0]))
+
     def _decide(self, row: PatternArray, sign: float, on: list[int]) -> dict[int, int] | str:
         """Signs of the samples on these boundaries afterwards, or why there is no single answer."""
         member = np.isin(self.boundaries.boundary, on)
@@ -237,16 +303,28 @@ class Frozen:
 
     def _pull_again(self, rows: IntArray) -> None:
         """Compute g anew from the patterns, and put held neurons back on their boundaries."""
-        self.pull[rows] = (slopes(self.pattern[rows], self.leak) * self.lam) @ self.X
+        self.pull[rows] = self.pulls(self.lam, rows)
         for j in rows[(self.pattern[rows] == 0).any(axis=1)].tolist():
-            key = self.pattern[j].tobytes()
-            if key not in self._known:
-                basis = span(self.boundaries.normal[np.unique(self.boundaries.boundary[self.pattern[j] == 0])])
-                self._known[key] = basis, off(self.pull[j], basis)
-            basis, self.pull[j] = self._known[key]
-            self.w[j] = off(self.w[j], basis)
+            self.w[j] = off(self.w[j], self._basis(j))
+
+    def pulls(self, lam: FloatArray, rows: IntArray) -> FloatArray:
+        """Return P Σ λ_i s_i x_i of some neurons in their present patterns, shape (k, d)."""
+        found = np.asarray((slopes(self.pattern[rows], self.leak) * lam) @ self.X)
+        for k in np.flatnonzero((self.pattern[rows] == 0).any(axis=1)).tolist():
+            found[k] = off(found[k], self._basis(int(rows[k])))
+        return found
+
+    def _basis(self, j: int) -> FloatArray:
+        """Orthonormal rows that span the boundaries on which a neuron slides."""
+        key = self.pattern[j].tobytes()
+        if key not in self._bases:
+            held = np.unique(self.boundaries.boundary[self.pattern[j] == 0])
+            self._bases[key] = span(self.boundaries.normal[held])
+        return self._bases[key]
 
     def _record(self, neuron: IntArray, sample: IntArray, kind: IntArray) -> None:
+        if not len(neuron):
+            return
         self.log.append((self.t[neuron], neuron, sample, kind))
 
     def _give_up(self, j: int, reason: str) -> None:
@@ -267,7 +345,7 @@ def start(
     A pattern says exactly where they stand; without one it is read off W Xᵀ.
     """
     found = boundaries(X)
-    edges = np.array([found.edges(k, lam, leak) for k in range(len(found.normal))])
+    lower, upper = found.all_edges(lam, leak)
     return Frozen(
         X=X,
         lam=lam,
@@ -276,8 +354,8 @@ def start(
         sign=sign,
         pattern=exact_signs(W, X) if pattern is None else np.array(pattern),
         boundaries=found,
-        lower=edges[:, 0],
-        upper=edges[:, 1],
+        lower=lower,
+        upper=upper,
         scale=float(np.abs(lam) @ np.linalg.norm(X, axis=1)),
         pull=np.zeros(W.shape),
         t=np.zeros(len(W)),

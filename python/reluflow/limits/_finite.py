@@ -24,14 +24,14 @@ _RANK_TOL = 1e-11
 MAX_DISTANCE = 1e-4
 # A state further than this from the critical point of its pattern has nothing to do with it.
 _FAR = 1.0
+# Gauss-Newton steps that lead so far away do not come back.
+_LOST = 30.0
 
 
 def finite(state: State, core: Core) -> Limit:
     """Polish the critical point next to a state none of whose margins can grow for ever, or say that none is near."""
     net = _take_values(state, core.values)
-    # The size of a neuron with a margin of 1, where the network itself is smaller.
-    size = max(state.net.norm, float(np.linalg.norm(state.data.X, axis=1).max()) ** -0.5)
-    distance = float(np.linalg.norm(state.net.theta - net.theta)) / size
+    distance = float(np.linalg.norm(state.net.theta - net.theta)) / _unit(state)
     if not distance <= _FAR:
         smallest = float(state.margins.min())
         return unpolished(
@@ -40,6 +40,11 @@ def finite(state: State, core: Core) -> Limit:
             f"pattern is {distance:.2g} |θ| away",
         )
     return _limit(state, net, distance)
+
+
+def _unit(state: State) -> float:
+    """Return |θ|, or the size of a neuron with a margin of 1, where the network itself is smaller."""
+    return float(max(state.net.norm, np.linalg.norm(state.data.X, axis=1).max() ** -0.5))
 
 
 def _limit(state: State, net: Network, distance: float) -> Limit:
@@ -118,7 +123,10 @@ def _take_values(state: State, values: FloatArray) -> Network:
     W, a = np.array(state.net.W), np.array(state.net.a)
     W[state.shrinks], a[state.shrinks] = 0.0, 0.0
     tolerance = 4 * np.finfo(np.float64).eps * max(1.0, float(np.abs(values).max()))
+    size = _unit(state)
     for _ in range(_WEIGHT_STEPS):
+        if not np.hypot(np.linalg.norm(W - state.net.W), np.linalg.norm(a - state.net.a)) <= _LOST * size:
+            break
         active = groups.slope[own] * (W[moving] @ X.T)
         gap = values - a[moving] @ active
         if np.abs(gap).max() <= tolerance:

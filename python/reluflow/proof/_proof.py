@@ -23,9 +23,12 @@ MESSAGES = {
     "order_in_neuron": "two events of one neuron are too close to be told apart",
     "tube": "the bounds grow too fast to be closed",
     "sign_of_output": "an output weight is not certainly away from zero at an event",
+    "multiplier": "the multiplier of a boundary on which a neuron slides is not certainly within its bounds",
+    "release_slope": "the rate at which a multiplier meets its bound has no certain sign",
+    "dependent_boundaries": "the boundaries on which a neuron slides are not certainly independent",
     "precision": "doubles have no digits left: a margin beyond 700, or time that does not advance",
-    "unsupported": "the next event is of a kind that is not proved yet: sliding, leaving, or a branch",
-    "start_on_boundary": "a pre-activation is zero at the start, or has another sign there than the solution",
+    "unsupported": "the next event is of a kind that is not proved: a branch, or one at the start",
+    "start_on_boundary": "the solution does not say which pre-activations are zero at the start, or another sign there",
     "stopped": "interrupted",
 }
 
@@ -40,9 +43,10 @@ class ProvedEvents:
         The time of the event is in [t_lo, t_hi].
     neuron, sample : ndarray of int, shape (k,)
     kind : ndarray of str, shape (k,)
-        ``cross_up``, ``cross_down`` or ``die``.
+        ``cross_up``, ``cross_down``, ``die``, ``slide``, ``leave_up`` or ``leave_down``.
     margin : ndarray, shape (k,)
-        The rate of the pre-activation at the event over the bound of its error: above 1, or it would not be proved.
+        The rate of the pre-activation at the event, or of the multiplier where a neuron leaves by itself, over the
+        bound of its error: above 1, or it would not be proved.
     """
 
     t_lo: FloatArray
@@ -154,7 +158,11 @@ class Proof:
 
     @cached_property
     def order_undecided(self) -> tuple[tuple[int, int], ...]:
-        """Pairs of positions in `events` whose enclosures of time overlap: of two neurons, in either order."""
+        """Pairs of positions in `events` whose enclosures of time overlap: of two neurons, in either order.
+
+        What one neuron does at one instant (it reaches a boundary and leaves others for that) is one event here.
+        """
+        neuron = self.events.neuron.tolist()
         order = np.argsort(self.events.t_lo, kind="stable").tolist()
         low, high = self.events.t_lo.tolist(), self.events.t_hi.tolist()
         pairs = []
@@ -162,7 +170,8 @@ class Proof:
             for other in order[place + 1 :]:
                 if low[other] > high[k]:
                     break
-                pairs.append((min(k, other), max(k, other)))
+                if neuron[k] != neuron[other]:
+                    pairs.append((min(k, other), max(k, other)))
         return tuple(sorted(pairs))
 
     def __call__(self, t: float) -> State:
@@ -205,6 +214,9 @@ def kind_names(codes: npt.NDArray[np.int8]) -> npt.NDArray[np.str_]:
     return names
 
 
-# The kinds a proof knows, in the order of the core; every other kind has the number after them.
-KINDS = ("cross_up", "cross_down", "die")
-KIND_OF_CODE = np.array([KINDS.index(kind) if kind in KINDS else len(KINDS) for kind in EVENT_KINDS], dtype=np.int8)
+# The kinds a proof knows, in the order of the core; the number after them stands for every other kind, and those after
+# it for what a run says of boundaries at its start, which is not among the events of a proof.
+KINDS = ("cross_up", "cross_down", "die", "slide", "leave_up", "leave_down")
+START_SIDES = {"start_up": 1, "start_down": -1, "start_slide": 0}
+_NUMBERS = {name: k for k, name in enumerate((*KINDS, "other", *START_SIDES))}
+KIND_OF_CODE = np.array([_NUMBERS.get(kind, len(KINDS)) for kind in EVENT_KINDS], dtype=np.int8)

@@ -12,8 +12,8 @@ from .. import _core
 from .._validation import instance, invalid, real, real_array
 from ..flow import Solution
 from ..losses import is_of_margins
-from ._proof import KIND_OF_CODE, Proof, ProvedEvents, State, kind_names
-from ._start import exact_signs, first_undecided
+from ._proof import KIND_OF_CODE, KINDS, START_SIDES, Proof, ProvedEvents, State, kind_names
+from ._start import exact_signs, first_undecided, leave_boundaries
 
 # Times beyond it leave the doubles' range for rates; steps grow with log² t, so that nothing is lost below.
 LATEST = 1e100
@@ -37,9 +37,9 @@ def prove(
     arithmetic, under Clarke's rule, and rests on this code and on IEEE doubles, not on the run. Where a strict
     inequality fails it stops and says which.
 
-    Crossings and neurons that come to rest are proved, for either loss, either reduction and every leak. Events of
-    other kinds (a neuron starts to slide, leaves a boundary, or branches) end the proof with the reason
-    ``unsupported``.
+    Crossings, sliding, leaving (alone, or at the instant at which another boundary is reached) and neurons that come
+    to rest are proved, for either loss, either reduction and every leak. Branches end the proof with the reason
+    ``unsupported``, and samples of one boundary where they meet it.
 
     Parameters
     ----------
@@ -135,18 +135,18 @@ def _prove(
     callback: Callable[[float, int, int], object] | None = None,
 ) -> Proof:
     """Prove from a problem and claims; `settings` go to the core, those of the tests too."""
-    signs = exact_signs(problem["W"], problem["X"])
-    zero = (problem["a"] == 0.0) & ~problem["W"].any(axis=1)
-    undecided = first_undecided(signs, pattern, zero)
-    if undecided is not None:
-        return _refused(problem, claims, *undecided)
-    columns = tuple(claims[name] for name in ("t", "neuron", "sample", "kind"))
+    started = _start(problem, claims, pattern)
+    if isinstance(started, tuple):
+        return _refused(problem, claims, *started)
+    given = {**problem, **started}
+    later = claims["kind"] <= len(KINDS)
+    columns = tuple(np.ascontiguousarray(claims[name][later]) for name in ("t", "neuron", "sample", "kind"))
     hook = None if callback is None else lambda report: callback(*report)
-    raw = _core.prove({**problem, "signs": signs}, columns, settings, hook)
+    raw = _core.prove(given, columns, settings, hook)
 
     def again(t: float) -> State:
         once = {**settings, "at": [t], "only_states": True}
-        return _states(_core.prove({**problem, "signs": signs}, columns, once, None), t)[0]
+        return _states(_core.prove(given, columns, once, None), t)[0]
 
     reason = raw["reason"]
     return Proof(
@@ -164,6 +164,25 @@ def _prove(
         claims=claims,
         _again=again,
     )
+
+
+def _start(problem: dict[str, Any], claims: dict[str, Any], pattern: np.ndarray) -> dict[str, Any] | tuple[int, int]:
+    """Return the signs just after the start and what leaves a boundary there, or the pair that is not decided."""
+    signs = exact_signs(problem["W"], problem["X"])
+    zero = (problem["a"] == 0.0) & ~problem["W"].any(axis=1)
+    undecided = first_undecided(signs, pattern, zero)
+    if undecided is not None:
+        return undecided
+    sides = dict(zip(range(len(KINDS) + 1, len(KINDS) + 4), START_SIDES.values(), strict=True))
+    at_start = claims["kind"] > len(KINDS)
+    starts = [
+        (int(neuron), int(sample), sides[int(kind)])
+        for neuron, sample, kind in zip(*(claims[name][at_start] for name in ("neuron", "sample", "kind")), strict=True)
+    ]
+    left = leave_boundaries(np.where(zero[:, None], -1, signs).astype(np.int8), starts)
+    if not isinstance(left[0], np.ndarray):
+        return left
+    return {"signs": left[0], "starting": left[1]}
 
 
 def _events(raw: dict[str, Any], proved_until: float) -> ProvedEvents:

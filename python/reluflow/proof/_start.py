@@ -28,10 +28,38 @@ def exact_signs(W: FloatArray, X: FloatArray) -> PatternArray:
 
 
 def first_undecided(signs: PatternArray, pattern: PatternArray, zero: np.ndarray) -> tuple[int, int] | None:
-    """Return the first pair that starts on its boundary, or on another side than the run has it; None if there is none.
+    """Return the first pair that starts on another side than the run has it; None if there is none.
 
     Neurons that are `zero`, shape (m,), never move and are left out.
     """
-    bad = ((signs == 0) | (signs != pattern)) & ~zero[:, None]
-    found = np.argwhere(bad)
+    found = np.argwhere((signs != pattern) & ~zero[:, None])
     return (int(found[0, 0]), int(found[0, 1])) if len(found) else None
+
+
+def leave_boundaries(
+    signs: PatternArray, starts: list[tuple[int, int, int]]
+) -> tuple[PatternArray, list[tuple[int, int]]] | tuple[int, int]:
+    """Return the signs just after the start, and the pairs that leave their boundaries there.
+
+    Parameters
+    ----------
+    signs : ndarray, shape (m, n)
+        Exact, with zeros on boundaries.
+    starts : list of (neuron, sample, side)
+        What the run says of pairs on their boundaries: the side they go to, 0 where the neuron slides.
+
+    Returns
+    -------
+    tuple
+        The signs and the pairs; or the first pair on its boundary of which the run says nothing, or beside it of which
+        it does.
+    """
+    after = signs.copy()
+    told = np.zeros(signs.shape, dtype=bool)
+    for neuron, sample, side in starts:
+        after[neuron, sample] = side
+        told[neuron, sample] = True
+    wrong = np.argwhere(told != (signs == 0))
+    if len(wrong):
+        return int(wrong[0, 0]), int(wrong[0, 1])
+    return after, [(neuron, sample) for neuron, sample, side in starts if side]

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .._validation import FloatArray, IntArray
 from ..datasets import Dataset
+from ..early._alignment import events_of
 from ..flow import Solution, Stop, integrate
+from ..flow._events import EventTable
 from ..limits import Limit
 from ..limits._limit_of import limit_of
-from ..losses import LossName, ReductionName, is_of_margins
+from ..losses import LossName, ReductionName, duals, is_of_margins, reduction_factor
 from ..networks import Network
+from ._carried import Carried, in_order, shifted
+from ._merged import Merged
 from ._neurons import Neurons
 from ._rest import Rest
+from ._saddle import fitted_outputs
 from ._sides import kept_off
+from ._watch import Watch
 
 # A neuron that leaves starts at this part of the size at which it matters: its outputs are 14 digits below the others.
 _ESCAPE_SIZE = 1e-7
@@ -32,8 +38,23 @@ _FIRST_LEG = 12.0
 # A state this near to its critical point, as a part of |θ|, has arrived: the polish is off by the square of it.
 _ARRIVED = 1e-8
 # After so many legs without arrival the orbit ends where it is; a margin that grows for ever shows in a few.
-_MAX_LEGS = 60
+_MAX_LEGS = 100
+# After so many legs or steps without arrival infinitesimal neurons are carried apart: the way to the critical point is
+# long or stiff, legs of all neurons are as long as these may grow, and their growth allows no implicit steps.
+_MANY_LEGS = 8
+_MANY_STEPS = 600
 _LEGS_TO_INFINITY = 6
+# Statuses of a leg that somebody has asked to end.
+STOPPED = ("interrupted", "stopped_by_callback")
+# States that are kept of a leg of the grown neurons alone, and pieces that infinitesimal ones are first carried on.
+_SAVED = 256
+_GUESS = 16
+# Binary digits of their distance.
+_DIGITS = 24
+# Accuracy of such a leg: what λ(t) is known to. Its end is polished.
+_PARTED_RTOL = 1e-8
+# Such a leg is so much longer than the one before.
+_LONGER = 3.0
 
 
 @dataclass(frozen=True)
@@ -44,12 +65,33 @@ class Flow:
     loss: LossName
     reduction: ReductionName
     rtol: float
+    watch: Watch
 
-    def run(self, net: Network, time: float) -> Solution:
-        """Integrate a network for some time."""
-        until = Stop(time=time)
+    def run(self, net: Network, time: float, n_saved: int | None = None) -> Solution:
+        """Integrate a network for some time; with `n_saved`, keep so many states at equal distances instead of steps.
+
+        The distance then has so few digits that all multiples are exact, and the time is rounded to that.
+        """
         loss, reduction = self.loss, self.reduction
-        return integrate(self.data, net, until=until, loss=loss, reduction=reduction, rtol=self.rtol, n_threads=1)
+        save_at = None
+        if n_saved is not None:
+            exponent = int(np.frexp(time)[1]) - _DIGITS
+            distance = np.ldexp(max(1.0, np.rint(np.ldexp(time / n_saved, -exponent))), exponent)
+            save_at = distance * np.arange(n_saved + 1)
+            time = float(save_at[-1])
+        until = Stop(time=time)
+        rtol = self.rtol if n_saved is None else max(self.rtol, _PARTED_RTOL)
+        return integrate(
+            self.data,
+            net,
+            until=until,
+            loss=loss,
+            reduction=reduction,
+            rtol=rtol,
+            save_at=save_at,
+            callback=self.watch.hook,
+            n_threads=1,
+        )
 
     def to_limit(self, net: Network) -> Solution:
         """Integrate the grown neurons of a network until the direction in which they end is certified."""
@@ -57,13 +99,25 @@ class Flow:
         pattern = None if net.pattern is None else net.pattern[live]
         alone = Network(net.W[live], net.a[live], leak=net.leak, pattern=pattern)
         loss, reduction = self.loss, self.reduction
-        return integrate(self.data, alone, until=Stop(limit=True), loss=loss, reduction=reduction, n_threads=1)
+        until, hook = Stop(limit=True), self.watch.hook
+        return integrate(self.data, alone, until=until, loss=loss, reduction=reduction, callback=hook, n_threads=1)
 
     @property
     def log_unit(self) -> float:
         """Logarithm of the size of a neuron whose outputs matter."""
         outputs = 1.0 if is_of_margins(self.loss) else float(np.abs(self.data.y).max())
         return 0.5 * float(np.log(outputs / np.linalg.norm(self.data.X, axis=1).max()))
+
+    @property
+    def factor(self) -> float:
+        """What the sum of the losses is multiplied by."""
+        return reduction_factor(self.reduction, self.data.n)
+
+    def duals_along(self, run: Solution, times: FloatArray) -> FloatArray:
+        """Return λ at some times of a run, in the reduction of the flow; zero where the error is rounding."""
+        W, a = run.states(times)
+        f = [fitted_outputs(self.data, Network(W[k], a[k], leak=run.leak), self.loss) for k in range(len(W))]
+        return self.factor * duals(self.data, np.array(f), self.loss)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +133,16 @@ class Orbit:
         At the end of the last leg; grown neurons stand at `limit`.
     limit : Limit
         Where the grown neurons go.
-    outcome : {"arrived", "infinity", "lost"}
+    outcome : {"arrived", "infinity", "lost", "interrupted", "stopped_by_callback"}
     message : str
+    rows : tuple of ndarray
+        The neurons that each leg is a run of.
+    events : EventTable
+        Events of the infinitesimal neurons that are not in the runs, in the time since the beginning of the first leg.
+    parted : bool
+        Whether there are legs of grown neurons alone.
+    error : float
+        Bound of what the constants of log |w| miss of them.
     """
 
     legs: tuple[Solution, ...]
@@ -88,6 +150,10 @@ class Orbit:
     limit: Limit
     outcome: str
     message: str
+    rows: tuple[IntArray, ...]
+    events: EventTable
+    parted: bool
+    error: float
 
     @property
     def duration(self) -> float:
@@ -101,30 +167,42 @@ def escape_time(flow: Flow, rest: Rest, waking: IntArray) -> float:
     return float(((small - rest.log_size[waking]) / rest.rate[waking]).min())
 
 
-def follow(flow: Flow, neurons: Neurons, rest: Rest, waking: IntArray) -> Orbit:
+def follow(flow: Flow, neurons: Neurons, rest: Rest, waking: IntArray, *, parted: bool = False) -> Orbit:
     """Integrate from the linearised escape to the next critical point.
 
-    `neurons` have the directions of `rest`; those that wake have the power 0 and the size at which they start.
+    `neurons` have the directions of `rest`; those that wake have the power 0 and the size at which they start. With
+    `parted` infinitesimal neurons are carried apart from the beginning.
     """
-    ride = _Ride(flow, neurons, waking)
+    ride = _Ride(flow, replace(neurons, pattern=rest.pattern), waking, parted)
     escaped = (_FIRST_LEG - np.log(_ESCAPE_SIZE)) / float(rest.rate[waking].min())
     length, longest = escaped, ride.room / float(rest.rate.max())
     limit = None
     while len(ride.legs) < _MAX_LEGS:
-        leg = flow.run(ride.net, min(length, longest))
-        if leg.success and ride.is_outgrown(leg.final):
+        leg = ride.run(min(length, longest))
+        if leg.success and not ride.parted and ride.is_outgrown(leg.final):
             longest = leg.t_end / 2
             continue
         fastest = ride.take(leg)
+        is_asked = flow.watch.took(leg.t_end, int(leg.stats["steps"]))
         limit = limit_of(flow.data, ride.end().network, flow.loss)
         if not leg.success:
-            return ride.ended(limit, "lost", f"the run of the orbit ended with the status {leg.status}: {leg.message}")
+            outcome = leg.status if leg.status in STOPPED else "lost"
+            return ride.ended(limit, outcome, f"the run of the orbit ended with the status {leg.status}: {leg.message}")
+        if is_asked:
+            return ride.ended(limit, "stopped_by_callback", "the callback stopped it")
         is_over = ride.duration >= escaped
         if is_over and limit.kind == "finite" and limit.certified and limit.turn <= _ARRIVED:
             return ride.ended(limit, "arrived")
         if is_over and limit.kind == "direction" and len(ride.legs) >= _LEGS_TO_INFINITY:
             return ride.ended(limit, "infinity")
-        length, longest = 2 * length, ride.room / fastest if fastest > 0 else np.inf
+        if ride.reason:
+            return ride.ended(limit, "lost", ride.reason)
+        ride.after += is_over
+        if not ride.parted and (ride.after >= _MANY_LEGS or ride.steps >= _MANY_STEPS):
+            ride.part()
+            length = leg.t_end
+        length *= _LONGER if ride.parted else 2.0
+        longest = ride.room / fastest if fastest > 0 else np.inf
     assert limit is not None  # for the type checker: there are legs
     if ride.duration >= escaped and limit.kind == "finite" and limit.certified:
         return ride.ended(limit, "arrived", f"the orbit ends {limit.turn:.1g} |θ| away from its critical point")
@@ -132,11 +210,21 @@ def follow(flow: Flow, neurons: Neurons, rest: Rest, waking: IntArray) -> Orbit:
 
 
 class _Ride:
-    """An orbit under way: the network at the beginning of the next leg, and what the legs so far have added."""
+    """An orbit under way: the network at the beginning of the next leg, and what the legs so far have added.
 
-    def __init__(self, flow: Flow, neurons: Neurons, waking: IntArray) -> None:
+    At first all neurons are in one run. Once they part, the grown ones have runs of their own, and the infinitesimal
+    ones are carried along the λ(t) of these.
+    """
+
+    def __init__(self, flow: Flow, neurons: Neurons, waking: IntArray, parted: bool) -> None:
         self.flow = flow
         self.legs: list[Solution] = []
+        self.rows: list[IntArray] = []
+        self.events: list[EventTable] = []
+        self.after = 0  # legs since the linearised escape is over
+        self.parted = parted
+        self.error = 0.0  # of the constants of log |w|
+        self.reason = ""  # why infinitesimal neurons cannot be carried further
         self.grown = neurons.grown.copy()
         self.grown[waking] = True
         self.log_size = np.array(neurons.log_size)
@@ -149,8 +237,26 @@ class _Ride:
 
     def _set(self, net: Network) -> None:
         """Put the neurons at the beginning of a leg, on their sides of the boundaries that they approach."""
-        self.net, beside = kept_off(net, self.flow.data.X, self.grown, float(np.exp(self.flow.log_unit)))
+        unit = float(np.exp(self.flow.log_unit))
+        grown = self.grown if self.parted else np.ones_like(self.grown)
+        alone = Network(
+            np.where(grown[:, None], net.W, 0.0), np.where(grown, net.a, 0.0), leak=net.leak, pattern=net.pattern
+        )
+        moved, beside = kept_off(alone, self.flow.data.X, self.grown, unit)
+        W, a = np.where(grown[:, None], moved.W, net.W), np.where(grown, moved.a, net.a)
+        self.state = Network(W, a, leak=net.leak, pattern=net.pattern)
         self.room = _ROOM_BESIDE if (beside & ~self.grown).any() else _ROOM
+
+    def part(self) -> None:
+        """From here on the infinitesimal neurons are carried apart, and each cluster of grown ones is one neuron."""
+        self.parted = True
+
+    def run(self, time: float) -> Solution:
+        """Integrate the next leg."""
+        if not self.parted:
+            return self.flow.run(self.state, time)
+        self.merged = Merged(self.state, self.grown)
+        return self.flow.run(self.merged.network, time, _SAVED)
 
     def is_outgrown(self, net: Network) -> bool:
         """Whether an infinitesimal neuron has come near to sizes that count."""
@@ -161,27 +267,62 @@ class _Ride:
         """Time of the legs so far."""
         return float(sum(leg.t_end for leg in self.legs))
 
+    @property
+    def steps(self) -> int:
+        """Number of steps of the legs so far."""
+        return int(sum(leg.stats["steps"] for leg in self.legs))
+
     def take(self, leg: Solution) -> float:
         """Add a leg; return the largest rate at which an infinitesimal neuron has grown."""
         self.legs.append(leg)
-        after = _log2_sizes(leg.final)
-        growth = np.where(self.grown, 0.0, np.log(2.0) * (after - _log2_sizes(self.net)))
+        if self.parted:
+            self.rows.append(self.merged.rows)
+            self._carry(leg)
+            return 0.0
+        self.rows.append(np.arange(len(self.grown)))
+        before, after = _log2_sizes(self.state), _log2_sizes(leg.final)
+        growth = np.where(self.grown, 0.0, np.log(2.0) * (after - before))
         self.log_size += growth
-        gone = self.grown & leg.final.W.any(axis=1) & (after < _LARGEST_LOG2)
-        self.grown &= ~gone
-        self.log_size[gone] = np.log(2.0) * after[gone]
+        self._shrunk(leg.final)
         exponent = np.where(self.grown, 0, np.rint(_TINY_LOG2 - after)).astype(np.int64)
         W, a = np.ldexp(leg.final.W, exponent[:, None]), np.ldexp(leg.final.a, exponent)
         self._set(Network(W, a, leak=leg.leak, pattern=leg.final.pattern))
         return float(growth.max()) / leg.t_end
 
+    def _shrunk(self, net: Network) -> None:
+        """Count the grown neurons that have shrunk to the origin as infinitesimal."""
+        sizes = _log2_sizes(net)
+        gone = self.grown & net.W.any(axis=1) & (sizes < _LARGEST_LOG2)
+        self.grown &= ~gone
+        self.log_size[gone] = np.log(2.0) * sizes[gone]
+
+    def _carry(self, leg: Solution) -> None:
+        """Carry the infinitesimal neurons along the λ(t) of a leg of the grown ones."""
+        rows = np.flatnonzero(~self.grown)
+        first = self.flow.duals_along(leg, np.array([leg.t_start]))[0]
+        small = Carried(self.flow.data, self.state, rows, first)
+        if not small.follow(lambda times: self.flow.duals_along(leg, times), leg.t[:: _SAVED // _GUESS]):
+            self.reason = "infinitesimal neurons cannot be carried along it in steps that are few enough"
+        self.events.append(shifted(events_of(small.flow), rows, self.duration - leg.t_end))
+        undecided = small.flow.reasons
+        if undecided:
+            j = min(undecided)
+            self.reason = f"infinitesimal neuron {rows[j]} could go on in several ways: {undecided[j]}"
+        self.error += small.error
+        self.log_size[rows] += small.flow.log_norm
+        W, a, pattern = self.merged.split(leg.final)
+        W[rows], a[rows], pattern[rows] = small.flow.w, small.flow.sign, small.flow.pattern
+        end = Network(W, a, leak=leg.leak, pattern=pattern)
+        self._shrunk(end)
+        self._set(end)
+
     def end(self) -> Neurons:
         """Return the neurons at the end of the last leg."""
-        W, a, start = self.net.W, self.net.a, self.start
+        W, a, start = self.state.W, self.state.a, self.start
         unit = W / np.linalg.norm(W, axis=1, keepdims=True)
         w, a = np.where(self.grown[:, None], W, unit), np.where(self.grown, a, np.sign(start.a))
         power = np.where(self.grown, 0.0, start.power)
-        return Neurons(w, a, self.grown, self.net.pattern, power, self.log_size, start.leak)
+        return Neurons(w, a, self.grown, self.state.pattern, power, self.log_size, start.leak)
 
     def ended(self, limit: Limit, outcome: str, message: str = "") -> Orbit:
         """Return the orbit; grown neurons that shrink to the origin are infinitesimal from here on."""
@@ -193,7 +334,8 @@ class _Ride:
             a = np.where(gone, np.sign(end.a), end.a)
             log_size = np.where(gone, np.log(np.where(gone, sizes, 1.0)), end.log_size)
             end = Neurons(w, a, self.grown & ~gone, end.pattern, end.power, log_size, end.leak)
-        return Orbit(tuple(self.legs), end, limit, outcome, message)
+        legs, rows = tuple(self.legs), tuple(self.rows)
+        return Orbit(legs, end, limit, outcome, message, rows, in_order(self.events), self.parted, self.error)
 
 
 def _log2_sizes(net: Network) -> FloatArray:

@@ -8,8 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .._validation import FloatArray, ReadOnly, freeze
+from ._saddle import loss_of
 from ._stage import Stage
 
+# A network has come to a saddle when its loss is above that of the saddle by less than this part of its last fall: its
+# errors are then off by a hundredth of what they changed by.
+_SETTLED = 1e-4
 # Neurons this much smaller than those that leave add a hundred times less to the outputs.
 _SMALLER = 10.0
 
@@ -26,8 +30,9 @@ class Prediction(ReadOnly):
     losses : ndarray, shape (k + 1,)
         Losses of the plateaus, as sums.
     separated : ndarray of bool, shape (k,)
-        Whether the limit shows at this scale: the neurons that leave next are ten times smaller when a jump begins.
-        Elsewhere several grow together, and times and plateaus differ.
+        Whether the limit shows at this scale: when a jump begins, the network has come to the saddle that it leaves and
+        the neurons that leave next are ten times smaller, and the next orbit begins after this jump. Elsewhere several
+        grow together, or the way to a saddle is not done in time, and times and plateaus differ.
     """
 
     scale: float
@@ -46,9 +51,26 @@ def predicted(stages: tuple[Stage, ...], scale: float, length: float) -> Predict
     times = np.array([stage.ends * length + stage.offset for stage in jumps])
     losses = np.array([stages[0].loss, *(stages[stage.number + 1].loss for stage in jumps)])
     separated = np.array([_behind(stage) * length >= np.log(_SMALLER) for stage in jumps], dtype=np.bool_)
+    leaves = np.array([stage.ends * length + stage.departs for stage in jumps])
+    separated[:-1] &= times[:-1] < leaves[1:]
+    for k in range(1, len(jumps)):
+        separated[k] &= _settles(jumps[k - 1], jumps[k], length, losses[k - 1 : k + 1])
     for array in (times, losses, separated):
         freeze(array)
     return Prediction(scale, times, losses, separated)
+
+
+def _settles(before: Stage, stage: Stage, length: float, losses: FloatArray) -> bool:
+    """Tell whether the orbit from one saddle comes to the next before that is left."""
+    left = (stage.ends - before.ends) * length + stage.departs - before.departs
+    if left <= 0:
+        return False
+    for leg in before.legs:
+        if left < leg.t_end:
+            above = loss_of(leg.data, leg(left)(leg.data.X), leg.loss) - losses[1]
+            return bool(above <= _SETTLED * (losses[0] - losses[1]))
+        left -= leg.t_end
+    return True
 
 
 def _behind(stage: Stage) -> float:

@@ -13,18 +13,21 @@ from ..datasets import Dataset
 from ..datasets._dataset import one_target
 from ..early._alignment import checked_directions, checked_signs
 from ..flow import Solution
+from ..flow._progress import listeners
 from ..kinks._boundaries import names
 from ..layered._integrate import checked_rtol
 from ..limits._groups import groups
 from ..limits._point import point_of
 from ..losses import LossName, ReductionName, check_loss, check_reduction, check_targets, reduction_factor
 from ..networks import Network
+from ._carried import in_order
 from ._neurons import Neurons, at_start
-from ._orbit import Flow, Orbit, escape_time, follow
+from ._orbit import STOPPED, Flow, Orbit, escape_time, follow
 from ._path import SaddlePath
 from ._rest import TIE_TOL, Rest, clusters, rest
 from ._saddle import Saddle, is_separated, loss_of, saddle_at_zero, saddle_of
 from ._stage import Stage
+from ._watch import SaddleCallback, Watch
 
 
 def saddle_to_saddle(
@@ -37,6 +40,8 @@ def saddle_to_saddle(
     leak: float = 0.0,
     rtol: float = 1e-11,
     max_stages: int = 1000,
+    progress: bool = False,
+    callback: SaddleCallback | None = None,
 ) -> SaddlePath:
     """Follow the flow from vanishing weights, |w_j| = |a_j| = ε -> 0, from saddle to saddle to its end.
 
@@ -60,12 +65,17 @@ def saddle_to_saddle(
         Relative accuracy of the orbits, as for `reluflow.integrate`.
     max_stages : int, optional
         End with the status ``max_stages`` after so many saddles.
+    progress : bool, optional
+        Show a live line on the standard error once it has lasted two seconds, as `reluflow.integrate` does.
+    callback : callable, optional
+        Called with a `saddles.SaddleProgress` at the end of each leg and ten times a second; the path stops when it
+        returns True.
 
     Returns
     -------
     SaddlePath
         Look at ``path.status`` and ``path.message``: what the limit process cannot decide is an outcome, not an
-        exception.
+        exception. After Ctrl-C it has the stages so far, with the status ``interrupted``.
 
     Raises
     ------
@@ -90,12 +100,16 @@ def saddle_to_saddle(
     data = one_target(data)
     rows = checked_directions(directions, data.d)
     sides = checked_signs(signs, len(rows))
-    flow = Flow(data, check_loss(loss), check_reduction(reduction), checked_rtol(rtol))
+    watch = Watch(listeners(progress, callback))
+    flow = Flow(data, check_loss(loss), check_reduction(reduction), checked_rtol(rtol), watch)
     check_targets(data, flow.loss)
     slope = leak_value(leak)
     walk = _Walk(flow, at_start(rows, sides, slope), integer(max_stages, "max_stages"))
     begin = at_start(rows, sides, slope)
-    status, message, horizon = walk.run()
+    try:
+        status, message, horizon = walk.run()
+    finally:
+        watch.close()
     for array in (begin.w, begin.a):
         freeze(array)
     return SaddlePath(
@@ -123,14 +137,27 @@ class _Walk:
     time: float = 0.0
     clock: float = 0.0
     stages: list[Stage] = field(default_factory=list)
+    parted: bool = False
+    here: tuple[int, Saddle, Rest] | None = None
 
     def run(self) -> tuple[str, str, Solution | None]:
         """Follow all stages; return the status and the message of the end, and the run to infinity if it ends there."""
+        try:
+            return self._walk()
+        except KeyboardInterrupt:
+            if self.here is None:
+                raise
+            if len(self.stages) == self.here[0]:
+                self._add(*self.here[1:], np.empty(0, dtype=np.int64))
+            return "interrupted", f"interrupted at saddle {len(self.stages) - 1}; these are the stages so far", None
+
+    def _walk(self) -> tuple[str, str, Solution | None]:
         data, loss = self.flow.data, self.flow.loss
         m, d = self.neurons.w.shape
         saddle = saddle_at_zero(data, Network(np.zeros((m, d)), np.zeros(m), leak=self.neurons.leak), loss)
         while True:
             still = rest(data, self.neurons, reduction_factor(self.flow.reduction, data.n) * saddle.duals)
+            self.here = len(self.stages), saddle, still
             waits = still.waits(self.neurons.power)
             wait = float(waits.min(initial=np.inf))
             is_last = len(self.stages) + 1 >= self.max_stages
@@ -138,7 +165,13 @@ class _Walk:
                 self._add(saddle, still, np.empty(0, dtype=np.int64))
                 return *_end(still, wait, saddle), None
             waking = np.flatnonzero(waits <= wait * (1 + TIE_TOL))
-            orbit = self._leave(still, waking, wait)
+            self.flow.watch.at(len(self.stages), self.time, saddle.loss)
+            clock = self.clock
+            try:
+                orbit = self._leave(still, waking, wait)
+            except KeyboardInterrupt:
+                self.clock = clock
+                raise
             lead = float(waits[waits > wait * (1 + TIE_TOL)].min(initial=np.inf)) - wait
             if orbit.outcome != "arrived":
                 self._add(saddle, still, waking, orbit, (wait, lead))
@@ -148,7 +181,7 @@ class _Walk:
             self.time, self.clock = self.time + wait, self.clock + orbit.duration
             net, end = following.network, orbit.end
             w, a = np.where(end.grown[:, None], net.W, end.w), np.where(end.grown, net.a, end.a)
-            self.neurons, saddle = replace(end, w=w, a=a), following
+            self.neurons, saddle, self.parted = replace(end, w=w, a=a), following, orbit.parted
 
     def _leave(self, still: Rest, waking: IntArray, wait: float) -> Orbit:
         """Let the neurons grow until the first of them leave, and follow these to the next critical point."""
@@ -158,11 +191,13 @@ class _Walk:
         log_size = still.log_size + still.rate * grows
         at = replace(self.neurons, w=still.direction, pattern=still.pattern, power=power, log_size=log_size)
         self.clock += grows
-        return follow(self.flow, at, still, waking)
+        return follow(self.flow, at, still, waking, parted=self.parted)
 
     def _stopped(self, orbit: Orbit) -> tuple[str, str, Solution | None]:
         """Say why a path ends with an orbit that does not arrive."""
         last = len(self.stages) - 1
+        if orbit.outcome in STOPPED:
+            return orbit.outcome, f"on the orbit that leaves saddle {last}: {orbit.message}", None
         if orbit.outcome == "lost":
             return "lost", f"the orbit that leaves saddle {last} has no certified end: {orbit.message}", None
         net = orbit.end.network
@@ -189,11 +224,12 @@ class _Walk:
     ) -> None:
         """Write down a stage."""
         wakes = clusters(waking, still, self.neurons.a)
-        legs = () if orbit is None else orbit.legs
+        legs, rows = ((), ()) if orbit is None else (orbit.legs, orbit.rows)
+        carried = in_order([]) if orbit is None else orbit.events
         passed = _time_of_loss(
             legs, 0.5 * (saddle.loss + next_loss), reduction_factor(self.flow.reduction, self.flow.data.n)
         )
-        arrays = (saddle.duals, still.status, still.direction, still.pattern, still.rate, *wakes)
+        arrays = (saddle.duals, still.status, still.direction, still.pattern, still.rate, *wakes, *rows)
         power = np.where(still.status == "grown", 0.0, self.neurons.power)
         for array in (*arrays, power):
             freeze(array)
@@ -220,6 +256,8 @@ class _Walk:
                 offset=self.clock + passed,
                 departs=self.clock if legs else np.nan,
                 legs=legs,
+                rows=rows,
+                carried=carried,
                 notes=_notes(saddle, still, wakes, orbit),
             )
         )
@@ -265,6 +303,11 @@ def _notes(saddle: Saddle, still: Rest, wakes: tuple[IntArray, ...], orbit: Orbi
             notes.append(f"the orbit branches {n_branchings} times; undecided samples were left inactive")
         if orbit.message and orbit.outcome == "arrived":
             notes.append(orbit.message)
+        if orbit.parted:
+            notes.append(
+                f"the orbit takes the time {orbit.duration:.3g}: infinitesimal neurons were carried apart on most of "
+                f"it, and the logarithms of their sizes are known to {orbit.error:.1g}"
+            )
     return tuple(notes)
 
 

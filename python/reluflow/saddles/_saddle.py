@@ -53,14 +53,18 @@ def saddle_at_zero(data: Dataset, net: Network, loss: str) -> Saddle:
 def saddle_of(data: Dataset, limit: Limit, loss: str) -> Saddle:
     """Describe a polished critical point."""
     net = _balanced(limit.network)
+    f = fitted_outputs(data, net, loss)
+    return Saddle(net, duals(data, f, loss) + 0.0, loss_of(data, f, loss), limit, _freedom(data, net))
+
+
+def fitted_outputs(data: Dataset, net: Network, loss: str) -> FloatArray:
+    """Return the outputs of a network, which are the targets where the difference is rounding, shape (n,)."""
     f = net(data.X)
-    lam = duals(data, f, loss)
-    if not is_of_margins(loss):
-        Z = net.W @ data.X.T
-        terms = np.abs(net.a) @ np.abs(np.maximum(Z, net.leak * Z)) + np.abs(data.y)
-        f = np.where(np.abs(lam) <= _FIT_TOL * data.counts * terms, data.y, f)
-        lam = duals(data, f, loss) + 0.0  # no zero with a sign
-    return Saddle(net, lam, loss_of(data, f, loss), limit, _freedom(data, net))
+    if is_of_margins(loss):
+        return f
+    Z = net.W @ data.X.T
+    terms = np.abs(net.a) @ np.abs(np.maximum(Z, net.leak * Z)) + np.abs(data.y)
+    return np.where(np.abs(f - data.y) <= _FIT_TOL * terms, data.y, f)
 
 
 def is_separated(data: Dataset, net: Network, loss: str) -> bool:

@@ -62,7 +62,12 @@ class Stage(ReadOnly):
         The first leg of the orbit begins at t = ends L + departs + o(1); nan without an orbit.
     legs : tuple of Solution
         The orbit that leaves the saddle, one leg after the other, each from its own time 0. Infinitesimal neurons
-        have a size of 1e-144 at the beginning of each.
+        have a size of 1e-144 at the beginning of each. Where the way to the next saddle is long, the last legs are
+        runs of the grown neurons alone, with one neuron for those of one direction.
+    rows : tuple of ndarray of int
+        Which neurons the leg is a run of, one array for each leg.
+    carried : EventTable
+        Events of infinitesimal neurons on those last legs, in the time since the beginning of the first leg.
     notes : tuple of str
         What has to be said of the stage: ties, continua, branchings.
     """
@@ -88,6 +93,8 @@ class Stage(ReadOnly):
     offset: float
     departs: float
     legs: tuple[Solution, ...]
+    rows: tuple[IntArray, ...]
+    carried: EventTable
     notes: tuple[str, ...]
 
     @property

@@ -27,7 +27,14 @@ FORMAT, SCHEMA = "reluflow path of saddles", 1
 
 _STAGE_ARRAYS = ("duals", "status", "direction", "sector", "rate", "power")
 _STAGE_VALUES = ("number", "begins", "ends", "loss", "kind", "index", "freedom", "lead", "offset", "departs")
-_EVENTS = ("t", "log_t", "neuron", "sample", "code", "tie")
+_EVENTS = {
+    "t": np.float64,
+    "log_t": np.float64,
+    "neuron": np.int32,
+    "sample": np.int32,
+    "code": np.uint8,
+    "tie": np.int64,
+}
 _PATH_VALUES = ("leak", "loss", "reduction", "rtol", "status", "message")
 _LIMIT_PARTS = ("network", "residuals", "escape")
 
@@ -75,6 +82,9 @@ def _write_stage(stage: Stage, prefix: str, arrays: Arrays) -> dict[str, Any]:
         arrays[prefix + name] = getattr(stage, name)
     for name in _EVENTS:
         arrays[f"{prefix}event_{name}"] = getattr(stage.events, name)
+        arrays[f"{prefix}carried_{name}"] = getattr(stage.carried, name)
+    for k, rows in enumerate(stage.rows):
+        arrays[f"{prefix}rows_{k}"] = rows
     for k, wake in enumerate(stage.wakes):
         arrays[f"{prefix}wake_{k}"] = wake
     _write_network(stage.network, prefix, arrays)
@@ -87,7 +97,11 @@ def _write_stage(stage: Stage, prefix: str, arrays: Arrays) -> dict[str, Any]:
 
 
 def _stage(arrays: Arrays, prefix: str, record: dict[str, Any], data: Dataset, leak: float) -> Stage:
-    legs = (_solution(arrays, f"{prefix}leg_{k}/", part, data) for k, part in enumerate(record["legs"]))
+    legs = [_solution(arrays, f"{prefix}leg_{k}/", part, data) for k, part in enumerate(record["legs"])]
+    everyone = np.arange(len(arrays[prefix + "status"]))  # in files of an older version, which have no other legs
+    carried = EventTable(
+        *(arrays.get(f"{prefix}carried_{name}", np.empty(0, dtype)) for name, dtype in _EVENTS.items())
+    )
     limit = None if record["limit"] is None else _limit(arrays, prefix + "limit/", record["limit"], leak)
     return Stage(
         **{name: arrays[prefix + name] for name in _STAGE_ARRAYS},
@@ -97,6 +111,8 @@ def _stage(arrays: Arrays, prefix: str, record: dict[str, Any], data: Dataset, l
         events=EventTable(*(arrays[f"{prefix}event_{name}"] for name in _EVENTS)),
         wakes=tuple(arrays[f"{prefix}wake_{k}"] for k in range(record["wakes"])),
         legs=tuple(legs),
+        rows=tuple(arrays.get(f"{prefix}rows_{k}", everyone) for k in range(len(legs))),
+        carried=carried,
         notes=tuple(record["notes"]),
     )
 

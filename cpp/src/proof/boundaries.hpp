@@ -1,0 +1,40 @@
+/// Which samples have one boundary: rows that are exact multiples of each other, as rational numbers.
+#pragma once
+
+#include <vector>
+
+#include "base/types.hpp"
+
+namespace reluflow::proof {
+
+/// x_sample = ratio x_first, the ratio rounded.
+struct Member {
+    Index sample;
+    double ratio;
+
+    /// Where the sample is when the first one is at `direction`.
+    double side(double direction) const { return ratio > 0.0 ? direction : -direction; }
+};
+
+struct Boundaries {
+    Boundaries(const double* X, Index n, Index d);
+
+    std::vector<Index> first;                  // (n): the first sample of its boundary
+    std::vector<std::vector<Member>> members;  // (n): of a first sample, itself included; of the others none
+
+    const std::vector<Member>& of(Index sample) const {
+        return members[static_cast<std::size_t>(first[static_cast<std::size_t>(sample)])];
+    }
+    bool same(Index i, Index k) const {
+        return first[static_cast<std::size_t>(i)] == first[static_cast<std::size_t>(k)];
+    }
+    /// 1 or -1: the side on which a sample is when the first one is above.
+    double side(Index sample) const;
+    /// Σ |ratio|.
+    double spread(Index sample) const;
+};
+
+/// Whether x and v are multiples of each other and not zero, decided without rounding; `ratio` is then v over x.
+bool parallel(const double* x, const double* v, Index d, double& ratio);
+
+}  // namespace reluflow::proof

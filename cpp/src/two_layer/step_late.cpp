@@ -1,0 +1,150 @@
+/// The Radau steps of a Stepper: when they are tried, and how far one goes that meets events.
+#include <algorithm>
+#include <limits>
+
+#include "base/tolerances.hpp"
+#include "two_layer/step.hpp"
+
+namespace reluflow {
+
+namespace {
+
+/// A threshold below this turns Radau steps off.
+constexpr double kNever = -1e100;
+/// A late step covers at most this many time constants of weight decay: the neurons are held as if without it, and
+/// their series must reach over the step.
+constexpr double kLongestDecay = 2.0;
+
+/// After so many explicit steps without any event a layer is what they leave themselves.
+constexpr int kQuietSteps = 50;
+
+/// True when what samples that drive nobody pull takes a boundary from the neurons that slide on it: their weights
+/// outgrow all others as the mass falls, and the interval of the multiplier moves away or turns round.
+bool lets_go_by_mass(const Dataset& data, const Waveform& waveform, int boundary, double leak) {
+    double below = 0.0;
+    double above = 0.0;
+    double range = 0.0;
+    for (const int sample : data.samples_of(boundary)) {
+        const double coefficient = data.coefficient(sample);
+        const double pull = coefficient * waveform.signed_weights(0)[sample];
+        const double at_lower = pull * (coefficient > 0.0 ? leak : 1.0);
+        const double at_upper = pull * (coefficient > 0.0 ? 1.0 : leak);
+        range += at_upper - at_lower;
+        if (waveform.is_live(sample)) continue;
+        below += at_lower;
+        above += at_upper;
+    }
+    const double sign = range < 0.0 ? -1.0 : 1.0;
+    return sign * below > 0.0 || sign * above < 0.0;
+}
+
+bool lets_go_by_mass(const Dataset& data, const Waveform& waveform, const SlidingSet& held, double leak) {
+    const auto lets_go = [&](int boundary) { return lets_go_by_mass(data, waveform, boundary, leak); };
+    return std::any_of(held.boundaries().begin(), held.boundaries().end(), lets_go) ||
+           std::any_of(held.dependent().begin(), held.dependent().end(), lets_go);
+}
+
+}  // namespace
+
+bool Stepper::held_are_let_go() const {
+    for (Index j = 0; j < state_.neurons(); ++j)
+        if (lets_go_by_mass(data_, waveform(), state_.mode.held(j), state_.parameters.leak())) return true;
+    return false;
+}
+
+/// Tries Radau steps, where explicit steps would be far shorter than the time constants of the neurons.
+bool Stepper::expand_late() {
+    if (horizon_log_loss_ < kNever) return false;
+    if (waveform().decays() && !waveform().is_linear()) return false;  // margins do not grow for ever
+    const bool linear = waveform().is_linear();
+    const bool separated =
+        linear || (waveform().live_log_loss() < horizon_log_loss_ && waveform().smallest_margin() > 0.0);
+    const double rate = expansion_.fastest();
+    const double plain = late_control_.plain_step(control_.smooth(), expansion_.series().square());
+    if (!separated && plain * rate > kVeryStiffRate) return false;
+    const LateKind kind = linear                                ? LateKind::errors
+                          : waveform().smallest_margin() <= 0.0 ? LateKind::careful
+                                                                : LateKind::margins;
+    if (!late_control_.wants(plain * rate, kind)) return false;
+    const bool lets_go = linear || held_are_let_go();
+    do {
+        double step = std::min(late_control_.propose(plain), kMaxRate / rate);
+        if (waveform().decays()) step = std::min(step, kLongestDecay / waveform().decay_rate());
+        late_ = radau_.expand(expansion_, std::min(step, rounding_limit()), lets_go, quiet_steps_ >= kQuietSteps);
+        counts_.late_iterations += radau_.iterations();
+        const double work = radau_.relative_work(expansion_);
+        late_control_.tried(late_, radau_.next_step(), work, radau_.iterations() > 0 ? work : 0.0, plain,
+                            radau_.misses_layer());
+        ++(late_ ? counts_.late_steps : counts_.late_refused);
+        if (!late_) expansion_.restart();
+    } while (!late_ && late_control_.wants(plain * rate, kind));
+    if (late_) allowed_ = 1.0;
+    return late_;
+}
+
+bool Stepper::retry_plain(double max_step) {
+    cut(0.0);
+    if (!events().empty() || carries_) return false;
+    late_control_.leave();
+    radau_.interrupt();
+    expansion_.restart();
+    late_ = false;
+    --counts_.late_steps;
+    ++counts_.late_refused;
+    expand_series(max_step);
+    if (!is_finite()) return false;
+    follow_events();
+    return true;
+}
+
+/// True if a Radau step ends at a hit from a distance within what its tolerance may have moved the neuron by. Explicit
+/// steps decide that: their series know the distance better the shorter they are.
+bool Stepper::ends_in_doubt() const {
+    return std::any_of(doubts_.begin(), doubts_.end(),
+                       [this](const Doubt& doubt) { return doubt.u <= end_ && doubt.distance < rtol_; });
+}
+
+double Stepper::first_event() const noexcept {
+    double first = std::numeric_limits<double>::infinity();
+    for (const auto& event : disturbances_) first = std::min(first, event.u);
+    return first;
+}
+
+/// Whether a Radau step may go on after an event. The errors of a loss of errors respond to any event; and a hit in
+/// doubt is one of a neuron that what is neglected before it may have moved.
+bool Stepper::goes_on_late(double end) const {
+    if (waveform().is_linear() || waveform().decays()) return false;
+    return std::none_of(doubts_.begin(), doubts_.end(), [end](const Doubt& doubt) { return doubt.u <= end; });
+}
+
+/// In a Radau step the weights respond to an event at once. It goes on where that is below the tolerance, as in
+/// explicit steps; the margins of samples that weigh nothing may fall by hundreds within it, so that the weights are
+/// looked at again with what the events have done to the margins. If that is too much, half the events are kept.
+double Stepper::late_end(double end) {
+    const double first = first_event();
+    while (first < end) {
+        cut(end);
+        const double missed = late_events_.missed(expansion_.series(), partitions_, state_, waveform(), end);
+        const bool is_known = partitions_.series_rest(end) <= kLatePart * rtol_;
+        if (is_known && missed * waveform().step() * (end - first) <= budget_) return end;
+        const auto& kept = events();
+        const double half = kept.empty() ? first : std::max(first, kept[(kept.size() - 1) / 2].u);
+        end = half < end ? half : first;
+    }
+    return end;
+}
+
+Pace Stepper::pace() const noexcept {
+    Pace pace;
+    control_.tell(pace);
+    late_control_.tell(pace);
+    return pace;
+}
+
+void Stepper::resume(const Pace& pace) noexcept {
+    if (pace.smooth == 0.0) return;
+    control_.resume(pace);
+    late_control_.resume(pace);
+}
+
+}  // namespace reluflow
