@@ -56,6 +56,34 @@ def test_a_start_that_does_not_move_off_its_boundary_at_once_is_refused() -> Non
     assert (proof.status, proof.proved_until, proof.neuron) == ("not_proved", 0.0, 6)
 
 
+def test_a_neuron_that_nothing_pulls_along_its_boundary_is_proved_to_slide() -> None:
+    # Its multiplier is exactly zero, which is its bound. With inputs that are orthogonal up to rounding it is not.
+    for tilt, proves in ((0.0, True), (1e-17, False)):
+        data = rf.Dataset([[1.0, tilt], [0.0, 1.0]], [1, -1])
+        sol = rf.integrate(data, rf.Network([[0.3, 0.5]], [-0.7]), until=3.0, rtol=1e-12)
+        assert [*sol.events.kind] == ["slide"]
+        proof = rf.prove(sol)
+        assert bool(proof) == proves
+    assert np.abs(sol.final.W[0, 1]) > 1.0
+
+
+@pytest.mark.parametrize("fault", ["slide", "cross_up", "leave_up", "twice", "gone"])
+def test_claims_of_one_boundary_that_contradict_each_other_are_refused(fault: str) -> None:
+    _, run, _ = case_run("simult_sym_201")
+    claims = _claims(run)
+    assert [*run.events.sample[:2]] == [0, 4]
+    assert [*run.events.kind[:2]] == ["cross_up", "cross_down"]
+    if fault == "gone":
+        claims = {name: np.ascontiguousarray(np.delete(column, 1)) for name, column in claims.items()}
+    elif fault == "twice":
+        claims["sample"][1], claims["kind"][1] = claims["sample"][0], claims["kind"][0]
+    else:
+        claims["kind"][1] = KINDS.index(fault)
+    proof = _prove(_problem(run), claims, run.pattern0, {"until": run.t_end, "at": [], "only_states": False})
+    assert proof.status == "not_proved"
+    assert proof.proved_until <= float(run.events.t[0]) * (1.0 + 1e-8)
+
+
 def test_samples_of_one_boundary_are_found_without_rounding() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=3)

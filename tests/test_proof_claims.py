@@ -70,7 +70,7 @@ def assert_mutants_are_refused(sol: rf.Solution, number: int, seed: int) -> set[
     return seen
 
 
-SLIDING = ["random_101", "random_103", "random_107", "random_111"]
+SLIDING = ["random_101", "random_103", "random_107", "random_111", "simult_dup_203", "simult_sym_201"]
 
 
 def test_wrong_claims_are_refused_at_their_fault_or_before(sol: rf.Solution) -> None:

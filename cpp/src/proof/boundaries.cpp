@@ -58,6 +58,21 @@ bool parallel(const double* x, const double* v, Index d, double& ratio) {
     return true;
 }
 
+bool exactly_orthogonal(const double* x, const double* v, Index d) {
+    double sum = 0.0;
+    for (Index c = 0; c < d; ++c) {
+        const double product = x[c] * v[c];
+        const bool exact = product == 0.0 ? x[c] == 0.0 || v[c] == 0.0
+                                          : std::abs(product) > kSmallest && std::fma(x[c], v[c], -product) == 0.0;
+        const double next = sum + product;
+        // The roundings of the sum, as in `exact_dot`.
+        const double part = next - sum;
+        if (!exact || (sum - (next - part)) + (product - part) != 0.0) return false;
+        sum = next;
+    }
+    return sum == 0.0;
+}
+
 Boundaries::Boundaries(const double* X, Index n, Index d) : first(at(n)), members(at(n)) {
     std::vector<double> keys(at(n));
     for (Index i = 0; i < n; ++i) keys[at(i)] = key_of(X + i * d, d);

@@ -37,4 +37,7 @@ struct Boundaries {
 /// Whether x and v are multiples of each other and not zero, decided without rounding; `ratio` is then v over x.
 bool parallel(const double* x, const double* v, Index d, double& ratio);
 
+/// Whether x · v = 0, decided without rounding; false where that cannot be told.
+bool exactly_orthogonal(const double* x, const double* v, Index d);
+
 }  // namespace reluflow::proof

@@ -36,7 +36,7 @@ class NeuronCheck {
             const Crossing* named = closes != nullptr ? closes : opens;
             return {Reason::order_in_neuron, piece.neuron, named->sample, piece.start};
         }
-        if (Failure failure = slides(piece, begin, closes)) return failure;
+        if (Failure failure = slides(piece, signs, begin, closes)) return failure;
         std::array<std::vector<double>, 3> z;  // the first coefficients of all pairs
         coefficients(piece, 0, z[0]);
         for (Index i = 0; i < samples_.n; ++i) {
@@ -182,8 +182,23 @@ class NeuronCheck {
                                   std::min(last.length + end, last.reach));
     }
 
+    /// Whether the multiplier is zero for ever and that is its bound: nothing that pulls the neuron has a part along x,
+    /// decided without rounding. The slope zero holds it, and the other bound says that it attracts.
+    bool rests_on(const Piece& piece, Index position, const std::vector<std::int8_t>& signs) const {
+        const Index row = piece.held.rows()[at(position)];
+        const auto& members = samples_.boundaries.of(row);
+        const auto one_way = [](const Member& member) { return member.ratio > 0.0; };
+        if (samples_.leak != 0.0 || !std::all_of(members.begin(), members.end(), one_way)) return false;
+        const auto apart = [&](Index i) { return exactly_orthogonal(samples_.row(i), samples_.row(row), samples_.d); };
+        for (Index i = 0; i < samples_.n; ++i)
+            if (signs[at(i)] > 0 && !apart(i)) return false;
+        const auto& rows = piece.held.rows();
+        return std::all_of(rows.begin(), rows.end(), [&](Index other) { return other == row || apart(other); });
+    }
+
     /// Whether all multipliers stay inside their bounds; one that meets its bound at the end does so in the window.
-    Failure slides(const Piece& piece, double begin, const Crossing* closes) const {
+    Failure slides(const Piece& piece, const std::vector<std::int8_t>& signs, double begin,
+                   const Crossing* closes) const {
         if (piece.held.empty()) return {};
         const double least_a = std::abs(piece.a[0]) - piece.a_motion;
         if (!(least_a * (1.0 - 8 * kUnit) > 2.0 * error_))
@@ -191,6 +206,7 @@ class NeuronCheck {
         const double after = closes == nullptr ? 0.0 : closes->window;
         for (Index k = 0; k < piece.held.size(); ++k)
             for (const double direction : {1.0, -1.0}) {
+                if (direction < 0.0 && rests_on(piece, k, signs)) continue;
                 double rounding = 0.0;
                 const ScalarSeries inside = inside_bound(samples_, maker_, piece, k, direction, rounding);
                 const double error = (tube_.inside_error(piece, k) + rounding) * kUp;

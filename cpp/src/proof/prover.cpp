@@ -23,6 +23,9 @@ constexpr double kReleased = 1e4;
 /// How often, and how much, windows are taken to be wider than guessed before a step is shortened.
 constexpr int kWidened = 6;
 constexpr double kWider = 4.0;
+/// A rate after an event that is guessed to be below this part of the one before is not believed: windows would be
+/// wide.
+constexpr double kSlowest = 1e-2;
 /// A claim is overdue when its time has passed by this part of it, which no useful guess is wrong by.
 constexpr double kOverdue = 0.01;
 
@@ -166,10 +169,14 @@ Ahead Prover::boundary_ahead(const Claim& claim) const {
     const double pull = std::abs(signed_pull);
     const double a = std::abs(neuron.a);
     // The window follows the slower rate, before the event or after it.
-    const double direction = claim.kind == Kind::cross_up ? 1.0 - samples_.leak : samples_.leak - 1.0;
     const bool crosses = claim.kind == Kind::cross_up || claim.kind == Kind::cross_down;
-    const double turn = crosses ? direction * series_.dual[0][at(claim.sample)] * size * size : 0.0;
-    const double slower = std::min(pull, std::abs(signed_pull + turn));
+    const double direction = (claim.kind == Kind::cross_up ? 1.0 : -1.0) * samples_.boundaries.side(claim.sample);
+    double turn = 0.0;
+    for (const Member& member : samples_.boundaries.of(claim.sample))
+        turn += member.side(direction) * series_.dual[0][at(member.sample)] *
+                dot(samples_.row(member.sample), samples_.row(claim.sample), samples_.d);
+    const double after = crosses ? std::abs(signed_pull + (1.0 - samples_.leak) * turn) : pull;
+    const double slower = std::min(pull, std::max(after, kSlowest * pull));
     const double slope = samples_.loss == LossKind::logistic ? 0.25 : series_.p[0][at(claim.sample)];
     const double kink = samples_.norm * 1.5 * samples_.norm * a * a * dual * size + size * a * a * pull;
     return {0.0, 8.0 * size * (neuron.radius + kUnit * a) / (a * slower + kTiny), kink * slope * samples_.share, 0.0};

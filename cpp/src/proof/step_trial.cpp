@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "proof/rounding.hpp"
 #include "proof/scalar_series.hpp"
@@ -15,6 +16,13 @@ constexpr double kBeside = 8.0;
 
 std::size_t at(Index k) {
     return static_cast<std::size_t>(k);
+}
+
+/// A crossing, or a leaving, to that side; others as they are.
+Kind turned(Kind kind, double direction) {
+    if (is_leave(kind)) return direction > 0.0 ? Kind::leave_up : Kind::leave_down;
+    const bool crosses = kind == Kind::cross_up || kind == Kind::cross_down;
+    return !crosses ? kind : direction > 0.0 ? Kind::cross_up : Kind::cross_down;
 }
 
 /// The side it goes to; of a slide the walk knows it.
@@ -105,36 +113,43 @@ Failure TrialMaker::make(const std::vector<ProvedNeuron>& neurons, const std::ve
 
 /// The event of the next claims: those of one time belong to one event, of which the one that reaches a boundary is the
 /// cause. Several boundaries that are reached at one time are several events, one after the other. False where claims
-/// leave out a sample of a boundary.
+/// contradict each other, or leave out a sample of a boundary.
 bool TrialMaker::group(const std::vector<Claim>& claims, std::size_t next, Crossing& event) const {
     const Boundaries& boundaries = samples_.boundaries;
+    const auto now = [&](std::size_t k) { return k < claims.size() && claims[k].t == claims[next].t; };
     std::size_t cause = next;
-    while (cause < claims.size() && claims[cause].t == claims[next].t && is_leave(claims[cause].kind)) ++cause;
-    const bool reaches = cause < claims.size() && claims[cause].t == claims[next].t;
+    while (now(cause) && is_leave(claims[cause].kind)) ++cause;
+    const bool reaches = now(cause);
     if (!reaches) cause = next;
+    // By the side of the first sample.
+    const auto direction = [&](const Claim& claim) { return direction_of(claim.kind) * boundaries.side(claim.sample); };
+    const bool sided = claims[cause].kind != Kind::slide && claims[cause].kind != Kind::die;
     event.neuron = claims[cause].neuron;
     event.sample = boundaries.first[at(claims[cause].sample)];
-    event.kind = claims[cause].kind;
-    event.direction = direction_of(event.kind) * boundaries.side(claims[cause].sample);
-    // By the side of the first sample.
-    if (event.kind == Kind::cross_up || event.kind == Kind::cross_down)
-        event.kind = event.direction > 0.0 ? Kind::cross_up : Kind::cross_down;
-    if (is_leave(event.kind)) event.kind = event.direction > 0.0 ? Kind::leave_up : Kind::leave_down;
+    event.direction = direction(claims[cause]);
+    event.kind = sided ? turned(claims[cause].kind, event.direction) : claims[cause].kind;
     std::size_t end = next;
     std::size_t needed = boundaries.of(event.sample).size();
-    for (; end < claims.size() && claims[end].t == claims[next].t; ++end) {
+    std::set<std::int32_t> seen;
+    for (; now(end); ++end) {
         const Claim& claim = claims[end];
-        const bool own = boundaries.same(claim.sample, event.sample) && is_leave(claim.kind) == is_leave(event.kind);
-        if (own) continue;
-        if (!is_leave(claim.kind) || !reaches) break;
         const Index sample = boundaries.first[at(claim.sample)];
-        const double direction = direction_of(claim.kind) * boundaries.side(claim.sample);
+        const bool leaves = reaches && is_leave(claim.kind);
+        if (!leaves && sample != event.sample) break;
+        if (!seen.insert(claim.sample).second) return false;
+        if (!leaves) {
+            const Kind kind = sided ? turned(claim.kind, direction(claim)) : claim.kind;
+            if (kind != event.kind || is_leave(claim.kind) != is_leave(event.kind)) return false;
+            continue;
+        }
         const auto known = std::find_if(event.left.begin(), event.left.end(),
                                         [&](const Departure& departure) { return departure.sample == sample; });
-        if (known != event.left.end() && known->direction != direction) return false;
-        if (known != event.left.end()) continue;
-        event.left.push_back({sample, direction});
-        needed += boundaries.of(sample).size();
+        if (known == event.left.end()) {
+            event.left.push_back({sample, direction(claim)});
+            needed += boundaries.of(sample).size();
+        } else if (known->direction != direction(claim)) {
+            return false;
+        }
     }
     event.claims = end - next;
     return event.claims == needed;
@@ -152,14 +167,13 @@ bool TrialMaker::fits(const Crossing& event, const std::vector<std::int8_t>& sig
     // multiplier, strictly inside its bounds, says so.
     const auto& members = samples_.boundaries.of(event.sample);
     const bool attracts = event.attracting(samples_, before.a[0]);
-    if (event.kind == Kind::slide) return sign != 0 && (attracts || members.size() > 1);
+    if (event.kind == Kind::slide) return sign != 0 && (attracts || members.size() > 1) && !rests(event, signs, before);
     return event.kind == Kind::die && sign != 0 && event.rests;
 }
 
-/// Whether the neuron comes to rest: on boundaries that all attract, with every other sample inactive.
+/// Whether the neuron comes to rest by that: on boundaries that all attract, with every other sample inactive.
 bool TrialMaker::rests(const Crossing& event, const std::vector<std::int8_t>& signs, const Piece& before) const {
     if (samples_.leak != 0.0 || !event.left.empty() || !event.attracting(samples_, before.a[0])) return false;
-    if (event.kind != Kind::die) return false;
     auto others = samples_.n - static_cast<Index>(samples_.boundaries.of(event.sample).size());
     for (const Index row : before.held.rows()) {
         Crossing held;
@@ -194,7 +208,7 @@ Failure TrialMaker::follow(const ProvedNeuron& neuron, const std::vector<Claim>&
         const auto events = static_cast<Index>(next - neuron.next);
         const double t = start_time + trial.pieces.back().start;
         if (events >= series_.order) return {Reason::precision, event.neuron, event.sample, t};
-        event.rests = rests(event, walk.signs, trial.pieces.back());
+        event.rests = event.kind == Kind::die && rests(event, walk.signs, trial.pieces.back());
         if (!complete || !fits(event, walk.signs, trial.pieces.back()))
             return {Reason::event_not_excluded, event.neuron, event.sample, t + local};
         event.time = trial.pieces.back().start + local;
