@@ -29,7 +29,8 @@ WAVEFORM = "two_layer/waveform.cpp"
 WAVEFORM_TIME = "two_layer/waveform_time.cpp"
 LOSS = "problem/loss.cpp"
 RADAU = "two_layer/radau_step.cpp"
-NODES = "two_layer/radau_nodes.hpp"
+NODES = "numeric/radau_nodes.hpp"
+LOG_INTEGRAL = "numeric/log_integral.hpp"
 TOLERANCES = "base/tolerances.hpp"
 ALONE = "if (inside <= noise.rounding + condition[h] * noise.weights) return false;"
 
@@ -49,6 +50,10 @@ def of_tolerance(test: str, name: str, value: str, changed: str, *units: str) ->
 
 def of_bracket(test: str, what: str, old: str, new: str, unit: str) -> Mutant:
     return Mutant(test, BRACKET, what, old, new, (unit,))
+
+
+def of_log_integral(what: str, old: str, new: str) -> Mutant:
+    return Mutant("test_waveform", LOG_INTEGRAL, what, old, new, (WAVEFORM_TIME,))
 
 
 HALVING = "if (!(next > bracket.low && next < bracket.high)) next = 0.5 * (bracket.low + bracket.high);"
@@ -340,16 +345,10 @@ MUTANTS = (
     Mutant("test_waveform", WAVEFORM, "kSaturatedPart = 0.6", "kSaturatedPart = 0.5", "kSaturatedPart = 0.6"),
     Mutant("test_waveform", WAVEFORM, "kSaturated = 120", "kSaturated = 12.0", "kSaturated = 120.0"),
     Mutant("test_waveform", WAVEFORM_TIME, "kNoShare = 6", "kNoShare = 60.0", "kNoShare = 6.0"),
-    Mutant("test_waveform", WAVEFORM_TIME, "kForgotten = 20", "kForgotten = 42.0", "kForgotten = 20.0"),
-    Mutant("test_waveform", WAVEFORM_TIME, "kPanel = 12", "kPanel = 3.0", "kPanel = 12.0"),
-    Mutant("test_waveform", WAVEFORM_TIME, "kWidestPanel = 1", "kWidestPanel = 0.125", "kWidestPanel = 1.0"),
-    Mutant(
-        "test_waveform",
-        WAVEFORM_TIME,
-        "a node of the quadrature off by 1e-10",
-        "0.2372337950418355",
-        "0.2372337951418355",
-    ),
+    of_log_integral("kForgotten = 20", "kForgotten = 42.0", "kForgotten = 20.0"),
+    of_log_integral("kPanel = 12", "kPanel = 3.0", "kPanel = 12.0"),
+    of_log_integral("kWidestPanel = 1", "kWidestPanel = 0.125", "kWidestPanel = 1.0"),
+    of_log_integral("a node of the quadrature off by 1e-10", "0.2372337950418355", "0.2372337951418355"),
     Mutant(
         "test_waveform",
         WAVEFORM,

@@ -41,6 +41,28 @@ void LateStep::guess_mass() {
     }
 }
 
+// In a short step the tangent kernel hardly changes: column j is the rate of all margins with the weight of j alone,
+// with what slides held.
+bool LateStep::find_steady_response(Jet& jet) {
+    const Index count = std::ssize(active_);
+    response_.resize(kStages * count, kStages * count);
+    Matrix one = Matrix::Zero(1, weights_.cols());
+    for (Index j = 0; j < count; ++j) {
+        one(0, active_[j]) = 1.0;
+        jet.start(*theta_, *activity_, span());
+        jet.prescribe(one);
+        if (!jet.advance()) return false;
+        one(0, active_[j]) = 0.0;
+        work_ += 1.0;
+        for (int node = 0; node < kStages; ++node)
+            for (int l = 0; l < kStages; ++l)
+                for (Index i = 0; i < count; ++i)
+                    response_(node * count + i, l * count + j) =
+                        nodes_.integration(node, l) * jet.duals().margin(1)(active_[i], 0);
+    }
+    return true;
+}
+
 bool LateStep::find_response(Jet& jet, Interrupt& interrupt) {
     const Index count = std::ssize(active_);
     const int order = response_order_;

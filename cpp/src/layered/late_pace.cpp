@@ -16,6 +16,9 @@ constexpr int kFirstPause = 2;
 constexpr int kLongestPause = 32;
 /// The same after an event: by then most of the layer behind the kink is over.
 constexpr int kLayerPause = 2;
+/// The work of a late step, less what its length was worth, is done this many times over by explicit steps before the
+/// next try, so that tries that gain nothing are a third of all work.
+constexpr double kRepaid = 2.0;
 /// Bounds of what a late step has to gain, whatever the estimate of its work says.
 constexpr double kLeastGain = 2.0;
 constexpr double kLargestGain = 300.0;
@@ -29,6 +32,7 @@ bool LatePace::is_stiff() const noexcept {
 void LatePace::plain_step_taken(double length) noexcept {
     plain_ = length;
     stiffness_ = 0.0;
+    debt_ = std::max(0.0, debt_ - 1.0);
     if (pause_ > 0) --pause_;
 }
 
@@ -43,6 +47,7 @@ double LatePace::propose(double plain) const noexcept {
 }
 
 void LatePace::tried(bool accepted, double next, double work, double plain) noexcept {
+    debt_ += kRepaid * work;
     gain_ = std::clamp(work, kLeastGain, kLargestGain);
     next_ = next;
     const bool pays = next >= gain_ * plain;
@@ -55,6 +60,10 @@ void LatePace::tried(bool accepted, double next, double work, double plain) noex
     tries_ = 0;
     next_pause_ = std::clamp(2 * next_pause_, kFirstPause, kLongestPause);
     pause_ = next_pause_;
+}
+
+void LatePace::taken(double length) noexcept {
+    debt_ = std::max(0.0, debt_ - kRepaid * length / plain_);
 }
 
 void LatePace::leave() noexcept {

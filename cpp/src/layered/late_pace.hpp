@@ -8,13 +8,15 @@ class LatePace {
     /// Reports how long truncation lets an explicit step be.
     void plain_step_taken(double length) noexcept;
     /// True when a late step is to be tried.
-    bool wants() const noexcept { return active_ || (pause_ == 0 && is_stiff()); }
+    bool wants() const noexcept { return active_ || (pause_ == 0 && debt_ <= 0.0 && is_stiff()); }
     /// The length of an explicit step at this stiffness, which that of the last one was inversely proportional to.
     double plain(double stiffness) noexcept;
     /// The length of a late step, where an explicit one would have the length `plain`.
     double propose(double plain) const noexcept;
     /// Reports a try: the length that it proposes, and its work.
     void tried(bool accepted, double next, double work, double plain) noexcept;
+    /// Reports the length for which a step was taken.
+    void taken(double length) noexcept;
     /// Explicit steps come next: the weights have a kink.
     void leave() noexcept;
 
@@ -25,6 +27,7 @@ class LatePace {
     double stiffness_ = 0.0;  // that it belongs to; 0 if it is that of the state
     double next_ = 0.0;
     double gain_ = 10.0;  // a first guess, replaced by the first try
+    double debt_ = 0.0;   // work that explicit steps have to do before the next try
     int pause_ = 0;
     int next_pause_ = 0;
     int tries_ = 0;

@@ -34,6 +34,8 @@ constexpr double kStalled = 0.3;
 constexpr double kRounding = 3e-13;
 /// Terms of the series below this part do not matter to Newton's method, as long as weights do not all but cancel.
 constexpr double kResponseTerm = 1e-8;
+/// In a step that moves θ by less than this part the tangent kernel is taken for constant at first.
+constexpr double kSteady = 0.1;
 constexpr double kShrink = 0.4;
 constexpr double kLargestGrowth = 6.0;
 /// What is missed below this part of the tolerance is what Newton's method leaves and says nothing of the length.
@@ -117,8 +119,8 @@ bool LateStep::expand(Jet& jet, double length, Interrupt& interrupt) {
     return solve(jet, kNewtonPart * tolerance_, interrupt);
 }
 
-// What comes next decides by how weights and margins differ there, times |∇f|² once or twice: as little as rounding lets
-// them.
+// What comes next decides by how weights and margins differ there, times |∇f|² once or twice: as little as rounding
+// lets them.
 bool LateStep::shorten(Jet& jet, double part, Interrupt& interrupt) {
     guess_from_polynomials(part);
     length_ *= part;
@@ -129,12 +131,17 @@ bool LateStep::solve(Jet& jet, double enough, Interrupt& interrupt) {
     work_ = 0.0;
     double change = 0.0;
     bool slow = true;
+    bool is_steady = length_ < kSteady;
     for (iterations_ = 0; iterations_ < kMaxIterations; ++iterations_) {
         if (interrupt.is_wanted()) throw Abandoned{};
         interpolate();
         if (!run_series(jet)) return refuse(kShrink);
         if (iterations_ == 0) guess_mass();
-        if (slow && !(choose_active() && find_response(jet, interrupt))) return refuse(kShrink);
+        if (slow) {
+            if (!choose_active()) return refuse(kShrink);
+            if (!(is_steady ? find_steady_response(jet) : find_response(jet, interrupt))) return refuse(kShrink);
+            is_steady = false;
+        }
         factor();
         const double before = change;
         change = correct();

@@ -15,7 +15,8 @@ namespace reluflow::layered {
 /// Unknowns: log p_i at the Radau nodes of (0, 1]. Given them as polynomials, the network is a polynomial equation in θ
 /// alone, without stiffness, which the jet expands. Equations: log p_i = log|ℓ'(q_i)| - log D and Σ p_i = 1 at every
 /// node. How margins answer to weights is read off jets of a lower order with one weight changed at one node, so that
-/// it is exact whatever the layers, and whatever slides. Lengths are in units of |θ| / |θ'| where the step begins.
+/// it is exact whatever the layers, and whatever slides; in short steps off the tangent kernel. Lengths are in units of
+/// |θ| / |θ'| where the step begins.
 class LateStep {
   public:
     LateStep(const Graph& graph, const DualSeries& duals, double rtol);
@@ -55,6 +56,7 @@ class LateStep {
     double margin_change(double u, Index sample, int order) const noexcept;
     void guess_mass();
     bool choose_active();
+    bool find_steady_response(Jet& jet);
     bool find_response(Jet& jet, Interrupt& interrupt);
     void factor();
     double correct();

@@ -139,6 +139,7 @@ double LayeredFlow::reach_late(const Clock& target, double end) {
 // Behind a late step explicit steps are shorter as weights answer faster, like |∇q|².
 void LayeredFlow::commit_late(double u, double log_loss_before, double size_before) {
     log_gradient_ = log_gradient_at_end_;
+    pace_.taken(u * late_.length());
     const double norm = state_.theta.norm() / size_before;
     const double loss = log_loss_ / log_loss_before;
     if (std::isfinite(loss) && loss > 1.0) span_ *= norm * norm / (loss * loss);
