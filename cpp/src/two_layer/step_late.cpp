@@ -110,10 +110,11 @@ double Stepper::first_event() const noexcept {
     return first;
 }
 
-/// Whether a Radau step may go on after an event. The errors of a loss of errors respond to any event; and a hit in
-/// doubt is one of a neuron that what is neglected before it may have moved.
+/// Whether a Radau step may go on after an event. The errors of a loss of errors respond to any event; with negative
+/// margins neurons that samples hold beside a boundary come and go; and a hit in doubt is one of a neuron that what is
+/// neglected before it may have moved.
 bool Stepper::goes_on_late(double end) const {
-    if (waveform().is_linear() || waveform().decays()) return false;
+    if (waveform().is_linear() || waveform().decays() || waveform().smallest_margin() <= 0.0) return false;
     return std::none_of(doubts_.begin(), doubts_.end(), [end](const Doubt& doubt) { return doubt.u <= end; });
 }
 
