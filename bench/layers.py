@@ -1,14 +1,16 @@
-"""Layered networks and several outputs: each run checked against its reference, then beside Euler and scipy.
+"""Layered networks and several outputs: each run checked against its reference, then beside Euler, scipy and diffrax.
 
 D1: digits 3 against 8, ReLU 64-50-50-1, exponential loss, mean; D2: a small ReLU net in which units slide; quiet: a
 deep linear net, which has no event; ten: all ten digits, softmax, 50 neurons of scale 1e-2. D2 and quiet have stored
 references of another method in extended precision; the others are compared with the flow at a hundredth of the
-tolerance. scipy goes straight through the kinks.
+tolerance. scipy and diffrax go straight through the kinks.
 """
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +22,7 @@ from scipy.integrate import solve_ivp
 
 import problems
 import reluflow as rf
+from peers import installed
 from points import event_error, timed
 from reluflow.layered._gradient import Backward, duals
 from text import Table, seconds, times
@@ -34,7 +37,7 @@ RUNS = {
     "ten": (3e-5, 1e-9, 100, 1e-6),
 }
 MAX_ERROR, MAX_EVENT_ERROR = 1e-7, 1e-6
-PEER_SECONDS = 20.0  # processor time of a run of scipy
+PEER_SECONDS = 20.0  # processor time of a run of a peer
 
 Record = dict[str, Any]
 
@@ -120,11 +123,17 @@ def euler(start: Start, right: np.ndarray, n_steps: int) -> Record:
     return {"euler_seconds": process_time() - begin, "euler_error": error_of(run.final.theta, right)}
 
 
+def samples_of(start: Start) -> tuple[np.ndarray, np.ndarray]:
+    """X and the targets (n, K); of classes one-hot rows."""
+    X, y = start.data
+    if start.loss == "cross_entropy":
+        return X, np.eye(start.net.n_outputs)[y]
+    return X, np.asarray(y, dtype=float).reshape(len(X), -1)
+
+
 def velocity_of(start: Start, until: float) -> Callable[[float, np.ndarray], np.ndarray]:
     """dθ/dt in numpy, with the slope at a kink that of z < 0; from `until` on, by the processor's clock, it raises."""
-    X, y = start.data
-    n_outputs = start.net.n_outputs
-    targets = np.eye(n_outputs)[y] if start.loss == "cross_entropy" else np.asarray(y, dtype=float).reshape(len(X), -1)
+    X, targets = samples_of(start)
     network = Backward(start.net.nodes, X)
     factor = 1.0 / len(X) if start.reduction == "mean" else 1.0
 
@@ -154,13 +163,37 @@ def scipy_run(start: Start, right: np.ndarray, rtol: float) -> Record:
     return {"scipy_seconds": process_time() - begin, "scipy_error": error if np.isfinite(error) else None}
 
 
+def diffrax_run(name: str, right: np.ndarray, rtol: float) -> Record:
+    """Dopri8 in a process of its own; nothing where diffrax is not installed."""
+    if installed("diffrax") is None:
+        return {"diffrax_seconds": None, "diffrax_error": None}
+    call = [sys.executable, "-m", "peers.layered_with_diffrax", name, str(rtol), str(PEER_SECONDS)]
+    done = subprocess.run(call, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+    if done.returncode > 0:
+        raise SystemExit(f"diffrax on {name} failed: {done.stderr.strip().splitlines()[-1]}")
+    if done.returncode < 0:  # by its time limit
+        return {"diffrax_seconds": PEER_SECONDS, "diffrax_error": None}
+    answer = json.loads(done.stdout)
+    error = None if answer["theta"] is None else error_of(np.array(answer["theta"]), right)
+    return {"diffrax_seconds": answer["seconds"], "diffrax_error": error}
+
+
 def measured(name: str) -> Record:
     """All runs of a row."""
     start = load(name)
     right = target(start)
     row = checked(name, start, right)
     n_steps, rtol = RUNS[name][2:]
-    return {"name": name, **row, **euler(start, right[0], n_steps), **scipy_run(start, right[0], rtol)}
+    peers = {**scipy_run(start, right[0], rtol), **diffrax_run(name, right[0], rtol)}
+    return {"name": name, **row, **euler(start, right[0], n_steps), **peers}
+
+
+def ended(row: Record, peer: str) -> tuple[str, str]:
+    """The error and the seconds of a peer, as text."""
+    error, spent = row[f"{peer}_error"], row[f"{peer}_seconds"]
+    if spent is None:
+        return "not installed", ""
+    return "no end" if error is None else f"{error:.1e}", seconds(spent)
 
 
 def layers_table(rows: Sequence[Record]) -> Table:
@@ -168,8 +201,7 @@ def layers_table(rows: Sequence[Record]) -> Table:
         (
             row["name"], f"{row['error']:.1e}", f"{row['n_events']:,}", f"{row['n_steps']:,}", seconds(row["seconds"]),
             f"{row['euler_error']:.1e}", seconds(row["euler_seconds"]),
-            "no end" if row["scipy_error"] is None else f"{row['scipy_error']:.1e}", seconds(row["scipy_seconds"]),
-            times(row["scipy_seconds"], row["seconds"]),
+            *ended(row, "scipy"), *ended(row, "diffrax"), times(row["scipy_seconds"], row["seconds"]),
         )
         for row in rows
     ]  # fmt: skip
@@ -177,7 +209,9 @@ def layers_table(rows: Sequence[Record]) -> Table:
         "D1: digits 3 against 8, ReLU 64-50-50-1, exponential loss, to t = 0.1; D2: a small ReLU net in which units "
         "slide; quiet: a deep linear net without events; ten: all ten digits, softmax, 50 neurons of scale 1e-2, to "
         "t = 3e-5. Every event and the last state are checked first. scipy is DOP853 straight through the kinks on a "
-        f"velocity in numpy, given up after {PEER_SECONDS:g} s; Euler's steps are our own."
+        "velocity in numpy, diffrax Dopri8 at the same tolerance, compiled before; both are given up after "
+        f"{PEER_SECONDS:g} s. Euler's steps are our own."
     )
-    head = ("run", "error", "events", "steps", "seconds", "Euler", "seconds", "DOP853", "seconds", "DOP853 takes")
+    head = ("run", "error", "events", "steps", "seconds", "Euler", "seconds", "DOP853", "seconds", "diffrax", "seconds",
+            "DOP853 takes")  # fmt: skip
     return Table("Layered networks and several outputs", head, cells, note)

@@ -92,6 +92,16 @@ def test_the_velocity_that_scipy_gets_is_that_of_the_flow() -> None:
         assert np.linalg.norm(slope - velocity) < 1e-3 * np.linalg.norm(velocity)
 
 
+def test_the_velocity_that_diffrax_gets_is_that_of_scipy() -> None:
+    pytest.importorskip("diffrax")
+    from peers.layered_with_diffrax import velocity_of
+
+    for name in ("D2", "ten", "quiet"):
+        start = layers.load(name)
+        velocity = layers.velocity_of(start, np.inf)(0.0, start.net.theta)
+        assert np.linalg.norm(velocity_of(start)(start.net.theta) - velocity) < 1e-12 * np.linalg.norm(velocity)
+
+
 @pytest.mark.parametrize("wrong", ["gradient_norm", "relative_error"])
 def test_a_wrong_fit_is_not_timed(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, size in (("N", 12), ("M", 8)):

@@ -123,13 +123,14 @@ def test_a_fit_has_its_events_beside_those_of_the_tighter_run() -> None:
 def deep() -> dict[str, object]:
     own = {"name": "D2", "error": 1e-12, "n_events": 40, "n_steps": 50, "seconds": 0.5}
     others = {"euler_error": 1e-5, "euler_seconds": 2.0, "scipy_error": None, "scipy_seconds": 20.0}
-    return {**own, **others}
+    return {**own, **others, "diffrax_error": None, "diffrax_seconds": None}
 
 
 def test_a_layered_run_stands_beside_what_scipy_took_though_it_did_not_end() -> None:
     row = layers.layers_table([deep()]).rows[0]
     assert row[-1] == "40×"
     assert "no end" in row
+    assert "not installed" in row
 
 
 def test_the_page_holds_every_table_and_the_pictures_appear_whole(tmp_path: Path) -> None:
