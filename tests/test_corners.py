@@ -130,3 +130,20 @@ def test_a_neuron_at_zero_leaves_where_there_are_too_many_boundaries_to_list_eve
     pull = pull + slides @ (parts * y[row == 0])
     assert w == pytest.approx(1e-12 * pull / 2, rel=1e-3, abs=1e-16)
     assert (np.sign(X @ w)[row != 0] == row[row != 0]).all()
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_neuron_at_zero_says_nothing_of_those_that_share_its_pattern(first):
+    """It stands on no boundary, whatever its pattern says: the other one slides all the same."""
+    data = rf.Dataset([[1.65, 0.47], [0.47, 1.35]], [1, -1])
+    start = rf.integrate(data, rf.Network.init(3, 2, scale=0.3, seed=12), until=6.0).final
+    w, a, pattern = start.W[:1], start.a[:1], start.pattern[:1]
+    assert pattern.tolist() == [[1, 0]]
+    alone = rf.integrate(data, rf.Network(w, a, pattern=pattern), until=3.0)
+    order = [1, 0] if first else [0, 1]
+    W, outputs = np.vstack([w, 0.0 * w])[order], np.append(a, 0.0)[order]
+    both = rf.integrate(data, rf.Network(W, outputs, pattern=np.vstack([pattern, pattern])), until=3.0)
+    moved = order.index(0)
+    assert np.abs(alone.final.W[0] - w[0]).max() > 0.1
+    assert np.array_equal(both.final.W[moved], alone.final.W[0])
+    assert not both.final.W[1 - moved].any()

@@ -165,14 +165,18 @@ void Expansion::give_up() {
 }
 
 /// Finds the active samples. Groups that cannot move do not count: with ReLU those that are inactive or slide on every
-/// sample, and neurons at zero.
+/// sample, and neurons at zero. Those have no sliding sets, whatever their pattern, and do not speak for their groups.
 void Expansion::find_live() {
     if (live_version_ == state_.version()) return;
     live_version_ = state_.version();
     std::fill_n(moving_.begin(), groups_.count(), char{0});
     const Parameters& neurons = state_.parameters;
-    for (Index j = 0; j < neurons.neurons(); ++j)
-        if (neurons.a[j] != 0.0 || !neurons.w.col(j).isZero(0.0)) moving_[groups_.of(j)] = 1;
+    for (Index j = 0; j < neurons.neurons(); ++j) {
+        const int group = groups_.of(j);
+        if (moving_[group] != 0 || (neurons.a[j] == 0.0 && neurons.w.col(j).isZero(0.0))) continue;
+        moving_[group] = 1;
+        groups_.lead(group, static_cast<int>(j));
+    }
     std::fill(live_.begin(), live_.end(), char{0});
     for (Index c = 0; c < groups_.count(); ++c)
         if (moving_[c]) mark_live(coupling_.sides(c), leaks_, live_);

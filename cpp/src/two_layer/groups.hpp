@@ -20,8 +20,9 @@ class Groups {
     Index count() const noexcept { return count_; }
     int of(Index neuron) const noexcept { return of_[neuron]; }
     const int* of() const noexcept { return of_.data(); }
-    /// The first neuron of a group.
+    /// A neuron of the group that speaks for it: the first one, unless `lead` has named another.
     int leader(Index group) const noexcept { return leader_[group]; }
+    void lead(Index group, int neuron) noexcept { leader_[group] = neuron; }
     /// Its neurons, in order.
     std::span<const int> members(Index group) const noexcept {
         return {members_.data() + begin_[group], static_cast<std::size_t>(begin_[group + 1] - begin_[group])};
