@@ -78,7 +78,8 @@ Boundaries::Boundaries(const double* X, Index n, Index d) : first(at(n)), member
     for (Index i = 0; i < n; ++i) keys[at(i)] = key_of(X + i * d, d);
     std::vector<Index> order(at(n));
     std::iota(order.begin(), order.end(), Index{0});
-    std::stable_sort(order.begin(), order.end(), [&](Index i, Index k) { return keys[at(i)] < keys[at(k)]; });
+    std::sort(order.begin(), order.end(),
+              [&](Index i, Index k) { return keys[at(i)] < keys[at(k)] || (keys[at(i)] == keys[at(k)] && i < k); });
     std::iota(first.begin(), first.end(), Index{0});
     for (std::size_t p = 0; p < order.size(); ++p) {
         const Index i = order[p];

@@ -44,16 +44,18 @@ double natural_length(const Samples& samples, const NetworkSeries& series, doubl
     return length;
 }
 
+double kink_cost(const std::vector<Ahead>& ahead, double end) {
+    double sum = 0.0;
+    for (const Ahead& event : ahead) {
+        const double rest = end - event.time;
+        if (rest > 0.0) sum += (0.5 * event.kink + event.bend / 6.0 * rest) * rest * rest;
+    }
+    return sum;
+}
+
 double end_between(const std::vector<Ahead>& ahead, double longest, double budget) {
     if (ahead.empty()) return longest;
-    const auto cost = [&](double end) {
-        double sum = 0.0;
-        for (const Ahead& event : ahead) {
-            const double rest = end - event.time;
-            if (rest > 0.0) sum += (0.5 * event.kink + event.bend / 6.0 * rest) * rest * rest;
-        }
-        return sum;
-    };
+    const auto cost = [&](double end) { return kink_cost(ahead, end); };
     const auto gap_end = [&](std::size_t k) {
         const double time = ahead[k].time;
         return k + 1 == ahead.size() ? longest : std::min(longest, time + 0.5 * (ahead[k + 1].time - time));

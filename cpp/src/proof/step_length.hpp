@@ -20,6 +20,9 @@ struct Ahead {
     double bend = 0.0;
 };
 
+/// What the kinks of these events cost in a step to `end`.
+double kink_cost(const std::vector<Ahead>& ahead, double end);
+
 /// The end of a step of at most `longest`: the latest one in a gap between events, clear of their windows if guesses
 /// are good, on which kinks cost at most `budget`; where there is none, one before the first event or soon after it.
 /// `ahead` is in the order of time.
