@@ -42,7 +42,7 @@ class LayeredModel {
         const bool has_period = options.contains("hook_period");
         HookGate gate(std::move(hook), has_period ? options["hook_period"].cast<double>() : HookGate::kPeriod);
         plan.hook = [&gate](const Progress& progress) { return gate.ask([&] { return report_of(progress); }); };
-        plan.urgent = [] { return look_for_signals(py::none()); };
+        plan.urgent = [] { return look_for_signals(); };
         if (py::isinstance<py::dict>(start))
             flow_ = std::make_unique<LayeredFlow>(graph_, X_, duals_, snapshot_in(start, graph_, X_), std::move(plan));
         else

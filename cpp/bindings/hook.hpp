@@ -34,6 +34,12 @@ inline Request look_for_signals(const py::object& is_over) {
         [&] { return !is_over.is_none() && py::bool_(is_over()) ? Request::interrupt : Request::go_on; });
 }
 
+/// The same without anything to call. No Python object is touched before the GIL is held.
+inline Request look_for_signals() {
+    const py::gil_scoped_acquire gil;
+    return heeding_signals([] { return Request::go_on; });
+}
+
 class HookGate {
   public:
     /// Often enough for a progress bar and for Ctrl-C, seldom enough to cost nothing.
