@@ -273,10 +273,11 @@ class _System:
         if not worst < 0.5:
             raise _NotProvedError("boundaries on which a neuron slides are not certainly independent")
         multipliers = -solve @ raw
+        roundings = 4.0 * (rows.shape[1] + 2 * len(rows) + 8) * _UNIT
         size = np.abs(inverse) @ np.abs(rows)
         of_raw = (np.abs(signed) * of_l) @ np.abs(self.X[self.support])
         of_raw = of_raw + 2.0 * (len(self.l) + 4) * _UNIT * (np.abs(signed) * self.l) @ np.abs(self.X[self.support])
-        spread = size @ (of_raw + np.abs(raw) * (2.0 * worst + 64 * _UNIT)) * 2.0
+        spread = size @ (of_raw + np.abs(raw) * (2.0 * worst + roundings)) * 2.0
         off = np.full(len(rows), float(spread.max())) * _UP
         for h, multiplier, error in zip(group.held, multipliers, off, strict=True):
             place = np.flatnonzero(self.support == h)
