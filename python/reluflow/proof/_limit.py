@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -20,6 +20,8 @@ import numpy as np
 from .._validation import FloatArray, IntArray, ReadOnly, instance, invalid
 from ..flow import Solution
 from ..limits import Limit
+from ._frozen import why_not_tending
+from ._proof import Proof
 
 # A sum or product of doubles in any order, with n terms: a relative error below n 2^-52. Bounds take it twice.
 _UNIT = 2.0**-52
@@ -53,6 +55,10 @@ class ProvedLimit(ReadOnly):
         The multipliers are within this of `duals`.
     turn : float
         The direction w/|w| of every neuron of the point is within this of the one in `sol.limit.network`.
+    tends : bool
+        Whether the run is proved to tend to that point (again up to the split of a group); False: not decided.
+    why_undecided : str
+        Why that is not decided; empty if it is proved.
     """
 
     status: str
@@ -62,6 +68,8 @@ class ProvedLimit(ReadOnly):
     duals: FloatArray
     dual_radius: float
     turn: float
+    tends: bool = False
+    why_undecided: str = "no proof of the run was given"
 
     def __bool__(self) -> bool:
         """Tell whether it is proved."""
@@ -71,26 +79,34 @@ class ProvedLimit(ReadOnly):
         """One line: the outcome and the bounds, or the reason."""
         if not self:
             return f"ProvedLimit(not proved: {self.reason})"
-        return f"ProvedLimit(margin in [{self.margin_lo!r}, {self.margin_hi!r}], directions within {self.turn:.1e})"
+        run = "the run tends to it" if self.tends else f"that the run tends to it is not decided: {self.why_undecided}"
+        bounds = f"margin in [{self.margin_lo!r}, {self.margin_hi!r}], directions within {self.turn:.1e}"
+        return f"ProvedLimit({bounds}; {run})"
 
 
 class _NotProvedError(Exception):
     """Something has no certain sign."""
 
 
-def prove_limit(sol: Solution) -> ProvedLimit:
+def prove_limit(sol: Solution, proof: Proof | None = None) -> ProvedLimit:
     """Prove that a KKT point lies where the limit direction of a run says.
 
     `sol.limit` is polished in doubles. This proves, for the doubles of the data in exact arithmetic, that the equations
     of the KKT point in its pattern have a solution within tiny bounds, that it is the only one there, and that all that
     is an inequality holds strictly: multipliers and masses are positive, all other margins larger, pre-activations on
-    their side, and multipliers of boundaries that neurons slide on inside their bounds. It does not prove that the flow
-    tends to it.
+    their side, and multipliers of boundaries that neurons slide on inside their bounds.
+
+    That the run tends to it is proved where `proof` reaches a time at which every neuron sees samples of its own sign
+    alone and none of them can push it over a boundary (orthogonally separable data, for one): from then on its pattern
+    is frozen [1]_. Elsewhere it is not decided.
 
     Parameters
     ----------
     sol : Solution
         A run whose `limit` is a direction.
+    proof : Proof, optional
+        A proof of this run, or of another run from the same start. Its last state is the one from which on the pattern
+        is shown to be frozen.
 
     Returns
     -------
@@ -99,7 +115,11 @@ def prove_limit(sol: Solution) -> ProvedLimit:
     Raises
     ------
     ValueError
-        The limit is not a direction, or has a continuum of networks or multipliers.
+        The limit is not a direction, or has a continuum of networks or multipliers; or `proof` is of another problem.
+
+    References
+    ----------
+    .. [1] K. Lyu and J. Li, "Gradient descent maximizes the margin of homogeneous neural networks", 2020.
 
     Examples
     --------
@@ -109,6 +129,8 @@ def prove_limit(sol: Solution) -> ProvedLimit:
     >>> proved = rf.prove_limit(sol)
     >>> bool(proved), proved.margin_hi - proved.margin_lo < 1e-12
     (True, True)
+    >>> rf.prove_limit(sol, rf.prove(sol, until=100.0)).tends
+    True
     """
     instance(sol, "sol", Solution, "a reluflow.Solution")
     limit = sol.limit
@@ -116,12 +138,35 @@ def prove_limit(sol: Solution) -> ProvedLimit:
         raise invalid("sol", "have a limit direction", f"a limit of kind {limit.kind!r}")
     if limit.freedom:
         raise invalid("sol", "have an isolated limit", f"a continuum of dimension {limit.freedom}")
+    if proof is not None:
+        instance(proof, "proof", Proof, "a reluflow.Proof")
+        _check_proof(proof, sol)
     try:
         with np.errstate(all="ignore"):
-            return _System(np.asarray(sol.data.X), np.asarray(sol.data.y, float), float(sol.leak), limit).proved()
+            system = _System(np.asarray(sol.data.X), np.asarray(sol.data.y, float), float(sol.leak), limit)
+            proved = system.proved()
+            if proof is None:
+                return proved
+            patterns = [(group.sign, group.sides.astype(np.int8)) for group in system.groups]
+            why = why_not_tending(proof, patterns)
+            return replace(proved, tends=not why, why_undecided=why)
     except _NotProvedError as what:
         nothing = np.full(sol.data.n, np.nan)
         return ProvedLimit("not_proved", str(what), -math.inf, math.inf, nothing, math.inf, math.inf)
+
+
+def _check_proof(proof: Proof, sol: Solution) -> None:
+    """Ask that a proof is about the problem of a run."""
+    problem = proof.problem
+    same = [
+        np.array_equal(problem["X"], sol.data.X) and np.array_equal(problem["y"], sol.data.y),
+        np.array_equal(problem["W"], sol.initial.W) and np.array_equal(problem["a"], sol.initial.a),
+        (problem["leak"], problem["loss"], problem["mean"], problem["t"])
+        == (sol.leak, sol.loss, sol.reduction == "mean", sol.t_start),
+    ]
+    if not all(same):
+        what = ("data", "start", "leak, loss, reduction or time")[same.index(False)]
+        raise invalid("proof", "be about the problem of sol", f"other {what}")
 
 
 @dataclass(frozen=True)
