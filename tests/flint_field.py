@@ -10,7 +10,7 @@ from flint import arb, arb_mat, ctx
 from flint_series import ONE, ZERO, Series, dot, product, sign_of
 
 BITS = 400
-ORDER = 22
+ORDER = 32
 
 State = tuple[list[list[arb]], list[arb]]
 
