@@ -1,6 +1,9 @@
 /// The products of the coupling against their definition: crossed, held and leaking samples, many groups and few.
 #include <cmath>
+#include <cstdint>
 #include <random>
+#include <utility>
+#include <vector>
 
 #include "check.hpp"
 #include "two_layer/coupling.hpp"
@@ -67,6 +70,61 @@ void check(Index n, Index d, Index m, double leak) {
     products_are_their_sums(coupling, data, pattern, leak);
 }
 
+/// Samples of few classes: most groups have equal slopes on them, some slide on one of its boundaries.
+void few_classes(Index n, Index d, Index m, Index classes, double leak) {
+    std::mt19937 random(static_cast<unsigned>(n + 7 * d + 31 * m));
+    std::uniform_int_distribution<int> coin(0, 1);
+    std::normal_distribution<double> normal;
+    Matrix X(n, d);
+    for (Index i = 0; i < X.size(); ++i) X.data()[i] = normal(random);
+    Vector y(n);
+    for (Index i = 0; i < n; ++i) y[i] = i % 2 ? -1.0 : 1.0;
+    const Dataset data(X, y);
+    Pool pool(2);
+    Coupling coupling(data, m, leak, pool);
+    Pattern pattern(m, data.n_boundaries());
+    for (int pass = 0; pass < 3; ++pass) {
+        for (Index j = 0; j < m; ++j) {
+            std::vector<int> sides(static_cast<std::size_t>(classes));
+            for (int& side : sides) side = pass == 1 && j % 2 == 0 ? -1 : 2 * coin(random) - 1;  // some act on none
+            for (Index i = 0; i < n; ++i) {
+                const int sign = i == j && pass == 2 ? 0 : sides[static_cast<std::size_t>(i * i % classes)];
+                pattern.set(j, data.boundary_of(i), static_cast<std::int8_t>(sign * data.orientation(i)));
+            }
+        }
+        products_are_their_sums(coupling, data, pattern, leak);
+    }
+}
+
+/// Wherever a group stands and whatever others there are, equal slopes give equal sums to the last bit.
+void a_sum_is_that_of_its_own_slopes() {
+    const Index n = 40;
+    const Index d = 11;
+    Matrix X = Matrix::Random(n, d);
+    const Vector y = Vector::Ones(n);
+    const Dataset data(X, y);
+    Pool pool(1);
+    Pattern few(3, data.n_boundaries());
+    Pattern turned(3, data.n_boundaries());
+    for (Index j = 0; j < 3; ++j)
+        for (int boundary = 0; boundary < data.n_boundaries(); ++boundary) {
+            const auto side = static_cast<std::int8_t>((boundary + j) % 4 == 0 ? -1 : 1);
+            few.set(j, boundary, side);
+            turned.set(2 - j, boundary, side);
+        }
+    const Vector weights = Vector::Random(n);
+    Matrix first(data.rank(), 3);
+    Matrix second(data.rank(), 3);
+    for (auto& [pattern, into] : {std::pair{&few, &first}, std::pair{&turned, &second}}) {
+        Groups groups(3);
+        groups.update(*pattern);
+        Coupling coupling(data, 3, 0.0, pool);
+        coupling.set_slopes(*pattern, groups);
+        coupling.gradients(weights.data(), *into);
+    }
+    for (Index j = 0; j < 3; ++j) CHECK(first.col(j) == second.col(2 - j));
+}
+
 }  // namespace
 
 int main() {
@@ -76,5 +134,11 @@ int main() {
         check(41, 35, 130, leak);
         for (const Index d : {5, 12, 15, 16, 25}) check(62, d, 30, leak);  // every width of a table
     }
+    for (const double leak : {0.0, 0.3})
+        for (const Index d : {3, 16, 31}) {
+            few_classes(60, d, 5, 4, leak);
+            few_classes(300, d, 40, 9, leak);
+        }
+    a_sum_is_that_of_its_own_slopes();
     return reluflow::tests::failures();
 }

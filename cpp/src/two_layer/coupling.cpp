@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "numeric/products.hpp"
 #include "two_layer/coupling_sums.hpp"
 
 namespace reluflow {
@@ -19,6 +20,23 @@ constexpr Index kUsualGroups = 4096;
 constexpr Index kTurned = 8;
 /// Sides that are compared together.
 constexpr Index kBlock = 64;
+/// There are few classes if they have so many samples each, on average. At 2 and at 6 P2, P3, P4 and breast cancer take
+/// the same time.
+constexpr Index kSamplesPerClass = 3;
+/// Samples whose margins one task makes, and initial reserve of classes and of groups that act on them.
+constexpr Index kPieceSamples = 128;
+constexpr Index kUsualClasses = 64;
+
+/// Calls body<Count>(x) for the coordinates of a range that go through registers together, in order.
+template <class Body>
+void in_strips(Range columns, const Body& body) {
+    Index x = columns.begin;
+    for (; x + 16 <= columns.end; x += 16) body.template operator()<16>(x);
+    for (; x + 8 <= columns.end; x += 8) body.template operator()<8>(x);
+    for (; x + 4 <= columns.end; x += 4) body.template operator()<4>(x);
+    for (; x + 2 <= columns.end; x += 2) body.template operator()<2>(x);
+    for (; x < columns.end; ++x) body.template operator()<1>(x);
+}
 
 }  // namespace
 
@@ -28,6 +46,7 @@ Coupling::Coupling(const Dataset& data, Index neurons, double leak, Pool& pool)
       pool_(pool),
       one_to_one_(data.n_boundaries() == data.n()),
       orientation_(data.n()),
+      classes_(data.n(), data.n() / kSamplesPerClass),
       own_(static_cast<std::size_t>(pool.threads())),
       column_(kFewGroups * data.rank()),
       all_(data.rank()),
@@ -37,6 +56,13 @@ Coupling::Coupling(const Dataset& data, Index neurons, double leak, Pool& pool)
         one_to_one_ = one_to_one_ && data.boundary_of(i) == i;
     }
     grow(std::min(neurons, kUsualGroups));
+    const Index usual = std::min(kUsualClasses, data.n() / kSamplesPerClass);
+    class_sums_.reserve(usual * data.rank());
+    turned_.reserve(std::min(neurons, kUsualClasses) * data.rank());
+    for (auto* list : {&groups_of_class_, &classes_of_group_}) {
+        list->terms.reserve(usual * std::min(neurons, kUsualClasses));
+        list->begin.reserve(std::max(data.n() / kSamplesPerClass, neurons) + 1);
+    }
 }
 
 Coupling::~Coupling() = default;
@@ -56,6 +82,8 @@ void Coupling::set_slopes(const Pattern& pattern, const Groups& groups) {
     pool_.run_pieces(groups_, pieces, static_cast<double>(groups_ * data_.n()), [&](Index begin, Index end) {
         for (Index c = begin; c < end; ++c) set_group(c, pattern, groups.leader(c));
     });
+    by_class_ = classes_.update({sides_.data(), static_cast<std::size_t>(groups_ * data_.n())}, leak_ > 0.0);
+    if (by_class_) list_terms();
     held_.clear();
     for (Index c = 0; leak_ > 0.0 && c < groups_; ++c) {
         const std::int8_t* row = sides_.data() + c * data_.n();
@@ -63,6 +91,28 @@ void Coupling::set_slopes(const Pattern& pattern, const Groups& groups) {
         for (const std::int8_t* at = std::find(row, end, 0); at != end; at = std::find(at + 1, end, 0))
             held_.emplace_back(c, at - row);
     }
+}
+
+/// Of each class the groups that act on it, and of each group the classes.
+void Coupling::list_terms() {
+    const auto list = [](Terms& into, Index sums, Index others, const auto& slope_of) {
+        into.terms.clear();
+        into.begin.assign(1, 0);
+        for (Index k = 0; k < sums; ++k) {
+            for (Index other = 0; other < others; ++other)
+                if (const double factor = slope_of(k, other); factor != 0.0)
+                    into.terms.push_back({static_cast<int>(other), factor});
+            into.begin.push_back(static_cast<int>(into.terms.size()));
+        }
+    };
+    const auto of = [this](Index k, Index c) { return slope(classes_.leader(k), c); };
+    list(groups_of_class_, classes_.count(), groups_, of);
+    list(classes_of_group_, groups_, classes_.count(), [&](Index c, Index k) { return of(k, c); });
+    const auto grow_to = [](Numbers& numbers, Index size) {
+        if (std::ssize(numbers) < size) numbers.resize(size);
+    };
+    grow_to(class_sums_, classes_.count() * data_.rank());
+    grow_to(turned_, groups_ * data_.rank());
 }
 
 /// Updates what differs from the previous slopes of the group: mostly few sides.
@@ -106,6 +156,7 @@ Index Coupling::parts_of(double work) const noexcept {
 }
 
 void Coupling::gradients(const double* weights, Matrix& G) {
+    if (by_class_) return gradients_by_class(weights, G);
     if (groups_ <= kFewGroups) return gradients_of_few(weights, G);
     if (leak_ > 0.0) all_ = data_.X().transpose() * ConstMap(weights, data_.n());
     const double work = sum_work(data_.n(), groups_);
@@ -156,6 +207,70 @@ void Coupling::add_leaks_to_gradients(const double* weights, Range groups, Range
             leak_ * weights[at->second] * data_.X().row(at->second).segment(columns.begin, columns.count()).transpose();
 }
 
+/// sum = Σ slope · row of `rows`, r apart, of `Count` coordinates.
+template <int Count>
+void Coupling::add_terms(std::span<const Terms::Term> terms, const double* rows, double* sum) const noexcept {
+    using Row = Eigen::Array<double, Count, 1>;
+    Row total = Row::Zero();
+    for (const auto& term : terms) total += term.slope * Eigen::Map<const Row>(rows + term.of * data_.rank());
+    Eigen::Map<Row>{sum} = total;
+}
+
+void Coupling::gradients_by_class(const double* weights, Matrix& G) {
+    const double work =
+        2.0 * static_cast<double>(data_.rank()) * static_cast<double>(data_.n() + std::ssize(classes_of_group_.terms));
+    pool_.run(strips_of(data_.rank()), work, [&](Index strip) {
+        in_strips(columns_of(strip), [&]<int Count>(Index x) { sum_classes<Count>(weights, x, G); });
+    });
+}
+
+/// The coordinates from x on: the samples of each class, then the classes of each group.
+template <int Count>
+void Coupling::sum_classes(const double* weights, Index x, Matrix& G) {
+    using Row = Eigen::Array<double, Count, 1>;
+    const Index r = data_.rank();
+    double* sums = class_sums_.data() + x;
+    for (Index k = 0; k < classes_.count(); ++k) {
+        if (groups_of_class_.of(k).empty()) continue;
+        Row sum = Row::Zero();
+        for (const int i : classes_.members(k)) sum += weights[i] * Eigen::Map<const Row>(data_.X().row(i).data() + x);
+        Eigen::Map<Row>(sums + k * r) = sum;
+    }
+    double gradient[Count];
+    for (Index c = 0; c < groups_; ++c) {
+        add_terms<Count>(classes_of_group_.of(c), sums, gradient);
+        for (int i = 0; i < Count; ++i) G(x + i, c) = gradient[i];
+    }
+}
+
+/// The moments of the groups that act on a class add up to one, which every sample of the class is multiplied by.
+void Coupling::margins_by_class(const Matrix& M, Vector& q) {
+    const Index r = data_.rank();
+    for (Index x = 0; x < r; ++x)
+        for (Index c = 0; c < groups_; ++c) turned_[c * r + x] = M(x, c);
+    const auto terms = static_cast<double>(std::ssize(groups_of_class_.terms) * r);
+    pool_.run_pieces(classes_.count(), kTurned, 2.0 * terms, [&](Index begin, Index end) {
+        in_strips({0, r}, [&]<int Count>(Index x) {
+            for (Index k = begin; k < end; ++k)
+                add_terms<Count>(groups_of_class_.of(k), turned_.data() + x, class_sums_.data() + k * r + x);
+        });
+    });
+    const double work = 2.0 * static_cast<double>(data_.n() * r);
+    pool_.run_pieces(data_.n(), kPieceSamples, work, [&](Index begin, Index end) {
+        for (Index k = classes_.at(begin); begin < end; ++k) {
+            const auto members = classes_.members(k, begin, end);
+            const auto row = [&](std::size_t i) { return data_.X().row(members[i]).data(); };
+            double* products = shares_.data() + begin;
+            if (!groups_of_class_.of(k).empty())
+                multiply_rows(members.size(), row, class_sums_.data() + k * r, r, products);
+            else
+                std::fill_n(products, members.size(), 0.0);
+            for (std::size_t i = 0; i < members.size(); ++i) q[members[i]] = data_.signs()[members[i]] * products[i];
+            begin += std::ssize(members);
+        }
+    });
+}
+
 void Coupling::gradients_of_few(const double* weights, Matrix& G) {
     const Index r = data_.rank();
     for (Index c = 0; c < groups_; ++c) {
@@ -171,6 +286,7 @@ void Coupling::gradients_of_few(const double* weights, Matrix& G) {
 }
 
 void Coupling::margins(const Matrix& M, Vector& q) {
+    if (by_class_) return margins_by_class(M, q);
     if (groups_ <= kFewGroups) return margins_of_few(M, q);
     const Index r = data_.rank();
     if (leak_ > 0.0)

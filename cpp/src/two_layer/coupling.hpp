@@ -11,14 +11,16 @@
 #include "hybrid/pattern.hpp"
 #include "problem/dataset.hpp"
 #include "two_layer/groups.hpp"
+#include "two_layer/sample_classes.hpp"
 
 namespace reluflow {
 
 class SubsetSums;
 
-/// Products with the slopes s (n, groups): 1 on the active side, the leak on the other, 0 on sliding boundaries. The
-/// active ones form a matrix of zeros and ones; its products use tables of subset sums, a quarter of the work of a
-/// matrix product.
+/// Products with the slopes s (n, groups): 1 on the active side, the leak on the other, 0 on sliding boundaries. Where
+/// samples form few classes with the same slopes, each sample is added to its class once, whatever the number of
+/// groups. Otherwise the active ones form a matrix of zeros and ones, and products use tables of subset sums, a quarter
+/// of the work of a matrix product.
 class Coupling {
   public:
     Coupling(const Dataset& data, Index neurons, double leak, Pool& pool);
@@ -49,12 +51,32 @@ class Coupling {
     /// Groups per piece of the slopes.
     static constexpr Index kPiece = 128;
 
+    /// What is added up, with its slope, of one sum after the other; sum k begins at begin[k].
+    struct Terms {
+        struct Term {
+            int of = 0;
+            double slope = 0.0;
+        };
+        std::vector<Term> terms;
+        std::vector<int> begin;
+        std::span<const Term> of(Index k) const noexcept {
+            return {terms.data() + begin[k], static_cast<std::size_t>(begin[k + 1] - begin[k])};
+        }
+    };
+
     void grow(Index groups);
     double sum_work(Index rows, Index sums) const noexcept;
     Index parts_of(double work) const noexcept;
     Range columns_of(Index strip) const noexcept;
     void set_group(Index group, const Pattern& pattern, Index leader);
     void set_side(Index group, Index sample, std::int8_t sign) noexcept;
+    void list_terms();
+    template <int Count>
+    void add_terms(std::span<const Terms::Term> terms, const double* rows, double* sum) const noexcept;
+    template <int Count>
+    void sum_classes(const double* weights, Index x, Matrix& G);
+    void gradients_by_class(const double* weights, Matrix& G);
+    void margins_by_class(const Matrix& M, Vector& q);
     void gradients_of_few(const double* weights, Matrix& G);
     void margins_of_few(const Matrix& M, Vector& q);
     void add_gradients(const double* weights, Range groups, Range columns, SubsetSums& sums, Matrix& G);
@@ -73,10 +95,14 @@ class Coupling {
     std::vector<std::uint8_t> sample_codes_;     // (groups, chunks of samples)
     std::vector<std::uint8_t> group_codes_;      // (n, chunks of groups)
     std::vector<std::pair<Index, Index>> held_;  // (group, sample) of sliding pairs, in order, if there is a leak
-    std::vector<SubsetSums> own_;                // workspace of each thread
-    Numbers column_;                             // workspace
-    Vector all_;                                 // the sum over all rows, if there is a leak
-    Matrix shares_;                              // (strips, n), contribution of each strip to the margins
+    SampleClasses classes_;
+    bool by_class_ = false;                     // there are few classes
+    Terms groups_of_class_, classes_of_group_;  // that have a slope there
+    Numbers class_sums_, turned_;               // (classes, r), (groups, r)
+    std::vector<SubsetSums> own_;               // workspace of each thread
+    Numbers column_;                            // workspace
+    Vector all_;                                // the sum over all rows, if there is a leak
+    Matrix shares_;                             // (strips, n), contribution of each strip to the margins
 };
 
 }  // namespace reluflow
