@@ -311,6 +311,46 @@ void a_restart_is_the_start() {
     for (int k = 0; k <= 4; ++k) CHECK(row(again, k) == row(first, k));
 }
 
+/// Samples go through registers in strips of different widths: where one stands makes no bit of difference.
+void equal_samples_have_equal_series(LossKind loss) {
+    constexpr Index kMany = 16 + 4 + 2 + 1;
+    constexpr Index kKinds = 5;
+    const Dataset data(Matrix::Ones(kMany, 1), Vector::Ones(kMany));
+    Generator random(5);
+    Matrix q(kMaxOrder + 1, kMany);
+    for (Index k = 0; k <= kMaxOrder; ++k)
+        for (Index i = 0; i < kMany; ++i) q(k, i) = i < kKinds ? uniform(random) * std::pow(0.5, k) : q(k, i % kKinds);
+    Waveform waveform(data, {loss});
+    waveform.start(q.row(0).transpose(), std::vector<char>(kMany, 1));
+    waveform.set_step(0.5);
+    for (Index k = 1; k <= kMaxOrder; ++k) waveform.push(q.row(k).transpose());
+    for (int k = 1; k < kMaxOrder; ++k) {
+        const double* weights = waveform.signed_weights(k);
+        double sum = 0.0;  // of what stays one
+        for (Index i = 0; i < kMany; ++i) {
+            CHECK(weights[i] == weights[i % kKinds] && weights[i] != 0.0);
+            sum += weights[i];
+        }
+        CHECK(std::abs(sum) < 1e-13);
+    }
+}
+
+/// Those that drive nobody are given at an instant only, where the mass is the same for all.
+void weights_of_all_samples_are_those_of_each() {
+    Generator random(6);
+    const Margins m = draw(1.0, 2.0, 0.5, {1, 0, 1, 0}, random);
+    Waveform waveform({lengths()}, {});
+    waveform.start(m.q.row(0).transpose(), m.live);
+    waveform.set_step(0.5);
+    waveform.prescribe_weights(Matrix::Constant(kMaxOrder + 2, kSamples, 0.1), 3, false);
+    waveform.prescribe_margins(m.q.topRows(3), 3);
+    Vector weights(kSamples);
+    for (const double u : {0.0, 0.3, 1.0}) {
+        waveform.signed_weights_at(u, weights);
+        for (Index i = 0; i < kSamples; ++i) CHECK(weights[i] == waveform.signed_weight_at(i, u) && weights[i] != 0.0);
+    }
+}
+
 /// Those that drive nobody count in the loss, whatever they outweigh.
 void the_loss_is_that_of_all_samples() {
     for (const double other : {-1e3, -5.0, 2.0, 700.0})
@@ -330,6 +370,8 @@ void the_loss_is_that_of_all_samples() {
 
 int main() {
     a_restart_is_the_start();
+    for (const LossKind loss : {LossKind::logistic, LossKind::exponential}) equal_samples_have_equal_series(loss);
+    weights_of_all_samples_are_those_of_each();
     the_loss_is_that_of_all_samples();
     for (const LossKind loss : {LossKind::logistic, LossKind::exponential}) {
         the_weights_have_the_coefficients_of_the_closed_form(loss);

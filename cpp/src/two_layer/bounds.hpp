@@ -12,9 +12,14 @@
 
 namespace reluflow {
 
-/// For each group, if there are few: a bound of |g|, and bounds of g·normal for every boundary, over the whole step.
+/// For each group, if there are few: a bound of |g|, and bounds of g·normal of the boundaries, over the whole step.
 class GroupBounds {
   public:
+    struct Interval {
+        double lowest = 0.0;
+        double highest = 0.0;
+    };
+
     explicit GroupBounds(const Dataset& data);
 
     void update(const Expansion& expansion);
@@ -22,6 +27,10 @@ class GroupBounds {
     /// False when there are too many groups; the bounds below are then not available.
     bool are_known() const noexcept { return known_; }
     double fastest(Index group) const noexcept { return fastest_[group]; }
+    /// Of one boundary. A step asks for few of them, three of a thousand on P3.
+    Interval of(Index group, Index boundary) const noexcept;
+    /// Finds the bounds for every boundary, to be asked for below; precondition: are_known().
+    void find_all();
     double lowest(Index group, Index boundary) const noexcept {
         return lowest_[group * data_.n_boundaries() + boundary];
     }
@@ -30,8 +39,15 @@ class GroupBounds {
     }
 
   private:
+    double* series_of(Index group) noexcept { return series_.data() + group * (kMaxOrder + 2) * data_.rank(); }
+    const double* series_of(Index group) const noexcept {
+        return series_.data() + group * (kMaxOrder + 2) * data_.rank();
+    }
+
     const Dataset& data_;
     bool known_ = false;
+    Index groups_ = 0;
+    int order_ = 0;
     Numbers fastest_, lowest_, highest_, series_, projections_;
 };
 

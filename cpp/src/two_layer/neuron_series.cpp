@@ -9,6 +9,8 @@ namespace {
 
 /// Neurons that are processed together in registers.
 constexpr Index kStrip = 16;
+/// Coordinates whose moments are added up together: of one alone each sum would wait for the last.
+constexpr Index kTogether = 8;
 
 /// One coordinate and order for `Count` neurons: the sums below over l = 0 .. k. Consecutive orders of a series are
 /// `order` apart, those of the outputs `outputs`.
@@ -26,26 +28,25 @@ struct Strip {
     /// w_next)².
     template <Index Count>
     void move(double* w_next, double* a_sum, double* moment, double* square) const noexcept {
-        double speed[Count] = {};
-        double rate[Count] = {};
-        double product[Count] = {};
+        using Row =
+            Eigen::Array<double, Count, 1>;  // as arrays of numbers the compiler keeps some in memory, one by one
+        using In = Eigen::Map<const Row>;
+        using Out = Eigen::Map<Row>;
+        Row speed = Row::Zero();
+        Row rate = Row::Zero();
+        Row product = Row::Zero();
         for (int l = 0; l <= k; ++l) {
-            const double* wl = w + l * order;
-            const double* gl = g + (k - l) * order;
-            const double* al = a + l * outputs;
-            for (Index j = 0; j < Count; ++j) speed[j] += al[j] * gl[j];
-            for (Index j = 0; j < Count; ++j) rate[j] += wl[j] * gl[j];
-            if (l == 0) continue;
-            const double* later = a + (k + 1 - l) * outputs;
-            for (Index j = 0; j < Count; ++j) product[j] += later[j] * wl[j];
+            const In wl(w + l * order);
+            const In gl(g + (k - l) * order);
+            speed += In(a + l * outputs) * gl;
+            rate += wl * gl;
+            if (l > 0) product += In(a + (k + 1 - l) * outputs) * wl;
         }
-        for (Index j = 0; j < Count; ++j) {
-            const double value = factor * speed[j];
-            w_next[j] = value;
-            a_sum[j] += rate[j];
-            moment[j] = product[j] + a[j] * value;
-            square[j] += (lift * value) * (lift * value);
-        }
+        const Row value = factor * speed;
+        Out{w_next} = value;
+        Out{a_sum} += rate;
+        Out{moment} = product + In(a) * value;
+        Out{square} += (lift * value).square();
     }
 };
 
@@ -129,6 +130,7 @@ void NeuronSeries::multiply(double step, Index begin, Index end) {
         Index j = begin;
         while (j + kStrip <= end) j = move.operator()<kStrip>(j);
         while (j + 4 <= end) j = move.operator()<4>(j);
+        while (j + 2 <= end) j = move.operator()<2>(j);
         while (j < end) j = move.operator()<1>(j);
     }
     for (Index j = begin; j < end; ++j) a_next[j] *= factor;
@@ -153,15 +155,25 @@ void NeuronSeries::expand(const Matrix& gradients, Index begin, Index end) {
 
 void NeuronSeries::gather_moments(Matrix& moments) const {
     const int* of = groups_.of();
-    pool_.run(rank(), 4.0 * static_cast<double>(rank() * neurons()), [&](Index x) {
-        const double* from = moment_.data() + x * neurons();
-        double* to = moments.row(x).data();
-        if (groups_.is_identity()) {
-            std::copy_n(from, neurons(), to);
-            return;
+    const double work = 4.0 * static_cast<double>(rank() * neurons());
+    pool_.run_pieces(rank(), kTogether, work, [&](Index begin, Index end) {
+        const double* from = moment_.data() + begin * neurons();
+        double* to = moments.row(begin).data();
+        for (Index x = 0; x < end - begin; ++x) {
+            if (groups_.is_identity())
+                std::copy_n(from + x * neurons(), neurons(), to + x * moments.cols());
+            else
+                std::fill_n(to + x * moments.cols(), groups_.count(), 0.0);
         }
-        std::fill_n(to, groups_.count(), 0.0);
-        for (Index j = 0; j < neurons(); ++j) to[of[j]] += from[j];
+        if (groups_.is_identity()) return;
+        const auto add = [&](Index count) {
+            for (Index j = 0; j < neurons(); ++j)
+                for (Index x = 0; x < count; ++x) to[x * moments.cols() + of[j]] += from[x * neurons() + j];
+        };
+        if (end - begin == kTogether)
+            add(kTogether);  // a number that the compiler knows
+        else
+            add(end - begin);
     });
 }
 

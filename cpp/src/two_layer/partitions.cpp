@@ -81,6 +81,11 @@ void Partitions::prepare() {
     bounds_.update(expansion_);
 }
 
+bool Partitions::is_clear() {
+    if (bounds_.are_known() && expansion_.sectors()) bounds_.find_all();
+    return reach_.is_clear(expansion_, bounds_);
+}
+
 void Partitions::skip() {
     hits_.clear();
     for (auto& partition : partitions_) partition->skip();

@@ -25,7 +25,7 @@ class Partitions {
     /// Computes what groups share in the new step.
     void prepare();
     /// True if a bound for whole sectors shows that the new step meets no boundary.
-    bool is_clear() { return reach_.is_clear(expansion_, bounds_); }
+    bool is_clear();
     /// Begins a step without events: results of the step before are dropped.
     void skip();
     /// Records that the step was accepted without moving the neurons.

@@ -170,7 +170,8 @@ bool Screening::can_reach(int neuron, int boundary, double z, double slope, doub
     const double output = parameters_.a[neuron];
     const double size = std::hypot(expansion_.series().size(neuron), output);
     const double largest = motion_.step() * size * std::exp(motion_.step() * bounds_.fastest(group));
-    const double slowest = side * output > 0.0 ? bounds_.lowest(group, boundary) : -bounds_.highest(group, boundary);
+    const auto [lowest, highest] = bounds_.of(group, boundary);
+    const double slowest = side * output > 0.0 ? lowest : -highest;
     return side * z + largest * std::min(slowest, 0.0) <= finder_.zero_tol(size);
 }
 

@@ -25,6 +25,63 @@ constexpr double kFittedUlps = 16.0;
 /// From this x on the series of e^{x u} has terms above 1e-4 at the highest order.
 constexpr double kOutrun = 7.0;
 
+/// One order of the weights of `Count` samples that go through registers together; orders are `n` apart.
+template <int Count>
+struct Strip {
+    using Row = Eigen::Array<double, Count, 1>;
+    Index n;
+    Index first;
+    int k;
+    double factor;  // 1 / (k + 1)
+
+    Eigen::Map<const Row> order(const double* series, int a) const noexcept {
+        return Eigen::Map<const Row>(series + a * n + first);
+    }
+    void put(double* series, int a, const Row& values) const noexcept {
+        Eigen::Map<Row>(series + a * n + first) = values;
+    }
+    /// Order k of c = q', or of c = (1 - l) q' and order k + 1 of l.
+    void drive(const double* q, double* l, double* c, bool saturates) const noexcept {
+        Row change = static_cast<double>(k + 1) * order(q, k + 1);
+        if (saturates)
+            for (int a = 0; a <= k; ++a) change -= static_cast<double>(k + 1 - a) * order(l, a) * order(q, k + 1 - a);
+        put(c, k, change);
+        if (!saturates) return;
+        Row next = Row::Zero();
+        for (int a = 0; a <= k; ++a) next -= factor * order(l, a) * order(c, k - a);
+        put(l, k + 1, next);
+    }
+    /// Order k of p c.
+    void weigh(const double* p, const double* c, double* weighted) const noexcept {
+        Row sum = Row::Zero();
+        for (int a = 0; a <= k; ++a) sum += order(p, a) * order(c, k - a);
+        put(weighted, 0, sum);
+    }
+    /// Order k + 1 of p, and of it with its signs.
+    void move(const double* weighted, const double* rate, const double* signs, double* p, double* with_signs) const {
+        Row next = -factor * order(weighted, 0);
+        for (int a = 0; a <= k; ++a) next += factor * rate[k - a] * order(p, a);
+        put(p, k + 1, next);
+        put(with_signs, k + 1, next * order(signs, 0));
+    }
+};
+
+/// Calls body(strip) for strips of all samples.
+template <class Body>
+void in_strips(Index n, int k, const Body& body) {
+    const double factor = 1.0 / (k + 1);
+    Index i = 0;
+    for (; i + 16 <= n; i += 16) body(Strip<16>{n, i, k, factor});
+    for (; i + 4 <= n; i += 4) body(Strip<4>{n, i, k, factor});
+    for (; i + 2 <= n; i += 2) body(Strip<2>{n, i, k, factor});
+    for (; i < n; ++i) body(Strip<1>{n, i, k, factor});
+}
+
+/// The weight of a sample that stands still at margin q while the mass falls by many e-foldings.
+double idle_weight(LossKind loss, double q, double log_count, double log_mass) noexcept {
+    return std::exp(std::min(log_weight(loss, q) + log_count - log_mass, kLargestLog));
+}
+
 }  // namespace
 
 Waveform::Waveform(const Dataset& data, Objective objective)
@@ -191,24 +248,18 @@ double Waveform::decay_at(double u) const noexcept {
 void Waveform::next_weights() {
     if (is_linear_) return next_errors();
     const int k = order_;
-    const double factor = 1.0 / (k + 1);
-    auto c = c_.row(k);
-    c = (k + 1) * q_.row(k + 1);
-    if (saturates(objective_.loss)) {
-        for (int a = 0; a <= k; ++a) c.array() -= (k + 1 - a) * l_.row(a).array() * q_.row(k + 1 - a).array();
-        l_.row(k + 1).setZero();
-        for (int a = 0; a <= k; ++a) l_.row(k + 1).array() -= factor * l_.row(a).array() * c_.row(k - a).array();
-    }
-    weighted_.setZero();
-    for (int a = 0; a <= k; ++a) weighted_.transpose().array() += p_.row(a).array() * c_.row(k - a).array();
+    const bool with_l = saturates(objective_.loss);
+    in_strips(q_.cols(), k, [&](const auto& strip) {
+        strip.drive(q_.data(), l_.data(), c_.data(), with_l);
+        strip.weigh(p_.data(), c_.data(), weighted_.data());
+    });
     rate_[k] = weighted_.sum();
-    auto next = p_.row(k + 1);
-    next = -factor * weighted_.transpose();
-    for (int a = 0; a <= k; ++a) next += factor * rate_[k - a] * p_.row(a);
-    signed_.row(k + 1) = next.cwiseProduct(signs_.transpose());
+    in_strips(q_.cols(), k, [&](const auto& strip) {
+        strip.move(weighted_.data(), rate_, signs_.data(), p_.data(), signed_.data());
+    });
     double rate = 0.0;
     for (int a = 0; a <= k; ++a) rate += time_rate_[a] * rate_[k - a];
-    time_rate_[k + 1] = factor * rate;
+    time_rate_[k + 1] = 1.0 / (k + 1) * rate;
     if (k + 2 <= kMaxOrder + 1) time_[k + 2] = time_rate_[k + 1] / (k + 2);
 }
 
@@ -226,10 +277,8 @@ void Waveform::signed_weight_series(Index sample, double* c) const noexcept {
 }
 
 double Waveform::signed_weight_at(Index sample, double u) const noexcept {
-    if (!with_others_ && !live_[sample]) {  // its weight stands still while the mass falls by many e-foldings
-        const double log_own = log_weight(objective_.loss, q_(0, sample)) + log_counts_[sample];
-        return signs_[sample] * std::exp(std::min(log_own - log_mass_at(u), kLargestLog));
-    }
+    if (!with_others_ && !live_[sample])
+        return signs_[sample] * idle_weight(objective_.loss, q_(0, sample), log_counts_[sample], log_mass_at(u));
     double value = signed_(order_, sample);
     for (int k = order_ - 1; k >= 0; --k) value = value * u + signed_(k, sample);
     return value;
@@ -248,8 +297,10 @@ double Waveform::largest_mean_norm() const noexcept {
 void Waveform::signed_weights_at(double u, Vector& weights) const {
     weights = signed_.row(order_).transpose();
     for (int k = order_ - 1; k >= 0; --k) weights = weights * u + signed_.row(k).transpose();
-    for (Index i = 0; !with_others_ && i < weights.size(); ++i)
-        if (!live_[i]) weights[i] = signed_weight_at(i, u);
+    if (with_others_ || std::find(live_.begin(), live_.end(), char{0}) == live_.end()) return;
+    const double log_mass = log_mass_at(u);  // once: it takes as long as all these weights
+    for (Index i = 0; i < weights.size(); ++i)
+        if (!live_[i]) weights[i] = signs_[i] * idle_weight(objective_.loss, q_(0, i), log_counts_[i], log_mass);
 }
 
 void Waveform::margins_at(double u, Vector& q) const {
