@@ -84,7 +84,7 @@ void the_answer_solves_the_equations(Index n, Index d, Index m, double step, boo
     expansion.start();
 
     const Matrix& A = RadauNodes::get().integration;
-    SteadyResponse response(data, m, A, true);
+    SteadyResponse response(data, m, RadauNodes::get().modes, true);
     Vector p(n);
     Vector c(n);
     for (Index i = 0; i < n; ++i) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/types.hpp"
+#include "numeric/decompositions.hpp"
 
 namespace reluflow {
 
@@ -28,6 +29,7 @@ struct RadauNodes {
     double at[kStages] = {};
     Matrix to_monomial = Matrix(kStages, kStages);  // node values to coefficients
     Matrix integration = Matrix(kStages, kStages);  // ∫_0^{c_k} of the Lagrange polynomials
+    Spectrum modes;                                 // of the integration
     Matrix to_legendre = Matrix(kStages, kStages);  // node values to Legendre coefficients on [0, 1]
 
     RadauNodes() {
@@ -56,6 +58,7 @@ struct RadauNodes {
             }
         to_monomial = powers.inverse();
         integration = integrals * to_monomial;
+        modes = spectrum(integration);
         to_legendre = values.inverse();
     }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "numeric/decompositions.hpp"
 #include "numeric/products.hpp"
 
 namespace reluflow {
@@ -24,7 +23,7 @@ constexpr double kLeastAnswer = 1e-12;
 }  // namespace
 
 /// Reserves memory that stays untouched in a run without Radau steps.
-SteadyResponse::SteadyResponse(const Dataset& data, Index neurons, const Matrix& integration, bool shares_mass)
+SteadyResponse::SteadyResponse(const Dataset& data, Index neurons, const Spectrum& modes, bool shares_mass)
     : data_(data),
       shares_mass_(shares_mass),
       neurons_(neurons),
@@ -45,8 +44,8 @@ SteadyResponse::SteadyResponse(const Dataset& data, Index neurons, const Matrix&
       imaginary_(data.n()),
       taken_re_(data.n()),
       taken_im_(data.n()),
-      sum_(integration.rows(), data.n()),
-      mass_sum_(integration.rows()) {
+      sum_(modes.values.size(), data.n()),
+      mass_sum_(modes.values.size()) {
     const Index most = std::min(kMostDirections, data.n());
     const Index table = std::min(kMostOutputs, data.n() * neurons);
     samples_.reserve(data.n());
@@ -56,8 +55,7 @@ SteadyResponse::SteadyResponse(const Dataset& data, Index neurons, const Matrix&
     factor_.reserve(most * data.n());
     gram_.reserve(most * most);
     part_.resize(2 * most);
-    const Spectrum modes = spectrum(integration);
-    for (Index i = 0; i < integration.rows(); ++i) {
+    for (Index i = 0; i < modes.values.size(); ++i) {
         const Complex value = modes.values[i];
         if (value.imag() < 0.0) continue;  // represented by its conjugate
         Mode& mode = modes_.emplace_back();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/types.hpp"
+#include "numeric/decompositions.hpp"
 #include "numeric/lu.hpp"
 #include "two_layer/expansion.hpp"
 
@@ -22,9 +23,9 @@ namespace reluflow {
 /// nothing.
 class SteadyResponse {
   public:
-    /// `integration`: A, (stages, stages). `shares_mass`: false for a loss of errors, whose unknowns are the weights
-    /// themselves (p = 1 above) and whose mass is no unknown (μ = 0).
-    SteadyResponse(const Dataset& data, Index neurons, const Matrix& integration, bool shares_mass);
+    /// `modes`: those of A, (stages, stages), which stay the same. `shares_mass`: false for a loss of errors, whose
+    /// unknowns are the weights themselves (p = 1 above) and whose mass is no unknown (μ = 0).
+    SteadyResponse(const Dataset& data, Index neurons, const Spectrum& modes, bool shares_mass);
 
     /// Factors the kernel at the start of the step that the expansion holds, under weights p and responses c (n,).
     /// Samples of weight zero do not respond. False if the rank is too large.

@@ -102,7 +102,7 @@ RadauStep::RadauStep(const Dataset& data, Objective objective, const Settings& s
     mean_weights_.resize(most);
     lu_.reserve(kStages * (most + 1));
     kernels_ = std::make_unique<NodeKernels>(data, neurons, kStages, most);
-    steady_ = std::make_unique<SteadyResponse>(data, neurons, nodes_.integration, !is_linear_);
+    steady_ = std::make_unique<SteadyResponse>(data, neurons, nodes_.modes, !is_linear_);
     steady_residual_.resize(kStages, data.n());
     steady_mass_.resize(kStages);
     answers_.resize(data.n());
