@@ -311,8 +311,8 @@ MUTANTS = (
         "test_waveform",
         WAVEFORM,
         "l without its last term",
-        "for (int a = 0; a <= k; ++a) c.array() -=",
-        "for (int a = 0; a < k; ++a) c.array() -=",
+        "for (int a = 0; a <= k; ++a) change -=",
+        "for (int a = 0; a < k; ++a) change -=",
     ),
     Mutant(
         "test_waveform",
@@ -325,8 +325,8 @@ MUTANTS = (
         "test_waveform",
         WAVEFORM,
         "B without one term of order 20",
-        "weighted_.transpose().array() += p_.row(a).array() * c_.row(k - a).array();",
-        "if (k != 20 || a != 10) weighted_.transpose().array() += p_.row(a).array() * c_.row(k - a).array();",
+        "sum += order(p, a) * order(c, k - a);",
+        "if (k != 20 || a != 10) sum += order(p, a) * order(c, k - a);",
     ),
     Mutant(
         "test_waveform",
