@@ -13,7 +13,8 @@ namespace {
 
 /// Orders of the Taylor polynomials. Where events bound the steps a low one is enough; each order costs two products
 /// with X. In doubles 16 covers three to four time constants, where a higher one gains less than it costs.
-constexpr int kLowestOrder = 6;
+template <class Real>
+constexpr int kLowestOrder = std::is_same_v<Real, double> ? 6 : 8;
 template <class Real>
 constexpr int kHighestOrder = std::is_same_v<Real, double> ? 16 : 32;
 /// The last terms of a step's polynomials, relative: below rounding.
@@ -177,9 +178,7 @@ Failure Prover<Real>::step() {
         if (!(exact > 0.0)) break;
         failure = attempt(exact);
         if (!failure) {
-            // Steps that events shorten need no high order.
-            const int change = exact < 0.5 * natural ? -1 : 1;
-            if (settings_.order == 0) order_ = std::clamp(order_ + change, kLowestOrder, kHighestOrder<Real>);
+            choose_order(exact / natural);
             last_ = natural;
             return {};
         }
@@ -191,6 +190,16 @@ Failure Prover<Real>::step() {
         length = std::min(length, exact) * kShorter;
     }
     return refusal(failure ? failure : Failure{Reason::precision, -1, -1, t_});
+}
+
+/// The next order: steps that events shorten need no high one. Where each event ends a step they get all lengths, and
+/// the order is to be high enough for most of them.
+template <class Real>
+void Prover<Real>::choose_order(double used) {
+    if (settings_.order > 0) return;
+    int change = used < 0.5 ? -1 : 1;
+    if (!std::is_same_v<Real, double>) change = used < 0.1 ? -1 : used < 0.9 ? 0 : 2;
+    order_ = std::clamp(order_ + change, kLowestOrder<Real>, kHighestOrder<Real>);
 }
 
 /// What to say of a step that cannot be proved at any length.

@@ -34,6 +34,7 @@ class Prover {
     void put_on_first_boundaries(ProvedNeuron<Real>& neuron) const;
     Failure step();
     Failure attempt(double length);
+    void choose_order(double used);
     double longest_step() const;
     double exact_length(double length) const;
     void enclose();
