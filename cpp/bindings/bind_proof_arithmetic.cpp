@@ -43,8 +43,7 @@ const std::map<std::string, Operation> kOperations{
     {"exact product of highs",
      [](const DoubleDouble& x, const DoubleDouble& y) { return exact_product(x.high, y.high); }},
     {"logistic", [](const DoubleDouble& x, const DoubleDouble&) { return margin_weight(LossKind::logistic, x); }},
-    {"exponential",
-     [](const DoubleDouble& x, const DoubleDouble&) { return margin_weight(LossKind::exponential, x); }},
+    {"exponential", [](const DoubleDouble& x, const DoubleDouble&) { return margin_weight(LossKind::exponential, x); }},
 };
 
 /// The operation on each pair of rows.

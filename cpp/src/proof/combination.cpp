@@ -5,13 +5,13 @@
 namespace reluflow::proof {
 namespace {
 
-/// One tile of entries, kept in registers.
-template <int Tile>
-void combine_tile(const double* coefficients, Index count, const double* rows, Index stride, double* out) {
+/// One tile of entries, kept in registers; `row_of(k)` points to its row's.
+template <int Tile, class RowOf>
+void combine_tile(const double* coefficients, Index count, const RowOf& row_of, double* out) {
     double sum[Tile] = {};
     for (Index k = 0; k < count; ++k) {
         const double factor = coefficients[k];
-        const double* row = rows + k * stride;
+        const double* row = row_of(k);
         for (int c = 0; c < Tile; ++c) sum[c] += factor * row[c];
     }
     for (int c = 0; c < Tile; ++c) out[c] = sum[c];
@@ -24,15 +24,13 @@ void combine_tile(const double* coefficients, Index count, const double* rows, I
 // of 6 that is at most 6 + (4 + ... + 9) = 45 < 8 * 6 units u² S, and 5 u² S for all |p| together.
 constexpr int kRenewed = 6;
 
-template <int Tile>
-void combine_tile(const DoubleDouble* coefficients, Index count, const double* rows, Index stride, DoubleDouble* out) {
+template <int Tile, class RowOf>
+void combine_tile(const DoubleDouble* coefficients, Index count, const RowOf& row_of, DoubleDouble* out) {
     double high[Tile] = {};
     double low[Tile] = {};
-    int added = 0;
     for (Index k = 0; k < count; ++k) {
         const DoubleDouble factor = coefficients[k];
-        if (factor.high == 0.0) continue;
-        const double* row = rows + k * stride;
+        const double* row = row_of(k);
         for (int c = 0; c < Tile; ++c) {
             const double product = factor.high * row[c];
             const double rest = std::fma(factor.low, row[c], std::fma(factor.high, row[c], -product));
@@ -41,7 +39,7 @@ void combine_tile(const DoubleDouble* coefficients, Index count, const double* r
             low[c] += ((high[c] - (sum - part)) + (product - part)) + rest;
             high[c] = sum;
         }
-        if (++added % kRenewed != 0) continue;
+        if ((k + 1) % kRenewed != 0) continue;
         for (int c = 0; c < Tile; ++c) {
             const DoubleDouble renewed = exact_sum(high[c], low[c]);
             high[c] = renewed.high;
@@ -51,28 +49,32 @@ void combine_tile(const DoubleDouble* coefficients, Index count, const double* r
     for (int c = 0; c < Tile; ++c) out[c] = exact_sum(high[c], low[c]);
 }
 
-/// 32 entries fill four registers of the widest kind, so that the latency of an addition is hidden.
-constexpr int kTile = 32;
-constexpr int kSmallTile = 4;
-
-template <class Real>
-void combine_tiles(const Real* coefficients, Index count, const double* rows, Index stride, Index width, Real* out) {
-    Index c = 0;
-    for (; c + kTile <= width; c += kTile) combine_tile<kTile>(coefficients, count, rows + c, stride, out + c);
-    for (; c + kSmallTile <= width; c += kSmallTile)
-        combine_tile<kSmallTile>(coefficients, count, rows + c, stride, out + c);
-    for (; c < width; ++c) combine_tile<1>(coefficients, count, rows + c, stride, out + c);
+/// Tiles from this width down, each half as wide: 32 entries fill four registers of the widest kind, so that the
+/// latency of an addition is hidden.
+template <int Tile = 32, class Real, class RowOf>
+void combine_tiles(const Real* coefficients, Index count, const RowOf& row_of, Index first, Index width, Real* out) {
+    for (; first + Tile <= width; first += Tile)
+        combine_tile<Tile>(coefficients, count, [&](Index k) { return row_of(k) + first; }, out + first);
+    if constexpr (Tile > 1) combine_tiles<Tile / 2>(coefficients, count, row_of, first, width, out);
 }
 
 }  // namespace
 
-void combine(const double* coefficients, Index count, const double* rows, Index stride, Index width, double* out) {
-    combine_tiles(coefficients, count, rows, stride, width, out);
+template <class Real>
+void combine(const Real* coefficients, Index count, const double* rows, Index stride, Index width, Real* out) {
+    combine_tiles(coefficients, count, [=](Index k) { return rows + k * stride; }, 0, width, out);
 }
 
-void combine(const DoubleDouble* coefficients, Index count, const double* rows, Index stride, Index width,
-             DoubleDouble* out) {
-    combine_tiles(coefficients, count, rows, stride, width, out);
+template <class Real>
+void combine(const std::vector<Real>& coefficients, const std::vector<Index>& chosen, const double* rows, Index width,
+             Real* out) {
+    const auto row_of = [&](Index k) { return rows + chosen[static_cast<std::size_t>(k)] * width; };
+    combine_tiles(coefficients.data(), static_cast<Index>(chosen.size()), row_of, 0, width, out);
 }
+
+template void combine(const double*, Index, const double*, Index, Index, double*);
+template void combine(const DoubleDouble*, Index, const double*, Index, Index, DoubleDouble*);
+template void combine(const std::vector<double>&, const std::vector<Index>&, const double*, Index, double*);
+template void combine(const std::vector<DoubleDouble>&, const std::vector<Index>&, const double*, Index, DoubleDouble*);
 
 }  // namespace reluflow::proof

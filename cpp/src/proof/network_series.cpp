@@ -25,7 +25,11 @@ std::size_t at(Index k) {
 template <class Real>
 void ProvedNeuron<Real>::find_slopes(double leak) {
     slopes.resize(signs.size());
-    for (std::size_t i = 0; i < signs.size(); ++i) slopes[i] = signs[i] > 0 ? 1.0 : signs[i] < 0 ? leak : 0.0;
+    pulling.clear();
+    for (std::size_t i = 0; i < signs.size(); ++i) {
+        slopes[i] = signs[i] > 0 ? 1.0 : signs[i] < 0 ? leak : 0.0;
+        if (slopes[i] != 0.0) pulling.push_back(static_cast<Index>(i));
+    }
 }
 
 template <class Real>
@@ -34,8 +38,7 @@ NetworkSeries<Real>::NetworkSeries(const Samples& samples, Index n_neurons)
       m_(n_neurons),
       share_(samples.mean ? Real(1.0) / static_cast<double>(samples.n) : Real(1.0)),
       aw_(at(n_neurons * samples.d)),
-      outputs_(at(samples.n)),
-      pulls_(at(samples.n)) {}
+      outputs_(at(samples.n)) {}
 
 template <class Real>
 void NetworkSeries<Real>::reserve(int order_) {
@@ -133,8 +136,9 @@ void NetworkSeries<Real>::gradients(const std::vector<ProvedNeuron<Real>>& neuro
         if (neuron.resting) {
             std::fill(sum, sum + d, 0.0);
         } else {
-            for (Index i = 0; i < samples_.n; ++i) pulls_[at(i)] = neuron.slopes[at(i)] * duals[i];
-            combine(pulls_.data(), samples_.n, samples_.X.data(), d, d, sum);
+            pulls_.clear();
+            for (const Index i : neuron.pulling) pulls_.push_back(neuron.slopes[at(i)] * duals[i]);
+            combine(pulls_, neuron.pulling, samples_.X.data(), d, sum);
             if (!neuron.held.empty()) project(neuron.held, j, k);
         }
         g_norm[at(k)][at(j)] = norm_up(sum, d);

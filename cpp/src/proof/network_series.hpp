@@ -19,6 +19,7 @@ struct ProvedNeuron {
     std::vector<std::int8_t> signs;
     bool resting = false;         // it never moves again
     std::vector<double> slopes;   // (n): 1, the leak, or 0 on a boundary
+    std::vector<Index> pulling;   // samples of a slope that is not zero
     HeldSet held;                 // what it slides on
     std::vector<Index> starting;  // samples on whose boundaries it is at the start, and which it leaves at once
     std::size_t next = 0;         // position of its next claim
@@ -67,7 +68,7 @@ class NetworkSeries {
     Real share_;                            // of a sample in the loss
     std::vector<Real> aw_;                  // (m d): coefficient k of a w
     std::vector<Real> outputs_;             // (n): of one neuron
-    std::vector<Real> pulls_;               // (n): s_ji λ_i of one neuron
+    std::vector<Real> pulls_;               // s_ji λ_i of one neuron, for the samples that pull it
     std::vector<std::vector<Real>> slope_;  // (n): p (1 - p), or p
 };
 

@@ -120,10 +120,12 @@ Ahead Outlook<Real>::boundary_ahead(const Claim& claim) const {
                 dot(samples_.row(member.sample), samples_.row(claim.sample), samples_.d);
     const double after = crosses ? std::abs(signed_pull + (1.0 - samples_.leak) * turn) : pull;
     const double slower = std::min(pull, std::max(after, kSlowest * pull));
+    // At a boundary that repels errors grow by the ratio of the rates, and the tube of the whole step with them.
+    const double growth = std::is_same_v<Real, double> ? 1.0 : std::max(1.0, after / (pull + kTiny));
     const double slope = samples_.loss == LossKind::logistic ? 0.25 : rounded(series_.p[0][at(claim.sample)]);
     const double kink = samples_.norm * 1.5 * samples_.norm * a * a * dual * size + size * a * a * pull;
-    return {0.0, 8.0 * size * (neuron.radius + kUnitOf<Real> * a) / (a * slower + kTiny), kink * slope * samples_.share,
-            0.0};
+    return {0.0, 8.0 * size * (neuron.radius * growth + kUnitOf<Real> * a) / (a * slower + kTiny),
+            kink * slope * samples_.share, 0.0};
 }
 
 /// Where a multiplier meets its bound, the duals' error over its rate is the window.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "proof/exclusion.hpp"
 #include "proof/rounding.hpp"
@@ -17,6 +18,8 @@ template <class Real>
 constexpr int kLowestOrder = std::is_same_v<Real, double> ? 6 : 8;
 template <class Real>
 constexpr int kHighestOrder = std::is_same_v<Real, double> ? 16 : 32;
+/// Late steps are about as long as the time: their powers up to twice the order are to stay below 1e280.
+constexpr double kLargestExponent = 140.0;
 /// The last terms of a step's polynomials, relative: below rounding.
 template <class Real>
 constexpr double kLastTerm = 0.5 * kUnitOf<Real>;
@@ -143,8 +146,11 @@ ProofRecord Prover<Real>::finish(Failure failure) {
     record_.failure = failure;
     record_.proved_until = std::min(t_, std::max(record_.proved_until, std::min(t_, first_overdue())));
     record_.bound = total_;
+    const auto middle = [](const ProvedEvent& e) {
+        return std::is_same_v<Real, double> ? std::pair{e.t_lo + e.t_hi, 0.0} : std::pair{e.t, e.t_low};
+    };
     std::stable_sort(record_.events.begin(), record_.events.end(),
-                     [](const ProvedEvent& e, const ProvedEvent& f) { return e.t_lo + e.t_hi < f.t_lo + f.t_hi; });
+                     [&](const ProvedEvent& e, const ProvedEvent& f) { return middle(e) < middle(f); });
     return std::move(record_);
 }
 
@@ -199,7 +205,10 @@ void Prover<Real>::choose_order(double used) {
     if (settings_.order > 0) return;
     int change = used < 0.5 ? -1 : 1;
     if (!std::is_same_v<Real, double>) change = used < 0.1 ? -1 : used < 0.9 ? 0 : 2;
-    order_ = std::clamp(order_ + change, kLowestOrder<Real>, kHighestOrder<Real>);
+    int highest = kHighestOrder<Real>;
+    if (!std::is_same_v<Real, double>)
+        highest = std::min(highest, static_cast<int>(kLargestExponent / std::log10(std::max(t_, 10.0))));
+    order_ = std::clamp(order_ + change, kLowestOrder<Real>, std::max(highest, kLowestOrder<Real>));
 }
 
 /// What to say of a step that cannot be proved at any length.

@@ -1,6 +1,7 @@
 /// What is assumed of the arithmetic, and how bounds are rounded up. docs/proof.md, "Arithmetic".
 #pragma once
 
+#include <algorithm>
 #include <cfloat>
 #include <cmath>
 #include <cstddef>
@@ -120,8 +121,14 @@ inline double norm_up(const double* v, std::ptrdiff_t size) {
 }
 inline double norm_up(const DoubleDouble* v, std::ptrdiff_t size) {
     double squares = 0.0;
-    for (std::ptrdiff_t k = 0; k < size; ++k) squares += v[k].high * v[k].high;
-    return std::sqrt(squares) * kUp + kTinyNorm;
+    double largest = 0.0;
+    for (std::ptrdiff_t k = 0; k < size; ++k) {
+        squares += v[k].high * v[k].high;
+        largest = std::max(largest, std::abs(v[k].high));
+    }
+    // Coefficients of high order may be smaller than what is added for squares that vanish.
+    const double small = std::sqrt(static_cast<double>(size)) * largest * kUp + kTiny;
+    return std::min(small, std::sqrt(squares) * kUp + kTinyNorm);
 }
 
 }  // namespace reluflow::proof

@@ -129,15 +129,15 @@ bool ScalarSeries<Real>::stays_above(double bound, const Real& begin, const Real
         }
         power *= reach;
     }
-    // A value is rounded 2 K times; a rate, which a half length multiplies, 2 K + 2 times. A middle is rounded too: that
-    // changes values by 2 u of the rates, and rates by that of the curvature, below K times them. Sums of the rates are
-    // at most K of the sizes; this is coarse, and matters where many digits are wanted.
+    // A value is rounded 2 K times; a rate, which a half length multiplies, 2 K + 2 times. A middle is rounded too:
+    // that changes values by 2 u of the rates, and rates by that of the curvature, below K times them. Sums of the
+    // rates are at most K of the sizes; this is coarse, and matters where many digits are wanted.
     const auto K = static_cast<double>(z_.size());
-    const double slack = (std::is_same_v<Real, double>
-                              ? gamma<Real>(6.0 * K * K * K) * sizes
-                              : gamma<Real>(2.0 * K + 8.0) * sizes + gamma<Real>(4.0 * K + 8.0) * rates) *
-                             kUp +
-                         kTiny;
+    const double slack =
+        (std::is_same_v<Real, double> ? gamma<Real>(6.0 * K * K * K) * sizes
+                                      : gamma<Real>(2.0 * K + 8.0) * sizes + gamma<Real>(4.0 * K + 8.0) * rates) *
+            kUp +
+        kTiny;
     return settled((bound + slack) * kUp, begin, end, curvature * kUp, slack, 0);
 }
 

@@ -88,9 +88,10 @@ ScalarSeries<Real> inside_bound(const Samples& samples, const PieceMaker<Real>& 
     error = piece.multiplier_error;
     for (const Member& member : members) {
         const double slope = member.side(direction) > 0.0 ? 1.0 : samples.leak;
+        const Real ratio = samples.boundaries.template ratio<Real>(samples.X.data(), samples.d, member);
         double of_dual = 0.0;
         const std::vector<Real> dual = maker.dual_about(member.sample, piece.start, of_dual);
-        for (std::size_t k = 0; k < order; ++k) series[k] += slope * member.ratio * dual[k];
+        for (std::size_t k = 0; k < order; ++k) series[k] += slope * ratio * dual[k];
         // Ratios and sums are rounded.
         const double sizes = maker.largest_dual(member.sample) * gamma<Real>(static_cast<double>(members.size() + 8));
         error += std::abs(member.ratio) * (of_dual + sizes);

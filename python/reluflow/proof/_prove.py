@@ -62,9 +62,9 @@ def prove(
     at : sequence of float
         Times at which to keep an enclosure of the state.
     digits : {16, 32, "auto"}
-        16: states and times are doubles. 32: they are sums of two doubles, and a step ends at every event; errors begin
-        at 1e-31 instead of 1e-16, so that a proof gets further where they grow, in tens of times the time. "auto": doubles,
-        and if these do not get to the end, everything again with 32 digits; the proof that gets further is returned.
+        16: states and times are doubles. 32: they are sums of two, so that errors begin at 1e-31 instead of 1e-16, and
+        a step ends at every event; a proof then gets further where errors grow, in tens of times the time. "auto":
+        doubles, and if these do not get to the end everything again with 32 digits; what gets further is returned.
     callback : callable, optional
         Called now and then with time, steps and events so far; a true result ends the proof.
 
