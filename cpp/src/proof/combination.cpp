@@ -5,16 +5,26 @@
 namespace reluflow::proof {
 namespace {
 
-/// One tile of entries, kept in registers; `row_of(k)` points to its row's.
+/// Where the rows are: all of them, or the chosen ones.
+struct AllRows {
+    const double* rows;
+    Index stride;
+    const double* operator()(Index k) const { return rows + k * stride; }
+};
+struct ChosenRows {
+    const double* rows;
+    Index stride;
+    const Index* chosen;
+    const double* operator()(Index k) const { return rows + chosen[k] * stride; }
+};
+
+/// One tile of entries from `first` on, kept in registers.
 template <int Tile, class RowOf>
-void combine_tile(const double* coefficients, Index count, const RowOf& row_of, double* out) {
-    double sum[Tile] = {};
-    for (Index k = 0; k < count; ++k) {
-        const double factor = coefficients[k];
-        const double* row = row_of(k);
-        for (int c = 0; c < Tile; ++c) sum[c] += factor * row[c];
-    }
-    for (int c = 0; c < Tile; ++c) out[c] = sum[c];
+void combine_tile(const double* coefficients, Index count, const RowOf row_of, Index first, double* out) {
+    using Entries = Eigen::Array<double, Tile, 1>;
+    Entries sum = Entries::Zero();
+    for (Index k = 0; k < count; ++k) sum += coefficients[k] * Eigen::Map<const Entries>(row_of(k) + first);
+    Eigen::Map<Entries>{out} = sum;
 }
 
 // The bound, for sums with terms of sizes S: a term is p + e with the product p and e, which is rounded by 2 u² |p|.
@@ -25,12 +35,12 @@ void combine_tile(const double* coefficients, Index count, const RowOf& row_of, 
 constexpr int kRenewed = 6;
 
 template <int Tile, class RowOf>
-void combine_tile(const DoubleDouble* coefficients, Index count, const RowOf& row_of, DoubleDouble* out) {
+void combine_tile(const DoubleDouble* coefficients, Index count, const RowOf row_of, Index first, DoubleDouble* out) {
     double high[Tile] = {};
     double low[Tile] = {};
     for (Index k = 0; k < count; ++k) {
         const DoubleDouble factor = coefficients[k];
-        const double* row = row_of(k);
+        const double* row = row_of(k) + first;
         for (int c = 0; c < Tile; ++c) {
             const double product = factor.high * row[c];
             const double rest = std::fma(factor.low, row[c], std::fma(factor.high, row[c], -product));
@@ -52,9 +62,8 @@ void combine_tile(const DoubleDouble* coefficients, Index count, const RowOf& ro
 /// Tiles from this width down, each half as wide: 32 entries fill four registers of the widest kind, so that the
 /// latency of an addition is hidden.
 template <int Tile = 32, class Real, class RowOf>
-void combine_tiles(const Real* coefficients, Index count, const RowOf& row_of, Index first, Index width, Real* out) {
-    for (; first + Tile <= width; first += Tile)
-        combine_tile<Tile>(coefficients, count, [&](Index k) { return row_of(k) + first; }, out + first);
+void combine_tiles(const Real* coefficients, Index count, const RowOf row_of, Index first, Index width, Real* out) {
+    for (; first + Tile <= width; first += Tile) combine_tile<Tile>(coefficients, count, row_of, first, out + first);
     if constexpr (Tile > 1) combine_tiles<Tile / 2>(coefficients, count, row_of, first, width, out);
 }
 
@@ -62,13 +71,13 @@ void combine_tiles(const Real* coefficients, Index count, const RowOf& row_of, I
 
 template <class Real>
 void combine(const Real* coefficients, Index count, const double* rows, Index stride, Index width, Real* out) {
-    combine_tiles(coefficients, count, [=](Index k) { return rows + k * stride; }, 0, width, out);
+    combine_tiles(coefficients, count, AllRows{rows, stride}, 0, width, out);
 }
 
 template <class Real>
 void combine(const std::vector<Real>& coefficients, const std::vector<Index>& chosen, const double* rows, Index width,
              Real* out) {
-    const auto row_of = [&](Index k) { return rows + chosen[static_cast<std::size_t>(k)] * width; };
+    const ChosenRows row_of{rows, width, chosen.data()};
     combine_tiles(coefficients.data(), static_cast<Index>(chosen.size()), row_of, 0, width, out);
 }
 

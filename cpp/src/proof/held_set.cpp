@@ -105,7 +105,7 @@ double HeldSet::project(const Real* v, Real* out, Real* multipliers) const {
     std::fill(multipliers, multipliers + k, 0.0);
     double taken = 0.0;
     // The inverse is one of doubles. The last round takes what rounding has left of those before.
-    constexpr int kRounds = std::is_same_v<Real, double> ? 2 : 4;
+    constexpr int kRounds = std::is_same_v<Real, double> ? 2 : 6;
     for (int round = 0; round < kRounds; ++round) {
         for (Index r = 0; r < k; ++r) products[at(r)] = exact_dot(X_.data() + r * d_, out, d_).value;
         solve(products.data(), change.data());
