@@ -186,6 +186,29 @@ def test_the_tails_of_polynomials_are_needed_to_32_digits(sixty: Exact) -> None:
     assert max(misses(prove(**rough, dropped=TERMS["tail"]), sixty)) > 1.0
 
 
+@pytest.mark.parametrize("seed", [2, 11])
+def test_ratios_of_rows_that_no_double_holds_have_all_digits(seed: int) -> None:
+    # Samples 3 x and x share a boundary that a neuron leaves when the sum of both lets it go. As the second row x is a
+    # third of the first one, as the first row 3 x is three times the second: one time, whichever is first.
+    rng = np.random.default_rng(seed)
+    x = np.round(rng.normal(size=2) * 8) / 8
+    X = np.vstack([3 * x, x, rng.normal(size=(4, 2))])
+    label = 1 if seed % 2 else -1
+    y = np.array([label, label, *rng.choice([-1, 1], 4)])
+    times = []
+    for order in ([0, 1, 2, 3, 4, 5], [1, 0, 2, 3, 4, 5]):
+        net = rf.Network.init(3, 2, scale=0.3, seed=seed)
+        sol = rf.integrate(rf.Dataset(X[order], y[order]), net, until=12.0, rtol=1e-12)
+        proof = rf.prove(sol, digits=32)
+        assert proof
+        events = proof.events
+        leaves = np.flatnonzero((events.kind == "leave_up") & (events.sample == 0))
+        assert len(leaves) == 1
+        times.append(tuple(float(column[leaves[0]]) for column in (events.t, events.t_low, events.t_radius)))
+    (t, low, radius), (other, other_low, other_radius) = times
+    assert abs((t - other) + (low - other_low)) <= radius + other_radius < 1e-18
+
+
 # --- around it -------------------------------------------------------------------------------------------------------
 
 

@@ -16,6 +16,8 @@ constexpr double kReleased = 1e4;
 /// A rate after an event that is guessed to be below this part of the one before is not believed: windows would be
 /// wide.
 constexpr double kSlowest = 1e-2;
+/// Polynomials tell times a little after what they are good for.
+constexpr double kBeyond = 1.5;
 /// After so many claims it is asked whether a step may get to the next ones at all.
 constexpr std::size_t kLookedAt = 32;
 
@@ -35,6 +37,7 @@ ClaimBook::ClaimBook(const std::vector<Claim>& claims, Index n_neurons) : of_neu
 template <class Real>
 std::vector<Ahead> Outlook<Real>::events(double longest, double budget) const {
     constexpr bool kOwnTimes = !std::is_same_v<Real, double>;
+    if (kOwnTimes) longest *= kBeyond;
     std::vector<Ahead> ahead;
     for (std::size_t k = book_.passed; k < book_.ordered.size() && book_.ordered[k].t <= t_ + longest; ++k) {
         const Claim& claim = book_.ordered[k];

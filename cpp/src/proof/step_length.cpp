@@ -55,7 +55,9 @@ double kink_cost(const std::vector<Ahead>& ahead, double end, double free) {
     return sum;
 }
 
-double end_between(const std::vector<Ahead>& ahead, double longest, double budget, double grain) {
+namespace {
+
+double end_in_gap(const std::vector<Ahead>& ahead, double longest, double budget, double grain) {
     if (ahead.empty()) return longest;
     const auto cost = [&](double end) { return kink_cost(ahead, end, 2.0 * grain); };
     const auto gap_end = [&](std::size_t k) {
@@ -83,6 +85,26 @@ double end_between(const std::vector<Ahead>& ahead, double longest, double budge
         if (least < gap_end(k)) return least;
     }
     return 0.5 * first;
+}
+
+/// An end that leaves the next step room for the window of the event after it, if there is one.
+double clear_of_next(const std::vector<Ahead>& ahead, double end, double grain) {
+    double least = 0.0;
+    for (const Ahead& event : ahead) {
+        const double room = 4.0 * kClear * event.window + grain;
+        if (event.time < end)
+            least = event.time + kClear * event.window + grain;
+        else if (event.time - end < room && event.time - room > least)
+            return event.time - room;
+    }
+    return end;
+}
+
+}  // namespace
+
+double end_between(const std::vector<Ahead>& ahead, double longest, double budget, double grain) {
+    const double end = end_in_gap(ahead, longest, budget, grain);
+    return grain > 0.0 ? clear_of_next(ahead, end, grain) : end;
 }
 
 template double natural_length(const Samples&, const NetworkSeries<double>&, double, double);
