@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "proof/multiplier.hpp"
 #include "proof/piece.hpp"
 #include "proof/scalar_series.hpp"
 
@@ -54,13 +55,6 @@ struct Crossing {
 template <class Real>
 std::vector<Index> apply(const Samples& samples, const Crossing<Real>& event, const std::vector<Index>& held,
                          std::vector<std::int8_t>& signs);
-
-/// How far the multiplier of a boundary on which a neuron slides is from the bound at which it leaves to `direction`:
-/// the sum of the duals with the slopes they have there, times their ratios, less μ. Positive inside, or outside with
-/// `side` = -1; in the time since the start of the piece.
-template <class Real>
-ScalarSeries<Real> inside_bound(const Samples& samples, const PieceMaker<Real>& maker, const Piece<Real>& piece,
-                                Index position, double direction, double& error, double side = 1.0);
 
 /// The pieces in the order of neurons, `first[j]` to `first[j + 1]` - 1 of neuron j, and the events between them.
 template <class Real>
