@@ -42,14 +42,15 @@ std::vector<Claim> claims_in(const py::tuple& columns) {
 }
 
 /// `starting`: pairs (neuron, sample) that are on their boundary at the start and leave it at once.
-std::vector<ProvedNeuron> neurons_in(const py::array& W, const py::array& a, const py::array& signs,
-                                     const std::vector<std::pair<Index, Index>>& starting) {
+template <class Real>
+std::vector<ProvedNeuron<Real>> neurons_in(const py::array& W, const py::array& a, const py::array& signs,
+                                           const std::vector<std::pair<Index, Index>>& starting) {
     const auto weights = matrix_in("W", W);
     const auto outputs = vector_in("a", a);
     const auto pattern = signs_in("signs", signs);
-    std::vector<ProvedNeuron> neurons(static_cast<std::size_t>(weights.rows()));
+    std::vector<ProvedNeuron<Real>> neurons(static_cast<std::size_t>(weights.rows()));
     for (Index j = 0; j < weights.rows(); ++j) {
-        ProvedNeuron& neuron = neurons[static_cast<std::size_t>(j)];
+        ProvedNeuron<Real>& neuron = neurons[static_cast<std::size_t>(j)];
         neuron.w.assign(weights.data() + j * weights.cols(), weights.data() + (j + 1) * weights.cols());
         neuron.a = outputs[j];
         neuron.signs.assign(pattern.data() + j * pattern.cols(), pattern.data() + (j + 1) * pattern.cols());
@@ -68,6 +69,9 @@ py::dict events_out(const std::vector<ProvedEvent>& events) {
     py::dict columns;
     columns["t_lo"] = out([](const ProvedEvent& e) { return e.t_lo; });
     columns["t_hi"] = out([](const ProvedEvent& e) { return e.t_hi; });
+    columns["t"] = out([](const ProvedEvent& e) { return e.t; });
+    columns["t_low"] = out([](const ProvedEvent& e) { return e.t_low; });
+    columns["t_radius"] = out([](const ProvedEvent& e) { return e.t_radius; });
     columns["margin"] = out([](const ProvedEvent& e) { return e.margin; });
     columns["neuron"] = out([](const ProvedEvent& e) { return e.neuron; });
     columns["sample"] = out([](const ProvedEvent& e) { return e.sample; });
@@ -75,27 +79,24 @@ py::dict events_out(const std::vector<ProvedEvent>& events) {
     return columns;
 }
 
-/// The states, stacked: t (k,), W (k, m, d), a (k, m), radius (k, m), signs (k, m, n).
+/// The states, stacked: t (k,), W and W_low (k, m, d), a and a_low (k, m), radius (k, m), signs (k, m, n).
 py::dict states_out(const std::vector<Enclosure>& states, Index m, Index d, Index n) {
     const auto k = static_cast<py::ssize_t>(states.size());
+    const auto stacked = [&](auto field, std::vector<py::ssize_t> shape) {
+        std::remove_cvref_t<decltype(field(states[0]))> values;
+        for (const Enclosure& state : states) values.insert(values.end(), field(state).begin(), field(state).end());
+        return array_out(std::move(values), std::move(shape));
+    };
     std::vector<double> t;
-    std::vector<double> W;
-    std::vector<double> a;
-    std::vector<double> radius;
-    std::vector<std::int8_t> signs;
-    for (const Enclosure& state : states) {
-        t.push_back(state.t);
-        W.insert(W.end(), state.W.begin(), state.W.end());
-        a.insert(a.end(), state.a.begin(), state.a.end());
-        radius.insert(radius.end(), state.radius.begin(), state.radius.end());
-        signs.insert(signs.end(), state.signs.begin(), state.signs.end());
-    }
+    for (const Enclosure& state : states) t.push_back(state.t);
     py::dict columns;
     columns["t"] = array_out(std::move(t));
-    columns["W"] = array_out(std::move(W), {k, m, d});
-    columns["a"] = array_out(std::move(a), {k, m});
-    columns["radius"] = array_out(std::move(radius), {k, m});
-    columns["signs"] = array_out(std::move(signs), {k, m, n});
+    columns["W"] = stacked([](const Enclosure& e) -> const auto& { return e.W; }, {k, m, d});
+    columns["W_low"] = stacked([](const Enclosure& e) -> const auto& { return e.W_low; }, {k, m, d});
+    columns["a"] = stacked([](const Enclosure& e) -> const auto& { return e.a; }, {k, m});
+    columns["a_low"] = stacked([](const Enclosure& e) -> const auto& { return e.a_low; }, {k, m});
+    columns["radius"] = stacked([](const Enclosure& e) -> const auto& { return e.radius; }, {k, m});
+    columns["signs"] = stacked([](const Enclosure& e) -> const auto& { return e.signs; }, {k, m, n});
     return columns;
 }
 
@@ -116,23 +117,28 @@ ProverSettings settings_in(const py::dict& given) {
     return settings;
 }
 
+/// With centres of this type.
+template <class Real>
+ProofRecord prove_with(const py::dict& problem, const py::tuple& claims, const py::dict& settings, py::object hook) {
+    Samples samples(matrix_in("X", problem["X"]), vector_in("y", problem["y"]), problem["leak"].cast<double>(),
+                    loss_kind(problem["loss"].cast<std::string>()), problem["mean"].cast<bool>());
+    std::vector<ProvedNeuron<Real>> neurons = neurons_in<Real>(
+        problem["W"], problem["a"], problem["signs"], problem["starting"].cast<std::vector<std::pair<Index, Index>>>());
+    Prover<Real> prover(std::move(samples), std::move(neurons), problem["t"].cast<double>(), claims_in(claims),
+                        settings_in(settings));
+    HookGate gate(std::move(hook));
+    const py::gil_scoped_release release;
+    return prover.run([&](const ProofProgress& progress) {
+        return gate.ask([&] { return py::make_tuple(progress.t, progress.steps, progress.events); });
+    });
+}
+
 py::dict prove(const py::dict& problem, const py::tuple& claims, const py::dict& settings, py::object hook) {
     const py::array X = problem["X"];
     const py::array W = problem["W"];
-    Samples samples(matrix_in("X", X), vector_in("y", problem["y"]), problem["leak"].cast<double>(),
-                    loss_kind(problem["loss"].cast<std::string>()), problem["mean"].cast<bool>());
-    std::vector<ProvedNeuron> neurons =
-        neurons_in(W, problem["a"], problem["signs"], problem["starting"].cast<std::vector<std::pair<Index, Index>>>());
-    Prover prover(std::move(samples), std::move(neurons), problem["t"].cast<double>(), claims_in(claims),
-                  settings_in(settings));
-    HookGate gate(std::move(hook));
-    ProofRecord record;
-    {
-        const py::gil_scoped_release release;
-        record = prover.run([&](const ProofProgress& progress) {
-            return gate.ask([&] { return py::make_tuple(progress.t, progress.steps, progress.events); });
-        });
-    }
+    const bool more = settings.contains("digits") && settings["digits"].cast<int>() == 32;
+    const ProofRecord record = more ? prove_with<DoubleDouble>(problem, claims, settings, std::move(hook))
+                                    : prove_with<double>(problem, claims, settings, std::move(hook));
     py::dict out;
     out["reason"] = kReasonNames[static_cast<std::size_t>(record.failure.reason)];
     out["neuron"] = record.failure.neuron;

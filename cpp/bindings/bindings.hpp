@@ -13,6 +13,7 @@ void bind_layered(pybind11::module_& module);
 void bind_loss(pybind11::module_& module);
 void bind_parallels(pybind11::module_& module);
 void bind_proof(pybind11::module_& module);
+void bind_proof_arithmetic(pybind11::module_& module);
 void bind_transition(pybind11::module_& module);
 
 }  // namespace reluflow::bindings

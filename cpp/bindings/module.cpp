@@ -13,5 +13,6 @@ PYBIND11_MODULE(_core, module) {
     bind_loss(module);
     bind_parallels(module);
     bind_proof(module);
+    bind_proof_arithmetic(module);
     bind_transition(module);
 }

@@ -101,6 +101,31 @@ void the_bounds_of_a_projection_hold(Index d, const std::vector<Index>& rows, do
               1.0);
 }
 
+/// To 32 digits: what is left of the heights is below the bound, and out = v + Xᵀ μ.
+void projections_to_more_digits_end_on_the_boundaries(Index d, const std::vector<Index>& rows, double apart) {
+    Source source;
+    const Samples samples = samples_of(5, d, apart, source);
+    const HeldSet held(samples, rows);
+    std::vector<DoubleDouble> v;
+    for (Index c = 0; c < d; ++c) v.push_back(exact_sum(source.next(), source.next() * 0x1p-54));
+    std::vector<DoubleDouble> out(v.size());
+    std::vector<DoubleDouble> multipliers(rows.size());
+    const double error = held.project(v.data(), out.data(), multipliers.data());
+    CHECK(error <= 1e-28 / apart);
+    CHECK(error > 0.0);
+    for (const Index i : rows) {
+        const auto height = exact_dot(samples.row(i), out.data(), d);
+        CHECK(magnitude(height.value) + height.error <= samples.size[static_cast<std::size_t>(i)] * error);
+    }
+    double squares = 0.0;
+    for (std::size_t c = 0; c < v.size(); ++c) {
+        DoubleDouble sum = v[c];
+        for (std::size_t k = 0; k < rows.size(); ++k) sum += multipliers[k] * samples.row(rows[k])[c];
+        squares += magnitude(sum - out[c]) * magnitude(sum - out[c]);
+    }
+    CHECK(std::sqrt(squares) <= error);
+}
+
 void parallel_rows_are_not_independent() {
     Matrix X(3, 2);
     X << 1.0, 2.0, -2.0, -4.0, 1.0, 2.0 + 1e-15;
@@ -128,6 +153,10 @@ int main() {
     the_bounds_of_a_projection_hold(64, {3, 0, 2}, 1.0);
     the_bounds_of_a_projection_hold(7, {0, 1}, 1e-5);
     the_bounds_of_a_projection_hold(7, {4, 0, 1, 2, 3}, 1e-3);
+    projections_to_more_digits_end_on_the_boundaries(5, {0}, 1.0);
+    projections_to_more_digits_end_on_the_boundaries(64, {3, 0, 2}, 1.0);
+    projections_to_more_digits_end_on_the_boundaries(7, {0, 1}, 1e-5);
+    projections_to_more_digits_end_on_the_boundaries(7, {4, 0, 1, 2, 3}, 1e-3);
     parallel_rows_are_not_independent();
     exact_dots_see_what_cancels();
     return tests::failures();

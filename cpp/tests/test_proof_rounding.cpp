@@ -46,6 +46,24 @@ void combinations_are_plain_sums() {
             sum += factors[static_cast<std::size_t>(k)] * rows[static_cast<std::size_t>(k * kWidth + c)];
         CHECK(out[static_cast<std::size_t>(c)] == sum);
     }
+    // Chosen rows, in the order in which they are named.
+    const std::vector<Index> chosen{4, 0, 3};
+    std::vector<double> few(kWidth);
+    combine(std::vector<double>(factors.begin(), factors.begin() + 3), chosen, rows.data(), kWidth, few.data());
+    for (std::size_t c = 0; c < few.size(); ++c)
+        CHECK(few[c] == (0.1 * rows[4 * kWidth + c] + -2.0 * rows[c]) + 0.7 * rows[3 * kWidth + c]);
+}
+
+/// Without the low words 1 + 2^-60 - 1 is 0, and e^q at q = 2^-60 is 1.
+void numbers_of_two_words_keep_both() {
+    const DoubleDouble x = exact_sum(1.0, 0x1p-60);
+    CHECK(x.high == 1.0);
+    CHECK((x - 1.0).high == 0x1p-60);
+    CHECK((x * x - 1.0).high == 0x1p-59 + 0x1p-120);
+    CHECK((1.0 / 3.0 - DoubleDouble(1.0) / 3.0).high == (0x1p-53 / 3.0) * -0.5);
+    CHECK(exponential(DoubleDouble(0x1p-60)).low == 0x1p-60);
+    CHECK(exponential(DoubleDouble(0.0)) == DoubleDouble(1.0));
+    CHECK(difference<DoubleDouble>(1.0, 0x1p-70).low == -0x1p-70);
 }
 
 void bounds_are_above() {
@@ -66,5 +84,6 @@ int main() {
     sums_keep_their_order();
     combinations_are_plain_sums();
     bounds_are_above();
+    numbers_of_two_words_keep_both();
     return tests::failures();
 }

@@ -27,6 +27,11 @@ bool equal_products(double a, double b, double c, double e) {
     return std::abs(left) > kSmallest && std::fma(a, b, -left) == std::fma(c, e, -right);
 }
 
+/// Position of the largest entry.
+Index pivot_of(const double* x, Index d) {
+    return std::max_element(x, x + d, [](double a, double b) { return std::abs(a) < std::abs(b); }) - x;
+}
+
 /// A number that parallel rows share up to rounding.
 double key_of(const double* x, Index d) {
     double size = 0.0;
@@ -48,9 +53,7 @@ double key_of(const double* x, Index d) {
 }  // namespace
 
 bool parallel(const double* x, const double* v, Index d, double& ratio) {
-    Index pivot = 0;
-    for (Index c = 1; c < d; ++c)
-        if (std::abs(x[c]) > std::abs(x[pivot])) pivot = c;
+    const Index pivot = pivot_of(x, d);
     if (x[pivot] == 0.0 || v[pivot] == 0.0) return false;
     for (Index c = 0; c < d; ++c)
         if (!equal_products(x[pivot], v[c], v[pivot], x[c])) return false;
@@ -101,6 +104,18 @@ Boundaries::Boundaries(const double* X, Index n, Index d) : first(at(n)), member
         if (first[at(i)] != i) parallel(X + first[at(i)] * d, X + i * d, d, ratio);
         members[at(first[at(i)])].push_back({i, ratio});
     }
+}
+
+template <>
+double Boundaries::ratio(const double* /*X*/, Index /*d*/, const Member& member) const {
+    return member.ratio;
+}
+
+template <>
+DoubleDouble Boundaries::ratio(const double* X, Index d, const Member& member) const {
+    const double* row = X + member.sample * d;
+    const Index pivot = pivot_of(row, d);
+    return DoubleDouble(row[pivot]) / X[first[at(member.sample)] * d + pivot];
 }
 
 double Boundaries::side(Index sample) const {

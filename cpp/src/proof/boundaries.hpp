@@ -4,10 +4,11 @@
 #include <vector>
 
 #include "base/types.hpp"
+#include "proof/double_double.hpp"
 
 namespace reluflow::proof {
 
-/// x_sample = ratio x_first, the ratio rounded.
+/// x_sample = ratio x_first, the ratio rounded to a double.
 struct Member {
     Index sample;
     double ratio;
@@ -30,9 +31,17 @@ struct Boundaries {
     }
     /// 1 or -1: the side on which a sample is when the first one is above.
     double side(Index sample) const;
+    /// x_sample over the first row of its boundary, to as many digits as the type has; the rows are those of `X`.
+    template <class Real>
+    Real ratio(const double* X, Index d, const Member& member) const;
     /// Σ |ratio|.
     double spread(Index sample) const;
 };
+
+template <>
+double Boundaries::ratio(const double* X, Index d, const Member& member) const;
+template <>
+DoubleDouble Boundaries::ratio(const double* X, Index d, const Member& member) const;
 
 /// Whether x and v are multiples of each other and not zero, decided without rounding; `ratio` is then v over x.
 bool parallel(const double* x, const double* v, Index d, double& ratio);

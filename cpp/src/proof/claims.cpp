@@ -7,13 +7,14 @@
 
 namespace reluflow::proof {
 
-Samples::Samples(MatrixView X_, VectorView y_, double leak_, LossKind loss_, bool mean)
+Samples::Samples(MatrixView X_, VectorView y_, double leak_, LossKind loss_, bool mean_)
     : n(X_.rows()),
       d(X_.cols()),
       X(X_.data(), X_.data() + X_.size()),
       y(y_.data(), y_.data() + y_.size()),
       leak(leak_),
       loss(loss_),
+      mean(mean_),
       share(mean ? 1.0 / static_cast<double>(X_.rows()) : 1.0),
       norm(spectral_norm_up(X_)),
       boundaries(X.data(), n, d) {

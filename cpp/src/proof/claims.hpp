@@ -32,7 +32,7 @@ class Terms {
 
 /// The data of a run, with upper bounds of their norms.
 struct Samples {
-    Samples(MatrixView X, VectorView y, double leak_, LossKind loss_, bool mean);
+    Samples(MatrixView X, VectorView y, double leak_, LossKind loss_, bool mean_);
 
     Index n;
     Index d;
@@ -41,6 +41,7 @@ struct Samples {
     std::vector<double> y;           // +1 or -1
     double leak;
     LossKind loss;
+    bool mean;
     double share;              // of a sample in the loss: 1, or 1/n rounded
     std::vector<double> size;  // upper bounds of |x_i|
     double largest = 0.0;      // of the sizes
@@ -95,21 +96,26 @@ struct Failure {
     explicit operator bool() const { return reason != Reason::none; }
 };
 
-/// An event with an enclosure of its time. `margin`: the rate at the boundary over the bound of its error, at least 1.
+/// An event with an enclosure of its time: it is within [t_lo, t_hi], and within `t_radius` of t + t_low. `margin`: the
+/// rate at the boundary over the bound of its error, at least 1.
 struct ProvedEvent {
     double t_lo;
     double t_hi;
-    double margin;
-    std::int32_t neuron;
-    std::int32_t sample;
-    Kind kind;
+    double t;
+    double t_low;
+    double t_radius;
+    double margin = 0.0;
+    std::int32_t neuron = -1;
+    std::int32_t sample = -1;
+    Kind kind = Kind::other;
 };
 
-/// An enclosure of the state at one time: the true (w_j, a_j) is within `radius[j]` of row j.
+/// An enclosure of the state at one time: the true (w_j, a_j) is within `radius[j]` of row j, to which
+/// belong the low words.
 struct Enclosure {
     double t;
-    std::vector<double> W;
-    std::vector<double> a;
+    std::vector<double> W, W_low;
+    std::vector<double> a, a_low;
     std::vector<double> radius;
     std::vector<std::int8_t> signs;
 };
@@ -122,8 +128,8 @@ struct ProverSettings {
     bool only_states = false;  // end after the last of `at`
 
     // How steps are chosen, and where the start is a ball. A proof holds for any choice; tests make bounds large.
-    double last_term = 0x1p-54;  // the last terms of a step's polynomials, relative: below rounding
-    double kink_budget = 4e-15;  // relative error that neglected kinks may add in a step: 1e4 steps add 4e-11
+    double last_term = 0.0;      // the last terms of a step's polynomials, relative; 0 chooses
+    double kink_budget = 0.0;    // relative error that neglected kinks may add in a step; 0 chooses
     double longest = 1e300;      // length of a step
     std::vector<double> radius;  // (m) of the start, or none
 };

@@ -20,9 +20,10 @@ struct MarginErrors {
 };
 
 /// Coefficients below `order` are computed, with a relative error of gamma; the others are left out.
-MarginErrors margin_errors(const Samples& samples, const NetworkSeries& series, Index m, double h, Terms terms) {
+template <class Real>
+MarginErrors margin_errors(const Samples& samples, const NetworkSeries<Real>& series, Index m, double h, Terms terms) {
     const Index K = series.order;
-    const double relative = gamma(static_cast<double>(m + samples.d + 2 * K + 10));
+    const double relative = gamma<Real>(static_cast<double>(m + samples.d + 2 * K + 10));
     MarginErrors errors{terms(Term::rounding, relative * series.products[0]) + kTiny, kTiny};
     double power = 1.0;
     for (Index k = 1; k <= 2 * K; ++k, power *= h) {
@@ -34,17 +35,18 @@ MarginErrors margin_errors(const Samples& samples, const NetworkSeries& series, 
 }
 
 /// One sample's coefficients times powers of the length, all absolute.
+template <class Real>
 class SampleResidual {
   public:
-    SampleResidual(const NetworkSeries& series, Index i, double h, bool logistic)
+    SampleResidual(const NetworkSeries<Real>& series, Index i, double h, bool logistic)
         : order_(series.order), p_(at(order_)), slope_(at(2 * order_)), rate_(at(order_)) {
         double power = 1.0;
         for (Index k = 0; k < order_; ++k, power *= h) {
-            p_[at(k)] = std::abs(series.p[at(k)][at(i)]) * power;
+            p_[at(k)] = magnitude(series.p[at(k)][at(i)]) * power;
             p_sum += p_[at(k)];
             if (k + 1 < order_) {
-                rate_[at(k)] = static_cast<double>(k + 1) * std::abs(series.q[at(k + 1)][at(i)]) * power;
-                p_rate += static_cast<double>(k + 1) * std::abs(series.p[at(k + 1)][at(i)]) * power;
+                rate_[at(k)] = static_cast<double>(k + 1) * magnitude(series.q[at(k + 1)][at(i)]) * power;
+                p_rate += static_cast<double>(k + 1) * magnitude(series.p[at(k + 1)][at(i)]) * power;
                 rate += rate_[at(k)];
             }
         }
@@ -78,12 +80,13 @@ class SampleResidual {
 
 }  // namespace
 
-bool bound_duals(const Samples& samples, const NetworkSeries& series, Index n_neurons, double length, Terms terms,
+template <class Real>
+bool bound_duals(const Samples& samples, const NetworkSeries<Real>& series, Index n_neurons, double length, Terms terms,
                  DualBounds& bounds) {
     const double h = length;
     const bool logistic = samples.loss == LossKind::logistic;
     const MarginErrors margins = margin_errors(samples, series, n_neurons, h, terms);
-    const double relative = gamma(static_cast<double>(4 * series.order + 10));
+    const double relative = gamma<Real>(static_cast<double>(4 * series.order + 10));
     bounds = DualBounds{};
     bounds.length = h;
     bounds.weight.resize(at(samples.n));
@@ -91,7 +94,7 @@ bool bound_duals(const Samples& samples, const NetworkSeries& series, Index n_ne
     double squares = 0.0;
     double residuals = 0.0;
     for (Index i = 0; i < samples.n; ++i) {
-        const SampleResidual sample(series, i, h, logistic);
+        const SampleResidual<Real> sample(series, i, h, logistic);
         const double size = samples.size[at(i)];
         const double rate = (sample.rate + size * margins.rate) * kUp;
         const double residual = terms(Term::tail, terms(Term::residual, sample.tail())) +
@@ -100,13 +103,13 @@ bool bound_duals(const Samples& samples, const NetworkSeries& series, Index n_ne
         // |d log p / dq| ≤ 1 for both losses.
         const double moved = size * margins.value * kUp;
         const double of_margin = moved * exponential_up(moved);
-        const double start = (terms(Term::weight, kWeightError) + of_margin) * series.p[0][at(i)] * kUp;
+        const double start = (terms(Term::weight, kWeightError<Real>) + of_margin) * rounded(series.p[0][at(i)]) * kUp;
         const double exponent = 2.0 * h * rate * kUp;
         if (!(exponent <= 4.0)) return false;
         const double error = (start + h * residual + kTiny) * exponential_up(exponent) * kUp;
         if (!(error <= 0.5)) return false;
         // λ̃ = y p̃ share is rounded twice, the share once.
-        const double total = error + terms(Term::rounding, 4.0 * kUnit * sample.p_sum);
+        const double total = error + terms(Term::rounding, 4.0 * kUnitOf<Real> * sample.p_sum);
         squares += total * total;
         residuals += residual * residual;
         bounds.margin_rate = std::max(bounds.margin_rate, rate);
@@ -119,5 +122,8 @@ bool bound_duals(const Samples& samples, const NetworkSeries& series, Index n_ne
     bounds.residual = std::sqrt(residuals) * samples.share * kUp + kTinyNorm;
     return true;
 }
+
+template bool bound_duals(const Samples&, const NetworkSeries<double>&, Index, double, Terms, DualBounds&);
+template bool bound_duals(const Samples&, const NetworkSeries<DoubleDouble>&, Index, double, Terms, DualBounds&);
 
 }  // namespace reluflow::proof

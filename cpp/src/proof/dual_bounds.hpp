@@ -24,7 +24,8 @@ struct DualBounds {
 ///
 /// With d = p̃ - p(q̃) and the residual R = p̃' + p̃ (1 - p̃) q̃': d' = R - q̃' (1 - p̃ - p) d for the logistic loss, where
 /// |1 - p̃ - p| ≤ 1 + |d| ≤ 2; R = p̃' + p̃ q̃' and d' = R - q̃' d for the exponential one.
-bool bound_duals(const Samples& samples, const NetworkSeries& series, Index n_neurons, double length, Terms terms,
+template <class Real>
+bool bound_duals(const Samples& samples, const NetworkSeries<Real>& series, Index n_neurons, double length, Terms terms,
                  DualBounds& bounds);
 
 }  // namespace reluflow::proof

@@ -7,7 +7,9 @@
 namespace reluflow::proof {
 
 /// Checks every pair of every neuron: outside the windows of its events |z̃| > |x| e with the sign the trial says.
-Failure exclude_other_events(const Samples& samples, const std::vector<ProvedNeuron>& neurons, const StepTrial& trial,
-                             const Tube& tube, const PieceMaker& maker, int order);
+template <class Real>
+Failure exclude_other_events(const Samples& samples, const std::vector<ProvedNeuron<Real>>& neurons,
+                             const StepTrial<Real>& trial, const Tube<Real>& tube, const PieceMaker<Real>& maker,
+                             int order);
 
 }  // namespace reluflow::proof

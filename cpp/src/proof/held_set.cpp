@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 #include "proof/rounding.hpp"
@@ -85,42 +86,46 @@ Index HeldSet::find(Index i) const {
     return found == rows_.end() ? -1 : found - rows_.begin();
 }
 
-void HeldSet::solve(const double* right, double* out) const {
+template <class Real>
+void HeldSet::solve(const Real* right, Real* out) const {
     const Index k = size();
     for (Index r = 0; r < k; ++r) {
-        double sum = 0.0;
+        Real sum = 0.0;
         for (Index c = 0; c < k; ++c) sum += inverted_[at(r * k + c)] * right[c];
         out[r] = sum;
     }
 }
 
-double HeldSet::project(const double* v, double* out, double* multipliers) const {
+template <class Real>
+double HeldSet::project(const Real* v, Real* out, Real* multipliers) const {
     const Index k = size();
-    std::vector<double> products(at(k));
-    std::vector<double> change(at(k));
+    std::vector<Real> products(at(k));
+    std::vector<Real> change(at(k));
     std::copy(v, v + d_, out);
     std::fill(multipliers, multipliers + k, 0.0);
     double taken = 0.0;
-    // The second round takes what rounding has left of the first.
-    for (int round = 0; round < 2; ++round) {
+    // The inverse is one of doubles. The last round takes what rounding has left of those before.
+    constexpr int kRounds = std::is_same_v<Real, double> ? 2 : 6;
+    for (int round = 0; round < kRounds; ++round) {
         for (Index r = 0; r < k; ++r) products[at(r)] = exact_dot(X_.data() + r * d_, out, d_).value;
         solve(products.data(), change.data());
         for (Index r = 0; r < k; ++r) {
             multipliers[r] -= change[at(r)];
-            taken += sizes_[at(r)] * std::abs(change[at(r)]);
+            taken += sizes_[at(r)] * magnitude(change[at(r)]);
             for (Index c = 0; c < d_; ++c) out[c] -= change[at(r)] * X_[at(r * d_ + c)];
         }
     }
     // out = v + Xᵀ μ + r with the roundings r, of which P keeps at most |r|; the rest of out - P v is (I - P) out.
-    const double rounding = gamma(static_cast<double>(4 * k + 4)) * (norm_up(v, d_) + taken);
+    const double rounding = gamma<Real>(static_cast<double>(2 * kRounds * k + 4)) * (norm_up(v, d_) + taken);
     return (off(out) + rounding) * kUp + kTiny;
 }
 
-double HeldSet::off(const double* w) const {
+template <class Real>
+double HeldSet::off(const Real* w) const {
     double squares = 0.0;
     for (Index r = 0; r < size(); ++r) {
-        const Dot product = exact_dot(X_.data() + r * d_, w, d_);
-        const double height = std::abs(product.value) + product.error;
+        const auto product = exact_dot(X_.data() + r * d_, w, d_);
+        const double height = magnitude(product.value) + product.error;
         squares += height * height;
     }
     return empty() ? 0.0 : (std::sqrt(squares) * kUp + kTinyNorm) * inverse_ * kUp;
@@ -134,5 +139,10 @@ std::vector<double> HeldSet::with_heights(const std::vector<double>& heights) co
         for (Index c = 0; c < d_; ++c) v[at(c)] += factors[at(r)] * X_[at(r * d_ + c)];
     return v;
 }
+
+template double HeldSet::project(const double*, double*, double*) const;
+template double HeldSet::project(const DoubleDouble*, DoubleDouble*, DoubleDouble*) const;
+template double HeldSet::off(const double*) const;
+template double HeldSet::off(const DoubleDouble*) const;
 
 }  // namespace reluflow::proof

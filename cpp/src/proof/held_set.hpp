@@ -25,16 +25,19 @@ class HeldSet {
 
     /// out = P v + an error whose bound is returned, and the multipliers μ with out = v + Xᵀ μ; those of P v are within
     /// inverse() times that error.
-    double project(const double* v, double* out, double* multipliers) const;
+    template <class Real>
+    double project(const Real* v, Real* out, Real* multipliers) const;
 
     /// An upper bound of |w - P w|.
-    double off(const double* w) const;
+    template <class Real>
+    double off(const Real* w) const;
 
     /// A vector in the span of the rows whose products with them are about `heights`.
     std::vector<double> with_heights(const std::vector<double>& heights) const;
 
   private:
-    void solve(const double* right, double* out) const;
+    template <class Real>
+    void solve(const Real* right, Real* out) const;
 
     Index d_ = 0;
     std::vector<Index> rows_;

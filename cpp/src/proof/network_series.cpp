@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "proof/combination.hpp"
 #include "proof/rounding.hpp"
@@ -10,7 +11,8 @@
 namespace reluflow::proof {
 namespace {
 
-void add_to(double* sum, double factor, const double* v, Index size) {
+template <class Real>
+void add_to(Real* sum, const Real& factor, const Real* v, Index size) {
     for (Index c = 0; c < size; ++c) sum[c] += factor * v[c];
 }
 
@@ -20,40 +22,50 @@ std::size_t at(Index k) {
 
 }  // namespace
 
-void ProvedNeuron::find_slopes(double leak) {
+template <class Real>
+void ProvedNeuron<Real>::find_slopes(double leak) {
     slopes.resize(signs.size());
-    for (std::size_t i = 0; i < signs.size(); ++i) slopes[i] = signs[i] > 0 ? 1.0 : signs[i] < 0 ? leak : 0.0;
+    pulling.clear();
+    for (std::size_t i = 0; i < signs.size(); ++i) {
+        slopes[i] = signs[i] > 0 ? 1.0 : signs[i] < 0 ? leak : 0.0;
+        if (slopes[i] != 0.0) pulling.push_back(static_cast<Index>(i));
+    }
 }
 
-NetworkSeries::NetworkSeries(const Samples& samples, Index n_neurons)
+template <class Real>
+NetworkSeries<Real>::NetworkSeries(const Samples& samples, Index n_neurons)
     : samples_(samples),
       m_(n_neurons),
+      share_(samples.mean ? Real(1.0) / static_cast<double>(samples.n) : Real(1.0)),
       aw_(at(n_neurons * samples.d)),
-      outputs_(at(samples.n)),
-      pulls_(at(samples.n)) {}
+      outputs_(at(samples.n)) {}
 
-void NetworkSeries::reserve(int order_) {
+template <class Real>
+void NetworkSeries<Real>::reserve(int order_) {
     order = order_;
     const auto size = [&](auto& rows, Index n_rows, Index entries) {
-        if (static_cast<Index>(rows.size()) < n_rows) rows.resize(at(n_rows), std::vector<double>(at(entries)));
+        using Row = typename std::remove_cvref_t<decltype(rows)>::value_type;
+        if (static_cast<Index>(rows.size()) < n_rows) rows.resize(at(n_rows), Row(at(entries)));
     };
     const Index top = order_ + 1;
     size(w, top, m_ * samples_.d);
     size(g, top, m_ * samples_.d);
-    for (auto* rows : {&a, &w_norm, &a_norm, &g_norm}) size(*rows, top, m_);
+    size(a, top, m_);
+    for (auto* rows : {&w_norm, &a_norm, &g_norm}) size(*rows, top, m_);
     for (auto* rows : {&q, &p, &dual, &slope_}) size(*rows, top, samples_.n);
     dual_sums.assign(at(order_), 0.0);
-    held.assign(at(m_), HeldSeries{});
+    held.assign(at(m_), HeldSeries<Real>{});
 }
 
-bool NetworkSeries::expand(const std::vector<ProvedNeuron>& neurons, int order_) {
+template <class Real>
+bool NetworkSeries<Real>::expand(const std::vector<ProvedNeuron<Real>>& neurons, int order_) {
     reserve(order_);
     for (Index j = 0; j < m_; ++j) {
-        const ProvedNeuron& neuron = neurons[at(j)];
+        const ProvedNeuron<Real>& neuron = neurons[at(j)];
         std::copy(neuron.w.begin(), neuron.w.end(), w[0].begin() + j * samples_.d);
         a[0][at(j)] = neuron.a;
         w_norm[0][at(j)] = norm_up(neuron.w.data(), samples_.d);
-        a_norm[0][at(j)] = std::abs(neuron.a);
+        a_norm[0][at(j)] = magnitude(neuron.a);
     }
     for (Index k = 0; k < order_; ++k) {
         products_of(k);
@@ -66,7 +78,8 @@ bool NetworkSeries::expand(const std::vector<ProvedNeuron>& neurons, int order_)
     return true;
 }
 
-void NetworkSeries::products_of(Index k) {
+template <class Real>
+void NetworkSeries<Real>::products_of(Index k) {
     const Index d = samples_.d;
     std::fill(aw_.begin(), aw_.end(), 0.0);
     for (Index l = 0; l <= k; ++l)
@@ -74,9 +87,10 @@ void NetworkSeries::products_of(Index k) {
 }
 
 /// q_i = y_i Σ_j s_ji a_j w_j · x_i.
-void NetworkSeries::margins(const std::vector<ProvedNeuron>& neurons, Index k) {
+template <class Real>
+void NetworkSeries<Real>::margins(const std::vector<ProvedNeuron<Real>>& neurons, Index k) {
     const Index n = samples_.n;
-    std::vector<double>& q_k = q[at(k)];
+    std::vector<Real>& q_k = q[at(k)];
     std::fill(q_k.begin(), q_k.end(), 0.0);
     for (Index j = 0; j < m_; ++j) {
         if (neurons[at(j)].resting) continue;
@@ -88,40 +102,43 @@ void NetworkSeries::margins(const std::vector<ProvedNeuron>& neurons, Index k) {
 }
 
 /// p' = -p (1 - p) q' or -p q'; λ = y p times the share of a sample.
-bool NetworkSeries::weights(Index k) {
+template <class Real>
+bool NetworkSeries<Real>::weights(Index k) {
     const bool logistic = samples_.loss == LossKind::logistic;
     for (Index i = 0; i < samples_.n; ++i) {
         if (k == 0) {
-            if (!(std::abs(q[0][at(i)]) <= kLargestMargin)) return false;
+            if (!(magnitude(q[0][at(i)]) <= kLargestMargin)) return false;
             p[0][at(i)] = margin_weight(samples_.loss, q[0][at(i)]);
         } else {
-            double sum = 0.0;
+            Real sum = 0.0;
             for (Index l = 1; l <= k; ++l) sum += static_cast<double>(l) * q[at(l)][at(i)] * slope_[at(k - l)][at(i)];
             p[at(k)][at(i)] = -sum / static_cast<double>(k);
         }
-        double square = 0.0;
+        Real square = 0.0;
         if (logistic)
             for (Index l = 0; l <= k; ++l) square += p[at(l)][at(i)] * p[at(k - l)][at(i)];
         slope_[at(k)][at(i)] = p[at(k)][at(i)] - square;
-        const double dual_k = samples_.y[at(i)] * p[at(k)][at(i)] * samples_.share;
+        const Real dual_k = samples_.y[at(i)] * p[at(k)][at(i)] * share_;
         dual[at(k)][at(i)] = dual_k;
-        dual_sums[at(k)] += std::abs(dual_k) * samples_.size[at(i)] * kUp;
+        dual_sums[at(k)] += magnitude(dual_k) * samples_.size[at(i)] * kUp;
     }
     return true;
 }
 
 /// g_j = Σ_i s_ji λ_i x_i.
-void NetworkSeries::gradients(const std::vector<ProvedNeuron>& neurons, Index k) {
+template <class Real>
+void NetworkSeries<Real>::gradients(const std::vector<ProvedNeuron<Real>>& neurons, Index k) {
     const Index d = samples_.d;
-    const double* duals = dual[at(k)].data();
+    const Real* duals = dual[at(k)].data();
     for (Index j = 0; j < m_; ++j) {
-        const ProvedNeuron& neuron = neurons[at(j)];
-        double* sum = g[at(k)].data() + j * d;
+        const ProvedNeuron<Real>& neuron = neurons[at(j)];
+        Real* sum = g[at(k)].data() + j * d;
         if (neuron.resting) {
             std::fill(sum, sum + d, 0.0);
         } else {
-            for (Index i = 0; i < samples_.n; ++i) pulls_[at(i)] = neuron.slopes[at(i)] * duals[i];
-            combine(pulls_.data(), samples_.n, samples_.X.data(), d, d, sum);
+            pulls_.clear();
+            for (const Index i : neuron.pulling) pulls_.push_back(neuron.slopes[at(i)] * duals[i]);
+            combine(pulls_, neuron.pulling, samples_.X.data(), d, sum);
             if (!neuron.held.empty()) project(neuron.held, j, k);
         }
         g_norm[at(k)][at(j)] = norm_up(sum, d);
@@ -129,10 +146,11 @@ void NetworkSeries::gradients(const std::vector<ProvedNeuron>& neurons, Index k)
 }
 
 /// Takes what the boundaries that neuron j slides on balance out of its gradient.
-void NetworkSeries::project(const HeldSet& held_set, Index j, Index k) {
+template <class Real>
+void NetworkSeries<Real>::project(const HeldSet& held_set, Index j, Index k) {
     const Index d = samples_.d;
-    HeldSeries& series = held[at(j)];
-    double* sum = g[at(k)].data() + j * d;
+    HeldSeries<Real>& series = held[at(j)];
+    Real* sum = g[at(k)].data() + j * d;
     series.raw.insert(series.raw.end(), sum, sum + d);
     const auto end = series.multipliers.size();
     series.multipliers.resize(end + at(held_set.size()));
@@ -141,13 +159,14 @@ void NetworkSeries::project(const HeldSet& held_set, Index j, Index k) {
 }
 
 /// (k + 1) w_(k+1) = Σ a_l g_(k-l), (k + 1) a_(k+1) = Σ g_l · w_(k-l).
-void NetworkSeries::parameters(const std::vector<ProvedNeuron>& neurons, Index k) {
+template <class Real>
+void NetworkSeries<Real>::parameters(const std::vector<ProvedNeuron<Real>>& neurons, Index k) {
     const Index d = samples_.d;
     const auto divisor = static_cast<double>(k + 1);
     for (Index j = 0; j < m_; ++j) {
-        double* sum = w[at(k + 1)].data() + j * d;
+        Real* sum = w[at(k + 1)].data() + j * d;
         std::fill(sum, sum + d, 0.0);
-        double rate = 0.0;
+        Real rate = 0.0;
         if (!neurons[at(j)].resting)
             for (Index l = 0; l <= k; ++l) {
                 add_to(sum, a[at(l)][at(j)], g[at(k - l)].data() + j * d, d);
@@ -156,16 +175,22 @@ void NetworkSeries::parameters(const std::vector<ProvedNeuron>& neurons, Index k
         for (Index c = 0; c < d; ++c) sum[c] /= divisor;
         a[at(k + 1)][at(j)] = rate / divisor;
         w_norm[at(k + 1)][at(j)] = norm_up(sum, d);
-        a_norm[at(k + 1)][at(j)] = std::abs(a[at(k + 1)][at(j)]);
+        a_norm[at(k + 1)][at(j)] = magnitude(a[at(k + 1)][at(j)]);
     }
 }
 
-void NetworkSeries::sum_products() {
+template <class Real>
+void NetworkSeries<Real>::sum_products() {
     products.assign(at(2 * order + 1), 0.0);
     for (Index j = 0; j < m_; ++j)
         for (Index l = 0; l <= order; ++l)
             for (Index k = 0; k <= order; ++k) products[at(l + k)] += a_norm[at(l)][at(j)] * w_norm[at(k)][at(j)];
     for (double& sum : products) sum *= kUp;
 }
+
+template struct ProvedNeuron<double>;
+template struct ProvedNeuron<DoubleDouble>;
+template class NetworkSeries<double>;
+template class NetworkSeries<DoubleDouble>;
 
 }  // namespace reluflow::proof

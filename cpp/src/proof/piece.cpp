@@ -19,7 +19,8 @@ double total(const std::vector<double>& terms, Index from) {
 
 /// Coefficients about `shift` of the polynomial with these coefficients, `order` rows of d, about 0, by repeated
 /// synthetic division. Returns how far both may be apart where the time since 0 is at most `length`.
-double shift_origin(std::vector<double>& rows, Index order, Index d, double shift, double length) {
+template <class Real>
+double shift_origin(std::vector<Real>& rows, Index order, Index d, const Real& shift, double length) {
     double sizes = 0.0;
     double rates = 0.0;
     double power = 1.0;
@@ -33,32 +34,34 @@ double shift_origin(std::vector<double>& rows, Index order, Index d, double shif
         for (Index l = order - 2; l >= k; --l)
             for (Index c = 0; c < d; ++c) rows[at(l * d + c)] += shift * rows[at((l + 1) * d + c)];
     // Each coefficient meets at most 3 K roundings on its way; the shift is rounded: 2 u of the length.
-    return (gamma(static_cast<double>(4 * order + 10)) * sizes + 4.0 * kUnit * rates) * kUp;
+    return (gamma<Real>(static_cast<double>(4 * order + 10)) * sizes + 4.0 * kUnitOf<Real> * rates) * kUp;
 }
 
 }  // namespace
 
-Piece PieceMaker::first(Index j, const ProvedNeuron& neuron) const {
+template <class Real>
+Piece<Real> PieceMaker<Real>::first(Index j, const ProvedNeuron<Real>& neuron) const {
     const Index d = samples_.d;
     const Index K = series_.order;
     if (neuron.resting) {
-        const double* w = series_.w[0].data() + j * d;
-        return at_rest(j, 0.0, std::vector<double>(w, w + d), series_.a[0][at(j)]);
+        const Real* w = series_.w[0].data() + j * d;
+        return at_rest(j, 0.0, std::vector<Real>(w, w + d), series_.a[0][at(j)]);
     }
-    Piece piece;
+    Piece<Real> piece;
     piece.neuron = j;
-    piece.reach = piece.length = bounds_.length;
+    piece.length = bounds_.length;
+    piece.reach = bounds_.length;
     piece.w.reserve(at((K + 1) * d));
     for (Index k = 0; k <= K; ++k) {
-        const double* w = series_.w[at(k)].data() + j * d;
+        const Real* w = series_.w[at(k)].data() + j * d;
         piece.w.insert(piece.w.end(), w, w + d);
         piece.a.push_back(series_.a[at(k)][at(j)]);
-        const double* g = series_.g[at(k)].data() + j * d;
+        const Real* g = series_.g[at(k)].data() + j * d;
         if (k < K) piece.g.insert(piece.g.end(), g, g + d);
     }
     double projection = 0.0;
     if (!neuron.held.empty()) {
-        const HeldSeries& series = series_.held[at(j)];
+        const HeldSeries<Real>& series = series_.held[at(j)];
         piece.held = neuron.held;
         piece.raw = series.raw;
         piece.multipliers = series.multipliers;
@@ -72,14 +75,16 @@ Piece PieceMaker::first(Index j, const ProvedNeuron& neuron) const {
     return piece;
 }
 
-Piece PieceMaker::from(Index j, double start, const std::vector<double>& w, double a, const std::vector<double>& raw,
-                       const HeldSet& held) const {
+template <class Real>
+Piece<Real> PieceMaker<Real>::from(Index j, const Real& start, const std::vector<Real>& w, const Real& a,
+                                   const std::vector<Real>& raw, const HeldSet& held) const {
     const Index d = samples_.d;
     const Index K = series_.order;
-    Piece piece;
+    Piece<Real> piece;
     piece.neuron = j;
     piece.start = start;
-    piece.reach = piece.length = bounds_.length - start;
+    piece.length = bounds_.length - start;
+    piece.reach = rounded(piece.length);
     piece.raw = raw;
     piece.held = held;
     const double projection = project(piece);
@@ -90,10 +95,10 @@ Piece PieceMaker::from(Index j, double start, const std::vector<double>& w, doub
     piece.a.assign(at(K + 1), 0.0);
     piece.a[0] = a;
     for (Index k = 0; k < K; ++k) {
-        double* next = piece.w.data() + (k + 1) * d;
-        double rate = 0.0;
+        Real* next = piece.w.data() + (k + 1) * d;
+        Real rate = 0.0;
         for (Index l = 0; l <= k; ++l) {
-            const double* gradient = piece.g_of(k - l, d);
+            const Real* gradient = piece.g_of(k - l, d);
             for (Index c = 0; c < d; ++c) next[c] += piece.a[at(l)] * gradient[c];
             rate += dot(piece.g_of(l, d), piece.w_of(k - l, d), d);
         }
@@ -105,7 +110,8 @@ Piece PieceMaker::from(Index j, double start, const std::vector<double>& w, doub
 }
 
 /// The gradient and the multipliers of `piece.raw`; returns the error of the gradient on the step.
-double PieceMaker::project(Piece& piece) const {
+template <class Real>
+double PieceMaker<Real>::project(Piece<Real>& piece) const {
     piece.g = piece.raw;
     if (piece.held.empty()) return 0.0;
     const Index d = samples_.d;
@@ -114,26 +120,29 @@ double PieceMaker::project(Piece& piece) const {
     double sum = 0.0;
     double power = 1.0;
     for (Index l = 0; l < series_.order; ++l) {
-        double* g = piece.g.data() + l * d;
+        Real* g = piece.g.data() + l * d;
         sum += piece.held.project(piece.raw.data() + l * d, g, piece.multipliers.data() + l * k) * power;
         power *= bounds_.length;
     }
     return sum * kUp;
 }
 
-std::vector<double> PieceMaker::dual_about(Index i, double start, double& error) const {
-    std::vector<double> dual;
+template <class Real>
+std::vector<Real> PieceMaker<Real>::dual_about(Index i, const Real& start, double& error) const {
+    std::vector<Real> dual;
     for (Index k = 0; k < series_.order; ++k) dual.push_back(series_.dual[at(k)][at(i)]);
     error = start > 0.0 ? shift_origin(dual, series_.order, 1, start, bounds_.length) : 0.0;
     return dual;
 }
 
-Piece PieceMaker::at_rest(Index j, double start, const std::vector<double>& w, double a) const {
+template <class Real>
+Piece<Real> PieceMaker<Real>::at_rest(Index j, const Real& start, const std::vector<Real>& w, const Real& a) const {
     const Index K = series_.order;
-    Piece piece;
+    Piece<Real> piece;
     piece.neuron = j;
     piece.start = start;
-    piece.reach = piece.length = bounds_.length - start;
+    piece.length = bounds_.length - start;
+    piece.reach = rounded(piece.length);
     piece.resting = true;
     piece.w = w;
     piece.w.resize(at((K + 1) * samples_.d));
@@ -141,12 +150,13 @@ Piece PieceMaker::at_rest(Index j, double start, const std::vector<double>& w, d
     piece.a[0] = a;
     piece.g.assign(at(K * samples_.d), 0.0);
     piece.w_size = norm_up(w.data(), samples_.d);
-    piece.a_size = std::abs(a);
+    piece.a_size = magnitude(a);
     piece.size = hypot_up(piece.w_size, piece.a_size);
     return piece;
 }
 
-void PieceMaker::bound(Piece& piece, double shift_error) const {
+template <class Real>
+void PieceMaker<Real>::bound(Piece<Real>& piece, double shift_error) const {
     const Index d = samples_.d;
     const Index K = series_.order;
     std::vector<double> w(at(K + 1));
@@ -156,7 +166,7 @@ void PieceMaker::bound(Piece& piece, double shift_error) const {
     double rate_power = 1.0;
     for (Index k = 0; k <= K; ++k) {
         w[at(k)] = norm_up(piece.w_of(k, d), d) * power;
-        a[at(k)] = std::abs(piece.a[at(k)]) * power;
+        a[at(k)] = magnitude(piece.a[at(k)]) * power;
         if (k < K) {
             const double norm = norm_up(piece.g_of(k, d), d);
             g[at(k)] = norm * power;
@@ -174,7 +184,7 @@ void PieceMaker::bound(Piece& piece, double shift_error) const {
     piece.size = hypot_up(piece.w_size, piece.a_size);
     piece.g_size = total(g, 0) * kUp;
     // g = Σ s λ̃ x: each product meets at most n + 10 roundings; each of at most K events adds 4 u of the sum.
-    const double sums = gamma(static_cast<double>(samples_.n + 5 * K + 20)) * bounds_.dual_sum;
+    const double sums = gamma<Real>(static_cast<double>(samples_.n + 5 * K + 20)) * bounds_.dual_sum;
     piece.g_error = (terms_(Term::rounding, sums + shift_error) + kTiny) * kUp;
     piece.multiplier_error = (piece.multiplier_error + piece.held.inverse() * piece.g_error) * kUp;
     double reached = 1.0;
@@ -182,19 +192,22 @@ void PieceMaker::bound(Piece& piece, double shift_error) const {
         piece.off += piece.held.off(piece.w_of(k, d)) * reached * kUp;
         reached *= piece.reach;
     }
-    const double rounding = gamma(static_cast<double>(3 * K + d + 10)) * piece.g_size * piece.size;
+    const double rounding = gamma<Real>(static_cast<double>(3 * K + d + 10)) * piece.g_size * piece.size;
     piece.defect =
         (piece.size * piece.g_error + terms_(Term::rounding, rounding) + terms_(Term::tail, tail(w, a, g)) + kTiny) *
         kUp;
     const double moved = hypot_up(piece.motion, piece.a_motion);
-    const double times = 4.0 * kUnit * bounds_.length * piece.g_size * piece.size;
-    piece.storage =
-        terms_(Term::storage, kUnit * piece.size + gamma(static_cast<double>(2 * K + 6)) * moved + times) * kUp + kTiny;
+    const double times = 4.0 * kUnitOf<Real> * bounds_.length * piece.g_size * piece.size;
+    piece.storage = terms_(Term::storage,
+                           kUnitOf<Real> * piece.size + gamma<Real>(static_cast<double>(2 * K + 6)) * moved + times) *
+                        kUp +
+                    kTiny;
 }
 
 /// sup of the part of (a g, g·w) of degree `order` and more, which the derivative does not have.
-double PieceMaker::tail(const std::vector<double>& w_terms, const std::vector<double>& a_terms,
-                        const std::vector<double>& g_terms) const {
+template <class Real>
+double PieceMaker<Real>::tail(const std::vector<double>& w_terms, const std::vector<double>& a_terms,
+                              const std::vector<double>& g_terms) const {
     const Index K = series_.order;
     std::vector<double> rest(at(K + 1), 0.0);  // rest[k]: the terms of g from k on
     for (Index k = K; k-- > 0;) rest[at(k)] = rest[at(k + 1)] + g_terms[at(k)];
@@ -207,7 +220,8 @@ double PieceMaker::tail(const std::vector<double>& w_terms, const std::vector<do
     return hypot_up(of_w, of_a);
 }
 
-void PieceMaker::state(const Piece& piece, double time, std::vector<double>& w, double& a) const {
+template <class Real>
+void PieceMaker<Real>::state(const Piece<Real>& piece, const Real& time, std::vector<Real>& w, Real& a) const {
     const Index d = samples_.d;
     w.assign(at(d), 0.0);
     a = 0.0;
@@ -218,5 +232,8 @@ void PieceMaker::state(const Piece& piece, double time, std::vector<double>& w, 
     for (Index c = 0; c < d; ++c) w[at(c)] += piece.w[at(c)];
     a += piece.a[0];
 }
+
+template class PieceMaker<double>;
+template class PieceMaker<DoubleDouble>;
 
 }  // namespace reluflow::proof

@@ -7,7 +7,7 @@
 #include "base/observer.hpp"
 #include "proof/claims.hpp"
 #include "proof/network_series.hpp"
-#include "proof/step_length.hpp"
+#include "proof/outlook.hpp"
 #include "proof/step_trial.hpp"
 #include "proof/tube.hpp"
 
@@ -20,52 +20,47 @@ struct ProofProgress {
     Index events;
 };
 
+template <class Real>
 class Prover {
   public:
     /// `neurons` at `start_time`, exact, with their signs; `claims` in the order of time.
-    Prover(Samples samples, std::vector<ProvedNeuron> neurons, double start_time, const std::vector<Claim>& claims,
-           ProverSettings settings);
+    Prover(Samples samples, std::vector<ProvedNeuron<Real>> neurons, double start_time,
+           const std::vector<Claim>& claims, ProverSettings settings);
 
     /// Goes on to `settings.until` or to the first thing that cannot be proved.
     ProofRecord run(const std::function<Request(const ProofProgress&)>& ask);
 
   private:
-    void put_on_first_boundaries(ProvedNeuron& neuron) const;
+    void put_on_first_boundaries(ProvedNeuron<Real>& neuron) const;
     Failure step();
     Failure attempt(double length);
+    void choose_order(double used);
     double longest_step() const;
-    std::vector<Ahead> events_ahead(double longest) const;
-    bool leaves_alone(std::size_t k) const;
-    Ahead boundary_ahead(const Claim& claim) const;
-    Ahead release_ahead(const Claim& claim) const;
     double exact_length(double length) const;
     void enclose();
     void enclose_at(double t);
     void commit();
-    void record(const Crossing& event);
-    double put_on_boundaries(ProvedNeuron& neuron) const;
+    void record(const Crossing<Real>& event);
+    double put_on_boundaries(ProvedNeuron<Real>& neuron) const;
     Failure refusal(Failure failure) const;
     double first_overdue() const;
     ProofRecord finish(Failure failure);
 
     Samples samples_;
-    std::vector<ProvedNeuron> neurons_;
+    std::vector<ProvedNeuron<Real>> neurons_;
     double t_;
-    std::vector<std::vector<Claim>> claims_;  // of each neuron
-    std::vector<Claim> ordered_;              // all, in the order of time
-    std::vector<std::size_t> rank_;           // position of each of them in its neuron's
+    ClaimBook book_;
     ProverSettings settings_;
     Terms terms_;
 
-    NetworkSeries series_;
+    NetworkSeries<Real> series_;
     DualBounds bounds_;
-    StepTrial trial_;
-    Tube tube_;
+    StepTrial<Real> trial_;
+    Tube<Real> tube_;
     int order_;
     double last_ = 0.0;   // length of the last step
     double total_ = 0.0;  // bound of all neurons together
     std::size_t next_at_ = 0;
-    std::size_t passed_ = 0;  // claims of `ordered_` before this one are proved
     ProofRecord record_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "numeric/bracket.hpp"
 #include "proof/rounding.hpp"
@@ -11,6 +12,8 @@ namespace {
 
 /// Halvings before giving up: 2^-40 of a piece is far below the width of any window.
 constexpr int kHalvings = 40;
+/// Newton steps from a root of doubles to one of more digits: one would do.
+constexpr int kPolished = 2;
 
 std::size_t at(Index k) {
     return static_cast<std::size_t>(k);
@@ -18,41 +21,49 @@ std::size_t at(Index k) {
 
 }  // namespace
 
-ScalarSeries::ScalarSeries(const Piece& piece, const double* x, Index order, Index d, double side) : z_(at(order + 1)) {
+template <class Real>
+ScalarSeries<Real>::ScalarSeries(const Piece<Real>& piece, const double* x, Index order, Index d, double side)
+    : z_(at(order + 1)) {
     for (Index k = 0; k <= order; ++k) z_[at(k)] = side * dot(piece.w_of(k, d), x, d);
 }
 
-double ScalarSeries::value(double s) const {
-    double sum = 0.0;
+template <class Real>
+Real ScalarSeries<Real>::value(const Real& s) const {
+    Real sum = 0.0;
     for (std::size_t k = z_.size(); k-- > 0;) sum = sum * s + z_[k];
     return sum;
 }
 
-double ScalarSeries::rate(double s) const {
-    double sum = 0.0;
+template <class Real>
+Real ScalarSeries<Real>::rate(const Real& s) const {
+    Real sum = 0.0;
     for (std::size_t k = z_.size(); k-- > 1;) sum = sum * s + static_cast<double>(k) * z_[k];
     return sum;
 }
 
-ScalarSeries ScalarSeries::derivative() const {
-    std::vector<double> rates;
+template <class Real>
+ScalarSeries<Real> ScalarSeries<Real>::derivative() const {
+    std::vector<Real> rates;
     for (std::size_t k = 1; k < z_.size(); ++k) rates.push_back(static_cast<double>(k) * z_[k]);
     return ScalarSeries(std::move(rates));
 }
 
-double ScalarSeries::curvature(double end) const {
+template <class Real>
+double ScalarSeries<Real>::curvature(double end) const {
     double sum = 0.0;
     double power = 1.0;
     for (std::size_t k = 2; k < z_.size(); ++k) {
-        sum += static_cast<double>(k * (k - 1)) * std::abs(z_[k]) * power;
+        sum += static_cast<double>(k * (k - 1)) * magnitude(z_[k]) * power;
         power *= end;
     }
     return sum * kUp;
 }
 
-bool ScalarSeries::rises(double value, const std::vector<double>& errors, double end) const {
-    const double slope = z_[1] - errors[1];
-    const double bend = z_[2] - errors[2];
+template <class Real>
+bool ScalarSeries<Real>::rises(double value, const std::vector<double>& errors, const Real& end) const {
+    const double slope = rounded(z_[1] - errors[1]);
+    const double bend = rounded(z_[2] - errors[2]);
+    const double last = rest_of(end) > 0.0 ? rounded(end) * kUp : rounded(end);  // at least the end
     if (!(value > 0.0)) return false;
     // Up to s the terms from the third, or the second, on are below half of those before.
     const auto rest = [&](std::size_t from, double s) {
@@ -60,11 +71,11 @@ bool ScalarSeries::rises(double value, const std::vector<double>& errors, double
         double power = 1.0;
         for (std::size_t k = from; k < z_.size(); ++k) {
             power *= s;
-            sum += (std::abs(z_[k]) + errors[k]) * power;
+            sum += (magnitude(z_[k]) + errors[k]) * power;
         }
         return sum * kUp;
     };
-    double s = end;
+    double s = last;
     for (int k = 0; k < kHalvings && s > 0.0; ++k, s *= 0.5) {
         const bool straight = slope > 0.0 && rest(2, s) < slope * (1.0 - 4.0 * kUnit);
         // value + slope s + (bend / 2) s² has its least value where its rate is zero.
@@ -76,50 +87,78 @@ bool ScalarSeries::rises(double value, const std::vector<double>& errors, double
     double power = 1.0;
     for (const double one : errors) {
         error += one * power;
-        power *= end;
+        power *= last;
     }
-    return s == end || (s > end * 0x1p-39 && stays_above(error * kUp, s, end));
+    return s == last || (s > last * 0x1p-39 && stays_above(error * kUp, s, end));
 }
 
-double ScalarSeries::root(double guess, double end) const {
-    const double begin = guess > 0.0 && guess < end ? guess : 0.5 * end;
-    const auto fall = [this](double s) { return std::pair{-value(s), -rate(s)}; };
-    return newton_inside({0.0, end}, begin, fall, [=](double) { return kUnit * end; });
+template <class Real>
+Real ScalarSeries<Real>::root(double guess, double end) const {
+    if constexpr (std::is_same_v<Real, double>) {
+        const double begin = guess > 0.0 && guess < end ? guess : 0.5 * end;
+        const auto fall = [this](double s) { return std::pair{-value(s), -rate(s)}; };
+        return newton_inside({0.0, end}, begin, fall, [=](double) { return kUnit * end; });
+    } else {
+        std::vector<double> z;
+        for (const Real& coefficient : z_) z.push_back(rounded(coefficient));
+        Real s = ScalarSeries<double>(std::move(z)).root(guess, end);
+        for (int k = 0; k < kPolished; ++k) {
+            const Real next = s - value(s) / rounded(rate(s));
+            if (!(next > 0.0 && next <= end)) break;
+            s = next;
+        }
+        return s;
+    }
 }
 
-bool ScalarSeries::stays_above(double bound, double begin, double end) const {
+template <class Real>
+bool ScalarSeries<Real>::stays_above(double bound, const Real& begin, const Real& end) const {
     if (!(begin <= end)) return false;
     double sizes = 0.0;
+    double rates = 0.0;
     double curvature = 0.0;
     double power = 1.0;
     double second = 1.0;
-    const double reach = std::max(std::abs(begin), end);
+    const double reach = std::max(magnitude(begin), rounded(end));
     for (std::size_t k = 0; k < z_.size(); ++k) {
-        sizes += std::abs(z_[k]) * power;
+        sizes += magnitude(z_[k]) * power;
+        rates += static_cast<double>(k) * magnitude(z_[k]) * power;
         if (k >= 2) {
-            curvature += static_cast<double>(k * (k - 1)) * std::abs(z_[k]) * second;
+            curvature += static_cast<double>(k * (k - 1)) * magnitude(z_[k]) * second;
             second *= reach;
         }
         power *= reach;
     }
-    // Values, rates times the half length, and curvature times its square: all are below k² Σ |z_k| end^k.
-    const double slack = gamma(6.0 * static_cast<double>(z_.size() * z_.size() * z_.size())) * sizes * kUp + kTiny;
-    return settled(bound + slack, begin, end, curvature * kUp, slack, 0);
+    // A value is rounded 2 K times; a rate, which a half length multiplies, 2 K + 2 times. A middle is rounded too:
+    // that changes values by 2 u of the rates, and rates by that of the curvature, below K times them. Sums of the
+    // rates are at most K of the sizes; this is coarse, and matters where many digits are wanted.
+    const auto K = static_cast<double>(z_.size());
+    const double slack =
+        (std::is_same_v<Real, double> ? gamma<Real>(6.0 * K * K * K) * sizes
+                                      : gamma<Real>(2.0 * K + 8.0) * sizes + gamma<Real>(4.0 * K + 8.0) * rates) *
+            kUp +
+        kTiny;
+    return settled((bound + slack) * kUp, begin, end, curvature * kUp, slack, 0);
 }
 
-bool ScalarSeries::settled(double bound, double begin, double end, double curvature, double slack, int depth) const {
-    const double middle = 0.5 * (begin + end);
-    const double half = 0.5 * (end - begin) * kUp;
-    const double z = value(middle);
+template <class Real>
+bool ScalarSeries<Real>::settled(double bound, const Real& begin, const Real& end, double curvature, double slack,
+                                 int depth) const {
+    const Real middle = 0.5 * (begin + end);
+    const double half = 0.5 * rounded(end - begin) * kUp;
+    const Real z = value(middle);
     if (!(z > bound)) return false;
-    const double change = std::abs(rate(middle)) * half;
+    const double change = magnitude(rate(middle)) * half;
     const double bend = curvature * half * half;
-    if (z - change - 0.5 * bend - slack > bound) return true;
+    if (z > (change + 0.5 * bend + slack + bound) * kUp) return true;
     // The rate has one sign: the least value is at an end.
-    if (change > bend * kUp + slack) return value(begin) > bound && value(end) > bound;
+    if (change > (bend + slack) * kUp) return value(begin) > bound && value(end) > bound;
     if (depth >= kHalvings) return false;
     return settled(bound, begin, middle, curvature, slack, depth + 1) &&
            settled(bound, middle, end, curvature, slack, depth + 1);
 }
+
+template class ScalarSeries<double>;
+template class ScalarSeries<DoubleDouble>;
 
 }  // namespace reluflow::proof

@@ -33,22 +33,25 @@ double direction_of(Kind kind) {
 }  // namespace
 
 /// Where a neuron is on its way through a step.
-struct TrialMaker::Walk {
+template <class Real>
+struct TrialMaker<Real>::Walk {
     std::vector<std::int8_t> signs;
-    std::vector<double> raw;  // the gradient before the projection, about the start of the step
+    std::vector<Real> raw;  // the gradient before the projection, about the start of the step
     HeldSet held;
-    std::vector<double> w;
-    double a = 0.0;
+    std::vector<Real> w;
+    Real a = 0.0;
     double start_time = 0.0;
 };
 
-bool Crossing::attracting(const Samples& samples, double a) const {
+template <class Real>
+bool Crossing<Real>::attracting(const Samples& samples, const Real& a) const {
     const auto& members = samples.boundaries.of(sample);
     return std::all_of(members.begin(), members.end(),
                        [&](const Member& member) { return a * samples.y[at(member.sample)] < 0.0; });
 }
 
-std::vector<Index> apply(const Samples& samples, const Crossing& event, const std::vector<Index>& held,
+template <class Real>
+std::vector<Index> apply(const Samples& samples, const Crossing<Real>& event, const std::vector<Index>& held,
                          std::vector<std::int8_t>& signs) {
     std::vector<Index> rows = held;
     const auto put = [&](Index sample, double direction) {
@@ -74,31 +77,10 @@ std::vector<Index> apply(const Samples& samples, const Crossing& event, const st
     return rows;
 }
 
-ScalarSeries inside_bound(const Samples& samples, const PieceMaker& maker, const Piece& piece, Index position,
-                          double direction, double& error, double side) {
-    // A boundary on which a neuron slides attracts: more slope pulls it down, where a is positive, and up otherwise.
-    const double factor = side * direction * (piece.a[0] > 0.0 ? -1.0 : 1.0);
-    const auto& members = samples.boundaries.of(piece.held.rows()[at(position)]);
-    const auto order = piece.multipliers.size() / at(piece.held.size());
-    std::vector<double> series(order, 0.0);
-    error = piece.multiplier_error;
-    for (const Member& member : members) {
-        const double slope = member.side(direction) > 0.0 ? 1.0 : samples.leak;
-        double of_dual = 0.0;
-        const std::vector<double> dual = maker.dual_about(member.sample, piece.start, of_dual);
-        for (std::size_t k = 0; k < order; ++k) series[k] += slope * member.ratio * dual[k];
-        // Ratios and sums are rounded.
-        const double sizes = maker.largest_dual(member.sample) * gamma(static_cast<double>(members.size() + 8));
-        error += std::abs(member.ratio) * (of_dual + sizes);
-    }
-    for (std::size_t k = 0; k < order; ++k)
-        series[k] = factor * (series[k] - piece.multipliers[k * at(piece.held.size()) + at(position)]);
-    error *= kUp;
-    return ScalarSeries(std::move(series));
-}
-
-Failure TrialMaker::make(const std::vector<ProvedNeuron>& neurons, const std::vector<std::vector<Claim>>& claims,
-                         double start_time, StepTrial& trial) const {
+template <class Real>
+Failure TrialMaker<Real>::make(const std::vector<ProvedNeuron<Real>>& neurons,
+                               const std::vector<std::vector<Claim>>& claims, double start_time,
+                               StepTrial<Real>& trial) const {
     trial.length = bounds_.length;
     trial.pieces.clear();
     trial.crossings.clear();
@@ -114,7 +96,8 @@ Failure TrialMaker::make(const std::vector<ProvedNeuron>& neurons, const std::ve
 /// The event of the next claims: those of one time belong to one event, of which the one that reaches a boundary is the
 /// cause. Several boundaries that are reached at one time are several events, one after the other. False where claims
 /// contradict each other, or leave out a sample of a boundary.
-bool TrialMaker::group(const std::vector<Claim>& claims, std::size_t next, Crossing& event) const {
+template <class Real>
+bool TrialMaker<Real>::group(const std::vector<Claim>& claims, std::size_t next, Crossing<Real>& event) const {
     const Boundaries& boundaries = samples_.boundaries;
     const auto now = [&](std::size_t k) { return k < claims.size() && claims[k].t == claims[next].t; };
     std::size_t cause = next;
@@ -156,7 +139,9 @@ bool TrialMaker::group(const std::vector<Claim>& claims, std::size_t next, Cross
 }
 
 /// Whether the neuron's signs allow the event.
-bool TrialMaker::fits(const Crossing& event, const std::vector<std::int8_t>& signs, const Piece& before) const {
+template <class Real>
+bool TrialMaker<Real>::fits(const Crossing<Real>& event, const std::vector<std::int8_t>& signs,
+                            const Piece<Real>& before) const {
     for (const Departure& departure : event.left)
         if (before.held.find(departure.sample) < 0) return false;
     const std::int8_t sign = signs[at(event.sample)];
@@ -172,11 +157,13 @@ bool TrialMaker::fits(const Crossing& event, const std::vector<std::int8_t>& sig
 }
 
 /// Whether the neuron comes to rest by that: on boundaries that all attract, with every other sample inactive.
-bool TrialMaker::rests(const Crossing& event, const std::vector<std::int8_t>& signs, const Piece& before) const {
+template <class Real>
+bool TrialMaker<Real>::rests(const Crossing<Real>& event, const std::vector<std::int8_t>& signs,
+                             const Piece<Real>& before) const {
     if (samples_.leak != 0.0 || !event.left.empty() || !event.attracting(samples_, before.a[0])) return false;
     auto others = samples_.n - static_cast<Index>(samples_.boundaries.of(event.sample).size());
     for (const Index row : before.held.rows()) {
-        Crossing held;
+        Crossing<Real> held;
         held.sample = row;
         if (!held.attracting(samples_, before.a[0])) return false;
         others -= static_cast<Index>(samples_.boundaries.of(row).size());
@@ -187,17 +174,18 @@ bool TrialMaker::rests(const Crossing& event, const std::vector<std::int8_t>& si
     return inactive == others;
 }
 
-Failure TrialMaker::follow(const ProvedNeuron& neuron, const std::vector<Claim>& claims, double start_time,
-                           StepTrial& trial) const {
+template <class Real>
+Failure TrialMaker<Real>::follow(const ProvedNeuron<Real>& neuron, const std::vector<Claim>& claims, double start_time,
+                                 StepTrial<Real>& trial) const {
     Walk walk;
     walk.start_time = start_time;
     for (std::size_t next = neuron.next; next < claims.size();) {
         if (trial.pieces.back().resting || claims[next].kind == Kind::other) break;
-        Crossing event;
+        Crossing<Real> event;
         const bool complete = group(claims, next, event);
         const std::vector<std::int8_t>& signs = walk.signs.empty() ? neuron.signs : walk.signs;
-        double local = 0.0;
-        const double guess = claims[next].t - start_time - trial.pieces.back().start;
+        Real local = 0.0;
+        const double guess = claims[next].t - start_time - rounded(trial.pieces.back().start);
         if (!meets(trial.pieces.back(), event, guess, signs[at(event.sample)], local)) break;
         if (walk.signs.empty()) {
             // Most neurons meet nothing: their signs are copied only when they do.
@@ -206,11 +194,11 @@ Failure TrialMaker::follow(const ProvedNeuron& neuron, const std::vector<Claim>&
             walk.raw = neuron.held.empty() ? trial.pieces.back().g : trial.pieces.back().raw;
         }
         const auto events = static_cast<Index>(next - neuron.next);
-        const double t = start_time + trial.pieces.back().start;
+        const double t = start_time + rounded(trial.pieces.back().start);
         if (events >= series_.order) return {Reason::precision, event.neuron, event.sample, t};
         event.rests = event.kind == Kind::die && rests(event, walk.signs, trial.pieces.back());
         if (!complete || !fits(event, walk.signs, trial.pieces.back()))
-            return {Reason::event_not_excluded, event.neuron, event.sample, t + local};
+            return {Reason::event_not_excluded, event.neuron, event.sample, t + rounded(local)};
         event.time = trial.pieces.back().start + local;
         if (event.kind == Kind::slide) event.direction = -walk.signs[at(event.sample)];
         if (Failure failure = pass(walk, event, local, trial)) return failure;
@@ -220,20 +208,22 @@ Failure TrialMaker::follow(const ProvedNeuron& neuron, const std::vector<Claim>&
 }
 
 /// Takes a neuron over its event, `local` after the start of its last piece: a new piece begins.
-Failure TrialMaker::pass(Walk& walk, Crossing& event, double local, StepTrial& trial) const {
-    Piece& before = trial.pieces.back();
+template <class Real>
+Failure TrialMaker<Real>::pass(Walk& walk, Crossing<Real>& event, const Real& local, StepTrial<Real>& trial) const {
+    Piece<Real>& before = trial.pieces.back();
     maker_.state(before, local, walk.w, walk.a);
-    const double rounding = gamma(static_cast<double>(samples_.d + 2)) * before.w_size;
+    const double rounding = gamma<Real>(static_cast<double>(samples_.d + 2)) * before.w_size;
     const double size = samples_.size[at(event.sample)];
     event.zero =
-        (std::abs(dot(walk.w.data(), samples_.row(event.sample), samples_.d)) + size * (rounding + before.storage)) *
+        (magnitude(dot(walk.w.data(), samples_.row(event.sample), samples_.d)) + size * (rounding + before.storage)) *
         kUp;
     event.before = trial.pieces.size() - 1;
     before.length = local;
     turn(event, walk.signs, walk.raw);
     const HeldSet old = walk.held;
     walk.held = HeldSet(samples_, apply(samples_, event, old.rows(), walk.signs));
-    if (!walk.held.independent()) return {Reason::dependent_boundaries, event.neuron, event.sample, event.time};
+    if (!walk.held.independent())
+        return {Reason::dependent_boundaries, event.neuron, event.sample, rounded(event.time)};
     place(walk, old, before.w_size, event);
     trial.pieces.push_back(event.rests ? maker_.at_rest(event.neuron, event.time, walk.w, walk.a)
                                        : maker_.from(event.neuron, event.time, walk.w, walk.a, walk.raw, walk.held));
@@ -245,28 +235,32 @@ Failure TrialMaker::pass(Walk& walk, Crossing& event, double local, StepTrial& t
 
 /// Whether the event comes before the end of the step; then `time` is when. The pair is on the other side at the end,
 /// or the multiplier beyond its bound.
-bool TrialMaker::meets(const Piece& piece, const Crossing& event, double guess, double sign, double& time) const {
+template <class Real>
+bool TrialMaker<Real>::meets(const Piece<Real>& piece, const Crossing<Real>& event, double guess, double sign,
+                             Real& time) const {
     if (is_leave(event.kind)) {
         const Index position = piece.held.find(event.sample);
         if (position < 0) return false;
         double error = 0.0;
-        const ScalarSeries inside = inside_bound(samples_, maker_, piece, position, event.direction, error);
+        const ScalarSeries<Real> inside = inside_bound(samples_, maker_, piece, position, event.direction, error);
         if (!(inside.value(piece.reach) < 0.0)) return false;
         time = inside.root(guess, piece.reach);
         // A little before, so that the multiplier is inside until then.
-        const double rate = -inside.rate(time);
-        if (rate > 0.0) time -= std::min(2.0 * error / rate, 0.5 * time);
+        const double rate = -rounded(inside.rate(time));
+        if (rate > 0.0) time -= std::min(2.0 * error / rate, 0.5 * rounded(time));
         return true;
     }
     if (sign == 0.0) return false;
-    const ScalarSeries z(piece, samples_.row(event.sample), series_.order, samples_.d, sign);
+    const ScalarSeries<Real> z(piece, samples_.row(event.sample), series_.order, samples_.d, sign);
     if (!(z.value(piece.reach) < 0.0)) return false;
     time = z.root(guess, piece.reach);
     return true;
 }
 
 /// What the event does to the gradient before the projection.
-void TrialMaker::turn(const Crossing& event, const std::vector<std::int8_t>& signs, std::vector<double>& raw) const {
+template <class Real>
+void TrialMaker<Real>::turn(const Crossing<Real>& event, const std::vector<std::int8_t>& signs,
+                            std::vector<Real>& raw) const {
     const Index d = samples_.d;
     const auto slope = [&](double side) { return side > 0.0 ? 1.0 : side < 0.0 ? samples_.leak : 0.0; };
     const auto turn_to = [&](Index sample, double direction) {
@@ -283,11 +277,12 @@ void TrialMaker::turn(const Crossing& event, const std::vector<std::int8_t>& sig
 }
 
 /// Puts the neuron on what it slides on from now on, and a little beside what it leaves.
-void TrialMaker::place(Walk& walk, const HeldSet& old, double w_size, Crossing& event) const {
+template <class Real>
+void TrialMaker<Real>::place(Walk& walk, const HeldSet& old, double w_size, Crossing<Real>& event) const {
     if (old.empty() && walk.held.empty()) return;
     const Index d = samples_.d;
-    const std::vector<double> from = walk.w;
-    std::vector<double> unused(at(std::max<Index>(walk.held.size(), 1)));
+    const std::vector<Real> from = walk.w;
+    std::vector<Real> unused(at(std::max<Index>(walk.held.size(), 1)));
     if (!walk.held.empty()) walk.held.project(from.data(), walk.w.data(), unused.data());
     std::vector<Departure> left = event.left;
     if (is_leave(event.kind)) left.push_back({event.sample, event.direction});
@@ -296,36 +291,39 @@ void TrialMaker::place(Walk& walk, const HeldSet& old, double w_size, Crossing& 
         std::vector<double> heights(rows.size(), 0.0);
         for (const Departure& departure : left) {
             rows.push_back(departure.sample);
-            const double beside = kBeside * kUnit * std::sqrt(static_cast<double>(d)) * w_size;
+            const double beside = kBeside * kUnitOf<Real> * std::sqrt(static_cast<double>(d)) * w_size;
             heights.push_back(departure.direction * beside * samples_.size[at(departure.sample)]);
         }
         const std::vector<double> push = HeldSet(samples_, rows).with_heights(heights);
         for (Index c = 0; c < d; ++c) walk.w[at(c)] += push[at(c)];
     }
     double moved = 0.0;
-    for (Index c = 0; c < d; ++c) moved += std::abs(walk.w[at(c)] - from[at(c)]);
+    for (Index c = 0; c < d; ++c) moved += magnitude(walk.w[at(c)] - from[at(c)]);
     // From the projection on the old set to the new state's projection on the new one.
     event.entry = (old.off(from.data()) + moved + walk.held.off(walk.w.data())) * kUp + kTiny;
 }
 
 /// The pulls on both sides.
-void TrialMaker::measure(const Piece& before, const Piece& after, Crossing& event) const {
+template <class Real>
+void TrialMaker<Real>::measure(const Piece<Real>& before, const Piece<Real>& after, Crossing<Real>& event) const {
     const Index d = samples_.d;
     const Index K = series_.order;
     const double* x = samples_.row(event.sample);
     const double size = samples_.size[at(event.sample)];
-    const double local = event.time - before.start;
-    double pull = 0.0;
+    const Real local = event.time - before.start;
+    Real pull = 0.0;
     for (Index k = K; k-- > 0;) pull = pull * local + dot(before.g_of(k, d), x, d);
-    event.pull_before = pull;
-    event.pull_after = dot(after.g_of(0, d), x, d);
-    const double rounding = terms_(Term::rounding, gamma(static_cast<double>(2 * d + 4 * K + 20)));
+    event.pull_before = rounded(pull);
+    event.pull_after = rounded(dot(after.g_of(0, d), x, d));
+    const double rounding = terms_(Term::rounding, gamma<Real>(static_cast<double>(2 * d + 4 * K + 20)));
     event.error_before = size * (before.g_error + rounding * before.g_size) * kUp;
     event.error_after = size * (after.g_error + rounding * after.g_size) * kUp;
 }
 
 /// sup |g̃ of the piece after the event - g̃ of the piece before it| to the end of the step.
-double TrialMaker::gradient_change(const Piece& before, const Piece& after, const Crossing& event) const {
+template <class Real>
+double TrialMaker<Real>::gradient_change(const Piece<Real>& before, const Piece<Real>& after,
+                                         const Crossing<Real>& event) const {
     if (before.held.empty() && after.held.empty()) {
         double sum = 0.0;
         for (const Member& member : samples_.boundaries.of(event.sample))
@@ -333,19 +331,21 @@ double TrialMaker::gradient_change(const Piece& before, const Piece& after, cons
         return (1.0 - samples_.leak) * sum * samples_.share * kUp;
     }
     const Index d = samples_.d;
-    const double local = event.time - before.start;
+    const Real local = event.time - before.start;
     double squares = 0.0;
     for (Index c = 0; c < d; ++c) {
-        double g = 0.0;
+        Real g = 0.0;
         for (Index k = series_.order; k-- > 0;) g = g * local + before.g[at(k * d + c)];
-        squares += (after.g[at(c)] - g) * (after.g[at(c)] - g);
+        const double change = rounded(after.g[at(c)] - g);
+        squares += change * change;
     }
     const double rounding = (event.error_before + event.error_after) / samples_.size[at(event.sample)];
     return (std::sqrt(squares) + kTinyNorm + rounding + (before.g_rate + after.g_rate) * after.reach) * kUp;
 }
 
 /// The others see the neuron as if it went on: what they miss is the difference of both pieces.
-void TrialMaker::miss(const Piece& before, const Piece& after, Crossing& event) const {
+template <class Real>
+void TrialMaker<Real>::miss(const Piece<Real>& before, const Piece<Real>& after, Crossing<Real>& event) const {
     const double size = samples_.size[at(event.sample)];
     const bool crosses = event.kind != Kind::slide && !is_leave(event.kind);
     const double a = std::max(before.a_size, after.a_size);
@@ -379,5 +379,14 @@ void TrialMaker::miss(const Piece& before, const Piece& after, Crossing& event) 
          leak * (a * pull + g * far)) *
         kUp;
 }
+
+template struct Crossing<double>;
+template std::vector<Index> apply(const Samples&, const Crossing<double>&, const std::vector<Index>&,
+                                  std::vector<std::int8_t>&);
+template class TrialMaker<double>;
+template struct Crossing<DoubleDouble>;
+template std::vector<Index> apply(const Samples&, const Crossing<DoubleDouble>&, const std::vector<Index>&,
+                                  std::vector<std::int8_t>&);
+template class TrialMaker<DoubleDouble>;
 
 }  // namespace reluflow::proof

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "proof/multiplier.hpp"
 #include "proof/piece.hpp"
 #include "proof/scalar_series.hpp"
 
@@ -16,6 +17,7 @@ struct Departure {
 
 /// A claimed event at the end of one piece and the start of the next: a boundary is reached, boundaries on which the
 /// neuron slides are left at the same instant, or one is left alone. Times are since the start of the step.
+template <class Real>
 struct Crossing {
     Index neuron = 0;
     Index sample = 0;  // that is reached, or the only one that is left; the first one of its boundary, as in `left`
@@ -24,7 +26,7 @@ struct Crossing {
     std::size_t claims = 1;       // how many claims it answers
     bool rests = false;           // the neuron never moves again
     std::size_t before = 0;       // position of the piece that ends here; the next one follows it
-    double time = 0.0;
+    Real time = 0.0;
     double zero = 0.0;         // bound of |z̃| at the event, on both pieces
     double pull_before = 0.0;  // x · g̃ on both sides at the event
     double pull_after = 0.0;
@@ -46,56 +48,53 @@ struct Crossing {
     double margin = 0.0;  // rate over its error
 
     /// Whether every sample of the boundary pulls towards it.
-    bool attracting(const Samples& samples, double a) const;
+    bool attracting(const Samples& samples, const Real& a) const;
 };
 
 /// What an event does to the signs; returns what of the boundaries of `held` the neuron slides on after it.
-std::vector<Index> apply(const Samples& samples, const Crossing& event, const std::vector<Index>& held,
+template <class Real>
+std::vector<Index> apply(const Samples& samples, const Crossing<Real>& event, const std::vector<Index>& held,
                          std::vector<std::int8_t>& signs);
 
-/// How far the multiplier of a boundary on which a neuron slides is from the bound at which it leaves to `direction`:
-/// the sum of the duals with the slopes they have there, times their ratios, less μ. Positive inside, or outside with
-/// `side` = -1; in the time since the start of the piece.
-ScalarSeries inside_bound(const Samples& samples, const PieceMaker& maker, const Piece& piece, Index position,
-                          double direction, double& error, double side = 1.0);
-
 /// The pieces in the order of neurons, `first[j]` to `first[j + 1]` - 1 of neuron j, and the events between them.
+template <class Real>
 struct StepTrial {
     double length = 0.0;
-    std::vector<Piece> pieces;
+    std::vector<Piece<Real>> pieces;
     std::vector<std::size_t> first;
-    std::vector<Crossing> crossings;  // in the order of pieces
+    std::vector<Crossing<Real>> crossings;  // in the order of pieces
 };
 
 /// Follows each neuron through the step, with the events that `claims[j]` says come next.
+template <class Real>
 class TrialMaker {
   public:
-    TrialMaker(const Samples& samples, const NetworkSeries& series, const DualBounds& bounds, Terms terms)
+    TrialMaker(const Samples& samples, const NetworkSeries<Real>& series, const DualBounds& bounds, Terms terms)
         : samples_(samples), series_(series), bounds_(bounds), maker_(samples, series, bounds, terms), terms_(terms) {}
 
     /// `start_time`: of the step, for the guesses of times. A failure without a reason is none.
-    Failure make(const std::vector<ProvedNeuron>& neurons, const std::vector<std::vector<Claim>>& claims,
-                 double start_time, StepTrial& trial) const;
+    Failure make(const std::vector<ProvedNeuron<Real>>& neurons, const std::vector<std::vector<Claim>>& claims,
+                 double start_time, StepTrial<Real>& trial) const;
 
   private:
     struct Walk;
-    Failure follow(const ProvedNeuron& neuron, const std::vector<Claim>& claims, double start_time,
-                   StepTrial& trial) const;
-    Failure pass(Walk& walk, Crossing& event, double local, StepTrial& trial) const;
-    bool group(const std::vector<Claim>& claims, std::size_t next, Crossing& event) const;
-    bool meets(const Piece& piece, const Crossing& event, double guess, double sign, double& time) const;
-    bool fits(const Crossing& event, const std::vector<std::int8_t>& signs, const Piece& before) const;
-    bool rests(const Crossing& event, const std::vector<std::int8_t>& signs, const Piece& before) const;
-    void turn(const Crossing& event, const std::vector<std::int8_t>& signs, std::vector<double>& raw) const;
-    void place(Walk& walk, const HeldSet& old, double w_size, Crossing& event) const;
-    void measure(const Piece& before, const Piece& after, Crossing& event) const;
-    double gradient_change(const Piece& before, const Piece& after, const Crossing& event) const;
-    void miss(const Piece& before, const Piece& after, Crossing& event) const;
+    Failure follow(const ProvedNeuron<Real>& neuron, const std::vector<Claim>& claims, double start_time,
+                   StepTrial<Real>& trial) const;
+    Failure pass(Walk& walk, Crossing<Real>& event, const Real& local, StepTrial<Real>& trial) const;
+    bool group(const std::vector<Claim>& claims, std::size_t next, Crossing<Real>& event) const;
+    bool meets(const Piece<Real>& piece, const Crossing<Real>& event, double guess, double sign, Real& time) const;
+    bool fits(const Crossing<Real>& event, const std::vector<std::int8_t>& signs, const Piece<Real>& before) const;
+    bool rests(const Crossing<Real>& event, const std::vector<std::int8_t>& signs, const Piece<Real>& before) const;
+    void turn(const Crossing<Real>& event, const std::vector<std::int8_t>& signs, std::vector<Real>& raw) const;
+    void place(Walk& walk, const HeldSet& old, double w_size, Crossing<Real>& event) const;
+    void measure(const Piece<Real>& before, const Piece<Real>& after, Crossing<Real>& event) const;
+    double gradient_change(const Piece<Real>& before, const Piece<Real>& after, const Crossing<Real>& event) const;
+    void miss(const Piece<Real>& before, const Piece<Real>& after, Crossing<Real>& event) const;
 
     const Samples& samples_;
-    const NetworkSeries& series_;
+    const NetworkSeries<Real>& series_;
     const DualBounds& bounds_;
-    PieceMaker maker_;
+    PieceMaker<Real> maker_;
     Terms terms_;
 };
 

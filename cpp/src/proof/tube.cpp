@@ -23,7 +23,8 @@ std::size_t at(Index k) {
 
 }  // namespace
 
-Failure Tube::close(const std::vector<ProvedNeuron>& neurons, double all, StepTrial& trial) {
+template <class Real>
+Failure Tube<Real>::close(const std::vector<ProvedNeuron<Real>>& neurons, double all, StepTrial<Real>& trial) {
     assumed_.clear();
     size_.clear();
     off_.clear();
@@ -57,14 +58,15 @@ Failure Tube::close(const std::vector<ProvedNeuron>& neurons, double all, StepTr
 }
 
 /// One round: what the bounds at the end are if those assumed hold throughout.
-Failure Tube::propagate(const std::vector<ProvedNeuron>& neurons, double all, StepTrial& trial) {
+template <class Real>
+Failure Tube<Real>::propagate(const std::vector<ProvedNeuron<Real>>& neurons, double all, StepTrial<Real>& trial) {
     if (Failure failure = spread_duals(trial)) return failure;
     radius_.assign(neurons.size(), 0.0);
     auto event = trial.crossings.begin();
     for (std::size_t j = 0; j < neurons.size(); ++j) {
         double error = neurons[j].radius;
         for (std::size_t k = trial.first[j]; k < trial.first[j + 1]; ++k) {
-            const Piece& piece = trial.pieces[k];
+            const Piece<Real>& piece = trial.pieces[k];
             error = along(piece, error, trial);
             if (k + 1 == trial.first[j + 1]) continue;
             error = std::min(error, assumed_total_);
@@ -87,7 +89,8 @@ Failure Tube::propagate(const std::vector<ProvedNeuron>& neurons, double all, St
 }
 
 /// How much gradients change when the state moves within the tube.
-Failure Tube::spread_duals(const StepTrial& trial) {
+template <class Real>
+Failure Tube<Real>::spread_duals(const StepTrial<Real>& trial) {
     double moved = 0.0;
     for (std::size_t j = 0; j < size_.size(); ++j) {
         // A neuron that rests has pre-activations ≤ 0 for ever and adds nothing to any margin.
@@ -97,8 +100,8 @@ Failure Tube::spread_duals(const StepTrial& trial) {
     double margin_kinks = 0.0;
     double gradient_kinks = 0.0;
     double started = 0.0;
-    for (const Crossing& event : trial.crossings) {
-        const double rest = trial.length - event.time;
+    for (const Crossing<Real>& event : trial.crossings) {
+        const double rest = rounded(Real(trial.length) - event.time);
         margin_kinks += event.margin_slope * rest + event.margin_jump;
         gradient_kinks += event.gradient_slope * rest;
         started += event.gradient_jump;
@@ -114,14 +117,15 @@ Failure Tube::spread_duals(const StepTrial& trial) {
     largest_error_ = (gradient_error_ + dual_slope_ * gradient_kinks) * kUp;
     dual_error_ = (bounds_.error + dual_slope_ * margin_change_) * kUp;
     const bool leaves = std::any_of(trial.crossings.begin(), trial.crossings.end(),
-                                    [](const Crossing& event) { return is_leave(event.kind); });
+                                    [](const Crossing<Real>& event) { return is_leave(event.kind); });
     dual_rate_ = leaves ? dual_rate_error(trial) : 0.0;
     return {};
 }
 
 /// |λ' - λ̃'|₂. With s the derivative of the weight by the margin, λ' - λ̃' = (s - s̃) q' + s̃ (q' - q̃') - R, |s - s̃| at
 /// most twice the error of the weight; q' is made of (a w)' = a² g + (g·w) w.
-double Tube::dual_rate_error(const StepTrial& trial) const {
+template <class Real>
+double Tube<Real>::dual_rate_error(const StepTrial<Real>& trial) const {
     double moved = 0.0;
     for (std::size_t j = 0; j < size_.size(); ++j) {
         if (trial.pieces[trial.first[j]].resting) continue;
@@ -137,30 +141,32 @@ double Tube::dual_rate_error(const StepTrial& trial) const {
     }
     double rates = samples_.norm * moved;
     // Once for the polynomials, once for a true neuron that is on the other side of its event.
-    for (const Crossing& event : trial.crossings) rates += 2.0 * event.margin_rate;
+    for (const Crossing<Real>& event : trial.crossings) rates += 2.0 * event.margin_rate;
     rates *= kUp;
     double kinks = 0.0;
-    for (const Crossing& event : trial.crossings)
-        kinks += event.margin_slope * (trial.length - event.time) + event.margin_jump;
+    for (const Crossing<Real>& event : trial.crossings)
+        kinks += event.margin_slope * rounded(Real(trial.length) - event.time) + event.margin_jump;
     double through = 0.0;
     for (std::size_t j = 0; j < size_.size(); ++j) through += size_[j] * assumed_[j] + 0.5 * assumed_[j] * assumed_[j];
     const double all_duals = bounds_.error + dual_slope_ * (samples_.norm * through + kinks) * kUp;
     return (2.0 * all_duals * (bounds_.margin_rate + rates) + dual_slope_ * rates + bounds_.residual) * kUp;
 }
 
-double Tube::inside_error(const Piece& piece, Index position) const {
+template <class Real>
+double Tube<Real>::inside_error(const Piece<Real>& piece, Index position) const {
     const double spread = samples_.boundaries.spread(piece.held.rows()[at(position)]);
     return terms_(Term::multiplier, piece.held.inverse() * largest_error_ + spread * dual_error_) * kUp;
 }
 
 /// The rate at which the multiplier meets its bound, and its window.
-Failure Tube::release(const Piece& before, Crossing& event) const {
-    const Failure failure{Reason::release_slope, event.neuron, event.sample, event.time};
+template <class Real>
+Failure Tube<Real>::release(const Piece<Real>& before, Crossing<Real>& event) const {
+    const Failure failure{Reason::release_slope, event.neuron, event.sample, rounded(event.time)};
     const Index position = before.held.find(event.sample);
     double rounding = 0.0;
-    const ScalarSeries inside = inside_bound(samples_, maker_, before, position, event.direction, rounding);
-    const double distance = inside_error(before, position) + rounding + std::abs(inside.value(before.length));
-    const double rate = -inside.rate(before.length);
+    const ScalarSeries<Real> inside = inside_bound(samples_, maker_, before, position, event.direction, rounding);
+    const double distance = inside_error(before, position) + rounding + magnitude(inside.value(before.length));
+    const double rate = -rounded(inside.rate(before.length));
     if (!(rate > 0.0)) return failure;
     event.window = kWindow * distance / rate * kUp + kTiny;
     // Rounding of the rate's coefficients: those of a derivative are as many times larger as its order.
@@ -177,43 +183,48 @@ Failure Tube::release(const Piece& before, Crossing& event) const {
 }
 
 /// ∫ of the gradient's error from kinks of this step over [begin, end].
-double Tube::missed(const StepTrial& trial, double begin, double end) const {
+template <class Real>
+double Tube<Real>::missed(const StepTrial<Real>& trial, const Real& begin, const Real& end) const {
     double sum = 0.0;
-    for (const Crossing& event : trial.crossings) {
-        const double from = std::max(begin, event.time);
-        if (end > from) sum += event.gradient_slope * (end - from) * ((end - event.time) + (from - event.time)) * 0.5;
+    for (const Crossing<Real>& event : trial.crossings) {
+        const Real from = std::max(begin, event.time);
+        if (end > from)
+            sum += event.gradient_slope * rounded(end - from) * rounded((end - event.time) + (from - event.time)) * 0.5;
     }
     return dual_slope_ * sum * kUp;
 }
 
 /// e' ≤ (|g̃| + η) e + η |ũ| + D along one piece, and the rounding of the state at its end.
-double Tube::along(const Piece& piece, double error, const StepTrial& trial) const {
+template <class Real>
+double Tube<Real>::along(const Piece<Real>& piece, double error, const StepTrial<Real>& trial) const {
     if (piece.resting) return error;
-    const double h = piece.length;
+    const double h = rounded(piece.length);
     const double growth = exponential_up(h * (piece.g_size + piece.g_error + largest_error_) * kUp);
-    const double gradients = (gradient_error_ * h + missed(trial, piece.start, piece.start + h)) * kUp;
+    const double gradients = (gradient_error_ * h + missed(trial, piece.start, piece.start + piece.length)) * kUp;
     return (growth * (error + gradients * piece.size + piece.defect * h) + piece.storage) * kUp;
 }
 
 /// The rates at an event of a neuron whose error is `error` there, its delay and its window.
-Failure Tube::cross(const Piece& before, const Piece& after, Crossing& event, double error) const {
+template <class Real>
+Failure Tube<Real>::cross(const Piece<Real>& before, const Piece<Real>& after, Crossing<Real>& event,
+                          double error) const {
     const double size = samples_.size[at(event.sample)];
     const double assumed = assumed_[at(event.neuron)];
     // What slides from now on, or rests, has its multipliers checked; only the way there has a rate.
     const bool stops = event.kind == Kind::die || event.kind == Kind::slide;
-    const Failure failure{Reason::not_transversal, event.neuron, event.sample, event.time};
+    const Failure failure{Reason::not_transversal, event.neuron, event.sample, rounded(event.time)};
     const double a = before.a[0] >= 0.0 ? 1.0 : -1.0;
-    const double least_a = (std::abs(before.a[0]) - before.a_motion - assumed) * (1.0 - 8 * kUnit);
-    if (!(least_a > 2.0 * assumed)) return {Reason::sign_of_output, event.neuron, event.sample, event.time};
+    const double least_a = (least_magnitude(before.a[0]) - before.a_motion - assumed) * (1.0 - 8 * kUnit);
+    if (!(least_a > 2.0 * assumed)) return {Reason::sign_of_output, event.neuron, event.sample, rounded(event.time)};
     const double pull_before = event.direction * a * event.pull_before;
     const double pull_after = event.direction * a * event.pull_after;
     const double least_pull = stops ? pull_before : std::min(pull_before, pull_after);
     if (!(least_pull > 0.0)) return failure;
     // The window from the rate at its middle; the rates in it are then checked.
     const double distance =
-        size * assumed + event.zero + gamma(static_cast<double>(10 * samples_.d + 500)) * size * before.w_size;
+        size * assumed + event.zero + gamma<Real>(static_cast<double>(10 * samples_.d + 500)) * size * before.w_size;
     const double window = kWindow * distance / (least_a * least_pull) * kUp + kTiny;
-    const auto error_on = [&](const Piece& piece, double rounding) {
+    const auto error_on = [&](const Piece<Real>& piece, double rounding) {
         return (rounding + size * (piece.g_rate * window + largest_error_ + piece.defect / least_a)) * kUp;
     };
     const double error_before = error_on(before, event.error_before);
@@ -231,7 +242,8 @@ Failure Tube::cross(const Piece& before, const Piece& after, Crossing& event, do
 }
 
 /// What the error grows by while the true neuron and the computed one are on different sides of the boundary.
-double Tube::jump(const Piece& before, const Crossing& event) const {
+template <class Real>
+double Tube<Real>::jump(const Piece<Real>& before, const Crossing<Real>& event) const {
     const double duration = event.attracting(samples_, before.a[0]) ? event.slack : event.delay;
     const double size = samples_.size[at(event.sample)];
     const double assumed = assumed_[at(event.neuron)];
@@ -244,7 +256,9 @@ double Tube::jump(const Piece& before, const Crossing& event) const {
 }
 
 /// The bound of all neurons together: E' ≤ max |g| E + |D|, for the coupling of neurons contracts.
-double Tube::together(const std::vector<ProvedNeuron>& neurons, double all, const StepTrial& trial) const {
+template <class Real>
+double Tube<Real>::together(const std::vector<ProvedNeuron<Real>>& neurons, double all,
+                            const StepTrial<Real>& trial) const {
     const double h = trial.length;
     double rate = 0.0;
     double defects = 0.0;
@@ -253,7 +267,7 @@ double Tube::together(const std::vector<ProvedNeuron>& neurons, double all, cons
         double defect = 0.0;
         double storage = 0.0;
         for (std::size_t k = trial.first[j]; k < trial.first[j + 1]; ++k) {
-            const Piece& piece = trial.pieces[k];
+            const Piece<Real>& piece = trial.pieces[k];
             rate = std::max(rate, piece.g_size + piece.g_error);
             defect = std::max(defect, piece.defect);
             storage += piece.storage;
@@ -262,8 +276,8 @@ double Tube::together(const std::vector<ProvedNeuron>& neurons, double all, cons
         storages += storage * storage;
     }
     double jumps = 0.0;
-    for (const Crossing& event : trial.crossings) {
-        const Piece& before = trial.pieces[event.before];
+    for (const Crossing<Real>& event : trial.crossings) {
+        const Piece<Real>& before = trial.pieces[event.before];
         const double spread = samples_.boundaries.spread(event.sample);
         const double size = samples_.size[at(event.sample)] * spread * spread;
         // On the two sides margin i is one of two linear forms, apart by at most |a| |x| e while the sides differ.
@@ -277,5 +291,8 @@ double Tube::together(const std::vector<ProvedNeuron>& neurons, double all, cons
         (std::sqrt(defects) + kTinyNorm + own_error_ * all_sizes_) * h + missed(trial, 0.0, h) * all_sizes_;
     return (growth * (all + (sources + jumps) * kUp) + std::sqrt(storages)) * kUp + kTinyNorm;
 }
+
+template class Tube<double>;
+template class Tube<DoubleDouble>;
 
 }  // namespace reluflow::proof

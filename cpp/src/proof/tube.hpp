@@ -8,14 +8,15 @@
 namespace reluflow::proof {
 
 /// Bounds of |u_j - ũ_j| on the whole step. docs/proof.md, "One step".
+template <class Real>
 class Tube {
   public:
-    Tube(const Samples& samples, const NetworkSeries& series, const DualBounds& bounds, Terms terms)
+    Tube(const Samples& samples, const NetworkSeries<Real>& series, const DualBounds& bounds, Terms terms)
         : samples_(samples), bounds_(bounds), terms_(terms), maker_(samples, series, bounds, terms) {}
 
     /// Finds bounds that hold on the step, given those of `neurons` and `all` at its start, and the windows of the
     /// trial's events. The bounds at the end are then `radius()` and `total()`.
-    Failure close(const std::vector<ProvedNeuron>& neurons, double all, StepTrial& trial);
+    Failure close(const std::vector<ProvedNeuron<Real>>& neurons, double all, StepTrial<Real>& trial);
 
     const std::vector<double>& radius() const { return radius_; }
     double total() const { return total_; }
@@ -26,18 +27,18 @@ class Tube {
     /// The same of one dual.
     double dual_error() const { return dual_error_; }
     /// Of a multiplier's distance from its bound, as `inside_bound` has it.
-    double inside_error(const Piece& piece, Index position) const;
+    double inside_error(const Piece<Real>& piece, Index position) const;
 
   private:
-    Failure propagate(const std::vector<ProvedNeuron>& neurons, double all, StepTrial& trial);
-    Failure spread_duals(const StepTrial& trial);
-    Failure cross(const Piece& before, const Piece& after, Crossing& event, double error) const;
-    Failure release(const Piece& before, Crossing& event) const;
-    double dual_rate_error(const StepTrial& trial) const;
-    double jump(const Piece& before, const Crossing& event) const;
-    double along(const Piece& piece, double error, const StepTrial& trial) const;
-    double together(const std::vector<ProvedNeuron>& neurons, double all, const StepTrial& trial) const;
-    double missed(const StepTrial& trial, double begin, double end) const;
+    Failure propagate(const std::vector<ProvedNeuron<Real>>& neurons, double all, StepTrial<Real>& trial);
+    Failure spread_duals(const StepTrial<Real>& trial);
+    Failure cross(const Piece<Real>& before, const Piece<Real>& after, Crossing<Real>& event, double error) const;
+    Failure release(const Piece<Real>& before, Crossing<Real>& event) const;
+    double dual_rate_error(const StepTrial<Real>& trial) const;
+    double jump(const Piece<Real>& before, const Crossing<Real>& event) const;
+    double along(const Piece<Real>& piece, double error, const StepTrial<Real>& trial) const;
+    double together(const std::vector<ProvedNeuron<Real>>& neurons, double all, const StepTrial<Real>& trial) const;
+    double missed(const StepTrial<Real>& trial, const Real& begin, const Real& end) const;
 
     const Samples& samples_;
     const DualBounds& bounds_;
@@ -58,7 +59,7 @@ class Tube {
     double largest_error_ = 0.0;   // with them
     double dual_error_ = 0.0;      // of one dual
     double dual_rate_ = 0.0;       // |λ' - λ̃'|₂, where a multiplier meets its bound in the step
-    PieceMaker maker_;
+    PieceMaker<Real> maker_;
 };
 
 }  // namespace reluflow::proof

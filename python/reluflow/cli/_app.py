@@ -173,7 +173,14 @@ def inspect(path: o.SavedRun, *, events: o.Events = 0, out: o.Redraw = None) -> 
 
 
 @app.command()
-def prove(path: o.SavedRun, *, until: o.ProveUntil = None, out: o.Certificate = None, quiet: o.Quiet = False) -> int:
+def prove(
+    path: o.SavedRun,
+    *,
+    until: o.ProveUntil = None,
+    digits: o.ProveDigits = "auto",
+    out: o.Certificate = None,
+    quiet: o.Quiet = False,
+) -> int:
     """Prove the events of a saved run: that they happen, and no others.
 
     Says until when the run is proved and, if not to its end, why. Ends with 0 if it is proved, and with 1 if not;
@@ -183,7 +190,7 @@ def prove(path: o.SavedRun, *, until: o.ProveUntil = None, out: o.Certificate = 
 
     `reluflow prove out/digits/run.npz --until 0.001 --out out/digits/certificate.json`
     """
-    return _prove.execute(path, until=until, out=out, quiet=quiet, console=Console())
+    return _prove.execute(path, until=until, digits=digits, out=out, quiet=quiet, console=Console())
 
 
 @app.command()

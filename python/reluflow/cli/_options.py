@@ -80,6 +80,9 @@ SavedRun = Annotated[Path, typer.Argument(metavar="RUN", help="A run.npz of `rel
 Events = Annotated[int, typer.Option(min=0, help="Show the first so many events.")]
 Redraw = Annotated[Path | None, typer.Option("--out", help="Draw the figures into this folder.")]
 ProveUntil = Annotated[float | None, typer.Option("--until", help="Prove to this time, by default to the end.")]
+ProveDigits = Annotated[
+    str, typer.Option("--digits", help="`16` for doubles, `32`, or `auto`: doubles, and 32 where these are not enough.")
+]
 Certificate = Annotated[Path | None, typer.Option("--out", help="File for the certificate, JSON.")]
 
 _CLAIMS = "`list`, `all`, a paper (`WP`, `PL`, `LLWA`, `VSS`, `BPF`, `TK`, `CEL`), or ids of claims such as `WP-F4`."

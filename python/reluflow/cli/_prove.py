@@ -16,7 +16,7 @@ from ._signals import Signals
 NOT_PROVED = 1
 
 
-def execute(path: Path, *, until: float | None, out: Path | None, quiet: bool, console: Console) -> int:
+def execute(path: Path, *, until: float | None, digits: str, out: Path | None, quiet: bool, console: Console) -> int:
     """Prove, print and write; return 0 if everything is proved, 1 if not, 130 or 143 after a signal.
 
     Raises
@@ -28,6 +28,7 @@ def execute(path: Path, *, until: float | None, out: Path | None, quiet: bool, c
         raise invalid("RUN", "be a file written by reluflow run or Solution.save", repr(str(path)))
     if out is not None and not out.parent.is_dir():
         raise invalid("--out", "lie in a folder that exists", repr(str(out)))
+    number = int(digits) if digits.isdecimal() else digits
     solution = load(path)
     if isinstance(solution, MultiClassSolution):
         raise invalid("RUN", "hold one run", f"a solution of {solution.K} classes in {str(path)!r}")
@@ -42,7 +43,7 @@ def execute(path: Path, *, until: float | None, out: Path | None, quiet: bool, c
                 line.say(f"t = {t:.3e}   {events:,} of {len(solution.events):,} events   {steps:,} steps")
                 return signals.came
 
-            proof = prove(solution, until, callback=follow)
+            proof = prove(solution, until, digits=number, callback=follow)
         if out is not None:
             proof.save(out)
         if not quiet:
@@ -57,6 +58,6 @@ def _show(proof: Proof, claimed: int, out: Path | None, console: Console) -> Non
         width, margin = proof.events.width.max(), proof.events.margin.min()
         text = f"{len(proof.events):,} of {claimed:,} events, times within {width:.2g}, least margin {margin:.2g}"
         console.print(f"{text}, {len(proof.order_undecided)} pairs in undecided order", **say)  # type: ignore[arg-type]
-    console.print(f"state within {proof.bound:.2g} at the end, {proof.steps:,} steps", **say)  # type: ignore[arg-type]
+    console.print(f"state within {proof.bound:.2g} at the end, {proof.steps:,} steps of {proof.digits} digits", **say)  # type: ignore[arg-type]
     if out is not None:
         console.print(f"wrote {out}", **say)  # type: ignore[arg-type]

@@ -60,16 +60,18 @@ def _proof(record: dict[str, Any]) -> Proof:
     problem["leak"], problem["t"] = float.fromhex(problem["leak"]), float.fromhex(problem["t"])
     claims["t"] = np.array(_floats(claims["t"]), np.float64)
     states = (
-        State(float.fromhex(state["t"]), *(np.array(_floats(state[name])) for name in ("W", "a", "radius")))
+        State(
+            float.fromhex(state["t"]),
+            *(np.array(_floats(state[name])) for name in ("W", "a", "radius", "W_low", "a_low")),
+        )
         for state in record["states"]
     )
+    floats = ("t_lo", "t_hi", "t", "t_low", "t_radius", "margin")
     found = ProvedEvents(
-        t_lo=np.array(_floats(events["t_lo"]), np.float64),
-        t_hi=np.array(_floats(events["t_hi"]), np.float64),
+        **{name: np.array(_floats(events[name]), np.float64) for name in floats},
         neuron=np.array(events["neuron"], np.int64),
         sample=np.array(events["sample"], np.int64),
         kind=np.array(events["kind"], np.str_),
-        margin=np.array(_floats(events["margin"]), np.float64),
     )
     return Proof(
         status=record["status"],
@@ -82,6 +84,7 @@ def _proof(record: dict[str, Any]) -> Proof:
         states=tuple(states),
         bound=float.fromhex(record["bound"]),
         steps=record["steps"],
+        digits=record["digits"],
         problem=problem,
         claims=claims,
     )

@@ -26,11 +26,15 @@ MESSAGES = {
     "multiplier": "the multiplier of a boundary on which a neuron slides is not certainly within its bounds",
     "release_slope": "the rate at which a multiplier meets its bound has no certain sign",
     "dependent_boundaries": "the boundaries on which a neuron slides are not certainly independent",
-    "precision": "doubles have no digits left: a margin beyond 700, or time that does not advance",
+    "precision": "numbers have no digits left: a margin beyond 700 (600 with 32 digits), or time that does not advance",
     "unsupported": "the next event is of a kind that is not proved: a branch, or one at the start",
     "start_on_boundary": "the solution does not say which pre-activations are zero at the start, or another sign there",
     "stopped": "interrupted",
 }
+
+
+# For the rounding of ends of enclosures to 32 digits.
+_OUTWARD = 1.0 + 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +45,8 @@ class ProvedEvents:
     ----------
     t_lo, t_hi : ndarray, shape (k,)
         The time of the event is in [t_lo, t_hi].
+    t, t_low, t_radius : ndarray, shape (k,)
+        The same to all digits: it is within `t_radius` of t + t_low. `t_low` is zero in a proof of 16 digits.
     neuron, sample : ndarray of int, shape (k,)
     kind : ndarray of str, shape (k,)
         ``cross_up``, ``cross_down``, ``die``, ``slide``, ``leave_up`` or ``leave_down``.
@@ -51,6 +57,9 @@ class ProvedEvents:
 
     t_lo: FloatArray
     t_hi: FloatArray
+    t: FloatArray
+    t_low: FloatArray
+    t_radius: FloatArray
     neuron: IntArray
     sample: IntArray
     kind: npt.NDArray[np.str_]
@@ -67,13 +76,25 @@ class ProvedEvents:
     @property
     def width(self) -> FloatArray:
         """Widths of the enclosures, shape (k,)."""
-        width: FloatArray = self.t_hi - self.t_lo
+        width: FloatArray = 2.0 * self.t_radius
         return width
+
+    def _ends(self) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
+        """Return lower and upper ends as pairs of a double and the rest, which compare as their sums do."""
+        if not self.t_low.any():
+            return [(t, 0.0) for t in self.t_lo.tolist()], [(t, 0.0) for t in self.t_hi.tolist()]
+        ends = []
+        for rest in (self.t_low - self.t_radius * _OUTWARD, self.t_low + self.t_radius * _OUTWARD):
+            high = self.t + rest
+            ends.append(list(zip(high.tolist(), (rest - (high - self.t)).tolist(), strict=True)))
+        return ends[0], ends[1]
 
 
 @dataclass(frozen=True, eq=False)
 class State:
     """An enclosure of the network at one time: the true (w_j, a_j) is within ``radius[j]`` of (W[j], a[j]).
+
+    With 32 digits it is within that of W + W_low and a + a_low, sums that no double holds.
 
     Attributes
     ----------
@@ -82,21 +103,27 @@ class State:
     a : ndarray, shape (m,)
     radius : ndarray, shape (m,)
         Euclidean, of the d + 1 numbers of a neuron together.
+    W_low : ndarray, shape (m, d)
+    a_low : ndarray, shape (m,)
+        Zero in a proof of 16 digits.
     """
 
     t: float
     W: FloatArray
     a: FloatArray
     radius: FloatArray
+    W_low: FloatArray
+    a_low: FloatArray
 
     def __post_init__(self) -> None:
         """Make the arrays read-only."""
-        for array in (self.W, self.a, self.radius):
+        for array in (self.W, self.a, self.radius, self.W_low, self.a_low):
             freeze(array)
 
     def holds(self, W: npt.ArrayLike, a: npt.ArrayLike) -> bool:
         """Tell whether weights of these shapes lie inside, up to rounding of the comparison."""
-        apart = np.square(np.asarray(W, np.float64) - self.W).sum(axis=1) + np.square(np.asarray(a) - self.a)
+        of_W = np.asarray(W, np.float64) - self.W - self.W_low
+        apart = np.square(of_W).sum(axis=1) + np.square(np.asarray(a) - self.a - self.a_low)
         return bool((np.sqrt(apart) <= self.radius).all())
 
 
@@ -122,6 +149,8 @@ class Proof:
     bound : float
         Bound of the distance of all neurons together at the end.
     steps : int
+    digits : int
+        16 where states and times are doubles, 32 where they are sums of two.
     problem : dict
         What was proved: data, start, loss; the start of `sol`, bit for bit.
     claims : dict
@@ -138,6 +167,7 @@ class Proof:
     states: tuple[State, ...]
     bound: float
     steps: int
+    digits: int
     problem: dict[str, Any]
     claims: dict[str, Any]
     _again: Callable[[float], State] | None = field(default=None, compare=False)
@@ -163,8 +193,8 @@ class Proof:
         What one neuron does at one instant (it reaches a boundary and leaves others for that) is one event here.
         """
         neuron = self.events.neuron.tolist()
-        order = np.argsort(self.events.t_lo, kind="stable").tolist()
-        low, high = self.events.t_lo.tolist(), self.events.t_hi.tolist()
+        low, high = self.events._ends()
+        order = sorted(range(len(low)), key=low.__getitem__)
         pairs = []
         for place, k in enumerate(order):
             for other in order[place + 1 :]:

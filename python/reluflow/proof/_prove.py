@@ -20,6 +20,19 @@ LATEST = 1e100
 # The bounds are rounded up for sums of at most this many terms (docs/proof.md, "Arithmetic").
 MOST_TERMS = 2**22
 _ORDERS = 20  # products of series have fewer terms a neuron
+# Ends of a proof that errors may have caused.
+_DIGITS_HELP = frozenset(
+    {
+        "event_not_excluded",
+        "not_transversal",
+        "order_in_neuron",
+        "tube",
+        "sign_of_output",
+        "multiplier",
+        "release_slope",
+        "dependent_boundaries",
+    }
+)
 
 
 def prove(
@@ -48,8 +61,10 @@ def prove(
         The time to prove to; by default the end of the run, at most 1e100.
     at : sequence of float
         Times at which to keep an enclosure of the state.
-    digits : {16, "auto"}
-        Doubles.
+    digits : {16, 32, "auto"}
+        16: states and times are doubles. 32: they are sums of two, so that errors begin at 1e-31 instead of 1e-16, and
+        a step ends at every event; a proof then gets further where errors grow, in tens of times the time. "auto":
+        doubles, and if these do not get to the end everything again with 32 digits; what gets further is returned.
     callback : callable, optional
         Called now and then with time, steps and events so far; a true result ends the proof.
 
@@ -80,8 +95,8 @@ def prove(
         raise invalid("sol", "have samples that count one each", "weights in its data")
     if sol.settings.weight_decay:
         raise invalid("sol", "be a run without weight decay", f"weight_decay={sol.settings.weight_decay!r}")
-    if digits not in (16, "auto"):
-        raise invalid("digits", "be 16 or 'auto'", repr(digits))
+    if isinstance(digits, bool) or digits not in (16, 32, "auto"):
+        raise invalid("digits", "be 16, 32 or 'auto'", repr(digits))
     start = real(sol.t_start, "sol.t_start")
     end = min(sol.t_end, LATEST) if until is None else real(until, "until")
     if not start <= end <= min(sol.t_end, LATEST):
@@ -90,9 +105,13 @@ def prove(
     if times and not start <= times[0] <= times[-1] <= end:
         raise invalid("at", f"lie between {start!r} and {end!r}", repr(times[0] if times[0] < start else times[-1]))
     _check_sizes(sol)
-    return _prove(
-        _problem(sol), _claims(sol), sol.pattern0, {"until": end, "at": times, "only_states": False}, callback
-    )
+    settings = {"until": end, "at": times, "only_states": False, "digits": 32 if digits == 32 else 16}
+    given = (_problem(sol), _claims(sol), sol.pattern0)
+    proof = _prove(*given, settings, callback)
+    if digits == "auto" and proof.reason in _DIGITS_HELP:
+        longer = _prove(*given, {**settings, "digits": 32}, callback)
+        return longer if longer.proved_until > proof.proved_until else proof
+    return proof
 
 
 def _check_sizes(sol: Solution) -> None:
@@ -137,7 +156,7 @@ def _prove(
     """Prove from a problem and claims; `settings` go to the core, those of the tests too."""
     started = _start(problem, claims, pattern)
     if isinstance(started, tuple):
-        return _refused(problem, claims, *started)
+        return _refused(problem, claims, settings, *started)
     given = {**problem, **started}
     later = claims["kind"] <= len(KINDS)
     columns = tuple(np.ascontiguousarray(claims[name][later]) for name in ("t", "neuron", "sample", "kind"))
@@ -160,6 +179,7 @@ def _prove(
         states=_states(raw, raw["proved_until"]),
         bound=raw["bound"],
         steps=raw["steps"],
+        digits=settings.get("digits", 16),
         problem=problem,
         claims=claims,
         _again=again,
@@ -188,7 +208,7 @@ def _start(problem: dict[str, Any], claims: dict[str, Any], pattern: np.ndarray)
 def _events(raw: dict[str, Any], proved_until: float) -> ProvedEvents:
     """Return the events up to the end of what is proved: past it one of the claims is wrong."""
     keep = raw["t_lo"] <= proved_until
-    columns = {name: raw[name][keep] for name in ("t_lo", "t_hi", "margin")}
+    columns = {name: raw[name][keep] for name in ("t_lo", "t_hi", "t", "t_low", "t_radius", "margin")}
     pairs = {name: raw[name][keep].astype(np.int64) for name in ("neuron", "sample")}
     return ProvedEvents(**columns, **pairs, kind=kind_names(raw["kind"][keep]))
 
@@ -196,16 +216,18 @@ def _events(raw: dict[str, Any], proved_until: float) -> ProvedEvents:
 def _states(raw: dict[str, Any], proved_until: float) -> tuple[State, ...]:
     found = raw["states"]
     return tuple(
-        State(float(t), np.array(found["W"][k]), np.array(found["a"][k]), np.array(found["radius"][k]))
+        State(float(t), *(np.array(found[name][k]) for name in ("W", "a", "radius", "W_low", "a_low")))
         for k, t in enumerate(found["t"])
         if t <= proved_until
     )
 
 
-def _refused(problem: dict[str, Any], claims: dict[str, Any], neuron: int, sample: int) -> Proof:
+def _refused(
+    problem: dict[str, Any], claims: dict[str, Any], settings: dict[str, Any], neuron: int, sample: int
+) -> Proof:
     """Return what can be said of a start that is not decided: nothing."""
-    nothing = np.empty(0)
-    none = ProvedEvents(nothing, nothing.copy(), np.empty(0, int), np.empty(0, int), np.empty(0, "U1"), nothing.copy())
+    times = {name: np.empty(0) for name in ("t_lo", "t_hi", "t", "t_low", "t_radius", "margin")}
+    none = ProvedEvents(neuron=np.empty(0, int), sample=np.empty(0, int), kind=np.empty(0, "U1"), **times)
     return Proof(
         status="not_proved",
         proved_until=problem["t"],
@@ -217,6 +239,7 @@ def _refused(problem: dict[str, Any], claims: dict[str, Any], neuron: int, sampl
         states=(),
         bound=0.0,
         steps=0,
+        digits=settings.get("digits", 16),
         problem=problem,
         claims=claims,
     )

@@ -29,11 +29,9 @@ def encode(value: Any) -> Any:
 
 def write(proof: Proof, path: str | os.PathLike[str]) -> None:
     """Write a certificate by rename."""
-    names = ("status", "proved_until", "reason", "neuron", "sample", "t_reason", "bound", "steps", "problem", "claims")
-    record = {"format": FORMAT, **{name: encode(getattr(proof, name)) for name in names}}
+    names = ("status", "proved_until", "reason", "neuron", "sample", "t_reason", "bound", "steps", "digits")
+    record = {"format": FORMAT, **{name: encode(getattr(proof, name)) for name in (*names, "problem", "claims")}}
     record["events"] = encode(vars(proof.events))
-    record["states"] = [
-        encode({key: getattr(state, key) for key in ("t", "W", "a", "radius")}) for state in proof.states
-    ]
+    record["states"] = [encode(vars(state)) for state in proof.states]
     with atomic_write(path) as file:
         file.write((json.dumps(record, indent=1) + "\n").encode())
