@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from flint import arb
 
 import reluflow as rf
 from flint_checker import Checker, NotDecidedError
+from flint_series import UNIT
 from proof_runs import benchmark, case_run
 
 # With the times up to which the balls stay small enough to check in seconds. Of the stored runs these are all that do
@@ -37,39 +39,44 @@ def checker_of(run: rf.Solution, options: dict[str, object]) -> Checker:
     return Checker(run.data.X, run.data.y, run.initial.W, run.initial.a, **options)
 
 
-def assert_agree(run: rf.Solution, options: dict[str, object], until: float) -> None:
-    proof = rf.prove(run, at=[until])
+def assert_agree(run: rf.Solution, options: dict[str, object], until: float, digits: int = 16) -> None:
+    """Compare enclosures of both provers: of each event one of the same kind has to overlap, and so the states."""
+    proof = rf.prove(run, at=[until], digits=digits)
     assert proof.proved_until >= until
     checker = checker_of(run, options)
     checker.run(until)
-    of_proof = [k for k in range(len(proof.events)) if proof.events.t_lo[k] <= until]
     found = proof.events
-    place = {(found.neuron[k], found.sample[k], found.kind[k], found.t_lo[k]): found.t_hi[k] for k in of_proof}
-    assert len(checker.events) == len(place)
+    inside = np.flatnonzero(found.t_lo <= until).tolist()
+    left = {k: arb(found.t[k]) + arb(found.t_low[k]) + UNIT * arb(found.t_radius[k]) for k in inside}
+    assert len(checker.events) == len(left)
     for event in checker.events:
-        inside = [
-            (j, i, kind, lo)
-            for (j, i, kind, lo), hi in place.items()
-            if (j, i, kind) == (event.neuron, event.sample, event.kind) and lo <= event.lo and event.hi <= hi
+        same = [
+            k
+            for k, t in left.items()
+            if (found.neuron[k], found.sample[k], found.kind[k]) == (event.neuron, event.sample, event.kind)
+            and t.overlaps(event.lo.union(event.hi))
         ]
-        assert len(inside) == 1, (event.neuron, event.sample, event.kind, float(event.lo.mid()))
-        del place[inside[0]]
+        assert len(same) == 1, (event.neuron, event.sample, event.kind, float(event.lo.mid()))
+        del left[same[0]]
     state = proof(until)
-    for neuron, w, a, radius in zip(checker.neurons, state.W, state.a, state.radius, strict=True):
-        apart = sum((v.mid() - float(c)) ** 2 for v, c in zip([*neuron.w, neuron.a], [*w, a], strict=True))
+    rows = zip(np.c_[state.W, state.a], np.c_[state.W_low, state.a_low], state.radius, checker.neurons, strict=True)
+    for high, low, radius, neuron in rows:
+        parts = zip([*neuron.w, neuron.a], high.tolist(), low.tolist(), strict=True)
+        apart = sum(((v.mid() - arb(one) - arb(two)) ** 2 for v, one, two in parts), arb(0))
         assert apart <= (checker.radius + float(radius)) ** 2
     assert checker.radius < 1e-14
 
 
 @pytest.mark.parametrize(("name", "until"), SHORT)
-def test_a_second_prover_finds_the_same_events_inside_the_enclosures(name: str, until: float) -> None:
-    assert_agree(*problem(name, until), until)
+def test_a_second_prover_finds_the_same_events_at_the_same_times(name: str, until: float) -> None:
+    for digits in (16, 32):
+        assert_agree(*problem(name, until), until, digits)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "until"), LONG)
 def test_a_second_prover_agrees_for_longer(name: str, until: float) -> None:
-    assert_agree(*problem(name, until), until)
+    assert_agree(*problem(name, until), until, 32)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 3, 7])
@@ -86,7 +93,7 @@ def test_a_second_prover_agrees_on_random_problems(seed: int) -> None:
 
 def test_the_second_prover_sees_data_that_differ_in_the_twelfth_digit() -> None:
     run, options = problem("P1", 1.0)
-    proof = rf.prove(run, at=[1.0])
+    proof = rf.prove(run, at=[1.0], digits=16)
     checker = Checker(run.data.X * (1 + 1e-12), run.data.y, run.initial.W, run.initial.a, **options)
     checker.run(1.0)
     lo, hi = proof.events.t_lo, proof.events.t_hi

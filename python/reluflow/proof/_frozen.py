@@ -35,7 +35,7 @@ def why_not_tending(proof: Proof, sides: list[tuple[float, PatternArray]]) -> st
     X, y, leak = proof.problem["X"], proof.problem["y"], proof.problem["leak"]
     signs = _certain_signs(state, X)
     resting = _resting(proof, state, signs, leak)
-    certain = resting | ((signs != 0).all(axis=1) & (np.abs(state.a) > state.radius))
+    certain = resting | ((signs != 0).all(axis=1) & (np.abs(state.a) > state.radius * _UP))
     if not certain.all():
         return f"neuron {int(np.argmin(certain))} is not certainly off all boundaries at t = {state.t!r}"
     moving = np.flatnonzero(~resting)
@@ -58,6 +58,7 @@ def why_not_tending(proof: Proof, sides: list[tuple[float, PatternArray]]) -> st
 
 def _certain_signs(state: State, X: FloatArray) -> PatternArray:
     """Signs of all pre-activations, zero where the enclosure does not tell."""
+    # The low words of 32 digits are half a unit of W at most: within what is taken for rounding.
     z = state.W @ X.T
     sizes = np.sqrt(np.square(X).sum(axis=1)) * _UP
     slack = 2.0 * (X.shape[1] + 2) * _UNIT * (np.abs(state.W) @ np.abs(X).T) + _TINY
