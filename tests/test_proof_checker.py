@@ -38,10 +38,15 @@ def checker_of(run: rf.Solution, options: dict[str, object]) -> Checker:
 
 
 def assert_agree(run: rf.Solution, options: dict[str, object], until: float) -> None:
-    proof = rf.prove(run, at=[until])
-    assert proof.proved_until >= until
     checker = checker_of(run, options)
     checker.run(until)
+    for digits in (16, 32):
+        assert_holds(rf.prove(run, at=[until], digits=digits), checker, until)
+    assert checker.radius < 1e-14
+
+
+def assert_holds(proof: rf.proof.Proof, checker: Checker, until: float) -> None:
+    assert proof.proved_until >= until
     of_proof = [k for k in range(len(proof.events)) if proof.events.t_lo[k] <= until]
     found = proof.events
     place = {(found.neuron[k], found.sample[k], found.kind[k], found.t_lo[k]): found.t_hi[k] for k in of_proof}
@@ -55,10 +60,11 @@ def assert_agree(run: rf.Solution, options: dict[str, object], until: float) -> 
         assert len(inside) == 1, (event.neuron, event.sample, event.kind, float(event.lo.mid()))
         del place[inside[0]]
     state = proof(until)
-    for neuron, w, a, radius in zip(checker.neurons, state.W, state.a, state.radius, strict=True):
-        apart = sum((v.mid() - float(c)) ** 2 for v, c in zip([*neuron.w, neuron.a], [*w, a], strict=True))
+    centres, rests = np.c_[state.W, state.a].tolist(), np.c_[state.W_low, state.a_low].tolist()
+    for neuron, centre, rest, radius in zip(checker.neurons, centres, rests, state.radius, strict=True):
+        true = [v.mid() for v in (*neuron.w, neuron.a)]
+        apart = sum((v - c - low) ** 2 for v, c, low in zip(true, centre, rest, strict=True))
         assert apart <= (checker.radius + float(radius)) ** 2
-    assert checker.radius < 1e-14
 
 
 @pytest.mark.parametrize(("name", "until"), SHORT)
