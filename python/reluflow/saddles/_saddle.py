@@ -10,6 +10,7 @@ from .._validation import FloatArray
 from ..datasets import Dataset
 from ..limits import Limit
 from ..limits._groups import groups
+from ..limits._state import output_terms
 from ..losses import duals, is_of_margins, log_losses, loss_arguments, separation_loss
 from ..networks import Network
 
@@ -64,8 +65,7 @@ def fitted_outputs(data: Dataset, net: Network, loss: str) -> FloatArray:
     f = net(data.X)
     if is_of_margins(loss):
         return f
-    Z = net.W @ data.X.T
-    terms = np.abs(net.a) @ np.abs(np.maximum(Z, net.leak * Z)) + np.abs(data.y)
+    terms = output_terms(data, net) + np.abs(data.y)
     return np.where(np.abs(f - data.y) <= _FIT_TOL * terms + _ZERO_PART * terms.max(), data.y, f)
 
 
