@@ -10,6 +10,7 @@ import pytest
 import reluflow as rf
 from reluflow import saddles
 from reluflow.saddles import _orbit
+from reluflow.saddles._sides import kept_off
 from saddle_flows import half_times
 
 
@@ -135,3 +136,32 @@ def test_a_callback_stops_a_path_and_an_interrupt_keeps_its_stages(monkeypatch):
     assert between.status == "interrupted"
     assert between.losses.tolist() == whole.losses[:2].tolist()
     assert between.stages[-1].legs == ()
+
+
+def test_a_neuron_kept_off_nearly_parallel_boundaries_crosses_no_other():
+    # The least shift off the first two is 2,000 times as long as they are away. It crossed the third one, and the next
+    # leg of the orbit was refused (digits 0 against 1).
+    X = np.array([[1.0, 0.0, 0.0, 0.0], [1.0, 1e-3, 0.0, 0.0], [0.0, -1.0, 1e-6, 1.0]])
+    pattern = np.array([[-1, 1, 1]], dtype=np.int8)
+    net = rf.Network([[0.0, 0.0, 1.0, 0.0]], [1.0], pattern=pattern)
+    moved, found = kept_off(net, X, np.array([False]), 1.0)
+    assert found.all()
+    assert (pattern * (moved.W @ X.T) > 0).all()
+    assert np.abs(moved.W - net.W).max() < 1e-3
+
+
+@pytest.mark.slow
+def test_digits_are_followed_to_their_end():
+    # The second orbit took 30,000 explicit steps a leg: what they leave of layers near the limit of their stability
+    # barred late steps. The first one was "lost" where a neuron slides on a boundary that comes to repel.
+    digits = pytest.importorskip("sklearn.datasets").load_digits()
+    kept = np.isin(digits.target, (3, 8))
+    data = rf.Dataset(digits.data[kept] / 16, np.where(digits.target[kept] == 3, 1.0, -1.0))
+    rng = np.random.default_rng(0)
+    path = rf.saddle_to_saddle(data, rng.standard_normal((10, 64)), np.where(np.arange(10) % 2 == 0, 1, -1))
+    assert path.status == "ended"
+    assert len(path.stages) == 3
+    assert path.end is not None
+    assert path.end.certified
+    for stage in path.stages:
+        assert sum(leg.stats["steps"] for leg in stage.legs) < 3000
