@@ -230,6 +230,7 @@ class _Ride:
         self.parted = parted
         self.error = 0.0  # of the constants of log |w|
         self.reason = ""  # why infinitesimal neurons cannot be carried further
+        self._limit: tuple[int, Limit] | None = None
         self.grown = neurons.grown.copy()
         self.grown[waking] = True
         self.log_size = np.array(neurons.log_size)
@@ -317,8 +318,10 @@ class _Ride:
         return bool(way * leg.t_end > _UNDER_WAY * _ARRIVED * size * _SAVED * (last - before))
 
     def limit(self) -> Limit:
-        """Polish the critical point to which the grown neurons go."""
-        return limit_of(self.flow.data, self.end().network, self.flow.loss)
+        """Polish the critical point to which the grown neurons go, once for each leg."""
+        if self._limit is None or self._limit[0] != len(self.legs):
+            self._limit = len(self.legs), limit_of(self.flow.data, self.end().network, self.flow.loss)
+        return self._limit[1]
 
     def _carry(self, leg: Solution) -> None:
         """Carry the infinitesimal neurons along the λ(t) of a leg of the grown ones."""
