@@ -10,6 +10,7 @@ import pytest
 import reluflow as rf
 from reluflow import saddles
 from reluflow.saddles import _orbit
+from reluflow.saddles._sides import kept_off
 from saddle_flows import half_times
 
 
@@ -135,3 +136,15 @@ def test_a_callback_stops_a_path_and_an_interrupt_keeps_its_stages(monkeypatch):
     assert between.status == "interrupted"
     assert between.losses.tolist() == whole.losses[:2].tolist()
     assert between.stages[-1].legs == ()
+
+
+def test_a_neuron_kept_off_nearly_parallel_boundaries_crosses_no_other():
+    # The least shift off the first two is 2,000 times as long as they are away. It crossed the third one, and the next
+    # leg of the orbit was refused (digits 0 against 1).
+    X = np.array([[1.0, 0.0, 0.0, 0.0], [1.0, 1e-3, 0.0, 0.0], [0.0, -1.0, 1e-6, 1.0]])
+    pattern = np.array([[-1, 1, 1]], dtype=np.int8)
+    net = rf.Network([[0.0, 0.0, 1.0, 0.0]], [1.0], pattern=pattern)
+    moved, found = kept_off(net, X, np.array([False]), 1.0)
+    assert found.all()
+    assert (pattern * (moved.W @ X.T) > 0).all()
+    assert np.abs(moved.W - net.W).max() < 1e-3

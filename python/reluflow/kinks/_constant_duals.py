@@ -99,6 +99,8 @@ class Frozen:
         Events in order of their finding: arrays t, neuron, sample, code.
     until : float
         The time at which `run` ends.
+    slides : bool
+        Whether neurons on a boundary have slid there up to now; otherwise they were put there.
     """
 
     X: FloatArray
@@ -118,6 +120,7 @@ class Frozen:
     reasons: dict[int, str] = field(default_factory=dict)
     log: list[Columns] = field(default_factory=list)
     until: float = np.inf
+    slides: bool = False
     _bases: dict[bytes, FloatArray] = field(default_factory=dict)
     _decided: dict[tuple[bytes, float, tuple[int, ...]], dict[int, int] | str] = field(default_factory=dict)
     _stays: dict[tuple[bytes, float], bool] = field(default_factory=dict)
@@ -134,7 +137,7 @@ class Frozen:
 
         Neurons that slide may leave at once. Undecided ones stay where they were.
         """
-        self.lam, self.until = lam, until
+        self.lam, self.until, self.slides = lam, until, True
         self.lower, self.upper = self.boundaries.all_edges(lam, self.leak)
         self.scale = float(np.abs(lam) @ np.linalg.norm(self.X, axis=1))
         self._decided.clear()
@@ -275,10 +278,19 @@ class Frozen:
             self._turn(j, np.unique(self.boundaries.boundary[self.pattern[j] == 0]))
 
     def _decide(self, row: PatternArray, sign: float, on: list[int]) -> dict[int, int] | str:
-        """Signs of the samples on these boundaries afterwards, or why there is no single answer."""
+        """Signs of the samples on these boundaries afterwards, or why there is no single answer.
+
+        Where λ varies, no neuron comes to slide on a boundary that repels: it leaves before, while the interval of the
+        multiplier closes, to the side to which the others then pull. So the interval of such a boundary is its middle.
+        """
         member = np.isin(self.boundaries.boundary, on)
         drive = (slopes(np.where(member, 0, row).astype(np.int8), self.leak) * self.lam) @ self.X
-        corner = Corner(self.boundaries.normal[on], self.lower[on], self.upper[on], drive, sign, self.scale)
+        lower, upper = self.lower[on], self.upper[on]
+        if self.slides:
+            held = np.isin(on, self.boundaries.boundary[row == 0]) & (sign * (upper - lower) > 0)
+            middle = 0.5 * (lower + upper)
+            lower, upper = np.where(held, middle, lower), np.where(held, middle, upper)
+        corner = Corner(self.boundaries.normal[on], lower, upper, drive, sign, self.scale)
         found = continuations(corner)
         samples = np.flatnonzero(member)
         if found is None:

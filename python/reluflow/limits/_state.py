@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from .._validation import FloatArray, IntArray, PatternArray
 from ..datasets import Dataset
-from ..kinks._boundaries import exact_signs
+from ..kinks._boundaries import exact_signs, slopes
 from ..losses import (
     duals_of,
     is_of_margins,
@@ -105,9 +105,7 @@ class State:
     @property
     def error_sizes(self) -> FloatArray:
         """The sizes of the terms of each error, summed, times what the sample counts, shape (n,)."""
-        Z = self.net.W @ self.data.X.T
-        terms = np.abs(self.net.a) @ np.abs(np.maximum(Z, self.net.leak * Z))
-        return np.asarray(self.data.counts * (terms + np.abs(self.data.y)))
+        return np.asarray(self.data.counts * (output_terms(self.data, self.net) + np.abs(self.data.y)))
 
     @property
     def is_fitted(self) -> bool:
@@ -131,3 +129,14 @@ class State:
             if self.data.rank - len(basis) == 1 and is_back:
                 found.append(c)
         return np.array(found, dtype=np.int64)
+
+
+def output_terms(data: Dataset, net: Network) -> FloatArray:
+    """Sum the sizes of the products a_j w_jk x_ik that each output is made of, shape (n,).
+
+    Rounding of an output is a part of these. Beside a boundary it is far more than a part of |a_j w_j·x_i|: neurons
+    whose w·x_i cancel to zero leave an error that only the products are large beside.
+    """
+    pattern = exact_signs(net.W, data.X) if net.pattern is None else net.pattern
+    slope = np.where(pattern == 0, 1.0, slopes(pattern, net.leak))
+    return np.asarray(np.abs(net.a) @ (slope * (np.abs(net.W) @ np.abs(data.X).T)))

@@ -19,7 +19,7 @@ from ._carried import Carried, in_order, shifted
 from ._merged import Merged
 from ._neurons import Neurons
 from ._rest import Rest
-from ._saddle import fitted_outputs
+from ._saddle import fitted_along
 from ._sides import kept_off
 from ._watch import Watch
 
@@ -37,6 +37,8 @@ _ROOM_BESIDE = 10.0
 _FIRST_LEG = 12.0
 # A state this near to its critical point, as a part of |θ|, has arrived: the polish is off by the square of it.
 _ARRIVED = 1e-8
+# Neurons that go so many times as far in a 256th of a leg have not.
+_UNDER_WAY = 100.0
 # After so many legs without arrival the orbit ends where it is; a margin that grows for ever shows in a few.
 _MAX_LEGS = 100
 # After so many legs or steps without arrival infinitesimal neurons are carried apart: the way to the critical point is
@@ -115,9 +117,12 @@ class Flow:
 
     def duals_along(self, run: Solution, times: FloatArray) -> FloatArray:
         """Return λ at some times of a run, in the reduction of the flow; zero where the error is rounding."""
-        W, a = run.states(times)
-        f = [fitted_outputs(self.data, Network(W[k], a[k], leak=run.leak), self.loss) for k in range(len(W))]
-        return self.factor * duals(self.data, np.array(f), self.loss)
+        place = np.minimum(np.searchsorted(run.t, times), len(run.t) - 1)
+        W, a = run.W[place], run.a[place]
+        between = run.t[place] != times
+        if between.any():  # which takes as long as the run itself
+            W[between], a[between] = run.states(times[between])
+        return self.factor * duals(self.data, fitted_along(self.data, W, a, run.leak, self.loss), self.loss)
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +181,6 @@ def follow(flow: Flow, neurons: Neurons, rest: Rest, waking: IntArray, *, parted
     ride = _Ride(flow, replace(neurons, pattern=rest.pattern), waking, parted)
     escaped = (_FIRST_LEG - np.log(_ESCAPE_SIZE)) / float(rest.rate[waking].min())
     length, longest = escaped, ride.room / float(rest.rate.max())
-    limit = None
     while len(ride.legs) < _MAX_LEGS:
         leg = ride.run(min(length, longest))
         if leg.success and not ride.parted and ride.is_outgrown(leg.final):
@@ -184,29 +188,30 @@ def follow(flow: Flow, neurons: Neurons, rest: Rest, waking: IntArray, *, parted
             continue
         fastest = ride.take(leg)
         is_asked = flow.watch.took(leg.t_end, int(leg.stats["steps"]))
-        limit = limit_of(flow.data, ride.end().network, flow.loss)
         if not leg.success:
             outcome = leg.status if leg.status in STOPPED else "lost"
-            return ride.ended(limit, outcome, f"the run of the orbit ended with the status {leg.status}: {leg.message}")
+            return ride.ended(outcome, f"the run of the orbit ended with the status {leg.status}: {leg.message}")
         if is_asked:
-            return ride.ended(limit, "stopped_by_callback", "the callback stopped it")
+            return ride.ended("stopped_by_callback", "the callback stopped it")
         is_over = ride.duration >= escaped
-        if is_over and limit.kind == "finite" and limit.certified and limit.turn <= _ARRIVED:
-            return ride.ended(limit, "arrived")
-        if is_over and limit.kind == "direction" and len(ride.legs) >= _LEGS_TO_INFINITY:
-            return ride.ended(limit, "infinity")
+        if is_over and not ride.is_under_way(leg):
+            limit = ride.limit()
+            if limit.kind == "finite" and limit.certified and limit.turn <= _ARRIVED:
+                return ride.ended("arrived")
+            if limit.kind == "direction" and len(ride.legs) >= _LEGS_TO_INFINITY:
+                return ride.ended("infinity")
         if ride.reason:
-            return ride.ended(limit, "lost", ride.reason)
+            return ride.ended("lost", ride.reason)
         ride.after += is_over
         if not ride.parted and (ride.after >= _MANY_LEGS or ride.steps >= _MANY_STEPS):
             ride.part()
             length = leg.t_end
         length *= _LONGER if ride.parted else 2.0
         longest = ride.room / fastest if fastest > 0 else np.inf
-    assert limit is not None  # for the type checker: there are legs
+    limit = ride.limit()
     if ride.duration >= escaped and limit.kind == "finite" and limit.certified:
-        return ride.ended(limit, "arrived", f"the orbit ends {limit.turn:.1g} |θ| away from its critical point")
-    return ride.ended(limit, "lost", f"no critical point is certified after {_MAX_LEGS} legs: {limit.reason}")
+        return ride.ended("arrived", f"the orbit ends {limit.turn:.1g} |θ| away from its critical point")
+    return ride.ended("lost", f"no critical point is certified after {_MAX_LEGS} legs: {limit.reason}")
 
 
 class _Ride:
@@ -225,6 +230,7 @@ class _Ride:
         self.parted = parted
         self.error = 0.0  # of the constants of log |w|
         self.reason = ""  # why infinitesimal neurons cannot be carried further
+        self._limit: tuple[int, Limit] | None = None
         self.grown = neurons.grown.copy()
         self.grown[waking] = True
         self.log_size = np.array(neurons.log_size)
@@ -296,6 +302,27 @@ class _Ride:
         self.grown &= ~gone
         self.log_size[gone] = np.log(2.0) * sizes[gone]
 
+    def is_under_way(self, leg: Solution) -> bool:
+        """Tell whether grown neurons still move too fast to have arrived, for a loss of errors.
+
+        Where the way of a 256th of a leg is far above the distance at which they arrive, so is what is left of it, and
+        the limit, which takes longer than the leg, need not be asked for.
+        """
+        if is_of_margins(self.flow.loss):
+            return False
+        rows = self.grown[self.rows[-1]]
+        last, before = leg.t[-1], leg.t[-2]
+        W, a = leg.W[-2:, rows], leg.a[-2:, rows]
+        way = np.hypot(np.linalg.norm(W[1] - W[0]), np.linalg.norm(a[1] - a[0]))
+        size = np.hypot(np.linalg.norm(W[1]), np.linalg.norm(a[1]))
+        return bool(way * leg.t_end > _UNDER_WAY * _ARRIVED * size * _SAVED * (last - before))
+
+    def limit(self) -> Limit:
+        """Polish the critical point to which the grown neurons go, once for each leg."""
+        if self._limit is None or self._limit[0] != len(self.legs):
+            self._limit = len(self.legs), limit_of(self.flow.data, self.end().network, self.flow.loss)
+        return self._limit[1]
+
     def _carry(self, leg: Solution) -> None:
         """Carry the infinitesimal neurons along the λ(t) of a leg of the grown ones."""
         rows = np.flatnonzero(~self.grown)
@@ -324,9 +351,9 @@ class _Ride:
         power = np.where(self.grown, 0.0, start.power)
         return Neurons(w, a, self.grown, self.state.pattern, power, self.log_size, start.leak)
 
-    def ended(self, limit: Limit, outcome: str, message: str = "") -> Orbit:
+    def ended(self, outcome: str, message: str = "") -> Orbit:
         """Return the orbit; grown neurons that shrink to the origin are infinitesimal from here on."""
-        end = self.end()
+        end, limit = self.end(), self.limit()
         if outcome == "arrived":
             gone = self.grown & end.w.any(axis=1) & ~limit.network.W.any(axis=1)
             sizes = np.linalg.norm(end.w, axis=1)

@@ -67,6 +67,7 @@ def rest(data: Dataset, neurons: Neurons, lam: FloatArray) -> Rest:
         status[rows] = np.where(active, "rest", "dead")
         return Rest(status, direction, pattern, rate, log_size, _no_events(), {})
     flow = start(data.X, lam, neurons.leak, neurons.w[rows], neurons.a[rows], pattern[rows])
+    flow.slides = neurons.pattern is not None
     flow.run()
     status[rows] = np.array(STATUSES)[flow.status]
     rate[rows], change, direction[rows] = _lines(flow, status[rows])

@@ -10,6 +10,7 @@ from .._validation import FloatArray
 from ..datasets import Dataset
 from ..limits import Limit
 from ..limits._groups import groups
+from ..limits._state import output_terms
 from ..losses import duals, is_of_margins, log_losses, loss_arguments, separation_loss
 from ..networks import Network
 
@@ -62,10 +63,25 @@ def saddle_of(data: Dataset, limit: Limit, loss: str) -> Saddle:
 def fitted_outputs(data: Dataset, net: Network, loss: str) -> FloatArray:
     """Return the outputs of a network, which are the targets where the difference is rounding, shape (n,)."""
     f = net(data.X)
-    if is_of_margins(loss):
-        return f
-    Z = net.W @ data.X.T
-    terms = np.abs(net.a) @ np.abs(np.maximum(Z, net.leak * Z)) + np.abs(data.y)
+    return f if is_of_margins(loss) else _fitted(data, f, output_terms(data, net))
+
+
+def fitted_along(data: Dataset, W: FloatArray, a: FloatArray, leak: float, loss: str) -> FloatArray:
+    """Return the same for the states of a run, W of shape (k, m, d) and a of shape (k, m); shape (k, n)."""
+    X, sizes = data.X.T, np.abs(data.X).T
+    found = np.empty((len(W), data.n))
+    for k in range(len(W)):
+        Z = W[k] @ X
+        f = a[k] @ np.maximum(Z, leak * Z)
+        if not is_of_margins(loss):
+            products = np.abs(W[k]) @ sizes
+            f = _fitted(data, f, np.abs(a[k]) @ (np.where(Z + _FIT_TOL * products < 0, leak, 1.0) * products))
+        found[k] = f
+    return found
+
+
+def _fitted(data: Dataset, f: FloatArray, terms: FloatArray) -> FloatArray:
+    terms = terms + np.abs(data.y)
     return np.where(np.abs(f - data.y) <= _FIT_TOL * terms + _ZERO_PART * terms.max(), data.y, f)
 
 

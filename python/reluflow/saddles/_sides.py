@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray
+from .._validation import FloatArray, PatternArray
 from ..networks import Network
 
 # A pre-activation below this part of |w_j||x_i| is one that tends to zero: rounding could change its sign later. Growth
@@ -15,6 +15,10 @@ _PART = 1e-7
 _GROWN_PART = 1e-13
 # A shift that misses its aim by more than this part cannot be made.
 _MISS = 1e-3
+# Nor is one made that is so many times as long: the square of it is an error of log |w_j|.
+_FARTHEST = 1e4
+# So often the boundaries that a shift comes to are taken with the others.
+_ROUNDS = 20
 
 
 def kept_off(
@@ -38,14 +42,38 @@ def kept_off(
     aims = np.outer(level, lengths)
     near = (pattern != 0) & (pattern * (W @ X.T) < aims) & (size > 0)[:, None]
     for j in np.flatnonzero(near.any(axis=1)):
-        close, slides = near[j], pattern[j] == 0
-        rows = np.vstack((X[close] / lengths[close, None], X[slides] / lengths[slides, None]))
-        aim = np.concatenate((pattern[j, close] * level[j], np.zeros(int(slides.sum()))))
-        lacks = aim - rows @ W[j]
-        lacks[int(close.sum()) :] = 0.0
-        shift = np.linalg.lstsq(rows, lacks, rcond=1e-9)[0]
-        if np.abs(rows @ shift - lacks).max() <= _MISS * level[j]:
+        shift = _shift(W[j], X, lengths, pattern[j], float(level[j]), near[j])
+        if shift is not None:
             W[j] += shift
             found[j] = True
     a = np.where(found, np.sign(net.a) * np.linalg.norm(W, axis=1), np.ldexp(net.a, -exponent))
     return Network(np.ldexp(W, exponent[:, None]), np.ldexp(a, exponent), leak=net.leak, pattern=pattern), found
+
+
+def _shift(
+    w: FloatArray,
+    X: FloatArray,
+    lengths: FloatArray,
+    signs: PatternArray,
+    level: float,
+    near: npt.NDArray[np.bool_],
+) -> FloatArray | None:
+    """Return the least shift of w to its own side of the boundaries near it, at the distance `level`; None if none is.
+
+    Where these are nearly parallel it is far longer than they are away, and may come to other boundaries: those are
+    kept off with them.
+    """
+    close, slides = near.copy(), signs == 0
+    for _ in range(_ROUNDS):
+        rows = np.vstack((X[close] / lengths[close, None], X[slides] / lengths[slides, None]))
+        aim = np.concatenate((signs[close] * level, np.zeros(int(slides.sum()))))
+        lacks = aim - rows @ w
+        lacks[int(close.sum()) :] = 0.0
+        shift = np.asarray(np.linalg.lstsq(rows, lacks, rcond=1e-9)[0])
+        if np.abs(rows @ shift - lacks).max() > _MISS * level or np.linalg.norm(shift) > _FARTHEST * level:
+            return None
+        crossed = (signs * (X @ (w + shift)) < 0) & ~close
+        if not crossed.any():
+            return shift
+        close |= crossed
+    return None
