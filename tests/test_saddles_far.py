@@ -148,3 +148,20 @@ def test_a_neuron_kept_off_nearly_parallel_boundaries_crosses_no_other():
     assert found.all()
     assert (pattern * (moved.W @ X.T) > 0).all()
     assert np.abs(moved.W - net.W).max() < 1e-3
+
+
+@pytest.mark.slow
+def test_digits_are_followed_to_their_end():
+    # The second orbit took 30,000 explicit steps a leg: what they leave of layers near the limit of their stability
+    # barred late steps. The first one was "lost" where a neuron slides on a boundary that comes to repel.
+    digits = pytest.importorskip("sklearn.datasets").load_digits()
+    kept = np.isin(digits.target, (3, 8))
+    data = rf.Dataset(digits.data[kept] / 16, np.where(digits.target[kept] == 3, 1.0, -1.0))
+    rng = np.random.default_rng(0)
+    path = rf.saddle_to_saddle(data, rng.standard_normal((10, 64)), np.where(np.arange(10) % 2 == 0, 1, -1))
+    assert path.status == "ended"
+    assert len(path.stages) == 3
+    assert path.end is not None
+    assert path.end.certified
+    for stage in path.stages:
+        assert sum(leg.stats["steps"] for leg in stage.legs) < 3000

@@ -230,6 +230,19 @@ void SteadyResponse::apply_kernel(const Mode& mode, Vector& real, Vector& imagin
     }
 }
 
+/// (I + value H K)⁻¹ r for an eigenvalue of A: in each eigenvector of K no smaller than the mean of exp(-H K u) over
+/// the step, since |value| < 1/2.
+void SteadyResponse::settle(Vector& r) {
+    real_ = r;
+    imaginary_.setZero();
+    apply_kernel(modes_.front(), taken_re_, taken_im_);
+    for (Index k = 0; k < count(); ++k) {
+        real_[samples_[k]] -= taken_re_[k];
+        imaginary_[samples_[k]] -= taken_im_[k];
+    }
+    r = (real_.array().square() + imaginary_.array().square()).sqrt();
+}
+
 /// The change of log D that gives the response in (real_, imaginary_) the mass `wanted`; it is taken off the response.
 SteadyResponse::Complex SteadyResponse::take_mass(const Mode& mode, Complex wanted) {
     Complex sum = 0.0;

@@ -90,6 +90,7 @@ RadauStep::RadauStep(const Dataset& data, Objective objective, const Settings& s
       q_now_(data.n()),
       start_weights_(data.n()),
       start_margins_(data.n()),
+      start_change_(data.n()),
       live_(data.n(), 1),
       rounding_of_(Vector::Zero(data.n())) {
     if (is_linear_)
@@ -147,18 +148,23 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
         keep_margins(expansion);
         const double miss = std::max({of_others, error(step), kDefectShare * expansion.defect(1.0)}) / tolerance_;
         if (!std::isfinite(miss)) break;
-        const bool is_careful = !is_linear_ && expansion.waveform().smallest_margin() <= 0.0;
-        const double growth = is_careful ? kCarefulGrowth : largest_growth(miss);
-        const bool is_taken = miss <= 1.0;
-        const bool is_seen = miss > (is_linear_ ? 0.0 : kUnseen);
-        double ratio = is_seen ? std::pow(miss, -1.0 / kStages) : kFastGrowth;
-        // What is missed of a layer of errors at the start falls like the step alone.
-        if (is_linear_ && !is_taken && layer_ > tolerance_) ratio = std::min(ratio, tolerance_ / layer_);
-        next_step_ = step * std::clamp(0.9 * ratio, kShrink, growth);
-        last_step_ = is_taken ? step : 0.0;
-        return is_taken;
+        return conclude(expansion, step, miss);
     }
     return refuse(step);
+}
+
+/// Takes the step or not, and proposes the length of the next one.
+bool RadauStep::conclude(Expansion& expansion, double step, double miss) noexcept {
+    const bool is_careful = !is_linear_ && expansion.waveform().smallest_margin() <= 0.0;
+    const double growth = is_careful ? kCarefulGrowth : largest_growth(miss);
+    const bool is_taken = miss <= 1.0;
+    const bool is_seen = miss > (is_linear_ ? 0.0 : kUnseen);
+    double ratio = is_seen ? std::pow(miss, -1.0 / kStages) : kFastGrowth;
+    // What is missed of a layer of errors at the start falls like the step alone.
+    if (is_linear_ && !is_taken && layer_ > tolerance_) ratio = std::min(ratio, tolerance_ / layer_);
+    next_step_ = step * std::clamp(0.9 * ratio, kShrink, growth);
+    last_step_ = is_taken ? step : 0.0;
+    return is_taken;
 }
 
 /// By how much the next step may be longer: convergence has to last, and nothing new may come within it.
@@ -287,6 +293,13 @@ void RadauStep::keep_margins(Expansion& expansion) {
 double RadauStep::error(double step) {
     double smooth = 0.0;
     layer_ = 0.0;
+    // Errors respond together, at rates that sum up over the samples: what explicit steps leave near the limit of their
+    // stability lasts for a far shorter time than any sample of its own would say.
+    const bool together = is_steady_ && is_linear_;
+    if (together) {
+        start_change_ = coefficients_.row(0).transpose();
+        steady_->settle(start_change_);
+    }
     std::size_t next_active = 0;
     for (Index i = 0; i < data_.n(); ++i) {
         if (!live_[i]) continue;
@@ -295,6 +308,10 @@ double RadauStep::error(double step) {
         const double norm = data_.X().row(i).norm();
         smooth += std::max(0.0, std::abs(last) - rounding_of_[i]) * norm * step;
         double width = step;
+        if (together) {
+            layer_ += std::max(0.0, start_change_[i] - rounding_of_[i]) * norm * step;
+            continue;
+        }
         if (is_steady_) {
             // A saturated weight does not respond itself; its share follows those that do.
             const double own = steady_->own(i) > 0.0 ? steady_->own(i) : square_ * norm * norm;

@@ -74,6 +74,7 @@ class RadauStep {
     void scale_jacobian(Eigen::Map<Matrix>& jacobian) const;
     double correct();
     double correct_steady();
+    bool conclude(Expansion& expansion, double step, double miss) noexcept;
     double error(double step);
 
     const Dataset& data_;
@@ -104,7 +105,7 @@ class RadauStep {
     Vector steady_mass_, answers_;  // (stages,), and -d log|ℓ'|/dq (n,)
     Vector mean_over_step_;         // weights of all samples
     LuFactors lu_;
-    Vector residual_, start_weights_, start_margins_, mean_weights_;
+    Vector residual_, start_weights_, start_margins_, start_change_, mean_weights_;
     std::vector<char> live_;
     Vector rounding_of_;     // of each weight that is an error: what is not known of it
     double rounding_ = 0.0;  // the largest of these
