@@ -45,7 +45,8 @@ struct Network {
     }
     static Matrix copies(Uniform& number) {
         Matrix made = drawn(kNeurons, kRank, number);
-        for (Index j = 0; j < kNeurons; ++j) made.row(j) = made.row(j % kKinds).normalized();
+        for (Index j = 0; j < kKinds; ++j) made.row(j).normalize();
+        for (Index j = kKinds; j < kNeurons; ++j) made.row(j) = made.row(j % kKinds);
         return made;
     }
     static Vector ones() { return Vector::Ones(kNeurons); }
