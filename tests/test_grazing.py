@@ -42,7 +42,7 @@ def test_what_a_looser_tolerance_misses_rises_less_than_its_error() -> None:
     fewer, more = by_pair(loose.events), by_pair(tight.events)
     assert fewer.keys() == more.keys()
     different = [pair for pair in more if [e.kind for e in more[pair]] != [e.kind for e in fewer[pair]]]
-    assert len(different) < 10  # of some thousand pairs
+    assert len(different) < 30  # of some thousand pairs
     for j, i in different:
         is_more = len(more[j, i]) > len(fewer[j, i])
         full, other = (tight, loose) if is_more else (loose, tight)
