@@ -13,7 +13,7 @@ namespace {
 constexpr double kAnswers = 1e-4;
 /// Part of the trace of the kernel that L may omit: substitution converges at least by this factor per iteration.
 constexpr double kLeftOut = 0.05;
-/// Largest rank of L: systems of twice this size are solved, three of them.
+/// Largest rank of L: the work of a step grows like its cube.
 constexpr Index kMostDirections = 400;
 /// Largest size of the table of pre-activations; larger networks are left to the explicit series.
 constexpr Index kMostOutputs = Index{1} << 24;
@@ -53,7 +53,7 @@ SteadyResponse::SteadyResponse(const Dataset& data, Index neurons, const Spectru
     outputs_.reserve(table);
     slopes_.reserve(table);
     factor_.reserve(most * data.n());
-    gram_.reserve(most * most);
+    gram_.reserve(most);
     part_.resize(2 * most);
     for (Index i = 0; i < modes.values.size(); ++i) {
         const Complex value = modes.values[i];
@@ -63,13 +63,13 @@ SteadyResponse::SteadyResponse(const Dataset& data, Index neurons, const Spectru
         mode.right = modes.right.col(i);
         mode.left = modes.left.row(i).transpose();
         mode.share = value.imag() > 0.0 ? 2.0 : 1.0;
-        mode.lu.reserve(2 * most);
         mode.border_re.resize(data.n());
         mode.border_im.resize(data.n());
     }
 }
 
 bool SteadyResponse::prepare(Expansion& expansion, const Vector& weights, const Vector& answers, double step) {
+    rank_ = 0;
     if (data_.n() * neurons_ > kMostOutputs) return false;
     list_samples(weights, answers, step, expansion.series().square());
     if (samples_.empty()) return false;
@@ -77,15 +77,17 @@ bool SteadyResponse::prepare(Expansion& expansion, const Vector& weights, const 
     find_own(expansion);
     factor_.clear();
     if (!factor_kernel(expansion, step)) return false;
-    for (Mode& mode : modes_) factor_mode(mode);
+    if (shares_mass_)
+        for (Mode& mode : modes_) find_border(mode);
     return true;
 }
 
 double SteadyResponse::work() const noexcept {
     const double rank = static_cast<double>(rank_);
-    const double column = static_cast<double>(count() * (neurons_ + groups_ + data_.rank() + rank_));
-    // Three factorisations of matrices of twice the rank; they run about three times as fast as the rest.
-    return 2.0 * rank * column + 2.0 / 3.0 * 8.0 * rank * rank * rank;
+    const auto holding = std::count(holds_.begin(), holds_.begin() + groups_, char{1});  // each has its own product
+    const double column = static_cast<double>(count() * (neurons_ + groups_ + (1 + holding) * data_.rank() + rank_));
+    // L, its products and the reduction of these.
+    return 2.0 * rank * column + 8.0 / 3.0 * rank * rank * rank;
 }
 
 void SteadyResponse::list_samples(const Vector& weights, const Vector& answers, double step, double square) {
@@ -161,9 +163,8 @@ bool SteadyResponse::factor_kernel(const Expansion& expansion, double step) {
         rest[pivot] = 0.0;
         factor_.insert(factor_.end(), column.data(), column.data() + count());
     }
-    gram_.resize(rank_ * rank_);
-    Map gram(gram_.data(), rank_, rank_);
-    multiply_transposed(factor(), factor(), gram);
+    multiply_transposed(factor(), factor(), gram_.matrix(rank_));
+    gram_.reduce();
     return true;
 }
 
@@ -188,16 +189,7 @@ void SteadyResponse::find_column(const Expansion& expansion, Index pivot, double
     for (Index k = 0; k < count(); ++k) column[k] *= step * root_[samples_[k]] * root_[samples_[pivot]];
 }
 
-void SteadyResponse::factor_mode(Mode& mode) {
-    const Map gram(gram_.data(), rank_, rank_);
-    Eigen::Map<Matrix> matrix = mode.lu.matrix(2 * rank_);
-    matrix.topLeftCorner(rank_, rank_) = mode.value.real() * gram;
-    matrix.topRightCorner(rank_, rank_) = -mode.value.imag() * gram;
-    matrix.bottomLeftCorner(rank_, rank_) = mode.value.imag() * gram;
-    matrix.bottomRightCorner(rank_, rank_) = mode.value.real() * gram;
-    matrix.diagonal().array() += 1.0;
-    mode.lu.factor();
-    if (!shares_mass_) return;
+void SteadyResponse::find_border(Mode& mode) {
     real_.setOnes();
     imaginary_.setZero();
     apply_kernel(mode, mode.border_re, mode.border_im);
@@ -216,7 +208,7 @@ void SteadyResponse::apply_kernel(const Mode& mode, Vector& real, Vector& imagin
     auto part = part_.head(2 * rank_);
     part.head(rank_).noalias() = factor() * real.head(count());
     part.tail(rank_).noalias() = factor() * imaginary.head(count());
-    mode.lu.solve(part);
+    gram_.solve_shifted(mode.value, part.head(rank_), part.tail(rank_));
     for (Index m = 0; m < rank_; ++m) {
         const Complex scaled = mode.value * Complex(part[m], part[rank_ + m]);
         part[m] = scaled.real();

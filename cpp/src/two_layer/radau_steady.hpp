@@ -8,7 +8,7 @@
 
 #include "base/types.hpp"
 #include "numeric/decompositions.hpp"
-#include "numeric/lu.hpp"
+#include "numeric/tridiagonal.hpp"
 #include "two_layer/expansion.hpp"
 
 namespace reluflow {
@@ -50,7 +50,6 @@ class SteadyResponse {
         Complex value;
         Eigen::VectorXcd right, left;
         double share = 1.0;           // 2 for a pair
-        LuFactors lu;                 // of I + value LᵀL, as a real matrix of twice the size
         Vector border_re, border_im;  // what the kernel subtracts from the response to μ = 1
         Complex border;               // Σ p of that response
     };
@@ -60,7 +59,7 @@ class SteadyResponse {
     void find_own(const Expansion& expansion);
     bool factor_kernel(const Expansion& expansion, double step);
     void find_column(const Expansion& expansion, Index pivot, double step);
-    void factor_mode(Mode& mode);
+    void find_border(Mode& mode);
     Complex take_mass(const Mode& mode, Complex wanted);
     void apply_kernel(const Mode& mode, Vector& real, Vector& imaginary);
     double weight(Index sample) const noexcept { return root_[sample] * border_[sample]; }
@@ -88,7 +87,7 @@ class SteadyResponse {
     Numbers rows_, outputs_, slopes_, factor_;
     Vector squares_;              // Σ a² of the groups
     std::vector<char> holds_;     // of the groups: whether they slide
-    Numbers gram_;                // LᵀL
+    TridiagonalForm gram_;        // LᵀL
     Vector rest_;                 // the diagonal of the kernel minus that of L Lᵀ
     Vector new_, product_;        // over the responding samples
     Vector direction_, drawn_;    // (r,), (neurons,)
