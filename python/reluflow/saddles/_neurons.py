@@ -10,6 +10,10 @@ import numpy.typing as npt
 from .._validation import FloatArray, PatternArray
 from ..networks import Network
 
+# An infinitesimal neuron stands in a run at about 1e-144: far below what rounding keeps of the sums that the others
+# make, far above the smallest double.
+TINY_LOG2 = -480
+
 
 @dataclass(frozen=True, eq=False)
 class Neurons:
@@ -52,3 +56,11 @@ def at_start(directions: FloatArray, signs: FloatArray, leak: float) -> Neurons:
     unit = directions / np.linalg.norm(directions, axis=1, keepdims=True)
     nobody = np.zeros(m, dtype=np.bool_)
     return Neurons(unit, np.array(signs), nobody, None, np.full(m, -1.0), np.zeros(m), leak)
+
+
+def log2_sizes(net: Network) -> FloatArray:
+    """Return log2 |w_j|, without underflow of squares; -inf for zero, shape (m,)."""
+    largest = np.abs(net.W).max(axis=1)
+    exponent = np.frexp(largest)[1]
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log2(np.linalg.norm(np.ldexp(net.W, -exponent[:, None]), axis=1)) + exponent)

@@ -6,31 +6,32 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._validation import FloatArray, IntArray
-from ..datasets import Dataset
+from .._validation import IntArray
 from ..early._alignment import events_of
-from ..flow import Solution, Stop, integrate
+from ..flow import Solution
 from ..flow._events import EventTable
 from ..limits import Limit
 from ..limits._limit_of import limit_of
-from ..losses import LossName, ReductionName, duals, is_of_margins, reduction_factor
+from ..losses import is_of_margins
 from ..networks import Network
 from ._carried import Carried, in_order, shifted
+from ._flow import Flow
+from ._horizon import has_turned
 from ._merged import Merged
-from ._neurons import Neurons
+from ._neurons import TINY_LOG2, Neurons, log2_sizes
+from ._rays import put_on_rays
 from ._rest import Rest
-from ._saddle import fitted_along
+from ._saddle import is_vanishing
 from ._sides import kept_off
-from ._watch import Watch
 
 # A neuron that leaves starts at this part of the size at which it matters: its outputs are 14 digits below the others.
 _ESCAPE_SIZE = 1e-7
-# The infinitesimal neurons start each leg at about 1e-144, and a leg in which one passes 1e-24 is taken again, shorter:
-# their outputs stay far below rounding, and the smallest of them far above the smallest double.
-_TINY_LOG2 = -480
+# The infinitesimal neurons start each leg at `TINY_LOG2`, and a leg in which one passes 1e-24 is taken again, shorter.
 _LARGEST_LOG2 = -80
+# So is one in which a neuron shrinks by more than 1e-12: the rounding of its direction does not shrink with it.
+_SHRINKS_LOG2 = 40
 # Part of the room between the two that a leg is planned to use.
-_ROOM = 0.7 * (_LARGEST_LOG2 - _TINY_LOG2) * float(np.log(2.0))
+_ROOM = 0.7 * (_LARGEST_LOG2 - TINY_LOG2) * float(np.log(2.0))
 # The same where an infinitesimal neuron approaches a boundary that it does not slide on: it is put on its side anew.
 _ROOM_BESIDE = 10.0
 # Time constants of the growth after the linearised escape before an arrival is looked for.
@@ -45,84 +46,16 @@ _MAX_LEGS = 100
 # long or stiff, legs of all neurons are as long as these may grow, and their growth allows no implicit steps.
 _MANY_LEGS = 8
 _MANY_STEPS = 600
+# Whether margins grow for ever is asked after so many legs, and after twice as many each time that is not certified.
 _LEGS_TO_INFINITY = 6
+_MOST_LEGS_TO_INFINITY = 24
 # Statuses of a leg that somebody has asked to end.
 STOPPED = ("interrupted", "stopped_by_callback")
 # States that are kept of a leg of the grown neurons alone, and pieces that infinitesimal ones are first carried on.
 _SAVED = 256
 _GUESS = 16
-# Binary digits of their distance.
-_DIGITS = 24
-# Accuracy of such a leg: what λ(t) is known to. Its end is polished.
-_PARTED_RTOL = 1e-8
 # Such a leg is so much longer than the one before.
 _LONGER = 3.0
-
-
-@dataclass(frozen=True)
-class Flow:
-    """What all orbits of a path share."""
-
-    data: Dataset
-    loss: LossName
-    reduction: ReductionName
-    rtol: float
-    watch: Watch
-
-    def run(self, net: Network, time: float, n_saved: int | None = None) -> Solution:
-        """Integrate a network for some time; with `n_saved`, keep so many states at equal distances instead of steps.
-
-        The distance then has so few digits that all multiples are exact, and the time is rounded to that.
-        """
-        loss, reduction = self.loss, self.reduction
-        save_at = None
-        if n_saved is not None:
-            exponent = int(np.frexp(time)[1]) - _DIGITS
-            distance = np.ldexp(max(1.0, np.rint(np.ldexp(time / n_saved, -exponent))), exponent)
-            save_at = distance * np.arange(n_saved + 1)
-            time = float(save_at[-1])
-        until = Stop(time=time)
-        rtol = self.rtol if n_saved is None else max(self.rtol, _PARTED_RTOL)
-        return integrate(
-            self.data,
-            net,
-            until=until,
-            loss=loss,
-            reduction=reduction,
-            rtol=rtol,
-            save_at=save_at,
-            callback=self.watch.hook,
-            n_threads=1,
-        )
-
-    def to_limit(self, net: Network) -> Solution:
-        """Integrate the grown neurons of a network until the direction in which they end is certified."""
-        live = np.flatnonzero(net.a)
-        pattern = None if net.pattern is None else net.pattern[live]
-        alone = Network(net.W[live], net.a[live], leak=net.leak, pattern=pattern)
-        loss, reduction = self.loss, self.reduction
-        until, hook = Stop(limit=True), self.watch.hook
-        return integrate(self.data, alone, until=until, loss=loss, reduction=reduction, callback=hook, n_threads=1)
-
-    @property
-    def log_unit(self) -> float:
-        """Logarithm of the size of a neuron whose outputs matter."""
-        outputs = 1.0 if is_of_margins(self.loss) else float(np.abs(self.data.y).max())
-        return 0.5 * float(np.log(outputs / np.linalg.norm(self.data.X, axis=1).max()))
-
-    @property
-    def factor(self) -> float:
-        """What the sum of the losses is multiplied by."""
-        return reduction_factor(self.reduction, self.data.n)
-
-    def duals_along(self, run: Solution, times: FloatArray) -> FloatArray:
-        """Return λ at some times of a run, in the reduction of the flow; zero where the error is rounding."""
-        place = np.minimum(np.searchsorted(run.t, times), len(run.t) - 1)
-        W, a = run.W[place], run.a[place]
-        between = run.t[place] != times
-        if between.any():  # which takes as long as the run itself
-            W[between], a[between] = run.states(times[between])
-        return self.factor * duals(self.data, fitted_along(self.data, W, a, run.leak, self.loss), self.loss)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +81,8 @@ class Orbit:
         Whether there are legs of grown neurons alone.
     error : float
         Bound of what the constants of log |w| miss of them.
+    far : Solution or None
+        Where margins grow for ever, the run of the grown neurons alone from `end` to their limit.
     """
 
     legs: tuple[Solution, ...]
@@ -159,6 +94,7 @@ class Orbit:
     events: EventTable
     parted: bool
     error: float
+    far: Solution | None
 
     @property
     def duration(self) -> float:
@@ -183,7 +119,7 @@ def follow(flow: Flow, neurons: Neurons, rest: Rest, waking: IntArray, *, parted
     length, longest = escaped, ride.room / float(rest.rate.max())
     while len(ride.legs) < _MAX_LEGS:
         leg = ride.run(min(length, longest))
-        if leg.success and not ride.parted and ride.is_outgrown(leg.final):
+        if leg.success and (ride.is_outgrown(leg.final) or ride.is_shrunk(leg.final)):
             longest = leg.t_end / 2
             continue
         fastest = ride.take(leg)
@@ -198,8 +134,10 @@ def follow(flow: Flow, neurons: Neurons, rest: Rest, waking: IntArray, *, parted
             limit = ride.limit()
             if limit.kind == "finite" and limit.certified and limit.turn <= _ARRIVED:
                 return ride.ended("arrived")
-            if limit.kind == "direction" and len(ride.legs) >= _LEGS_TO_INFINITY:
-                return ride.ended("infinity")
+            if limit.kind == "direction" and ride.goes_to_infinity():
+                assert ride.far is not None  # for the type checker
+                stopped = ride.far.status in STOPPED
+                return ride.ended(ride.far.status if stopped else "infinity", ride.far.message)
         if ride.reason:
             return ride.ended("lost", ride.reason)
         ride.after += is_over
@@ -231,18 +169,25 @@ class _Ride:
         self.error = 0.0  # of the constants of log |w|
         self.reason = ""  # why infinitesimal neurons cannot be carried further
         self._limit: tuple[int, Limit] | None = None
+        self.far: Solution | None = None
+        self._ask = _LEGS_TO_INFINITY  # legs after which the grown neurons are followed to their limit
         self.grown = neurons.grown.copy()
         self.grown[waking] = True
         self.log_size = np.array(neurons.log_size)
         self.start = neurons
+        self.on_ray = np.zeros_like(self.grown)
         W, a = np.array(neurons.w), np.array(neurons.a)
-        size = np.where(neurons.grown, 1.0, np.ldexp(1.0, _TINY_LOG2))
+        size = np.where(neurons.grown, 1.0, np.ldexp(1.0, TINY_LOG2))
         size[waking] = np.exp(neurons.log_size[waking])
         W, a = W * size[:, None], np.where(neurons.grown, a, np.sign(a) * size)
-        self._set(Network(W, a, leak=neurons.leak, pattern=neurons.pattern))
+        self.state = Network(W, a, leak=neurons.leak, pattern=neurons.pattern)
+        self._set(self.state)
 
     def _set(self, net: Network) -> None:
         """Put the neurons at the beginning of a leg, on their sides of the boundaries that they approach."""
+        same = np.asarray(net.pattern) == np.asarray(self.state.pattern)
+        stays = self.on_ray & same.all(axis=1)
+        net, self.on_ray = put_on_rays(net, self.flow.data.X, stays)
         unit = float(np.exp(self.flow.log_unit))
         grown = self.grown if self.parted else np.ones_like(self.grown)
         alone = Network(
@@ -265,8 +210,14 @@ class _Ride:
         return self.flow.run(self.merged.network, time, _SAVED)
 
     def is_outgrown(self, net: Network) -> bool:
-        """Whether an infinitesimal neuron has come near to sizes that count."""
-        return bool((_log2_sizes(net)[~self.grown] > _LARGEST_LOG2).any())
+        """Whether an infinitesimal neuron of a leg has come near to sizes that count."""
+        return not self.parted and bool((log2_sizes(net)[~self.grown] > _LARGEST_LOG2).any())
+
+    def is_shrunk(self, net: Network) -> bool:
+        """Whether a neuron of a leg has become so small that rounding may have turned it."""
+        begin = self.merged.network if self.parted else self.state
+        live = begin.W.any(axis=1)
+        return bool((log2_sizes(begin)[live] - log2_sizes(net)[live] > _SHRINKS_LOG2).any())
 
     @property
     def duration(self) -> float:
@@ -286,18 +237,18 @@ class _Ride:
             self._carry(leg)
             return 0.0
         self.rows.append(np.arange(len(self.grown)))
-        before, after = _log2_sizes(self.state), _log2_sizes(leg.final)
+        before, after = log2_sizes(self.state), log2_sizes(leg.final)
         growth = np.where(self.grown, 0.0, np.log(2.0) * (after - before))
         self.log_size += growth
         self._shrunk(leg.final)
-        exponent = np.where(self.grown, 0, np.rint(_TINY_LOG2 - after)).astype(np.int64)
+        exponent = np.where(self.grown, 0, np.rint(TINY_LOG2 - after)).astype(np.int64)
         W, a = np.ldexp(leg.final.W, exponent[:, None]), np.ldexp(leg.final.a, exponent)
         self._set(Network(W, a, leak=leg.leak, pattern=leg.final.pattern))
         return float(growth.max()) / leg.t_end
 
     def _shrunk(self, net: Network) -> None:
         """Count the grown neurons that have shrunk to the origin as infinitesimal."""
-        sizes = _log2_sizes(net)
+        sizes = log2_sizes(net)
         gone = self.grown & net.W.any(axis=1) & (sizes < _LARGEST_LOG2)
         self.grown &= ~gone
         self.log_size[gone] = np.log(2.0) * sizes[gone]
@@ -316,6 +267,25 @@ class _Ride:
         way = np.hypot(np.linalg.norm(W[1] - W[0]), np.linalg.norm(a[1] - a[0]))
         size = np.hypot(np.linalg.norm(W[1]), np.linalg.norm(a[1]))
         return bool(way * leg.t_end > _UNDER_WAY * _ARRIVED * size * _SAVED * (last - before))
+
+    def goes_to_infinity(self) -> bool:
+        """Tell whether margins are certified to grow for ever, and infinitesimal neurons have turned to the others.
+
+        The limit that a leg shows is that of its last pattern, which may change: so grown neurons are followed to it.
+        """
+        if len(self.legs) < self._ask:
+            return False
+        data, end = self.flow.data, self.end()
+        if self.far is None or not self.far.limit.certified:
+            self.far = self.flow.to_limit(end.network)
+            is_known = self.far.limit.certified or self._ask >= _MOST_LEGS_TO_INFINITY
+            if self.far.status not in STOPPED and (self.far.limit.kind == "finite" or not is_known):
+                self._ask *= 2
+                return False
+        if self.far.limit.certified and not has_turned(data, end, self.far, self.flow.factor, self.duration):
+            self.part()
+            return False
+        return True
 
     def limit(self) -> Limit:
         """Polish the critical point to which the grown neurons go, once for each leg."""
@@ -355,19 +325,11 @@ class _Ride:
         """Return the orbit; grown neurons that shrink to the origin are infinitesimal from here on."""
         end, limit = self.end(), self.limit()
         if outcome == "arrived":
-            gone = self.grown & end.w.any(axis=1) & ~limit.network.W.any(axis=1)
+            gone = self.grown & end.w.any(axis=1) & is_vanishing(limit.network)
             sizes = np.linalg.norm(end.w, axis=1)
             w = np.where(gone[:, None], end.w / np.where(sizes > 0, sizes, 1.0)[:, None], end.w)
             a = np.where(gone, np.sign(end.a), end.a)
             log_size = np.where(gone, np.log(np.where(gone, sizes, 1.0)), end.log_size)
             end = Neurons(w, a, self.grown & ~gone, end.pattern, end.power, log_size, end.leak)
         legs, rows = tuple(self.legs), tuple(self.rows)
-        return Orbit(legs, end, limit, outcome, message, rows, in_order(self.events), self.parted, self.error)
-
-
-def _log2_sizes(net: Network) -> FloatArray:
-    """log2 |w_j|, without underflow of squares; -inf for zero, shape (m,)."""
-    largest = np.abs(net.W).max(axis=1)
-    exponent = np.frexp(largest)[1]
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log2(np.linalg.norm(np.ldexp(net.W, -exponent[:, None]), axis=1)) + exponent)
+        return Orbit(legs, end, limit, outcome, message, rows, in_order(self.events), self.parted, self.error, self.far)

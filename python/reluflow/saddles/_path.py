@@ -50,11 +50,12 @@ class SaddlePath(ReadOnly):
     stages : tuple of Stage
         The rest at zero first.
     horizon : Solution or None
-        Where all margins grow for ever: the run of the grown neurons alone to the direction in which they end,
+        Where margins grow for ever: the run of the grown neurons alone to the direction in which they end,
         `horizon.limit`.
     status : str
-        ``ended``: nothing grows at the last saddle. ``infinity``: the last orbit ends in a direction, that of
-        `horizon`. ``saddle_at_infinity``, ``undecided``, ``lost``, ``max_stages``: the path is not followed further.
+        ``ended``: nothing grows at the last saddle. ``infinity``: the path ends in a direction, that of `horizon`:
+        all margins grow, or some do and the other samples rest for ever. ``saddle_at_infinity``, ``undecided``,
+        ``lost``, ``max_stages``: the path is not followed further.
     message : str
     """
 
@@ -128,7 +129,8 @@ class SaddlePath(ReadOnly):
         -------
         Prediction
             Times t = ends L + offset with L = log(1/ε). Left out is what tends to zero with ε, as a power of it: the
-            time at which neurons leave a saddle that is not yet reached, and neurons that come close behind.
+            time at which neurons leave a saddle that is not yet reached, and neurons that come close behind. Jumps that
+            leave a saddle at infinity are known less well, see `Prediction.known`.
 
         Raises
         ------

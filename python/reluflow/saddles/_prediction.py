@@ -33,12 +33,16 @@ class Prediction(ReadOnly):
         Whether the limit shows at this scale: when a jump begins, the network has come to the saddle that it leaves and
         the neurons that leave next are ten times smaller, and the next orbit begins after this jump. Elsewhere several
         grow together, or the way to a saddle is not done in time, and times and plateaus differ.
+    known : ndarray of bool, shape (k,)
+        Whether the time is known to o(1). It is not once a saddle at infinity has been left, or is being left: what the
+        growing samples still add, of the order log log(1/ε), is then missing.
     """
 
     scale: float
     times: FloatArray
     losses: FloatArray
     separated: npt.NDArray[np.bool_]
+    known: npt.NDArray[np.bool_]
 
     def __repr__(self) -> str:
         """One line: the scale and the times."""
@@ -55,9 +59,10 @@ def predicted(stages: tuple[Stage, ...], scale: float, length: float) -> Predict
     separated[:-1] &= times[:-1] < leaves[1:]
     for k in range(1, len(jumps)):
         separated[k] &= _settles(jumps[k - 1], jumps[k], length, losses[k - 1 : k + 1])
-    for array in (times, losses, separated):
+    known = np.array([not stage.at_infinity for stage in jumps], dtype=np.bool_)
+    for array in (times, losses, separated, known):
         freeze(array)
-    return Prediction(scale, times, losses, separated)
+    return Prediction(scale, times, losses, separated, known)
 
 
 def _settles(before: Stage, stage: Stage, length: float, losses: FloatArray) -> bool:

@@ -21,14 +21,17 @@ from ..limits._point import point_of
 from ..losses import LossName, ReductionName, check_loss, check_reduction, check_targets, reduction_factor
 from ..networks import Network
 from ._carried import in_order
+from ._flow import Flow
+from ._horizon import FARTHER, LOG_TIME, ends_alike, n_alike, saddle_at_infinity
 from ._neurons import Neurons, at_start
-from ._orbit import STOPPED, Flow, Orbit, escape_time, follow
+from ._orbit import STOPPED, Orbit, escape_time, follow
 from ._path import SaddlePath
 from ._rest import TIE_TOL, Rest, clusters, rest
 from ._saddle import Saddle, is_separated, loss_of, saddle_at_zero, saddle_of
 from ._stage import Stage
 from ._watch import SaddleCallback, Watch
 
+_DEPENDS = "what follows depends on the size of the margins that have grown"
 _OUTPUTS = "there are no paths of several outputs yet"
 
 
@@ -138,11 +141,13 @@ class _Walk:
     flow: Flow
     neurons: Neurons
     max_stages: int
+    log_time: float = LOG_TIME
     time: float = 0.0
     clock: float = 0.0
     stages: list[Stage] = field(default_factory=list)
     parted: bool = False
     here: tuple[int, Saddle, Rest] | None = None
+    first_far: tuple[int, float, float, Orbit] | None = None
 
     def run(self) -> tuple[str, str, Solution | None]:
         """Follow all stages; return the status and the message of the end, and the run to infinity if it ends there."""
@@ -158,7 +163,12 @@ class _Walk:
     def _walk(self) -> tuple[str, str, Solution | None]:
         data, loss = self.flow.data, self.flow.loss
         m, d = self.neurons.w.shape
-        saddle = saddle_at_zero(data, Network(np.zeros((m, d)), np.zeros(m), leak=self.neurons.leak), loss)
+        zero = Network(np.zeros((m, d)), np.zeros(m), leak=self.neurons.leak)
+        return self._checked(self._from(saddle_at_zero(data, zero, loss)))
+
+    def _from(self, saddle: Saddle, far: Solution | None = None) -> tuple[str, str, Solution | None]:
+        """Go on from a saddle; `far` is the run of what has grown to its limit, where margins grow for ever."""
+        data = self.flow.data
         while True:
             still = rest(data, self.neurons, reduction_factor(self.flow.reduction, data.n) * saddle.duals)
             self.here = len(self.stages), saddle, still
@@ -167,6 +177,9 @@ class _Walk:
             is_last = len(self.stages) + 1 >= self.max_stages
             if still.reasons or not np.isfinite(wait) or is_last:
                 self._add(saddle, still, np.empty(0, dtype=np.int64))
+                if saddle.at_infinity and not still.reasons and not np.isfinite(wait):
+                    assert far is not None  # for the type checker
+                    return _end_far(far)
                 return *_end(still, wait, saddle), None
             waking = np.flatnonzero(waits <= wait * (1 + TIE_TOL))
             self.flow.watch.at(len(self.stages), self.time, saddle.loss)
@@ -177,15 +190,17 @@ class _Walk:
                 self.clock = clock
                 raise
             lead = float(waits[waits > wait * (1 + TIE_TOL)].min(initial=np.inf)) - wait
-            if orbit.outcome != "arrived":
+            arrived = self._arrive(orbit)
+            if isinstance(arrived, str):
                 self._add(saddle, still, waking, orbit, (wait, lead))
-                return self._stopped(orbit)
-            following = saddle_of(data, orbit.limit, loss)
+                return self._stopped(orbit, arrived)
+            following, neurons = arrived
             self._add(saddle, still, waking, orbit, (wait, lead), following.loss)
             self.time, self.clock = self.time + wait, self.clock + orbit.duration
-            net, end = following.network, orbit.end
-            w, a = np.where(end.grown[:, None], net.W, end.w), np.where(end.grown, net.a, end.a)
-            self.neurons, saddle, self.parted = replace(end, w=w, a=a), following, orbit.parted
+            if following.at_infinity and self.first_far is None:
+                self.first_far = len(self.stages), self.time, self.clock, orbit
+            self.neurons, saddle, far = neurons, following, orbit.far
+            self.parted = orbit.parted and not following.at_infinity
 
     def _leave(self, still: Rest, waking: IntArray, wait: float) -> Orbit:
         """Let the neurons grow until the first of them leave, and follow these to the next critical point."""
@@ -197,22 +212,59 @@ class _Walk:
         self.clock += grows
         return follow(self.flow, at, still, waking, parted=self.parted)
 
-    def _stopped(self, orbit: Orbit) -> tuple[str, str, Solution | None]:
+    def _arrive(self, orbit: Orbit) -> tuple[Saddle, Neurons] | str:
+        """Describe the saddle to which an orbit leads and the neurons there; or say why that cannot be."""
+        data, end = self.flow.data, orbit.end
+        if orbit.outcome == "arrived":
+            saddle = saddle_of(data, orbit.limit, self.flow.loss)
+            net = saddle.network
+            w, a = np.where(end.grown[:, None], net.W, end.w), np.where(end.grown, net.a, end.a)
+            return saddle, replace(end, w=w, a=a)
+        if orbit.far is None or orbit.outcome != "infinity" or is_separated(data, end.network, self.flow.loss):
+            return orbit.message
+
+        def late(net: Network) -> Solution:
+            return self.flow.to_log_time(net, self.log_time)
+
+        return saddle_at_infinity(data, end, orbit.far, late, self.log_time, is_first=self.first_far is None)
+
+    def _checked(self, end: tuple[str, str, Solution | None]) -> tuple[str, str, Solution | None]:
+        """Follow what comes after the first saddle at infinity again, with margins ten times as large there.
+
+        What is not the same is not that of the limit: the path ends before it.
+        """
+        if self.first_far is None or (len(self.stages) == self.first_far[0] + 1 and not self.stages[-1].legs):
+            return end
+        if end[0] in STOPPED:
+            return end
+        k, time, clock, orbit = self.first_far
+        other = replace(self, log_time=FARTHER * self.log_time, time=time, clock=clock, stages=self.stages[:k])
+        found = other._arrive(orbit)
+        if isinstance(found, str):
+            del self.stages[k:]
+            return "saddle_at_infinity", f"{_DEPENDS}: {found}", None
+        other.neurons = found[1]
+        again = other._from(found[0], orbit.far)
+        if again[0] in STOPPED:
+            return again
+        same = n_alike(self.stages, other.stages)
+        if same < max(len(self.stages), len(other.stages)) or not ends_alike(end, again):
+            del self.stages[max(same, k) :]
+            return "saddle_at_infinity", f"{_DEPENDS} after saddle {len(self.stages) - 1}", None
+        return end
+
+    def _stopped(self, orbit: Orbit, why: str) -> tuple[str, str, Solution | None]:
         """Say why a path ends with an orbit that does not arrive."""
         last = len(self.stages) - 1
         if orbit.outcome in STOPPED:
             return orbit.outcome, f"on the orbit that leaves saddle {last}: {orbit.message}", None
         if orbit.outcome == "lost":
             return "lost", f"the orbit that leaves saddle {last} has no certified end: {orbit.message}", None
-        net = orbit.end.network
-        if not is_separated(self.flow.data, net, self.flow.loss):
-            return (
-                "saddle_at_infinity",
-                f"on the orbit that leaves saddle {last} some margins grow for ever and others rest: the saddle there "
-                "has no finite norm, and what leaves it does so at times that are no multiple of log(1/ε)",
-                None,
-            )
-        run = self.flow.to_limit(net)
+        if not is_separated(self.flow.data, orbit.end.network, self.flow.loss):
+            where = f"on the orbit that leaves saddle {last} some margins grow for ever and others rest"
+            return "saddle_at_infinity", f"{where}, and the saddle there is not certified: {why}", None
+        run = orbit.far
+        assert run is not None  # for the type checker
         if not run.success:
             return "lost", f"after saddle {last} every margin grows, but no direction is certified: {run.message}", run
         return "infinity", f"after saddle {last} every margin grows for ever; the flow ends in a direction", run
@@ -249,6 +301,7 @@ class _Walk:
                 index=int(np.count_nonzero(still.rate > 0)),
                 freedom=saddle.freedom,
                 limit=saddle.limit,
+                at_infinity=saddle.at_infinity,
                 status=still.status,
                 direction=still.direction,
                 sector=still.pattern,
@@ -288,11 +341,19 @@ def _end(still: Rest, wait: float, saddle: Saddle) -> tuple[str, str]:
     return "ended", "no infinitesimal neuron grows any more"
 
 
+def _end_far(run: Solution) -> tuple[str, str, Solution | None]:
+    """Status and message of a path that ends at a saddle at infinity, with the run to the limit there."""
+    if not run.limit.certified:
+        return "lost", f"no neuron grows any more, but no direction is certified: {run.limit.reason}", run
+    return "infinity", "some margins grow for ever, the others rest, and no infinitesimal neuron grows any more", run
+
+
 def _notes(saddle: Saddle, still: Rest, wakes: tuple[IntArray, ...], orbit: Orbit | None) -> tuple[str, ...]:
     """Say what is special about a stage."""
     notes = []
     if saddle.freedom and saddle.duals.any():
-        notes.append(f"the saddle is one of a continuum of dimension {saddle.freedom}, all with these duals")
+        what = "direction" if saddle.at_infinity else "saddle"
+        notes.append(f"the {what} is one of a continuum of dimension {saddle.freedom}, all with these duals")
     if len(wakes) > 1:
         parts = " and ".join(f"neurons {names(part)}" for part in wakes)
         notes.append(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from .._validation import FloatArray
 from ..datasets import Dataset
@@ -18,6 +19,8 @@ from ..networks import Network
 _FIT_TOL = 1e-12
 # So is one below this part of the largest such sum: the polish knows all outputs to that.
 _ZERO_PART = 1e-14
+# Neurons below this part of |θ| shrink to the origin: their outputs are the square of it.
+_VANISHING = 1e-9
 # Singular values below this part of the largest are zero.
 _RANK_TOL = 1e-9
 
@@ -38,6 +41,8 @@ class Saddle:
         The polished critical point and its certificate; None at zero, which needs none.
     freedom : int
         Dimension of the continuum of networks in this pattern, up to balanced rescaling, with these outputs.
+    at_infinity : bool
+        Whether some margins have grown for ever: `network` has them at a large log t, and `limit` is the direction.
     """
 
     network: Network
@@ -45,6 +50,7 @@ class Saddle:
     loss: float
     limit: Limit | None
     freedom: int
+    at_infinity: bool = False
 
 
 def saddle_at_zero(data: Dataset, net: Network, loss: str) -> Saddle:
@@ -58,6 +64,12 @@ def saddle_of(data: Dataset, limit: Limit, loss: str) -> Saddle:
     net = _balanced(limit.network)
     f = fitted_outputs(data, net, loss)
     return Saddle(net, duals(data, f, loss) + 0.0, loss_of(data, f, loss), limit, _freedom(data, net))
+
+
+def is_vanishing(net: Network) -> npt.NDArray[np.bool_]:
+    """Tell which neurons of a critical point are at the origin, but for what the polish leaves of them, shape (m,)."""
+    sizes = np.hypot(np.linalg.norm(net.W, axis=1), net.a)
+    return np.asarray(sizes <= _VANISHING * np.linalg.norm(sizes))
 
 
 def fitted_outputs(data: Dataset, net: Network, loss: str) -> FloatArray:
@@ -97,13 +109,17 @@ def loss_of(data: Dataset, f: FloatArray, loss: str) -> float:
 
 
 def _balanced(net: Network) -> Network:
-    """Make |w_j| = |a_j| again, which the polish keeps up to the square of its step; the outputs do not change."""
-    size = np.linalg.norm(net.W, axis=1)
+    """Make |w_j| = |a_j| again, which the polish keeps up to the square of its step; the outputs do not change.
+
+    Neurons that shrink to the origin are put there.
+    """
+    gone = is_vanishing(net)
+    size = np.where(gone, 0.0, np.linalg.norm(net.W, axis=1))
     live = (size > 0) & (net.a != 0)
-    factor = np.ones(net.width)
+    factor = np.where(gone, 0.0, 1.0)
     factor[live] = np.sqrt(np.abs(net.a[live]) / size[live])
     W = net.W * factor[:, None]
-    a = np.where(live, np.sign(net.a) * np.linalg.norm(W, axis=1), net.a)
+    a = np.where(live, np.sign(net.a) * np.linalg.norm(W, axis=1), factor * net.a)
     return Network(W, a, leak=net.leak, pattern=net.pattern)
 
 

@@ -70,6 +70,10 @@ class Stage(ReadOnly):
         Events of infinitesimal neurons on those last legs, in the time since the beginning of the first leg.
     notes : tuple of str
         What has to be said of the stage: ties, continua, branchings.
+    at_infinity : bool
+        Whether some margins have grown for ever, and the samples with `duals` rest: `network` has the former as they
+        are at log t = 1000, which stands for log(1/ε). `limit` is the direction in which the network would end here;
+        it is certified at the first such saddle, and maybe not at later ones, which are left long before.
     """
 
     number: int
@@ -96,6 +100,7 @@ class Stage(ReadOnly):
     rows: tuple[IntArray, ...]
     carried: EventTable
     notes: tuple[str, ...]
+    at_infinity: bool = False
 
     @property
     def grown(self) -> IntArray:

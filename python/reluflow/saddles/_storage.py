@@ -89,7 +89,7 @@ def _write_stage(stage: Stage, prefix: str, arrays: Arrays) -> dict[str, Any]:
         arrays[f"{prefix}wake_{k}"] = wake
     _write_network(stage.network, prefix, arrays)
     record = {name: getattr(stage, name) for name in _STAGE_VALUES}
-    record |= {"notes": stage.notes, "wakes": len(stage.wakes), "limit": None}
+    record |= {"notes": stage.notes, "wakes": len(stage.wakes), "limit": None, "at_infinity": stage.at_infinity}
     if stage.limit is not None:
         record["limit"] = _write_limit(stage.limit, prefix + "limit/", arrays)
     record["legs"] = [_write_solution(leg, f"{prefix}leg_{k}/", arrays) for k, leg in enumerate(stage.legs)]
@@ -114,6 +114,7 @@ def _stage(arrays: Arrays, prefix: str, record: dict[str, Any], data: Dataset, l
         rows=tuple(arrays.get(f"{prefix}rows_{k}", everyone) for k in range(len(legs))),
         carried=carried,
         notes=tuple(record["notes"]),
+        at_infinity=record.get("at_infinity", False),  # which no stage of an older version is
     )
 
 
