@@ -113,7 +113,7 @@ def threaded(effort: Effort, store: Store) -> dict[str, dict[str, object]]:
 
 def late_rows(effort: Effort, store: Store) -> list[own.Late]:
     chosen = plan.LATE[:1] if effort.quick else plan.LATE
-    keys = {f"late | {name} to log t = {log_t:g}": (name, log_t) for name, log_t in chosen}
+    keys = {f"late | {name} to log t = {log_t:g} at {rtol:g}": (name, log_t, rtol) for name, log_t, rtol in chosen}
     return [own.Late(**store.measure(key, lambda run=run: asdict(own.late(*run)))) for key, run in keys.items()]
 
 

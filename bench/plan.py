@@ -32,7 +32,7 @@ LOW_ERROR, LOW_PEER = 1e-3, "scipy RK45"
 SMALL_REGRESSIONS = ("S2",)  # of the quick choice
 SMALL_LAYERS = ("D2",)
 FITTED_SCALES, SMALL_FITTED = (1e-8, 1e-3, 0.1, 1.0), (1.0,)
-LATE = (("P1", 1e10), ("P2", 1e6), ("P3", 1e6))
+LATE = (("P1", 1e10, 1e-9), ("P2", 1e6, 1e-9), ("P2", 1e6, 1e-4), ("P3", 1e6, 1e-9), ("P3", 1e6, 1e-4))
 
 
 @dataclass(frozen=True)

@@ -158,12 +158,18 @@ def peer_table(results: Sequence[Result]) -> Table:
 
 
 def late_table(rows: Sequence[own.Late]) -> Table:
-    cells = [(r.name, f"{r.log_t:.0e}", f"{r.n_steps:,}", f"{r.n_events:,}", seconds(r.seconds)) for r in rows]
+    cells = []
+    for r in rows:
+        counts = f"{r.n_steps:,}", f"{r.n_events:,}"
+        cells.append((r.name, f"{r.log_t:.0e}", f"{r.rtol:g}", *counts, seconds(r.seconds), f"{r.error:.0e}"))
     note = (
         "Runs from the start to a time given by its natural logarithm. The events as far as the reference goes are "
-        "compared with it, to 1e-6 in time; there is no reference state this late."
+        f"compared with it, to {own.MAX_EVENT_ERROR:g} in time or {own.LATE_EVENT_ERROR:g} tolerances; there is no "
+        f"reference state this late, so the error of the direction θ/|θ| is that against a run at "
+        f"{own.LATE_REFERENCE_RTOL:g}."
     )
-    return Table("The late phase", ("problem", "log t", "steps", "events", "seconds"), cells, note)
+    head = ("problem", "log t", "rtol", "steps", "events", "seconds", "error")
+    return Table("The late phase", head, cells, note)
 
 
 def every(measured: Measured) -> list[Table]:

@@ -40,6 +40,6 @@ def test_a_hundred_euler_steps(benchmark: Any, name: str) -> None:
 
 
 def test_the_late_phase(benchmark: Any) -> None:
-    row = own.late("P1", 1e10)
+    row = own.late("P1", 1e10, 1e-9)
     assert row.status == "reached_log_time"
-    benchmark.pedantic(lambda: own.late("P1", 1e10), rounds=5, warmup_rounds=1)
+    benchmark.pedantic(lambda: own.late("P1", 1e10, 1e-9), rounds=5, warmup_rounds=1)

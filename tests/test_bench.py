@@ -132,12 +132,13 @@ def test_the_gradient_of_a_fit_is_that_of_finite_differences() -> None:
 
 
 def test_a_late_run_holds_the_events_of_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = own.late("P1", 1e4)
+    row = own.late("P1", 1e4, 1e-9)
     assert (row.n_events, row.status) == (10, "reached_log_time")
+    assert row.error < 1e-9
     right = own.problems.reference("P1")
     monkeypatch.setattr(own.problems, "reference", lambda name: replace(right, event_t=right.event_t * 1.001))
     with pytest.raises(SystemExit, match="P1 to log t = 10000 is wrong"):
-        own.late("P1", 1e4)
+        own.late("P1", 1e4, 1e-9)
 
 
 def test_the_error_of_event_times_is_of_the_first_ones_in_order() -> None:
