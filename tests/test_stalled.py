@@ -83,7 +83,9 @@ def test_a_stalled_loss_is_followed_as_far_as_its_digits_go(leak: float) -> None
     assert runs[0].stats["steps"] < 2000
     size = np.linalg.norm(runs[1].final.theta, axis=1)
     off = np.linalg.norm(runs[0].final.theta - runs[1].final.theta, axis=1)
-    assert (off <= 1e-8 * size).all()
+    # A late step may pass the layer of an event that moves a neuron by less than rtol |θ|; the smallest has 0.006 of it
+    assert (off <= 3e-8 * size).all()
+    assert (off <= 1e-9 * np.linalg.norm(size)).all()
 
 
 @pytest.mark.parametrize(("kind", "seed"), [("late_bias", 109), ("late_bias", 432), ("late_integers", 439)])

@@ -21,9 +21,9 @@ inline constexpr double kDefectPart = 1.0;
 /// The same for the error estimate of a Radau step, which overestimates the error.
 inline constexpr double kLatePart = 0.05;
 /// Bound of what a step neglects in the coupling of local events, as a part of rtol. The bounds of single events are
-/// added as if all had one direction; at this value P2 and P3 end within twice rtol of their references, and a tenth
-/// more would put P3 further from its own than late steps at every layer did.
-inline constexpr double kCouplingPart = 0.45;
+/// added as if all had one direction; at this value P2 and P3 end within twice rtol of their references, and at 0.45
+/// P3 is half as far again from its own.
+inline constexpr double kCouplingPart = 0.22;
 /// A step covers at most this many time constants of the fastest neuron: beyond it the alternating terms of a decaying
 /// neuron cancel to more than three digits.
 inline constexpr double kMaxRate = 2.5;

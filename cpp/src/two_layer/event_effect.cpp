@@ -15,16 +15,16 @@ constexpr double kGrowingPart = 1.23;
 }  // namespace
 
 /// Let e be the direction in which the neuron's gradient jumps. Margin i of the others then starts to change by H a_j²
-/// jump x_i·e. Through p_i |x_i| this drives the others by Σ_i p_i |x_i| |x_i·e| at most, and as much again through Σ p
-/// = 1, both bounded by Cauchy-Schwarz; for a loss of errors a weight responds by what its sample counts, and not to
-/// the others. ½ (U - u)² H times this is their relative error if the event is left out of λ
-/// (docs/design/mathematics.md, section 8).
+/// jump x_i·e, where it is active. This drives another by the sum of p_i x_i (x_i·e) over the samples active on both,
+/// at most √(eᵀ C e) times √ of the largest eigenvalue of C = Σ p_i x_i x_iᵀ; and by as much again through Σ p = 1. For
+/// a loss of errors a weight responds by what its sample counts, and not to the others. ½ (U - u)² H times this is
+/// their relative error if the event is left out of λ (docs/design/mathematics.md, section 8).
 double EventEffect::coupling(int piece, const Hit& hit) const {
     if (hit.rests) return 0.0;  // what was left of the distance is within the tolerance
     const double output = largest_output(piece, hit);
     const Waveform& waveform = motion_.waveform();
     const double woken = woken_square(piece, hit);
-    const double size = std::sqrt(waveform.mean_square() + woken);
+    const double size = std::hypot(spread_.largest(), std::sqrt(woken));
     double jump = waveform.mean_norm();
     double reach = size;
     if (hit.kind == HitKind::release) {
@@ -38,7 +38,8 @@ double EventEffect::coupling(int piece, const Hit& hit) const {
             reach = std::min(size, std::hypot(spread_.along(hit.boundary), std::sqrt(woken)));
     }
     const double step = motion_.step();
-    const double by_gradient = step * step * output * output * jump * reach * (size + waveform.shared_norm());
+    const double by_gradient =
+        step * step * output * output * jump * reach * (size + std::min(size, waveform.shared_norm()));
     return by_gradient + (waveform.is_linear() && hit.kind == HitKind::boundary ? by_output(piece, hit) : 0.0);
 }
 

@@ -28,21 +28,20 @@ constexpr Index kUsualCorner = 64;
 }  // namespace
 
 LocalEvents::LocalEvents(const Dataset& data, State& state, BranchPolicy policy, NeuronMotion& motion,
-                         HitFinder& finder, Index neurons)
+                         HitFinder& finder, Screening& screening, Index neurons)
     : data_(data),
       parameters_(state.parameters),
       mode_(state.mode),
       policy_(policy),
       motion_(motion),
       finder_(finder),
+      screening_(screening),
       corner_set_(data.rank()),
       w_(data.rank()),
       gradient_(data.rank()),
       sines_(2 * data.rank()) {
     boundaries_.reserve(data.n_boundaries());
     zero_sides_.reserve(data.n_boundaries());
-    all_boundaries_.resize(data.n_boundaries());
-    std::iota(all_boundaries_.begin(), all_boundaries_.end(), 0);
     events_.reserve(kUsualEvents * neurons);
     const int usual = static_cast<int>(std::min({data.rank() + 1, data.n_boundaries(), kUsualCorner}));
     corner_.resize(usual, usual);
@@ -149,10 +148,11 @@ void LocalEvents::add_boundaries_at_zero(int neuron, const Hit& hit, std::span<c
 /// Adds boundaries that depend on those collected: they are zero with them, whatever their computed pre-activation. For
 /// a boundary at a small angle to the path its rounding error is many times that of the one that was hit.
 void LocalEvents::add_dependent(int neuron, const Hit& hit) {
-    std::size_t known = 1;
-    while (boundaries_.size() > known) {
+    if (boundaries_.size() <= 1) return;
+    const std::span<const int> near = screening_.beside(neuron, hit.u);
+    for (std::size_t known = 0; boundaries_.size() > known;) {
         known = boundaries_.size();
-        add_boundaries_at_zero(neuron, hit, all_boundaries_, true);
+        add_boundaries_at_zero(neuron, hit, near, true);
         if (boundaries_.size() > known) stand_on_corner();
     }
 }

@@ -9,6 +9,7 @@
 #include "two_layer/expansion.hpp"
 #include "two_layer/hits.hpp"
 #include "two_layer/neuron_motion.hpp"
+#include "two_layer/screening.hpp"
 
 namespace reluflow {
 
@@ -47,7 +48,7 @@ class LocalEvents {
   public:
     /// Reads the parameters of the state, and changes the mode of `neurons` neurons.
     LocalEvents(const Dataset& data, State& state, BranchPolicy policy, NeuronMotion& motion, HitFinder& finder,
-                Index neurons);
+                Screening& screening, Index neurons);
 
     void begin_step(double largest_mean_norm);
     /// Begins a step without events.
@@ -92,6 +93,7 @@ class LocalEvents {
     BranchPolicy policy_;
     NeuronMotion& motion_;
     HitFinder& finder_;
+    Screening& screening_;
     TransitionSolver solver_;
     Corner corner_, later_;
     Numbers rest_slope_, below_slope_, above_slope_;
@@ -99,7 +101,7 @@ class LocalEvents {
     std::vector<BoundaryEvent> events_;
     std::vector<BranchPoint> branches_;
     UnresolvedEvent unresolved_;
-    std::vector<int> boundaries_, zero_sides_, all_boundaries_;
+    std::vector<int> boundaries_, zero_sides_;
     std::vector<std::int8_t> no_sides_;  // zeros
     Vector w_, gradient_, sines_;
     double a_ = 0.0;

@@ -23,7 +23,7 @@ Partition::Partition(const ScreenedNetwork& network, State& state, Range neurons
       motion_(network.data, network.expansion.waveform(), state.parameters.leak(), neurons),
       finder_(motion_, policy == BranchPolicy::stay),
       screening_(network, neurons, motion_, finder_),
-      local_(network.data, state, policy, motion_, finder_, neurons.count()),
+      local_(network.data, state, policy, motion_, finder_, screening_, neurons.count()),
       column_(network.data.rank()) {
     hits_.reserve(neurons.count());
     disturbances_.reserve(kUsualDisturbances * neurons.count());

@@ -48,6 +48,8 @@ class RadauStep {
     /// Work of the last try over that of an explicit step, about.
     double relative_work(const Expansion& expansion) const noexcept;
     int iterations() const noexcept { return iterations_; }
+    /// False if the last try was given up before anything was computed.
+    bool has_worked() const noexcept { return iterations_ > 0 || factorisations_ > 0; }
     /// What the last try missed, if anything, is a layer at its begin.
     bool misses_layer() const noexcept { return layer_ > kLayerPart * tolerance_; }
 

@@ -57,6 +57,8 @@ class Screening {
     /// The boundaries that a neuron with a hit can have reached on its last piece between the start of the step and u,
     /// by the bound of its rotation.
     std::span<const int> candidates(int neuron, double u);
+    /// The boundaries that can be zero at u with others that they depend on; more than those that are.
+    std::span<const int> beside(int neuron, double u);
     /// The next hit of a neuron on its last piece, up to `end`. The finder's met() lists the boundaries that may be
     /// zero there.
     Hit next_hit(int neuron, double end);

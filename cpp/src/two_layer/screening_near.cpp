@@ -96,6 +96,17 @@ std::span<const int> Screening::candidates(int neuron, double u) {
     return near_;
 }
 
+/// Of a boundary in the span of others |z| is theirs times what it takes of them, up to 1 / kRankTol.
+std::span<const int> Screening::beside(int neuron, double u) {
+    constexpr double kOfOthers = kZeroUlps * std::numeric_limits<double>::epsilon() / kRankTol;
+    const double turn = motion_.turn_to(motion_.last(neuron), u) + kTurnTol + kOfOthers;
+    if (turn > near_of(neuron).reach) widen(neuron);
+    const std::size_t found = within(near_of(neuron), turn);
+    near_.clear();
+    for (std::size_t k = 0; k < found; ++k) near_.push_back(near_boundaries_[within_[k]]);
+    return near_;
+}
+
 /// Collects the boundaries with keys within `turn`. Keys only grow, so that the least one of a block is good for a
 /// while. Branch-free: the outcome is unpredictable, so writing each candidate costs less than a mispredicted branch.
 std::size_t Screening::within(const Near& near, double turn) {

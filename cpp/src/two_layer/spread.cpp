@@ -15,6 +15,8 @@ constexpr double kGrowth = 1.25;
 constexpr double kSmallWeight = 1e-3;
 /// Boundaries whose products are made together.
 constexpr Index kRows = 64;
+/// Squarings of the matrix whose largest eigenvalue is bounded by the norm of that power: r^(1/64) too large.
+constexpr int kSquarings = 4;
 
 }  // namespace
 
@@ -34,6 +36,7 @@ Spread::Spread(const Dataset& data)
       along_(data.n_boundaries()),
       weighted_(std::min(kRows, data.n()), data.rank()),
       square_(data.rank(), data.rank()),
+      next_(data.rank(), data.rank()),
       turned_(std::min(kRows, data.n_boundaries()), data.rank()) {}
 
 void Spread::update(const Waveform& waveform) {
@@ -65,6 +68,23 @@ void Spread::measure() {
         multiply(normals, square_, turned_.topRows(count));
         for (Index i = 0; i < count; ++i) along_[first + i] = std::sqrt(turned_.row(i).dot(normals.row(i)));
     }
+    bound_largest();
+}
+
+/// No eigenvalue of C exceeds |C^k|^(1/k) with the Frobenius norm, which tends to the largest with k.
+void Spread::bound_largest() {
+    double log_size = 0.0;
+    double part = 1.0;
+    for (int i = 0;; ++i, part *= 0.5) {
+        const double size = square_.norm();
+        if (!(size > 0.0)) break;
+        log_size += part * std::log(size);
+        if (i == kSquarings) break;
+        square_ /= size;
+        multiply(square_, square_, next_);
+        square_.swap(next_);
+    }
+    largest_ = std::exp(0.5 * log_size);
 }
 
 }  // namespace reluflow

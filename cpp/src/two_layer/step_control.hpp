@@ -36,6 +36,9 @@ class StepControl {
     double propose(double fastest) const noexcept;
     /// The length that truncation allows the next step.
     double smooth() const noexcept { return smooth_; }
+    /// True when events keep steps shorter than truncation would: then smooth() follows the steps that there were, and
+    /// says little of what truncation allows.
+    bool is_limited_by_events() const noexcept { return events_ < smooth_; }
     /// Reports the last step: its length, the order it needed, the part of it that truncation allowed.
     void truncated(double step, int order, double allowed) noexcept;
     /// Reports that it ended at u and kept so many events, and that those known so far would let a step go on by

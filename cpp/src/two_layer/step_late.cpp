@@ -61,7 +61,8 @@ bool Stepper::expand_late() {
         linear || (waveform().live_log_loss() < horizon_log_loss_ && waveform().smallest_margin() > 0.0);
     const double rate = expansion_.fastest();
     const double plain = late_control_.plain_step(control_.smooth(), expansion_.series().square());
-    if (!separated && plain * rate > kVeryStiffRate) return false;
+    // Events that keep explicit steps short would do the same to late ones, which cost far more.
+    if (!separated && (plain * rate > kVeryStiffRate || control_.is_limited_by_events())) return false;
     const LateKind kind = linear                                ? LateKind::errors
                           : waveform().smallest_margin() <= 0.0 ? LateKind::careful
                                                                 : LateKind::margins;
@@ -73,7 +74,7 @@ bool Stepper::expand_late() {
         late_ = radau_.expand(expansion_, std::min(step, rounding_limit()), lets_go, quiet_steps_ >= kQuietSteps);
         counts_.late_iterations += radau_.iterations();
         const double work = radau_.relative_work(expansion_);
-        late_control_.tried(late_, radau_.next_step(), work, radau_.iterations() > 0 ? work : 0.0, plain,
+        late_control_.tried(late_, radau_.next_step(), work, radau_.has_worked() ? work : 0.0, plain,
                             radau_.misses_layer());
         ++(late_ ? counts_.late_steps : counts_.late_refused);
         if (!late_) expansion_.restart();
