@@ -90,7 +90,7 @@ def test_a_sweep_takes_it_as_an_option_and_in_its_grid(tmp_path: Path) -> None:
     net = rf.Network.init(6, 2, seed=1, scale=0.1)
     data = rf.datasets.wang_pilanci("obtuse")
     decayed = rf.integrate(data, net, until=3.0, weight_decay=0.5)
-    assert repr(float(decayed.log_loss[-1])) in found["grid"]
+    assert repr(decayed.log_loss_end) in found["grid"]
     assert repr(float(decayed.log_loss[-1])) in found["option"]
 
 

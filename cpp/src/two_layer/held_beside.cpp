@@ -42,6 +42,18 @@ Doubt HeldBeside::doubt(int piece, int boundary, std::int8_t side, double u, dou
     return {u, known < u - begin ? begin + known : kNoRoot, error / size, farthest / size, true};
 }
 
+double HeldBeside::known_beside(int piece, int boundary, std::int8_t side, double zero) const {
+    const double held = hold_rate(piece, boundary, side);
+    if (held < kHolds) return kNoRoot;
+    Coefficients z{};
+    motion_.boundary_series(piece, motion_.data().normals().row(boundary).data(), z);
+    const double distance = std::abs(z[0]);
+    if (distance <= zero) return kNoRoot;  // it stands there
+    const double known =
+        known_until(z, 1.0, std::max(kPart * std::exp(-std::min(held, kLongest)) * distance, kZeroPart * zero));
+    return known < 1.0 ? known : kNoRoot;
+}
+
 bool HeldBeside::is_unknown(int piece, int boundary, std::int8_t side, const Coefficients& z, double v,
                             double zero) const {
     return hold_rate(piece, boundary, side) * v >= kHolds && known_until(z, v, kZeroPart * zero) < v;

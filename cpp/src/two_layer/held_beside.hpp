@@ -29,6 +29,9 @@ class HeldBeside {
     /// Of a hit at u of a boundary by a neuron on this side of it, where |z| below `zero` is zero. Not present if its
     /// samples do not hold the neuron.
     Doubt doubt(int piece, int boundary, std::int8_t side, double u, double zero) const;
+    /// Until when an explicit step knows the distance of a neuron on this side of a boundary whose samples hold it, at
+    /// less than what a step may be off by: what it is off by drives the neuron towards other boundaries.
+    double known_beside(int piece, int boundary, std::int8_t side, double zero) const;
     /// True if its samples hold the neuron and the series z of its distance does not know it until v, in time since the
     /// begin of the piece, as well as what counts as zero.
     bool is_unknown(int piece, int boundary, std::int8_t side, const Coefficients& z, double v, double zero) const;

@@ -67,6 +67,9 @@ class HitFinder {
     bool is_there(int piece, const Hit& hit, double u) const;
     /// What a hit of a boundary has to be known to by a neuron with these sides; see HeldBeside.
     Doubt doubt(int piece, const Hit& hit, std::span<const std::int8_t> sides) const;
+    double known_beside(int piece, int boundary, std::int8_t side) const {
+        return beside_.known_beside(piece, boundary, side, zero_tol(motion_.size(piece)));
+    }
     /// |z| below this is zero for weights of this size; |z'| above rate_tol at the begin of a piece is not.
     double zero_tol(double size) const noexcept;
     double rate_tol(int piece) const noexcept;

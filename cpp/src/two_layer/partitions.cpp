@@ -169,6 +169,12 @@ void Partitions::follow_all(double end, double work) {
     }
 }
 
+double Partitions::known_beside() const noexcept {
+    double known = kNoRoot;
+    for (const auto& partition : partitions_) known = std::min(known, partition->screening().known_beside());
+    return known;
+}
+
 bool Partitions::follows_events() const noexcept {
     return std::any_of(partitions_.begin(), partitions_.end(),
                        [](const auto& partition) { return !partition->local().events().empty(); });

@@ -39,6 +39,8 @@ class Partitions {
     /// Takes all neurons through their events up to `end` and returns how far they got. Effects of events after the
     /// first of each neuron are appended to `disturbances`, and what is to be known of them to `doubts`.
     double follow(double end, std::vector<Disturbance>& disturbances, std::vector<Doubt>& doubts);
+    /// Until when an explicit step knows the distances of all neurons that samples hold beside boundaries.
+    double known_beside() const noexcept;
     /// Whether follow() met any event.
     bool follows_events() const noexcept;
     /// Undoes everything after u and sorts the events that remain by time.

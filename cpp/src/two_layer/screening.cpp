@@ -82,6 +82,7 @@ Screening::Screening(const ScreenedNetwork& network, Range neurons, NeuronMotion
 
 void Screening::begin(double known) {
     known_ = known;
+    known_beside_ = kNoRoot;
     hits_.clear();
     due_.clear();
     holding_.clear();
@@ -91,7 +92,7 @@ void Screening::begin(double known) {
     for (Index j = neurons_.begin; j < neurons_.end; ++j) {
         if (paths_[j] == 0.0 && parameters_.invariant(j) >= 0.0 && !may_leave_at_rest(j)) continue;
         const double size = expansion_.series().size(j);
-        if (paths_[j] >= slack(j) - finder_.zero_tol(size))
+        if (paths_[j] >= slack(j) - finder_.zero_tol(size) || is_beside(static_cast<int>(j)))
             due_.push_back(static_cast<int>(j));
         else if (!mode_.held(j).empty())
             holding_.push_back(static_cast<int>(j));
@@ -162,6 +163,12 @@ void Screening::look_at(std::span<const int> neurons) {
     for (Index i = 0; i < count; ++i) first_hit(neurons[i], z.row(i).data(), rates.row(i).data());
 }
 
+/// True if a neuron may be as near to a boundary as what a step may have moved it by.
+bool Screening::is_beside(int neuron) const noexcept {
+    const double moved = motion_.state_error() * std::hypot(expansion_.series().size(neuron), parameters_.a[neuron]);
+    return slack_[neuron - neurons_.begin] <= moved;
+}
+
 bool Screening::can_reach(int neuron, int boundary, double z, double slope, double tail) const {
     const double side = mode_.side(neuron, boundary);
     if (std::min(side * z, side * (z + slope)) > tail) return false;
@@ -177,6 +184,7 @@ bool Screening::can_reach(int neuron, int boundary, double z, double slope, doub
 
 void Screening::first_hit(int neuron, const double* z, const double* rate) {
     list_near(neuron, z);
+    if (is_beside(neuron)) know_beside(neuron, z);
     if (near_.size() <= kFewBoundaries) {
         const double tail = finder_.zero_tol(expansion_.series().size(neuron)) + expansion_.series().bend(neuron);
         std::erase_if(near_, [&](int boundary) {

@@ -63,6 +63,8 @@ class Screening {
     /// zero there.
     Hit next_hit(int neuron, double end);
     const EventEffect& effect() const noexcept { return effect_; }
+    /// Until when an explicit step knows the distances of all neurons that samples hold beside boundaries.
+    double known_beside() const noexcept { return known_beside_; }
     /// Of a hit of a neuron on its last piece; see HeldBeside.
     Doubt doubt(int neuron, const Hit& hit) const;
 
@@ -90,6 +92,8 @@ class Screening {
     void close_list(std::size_t begin, std::size_t end);
     void widen(int neuron);
     Hit next_boundary(int neuron, double end);
+    bool is_beside(int neuron) const noexcept;
+    void know_beside(int neuron, const double* z);
     bool can_reach(int neuron, int boundary, double z, double slope, double tail) const;
     int open(int neuron);
     double& slack(Index neuron) noexcept { return slack_[neuron - neurons_.begin]; }
@@ -107,6 +111,7 @@ class Screening {
     EventEffect effect_;
     std::vector<char> pulled_both_ways_;
     double known_ = 1.0;
+    double known_beside_ = kNoRoot;
     Numbers slack_;  // lower bounds of the distance of each neuron to its nearest boundary
     std::vector<FirstHit> hits_;
     std::vector<int> due_, holding_, claimed_, near_;

@@ -51,6 +51,18 @@ void Screening::list_near(int neuron, const double* z) {
     slack(neuron) = nearest;
 }
 
+void Screening::know_beside(int neuron, const double* z) {
+    const double moved = motion_.state_error() * std::hypot(expansion_.series().size(neuron), parameters_.a[neuron]);
+    in_blocks(z, [&](int boundary, int end, double least) {
+        if (least > moved) return;
+        for (; boundary < end; ++boundary) {
+            const std::int8_t side = mode_.side(neuron, boundary);
+            if (side == 0 || std::abs(z[boundary]) > moved) continue;
+            known_beside_ = std::min(known_beside_, finder_.known_beside(open(neuron), boundary, side));
+        }
+    });
+}
+
 /// Keeps the boundaries that the neuron may meet, with a margin for events that turn it further than its series.
 void Screening::keep_near(int neuron, const double* z) {
     const int piece = open(neuron);
