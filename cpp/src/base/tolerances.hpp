@@ -22,7 +22,7 @@ inline constexpr double kDefectPart = 1.0;
 inline constexpr double kLatePart = 0.05;
 /// Bound of what a step neglects in the coupling of local events, as a part of rtol. The bounds of single events are
 /// added as if all had one direction; at this value P2 and P3 end within twice rtol of their references, and at 0.45
-/// P3 is half as far again from its own.
+/// P3 is half as far again from its own. See also kTracePart.
 inline constexpr double kCouplingPart = 0.22;
 /// A step covers at most this many time constants of the fastest neuron: beyond it the alternating terms of a decaying
 /// neuron cancel to more than three digits.

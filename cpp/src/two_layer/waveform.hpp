@@ -79,6 +79,8 @@ class Waveform {
     double mean_norm() const noexcept { return mean_norm_; }
     /// By how much at most a weight changes with its own q: |∂p_i / ∂q_i|. At the start of the step.
     double response(Index sample) const noexcept { return is_linear_ ? counts_[sample] : std::abs(signed_(0, sample)); }
+    /// Σ_i response_i |x_i|².
+    double mean_square() const noexcept { return mean_square_; }
     /// By how much Σ_i |p_i| |x_i| may change with a weight through Σ p = 1.
     double shared_norm() const noexcept { return is_linear_ ? 0.0 : mean_norm_; }
     /// Relative change of what drives the neurons, Σ_i p_i |x_i|, per relative change of θ, at |θ|² = square.
