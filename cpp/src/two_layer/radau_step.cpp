@@ -115,7 +115,7 @@ RadauStep::~RadauStep() = default;
 bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool quiet) {
     with_others_ = with_others;
     layer_ = 0.0;
-    left_ = quiet && last_step_ == 0.0 && !is_linear_ ? kLeftByExplicit * expansion.tolerance() : 0.0;
+    left_ = quiet && !is_linear_ ? kLeftByExplicit * expansion.tolerance() : 0.0;
     expansion.waveform().set_step(step);
     guess(expansion, step);
     factorisations_ = 0;
@@ -159,7 +159,9 @@ bool RadauStep::conclude(Expansion& expansion, double step, double miss) noexcep
     const double growth = is_careful ? kCarefulGrowth : largest_growth(miss);
     const bool is_taken = miss <= 1.0;
     const bool is_seen = miss > (is_linear_ ? 0.0 : kUnseen);
-    double ratio = is_seen ? std::pow(miss, -1.0 / kStages) : kFastGrowth;
+    // What explicit steps left of a layer is over with this step, and says nothing of the length of the next one.
+    const double lasting = left_ > 0.0 && is_taken ? std::max(miss - layer_ / tolerance_, kUnseen) : miss;
+    double ratio = is_seen ? std::pow(lasting, -1.0 / kStages) : kFastGrowth;
     // What is missed of a layer of errors at the start falls like the step alone.
     if (is_linear_ && !is_taken && layer_ > tolerance_) ratio = std::min(ratio, tolerance_ / layer_);
     next_step_ = step * std::clamp(0.9 * ratio, kShrink, growth);

@@ -69,10 +69,11 @@ bool Stepper::expand_late() {
                                                                 : LateKind::margins;
     if (!late_control_.wants(plain * rate, kind)) return false;
     const bool lets_go = linear || held_are_let_go();
+    const bool is_quiet = !late_ && quiet_steps_ >= kQuietSteps;
     do {
         double step = std::min(late_control_.propose(plain), kMaxRate / rate);
         if (waveform().decays()) step = std::min(step, kLongestDecay / waveform().decay_rate());
-        late_ = radau_.expand(expansion_, std::min(step, rounding_limit()), lets_go, quiet_steps_ >= kQuietSteps);
+        late_ = radau_.expand(expansion_, std::min(step, rounding_limit()), lets_go, is_quiet);
         counts_.late_iterations += radau_.iterations();
         const double work = radau_.relative_work(expansion_);
         late_control_.tried(late_, radau_.next_step(), work, radau_.has_worked() ? work : 0.0, plain,
