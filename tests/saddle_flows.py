@@ -27,7 +27,9 @@ def half_times(path: rf.saddles.SaddlePath, scale: float) -> tuple[np.ndarray, n
     return np.array(off), np.array([loss(t) for t in middles]) - said.losses[1:-1]
 
 
-def stages_of_orthogonal_inputs(lam: np.ndarray, products: np.ndarray, signs: np.ndarray) -> list[tuple[float, np.ndarray]]:
+def stages_of_orthogonal_inputs(
+    lam: np.ndarray, products: np.ndarray, signs: np.ndarray
+) -> list[tuple[float, np.ndarray]]:
     """Times of the stages and their λ, from the closed form.
 
     A neuron grows at the rate of its samples that have not been taken, and takes them all. `products` are those of the

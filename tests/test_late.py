@@ -118,3 +118,18 @@ def test_a_sample_that_drove_nobody_can_outweigh_all_others_by_far():
         assert found.status == "reached_log_time", found.message
         assert np.all(np.diff(found.log_loss) <= 1e-9)
     compare.assert_same_state(sol.final.W, sol.final.a, tight.final.W, tight.final.a, 1e-7, "at the end")
+
+
+def test_errors_that_relax_at_many_rates_are_followed_by_late_steps():
+    # 3,676 steps: what late steps had cost was repaid by explicit ones a thousandth of a time constant long, and steps
+    # that were too long by a hair were tried again at nearly the same length, then given up.
+    pytest.importorskip("sklearn")
+    data = rf.datasets.digits(3, 8)
+    rng = np.random.default_rng(0)
+    W = rng.standard_normal((3, data.d))
+    net = rf.Network(0.3 * W / np.linalg.norm(W, axis=1, keepdims=True), [0.3, -0.3, 0.3])
+    sol = rf.integrate(data, net, until=300.0, loss="squared", rtol=1e-8)
+    assert sol.success
+    assert sol.stats["steps"] < 2600
+    fine = rf.integrate(data, net, until=300.0, loss="squared", rtol=1e-10)
+    assert abs(sol.log_loss_end - fine.log_loss_end) < 1e-8

@@ -169,12 +169,12 @@ void a_step_that_pays_by_far_is_tried_again_after_refusals_where_margins_are_pos
 
 void what_explicit_steps_cannot_bring_forward_is_not_repaid_by_them() {
     constexpr double kHopelessRate = 1e-5;
-    for (const LateKind kind : {LateKind::margins, LateKind::careful}) {
+    for (const LateKind kind : {LateKind::margins, LateKind::careful, LateKind::errors}) {
         LateControl control = asked(kind);
         control.tried(false, 0.0, 40.0, 40.0, kPlain);
         int count = 0;
         for (; count < 1000 && !control.wants(kHopelessRate, kind); ++count) control.plain_step_taken(1.0, 1.0);
-        CHECK(kind == LateKind::margins ? count < 10 : count >= 40);
+        CHECK(kind == LateKind::careful ? count >= 40 : count < 10);
     }
 }
 

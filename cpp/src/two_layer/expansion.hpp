@@ -60,6 +60,8 @@ class Expansion {
     double slope(Index sample, Index group) const noexcept { return coupling_.slope(sample, group); }
     /// Projects v to the directions in which a group can move.
     void project(Index group, double* v) const noexcept;
+    /// Dimensions that the projection takes from it.
+    Index held_count(Index group) const noexcept { return held(group).size(); }
     Waveform& waveform() noexcept { return waveform_; }
 
     const Waveform& waveform() const noexcept { return waveform_; }

@@ -13,6 +13,9 @@ namespace {
 constexpr double kAnswers = 1e-4;
 /// Part of the trace of the kernel that L may omit: substitution converges at least by this factor per iteration.
 constexpr double kLeftOut = 0.05;
+/// Where the response of the samples exceeds this for each direction that the network can move in, nearly all of these
+/// count, and L is made of them: that is less work than as many columns of the Cholesky factor.
+constexpr double kManyCount = 1.0;
 /// Largest rank of L: the work of a step grows like its cube.
 constexpr Index kMostDirections = 400;
 /// Largest size of the table of pre-activations; larger networks are left to the explicit series.
@@ -39,6 +42,7 @@ SteadyResponse::SteadyResponse(const Dataset& data, Index neurons, const Spectru
       new_(data.n()),
       product_(data.n()),
       direction_(data.rank()),
+      left_(data.rank()),
       drawn_(neurons),
       real_(data.n()),
       imaginary_(data.n()),
@@ -53,6 +57,7 @@ SteadyResponse::SteadyResponse(const Dataset& data, Index neurons, const Spectru
     outputs_.reserve(table);
     slopes_.reserve(table);
     factor_.reserve(most * data.n());
+    motion_.reserve(data.rank() * data.rank());
     gram_.reserve(most);
     part_.resize(2 * most);
     for (Index i = 0; i < modes.values.size(); ++i) {
@@ -147,11 +152,19 @@ void SteadyResponse::find_own(const Expansion& expansion) {
     }
 }
 
-/// Computes L by pivoted Cholesky, the largest remaining diagonal entry first.
+/// Computes L by pivoted Cholesky, the largest remaining diagonal entry first, or as all features where most count: the
+/// latter of a loss of errors alone. Where classes cannot be separated (iris, 60 neurons) it took more late steps.
 bool SteadyResponse::factor_kernel(const Expansion& expansion, double step) {
     auto rest = rest_.head(count());
     auto column = new_.head(count());
     for (Index k = 0; k < count(); ++k) rest[k] = step * root_[samples_[k]] * root_[samples_[k]] * own_[samples_[k]];
+    const Index features = count_features(expansion);
+    if (!shares_mass_ && features <= std::min(kMostDirections, count()) &&
+        rest.sum() > kManyCount * static_cast<double>(features)) {
+        take_features(expansion, step);
+        reduce_gram();
+        return true;
+    }
     for (rank_ = 0; rest.sum() > kLeftOut; ++rank_) {
         if (rank_ == std::min(kMostDirections, count())) return false;
         Index pivot = 0;
@@ -163,9 +176,68 @@ bool SteadyResponse::factor_kernel(const Expansion& expansion, double step) {
         rest[pivot] = 0.0;
         factor_.insert(factor_.end(), column.data(), column.data() + count());
     }
+    reduce_gram();
+    return true;
+}
+
+void SteadyResponse::reduce_gram() {
     multiply_transposed(factor(), factor(), gram_.matrix(rank_));
     gram_.reduce();
-    return true;
+}
+
+/// Columns of L as derivatives of the margins: by what each group can move, and by each output weight.
+Index SteadyResponse::count_features(const Expansion& expansion) const noexcept {
+    Index features = neurons_;
+    for (Index c = 0; c < groups_; ++c) features += data_.rank() - expansion.held_count(c);
+    return features;
+}
+
+void SteadyResponse::take_features(const Expansion& expansion, double step) {
+    rank_ = count_features(expansion);
+    factor_.resize(rank_ * count());
+    auto L = factor();
+    const double scale = std::sqrt(step);
+    Index first = 0;
+    for (Index c = 0; c < groups_; ++c) {
+        const Index free = data_.rank() - expansion.held_count(c);
+        if (free == 0) continue;
+        auto part = L.middleRows(first, free);
+        span_motion(expansion, c, free);
+        multiply_transposed(motion(free), rows(), part);
+        const double size = scale * std::sqrt(squares_[c]);
+        for (Index k = 0; k < count(); ++k) part.col(k) *= size * slopes()(k, c) * root_[samples_[k]];
+        first += free;
+    }
+    for (Index k = 0; k < count(); ++k)
+        L.col(k).tail(neurons_) = scale * root_[samples_[k]] * outputs().row(k).transpose();
+}
+
+/// Rows whose products are the projector of a group: pivoted Cholesky of it, whose rank is known.
+void SteadyResponse::span_motion(const Expansion& expansion, Index group, Index free) {
+    const Index rank = data_.rank();
+    auto found = motion(free);
+    found.setZero();
+    if (free == rank) {
+        found.diagonal().setOnes();
+        return;
+    }
+    for (Index x = 0; x < rank; ++x) {  // what the rows so far leave of the diagonal
+        direction_.setZero();
+        direction_[x] = 1.0;
+        expansion.project(group, direction_.data());
+        left_[x] = direction_[x];
+    }
+    for (Index m = 0; m < free; ++m) {
+        Index pivot = 0;
+        const double largest = left_.maxCoeff(&pivot);
+        direction_.setZero();
+        direction_[pivot] = 1.0;
+        expansion.project(group, direction_.data());
+        for (Index before = 0; before < m; ++before) direction_ -= found(before, pivot) * found.row(before).transpose();
+        found.row(m) = direction_.transpose() / std::sqrt(largest);
+        left_ = (left_.array() - found.row(m).transpose().array().square()).max(0.0);
+        left_[pivot] = 0.0;
+    }
 }
 
 /// One column of H sqrt(pc) K sqrt(pc). Groups that do not slide share their products of samples.

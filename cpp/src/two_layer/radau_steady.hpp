@@ -18,9 +18,9 @@ namespace reluflow {
 ///     δ_ki + c_i H Σ_l A_kl Σ_j K_ij p_j δ_lj + μ_k = r_ki,   Σ_i p_i δ_ki = s_k,
 ///
 /// δ the changes of log p, μ those of log D, c = -d log|ℓ'|/dq. In z = δ sqrt(p/c) the kernel is H sqrt(pc) K sqrt(pc),
-/// symmetric and positive. It is replaced by a pivoted Cholesky factor L with enough columns that the rest of its trace
-/// is negligible, and the eigenvectors of A decouple the nodes. Storage is kept and reserved, so a step allocates
-/// nothing.
+/// symmetric and positive. It is replaced by L Lᵀ, L a pivoted Cholesky factor with enough columns that the rest of its
+/// trace is negligible, or all derivatives of the margins where most of them count, and the eigenvectors of A decouple
+/// the nodes. Storage is kept and reserved, so a step allocates nothing.
 class SteadyResponse {
   public:
     /// `modes`: those of A, (stages, stages), which stay the same. `shares_mass`: false for a loss of errors, whose
@@ -58,6 +58,10 @@ class SteadyResponse {
     void take_neurons(Expansion& expansion);
     void find_own(const Expansion& expansion);
     bool factor_kernel(const Expansion& expansion, double step);
+    void reduce_gram();
+    Index count_features(const Expansion& expansion) const noexcept;
+    void take_features(const Expansion& expansion, double step);
+    void span_motion(const Expansion& expansion, Index group, Index free);
     void find_column(const Expansion& expansion, Index pivot, double step);
     void find_border(Mode& mode);
     Complex take_mass(const Mode& mode, Complex wanted);
@@ -69,6 +73,11 @@ class SteadyResponse {
     Map slopes() noexcept { return {slopes_.data(), count(), groups_}; }
     /// L transposed: row k is column k of L, (rank, samples).
     Map factor() noexcept { return {factor_.data(), rank_, count()}; }
+    /// Of a group, (free, rank).
+    Map motion(Index free) {
+        motion_.resize(free * data_.rank());
+        return {motion_.data(), free, data_.rank()};
+    }
 
     const Dataset& data_;
     bool shares_mass_;
@@ -90,7 +99,9 @@ class SteadyResponse {
     TridiagonalForm gram_;        // LᵀL
     Vector rest_;                 // the diagonal of the kernel minus that of L Lᵀ
     Vector new_, product_;        // over the responding samples
-    Vector direction_, drawn_;    // (r,), (neurons,)
+    Numbers motion_;              // orthonormal rows that span what a group can move in
+    Vector direction_, left_;     // (r,)
+    Vector drawn_;                // (neurons,)
     Vector part_;                 // of L, real and imaginary parts
     Vector real_, imaginary_;     // a mode of the right-hand side, over all samples
     Vector taken_re_, taken_im_;  // what the kernel subtracts from it

@@ -65,7 +65,7 @@ const Eagerness& eagerness(LateKind kind) noexcept {
 constexpr double kFarAhead = 20.0;
 constexpr int kMostTriesFar = 6;
 /// Where an explicit step covers less of the time constants of the neurons than this, none of them brings a run
-/// forward, and work is not repaid by them.
+/// forward, and work is not repaid by them. With negative margins they are to see what a late step would not.
 constexpr double kNoWay = 1e-3;
 /// Events, at most, at which going on late is not tried after it has failed again and again.
 constexpr int kMostBarred = 63;
@@ -149,7 +149,7 @@ double LateControl::plain_step(double smooth, double square) const noexcept {
 
 bool LateControl::wants(double rate, LateKind kind) noexcept {
     kind_ = kind;
-    const bool owes = debt_ > 0.0 && !(kind == LateKind::margins && rate < kNoWay);
+    const bool owes = debt_ > 0.0 && (kind == LateKind::careful || rate >= kNoWay);
     return active_ || (rate < kStiffRate && pause_ == 0 && !owes);
 }
 

@@ -61,7 +61,7 @@ def _line(row: PatternArray, X: FloatArray) -> FloatArray | None:
     if len(held):
         sizes = np.linalg.norm(active, axis=1)
         basis = span(held)
-        active = np.array([off(x, basis) for x in active])
+        active = off(active, basis)
         active = active[np.linalg.norm(active, axis=1) > _PARALLEL * sizes]
         if not len(active):
             return None
