@@ -164,6 +164,10 @@ void Stepper::follow_events() {
     }
     settle();
     const auto& hits = partitions_.scan(allowed_);
+    if (!late_ && partitions_.known_beside() < allowed_) {
+        allowed_ = partitions_.known_beside();
+        control_.truncated(waveform().step(), order, allowed_);
+    }
     disturbances_.clear();
     doubts_.clear();
     for (const auto& first : hits) {
@@ -180,7 +184,7 @@ void Stepper::follow_events() {
 double Stepper::end_by_events(double end) const {
     if (late_ && !goes_on_late(end)) return std::min(end, first_event());
     const double coupled = coupled_end(disturbances_, budget_, end);
-    return late_ ? coupled : std::min(end_by_doubts(coupled), partitions_.known_beside());
+    return late_ ? coupled : end_by_doubts(coupled);
 }
 
 /// An explicit step ends before a hit that it does not know well enough: the next one knows it better.

@@ -62,8 +62,7 @@ bool Stepper::expand_late() {
     const double rate = expansion_.fastest();
     const double plain = late_control_.plain_step(control_.smooth(), expansion_.series().square());
     // Events that keep explicit steps short would do the same to late ones, which cost far more.
-    const bool by_events = quiet_steps_ == 0 && control_.is_limited_by_events();
-    if (!separated && (plain * rate > kVeryStiffRate || by_events)) return false;
+    if (!separated && (plain * rate > kVeryStiffRate || control_.is_limited_by_events())) return false;
     const LateKind kind = linear                                ? LateKind::errors
                           : waveform().smallest_margin() <= 0.0 ? LateKind::careful
                                                                 : LateKind::margins;
