@@ -74,13 +74,16 @@ class Bench {
     Hit hit(int piece, double end) {
         std::vector<NearBoundary> near;
         for (int boundary = 0; boundary < static_cast<int>(data_.n_boundaries()); ++boundary)
-            near.push_back(
-                {boundary, data_.normals().row(boundary).dot(Eigen::Map<const Vector>(motion->w(piece), kRank))});
+            near.push_back({boundary, along(boundary, motion->w(piece)), along(boundary, motion->w(piece, 1))});
         return finder->first_boundary(piece, end, near, sides);
     }
     const Dataset& data() const { return data_; }
 
   private:
+    double along(Index boundary, const double* v) const {
+        return data_.normals().row(boundary).dot(Eigen::Map<const Vector>(v, kRank));
+    }
+
     Dataset data_;
     State state_;
     Waveform waveform_;

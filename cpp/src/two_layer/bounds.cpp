@@ -9,13 +9,6 @@
 
 namespace reluflow {
 
-namespace {
-
-/// With at most this many groups, bounds over the step cost less than examining the pairs that they exclude.
-constexpr Index kFewGroups = 6;
-
-}  // namespace
-
 GroupBounds::GroupBounds(const Dataset& data) : data_(data), series_(kFewGroups * (kMaxOrder + 2) * data.rank()) {
     fastest_.reserve(kFewGroups);
     lowest_.reserve(kFewGroups * data.n_boundaries());

@@ -15,6 +15,9 @@ namespace reluflow {
 /// For each group, if there are few: a bound of |g|, and bounds of g·normal of the boundaries, over the whole step.
 class GroupBounds {
   public:
+    /// With at most this many groups, bounds over the step cost less than examining the pairs that they exclude.
+    static constexpr Index kFewGroups = 6;
+
     struct Interval {
         double lowest = 0.0;
         double highest = 0.0;

@@ -98,20 +98,22 @@ double HeldBeside::known_until(const Coefficients& z, double v, double error) co
     return v;
 }
 
-/// By how many e-foldings the distance would fall in a step, if nothing but the boundary's samples answered to it. Zero
-/// for a loss of errors: there the distance falls as the error of its sample does, and both are known to a part of
-/// themselves until they are rounding and the run ends.
+/// By how many e-foldings the distance would fall in a step, if nothing but the boundary's samples answered to it; zero
+/// where that is certainly below kHolds. Zero for a loss of errors: there the distance falls as the error of its sample
+/// does, and both are known to a part of themselves until they are rounding and the run ends.
 double HeldBeside::hold_rate(int piece, int boundary, std::int8_t side) const {
     const Waveform& waveform = motion_.waveform();
     if (waveform.is_linear()) return 0.0;
+    const double output = motion_.a(piece)[0];
+    const double scale = motion_.step() * output * output;
+    if (scale * waveform.mean_square() < kHolds) return 0.0;  // all samples together hold none
     double sum = 0.0;
     for (const int sample : motion_.data().samples_of(boundary)) {
         const double coefficient = motion_.data().coefficient(sample);
         const double slope = coefficient * side > 0.0 ? 1.0 : motion_.leak();
         if (waveform.is_live(sample)) sum += waveform.response(sample) * slope * slope * coefficient * coefficient;
     }
-    const double output = motion_.a(piece)[0];
-    return motion_.step() * output * output * sum;
+    return scale * sum;
 }
 
 }  // namespace reluflow

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "base/tolerances.hpp"
-#include "numeric/products.hpp"
 
 namespace reluflow {
 
@@ -57,7 +56,6 @@ HitFinder::HitFinder(const NeuronMotion& motion, bool stands)
       multipliers_(motion.rank() * (kMaxOrder + 2)),
       work_(motion.rank()) {
     tangents_.resize(motion.data().n_boundaries() + 1);
-    slopes_.resize(motion.data().n_boundaries() + 1);
     met_.reserve(motion.data().n_boundaries());
 }
 
@@ -130,20 +128,17 @@ Hit HitFinder::first_boundary(int piece, double end, std::span<const NearBoundar
     return hit;
 }
 
-/// z and z' of the candidates that are not ruled out; which are is not foretold by a branch. The one that seems to come
-/// first goes first: it bounds the search for the others.
+/// z and z' of the candidates that are not ruled out, towards the boundary; which are is not foretold by a branch. The
+/// one that seems to come first goes first: it bounds the search for the others.
 std::span<const HitFinder::Tangent> HitFinder::find_tangents(int piece, std::span<const NearBoundary> candidates,
                                                              std::span<const std::int8_t> sides,
                                                              const Clearance& clearance) {
-    const auto normal = [&](std::size_t i) { return motion_.data().normals().row(candidates[i].boundary).data(); };
-    multiply_rows(candidates.size(), normal, motion_.w(piece, 1), motion_.rank(), slopes_.data());
     std::size_t count = 0;
     double least = 0.0;
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-        const auto& [boundary, z] = candidates[i];
+    for (const auto& [boundary, z, slope] : candidates) {
         const double side = sides[boundary];
         Tangent& tangent = tangents_[count];
-        tangent = {boundary, side * z, side * slopes_[i]};
+        tangent = {boundary, side * z, side * slope};
         least = std::min(least, tangent.value);
         count += clearance.rules_out(tangent) ? 0 : 1;
     }

@@ -29,10 +29,11 @@ struct Hit {
     bool rests = false;    ///< of a boundary: the neuron does not cross it but has come to rest on it, to rounding
 };
 
-/// A boundary that may be hit on a piece, and the value of z at the begin of the piece.
+/// A boundary that may be hit on a piece, and z and z' at the begin of the piece.
 struct NearBoundary {
     int boundary = -1;
     double z = 0.0;
+    double slope = 0.0;
 };
 
 /// Finds hits on pieces of a NeuronMotion.
@@ -118,7 +119,6 @@ class HitFinder {
     DependentSlide slide_;
     HeldBeside beside_;
     std::vector<Tangent> tangents_;
-    Numbers slopes_;  // of the candidates
     std::vector<int> met_;
     double worst_inconsistency_ = 0.0;
     Numbers coordinates_, multipliers_, work_;

@@ -38,7 +38,8 @@ bool LocalEvents::crosses(int neuron, const Hit& hit, std::span<const int> candi
     const double rounding = kCornerUlps * std::numeric_limits<double>::epsilon() * acting;
     if (!(std::min({rate, rate_beyond, std::abs(range)}) > kFarFromRounding * rounding)) return false;
 
-    stand_on_corner();
+    gradient_ = normal / std::sqrt(normal.dot(normal));  // what rounding left of z is removed
+    w_ -= gradient_.dot(w_) * gradient_;
     const auto after = static_cast<std::int8_t>(-before);
     motion_.move_contribution(hit.boundary, hit.u, before, after);
     set_side(neuron, hit.boundary, hit.u, after, kind_of_change(before, after, false));

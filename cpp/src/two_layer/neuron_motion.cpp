@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/tolerances.hpp"
+#include "numeric/products.hpp"
 
 namespace reluflow {
 
@@ -158,10 +159,21 @@ void NeuronMotion::measure(int piece) noexcept {
     unit_ = scale * start;
     along[0] = size;
     across[0] = 0.0;
+    const auto term = [&](std::size_t k) { return w(piece, static_cast<int>(k) + 1); };
+    multiply_rows(static_cast<std::size_t>(order_), term, unit_.data(), rank_, along + 1);
     for (int k = 1; k <= order_; ++k) {
-        const ConstMap term(w(piece, k), rank_);
-        along[k] = term.dot(unit_);
-        across[k] = (kLift * (term - along[k] * unit_)).norm() / kLift;
+        const double* terms = w(piece, k);
+        Coordinates<8> squares = Coordinates<8>::Zero();
+        double rest = 0.0;
+        in_strips(rank_, [&]<int Count>(Index x) {
+            const Coordinates<Count> side =
+                kLift * (ConstCoordinates<Count>(terms + x) - along[k] * ConstCoordinates<Count>(unit_.data() + x));
+            if constexpr (Count == 8)
+                squares += side.square();
+            else
+                rest += side.square().sum();
+        });
+        across[k] = std::sqrt(squares.sum() + rest) / kLift;
     }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/tolerances.hpp"
 #include "numeric/products.hpp"
@@ -14,19 +15,6 @@ namespace {
 constexpr Index kBlock = 128;
 /// Up to this many candidates, each is tested with its tangent before the neuron's series is copied.
 constexpr std::size_t kFewBoundaries = 64;
-/// The first window of a search for the next boundary is this fraction (1 / kWindows) of the rest of the step; later
-/// ones are longer by kLonger.
-constexpr double kWindows = 16.0;
-constexpr double kLonger = 4.0;
-/// With at most this many boundaries within reach in the rest of the step there is one window. They are counted only
-/// where few are kept.
-constexpr std::size_t kFewAtOnce = 16;
-constexpr std::size_t kFewKept = 96;
-/// Initial reserve of distances: twice all of them in a small problem; a megabyte, and a few per neuron, in a large
-/// one.
-constexpr Index kUsualDistances = Index{1} << 16;
-constexpr Index kUsualNear = 16;
-
 using ConstMap = Eigen::Map<const Vector>;
 
 /// Flags of the boundaries whose contribution to a gradient may pass zero, on a side, while no label changes: there two
@@ -64,7 +52,7 @@ Screening::Screening(const ScreenedNetwork& network, Range neurons, NeuronMotion
       z_(std::min(kBlock, neurons.count()) * data_.n_boundaries()),
       gathered_(std::min(kBlock, neurons.count()) * data_.rank()),
       rates_(std::min(kBlock, neurons.count()) * data_.rank()),
-      near_of_(neurons.count()) {
+      shelves_(neurons.count(), data_.n_boundaries()) {
     hits_.reserve(neurons.count());
     due_.reserve(neurons.count());
     holding_.reserve(neurons.count());
@@ -73,11 +61,9 @@ Screening::Screening(const ScreenedNetwork& network, Range neurons, NeuronMotion
     within_.resize(data_.n_boundaries() + 1);
     distances_.resize(data_.n_boundaries() + 1);
     near_.reserve(data_.n_boundaries());
-    const Index usual = std::min(2 * (data_.n_boundaries() + static_cast<Index>(kKeysAtOnce)) * neurons.count(),
-                                 kUsualDistances + kUsualNear * neurons.count());
-    near_boundaries_.reserve(usual);
-    not_before_.reserve(usual);
-    least_.reserve(usual / kKeysAtOnce + 1);
+    const Index few = std::min(GroupBounds::kFewGroups, network.state.neurons());
+    pulls_.reserve(few * data_.n_boundaries());
+    pull_known_.reserve(few * data_.n_boundaries());
 }
 
 void Screening::begin(double known) {
@@ -87,7 +73,8 @@ void Screening::begin(double known) {
     due_.clear();
     holding_.clear();
     claimed_.clear();
-    kept_ = 0;
+    shelves_.clear();
+    ++step_;
     bound_paths(1.0);
     for (Index j = neurons_.begin; j < neurons_.end; ++j) {
         if (paths_[j] == 0.0 && parameters_.invariant(j) >= 0.0 && !may_leave_at_rest(j)) continue;
@@ -169,17 +156,9 @@ bool Screening::is_beside(int neuron) const noexcept {
     return slack_[neuron - neurons_.begin] <= moved;
 }
 
-bool Screening::can_reach(int neuron, int boundary, double z, double slope, double tail) const {
+bool Screening::can_reach(int neuron, int boundary, double z, double slope, double tail) {
     const double side = mode_.side(neuron, boundary);
-    if (std::min(side * z, side * (z + slope)) > tail) return false;
-    if (!bounds_.are_known() || parameters_.invariant(neuron) < 0.0) return true;
-    const int group = expansion_.groups().of(neuron);  // a keeps its sign: z' = H a g·normal
-    const double output = parameters_.a[neuron];
-    const double size = std::hypot(expansion_.series().size(neuron), output);
-    const double largest = motion_.step() * size * std::exp(motion_.step() * bounds_.fastest(group));
-    const auto [lowest, highest] = bounds_.of(group, boundary);
-    const double slowest = side * output > 0.0 ? lowest : -highest;
-    return side * z + largest * std::min(slowest, 0.0) <= finder_.zero_tol(size);
+    return std::min(side * z, side * (z + slope)) <= tail && may_come(neuron, boundary, z);
 }
 
 void Screening::first_hit(int neuron, const double* z, const double* rate) {
@@ -207,11 +186,14 @@ void Screening::first_hit(int neuron, const double* z, const double* rate) {
     Hit boundary;
     if (near_.size() > kFewBoundaries) {
         keep_near(neuron, z);
-        boundary = next_boundary(neuron, end);
+        // Where no bound holds to the end of the step, the series is used beyond what truncation allows.
+        const bool holds_throughout = motion_.turn_to(open(neuron), end) < std::numeric_limits<double>::infinity();
+        boundary = next_boundary(neuron, holds_throughout ? end : std::min(known_, end));
     } else if (!near_.empty()) {
-        for (std::size_t i = 0; i < near_.size(); ++i) candidates_[i] = {near_[i], z[near_[i]]};
-        boundary =
-            finder_.first_boundary(open(neuron), end, {candidates_.data(), near_.size()}, mode_.pattern().row(neuron));
+        const int piece = open(neuron);
+        for (std::size_t i = 0; i < near_.size(); ++i) candidates_[i] = {near_[i], z[near_[i]], 0.0};
+        find_slopes(piece, {candidates_.data(), near_.size()});
+        boundary = finder_.first_boundary(piece, end, {candidates_.data(), near_.size()}, mode_.pattern().row(neuron));
     }
     if (boundary.kind != HitKind::none) hit = boundary;
     if (hit.kind == HitKind::none) return;
@@ -240,22 +222,6 @@ Hit Screening::next_hit(int neuron, double end) {
     }
     const Hit boundary = next_boundary(neuron, std::min(end, other.u));
     return boundary.kind != HitKind::none ? boundary : other;
-}
-
-/// Searches in windows that grow: the next event is usually near, and few boundaries are within reach of a short
-/// window.
-Hit Screening::next_boundary(int neuron, double end) {
-    const int piece = motion_.last(neuron);
-    const double begin = motion_.piece(piece).begin;
-    const Near& near = near_of(neuron);
-    const bool few =
-        near.end - near.begin <= kFewKept && within(near, motion_.turn_to(piece, end) + kTurnTol) <= kFewAtOnce;
-    for (double window = few ? end - begin : (end - begin) / kWindows;; window *= kLonger) {
-        const double until = begin + window < end ? begin + window : end;
-        const Hit hit =
-            finder_.first_boundary(piece, until, find_candidates(neuron, until), mode_.pattern().row(neuron));
-        if (hit.kind != HitKind::none || until == end) return hit;
-    }
 }
 
 void Screening::pass() noexcept {

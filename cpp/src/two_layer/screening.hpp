@@ -12,6 +12,7 @@
 #include "two_layer/expansion.hpp"
 #include "two_layer/hits.hpp"
 #include "two_layer/neuron_motion.hpp"
+#include "two_layer/turn_shelves.hpp"
 
 namespace reluflow {
 
@@ -38,7 +39,7 @@ struct ScreenedNetwork {
 /// scan().
 class Screening {
   public:
-    /// Turns, or distances, that are compared together.
+    /// Distances that are compared together.
     static constexpr std::size_t kKeysAtOnce = 8;
     /// Error of an angle: |z| that counts as zero, and the rounding of the sums in both.
     static constexpr double kTurnTol = 4.0 * kZeroUlps * std::numeric_limits<double>::epsilon();
@@ -51,8 +52,8 @@ class Screening {
     /// Takes over the groups (see Releases) that no earlier range has claimed.
     void claim_releases();
     void find_releases();
-    /// First hits on (0, 1], of multipliers until `known`, in the order of the neurons. Precondition: find_releases()
-    /// of all ranges.
+    /// First hits on (0, 1], in the order of the neurons; of multipliers until `known`, and of neurons whose series may
+    /// be anything beyond that. Precondition: find_releases() of all ranges.
     const std::vector<FirstHit>& scan();
     /// The boundaries that a neuron with a hit can have reached on its last piece between the start of the step and u,
     /// by the bound of its rotation.
@@ -83,18 +84,22 @@ class Screening {
     bool waits(Index neuron) const noexcept { return mode_.held(neuron).waits() && parameters_.a[neuron] == 0.0; }
     void look_at(std::span<const int> neurons);
     void first_hit(int neuron, const double* z, const double* rate);
-    std::span<const NearBoundary> find_candidates(int neuron, double u);
+    struct Search;
+    void look_within(Search& search);
+    void measure(Search& search, int shelf, double turn);
+    void put_back(Search& search) noexcept;
+    void find_slopes(int piece, std::span<NearBoundary> candidates);
     template <class Body>
     void in_blocks(const double* z, const Body& body) const;
     void list_near(int neuron, const double* z);
     void keep_near(int neuron, const double* z);
-    void make_room();
-    void close_list(std::size_t begin, std::size_t end);
-    void widen(int neuron);
+    void widen(int neuron, double turn);
     Hit next_boundary(int neuron, double end);
     bool is_beside(int neuron) const noexcept;
     void know_beside(int neuron, const double* z);
-    bool can_reach(int neuron, int boundary, double z, double slope, double tail) const;
+    bool can_reach(int neuron, int boundary, double z, double slope, double tail);
+    bool may_come(int neuron, int boundary, double z);
+    GroupBounds::Interval pull_on(Index group, int boundary);
     int open(int neuron);
     double& slack(Index neuron) noexcept { return slack_[neuron - neurons_.begin]; }
 
@@ -116,25 +121,15 @@ class Screening {
     std::vector<FirstHit> hits_;
     std::vector<int> due_, holding_, claimed_, near_;
     std::vector<NearBoundary> candidates_;
-    std::vector<int> within_;
-    Numbers distances_;  // of the boundaries that these are
+    std::vector<int> within_;  // entries of the shelves
+    Numbers distances_;        // of the boundaries that these are
     Numbers z_, gathered_, rates_;
-    /// Of one neuron, a range of the lists below: the boundaries that it may meet, each with the angle by which it has
-    /// to turn first, |z| / |w| at the start of the step or where it was last measured. Boundaries that are not kept
-    /// are farther than `reach`.
-    struct Near {
-        std::size_t begin = 0;
-        std::size_t end = 0;
-        double reach = 0.0;
-    };
-    std::vector<int> near_boundaries_;
-    Numbers not_before_;
-    Numbers least_;         // of a few keys in a row, or less
-    std::size_t kept_ = 0;  // entries of both that are in use
-    std::vector<Near> near_of_;
+    std::vector<GroupBounds::Interval> pulls_;  // of groups on boundaries, where pull_known_ is step_
+    std::vector<int> pull_known_;
+    int step_ = 0;
+    TurnShelves shelves_;  // boundaries that are not kept are farther than the reach of the list
 
-    std::size_t within(const Near& near, double turn);
-    Near& near_of(int neuron) noexcept { return near_of_[neuron - neurons_.begin]; }
+    Index local(int neuron) const noexcept { return neuron - neurons_.begin; }
 };
 
 }  // namespace reluflow

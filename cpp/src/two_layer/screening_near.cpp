@@ -30,12 +30,15 @@ void Screening::in_blocks(const double* z, const Body& body) const {
     if (boundary < count) body(boundary, count, 0.0);
 }
 
-/// Lists the boundaries within the path of the neuron and finds the distance to the nearest of all.
+/// Lists the boundaries within the path of the neuron and finds the distance to the nearest of all. Which are listed is
+/// not foretold by a branch.
 void Screening::list_near(int neuron, const double* z) {
     const double reach = paths_[neuron] + finder_.zero_tol(expansion_.series().size(neuron));
     const auto sides = mode_.pattern().row(neuron);
+    const bool holds = mode_.pattern().zeros(neuron) > 0;
     double nearest = std::numeric_limits<double>::infinity();
-    near_.clear();
+    std::size_t count = 0;
+    near_.resize(data_.n_boundaries());
     in_blocks(z, [&](int boundary, int end, double least) {
         if (least > reach) {
             nearest = std::min(nearest, least);
@@ -43,11 +46,13 @@ void Screening::list_near(int neuron, const double* z) {
         }
         for (; boundary < end; ++boundary) {
             const double distance = std::abs(z[boundary]);
-            if (distance <= reach && sides[boundary] == 0) continue;
+            if (holds && distance <= reach && sides[boundary] == 0) continue;
             nearest = std::min(nearest, distance);
-            if (distance <= reach) near_.push_back(boundary);
+            near_[count] = boundary;
+            count += distance <= reach ? 1 : 0;
         }
     });
+    near_.resize(count);
     slack(neuron) = nearest;
 }
 
@@ -63,118 +68,91 @@ void Screening::know_beside(int neuron, const double* z) {
     });
 }
 
-/// Keeps the boundaries that the neuron may meet, with a margin for events that turn it further than its series.
+/// Keeps the boundaries that the neuron may meet, with a margin for events that turn it further than its series. Which
+/// they are is not foretold by a branch.
 void Screening::keep_near(int neuron, const double* z) {
     const int piece = open(neuron);
     const double size = motion_.size(piece);
-    Near& near = near_of(neuron);
     const double rate = size > 0.0 ? motion_.across(piece)[1] / size : std::numeric_limits<double>::infinity();
-    make_room();
-    near = {kept_, 0, kKeptTurn * rate + kTurnTol};
+    const double reach = kKeptTurn * rate + kTurnTol;
     const double scale = size > 0.0 ? 1.0 / size : 0.0;
-    std::size_t count = near.begin;
-    in_blocks(z, [&](int boundary, int end, double least) {
-        if (scale * least > near.reach) return;
-        for (; boundary < end; ++boundary) {
-            const double turn = scale * std::abs(z[boundary]);
-            near_boundaries_[count] = boundary;
-            not_before_[count] = turn;
-            count += turn <= near.reach ? 1 : 0;
-        }
+    shelves_.make_list(local(neuron), reach, reach, [&](int* boundaries, double* turns) {
+        std::size_t count = 0;
+        in_blocks(z, [&](int boundary, int end, double least) {
+            if (scale * least > reach) return;
+            for (; boundary < end; ++boundary) {
+                const double turn = scale * std::abs(z[boundary]);
+                boundaries[count] = boundary;
+                turns[count] = turn;
+                count += turn <= reach ? 1 : 0;
+            }
+        });
+        return count;
     });
-    near.end = count;
-    close_list(near.begin, near.end);
 }
 
-/// For the boundaries of one more neuron. The lists are not shortened: what is in them is written before it is read.
-void Screening::make_room() {
-    const std::size_t size = kept_ + static_cast<std::size_t>(data_.n_boundaries()) + kKeysAtOnce;
-    if (size <= not_before_.size()) return;
-    near_boundaries_.resize(size);
-    not_before_.resize(size);
-    least_.resize(size / kKeysAtOnce);
+/// False for a boundary that bounds of the group's gradient keep the neuron away from in the whole step, on its own
+/// sides: a keeps its sign, and z' = H a g·normal.
+bool Screening::may_come(int neuron, int boundary, double z) {
+    if (!bounds_.are_known() || parameters_.invariant(neuron) < 0.0) return true;
+    const int group = expansion_.groups().of(neuron);
+    const double side = mode_.side(neuron, boundary);
+    const double output = parameters_.a[neuron];
+    const double size = std::hypot(expansion_.series().size(neuron), output);
+    const auto [lowest, highest] = pull_on(group, boundary);
+    const double slowest = side * output > 0.0 ? lowest : -highest;
+    double fall = 0.0;
+    if (slowest < 0.0) fall = motion_.step() * size * std::exp(motion_.step() * bounds_.fastest(group)) * slowest;
+    return side * z + fall <= finder_.zero_tol(size);
 }
 
-/// Ends the list of a neuron, which begins at `begin`, before `end`; the next one begins with a block.
-void Screening::close_list(std::size_t begin, std::size_t end) {
-    kept_ = (end + kKeysAtOnce - 1) / kKeysAtOnce * kKeysAtOnce;
-    std::fill(not_before_.data() + end, not_before_.data() + kept_, std::numeric_limits<double>::infinity());
-    std::fill(least_.data() + begin / kKeysAtOnce, least_.data() + kept_ / kKeysAtOnce, 0.0);
-}
-
-std::span<const int> Screening::candidates(int neuron, double u) {
-    near_.clear();
-    for (const auto& candidate : find_candidates(neuron, u)) near_.push_back(candidate.boundary);
-    return near_;
+/// Bounds of g·normal over the step, found once for all neurons of the group here.
+GroupBounds::Interval Screening::pull_on(Index group, int boundary) {
+    const std::size_t size = static_cast<std::size_t>(expansion_.groups().count() * data_.n_boundaries());
+    if (pulls_.size() < size) {
+        pulls_.resize(size);
+        pull_known_.resize(size, 0);
+    }
+    const std::size_t at = static_cast<std::size_t>(group * data_.n_boundaries() + boundary);
+    if (pull_known_[at] != step_) {
+        pull_known_[at] = step_;
+        pulls_[at] = bounds_.of(group, boundary);
+    }
+    return pulls_[at];
 }
 
 /// Of a boundary in the span of others |z| is theirs times what it takes of them, up to 1 / kRankTol.
 std::span<const int> Screening::beside(int neuron, double u) {
     constexpr double kOfOthers = kZeroUlps * std::numeric_limits<double>::epsilon() / kRankTol;
     const double turn = motion_.turn_to(motion_.last(neuron), u) + kTurnTol + kOfOthers;
-    if (turn > near_of(neuron).reach) widen(neuron);
-    const std::size_t found = within(near_of(neuron), turn);
+    if (turn > shelves_.reach(local(neuron))) widen(neuron, turn);
     near_.clear();
-    for (std::size_t k = 0; k < found; ++k) near_.push_back(near_boundaries_[within_[k]]);
-    return near_;
-}
-
-/// Collects the boundaries with keys within `turn`. Keys only grow, so that the least one of a block is good for a
-/// while. Branch-free: the outcome is unpredictable, so writing each candidate costs less than a mispredicted branch.
-std::size_t Screening::within(const Near& near, double turn) {
-    std::size_t count = 0;
-    for (std::size_t begin = near.begin; begin < near.end; begin += kKeysAtOnce) {
-        double& least = least_[begin / kKeysAtOnce];
-        if (least > turn) continue;
-        least = Keys(not_before_.data() + begin).minCoeff();
-        if (least > turn) continue;
-        const std::size_t end = std::min(begin + kKeysAtOnce, near.end);
-        for (std::size_t i = begin; i < end; ++i) {
-            within_[count] = static_cast<int>(i);
-            count += not_before_[i] <= turn ? 1 : 0;
+    const int last = shelves_.shelf_of(local(neuron), turn);
+    for (int shelf = 0; shelf <= last; ++shelf) {
+        const std::size_t taken = shelves_.take(local(neuron), shelf, turn, within_.data());
+        for (std::size_t k = 0; k < taken; ++k) {
+            near_.push_back(shelves_.boundary(within_[k]));
+            shelves_.put(local(neuron), within_[k]);
         }
     }
-    return count;
-}
-
-std::span<const NearBoundary> Screening::find_candidates(int neuron, double u) {
-    const int piece = motion_.last(neuron);
-    const double turn = motion_.turn_to(piece, u) + kTurnTol;
-    if (turn > near_of(neuron).reach) widen(neuron);
-    const double scale = motion_.size(piece) > 0.0 ? 1.0 / motion_.size(piece) : 0.0;
-    const double turned = motion_.piece(piece).turn_before;
-    const auto sides = mode_.pattern().row(neuron);
-    const std::size_t found = within(near_of(neuron), turn);
-    std::size_t count = 0;
-    const auto normal = [&](std::size_t k) { return data_.normals().row(near_boundaries_[within_[k]]).data(); };
-    multiply_rows(found, normal, motion_.w(piece), data_.rank(), distances_.data());
-    for (std::size_t k = 0; k < found; ++k) {
-        const int boundary = near_boundaries_[within_[k]];
-        const double z = distances_[k];
-        // Measured from the present state, the boundary may be farther away than the sum of all turns suggests.
-        double& not_before = not_before_[within_[k]];
-        not_before = std::max(not_before, scale > 0.0 ? turned + scale * std::abs(z) : 0.0);
-        candidates_[count] = {boundary, z};
-        count += not_before <= turn && sides[boundary] != 0 ? 1 : 0;
-    }
-    return {candidates_.data(), count};
+    return near_;
 }
 
 /// Events have turned the neuron further than the kept boundaries allow for: from now on all its boundaries are
 /// candidates.
-void Screening::widen(int neuron) {
-    Near& near = near_of(neuron);
+void Screening::widen(int neuron, double turn) {
     const int piece = motion_.first(neuron);
     const ConstMap w(motion_.w(piece), data_.rank());
     const double size = motion_.size(piece);
-    make_room();
-    near = {kept_, kept_ + data_.n_boundaries(), std::numeric_limits<double>::infinity()};
-    for (int boundary = 0; boundary < data_.n_boundaries(); ++boundary) {
-        const double z = ConstMap(data_.normals().row(boundary).data(), data_.rank()).dot(w);
-        near_boundaries_[near.begin + boundary] = boundary;
-        not_before_[near.begin + boundary] = size > 0.0 ? std::abs(z) / size : 0.0;
-    }
-    close_list(near.begin, near.end);
+    constexpr double kAll = std::numeric_limits<double>::infinity();
+    shelves_.make_list(local(neuron), kAll, kKeptTurn * turn, [&](int* boundaries, double* turns) {
+        for (int boundary = 0; boundary < data_.n_boundaries(); ++boundary) {
+            const double z = ConstMap(data_.normals().row(boundary).data(), data_.rank()).dot(w);
+            boundaries[boundary] = boundary;
+            turns[boundary] = size > 0.0 ? std::abs(z) / size : 0.0;
+        }
+        return static_cast<std::size_t>(data_.n_boundaries());
+    });
 }
 
 }  // namespace reluflow
