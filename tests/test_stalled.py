@@ -113,9 +113,9 @@ def test_a_late_run_that_goes_on_is_not_at_rest_from_its_first_step(cut: float) 
     assert np.abs(second.final.a - whole.final.a).max() < 1e-6 * np.abs(whole.final.a).max()
 
 
-@pytest.mark.parametrize("rtol", [0.8e-9, 1e-9, 1.1e-9])
+@pytest.mark.parametrize("rtol", [0.8e-9, 0.9e-9, 1e-9, 1.1e-9, 1.2e-9])
 def test_what_explicit_steps_leave_of_layers_bars_no_late_steps(rtol: float) -> None:
-    """A stalled loss on iris: of some 20,000 steps to log t = 8 all but a few were explicit."""
+    """A stalled loss on iris: of some 20,000 steps to log t = 8 nearly all were explicit at some tolerances."""
     data = rf.datasets.iris().binary(1)
     net = rf.Network.init(20, data.d, scale=1e-2, seed=0)
     sol = rf.integrate(data, net, until=rf.Stop(log_time=8), rtol=rtol)
