@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_circles
 
 import compare
 import families
@@ -118,3 +119,16 @@ def test_a_sample_that_drove_nobody_can_outweigh_all_others_by_far():
         assert found.status == "reached_log_time", found.message
         assert np.all(np.diff(found.log_loss) <= 1e-9)
     compare.assert_same_state(sol.final.W, sol.final.a, tight.final.W, tight.final.a, 1e-7, "at the end")
+
+
+def test_newton_does_not_wait_for_rounding_in_late_steps() -> None:
+    """At log t of 1e10 and more the rounding of margins moves the weights by more than Newton's method was to reach.
+
+    Every other step was refused after fourteen iterations, or taken when one of them was small by chance: 11,872.
+    """
+    X, y = make_circles(60, noise=0.05, factor=0.5, random_state=0)
+    data = rf.Dataset(np.c_[X, np.ones(60)], 2.0 * y - 1.0)
+    net = rf.Network.init(20, 3, scale=0.1, seed=0)
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True))
+    assert sol.status == "reached_limit"
+    assert sol.stats["late_iterations"] < 7_000
