@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_circles
 
 import compare
 import families
@@ -133,3 +134,16 @@ def test_errors_that_relax_at_many_rates_are_followed_by_late_steps():
     assert sol.stats["steps"] < 2600
     fine = rf.integrate(data, net, until=300.0, loss="squared", rtol=1e-10)
     assert abs(sol.log_loss_end - fine.log_loss_end) < 1e-8
+
+
+def test_newton_does_not_wait_for_rounding_in_late_steps() -> None:
+    """At log t of 1e10 and more the rounding of margins moves the weights by more than Newton's method was to reach.
+
+    Every other step was refused after fourteen iterations, or taken when one of them was small by chance: 11,872.
+    """
+    X, y = make_circles(60, noise=0.05, factor=0.5, random_state=0)
+    data = rf.Dataset(np.c_[X, np.ones(60)], 2.0 * y - 1.0)
+    net = rf.Network.init(20, 3, scale=0.1, seed=0)
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True))
+    assert sol.status == "reached_limit"
+    assert sol.stats["late_iterations"] < 7_000

@@ -7,10 +7,11 @@ import pytest
 from scipy.optimize import linprog
 
 import reluflow as rf
+import reluflow.limits._core as core_module
 from reluflow.kinks._boundaries import boundaries, exact_signs, off, slopes, span
 from reluflow.kinks._transition import Corner, continuations
 from reluflow.limits._core import find_core
-from reluflow.limits._groups import groups, spread
+from reluflow.limits._groups import Groups, groups, spread
 from reluflow.limits._kkt import newton
 from reluflow.limits._limit_of import limit_of
 from reluflow.limits._path import solve
@@ -191,6 +192,44 @@ def test_the_core_agrees_with_one_linear_program_a_sample(seed, loss):
         grows = linprog(-rows[i], A_ub=-rows, b_ub=np.zeros(8), bounds=[(-1, 1)] * rows.shape[1])
         assert core.rests[i] == (-grows.fun < 1e-9)
     np.testing.assert_allclose((data.y * core.duals) @ rows, 0.0, atol=1e-12)
+
+
+def margin_rows(data: rf.Dataset, sorted_: Groups) -> np.ndarray:
+    """Of what the groups can add to the margins."""
+    return data.y[:, None] * np.hstack([sorted_.map(c) for c in range(len(sorted_))])
+
+
+def no_program(*_: object) -> None:
+    raise AssertionError("a linear program was solved")
+
+
+@pytest.mark.parametrize("seed", [seed for seed in range(20) if seed not in (6, 7, 8, 11)])  # there none is far above
+def test_margins_far_above_the_others_show_the_core_without_a_program(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    data = rf.Dataset(rng.standard_normal((12, 3)), rng.choice([-1.0, 1.0], 12))
+    net = rf.Network.init(2, 3, scale=1.0, seed=seed)
+    sorted_ = groups(data, net)
+    by_program = find_core(sorted_, data, np.zeros(12), "logistic")
+    rows = margin_rows(data, sorted_)
+    k = rows.shape[1]
+    bounds = [(None, None)] * k + [(0.0, 1.0)] * 12
+    grows = linprog(np.r_[np.zeros(k), -np.ones(12)], np.hstack((-rows, np.eye(12))), np.zeros(12), bounds=bounds)
+    late = data.y * by_program.values + 1e6 * rows @ grows.x[:k]
+    monkeypatch.setattr(core_module, "_resting", no_program)
+    core = find_core(sorted_, data, late, "logistic")
+    np.testing.assert_array_equal(core.rests, by_program.rests)
+    np.testing.assert_allclose(core.values, by_program.values, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_margins_that_lie_apart_by_chance_do_not_decide_the_core(seed):
+    rng = np.random.default_rng(seed)
+    data = rf.Dataset(rng.standard_normal((10, 3)), rng.choice([-1.0, 1.0], 10))
+    net = rf.Network.init(2, 3, scale=1.0, seed=seed)
+    sorted_ = groups(data, net)
+    margins = np.abs(rng.standard_normal(10)) * rng.choice([1.0, 1e3], 10)
+    core = find_core(sorted_, data, margins, "logistic")
+    np.testing.assert_array_equal(core.rests, find_core(sorted_, data, np.zeros(10), "logistic").rests)
 
 
 def test_a_unit_of_the_weights_changes_no_limit() -> None:

@@ -119,15 +119,14 @@ void NodeKernels::add_block(double rapidity, double factor, Eigen::Ref<Matrix> b
     const double c = std::cosh(rapidity);
     const double s = std::sinh(rapidity);
     const double turned = c * square_ + s * along_square_;
-    block += factor * turned * products();
-    block += factor * c * gram();
     change() = s * (c * with_output() + s * with_gradient()) + (c - 1.0) * turned * along() +
                c * ((c - 1.0) * with_gradient() + s * with_output()) +
                s * ((c - 1.0) * along_square_ + s * square_) * along();
-    for (Index k = 0; k < count(); ++k) {
-        block.row(k) += (factor * along_[k]) * change().transpose();
-        block.row(k) += (factor * s * with_output_[k]) * along().transpose();
-    }
+    const auto change_row = change().transpose();
+    const auto along_row = along().transpose();
+    for (Index k = 0; k < count(); ++k)  // in one pass: most of the work is to bring the block
+        block.row(k) += (factor * turned) * products().row(k) + (factor * c) * gram().row(k) +
+                        (factor * along_[k]) * change_row + (factor * s * with_output_[k]) * along_row;
 }
 
 }  // namespace reluflow

@@ -22,6 +22,11 @@ constexpr double kLeftByExplicit = 10.0;
 /// The Jacobian is recomputed when an iteration reduces the change by less than this factor: the weights have moved
 /// away from those it was computed for.
 constexpr double kSlow = 0.15;
+/// The same with positive margins. There it is seldom the weights: modes between the nodes converge as slowly with a
+/// new one, and a factorisation is the work of several iterations.
+constexpr double kSlowGrowing = 0.5;
+/// And after the first iteration, if that changed a weight, of all that sum up to one, by more than this.
+constexpr double kFarGuess = 1e-3;
 /// The first guess changes no weight by more than this factor, e^1.
 constexpr double kFarthestGuess = 1.0;
 /// Rates of smaller weights are not extrapolated: such a weight may have few bits, and it does not matter.
@@ -36,6 +41,11 @@ constexpr Index kFewNeurons = 1000;
 constexpr double kSaturated = -100.0;
 /// Newton stops at this part of the tolerance of a step.
 constexpr double kNewtonPart = 0.02;
+/// With positive margins it stops as well where an iteration changes the weights by more than this part of what the
+/// last one did, while that is this part of the tolerance: late in a run the rounding of margins is all that it changes
+/// then. With negative ones weights of order one cancel, and neurons left for what it had not resolved of them.
+constexpr double kStands = 0.7;
+constexpr double kStandsPart = 0.1;
 /// If the error after two iterations exceeds this many tolerances, the step is too long and is given up.
 constexpr double kHopeless = 1e3;
 /// The last Legendre coefficient of the weights overestimates the error of θ, which has about twice the order at Radau
@@ -120,6 +130,7 @@ RadauStep::~RadauStep() = default;
 
 bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool quiet) {
     with_others_ = with_others;
+    is_growing_ = !is_linear_ && expansion.waveform().smallest_margin() > 0.0;
     layer_ = 0.0;
     left_ = quiet && !is_linear_ ? kLeftByExplicit * expansion.tolerance() : 0.0;
     expansion.waveform().set_step(step);
@@ -146,25 +157,32 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
         change = is_steady_ ? correct_steady() : correct();
         if (!std::isfinite(change)) break;
         if (iterations_ > 0 && error(step) > kHopeless * tolerance_) break;
-        slow = change > kSlow * before;
-        if (change * step * norm > kNewtonPart * tolerance_ && change > rounding_) continue;
+        const double left = change * step * norm / tolerance_;
+        const bool stands = is_growing_ && iterations_ > 0 && change > kStands * before && left <= kStandsPart;
+        slow = is_slow(change, before);
+        if (left > kNewtonPart && change > rounding_ && !stands) continue;
         const double of_others = with_others_ ? follow_others() : 0.0;
         if (!std::isfinite(of_others)) break;
         run_series(expansion, step);
         keep_margins(expansion);
         const double miss = std::max({of_others, error(step), kDefectShare * expansion.defect(1.0)}) / tolerance_;
         if (!std::isfinite(miss)) break;
-        return conclude(expansion, step, miss);
+        return conclude(expansion, step, miss, stands ? left : 0.0);
     }
     return refuse(step);
 }
 
-/// Takes the step or not, and proposes the length of the next one.
-bool RadauStep::conclude(Expansion& expansion, double step, double miss) noexcept {
-    const bool is_careful = !is_linear_ && expansion.waveform().smallest_margin() <= 0.0;
-    const double growth = is_careful ? kCarefulGrowth : largest_growth(miss);
+/// Whether the next iteration needs another Jacobian.
+bool RadauStep::is_slow(double change, double before) const noexcept {
+    if (!is_growing_) return change > kSlow * before;
+    return change > (iterations_ == 0 ? kFarGuess : kSlowGrowing * before);
+}
+
+/// Takes the step or not, and proposes the length of the next one. `rounding`: what of the miss may be rounding.
+bool RadauStep::conclude(Expansion& expansion, double step, double miss, double rounding) noexcept {
+    const double growth = is_linear_ || is_growing_ ? largest_growth(miss) : kCarefulGrowth;
     const bool is_taken = miss <= 1.0;
-    const bool is_seen = miss > (is_linear_ ? 0.0 : kUnseen);
+    const bool is_seen = miss > (is_linear_ ? 0.0 : std::max(kUnseen, rounding));
     // What explicit steps left of a layer is over with this step, and says nothing of the length of the next one.
     const double lasting = left_ > 0.0 && is_taken ? std::max(miss - layer_ / tolerance_, kUnseen) : miss;
     double ratio = is_seen ? std::pow(lasting, -1.0 / kStages) : kFastGrowth;

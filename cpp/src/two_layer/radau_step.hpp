@@ -79,12 +79,14 @@ class RadauStep {
     void scale_jacobian(Eigen::Map<Matrix>& jacobian) const;
     double correct();
     double correct_steady();
-    bool conclude(Expansion& expansion, double step, double miss) noexcept;
+    bool is_slow(double change, double before) const noexcept;
+    bool conclude(Expansion& expansion, double step, double miss, double rounding) noexcept;
     double error(double step);
 
     const Dataset& data_;
     Objective objective_;
     bool is_linear_;
+    bool is_growing_ = false;  // all margins are positive
     double tolerance_;
     double left_ = 0.0;      // what explicit steps may have left of a layer
     double layer_ = 0.0;     // the part of the last error() that is missed at the start of the step

@@ -19,6 +19,13 @@ _RANK_TOL = 1e-11
 _ROW_TOL = 1e-11
 # The linear program puts the growing samples at 1 and the others at 0.
 _GROWS = 0.5
+# Samples are taken to rest, and this is then proved, where the margins of all others are larger by this factor.
+_APART = 10.0
+# Of the margins of the others a direction must keep this part while those at rest stand still.
+_KEPT = 0.5
+# Multipliers of those at rest must cancel to this part of their sum, and each be larger than this part of the largest.
+_CANCELS = 1e-9
+_LEAST_SHARE = 1e-6
 # Newton steps for the values at rest; some 20 are taken.
 _VALUE_STEPS = 200
 # A step is halved until the loss falls by this part of what its slope promises, or the step is tiny, or the fall is
@@ -54,9 +61,10 @@ def no_core(n: int) -> Core:
 
 
 def find_core(groups: Groups, data: Dataset, margins: FloatArray, loss: str) -> Core | None:
-    """Split the samples by a linear program, and minimise the loss of those at rest from the margins given.
+    """Split the samples, and minimise the loss of those at rest from the margins given.
 
-    None where the minimum is not found.
+    Late in a run the margins show the split, and multipliers prove it; else it is found by a linear program. None where
+    the minimum is not found.
     """
     y = data.y
     basis = value_range(groups)
@@ -64,7 +72,19 @@ def find_core(groups: Groups, data: Dataset, margins: FloatArray, loss: str) -> 
     basis[np.linalg.norm(basis, axis=1) <= _ROW_TOL] = 0.0
     if not is_of_margins(loss):
         return _fitted(basis, data)
-    rests = _resting(basis, y, np.linalg.norm(groups.X, axis=1))
+    seen = _apart(basis, margins)
+    if seen is not None:
+        core = _at_rest(basis, seen, data, margins, loss)
+        if core is not None and _is_proved(basis, y, margins, core):
+            return core
+    return _at_rest(basis, _resting(basis, y), data, margins, loss)
+
+
+def _at_rest(
+    basis: FloatArray, rests: npt.NDArray[np.bool_], data: Dataset, margins: FloatArray, loss: str
+) -> Core | None:
+    """Minimise the loss of the samples at rest; None where the minimum is not found."""
+    y = data.y
     values, duals = np.zeros(len(y)), np.zeros(len(y))
     if rests.any():
         found = _minimum(basis[rests], y[rests], data.counts[rests], margins[rests], loss)
@@ -73,6 +93,40 @@ def find_core(groups: Groups, data: Dataset, margins: FloatArray, loss: str) -> 
         values[rests] = found
         duals[rests] = data.counts[rests] * y[rests] * np.exp(log_weights(y[rests] * found, loss))
     return Core(rests, values, duals)
+
+
+def _apart(basis: FloatArray, margins: FloatArray) -> npt.NDArray[np.bool_] | None:
+    """Find the samples whose margins lie far below all others, with those out of reach.
+
+    None without such a gap, unless all others are positive.
+    """
+    within = np.linalg.norm(basis, axis=1) > _ROW_TOL
+    if not within.any():
+        return np.asarray(~within)
+    ordered = np.sort(margins[within])
+    gaps = np.divide(ordered[1:], ordered[:-1], out=np.zeros(len(ordered) - 1), where=ordered[:-1] > 0)
+    if not gaps.max(initial=0.0) >= _APART:
+        return np.asarray(~within) if ordered[0] > 0 else None
+    return np.asarray(~within | (margins < ordered[1 + int(np.argmax(gaps))]))
+
+
+def _is_proved(basis: FloatArray, y: FloatArray, margins: FloatArray, core: Core) -> bool:
+    """Whether all others can grow while those at rest stand still, and none at rest can grow unless another one falls.
+
+    The first is shown by a direction, that of the state less what moves those at rest; the second by positive
+    multipliers of those at rest that cancel.
+    """
+    rests, signed = core.rests, y[:, None] * basis
+    state = np.linalg.lstsq(basis, y * margins, rcond=_RANK_TOL)[0]
+    if rests.any():
+        lam = np.abs(core.duals[rests])
+        pull = np.abs(lam @ signed[rests]).max(initial=0.0)
+        if not lam.min() > _LEAST_SHARE * lam.max() or pull > _CANCELS * lam.sum():
+            return False
+        _, sizes, rows = np.linalg.svd(basis[rests], full_matrices=False)
+        held = rows[sizes > _RANK_TOL * sizes.max(initial=0.0)]
+        state = state - held.T @ (held @ state)
+    return bool(np.all(signed[~rests] @ state > _KEPT * margins[~rests]))
 
 
 def _fitted(basis: FloatArray, data: Dataset) -> Core:
@@ -96,7 +150,7 @@ def value_range(groups: Groups) -> FloatArray:
     return np.asarray(found / np.linalg.norm(found, axis=0))
 
 
-def _resting(basis: FloatArray, y: FloatArray, size: FloatArray) -> npt.NDArray[np.bool_]:
+def _resting(basis: FloatArray, y: FloatArray) -> npt.NDArray[np.bool_]:
     """Find the samples whose margins grow in no direction in which no margin falls."""
     n, r = basis.shape
     rows = np.linalg.norm(basis, axis=1)
