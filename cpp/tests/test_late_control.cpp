@@ -26,25 +26,35 @@ void a_step_that_just_fails_to_pay_is_tried_again_for_errors_alone() {
 }
 
 void a_short_step_that_ended_the_layer_is_followed_by_another() {
-    LateControl control = asked(LateKind::errors);
-    control.tried(true, 0.9 * kGain * kPlain, kGain, kGain, kPlain);
-    CHECK(control.wants(kRate, LateKind::errors));
-    CHECK(control.propose(kPlain) == 0.9 * kGain * kPlain);
+    for (const LateKind kind : {LateKind::careful, LateKind::errors}) {
+        LateControl control = asked(kind);
+        control.tried(true, 0.9 * kGain * kPlain, kGain, kGain, kPlain);
+        CHECK(control.wants(kRate, kind));
+        CHECK(control.propose(kPlain) == 0.9 * kGain * kPlain);
+    }
+}
+
+void a_careful_step_that_is_refused_is_not_tried_again() {
+    LateControl control = asked(LateKind::careful);
+    control.tried(false, 4.0 * kGain * kPlain, kGain, kGain, kPlain);
+    CHECK(!control.wants(kRate, LateKind::careful));
 }
 
 void steps_that_never_pay_end_and_are_paused() {
-    LateControl control = asked(LateKind::errors);
-    int tries = 0;
-    for (; tries < 10 && control.wants(kRate, LateKind::errors); ++tries) {
-        control.tried(true, 0.9 * kGain * kPlain, kGain, kGain, kPlain);
-        control.taken(0.9 * kGain * kPlain, false);
+    for (const LateKind kind : {LateKind::careful, LateKind::errors}) {
+        LateControl control = asked(kind);
+        int tries = 0;
+        for (; tries < 10 && control.wants(kRate, kind); ++tries) {
+            control.tried(true, 0.9 * kGain * kPlain, kGain, kGain, kPlain);
+            control.taken(0.9 * kGain * kPlain, false);
+        }
+        CHECK(tries > 1);
+        CHECK(tries < 10);
+        control.plain_step_taken(1.0, 1.0);
+        CHECK(!control.wants(kRate, kind));
+        for (int step = 0; step < 10; ++step) control.plain_step_taken(1.0, 1.0);
+        CHECK(control.wants(kRate, kind));
     }
-    CHECK(tries > 1);
-    CHECK(tries < 10);
-    control.plain_step_taken(1.0, 1.0);
-    CHECK(!control.wants(kRate, LateKind::errors));
-    for (int step = 0; step < 10; ++step) control.plain_step_taken(1.0, 1.0);
-    CHECK(control.wants(kRate, LateKind::errors));
 }
 
 void a_step_far_from_paying_is_not_tried() {
@@ -243,6 +253,7 @@ int main() {
     a_late_step_that_an_event_cut_waits_for_the_rest();
     a_step_that_just_fails_to_pay_is_tried_again_for_errors_alone();
     a_short_step_that_ended_the_layer_is_followed_by_another();
+    a_careful_step_that_is_refused_is_not_tried_again();
     steps_that_never_pay_end_and_are_paused();
     a_step_far_from_paying_is_not_tried();
     a_step_goes_on_late_behind_an_event_at_its_begin();

@@ -80,6 +80,8 @@ constexpr double kEnoughIterations = 8.0;
 /// Where margins are negative another sample may take over all the weight within a step, and a much longer step could
 /// miss that; so the growth is smaller there.
 constexpr double kCarefulGrowth = 2.0;
+/// The same as kEnoughIterations for these: each second step was refused at twice the length of one that took six.
+constexpr double kEnoughCareful = 6.0;
 
 /// Operations of the gradients and margins of one order.
 double drive_work(const Dataset& data, const Expansion& expansion) {
@@ -180,7 +182,7 @@ bool RadauStep::is_slow(double change, double before) const noexcept {
 
 /// Takes the step or not, and proposes the length of the next one. `rounding`: what of the miss may be rounding.
 bool RadauStep::conclude(Expansion& expansion, double step, double miss, double rounding) noexcept {
-    const double growth = is_linear_ || is_growing_ ? largest_growth(miss) : kCarefulGrowth;
+    const double growth = largest_growth(miss);
     const bool is_taken = miss <= 1.0;
     const bool is_seen = miss > (is_linear_ ? 0.0 : std::max(kUnseen, rounding));
     // What explicit steps left of a layer is over with this step, and says nothing of the length of the next one.
@@ -198,10 +200,16 @@ bool RadauStep::conclude(Expansion& expansion, double step, double miss, double 
 /// By how much the next step may be longer: convergence has to last, and nothing new may come within it.
 double RadauStep::largest_growth(double miss) const noexcept {
     if (is_linear_) return kLargestGrowth;
+    if (!is_growing_) return growth_to(kEnoughCareful, kCarefulGrowth);
     if (iterations_ <= kFewIterations) return miss < kUnseen ? kFastGrowth : kLargestGrowth;
     if (is_steady_) return kLargestGrowth;  // a longer step has the kernel between the nodes, and converges sooner
-    const double left = kEnoughIterations / iterations_;
-    return std::clamp(left * left, 1.0, kLargestGrowth);
+    return growth_to(kEnoughIterations, kLargestGrowth);
+}
+
+/// The growth that leaves a step with as many iterations as are enough.
+double RadauStep::growth_to(double enough, double largest) const noexcept {
+    const double left = enough / std::max(iterations_, 1);
+    return std::clamp(left * left, 1.0, largest);
 }
 
 bool RadauStep::refuse(double step) noexcept {

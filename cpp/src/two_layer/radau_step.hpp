@@ -66,6 +66,7 @@ class RadauStep {
     void drive(Expansion& expansion, int order, double step);
     void keep_margins(Expansion& expansion);
     double largest_growth(double miss) const noexcept;
+    double growth_to(double enough, double largest) const noexcept;
     bool refuse(double step) noexcept;
     bool choose_active(double square, double step);
     /// Whether the system is solved with what it was prepared with: errors respond at the start of the step, whatever

@@ -46,10 +46,11 @@ struct Eagerness {
     double least_pay;  // a shorter step is tried while its length is this part of what pays
 };
 constexpr Eagerness kEager{1.0, 2.0, 3, 2, 32, 2, 1.0};
-/// Where margins are negative another sample may take over all the weight within a step; explicit steps see that.
-constexpr Eagerness kCareful{4.0, 1.0, 1, 8, 64, 4, 1.0};
-/// Errors have no weights that could be taken over. Explicit steps keep what their tolerance leaves of fast components
-/// alive, so that a layer never ends; the first short Radau step ends it, and the next ones are longer each.
+/// Where margins are negative another sample may take over all the weight within a step; explicit steps see that. But
+/// they keep what their tolerance leaves of fast components alive, so that a layer never ends; the first short Radau
+/// step ends it, and the next ones are longer each.
+constexpr Eagerness kCareful{4.0, 1.0, 1, 8, 64, 4, 0.7};
+/// Errors have no weights that could be taken over. Of layers the same is true.
 constexpr Eagerness kErrors{2.0, 2.0, 3, 2, 32, 2, 0.7};
 
 const Eagerness& eagerness(LateKind kind) noexcept {
@@ -59,6 +60,8 @@ const Eagerness& eagerness(LateKind kind) noexcept {
         default: return kEager;
     }
 }
+/// Steps, at most, that are taken in a row while they do not pay.
+constexpr int kMostShort = 3;
 /// Where margins are positive and the next step would still be longer than what pays by this factor, it is tried
 /// however the last one went, so often in a row: explicit steps, and short late ones behind them, would take far more
 /// work to come there again. With negative margins neurons whose multipliers are rounding came and went more often.
@@ -175,7 +178,8 @@ void LateControl::tried(bool accepted, double next, double gain, double spent, d
     }
     const bool pays = next >= gain_ * plain;
     tries_ = accepted && pays ? 0 : tries_ + 1;
-    active_ = next >= how.least_pay * gain_ * plain && tries_ < (far ? kMostTriesFar : how.most_tries);
+    const int most = far ? kMostTriesFar : (accepted ? kMostShort : how.most_tries);
+    active_ = next >= how.least_pay * gain_ * plain && tries_ < most;
     if (active_) {
         if (accepted) next_pause_ = 0;
         return;
