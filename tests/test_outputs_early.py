@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import reluflow as rf
+from reluflow.saddles._neurons import at_start
+from reluflow.saddles._rest import rest
 
 RNG = np.random.default_rng
 K = 3
@@ -125,3 +127,55 @@ def test_what_pulls_nowhere_rests_and_bad_input_is_named() -> None:
             rf.early_alignment((X, np.eye(2)), [[1.0, 1.0]], signs, loss="squared")
     with pytest.raises(ValueError, match="loss must be 'squared' or 'cross_entropy' for 2 outputs"):
         rf.early_alignment((X, np.eye(2)), [[1.0, 1.0]], [[1.0, 0.0]])  # type: ignore[call-overload]
+
+
+def test_the_constant_of_the_size_with_one_sample_is_the_part_along_the_singular_pair() -> None:
+    X, Y = np.array([[0.6, 0.8]]), np.array([[1.0, -2.0, 2.0]])
+    w, a = np.array([[0.8, 0.6], [-0.6, 0.8]]), np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
+    found = rf.early_alignment((X, Y), w, a, loss="squared")
+    assert found.status.tolist() == ["extremal", "extremal"]
+    along = 0.5 * (w @ X[0] + a @ Y[0] / 3.0)
+    np.testing.assert_allclose(found.log_size, np.log(along), atol=1e-10)
+
+
+@pytest.mark.parametrize("leak", [0.0, 0.2])
+def test_the_constant_of_the_size_is_that_of_one_output_after_events(leak: float) -> None:
+    """With one output it is explicit: `saddles._rest`."""
+    X, Y = problem(2)
+    line, signs = np.array([0.6, 0.0, -0.8]), np.array([1.0, -1.0, 1.0, -1.0, 1.0])
+    rows = starts(5, 2)[0]
+    one = rest(rf.Dataset(X, Y[:, 0]), at_start(rows, signs, leak), Y[:, 0])
+    found = rf.early_alignment((X, np.outer(Y[:, 0], line)), rows, np.outer(signs, line), loss="squared", leak=leak)
+    known = np.isin(one.status, ("extremal", "dead"))
+    assert (one.status == "extremal").sum() >= 2
+    assert len(one.events) > 0
+    np.testing.assert_allclose(found.log_size[known], one.log_size[known], atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", [7, 8])
+def test_the_sizes_of_a_flow_at_a_small_scale_are_those_of_the_constant(seed: int) -> None:
+    X, Y = problem(seed)
+    rows, heads = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in starts(6, seed))
+    found = rf.early_alignment((X, Y), rows, heads, loss="squared")
+    good, scale = np.flatnonzero(found.status == "extremal"), 1e-60
+    assert len(good) >= 3
+    compared = 0
+    for j in good:
+        net, t = rf.Network(scale * rows[j : j + 1], scale * heads[j : j + 1]), 100.0 / found.rate[j]
+        if t < 3 * found.t_last[j]:
+            continue
+        end = rf.integrate((X, Y), net, loss="squared", until=rf.Stop(time=t)).final
+        sizes = np.linalg.norm(end.W[0]), np.linalg.norm(end.a[0])
+        expected = np.log(scale) + found.rate[j] * t + found.log_size[j]
+        M = Y.T @ ((X @ found.direction[j] > 0)[:, None] * X)
+        gap = 1 - np.linalg.svd(M)[1][1] / found.rate[j]
+        assert np.log(sizes) == pytest.approx(expected, abs=1e-8 + 30 * np.exp(-100 * gap))
+        compared += 30 * np.exp(-100 * gap) < 1e-6
+    assert compared >= 2
+
+
+def test_neurons_that_nothing_pulls_keep_their_size() -> None:
+    X, Y = np.array([[1.0, 0.0]]), np.array([[0.0, 0.0]])
+    still = rf.early_alignment((X, Y), [[2.0, 1.0], [-1.0, 1.0]], [[1.0, 0.0], [0.0, 3.0]], loss="squared")
+    assert still.status.tolist() == ["rest", "dead"]
+    assert still.log_size == pytest.approx([0.0, 0.0], abs=1e-15)

@@ -54,6 +54,9 @@ class OutputAlignment(ReadOnly):
         The last sector; 0 where a boundary is held.
     rate : ndarray, shape (m,)
         |Λᵀ φ(Xu)| of the direction u that is reached: the neuron grows like e^(rate t); 0 if it does not.
+    log_size : ndarray, shape (m,)
+        Of a neuron that starts with |w| = |a| = ε, log |w(t)| tends to log ε + rate t + log_size while it is small;
+        nan where it is undecided.
     t_last : ndarray, shape (m,)
         Time of the last event; 0 without events.
     pattern0 : ndarray, shape (m, n), int8
@@ -72,6 +75,7 @@ class OutputAlignment(ReadOnly):
     output: FloatArray
     sector: PatternArray
     rate: FloatArray
+    log_size: FloatArray
     t_last: FloatArray
     pattern0: PatternArray
     events: EventTable
@@ -141,11 +145,16 @@ class _End:
     a: FloatArray
     row: PatternArray
     rate: float = 0.0
+    log_size: float = np.nan
     reason: str = ""
 
 
 def _end(X: FloatArray, duals: FloatArray, w: FloatArray, a: FloatArray, leak: float, run: Any, unit: float) -> _End:
-    """Tell where a neuron ends from the last sector of its run."""
+    """Tell where a neuron ends from the last sector of its run.
+
+    In that sector the part of (w, a) along (v, u) of a largest singular pair grows like e^(rate t) from its beginning
+    on, and the other parts are left behind: the constant of log |w| is exact once the last event is over.
+    """
     row = np.sign(X @ w).astype(np.int8)
     if run is not None:
         row, w, a = run.final.pattern[0], run.final.W[0] / _SIZE, run.final.a[0] / _SIZE
@@ -153,12 +162,12 @@ def _end(X: FloatArray, duals: FloatArray, w: FloatArray, a: FloatArray, leak: f
             return _End("undecided", *_units(w, a), row, reason=run.message)
     slope = slopes(row, leak)
     if not slope.any():
-        return _End("dead", *_units(w, a), row)
+        return _End("dead", *_units(w, a), row, log_size=_log(w))
     found = boundaries(X)
     M = off(duals.T @ (slope[:, None] * X), span(found.normal[np.unique(found.boundary[row == 0])]))
     left, sizes, right = np.linalg.svd(M, full_matrices=False)
     if not sizes[0] > _ZERO * unit:
-        return _End("rest", *_units(w, a), row)
+        return _End("rest", *_units(w, a), row, log_size=_log(w))
     top = sizes > (1 - _EQUAL) * sizes[0]
     share = 0.5 * (right[top] @ w + left[:, top].T @ a)  # along (v, u)/√2 of each largest pair, times √2
     direction, output = share @ right[top], left[:, top] @ share
@@ -168,7 +177,12 @@ def _end(X: FloatArray, duals: FloatArray, w: FloatArray, a: FloatArray, leak: f
     if run.status != "reached_log_norm" or leaves or not missing < _AGREES * size:
         reason = "it has not come to the largest singular pair of its sector while it is small"
         return _End("undecided", *_units(w, a), row, reason=reason)
-    return _End("extremal", direction / size, output / size, row, float(sizes[0]))
+    rate = float(sizes[0])
+    return _End("extremal", direction / size, output / size, row, rate, float(np.log(size)) - rate * run.t_end)
+
+
+def _log(w: FloatArray) -> float:
+    return float(np.log(np.linalg.norm(w)))
 
 
 def _units(w: FloatArray, a: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -205,6 +219,7 @@ def _gathered(
         "output": np.array([end.a for end in ends]),
         "sector": np.array([end.row for end in ends], dtype=np.int8),
         "rate": np.array([end.rate for end in ends]),
+        "log_size": np.array([end.log_size for end in ends]),
         "t_last": last,
         "pattern0": np.sign(signs).astype(np.int8),
     }
