@@ -47,6 +47,17 @@ void the_products_agree_with_plain_loops(Index rows, Index terms, Index cols) {
     CHECK((sum - before - expected).cwiseAbs().maxCoeff() < kTolerance);
 }
 
+/// Of one tile and more, whose upper half is the mirror image of the lower.
+void a_matrix_times_itself_agrees_with_plain_loops(Index rows, Index terms) {
+    const Matrix A = Matrix::Random(rows, terms);
+    const Matrix expected = plain_product(A, A.transpose());
+    Matrix found = Matrix::Constant(rows, rows, 7.0);
+    const long allocations_before = tests::allocations();
+    multiply_self_transposed(A, found);
+    CHECK(tests::allocations() == allocations_before);
+    CHECK((found - expected).cwiseAbs().maxCoeff() < kTolerance);
+}
+
 /// What is summed beside a row does not matter to it, to the last bit.
 void a_product_of_rows_does_not_depend_on_the_others(Index size) {
     const Matrix A = Matrix::Random(11, size);
@@ -91,5 +102,7 @@ int main() {
     for (const Index size : {0, 1, 3, 4, 5, 20, 61}) a_product_of_rows_does_not_depend_on_the_others(size);
     a_product_over_no_terms_is_zero();
     the_counter_sees_an_allocation();
+    for (const Index rows : {1, 63, 64, 65, 200})
+        for (const Index terms : {1, 191, 400}) a_matrix_times_itself_agrees_with_plain_loops(rows, terms);
     return reluflow::tests::failures();
 }

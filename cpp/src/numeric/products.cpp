@@ -55,6 +55,19 @@ void multiply_transposed(const MatrixView& A, const MatrixView& B, MatrixRef out
              });
 }
 
+void multiply_self_transposed(const MatrixView& A, MatrixRef out) {
+    in_pieces(out.rows(), kTile, [&](Index row, Index n_rows) {
+        in_pieces(row + n_rows, kTile, [&](Index col, Index n_cols) {
+            auto tile = out.block(row, col, n_rows, n_cols);
+            tile.setZero();
+            in_pieces(A.cols(), kDepth, [&](Index term, Index n_terms) {
+                tile.noalias() += A.block(row, term, n_rows, n_terms) * A.block(col, term, n_cols, n_terms).transpose();
+            });
+            if (col < row) out.block(col, row, n_cols, n_rows) = tile.transpose();
+        });
+    });
+}
+
 void multiply(const MatrixView& A, const MatrixView& B, MatrixRef out) {
     out.setZero();
     add_product(A, B, out);

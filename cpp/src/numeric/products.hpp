@@ -13,6 +13,9 @@ namespace reluflow {
 /// out = A Bᵀ; precondition: out is (A.rows, B.rows), and A.cols == B.cols.
 void multiply_transposed(const MatrixView& A, const MatrixView& B, MatrixRef out);
 
+/// out = A Aᵀ, a tile and its mirror image at once; precondition: out is (A.rows, A.rows).
+void multiply_self_transposed(const MatrixView& A, MatrixRef out);
+
 /// out = A B; precondition: out is (A.rows, B.cols), and A.cols == B.rows.
 void multiply(const MatrixView& A, const MatrixView& B, MatrixRef out);
 

@@ -1,12 +1,17 @@
 #include "numeric/tridiagonal.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "numeric/products.hpp"
 
 namespace reluflow {
 
 namespace {
+
+/// Rows whose products with a vector are summed side by side.
+constexpr Index kRowsAtOnce = 4;
 
 /// In one order of additions, whatever the alignment.
 double dot(const double* a, const double* b, Index size) noexcept {
@@ -19,43 +24,54 @@ double dot(const double* a, const double* b, Index size) noexcept {
 
 void TridiagonalForm::reserve(Index size) {
     entries_.reserve(size * size);
-    for (Numbers* part : {&diagonal_, &beside_, &scale_, &normal_, &moved_, &ratio_re_, &ratio_im_})
+    for (Numbers* part : {&diagonal_, &beside_, &scale_, &moved_, &last_moved_, &ratio_re_, &ratio_im_})
         part->reserve(size);
 }
 
 Eigen::Map<Matrix> TridiagonalForm::matrix(Index size) {
     size_ = size;
     entries_.resize(size * size);
-    for (Numbers* part : {&diagonal_, &beside_, &scale_, &normal_, &moved_, &ratio_re_, &ratio_im_}) part->resize(size);
+    for (Numbers* part : {&diagonal_, &beside_, &scale_, &moved_, &last_moved_, &ratio_re_, &ratio_im_})
+        part->resize(size);
     return {entries_.data(), size, size};
 }
 
+/// Takes what reflection k changes off row i: `moved` is its p (see reduce).
+void TridiagonalForm::take_off(Index k, const double* moved, Index i) noexcept {
+    const double* v = row(k) + k + 1;
+    double* line = row(i) + k + 1;
+    const double along = v[i - k - 1];
+    const double across = moved[i - k - 1];
+    for (Index j = 0; j < size_ - k - 1; ++j) line[j] -= along * moved[j] + across * v[j];
+}
+
+/// Householder's reflections S -> S - v pᵀ - p vᵀ. The matrix is larger than the nearest cache, so that it is passed
+/// through once a reflection: rows get what the last one changes, and are multiplied by the next normal at once.
 void TridiagonalForm::reduce() noexcept {
-    double* v = normal_.data();
     double* p = moved_.data();
+    double* last = last_moved_.data();
     for (Index k = 0; k < size_; ++k) {
+        const bool waits = k > 0 && scale_[k - 1] != 0.0;  // what the last reflection changes is still to be taken off
+        if (waits) take_off(k - 1, last, k);
         diagonal_[k] = row(k)[k];
         const Index rest = size_ - k - 1;
         if (rest == 0) break;
-        double* own = row(k) + k + 1;  // the column below the diagonal, too
-        const double length = std::sqrt(dot(own, own, rest));
-        beside_[k] = own[0] > 0.0 ? -length : length;
-        own[0] -= beside_[k];
-        const double square = dot(own, own, rest);
+        double* v = row(k) + k + 1;  // the column below the diagonal, too
+        const double length = std::sqrt(dot(v, v, rest));
+        beside_[k] = v[0] > 0.0 ? -length : length;
+        v[0] -= beside_[k];
+        const double square = dot(v, v, rest);
         scale_[k] = square > 0.0 ? 2.0 / square : 0.0;
-        if (scale_[k] == 0.0) continue;
-        for (Index i = 0; i < rest; ++i) v[i] = own[i];
-        const auto below = [&](std::size_t i) { return row(k + 1 + static_cast<Index>(i)) + k + 1; };
-        multiply_rows(static_cast<std::size_t>(rest), below, v, rest, p);
+        for (Index first = 0; first < rest; first += kRowsAtOnce) {
+            const Index count = std::min(kRowsAtOnce, rest - first);
+            const auto below = [&](std::size_t i) { return row(k + 1 + first + static_cast<Index>(i)) + k + 1; };
+            for (Index i = 0; waits && i < count; ++i) take_off(k - 1, last, k + 1 + first + i);
+            multiply_rows(static_cast<std::size_t>(count), below, v, rest, p + first);
+        }
         for (Index i = 0; i < rest; ++i) p[i] *= scale_[k];
         const double half = 0.5 * scale_[k] * dot(p, v, rest);
         for (Index i = 0; i < rest; ++i) p[i] -= half * v[i];
-        for (Index i = 0; i < rest; ++i) {
-            double* line = below(static_cast<std::size_t>(i));
-            const double along = v[i];
-            const double moved = p[i];
-            for (Index j = 0; j < rest; ++j) line[j] -= along * p[j] + moved * v[j];
-        }
+        std::swap(p, last);
     }
 }
 

@@ -23,6 +23,7 @@ class TridiagonalForm {
     void solve_shifted(std::complex<double> value, VectorRef real, VectorRef imaginary) noexcept;
 
   private:
+    void take_off(Index k, const double* moved, Index i) noexcept;
     void reflect(Index k, VectorRef x) const noexcept;
     void eliminate(std::complex<double> value, VectorRef real, VectorRef imaginary) noexcept;
     /// Row k holds the normal of reflection k from column k + 1 on.
@@ -33,7 +34,7 @@ class TridiagonalForm {
     Numbers entries_;
     Numbers diagonal_, beside_;  // of T
     Numbers scale_;              // reflection k is I - scale v vᵀ
-    Numbers normal_, moved_;
+    Numbers moved_, last_moved_;
     Numbers ratio_re_, ratio_im_;  // of an elimination
 };
 

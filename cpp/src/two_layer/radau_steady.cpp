@@ -181,7 +181,7 @@ bool SteadyResponse::factor_kernel(const Expansion& expansion, double step) {
 }
 
 void SteadyResponse::reduce_gram() {
-    multiply_transposed(factor(), factor(), gram_.matrix(rank_));
+    multiply_self_transposed(factor(), gram_.matrix(rank_));
     gram_.reduce();
 }
 
