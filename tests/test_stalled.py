@@ -172,12 +172,11 @@ def test_late_steps_over_few_sectors_are_worth_their_work() -> None:
     assert rf.analysis.relative_error(sol.final, tight.final) < 1e-6
 
 
-def test_no_second_late_step_is_refused_where_a_stalled_loss_creeps_without_events() -> None:
-    """Each was taken at twice the length of one that took six iterations, and explicit steps followed: 10,316."""
+def test_late_steps_do_not_outgrow_newton_where_a_stalled_loss_creeps_without_events() -> None:
+    """They were doubled until one was refused, and explicit and short ones followed: 10,316 steps."""
     X, labels = load_breast_cancer(return_X_y=True)
     data = rf.Dataset(X / 1000.0, np.where(labels == 0, 1.0, -1.0))
     net = rf.Network.init(20, data.d, scale=1e-3, seed=0)
     sol = rf.integrate(data, net, until=rf.Stop(log_time=9.0), loss="exponential", n_threads=1)
     assert sol.status == "reached_log_time", sol.message
     assert sol.stats["steps"] < 7000
-    assert sol.stats["late_refused"] < sol.stats["late_steps"] / 10

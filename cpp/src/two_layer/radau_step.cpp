@@ -80,7 +80,7 @@ constexpr double kEnoughIterations = 8.0;
 /// Where margins are negative another sample may take over all the weight within a step, and a much longer step could
 /// miss that; so the growth is smaller there.
 constexpr double kCarefulGrowth = 2.0;
-/// The same as kEnoughIterations for these: each second step was refused at twice the length of one that took six.
+/// The same as kEnoughIterations for these: at twice the length of one that took six, steps were refused.
 constexpr double kEnoughCareful = 6.0;
 
 /// Operations of the gradients and margins of one order.
