@@ -46,6 +46,12 @@ constexpr double kNewtonPart = 0.02;
 /// then. With negative ones weights of order one cancel, and neurons left for what it had not resolved of them.
 constexpr double kStands = 0.7;
 constexpr double kStandsPart = 0.1;
+/// With positive margins no step is taken that leaves a weight of more than the first to follow its margin by more than
+/// this many e-foldings, or by this many roundings of the margins if that is more. θ may be well within the tolerance
+/// and the weights behind the step, which are read off its margins, mean nothing: neurons that slide left, all at once.
+constexpr double kLeastSolved = 1e-12;
+constexpr double kUnsolved = 0.1;
+constexpr double kUnsolvedUlps = 256.0;
 /// If the error after two iterations exceeds this many tolerances, the step is too long and is given up.
 constexpr double kHopeless = 1e3;
 /// The last Legendre coefficient of the weights overestimates the error of θ, which has about twice the order at Radau
@@ -166,12 +172,27 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
         const double of_others = with_others_ ? follow_others() : 0.0;
         if (!std::isfinite(of_others)) break;
         run_series(expansion, step);
+        if (is_growing_ && !is_solved()) continue;
         keep_margins(expansion);
         const double miss = std::max({of_others, error(step), kDefectShare * expansion.defect(1.0)}) / tolerance_;
         if (!std::isfinite(miss)) break;
         return conclude(expansion, step, miss, stands ? left : 0.0);
     }
     return refuse(step);
+}
+
+/// Whether the weights are those of the margins, at all nodes.
+bool RadauStep::is_solved() const noexcept {
+    double least = std::numeric_limits<double>::infinity();
+    double miss = 0.0;
+    for (Index i = 0; i < data_.n(); ++i) {
+        if (!live_[i]) continue;
+        least = std::min(least, start_margins_[i]);
+        for (int node = 0; node < kStages; ++node)
+            if (weight_at(node, i) > kLeastSolved)
+                miss = std::max(miss, std::abs(asked_change(node, i) - log_change_(node, i)));
+    }
+    return miss <= std::max(kUnsolved, kUnsolvedUlps * std::numeric_limits<double>::epsilon() * least);
 }
 
 /// Whether the next iteration needs another Jacobian.

@@ -80,6 +80,7 @@ class RadauStep {
     void scale_jacobian(Eigen::Map<Matrix>& jacobian) const;
     double correct();
     double correct_steady();
+    bool is_solved() const noexcept;
     bool is_slow(double change, double before) const noexcept;
     bool conclude(Expansion& expansion, double step, double miss, double rounding) noexcept;
     double error(double step);
