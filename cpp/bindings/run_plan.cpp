@@ -77,9 +77,11 @@ RunPlan plan_in(const py::dict& options) {
     read(options, "until_seconds", plan.stop.seconds);
     read(options, "n_threads", plan.n_threads);
     read(options, "at_rest", plan.at_rest);
+    read(options, "goes_on", plan.goes_on);
     read(options, "exponent", plan.exponent);
-    if (options.contains("offsets"))
-        plan.offsets = vector_in("offsets", py::reinterpret_borrow<py::array>(options["offsets"]));
+    for (const auto& [name, numbers] :
+         {std::pair{"offsets", &plan.offsets}, std::pair{"sample_weights", &plan.weights}})
+        if (options.contains(name)) *numbers = vector_in(name, py::reinterpret_borrow<py::array>(options[name]));
     if (options.contains("pace")) {
         const auto pace = options["pace"].cast<std::array<double, 5>>();
         plan.pace = {pace[0], pace[1], pace[2], pace[3], pace[4]};

@@ -103,6 +103,7 @@ py::dict result_out(RunResult&& result) {
     py::dict held;
     held["exponent"] = result.exponent;
     held["offsets"] = array_out(std::move(result.offsets));
+    held["sample_weights"] = array_out(std::move(result.weights));
     const Pace& pace = result.pace;
     held["pace"] = py::make_tuple(pace.smooth, pace.events, pace.square, pace.late, pace.gain);
     out["held"] = held;

@@ -26,7 +26,7 @@ struct Step {
                                     data.normals().row(boundary).dot(state.parameters.w.col(j)) > 0.0 ? 1 : -1);
         expansion.start();
         partitions.begin_run();
-        CHECK(partitions.decide_start(true));
+        CHECK(partitions.decide_start(KnownSides::given));
         expansion.start();
         CHECK(expansion.expand(0.1) >= 1.0);
         partitions.prepare();

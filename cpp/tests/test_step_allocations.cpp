@@ -58,7 +58,8 @@ Run take_steps(const Problem& p, int warm, int steps, int threads = 1) {
     Pool pool(threads);
     Stepper stepper(data, {}, {}, state, pool);
     Run run;
-    if (!stepper.decide_start(false)) return run;
+    stepper.stand();
+    if (!stepper.decide_start(KnownSides::none)) return run;
     stepper.begin();
     for (; run.steps < steps && !stepper.is_at_rest(); ++run.steps) {
         const long before = tests::allocations();

@@ -41,7 +41,9 @@ Flow::Flow(const Dataset& data, const MatrixView& W, const VectorView& a, double
     : Run(std::move(plan)),
       data_(data),
       state_(data, W, a, leak, plan_.start),
-      pattern_was_given_(pattern != nullptr),
+      known_sides_(!pattern        ? KnownSides::none
+                   : plan_.goes_on ? KnownSides::held
+                                   : KnownSides::given),
       pool_(useful_threads(plan_.n_threads, data, W.rows())),
       stepper_(data, plan_.objective, plan_.settings, state_, pool_),
       recorder_(data, W.rows(), plan_.settings.checkpoint_bytes),
@@ -51,16 +53,17 @@ Flow::Flow(const Dataset& data, const MatrixView& W, const VectorView& a, double
       q_(data.n()),
       weights_(data.n()) {
     state_.parameters.start_at(plan_.exponent);
-    if (plan_.offsets.size() > 0) take_offsets();
+    check_length("offsets", plan_.offsets);
+    check_length("sample_weights", plan_.weights);
+    if (plan_.offsets.size() > 0) state_.offsets = plan_.offsets;
     pool_.listen_to(&interrupt_);
     read_pattern(W, pattern);
 }
 
-void Flow::take_offsets() {
-    if (plan_.offsets.size() != data_.n())
-        throw InvalidArgument("offsets", std::to_string(plan_.offsets.size()) + " numbers",
+void Flow::check_length(const char* name, const Vector& numbers) const {
+    if (numbers.size() != 0 && numbers.size() != data_.n())
+        throw InvalidArgument(name, std::to_string(numbers.size()) + " numbers",
                               std::to_string(data_.n()) + " numbers, one a sample");
-    state_.offsets = plan_.offsets;
 }
 
 void Flow::read_pattern(const MatrixView& W, const SignMatrix* given) {
@@ -83,7 +86,12 @@ void Flow::read_pattern(const MatrixView& W, const SignMatrix* given) {
 }
 
 void Flow::start() {
-    const bool decided = stepper_.decide_start(pattern_was_given_);
+    stepper_.stand();
+    if (plan_.weights.size() > 0) {
+        weights_ = plan_.weights;
+        restore_weights();
+    }
+    const bool decided = stepper_.decide_start(known_sides_);
     record_events();
     stepper_.begin();
     stepper_.resume(plan_.pace);

@@ -27,6 +27,8 @@ class Flow final : public Run {
     std::int64_t event_count() const noexcept override { return recorder_.event_list().count(); }
     const Recorder& recorder() const noexcept { return recorder_; }
     const State& state() const noexcept { return state_; }
+    /// Of the samples at the present state, as they are carried from step to step; empty where margins tell them.
+    Vector fine_weights() const;
     const Clock& clock() const noexcept override { return state_.clock; }
     const Parameters& parameters() const noexcept { return state_.parameters; }
     /// The present weights (m, d) and (m,), also of deferred neurons, which stay deferred.
@@ -56,7 +58,7 @@ class Flow final : public Run {
     double reach(const Clock& target, double end) override;
 
     void read_pattern(const MatrixView& W, const SignMatrix* given);
-    void take_offsets();
+    void check_length(const char* name, const Vector& numbers) const;
     bool take_step();
     bool attempt();
     double loss_rounding() const;
@@ -105,6 +107,7 @@ class Flow final : public Run {
     double scale() const noexcept;
     double loss_of_margins(const Vector& margins) const;
     double unscaled_log_loss(const Vector& held_margins) const;
+    bool has_fine_weights() const noexcept;
     bool keep_weights();
     void restore_weights();
     double least_margin_at(double u);
@@ -117,7 +120,7 @@ class Flow final : public Run {
     const Dataset& data_;
     State state_;
     SignMatrix first_pattern_;
-    bool pattern_was_given_;
+    KnownSides known_sides_;
     Pool pool_;
     Stepper stepper_;
     Recorder recorder_;

@@ -61,9 +61,11 @@ bool Flow::is_beyond_digits() const noexcept {
 }
 
 /// Scales the state down. The weights stay the same: each sample that counts keeps its distance from the smallest
-/// margin by an offset of a few tens at most. This offset is the error of the scaling.
+/// margin by an offset of a few tens at most. This offset is the error of the scaling. What the margins of the scaled
+/// state are off by, in rounding, is not.
 void Flow::shrink() {
     stepper_.settle();
+    weights_ = fine_weights();
     const Vector& margins = stepper_.expansion().margins();
     const double least = stepper_.waveform().smallest_margin();
     const int by = std::max(1, static_cast<int>(std::round(0.5 * std::log2(least / kHeldAgain))));
@@ -76,13 +78,24 @@ void Flow::shrink() {
     state_.parameters.shrink(by);
     stepper_.rescaled();
     stepper_.begin();
+    restore_weights();
     log_loss_ = stepper_.waveform().log_loss() + log_factor_;
+}
+
+Vector Flow::fine_weights() const {
+    if (!has_fine_weights()) return {};
+    const Waveform& waveform = stepper_.waveform();
+    return (Eigen::Map<const Vector>(waveform.signed_weights(0), data_.n()).array() * data_.signs().array()).matrix();
+}
+
+bool Flow::has_fine_weights() const noexcept {
+    return stepper_.waveform().smallest_margin() >= kFine && stepper_.is_separated();
 }
 
 /// Keeps the weights at the end of a step, which are known far better than the margins there tell: an error of q
 /// changes p by its part 1/|θ|² only. False where margins are accurate enough.
 bool Flow::keep_weights() {
-    if (stepper_.waveform().smallest_margin() < kFine || !stepper_.is_separated()) return false;
+    if (!has_fine_weights()) return false;
     stepper_.waveform().signed_weights_at(stepper_.end(), weights_);
     weights_.array() *= data_.signs().array();
     return true;

@@ -55,6 +55,7 @@ RunResult collect(Flow& flow, const Dataset& data) {
     result.message = flow.message();
     result.exponent = flow.state().parameters.exponent();
     result.offsets = flow.state().offsets;
+    result.weights = flow.fine_weights();
     result.pace = flow.pace();
     result.counts = flow.counts();
     result.log_gradient_norm = flow.log_gradient_norm();

@@ -62,6 +62,7 @@ struct RunResult {
     std::string message;
     int exponent = 0;  ///< see RunPlan
     Vector offsets;    ///< see RunPlan
+    Vector weights;    ///< see RunPlan
     Pace pace;         ///< see RunPlan
     StepCounts counts;
     double log_gradient_norm = 0.0;

@@ -344,12 +344,19 @@ void LocalEvents::hold_what_was_held(int neuron) {
     corner_.weight = acting + corner_set_.least_sine(sines_.data()) * unknown;
 }
 
-bool LocalEvents::apply_start(const Expansion& expansion, int neuron, bool pattern_was_given) {
+/// In another leg of a run neurons are held until a step releases them: it sees what the errors of a single instant are
+/// not, an excess of a multiplier that the step takes back.
+bool LocalEvents::apply_start(const Expansion& expansion, int neuron, KnownSides known) {
+    const bool pattern_was_given = known != KnownSides::none;
     boundaries_.clear();
     append_zero_boundaries(mode_.pattern().row(neuron), boundaries_);
     if (boundaries_.empty()) return true;
     w_ = parameters_.w.col(neuron);
     a_ = parameters_.a[neuron];
+    if (known == KnownSides::held && a_ != 0.0) {
+        mode_.hold(neuron, boundaries_);
+        return true;
+    }
     expansion.gradient_at_start(neuron, gradient_.data());
     const double rate = gradient_.dot(w_);
     if (a_ == 0.0 && w_.isZero(0.0)) return true;  // never moves

@@ -24,6 +24,10 @@ struct BoundaryEvent {
     int number = 0;                     ///< order in which it was found
 };
 
+/// What is known of the sides of neurons that stand on boundaries at the start of a run: nothing, a pattern, or that of
+/// the run of which it is another leg.
+enum class KnownSides { none, given, held };
+
 /// The flow is not unique at u: the boundaries concerned, the sides each option gives them, the option taken.
 struct BranchPoint {
     double u = 0.0;
@@ -57,7 +61,7 @@ class LocalEvents {
     /// the continuation cannot be decided it returns false, sets unresolved() and changes nothing.
     bool apply(int neuron, const Hit& hit, std::span<const int> candidates);
     /// Decides the boundaries that are zero at the start of a run; precondition: the expansion has been started.
-    bool apply_start(const Expansion& expansion, int neuron, bool pattern_was_given);
+    bool apply_start(const Expansion& expansion, int neuron, KnownSides known);
 
     /// Undoes everything after u and sorts the events that remain by time.
     void cut(double u);

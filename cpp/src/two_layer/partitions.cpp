@@ -59,12 +59,12 @@ void Partitions::begin_run() {
     for (auto& partition : partitions_) partition->local().begin_step(mean_norm);
 }
 
-bool Partitions::decide_start(bool pattern_was_given) {
+bool Partitions::decide_start(KnownSides known) {
     bool decided = true;
     for (auto& partition : partitions_)
-        partition->set_weight_error(pattern_was_given ? expansion_.weight_error() : 0.0);
+        partition->set_weight_error(known == KnownSides::none ? 0.0 : expansion_.weight_error());
     for (Index j = 0; decided && j < state_.neurons(); ++j)
-        decided = partitions_[j / size_]->local().apply_start(expansion_, static_cast<int>(j), pattern_was_given);
+        decided = partitions_[j / size_]->local().apply_start(expansion_, static_cast<int>(j), known);
     gather();
     return decided;
 }

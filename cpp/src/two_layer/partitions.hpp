@@ -21,7 +21,7 @@ class Partitions {
     void begin_run();
     /// Decides the boundaries that are zero at the start of a run, neuron by neuron; false at the first without a
     /// decision.
-    bool decide_start(bool pattern_was_given);
+    bool decide_start(KnownSides known);
     /// Computes what groups share in the new step.
     void prepare();
     /// True if a bound for whole sectors shows that the new step meets no boundary.

@@ -74,11 +74,14 @@ void Stepper::stand_on_boundaries(int neuron) {
     state_.parameters.w.col(neuron) = column_;
 }
 
-bool Stepper::decide_start(bool pattern_was_given) {
+void Stepper::stand() {
     for (int j = 0; j < static_cast<int>(state_.neurons()); ++j) stand_on_boundaries(j);
-    expansion_.start();
+    begin();
+}
+
+bool Stepper::decide_start(KnownSides known) {
     partitions_.begin_run();
-    return partitions_.decide_start(pattern_was_given);
+    return partitions_.decide_start(known);
 }
 
 void Stepper::begin() {

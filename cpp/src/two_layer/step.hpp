@@ -32,8 +32,10 @@ class Stepper {
     /// `pool` has the threads of the run; the bits do not depend on their number.
     Stepper(const Dataset& data, Objective objective, const Settings& settings, State& state, Pool& pool);
 
-    /// Decides the neurons that start on boundaries. False if one cannot be decided (see unresolved()).
-    bool decide_start(bool pattern_was_given);
+    /// Puts the neurons that start on boundaries there exactly, then as begin().
+    void stand();
+    /// Decides these neurons. False if one cannot be decided (see unresolved()).
+    bool decide_start(KnownSides known);
     /// Margins, weights and gradients at the present state.
     void begin();
     /// True when no neuron moves.

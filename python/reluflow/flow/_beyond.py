@@ -16,11 +16,17 @@ import numpy.typing as npt
 from .._validation import freeze
 from ._solution import Solution
 
-# Ends of the legs, by log |θ|.
-LOG_NORMS = (420.0, 520.0, 640.0, 800.0, 1000.0)
+# Ends of the legs, by log |θ|. None is longer than the range of doubles allows in its own units.
+LOG_NORMS = (420.0, 520.0, 640.0, *np.arange(800.0, 4001.0, 200.0).tolist())
 # log |θ| at which a leg begins in its own units, about.
 _BEGIN = 40.0
-# A neuron of which less is held is not told from one that vanishes.
+# Neurons of which less is held at the begin of a leg than the first are held larger, about as the second (both as
+# powers of two): the margins do not see them either way, and they keep their digits while the others grow.
+_FAINT = -300
+_RAISED = -200
+# A neuron that was raised and has grown to this would be seen; one of which less is held than the other cannot be told
+# from one that vanishes.
+_SEEN = 1e-20
 _SMALLEST = 1e-280
 
 
@@ -34,6 +40,7 @@ class Beyond:
         self._shift = 0
         self._steps = self._events = 0
         self._neurons = _sizes(whole) > 0
+        self._raised = np.zeros(len(self._neurons), dtype=int)  # neuron j is held larger by two to the power of this
 
     @property
     def log_norm(self) -> float:
@@ -47,7 +54,8 @@ class Beyond:
         by = min(round((math.log(leg.final.norm) - _BEGIN) / math.log(2)), leg._raw["held"]["exponent"])
         self._shift += by
         held = {**leg._raw["held"], "exponent": leg._raw["held"]["exponent"] - by, "is_beyond": True}
-        W, a = np.ldexp(leg.final.W, -by), np.ldexp(leg.final.a, -by)
+        by_neuron = self._raise() - by
+        W, a = np.ldexp(leg.final.W, by_neuron[:, None]), np.ldexp(leg.final.a, by_neuron)
         raw = {**leg._raw, "final_W": W, "final_a": a, "held": held, "final_log_t": math.ldexp(leg.log_t_end, -2 * by)}
         return Solution(leg.data, leg.initial, leg.settings, raw)
 
@@ -56,12 +64,22 @@ class Beyond:
         return log_norm - self._shift * math.log(2)
 
     def take(self, leg: Solution) -> bool:
-        """Go on from the end of a leg; False if a neuron has become so small there that it may be taken for zero."""
+        """Go on from the end of a leg; False if a neuron is so small, or grows so fast, that the leg lost it."""
         self._leg = leg
         self._steps += leg.stats["steps"]
         self._events += len(leg.events)
-        exponent = leg._raw["held"]["exponent"]
-        return bool((np.ldexp(_sizes(leg), -exponent)[self._neurons] > _SMALLEST).all())
+        held = self._held_sizes()
+        return bool((held[self._neurons] > _SMALLEST).all() and (held[self._raised > 0] < _SEEN).all())
+
+    def _held_sizes(self) -> npt.NDArray[np.float64]:
+        return np.asarray(np.ldexp(_sizes(self._leg), -self._leg._raw["held"]["exponent"]))
+
+    def _raise(self) -> npt.NDArray[np.int_]:
+        """Choose anew which neurons are held larger, and return by which powers of two they change."""
+        before = self._raised
+        true = np.frexp(self._held_sizes())[1] - before
+        self._raised = np.where(self._neurons & (true < _FAINT), _RAISED - true, 0)
+        return np.asarray(self._raised - before)
 
     def solution(self) -> Solution:
         """Return the whole run, with the state that its limit is polished from."""

@@ -58,7 +58,8 @@ def integrate_one(
         rests = at_rest if done is None else done._rests(data, own)
         options |= {"at_rest": rests, "exponent": held.exponent}
         if done is not None:
-            options |= {name: done._raw["held"][name] for name in ("offsets", "pace")}
+            options |= {name: done._raw["held"][name] for name in ("offsets", "sample_weights", "pace")}
+            options["goes_on"] = True
         if watching is not None:
             options |= {"is_over": watching.is_over} | ({} if watching.keep_steps else {"checkpoint_bytes": 0})
             keep = None if is_beyond(done) else watching.keep

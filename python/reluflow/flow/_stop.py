@@ -39,7 +39,7 @@ class Stop:
         log |θ| reaches this value, at most 340. Beyond log t of about 4e10 this is the clock that counts.
     limit : bool, optional
         True: the limit of the flow is certified. It is asked for at log times up to 1e10 and then at growing norms, up
-        to log |θ| = 1000, though states and events end at 340; with weight decay γ at times up to 1e8 / γ, with several
+        to log |θ| = 4000, though states and events end at 340; with weight decay γ at times up to 1e8 / γ, with several
         outputs up to log t = 650. See ``Solution.limit``.
     events : int, optional
         This many events have happened, at least 1. Events that coincide are one set and are all kept.

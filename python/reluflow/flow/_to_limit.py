@@ -68,7 +68,7 @@ def _beyond(run: Leg, done: Solution, until: Stop, began: float) -> Solution:
         stop = _left(_with(until, {"log_norm": beyond.in_leg(mark)}), done, perf_counter() - began)
         leg = run(start, stop)
         if not beyond.take(leg):
-            end += ", beyond which neurons outside the limit are too small for doubles"
+            end += ", beyond which neurons outside the limit leave the range of doubles"
             break
         found, end = beyond.solution(), f"log |θ| = {beyond.log_norm:.4g}"
         if leg.status in ("interrupted", "stopped_by_callback"):

@@ -1,0 +1,100 @@
+"""Legs of runs to their limit: they go on as the run would, within the digits of log t, beyond them, beyond doubles."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_moons
+
+import reluflow as rf
+from reluflow.flow import _beyond, _to_limit
+from reluflow.flow._join import joined
+
+
+def noisy_moons() -> tuple[rf.Dataset, rf.Network]:
+    """Seven small neurons slide beside a boundary whose multiplier comes to its end like a power of |θ|."""
+    X, y = make_moons(60, noise=0.3, random_state=0)
+    data = rf.Dataset(np.c_[X, np.ones(60)], 2.0 * y - 1)
+    return data, rf.Network.init(60, 3, scale=0.1, seed=0, leak=0.1)
+
+
+def test_a_leg_holds_the_neurons_that_the_run_held() -> None:
+    """Decided anew, seven neurons left where a late step takes the excess of their multiplier back; a miss followed."""
+    data, net = noisy_moons()
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True, log_norm=170.0))
+    assert sol.status == "reached_log_norm", sol.message
+    assert not [e for e in sol.events if e.kind.startswith("start")]
+    late = sol.events.log_t > 1e30
+    assert int(late.sum()) <= 2 * int((sol.events.neuron[late] == sol.events.neuron[late][0]).sum()) * 7
+
+
+def test_weights_are_handed_from_leg_to_leg(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read off the margins of 1e10 they would be wrong by 1e-6, more than those that a step hands on."""
+    data, net = noisy_moons()
+    legs: list[rf.Solution] = []
+
+    def seen(done: rf.Solution, leg: rf.Solution, until: rf.Stop) -> rf.Solution:
+        legs.append(leg)
+        return joined(done, leg, until)
+
+    monkeypatch.setattr(_to_limit, "joined", seen)
+    rf.integrate(data, net, until=rf.Stop(limit=True, log_norm=13.0))
+    assert legs[0].log_t_end == 100.0
+    assert legs[0]._raw["held"]["sample_weights"].shape == (0,)  # its margins tell them
+    held = legs[-1]._raw["held"]
+    weights = held["sample_weights"]
+    assert weights.sum() == pytest.approx(1.0, abs=1e-9)
+    margins = data.y * legs[-1].final(data.X) - held["offsets"]
+    of_margins = np.exp(-(margins - margins.min()))
+    heavy = weights > 1e-6
+    assert heavy.sum() >= 5
+    np.testing.assert_allclose(of_margins[heavy] / of_margins.sum(), weights[heavy], rtol=1e-3)
+
+
+@pytest.mark.slow
+def test_a_late_step_leaves_weights_that_follow_their_margins() -> None:
+    """Newton's method stood still 1,940 e-foldings off, within the tolerance of θ, and 201 neurons let go at once."""
+    data = rf.datasets.digits(3, 5)
+    net = rf.Network.init(60, data.d, scale=0.1, seed=0)
+    sol = rf.integrate(data, net, loss="exponential", until=rf.Stop(log_norm=13.6))
+    assert sol.status == "reached_log_norm", sol.message
+    late = sol.events.log_t[sol.events.log_t > 3e10]
+    assert 2 <= len(late) <= 60
+    assert "branch" not in set(sol.events.kind[sol.events.log_t > 3e10])
+
+
+def test_faint_neurons_are_held_larger_beyond_doubles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They keep their digits and their way, and are seen by no other neuron."""
+    rng = np.random.default_rng(23)
+    data = rf.Dataset(rng.standard_normal((20, 10)), rng.choice([-1.0, 1.0], 20))
+    net = rf.Network.init(20, 10, scale=1e-1, seed=23)
+    plain = rf.integrate(data, net, until=rf.Stop(limit=True))
+    assert "beyond_log_norm" in plain.stats
+    raised: list[np.ndarray] = []
+    choose = _beyond.Beyond._raise
+
+    def spied(self: _beyond.Beyond) -> np.ndarray:
+        by = choose(self)
+        raised.append(self._raised.copy())
+        return by
+
+    monkeypatch.setattr(_beyond.Beyond, "_raise", spied)
+    monkeypatch.setattr(_beyond, "_FAINT", -60)
+    monkeypatch.setattr(_beyond, "_RAISED", -45)
+    monkeypatch.setattr(_beyond, "_SEEN", 1e-8)
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True))
+    assert any((one > 0).any() for one in raised)
+    assert sol.status == plain.status == "reached_limit"
+    assert sol.stats["beyond_events"] == plain.stats["beyond_events"]
+    assert sol.stats["beyond_log_norm"] == pytest.approx(plain.stats["beyond_log_norm"], rel=1e-9)
+    np.testing.assert_allclose(sol.limit.network.theta, plain.limit.network.theta, atol=1e-12)
+
+
+def test_legs_beyond_doubles_fit_their_range() -> None:
+    norms = (_to_limit.LARGEST_LOG_NORM, *_to_limit.LOG_NORMS)
+    lengths = [after - before for before, after in pairwise(norms)]
+    assert min(lengths) > 0.0
+    assert _beyond._BEGIN + max(lengths) + math.log(2) < _to_limit.LARGEST_LOG_NORM
