@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.datasets import make_moons
 import reluflow as rf
 from reluflow.flow import _beyond, _to_limit
 from reluflow.flow._join import joined
+from reluflow.limits import _direction
 
 
 def noisy_moons() -> tuple[rf.Dataset, rf.Network]:
@@ -98,3 +100,19 @@ def test_legs_beyond_doubles_fit_their_range() -> None:
     lengths = [after - before for before, after in pairwise(norms)]
     assert min(lengths) > 0.0
     assert _beyond._BEGIN + max(lengths) + math.log(2) < _to_limit.LARGEST_LOG_NORM
+
+
+def test_a_program_that_leaves_no_mass_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a loss stalls the program of the last pattern may end with no group at all, and a zero network."""
+    data, net = noisy_moons()
+    sol = rf.integrate(data, net, until=rf.Stop(log_time=30.0))
+    solve = _direction._solve
+
+    def without_mass(*args: object) -> object:
+        found = solve(*args)  # type: ignore[arg-type]
+        assert found is not None
+        return replace(found, mass=np.zeros_like(found.mass))
+
+    monkeypatch.setattr(_direction, "_solve", without_mass)
+    assert not sol.limit.certified
+    assert "no solution that could be found" in sol.limit.reason

@@ -57,7 +57,7 @@ class _Solution:
 def direction(state: State, core: Core) -> Limit:
     """Polish the limit direction of a state; the margins of `core` stay finite."""
     found = _solve(state, core)
-    if found is None:
+    if found is None or not (found.mass > 0).any():
         return unpolished(state, "the max-margin problem in the last pattern has no solution that could be found")
     wide, split_error = spread(state.groups, state.net, state.groups.pulls(found.lam), found.mass)
     net = wide._with(wide.W / wide.norm, wide.a / wide.norm)
