@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_moons
+from sklearn.datasets import make_circles, make_moons
 
 import reluflow as rf
 from reluflow.flow import _beyond, _to_limit
@@ -66,6 +66,16 @@ def test_a_late_step_leaves_weights_that_follow_their_margins() -> None:
     late = sol.events.log_t[sol.events.log_t > 3e10]
     assert 2 <= len(late) <= 60
     assert "branch" not in set(sol.events.kind[sol.events.log_t > 3e10])
+
+
+def test_late_steps_end_where_a_sample_joins() -> None:
+    """A refused step tells when; shortened by parts, steps came to it by four tries each, ten times, for each sample."""
+    X, y = make_circles(60, noise=0.05, factor=0.5, random_state=0)
+    data = rf.Dataset(np.c_[X, np.ones(60)], 2.0 * y - 1)
+    net = rf.Network.init(60, 3, scale=1e-3, seed=0)
+    sol = rf.integrate(data, net, loss="exponential", until=rf.Stop(limit=True))
+    assert sol.status == "reached_limit", sol.message
+    assert sol.stats["late_refused"] <= 280  # 395 before, 196
 
 
 def test_faint_neurons_are_held_larger_beyond_doubles(monkeypatch: pytest.MonkeyPatch) -> None:

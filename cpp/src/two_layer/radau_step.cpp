@@ -140,6 +140,7 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
     with_others_ = with_others;
     is_growing_ = !is_linear_ && expansion.waveform().smallest_margin() > 0.0;
     layer_ = 0.0;
+    behind_ = kUnlimited;
     left_ = quiet && !is_linear_ ? kLeftByExplicit * expansion.tolerance() : 0.0;
     expansion.waveform().set_step(step);
     guess(expansion, step);
@@ -174,11 +175,18 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
         run_series(expansion, step);
         if (is_growing_ && !is_solved()) continue;
         keep_margins(expansion);
-        const double miss = std::max({of_others, error(step), kDefectShare * expansion.defect(1.0)}) / tolerance_;
+        const double own = std::max(of_others, error(step)) / tolerance_;
+        const double miss = std::max(own, kDefectShare * expansion.defect(1.0) / tolerance_);
         if (!std::isfinite(miss)) break;
-        return conclude(expansion, step, miss, stands ? left : 0.0);
+        const bool is_taken = conclude(expansion, step, miss, stands ? left : 0.0);
+        if (!is_taken && is_growing_) land_before_join(step, own <= 1.0);
+        return is_taken;
     }
-    return refuse(step);
+    refuse(step);
+    if (!is_growing_ || !std::isfinite(change)) return false;
+    keep_margins(expansion);
+    land_before_join(step, false);
+    return false;
 }
 
 /// Whether the weights are those of the margins, at all nodes.
@@ -214,6 +222,7 @@ bool RadauStep::conclude(Expansion& expansion, double step, double miss, double 
     const bool is_left = layer_ > kMostly * miss * tolerance_ && !expansion.waveform().decays();
     if (is_linear_ && !is_taken && is_left) ratio = std::min(ratio, kBelow / miss);
     next_step_ = step * std::clamp(0.9 * ratio, kShrink, growth);
+    behind_ = is_taken && step == landing_ ? ahead_ : kUnlimited;
     last_step_ = is_taken ? step : 0.0;
     return is_taken;
 }

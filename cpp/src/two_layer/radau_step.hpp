@@ -3,6 +3,7 @@
 /// (docs/design/mathematics.md, section 9).
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -42,7 +43,12 @@ class RadauStep {
     bool expand(Expansion& expansion, double step, bool with_others, bool quiet = false);
     double next_step() const noexcept { return next_step_; }
     /// The last step was cut, so the next one cannot extrapolate its weights.
-    void interrupt() noexcept { last_step_ = 0.0; }
+    void interrupt() noexcept {
+        last_step_ = 0.0;
+        behind_ = kUnlimited;
+    }
+    /// The longest step behind the last one, if that ended where a sample is about to join.
+    double longest() const noexcept { return behind_; }
     /// Operations of an explicit step of this order, about.
     double plain_work(const Expansion& expansion, int order) const noexcept;
     /// Work of the last try over that of an explicit step, about.
@@ -54,6 +60,8 @@ class RadauStep {
     bool misses_layer() const noexcept { return layer_ > kLayerPart * tolerance_; }
 
   private:
+    static constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+
     void guess(const Expansion& expansion, double step);
     void set_log_change(int node, Index sample, double log_change);
     void set_change(int node, Index sample, double change);
@@ -68,6 +76,7 @@ class RadauStep {
     double largest_growth(double miss) const noexcept;
     double growth_to(double enough, double largest) const noexcept;
     bool refuse(double step) noexcept;
+    void land_before_join(double step, bool is_cause) noexcept;
     bool choose_active(double square, double step);
     /// Whether the system is solved with what it was prepared with: errors respond at the start of the step, whatever
     /// the iterate, where the kernel is constant.
@@ -120,7 +129,10 @@ class RadauStep {
     double rounding_ = 0.0;  // the largest of these
     double square_ = 0.0;    // |θ|²
     double next_step_ = 0.0;
-    double last_step_ = 0.0;  // length of the last accepted step, if the next one can extrapolate it, else 0
+    double landing_ = 0.0;        // length of a step that ends before a sample joins
+    double ahead_ = 0.0;          // of the one behind it
+    double behind_ = kUnlimited;  // the same, once the former was taken
+    double last_step_ = 0.0;      // length of the last accepted step, if the next one can extrapolate it, else 0
     int factorisations_ = 0;
     int iterations_ = 0;
 };
