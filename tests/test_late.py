@@ -147,3 +147,25 @@ def test_newton_does_not_wait_for_rounding_in_late_steps() -> None:
     sol = rf.integrate(data, net, until=rf.Stop(limit=True))
     assert sol.status == "reached_limit"
     assert sol.stats["late_iterations"] < 7_000
+
+
+def test_no_late_step_is_tried_that_the_next_event_would_end() -> None:
+    """93 late steps, cut by events to about an explicit step each, were a third of the run."""
+    data = rf.datasets.breast_cancer()
+    net = rf.Network.init(40, data.d, scale=1e-3, seed=0)
+    sol = rf.integrate(data, net, until=0.1)
+    assert sol.stats["late_steps"] < 30
+    assert sol.stats["late_refused"] < 10
+    tight = rf.integrate(data, net, until=0.1, rtol=1e-11)
+    assert len(sol.events) == len(tight.events)
+    assert rf.analysis.relative_error(sol.final, tight.final) < 1e-8
+
+
+def test_late_steps_between_few_events_are_tried() -> None:
+    """431 steps at a low accuracy, most of them explicit ones that repaid tries which events had cut short."""
+    data = rf.datasets.digits(3, 8)
+    net = rf.Network.init(50, data.d, scale=1e-3, seed=3)
+    sol = rf.integrate(data, net, until=rf.Stop(log_time=1e6), rtol=1e-3)
+    assert sol.status == "reached_log_time", sol.message
+    assert sol.stats["steps"] < 300
+    assert sol.stats["late_steps"] > 30

@@ -273,6 +273,7 @@ void Stepper::take_next() {
 }
 
 void Stepper::commit() {
+    note_gap();
     follow_sleepers(state_.parameters, expansion_, end_ * waveform().step(), std::log(waveform().decay_at(end_)));
     if (carries_) {
         ++counts_.carried_steps;

@@ -6,6 +6,7 @@
 
 #include "base/pool.hpp"
 #include "problem/settings.hpp"
+#include "two_layer/event_gaps.hpp"
 #include "two_layer/expansion.hpp"
 #include "two_layer/late_events.hpp"
 #include "two_layer/partitions.hpp"
@@ -97,7 +98,9 @@ class Stepper {
     double end_by_events(double end) const;
     double end_by_doubts(double end) const;
     double first_event() const noexcept;
+    bool any_event_ends_late() const noexcept;
     bool goes_on_late(double end) const;
+    void note_gap() noexcept;
     double late_end(double end);
     bool ends_in_doubt() const;
     bool expand_late();
@@ -118,6 +121,7 @@ class Stepper {
     RadauStep radau_;
     double horizon_log_loss_;
     LateControl late_control_;
+    EventGaps gaps_;
     LateEvents late_events_;
     bool late_ = false;
     int quiet_steps_ = 0;   // explicit steps since the last event

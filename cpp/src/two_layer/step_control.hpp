@@ -65,8 +65,8 @@ class LateControl {
     /// like |θ|².
     double plain_step(double smooth, double square) const noexcept;
     /// True when a Radau step should be tried, where an explicit step would cover `rate` time constants of the fastest
-    /// neuron.
-    bool wants(double rate, LateKind kind) noexcept;
+    /// neuron and events are likely to leave a Radau step `room` times its length.
+    bool wants(double rate, LateKind kind, double room) noexcept;
     /// Length of the Radau step to try, where an explicit step would have the length `plain`.
     double propose(double plain) const noexcept;
     /// Reports a try: the length it proposes, the work that a try takes, and what this one took. `in_layer`: what it
@@ -85,9 +85,10 @@ class LateControl {
   private:
     double square_ = 1.0;
     double step_ = 0.0;
-    double gain_ = 8.0;   // a first guess, replaced by the first try
-    double debt_ = 0.0;   // the work of explicit steps that has to be done before the next try
-    double plain_ = 1.0;  // the length of an explicit step at the last try
+    double gain_ = 8.0;        // a first guess, replaced by the first try
+    double plain_work_ = 1.0;  // of the last explicit steps, each
+    double debt_ = 0.0;        // the work of explicit steps that has to be done before the next try
+    double plain_ = 1.0;       // the length of an explicit step at the last try
     int pause_ = 0;
     int next_pause_ = 0;
     int barred_ = 0;  // events at which going on late is not tried

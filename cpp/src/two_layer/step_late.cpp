@@ -66,7 +66,8 @@ bool Stepper::expand_late() {
     const LateKind kind = linear                                ? LateKind::errors
                           : waveform().smallest_margin() <= 0.0 ? LateKind::careful
                                                                 : LateKind::margins;
-    if (!late_control_.wants(plain * rate, kind)) return false;
+    const double room = gaps_.expected() / plain;
+    if (!late_control_.wants(plain * rate, kind, room)) return false;
     const bool lets_go = linear || held_are_let_go();
     const bool is_quiet = !late_ && quiet_steps_ >= kQuietSteps;
     do {
@@ -79,7 +80,7 @@ bool Stepper::expand_late() {
                             radau_.misses_layer());
         ++(late_ ? counts_.late_steps : counts_.late_refused);
         if (!late_) expansion_.restart();
-    } while (!late_ && late_control_.wants(plain * rate, kind));
+    } while (!late_ && late_control_.wants(plain * rate, kind, room));
     if (late_) allowed_ = 1.0;
     return late_;
 }
@@ -112,11 +113,16 @@ double Stepper::first_event() const noexcept {
     return first;
 }
 
-/// Whether a Radau step may go on after an event. The errors of a loss of errors respond to any event; with negative
-/// margins neurons that samples hold beside a boundary come and go; and a hit in doubt is one of a neuron that what is
+/// Whether any event ends a Radau step. The errors of a loss of errors respond to any event, and with negative margins
+/// neurons that samples hold beside a boundary come and go.
+bool Stepper::any_event_ends_late() const noexcept {
+    return waveform().is_linear() || waveform().decays() || waveform().smallest_margin() <= 0.0;
+}
+
+/// Whether a Radau step may go on after an event; not after a hit in doubt, which is one of a neuron that what is
 /// neglected before it may have moved.
 bool Stepper::goes_on_late(double end) const {
-    if (waveform().is_linear() || waveform().decays() || waveform().smallest_margin() <= 0.0) return false;
+    if (any_event_ends_late()) return false;
     return std::none_of(doubts_.begin(), doubts_.end(), [end](const Doubt& doubt) { return doubt.u <= end; });
 }
 
@@ -135,6 +141,16 @@ double Stepper::late_end(double end) {
         end = half < end ? half : first;
     }
     return end;
+}
+
+/// Reports a step that is taken, of either kind, to what foretells how far a Radau step comes.
+void Stepper::note_gap() noexcept {
+    const auto is_kept = [this](const Disturbance& event) { return event.u <= end_; };
+    const std::ptrdiff_t events = any_event_ends_late()
+                                      ? std::count_if(disturbances_.begin(), disturbances_.end(), is_kept)
+                                      : (end_ < allowed_ ? 1 : 0);
+    const double plain = late_control_.plain_step(control_.smooth(), expansion_.series().square());
+    gaps_.went(end_ * waveform().step(), events, plain);
 }
 
 Pace Stepper::pace() const noexcept {
