@@ -69,7 +69,7 @@ def test_a_late_step_leaves_weights_that_follow_their_margins() -> None:
 
 
 def test_late_steps_end_where_a_sample_joins() -> None:
-    """A refused step tells when; shortened by parts, steps came to it by four tries each, ten times, for each sample."""
+    """A refused step tells when. Shortened by parts, steps came to it by ten times four tries for each sample."""
     X, y = make_circles(60, noise=0.05, factor=0.5, random_state=0)
     data = rf.Dataset(np.c_[X, np.ones(60)], 2.0 * y - 1)
     net = rf.Network.init(60, 3, scale=1e-3, seed=0)

@@ -15,6 +15,8 @@ class LuFactors {
     void reserve(Index size);
     /// The matrix to fill in, (size, size); its former contents are lost.
     Eigen::Map<Matrix> matrix(Index size);
+    /// The matrix that was asked for last.
+    Eigen::Map<Matrix> entries() noexcept { return {entries_.data(), size_, size_}; }
     /// Factors the matrix in place: P A = L U. For a singular matrix solve() gives values that are not finite.
     void factor() noexcept;
     /// b = A⁻¹ b; precondition: factor() was called, and b has as many entries as the matrix has rows.

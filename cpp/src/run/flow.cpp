@@ -168,7 +168,7 @@ bool Flow::take_step() {
     record_events();
     state_.clock = clock_at_end(stepper_.end());
     still_ = stepper_.end() > 0.0 ? 0 : still_ + 1;
-    rest_trend_.add(stepper_.relative_rate(), taken_);
+    rest_trend_.add(stepper_.relative_rate(), taken_, stepper_.knows_rate());
     taken_ = stepper_.end() * stepper_.waveform().step();
     const double before = log_objective(log_loss_, stepper_.square());
     const double rounding = loss_rounding();

@@ -42,6 +42,8 @@ constexpr double kSeenAges = 8.0;
 constexpr int kCrawlSteps = 1000;
 constexpr double kCrawlPart = 0.01;
 constexpr double kStandsStill = 0.1;
+/// A rate that was known to rounding within this part of the whole duration was no noise, and is none now.
+constexpr double kCleanPart = 0.1;
 /// Rates below this may be rounding: the rest of O(1) weights that cancel, and its tolerance.
 constexpr double kNoise = 1e-10;
 /// A rate that starts below the bound of noise is noise if it stays within this factor for so many steps and goes up in
@@ -96,9 +98,10 @@ void DirectionTrend::add(const Matrix& w, const Vector& a, double square, bool s
 /// What the tolerance of a step or an event excites rises above the rate of the network and falls back to it, often in
 /// a moment. Such a fall says nothing of the slow motion that was there before and goes on: the rate before the rise
 /// remains the reference, until the rise has lasted for as long as that was known.
-void RestTrend::add(double rate, double duration) {
+void RestTrend::add(double rate, double duration, bool clean) {
     if (first_ < 0.0) first_ = rate;
     elapsed_ += duration;
+    if (clean) clean_at_ = elapsed_;
     since_ += duration;
     waited_ += duration;
     ++crawl_steps_;
@@ -164,7 +167,7 @@ bool RestTrend::is_noise(double rate, double bound, double span) {
 }
 
 bool RestTrend::is_at_rest(double rate, double distance, const RateNoise& bounds, double age, double left) {
-    const double noise = bounds.most;
+    const double noise = clean_at_ > kCleanPart * elapsed_ ? bounds.rounding : bounds.most;
     const bool nothing = rate <= noise && (rate <= bounds.rounding || rate * left <= distance);
     if (first_ <= noise) {  // no decrease can be seen; but what falls like a power of time does so within its age
         if (rate <= noise && rate * left <= distance) return true;

@@ -47,8 +47,9 @@ struct RateNoise {
 /// a part of the network grows for ever, the estimate does not decrease.
 class RestTrend {
   public:
-    /// Takes max_j |θ_j'| / |θ_j| now, and the rescaled time since the rate before.
-    void add(double rate, double duration);
+    /// Takes max_j |θ_j'| / |θ_j| now, and the rescaled time since the rate before. `clean`: it is known to the
+    /// rounding of a sum of gradients.
+    void add(double rate, double duration, bool clean = false);
 
     /// True when less than `distance` remains, judged by a decrease of the rate that has continued; `rate` is the
     /// present one, and decreases of noise are ignored. A run that starts with noise shows no decrease: it is at rest
@@ -73,6 +74,7 @@ class RestTrend {
     bool stands_still() const noexcept;
 
     double first_ = -1.0;      // the first rate of the run
+    double clean_at_ = -1.0;   // the duration when a rate was last known to rounding
     double last_ = 0.0;        // the one before the present one
     double before_ = 0.0;      // the reference for the present rate,
     double since_ = 0.0;       // and the time since then

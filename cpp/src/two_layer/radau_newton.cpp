@@ -6,6 +6,7 @@
 #include "two_layer/radau_kernel.hpp"
 #include "two_layer/radau_steady.hpp"
 #include "two_layer/radau_step.hpp"
+#include "two_layer/radau_turning.hpp"
 
 namespace reluflow {
 
@@ -14,8 +15,16 @@ namespace {
 /// A weight whose response to its own margin, H p K, exceeds this is an unknown of Newton's method; the others follow
 /// by substitution, which converges at least by this factor per iteration.
 constexpr double kActiveResponse = 0.1;
+/// Margins that a first guess changes by more than this say nothing of the weights.
+constexpr double kFarMargin = 1.0;
 /// One correction changes no weight by more than this factor, e^2.
 constexpr double kLargestLogChange = 2.0;
+/// With positive margins no step is taken that leaves a weight of more than the first to follow its margin by more than
+/// this many e-foldings, or by this many roundings of the margins if that is more. θ may be well within the tolerance
+/// and the weights behind the step, which are read off its margins, mean nothing: neurons that slide left, all at once.
+constexpr double kLeastSolved = 1e-12;
+constexpr double kUnsolved = 0.1;
+constexpr double kUnsolvedUlps = 256.0;
 
 }  // namespace
 
@@ -45,6 +54,9 @@ void RadauStep::guess_mass() {
 /// Prepares the linear system. Where the kernel is constant over the step all samples are solved for at once, unless
 /// its rank is too large.
 bool RadauStep::prepare(Expansion& expansion, double step) {
+    if (is_turning_ && prepare_turning(expansion, step)) return true;
+    if (is_turning_) has_many_ = true;
+    is_turning_ = turns_ = false;
     if (is_steady_ && prepare_steady(expansion, step)) return true;
     is_steady_ = false;
     if (!choose_active(expansion.series().square(), step)) return false;
@@ -67,6 +79,54 @@ bool RadauStep::prepare_steady(Expansion& expansion, double step) {
     }
     ++factorisations_;
     return steady_->prepare(expansion, mean_over_step_, answers_, step);
+}
+
+/// The weights that the margins at the nodes ask for, and what they are more than those that gave these margins. What
+/// the start leaves of a layer moves margins so far in a long step that their weights say nothing: the first guess is
+/// corrected as if weights were linear in margins.
+void RadauStep::ask_weights() {
+    const bool is_first = iterations_ == 0 && is_far_;
+    for (int node = 0; node < kStages; ++node) {
+        double gained = 0.0;
+        double start = 0.0;
+        for (Index i = 0; i < data_.n(); ++i) {
+            asked_[i] = 0.0;
+            if (!live_[i] || start_weights_[i] == 0.0) continue;
+            const double answer = weight_decay_rate(objective_.loss, start_margins_[i]);
+            const double change = margin_change_(node, i);
+            asked_[i] =
+                is_first ? -answer * change : std::expm1(log_weight_change(objective_.loss, start_margins_[i], change));
+            gained += start_weights_[i] * asked_[i];
+            start += start_weights_[i];
+        }
+        const double mass = gained / start;
+        mass_change_[node] = is_first ? 0.0 : std::log1p(mass);
+        for (Index i = 0; i < data_.n(); ++i) {
+            const bool counts = live_[i] && start_weights_[i] > 0.0;
+            const double change = start_weights_[i] * (asked_[i] - mass) / (is_first ? 1.0 : 1.0 + mass);
+            node_weights_(node, i) = counts ? start_weights_[i] + (is_first ? 0.0 : change) : 0.0;
+            steady_residual_(node, i) = counts ? change - change_(node, i) : 0.0;
+        }
+    }
+}
+
+bool RadauStep::prepare_turning(Expansion& expansion, double step) {
+    if (iterations_ == 0) {
+        is_far_ = false;
+        for (int node = 0; node < kStages; ++node)
+            for (Index i = 0; i < data_.n(); ++i) is_far_ |= live_[i] && std::abs(margin_change_(node, i)) > kFarMargin;
+    }
+    ask_weights();
+    for (Index i = 0; i < data_.n(); ++i) {
+        mean_over_step_[i] = live_[i] ? start_weights_[i] : 0.0;
+        for (int node = 0; node < kStages; ++node) {
+            mean_over_step_[i] += nodes_.integration(kStages - 1, node) * change_(node, i);
+            const double change = iterations_ == 0 && is_far_ ? 0.0 : margin_change_(node, i);
+            node_answers_(node, i) = weight_decay_rate(objective_.loss, start_margins_[i] + change);
+        }
+    }
+    ++factorisations_;
+    return turning_->prepare(expansion, node_weights_, node_answers_, mean_over_step_, step);
 }
 
 void RadauStep::factor_jacobian(Expansion& expansion, double step) {
@@ -195,6 +255,34 @@ double RadauStep::correct_steady() {
         mass_change_[node] += steady_mass_[node];
     }
     return change;
+}
+
+/// The same where the gradients of the groups are solved for.
+double RadauStep::correct_turning(const Expansion& expansion) {
+    ask_weights();
+    turning_->solve(steady_residual_);
+    if (!steady_residual_.allFinite()) return std::numeric_limits<double>::quiet_NaN();
+    moved_ = 0.0;
+    for (int node = 0; node < kStages; ++node) {
+        driven_ = steady_residual_.row(node).transpose();
+        moved_ = std::max(moved_, driven(expansion, driven_));
+    }
+    change_ += steady_residual_;
+    return steady_residual_.cwiseAbs().maxCoeff();
+}
+
+/// Whether the weights are those of the margins, at all nodes.
+bool RadauStep::is_solved() const noexcept {
+    double least = std::numeric_limits<double>::infinity();
+    double miss = 0.0;
+    for (Index i = 0; i < data_.n(); ++i) {
+        if (!live_[i]) continue;
+        least = std::min(least, start_margins_[i]);
+        for (int node = 0; node < kStages; ++node)
+            if (weight_at(node, i) > kLeastSolved)
+                miss = std::max(miss, std::abs(asked_change(node, i) - log_change_(node, i)));
+    }
+    return miss <= std::max(kUnsolved, kUnsolvedUlps * std::numeric_limits<double>::epsilon() * least);
 }
 
 }  // namespace reluflow

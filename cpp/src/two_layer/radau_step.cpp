@@ -8,6 +8,7 @@
 #include "numeric/products.hpp"
 #include "two_layer/radau_kernel.hpp"
 #include "two_layer/radau_steady.hpp"
+#include "two_layer/radau_turning.hpp"
 
 namespace reluflow {
 
@@ -46,17 +47,10 @@ constexpr double kNewtonPart = 0.02;
 /// then. With negative ones weights of order one cancel, and neurons left for what it had not resolved of them.
 constexpr double kStands = 0.7;
 constexpr double kStandsPart = 0.1;
-/// With positive margins no step is taken that leaves a weight of more than the first to follow its margin by more than
-/// this many e-foldings, or by this many roundings of the margins if that is more. θ may be well within the tolerance
-/// and the weights behind the step, which are read off its margins, mean nothing: neurons that slide left, all at once.
-constexpr double kLeastSolved = 1e-12;
-constexpr double kUnsolved = 0.1;
-constexpr double kUnsolvedUlps = 256.0;
 /// If the error after two iterations exceeds this many tolerances, the step is too long and is given up.
 constexpr double kHopeless = 1e3;
-/// The last Legendre coefficient of the weights overestimates the error of θ, which has about twice the order at Radau
-/// nodes.
-constexpr double kErrorPart = 0.1;
+/// After this many more, where the kernel turns: the first correction is of a linear model.
+constexpr int kSurelyHopeless = 2;
 /// Given the weights, the neurons' series continues until its terms are this part of the tolerance.
 constexpr double kSeriesPart = 1e-3;
 /// The same for errors that tend to zero: a step may change what drives the neurons by this part by mistake.
@@ -88,6 +82,12 @@ constexpr double kEnoughIterations = 8.0;
 constexpr double kCarefulGrowth = 2.0;
 /// The same as kEnoughIterations for these: at twice the length of one that took six, steps were refused.
 constexpr double kEnoughCareful = 6.0;
+/// The same where the kernel turns: the last iterations of Newton's method gain several digits each.
+constexpr double kEnoughTurning = 5.0;
+/// A step over a constant kernel that takes so many iterations is kept short by a kernel that turns.
+constexpr int kTurnsFrom = 6;
+/// So is one that misses this part of the tolerance in a layer, or it may be.
+constexpr double kNearLimit = 0.1;
 
 /// Operations of the gradients and margins of one order.
 double drive_work(const Dataset& data, const Expansion& expansion) {
@@ -128,6 +128,13 @@ RadauStep::RadauStep(const Dataset& data, Objective objective, const Settings& s
     lu_.reserve(kStages * (most + 1));
     kernels_ = std::make_unique<NodeKernels>(data, neurons, kStages, most);
     steady_ = std::make_unique<SteadyResponse>(data, neurons, nodes_.modes, !is_linear_);
+    turning_ = std::make_unique<TurningResponse>(data, neurons, is_linear_ ? 0 : most);
+    node_weights_.resize(kStages, data.n());
+    node_answers_.resize(kStages, data.n());
+    kept_.resize(kStages, data.n());
+    asked_.resize(data.n());
+    driven_.resize(data.n());
+    direction_.resize(data.rank());
     steady_residual_.resize(kStages, data.n());
     steady_mass_.resize(kStages);
     answers_.resize(data.n());
@@ -154,7 +161,8 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
     is_steady_ = step * expansion.fastest() < kSteady &&
                  (!expansion.sectors() || node_moments_.cols() <= kFewNeurons) &&
                  (is_linear_ || expansion.waveform().smallest_margin() > kSaturated);
-    if (!is_steady_ && !choose_active(expansion.series().square(), step)) return refuse(step);
+    is_turning_ = turns_ && !is_linear_ && !is_growing_ && expansion.waveform().smallest_margin() > kSaturated;
+    if (!is_steady_ && !is_turning_ && !choose_active(expansion.series().square(), step)) return refuse(step);
     const double norm = data_.X().rowwise().norm().maxCoeff();
     double change = 0.0;
     bool slow = true;
@@ -163,10 +171,10 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
         if (iterations_ == 0 && !is_linear_) guess_mass();
         if (slow && !is_constant() && !prepare(expansion, step)) return refuse(step);
         const double before = change;
-        change = is_steady_ ? correct_steady() : correct();
+        change = is_turning_ ? correct_turning(expansion) : is_steady_ ? correct_steady() : correct();
         if (!std::isfinite(change)) break;
-        if (iterations_ > 0 && error(step) > kHopeless * tolerance_) break;
-        const double left = change * step * norm / tolerance_;
+        if (iterations_ > (is_turning_ ? kSurelyHopeless : 0) && error(expansion, step) > kHopeless * tolerance_) break;
+        const double left = (is_turning_ ? std::max(change, moved_ * step) : change * step * norm) / tolerance_;
         const bool stands = is_growing_ && iterations_ > 0 && change > kStands * before && left <= kStandsPart;
         slow = is_slow(change, before);
         if (left > kNewtonPart && change > rounding_ && !stands) continue;
@@ -175,7 +183,7 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
         run_series(expansion, step);
         if (is_growing_ && !is_solved()) continue;
         keep_margins(expansion);
-        const double own = std::max(of_others, error(step)) / tolerance_;
+        const double own = std::max(of_others, error(expansion, step)) / tolerance_;
         const double miss = std::max(own, kDefectShare * expansion.defect(1.0) / tolerance_);
         if (!std::isfinite(miss)) break;
         const bool is_taken = conclude(expansion, step, miss, stands ? left : 0.0);
@@ -187,20 +195,6 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
     keep_margins(expansion);
     land_before_join(step, false);
     return false;
-}
-
-/// Whether the weights are those of the margins, at all nodes.
-bool RadauStep::is_solved() const noexcept {
-    double least = std::numeric_limits<double>::infinity();
-    double miss = 0.0;
-    for (Index i = 0; i < data_.n(); ++i) {
-        if (!live_[i]) continue;
-        least = std::min(least, start_margins_[i]);
-        for (int node = 0; node < kStages; ++node)
-            if (weight_at(node, i) > kLeastSolved)
-                miss = std::max(miss, std::abs(asked_change(node, i) - log_change_(node, i)));
-    }
-    return miss <= std::max(kUnsolved, kUnsolvedUlps * std::numeric_limits<double>::epsilon() * least);
 }
 
 /// Whether the next iteration needs another Jacobian.
@@ -223,14 +217,25 @@ bool RadauStep::conclude(Expansion& expansion, double step, double miss, double 
     if (is_linear_ && !is_taken && is_left) ratio = std::min(ratio, kBelow / miss);
     next_step_ = step * std::clamp(0.9 * ratio, kShrink, growth);
     behind_ = is_taken && step == landing_ ? ahead_ : kUnlimited;
+    if (is_taken && is_steady_ && !is_linear_ && !is_growing_ && !has_many_) turns_ |= is_kept_short(miss);
     last_step_ = is_taken ? step : 0.0;
+    if (is_taken && turns_) {
+        kept_ = coefficients_;
+        kept_step_ = step;
+    }
     return is_taken;
+}
+
+/// Whether a step over a constant kernel says that the next ones have to reckon with one that turns: Newton's method
+/// took long, or a layer that is summed up by samples is large, of which the groups may feel next to nothing.
+bool RadauStep::is_kept_short(double miss) const noexcept {
+    return iterations_ >= kTurnsFrom || (miss > kNearLimit && layer_ > kMostly * miss * tolerance_);
 }
 
 /// By how much the next step may be longer: convergence has to last, and nothing new may come within it.
 double RadauStep::largest_growth(double miss) const noexcept {
     if (is_linear_) return kLargestGrowth;
-    if (!is_growing_) return growth_to(kEnoughCareful, kCarefulGrowth);
+    if (!is_growing_) return growth_to(is_turning_ ? kEnoughTurning : kEnoughCareful, kCarefulGrowth);
     if (iterations_ <= kFewIterations) return miss < kUnseen ? kFastGrowth : kLargestGrowth;
     if (is_steady_) return kLargestGrowth;  // a longer step has the kernel between the nodes, and converges sooner
     return growth_to(kEnoughIterations, kLargestGrowth);
@@ -255,6 +260,10 @@ void RadauStep::guess(const Expansion& expansion, double step) {
     for (Index i = 0; i < data_.n(); ++i) {
         start_weights_[i] = data_.signs()[i] * expansion.waveform().signed_weights(0)[i];
         live_[i] = expansion.waveform().is_live(i);
+        if (turns_ && !is_linear_) {
+            guess_onward(i, step);
+            continue;
+        }
         double rate = 0.0;
         if (last_step_ > 0.0 && !is_linear_ && start_weights_[i] >= kLeastFollowed && live_[i])
             for (int k = 1; k < kStages; ++k) rate += k * coefficients_(k, i) / (start_weights_[i] * last_step_);
@@ -263,6 +272,20 @@ void RadauStep::guess(const Expansion& expansion, double step) {
                 set_change(node, i, 0.0);
             else
                 set_log_change(node, i, std::clamp(rate * nodes_.at[node] * step, -kFarthestGuess, kFarthestGuess));
+    }
+}
+
+/// The polynomials of the last step go on: what they give gradients in which they cancel does so as well.
+void RadauStep::guess_onward(Index sample, double step) {
+    for (int node = 0; node < kStages; ++node) {
+        double change = 0.0;
+        const double on = kept_step_ > 0.0 && live_[sample] ? nodes_.at[node] * step / kept_step_ : 0.0;
+        double power = 1.0;
+        for (int k = 1; k < kStages; ++k) {
+            power *= 1.0 + on;
+            change += kept_(k, sample) * (power - 1.0);
+        }
+        set_change(node, sample, change);
     }
 }
 
@@ -302,7 +325,9 @@ double RadauStep::relative_work(const Expansion& expansion) const noexcept {
     const double series = kStages * drive + expansion.series().work(order_);
     const double unknowns = kStages * (static_cast<double>(active_.size()) + 1.0);
     // Factorisations run about three times as fast as the rest, and each comes with kernels of about the same cost.
-    const double factorisation = is_steady_ ? steady_->work() : 2.0 * 2.0 / 3.0 / 3.0 * unknowns * unknowns * unknowns;
+    const double factorisation = is_turning_  ? turning_->work() / 3.0
+                                 : is_steady_ ? steady_->work()
+                                              : 2.0 * 2.0 / 3.0 / 3.0 * unknowns * unknowns * unknowns;
     return ((iterations_ + 2) * series + order_ * drive + factorisations_ * factorisation) / plain;
 }
 
@@ -352,46 +377,6 @@ void RadauStep::keep_margins(Expansion& expansion) {
     }
     expansion.waveform().decay_margins(margins_, order_);
     expansion.waveform().prescribe_margins(margins_, order_ + 1);
-}
-
-/// Estimates the error of the polynomials of the weights: their last Legendre coefficient over the step, and at the
-/// start the difference to the true weights, which lasts as long as a weight takes to respond (1 over p K).
-double RadauStep::error(double step) {
-    double smooth = 0.0;
-    layer_ = 0.0;
-    // Errors respond together, at rates that sum up over the samples: what explicit steps leave near the limit of their
-    // stability lasts for a far shorter time than any sample of its own would say.
-    const bool together = is_steady_ && is_linear_;
-    if (together) {
-        start_change_ = coefficients_.row(0).transpose();
-        steady_->settle(start_change_);
-    }
-    std::size_t next_active = 0;
-    for (Index i = 0; i < data_.n(); ++i) {
-        if (!live_[i]) continue;
-        double last = 0.0;
-        for (int node = 0; node < kStages; ++node) last += nodes_.to_legendre(kStages - 1, node) * change_(node, i);
-        const double norm = data_.X().row(i).norm();
-        smooth += std::max(0.0, std::abs(last) - rounding_of_[i]) * norm * step;
-        double width = step;
-        if (together) {
-            layer_ += std::max(0.0, start_change_[i] - rounding_of_[i]) * norm * step;
-            continue;
-        }
-        if (is_steady_) {
-            // A saturated weight does not respond itself; its share follows those that do.
-            const double own = steady_->own(i) > 0.0 ? steady_->own(i) : square_ * norm * norm;
-            const double rate = response(i) * own;
-            if (rate > 0.0) width = std::min(width, 1.0 / rate);
-        } else if (next_active < active_.size() && active_[next_active] == i) {
-            const double rate = response(i) * kernels_->own()[next_active];
-            width = std::min(width, 1.0 / rate);
-            ++next_active;
-        }
-        layer_ += std::max(0.0, std::abs(coefficients_(0, i)) - rounding_of_[i]) * norm * width;
-    }
-    layer_ = std::max(0.0, layer_ - left_);
-    return kErrorPart * smooth + layer_;
 }
 
 }  // namespace reluflow

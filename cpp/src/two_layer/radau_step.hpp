@@ -23,14 +23,20 @@ inline constexpr Index kMaxActive = 100;
 /// coefficient sees as much again.
 inline constexpr double kLayerPart = 0.5;
 
+/// The last Legendre coefficient of the weights overestimates the error of θ, which has about twice the order at Radau
+/// nodes.
+inline constexpr double kErrorPart = 0.1;
+
 class NodeKernels;
 class SteadyResponse;
+class TurningResponse;
 
 /// Unknowns: log p_i at the Radau nodes of (0, 1]. Given them as polynomials, every neuron is a linear system without
 /// stiffness, which gives its series and the margins q(u). Equations: log p_i = log|ℓ'(q_i)| - log D and Σ p_i = 1 at
 /// every node. Their Jacobian is 1 + H A_kl K_kl p_l, where K_kl is the tangent kernel between the nodes k and l of the
 /// samples that carry weight, including the growth from l to k. Its size is that of the support, whatever the width of
-/// the network. In short steps the kernel is the same for all nodes, and all samples are solved for.
+/// the network. In short steps the kernel is the same for all nodes, and all samples are solved for. Where it turns
+/// within them nevertheless, the unknowns are the gradients of the groups.
 class RadauStep {
   public:
     RadauStep(const Dataset& data, Objective objective, const Settings& settings, Index neurons);
@@ -44,11 +50,19 @@ class RadauStep {
     double next_step() const noexcept { return next_step_; }
     /// The last step was cut, so the next one cannot extrapolate its weights.
     void interrupt() noexcept {
-        last_step_ = 0.0;
+        last_step_ = kept_step_ = 0.0;
+        turns_ = has_many_ = false;
         behind_ = kUnlimited;
     }
     /// The longest step behind the last one, if that ended where a sample is about to join.
     double longest() const noexcept { return behind_; }
+    /// Steps are kept short by a kernel that turns: the next one reckons with that.
+    bool turns() const noexcept { return turns_; }
+    /// The last step was solved for the gradients of the groups.
+    bool is_turning() const noexcept { return is_turning_; }
+    /// The rate of the fastest group, on the mean over such a step. At its start what the tolerance leaves of a layer
+    /// may be far above it.
+    double mean_rate(const Expansion& expansion);
     /// Operations of an explicit step of this order, about.
     double plain_work(const Expansion& expansion, int order) const noexcept;
     /// Work of the last try over that of an explicit step, about.
@@ -63,6 +77,7 @@ class RadauStep {
     static constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
     void guess(const Expansion& expansion, double step);
+    void guess_onward(Index sample, double step);
     void set_log_change(int node, Index sample, double log_change);
     void set_change(int node, Index sample, double change);
     void set_unknown(int node, Index sample, double value);
@@ -75,6 +90,7 @@ class RadauStep {
     void keep_margins(Expansion& expansion);
     double largest_growth(double miss) const noexcept;
     double growth_to(double enough, double largest) const noexcept;
+    bool is_kept_short(double miss) const noexcept;
     bool refuse(double step) noexcept;
     void land_before_join(double step, bool is_cause) noexcept;
     bool choose_active(double square, double step);
@@ -83,6 +99,8 @@ class RadauStep {
     bool is_constant() const noexcept { return is_linear_ && is_steady_ && factorisations_ > 0; }
     bool prepare(Expansion& expansion, double step);
     bool prepare_steady(Expansion& expansion, double step);
+    void ask_weights();
+    bool prepare_turning(Expansion& expansion, double step);
     void guess_mass();
     double follow_others();
     void factor_jacobian(Expansion& expansion, double step);
@@ -90,9 +108,12 @@ class RadauStep {
     double correct();
     double correct_steady();
     bool is_solved() const noexcept;
+    double correct_turning(const Expansion& expansion);
+    double driven(const Expansion& expansion, const VectorView& weights);
+    double turning_error(const Expansion& expansion, double step);
     bool is_slow(double change, double before) const noexcept;
     bool conclude(Expansion& expansion, double step, double miss, double rounding) noexcept;
-    double error(double step);
+    double error(const Expansion& expansion, double step);
 
     const Dataset& data_;
     Objective objective_;
@@ -118,10 +139,21 @@ class RadauStep {
     std::vector<int> active_;
     std::unique_ptr<NodeKernels> kernels_;
     std::unique_ptr<SteadyResponse> steady_;
-    bool is_steady_ = false;        // the kernel is constant in this step
-    Matrix steady_residual_;        // (stages, n)
-    Vector steady_mass_, answers_;  // (stages,), and -d log|ℓ'|/dq (n,)
-    Vector mean_over_step_;         // weights of all samples
+    std::unique_ptr<TurningResponse> turning_;
+    bool is_steady_ = false;              // the kernel is constant in this step
+    bool is_turning_ = false;             // it turns in this step, and the gradients of the groups are solved for
+    bool turns_ = false;                  // it turned in the last one, which was short for that
+    bool has_many_ = false;               // the groups have too many directions for that
+    Matrix kept_;                         // the coefficients of the last such step, which was so long:
+    double kept_step_ = 0.0;              // 0 if the next one does not go on from there
+    Matrix node_weights_, node_answers_;  // (stages, n)
+    Vector asked_;                        // changes of the weights (n,) that margins ask for, as parts of them
+    Vector driven_, direction_;           // changes of the weights (n,), and the gradient that they make up (r,)
+    bool is_far_ = false;                 // the margins of the first guess say nothing of the weights
+    double moved_ = 0.0;                  // the largest change of a group's gradient in the last correction
+    Matrix steady_residual_;              // (stages, n)
+    Vector steady_mass_, answers_;        // (stages,), and -d log|ℓ'|/dq (n,)
+    Vector mean_over_step_;               // weights of all samples
     LuFactors lu_;
     Vector residual_, start_weights_, start_margins_, start_change_, mean_weights_;
     std::vector<char> live_;

@@ -149,8 +149,7 @@ double Stepper::margin_error() const noexcept {
 
 /// Screens the expanded step, resolves its events and ends it where they matter to the other neurons.
 void Stepper::follow_events() {
-    relative_rate_ =
-        waveform().decays() ? expansion_.decaying_rate() : expansion_.series().relative_size(1) / waveform().step();
+    relative_rate_ = rate_of_step();
     const int order = expansion_.series().order();
     ++counts_.steps;
     counts_.orders += order;
@@ -206,6 +205,12 @@ double Stepper::rounding_limit() const noexcept {
 
 double Stepper::speed() const {
     return std::sqrt(expansion_.speed_square());
+}
+
+double Stepper::rate_of_step() {
+    if (waveform().decays()) return expansion_.decaying_rate();
+    if (late_ && radau_.is_turning()) return radau_.mean_rate(expansion_);
+    return expansion_.series().relative_size(1) / waveform().step();
 }
 
 double Stepper::relative_rate() const noexcept {

@@ -81,6 +81,8 @@ class Stepper {
     double speed() const;
     /// max_j |θ_j'| / |θ_j| in rescaled time at the start of the last step (after attempt()).
     double relative_rate() const noexcept;
+    /// True where it is the mean over a step that knows it to rounding.
+    bool knows_rate() const noexcept { return late_ && radau_.is_turning(); }
     /// True if all margins are positive and the loss so small that they stay positive ([LLWA], [VSS]); over the active
     /// samples, since only these move.
     bool is_separated() const;
@@ -95,6 +97,7 @@ class Stepper {
     bool held_are_let_go() const;
     void take_next();
     void follow_events();
+    double rate_of_step();
     double end_by_events(double end) const;
     double end_by_doubts(double end) const;
     double first_event() const noexcept;

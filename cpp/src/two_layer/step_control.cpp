@@ -56,12 +56,16 @@ constexpr Eagerness kEager{1.0, 2.0, 3, 2, 32, 2, 1.0};
 /// they keep what their tolerance leaves of fast components alive, so that a layer never ends; the first short Radau
 /// step ends it, and the next ones are longer each.
 constexpr Eagerness kCareful{4.0, 1.0, 1, 8, 64, 4, 0.7};
+/// Once the kernel turns within such steps, the next ones are far longer than any explicit one, and one that is too
+/// long is tried again shorter: behind some explicit steps they would have to grow anew.
+constexpr Eagerness kTurning{4.0, 1.0, 3, 8, 64, 4, 0.7};
 /// Errors have no weights that could be taken over. Of layers the same is true.
 constexpr Eagerness kErrors{2.0, 2.0, 3, 2, 32, 2, 0.7};
 
 const Eagerness& eagerness(LateKind kind) noexcept {
     switch (kind) {
         case LateKind::careful: return kCareful;
+        case LateKind::turning: return kTurning;
         case LateKind::errors: return kErrors;
         default: return kEager;
     }

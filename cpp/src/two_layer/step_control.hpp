@@ -52,8 +52,9 @@ class StepControl {
     double events_ = 0.0;  // what events allow
 };
 
-/// What Radau steps have to reckon with: margins of which none is negative, margins of which some are, or errors.
-enum class LateKind { margins, careful, errors };
+/// What Radau steps have to reckon with: margins of which none is negative, margins of which some are, without and with
+/// a kernel that turns, or errors.
+enum class LateKind { margins, careful, turning, errors };
 
 /// Chooses between explicit and Radau steps by their work per time, and the lengths of Radau steps.
 class LateControl {

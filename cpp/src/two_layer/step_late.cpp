@@ -63,9 +63,10 @@ bool Stepper::expand_late() {
     const double plain = late_control_.plain_step(control_.smooth(), expansion_.series().square());
     // Events that keep explicit steps short would do the same to late ones, which cost far more.
     if (!separated && (plain * rate > kVeryStiffRate || control_.is_limited_by_events())) return false;
-    const LateKind kind = linear                                ? LateKind::errors
-                          : waveform().smallest_margin() <= 0.0 ? LateKind::careful
-                                                                : LateKind::margins;
+    const LateKind kind = linear                               ? LateKind::errors
+                          : waveform().smallest_margin() > 0.0 ? LateKind::margins
+                          : radau_.turns()                     ? LateKind::turning
+                                                               : LateKind::careful;
     const double room = gaps_.expected() / plain;
     if (!late_control_.wants(plain * rate, kind, room)) return false;
     const bool lets_go = linear || held_are_let_go();
@@ -81,7 +82,10 @@ bool Stepper::expand_late() {
         ++(late_ ? counts_.late_steps : counts_.late_refused);
         if (!late_) expansion_.restart();
     } while (!late_ && late_control_.wants(plain * rate, kind, room));
-    if (late_) allowed_ = 1.0;
+    if (late_)
+        allowed_ = 1.0;
+    else
+        radau_.interrupt();
     return late_;
 }
 
