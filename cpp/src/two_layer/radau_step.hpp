@@ -69,9 +69,7 @@ class RadauStep {
     double growth_to(double enough, double largest) const noexcept;
     bool refuse(double step) noexcept;
     bool choose_active(double square, double step);
-    /// Whether the system is solved with what it was prepared with: errors respond at the start of the step, whatever
-    /// the iterate, where the kernel is constant.
-    bool is_constant() const noexcept { return is_linear_ && is_steady_ && factorisations_ > 0; }
+    bool needs_factors(bool slow) noexcept;
     bool prepare(Expansion& expansion, double step);
     bool prepare_steady(Expansion& expansion, double step);
     void guess_mass();
