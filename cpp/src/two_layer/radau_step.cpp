@@ -183,7 +183,7 @@ bool RadauStep::is_slow(double change, double before) const noexcept {
 /// Whether the system has to be prepared (again). Errors respond as at the start of the step, whatever the iterate,
 /// where the kernel is constant: only factors of an earlier step may be the reason of slow iterations.
 bool RadauStep::needs_factors(bool slow) noexcept {
-    const bool is_constant = is_linear_ && is_steady_ && factorisations_ > 0;
+    const bool is_constant = is_linear_ && is_steady_ && iterations_ > 0;
     if (!is_constant) return slow;
     if (!slow || iterations_ < 2 || !steady_->is_old()) return false;
     steady_->forget();

@@ -49,7 +49,7 @@ class RadauStep {
     double relative_work(const Expansion& expansion) const noexcept;
     int iterations() const noexcept { return iterations_; }
     /// False if the last try was given up before anything was computed.
-    bool has_worked() const noexcept { return iterations_ > 0 || factorisations_ > 0; }
+    bool has_worked() const noexcept { return iterations_ > 0 || factorisations_ > 0 || is_steady_; }
     /// What the last try missed, if anything, is a layer at its begin.
     bool misses_layer() const noexcept { return layer_ > kLayerPart * tolerance_; }
 
@@ -118,7 +118,7 @@ class RadauStep {
     double square_ = 0.0;    // |θ|²
     double next_step_ = 0.0;
     double last_step_ = 0.0;  // length of the last accepted step, if the next one can extrapolate it, else 0
-    int factorisations_ = 0;
+    int factorisations_ = 0;  // that this try has made
     int iterations_ = 0;
 };
 
