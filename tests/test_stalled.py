@@ -180,3 +180,13 @@ def test_late_steps_do_not_outgrow_newton_where_a_stalled_loss_creeps_without_ev
     sol = rf.integrate(data, net, until=rf.Stop(log_time=9.0), loss="exponential", n_threads=1)
     assert sol.status == "reached_log_time", sol.message
     assert sol.stats["steps"] < 7000
+
+
+def test_what_late_steps_have_kept_counts_as_no_work() -> None:
+    """5,686 steps when every late step factored the kernel of its errors, and was as much work as that."""
+    data = rf.datasets.digits(3, 8)
+    net = rf.Network.init(4, data.d, scale=0.1, seed=1)
+    sol = rf.integrate(data, net, until=rf.Stop(time=100.0), loss="squared", rtol=1e-8, n_threads=1)
+    assert sol.status == "reached_time"
+    assert sol.stats["steps"] < 4500
+    assert sol.log_loss_end == pytest.approx(0.4482507069, abs=2e-8)  # at a tolerance of 1e-10
