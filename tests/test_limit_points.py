@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import reluflow as rf
+from reluflow.limits import _point
 
 
 def squared(data: rf.Dataset, net: rf.Network, until: float = 200.0) -> rf.limits.Limit:
@@ -71,6 +72,23 @@ def test_a_neuron_at_zero_leaves_a_saddle_along_its_escape() -> None:
     falls = [here - half_squares(data, moved(limit.network, escape, size)) for size in (1e-2, 1e-3)]
     assert falls[1] > 0
     assert falls[0] / falls[1] == pytest.approx(100.0, rel=1e-2)
+
+
+def test_escapes_are_the_same_however_many_starts_climb_at_once(monkeypatch) -> None:
+    rng = np.random.default_rng(3)
+    data = rf.Dataset(rng.standard_normal((9, 3)), rng.standard_normal(9))
+    zero = rf.Network(np.zeros((2, 3)), [0.0, 0.0])
+    all_at_once = squared(data, zero).escape
+    monkeypatch.setattr(_point, "_TABLE", 1)
+    one_by_one = squared(data, zero).escape
+    assert one_by_one.w == pytest.approx(all_at_once.w, abs=1e-12)
+    assert (one_by_one.neuron, one_by_one.a) == (all_at_once.neuron, all_at_once.a)
+    # No direction of a fine sample has a steeper fall: |h(u)| is the largest there is.
+    lam = data.y
+    U = rng.standard_normal((20_000, 3))
+    U /= np.linalg.norm(U, axis=1, keepdims=True)
+    found = abs(lam @ np.maximum(data.X @ all_at_once.w, 0.0))
+    assert found >= np.abs(np.maximum(U @ data.X.T, 0.0) @ lam).max()
 
 
 def test_finite_limits_of_margins_have_a_kind_too() -> None:

@@ -200,3 +200,13 @@ def test_a_flow_that_grows_over_a_stalled_loss_is_not_at_rest() -> None:
     assert sol.status == "reached_log_time", sol.message
     assert "rest_log_t" not in sol.stats
     assert sol.final.norm > 2.0 * begun.final.norm
+
+
+def test_what_late_steps_have_kept_counts_as_no_work() -> None:
+    """5,686 steps when every late step factored the kernel of its errors, and was as much work as that."""
+    data = rf.datasets.digits(3, 8)
+    net = rf.Network.init(4, data.d, scale=0.1, seed=1)
+    sol = rf.integrate(data, net, until=rf.Stop(time=100.0), loss="squared", rtol=1e-8, n_threads=1)
+    assert sol.status == "reached_time"
+    assert sol.stats["steps"] < 4500
+    assert sol.log_loss_end == pytest.approx(0.4482507069, abs=2e-8)  # at a tolerance of 1e-10

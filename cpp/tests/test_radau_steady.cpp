@@ -123,9 +123,84 @@ void the_answer_solves_the_equations(Index n, Index d, Index m, double step, boo
     for (Index i = 0; i < n; ++i) CHECK(response.own(i) == 0.0 || std::abs(response.own(i) / K(i, i) - 1.0) < 1e-12);
 }
 
+/// By how much the answer to random right-hand sides misses the equations of errors (p = c = 1), as a part of it.
+double miss(SteadyResponse& response, const Matrix& K, double step) {
+    Uniform number(11);
+    const Index n = K.rows();
+    Matrix r(kStages, n);
+    for (Index k = 0; k < kStages; ++k)
+        for (Index i = 0; i < n; ++i) r(k, i) = number();
+    Matrix delta = r;
+    Vector mu = Vector::Zero(kStages);
+    response.solve(delta, mu);
+    return (delta + step * RadauNodes::get().integration * delta * K - r).norm() / r.norm();
+}
+
+/// Of errors the factors stay for another length and a state nearby, and are made anew for any other kernel. `all`:
+/// they are of all features, not of columns of Cholesky's factor.
+void factors_are_kept(double step, bool all) {
+    const Index n = 60;
+    const Index m = 9;
+    Uniform number(3);
+    const Problem drawn = problem(number, n, 4, m);
+    const Dataset data(drawn.X, drawn.y);
+    State state(data, drawn.W, drawn.a, 0.0);
+    hold_boundaries(data, state, true);
+    Pool pool(1);
+    Expansion expansion(data, {}, {}, state, pool);
+    SteadyResponse response(data, m, RadauNodes::get().modes, false);
+    const Vector ones = Vector::Ones(n);
+    Vector some = ones;
+    some[5] = 0.0;
+    const auto is_kept = [&](const Vector& weights, double length) {
+        expansion.start();
+        CHECK(response.prepare(expansion, weights, ones, length));
+        if (weights[5] == 1.0) CHECK(miss(response, kernel(data, state), length) < (response.is_old() ? 0.1 : 0.05));
+        return response.is_old();
+    };
+    CHECK(!is_kept(ones, step));
+    const double features = 33.0;  // of 9 output weights, and 4, 3, 2, 1, 4, ... free dimensions
+    const double answer = kernel(data, state).trace() * step;
+    CHECK(all ? answer > features : answer > 1.0 && answer < features);
+    for (const double part : {1.0, 0.1, 0.5}) CHECK(is_kept(ones, part * step));
+    CHECK(!is_kept(some, step));  // another sample responds
+    CHECK(!is_kept(ones, step));
+    CHECK(is_kept(ones, step));
+    for (Index j = 0; j < m; ++j) state.parameters.a[j] *= 1.004;  // at most 4 10⁻³ of what its group has
+    CHECK(is_kept(ones, step));
+    for (Index j = 0; j < m; ++j) state.parameters.a[j] *= 1.007;  // more than a hundredth, with the change before
+    CHECK(!is_kept(ones, step));
+    CHECK(is_kept(ones, step));
+    response.forget();
+    CHECK(!is_kept(ones, step));
+    const int boundary = static_cast<int>(data.n_boundaries()) - 1;  // one that no neuron holds
+    state.mode.set_side(0, boundary, static_cast<std::int8_t>(-state.mode.side(0, boundary)));
+    CHECK(!is_kept(ones, step));
+}
+
+/// Of margins every call makes factors: the weights have changed.
+void margins_have_new_factors() {
+    Uniform number(3);
+    const Problem drawn = problem(number, 20, 3, 4);
+    const Dataset data(drawn.X, drawn.y);
+    const State state(data, drawn.W, drawn.a, 0.0);
+    Pool pool(1);
+    Expansion expansion(data, {}, {}, state, pool);
+    SteadyResponse response(data, 4, RadauNodes::get().modes, true);
+    expansion.start();
+    const Vector weights = Vector::Constant(20, 0.05);
+    for (int k = 0; k < 2; ++k) {
+        CHECK(response.prepare(expansion, weights, Vector::Ones(20), 1.0));
+        CHECK(!response.is_old());
+    }
+}
+
 }  // namespace
 
 int main() {
+    factors_are_kept(1e3, true);
+    factors_are_kept(0.02, false);
+    margins_have_new_factors();
     for (const double step : {1e-3, 1.0, 1e3, 1e6}) {
         the_answer_solves_the_equations(8, 3, 5, step, false);
         the_answer_solves_the_equations(40, 6, 7, step, true);

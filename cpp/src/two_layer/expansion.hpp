@@ -67,6 +67,8 @@ class Expansion {
     const Waveform& waveform() const noexcept { return waveform_; }
     const StateSeries& series() const noexcept { return *series_; }
     const Groups& groups() const noexcept { return groups_; }
+    /// Of the state: equal only where sides and sliding are.
+    std::uint64_t version() const noexcept { return state_.version(); }
     /// At the start of the step, minus the offsets of the state.
     const Vector& margins() const noexcept { return q_; }
     /// What projection removed from a group's gradient, (order, r), or null if the group does not slide.

@@ -77,8 +77,9 @@ bool RadauStep::prepare_steady(Expansion& expansion, double step) {
         const double margin = start_margins_[i] + margin_change_(kStages / 2, i);
         answers_[i] = weight_decay_rate(objective_.loss, margin);
     }
-    ++factorisations_;
-    return steady_->prepare(expansion, mean_over_step_, answers_, step);
+    const bool is_known = steady_->prepare(expansion, mean_over_step_, answers_, step);
+    if (!steady_->is_old()) ++factorisations_;
+    return is_known;
 }
 
 /// The weights that the margins at the nodes ask for, and what they are more than those that gave these margins. What

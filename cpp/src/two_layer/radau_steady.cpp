@@ -9,10 +9,6 @@ namespace reluflow {
 
 namespace {
 
-/// Samples whose response to their own margin, H p c K, is below this follow by substitution.
-constexpr double kAnswers = 1e-4;
-/// Part of the trace of the kernel that L may omit: substitution converges at least by this factor per iteration.
-constexpr double kLeftOut = 0.05;
 /// Where the response of the samples exceeds this for each direction that the network can move in, nearly all of these
 /// count, and L is made of them: that is less work than as many columns of the Cholesky factor.
 constexpr double kManyCount = 1.0;
@@ -20,8 +16,6 @@ constexpr double kManyCount = 1.0;
 constexpr Index kMostDirections = 400;
 /// Largest size of the table of pre-activations; larger networks are left to the explicit series.
 constexpr Index kMostOutputs = Index{1} << 24;
-/// Least response that is used: that of a saturated logistic weight may be zero, and sqrt(p/c) must be finite.
-constexpr double kLeastAnswer = 1e-12;
 
 }  // namespace
 
@@ -33,9 +27,10 @@ SteadyResponse::SteadyResponse(const Dataset& data, Index neurons, const Spectru
       own_(data.n()),
       root_(data.n()),
       border_(data.n()),
-      answers_(data.n()),
       w_(data.rank(), neurons),
+      w_now_(data.rank(), neurons),
       a_(neurons),
+      a_now_(neurons),
       squares_(neurons),
       holds_(neurons),
       rest_(data.n()),
@@ -73,13 +68,12 @@ SteadyResponse::SteadyResponse(const Dataset& data, Index neurons, const Spectru
     }
 }
 
-bool SteadyResponse::prepare(Expansion& expansion, const Vector& weights, const Vector& answers, double step) {
+bool SteadyResponse::factor(Expansion& expansion, const Vector& weights, const Vector& answers, double step) {
     rank_ = 0;
     if (data_.n() * neurons_ > kMostOutputs) return false;
     list_samples(weights, answers, step, expansion.series().square());
     if (samples_.empty()) return false;
     take_neurons(expansion);
-    find_own(expansion);
     factor_.clear();
     if (!factor_kernel(expansion, step)) return false;
     if (shares_mass_)
@@ -99,12 +93,11 @@ void SteadyResponse::list_samples(const Vector& weights, const Vector& answers, 
     samples_.clear();
     mass_ = 0.0;
     for (Index i = 0; i < data_.n(); ++i) {
-        answers_[i] = std::max(answers[i], kLeastAnswer);
-        root_[i] = std::sqrt(weights[i] * answers_[i]);
-        border_[i] = std::sqrt(weights[i] / answers_[i]);
+        const double answer = std::max(answers[i], kLeastAnswer);
+        root_[i] = std::sqrt(weights[i] * answer);
+        border_[i] = std::sqrt(weights[i] / answer);
         mass_ += weights[i];
-        if (root_[i] * root_[i] * step * square * data_.X().row(i).squaredNorm() > kAnswers)
-            samples_.push_back(static_cast<int>(i));
+        if (responds(i, step * square)) samples_.push_back(static_cast<int>(i));
     }
 }
 
@@ -157,14 +150,14 @@ void SteadyResponse::find_own(const Expansion& expansion) {
 bool SteadyResponse::factor_kernel(const Expansion& expansion, double step) {
     auto rest = rest_.head(count());
     auto column = new_.head(count());
-    for (Index k = 0; k < count(); ++k) rest[k] = step * root_[samples_[k]] * root_[samples_[k]] * own_[samples_[k]];
-    const Index features = count_features(expansion);
-    if (!shares_mass_ && features <= std::min(kMostDirections, count()) &&
-        rest.sum() > kManyCount * static_cast<double>(features)) {
-        take_features(expansion, step);
+    left_out_ = 0.0;
+    if (!shares_mass_ && takes_features(expansion, step)) {
         reduce_gram();
         return true;
     }
+    factor_.clear();
+    find_own(expansion);
+    for (Index k = 0; k < count(); ++k) rest[k] = step * root_[samples_[k]] * root_[samples_[k]] * own_[samples_[k]];
     for (rank_ = 0; rest.sum() > kLeftOut; ++rank_) {
         if (rank_ == std::min(kMostDirections, count())) return false;
         Index pivot = 0;
@@ -176,8 +169,40 @@ bool SteadyResponse::factor_kernel(const Expansion& expansion, double step) {
         rest[pivot] = 0.0;
         factor_.insert(factor_.end(), column.data(), column.data() + count());
     }
+    left_out_ = rest.sum();
     reduce_gram();
     return true;
+}
+
+/// Makes L of all features where most of them count. What samples respond is the squares of its columns, so that no
+/// sample is projected for it; where a bound without projections shows that it is too little, nothing is made.
+bool SteadyResponse::takes_features(const Expansion& expansion, double step) {
+    const Index features = count_features(expansion);
+    const double enough = kManyCount * static_cast<double>(features);
+    if (features > std::min(kMostDirections, count()) || response_bound(step) <= enough) return false;
+    take_features(expansion, step);
+    auto sum = rest_.head(count());
+    sum.setZero();
+    for (Index m = 0; m < rank_; ++m) sum.array() += factor().row(m).transpose().array().square();
+    own_.setZero();
+    for (Index k = 0; k < count(); ++k) own_[samples_[k]] = sum[k] / (step * root_[samples_[k]] * root_[samples_[k]]);
+    return sum.sum() > enough;
+}
+
+/// What all samples respond, if no group slid.
+double SteadyResponse::response_bound(double step) const noexcept {
+    double sum = 0.0;
+    for (Index k = 0; k < count(); ++k) {
+        double own = 0.0;
+        for (Index c = 0; c < groups_; ++c) {
+            const double slope = slopes_[k * groups_ + c];
+            own += slope * slope * squares_[c];
+        }
+        own *= data_.X().row(samples_[k]).squaredNorm();
+        for (Index j = 0; j < neurons_; ++j) own += outputs_[k * neurons_ + j] * outputs_[k * neurons_ + j];
+        sum += step * root_[samples_[k]] * root_[samples_[k]] * own;
+    }
+    return sum;
 }
 
 void SteadyResponse::reduce_gram() {
@@ -280,9 +305,10 @@ void SteadyResponse::apply_kernel(const Mode& mode, Vector& real, Vector& imagin
     auto part = part_.head(2 * rank_);
     part.head(rank_).noalias() = factor() * real.head(count());
     part.tail(rank_).noalias() = factor() * imaginary.head(count());
-    gram_.solve_shifted(mode.value, part.head(rank_), part.tail(rank_));
+    const Complex value = since_ * mode.value;
+    gram_.solve_shifted(value, part.head(rank_), part.tail(rank_));
     for (Index m = 0; m < rank_; ++m) {
-        const Complex scaled = mode.value * Complex(part[m], part[rank_ + m]);
+        const Complex scaled = value * Complex(part[m], part[rank_ + m]);
         part[m] = scaled.real();
         part[rank_ + m] = scaled.imag();
     }

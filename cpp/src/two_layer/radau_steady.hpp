@@ -4,6 +4,7 @@
 #pragma once
 
 #include <complex>
+#include <cstdint>
 #include <vector>
 
 #include "base/types.hpp"
@@ -28,8 +29,13 @@ class SteadyResponse {
     SteadyResponse(const Dataset& data, Index neurons, const Spectrum& modes, bool shares_mass);
 
     /// Factors the kernel at the start of the step that the expansion holds, under weights p and responses c (n,).
-    /// Samples of weight zero do not respond. False if the rank is too large.
+    /// Samples of weight zero do not respond. False if the rank is too large. Of a loss of errors the factors of an
+    /// earlier call stay where the kernel is nearly the same but for H; see is_old().
     bool prepare(Expansion& expansion, const Vector& weights, const Vector& answers, double step);
+    /// Whether the factors are those of an earlier state.
+    bool is_old() const noexcept { return is_old_; }
+    /// The next prepare() makes new factors.
+    void forget() noexcept { step_ = 0.0; }
     /// Solves for δ, in place of r (stages, n), and μ, in place of s (stages,).
     void solve(Matrix& r, Vector& s);
     /// Replaces changes r (n,) of the weights by the sizes of what is left of them over the step, on average: of those
@@ -42,6 +48,13 @@ class SteadyResponse {
     double work() const noexcept;
 
   private:
+    /// Samples whose response to their own margin, H p c K, is below this follow by substitution.
+    static constexpr double kAnswers = 1e-4;
+    /// Part of the trace of the kernel that L may omit: substitution converges at least by this factor per iteration.
+    static constexpr double kLeftOut = 0.05;
+    /// Least response that is used: that of a saturated logistic weight may be zero, and sqrt(p/c) must be finite.
+    static constexpr double kLeastAnswer = 1e-12;
+
     using Map = Eigen::Map<Matrix>;
     using Complex = std::complex<double>;
 
@@ -54,10 +67,15 @@ class SteadyResponse {
         Complex border;               // Σ p of that response
     };
 
+    bool factor(Expansion& expansion, const Vector& weights, const Vector& answers, double step);
+    bool still_holds(Expansion& expansion, const Vector& weights, const Vector& answers, double step);
+    bool has_stayed(const Expansion& expansion) const noexcept;
+    double response_bound(double step) const noexcept;
     void list_samples(const Vector& weights, const Vector& answers, double step, double square);
     void take_neurons(Expansion& expansion);
     void find_own(const Expansion& expansion);
     bool factor_kernel(const Expansion& expansion, double step);
+    bool takes_features(const Expansion& expansion, double step);
     void reduce_gram();
     Index count_features(const Expansion& expansion) const noexcept;
     void take_features(const Expansion& expansion, double step);
@@ -66,6 +84,10 @@ class SteadyResponse {
     void find_border(Mode& mode);
     Complex take_mass(const Mode& mode, Complex wanted);
     void apply_kernel(const Mode& mode, Vector& real, Vector& imaginary);
+    /// Whether a sample does not simply follow by substitution, where H |θ|² has this value.
+    bool responds(Index sample, double square) const noexcept {
+        return root_[sample] * root_[sample] * square * data_.X().row(sample).squaredNorm() > kAnswers;
+    }
     double weight(Index sample) const noexcept { return root_[sample] * border_[sample]; }
     Index count() const noexcept { return static_cast<Index>(samples_.size()); }
     Map rows() noexcept { return {rows_.data(), count(), data_.rank()}; }
@@ -86,12 +108,17 @@ class SteadyResponse {
     Index rank_ = 0;  // columns of L
     std::vector<Mode> modes_;
     std::vector<int> samples_;  // those that respond
-    Vector own_;                // |∂q_i|² of all samples
-    Vector root_, border_;      // sqrt(pc) and sqrt(p/c) of all samples
-    Vector answers_;
-    double mass_ = 0.0;  // Σ p
-    Matrix w_;
-    Vector a_;
+    // What the factors are of: the length of the step (0: of none), the sides of all neurons, and their weights, which
+    // are in w_ and a_. `since_`: the length of the present step over that one.
+    double step_ = 0.0, since_ = 1.0;
+    std::uint64_t version_ = 0;
+    bool is_old_ = false;
+    double left_out_ = 0.0;  // of the trace
+    Vector own_;             // |∂q_i|² of all samples
+    Vector root_, border_;   // sqrt(pc) and sqrt(p/c) of all samples
+    double mass_ = 0.0;      // Σ p
+    Matrix w_, w_now_;
+    Vector a_, a_now_;
     // Of the responding samples: x times label, pre-activations times label and slope, slopes.
     Numbers rows_, outputs_, slopes_, factor_;
     Vector squares_;              // Σ a² of the groups

@@ -169,7 +169,7 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
     for (; iterations_ < kMaxIterations; ++iterations_) {
         run_series(expansion, step);
         if (iterations_ == 0 && !is_linear_) guess_mass();
-        if (slow && !is_constant() && !prepare(expansion, step)) return refuse(step);
+        if (needs_factors(slow) && !prepare(expansion, step)) return refuse(step);
         const double before = change;
         change = is_turning_ ? correct_turning(expansion) : is_steady_ ? correct_steady() : correct();
         if (!std::isfinite(change)) break;
@@ -201,6 +201,16 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
 bool RadauStep::is_slow(double change, double before) const noexcept {
     if (!is_growing_) return change > kSlow * before;
     return change > (iterations_ == 0 ? kFarGuess : kSlowGrowing * before);
+}
+
+/// Whether the system has to be prepared (again). Errors respond as at the start of the step, whatever the iterate,
+/// where the kernel is constant: only factors of an earlier step may be the reason of slow iterations.
+bool RadauStep::needs_factors(bool slow) noexcept {
+    const bool is_constant = is_linear_ && is_steady_ && iterations_ > 0;
+    if (!is_constant) return slow;
+    if (!slow || iterations_ < 2 || !steady_->is_old()) return false;
+    steady_->forget();
+    return true;
 }
 
 /// Takes the step or not, and proposes the length of the next one. `rounding`: what of the miss may be rounding.

@@ -69,7 +69,7 @@ class RadauStep {
     double relative_work(const Expansion& expansion) const noexcept;
     int iterations() const noexcept { return iterations_; }
     /// False if the last try was given up before anything was computed.
-    bool has_worked() const noexcept { return iterations_ > 0 || factorisations_ > 0; }
+    bool has_worked() const noexcept { return iterations_ > 0 || factorisations_ > 0 || is_steady_; }
     /// What the last try missed, if anything, is a layer at its begin.
     bool misses_layer() const noexcept { return layer_ > kLayerPart * tolerance_; }
 
@@ -94,9 +94,7 @@ class RadauStep {
     bool refuse(double step) noexcept;
     void land_before_join(double step, bool is_cause) noexcept;
     bool choose_active(double square, double step);
-    /// Whether the system is solved with what it was prepared with: errors respond at the start of the step, whatever
-    /// the iterate, where the kernel is constant.
-    bool is_constant() const noexcept { return is_linear_ && is_steady_ && factorisations_ > 0; }
+    bool needs_factors(bool slow) noexcept;
     bool prepare(Expansion& expansion, double step);
     bool prepare_steady(Expansion& expansion, double step);
     void ask_weights();
@@ -165,7 +163,7 @@ class RadauStep {
     double ahead_ = 0.0;          // of the one behind it
     double behind_ = kUnlimited;  // the same, once the former was taken
     double last_step_ = 0.0;      // length of the last accepted step, if the next one can extrapolate it, else 0
-    int factorisations_ = 0;
+    int factorisations_ = 0;      // that this try has made
     int iterations_ = 0;
 };
 

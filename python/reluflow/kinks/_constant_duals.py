@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._validation import FloatArray, IntArray, PatternArray
+from ._alike import alike
 from ._boundaries import Boundaries, boundaries, exact_signs, names, off, slopes, span
 from ._event_kinds import EVENT_KINDS
 from ._transition import Corner, continuations
@@ -123,13 +124,12 @@ class Frozen:
     slides: bool = False
     _bases: dict[bytes, FloatArray] = field(default_factory=dict)
     _decided: dict[tuple[bytes, float, tuple[int, ...]], dict[int, int] | str] = field(default_factory=dict)
-    _stays: dict[tuple[bytes, float], bool] = field(default_factory=dict)
 
     def run(self) -> None:
         """Resolve the boundaries that neurons start on, then move all neurons from event to event."""
         self._pull_again(np.arange(len(self.w)))
         for j in np.flatnonzero((self.pattern == 0).any(axis=1)).tolist():
-            self._turn(j, np.unique(self.boundaries.boundary[self.pattern[j] == 0]), start=True)
+            self._turn(np.array([j]), self._held(j), start=True)
         self._move()
 
     def carry(self, lam: FloatArray, until: float) -> None:
@@ -141,12 +141,12 @@ class Frozen:
         self.lower, self.upper = self.boundaries.all_edges(lam, self.leak)
         self.scale = float(np.abs(lam) @ np.linalg.norm(self.X, axis=1))
         self._decided.clear()
-        self._stays.clear()
         known = self.status != _UNDECIDED
         self.status[known] = -1
         self._pull_again(np.arange(len(self.w)))
-        for j in np.flatnonzero((self.pattern == 0).any(axis=1) & known).tolist():
-            self._stay(j)
+        rows = np.flatnonzero((self.pattern == 0).any(axis=1) & known)
+        for places in alike(self.pattern[rows], self.sign[rows]):
+            self._stay(rows[places])
         self._move()
         self._stretch(np.flatnonzero(np.isin(self.status, (_EXTREMAL, _DECAYING, _LATER))))
         self.t[:] = until
@@ -201,8 +201,9 @@ class Frozen:
         self.w[rows] = moved / size
         self.log_norm[rows] += np.log(size[:, 0])
         slow = self._cross(rows, met)
-        for k in slow.tolist():
-            self._turn(int(rows[k]), np.unique(self.boundaries.boundary[met[k]]))
+        rows, met = rows[slow], met[slow]
+        for places in alike(self.pattern[rows], self.sign[rows], met):
+            self._turn(rows[places], np.unique(self.boundaries.boundary[met[places[0]]]))
 
     def _stretch(self, rows: IntArray) -> None:
         """Move neurons without another event up to the time `until`.
@@ -253,29 +254,31 @@ class Frozen:
             met[:, members] = met[:, members].any(axis=1, keepdims=True)
         return met
 
-    def _turn(self, j: int, met: IntArray, *, start: bool = False) -> None:
-        """Decide one neuron's corner: the boundaries it holds and those it meets."""
+    def _held(self, j: int) -> IntArray:
+        """Boundaries on which a neuron slides."""
+        return np.unique(self.boundaries.boundary[self.pattern[j] == 0])
+
+    def _turn(self, rows: IntArray, met: IntArray, *, start: bool = False) -> None:
+        """Decide the corner of neurons that are alike: the boundaries they hold and those they meet."""
+        j = int(rows[0])
         row = self.pattern[j]
-        held = np.unique(self.boundaries.boundary[row == 0])
-        on = tuple(np.union1d(held, met).tolist())
+        on = tuple(np.union1d(self._held(j), met).tolist())
         key = (row.tobytes(), float(self.sign[j]), on)
         if key not in self._decided:
             self._decided[key] = self._decide(row, float(self.sign[j]), list(on))
         answer = self._decided[key]
         if isinstance(answer, str):
-            self._give_up(j, answer)
+            for one in rows.tolist():
+                self._give_up(one, answer)
             return
-        self._become(j, answer, start)
+        self._become(rows, answer, start)
 
-    def _stay(self, j: int) -> None:
-        """Decide whether a neuron slides on; most do, many of one pattern."""
-        key = (self.pattern[j].tobytes(), float(self.sign[j]))
-        if key not in self._stays:
-            held = np.unique(self.boundaries.boundary[self.pattern[j] == 0])
-            answer = self._decide(self.pattern[j], float(self.sign[j]), held.tolist())
-            self._stays[key] = not isinstance(answer, str) and not any(answer.values())
-        if not self._stays[key]:
-            self._turn(j, np.unique(self.boundaries.boundary[self.pattern[j] == 0]))
+    def _stay(self, rows: IntArray) -> None:
+        """Decide whether neurons that are alike slide on; most do, many of one pattern."""
+        j = int(rows[0])
+        answer = self._decide(self.pattern[j], float(self.sign[j]), self._held(j).tolist())
+        if isinstance(answer, str) or any(answer.values()):
+            self._turn(rows, self._held(j))
 
     def _decide(self, row: PatternArray, sign: float, on: list[int]) -> dict[int, int] | str:
         """Signs of the samples on these boundaries afterwards, or why there is no single answer.
@@ -303,36 +306,42 @@ class Frozen:
             int(i): int(side[int(self.boundaries.boundary[i])] * np.sign(self.boundaries.reach[i])) for i in samples
         }
 
-    def _become(self, j: int, signs: dict[int, int], start: bool) -> None:
-        old = {i: int(self.pattern[j, i]) for i in signs}
+    def _become(self, rows: IntArray, signs: dict[int, int], start: bool) -> None:
+        first = int(rows[0])
+        old = {i: int(self.pattern[first, i]) for i in signs}
         changed = [i for i in signs if start or signs[i] != old[i]]
-        self.pattern[j, list(signs)] = list(signs.values())
-        self._pull_again(np.array([j]))
-        stops = not start and not slopes(self.pattern[j], self.leak).any()
+        self.pattern[np.ix_(rows, np.array(list(signs)))] = list(signs.values())
+        self._pull_again(rows)
+        stops = not start and not slopes(self.pattern[first], self.leak).any()
         kinds = [_START[signs[i]] if start else _CHANGE[old[i], signs[i]] for i in changed]
         kinds = [_CODE["die"] if stops and kind == _CODE["slide"] else kind for kind in kinds]
-        self._record(np.full(len(changed), j), np.array(changed, dtype=np.int64), np.array(kinds))
+        samples = np.tile(np.array(changed, dtype=np.int64), len(rows))
+        self._record(np.repeat(rows, len(changed)), samples, np.tile(np.array(kinds), len(rows)))
 
     def _pull_again(self, rows: IntArray) -> None:
         """Compute g anew from the patterns, and put held neurons back on their boundaries."""
         self.pull[rows] = self.pulls(self.lam, rows)
-        for j in rows[(self.pattern[rows] == 0).any(axis=1)].tolist():
-            self.w[j] = off(self.w[j], self._basis(j))
+        for places, basis in self._sliding(rows):
+            self.w[rows[places]] = off(self.w[rows[places]], basis)
 
     def pulls(self, lam: FloatArray, rows: IntArray) -> FloatArray:
         """Return P Σ λ_i s_i x_i of some neurons in their present patterns, shape (k, d)."""
         found = np.asarray((slopes(self.pattern[rows], self.leak) * lam) @ self.X)
-        for k in np.flatnonzero((self.pattern[rows] == 0).any(axis=1)).tolist():
-            found[k] = off(found[k], self._basis(int(rows[k])))
+        for places, basis in self._sliding(rows):
+            found[places] = off(found[places], basis)
         return found
 
-    def _basis(self, j: int) -> FloatArray:
-        """Orthonormal rows that span the boundaries on which a neuron slides."""
-        key = self.pattern[j].tobytes()
-        if key not in self._bases:
-            held = np.unique(self.boundaries.boundary[self.pattern[j] == 0])
-            self._bases[key] = span(self.boundaries.normal[held])
-        return self._bases[key]
+    def _sliding(self, rows: IntArray) -> list[tuple[IntArray, FloatArray]]:
+        """Places in `rows` of neurons that slide, those of one pattern together, with `span` of their boundaries."""
+        places = np.flatnonzero((self.pattern[rows] == 0).any(axis=1))
+        found = []
+        for same in alike(self.pattern[rows[places]]):
+            j = int(rows[places[same[0]]])
+            key = self.pattern[j].tobytes()
+            if key not in self._bases:
+                self._bases[key] = span(self.boundaries.normal[self._held(j)])
+            found.append((places[same], self._bases[key]))
+        return found
 
     def _record(self, neuron: IntArray, sample: IntArray, kind: IntArray) -> None:
         if not len(neuron):

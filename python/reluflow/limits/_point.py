@@ -40,6 +40,8 @@ FALL_TOL = 1e-6
 OFF_TOL = 1e-9
 # Steps w <- gradient of h at w, after which h does not grow further; some 5 are taken.
 _CLIMBS = 20
+# Entries of the table of pre-activations of those that climb at once.
+_TABLE = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,20 +126,7 @@ def _escape_of_zero(groups: Groups, net: Network, lam: FloatArray, rows: IntArra
     """Find the largest |h(u)| that climbs from the samples reach, for a neuron with w = 0; it must exceed `least`."""
     X, leak = groups.X, net.leak
     starts = np.vstack((groups.boundaries.normal, -groups.boundaries.normal, lam @ X, -(lam @ X)))
-    best = {1.0: (0.0, X[0]), -1.0: (0.0, X[0])}  # the largest of h and of -h
-    for sign in best:
-        for start in starts:
-            w = start
-            for _ in range(_CLIMBS):
-                norm = float(np.linalg.norm(w))
-                if norm == 0:
-                    break
-                w = w / norm
-                Z = X @ w
-                value = sign * float(lam @ np.maximum(Z, leak * Z))
-                if value > best[sign][0]:
-                    best[sign] = (value, w)
-                w = sign * (np.where(Z > 0, 1.0, leak) * lam) @ X
+    best = {sign: _highest(X, lam, leak, starts, sign) for sign in (1.0, -1.0)}
     for j in rows:
         sign = float(np.sign(net.a[j])) or max(best, key=lambda s: best[s][0])
         value, w = best[sign]
@@ -145,6 +134,26 @@ def _escape_of_zero(groups: Groups, net: Network, lam: FloatArray, rows: IntArra
             freeze(w)
             return Escape(int(j), w, 0.0 if net.a[j] else sign, 1 if net.a[j] else 2)
     return None
+
+
+def _highest(X: FloatArray, lam: FloatArray, leak: float, starts: FloatArray, sign: float) -> tuple[float, FloatArray]:
+    """Climb on `sign` h over the unit vectors from all starts; give the largest value above zero and where it is."""
+    highest, top = 0.0, X[0]
+    at_once = max(1, _TABLE // len(X))
+    for first in range(0, len(starts), at_once):
+        W = starts[first : first + at_once]
+        for _ in range(_CLIMBS):
+            norms = np.linalg.norm(W, axis=1)
+            W = W[norms > 0] / norms[norms > 0, None]
+            if not len(W):
+                break
+            Z = W @ X.T
+            values = sign * (np.maximum(Z, leak * Z) @ lam)
+            k = int(values.argmax())
+            if values[k] > highest:
+                highest, top = float(values[k]), np.array(W[k])
+            W = sign * (np.where(Z > 0, 1.0, leak) * lam) @ X
+    return highest, top
 
 
 def _is_off(X: FloatArray, W: FloatArray, pattern: PatternArray) -> bool:
