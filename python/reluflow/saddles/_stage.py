@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._validation import FloatArray, IntArray, PatternArray, ReadOnly
-from ..flow import Solution
+from ..flow import Solution, TwoLayerSolution
 from ..flow._events import EventTable
 from ..limits import Limit
 from ..networks import Network
@@ -28,7 +28,7 @@ class Stage(ReadOnly):
         From when to when the network rests here; `ends` is infinite for the last stage.
     network : Network
         The saddle: all m neurons, infinitesimal ones at zero.
-    duals : ndarray, shape (n,)
+    duals : ndarray, shape (n,), or (n, K) with K outputs
         λ_i = -∂L/∂f(x_i), of the loss as a sum; 0 where a sample is fitted.
     loss : float
         The loss as a sum.
@@ -60,12 +60,13 @@ class Stage(ReadOnly):
         The loss passes half its fall of the jump at t = ends L + offset + o(1); nan without a jump.
     departs : float
         The first leg of the orbit begins at t = ends L + departs + o(1); nan without an orbit.
-    legs : tuple of Solution
+    legs : tuple of Solution, or of TwoLayerSolution with K outputs
         The orbit that leaves the saddle, one leg after the other, each from its own time 0. Infinitesimal neurons
         have a size of 1e-144 at the beginning of each. Where the way to the next saddle is long, the last legs are
         runs of the grown neurons alone, with one neuron for those of one direction.
     rows : tuple of ndarray of int
-        Which neurons the leg is a run of, one array for each leg.
+        Which neurons the leg is a run of, one array for each leg. With K outputs one neuron stands for those of one
+        direction in every leg.
     carried : EventTable
         Events of infinitesimal neurons on those last legs, in the time since the beginning of the first leg.
     notes : tuple of str
@@ -74,6 +75,9 @@ class Stage(ReadOnly):
         Whether some margins have grown for ever, and the samples with `duals` rest: `network` has the former as they
         are at log t = 1000, which stands for log(1/ε). `limit` is the direction in which the network would end here;
         it is certified at the first such saddle, and maybe not at later ones, which are left long before.
+    output : ndarray, shape (m, K), or None
+        With K outputs, unit vectors to which a_j of infinitesimal neurons turns; rows of grown neurons are those of
+        ``network.a``. None with one output.
     """
 
     number: int
@@ -96,11 +100,12 @@ class Stage(ReadOnly):
     lead: float
     offset: float
     departs: float
-    legs: tuple[Solution, ...]
+    legs: tuple[Solution, ...] | tuple[TwoLayerSolution, ...]
     rows: tuple[IntArray, ...]
     carried: EventTable
     notes: tuple[str, ...]
     at_infinity: bool = False
+    output: FloatArray | None = None
 
     @property
     def grown(self) -> IntArray:
