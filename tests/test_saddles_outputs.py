@@ -195,6 +195,16 @@ def test_the_mean_and_weights_keep_their_meaning():
 # --- ends ---
 
 
+def test_a_leg_that_passes_its_critical_point_does_not_follow_the_events_of_rounding():
+    # Of twice the length of the one before, it had 5,000 events in 40 time units and went on for 700.
+    rng = RNG(58)
+    n, d, K, m = rng.integers(3, 9), rng.integers(2, 5), rng.integers(2, 4), rng.integers(2, 8)
+    data = rng.standard_normal((n, d)), rng.standard_normal((n, K))
+    path = rf.saddle_to_saddle(data, rng.standard_normal((m, d)), rng.standard_normal((m, K)))
+    assert path.status == "ended"
+    assert len(path.stages) == 4
+
+
 def test_neurons_that_have_grown_together_end_the_path_where_their_differences_grow():
     path = rf.saddle_to_saddle((np.eye(2), np.diag([2.0, 1.0])), [[1.0, 0.9], [0.9, 1.0]], [[1.0, 0.5], [1.0, 0.6]])
     assert path.times == pytest.approx([0.0, 0.5], rel=1e-12)

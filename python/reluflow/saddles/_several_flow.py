@@ -56,10 +56,17 @@ class OutputFlow:
     rtol: float
     watch: Watch
 
-    def run(self, units: Sequence[Unit], time: float) -> TwoLayerSolution:
-        """Integrate neurons for some time, each of them accurate to a part of its own size."""
+    def run(self, units: Sequence[Unit], time: float, steps: int) -> TwoLayerSolution:
+        """Integrate neurons for some time or some steps, each of them accurate to a part of its own size."""
         return run_of_units(
-            self.pair, units, Stop(time=time), (self.loss, self.reduction), self.leak, self.rtol, self.watch, self.data
+            self.pair,
+            units,
+            Stop(time=time, steps=steps),
+            (self.loss, self.reduction),
+            self.leak,
+            self.rtol,
+            self.watch,
+            self.data,
         )
 
     @property

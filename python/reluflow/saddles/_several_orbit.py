@@ -32,7 +32,9 @@ _ROOM, _ROOM_CLEAR, _CLEAR = 12.0, 25.0, 1e-3
 # A pre-activation that only tends to zero, as a part of |w_j||x_i|, and of what matters for a neuron that has grown.
 _NEAR, _GROWN_NEAR = 1e-7, 1e-13
 # After so many legs or steps without arrival the orbit is lost: there are no late steps for a loss of errors.
-_MAX_LEGS, _MAX_STEPS = 400, 100_000
+_MAX_LEGS, _MAX_STEPS = 400, 50_000
+# A leg ends after so many: beyond its critical point a network has events that are rounding, one after the other.
+_LEG_STEPS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +84,7 @@ def follow(flow: OutputFlow, bodies: Sequence[Body], rate: float, fastest: float
     escaped = (_FIRST_LEG - np.log(ESCAPE_SIZE)) / rate
     length, longest = escaped, ride.room / fastest
     while len(ride.legs) < _MAX_LEGS and ride.steps < _MAX_STEPS:
-        leg = flow.run([body.unit for body in ride.bodies], min(length, longest))
+        leg = flow.run([body.unit for body in ride.bodies], min(length, longest), _LEG_STEPS)
         growth = ride.growth(leg)
         if leg.success and growth > 2 * ride.room:
             longest = leg.t_end / 2
