@@ -11,10 +11,11 @@ import numpy.typing as npt
 from .._validation import FloatArray, IntArray, PatternArray, freeze
 from ..early._outputs import heads_of
 from ..flow import Solution, TwoLayerSolution
+from ..kinks._boundaries import names
 from ..layered._several import pair_of
 from ..losses import ReductionName
 from ..networks import Network
-from ._bodies import Body, clusters_of, leaving, small_of
+from ._bodies import Body, clusters_of, index_of, leaving, powers_of, resting, small_of, what_hides, with_rows
 from ._carried import in_order
 from ._notes import end_of_rest, notes_of
 from ._orbit import STOPPED
@@ -80,22 +81,24 @@ class OutputWalk:
         flow, nobody = self.flow, np.empty(0, dtype=np.int64)
         saddle = saddle_at_zero(flow, self._zero())
         while True:
-            still = rest_of_outputs(flow, small_of(self.bodies), flow.factor * saddle.duals)
+            lam = flow.factor * saddle.duals
+            self.bodies = resting(self.bodies, lam, flow.problem.X, flow.leak)
+            still = with_rows(self.bodies, rest_of_outputs(flow, small_of(self.bodies), lam))
             self.here = len(self.stages), saddle, still
-            power = self._power()
+            power = powers_of(self.bodies)
             waits = still.waits(power)
             wait = float(waits.min(initial=np.inf))
             is_last = len(self.stages) + 1 >= self.max_stages
-            parts = what_parts(flow, saddle, self.bodies)
+            waking = np.flatnonzero(waits <= wait * (1 + TIE_TOL))
+            parts = what_parts(flow, saddle, self.bodies) or what_hides(self.bodies, waking, wait)
             if parts or still.reasons or not np.isfinite(wait) or is_last:
                 self._add(saddle, still, nobody)
                 return ("undecided", parts, None) if parts else (*end_of_rest(still, wait, saddle), None)
-            waking = np.flatnonzero(waits <= wait * (1 + TIE_TOL))
             flow.watch.at(len(self.stages), self.time, saddle.loss)
             lead = float(waits[waits > wait * (1 + TIE_TOL)].min(initial=np.inf)) - wait
             clock = self.clock
             try:
-                orbit = self._leave(still, waking, power + still.rate * wait)
+                orbit = self._leave(still, waking, wait)
             except KeyboardInterrupt:
                 self.clock = clock
                 raise
@@ -112,19 +115,15 @@ class OutputWalk:
         W, a = (np.array([getattr(body.unit, name) for body in self.bodies]) for name in ("w", "a"))
         return Network(np.zeros_like(W), np.zeros_like(a), leak=self.flow.leak)
 
-    def _power(self) -> FloatArray:
-        power = np.zeros(sum(len(body.members) for body in self.bodies))
-        for body in self.bodies:
-            power[body.members] = 0.0 if body.is_grown else body.power
-        return power
-
-    def _leave(self, still: OutputRest, waking: IntArray, power: FloatArray) -> OutputOrbit:
+    def _leave(self, still: OutputRest, waking: IntArray, wait: float) -> OutputOrbit:
         """Let the neurons grow until the first of them leave, and follow these to the next critical point."""
         small = self.flow.log_unit + np.log(ESCAPE_SIZE) - 0.5 * np.log(len(waking))
         grows = float(((small - still.log_size[waking]) / still.rate[waking]).min())
-        bodies = leaving(self.bodies, still, waking, power, still.log_size + still.rate * grows)
+        bodies = leaving(self.bodies, still, waking, wait, grows)
         self.clock += grows
-        return follow(self.flow, bodies, float(still.rate[waking].min()), float(still.rate.max()))
+        is_parting = bool((still.status[waking] == "grown").any())
+        rates = float(still.rate[waking].min()), float(still.rate.max())
+        return follow(self.flow, bodies, *rates, is_parting=is_parting)
 
     def _stopped(self, orbit: OutputOrbit) -> Ending:
         """Say why a path ends with an orbit that does not arrive."""
@@ -153,7 +152,7 @@ class OutputWalk:
         legs, rows = ((), ()) if orbit is None else (orbit.legs, orbit.rows)
         passed = time_of_loss(legs, 0.5 * (saddle.loss + next_loss), self.flow.factor)
         direction, output, sector = _with_grown(still, saddle.network)
-        power = np.where(still.status == "grown", 0.0, self._power())
+        power = powers_of(self.bodies)
         for array in (saddle.duals, still.status, direction, output, sector, still.rate, *wakes, *rows, power):
             freeze(array)
         self.stages.append(
@@ -165,7 +164,7 @@ class OutputWalk:
                 duals=saddle.duals,
                 loss=saddle.loss,
                 kind=self._kind(saddle, still),
-                index=int(np.count_nonzero(still.rate > 0)),
+                index=index_of(self.bodies, still),
                 freedom=saddle.freedom,
                 limit=saddle.limit,
                 status=still.status,
@@ -182,7 +181,7 @@ class OutputWalk:
                 legs=legs,
                 rows=rows,
                 carried=in_order([]),
-                notes=notes_of(saddle, still, wakes, legs),
+                notes=(*notes_of(saddle, still, wakes, legs), *_parting(still, wakes)),
             )
         )
 
@@ -202,3 +201,9 @@ def _with_grown(still: OutputRest, net: Network) -> tuple[FloatArray, FloatArray
         sector[grown] = net.pattern[grown]
     direction = np.where(grown[:, None], net.W, still.direction)
     return direction, np.where(grown[:, None], net.a, still.output), sector
+
+
+def _parting(still: OutputRest, wakes: tuple[IntArray, ...]) -> tuple[str, ...]:
+    """Say which neurons part that had grown together."""
+    parts = [part for part in wakes if (still.status[part] == "grown").all()]
+    return tuple(f"neurons {names(part)}, which have grown together, part" for part in parts)

@@ -12,9 +12,11 @@ from ..flow import Stop, TwoLayerSolution
 from ..limits import Limit
 from ..limits._outputs import limit_of_outputs
 from ._bodies import Body, network_of
+from ._differences_carried import NotCarriedError, carried
 from ._neurons import TINY_LOG2
 from ._orbit import STOPPED
 from ._several_flow import OutputFlow, run_of_units
+from ._several_rest import pull_of, sector_map
 from ._several_saddle import vanishing
 from ._sides import side_kept
 from ._units import log2_size, units_of
@@ -24,15 +26,19 @@ from ._units import log2_size, units_of
 ESCAPE_SIZE = 1e-7
 _FIRST_LEG = 12.0
 _ARRIVED = 1e-8
+# Accuracy of the orbit of a cluster that comes apart: at its begin neurons differ by 1e-7 of their size.
+_PARTING_RTOL = 1e-13
 # Neurons that go so many times as far in a 256th of a leg have not arrived.
 _UNDER_WAY, _SAVED = 100.0, 256
 # A leg is planned for so many e-foldings of the fastest infinitesimal neuron, and taken again where they are more than
 # twice as many. The products w·x_i of a neuron that stands far from all boundaries stay far above rounding for longer.
 _ROOM, _ROOM_CLEAR, _CLEAR = 12.0, 25.0, 1e-3
+# E-foldings in a leg of what rounding leaves beside grown neurons, in which it stays below what counts as arrived.
+_ROOM_OWN, _LEAST_PULL = 15.0, 1e-9
 # A pre-activation that only tends to zero, as a part of |w_j||x_i|, and of what matters for a neuron that has grown.
 _NEAR, _GROWN_NEAR = 1e-7, 1e-13
 # After so many legs or steps without arrival the orbit is lost: there are no late steps for a loss of errors.
-_MAX_LEGS, _MAX_STEPS = 400, 50_000
+_MAX_LEGS, _MAX_STEPS = 1000, 20_000
 # A leg ends after so many: beyond its critical point a network has events that are rounding, one after the other.
 _LEG_STEPS = 1000
 
@@ -75,11 +81,14 @@ class OutputOrbit:
         return tuple(first.copy() for _ in self.legs)
 
 
-def follow(flow: OutputFlow, bodies: Sequence[Body], rate: float, fastest: float) -> OutputOrbit:
+def follow(
+    flow: OutputFlow, bodies: Sequence[Body], rate: float, fastest: float, *, is_parting: bool = False
+) -> OutputOrbit:
     """Integrate from the linearised escape to the next critical point.
 
-    `rate` is the least of those that wake, `fastest` the largest of all.
+    `rate` is the least of those that wake, `fastest` the largest of all; `is_parting`: a cluster comes apart.
     """
+    flow = replace(flow, rtol=min(flow.rtol, _PARTING_RTOL)) if is_parting else flow
     ride = _Ride(flow, bodies)
     escaped = (_FIRST_LEG - np.log(ESCAPE_SIZE)) / rate
     length, longest = escaped, ride.room / fastest
@@ -101,7 +110,7 @@ def follow(flow: OutputFlow, bodies: Sequence[Body], rate: float, fastest: float
             if found is not None:
                 return found
         length *= 2.0
-        longest = ride.room * leg.t_end / growth if growth > 0 else np.inf
+        longest = min(ride.room * leg.t_end / growth if growth > 0 else np.inf, ride.own_room())
     what = f"{_MAX_LEGS} legs" if len(ride.legs) >= _MAX_LEGS else f"{_MAX_STEPS} steps"
     said = (
         "" if flow.loss == "squared" else " (some margins may grow for ever while others rest, which is not followed)"
@@ -152,16 +161,36 @@ class _Ride:
         """Return by how many e-foldings an infinitesimal neuron has grown, the most."""
         return float((self._sizes(leg.W[-1]) - self._sizes(leg.W[0])).max(initial=0.0))
 
+    def own_room(self) -> float:
+        """Return the time in which rounding could part what stands for neurons that have grown, at the rate of now."""
+        flow, rates = self.flow, [0.0]
+        lam = flow.factor * flow.problem.duals(flow.outputs(network_of(self.bodies, flow.leak)))
+        for sides in {body.unit.sides.tobytes(): body.unit.sides for body in self.bodies if body.is_grown}.values():
+            rates.append(float(np.linalg.norm(sector_map(flow.problem.X, lam, sides, flow.leak), 2)))
+        fastest = max(rates)
+        return _ROOM_OWN / fastest if fastest > _LEAST_PULL * pull_of(flow.problem.X, lam) else np.inf
+
     def take(self, leg: TwoLayerSolution) -> None:
         """Add a leg."""
         self.legs.append(leg)
         problem = self.flow.problem
         units = units_of(leg.layered._end, problem.X.shape[1], problem.targets.shape[1])
         ends = []
-        for body, unit in zip(self.bodies, units, strict=True):
-            gain = 0.0 if body.is_grown else float(np.log(2.0)) * (log2_size(unit.w) - log2_size(body.unit.w))
+        for k, (body, unit) in enumerate(zip(self.bodies, units, strict=True)):
+            if body.is_grown:
+                ends.append(replace(self._with_rows(leg, k), unit=unit))
+                continue
+            gain = float(np.log(2.0)) * (log2_size(unit.w) - log2_size(body.unit.w))
             ends.append(replace(body, unit=unit, log_size=body.log_size + gain))
         self._set(ends)
+
+    def _with_rows(self, leg: TwoLayerSolution, k: int) -> Body:
+        """Carry what is left of the differences in a cluster along a leg."""
+        body = self.bodies[k]
+        try:
+            return replace(body, rows=carried(self.flow, body.rows, leg, k, body.unit.sides))
+        except NotCarriedError as error:
+            return replace(body, rows=(), lost=f"on the way here {error} as they pass")
 
     def is_under_way(self, leg: TwoLayerSolution) -> bool:
         """Tell whether grown neurons still move too fast to have arrived, so that the limit need not be asked for."""

@@ -20,6 +20,7 @@ from ..kinks._boundaries import boundaries, exact_signs, off, slopes, span
 from ..layered._several import Pair
 from ..networks import Network
 from ._carried import in_order, shifted
+from ._differences import Entry
 from ._rest import Rest
 from ._several_flow import OutputFlow, run_of_units
 from ._sides import side_kept
@@ -46,10 +47,21 @@ class OutputRest(Rest):
         Unit vectors to which a_j turns; rows of grown neurons are their output weights.
     units : tuple of Unit or None
         The infinitesimal neurons once they have turned, with |w| = |a| = 1.
+    entries : tuple of Entry or None
+        The same where they enter their last sectors.
+    samples : tuple
+        X, λ and the leak.
     """
 
     output: FloatArray
     units: tuple[Unit | None, ...]
+    entries: tuple[Entry | None, ...]
+    samples: tuple[FloatArray, FloatArray, float]
+
+    def map_of(self, neuron: int) -> tuple[FloatArray, float]:
+        """Return M of the last sector of a neuron, and the size that λ could make of it."""
+        X, lam, leak = self.samples
+        return sector_map(X, lam, self.pattern[neuron], leak), pull_of(X, lam)
 
 
 class Small(NamedTuple):
@@ -66,18 +78,20 @@ class _Settled(NamedTuple):
     unit: Unit
     log_size: float
     events: EventTable
+    entry: Entry
 
 
 def settle(flow: OutputFlow, small: Small, lam: FloatArray, neuron: int) -> _Settled:
     """Follow one neuron under constant λ, shape (n, K), to where it ends."""
     X, K = flow.problem.X, lam.shape[1]
-    weights = float(np.linalg.norm(lam, axis=1) @ np.linalg.norm(X, axis=1))
+    weights = pull_of(X, lam)
     pair = Pair(X, lam, Network(small.w[None], small.a[None], leak=flow.leak))
     unit = _as_given(small, X) if small.unit is None else small.unit
     is_new = small.unit is None
     left = _PATIENCE * _GROWTH / weights if weights > 0 else 0.0
     grown, time, log_size, reason = 0.0, 0.0, small.log_size, ""
     tables: list[EventTable] = []
+    entry = _entry(unit.w, unit.a, 0.0, log_size)
     while grown < _GROWTH and left > 0 and (is_new or _is_pulled(X, lam, unit, flow.leak, weights)):
         unit = unit.scaled(_SIZE_LOG2 - round(log2_size(unit.w)))
         unit = unit if is_new else side_kept(unit, X, _NEAR)[0]
@@ -85,6 +99,11 @@ def settle(flow: OutputFlow, small: Small, lam: FloatArray, neuron: int) -> _Set
         until = Stop(log_norm=_log_norm(unit) + _LEG, time=left)
         run = _leg(flow, pair, unit, until, is_new=is_new)
         tables.append(shifted(run.events, np.array([neuron]), time))
+        if len(run.events):
+            t = float(run.events.t[-1])
+            at = run(t)
+            gain = float(np.log(2.0)) * (log2_size(at.W[0]) - size)
+            entry = _entry(at.W[0], at.a[0], time + t, log_size + gain)
         unit, is_new = units_of(run.layered._end, X.shape[1], K)[0], False
         gain = float(np.log(2.0)) * (log2_size(unit.w) - size)
         grown, log_size, time, left = grown + gain, log_size + gain, time + run.t_end, left - run.t_end
@@ -95,13 +114,20 @@ def settle(flow: OutputFlow, small: Small, lam: FloatArray, neuron: int) -> _Set
             break
     unit = unit.scaled(-round(log2_size(unit.w)))
     if reason:
-        return _Settled(End("undecided", unit.w, unit.a, unit.sides, reason=reason), unit, log_size, in_order(tables))
+        end = End("undecided", unit.w, unit.a, unit.sides, reason=reason)
+        return _Settled(end, unit, log_size, in_order(tables), entry)
     is_large = grown >= _GROWTH
     end = end_in_sector(X, lam, unit.w, unit.a, unit.sides, flow.leak, weights, is_large=is_large)
     if end.status == "extremal":
         log_size += end.log_size - float(np.log(np.linalg.norm(unit.w))) - end.rate * time
         unit = unit.at(end.w, end.a)
-    return _Settled(end, unit, log_size, in_order(tables))
+    return _Settled(end, unit, log_size, in_order(tables), entry)
+
+
+def _entry(w: FloatArray, a: FloatArray, time: float, log_size: float) -> Entry:
+    exponent = -round(log2_size(w))
+    y = np.concatenate((np.ldexp(w, exponent), np.ldexp(a, exponent)))
+    return Entry(y / float(np.linalg.norm(y[: len(w)])), time, log_size)
 
 
 def _leg(flow: OutputFlow, pair: Pair, unit: Unit, until: Stop, *, is_new: bool) -> TwoLayerSolution:
@@ -127,11 +153,23 @@ def _is_pulled(X: FloatArray, lam: FloatArray, unit: Unit, leak: float, weights:
     return float(np.linalg.norm(sector_map(X, lam, unit.sides, leak), 2)) > _LEAST_PULL * weights
 
 
+def pull_of(X: FloatArray, lam: FloatArray) -> float:
+    """Bound what λ can make of M in any sector."""
+    return float(np.linalg.norm(lam, axis=1) @ np.linalg.norm(X, axis=1))
+
+
 def sector_map(X: FloatArray, lam: FloatArray, row: PatternArray, leak: float) -> FloatArray:
     """Return M = Λᵀ S X off the boundaries that a row of signs slides on: w' = Mᵀa and a' = M w there."""
+    return np.asarray(lam.T @ sector_of(X, row, leak))
+
+
+def sector_of(X: FloatArray, row: PatternArray, leak: float) -> FloatArray:
+    """Return S X off the boundaries that a row of signs slides on, shape (n, d)."""
+    rows = slopes(row, leak)[:, None] * X
+    if (row != 0).all():
+        return np.asarray(rows)
     found = boundaries(X)
-    held = span(found.normal[np.unique(found.boundary[row == 0])])
-    return off(lam.T @ (slopes(row, leak)[:, None] * X), held)
+    return off(rows, span(found.normal[np.unique(found.boundary[row == 0])]))
 
 
 def rest_of_outputs(flow: OutputFlow, small: list[Small | None], lam: FloatArray) -> OutputRest:
@@ -141,12 +179,13 @@ def rest_of_outputs(flow: OutputFlow, small: list[Small | None], lam: FloatArray
     direction, output, pattern = np.zeros((m, d)), np.zeros((m, K)), np.zeros((m, n), dtype=np.int8)
     rate, log_size = np.zeros(m), np.zeros(m)
     units: list[Unit | None] = [None] * m
+    entries: list[Entry | None] = [None] * m
     reasons, tables = {}, []
     for j, one in enumerate(small):
         if one is None:
             continue
         found = settle(flow, one, lam, j)
-        end, units[j] = found.end, found.unit
+        end, units[j], entries[j] = found.end, found.unit, found.entry
         status[j], direction[j], output[j] = end.status, end.w, end.a
         pattern[j], rate[j], log_size[j] = found.unit.sides, end.rate, found.log_size
         tables.append(found.events)
@@ -154,4 +193,16 @@ def rest_of_outputs(flow: OutputFlow, small: list[Small | None], lam: FloatArray
             reasons[j] = end.reason
     events = in_order(tables)
     events = events[np.argsort(events.t, kind="stable")]
-    return OutputRest(status, direction, pattern, rate, log_size, events, reasons, output, tuple(units))
+    return OutputRest(
+        status,
+        direction,
+        pattern,
+        rate,
+        log_size,
+        events,
+        reasons,
+        output,
+        tuple(units),
+        tuple(entries),
+        (flow.problem.X, lam, flow.leak),
+    )

@@ -15,12 +15,14 @@ from ..networks import Network
 from ._bodies import Body, network_of, spread
 from ._saddle import Saddle
 from ._several_flow import OutputFlow
-from ._several_rest import sector_map
+from ._several_rest import pull_of, sector_map
 
 # Singular values below this part of the largest are zero.
 _RANK_TOL = 1e-9
 # An eigenvalue above this part of the largest is one of its rounding; a pull below this part of what λ could make too.
 _FALLS, _PULLS = 1e-10, 1e-10
+# Neurons of one sector that are dependent up to this part are so but for infinitesimal differences.
+_SAME = 1e-6
 # Neurons below this part of |θ| shrink to the origin: their outputs are the square of it.
 _VANISHING = 1e-9
 
@@ -63,17 +65,22 @@ def vanishing(bodies: Sequence[Body], limit: Limit) -> list[Body]:
 def what_parts(flow: OutputFlow, saddle: Saddle, bodies: Sequence[Body]) -> str:
     """Say what of the grown network would leave the saddle by itself; an empty text if nothing does."""
     X, lam = flow.problem.X, saddle.duals
-    weights = float(np.linalg.norm(lam, axis=1) @ np.linalg.norm(X, axis=1))
+    weights = pull_of(X, lam)
     if not weights > 0 or not any(body.is_grown for body in bodies):
         return ""
-    for body in bodies:
-        if body.is_grown and len(body.members) > 1:
-            M = sector_map(X, lam, body.unit.sides, flow.leak)
-            if np.linalg.norm(M, 2) > _PULLS * weights:
-                return (
-                    f"neurons {names(body.members)} have grown together in one sector, and what is left of their "
-                    "differences grows at this saddle: it would part them, and that is not followed"
-                )
+    for group in _sectors(bodies):
+        M = sector_map(X, lam, group[0].unit.sides, flow.leak)
+        if not np.linalg.norm(M, 2) > _PULLS * weights:
+            continue
+        members = np.concatenate([body.members for body in group])
+        lost = [body.lost for body in group if body.lost]
+        rank = _rank(np.array([np.concatenate((body.unit.w, body.unit.a)) for body in group]), _SAME)
+        if lost or len(members) - sum(len(body.rows) for body in group) > rank:
+            why = f" ({lost[0]})" if lost else ""
+            return (
+                f"neurons {names(members)} have grown together in one sector, and what is left of their differences "
+                f"grows at this saddle: it would part them, and that is not followed{why}"
+            )
     chart = _Chart(flow.problem, network_of(bodies, flow.leak))
     if not len(chart.rows):
         return ""
@@ -86,6 +93,15 @@ def what_parts(flow: OutputFlow, saddle: Saddle, bodies: Sequence[Body]) -> str:
         f"the neurons that have grown can leave this saddle by themselves, neurons {names(body.members)} the most: "
         "what is left of the way they came grows, and that is not followed"
     )
+
+
+def _sectors(bodies: Sequence[Body]) -> list[list[Body]]:
+    """Sort the bodies that have grown by their sectors."""
+    found: dict[bytes, list[Body]] = {}
+    for body in bodies:
+        if body.is_grown:
+            found.setdefault(body.unit.sides.tobytes(), []).append(body)
+    return list(found.values())
 
 
 def _freedom(flow: OutputFlow, net: Network) -> int:
@@ -109,6 +125,6 @@ def _freedom(flow: OutputFlow, net: Network) -> int:
     return max(0, total - moves)
 
 
-def _rank(matrix: FloatArray) -> int:
+def _rank(matrix: FloatArray, part: float = _RANK_TOL) -> int:
     sizes = np.linalg.svd(matrix, compute_uv=False)
-    return int((sizes > _RANK_TOL * sizes[0]).sum()) if sizes[0] > 0 else 0
+    return int((sizes > part * sizes[0]).sum()) if sizes[0] > 0 else 0

@@ -35,7 +35,8 @@ class Stage(ReadOnly):
     kind : {"saddle", "global", "local minimum", "not decided"}
         What kind of critical point of all m neurons this is, as `Limit.point` says.
     index : int
-        Number of infinitesimal neurons that grow here: the unstable directions that the flow can take.
+        Number of infinitesimal neurons that grow here: the unstable directions that the flow can take. With K outputs
+        also the differences of neurons that have grown together.
     freedom : int
         Dimension of the continuum of networks with these outputs in this sign pattern; 0 for an isolated one.
     limit : Limit or None
@@ -47,13 +48,15 @@ class Stage(ReadOnly):
     sector : ndarray, shape (m, n), int8
         Sign pattern once they have turned.
     rate : ndarray, shape (m,)
-        d log |w_j| / dt, in the time of the flow.
+        d log |w_j| / dt, in the time of the flow. With K outputs, of neurons that have grown together, that of what is
+        left of their differences, where it grows; and so for `power`.
     power : ndarray, shape (m,)
         log |w_j| / L at `begins`; 0 for grown neurons.
     events : EventTable
         Events of infinitesimal neurons while the network rests here, in the time of the flow.
     wakes : tuple of ndarray of int
-        Neurons that grow at `ends`, one array for each direction: more than one is a tie.
+        Neurons that grow at `ends`, one array for each direction: more than one is a tie. With K outputs also neurons
+        that have grown together and part, as `notes` says.
     lead : float
         How much later the next other neuron would have grown, see `Prediction.separated`.
     offset : float
