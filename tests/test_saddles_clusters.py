@@ -81,6 +81,28 @@ def test_differences_that_rounding_would_hide_end_the_path():
     assert loss_along(sol, 60.0) == pytest.approx(0.02, abs=1e-7)
 
 
+def test_a_neuron_that_stays_behind_where_others_have_grown_is_not_sent_by_rounding():
+    # It has turned to the direction of neuron 2, which leaves first and takes all that pulls there. Where it went from
+    # there depended on `rtol`.
+    data, rows, heads = gaussian(3, m=5)
+    paths = [rf.saddle_to_saddle(data, rows, heads, rtol=rtol) for rtol in (1e-9, 1e-11, 1e-13)]
+    for path in paths:
+        assert path.times == pytest.approx(paths[0].times, rel=1e-9)
+        assert path.status == "undecided"
+        assert "infinitesimal neuron 3" in path.message
+        assert "it points along neurons that have grown in its sector" in path.message
+
+
+def test_what_slides_at_the_bound_of_its_multiplier_leaves_beside_the_boundary():
+    # Rounding had it leave and come back until the run was undecided: "events follow each other without time".
+    rng = RNG(41)
+    n, d, K, m = rng.integers(3, 9), rng.integers(2, 5), rng.integers(2, 4), rng.integers(2, 8)
+    data = rng.standard_normal((n, d)), rng.standard_normal((n, K))
+    path = rf.saddle_to_saddle(data, rng.standard_normal((m, d)), rng.standard_normal((m, K)))
+    assert "events follow each other" not in path.message
+    assert path.status in ("ended", "undecided")
+
+
 @pytest.mark.parametrize(("seed", "n", "m", "K"), [(1009, 4, 3, 3), (1012, 4, 5, 2)])
 def test_clusters_with_targets_in_general_position_part_when_full_flows_do(seed, n, m, K):
     rng = RNG(seed)

@@ -260,6 +260,11 @@ bool LayeredFlow::is_at_rest(double u) {
 
 void LayeredFlow::handle_events() {
     if (status_ != Status::running) return;
+    if (sizes_of_units_.by_unit() &&
+        !is_joint_event_) {  // units do not feel each other in an instant: one after the other
+        const Index first = contacts_.front().boundary.members.front().unit;
+        std::erase_if(contacts_, [&](const Contact& c) { return c.boundary.members.front().unit != first; });
+    }
     for (const Contact& contact : contacts_)
         if (contact.boundary.is_parameter()) state_.theta[contact.boundary.parameter] = -contact.boundary.constant;
     const Outcome outcome = resolve_contacts();

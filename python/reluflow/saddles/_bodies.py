@@ -23,6 +23,8 @@ from ._units import Unit
 _SAME_TOL = 1e-9
 # Powers of zero are known to this.
 _SAME_POWER = 1e-9
+# A neuron that stays behind has the direction of one that leaves if they differ by no more.
+_ALONG = 1e-6
 # Shares of a cluster that are found in two ways agree to this part.
 _AGREES = 1e-6
 
@@ -48,6 +50,8 @@ class Body:
         What is left of the differences of its members.
     lost : str
         Why that is not known; empty if it is.
+    is_shadow : bool
+        Whether an infinitesimal neuron points where others of its sector have grown.
     """
 
     members: IntArray
@@ -59,6 +63,7 @@ class Body:
     is_new: bool = False
     rows: tuple[Row, ...] = ()
     lost: str = ""
+    is_shadow: bool = False
 
     def parted(self) -> tuple[Body, ...]:
         """Return the members by themselves, with what of the rows that have grown is in them, and of no others."""
@@ -89,7 +94,9 @@ def small_of(bodies: Sequence[Body]) -> list[Small | None]:
     for body in bodies:
         if not body.is_grown:
             unit = body.unit
-            found[int(body.members[0])] = Small(unit.w, unit.a, None if body.is_new else unit, body.log_size)
+            found[int(body.members[0])] = Small(
+                unit.w, unit.a, None if body.is_new else unit, body.log_size, body.is_shadow
+            )
     return found
 
 
@@ -160,10 +167,12 @@ def leaving(bodies: Sequence[Body], rest: OutputRest, waking: IntArray, wait: fl
         if body.is_grown:
             later = replace(body, rows=tuple(row.later(wait, grows) for row in body.rows))
             found += later.parted() if body.members[0] in waking else (later,)
-    for j in range(len(power)):
+    for body in bodies:
+        j = int(body.members[0])
         unit = rest.units[j]
         if unit is not None and j not in waking:
-            found.append(Body(np.array([j]), np.ones(1), unit, False, float(power[j]), float(log_size[j])))
+            size, is_shadow = (float(power[j]), float(log_size[j])), body.is_shadow or _is_along(rest, j, waking)
+            found.append(Body(body.members, body.share, unit, False, *size, is_shadow=is_shadow))
     new = waking[rest.status[waking] != "grown"]
     for part in clusters_of(new, rest, by_sector=True):
         sizes = np.exp(log_size[part])
@@ -172,6 +181,12 @@ def leaving(bodies: Sequence[Body], rest: OutputRest, waking: IntArray, wait: fl
         body = Body(part, sizes / whole, unit.at(whole * unit.w, whole * unit.a), True, 0.0)
         found.append(_with_rows(body, rest, float(before[part[0]]), grows) if len(part) > 1 else body)
     return tuple(sorted(found, key=lambda body: int(body.members[0])))
+
+
+def _is_along(rest: OutputRest, neuron: int, waking: IntArray) -> bool:
+    """Tell whether a neuron that stays behind has turned to where some leave."""
+    at = np.hstack((rest.direction, rest.output))
+    return bool((np.linalg.norm(at[waking] - at[neuron], axis=1) <= _ALONG).any())
 
 
 def _with_rows(body: Body, rest: OutputRest, power: float, grows: float) -> Body:

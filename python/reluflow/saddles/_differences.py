@@ -20,6 +20,8 @@ from .._validation import FloatArray
 _NO_PART, _NO_PULL, _SAME_POWER = 1e-9, 1e-10, 1e-9
 # Neurons that differ by less than this part are alike: what rounding leaves of their difference is none.
 _ALIKE = 1e-12
+# The largest logarithm of a part, whose square is still a float.
+_FARTHEST = 300.0
 
 
 class Entry(NamedTuple):
@@ -134,9 +136,13 @@ def _rotated(group: list[_Part], weights: FloatArray) -> list[_Part]:
 def of_cluster(entries: Sequence[Entry], M: FloatArray, weights: float, power: float) -> tuple[Row, ...]:
     """Return the rows of neurons of one power that turn to the first singular pair of M: the first one is the body.
 
-    Sizes and `power` are those at the beginning of the rest.
+    Sizes and `power` are those at the beginning of the rest. There are none if the neurons have entered the sector so
+    late that their parts at one time are out of the range of floats.
     """
     pairs, unit = _Pairs(M, weights), np.eye(len(entries))
+    reach = [one.log_size - rate * one.time for one in entries for rate in (0.0, *pairs.rates)]
+    if np.abs(reach).max() > _FARTHEST:
+        return ()
     parts = [pairs.part(unit[k], one.y, power, one.log_size, one.time) for k, one in enumerate(entries)]
     rows = pairs.turned(parts)
     least = max(row.log_size for row in rows) + np.log(_ALIKE)

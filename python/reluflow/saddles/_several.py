@@ -15,6 +15,7 @@ from ..kinks._boundaries import names
 from ..layered._several import pair_of
 from ..losses import ReductionName
 from ..networks import Network
+from ._at_bounds import beside
 from ._bodies import Body, clusters_of, index_of, leaving, powers_of, resting, small_of, what_hides, with_rows
 from ._carried import in_order
 from ._notes import end_of_rest, notes_of
@@ -98,7 +99,7 @@ class OutputWalk:
             lead = float(waits[waits > wait * (1 + TIE_TOL)].min(initial=np.inf)) - wait
             clock = self.clock
             try:
-                orbit = self._leave(still, waking, wait)
+                orbit = self._leave(still, waking, wait, lam)
             except KeyboardInterrupt:
                 self.clock = clock
                 raise
@@ -115,11 +116,11 @@ class OutputWalk:
         W, a = (np.array([getattr(body.unit, name) for body in self.bodies]) for name in ("w", "a"))
         return Network(np.zeros_like(W), np.zeros_like(a), leak=self.flow.leak)
 
-    def _leave(self, still: OutputRest, waking: IntArray, wait: float) -> OutputOrbit:
+    def _leave(self, still: OutputRest, waking: IntArray, wait: float, lam: FloatArray) -> OutputOrbit:
         """Let the neurons grow until the first of them leave, and follow these to the next critical point."""
         small = self.flow.log_unit + np.log(ESCAPE_SIZE) - 0.5 * np.log(len(waking))
         grows = float(((small - still.log_size[waking]) / still.rate[waking]).min())
-        bodies = leaving(self.bodies, still, waking, wait, grows)
+        bodies = leaving(beside(self.flow, lam, self.bodies), still, waking, wait, grows)
         self.clock += grows
         is_parting = bool((still.status[waking] == "grown").any())
         rates = float(still.rate[waking].min()), float(still.rate.max())

@@ -35,6 +35,8 @@ _UNDER_WAY, _SAVED = 100.0, 256
 _ROOM, _ROOM_CLEAR, _CLEAR = 12.0, 25.0, 1e-3
 # E-foldings in a leg of what rounding leaves beside grown neurons, in which it stays below what counts as arrived.
 _ROOM_OWN, _LEAST_PULL = 15.0, 1e-9
+# A norm that grows by this factor in the later half of the legs goes on to grow.
+_STILL = 1.01
 # A pre-activation that only tends to zero, as a part of |w_j||x_i|, and of what matters for a neuron that has grown.
 _NEAR, _GROWN_NEAR = 1e-7, 1e-13
 # After so many legs or steps without arrival the orbit is lost: there are no late steps for a loss of errors.
@@ -115,6 +117,8 @@ def follow(
     said = (
         "" if flow.loss == "squared" else " (some margins may grow for ever while others rest, which is not followed)"
     )
+    if flow.loss == "squared" and ride.still_grows():
+        said = " (the weights still grow: there may be none)"
     return ride.ended("lost", f"no critical point is certified after {what}{said}: {ride.limit().reason}")
 
 
@@ -191,6 +195,13 @@ class _Ride:
             return replace(body, rows=carried(self.flow, body.rows, leg, k, body.unit.sides))
         except NotCarriedError as error:
             return replace(body, rows=(), lost=f"on the way here {error} as they pass")
+
+    def still_grows(self) -> bool:
+        """Tell whether the norm of the grown bodies has grown in the later half of the legs."""
+        half = self.legs[len(self.legs) // 2]
+        rows = np.array([body.is_grown for body in self.bodies])
+        before = np.hypot(np.linalg.norm(half.W[0, rows]), np.linalg.norm(half.a[0, rows]))
+        return bool(network_of(self.bodies, self.flow.leak).norm > _STILL * before)
 
     def is_under_way(self, leg: TwoLayerSolution) -> bool:
         """Tell whether grown neurons still move too fast to have arrived, so that the limit need not be asked for."""

@@ -37,6 +37,14 @@ _NEAR = 1e-7
 _LEAST_PULL = 1e-12
 
 
+# A pull on a neuron that is this part of the largest in its sector is none: it is known to some 1e-7.
+_BALANCED_PART = 1e-5
+_BALANCED = (
+    "it points along neurons that have grown in its sector, where nothing pulls on it, and what is left of its way "
+    "there, which is not followed, grows"
+)
+
+
 @dataclass(frozen=True, eq=False)
 class OutputRest(Rest):
     """What infinitesimal neurons do under constant λ.
@@ -65,12 +73,16 @@ class OutputRest(Rest):
 
 
 class Small(NamedTuple):
-    """An infinitesimal neuron: its state, or None of one that has just been given, with its weights."""
+    """An infinitesimal neuron: its state, or None of one that has just been given, with its weights.
+
+    `is_shadow`: it points where others of its sector have grown.
+    """
 
     w: FloatArray
     a: FloatArray
     unit: Unit | None
     log_size: float
+    is_shadow: bool = False
 
 
 class _Settled(NamedTuple):
@@ -92,6 +104,9 @@ def settle(flow: OutputFlow, small: Small, lam: FloatArray, neuron: int) -> _Set
     grown, time, log_size, reason = 0.0, 0.0, small.log_size, ""
     tables: list[EventTable] = []
     entry = _entry(unit.w, unit.a, 0.0, log_size)
+    if not is_new and _is_balanced(X, lam, unit, flow.leak, weights, small.is_shadow):
+        end = End("undecided", unit.w, unit.a, unit.sides, reason=_BALANCED)
+        return _Settled(end, unit, log_size, in_order(tables), entry)
     while grown < _GROWTH and left > 0 and (is_new or _is_pulled(X, lam, unit, flow.leak, weights)):
         unit = unit.scaled(_SIZE_LOG2 - round(log2_size(unit.w)))
         unit = unit if is_new else side_kept(unit, X, _NEAR)[0]
@@ -151,6 +166,21 @@ def _log_norm(unit: Unit) -> float:
 def _is_pulled(X: FloatArray, lam: FloatArray, unit: Unit, leak: float, weights: float) -> bool:
     """Tell whether a neuron has an active sample and anything pulls on it."""
     return float(np.linalg.norm(sector_map(X, lam, unit.sides, leak), 2)) > _LEAST_PULL * weights
+
+
+def _is_balanced(X: FloatArray, lam: FloatArray, unit: Unit, leak: float, weights: float, is_shadow: bool) -> bool:
+    """Tell whether a neuron points where nothing pulls on it, while its sector has pulls on other directions.
+
+    It does along neurons that have grown in its sector: it came there with them, and what is left of its way, which is
+    smaller by a power of ε and below rounding here, decides where it goes.
+    """
+    M = sector_map(X, lam, unit.sides, leak)
+    largest = float(np.linalg.norm(M, 2))
+    if largest <= _LEAST_PULL * weights:
+        return False
+    pull = np.hypot(np.linalg.norm(M.T @ unit.a), np.linalg.norm(M @ unit.w))
+    size = np.hypot(np.linalg.norm(unit.w), np.linalg.norm(unit.a))
+    return is_shadow or bool(pull <= _BALANCED_PART * largest * size)
 
 
 def pull_of(X: FloatArray, lam: FloatArray) -> float:
