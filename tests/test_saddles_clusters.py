@@ -103,6 +103,27 @@ def test_what_slides_at_the_bound_of_its_multiplier_leaves_beside_the_boundary()
     assert path.status in ("ended", "undecided")
 
 
+@pytest.mark.parametrize("rtol", [1e-11, 1e-13])
+def test_differences_of_a_cluster_at_the_bound_of_a_multiplier_end_the_path(rtol):
+    # With its members on the boundary or beside it they grow at different rates, and rounding chose.
+    rng = RNG(43)
+    n, d, K, m = rng.integers(3, 8), rng.integers(2, 5), rng.integers(2, 4), rng.integers(2, 8)
+    data = rng.standard_normal((n, d)), rng.standard_normal((n, K))
+    path = rf.saddle_to_saddle(data, rng.standard_normal((m, d)), rng.standard_normal((m, K)), rtol=rtol)
+    assert (path.status, len(path.stages)) == ("undecided", 2)
+    assert "neurons 0, 1 have grown together in one sector" in path.message
+
+
+def test_rows_of_any_size_are_turned():
+    rng = RNG(1)
+    M = rng.standard_normal((2, 3))
+    rows = [Row(np.eye(3)[k], rng.standard_normal(5), power, 0.0) for k, power in enumerate((-0.5, -0.5, -0.9))]
+    near = turned(rows, M, 4.0)
+    far = turned([Row(row.mix, row.y, row.power, 900.0) for row in rows], M, 4.0)
+    for one, two in zip(near, far, strict=True):
+        assert (one.rate, one.power, one.log_size + 900.0) == pytest.approx((two.rate, two.power, two.log_size))
+
+
 @pytest.mark.parametrize(("seed", "n", "m", "K"), [(1009, 4, 3, 3), (1012, 4, 5, 2)])
 def test_clusters_with_targets_in_general_position_part_when_full_flows_do(seed, n, m, K):
     rng = RNG(seed)

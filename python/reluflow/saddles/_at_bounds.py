@@ -18,6 +18,8 @@ from ._units import Unit
 
 # A multiplier that is this near to a bound is there; pulls below this part of what λ makes are none.
 _AT_BOUND, _NO_PULL = 1e-8, 1e-9
+# A neuron is beside a boundary at this cosine; it has come there with differences that are smaller by any power of ε.
+_BESIDE = 1e-6
 
 
 def beside(flow: OutputFlow, lam: FloatArray, bodies: tuple[Body, ...]) -> tuple[Body, ...]:
@@ -45,3 +47,20 @@ def _beside(flow: OutputFlow, lam: FloatArray, unit: Unit) -> Unit:
             sides[i], modes[i] = side, 0
             sliding.remove(alone[0])
     return replace(unit, sides=sides, modes=modes, sliding=tuple(sliding))
+
+
+def edge_of(flow: OutputFlow, lam: FloatArray, body: Body) -> str:
+    """Say why what is left of the differences in a cluster is not linear at this saddle; an empty text if it is.
+
+    Where the cluster stands beside a boundary they may be larger than its distance, and at the bound of a multiplier
+    some members are held and others are not.
+    """
+    if not any(row.rate > 0 for row in body.rows):
+        return ""
+    X, unit = flow.problem.X, body.unit
+    if (_beside(flow, lam, unit).sides != unit.sides).any():
+        return "it slides at the bound of a multiplier"
+    cosine = np.abs(X @ unit.w) / (np.linalg.norm(X, axis=1) * np.linalg.norm(unit.w))
+    if (cosine[unit.sides != 0] < _BESIDE).any():
+        return "it stands beside a boundary"
+    return ""

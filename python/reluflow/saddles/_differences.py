@@ -60,12 +60,17 @@ class Row:
 
 
 class _Part(NamedTuple):
-    """A row by its parts along the singular pairs, which grow, and what stays, all in one unit of size."""
+    """A row by its parts along the singular pairs, which grow, and what stays, in units of e^unit."""
 
     mix: FloatArray
     along: FloatArray
     rest: FloatArray
     power: float
+    unit: float
+
+    def in_units(self, unit: float) -> _Part:
+        factor = float(np.exp(self.unit - unit))
+        return self._replace(along=factor * self.along, rest=factor * self.rest, unit=unit)
 
     def without(self, other: _Part, part: float) -> _Part:
         """Take away a part of a larger row; in the limit what that changes of `mix` is zero."""
@@ -86,7 +91,7 @@ class _Pairs:
         """Take a row apart that has the size e^log_size at a time of the rest; of others that is left out here."""
         along = 0.5 * self.up @ y
         rest = y - along @ self.up - (0.5 * self.down @ y) @ self.down
-        return _Part(mix, along * np.exp(log_size - self.rates * time), rest * np.exp(log_size), power)
+        return _Part(mix, along * np.exp(-self.rates * time), rest, power, log_size)
 
     def turned(self, parts: list[_Part]) -> tuple[Row, ...]:
         """Give each row the singular pair along which it grows, the largest ones first.
@@ -97,7 +102,8 @@ class _Pairs:
         found: list[Row] = []
         while parts:
             top = max(part.power for part in parts)
-            group = [part for part in parts if part.power >= top - _SAME_POWER]
+            unit = max(part.unit for part in parts if part.power >= top - _SAME_POWER)
+            group = [part.in_units(unit) for part in parts if part.power >= top - _SAME_POWER]
             others = [part for part in parts if part.power < top - _SAME_POWER]
             size = np.sqrt(sum(float(part.along @ part.along + part.rest @ part.rest) for part in group))
             along = np.array([part.along for part in group]).reshape(len(group), -1)
@@ -110,7 +116,7 @@ class _Pairs:
             group = _rotated(group, along[:, i])
             first = group[0]
             length = float(first.along[i])
-            found.append(Row(first.mix, self.up[i], first.power, float(np.log(length)), float(self.rates[i])))
+            found.append(Row(first.mix, self.up[i], first.power, unit + float(np.log(length)), float(self.rates[i])))
             parts = [part.without(first, float(part.along[i]) / length) for part in others]
             parts += group[1:]
         return tuple(found)
@@ -120,7 +126,7 @@ def _standing(part: _Part) -> Row:
     """Return a row that nothing pulls."""
     size = float(np.linalg.norm(part.rest))
     y = np.sqrt(2.0) * part.rest / size if size > 0 else part.rest
-    return Row(part.mix, y, part.power, float(np.log(size / np.sqrt(2.0))) if size > 0 else -np.inf)
+    return Row(part.mix, y, part.power, part.unit + float(np.log(size / np.sqrt(2.0))) if size > 0 else -np.inf)
 
 
 def _rotated(group: list[_Part], weights: FloatArray) -> list[_Part]:
@@ -130,7 +136,7 @@ def _rotated(group: list[_Part], weights: FloatArray) -> list[_Part]:
     Q[0] = first  # which the first row is but for its sign
     mixes, alongs, rests = (np.array([getattr(part, name) for part in group]) for name in ("mix", "along", "rest"))
     mixed = [(Q @ array.reshape(len(group), -1)) for array in (mixes, alongs, rests)]
-    return [_Part(mixed[0][r], mixed[1][r], mixed[2][r], group[0].power) for r in range(len(group))]
+    return [_Part(mixed[0][r], mixed[1][r], mixed[2][r], group[0].power, group[0].unit) for r in range(len(group))]
 
 
 def of_cluster(entries: Sequence[Entry], M: FloatArray, weights: float, power: float) -> tuple[Row, ...]:

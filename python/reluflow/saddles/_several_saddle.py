@@ -12,6 +12,7 @@ from ..kinks._boundaries import names
 from ..limits import Limit
 from ..limits._outputs import _Chart, limit_of_outputs
 from ..networks import Network
+from ._at_bounds import edge_of
 from ._bodies import Body, network_of, spread
 from ._saddle import Saddle
 from ._several_flow import OutputFlow
@@ -73,7 +74,8 @@ def what_parts(flow: OutputFlow, saddle: Saddle, bodies: Sequence[Body]) -> str:
         if not np.linalg.norm(M, 2) > _PULLS * weights:
             continue
         members = np.concatenate([body.members for body in group])
-        lost = [body.lost for body in group if body.lost]
+        found = [body.lost or edge_of(flow, flow.factor * lam, body) for body in group]
+        lost = [why for why in found if why]
         rank = _rank(np.array([np.concatenate((body.unit.w, body.unit.a)) for body in group]), _SAME)
         if lost or len(members) - sum(len(body.rows) for body in group) > rank:
             why = f" ({lost[0]})" if lost else ""
