@@ -14,6 +14,7 @@
 #include "layered/event_search.hpp"
 #include "layered/jet.hpp"
 #include "layered/local_minima.hpp"
+#include "layered/unit_sizes.hpp"
 
 namespace reluflow::layered {
 
@@ -47,6 +48,9 @@ class Resolution {
 
     /// Starts `jet` on an option again.
     bool take(Jet& jet, const Vector& theta, const Activity& activity, double span);
+
+    /// Boundaries of units that are hidden by others are not decided together: `sizes` has to outlive this.
+    void compare_with(const UnitSizes& sizes) noexcept { sizes_ = &sizes; }
 
     const std::vector<Contact>& contacts() const noexcept { return contacts_; }
     std::vector<Option>& options() noexcept { return options_; }
@@ -105,6 +109,7 @@ class Resolution {
     const Activity* before_ = nullptr;
     const Vector* theta_ = nullptr;
     const Jet* here_ = nullptr;
+    const UnitSizes* sizes_ = nullptr;
     double span_ = 1.0;
     bool is_start_ = false;
     bool only_leaves_ = false;

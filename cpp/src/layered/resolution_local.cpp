@@ -55,6 +55,12 @@ bool Resolution::any_joint() const {
 
 // Everything that is zero decides together, whatever made it so.
 Outcome Resolution::resolve_locally(Jet& jet, const Vector& at) {
+    if (sizes_ != nullptr && std::ranges::any_of(contacts_, [&](const Contact& contact) {
+            return sizes_->is_hidden(contact.boundary.members.front().unit);
+        })) {
+        reason_ = "its boundaries meet, and far larger neurons hide what it does there";
+        return Outcome::undecided;
+    }
     jet.start(at, *before_, span_, false);  // what was zero at an event before has moved on
     Vector drift = Vector::Zero(theta_->size());
     jet.duals().add_decay({at}, 0, drift);

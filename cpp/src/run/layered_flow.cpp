@@ -74,6 +74,7 @@ LayeredFlow::LayeredFlow(const Graph& graph, const Matrix& X, const DualSeries& 
       graph_(&graph),
       X_(&X),
       state_(from),
+      sizes_of_units_(graph, plan_.settings.each_unit),
       jet_(graph, X, duals, kMaxOrder),
       probe_(graph, X, duals, 1),
       crossings_(graph, X),
@@ -88,6 +89,8 @@ LayeredFlow::LayeredFlow(const Graph& graph, const Matrix& X, const DualSeries& 
 
 void LayeredFlow::begin() {
     joint_ = joint_boundaries(state_.activity, *X_, state_.theta);
+    sizes_of_units_.take(state_.theta);
+    if (sizes_of_units_.by_unit()) resolution_.compare_with(sizes_of_units_);
     jet_.start(state_.theta, state_.activity, 1.0);
     log_loss_ = log_loss_at_end_ = jet_.duals().log_loss(jet_.outputs());
     if (!jet_.advance()) {
@@ -96,6 +99,8 @@ void LayeredFlow::begin() {
     }
     const double rate = largest(jet_.theta(1));
     span_ = rate > 0.0 ? kFirstMove * std::max(largest(state_.theta), 1e-300) / rate : 1.0;
+    if (sizes_of_units_.by_unit())
+        if (const double part = sizes_of_units_.part(jet_.theta(1)); part > 0.0) span_ = kFirstMove / part;
     jet_.start(state_.theta, state_.activity, span_);
 }
 
@@ -245,15 +250,21 @@ bool LayeredFlow::has_settled() {
 }
 
 bool LayeredFlow::is_at_rest(double u) {
+    sizes_of_units_.take(state_.theta);
     double moved = 0.0;
     double power = 1.0;
-    for (int k = 1; k <= jet_.order(); ++k) moved += largest(jet_.theta(k)) * (power *= u);
-    resting_ = moved < kAtRest * largest(state_.theta) ? resting_ + 1 : 0;
+    for (int k = 1; k <= jet_.order(); ++k) moved += sizes_of_units_.part(jet_.theta(k)) * (power *= u);
+    resting_ = moved < kAtRest ? resting_ + 1 : 0;
     return resting_ >= kRestingSteps;
 }
 
 void LayeredFlow::handle_events() {
     if (status_ != Status::running) return;
+    if (sizes_of_units_.by_unit() &&
+        !is_joint_event_) {  // units do not feel each other in an instant: one after the other
+        const Index first = contacts_.front().boundary.members.front().unit;
+        std::erase_if(contacts_, [&](const Contact& c) { return c.boundary.members.front().unit != first; });
+    }
     for (const Contact& contact : contacts_)
         if (contact.boundary.is_parameter()) state_.theta[contact.boundary.parameter] = -contact.boundary.constant;
     const Outcome outcome = resolve_contacts();

@@ -17,6 +17,7 @@
 #include "layered/late_step.hpp"
 #include "layered/local_crossings.hpp"
 #include "layered/resolution.hpp"
+#include "layered/unit_sizes.hpp"
 #include "run/recorder.hpp"
 #include "run/run.hpp"
 
@@ -125,6 +126,7 @@ class LayeredFlow final : public Run {
     const Graph* graph_;
     const Matrix* X_;
     Snapshot state_;
+    UnitSizes sizes_of_units_;  // of the state
     Jet jet_;
     Jet probe_;
     EventSearch search_;

@@ -29,12 +29,15 @@ constexpr double kLonger = 1.5;
 /// Parts of the tolerance that crossings inside a step may take, as expected and as measured.
 constexpr double kExpectedPart = 0.15;
 constexpr double kMeasuredPart = 0.45;
+/// What rounding makes of a velocity, as a part of the largest.
+constexpr double kRounding = 1e-14;
 /// A squared loss below e^-60 is rounding itself.
 constexpr double kSmallLoss = -60.0;
 
 }  // namespace
 
 bool LayeredFlow::expand(bool for_crossings) {
+    sizes_of_units_.take(state_.theta);
     double guess = kNoRoot;
     double best = 0.0;
     int measured = 0;
@@ -66,7 +69,7 @@ bool LayeredFlow::expand(bool for_crossings) {
 // How large order k is, relative to θ, to t and to the duals.
 void LayeredFlow::measure(int k) {
     const auto at = static_cast<std::size_t>(k);
-    sizes_[0][at] = largest(jet_.theta(k)) / largest(state_.theta);
+    sizes_[0][at] = sizes_of_units_.part(jet_.theta(k));
     sizes_[1][at] = k == 0 ? 0.0 : std::abs(jet_.duals().time()[k]) / jet_.duals().time()[1];
     sizes_[2][at] = jet_.duals().loss() == Loss::squared ? 0.0 : jet_.duals().largest_dual(k);
 }
@@ -98,7 +101,8 @@ double LayeredFlow::allowed(int order) const {
 // Crossings share a step of two layers on which nothing slides.
 bool LayeredFlow::may_share() const {
     const Activity& activity = state_.activity;
-    return crossings_.applies() && !jet_.duals().decays() && activity.sliding().empty() && !activity.any_single();
+    return crossings_.applies() && !sizes_of_units_.by_unit() && !jet_.duals().decays() && activity.sliding().empty() &&
+           !activity.any_single();
 }
 
 // Such a step ends where a state is to be saved: its series hold for what comes after the last crossing.
@@ -180,11 +184,15 @@ bool LayeredFlow::is_accurate(double u) {
     log_loss_at_end_ = probe_.duals().log_loss(probe_.outputs());
     const double defect = (rate_ - velocity_).cwiseAbs().maxCoeff() * u;
     // The rounding of a velocity: it matters where θ is large and almost at rest.
-    const double rounding = 1e-14 * velocity_.cwiseAbs().maxCoeff() * u;
+    const double rounding = kRounding * velocity_.cwiseAbs().maxCoeff() * u;
     const double rise = probe_.duals().rise(log_loss_, state_.theta, log_loss_at_end_, end_);
     const bool falls = rise <= kRise || log_loss_at_end_ < kSmallLoss;
     const double part = crossings_.crossings().empty() ? kDefectPart : kMeasuredPart;
-    probed_ = defect <= part * plan_.settings.rtol * largest(end_) + rounding && falls;
+    const double tolerance = part * plan_.settings.rtol;
+    if (sizes_of_units_.by_unit()) sizes_of_units_.take(end_);
+    probed_ = falls && (sizes_of_units_.by_unit()
+                            ? sizes_of_units_.are_within((rate_ - velocity_) * u, velocity_, tolerance, kRounding * u)
+                            : defect <= tolerance * largest(end_) + rounding);
     if (probed_) crossings_.learn(u, defect);
     return probed_;
 }

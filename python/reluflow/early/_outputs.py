@@ -8,7 +8,7 @@ below the rounding of λ; where it ends is then computed from its last sector.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -102,7 +102,7 @@ def align_outputs(
     ValueError
         A bad argument; the message names it.
     """
-    heads = _heads(outputs, len(directions))
+    heads = heads_of(outputs, len(directions))
     units = directions / np.linalg.norm(directions, axis=1, keepdims=True)
     check_reduction(reduction)
     pair = pair_of(data, Network(_SIZE * units, _SIZE * heads, leak=leak), loss)
@@ -120,7 +120,7 @@ def align_outputs(
     return _gathered(data, leak, duals, pair.X, units, runs, ends)
 
 
-def _heads(outputs: npt.ArrayLike, m: int) -> FloatArray:
+def heads_of(outputs: npt.ArrayLike, m: int) -> FloatArray:
     heads = real_array(outputs, "signs", "(m, K)")
     if len(heads) != m or heads.shape[1] < 2:
         expected = f"have {m} rows, a direction of a_j in R^K for each row of directions"
@@ -139,7 +139,9 @@ def _duals(pair: Pair, loss: str, K: int, reduction: str) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class _End:
+class End:
+    """What becomes of one neuron, as in `OutputAlignment`."""
+
     status: str
     w: FloatArray
     a: FloatArray
@@ -149,36 +151,53 @@ class _End:
     reason: str = ""
 
 
-def _end(X: FloatArray, duals: FloatArray, w: FloatArray, a: FloatArray, leak: float, run: Any, unit: float) -> _End:
-    """Tell where a neuron ends from the last sector of its run.
-
-    In that sector the part of (w, a) along (v, u) of a largest singular pair grows like e^(rate t) from its beginning
-    on, and the other parts are left behind: the constant of log |w| is exact once the last event is over.
-    """
+def _end(X: FloatArray, duals: FloatArray, w: FloatArray, a: FloatArray, leak: float, run: Any, unit: float) -> End:
+    """Tell where a neuron ends from the last sector of its run."""
     row = np.sign(X @ w).astype(np.int8)
-    if run is not None:
-        row, w, a = run.final.pattern[0], run.final.W[0] / _SIZE, run.final.a[0] / _SIZE
-        if not run.success:
-            return _End("undecided", *_units(w, a), row, reason=run.message)
+    if run is None:
+        return end_in_sector(X, duals, w, a, row, leak, unit, is_large=False)
+    row, w, a = run.final.pattern[0], run.final.W[0] / _SIZE, run.final.a[0] / _SIZE
+    if not run.success:
+        return End("undecided", *_units(w, a), row, reason=run.message)
+    end = end_in_sector(X, duals, w, a, row, leak, unit, is_large=run.status == "reached_log_norm")
+    return replace(end, log_size=end.log_size - end.rate * run.t_end)
+
+
+def end_in_sector(
+    X: FloatArray,
+    duals: FloatArray,
+    w: FloatArray,
+    a: FloatArray,
+    row: PatternArray,
+    leak: float,
+    unit: float,
+    *,
+    is_large: bool,
+) -> End:
+    """Tell where a neuron ends from its state in the last sector; `is_large`: it has grown by many orders.
+
+    There the part of (w, a) along (v, u) of a largest singular pair grows like e^(rate t) from its beginning on, and
+    the other parts are left behind: the constant of log |w| is exact once the last event is over. Here `log_size` is
+    the logarithm of that part.
+    """
     slope = slopes(row, leak)
     if not slope.any():
-        return _End("dead", *_units(w, a), row, log_size=_log(w))
+        return End("dead", *_units(w, a), row, log_size=_log(w))
     found = boundaries(X)
     M = off(duals.T @ (slope[:, None] * X), span(found.normal[np.unique(found.boundary[row == 0])]))
     left, sizes, right = np.linalg.svd(M, full_matrices=False)
     if not sizes[0] > _ZERO * unit:
-        return _End("rest", *_units(w, a), row, log_size=_log(w))
+        return End("rest", *_units(w, a), row, log_size=_log(w))
     top = sizes > (1 - _EQUAL) * sizes[0]
     share = 0.5 * (right[top] @ w + left[:, top].T @ a)  # along (v, u)/√2 of each largest pair, times √2
     direction, output = share @ right[top], left[:, top] @ share
     size = float(np.linalg.norm(share))
     missing = np.hypot(np.linalg.norm(w - direction), np.linalg.norm(a - output))
     leaves = (-row * (X @ direction) > _EQUAL * size * np.linalg.norm(X, axis=1)).any()
-    if run.status != "reached_log_norm" or leaves or not missing < _AGREES * size:
+    if not is_large or leaves or not missing < _AGREES * size:
         reason = "it has not come to the largest singular pair of its sector while it is small"
-        return _End("undecided", *_units(w, a), row, reason=reason)
-    rate = float(sizes[0])
-    return _End("extremal", direction / size, output / size, row, rate, float(np.log(size)) - rate * run.t_end)
+        return End("undecided", *_units(w, a), row, reason=reason)
+    return End("extremal", direction / size, output / size, row, float(sizes[0]), float(np.log(size)))
 
 
 def _log(w: FloatArray) -> float:
@@ -197,7 +216,7 @@ def _gathered(
     X: FloatArray,
     units: FloatArray,
     runs: list[TwoLayerSolution | None],
-    ends: list[_End],
+    ends: list[End],
 ) -> OutputAlignment:
     tables = [(j, run.events) for j, run in enumerate(runs) if run is not None]
     t = np.concatenate([table.t for _, table in tables] or [np.empty(0)])

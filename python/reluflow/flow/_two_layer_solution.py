@@ -11,12 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .._files import write_archive
-from .._validation import FloatArray, IntArray, PatternArray, freeze, freeze_all, invalid, real, real_array
+from .._validation import FloatArray, IntArray, PatternArray, freeze, invalid, real, real_array
 from ..explorer import Explorer
 from ..kinks import EVENT_KINDS
 from ..layered import LAYERED_KINDS, DeepSolution, LayeredBranching
-from ..layered._several import data_of, pair_of, stored
-from ..layered._storage import content_of, restored
+from ..layered._several import pair_of
 from ..layered._two_layers import AsLayers
 from ..limits import Limit
 from ..limits._limit_of import limit_of
@@ -26,6 +25,7 @@ from ..losses import reduction_factor
 from ..networks import Network
 from ._events import EventTable
 from ._explore import explore
+from ._two_layer_storage import content_of_network, restored_network
 
 FORMAT = "reluflow solution of a network by layers"
 _SLIDE, _DIE = EVENT_KINDS.index("slide"), EVENT_KINDS.index("die")
@@ -281,32 +281,18 @@ class TwoLayerSolution:
         FileNotFoundError, PermissionError
             The folder does not exist or may not be written to.
         """
-        arrays, meta = content_of(self.layered)
-        own, record = stored(self.data)
-        start = self._reader.start
-        arrays |= {f"data/{name}": array for name, array in own.items()} | {"W0": start.W, "a0": start.a}
-        settings = dict(self.settings)
-        for name in ("save_at", "save_at_log"):
-            if settings[name] is not None:
-                arrays[f"asked/{name}"] = settings.pop(name)
-        known = {"leak": start.leak, "net_bias_input": start.bias_input, "train": self._reader.train}
-        network = {**known, "rates": self._reader.rates, "settings": settings, "data": record}
-        write_archive(path, arrays, {**meta, "format": FORMAT, "network": network})
+        write_archive(path, *self._content())
+
+    def _content(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the arrays of a file and its record."""
+        reader, settings = self._reader, self.settings
+        return content_of_network(self.layered, reader, settings, self.data, FORMAT)
 
     @classmethod
     def _restored(cls, arrays: dict[str, Any], meta: dict[str, Any]) -> TwoLayerSolution:
         """Make a solution of the arrays of a file and its record."""
-        layered, record = DeepSolution(*restored(arrays, meta)), meta["network"]
-        own = {name.removeprefix("data/"): array for name, array in arrays.items() if name.startswith("data/")}
-        freeze_all(own)
-        start = Network(arrays["W0"], arrays["a0"], leak=record["leak"], bias_input=record["net_bias_input"])
-        settings = dict(record["settings"])
-        for name in ("save_at", "save_at_log"):
-            settings.setdefault(name, arrays.get(f"asked/{name}"))
-        settings["rates"] = None if settings["rates"] is None else tuple(settings["rates"])
-        first, second = record["rates"]
-        reader = AsLayers(start, record["train"], (first, second))
-        return cls(data_of(own, record["data"]), reader, settings, layered)
+        data, reader, settings, layered = restored_network(arrays, meta)
+        return cls(data, reader, settings, layered)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy without the compiled run."""

@@ -56,13 +56,18 @@ class Problem:
         self._model = _core.LayeredModel(nodes, edges, count, X, targets, *what)
         return self._model
 
-    def state_at(self, stored: list[dict[str, Any]], time: float, in_log: bool, rtol: float) -> dict[str, Any]:
-        """Return the state at a time from the run that the model keeps, or from stored states."""
+    def state_at(
+        self, stored: list[dict[str, Any]], time: float, in_log: bool, accuracy: tuple[float, bool]
+    ) -> dict[str, Any]:
+        """Return the state at a time from the run that the model keeps, or from stored states.
+
+        `accuracy` is `rtol`, and whether that is a part of each unit.
+        """
         model = self._model
         if model is None:
             model = self.new_model()
             model.restore(stored)
-        state: dict[str, Any] = model.state_at(time, in_log, rtol)
+        state: dict[str, Any] = model.state_at(time, in_log, *accuracy)
         return state
 
     def __getstate__(self) -> dict[str, Any]:

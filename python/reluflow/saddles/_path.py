@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from .._validation import FloatArray, ReadOnly, freeze, invalid, real
-from ..datasets import Dataset
-from ..flow import Solution
+from ..flow import Solution, TwoLayerSolution
+from ..layered._several import pair_of
 from ..limits import Limit
 from ..losses import LossName, ReductionName
 from ..networks import Network
 from ._optimum import least_loss
 from ._prediction import Prediction, predicted
+from ._several_flow import problem_of
 from ._stage import Stage
 from ._storage import read_path, write_path
 
@@ -41,33 +42,35 @@ class SaddlePath(ReadOnly):
     Attributes
     ----------
     data : Dataset
+        Of K outputs as it was given, of a pair its arrays.
     directions : ndarray, shape (m, d)
         Unit vectors at the start.
-    signs : ndarray, shape (m,)
+    signs : ndarray, shape (m,), or (m, K)
+        Of K outputs unit vectors, the directions of a_j at the start.
     leak : float
     loss, reduction : str
     rtol : float
     stages : tuple of Stage
         The rest at zero first.
-    horizon : Solution or None
+    horizon : Solution, or TwoLayerSolution with K outputs, or None
         Where margins grow for ever: the run of the grown neurons alone to the direction in which they end,
         `horizon.limit`.
     status : str
         ``ended``: nothing grows at the last saddle. ``infinity``: the path ends in a direction, that of `horizon`:
-        all margins grow, or some do and the other samples rest for ever. ``saddle_at_infinity``, ``undecided``,
-        ``lost``, ``max_stages``: the path is not followed further.
+        all margins grow, or, of one output, some do and the other samples rest for ever. ``saddle_at_infinity``,
+        ``undecided``, ``lost``, ``max_stages``: the path is not followed further.
     message : str
     """
 
-    data: Dataset
+    data: Any
     directions: FloatArray
     signs: FloatArray
     leak: float
-    loss: LossName
+    loss: LossName | Literal["cross_entropy"]
     reduction: ReductionName
     rtol: float
     stages: tuple[Stage, ...]
-    horizon: Solution | None
+    horizon: Solution | TwoLayerSolution | None
     status: str
     message: str
 
@@ -95,7 +98,7 @@ class SaddlePath(ReadOnly):
 
     @property
     def gap(self) -> float:
-        """Loss at the last saddle above the least loss of networks of any width; nan for losses of margins.
+        """Loss at the last saddle above the least loss of networks of any width; nan for losses of margins and classes.
 
         Notes
         -----
@@ -104,7 +107,11 @@ class SaddlePath(ReadOnly):
         """
         if self.loss != "squared":
             return float("nan")
-        return self.stages[-1].loss - least_loss(self.data)
+        net = self.stages[0].network
+        if net.n_outputs == 1:
+            return self.stages[-1].loss - least_loss(self.data.X, self.data.y, self.data.counts)
+        problem = problem_of(pair_of(self.data, net, self.loss), self.loss, net.n_outputs)
+        return self.stages[-1].loss - least_loss(problem.X, problem.targets, problem.counts)
 
     def start(self, scale: float) -> Network:
         """Return the network with |w_j| = |a_j| = scale that a full flow starts from.

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._validation import FloatArray, ReadOnly, freeze
-from ._saddle import loss_of
+from ._passing import loss_along
 from ._stage import Stage
 
 # A network has come to a saddle when its loss is above that of the saddle by less than this part of its last fall: its
@@ -72,7 +72,7 @@ def _settles(before: Stage, stage: Stage, length: float, losses: FloatArray) -> 
         return False
     for leg in before.legs:
         if left < leg.t_end:
-            above = loss_of(leg.data, leg(left)(leg.data.X), leg.loss) - losses[1]
+            above = loss_along(leg, left) - losses[1]
             return bool(above <= _SETTLED * (losses[0] - losses[1]))
         left -= leg.t_end
     return True

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from .._validation import FloatArray, PatternArray
 from ..networks import Network
+from ._units import Unit, log2_size
 
 # A pre-activation below this part of |w_j||x_i| is one that tends to zero: rounding could change its sign later. Growth
 # in a leg makes it e^10 times smaller, still far above rounding; the error of log |w_j| is the square of it.
@@ -48,6 +49,22 @@ def kept_off(
             found[j] = True
     a = np.where(found, np.sign(net.a) * np.linalg.norm(W, axis=1), np.ldexp(net.a, -exponent))
     return Network(np.ldexp(W, exponent[:, None]), np.ldexp(a, exponent), leak=net.leak, pattern=pattern), found
+
+
+def side_kept(unit: Unit, X: FloatArray, part: float) -> tuple[Unit, bool]:
+    """Do the same for one neuron with several outputs, by this part of its size; whether it has such a boundary."""
+    exponent = -round(log2_size(unit.w))
+    moved = unit.scaled(exponent)
+    lengths, level = np.linalg.norm(X, axis=1), part * float(np.linalg.norm(moved.w))
+    near = (unit.sides != 0) & (unit.sides * (X @ moved.w) < level * lengths)
+    if not near.any():
+        return unit, False
+    shift = _shift(moved.w, X, lengths, unit.sides, level, near)
+    if shift is None:
+        return unit, False
+    w = moved.w + shift
+    a = moved.a * (np.linalg.norm(w) / np.linalg.norm(moved.a))
+    return moved.at(w, a).scaled(-exponent), True
 
 
 def _shift(

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._validation import FloatArray, IntArray, PatternArray, ReadOnly
-from ..flow import Solution
+from ..flow import Solution, TwoLayerSolution
 from ..flow._events import EventTable
 from ..limits import Limit
 from ..networks import Network
@@ -28,14 +28,15 @@ class Stage(ReadOnly):
         From when to when the network rests here; `ends` is infinite for the last stage.
     network : Network
         The saddle: all m neurons, infinitesimal ones at zero.
-    duals : ndarray, shape (n,)
+    duals : ndarray, shape (n,), or (n, K) with K outputs
         λ_i = -∂L/∂f(x_i), of the loss as a sum; 0 where a sample is fitted.
     loss : float
         The loss as a sum.
     kind : {"saddle", "global", "local minimum", "not decided"}
         What kind of critical point of all m neurons this is, as `Limit.point` says.
     index : int
-        Number of infinitesimal neurons that grow here: the unstable directions that the flow can take.
+        Number of infinitesimal neurons that grow here: the unstable directions that the flow can take. With K outputs
+        also the differences of neurons that have grown together.
     freedom : int
         Dimension of the continuum of networks with these outputs in this sign pattern; 0 for an isolated one.
     limit : Limit or None
@@ -47,25 +48,28 @@ class Stage(ReadOnly):
     sector : ndarray, shape (m, n), int8
         Sign pattern once they have turned.
     rate : ndarray, shape (m,)
-        d log |w_j| / dt, in the time of the flow.
+        d log |w_j| / dt, in the time of the flow. With K outputs, of neurons that have grown together, that of what is
+        left of their differences, where it grows; and so for `power`.
     power : ndarray, shape (m,)
         log |w_j| / L at `begins`; 0 for grown neurons.
     events : EventTable
         Events of infinitesimal neurons while the network rests here, in the time of the flow.
     wakes : tuple of ndarray of int
-        Neurons that grow at `ends`, one array for each direction: more than one is a tie.
+        Neurons that grow at `ends`, one array for each direction: more than one is a tie. With K outputs also neurons
+        that have grown together and part, as `notes` says.
     lead : float
         How much later the next other neuron would have grown, see `Prediction.separated`.
     offset : float
         The loss passes half its fall of the jump at t = ends L + offset + o(1); nan without a jump.
     departs : float
         The first leg of the orbit begins at t = ends L + departs + o(1); nan without an orbit.
-    legs : tuple of Solution
+    legs : tuple of Solution, or of TwoLayerSolution with K outputs
         The orbit that leaves the saddle, one leg after the other, each from its own time 0. Infinitesimal neurons
         have a size of 1e-144 at the beginning of each. Where the way to the next saddle is long, the last legs are
         runs of the grown neurons alone, with one neuron for those of one direction.
     rows : tuple of ndarray of int
-        Which neurons the leg is a run of, one array for each leg.
+        Which neurons the leg is a run of, one array for each leg. With K outputs one neuron stands for those of one
+        direction in every leg.
     carried : EventTable
         Events of infinitesimal neurons on those last legs, in the time since the beginning of the first leg.
     notes : tuple of str
@@ -74,6 +78,9 @@ class Stage(ReadOnly):
         Whether some margins have grown for ever, and the samples with `duals` rest: `network` has the former as they
         are at log t = 1000, which stands for log(1/ε). `limit` is the direction in which the network would end here;
         it is certified at the first such saddle, and maybe not at later ones, which are left long before.
+    output : ndarray, shape (m, K), or None
+        With K outputs, unit vectors to which a_j of infinitesimal neurons turns; rows of grown neurons are those of
+        ``network.a``. None with one output.
     """
 
     number: int
@@ -96,11 +103,12 @@ class Stage(ReadOnly):
     lead: float
     offset: float
     departs: float
-    legs: tuple[Solution, ...]
+    legs: tuple[Solution, ...] | tuple[TwoLayerSolution, ...]
     rows: tuple[IntArray, ...]
     carried: EventTable
     notes: tuple[str, ...]
     at_infinity: bool = False
+    output: FloatArray | None = None
 
     @property
     def grown(self) -> IntArray:

@@ -1,0 +1,35 @@
+/// What errors of θ are compared with: its largest entry, or in a network of two layers the largest entry of each unit.
+///
+/// Units that are far smaller than the others add nothing to the outputs, so that their own motion is linear, but a
+/// step that is accurate for the others need not be so for them. The limit of vanishing initialisation is about these.
+#pragma once
+
+#include <vector>
+
+#include "base/types.hpp"
+#include "layered/graph.hpp"
+#include "layered/jet.hpp"
+
+namespace reluflow::layered {
+
+class UnitSizes {
+  public:
+    /// With `by_unit` the graph has to be one of two layers.
+    UnitSizes(const Graph& graph, bool by_unit);
+
+    bool by_unit() const noexcept { return !unit_.empty(); }
+    /// Measures θ.
+    void take(const Vector& theta);
+    /// The largest part by which an entry of `change` changes what it belongs to. Units at zero do not count.
+    double part(const Vector& change) const;
+    /// True if what is missed is below this part of the sizes and this part of the rates, unit by unit.
+    bool are_within(const Vector& missed, const Vector& rate, double of_size, double of_rate);
+    /// True if the unit is so small that the terms of the others hide its own.
+    bool is_hidden(Index unit) const;
+
+  private:
+    std::vector<Index> unit_;  // of each parameter; empty if all are compared with the largest entry
+    std::vector<double> size_, missed_, rate_;
+};
+
+}  // namespace reluflow::layered
