@@ -29,8 +29,7 @@ def test_a_leg_holds_the_neurons_that_the_run_held() -> None:
     sol = rf.integrate(data, net, until=rf.Stop(limit=True, log_norm=170.0))
     assert sol.status == "reached_log_norm", sol.message
     assert not [e for e in sol.events if e.kind.startswith("start")]
-    late = sol.events.log_t > 1e30
-    assert int(late.sum()) <= 2 * int((sol.events.neuron[late] == sol.events.neuron[late][0]).sum()) * 7
+    assert int((sol.events.log_t > 1e30).sum()) <= 28
 
 
 def test_weights_are_handed_from_leg_to_leg(monkeypatch: pytest.MonkeyPatch) -> None:
