@@ -45,6 +45,8 @@ struct Run {
     std::int64_t events = 0;
     std::int64_t holds = 0;
     std::int64_t late = 0;
+    int turning = 0;             // steps whose kernel turns,
+    int allocating_turning = 0;  // and those of them that allocate
 };
 
 /// Takes steps without a recorder; those before step `warm` are not looked at.
@@ -67,7 +69,10 @@ Run take_steps(const Problem& p, int warm, int steps, int threads = 1) {
         stepper.commit();
         stepper.begin();
         if (run.steps < warm) continue;
-        run.allocating += tests::allocations() > before;
+        const bool allocates = tests::allocations() > before;
+        run.allocating += allocates;
+        run.turning += stepper.knows_rate();
+        run.allocating_turning += stepper.knows_rate() && allocates;
         for (const auto& event : stepper.events()) {
             ++run.events;
             run.holds += event.after == 0;
@@ -90,6 +95,14 @@ void late_steps_allocate_nothing(const Problem& p, int steps) {
     CHECK(run.steps == steps);
     CHECK(run.late > 10);
     CHECK(run.allocating == 0);
+}
+
+/// Classes that cannot be separated, in units in which some directions are steep.
+void steps_whose_kernel_turns_allocate_nothing(Problem p) {
+    for (Index k = 1; k < p.X.cols(); ++k) p.X.col(k) *= std::pow(0.1, static_cast<double>(k));
+    const Run run = take_steps(p, 20, 3000);
+    CHECK(run.turning > 20);
+    CHECK(run.allocating_turning == 0);
 }
 
 /// What is kept of a run grows with it, column by column, and each column doubles its memory.
@@ -121,6 +134,7 @@ int main() {
     steps_with_events_allocate_nothing(problem(400, 64, 60, 0.3, 1e-3));
     late_steps_allocate_nothing(problem(12, 3, 6, 1.5, 0.1), 200);
     late_steps_allocate_nothing(problem(40, 6, 8, 1.5, 0.3), 400);
+    for (const Index d : {3, 5, 8}) steps_whose_kernel_turns_allocate_nothing(problem(150, d, 4, 0.1, 0.1));
     a_run_asks_only_for_what_it_keeps(problem(40, 5, 12, 0.3, 1e-2));
     return reluflow::tests::failures();
 }

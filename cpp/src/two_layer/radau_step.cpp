@@ -47,6 +47,9 @@ constexpr double kNewtonPart = 0.02;
 /// then. With negative ones weights of order one cancel, and neurons left for what it had not resolved of them.
 constexpr double kStands = 0.7;
 constexpr double kStandsPart = 0.1;
+/// Where the kernel turns, gradients say when it stops; weights are resolved as elsewhere, or to some roundings: what
+/// holds a neuron beside a boundary is more than gradients.
+constexpr double kExact = 1e-15;
 /// If the error after two iterations exceeds this many tolerances, the step is too long and is given up.
 constexpr double kHopeless = 1e3;
 /// After this many more, where the kernel turns: the first correction is of a linear model.
@@ -174,7 +177,9 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
         change = is_turning_ ? correct_turning(expansion) : is_steady_ ? correct_steady() : correct();
         if (!std::isfinite(change)) break;
         if (iterations_ > (is_turning_ ? kSurelyHopeless : 0) && error(expansion, step) > kHopeless * tolerance_) break;
-        const double left = (is_turning_ ? std::max(change, moved_ * step) : change * step * norm) / tolerance_;
+        const bool is_rounding = is_turning_ && iterations_ > 0 && (change <= kExact || change > kStands * before);
+        const double all = is_rounding ? 0.0 : change * step * norm;
+        const double left = (is_turning_ ? std::max(all, moved_ * step) : all) / tolerance_;
         const bool stands = is_growing_ && iterations_ > 0 && change > kStands * before && left <= kStandsPart;
         slow = is_slow(change, before);
         if (left > kNewtonPart && change > rounding_ && !stands) continue;
