@@ -26,6 +26,8 @@ from ._stop import LARGEST_LOG_NORM, Stop
 # A carried pattern may contradict a pre-activation by this part of |θ_j| |x_i|: far above the error of any run, far
 # below the pre-activations of a pattern that belongs to other data.
 PATTERN_TOL = 1e-6
+# Weights between this and its inverse are squared as they are.
+LARGEST_SQUARED = 1e140
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,9 +166,14 @@ def start_of(data: Dataset, net: object) -> Start:
 
 
 def _sizes(net: Network) -> FloatArray:
-    """|(w_j, a_j)|, shape (m,); the largest entry is taken out first, so that no square leaves the doubles."""
-    entries = np.abs(net.theta).max(axis=1)
-    sizes: FloatArray = entries * np.linalg.norm(net.theta / np.where(entries > 0, entries, 1.0)[:, None], axis=1)
+    """|(w_j, a_j)|, shape (m,); the largest entry is taken out first where a square might leave the doubles."""
+    theta = np.concatenate((net.W, net.a.reshape(net.width, -1)), axis=1)
+    entries = np.maximum.reduce(np.abs(theta), axis=1)
+    scale: float | FloatArray = 1.0
+    if not (np.minimum.reduce(entries) > 1.0 / LARGEST_SQUARED and np.maximum.reduce(entries) < LARGEST_SQUARED):
+        scale = np.where(entries > 0, entries, 1.0)
+        theta = theta / np.reshape(scale, (-1, 1))
+    sizes: FloatArray = scale * np.sqrt(np.add.reduce(theta * theta, axis=1))
     return sizes
 
 
@@ -174,15 +181,24 @@ def check_sizes(X: FloatArray, net: Network) -> None:
     """Refuse neurons whose squares leave the range of floats; the bounds are those of the core."""
     least, most = _core.SMALLEST_NEURON, _core.LARGEST_NEURON
     sizes = _sizes(net)
+    largest = float(np.maximum.reduce(sizes))
+    # Sums and extrema are asked of the ufuncs: a short run takes no longer than the wrappers around these.
+    if not (np.minimum.reduce(sizes) >= least and largest <= most):
+        _refuse_sizes(sizes)
+    longest = math.sqrt(np.maximum.reduce(np.add.reduce(X * X, axis=1)))
+    if not net.width * largest * largest * longest <= _core.LARGEST_OUTPUT:
+        expected = f"be so small on these data that m |θ_j|² |x_i| is at most {_core.LARGEST_OUTPUT:g}"
+        raise invalid("net", expected, f"|θ_j| = {largest:g} and |x_i| = {longest:g}")
+
+
+def _refuse_sizes(sizes: FloatArray) -> None:
+    """Raise for the first of the sizes that is neither 0 nor within the bounds, if there is one."""
+    least, most = _core.SMALLEST_NEURON, _core.LARGEST_NEURON
     bad = (sizes != 0) & ~((sizes >= least) & (sizes <= most))
     if bad.any():
         neuron = int(np.argmax(bad))
         expected = f"have neurons (w_j, a_j) of size 0 or in [{least:g}, {most:g}]"
         raise invalid("net", expected, f"the size {sizes[neuron]:g} (neuron {neuron})")
-    largest, longest = float(sizes.max()), float(np.linalg.norm(X, axis=1).max())
-    if not net.width * largest * largest * longest <= _core.LARGEST_OUTPUT:
-        expected = f"be so small on these data that m |θ_j|² |x_i| is at most {_core.LARGEST_OUTPUT:g}"
-        raise invalid("net", expected, f"|θ_j| = {largest:g} and |x_i| = {longest:g}")
 
 
 def check_pattern(X: FloatArray, net: Network) -> None:

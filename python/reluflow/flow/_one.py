@@ -52,7 +52,8 @@ def integrate_one(
         progress.done = done
         begin = net if done is None else done.final
         own = settings if done is None else _going_on(settings, done)
-        own = replace(own, until=until)
+        if until is not own.until:
+            own = replace(own, until=until)
         held = hold(begin.W, begin.a, own.start_log_time) if done is None else _held_by(done)
         options = core_options(data, begin, own) | {"n_threads": threads, "hook_period": listening.period}
         rests = at_rest if done is None else done._rests(data, own)
