@@ -344,8 +344,7 @@ void LocalEvents::hold_what_was_held(int neuron) {
     corner_.weight = acting + corner_set_.least_sine(sines_.data()) * unknown;
 }
 
-/// In another leg of a run neurons are held until a step releases them: it sees what the errors of a single instant are
-/// not, an excess of a multiplier that the step takes back.
+/// In another leg of a run neurons are held until a step releases them, which sees what excess it takes back itself.
 bool LocalEvents::apply_start(const Expansion& expansion, int neuron, KnownSides known) {
     const bool pattern_was_given = known != KnownSides::none;
     boundaries_.clear();
@@ -353,10 +352,6 @@ bool LocalEvents::apply_start(const Expansion& expansion, int neuron, KnownSides
     if (boundaries_.empty()) return true;
     w_ = parameters_.w.col(neuron);
     a_ = parameters_.a[neuron];
-    if (known == KnownSides::held && a_ != 0.0) {
-        mode_.hold(neuron, boundaries_);
-        return true;
-    }
     expansion.gradient_at_start(neuron, gradient_.data());
     const double rate = gradient_.dot(w_);
     if (a_ == 0.0 && w_.isZero(0.0)) return true;  // never moves
@@ -368,7 +363,7 @@ bool LocalEvents::apply_start(const Expansion& expansion, int neuron, KnownSides
     }
     fill_corner(neuron, 0.0, gradient_.data(), a_ != 0.0 ? (a_ > 0.0 ? 1.0 : -1.0) : (rate > 0.0 ? 1.0 : -1.0));
     if (pattern_was_given) hold_what_was_held(neuron);
-    if (pattern_was_given && rests(neuron)) {
+    if ((known == KnownSides::held && a_ != 0.0) || (pattern_was_given && rests(neuron))) {
         mode_.hold(neuron, boundaries_);
         return true;
     }
