@@ -216,8 +216,7 @@ bool LocalEvents::decide(int neuron, double u, int& choice) {
     return false;
 }
 
-/// When a neuron leaves dependent boundaries its velocity across them is still zero, so the decision is made with
-/// contributions extrapolated a little (see kLittleLater).
+/// On leaving dependent boundaries the velocity across them is zero: contributions are extrapolated (see kLittleLater).
 bool LocalEvents::decide_leaving(int neuron, double u, int& choice) {
     find_slopes(u);
     if (!mode_.held(neuron).dependent().empty()) finder_.find_way_out(mode_, neuron, corner_);
@@ -370,8 +369,8 @@ bool LocalEvents::apply_start(const Expansion& expansion, int neuron, KnownSides
     int choice = 0;
     if (!decide(neuron, 0.0, choice)) return false;
     const auto& sides = solver_.continuations()[choice].sides;
-    const bool stays = std::all_of(sides.begin(), sides.end(), [](std::int8_t side) { return side == 0; });
-    if (pattern_was_given && stays)
+    const auto is_zero = [](std::int8_t side) { return side == 0; };
+    if (pattern_was_given && std::all_of(sides.begin(), sides.end(), is_zero))
         std::erase_if(branches_, [neuron](const auto& one) { return one.neuron == neuron; });
     commit_sides(neuron, 0.0, sides, true, pattern_was_given);
     return true;

@@ -92,11 +92,6 @@ constexpr int kTurnsFrom = 6;
 /// So is one that misses this part of the tolerance in a layer, or it may be.
 constexpr double kNearLimit = 0.1;
 
-/// Operations of the gradients and margins of one order.
-double drive_work(const Dataset& data, const Expansion& expansion) {
-    return 4.0 * static_cast<double>(data.n() * data.rank()) * static_cast<double>(expansion.groups().count());
-}
-
 }  // namespace
 
 RadauStep::RadauStep(const Dataset& data, Objective objective, const Settings& settings, Index neurons)
@@ -146,8 +141,8 @@ RadauStep::RadauStep(const Dataset& data, Objective objective, const Settings& s
 
 RadauStep::~RadauStep() = default;
 
-bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool quiet) {
-    with_others_ = with_others;
+/// What is known of a try before its first iteration.
+void RadauStep::begin(Expansion& expansion, double step, bool quiet) {
     is_growing_ = !is_linear_ && expansion.waveform().smallest_margin() > 0.0;
     layer_ = 0.0;
     behind_ = kUnlimited;
@@ -165,6 +160,11 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
                  (!expansion.sectors() || node_moments_.cols() <= kFewNeurons) &&
                  (is_linear_ || expansion.waveform().smallest_margin() > kSaturated);
     is_turning_ = turns_ && !is_linear_ && !is_growing_ && expansion.waveform().smallest_margin() > kSaturated;
+}
+
+bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool quiet) {
+    with_others_ = with_others;
+    begin(expansion, step, quiet);
     if (!is_steady_ && !is_turning_ && !choose_active(expansion.series().square(), step)) return refuse(step);
     const double norm = data_.X().rowwise().norm().maxCoeff();
     double change = 0.0;
@@ -328,22 +328,6 @@ double RadauStep::follow_others() {
             if (!live_[i]) change_(node, i) = start_weights_[i] * growth;
     }
     return kErrorPart * std::abs(last);
-}
-
-double RadauStep::plain_work(const Expansion& expansion, int order) const noexcept {
-    return order * drive_work(data_, expansion) + expansion.series().work(order);
-}
-
-double RadauStep::relative_work(const Expansion& expansion) const noexcept {
-    const double drive = drive_work(data_, expansion);
-    const double plain = plain_work(expansion, kMaxOrder);
-    const double series = kStages * drive + expansion.series().work(order_);
-    const double unknowns = kStages * (static_cast<double>(active_.size()) + 1.0);
-    // Factorisations run about three times as fast as the rest, and each comes with kernels of about the same cost.
-    const double factorisation = is_turning_  ? turning_->work() / 3.0
-                                 : is_steady_ ? steady_->work()
-                                              : 2.0 * 2.0 / 3.0 / 3.0 * unknowns * unknowns * unknowns;
-    return ((iterations_ + 2) * series + order_ * drive + factorisations_ * factorisation) / plain;
 }
 
 /// Weights at the nodes -> series of the neurons, until its terms are negligible -> margins at the nodes.

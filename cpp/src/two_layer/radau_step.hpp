@@ -76,6 +76,7 @@ class RadauStep {
   private:
     static constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
+    void begin(Expansion& expansion, double step, bool quiet);
     void guess(const Expansion& expansion, double step);
     void guess_onward(Index sample, double step);
     void set_log_change(int node, Index sample, double log_change);
