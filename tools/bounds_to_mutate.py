@@ -29,6 +29,7 @@ WAVEFORM = "two_layer/waveform.cpp"
 WAVEFORM_TIME = "two_layer/waveform_time.cpp"
 LOSS = "problem/loss.cpp"
 RADAU = "two_layer/radau_step.cpp"
+RADAU_HEADER = "two_layer/radau_step.hpp"
 NODES = "numeric/radau_nodes.hpp"
 LOG_INTEGRAL = "numeric/log_integral.hpp"
 TOLERANCES = "base/tolerances.hpp"
@@ -379,7 +380,7 @@ MUTANTS = (
         "if (std::abs(change) > 1e-4) return",
     ),
     of_tolerance("test_radau_step", "kLatePart", "0.05", "50.0", RADAU),
-    Mutant("test_radau_step", RADAU, "kErrorPart = 1e-4", "kErrorPart = 0.1", "kErrorPart = 1e-4"),
+    Mutant("test_radau_step", RADAU_HEADER, "kErrorPart = 1e-4", "kErrorPart = 0.1", "kErrorPart = 1e-4"),
     Mutant("test_radau_step", RADAU, "kNewtonPart = 20", "kNewtonPart = 0.02", "kNewtonPart = 20.0"),
     Mutant("test_radau_step", RADAU, "kSeriesPart = 1", "kSeriesPart = 1e-3", "kSeriesPart = 1.0"),
     Mutant("test_radau_step", RADAU, "kSeriesPart = 1000", "kSeriesPart = 1e-3", "kSeriesPart = 1e3"),
