@@ -10,6 +10,7 @@
 #include "base/pool.hpp"
 #include "check.hpp"
 #include "numeric/polynomial.hpp"
+#include "problem.hpp"
 #include "two_layer/bounds.hpp"
 #include "two_layer/expansion.hpp"
 #include "uniform.hpp"
@@ -32,10 +33,7 @@ struct Network {
     explicit Network(Index samples) : Network(samples, Uniform(static_cast<std::uint64_t>(samples))) {}
     Network(Index samples, Uniform number)
         : data(drawn(samples, kRank, number), Vector::Ones(samples)), state(data, copies(number), ones(), 0.0) {
-        for (Index j = 0; j < kNeurons; ++j)
-            for (int boundary = 0; boundary < data.n_boundaries(); ++boundary)
-                state.mode.set_side(j, boundary,
-                                    data.normals().row(boundary).dot(state.parameters.w.col(j)) > 0.0 ? 1 : -1);
+        tests::take_sides(data, state);
     }
 
     static Matrix drawn(Index rows, Index columns, Uniform& number) {

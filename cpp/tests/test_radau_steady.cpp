@@ -10,6 +10,7 @@
 #include "hybrid/pattern.hpp"
 #include "hybrid/sliding_set.hpp"
 #include "numeric/radau_nodes.hpp"
+#include "problem.hpp"
 #include "two_layer/expansion.hpp"
 #include "two_layer/parameters.hpp"
 #include "uniform.hpp"
@@ -17,6 +18,8 @@
 namespace {
 
 using namespace reluflow;
+using tests::Problem;
+using tests::problem;
 using tests::Uniform;
 
 /// K_ij = ∂q_i · ∂q_j over the weights, with what each neuron holds projected out.
@@ -36,24 +39,6 @@ Matrix kernel(const Dataset& data, const State& state) {
         K += features * features.transpose();
     }
     return K;
-}
-
-struct Problem {
-    Matrix X, W;
-    Vector y, a;
-};
-
-Problem problem(Uniform& number, Index n, Index d, Index m) {
-    Problem p{Matrix(n, d), Matrix(m, d), Vector(n), Vector(m)};
-    for (Index i = 0; i < n; ++i) {
-        p.y[i] = i % 2 == 0 ? 1.0 : -1.0;
-        for (Index k = 0; k < d; ++k) p.X(i, k) = number();
-    }
-    for (Index j = 0; j < m; ++j) {
-        p.a[j] = number();
-        for (Index k = 0; k < d; ++k) p.W(j, k) = number();
-    }
-    return p;
 }
 
 /// Neuron j holds its first j mod r boundaries, or none; the others have the signs that they have.

@@ -7,45 +7,39 @@
 #include "base/pool.hpp"
 #include "check.hpp"
 #include "numeric/radau_nodes.hpp"
+#include "problem.hpp"
 #include "two_layer/expansion.hpp"
 #include "uniform.hpp"
 
 namespace {
 
 using namespace reluflow;
+using tests::Problem;
+using tests::problem;
+using tests::take_sides;
 using tests::Uniform;
 
 constexpr Index kMost = 100;
 
-struct Problem {
-    Matrix X, W;
-    Vector y, a;
-};
-
 /// Three kinds of neurons only, so that groups are few.
-Problem problem(Uniform& number, Index n, Index d, Index m) {
-    Problem p{Matrix(n, d), Matrix(m, d), Vector(n), Vector(m)};
-    for (Index i = 0; i < n; ++i) {
-        p.y[i] = i % 2 == 0 ? 1.0 : -1.0;
-        for (Index k = 0; k < d; ++k) p.X(i, k) = number();
-    }
-    Matrix kinds(3, d);
-    for (Index j = 0; j < 3; ++j)
-        for (Index k = 0; k < d; ++k) kinds(j, k) = number();
-    for (Index j = 0; j < m; ++j) {
-        p.a[j] = number();
-        p.W.row(j) = std::exp(number()) * kinds.row(j % 3);
-    }
+Problem of_three_kinds(Uniform& number, Index n, Index d, Index m) {
+    Problem p = problem(number, n, d, m);
+    for (Index j = 3; j < m; ++j) p.W.row(j) = std::exp(number()) * p.W.row(j % 3);
     return p;
 }
 
-/// The sides that the neurons have.
-void take_sides(const Dataset& data, State& state) {
-    for (Index j = 0; j < state.neurons(); ++j)
-        for (Index boundary = 0; boundary < data.n_boundaries(); ++boundary)
-            state.mode.set_side(j, boundary,
-                                data.normals().row(boundary).dot(state.parameters.w.col(j)) > 0.0 ? 1 : -1);
-}
+/// A network at the begin of a step.
+struct Begun {
+    explicit Begun(const Problem& p)
+        : data(p.X, p.y), state(data, p.W, p.a, 0.0), expansion(data, {}, {}, state, pool) {
+        take_sides(data, state);
+        expansion.start();
+    }
+    Dataset data;
+    State state;
+    Pool pool{1};
+    Expansion expansion;
+};
 
 Matrix kernel(const Dataset& data, const State& state) {
     Matrix K = Matrix::Zero(data.n(), data.n());
@@ -81,20 +75,14 @@ Weights weights(Uniform& number, Index n) {
 
 void the_answer_solves_the_equations(Index n, Index d, Index m, double step) {
     Uniform number(3);
-    const Problem drawn = problem(number, n, d, m);
-    const Dataset data(drawn.X, drawn.y);
-    State state(data, drawn.W, drawn.a, 0.0);
-    take_sides(data, state);
-    Pool pool(1);
-    Expansion expansion(data, {}, {}, state, pool);
-    expansion.start();
+    Begun begun(of_three_kinds(number, n, d, m));
     const Weights given = weights(number, n);
-    TurningResponse response(data, m, kMost);
-    CHECK(response.prepare(expansion, given.p, given.c, Vector::Zero(n), step));
+    TurningResponse response(begun.data, m, kMost);
+    CHECK(response.prepare(begun.expansion, given.p, given.c, Vector::Zero(n), step));
     Matrix change = given.r;
     response.solve(change);
 
-    const Matrix K = kernel(data, state);
+    const Matrix K = kernel(begun.data, begun.state);
     // In the stiff directions the terms of the sums over samples are far larger than what they come to: some fifty
     // roundings of the largest, of which a build with other orders of sums takes ten.
     const double known = 1e-14 * (1.0 + step) * K.cwiseAbs().rowwise().sum().maxCoeff();
@@ -119,16 +107,10 @@ void the_answer_solves_the_equations(Index n, Index d, Index m, double step) {
 
 void many_directions_are_left_to_others() {
     Uniform number(5);
-    const Problem drawn = problem(number, 50, 40, 12);  // three groups of forty directions
-    const Dataset data(drawn.X, drawn.y);
-    State state(data, drawn.W, drawn.a, 0.0);
-    take_sides(data, state);
-    Pool pool(1);
-    Expansion expansion(data, {}, {}, state, pool);
-    expansion.start();
+    Begun begun(of_three_kinds(number, 50, 40, 12));  // three groups of forty directions
     const Weights given = weights(number, 50);
-    TurningResponse response(data, 12, kMost);
-    CHECK(!response.prepare(expansion, given.p, given.c, Vector::Zero(50), 1e3));
+    TurningResponse response(begun.data, 12, kMost);
+    CHECK(!response.prepare(begun.expansion, given.p, given.c, Vector::Zero(50), 1e3));
 }
 
 }  // namespace

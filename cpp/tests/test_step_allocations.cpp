@@ -7,6 +7,7 @@
 
 #include "allocations.hpp"
 #include "check.hpp"
+#include "problem.hpp"
 #include "run/flow.hpp"
 #include "uniform.hpp"
 
@@ -53,10 +54,7 @@ struct Run {
 Run take_steps(const Problem& p, int warm, int steps, int threads = 1) {
     const Dataset data(p.X, p.y);
     State state(data, p.W, p.a, 0.0);
-    for (Index j = 0; j < p.W.rows(); ++j)
-        for (Index boundary = 0; boundary < data.n_boundaries(); ++boundary)
-            state.mode.set_side(j, boundary,
-                                data.normals().row(boundary).dot(state.parameters.w.col(j)) > 0.0 ? 1 : -1);
+    tests::take_sides(data, state);
     Pool pool(threads);
     Stepper stepper(data, {}, {}, state, pool);
     Run run;

@@ -19,7 +19,7 @@ from ._neurons import TINY_LOG2, Neurons
 from ._rest import Rest, rest
 from ._saddle import Saddle
 from ._sides import kept_off
-from ._stage import Stage
+from ._stage import Ending, Stage
 
 # The log t at which a grown network stands for log t -> infinity, until another one shows whether that matters.
 LOG_TIME = 1e3
@@ -184,10 +184,7 @@ def _is_alike(one: Stage, two: Stage) -> bool:
     return woken[0] == woken[1] and bool((one.status == two.status).all()) and all(near)
 
 
-End = tuple[str, str, Solution | None]
-
-
-def ends_alike(one: End, two: End) -> bool:
+def ends_alike(one: Ending, two: Ending) -> bool:
     """Compare the status, message and run with which two paths end."""
     if one[0] != two[0]:
         return False

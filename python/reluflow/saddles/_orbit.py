@@ -25,7 +25,7 @@ from ._saddle import is_vanishing
 from ._sides import kept_off
 
 # A neuron that leaves starts at this part of the size at which it matters: its outputs are 14 digits below the others.
-_ESCAPE_SIZE = 1e-7
+ESCAPE_SIZE = 1e-7
 # The infinitesimal neurons start each leg at `TINY_LOG2`, and a leg in which one passes 1e-24 is taken again, shorter.
 _LARGEST_LOG2 = -80
 # So is one in which a neuron shrinks by more than 1e-12: the rounding of its direction does not shrink with it.
@@ -35,9 +35,9 @@ _ROOM = 0.7 * (_LARGEST_LOG2 - TINY_LOG2) * float(np.log(2.0))
 # The same where an infinitesimal neuron approaches a boundary that it does not slide on: it is put on its side anew.
 _ROOM_BESIDE = 10.0
 # Time constants of the growth after the linearised escape before an arrival is looked for.
-_FIRST_LEG = 12.0
+FIRST_LEG = 12.0
 # A state this near to its critical point, as a part of |θ|, has arrived: the polish is off by the square of it.
-_ARRIVED = 1e-8
+ARRIVED = 1e-8
 # Neurons that go so many times as far in a 256th of a leg have not.
 _UNDER_WAY = 100.0
 # After so many legs without arrival the orbit ends where it is; a margin that grows for ever shows in a few.
@@ -102,9 +102,9 @@ class Orbit:
         return float(sum(leg.t_end for leg in self.legs))
 
 
-def escape_time(flow: Flow, rest: Rest, waking: IntArray) -> float:
+def escape_time(log_unit: float, rest: Rest, waking: IntArray) -> float:
     """Time since `rest.log_size` at which the first of the neurons that leave has grown to the start of the orbit."""
-    small = flow.log_unit + np.log(_ESCAPE_SIZE) - 0.5 * np.log(len(waking))
+    small = log_unit + np.log(ESCAPE_SIZE) - 0.5 * np.log(len(waking))
     return float(((small - rest.log_size[waking]) / rest.rate[waking]).min())
 
 
@@ -115,7 +115,7 @@ def follow(flow: Flow, neurons: Neurons, rest: Rest, waking: IntArray, *, parted
     `parted` infinitesimal neurons are carried apart from the beginning.
     """
     ride = _Ride(flow, replace(neurons, pattern=rest.pattern), waking, parted)
-    escaped = (_FIRST_LEG - np.log(_ESCAPE_SIZE)) / float(rest.rate[waking].min())
+    escaped = (FIRST_LEG - np.log(ESCAPE_SIZE)) / float(rest.rate[waking].min())
     length, longest = escaped, ride.room / float(rest.rate.max())
     while len(ride.legs) < _MAX_LEGS:
         leg = ride.run(min(length, longest))
@@ -132,7 +132,7 @@ def follow(flow: Flow, neurons: Neurons, rest: Rest, waking: IntArray, *, parted
         is_over = ride.duration >= escaped
         if is_over and not ride.is_under_way(leg):
             limit = ride.limit()
-            if limit.kind == "finite" and limit.certified and limit.turn <= _ARRIVED:
+            if limit.kind == "finite" and limit.certified and limit.turn <= ARRIVED:
                 return ride.ended("arrived")
             if limit.kind == "direction" and ride.goes_to_infinity():
                 assert ride.far is not None  # for the type checker
@@ -266,7 +266,7 @@ class _Ride:
         W, a = leg.W[-2:, rows], leg.a[-2:, rows]
         way = np.hypot(np.linalg.norm(W[1] - W[0]), np.linalg.norm(a[1] - a[0]))
         size = np.hypot(np.linalg.norm(W[1]), np.linalg.norm(a[1]))
-        return bool(way * leg.t_end > _UNDER_WAY * _ARRIVED * size * _SAVED * (last - before))
+        return bool(way * leg.t_end > _UNDER_WAY * ARRIVED * size * _SAVED * (last - before))
 
     def goes_to_infinity(self) -> bool:
         """Tell whether margins are certified to grow for ever, and infinitesimal neurons have turned to the others.

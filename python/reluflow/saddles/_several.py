@@ -8,9 +8,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, IntArray, PatternArray, freeze
+from .._validation import FloatArray, IntArray, PatternArray
 from ..early._outputs import heads_of
-from ..flow import Solution, TwoLayerSolution
 from ..kinks._boundaries import names
 from ..layered._several import pair_of
 from ..losses import ReductionName
@@ -19,18 +18,16 @@ from ._at_bounds import beside
 from ._bodies import Body, clusters_of, index_of, leaving, powers_of, resting, small_of, what_hides, with_rows
 from ._carried import in_order
 from ._notes import end_of_rest, notes_of
-from ._orbit import STOPPED
-from ._passing import time_of_loss
+from ._orbit import escape_time
 from ._rest import TIE_TOL
 from ._saddle import Saddle
 from ._several_flow import OutputFlow, problem_of
-from ._several_orbit import ESCAPE_SIZE, OutputOrbit, follow
+from ._several_orbit import OutputOrbit, follow
 from ._several_rest import OutputRest, rest_of_outputs
 from ._several_saddle import polished, saddle_at_zero, saddle_of, what_parts
-from ._stage import Stage
+from ._stage import Ending, Stage
+from ._staged import Staged, Told
 from ._watch import Watch
-
-Ending = tuple[str, str, Solution | TwoLayerSolution | None]
 
 
 def flow_of_outputs(
@@ -56,7 +53,7 @@ def flow_of_outputs(
 
 
 @dataclass
-class OutputWalk:
+class OutputWalk(Staged):
     """A path under way: where the bodies stand, at t = time L + clock."""
 
     flow: OutputFlow
@@ -66,17 +63,6 @@ class OutputWalk:
     clock: float = 0.0
     stages: list[Stage] = field(default_factory=list)
     here: tuple[int, Saddle, OutputRest] | None = None
-
-    def run(self) -> Ending:
-        """Follow all stages; return the status and the message of the end, and the run to infinity if it ends there."""
-        try:
-            return self._walk()
-        except KeyboardInterrupt:
-            if self.here is None:
-                raise
-            if len(self.stages) == self.here[0]:
-                self._add(*self.here[1:], np.empty(0, dtype=np.int64))
-            return "interrupted", f"interrupted at saddle {len(self.stages) - 1}; these are the stages so far", None
 
     def _walk(self) -> Ending:
         flow, nobody = self.flow, np.empty(0, dtype=np.int64)
@@ -105,7 +91,7 @@ class OutputWalk:
                 raise
             if orbit.outcome != "arrived":
                 self._add(saddle, still, waking, orbit, (wait, lead))
-                return self._stopped(orbit)
+                return self._not_arrived(orbit)
             bodies = polished(orbit.bodies, orbit.limit)
             following = saddle_of(flow, bodies)
             self._add(saddle, still, waking, orbit, (wait, lead), following.loss)
@@ -118,26 +104,12 @@ class OutputWalk:
 
     def _leave(self, still: OutputRest, waking: IntArray, wait: float, lam: FloatArray) -> OutputOrbit:
         """Let the neurons grow until the first of them leave, and follow these to the next critical point."""
-        small = self.flow.log_unit + np.log(ESCAPE_SIZE) - 0.5 * np.log(len(waking))
-        grows = float(((small - still.log_size[waking]) / still.rate[waking]).min())
+        grows = escape_time(self.flow.log_unit, still, waking)
         bodies = leaving(beside(self.flow, lam, self.bodies), still, waking, wait, grows)
         self.clock += grows
         is_parting = bool((still.status[waking] == "grown").any())
         rates = float(still.rate[waking].min()), float(still.rate.max())
         return follow(self.flow, bodies, *rates, is_parting=is_parting)
-
-    def _stopped(self, orbit: OutputOrbit) -> Ending:
-        """Say why a path ends with an orbit that does not arrive."""
-        last = len(self.stages) - 1
-        if orbit.outcome in STOPPED:
-            return orbit.outcome, f"on the orbit that leaves saddle {last}: {orbit.message}", None
-        if orbit.outcome == "lost":
-            return "lost", f"the orbit that leaves saddle {last} has no certified end: {orbit.message}", None
-        run = orbit.far
-        assert run is not None  # for the type checker
-        if not run.success:
-            return "lost", f"after saddle {last} every margin grows, but no direction is certified: {run.message}", run
-        return "infinity", f"after saddle {last} every margin grows for ever; the flow ends in a direction", run
 
     def _add(
         self,
@@ -150,41 +122,20 @@ class OutputWalk:
     ) -> None:
         """Write down a stage."""
         wakes = clusters_of(waking, still)
-        legs, rows = ((), ()) if orbit is None else (orbit.legs, orbit.rows)
-        passed = time_of_loss(legs, 0.5 * (saddle.loss + next_loss), self.flow.factor)
         direction, output, sector = _with_grown(still, saddle.network)
-        power = powers_of(self.bodies)
-        for array in (saddle.duals, still.status, direction, output, sector, still.rate, *wakes, *rows, power):
-            freeze(array)
-        self.stages.append(
-            Stage(
-                number=len(self.stages),
-                begins=self.time,
-                ends=self.time + waits[0],
-                network=saddle.network,
-                duals=saddle.duals,
-                loss=saddle.loss,
-                kind=self._kind(saddle, still),
-                index=index_of(self.bodies, still),
-                freedom=saddle.freedom,
-                limit=saddle.limit,
-                status=still.status,
-                direction=direction,
-                output=output,
-                sector=sector,
-                rate=still.rate,
-                power=power,
-                events=still.events,
-                wakes=wakes,
-                lead=waits[1],
-                offset=self.clock + passed,
-                departs=self.clock if legs else np.nan,
-                legs=legs,
-                rows=rows,
-                carried=in_order([]),
-                notes=(*notes_of(saddle, still, wakes, legs), *_parting(still, wakes)),
-            )
+        said = notes_of(saddle, still, wakes, () if orbit is None else orbit.legs)
+        told = Told(
+            wakes=wakes,
+            kind=self._kind(saddle, still),
+            index=index_of(self.bodies, still),
+            direction=direction,
+            sector=sector,
+            power=powers_of(self.bodies),
+            carried=in_order([]),
+            notes=(*said, *_parting(still, wakes)),
+            output=output,
         )
+        self._write(saddle, still, orbit, (next_loss, self.flow.factor), waits, told)
 
     def _kind(self, saddle: Saddle, still: OutputRest) -> str:
         """Tell the kind of critical point, of all neurons: one that grows proves that it is a saddle."""

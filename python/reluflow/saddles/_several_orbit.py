@@ -14,18 +14,13 @@ from ..limits._outputs import limit_of_outputs
 from ._bodies import Body, network_of
 from ._differences_carried import NotCarriedError, carried
 from ._neurons import TINY_LOG2
-from ._orbit import STOPPED
+from ._orbit import ARRIVED, ESCAPE_SIZE, FIRST_LEG, STOPPED
 from ._several_flow import OutputFlow, run_of_units
 from ._several_rest import pull_of, sector_map
 from ._several_saddle import vanishing
 from ._sides import side_kept
 from ._units import log2_size, units_of
 
-# As in `_orbit`: the size at which neurons start that leave, the time constants before an arrival is looked for, and
-# the part of |θ| at which the grown network has arrived.
-ESCAPE_SIZE = 1e-7
-_FIRST_LEG = 12.0
-_ARRIVED = 1e-8
 # Accuracy of the orbit of a cluster that comes apart: at its begin neurons differ by 1e-7 of their size.
 _PARTING_RTOL = 1e-13
 # Neurons that go so many times as far in a 256th of a leg have not arrived.
@@ -92,7 +87,7 @@ def follow(
     """
     flow = replace(flow, rtol=min(flow.rtol, _PARTING_RTOL)) if is_parting else flow
     ride = _Ride(flow, bodies)
-    escaped = (_FIRST_LEG - np.log(ESCAPE_SIZE)) / rate
+    escaped = (FIRST_LEG - np.log(ESCAPE_SIZE)) / rate
     length, longest = escaped, ride.room / fastest
     while len(ride.legs) < _MAX_LEGS and ride.steps < _MAX_STEPS:
         leg = flow.run([body.unit for body in ride.bodies], min(length, longest), _LEG_STEPS)
@@ -211,7 +206,7 @@ class _Ride:
         W, a = leg.W[-2:, rows], leg.a[-2:, rows]
         way = np.hypot(np.linalg.norm(W[1] - W[0]), np.linalg.norm(a[1] - a[0]))
         size = np.hypot(np.linalg.norm(W[1]), np.linalg.norm(a[1]))
-        return bool(way * leg.t_end > _UNDER_WAY * _ARRIVED * size * _SAVED * (leg.t[-1] - leg.t[-2]))
+        return bool(way * leg.t_end > _UNDER_WAY * ARRIVED * size * _SAVED * (leg.t[-1] - leg.t[-2]))
 
     def limit(self) -> Limit:
         """Polish the critical point to which the grown bodies go, once for each leg."""
@@ -223,7 +218,7 @@ class _Ride:
     def arrived(self) -> OutputOrbit | None:
         """Return the orbit if it has come to a certified critical point, or goes to infinity for sure."""
         limit = self.limit()
-        if limit.kind == "finite" and limit.certified and limit.turn <= _ARRIVED:
+        if limit.kind == "finite" and limit.certified and limit.turn <= ARRIVED:
             gone = vanishing(self.bodies, limit)
             if not gone:
                 return self.ended("arrived")

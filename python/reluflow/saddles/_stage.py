@@ -13,6 +13,10 @@ from ..flow._events import EventTable
 from ..limits import Limit
 from ..networks import Network
 
+Run = Solution | TwoLayerSolution
+# Status and message of the end of a path, and the run to infinity if it ends there.
+Ending = tuple[str, str, Run | None]
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stage(ReadOnly):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from .._validation import IntArray, freeze
+from .._validation import IntArray
 from ..datasets import Dataset
 from ..flow import Solution
 from ..limits._groups import groups
@@ -19,16 +19,16 @@ from ._horizon import FARTHER, LOG_TIME, ends_alike, n_alike, saddle_at_infinity
 from ._neurons import Neurons
 from ._notes import end_of_rest, notes_of
 from ._orbit import STOPPED, Orbit, escape_time, follow
-from ._passing import time_of_loss
 from ._rest import TIE_TOL, Rest, clusters, rest
 from ._saddle import Saddle, is_separated, saddle_at_zero, saddle_of
-from ._stage import Stage
+from ._stage import Ending, Stage
+from ._staged import Staged, Told
 
 _DEPENDS = "what follows depends on the size of the margins that have grown"
 
 
 @dataclass
-class Walk:
+class Walk(Staged):
     """A path under way: where the neurons stand, at t = time L + clock."""
 
     flow: Flow
@@ -42,24 +42,13 @@ class Walk:
     here: tuple[int, Saddle, Rest] | None = None
     first_far: tuple[int, float, float, Orbit] | None = None
 
-    def run(self) -> tuple[str, str, Solution | None]:
-        """Follow all stages; return the status and the message of the end, and the run to infinity if it ends there."""
-        try:
-            return self._walk()
-        except KeyboardInterrupt:
-            if self.here is None:
-                raise
-            if len(self.stages) == self.here[0]:
-                self._add(*self.here[1:], np.empty(0, dtype=np.int64))
-            return "interrupted", f"interrupted at saddle {len(self.stages) - 1}; these are the stages so far", None
-
-    def _walk(self) -> tuple[str, str, Solution | None]:
+    def _walk(self) -> Ending:
         data, loss = self.flow.data, self.flow.loss
         m, d = self.neurons.w.shape
         zero = Network(np.zeros((m, d)), np.zeros(m), leak=self.neurons.leak)
         return self._checked(self._from(saddle_at_zero(data, zero, loss)))
 
-    def _from(self, saddle: Saddle, far: Solution | None = None) -> tuple[str, str, Solution | None]:
+    def _from(self, saddle: Saddle, far: Solution | None = None) -> Ending:
         """Go on from a saddle; `far` is the run of what has grown to its limit, where margins grow for ever."""
         data = self.flow.data
         while True:
@@ -97,7 +86,7 @@ class Walk:
 
     def _leave(self, still: Rest, waking: IntArray, wait: float) -> Orbit:
         """Let the neurons grow until the first of them leave, and follow these to the next critical point."""
-        grows = escape_time(self.flow, still, waking)
+        grows = escape_time(self.flow.log_unit, still, waking)
         power = self.neurons.power + still.rate * wait
         power[waking] = 0.0
         log_size = still.log_size + still.rate * grows
@@ -121,7 +110,7 @@ class Walk:
 
         return saddle_at_infinity(data, end, orbit.far, late, self.log_time, is_first=self.first_far is None)
 
-    def _checked(self, end: tuple[str, str, Solution | None]) -> tuple[str, str, Solution | None]:
+    def _checked(self, end: Ending) -> Ending:
         """Follow what comes after the first saddle at infinity again, with margins ten times as large there.
 
         What is not the same is not that of the limit: the path ends before it.
@@ -146,21 +135,13 @@ class Walk:
             return "saddle_at_infinity", f"{_DEPENDS} after saddle {len(self.stages) - 1}", None
         return end
 
-    def _stopped(self, orbit: Orbit, why: str) -> tuple[str, str, Solution | None]:
+    def _stopped(self, orbit: Orbit, why: str) -> Ending:
         """Say why a path ends with an orbit that does not arrive."""
-        last = len(self.stages) - 1
-        if orbit.outcome in STOPPED:
-            return orbit.outcome, f"on the orbit that leaves saddle {last}: {orbit.message}", None
-        if orbit.outcome == "lost":
-            return "lost", f"the orbit that leaves saddle {last} has no certified end: {orbit.message}", None
-        if not is_separated(self.flow.data, orbit.end.network, self.flow.loss):
-            where = f"on the orbit that leaves saddle {last} some margins grow for ever and others rest"
-            return "saddle_at_infinity", f"{where}, and the saddle there is not certified: {why}", None
-        run = orbit.far
-        assert run is not None  # for the type checker
-        if not run.success:
-            return "lost", f"after saddle {last} every margin grows, but no direction is certified: {run.message}", run
-        return "infinity", f"after saddle {last} every margin grows for ever; the flow ends in a direction", run
+        is_all = orbit.outcome in (*STOPPED, "lost") or is_separated(self.flow.data, orbit.end.network, self.flow.loss)
+        if is_all:
+            return self._not_arrived(orbit)
+        where = f"on the orbit that leaves saddle {len(self.stages) - 1} some margins grow for ever and others rest"
+        return "saddle_at_infinity", f"{where}, and the saddle there is not certified: {why}", None
 
     def _add(
         self,
@@ -173,42 +154,17 @@ class Walk:
     ) -> None:
         """Write down a stage."""
         wakes = clusters(waking, still, self.neurons.a)
-        legs, rows = ((), ()) if orbit is None else (orbit.legs, orbit.rows)
-        carried = in_order([]) if orbit is None else orbit.events
-        passed = time_of_loss(legs, 0.5 * (saddle.loss + next_loss), self.flow.factor)
-        arrays = (saddle.duals, still.status, still.direction, still.pattern, still.rate, *wakes, *rows)
-        power = np.where(still.status == "grown", 0.0, self.neurons.power)
-        for array in (*arrays, power):
-            freeze(array)
-        self.stages.append(
-            Stage(
-                number=len(self.stages),
-                begins=self.time,
-                ends=self.time + waits[0],
-                network=saddle.network,
-                duals=saddle.duals,
-                loss=saddle.loss,
-                kind=_kind(self.flow.data, saddle, still),
-                index=int(np.count_nonzero(still.rate > 0)),
-                freedom=saddle.freedom,
-                limit=saddle.limit,
-                at_infinity=saddle.at_infinity,
-                status=still.status,
-                direction=still.direction,
-                sector=still.pattern,
-                rate=still.rate,
-                power=power,
-                events=still.events,
-                wakes=wakes,
-                lead=waits[1],
-                offset=self.clock + passed,
-                departs=self.clock if legs else np.nan,
-                legs=legs,
-                rows=rows,
-                carried=carried,
-                notes=_notes(saddle, still, wakes, orbit),
-            )
+        told = Told(
+            wakes=wakes,
+            kind=_kind(self.flow.data, saddle, still),
+            index=int(np.count_nonzero(still.rate > 0)),
+            direction=still.direction,
+            sector=still.pattern,
+            power=np.where(still.status == "grown", 0.0, self.neurons.power),
+            carried=in_order([]) if orbit is None else orbit.events,
+            notes=_notes(saddle, still, wakes, orbit),
         )
+        self._write(saddle, still, orbit, (next_loss, self.flow.factor), waits, told)
 
 
 def _kind(data: Dataset, saddle: Saddle, still: Rest) -> str:
@@ -220,7 +176,7 @@ def _kind(data: Dataset, saddle: Saddle, still: Rest) -> str:
     return point_of(groups(data, saddle.network), saddle.network, saddle.duals).kind
 
 
-def _end_far(run: Solution) -> tuple[str, str, Solution | None]:
+def _end_far(run: Solution) -> Ending:
     """Status and message of a path that ends at a saddle at infinity, with the run to the limit there."""
     if not run.limit.certified:
         return "lost", f"no neuron grows any more, but no direction is certified: {run.limit.reason}", run
