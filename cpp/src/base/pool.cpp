@@ -10,8 +10,10 @@ namespace {
 /// microseconds.
 constexpr std::chrono::microseconds kPatience{100};
 
-/// With more threads than cores there is no spinning, since it would take the core from another thread.
+/// With more threads than cores there is no spinning, since it would take the core from another thread. The number of
+/// cores is read from files: a thirtieth of a short run, which has one thread and waits for nobody.
 std::chrono::nanoseconds patience_of(int threads) noexcept {
+    if (threads <= 1) return kPatience;
     const bool fits = static_cast<unsigned>(threads) <= std::thread::hardware_concurrency();
     return fits ? kPatience : std::chrono::nanoseconds{0};
 }
