@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "two_layer/coupling_sums.hpp"
 
 namespace {
 
@@ -31,12 +32,26 @@ Column column(const std::vector<std::int8_t>& signs, Index sample, bool leaks) {
     return made;
 }
 
+/// Of each sample the positive signs as bits, (chunks, samples).
+std::vector<std::uint8_t> codes(const std::vector<std::int8_t>& signs) {
+    std::vector<std::uint8_t> made(chunks_of(kGroups) * kSamples, 0);
+    for (Index c = 0; c < kGroups; ++c)
+        for (Index i = 0; i < kSamples; ++i)
+            if (signs[c * kSamples + i] > 0)
+                made[c / kChunk * kSamples + i] |= static_cast<std::uint8_t>(1U << c % kChunk);
+    return made;
+}
+
+bool update(SampleClasses& classes, const std::vector<std::int8_t>& signs, bool leaks) {
+    return leaks ? classes.update(signs) : classes.update(codes(signs));
+}
+
 void classes_have_equal_columns(Index kinds, bool leaks) {
     const auto drawn = signs(kinds);
     std::set<Column> different;
     for (Index i = 0; i < kSamples; ++i) different.insert(column(drawn, i, leaks));
-    SampleClasses classes(kSamples, std::ssize(different));
-    CHECK(classes.update(drawn, leaks));
+    SampleClasses classes(kSamples, std::ssize(different), kSubsets);
+    CHECK(update(classes, drawn, leaks));
     CHECK(classes.count() == std::ssize(different));
     std::vector<int> seen(kSamples, 0);
     Index place = 0;
@@ -53,8 +68,8 @@ void classes_have_equal_columns(Index kinds, bool leaks) {
         }
     }
     CHECK(std::all_of(seen.begin(), seen.end(), [](int count) { return count == 1; }));
-    SampleClasses fewer(kSamples, std::ssize(different) - 1);
-    CHECK(!fewer.update(drawn, leaks));
+    SampleClasses fewer(kSamples, std::ssize(different) - 1, kSubsets);
+    CHECK(!update(fewer, drawn, leaks));
 }
 
 }  // namespace

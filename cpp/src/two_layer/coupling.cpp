@@ -18,8 +18,8 @@ using ConstMap = Eigen::Map<const Vector>;
 constexpr Index kUsualGroups = 4096;
 /// Groups whose sums are transposed together: a cache line.
 constexpr Index kTurned = 8;
-/// Sides that are compared together.
-constexpr Index kBlock = 64;
+/// Sides that are compared together: whole codes.
+constexpr Index kBlock = 16 * kChunk;
 /// There are few classes if they have so many samples each, on average. At 2 and at 6 P2, P3, P4 and breast cancer take
 /// the same time.
 constexpr Index kSamplesPerClass = 3;
@@ -46,7 +46,7 @@ Coupling::Coupling(const Dataset& data, Index neurons, double leak, Pool& pool)
       pool_(pool),
       one_to_one_(data.n_boundaries() == data.n()),
       orientation_(data.n()),
-      classes_(data.n(), data.n() / kSamplesPerClass),
+      classes_(data.n(), data.n() / kSamplesPerClass, kSubsets),
       own_(static_cast<std::size_t>(pool.threads())),
       column_(kFewGroups * data.rank()),
       all_(data.rank()),
@@ -77,12 +77,13 @@ void Coupling::grow(Index groups) {
 void Coupling::set_slopes(const Pattern& pattern, const Groups& groups) {
     if (groups.count() > capacity_)
         grow(std::min(static_cast<Index>(pattern.neurons()), std::max(groups.count(), 2 * capacity_)));
+    for (Index c = groups.count(); c < groups_; ++c) clear_group(c);
     groups_ = groups.count();
     const Index pieces = kPiece / kChunk * kChunk;  // so that a byte of group_codes_ belongs to one piece
     pool_.run_pieces(groups_, pieces, static_cast<double>(groups_ * data_.n()), [&](Index begin, Index end) {
         for (Index c = begin; c < end; ++c) set_group(c, pattern, groups.leader(c));
     });
-    by_class_ = classes_.update({sides_.data(), static_cast<std::size_t>(groups_ * data_.n())}, leak_ > 0.0);
+    find_classes();
     if (by_class_) list_terms();
     held_.clear();
     for (Index c = 0; leak_ > 0.0 && c < groups_; ++c) {
@@ -91,6 +92,14 @@ void Coupling::set_slopes(const Pattern& pattern, const Groups& groups) {
         for (const std::int8_t* at = std::find(row, end, 0); at != end; at = std::find(at + 1, end, 0))
             held_.emplace_back(c, at - row);
     }
+}
+
+/// With leaks by the signs, where else the codes tell five groups at once.
+void Coupling::find_classes() {
+    const auto size = [this](Index rows) { return static_cast<std::size_t>(rows * data_.n()); };
+    by_class_ = leak_ > 0.0
+                    ? classes_.update(std::span<const std::int8_t>(sides_.data(), size(groups_)))
+                    : classes_.update(std::span<const std::uint8_t>(group_codes_.data(), size(chunks_of(groups_))));
 }
 
 /// Of each class the groups that act on it, and of each group the classes.
@@ -115,11 +124,12 @@ void Coupling::list_terms() {
     grow_to(turned_, groups_ * data_.rank());
 }
 
-/// Updates what differs from the previous slopes of the group: mostly few sides.
+/// Updates the blocks that differ from the previous slopes of the group. Mostly they are few; but where two neurons
+/// come together, the groups behind them move up, and all their blocks differ.
 void Coupling::set_group(Index group, const Pattern& pattern, Index leader) {
     const std::int8_t* sides = pattern.row(leader).data();
     std::int8_t* row = sides_.data() + group * data_.n();
-    std::int8_t signs[kBlock];
+    std::int8_t signs[kBlock] = {};
     for (Index begin = 0; begin < data_.n(); begin += kBlock) {
         const Index count = std::min(kBlock, data_.n() - begin);
         const std::int8_t* orientation = orientation_.data() + begin;
@@ -129,19 +139,34 @@ void Coupling::set_group(Index group, const Pattern& pattern, Index leader) {
             for (Index i = 0; i < count; ++i)
                 signs[i] = static_cast<std::int8_t>(sides[data_.boundary_of(begin + i)] * orientation[i]);
         if (std::memcmp(signs, row + begin, static_cast<std::size_t>(count)) == 0) continue;
-        for (Index i = 0; i < count; ++i)
-            if (signs[i] != row[begin + i]) set_side(group, begin + i, signs[i]);
+        std::copy_n(signs, count, row + begin);
+        set_codes(group, begin, {signs, static_cast<std::size_t>(count)});
     }
 }
 
-void Coupling::set_side(Index group, Index sample, std::int8_t sign) noexcept {
-    sides_[group * data_.n() + sample] = sign;
-    const auto set = [sign](std::uint8_t& code, Index bit) {
-        const unsigned mask = 1U << bit;
-        code = static_cast<std::uint8_t>(sign > 0 ? code | mask : code & ~mask);
-    };
-    set(sample_codes_[group * chunks_of(data_.n()) + sample / kChunk], sample % kChunk);
-    set(group_codes_[sample * chunks_of(capacity_) + group / kChunk], group % kChunk);
+/// No codes of a group that there is no more: those of others stand in the same bytes.
+void Coupling::clear_group(Index group) noexcept {
+    constexpr std::int8_t kNone[kBlock] = {};
+    std::fill_n(sides_.data() + group * data_.n(), data_.n(), std::int8_t{0});
+    for (Index begin = 0; begin < data_.n(); begin += kBlock)
+        set_codes(group, begin, {kNone, static_cast<std::size_t>(std::min(kBlock, data_.n() - begin))});
+}
+
+/// The codes of a group and the samples from `begin` on, of which these are the signs. Precondition: up to the next
+/// whole code there are zeros behind them.
+void Coupling::set_codes(Index group, Index begin, std::span<const std::int8_t> signs) noexcept {
+    const Index count = std::ssize(signs);
+    std::uint8_t* of_samples = sample_codes_.data() + group * chunks_of(data_.n()) + begin / kChunk;
+    for (Index chunk = 0; chunk < chunks_of(count); ++chunk) {
+        const std::int8_t* first = signs.data() + chunk * kChunk;
+        unsigned code = 0;
+        for (int bit = 0; bit < kChunk; ++bit) code |= static_cast<unsigned>(first[bit] > 0) << bit;
+        of_samples[chunk] = static_cast<std::uint8_t>(code);
+    }
+    const auto mask = static_cast<std::uint8_t>(1U << group % kChunk);
+    std::uint8_t* of_group = group_codes_.data() + group / kChunk * data_.n() + begin;
+    for (Index i = 0; i < count; ++i)
+        of_group[i] = static_cast<std::uint8_t>((of_group[i] & ~mask) | (signs[i] > 0 ? mask : 0));
 }
 
 /// Operations of adding `rows` rows for each of so many sums.
@@ -185,7 +210,7 @@ void Coupling::add_gradients(const double* weights, Range groups, Range columns,
                 for (Index x = 0; x < columns.count(); ++x) rows[x] = weight * from[x];
         }
     };
-    sums.make(data_.n(), columns.count(), fill, sample_codes_.data(), chunks_of(data_.n()), groups);
+    sums.make(data_.n(), columns.count(), fill, {sample_codes_.data(), chunks_of(data_.n()), 1, groups});
     if (leak_ > 0.0) add_leaks_to_gradients(weights, groups, columns, sums);
     for (Index first = groups.begin; first < groups.end; first += kTurned) {
         const Index end = std::min(groups.end, first + kTurned);
@@ -313,7 +338,7 @@ void Coupling::add_margins(const Matrix& M, Range samples, Range columns, Subset
         for (Index x = 0; x < columns.count(); ++x)
             for (Index c = 0; c < count; ++c) rows[c * stride + x] = M(columns.begin + x, first + c);
     };
-    sums.make(groups_, columns.count(), fill, group_codes_.data(), chunks_of(capacity_), samples);
+    sums.make(groups_, columns.count(), fill, {group_codes_.data(), 1, data_.n(), samples});
     if (leak_ > 0.0) add_leaks_to_margins(M, samples, columns, sums);
     for (Index i = samples.begin; i < samples.end; ++i)
         shares_(columns.begin / kStrip, i) = data_.X()

@@ -69,7 +69,9 @@ class Coupling {
     Index parts_of(double work) const noexcept;
     Range columns_of(Index strip) const noexcept;
     void set_group(Index group, const Pattern& pattern, Index leader);
-    void set_side(Index group, Index sample, std::int8_t sign) noexcept;
+    void clear_group(Index group) noexcept;
+    void set_codes(Index group, Index begin, std::span<const std::int8_t> signs) noexcept;
+    void find_classes();
     void list_terms();
     template <int Count>
     void add_terms(std::span<const Terms::Term> terms, const double* rows, double* sum) const noexcept;
@@ -93,7 +95,7 @@ class Coupling {
     std::vector<std::int8_t> sides_;  // (groups, n), signs of the slopes, 0 where sliding; matches the codes
     std::vector<std::int8_t> orientation_;
     std::vector<std::uint8_t> sample_codes_;     // (groups, chunks of samples)
-    std::vector<std::uint8_t> group_codes_;      // (n, chunks of groups)
+    std::vector<std::uint8_t> group_codes_;      // (chunks of groups, n)
     std::vector<std::pair<Index, Index>> held_;  // (group, sample) of sliding pairs, in order, if there is a leak
     SampleClasses classes_;
     bool by_class_ = false;                     // there are few classes

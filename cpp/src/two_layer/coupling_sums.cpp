@@ -17,12 +17,13 @@ using ConstRowMap = Eigen::Map<const Row<Width>>;
 
 /// Several sums side by side, since additions to one sum would wait for each other.
 template <Index Width>
-void add_rows(const double* tables, Codes codes, Index count, double* sums, bool begins) noexcept {
+void add_rows(const double* tables, const Codes& codes, Index count, double* sums, bool begins) noexcept {
     for (Index s = codes.which.begin; s < codes.which.end; ++s, sums += Width) {
-        const std::uint8_t* code = codes.first + s * codes.stride;
+        const std::uint8_t* code = codes.first + s * codes.per_sum;
         Row<Width> total = Row<Width>::Zero();
         if (!begins) total = ConstRowMap<Width>(sums);
-        for (Index k = 0; k < count; ++k) total += ConstRowMap<Width>(tables + (k * kSubsets + code[k]) * Width);
+        for (Index k = 0; k < count; ++k)
+            total += ConstRowMap<Width>(tables + (k * kSubsets + code[k * codes.per_table]) * Width);
         RowMap<Width>{sums} = total;
     }
 }
@@ -47,7 +48,7 @@ void make_table(const double* rows, Index width, double* table) noexcept {
     fill_table<4 * kLane>(rows, table);
 }
 
-void add_entries(const double* tables, Codes codes, Index count, Index width, double* sums, bool begins) noexcept {
+void add_entries(const double* tables, const Codes& codes, Index count, Index width, double* sums, bool begins) noexcept {
     if (width == kLane) return add_rows<kLane>(tables, codes, count, sums, begins);
     if (width == 2 * kLane) return add_rows<2 * kLane>(tables, codes, count, sums, begins);
     if (width == 3 * kLane) return add_rows<3 * kLane>(tables, codes, count, sums, begins);

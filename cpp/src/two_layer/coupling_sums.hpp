@@ -36,16 +36,21 @@ inline Index padded(Index columns) noexcept {
 /// width), width a multiple of kLane.
 void make_table(const double* rows, Index width, double* table) noexcept;
 
-/// Of each sum of `which` a code per table; those of one sum are contiguous.
+/// Of each sum of `which` a code per table: those of the next sum are `per_sum` farther on, that of the next table
+/// `per_table`.
 struct Codes {
     const std::uint8_t* first;
-    Index stride;
+    Index per_sum;
+    Index per_table;
     Range which;
+
+    /// The same without the tables before this one.
+    Codes from(Index table) const noexcept { return {first + table * per_table, per_sum, per_table, which}; }
 };
 
 /// The sum of each of `which` += its entries of so many tables: sums (which, width), tables contiguous. What the sums
 /// have been does not count with `begins`.
-void add_entries(const double* tables, Codes codes, Index count, Index width, double* sums, bool begins) noexcept;
+void add_entries(const double* tables, const Codes& codes, Index count, Index width, double* sums, bool begins) noexcept;
 
 /// One thread's sums of one strip. It makes all tables itself: fetching those of another thread from its cache takes
 /// longer.
@@ -53,13 +58,12 @@ class SubsetSums {
   public:
     SubsetSums() : rows_(kChunk * kStrip), tables_(kTables * kSubsets * kStrip) {}
 
-    /// Sums for the codes (., chunks of n_rows) of the range `which`, of a strip with `columns` columns. fill(row,
-    /// stride, rows) writes these columns of the kChunk rows from `row` on, except rows beyond the last.
+    /// Sums for these codes, of which each sum has one for each chunk of n_rows, of a strip with `columns` columns.
+    /// fill(row, stride, rows) writes these columns of the kChunk rows from `row` on, except rows beyond the last.
     template <class Fill>
-    void make(Index n_rows, Index columns, const Fill& fill, const std::uint8_t* codes, Index code_stride,
-              Range which) {
+    void make(Index n_rows, Index columns, const Fill& fill, const Codes& codes) {
         width_ = padded(columns);
-        const auto size = static_cast<std::size_t>(which.count() * width_);
+        const auto size = static_cast<std::size_t>(codes.which.count() * width_);
         if (sums_.size() < size) sums_.resize(size);
         std::fill(rows_.begin(), rows_.end(), 0.0);  // columns of padding stay zero
         const Index chunks = chunks_of(n_rows);
@@ -70,7 +74,7 @@ class SubsetSums {
                 fill((first + table) * kChunk, width_, rows_.data());
                 make_table(rows_.data(), width_, tables_.data() + table * kSubsets * width_);
             }
-            add_entries(tables_.data(), {codes + first, code_stride, which}, count, width_, sums_.data(), first == 0);
+            add_entries(tables_.data(), codes.from(first), count, width_, sums_.data(), first == 0);
         }
     }
 

@@ -10,15 +10,18 @@
 
 namespace reluflow {
 
-/// Partition of the samples by the signs that the groups have on them, found by splitting with one group after the
-/// other. Neurons that have come together leave few classes: 5 to 40 of 500 samples, where each had its own at first.
+/// Partition of the samples by the signs that the groups have on them, found by splitting with some groups after the
+/// others. Neurons that have come together leave few classes: 5 to 40 of 500 samples, where each had its own at first.
 class SampleClasses {
   public:
-    SampleClasses(Index samples, Index most);
+    /// `kinds`: how many different codes there are.
+    SampleClasses(Index samples, Index most, std::size_t kinds);
 
-    /// Takes the signs of the slopes, (groups, samples), of which all but the positive ones are alike unless it
-    /// `leaks`. False if there are more classes than `most`.
-    bool update(std::span<const std::int8_t> signs, bool leaks);
+    /// Takes the signs of the slopes, (groups, samples). False if there are more classes than `most`.
+    bool update(std::span<const std::int8_t> signs);
+    /// The same where all signs but the positive ones are alike: which of a few groups have those, as bits, (chunks of
+    /// groups, samples).
+    bool update(std::span<const std::uint8_t> codes);
 
     Index count() const noexcept { return std::ssize(begin_) - 1; }
     /// Its samples, in order.
@@ -37,13 +40,15 @@ class SampleClasses {
     int leader(Index c) const noexcept { return members_[begin_[c]]; }
 
   private:
-    bool split(const std::int8_t* signs, bool leaks);
+    template <class Row, class Kind>
+    bool split_by_rows(std::span<const Row> rows, std::size_t kinds, const Kind& kind_of);
     void list_members();
 
     Index most_;
+    std::size_t kinds_;
     Index count_ = 0;
     std::vector<int> of_;               // of the samples
-    std::vector<int> parts_;            // of each class, by sign, while it is split; -1: none
+    std::vector<int> parts_;            // of each class, by kind, while it is split; -1: none
     std::vector<int> members_, begin_;  // of one class after the other; class c begins at begin_[c]
 };
 
