@@ -137,7 +137,10 @@ double Expansion::expand(double step) {
             by_margins = waveform_.outruns_time();
         }
         if (part < kLeastAllowed) return part;
-        drive(waveform_.signed_weights(k), step);
+        if (k == 0)
+            drive(nullptr, step, true);  // the gradients of the start
+        else
+            drive(waveform_.signed_weights(k), step);
         before = last / kTermBeforeLast;
         last =
             std::max(series_->relative_size(k + 1), k == 0 ? 1.0 : (by_margins ? 0.0 : waveform_.relative_time_term()));
