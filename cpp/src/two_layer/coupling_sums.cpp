@@ -6,7 +6,7 @@ namespace reluflow {
 
 namespace {
 
-static_assert(kStrip == 2 * kLane || kStrip == 4 * kLane);
+static_assert(kStrip % kLane == 0);
 /// A row of a table; one fixed-size array stays in registers.
 template <Index Width>
 using Row = Eigen::Array<double, Width, 1>;
@@ -41,18 +41,25 @@ void fill_table(const double* rows, double* table) noexcept {
 
 }  // namespace
 
-void make_table(const double* rows, Index width, double* table) noexcept {
-    if (width == kLane) return fill_table<kLane>(rows, table);
-    if (width == 2 * kLane) return fill_table<2 * kLane>(rows, table);
-    if (width == 3 * kLane) return fill_table<3 * kLane>(rows, table);
-    fill_table<4 * kLane>(rows, table);
+namespace {
+
+/// Calls body<Width>() with the width that the compiler knows.
+template <Index Width = kLane, class Body>
+void with_width(Index width, const Body& body) {
+    if constexpr (Width < kStrip)
+        if (width > Width) return with_width<Width + kLane>(width, body);
+    body.template operator()<Width>();
 }
 
-void add_entries(const double* tables, const Codes& codes, Index count, Index width, double* sums, bool begins) noexcept {
-    if (width == kLane) return add_rows<kLane>(tables, codes, count, sums, begins);
-    if (width == 2 * kLane) return add_rows<2 * kLane>(tables, codes, count, sums, begins);
-    if (width == 3 * kLane) return add_rows<3 * kLane>(tables, codes, count, sums, begins);
-    add_rows<4 * kLane>(tables, codes, count, sums, begins);
+}  // namespace
+
+void make_table(const double* rows, Index width, double* table) noexcept {
+    with_width(width, [&]<Index Width>() { fill_table<Width>(rows, table); });
+}
+
+void add_entries(const double* tables, const Codes& codes, Index count, Index width, double* sums,
+                 bool begins) noexcept {
+    with_width(width, [&]<Index Width>() { add_rows<Width>(tables, codes, count, sums, begins); });
 }
 
 }  // namespace reluflow
