@@ -15,8 +15,12 @@ namespace {
 /// A weight whose response to its own margin, H p K, exceeds this is an unknown of Newton's method; the others follow
 /// by substitution, which converges at least by this factor per iteration.
 constexpr double kActiveResponse = 0.1;
-/// Margins that a first guess changes by more than this say nothing of the weights.
-constexpr double kFarMargin = 1.0;
+/// A first guess whose margins ask for other weights by more than this part of one that counts says nothing of them.
+constexpr double kFarPart = 0.5;
+/// Weights count from this part of all on.
+constexpr double kCounts = 1e-8;
+/// Of a weight that a guess takes away this part is kept where its logarithm is an unknown.
+constexpr double kLeastKept = 0.1;
 /// One correction changes no weight by more than this factor, e^2.
 constexpr double kLargestLogChange = 2.0;
 /// With positive margins no step is taken that leaves a weight of more than the first to follow its margin by more than
@@ -51,12 +55,24 @@ void RadauStep::guess_mass() {
     }
 }
 
+/// The step is short for any group to respond, or the groups have too many directions.
+void RadauStep::forget_turning() noexcept {
+    if (turning_->is_full()) {
+        has_many_ = true;
+        turns_ = false;
+    }
+    is_turning_ = false;
+    for (int node = 0; node < kStages; ++node)
+        for (Index i = 0; i < data_.n(); ++i)
+            if (live_[i] && start_weights_[i] > 0.0)
+                set_log_change(node, i, std::log1p(std::max(change_(node, i) / start_weights_[i], kLeastKept - 1.0)));
+}
+
 /// Prepares the linear system. Where the kernel is constant over the step all samples are solved for at once, unless
 /// its rank is too large.
 bool RadauStep::prepare(Expansion& expansion, double step) {
     if (is_turning_ && prepare_turning(expansion, step)) return true;
-    if (is_turning_) has_many_ = true;
-    is_turning_ = turns_ = false;
+    if (is_turning_) forget_turning();
     if (is_steady_ && prepare_steady(expansion, step)) return true;
     is_steady_ = false;
     if (!choose_active(expansion.series().square(), step)) return false;
@@ -111,13 +127,23 @@ void RadauStep::ask_weights() {
     }
 }
 
+/// Whether weights that count are far from those that their margins ask for.
+bool RadauStep::is_far_guess() const noexcept {
+    for (int node = 0; node < kStages; ++node)
+        for (Index i = 0; i < data_.n(); ++i) {
+            const double weight = live_[i] ? start_weights_[i] : 0.0;
+            if (weight > kCounts && !(std::abs(steady_residual_(node, i)) <= kFarPart * weight)) return true;
+        }
+    return false;
+}
+
 bool RadauStep::prepare_turning(Expansion& expansion, double step) {
-    if (iterations_ == 0) {
-        is_far_ = false;
-        for (int node = 0; node < kStages; ++node)
-            for (Index i = 0; i < data_.n(); ++i) is_far_ |= live_[i] && std::abs(margin_change_(node, i)) > kFarMargin;
-    }
+    is_far_ = false;
     ask_weights();
+    if (iterations_ == 0 && is_far_guess()) {
+        is_far_ = true;
+        ask_weights();
+    }
     for (Index i = 0; i < data_.n(); ++i) {
         mean_over_step_[i] = live_[i] ? start_weights_[i] : 0.0;
         for (int node = 0; node < kStages; ++node) {

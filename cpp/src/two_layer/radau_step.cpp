@@ -30,6 +30,9 @@ constexpr double kSlowGrowing = 0.5;
 constexpr double kFarGuess = 1e-3;
 /// The first guess changes no weight by more than this factor, e^1.
 constexpr double kFarthestGuess = 1.0;
+/// The weights at the start of a step, which are those of its margins, differ from those at the end of the last one by
+/// what rounding does to margins: by no more than this part of their sum.
+constexpr double kRoundedStart = 1e-6;
 /// Rates of smaller weights are not extrapolated: such a weight may have few bits, and it does not matter.
 constexpr double kLeastFollowed = 1e-280;
 /// In a step of less than this many time constants of the fastest neuron the kernel counts as constant.
@@ -47,6 +50,10 @@ constexpr double kNewtonPart = 0.02;
 /// then. With negative ones weights of order one cancel, and neurons left for what it had not resolved of them.
 constexpr double kStands = 0.7;
 constexpr double kStandsPart = 0.1;
+/// The same where the kernel turns, and gradients stand. Their rounding grows with the step.
+constexpr double kStandsTurning = 0.5;
+/// Gradients say little of positive margins once what a step may miss of the neurons moves these by more than this.
+constexpr double kMovedMargin = 0.02;
 /// Where the kernel turns, gradients say when it stops; weights are resolved as elsewhere, or to some roundings: what
 /// holds a neuron beside a boundary is more than gradients.
 constexpr double kExact = 1e-15;
@@ -130,6 +137,7 @@ RadauStep::RadauStep(const Dataset& data, Objective objective, const Settings& s
     node_weights_.resize(kStages, data.n());
     node_answers_.resize(kStages, data.n());
     kept_.resize(kStages, data.n());
+    kept_end_.setZero(data.n());
     asked_.resize(data.n());
     driven_.resize(data.n());
     direction_.resize(data.rank());
@@ -143,7 +151,10 @@ RadauStep::~RadauStep() = default;
 
 /// What is known of a try before its first iteration.
 void RadauStep::begin(Expansion& expansion, double step, bool quiet) {
-    is_growing_ = !is_linear_ && expansion.waveform().smallest_margin() > 0.0;
+    const bool is_positive = !is_linear_ && expansion.waveform().smallest_margin() > 0.0;
+    const double moved = tolerance_ * expansion.series().square() * expansion.waveform().mean_norm();
+    if (is_positive && moved > kMovedMargin) turns_ = false;
+    is_growing_ = is_positive && !turns_;
     layer_ = 0.0;
     behind_ = kUnlimited;
     left_ = quiet && !is_linear_ ? kLeftByExplicit * expansion.tolerance() : 0.0;
@@ -174,13 +185,15 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
         if (iterations_ == 0 && !is_linear_) guess_mass();
         if (needs_factors(slow) && !prepare(expansion, step)) return refuse(step);
         const double before = change;
+        const double moved_before = moved_;
         change = is_turning_ ? correct_turning(expansion) : is_steady_ ? correct_steady() : correct();
         if (!std::isfinite(change)) break;
         if (iterations_ > (is_turning_ ? kSurelyHopeless : 0) && error(expansion, step) > kHopeless * tolerance_) break;
         const bool is_rounding = is_turning_ && iterations_ > 0 && (change <= kExact || change > kStands * before);
         const double all = is_rounding ? 0.0 : change * step * norm;
         const double left = (is_turning_ ? std::max(all, moved_ * step) : all) / tolerance_;
-        const bool stands = is_growing_ && iterations_ > 0 && change > kStands * before && left <= kStandsPart;
+        const bool is_tried = is_growing_ ? change > kStands * before : is_turning_ && moved_ > kStands * moved_before;
+        const bool stands = iterations_ > 0 && is_tried && left <= (is_turning_ ? kStandsTurning : kStandsPart);
         slow = is_slow(change, before);
         if (left > kNewtonPart && change > rounding_ && !stands) continue;
         const double of_others = with_others_ ? follow_others() : 0.0;
@@ -192,6 +205,7 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
         const double miss = std::max(own, kDefectShare * expansion.defect(1.0) / tolerance_);
         if (!std::isfinite(miss)) break;
         const bool is_taken = conclude(expansion, step, miss, stands ? left : 0.0);
+        if (is_taken) kept_end_ = start_weights_ + coefficients_.colwise().sum().transpose();
         if (!is_taken && is_growing_) land_before_join(step, own <= 1.0);
         return is_taken;
     }
@@ -292,8 +306,9 @@ void RadauStep::guess(const Expansion& expansion, double step) {
 
 /// The polynomials of the last step go on: what they give gradients in which they cancel does so as well.
 void RadauStep::guess_onward(Index sample, double step) {
+    const double off = live_[sample] ? kept_end_[sample] - start_weights_[sample] : 0.0;
     for (int node = 0; node < kStages; ++node) {
-        double change = 0.0;
+        double change = kept_step_ > 0.0 && std::abs(off) <= kRoundedStart ? off : 0.0;
         const double on = kept_step_ > 0.0 && live_[sample] ? nodes_.at[node] * step / kept_step_ : 0.0;
         double power = 1.0;
         for (int k = 1; k < kStages; ++k) {

@@ -48,11 +48,15 @@ class RadauStep {
     /// where the mass has fallen by some e-foldings. `quiet`: explicit steps without any event came before.
     bool expand(Expansion& expansion, double step, bool with_others, bool quiet = false);
     double next_step() const noexcept { return next_step_; }
-    /// The last step was cut, so the next one cannot extrapolate its weights.
-    void interrupt() noexcept {
+    /// Explicit steps come next, so the weights of the last step cannot be extrapolated.
+    void pause() noexcept {
         last_step_ = kept_step_ = 0.0;
-        turns_ = has_many_ = false;
         behind_ = kUnlimited;
+    }
+    /// The same behind an event, which changes the kernel.
+    void interrupt() noexcept {
+        pause();
+        turns_ = has_many_ = false;
     }
     /// The longest step behind the last one, if that ended where a sample is about to join.
     double longest() const noexcept { return behind_; }
@@ -99,6 +103,8 @@ class RadauStep {
     bool prepare(Expansion& expansion, double step);
     bool prepare_steady(Expansion& expansion, double step);
     void ask_weights();
+    bool is_far_guess() const noexcept;
+    void forget_turning() noexcept;
     bool prepare_turning(Expansion& expansion, double step);
     void guess_mass();
     double follow_others();
@@ -144,6 +150,7 @@ class RadauStep {
     bool turns_ = false;                  // it turned in the last one, which was short for that
     bool has_many_ = false;               // the groups have too many directions for that
     Matrix kept_;                         // the coefficients of the last such step, which was so long:
+    Vector kept_end_;                     // the weights at its end
     double kept_step_ = 0.0;              // 0 if the next one does not go on from there
     Matrix node_weights_, node_answers_;  // (stages, n)
     Vector asked_;                        // changes of the weights (n,) that margins ask for, as parts of them

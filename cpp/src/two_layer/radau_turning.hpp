@@ -38,6 +38,8 @@ class TurningResponse {
     double own(Index sample) const noexcept { return own_[sample]; }
     /// Operations of prepare(), about.
     double work() const noexcept;
+    /// True if prepare() has failed since the groups have too many directions.
+    bool is_full() const noexcept { return unknowns() > most_; }
 
   private:
     using Map = Eigen::Map<Matrix>;

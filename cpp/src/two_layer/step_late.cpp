@@ -85,7 +85,7 @@ bool Stepper::expand_late() {
     if (late_)
         allowed_ = 1.0;
     else
-        radau_.interrupt();
+        radau_.pause();
     return late_;
 }
 
