@@ -131,7 +131,9 @@ class Flow final : public Run {
     RestTrend rest_trend_;
     double taken_ = 0.0;  // length of the last step in rescaled time
     int still_ = 0;       // consecutive steps that took no time
-    int last_steps_ = 0;  // steps since rounding first limited the run, see is_lost_in_rounding()
+    // Steps since the duration was as long as that, once rounding limits the run, see is_lost_in_rounding().
+    int last_steps_ = 0;
+    double last_from_ = 0.0;
     Matrix w_;
     Vector a_;
     Vector q_;

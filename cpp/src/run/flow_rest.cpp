@@ -31,9 +31,10 @@ constexpr double kRattle = 10.0;
 constexpr double kRattleTime = 20.0;
 /// A time stop within this many of the longest steps is reached even where rounding would end the run.
 constexpr double kFarBeyond = 10.0;
-/// Steps for which a run that rounding will end may go on. A few hundred suffice for their total length to exceed the
-/// limit of rounding.
+/// A run that rounding will end may go on as long as its duration grows by this factor within so many steps. Where
+/// events are to come it takes thousands until that exceeds the limit of rounding.
 constexpr int kLastSteps = 1000;
+constexpr double kLastPart = 1.1;
 /// Times of this many of the longest steps are not integrated to.
 constexpr double kTooOld = 100.0;
 /// If the log loss of the active samples is this far below that of all, it no longer changes the total.
@@ -127,6 +128,11 @@ bool Flow::is_lost_in_rounding() {
     const bool is_slow = stepper_.expansion().fastest() * limit < kMaxRate && !stepper_.is_separated();
     const bool ends = is_slow && kFarBeyond * limit < largest_step() && rest_trend_.falls_like_a_power();
     if (ends || last_steps_ > 0) ++last_steps_;  // noise can look like new progress
+    if (stepper_.is_separated()) last_steps_ = 0;
+    if (rest_trend_.elapsed() > kLastPart * last_from_) {
+        last_from_ = rest_trend_.elapsed();
+        last_steps_ = std::min(last_steps_, 1);
+    }
     return (ends && rest_trend_.elapsed() > limit) || last_steps_ > kLastSteps || (is_slow && rest_trend_.crawls());
 }
 
