@@ -9,10 +9,25 @@
 
 namespace reluflow {
 
+namespace {
+
+/// Parts of the largest change of a weight below this are left out where changes are summed up.
+constexpr double kLight = 1e-6;
+
+}  // namespace
+
 /// Estimates the error of the polynomials of the weights: their last Legendre coefficient over the step, and at the
-/// start the difference to the true weights, which lasts as long as a weight takes to respond (1 over p K).
+/// start the difference to the true weights, which lasts as long as the weights take to respond.
 double RadauStep::error(const Expansion& expansion, double step) {
     if (is_turning_) return turning_error(expansion, step);
+    if (!is_growing_) return error_of_samples(step);
+    const double missed = is_steady_ ? growing_error(expansion, step) : error_of_samples(step);
+    layer_ /= growing_part_;
+    return missed / growing_part_;
+}
+
+/// Summed up by samples. A weight takes 1 over p K to respond.
+double RadauStep::error_of_samples(double step) {
     double smooth = 0.0;
     layer_ = 0.0;
     // Errors respond together, at rates that sum up over the samples: what explicit steps leave near the limit of their
@@ -20,7 +35,8 @@ double RadauStep::error(const Expansion& expansion, double step) {
     const bool together = is_steady_ && is_linear_;
     if (together) {
         start_change_ = coefficients_.row(0).transpose();
-        steady_->settle(start_change_);
+        steady_->settle(start_change_, settled_);
+        start_change_ = (start_change_.array().square() + settled_.array().square()).sqrt();
     }
     std::size_t next_active = 0;
     for (Index i = 0; i < data_.n(); ++i) {
@@ -50,14 +66,31 @@ double RadauStep::error(const Expansion& expansion, double step) {
     return kErrorPart * smooth + layer_;
 }
 
+/// The same where all margins are positive and respond together: not summed up by samples, of which the most opposite
+/// ones cancel, but by the groups that it moves.
+double RadauStep::growing_error(const Expansion& expansion, double step) {
+    for (Index i = 0; i < data_.n(); ++i)
+        start_change_[i] = mean_over_step_[i] > 0.0 ? coefficients_(0, i) / mean_over_step_[i] : 0.0;
+    steady_->settle(start_change_, settled_);
+    driven_ = start_change_.cwiseProduct(mean_over_step_);
+    settled_.array() *= mean_over_step_.array();
+    layer_ = std::max(0.0, std::hypot(driven(expansion, driven_), driven(expansion, settled_)) * step - left_);
+    driven_.noalias() = change_.transpose() * nodes_.to_legendre.row(kStages - 1).transpose();
+    return kErrorPart * driven(expansion, driven_) * step + layer_;
+}
+
 /// The largest part of a gradient of a group that changes of the signed weights make up.
 double RadauStep::driven(const Expansion& expansion, const VectorView& weights) {
     double largest = 0.0;
+    heavy_.clear();
+    const double least = kLight * weights.cwiseAbs().maxCoeff();
+    for (Index i = 0; i < data_.n(); ++i)
+        if (live_[i] && std::abs(weights[i]) > least) heavy_.push_back(static_cast<int>(i));
     for (Index group = 0; group < expansion.groups().count(); ++group) {
         direction_.setZero();
-        for (Index i = 0; i < data_.n(); ++i) {
+        for (const int i : heavy_) {
             const double factor = expansion.slope(i, group) * data_.signs()[i] * weights[i];
-            if (live_[i] && factor != 0.0) direction_ += factor * data_.X().row(i).transpose();
+            if (factor != 0.0) direction_ += factor * data_.X().row(i).transpose();
         }
         expansion.project(group, direction_.data());
         largest = std::max(largest, direction_.squaredNorm());

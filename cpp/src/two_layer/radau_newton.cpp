@@ -275,7 +275,9 @@ double RadauStep::correct_steady() {
         for (Index i = 0; i < data_.n(); ++i) {
             const double before = change_(node, i);
             double step = steady_residual_(node, i);
-            if (steady_->own(i) > 0.0 && !is_linear_) step = std::clamp(step, -kLargestLogChange, kLargestLogChange);
+            // Samples that simply follow know nothing yet of what the others change of their margins.
+            const bool is_bounded = !is_linear_ && (steady_->own(i) > 0.0 || iterations_ == 0);
+            if (is_bounded) step = std::clamp(step, -kLargestLogChange, kLargestLogChange);
             set_unknown(node, i, log_change_(node, i) + step);
             change = std::max(change, std::abs(change_(node, i) - before));
         }

@@ -322,7 +322,7 @@ void SteadyResponse::apply_kernel(const Mode& mode, Vector& real, Vector& imagin
 
 /// (I + value H K)⁻¹ r for an eigenvalue of A: in each eigenvector of K no smaller than the mean of exp(-H K u) over
 /// the step, since |value| < 1/2.
-void SteadyResponse::settle(Vector& r) {
+void SteadyResponse::settle(Vector& r, Vector& imaginary) {
     real_ = r;
     imaginary_.setZero();
     apply_kernel(modes_.front(), taken_re_, taken_im_);
@@ -330,7 +330,8 @@ void SteadyResponse::settle(Vector& r) {
         real_[samples_[k]] -= taken_re_[k];
         imaginary_[samples_[k]] -= taken_im_[k];
     }
-    r = (real_.array().square() + imaginary_.array().square()).sqrt();
+    r = real_;
+    imaginary = imaginary_;
 }
 
 /// The change of log D that gives the response in (real_, imaginary_) the mass `wanted`; it is taken off the response.

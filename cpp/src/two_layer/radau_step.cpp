@@ -57,6 +57,13 @@ constexpr double kMovedMargin = 0.02;
 /// Where the kernel turns, gradients say when it stops; weights are resolved as elsewhere, or to some roundings: what
 /// holds a neuron beside a boundary is more than gradients.
 constexpr double kExact = 1e-15;
+/// With positive margins the error of θ is far below what is estimated of it: it has about twice the order of the
+/// weights, of whose errors the last coefficients are taken, and what these do within a step they mostly take back.
+/// From log t = 30 to 1e5, wine, digits, cancer, circles and random labels come to errors of 1e-13 to 2e-12 at
+/// rtol = 1e-9 with 1, and of 1e-13 to 1e-11 with 20, in a quarter fewer steps.
+constexpr double kGrowingPart = 20.0;
+/// Not beyond this tolerance: weights that are coarser say nothing of the sides of neurons that slide.
+constexpr double kCoarsest = 1e-6;
 /// If the error after two iterations exceeds this many tolerances, the step is too long and is given up.
 constexpr double kHopeless = 1e3;
 /// After this many more, where the kernel turns: the first correction is of a linear model.
@@ -106,6 +113,7 @@ RadauStep::RadauStep(const Dataset& data, Objective objective, const Settings& s
       objective_(objective),
       is_linear_(!is_of_margins(objective.loss)),
       tolerance_(kLatePart * settings.rtol),
+      growing_part_(std::clamp(kCoarsest / tolerance_, 1.0, kGrowingPart)),
       late_tolerance_(tolerance_),
       nodes_(RadauNodes::get()),
       change_(kStages, data.n()),
@@ -128,6 +136,7 @@ RadauStep::RadauStep(const Dataset& data, Objective objective, const Settings& s
     rounding_ = rounding_of_.maxCoeff();
     const Index most = std::min(kMaxActive, data.n());
     active_.reserve(data.n());
+    heavy_.reserve(data.n());
     residual_.resize(kStages * (most + 1));
     mean_weights_.resize(most);
     lu_.reserve(kStages * (most + 1));

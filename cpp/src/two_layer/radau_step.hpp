@@ -115,6 +115,8 @@ class RadauStep {
     bool is_solved() const noexcept;
     double correct_turning(const Expansion& expansion);
     double driven(const Expansion& expansion, const VectorView& weights);
+    double error_of_samples(double step);
+    double growing_error(const Expansion& expansion, double step);
     double turning_error(const Expansion& expansion, double step);
     bool is_slow(double change, double before) const noexcept;
     bool conclude(Expansion& expansion, double step, double miss, double rounding) noexcept;
@@ -125,6 +127,7 @@ class RadauStep {
     bool is_linear_;
     bool is_growing_ = false;  // all margins are positive
     double tolerance_;
+    double growing_part_;  // with positive margins the estimate of an error is above the error by this factor at least
     double left_ = 0.0;      // what explicit steps may have left of a layer
     double layer_ = 0.0;     // the part of the last error() that is missed at the start of the step
     double late_tolerance_;  // of steps whose weights do not tend to zero
@@ -141,7 +144,7 @@ class RadauStep {
     Matrix node_moments_;
     int order_ = 0;
     Vector q_now_;
-    std::vector<int> active_;
+    std::vector<int> active_, heavy_;
     std::unique_ptr<NodeKernels> kernels_;
     std::unique_ptr<SteadyResponse> steady_;
     std::unique_ptr<TurningResponse> turning_;
@@ -163,6 +166,7 @@ class RadauStep {
     LuFactors lu_;
     Vector residual_, start_weights_, start_margins_, start_change_, mean_weights_;
     std::vector<char> live_;
+    Vector settled_;         // of changes of the weights (n,): the imaginary part of what is left of them in the mean
     Vector rounding_of_;     // of each weight that is an error: what is not known of it
     double rounding_ = 0.0;  // the largest of these
     double square_ = 0.0;    // |θ|²
