@@ -149,6 +149,7 @@ RadauStep::RadauStep(const Dataset& data, Objective objective, const Settings& s
     kept_end_.setZero(data.n());
     asked_.resize(data.n());
     driven_.resize(data.n());
+    settled_.resize(data.n());
     direction_.resize(data.rank());
     steady_residual_.resize(kStages, data.n());
     steady_mass_.resize(kStages);
