@@ -15,12 +15,6 @@ namespace {
 /// A weight whose response to its own margin, H p K, exceeds this is an unknown of Newton's method; the others follow
 /// by substitution, which converges at least by this factor per iteration.
 constexpr double kActiveResponse = 0.1;
-/// A first guess whose margins ask for other weights by more than this part of one that counts says nothing of them.
-constexpr double kFarPart = 0.5;
-/// Weights count from this part of all on.
-constexpr double kCounts = 1e-8;
-/// Of a weight that a guess takes away this part is kept where its logarithm is an unknown.
-constexpr double kLeastKept = 0.1;
 /// One correction changes no weight by more than this factor, e^2.
 constexpr double kLargestLogChange = 2.0;
 /// With positive margins no step is taken that leaves a weight of more than the first to follow its margin by more than
@@ -38,34 +32,6 @@ bool RadauStep::choose_active(double square, double step) {
         if (live_[i] && response(i) * step * square * data_.X().row(i).squaredNorm() > kActiveResponse)
             active_.push_back(static_cast<int>(i));
     return !active_.empty() && std::ssize(active_) <= kMaxActive;
-}
-
-/// A first value of log D: a weighted mean over the samples.
-void RadauStep::guess_mass() {
-    for (int node = 0; node < kStages; ++node) {
-        double sum = 0.0;
-        double share = 0.0;
-        for (Index i = 0; i < data_.n(); ++i) {
-            if (!live_[i] || start_weights_[i] == 0.0) continue;
-            const double follows = log_weight_change(objective_.loss, start_margins_[i], margin_change_(node, i));
-            sum += weight_at(node, i) * (follows - log_change_(node, i));
-            share += weight_at(node, i);
-        }
-        mass_change_[node] = sum / share;
-    }
-}
-
-/// The step is short for any group to respond, or the groups have too many directions.
-void RadauStep::forget_turning() noexcept {
-    if (turning_->is_full()) {
-        has_many_ = true;
-        turns_ = false;
-    }
-    is_turning_ = false;
-    for (int node = 0; node < kStages; ++node)
-        for (Index i = 0; i < data_.n(); ++i)
-            if (live_[i] && start_weights_[i] > 0.0)
-                set_log_change(node, i, std::log1p(std::max(change_(node, i) / start_weights_[i], kLeastKept - 1.0)));
 }
 
 /// Prepares the linear system. Where the kernel is constant over the step all samples are solved for at once, unless
@@ -125,16 +91,6 @@ void RadauStep::ask_weights() {
             steady_residual_(node, i) = counts ? change - change_(node, i) : 0.0;
         }
     }
-}
-
-/// Whether weights that count are far from those that their margins ask for.
-bool RadauStep::is_far_guess() const noexcept {
-    for (int node = 0; node < kStages; ++node)
-        for (Index i = 0; i < data_.n(); ++i) {
-            const double weight = live_[i] ? start_weights_[i] : 0.0;
-            if (weight > kCounts && !(std::abs(steady_residual_(node, i)) <= kFarPart * weight)) return true;
-        }
-    return false;
 }
 
 bool RadauStep::prepare_turning(Expansion& expansion, double step) {

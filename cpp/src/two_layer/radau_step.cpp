@@ -28,13 +28,6 @@ constexpr double kSlow = 0.15;
 constexpr double kSlowGrowing = 0.5;
 /// And after the first iteration, if that changed a weight, of all that sum up to one, by more than this.
 constexpr double kFarGuess = 1e-3;
-/// The first guess changes no weight by more than this factor, e^1.
-constexpr double kFarthestGuess = 1.0;
-/// The weights at the start of a step, which are those of its margins, differ from those at the end of the last one by
-/// what rounding does to margins: by no more than this part of their sum.
-constexpr double kRoundedStart = 1e-6;
-/// Rates of smaller weights are not extrapolated: such a weight may have few bits, and it does not matter.
-constexpr double kLeastFollowed = 1e-280;
 /// In a step of less than this many time constants of the fastest neuron the kernel counts as constant.
 constexpr double kSteady = 0.1;
 /// The constant kernel needs every neuron, also where whole sectors are expanded: that is little work beside the
@@ -61,7 +54,7 @@ constexpr double kExact = 1e-15;
 /// weights, of whose errors the last coefficients are taken, and what these do within a step they mostly take back.
 /// From log t = 30 to 1e5, wine, digits, cancer, circles and random labels come to errors of 1e-13 to 2e-12 at
 /// rtol = 1e-9 with 1, and of 1e-13 to 1e-11 with 20, in a quarter fewer steps.
-constexpr double kGrowingPart = 20.0;
+constexpr double kGrowingPart = 5.0;
 /// Not beyond this tolerance: weights that are coarser say nothing of the sides of neurons that slide.
 constexpr double kCoarsest = 1e-6;
 /// If the error after two iterations exceeds this many tolerances, the step is too long and is given up.
@@ -290,57 +283,6 @@ bool RadauStep::refuse(double step) noexcept {
     next_step_ = kShrink * step;
     last_step_ = 0.0;
     return false;
-}
-
-/// First guess: the weights of the start, extrapolated with the logarithmic rates at the end of the last step.
-void RadauStep::guess(const Expansion& expansion, double step) {
-    start_margins_ = expansion.margins();
-    mass_change_.setZero();
-    for (Index i = 0; i < data_.n(); ++i) {
-        start_weights_[i] = data_.signs()[i] * expansion.waveform().signed_weights(0)[i];
-        live_[i] = expansion.waveform().is_live(i);
-        if (turns_ && !is_linear_) {
-            guess_onward(i, step);
-            continue;
-        }
-        double rate = 0.0;
-        if (last_step_ > 0.0 && !is_linear_ && start_weights_[i] >= kLeastFollowed && live_[i])
-            for (int k = 1; k < kStages; ++k) rate += k * coefficients_(k, i) / (start_weights_[i] * last_step_);
-        for (int node = 0; node < kStages; ++node)
-            if (is_linear_)
-                set_change(node, i, 0.0);
-            else
-                set_log_change(node, i, std::clamp(rate * nodes_.at[node] * step, -kFarthestGuess, kFarthestGuess));
-    }
-}
-
-/// The polynomials of the last step go on: what they give gradients in which they cancel does so as well.
-void RadauStep::guess_onward(Index sample, double step) {
-    const double off = live_[sample] ? kept_end_[sample] - start_weights_[sample] : 0.0;
-    for (int node = 0; node < kStages; ++node) {
-        double change = kept_step_ > 0.0 && std::abs(off) <= kRoundedStart ? off : 0.0;
-        const double on = kept_step_ > 0.0 && live_[sample] ? nodes_.at[node] * step / kept_step_ : 0.0;
-        double power = 1.0;
-        for (int k = 1; k < kStages; ++k) {
-            power *= 1.0 + on;
-            change += kept_(k, sample) * (power - 1.0);
-        }
-        set_change(node, sample, change);
-    }
-}
-
-/// The weight of a sample that drives nothing stands still, and is not followed here.
-void RadauStep::set_log_change(int node, Index sample, double log_change) {
-    log_change_(node, sample) = log_change;
-    const double start = start_weights_[sample];
-    const double next = start > 0.0 ? start * std::exp(log_change) : 0.0;  // avoids 0 ∞
-    change_(node, sample) =
-        !live_[sample] || start == 0.0 ? 0.0 : (next > 1.0 ? 1.0 - start : start * std::expm1(log_change));
-}
-
-/// The change of a weight that a loss of errors asks for is linear: it is an unknown itself.
-void RadauStep::set_change(int node, Index sample, double change) {
-    log_change_(node, sample) = change_(node, sample) = live_[sample] ? change : 0.0;
 }
 
 /// Weights of samples that drive nobody grow as the mass falls. Returns what their polynomials may miss of them.

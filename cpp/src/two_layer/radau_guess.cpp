@@ -1,0 +1,117 @@
+/// The first guess of the weights of a late step.
+#include <algorithm>
+#include <cmath>
+
+#include "two_layer/radau_step.hpp"
+#include "two_layer/radau_turning.hpp"
+
+namespace reluflow {
+
+namespace {
+
+/// The weights at the start of a step, which are those of its margins, differ from those at the end of the last one by
+/// what rounding does to margins: by no more than this part of their sum.
+constexpr double kRoundedStart = 1e-6;
+/// The first guess changes no weight by more than this factor, e^1.
+constexpr double kFarthestGuess = 1.0;
+/// Rates of smaller weights are not extrapolated: such a weight may have few bits, and it does not matter.
+constexpr double kLeastFollowed = 1e-280;
+/// A first guess whose margins ask for other weights by more than this part of one that counts says nothing of them.
+constexpr double kFarPart = 0.5;
+/// Weights count from this part of all on.
+constexpr double kCounts = 1e-8;
+/// Of a weight that a guess takes away this part is kept where its logarithm is an unknown.
+constexpr double kLeastKept = 0.1;
+
+}  // namespace
+
+/// First guess: the weights of the start, extrapolated with the logarithmic rates at the end of the last step.
+void RadauStep::guess(const Expansion& expansion, double step) {
+    start_margins_ = expansion.margins();
+    mass_change_.setZero();
+    for (Index i = 0; i < data_.n(); ++i) {
+        start_weights_[i] = data_.signs()[i] * expansion.waveform().signed_weights(0)[i];
+        live_[i] = expansion.waveform().is_live(i);
+        if (turns_ && !is_linear_) {
+            guess_onward(i, step);
+            continue;
+        }
+        double rate = 0.0;
+        if (last_step_ > 0.0 && !is_linear_ && start_weights_[i] >= kLeastFollowed && live_[i])
+            for (int k = 1; k < kStages; ++k) rate += k * coefficients_(k, i) / (start_weights_[i] * last_step_);
+        for (int node = 0; node < kStages; ++node)
+            if (is_linear_)
+                set_change(node, i, 0.0);
+            else
+                set_log_change(node, i, std::clamp(rate * nodes_.at[node] * step, -kFarthestGuess, kFarthestGuess));
+    }
+}
+
+/// The polynomials of the last step go on: what they give gradients in which they cancel does so as well.
+void RadauStep::guess_onward(Index sample, double step) {
+    const double off = live_[sample] ? kept_end_[sample] - start_weights_[sample] : 0.0;
+    for (int node = 0; node < kStages; ++node) {
+        double change = kept_step_ > 0.0 && std::abs(off) <= kRoundedStart ? off : 0.0;
+        const double on = kept_step_ > 0.0 && live_[sample] ? nodes_.at[node] * step / kept_step_ : 0.0;
+        double power = 1.0;
+        for (int k = 1; k < kStages; ++k) {
+            power *= 1.0 + on;
+            change += kept_(k, sample) * (power - 1.0);
+        }
+        set_change(node, sample, change);
+    }
+}
+
+/// A first value of log D: a weighted mean over the samples.
+void RadauStep::guess_mass() {
+    for (int node = 0; node < kStages; ++node) {
+        double sum = 0.0;
+        double share = 0.0;
+        for (Index i = 0; i < data_.n(); ++i) {
+            if (!live_[i] || start_weights_[i] == 0.0) continue;
+            const double follows = log_weight_change(objective_.loss, start_margins_[i], margin_change_(node, i));
+            sum += weight_at(node, i) * (follows - log_change_(node, i));
+            share += weight_at(node, i);
+        }
+        mass_change_[node] = sum / share;
+    }
+}
+
+/// Whether weights that count are far from those that their margins ask for.
+bool RadauStep::is_far_guess() const noexcept {
+    for (int node = 0; node < kStages; ++node)
+        for (Index i = 0; i < data_.n(); ++i) {
+            const double weight = live_[i] ? start_weights_[i] : 0.0;
+            if (weight > kCounts && !(std::abs(steady_residual_(node, i)) <= kFarPart * weight)) return true;
+        }
+    return false;
+}
+
+/// The step is short for any group to respond, or the groups have too many directions.
+void RadauStep::forget_turning() noexcept {
+    if (turning_->is_full()) {
+        has_many_ = true;
+        turns_ = false;
+    }
+    is_turning_ = false;
+    for (int node = 0; node < kStages; ++node)
+        for (Index i = 0; i < data_.n(); ++i)
+            if (live_[i] && start_weights_[i] > 0.0)
+                set_log_change(node, i, std::log1p(std::max(change_(node, i) / start_weights_[i], kLeastKept - 1.0)));
+}
+
+/// The weight of a sample that drives nothing stands still, and is not followed here.
+void RadauStep::set_log_change(int node, Index sample, double log_change) {
+    log_change_(node, sample) = log_change;
+    const double start = start_weights_[sample];
+    const double next = start > 0.0 ? start * std::exp(log_change) : 0.0;  // avoids 0 ∞
+    change_(node, sample) =
+        !live_[sample] || start == 0.0 ? 0.0 : (next > 1.0 ? 1.0 - start : start * std::expm1(log_change));
+}
+
+/// The change of a weight that a loss of errors asks for is linear: it is an unknown itself.
+void RadauStep::set_change(int node, Index sample, double change) {
+    log_change_(node, sample) = change_(node, sample) = live_[sample] ? change : 0.0;
+}
+
+}  // namespace reluflow
