@@ -36,6 +36,9 @@ _STILL = 1.01
 _NEAR, _GROWN_NEAR = 1e-7, 1e-13
 # After so many legs or steps without arrival the orbit is lost: there are no late steps for a loss of errors.
 _MAX_LEGS, _MAX_STEPS = 1000, 20_000
+# A leg that ends where it cannot go on is taken again to half of its time, so often: at the critical point errors are
+# rounding, and so are the events there. The half before may have arrived.
+_MAX_TAKEN_BACK = 8
 # A leg ends after so many: beyond its critical point a network has events that are rounding, one after the other.
 _LEG_STEPS = 1000
 
@@ -95,6 +98,9 @@ def follow(
         if leg.success and growth > 2 * ride.room:
             longest = leg.t_end / 2
             continue
+        if ride.takes_back(leg):
+            longest = leg.t_end / 2
+            continue
         ride.take(leg)
         is_asked = flow.watch.took(leg.t_end, int(leg.stats["steps"]))
         if not leg.success:
@@ -124,6 +130,7 @@ class _Ride:
         self.flow = flow
         self.legs: list[TwoLayerSolution] = []
         self._limit: tuple[int, Limit] | None = None
+        self._taken_back = 0
         self._set(bodies)
 
     def _set(self, bodies: Sequence[Body]) -> None:
@@ -168,6 +175,13 @@ class _Ride:
             rates.append(float(np.linalg.norm(sector_map(flow.problem.X, lam, sides, flow.leak), 2)))
         fastest = max(rates)
         return _ROOM_OWN / fastest if fastest > _LEAST_PULL * pull_of(flow.problem.X, lam) else np.inf
+
+    def takes_back(self, leg: TwoLayerSolution) -> bool:
+        """Tell whether a leg that did not end as it should is taken again, not so far."""
+        if leg.success or leg.status in STOPPED or not leg.t_end > 0 or self._taken_back == _MAX_TAKEN_BACK:
+            return False
+        self._taken_back += 1
+        return True
 
     def take(self, leg: TwoLayerSolution) -> None:
         """Add a leg."""
