@@ -106,9 +106,11 @@ void Expansion::start() {
 
 /// Truncation of θ moves margins, and they the weights, whose own series may end with terms larger by kTermBeforeLast.
 /// It is what is allowed, not what a step shows: a neuron is held by one measure from step to step. The weights of late
-/// steps follow from the neurons, so that what moved margins before is forgotten.
+/// steps follow from the neurons, so that what moved margins before is forgotten; they may be missed by what moves θ by
+/// the tolerance over the step.
 double Expansion::weight_error() const noexcept {
-    const double late = kLatePart / kTruncationPart * tolerance_;
+    const double moved = kLatePart / kTruncationPart * tolerance_;
+    const double late = std::min(kMarginTol, moved / std::min(1.0, waveform_.step()));
     const double of_margins = 0.5 * present_tolerance_ * waveform_.sensitivity(series_->square());
     // Errors that tend to zero are known to rounding only, so their weights may be known to no digit at all.
     const double plain = std::min(waveform_.is_linear() ? 1.0 : kMarginTol, kTermBeforeLast * of_margins);
