@@ -101,7 +101,9 @@ def _end_of_a_run(_: int) -> float:
     return float(rf.integrate(data, net, until=1e-5, n_threads=2).log_loss_end)
 
 
-@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")  # by other libraries, and newer Pythons say so
+# Other libraries have threads where their tests ran before: newer Pythons say so, and jax does.
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+@pytest.mark.filterwarnings("ignore:os.fork")
 def test_a_forked_process_has_threads_of_its_own() -> None:
     expected = _end_of_a_run(0)
     with multiprocessing.get_context("fork").Pool(1) as pool:
