@@ -169,3 +169,14 @@ def test_late_steps_between_few_events_are_tried() -> None:
     assert sol.status == "reached_log_time", sol.message
     assert sol.stats["steps"] < 300
     assert sol.stats["late_steps"] > 30
+
+
+def test_errors_of_late_steps_are_those_of_what_they_move() -> None:
+    """752 steps, where the errors of weights that cancel were summed up sample by sample."""
+    data = rf.datasets.breast_cancer()
+    net = rf.Network.init(20, data.d, scale=1e-3, seed=0)
+    begin = rf.integrate(data, net, until=rf.Stop(log_time=30.0)).final
+    runs = [rf.integrate(data, begin, until=rf.Stop(log_time=1e5), rtol=rtol) for rtol in (1e-9, 1e-10)]
+    assert runs[0].stats["steps"] < 650
+    assert len(runs[0].events) == len(runs[1].events)
+    assert rf.analysis.relative_error(runs[0].final, runs[1].final) < 1e-10

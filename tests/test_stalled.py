@@ -209,6 +209,18 @@ def test_a_loss_that_creeps_for_long_is_followed_until_all_samples_are_right() -
     assert runs[0].final.norm == pytest.approx(runs[1].final.norm, rel=1e-8)
 
 
+@pytest.mark.slow
+def test_joins_in_a_diverged_step_are_not_believed() -> None:
+    """26,975 steps: every tenth refused step was followed by one a billionth as long."""
+    raw = raw_cancer()
+    data = rf.Dataset(np.c_[raw.X, np.ones(raw.n)], raw.y)
+    net = rf.Network.init(20, data.d, scale=0.1, seed=0, leak=0.1)
+    sol = rf.integrate(data, net, until=rf.Stop(log_time=13.0), loss="exponential", n_threads=1)
+    assert sol.status == "reached_log_time", sol.message
+    assert sol.stats["steps"] < 16_000
+    assert np.diff(sol.log_loss).max() <= 1e-12
+
+
 def test_steps_between_events_are_not_taken_for_noise() -> None:
     """The run was `stalled` at log t = 13, a thousand steps after it was foreseen that rounding would end it at 16."""
     data = rf.datasets.iris("versicolor", "virginica")

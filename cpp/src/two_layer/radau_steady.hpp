@@ -38,8 +38,9 @@ class SteadyResponse {
     void forget() noexcept { step_ = 0.0; }
     /// Solves for δ, in place of r (stages, n), and μ, in place of s (stages,).
     void solve(Matrix& r, Vector& s);
-    /// Replaces changes r (n,) of the unknowns by what is left of them over the step, on average: of those in a direction
-    /// to which the margins respond at a rate far above 1/H next to nothing. It has an imaginary part; its size counts.
+    /// Replaces changes r (n,) of the unknowns by what is left of them over the step, on average: of those in a
+    /// direction to which the margins respond at a rate far above 1/H next to nothing. It has an imaginary part; its
+    /// size counts.
     void settle(Vector& r, Vector& imaginary);
     /// |∂q_i|² at the start of the step; 0 for a sample that does not respond.
     double own(Index sample) const noexcept { return own_[sample]; }

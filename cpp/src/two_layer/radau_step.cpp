@@ -52,8 +52,7 @@ constexpr double kMovedMargin = 0.02;
 constexpr double kExact = 1e-15;
 /// With positive margins the error of θ is far below what is estimated of it: it has about twice the order of the
 /// weights, of whose errors the last coefficients are taken, and what these do within a step they mostly take back.
-/// From log t = 30 to 1e5, wine, digits, cancer, circles and random labels come to errors of 1e-13 to 2e-12 at
-/// rtol = 1e-9 with 1, and of 1e-13 to 1e-11 with 20, in a quarter fewer steps.
+/// From log t = 30 to 1e5, wine, digits, cancer, circles and random labels come to errors below 1e-11 at rtol = 1e-9.
 constexpr double kGrowingPart = 5.0;
 /// Not beyond this tolerance: weights that are coarser say nothing of the sides of neurons that slide.
 constexpr double kCoarsest = 1e-6;

@@ -128,8 +128,8 @@ class RadauStep {
     bool is_growing_ = false;  // all margins are positive
     double tolerance_;
     double growing_part_;  // with positive margins the estimate of an error is above the error by this factor at least
-    double left_ = 0.0;      // what explicit steps may have left of a layer
-    double layer_ = 0.0;     // the part of the last error() that is missed at the start of the step
+    double left_ = 0.0;    // what explicit steps may have left of a layer
+    double layer_ = 0.0;   // the part of the last error() that is missed at the start of the step
     double late_tolerance_;  // of steps whose weights do not tend to zero
     bool with_others_ = false;
     const RadauNodes& nodes_;  // the same for all
