@@ -42,10 +42,9 @@ double LateEvents::missed(const StateSeries& series, const Partitions& partition
         for (const int sample : data_.samples_of(event.boundary))
             if (!waveform.is_live(sample)) return std::numeric_limits<double>::infinity();
         first = std::min(first, event.u);
-        touched_.push_back(event.neuron);
+        const auto at = std::lower_bound(touched_.begin(), touched_.end(), event.neuron);
+        if (at == touched_.end() || *at != event.neuron) touched_.insert(at, event.neuron);
     }
-    std::sort(touched_.begin(), touched_.end());
-    touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
     double worst = 0.0;
     for (const double part : kPoints) {
         const double missed = missed_at(series, partitions, state, waveform, first + part * (end - first));
