@@ -10,6 +10,7 @@ Every measurement is in the JSON (out/bench.json) as soon as it is made.
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -87,6 +88,12 @@ def grown(effort: Effort, store: Store) -> dict[str, list[dict[str, object]]]:
         key = f"growth | {name} | {', '.join(f'{k} = {v:,}' for k, v in named.items())}"
         return named | store.measure(key, lambda: growth.measured(name, *named.values(), *arguments, seconds=limit))
 
+    def whole(named: dict[str, int], rtol: float) -> dict[str, object]:
+        sizes, loss, seconds = tuple(named.values()), effort.whole_loss, effort.whole_seconds
+        key = f"growth | whole | {', '.join(f'{k} = {v:,}' for k, v in named.items())}, rtol = {rtol:g}"
+        measure = functools.partial(growth.measured, "whole", *sizes, loss, rtol, seconds=seconds)
+        return named | {"rtol": rtol} | store.measure(key, measure)
+
     base = effort.base
     sizes = [base, *(base | {axis: base[axis] * k} for axis in base for k in effort.factors)]
     *large, n_events = effort.large
@@ -95,6 +102,7 @@ def grown(effort: Effort, store: Store) -> dict[str, list[dict[str, object]]]:
         "late": [ask("late", {"m": m}, *growth.LATE_LOG_TIMES) for m in effort.late_widths],
         "size": [ask("size", named) for named in sizes],
         "large": [ask("size", dict(zip("ndm", large, strict=True)), n_events)],
+        "whole": [whole(dict(zip("ndm", large, strict=True)), rtol) for rtol in effort.whole_rtols],
     }
 
 

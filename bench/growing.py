@@ -105,12 +105,26 @@ def large_table(records: Sequence[Record], effort: Effort) -> Table:
     return Table("A large run", ("run", "events", "t", "seconds", "peak memory [GiB]"), rows, note)
 
 
+def whole_table(records: Sequence[Record], effort: Effort) -> Table:
+    rows = [
+        (f"n = {r['n']:,}, d = {r['d']:,}, m = {r['m']:,}", f"{r['rtol']:g}", f"{r['n_events']:,}", f"{r['n_steps']:,}",
+         f"{r['t']:.4g}", seconds(r["seconds"]), f"{r['memory']:.2f}")
+        if r["ended"] == "finished"
+        else (f"n = {r['n']:,}, d = {r['d']:,}, m = {r['m']:,}", f"{r['rtol']:g}", *("",) * 4, r["ended"])
+        for r in records
+    ]  # fmt: skip
+    note = f"The same run to a mean loss of {effort.whole_loss:g}, on one core."
+    head = ("run", "rtol", "events", "steps", "t", "seconds", "peak memory [GiB]")
+    return Table("A large run to a small loss", head, rows, note)
+
+
 def growth_tables(growths: dict[str, list[Record]], effort: Effort) -> list[Table]:
     return [
         width_table(growths["width"]),
         late_table(growths["late"]),
         size_table(growths["size"], effort.base),
         large_table(growths["large"], effort),
+        whole_table(growths["whole"], effort),
     ]
 
 

@@ -87,6 +87,17 @@ def size(n: int, d: int, m: int, n_events: int = 0) -> Record:
     return {"good": sol.success, "seconds": seconds, "n_events": len(sol.events), "t": sol.t_end, "memory": peak()}
 
 
+def whole(n: int, d: int, m: int, mean_loss: float, rtol: float) -> Record:
+    """The same start to a small mean loss, at a tolerance."""
+    data, net = separable(n, d, m)
+    until = rf.Stop(mean_loss=mean_loss)
+    sol, seconds = timed(
+        lambda: rf.integrate(data, net, until=until, reduction="mean", n_threads=1, rtol=rtol), max_repeats=1
+    )
+    found = {"n_events": len(sol.events), "n_steps": sol.stats["steps"], "t": sol.t_end, "memory": peak()}
+    return {"good": sol.success, "seconds": seconds} | found
+
+
 def peak() -> float:
     """Peak memory of this process in GiB. On Linux ru_maxrss begins with that of the process that started this one."""
     status = Path("/proc/self/status")
@@ -96,7 +107,7 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**30 if sys.platform == "darwin" else 2**20)
 
 
-MEASUREMENTS = {"width": width, "late": late, "size": size}
+MEASUREMENTS = {"width": width, "late": late, "size": size, "whole": whole}
 
 
 def measured(name: str, *arguments: float, seconds: float) -> Record:

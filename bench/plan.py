@@ -50,6 +50,9 @@ class Effort:
     base: dict[str, int] = field(default_factory=lambda: {"n": 500, "d": 20, "m": 50})  # of the growth with the sizes
     factors: tuple[int, ...] = (2, 4)  # of each size alone
     large: tuple[int, int, int, int] = (10_000, 100, 200, 20_000)
+    whole_loss: float = 0.1  # the mean loss to which the large run is followed
+    whole_rtols: tuple[float, ...] = (1e-3, 1e-6)
+    whole_seconds: float = 600.0
     threads_t: float = 0.15  # of P4
     seeds_t: tuple[float, float] = (1e4, 0.05)
     quick: bool = False
@@ -68,6 +71,7 @@ QUICK = Effort(
     base={"n": 60, "d": 5, "m": 10},
     factors=(2,),
     large=(500, 20, 20, 500),
+    whole_rtols=(1e-3,),
     threads_t=1e-5,
     seeds_t=(10.0, 0.01),
     quick=True,

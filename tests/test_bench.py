@@ -212,4 +212,5 @@ def test_the_quick_bench_writes_the_whole_page(tmp_path: Path) -> None:
         assert (tmp_path / "benchmarks" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     records = json.loads((tmp_path / "bench.json").read_text(encoding="utf-8"))["records"]
     assert records["growth | size | n = 500, d = 20, m = 20"]["n_events"] >= plan.QUICK.large[-1]
+    assert records["growth | whole | n = 500, d = 20, m = 20, rtol = 0.001"]["n_events"] > plan.QUICK.large[-1]
     assert tables.TARGETS[0] == 1e-3

@@ -135,7 +135,7 @@ def test_a_layered_run_stands_beside_what_scipy_took_though_it_did_not_end() -> 
 
 def test_the_page_holds_every_table_and_the_pictures_appear_whole(tmp_path: Path) -> None:
     chosen = result(point(1e-5, 1.0, "scipy RK45"), point(1e-6, 1.0, "heyoka + events", n_events=100))
-    growths = {"width": [], "late": [], "size": [], "large": []}
+    growths = {"width": [], "late": [], "size": [], "large": [], "whole": []}
     shown = tables.every(tables.Measured([chosen], [], growths, {}, plan.FULL, [priced()], [fit()], [deep()]))
     picture = tmp_path / "benchmarks" / "P2.png"
     plots.draw([chosen], picture)
