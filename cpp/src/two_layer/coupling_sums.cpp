@@ -39,10 +39,6 @@ void fill_table(const double* rows, double* table) noexcept {
     }
 }
 
-}  // namespace
-
-namespace {
-
 /// Calls body<Width>() with the width that the compiler knows.
 template <Index Width = kLane, class Body>
 void with_width(Index width, const Body& body) {

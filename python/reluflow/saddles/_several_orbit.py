@@ -95,10 +95,7 @@ def follow(
     while len(ride.legs) < _MAX_LEGS and ride.steps < _MAX_STEPS:
         leg = flow.run([body.unit for body in ride.bodies], min(length, longest), _LEG_STEPS)
         growth = ride.growth(leg)
-        if leg.success and growth > 2 * ride.room:
-            longest = leg.t_end / 2
-            continue
-        if ride.takes_back(leg):
+        if (leg.success and growth > 2 * ride.room) or ride.takes_back(leg):
             longest = leg.t_end / 2
             continue
         ride.take(leg)
