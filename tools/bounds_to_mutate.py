@@ -2,20 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """One change of one file of cpp/src; `units` are the sources to compile, the file itself when there are none."""
-
-    test: str
-    file: str
-    what: str
-    old: str
-    new: str
-    units: tuple[str, ...] = ()
-
+from dual_rounding_to_mutate import DUAL_ROUNDING
+from mutant import Mutant
 
 BRACKET = "numeric/bracket.hpp"
 POLYNOMIAL = "numeric/polynomial.cpp"
@@ -108,6 +96,7 @@ MUTANTS = (
     ),
     of_polynomial("the second half first", "if (root <= middle) return root;", "if (root < 0.5 * middle) return root;"),
     of_polynomial("a root at the begin is passed over", "if (c[k] < 0.0) return 0.0;", ""),
+    *DUAL_ROUNDING,
     of_tolerance("test_sliding_set", "kRankTol", "1e-10", "1e-7", SLIDING),
     of_tolerance("test_sliding_set", "kRankTol", "1e-10", "1e-13", SLIDING),
     Mutant("test_sliding_set", SLIDING, "one pass of Gram-Schmidt", "pass < 2", "pass < 1"),

@@ -12,6 +12,9 @@
 namespace reluflow::layered {
 namespace {
 
+/// A dual of the squared loss is known to this part of the terms that it is the sum of: the rounding of dot products.
+constexpr double kDualRounding = 8 * 2.2e-16;
+
 LossKind margin_loss(Loss loss) noexcept {
     return loss == Loss::logistic ? LossKind::logistic : LossKind::exponential;
 }
@@ -137,6 +140,11 @@ double DualSeries::largest_dual(int k) const noexcept {
     for (Index i = 0; i < samples(); ++i)
         if (!is_idle(i)) most = std::max(most, duals_[k].row(i).cwiseAbs().maxCoeff());
     return most;
+}
+
+Matrix DualSeries::rounding(const Matrix& sizes) const {
+    if (loss_ != Loss::squared) return Matrix::Zero(samples(), outputs());
+    return counts_.asDiagonal() * (kDualRounding * (targets_.cwiseAbs() + sizes));
 }
 
 double DualSeries::log_weight_of(Index i, double margin) const noexcept {

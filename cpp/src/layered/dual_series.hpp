@@ -59,6 +59,9 @@ class DualSeries {
     const Matrix& dual(int k) const noexcept { return duals_[k]; }
     /// The largest entry of it in size, over samples that are not idle.
     double largest_dual(int k) const noexcept;
+    /// By how much rounding may change duals of order 0, where the terms of outputs have these sizes (n, K). Only those
+    /// of the squared loss cancel.
+    Matrix rounding(const Matrix& sizes) const;
     /// The series of t in units of e^log_unit(), orders 0 ... k + 1 once order k of F is known.
     const double* time() const noexcept { return time_.data(); }
     double log_unit() const noexcept { return log_unit_; }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/tolerances.hpp"
+#include "layered/dual_rounding.hpp"
 #include "layered/sliding_bounds.hpp"
 #include "layered/stem_factors.hpp"
 #include "numeric/polynomial.hpp"
@@ -32,6 +33,25 @@ bool is_zero(const Jet& jet, const Boundary& own) {
     const Input& root = own.inputs.front();
     return root.node < 1 || jet.z(root.node).at(0, own.members.front().sample, root.unit) != 0.0;
 }
+
+/// What rounding hides in the multipliers of a step, which few steps have to ask for.
+class Hidden {
+  public:
+    explicit Hidden(const Jet& jet) : jet_(jet) {}
+
+    double at(int b) { return known().of_multiplier(b); }
+    double along(const SlidingGroup& group, const Eigen::RowVectorXd& ray) { return known().along(group, ray); }
+    bool is_all() { return known().is_all(); }
+    /// Order 0 of what a bound holds more than it has to, of which rounding hides `size`. What has passed its bound by
+    /// kBeyond of it is below zero however short the steps were that took it there.
+    static double seen(double gap, double size) noexcept { return gap < size ? gap + kBeyond * size : gap; }
+
+  private:
+    const DualRounding& known() { return rounding_ ? *rounding_ : rounding_.emplace(jet_); }
+
+    const Jet& jet_;
+    std::optional<DualRounding> rounding_;
+};
 
 int sign(double x) noexcept {
     return (x > 0.0) - (x < 0.0);
@@ -162,33 +182,48 @@ void EventSearch::search_single(const Jet& jet) {
             }
 }
 
-// w leaves upwards where μ = M⁺ and downwards where μ = M⁻.
+// w leaves upwards where μ = M⁺ and downwards where μ = M⁻. What is at a bound but for the rounding of duals leaves
+// when it has passed it by more: otherwise it would leave and come back, and which bound is the upper one would be
+// chance.
 void EventSearch::search_sliding(const Jet& jet) {
     const SlidingSeries& sliding = jet.sliding();
     const int order = jet.order() - 1;
+    Hidden hidden(jet);
     Row up;
     Row down;
     for (int b = 0; b < sliding.count(); ++b) {
         if (sliding.is_grouped(b) || is_joint(b)) continue;
         sliding_bounds(jet, b, order, up, down);
-        const int turn = down[0] >= up[0] ? 1 : -1;  // -1: it stands on a repelling boundary
+        const bool repels = down[0] < up[0] && up[0] - down[0] > hidden.at(b);  // and it stands there
         for (int k = 0; k <= order; ++k) {
-            up[k] = turn * (sliding.multiplier(b)[k] - up[k]);
-            down[k] = turn * (down[k] - sliding.multiplier(b)[k]);
+            up[k] = (repels ? -1 : 1) * (sliding.multiplier(b)[k] - up[k]);
+            down[k] = (repels ? -1 : 1) * (down[k] - sliding.multiplier(b)[k]);
         }
-        Candidate candidate;
-        candidate.sliding = b;
-        const double above = descent(up.data(), order, end_);
-        const double below = descent(down.data(), order, end_);
-        const double first = std::min(above, below);
-        if (first > end_) continue;
-        const double size = tail_bound(up.data(), order, 0, first) + tail_bound(down.data(), order, 0, first) +
-                            tail_bound(sliding.multiplier(b).data(), order, 0, first);
-        candidate.turns = std::abs(evaluate(up.data(), order, first)) < kTurns * size &&
-                          std::abs(evaluate(down.data(), order, first)) < kTurns * size;
-        candidate.wants = above <= below ? 1 : -1;
-        add(first, candidate);
+        const double from_up = up[0];
+        const double from_down = down[0];
+        if (std::min(descent(up.data(), order, end_), descent(down.data(), order, end_)) > end_) continue;
+        if (hidden.is_all()) return;  // and it stays so
+        const double size = hidden.at(b);
+        up[0] = Hidden::seen(from_up, size);
+        down[0] = Hidden::seen(from_down, size);
+        add_leaving(sliding, b, order, size, up, down);
     }
+}
+
+void EventSearch::add_leaving(const SlidingSeries& sliding, int b, int order, double hidden, Row& up, Row& down) {
+    const double above = descent(up.data(), order, end_);
+    const double below = descent(down.data(), order, end_);
+    const double first = std::min(above, below);
+    if (first > end_) return;
+    Candidate candidate;
+    candidate.sliding = b;
+    const double size = tail_bound(up.data(), order, 0, first) + tail_bound(down.data(), order, 0, first) +
+                        tail_bound(sliding.multiplier(b).data(), order, 0, first);
+    const double zero = kTurns * size + kBeyond * hidden;
+    candidate.turns =
+        std::abs(evaluate(up.data(), order, first)) < zero && std::abs(evaluate(down.data(), order, first)) < zero;
+    candidate.wants = above <= below ? 1 : -1;
+    add(first, candidate);
 }
 
 // Dependent boundaries: their unit leaves along the first ray on which they do not hold it.
@@ -196,6 +231,7 @@ void EventSearch::search_groups(const Jet& jet) {
     if (jet.sliding().empty()) return;
     const int order = jet.order() - 1;
     const std::vector<SlidingGroup>& groups = jet.sliding().groups();
+    Hidden hidden(jet);
     Row gap;
     for (std::size_t g = 0; g < groups.size(); ++g) {
         if (is_joint(groups[g].boundaries.front())) continue;
@@ -205,6 +241,10 @@ void EventSearch::search_groups(const Jet& jet) {
             Candidate candidate;
             candidate.group = static_cast<int>(g);
             candidate.ray = r;
+            const double held = gap[0];
+            if (descent(gap.data(), order, end_) > end_) continue;
+            if (hidden.is_all()) return;
+            gap[0] = Hidden::seen(held, hidden.along(groups[g], groups[g].rays[r]));
             add(descent(gap.data(), order, end_), candidate);
         }
     }

@@ -53,6 +53,7 @@ class EventSearch {
     void search_places(const Jet& jet, int v);
     void search_single(const Jet& jet);
     void search_sliding(const Jet& jet);
+    void add_leaving(const SlidingSeries& sliding, int b, int order, double hidden, Row& up, Row& down);
     void add(double u, Candidate candidate);
     void collect(const Jet& jet, std::vector<Contact>& contacts) const;
 

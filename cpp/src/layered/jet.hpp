@@ -53,12 +53,17 @@ class Jet {
     const Activity& activity() const noexcept { return *activity_; }
     const Vector& theta(int k) const noexcept { return theta_[k]; }
     const SampleSeries& z(int v) const noexcept { return z_[v]; }
+    /// What an edge reads.
+    const SampleSeries& tapped(const Edge& edge) const noexcept {
+        return edge.tap == Tap::preactivation ? z_[edge.source] : h_of(edge.source);
+    }
     const DualSeries& duals() const noexcept { return duals_; }
     const SlidingSeries& sliding() const noexcept { return sliding_; }
     /// What arrives at z, orders 0 to order() - 1.
     const SampleSeries& delta(int v) const noexcept { return delta_[v]; }
     /// Order k of an entry of an edge.
     double entry(int e, int k, Index row, Index col) const { return entries_[e].plain_order(k)(row, col); }
+    auto entries(int e, int k) const { return entries_[e].plain_order(k); }
     /// How far any place is from the side or the zero that its activity says, relative to the largest z of its node;
     /// after start().
     double misplaced() const;
@@ -79,9 +84,6 @@ class Jet {
 
   private:
     const SampleSeries& h_of(int v) const noexcept { return graph_->node(v).linear ? z_[v] : h_[v]; }
-    const SampleSeries& tapped(const Edge& edge) const noexcept {
-        return edge.tap == Tap::preactivation ? z_[edge.source] : h_of(edge.source);
-    }
     void find_idle();
     void load(int k);
     void forward(int k);

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "layered/dual_rounding.hpp"
 #include "layered/joint.hpp"
 #include "layered/sliding_bounds.hpp"
 
@@ -38,6 +39,7 @@ void Resolution::begin(const Vector& theta, const Activity& before, std::vector<
     span_ = span;
     is_start_ = is_start;
     depends_ = false;
+    within_rounding_ = false;
     if (!is_start) {
         drop_followers(before);
         add_forced(before);
@@ -282,7 +284,8 @@ bool Resolution::check_sliding(const Jet& jet, int b) {
     Row down;
     sliding_bounds(jet, b, 0, up, down);
     const double mu = jet.sliding().multiplier(b)[0];
-    const double tol = kBoundTol * (std::abs(up[0]) + std::abs(down[0]) + std::abs(mu));
+    double tol = kBoundTol * (std::abs(up[0]) + std::abs(down[0]) + std::abs(mu));
+    if (within_rounding_) tol += kBeyond * DualRounding(jet).of_multiplier(b);
     if (mu >= up[0] - tol && mu <= down[0] + tol) return true;
     if (mu <= up[0] && mu >= down[0]) {
         on_ridge_ = true;
@@ -300,6 +303,7 @@ bool Resolution::check_group(const Jet& jet, const SlidingGroup& group) {
     const Eigen::RowVectorXd* out = nullptr;
     for (const Eigen::RowVectorXd& ray : group.rays) {
         bounds.gap(ray, gap);
+        if (within_rounding_) gap[0] += kBeyond * DualRounding(jet).along(group, ray);
         const double part = gap[0] / std::max(bounds.size(ray, 0.0), 1e-300);
         if (part >= worst) continue;
         worst = part;

@@ -60,6 +60,7 @@ class Resolution {
     enum class Check { valid, broken, failed, grown };
 
     Outcome decide(Jet& jet);
+    Outcome decide_once(Jet& jet);
     void start(Jet& jet);
 
     void drop_followers(const Activity& before);
@@ -116,6 +117,7 @@ class Resolution {
     bool depends_ = false;  // what met is zero only together
     bool on_ridge_ = false;
     bool may_pivot_ = true;
+    bool within_rounding_ = false;  // what slides may miss its bounds by the rounding of duals
     std::vector<Contact> contacts_;
     std::vector<int> sides_;
     std::vector<int> next_;

@@ -29,7 +29,31 @@ Kind kind_of(Mode before, Mode after, int side, bool is_start) {
 
 }  // namespace
 
+// Where samples are fitted, multipliers, bounds and rates are rounding, and there need be no continuation to the last
+// bit. What slides then may miss its bounds by that: it moves as what leaves does, to rounding. Of several ways none is
+// taken. Duals of other losses do not cancel.
 Outcome Resolution::decide(Jet& jet) {
+    const std::vector<Contact> met = contacts_;
+    const std::vector<int> sides = sides_;
+    const bool only_leaves = only_leaves_;
+    const Outcome strict = decide_once(jet);
+    if (strict != Outcome::undecided || jet.duals().loss() != Loss::squared) return strict;
+    std::vector<Contact> involved = std::exchange(contacts_, met);
+    std::string why = std::exchange(reason_, {});
+    sides_ = sides;
+    only_leaves_ = only_leaves;
+    options_.clear();
+    within_rounding_ = true;
+    const Outcome outcome = decide_once(jet);
+    within_rounding_ = false;
+    if (outcome == Outcome::unique) return outcome;
+    contacts_ = std::move(involved);
+    reason_ = std::move(why);
+    options_.clear();
+    return Outcome::undecided;
+}
+
+Outcome Resolution::decide_once(Jet& jet) {
     if (std::ranges::any_of(contacts_, &Contact::turns)) return resolve_by_sides(jet);
     const std::vector<Contact> met = contacts_;
     if (!depends_ && joint_boundaries(*before_, *X_, *theta_).empty()) {

@@ -165,6 +165,23 @@ void SlidingSeries::solve(int k, Vector& rhs) {
         multiplier_[independent_[i]][k] = solved_[static_cast<Index>(i)];
 }
 
+Vector SlidingSeries::moved_by(const Vector& errors) const {
+    const auto rank = static_cast<Index>(independent_.size());
+    Matrix inverse(rank, rank);
+    Matrix independent(rank, normals_.cols());
+    Vector column;
+    for (Index i = 0; i < rank; ++i) {
+        column = Vector::Unit(rank, i);
+        factors_.solve(column);
+        inverse.col(i) = column;
+        independent.row(i) = normals_.row(independent_[i]);
+    }
+    const Vector moved = (inverse * independent).cwiseAbs() * errors;
+    Vector all = Vector::Zero(count());
+    for (Index i = 0; i < rank; ++i) all[independent_[i]] = moved[i];
+    return all;
+}
+
 void SlidingSeries::spread(int k, std::vector<SampleSeries>& delta) {
     for (int b = 0; b < count(); ++b) {
         const Boundary& boundary = (*boundaries_)[b];

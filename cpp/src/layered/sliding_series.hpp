@@ -62,6 +62,8 @@ class SlidingSeries {
 
     /// Solves Gram x = rhs in place and stores x as order k of the multipliers.
     void solve(int k, Vector& rhs);
+    /// How far errors up to these sizes in the gradient may move each multiplier: |Gram⁻¹ N| errors. After factor().
+    Vector moved_by(const Vector& errors) const;
     /// Adds what multipliers of order k send down their samples to δ, β and γ.
     void spread(int k, std::vector<SampleSeries>& delta);
 

@@ -1,0 +1,104 @@
+#include "layered/dual_rounding.hpp"
+
+#include <cmath>
+
+namespace reluflow::layered {
+namespace {
+
+/// Duals that are all below so many of their roundings are rounding in the steps to come, too: about where steps no
+/// longer see whether the loss rises.
+constexpr double kFitted = 64.0;
+
+/// What w multiplies in z of a member in size: t, or t over that of the member that carries the multiplier.
+double weight(const SlidingSeries& sliding, const Member& member) {
+    const Member* carrier = sliding.carrier(member.boundary);
+    if (carrier == &member) return 1.0;
+    const double own = std::abs(member.factor[0]);
+    return carrier == nullptr || !carrier->has_input ? own : own / std::abs(carrier->factor[0]);
+}
+
+}  // namespace
+
+DualRounding::DualRounding(const Jet& jet) : jet_(&jet) {
+    if (jet.duals().loss() != Loss::squared || jet.sliding().empty()) return;
+    std::vector<Matrix> sizes;
+    sizes.reserve(static_cast<std::size_t>(jet.activity().graph().count()));
+    go_forward(sizes);
+    go_backward(sizes);
+    hide();
+    const Matrix left = jet.duals().dual(0).cwiseAbs() - kFitted * arriving_.back();
+    is_all_ = !jet.duals().decays() && left.maxCoeff() <= 0.0;
+}
+
+// The sum of the sizes of the terms of h of each unit.
+void DualRounding::go_forward(std::vector<Matrix>& sizes) const {
+    const Graph& graph = jet_->activity().graph();
+    sizes.emplace_back(jet_->z(0).order(0).cwiseAbs());
+    for (int v = 1; v < graph.count(); ++v) {
+        const Node& node = graph.node(v);
+        Matrix& sum = sizes.emplace_back(Matrix::Zero(jet_->activity().samples(), node.size));
+        for (Index u = 0; u < static_cast<Index>(node.bias.size()); ++u)
+            if (node.bias[u] >= 0) sum.col(u).array() += std::abs(jet_->theta(0)[node.bias[u]]);
+        for (const int e : node.incoming)
+            sum += sizes[graph.edges()[e].source] * jet_->entries(e, 0).cwiseAbs().transpose();
+        if (!node.linear && !node.is_tapped_before) sum = sum.cwiseProduct(jet_->activity().slopes(v).cwiseAbs());
+    }
+}
+
+// What arrives at a place that slides is what its multiplier is made of, and what is empty may wake: both send it on as
+// it is.
+void DualRounding::go_backward(const std::vector<Matrix>& sizes) {
+    const Graph& graph = jet_->activity().graph();
+    const auto nodes = static_cast<std::size_t>(graph.count());
+    arriving_.resize(nodes);
+    delta_.resize(nodes);
+    gradient_.setZero(graph.parameters());
+    for (int v = graph.count() - 1; v > 0; --v) {
+        const Node& node = graph.node(v);
+        if (v == graph.count() - 1)  // nothing else arrives there
+            arriving_[v] = jet_->duals().rounding(sizes[v]);
+        else
+            arriving_[v] = Matrix::Zero(sizes[v].rows(), sizes[v].cols());
+        for (const int e : node.outgoing)
+            arriving_[v] += delta_[graph.edges()[e].target] * jet_->entries(e, 0).cwiseAbs();
+        delta_[v] = arriving_[v];
+        for (Index i = 0; i < delta_[v].rows() && !node.linear && !node.is_tapped_before; ++i)
+            for (Index u = 0; u < node.size; ++u)
+                if (jet_->activity().mode({v, i, u}) == Mode::moving)
+                    delta_[v](i, u) *= std::abs(jet_->activity().slopes(v)(i, u));
+        add_to_gradient(v);
+    }
+}
+
+void DualRounding::add_to_gradient(int v) {
+    const Graph& graph = jet_->activity().graph();
+    const Node& node = graph.node(v);
+    for (Index u = 0; u < static_cast<Index>(node.bias.size()); ++u)
+        if (node.bias[u] >= 0) gradient_[node.bias[u]] += delta_[v].col(u).sum();
+    for (const int e : node.incoming) {
+        const Edge& edge = graph.edges()[e];
+        if (!edge.has_parameters) continue;
+        const Matrix G = delta_[v].transpose() * jet_->tapped(edge).order(0).cwiseAbs();
+        for (Index r = 0; r < edge.rows; ++r)
+            for (Index c = 0; c < edge.cols; ++c)
+                if (edge.at(r, c) >= 0) gradient_[edge.at(r, c)] += G(r, c);
+    }
+}
+
+// Multipliers solve Gram μ = N gradient, so that errors move all of them; bounds are sums over the members.
+void DualRounding::hide() {
+    const SlidingSeries& sliding = jet_->sliding();
+    hidden_ = sliding.moved_by(gradient_);
+    for (const Member& member : sliding.members())
+        hidden_[member.boundary] +=
+            weight(sliding, member) * arriving_[member.place.node](member.place.sample, member.place.unit);
+}
+
+double DualRounding::along(const SlidingGroup& group, const Eigen::RowVectorXd& ray) const noexcept {
+    double sum = 0.0;
+    for (std::size_t k = 0; k < group.boundaries.size(); ++k)
+        sum += std::abs(ray[static_cast<Index>(k)]) * of_multiplier(group.boundaries[k]);
+    return sum;
+}
+
+}  // namespace reluflow::layered

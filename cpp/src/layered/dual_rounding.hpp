@@ -1,0 +1,40 @@
+/// What the rounding of duals hides: targets minus outputs cancel where samples are fitted, and multipliers and their
+/// bounds, which are sums of duals, cannot be told from each other below that.
+#pragma once
+
+#include <vector>
+
+#include "base/types.hpp"
+#include "layered/jet.hpp"
+
+namespace reluflow::layered {
+
+/// What is at a bound to rounding leaves where it is beyond the bound by so many times that.
+inline constexpr double kBeyond = 2.0;
+
+class DualRounding {
+  public:
+    /// Of order 0 of `jet`, after Jet::advance(). Only the duals of the squared loss cancel: those of other losses are
+    /// known to a part of their own size, and all is zero.
+    explicit DualRounding(const Jet& jet);
+
+    /// True if no sample has more than rounding left, now and in the steps to come, and no decay moves anything either.
+    bool is_all() const noexcept { return is_all_; }
+    /// By how much rounding may move the multiplier of what slides against one of its bounds.
+    double of_multiplier(int b) const noexcept { return hidden_.size() == 0 ? 0.0 : hidden_[b]; }
+    /// The same for what boundaries of a group hold more than pulls along a ray.
+    double along(const SlidingGroup& group, const Eigen::RowVectorXd& ray) const noexcept;
+
+  private:
+    void go_forward(std::vector<Matrix>& sizes) const;
+    void go_backward(const std::vector<Matrix>& sizes);
+    void add_to_gradient(int v);
+    void hide();
+
+    const Jet* jet_;
+    std::vector<Matrix> arriving_, delta_;  // by node: of what arrives at h and z, and of δ
+    Vector gradient_, hidden_;              // hidden_: by boundary
+    bool is_all_ = false;
+};
+
+}  // namespace reluflow::layered
