@@ -180,3 +180,15 @@ def test_errors_of_late_steps_are_those_of_what_they_move() -> None:
     assert runs[0].stats["steps"] < 650
     assert len(runs[0].events) == len(runs[1].events)
     assert rf.analysis.relative_error(runs[0].final, runs[1].final) < 1e-10
+
+
+def test_far_late_steps_take_few_iterations() -> None:
+    """Each took nine while kernels were not integrated between the nodes, and steps half as long were refused."""
+    rng = np.random.default_rng(0)
+    data = rf.Dataset(rng.standard_normal((20, 10)), rng.choice([-1.0, 1.0], 20))
+    start = rf.Network.init(20, 10, scale=0.1, seed=0)
+    near, far = (rf.integrate(data, start, until=rf.Stop(log_time=10.0**e), n_threads=1) for e in (40, 140))
+    steps, iterations = (far.stats[key] - near.stats[key] for key in ("late_steps", "late_iterations"))
+    assert len(far.events) == len(near.events)
+    assert steps < 70  # two and a half time constants each
+    assert iterations < 5 * steps

@@ -58,7 +58,8 @@ void hold_boundaries(const Dataset& data, State& state, bool holds) {
     }
 }
 
-void the_answer_solves_the_equations(Index n, Index d, Index m, double step, bool holds, bool shares_mass = true) {
+void the_answer_solves_the_equations(Index n, Index d, Index m, double step, bool holds, bool shares_mass = true,
+                                     double growth = 0.0) {
     Uniform number(7);
     const Problem drawn = problem(number, n, d, m);
     const Dataset data(drawn.X, drawn.y);
@@ -68,8 +69,9 @@ void the_answer_solves_the_equations(Index n, Index d, Index m, double step, boo
     Expansion expansion(data, {}, {}, state, pool);
     expansion.start();
 
-    const Matrix& A = RadauNodes::get().integration;
-    SteadyResponse response(data, m, RadauNodes::get().modes, shares_mass);
+    const Matrix A = RadauNodes::get().growing_integration(growth);
+    SteadyResponse response(data, m, shares_mass);
+    response.set_growth(growth);
     Vector p(n);
     Vector c(n);
     for (Index i = 0; i < n; ++i) {
@@ -133,7 +135,7 @@ void factors_are_kept(double step, bool all) {
     hold_boundaries(data, state, true);
     Pool pool(1);
     Expansion expansion(data, {}, {}, state, pool);
-    SteadyResponse response(data, m, RadauNodes::get().modes, false);
+    SteadyResponse response(data, m, false);
     const Vector ones = Vector::Ones(n);
     Vector some = ones;
     some[5] = 0.0;
@@ -171,7 +173,7 @@ void margins_have_new_factors() {
     const State state(data, drawn.W, drawn.a, 0.0);
     Pool pool(1);
     Expansion expansion(data, {}, {}, state, pool);
-    SteadyResponse response(data, 4, RadauNodes::get().modes, true);
+    SteadyResponse response(data, 4, true);
     expansion.start();
     const Vector weights = Vector::Constant(20, 0.05);
     for (int k = 0; k < 2; ++k) {
@@ -190,6 +192,7 @@ int main() {
         the_answer_solves_the_equations(8, 3, 5, step, false);
         the_answer_solves_the_equations(40, 6, 7, step, true);
         the_answer_solves_the_equations(140, 4, 9, step, true);
+        the_answer_solves_the_equations(140, 4, 9, step, true, true, 0.3);  // growing
     }
     the_answer_solves_the_equations(260, 12, 24, 1e6, false);  // of more than 200 directions
     // Of errors: most directions count, and all of them are taken.

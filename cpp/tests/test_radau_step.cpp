@@ -55,6 +55,45 @@ void the_nodes_are_those_of_order_eleven() {
         }
 }
 
+/// ∫_0^{c_k} of products of two polynomials of degree five from their values at the nodes.
+void products_of_polynomials_are_integrated() {
+    const auto& nodes = RadauNodes::get();
+    for (int k = 0; k < kStages; ++k)
+        for (int first = 0; first < kStages; ++first)
+            for (int second = 0; second < kStages; ++second) {
+                Real sum = 0.0L;
+                for (int j = 0; j < kStages; ++j)
+                    for (int l = 0; l < kStages; ++l)
+                        sum += nodes.products[k](j, l) * std::pow(Real(nodes.at[j]), first) *
+                               std::pow(Real(nodes.at[l]), second);
+                const int degree = first + second + 1;
+                CHECK(std::abs(sum - std::pow(Real(nodes.at[k]), degree) / degree) < 1e-13L);
+            }
+}
+
+/// Under a kernel that grows like e^(growth (c_k + u)) the integrals of powers of u are those of Simpson's rule.
+void growth_is_integrated(double growth) {
+    const auto& nodes = RadauNodes::get();
+    const StageMatrix grown = nodes.growing_integration(growth);
+    constexpr int kPieces = 400;
+    for (int k = 0; k < kStages; ++k)
+        for (int degree = 0; degree < kStages; ++degree) {
+            Real sum = 0.0L;
+            for (int l = 0; l < kStages; ++l) sum += grown(k, l) * std::pow(Real(nodes.at[l]), degree);
+            Real exact = 0.0L;
+            for (int i = 0; i <= kPieces; ++i) {
+                const Real u = Real(nodes.at[k]) * i / kPieces;
+                const Real share = i == 0 || i == kPieces ? 1.0L : (i % 2 == 1 ? 4.0L : 2.0L);
+                exact += share * std::pow(u, degree) * std::exp(growth * (Real(nodes.at[k]) + u));
+            }
+            exact *= Real(nodes.at[k]) / kPieces / 3.0L;
+            CHECK(std::abs(sum - exact) < 1e-6L * std::exp(2.0L * growth));
+        }
+    const StageModes modes = modes_of(grown);
+    const auto made = (modes.right * modes.values.asDiagonal() * modes.left).eval();
+    CHECK((made.real() - grown).cwiseAbs().maxCoeff() < 1e-12 && made.imag().cwiseAbs().maxCoeff() < 1e-12);
+}
+
 /// A network with a pattern that is given and stays, and what a late step of it needs.
 struct Network {
     Matrix X, W;
@@ -277,6 +316,8 @@ void networks_with_held_boundaries_are_too() {
 
 int main() {
     the_nodes_are_those_of_order_eleven();
+    products_of_polynomials_are_integrated();
+    for (const double growth : {0.0, 0.2, 0.5}) growth_is_integrated(growth);
     accepted_steps_are_within_what_they_promise();
     networks_with_held_boundaries_are_too();
     return reluflow::tests::failures();

@@ -27,19 +27,4 @@ Eigen::MatrixXd null_space(const Eigen::MatrixXd& matrix, double zero) {
     return (qr.householderQ() * Eigen::MatrixXd::Identity(size, size)).rightCols(size - qr.rank());
 }
 
-Spectrum spectrum(const Eigen::MatrixXd& matrix) {
-    const Eigen::EigenSolver<Eigen::MatrixXd> solver(matrix);
-    Spectrum result{solver.eigenvalues(), solver.eigenvectors(), {}};
-    // The inverse of A + iB is the first column of blocks of [[A, -B], [B, A]]^-1; complex LU factors would be compiled
-    // for this line alone.
-    const Index size = matrix.rows();
-    Eigen::MatrixXd blocks(2 * size, 2 * size);
-    blocks << result.right.real(), -result.right.imag(), result.right.imag(), result.right.real();
-    const Eigen::MatrixXd inverse = blocks.inverse();
-    result.left.resize(size, size);
-    result.left.real() = inverse.topLeftCorner(size, size);
-    result.left.imag() = inverse.bottomLeftCorner(size, size);
-    return result;
-}
-
 }  // namespace reluflow

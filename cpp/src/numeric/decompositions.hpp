@@ -17,11 +17,4 @@ double least_eigenvalue(const Eigen::MatrixXd& symmetric);
 /// if what they leave of it is at most `zero` times the largest.
 Eigen::MatrixXd null_space(const Eigen::MatrixXd& matrix, double zero);
 
-/// matrix = right diag(values) left with left = right^-1, for a matrix with distinct eigenvalues.
-struct Spectrum {
-    Eigen::VectorXcd values;
-    Eigen::MatrixXcd right, left;
-};
-Spectrum spectrum(const Eigen::MatrixXd& matrix);
-
 }  // namespace reluflow

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "numeric/products.hpp"
+#include "numeric/radau_nodes.hpp"
 
 namespace reluflow {
 
@@ -20,6 +21,7 @@ NodeKernels::NodeKernels(const Dataset& data, Index neurons, Index stages, Index
       outputs_(neurons),
       turns_(neurons) {
     own_.reserve(most_active);
+    row_.resize(stages * (most_active + 1));
     member_w_.reserve(data.rank() * neurons);
     moving_.reserve(data.rank() * most_active);
     seen_.reserve(data.rank() * most_active);
@@ -50,18 +52,29 @@ void NodeKernels::start(Expansion& expansion, std::span<const double> nodes, std
 /// A change δg at node l changes M by δG M + M δG. The group's flow, a boost along ĝ of rapidity |g| H (c_k - c_l),
 /// carries this to node k, where the (w, a) entry gives the margins.
 void NodeKernels::add_group(const Expansion& expansion, Index group, const Vector& mean_weights, double step,
-                            const Matrix& integration, Eigen::Map<Matrix>& jacobian) {
+                            Eigen::Map<Matrix>& jacobian) {
     members_ = expansion.groups().members(group);
     prepare_group(expansion, group, mean_weights);
     const Index stages = static_cast<Index>(nodes_.size());
     for (Index other = 0; other < stages; ++other) {
         if (!(sectors_ ? take_sums(sectors_->sector(group), other) : take_moments(other))) continue;
         for (Index node = 0; node < stages; ++node)
-            add_block(length_ * step * (nodes_[node] - nodes_[other]), step * integration(node, other),
+            add_block(length_ * step * (nodes_[node] - nodes_[other]), step,
                       jacobian.block(node * (count() + 1), other * (count() + 1), count(), count()));
         if (other > 0) continue;
         for (Index k = 0; k < count(); ++k) own_[k] += square_ * products()(k, k) + gram()(k, k);
     }
+}
+
+void NodeKernels::integrate(Eigen::Map<Matrix>& jacobian) {
+    const Index stages = static_cast<Index>(nodes_.size());
+    Block before(row_.data(), stages, count() + 1);
+    for (Index node = 0; node < stages; ++node)
+        for (Index k = 0; k < count(); ++k) {
+            Block row(&jacobian(node * (count() + 1) + k, 0), stages, count() + 1);
+            before = row;
+            multiply(RadauNodes::get().products[node], before, row);
+        }
 }
 
 /// The active samples with the slopes and projection of the group, and its mean gradient over the step.

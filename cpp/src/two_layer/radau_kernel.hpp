@@ -19,10 +19,14 @@ class NodeKernels {
 
     /// Reads the neurons at the nodes of the step that the expansion holds.
     void start(Expansion& expansion, std::span<const double> nodes, std::span<const int> active);
-    /// Adds step · integration(k, l) · K_kl of a group to the blocks (k, l) of the Jacobian, whose blocks have one row
-    /// and column more than there are active samples. `mean_weights`: the active samples' weights over the step.
+    /// Adds step · K_kl of a group to the blocks (k, l) of the Jacobian, whose blocks have one row and column more than
+    /// there are active samples. `mean_weights`: the active samples' weights over the step.
     void add_group(const Expansion& expansion, Index group, const Vector& mean_weights, double step,
-                   const Matrix& integration, Eigen::Map<Matrix>& jacobian);
+                   Eigen::Map<Matrix>& jacobian);
+    /// Turns kernels K(c_k, c_l) into responses ∫_0^{c_k} K(c_k, u) ℓ_l(u) du, ℓ_l the Lagrange polynomials of the
+    /// nodes, with K as a polynomial of u. Factors of a quadrature, K(c_k, c_l) ∫ ℓ_l, miss half of some responses in a
+    /// step of a time constant.
+    void integrate(Eigen::Map<Matrix>& jacobian);
     /// |∂q_i|² of the active samples at the first node, summed over the groups so far.
     const Numbers& own() const noexcept { return own_; }
 
@@ -63,6 +67,7 @@ class NodeKernels {
     Numbers with_output_, with_gradient_;  // x·Σ a w, x·Σ w (w·ĝ)
     Numbers gram_;                         // x·Σ w wᵀ·x'
     Numbers change_, member_w_, z_;
+    Numbers row_;  // one of the Jacobian's
     Vector moment_, turned_;
     Matrix second_;  // Σ w wᵀ at one node, and its product with the active samples
     Numbers seen_;

@@ -47,6 +47,7 @@ bool RadauStep::prepare(Expansion& expansion, double step) {
 }
 
 bool RadauStep::prepare_steady(Expansion& expansion, double step) {
+    double growth = 0.0;  // of log |θ| over the step: the margins are of degree two
     for (Index i = 0; i < data_.n(); ++i) {
         double mean = 0.0;
         for (int node = 0; node < kStages; ++node) mean += nodes_.integration(kStages - 1, node) * weight_at(node, i);
@@ -58,7 +59,9 @@ bool RadauStep::prepare_steady(Expansion& expansion, double step) {
         }
         const double margin = start_margins_[i] + margin_change_(kStages / 2, i);
         answers_[i] = weight_decay_rate(objective_.loss, margin);
+        growth += 2.0 * step * mean_over_step_[i] * start_margins_[i] / square_;
     }
+    if (!is_linear_) steady_->set_growth(is_growing_ ? growth : 0.0);
     const bool is_known = steady_->prepare(expansion, mean_over_step_, answers_, step);
     if (!steady_->is_old()) ++factorisations_;
     return is_known;
@@ -123,7 +126,8 @@ void RadauStep::factor_jacobian(Expansion& expansion, double step) {
     }
     kernels_->start(expansion, nodes_.at, active_);
     for (Index group = 0; group < expansion.groups().count(); ++group)
-        kernels_->add_group(expansion, group, mean_weights_, step, nodes_.integration, jacobian);
+        kernels_->add_group(expansion, group, mean_weights_, step, jacobian);
+    kernels_->integrate(jacobian);
     if (expansion.waveform().decays()) {
         for (int node = 0; node < kStages; ++node) {
             const double left = expansion.waveform().decay_at(nodes_.at[node]);

@@ -20,7 +20,7 @@ constexpr Index kMostOutputs = Index{1} << 24;
 }  // namespace
 
 /// Reserves memory that stays untouched in a run without Radau steps.
-SteadyResponse::SteadyResponse(const Dataset& data, Index neurons, const Spectrum& modes, bool shares_mass)
+SteadyResponse::SteadyResponse(const Dataset& data, Index neurons, bool shares_mass)
     : data_(data),
       shares_mass_(shares_mass),
       neurons_(neurons),
@@ -43,8 +43,8 @@ SteadyResponse::SteadyResponse(const Dataset& data, Index neurons, const Spectru
       imaginary_(data.n()),
       taken_re_(data.n()),
       taken_im_(data.n()),
-      sum_(modes.values.size(), data.n()),
-      mass_sum_(modes.values.size()) {
+      sum_(kStages, data.n()),
+      mass_sum_(kStages) {
     const Index most = std::min(kMostDirections, data.n());
     const Index table = std::min(kMostOutputs, data.n() * neurons);
     samples_.reserve(data.n());
@@ -55,16 +55,24 @@ SteadyResponse::SteadyResponse(const Dataset& data, Index neurons, const Spectru
     motion_.reserve(data.rank() * data.rank());
     gram_.reserve(most);
     part_.resize(2 * most);
-    for (Index i = 0; i < modes.values.size(); ++i) {
+    for (Mode& mode : modes_) {
+        mode.border_re.resize(data.n());
+        mode.border_im.resize(data.n());
+    }
+    set_growth(0.0);
+}
+
+void SteadyResponse::set_growth(double growth) {
+    const StageModes modes = modes_of(RadauNodes::get().growing_integration(growth));
+    mode_count_ = 0;
+    for (Index i = 0; i < kStages; ++i) {
         const Complex value = modes.values[i];
         if (value.imag() < 0.0) continue;  // represented by its conjugate
-        Mode& mode = modes_.emplace_back();
+        Mode& mode = modes_[mode_count_++];
         mode.value = value;
         mode.right = modes.right.col(i);
         mode.left = modes.left.row(i).transpose();
         mode.share = value.imag() > 0.0 ? 2.0 : 1.0;
-        mode.border_re.resize(data.n());
-        mode.border_im.resize(data.n());
     }
 }
 
@@ -77,7 +85,7 @@ bool SteadyResponse::factor(Expansion& expansion, const Vector& weights, const V
     factor_.clear();
     if (!factor_kernel(expansion, step)) return false;
     if (shares_mass_)
-        for (Mode& mode : modes_) find_border(mode);
+        for (Mode& mode : modes()) find_border(mode);
     return true;
 }
 
@@ -325,7 +333,7 @@ void SteadyResponse::apply_kernel(const Mode& mode, Vector& real, Vector& imagin
 void SteadyResponse::settle(Vector& r, Vector& imaginary) {
     real_ = r;
     imaginary_.setZero();
-    apply_kernel(modes_.front(), taken_re_, taken_im_);
+    apply_kernel(modes_[0], taken_re_, taken_im_);
     for (Index k = 0; k < count(); ++k) {
         real_[samples_[k]] -= taken_re_[k];
         imaginary_[samples_[k]] -= taken_im_[k];
@@ -352,7 +360,7 @@ SteadyResponse::Complex SteadyResponse::take_mass(const Mode& mode, Complex want
 void SteadyResponse::solve(Matrix& r, Vector& s) {
     sum_.setZero();
     mass_sum_.setZero();
-    for (const Mode& mode : modes_) {
+    for (const Mode& mode : modes()) {
         const Index stages = r.rows();
         real_.setZero();
         imaginary_.setZero();

@@ -3,12 +3,12 @@
 /// are many.
 #pragma once
 
-#include <complex>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/types.hpp"
-#include "numeric/decompositions.hpp"
+#include "numeric/radau_nodes.hpp"
 #include "numeric/tridiagonal.hpp"
 #include "two_layer/expansion.hpp"
 
@@ -22,16 +22,21 @@ namespace reluflow {
 /// symmetric and positive. It is replaced by L Lᵀ, L a pivoted Cholesky factor with enough columns that the rest of its
 /// trace is negligible, or all derivatives of the margins where most of them count, and the eigenvectors of A decouple
 /// the nodes. Storage is kept and reserved, so a step allocates nothing.
+///
+/// Late in a run the network grows, at nearly the same rate r everywhere, and the kernel between nodes like
+/// e^(r H (c_k + c_l)). That is a factor of the nodes alone: A is the integration under it.
 class SteadyResponse {
   public:
-    /// `modes`: those of A, (stages, stages), which stay the same. `shares_mass`: false for a loss of errors, whose
-    /// unknowns are the weights themselves (p = 1 above) and whose mass is no unknown (μ = 0).
-    SteadyResponse(const Dataset& data, Index neurons, const Spectrum& modes, bool shares_mass);
+    /// `shares_mass`: false for a loss of errors, whose unknowns are the weights themselves (p = 1 above) and whose
+    /// mass is no unknown (μ = 0).
+    SteadyResponse(const Dataset& data, Index neurons, bool shares_mass);
 
     /// Factors the kernel at the start of the step that the expansion holds, under weights p and responses c (n,).
     /// Samples of weight zero do not respond. False if the rank is too large. Of a loss of errors the factors of an
     /// earlier call stay where the kernel is nearly the same but for H; see is_old().
     bool prepare(Expansion& expansion, const Vector& weights, const Vector& answers, double step);
+    /// The kernel grows by e^growth over the step, in either argument; nothing has to be prepared for that again.
+    void set_growth(double growth);
     /// Whether the factors are those of an earlier state.
     bool is_old() const noexcept { return is_old_; }
     /// The next prepare() makes new factors.
@@ -59,10 +64,12 @@ class SteadyResponse {
     using Map = Eigen::Map<Matrix>;
     using Complex = std::complex<double>;
 
+    using StageVector = Eigen::Matrix<Complex, kStages, 1>;
+
     /// One eigenvalue of A, or a conjugate pair, with its eigenvector and its row of the inverse.
     struct Mode {
         Complex value;
-        Eigen::VectorXcd right, left;
+        StageVector right, left;
         double share = 1.0;           // 2 for a pair
         Vector border_re, border_im;  // what the kernel subtracts from the response to μ = 1
         Complex border;               // Σ p of that response
@@ -90,6 +97,7 @@ class SteadyResponse {
         return root_[sample] * root_[sample] * square * data_.X().row(sample).squaredNorm() > kAnswers;
     }
     double weight(Index sample) const noexcept { return root_[sample] * border_[sample]; }
+    std::span<Mode> modes() noexcept { return {modes_, static_cast<std::size_t>(mode_count_)}; }
     Index count() const noexcept { return static_cast<Index>(samples_.size()); }
     Map rows() noexcept { return {rows_.data(), count(), data_.rank()}; }
     Map outputs() noexcept { return {outputs_.data(), count(), neurons_}; }
@@ -107,7 +115,8 @@ class SteadyResponse {
     Index neurons_;
     Index groups_ = 0;
     Index rank_ = 0;  // columns of L
-    std::vector<Mode> modes_;
+    Mode modes_[kStages];
+    int mode_count_ = 0;
     std::vector<int> samples_;  // those that respond
     // What the factors are of: the length of the step (0: of none), the sides of all neurons, and their weights, which
     // are in w_ and a_. `since_`: the length of the present step over that one.

@@ -28,8 +28,13 @@ constexpr double kSlow = 0.15;
 constexpr double kSlowGrowing = 0.5;
 /// And after the first iteration, if that changed a weight, of all that sum up to one, by more than this.
 constexpr double kFarGuess = 1e-3;
-/// In a step of less than this many time constants of the fastest neuron the kernel counts as constant.
+/// In a step of less than this many time constants of the fastest neuron the kernel counts as constant, or, with
+/// positive margins, as one that grows with the network.
 constexpr double kSteady = 0.1;
+constexpr double kSteadyGrowing = 0.2;
+/// With positive margins the kernels between the nodes replace a constant one when an iteration, not the first, reduces
+/// the change by less than this factor: weights of samples that join or leave are not what they are in the mean.
+constexpr double kSlowSteady = 0.15;
 /// The constant kernel needs every neuron, also where whole sectors are expanded: that is little work beside the
 /// systems for the kernels between the nodes in networks of so many neurons.
 constexpr Index kFewNeurons = 1000;
@@ -133,7 +138,7 @@ RadauStep::RadauStep(const Dataset& data, Objective objective, const Settings& s
     mean_weights_.resize(most);
     lu_.reserve(kStages * (most + 1));
     kernels_ = std::make_unique<NodeKernels>(data, neurons, kStages, most);
-    steady_ = std::make_unique<SteadyResponse>(data, neurons, nodes_.modes, !is_linear_);
+    steady_ = std::make_unique<SteadyResponse>(data, neurons, !is_linear_);
     turning_ = std::make_unique<TurningResponse>(data, neurons, is_linear_ ? 0 : most);
     node_weights_.resize(kStages, data.n());
     node_answers_.resize(kStages, data.n());
@@ -169,7 +174,7 @@ void RadauStep::begin(Expansion& expansion, double step, bool quiet) {
     // Errors that tend to zero are followed to a part of themselves, so that the end is an exponential approach.
     const double followed = std::max(kFinest, kFollowedPart / expansion.waveform().sensitivity(square_));
     if (is_linear_ && !expansion.waveform().decays()) tolerance_ = std::min(late_tolerance_, followed);
-    is_steady_ = step * expansion.fastest() < kSteady &&
+    is_steady_ = step * expansion.fastest() < (is_growing_ ? kSteadyGrowing : kSteady) &&
                  (!expansion.sectors() || node_moments_.cols() <= kFewNeurons) &&
                  (is_linear_ || expansion.waveform().smallest_margin() > kSaturated);
     is_turning_ = turns_ && !is_linear_ && !is_growing_ && expansion.waveform().smallest_margin() > kSaturated;
@@ -181,12 +186,15 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
     if (!is_steady_ && !is_turning_ && !choose_active(expansion.series().square(), step)) return refuse(step);
     const double norm = data_.X().rowwise().norm().maxCoeff();
     double change = 0.0;
+    double before = 0.0;
     bool slow = true;
     for (; iterations_ < kMaxIterations; ++iterations_) {
         run_series(expansion, step);
         if (iterations_ == 0 && !is_linear_) guess_mass();
+        if (is_growing_ && is_steady_ && iterations_ > 1 && change > kSlowSteady * before)
+            slow |= leave_steady(expansion, step);
         if (needs_factors(slow) && !prepare(expansion, step)) return refuse(step);
-        const double before = change;
+        before = change;
         const double moved_before = moved_;
         change = is_turning_ ? correct_turning(expansion) : is_steady_ ? correct_steady() : correct();
         if (!std::isfinite(change)) break;
@@ -222,6 +230,13 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
 bool RadauStep::is_slow(double change, double before) const noexcept {
     if (!is_growing_) return change > kSlow * before;
     return change > (iterations_ == 0 ? kFarGuess : kSlowGrowing * before);
+}
+
+/// Goes on with the kernels between the nodes, unless too many samples respond.
+bool RadauStep::leave_steady(const Expansion& expansion, double step) {
+    if (!choose_active(expansion.series().square(), step)) return false;
+    is_steady_ = false;
+    return true;
 }
 
 /// Whether the system has to be prepared (again). Errors respond as at the start of the step, whatever the iterate,

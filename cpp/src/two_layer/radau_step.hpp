@@ -99,6 +99,7 @@ class RadauStep {
     bool refuse(double step) noexcept;
     void land_before_join(double step, bool is_cause) noexcept;
     bool choose_active(double square, double step);
+    bool leave_steady(const Expansion& expansion, double step);
     bool needs_factors(bool slow) noexcept;
     bool prepare(Expansion& expansion, double step);
     bool prepare_steady(Expansion& expansion, double step);
