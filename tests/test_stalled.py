@@ -206,7 +206,7 @@ def test_a_loss_that_creeps_for_long_is_followed_until_all_samples_are_right() -
     for sol in runs:
         assert sol.status == "reached_log_time", sol.message
         assert (sol.final(sol.data.X) * sol.data.y).min() > 5.0
-    assert runs[0].stats["steps"] < 7000
+    assert runs[0].stats["steps"] < 8000  # by processor and build 5,700 to 7,100
     assert runs[0].log_loss_end == pytest.approx(runs[1].log_loss_end, abs=1e-8)
     assert runs[0].final.norm == pytest.approx(runs[1].final.norm, rel=1e-8)
 

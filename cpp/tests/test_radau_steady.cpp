@@ -58,6 +58,15 @@ void hold_boundaries(const Dataset& data, State& state, bool holds) {
     }
 }
 
+Matrix drawn_right(Uniform& number, Index n, Vector& s) {
+    Matrix r(kStages, n);
+    for (int k = 0; k < kStages; ++k) {
+        s[k] = number();
+        for (Index i = 0; i < n; ++i) r(k, i) = number();
+    }
+    return r;
+}
+
 void the_answer_solves_the_equations(Index n, Index d, Index m, double step, bool holds, bool shares_mass = true,
                                      double growth = 0.0) {
     Uniform number(7);
@@ -80,12 +89,8 @@ void the_answer_solves_the_equations(Index n, Index d, Index m, double step, boo
     }
     p /= p.sum();
     CHECK(response.prepare(expansion, p, c, step));
-    Matrix r(kStages, n);
     Vector s(kStages);
-    for (int k = 0; k < kStages; ++k) {
-        s[k] = number();
-        for (Index i = 0; i < n; ++i) r(k, i) = number();
-    }
+    const Matrix r = drawn_right(number, n, s);
     Matrix delta = r;
     Vector mu = s;
     response.solve(delta, mu);
