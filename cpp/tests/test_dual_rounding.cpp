@@ -4,6 +4,7 @@
 #include "check.hpp"
 #include "layered/dual_rounding.hpp"
 #include "layered/sliding_bounds.hpp"
+#include "layered_graphs.hpp"
 #include "run/layered_flow.hpp"
 #include "uniform.hpp"
 
@@ -11,6 +12,8 @@ namespace {
 
 using namespace reluflow;
 using namespace reluflow::layered;
+using reluflow::tests::dense;
+using reluflow::tests::node;
 using reluflow::tests::Uniform;
 
 constexpr Index kInputs = 4;
@@ -18,23 +21,6 @@ constexpr Index kHidden = 5;
 constexpr Index kOutputs = 2;
 constexpr Index kParameters = kHidden * (kInputs + kOutputs);
 constexpr int kProblems = 300;
-
-Edge dense(int source, int target, Index rows, Index cols, Index first) {
-    Edge edge;
-    edge.source = source;
-    edge.target = target;
-    edge.rows = rows;
-    edge.cols = cols;
-    for (Index i = 0; i < rows * cols; ++i) edge.parameter.push_back(first + i);
-    return edge;
-}
-
-Node node(Index size, bool linear) {
-    Node made;
-    made.size = size;
-    made.linear = linear;
-    return made;
-}
 
 Graph graph_with(double leak) {
     Node hidden = node(kHidden, false);

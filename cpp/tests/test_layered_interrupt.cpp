@@ -3,33 +3,19 @@
 #include <cstdint>
 
 #include "check.hpp"
+#include "layered_graphs.hpp"
 #include "run/layered_flow.hpp"
 
 namespace {
 
 using namespace reluflow;
 using namespace reluflow::layered;
+using reluflow::tests::dense;
+using reluflow::tests::node;
 
 constexpr Index kSamples = 6;
 constexpr Index kInputs = 2;
 constexpr Index kHidden = 5;
-
-Edge dense(int source, int target, Index rows, Index cols, Index first) {
-    Edge edge;
-    edge.source = source;
-    edge.target = target;
-    edge.rows = rows;
-    edge.cols = cols;
-    for (Index i = 0; i < rows * cols; ++i) edge.parameter.push_back(first + i);
-    return edge;
-}
-
-Node node(Index size, bool linear) {
-    Node made;
-    made.size = size;
-    made.linear = linear;
-    return made;
-}
 
 struct Problem {
     Graph graph{{node(kInputs, true), node(kHidden, false), node(1, true)},
