@@ -103,7 +103,6 @@ py::dict result_out(RunResult&& result) {
     py::dict held;
     held["exponent"] = result.exponent;
     held["offsets"] = array_out(std::move(result.offsets));
-    held["sample_weights"] = array_out(std::move(result.weights));
     const Pace& pace = result.pace;
     held["pace"] = py::make_tuple(pace.smooth, pace.events, pace.square, pace.late, pace.gain);
     out["held"] = held;
@@ -113,6 +112,7 @@ py::dict result_out(RunResult&& result) {
     out["final_W"] = array_out(std::move(result.W));
     out["final_a"] = array_out(std::move(result.a));
     out["final_pattern"] = array_out(std::move(result.last_pattern));
+    if (result.weights.size() > 0) out["final_sample_weights"] = array_out(std::move(result.weights));
     out["status"] = std::string(status_name(result.status));
     out["message"] = result.message;
     out["success"] = is_success(result.status);

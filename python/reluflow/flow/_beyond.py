@@ -90,6 +90,8 @@ class Beyond:
             "beyond_a": np.ldexp(final.a, -exponent),
             "beyond_pattern": self._leg._raw["final_pattern"],
         }
+        if "final_sample_weights" in self._leg._raw:
+            beyond["beyond_sample_weights"] = self._leg._raw["final_sample_weights"]
         for array in beyond.values():
             freeze(array)
         stats = self._whole._raw["stats"]

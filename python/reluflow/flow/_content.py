@@ -37,11 +37,15 @@ _SHAPES = (
     ("beyond_W", "f8", "md"),
     ("beyond_a", "f8", "m"),
     ("beyond_pattern", "i1", "mn"),
+    ("final_sample_weights", "f8", "n"),
+    ("beyond_sample_weights", "f8", "n"),
 )
 # Of a run to its limit that went on beyond the range of doubles: its last state, smaller by a power of two.
 _BEYOND = ("beyond_W", "beyond_a", "beyond_pattern")
+# Of the samples at both ends, where margins no longer tell them.
+_SAMPLE_WEIGHTS = ("final_sample_weights", "beyond_sample_weights")
 # Not in the files of older versions, or not in all.
-LATER = ("checkpoint_events", *_BEYOND)
+LATER = ("checkpoint_events", *_BEYOND, *_SAMPLE_WEIGHTS)
 _WEIGHTS = ("W", "a", "checkpoint_W", "checkpoint_a", "final_W", "final_a", "beyond_W", "beyond_a")
 _TIMES = ("t", "log_t", "checkpoint_t", "checkpoint_log_t", "event_t", "event_log_t")
 _RECORD = {
@@ -75,6 +79,10 @@ def check_arrays(arrays: dict[str, Any]) -> None:
     _require(len({name in arrays for name in _BEYOND}) == 1, "beyond_W", "a part of a state")
     for name in [name for name in _WEIGHTS if name in arrays]:
         _require(bool(np.isfinite(arrays[name]).all()), name, "a weight that is not finite")
+    for name in [name for name in _SAMPLE_WEIGHTS if name in arrays]:
+        shares = arrays[name]
+        is_share = bool(((shares >= 0) & np.isfinite(shares)).all()) and bool(shares.any())
+        _require(is_share, name, "weights that are no shares of a sum")
     for name in _TIMES:
         steps = arrays[name][1:] >= arrays[name][:-1]  # False beside nan
         _require(bool(steps.all()) and not np.isnan(arrays[name][:1]).any(), name, "times that do not increase")

@@ -59,7 +59,9 @@ def integrate_one(
         rests = at_rest if done is None else done._rests(data, own)
         options |= {"at_rest": rests, "exponent": held.exponent}
         if done is not None:
-            options |= {name: done._raw["held"][name] for name in ("offsets", "sample_weights", "pace")}
+            options |= {name: done._raw["held"][name] for name in ("offsets", "pace")}
+            if "final_sample_weights" in done._raw:
+                options["sample_weights"] = done._raw["final_sample_weights"]
             options["goes_on"] = True
         if watching is not None:
             options |= {"is_over": watching.is_over} | ({} if watching.keep_steps else {"checkpoint_bytes": 0})

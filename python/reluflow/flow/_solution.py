@@ -119,15 +119,16 @@ class Solution:
 
         Look at ``sol.limit.certified`` and ``sol.limit.reason``.
         """
-        final = self.final
+        final, raw, end = self.final, self._raw, "final"
         if self.settings.weight_decay:
             decay = self.settings.weight_decay / reduction_factor(self.settings.reduction, self.data.n)
             return limit_of(self.data, final, self.loss, decay)
-        raw = self._raw
         if "beyond_W" in raw:
-            return limit_of(self.data, final._with(raw["beyond_W"], raw["beyond_a"], raw["beyond_pattern"]), self.loss)
-        held = hold(final.W, final.a, self.log_t_end)
-        return limit_of(self.data, final._with(held.W, held.a, final.pattern), self.loss)
+            final, end = final._with(raw["beyond_W"], raw["beyond_a"], raw["beyond_pattern"]), "beyond"
+        else:
+            held = hold(final.W, final.a, self.log_t_end)
+            final = final._with(held.W, held.a, final.pattern)
+        return limit_of(self.data, final, self.loss, sample_weights=raw.get(f"{end}_sample_weights"))
 
     @property
     def status(self) -> str:

@@ -180,12 +180,15 @@ def _point(state: State, D: FloatArray, samples: IntArray, n_free: int) -> Point
     room = 1 - np.linalg.norm(np.einsum("ckd,k->cd", D, path.dual), axis=1) ** 2
     sets = (path.dual > path.slack * size) & (np.arange(D.shape[1]) < k), path.mass > room * size
     point = polish(D, n_free, sets, path.dual, path.mass)
-    if not point.free_duals and not point.free_masses:
+    # A group that grows as fast as the live ones is one of them where the network is not unique: the flow tells.
+    speed = np.linalg.norm(np.einsum("ckd,k->cd", D, point.dual), axis=1)
+    live = point.live | (np.abs(speed - 1) <= _RATE_TOL)
+    if not point.free_duals and not point.free_masses and (live == point.live).all():
         return point
     values = _flow_values(state, D, samples)
     if values is None:
         return point
-    own = polish(D, n_free, (point.support, point.live), *values)
+    own = polish(D, n_free, (point.support, live), *values)
     smallest = min(float(own.dual[:k].min()), float(own.mass.min()))
     return own if own.error <= CERTIFIED_TOL and smallest >= -CERTIFIED_TOL * size else point
 

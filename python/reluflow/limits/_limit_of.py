@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._validation import FloatArray
 from ..datasets import Dataset
 from ..networks import Network
 from ._core import find_core, no_core
@@ -14,14 +15,18 @@ from ._limit import Limit
 from ._state import State
 
 
-def limit_of(data: Dataset, net: Network, loss: str, decay: float = 0.0) -> Limit:
+def limit_of(
+    data: Dataset, net: Network, loss: str, decay: float = 0.0, *, sample_weights: FloatArray | None = None
+) -> Limit:
     """Polish the limit of the flow that stands at `net`; `loss` the name of one, `decay` that beside its sum.
+
+    `sample_weights` are shares of the samples in Σ |ℓ'|, shape (n,), where the margins are too large to tell them.
 
     While the loss is large, it is first asked which margins the last pattern allows to grow for ever: all, some, or
     none. With none, the limit is a critical point at a finite norm.
     """
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        state = State.of(data, net, loss)
+        state = State.of(data, net, loss, sample_weights)
         try:
             with np.errstate(over="raise", divide="raise", invalid="raise"):
                 return _polished(state, data, loss, decay)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import log_softmax, softmax
 
 from .._validation import FloatArray, IntArray, PatternArray
 from ..datasets import Dataset
@@ -17,7 +18,6 @@ from ..losses import (
     log_weights,
     loss_arguments,
     separation_loss,
-    shares,
 )
 from ..networks import Network
 from ._groups import Groups, groups
@@ -40,7 +40,7 @@ class State:
     margins : ndarray, shape (n,)
         Or the errors, of a loss of errors.
     log_weights : ndarray, shape (n,)
-        log |ℓ'(q_i)|, which never underflows.
+        log c_i |ℓ'(q_i)| but for a constant, which never underflows; c_i how often a sample counts.
     log_losses : ndarray, shape (n,)
     shrinks : ndarray of bool, shape (m,)
         Neurons of groups that shrink to the origin; they are in no group here.
@@ -57,12 +57,19 @@ class State:
     shrinks: npt.NDArray[np.bool_]
 
     @classmethod
-    def of(cls, data: Dataset, net: Network, loss: str) -> State:
-        """Evaluate margins, weights and groups of a network; groups that shrink to the origin are left out."""
+    def of(cls, data: Dataset, net: Network, loss: str, sample_weights: FloatArray | None = None) -> State:
+        """Evaluate margins, weights and groups of a network; groups that shrink to the origin are left out.
+
+        Beyond 1e16 two margins that differ by one are the same double: there the weights of the samples are given, as
+        the run carried them.
+        """
         q = loss_arguments(data, net(data.X), loss)
         pattern = exact_signs(net.W, data.X) if net.pattern is None else net.pattern
         nobody = np.zeros(net.width, dtype=np.bool_)
-        state = cls(data, net, loss, groups(data, net), pattern, q, log_weights(q, loss), log_losses(q, loss), nobody)
+        log_p = log_weights(q, loss) + np.log(data.counts)
+        if sample_weights is not None:
+            log_p = _carried(sample_weights, log_p)
+        state = cls(data, net, loss, groups(data, net), pattern, q, log_p, log_losses(q, loss), nobody)
         dropped = state._shrinking()
         return replace(state, groups=state.groups.without(dropped), shrinks=np.isin(state.groups.of, dropped))
 
@@ -83,7 +90,7 @@ class State:
     @property
     def weights(self) -> FloatArray:
         """p_i = ℓ'(q_i)/Σ ℓ', the multipliers of the flow, shape (n,)."""
-        return shares(self.margins, self.loss, self.data.counts)
+        return np.asarray(softmax(self.log_weights))
 
     @property
     def duals(self) -> FloatArray:
@@ -123,12 +130,20 @@ class State:
         least = _PULL_TOL * float(np.abs(self.signed_weights) @ np.linalg.norm(self.data.X, axis=1))
         found = []
         for c, basis in enumerate(self.groups.bases):
-            rows = self.groups.members(c)
-            along = self.groups.sign[c] * (self.net.W[rows] @ pulls[c])
-            is_back = (along < -least * np.linalg.norm(self.net.W[rows], axis=1)).all()
+            W = self.net.W[self.groups.members(c)]
+            W = W / np.maximum(np.abs(W).max(axis=1, keepdims=True), np.finfo(np.float64).tiny)  # no square underflows
+            along = self.groups.sign[c] * (W @ pulls[c])
+            is_back = (along < -least * np.linalg.norm(W, axis=1)).all()
             if self.data.rank - len(basis) == 1 and is_back:
                 found.append(c)
         return np.array(found, dtype=np.int64)
+
+
+def _carried(sample_weights: FloatArray, log_p: FloatArray) -> FloatArray:
+    """Logarithms of given weights; of those that are zero, what the margins say below the range of doubles."""
+    smallest = np.finfo(np.float64).smallest_subnormal
+    below = np.minimum(log_softmax(log_p), np.log(smallest))
+    return np.where(sample_weights > 0, np.log(np.maximum(sample_weights, smallest)), below)
 
 
 def output_terms(data: Dataset, net: Network) -> FloatArray:
