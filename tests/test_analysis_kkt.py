@@ -97,3 +97,16 @@ def test_noise_shows_in_the_error_of_the_limit():
 def test_a_tail_that_cannot_be_fitted_is_refused(log_t, values, options, message):
     with pytest.raises(ValueError, match=message):
         analysis.tail_fit(log_t, values, **options)
+
+
+def test_nothing_is_said_where_margins_hide_the_multipliers():
+    """All weight was on one sample, the one that rounding makes the least, and epsilon 1.2 instead of 0.15."""
+    data = rf.datasets.wang_pilanci("obtuse")
+    net = rf.integrate(data, rf.Network.init(10, 2, scale=1e-3, seed=1), until=rf.Stop(log_norm=40.0)).final
+    scaled = net._with(net.W / net.norm, net.a / net.norm, net.pattern)
+    near, far = (
+        analysis.kkt_residuals(analysis.state_of(data, scaled._with(s * scaled.W, s * scaled.a, net.pattern))).iloc[0]
+        for s in (1e4, 1e30)
+    )
+    assert near.notna().all()
+    assert far[["beta", "epsilon", "delta", "normalised_margin", "multiplier_sum"]].isna().all()

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+# Weights of samples are known this well, or they are not told: differences of margins carry their rounding.
+_WEIGHT_TOL = 1e-3
+
+
 def kkt_residuals(source: Source | MultiClassSolution, times: npt.ArrayLike | None = None) -> pd.DataFrame:
     """Return the (ε, δ) for which θ/√q_min is an approximate KKT point of min ½|θ|², q_i >= 1, along a run.
 
@@ -34,7 +38,9 @@ def kkt_residuals(source: Source | MultiClassSolution, times: npt.ArrayLike | No
     -------
     pandas.DataFrame
         One row a time: ``t``, ``log_t``, ``beta``, ``epsilon``, ``delta``, ``normalised_margin`` γ, ``multiplier_sum``
-        Σ λ_i, which tends to ½|θ̃|² = 1/(2γ). All but times and β are nan while some margin is not positive.
+        Σ λ_i, which tends to ½|θ̃|² = 1/(2γ). All but times and β are nan while some margin is not positive. From
+        margins of about 1e13 on (log t the same) their rounding hides the λ_i, and all but the times are nan: there
+        ``sol.limit.residuals`` tells.
 
     Raises
     ------
@@ -81,13 +87,13 @@ def velocity(run: States, k: int) -> tuple[FloatArray, FloatArray, float]:
 def _residuals(run: States, k: int) -> tuple[float, float, float, float, float]:
     W_dot, a_dot, speed = velocity(run, k)
     W, a, norm = run.W[k], run.a[k], float(run.norm[k])
-    if speed == 0.0 or norm == 0.0:
+    q = run.margins[k]
+    smallest = float(q.min())
+    if speed == 0.0 or norm == 0.0 or np.finfo(np.float64).eps * smallest > _WEIGHT_TOL:
         return (np.nan,) * 5
     # |θ̂ - v̂|² = 2 (1 - β), taken from the difference: 1 - β would lose half of the digits.
     gap = np.sqrt(((W / norm - W_dot / speed) ** 2).sum() + ((a / norm - a_dot / speed) ** 2).sum())
     beta = 1.0 - 0.5 * gap**2
-    q = run.margins[k]
-    smallest = float(q.min())
     if smallest <= 0.0:
         return beta, np.nan, np.nan, np.nan, np.nan
     gamma = smallest / norm**2

@@ -188,7 +188,9 @@ def _point(state: State, D: FloatArray, samples: IntArray, n_free: int) -> Point
     values = _flow_values(state, D, samples)
     if values is None:
         return point
-    own = polish(D, n_free, (point.support, live), *values)
+    # Unique multipliers are the point's: from others Newton's first step goes far along the masses that are free.
+    dual, mass = values if point.free_duals else (point.dual, values[1])
+    own = polish(D, n_free, (point.support, live), dual, mass)
     smallest = min(float(own.dual[:k].min()), float(own.mass.min()))
     return own if own.error <= CERTIFIED_TOL and smallest >= -CERTIFIED_TOL * size else point
 
