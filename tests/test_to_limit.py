@@ -185,7 +185,7 @@ def test_a_callback_sees_one_run_and_ends_it() -> None:
 
 
 def test_an_interrupt_while_the_limit_is_sought_keeps_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*args: object) -> rf.limits.Limit:
+    def interrupted(*args: object, **named: object) -> rf.limits.Limit:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("reluflow.flow._solution.limit_of", interrupted)
