@@ -66,7 +66,8 @@ class State:
         q = loss_arguments(data, net(data.X), loss)
         pattern = exact_signs(net.W, data.X) if net.pattern is None else net.pattern
         nobody = np.zeros(net.width, dtype=np.bool_)
-        log_p = log_weights(q, loss) + np.log(data.counts)
+        with np.errstate(divide="ignore"):  # samples that do not count
+            log_p = log_weights(q, loss) + np.log(data.counts)
         if sample_weights is not None:
             log_p = _carried(sample_weights, log_p)
         state = cls(data, net, loss, groups(data, net), pattern, q, log_p, log_losses(q, loss), nobody)
