@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
+from sklearn.datasets import make_moons
 
 import reluflow as rf
 from reluflow.flow import _to_limit
@@ -44,22 +45,30 @@ def slowest(leak: float = 0.0, seed: int = 0) -> tuple[rf.Dataset, rf.Network]:
     return data, rf.Network.init(20, data.d, scale=1e-1, seed=seed, leak=leak)
 
 
-def certify_alone(data: rf.Dataset, limit: rf.limits.Limit) -> float:
-    """Largest violation of the KKT conditions of min |θ|²/2 s.t. q >= 1, from the network and λ alone."""
+def certify_alone(data: rf.Dataset, limit: rf.limits.Limit, n_resting: int = 0) -> float:
+    """Largest violation of the KKT conditions of min |θ|²/2 s.t. q >= 1, from the network and λ alone.
+
+    Of samples at rest q = 0 is asked, and λ is free: it is larger than that of the others by any factor.
+    """
     net, duals = limit.network, limit.duals
-    scale = 1 / math.sqrt(limit.margin)
+    of_limit = data.y * net(data.X)
+    grows = np.argsort(of_limit)[n_resting:]
+    scale = 1 / math.sqrt(of_limit[grows].min())
     W, a = net.W * scale, net.a * scale
     Z = W @ data.X.T
     q = data.y * (a @ np.where(Z > 0, Z, net.leak * Z))
     size = float(np.abs(duals).sum())
-    faults = [float((1 - q).max()), float((np.abs(duals) * np.abs(q - 1)).max()) / size, float((-data.y * duals).max())]
+    faults = [float((np.abs(duals) * np.abs(q - 1))[grows].max()) / size, float((-data.y * duals)[grows].max())]
+    faults += [float((1 - q)[grows].max()), float(np.abs(np.delete(q, grows)).max(initial=0.0))]
     for j in np.flatnonzero(a):
         on = np.abs(Z[j]) <= 1e-9 * np.linalg.norm(W[j]) * np.linalg.norm(data.X, axis=1)
         pull = duals @ (np.where(Z[j] > 0, 1.0, net.leak)[:, None] * np.where(on[:, None], 0.0, data.X))
         gap = W[j] / a[j] - pull  # what the held samples have to give: multiples in [leak, 1] of λ x
-        rows = (duals[:, None] * data.X)[on & (duals != 0)]
+        held = on & (duals != 0)
+        rows = duals[held, None] * data.X[held]
         if len(rows):
-            gap = gap - lsq_linear(rows.T, gap, (net.leak, 1.0), method="bvls", tol=1e-15).x @ rows
+            most = np.where(np.isin(np.flatnonzero(held), grows), 1.0, np.inf)
+            gap = gap - lsq_linear(rows.T, gap, (net.leak, most), method="bvls", tol=1e-15).x @ rows
         faults.append(float(np.linalg.norm(gap)) * abs(a[j]) / math.sqrt(2 * size))
     return max(faults)
 
@@ -298,6 +307,20 @@ def test_a_wide_network_on_repeated_symmetric_clouds_has_a_certified_limit() -> 
     assert sol.status == "reached_limit", sol.message
     assert sol.stats["steps"] <= 2000
     assert certify_alone(data, sol.limit) <= 1e-9
+
+
+def test_where_the_loss_stalls_the_limit_may_be_certain() -> None:
+    """One neuron grows for ever while 39 samples rest, whose weights cancel to rounding at log t = 15."""
+    X, y = make_moons(60, noise=0.1, random_state=1)
+    data = rf.Dataset(np.c_[X, np.ones(60)], 2.0 * y - 1)
+    net = rf.Network.init(60, 3, scale=1e-3, seed=1)
+    assert rf.integrate(data, net, until=rf.Stop(log_time=30.0)).status == "stalled"
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True))
+    assert sol.status == "reached_limit"
+    assert "where the loss stalls" in sol.message
+    assert sol.success
+    assert sol.limit.certified
+    assert certify_alone(data, sol.limit, n_resting=39) <= 1e-9
 
 
 # --- beyond the range of doubles ---

@@ -42,15 +42,16 @@ def to_limit(run: Leg, until: Stop, start_log_t: float, decay: float = 0.0) -> S
         leg = run(done, stop)
         done = leg if done is None else joined(done, leg, until)
         goes_on = leg.status == f"reached_{next(iter(mark))}" and not _is_last(until, mark)
-        if not goes_on and leg.status != "reached_seconds":
+        if not goes_on and leg.status not in ("reached_seconds", "stalled"):
             return done
         try:
-            is_asked = decay > 0.0 or _is_at_rest(done) or not _is_early(done)
+            is_asked = decay > 0.0 or _is_at_rest(done) or leg.status == "stalled" or not _is_early(done)
             certified = is_asked and done.limit.certified
         except KeyboardInterrupt:
             return ended_as(done, "interrupted", False, "interrupted while the limit was sought")
         if certified:
-            return ended_as(done, "reached_limit", True, "the limit is certified")
+            at = f", at log t = {done.log_t_end:.4g}, where the loss stalls" if leg.status == "stalled" else ""
+            return ended_as(done, "reached_limit", True, "the limit is certified" + at)
         if not goes_on:
             return done
     assert done is not None  # for the type checker: there are legs
