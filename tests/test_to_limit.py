@@ -309,6 +309,18 @@ def test_a_wide_network_on_repeated_symmetric_clouds_has_a_certified_limit() -> 
     assert certify_alone(data, sol.limit) <= 1e-9
 
 
+@pytest.mark.parametrize("loss", ["logistic", "exponential"])
+def test_multipliers_that_are_not_unique_do_not_shorten_late_steps(loss: str) -> None:
+    """Margins do not answer to all weights of the sixteen samples: rounding stays in them, and neurons do not feel it."""
+    X = np.array(list(product([-1.0, 1.0], repeat=4)))
+    net = rf.Network.init(20, 4, scale=1e-3, seed=3)
+    sol = rf.integrate(rf.Dataset(X, X.prod(axis=1)), net, loss=loss, until=rf.Stop(limit=True))
+    assert sol.status == "reached_limit", sol.message
+    assert "the multipliers are not unique" in sol.limit.reason
+    assert certify_alone(sol.data, sol.limit) <= 1e-9
+    assert sol.stats["steps"] < 1500  # more than 3,000 before, of which 2,000 were refused
+
+
 def test_where_the_loss_stalls_the_limit_may_be_certain() -> None:
     """One neuron grows for ever while 39 samples rest, whose weights cancel to rounding at log t = 15."""
     X, y = make_moons(60, noise=0.1, random_state=1)

@@ -203,7 +203,9 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
         const double all = is_rounding ? 0.0 : change * step * norm;
         const double left = (is_turning_ ? std::max(all, moved_ * step) : all) / tolerance_;
         const bool is_tried = is_growing_ ? change > kStands * before : is_turning_ && moved_ > kStands * moved_before;
-        const bool stands = iterations_ > 0 && is_tried && left <= (is_turning_ ? kStandsTurning : kStandsPart);
+        const bool is_noise = is_growing_ && change <= rounding_of_margins();
+        const bool is_near = is_noise || left <= (is_turning_ ? kStandsTurning : kStandsPart);
+        const bool stands = iterations_ > 0 && is_tried && is_near;
         slow = is_slow(change, before);
         if (left > kNewtonPart && change > rounding_ && !stands) continue;
         const double of_others = with_others_ ? follow_others() : 0.0;
@@ -224,6 +226,12 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
     keep_margins(expansion);
     land_before_join(step, false);
     return false;
+}
+
+/// How well weights are known where multipliers are not unique: no margin answers to them there, so that the rounding
+/// of the change of margins stays in them. Where margins answer it does not, and neurons feel of it next to nothing.
+double RadauStep::rounding_of_margins() const noexcept {
+    return std::numeric_limits<double>::epsilon() * margin_change_.cwiseAbs().maxCoeff();
 }
 
 /// Whether the next iteration needs another Jacobian.
