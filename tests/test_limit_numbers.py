@@ -109,3 +109,14 @@ def test_a_state_whose_equations_leave_the_floats_has_no_certified_limit() -> No
     limit = strict(data, rf.Network([[40.0]], [40.0]), "exponential", 0.01)
     assert not limit.certified
     assert "range of floats" in limit.reason
+
+
+def test_a_minimum_at_rest_is_found_from_where_its_loss_is_flat() -> None:
+    """Newton's first step promised next to nothing and went to margins of -700, whose exponential overflows."""
+    x, z = "32323112022122311201", "21022113312121130203"
+    X = np.array([[float(a), float(b), 1.0] for a, b in zip(x, z, strict=True)])
+    y = np.array([1.0 if sign == "+" else -1.0 for sign in "-+--++--+-+-+-+++-+-"])
+    net = rf.Network.init(20, 3, scale=1e-3, seed=3)
+    sol = rf.integrate(rf.Dataset(X, y), net, loss="exponential", until=rf.Stop(limit=True))
+    assert sol.status == "reached_limit", sol.message
+    assert "margins that stay finite in this pattern" in sol.limit.reason

@@ -311,7 +311,7 @@ def test_a_wide_network_on_repeated_symmetric_clouds_has_a_certified_limit() -> 
 
 @pytest.mark.parametrize("loss", ["logistic", "exponential"])
 def test_multipliers_that_are_not_unique_do_not_shorten_late_steps(loss: str) -> None:
-    """Margins do not answer to all weights of the sixteen samples: rounding stays in them, and neurons do not feel it."""
+    """Margins do not answer to all changes of the sixteen weights: rounding stays there, and neurons do not feel it."""
     X = np.array(list(product([-1.0, 1.0], repeat=4)))
     net = rf.Network.init(20, 4, scale=1e-3, seed=3)
     sol = rf.integrate(rf.Dataset(X, X.prod(axis=1)), net, loss=loss, until=rf.Stop(limit=True))

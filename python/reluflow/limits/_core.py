@@ -195,8 +195,11 @@ def _line_search(q: FloatArray, move: FloatArray, fall: float, loss: str, counts
     start = np.exp(log_total(q, loss, counts))
     part = 1.0
     while fall > 0 and part > _LEAST_PART:
-        gain = start - np.exp(log_total(q + part * move, loss, counts))
-        if gain >= _ENOUGH * part * fall or part * fall <= _NOISE * start:
+        with np.errstate(over="ignore"):  # a trial far off
+            gain = start - np.exp(log_total(q + part * move, loss, counts))
+        # A small promise may be one of a huge step, along which the loss is flat here and steep there.
+        is_noise = max(part * fall, -gain) <= _NOISE * start
+        if gain >= _ENOUGH * part * fall or is_noise:
             return part
         part /= 2
     return 0.0
