@@ -318,7 +318,7 @@ def test_multipliers_that_are_not_unique_do_not_shorten_late_steps(loss: str) ->
     assert sol.status == "reached_limit", sol.message
     assert "the multipliers are not unique" in sol.limit.reason
     assert certify_alone(sol.data, sol.limit) <= 1e-9
-    assert sol.stats["steps"] < 1500  # more than 3,000 before, of which 2,000 were refused
+    assert sol.stats["steps"] < 5000  # as many came to log t = 1e13 before
 
 
 def test_where_the_loss_stalls_the_limit_may_be_certain() -> None:

@@ -64,12 +64,9 @@ double log_weight(LossKind kind, double q) noexcept {
 
 double log_weight_change(LossKind kind, double q, double change) noexcept {
     if (kind == LossKind::exponential) return -change;
-    if (std::abs(change) > 1.0) {
-        // Of margins that are right the change itself leads: in a difference of logarithms it would have their
-        // rounding.
-        if (q > 0.0 && q + change > 0.0) return std::log1p(std::exp(-q)) - std::log1p(std::exp(-q - change)) - change;
-        return log_weight(kind, q + change) - log_weight(kind, q);
-    }
+    // There a difference of logarithms would have the rounding of the margin.
+    if (std::abs(change) > 1.0 && std::min(q, q + change) > kTailMargin) return -change;
+    if (std::abs(change) > 1.0) return log_weight(kind, q + change) - log_weight(kind, q);
     return -std::log1p(weight(kind, -q) * std::expm1(change));
 }
 

@@ -21,27 +21,15 @@ constexpr double kLight = 1e-6;
 double RadauStep::error(const Expansion& expansion, double step) {
     if (is_turning_) return turning_error(expansion, step);
     if (!is_growing_) return error_of_samples(step);
-    const double missed = is_steady_ ? growing_error(expansion, step) : between_error(expansion, step);
+    const double missed = is_steady_ ? growing_error(expansion, step) : error_of_samples(step);
     layer_ /= growing_part_;
     return missed / growing_part_;
 }
 
-/// Summed up by samples.
+/// Summed up by samples. A weight takes 1 over p K to respond.
 double RadauStep::error_of_samples(double step) {
     double smooth = 0.0;
-    for (Index i = 0; i < data_.n(); ++i) {
-        if (!live_[i]) continue;
-        double last = 0.0;
-        for (int node = 0; node < kStages; ++node) last += nodes_.to_legendre(kStages - 1, node) * change_(node, i);
-        smooth += std::max(0.0, std::abs(last) - rounding_of_[i]) * data_.X().row(i).norm() * step;
-    }
-    layer_ = layer_of_samples(step);
-    return kErrorPart * smooth + layer_;
-}
-
-/// The layer at the start, summed up by samples. A weight takes 1 over p K to respond.
-double RadauStep::layer_of_samples(double step) {
-    double layer = 0.0;
+    layer_ = 0.0;
     // Errors respond together, at rates that sum up over the samples: what explicit steps leave near the limit of their
     // stability lasts for a far shorter time than any sample of its own would say.
     const bool together = is_steady_ && is_linear_;
@@ -53,10 +41,13 @@ double RadauStep::layer_of_samples(double step) {
     std::size_t next_active = 0;
     for (Index i = 0; i < data_.n(); ++i) {
         if (!live_[i]) continue;
+        double last = 0.0;
+        for (int node = 0; node < kStages; ++node) last += nodes_.to_legendre(kStages - 1, node) * change_(node, i);
         const double norm = data_.X().row(i).norm();
+        smooth += std::max(0.0, std::abs(last) - rounding_of_[i]) * norm * step;
         double width = step;
         if (together) {
-            layer += std::max(0.0, start_change_[i] - rounding_of_[i]) * norm * step;
+            layer_ += std::max(0.0, start_change_[i] - rounding_of_[i]) * norm * step;
             continue;
         }
         if (is_steady_) {
@@ -69,13 +60,14 @@ double RadauStep::layer_of_samples(double step) {
             width = std::min(width, 1.0 / rate);
             ++next_active;
         }
-        layer += std::max(0.0, std::abs(coefficients_(0, i)) - rounding_of_[i]) * norm * width;
+        layer_ += std::max(0.0, std::abs(coefficients_(0, i)) - rounding_of_[i]) * norm * width;
     }
-    return std::max(0.0, layer - left_);
+    layer_ = std::max(0.0, layer_ - left_);
+    return kErrorPart * smooth + layer_;
 }
 
 /// The same where all margins are positive and respond together: not summed up by samples, of which the most opposite
-/// ones cancel, but by the groups that it moves. Multipliers that are not unique have changes that move nobody.
+/// ones cancel, but by the groups that it moves.
 double RadauStep::growing_error(const Expansion& expansion, double step) {
     for (Index i = 0; i < data_.n(); ++i)
         start_change_[i] = mean_over_step_[i] > 0.0 ? coefficients_(0, i) / mean_over_step_[i] : 0.0;
@@ -83,19 +75,8 @@ double RadauStep::growing_error(const Expansion& expansion, double step) {
     driven_ = start_change_.cwiseProduct(mean_over_step_);
     settled_.array() *= mean_over_step_.array();
     layer_ = std::max(0.0, std::hypot(driven(expansion, driven_), driven(expansion, settled_)) * step - left_);
-    return kErrorPart * last_driven(expansion) * step + layer_;
-}
-
-/// The same with the kernels between the nodes.
-double RadauStep::between_error(const Expansion& expansion, double step) {
-    layer_ = layer_of_samples(step);
-    return kErrorPart * last_driven(expansion) * step + layer_;
-}
-
-/// What the last Legendre coefficient of the weights drives.
-double RadauStep::last_driven(const Expansion& expansion) {
     driven_.noalias() = change_.transpose() * nodes_.to_legendre.row(kStages - 1).transpose();
-    return driven(expansion, driven_);
+    return kErrorPart * driven(expansion, driven_) * step + layer_;
 }
 
 /// The largest part of a gradient of a group that changes of the signed weights make up.
@@ -129,7 +110,8 @@ double RadauStep::turning_error(const Expansion& expansion, double step) {
     driven_ = coefficients_.row(0).transpose();
     turning_->settle(driven_);
     layer_ = std::max(0.0, driven(expansion, driven_) * step - left_);
-    return kErrorPart * last_driven(expansion) * step + layer_;
+    driven_.noalias() = change_.transpose() * nodes_.to_legendre.row(kStages - 1).transpose();
+    return kErrorPart * driven(expansion, driven_) * step + layer_;
 }
 
 }  // namespace reluflow

@@ -48,6 +48,9 @@ constexpr double kNewtonPart = 0.02;
 /// then. With negative ones weights of order one cancel, and neurons left for what it had not resolved of them.
 constexpr double kStands = 0.7;
 constexpr double kStandsPart = 0.1;
+/// Or where that is rounding which no margin answers to (`rounding_of_margins`), up to this part of what the weights
+/// are held to be unknown by beside a boundary.
+constexpr double kHeldPart = 0.1;
 /// The same where the kernel turns, and gradients stand. Their rounding grows with the step.
 constexpr double kStandsTurning = 0.5;
 /// Gradients say little of positive margins once what a step may miss of the neurons moves these by more than this.
@@ -229,9 +232,11 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
 }
 
 /// How well weights are known where multipliers are not unique: no margin answers to them there, so that the rounding
-/// of the change of margins stays in them. Where margins answer it does not, and neurons feel of it next to nothing.
+/// of the change of margins stays in them. Where margins answer it does not, and neurons feel of it next to nothing;
+/// but what holds a neuron beside a boundary feels all of it, and has to be told from zero.
 double RadauStep::rounding_of_margins() const noexcept {
-    return std::numeric_limits<double>::epsilon() * margin_change_.cwiseAbs().maxCoeff();
+    const double rounding = std::numeric_limits<double>::epsilon() * margin_change_.cwiseAbs().maxCoeff();
+    return std::min(rounding, kHeldPart * Waveform::kFineWeightError);
 }
 
 /// Whether the next iteration needs another Jacobian.

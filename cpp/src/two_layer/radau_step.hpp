@@ -117,9 +117,6 @@ class RadauStep {
     double correct_turning(const Expansion& expansion);
     double driven(const Expansion& expansion, const VectorView& weights);
     double error_of_samples(double step);
-    double layer_of_samples(double step);
-    double between_error(const Expansion& expansion, double step);
-    double last_driven(const Expansion& expansion);
     double growing_error(const Expansion& expansion, double step);
     double turning_error(const Expansion& expansion, double step);
     bool is_slow(double change, double before) const noexcept;
