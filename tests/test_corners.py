@@ -147,3 +147,15 @@ def test_a_neuron_at_zero_says_nothing_of_those_that_share_its_pattern(first):
     assert np.abs(alone.final.W[0] - w[0]).max() > 0.1
     assert np.array_equal(both.final.W[moved], alone.final.W[0])
     assert not both.final.W[1 - moved].any()
+
+
+def test_a_sample_on_which_all_neurons_have_died_leaves_the_loss_its_rounding() -> None:
+    """Its norm of 5e5 times what is left of w·x is 1e-9 of the loss, which falls by less: the run went no further."""
+    data = rf.Dataset([[338539.1892, 422891.3816], [6.068e-6, -7.402e-6]], [-1.0, -1.0])
+    W = [[0.4279, -0.9856], [0.1309, -1.5943], [0.4524, 1.6075], [0.385, 0.8103], [0.4235, -1.3647]]
+    for shift in range(20):
+        net = rf.Network(np.array(W) + 1e-4 * shift, [1.246, -5.9089, 70.1986, 28.0568, -36.9492])
+        sol = rf.integrate(data, net, until=1.0)
+        assert sol.status == "reached_time", sol.message
+        assert sol.events.kind.tolist() == ["die", "die"]
+        assert sol.log_loss_end == pytest.approx(np.log(2 * np.log(2)), abs=1e-3)

@@ -62,6 +62,7 @@ class Flow final : public Run {
     bool take_step();
     bool attempt();
     double loss_rounding() const;
+    double idle_norm() const;
     double rounding_of_errors() const;
     double rise_until(double u);
     double log_objective(double log_loss, double square) const;

@@ -31,8 +31,20 @@ double Flow::loss_rounding() const {
     const Waveform& waveform = stepper_.waveform();
     if (waveform.is_linear()) return rounding_of_errors();
     const double slope = std::exp(std::min(0.0, waveform.log_mass() - waveform.live_log_loss()));
-    return kLossUlps * std::numeric_limits<double>::epsilon() *
-           (1.0 + std::abs(log_loss_) + slope * waveform.mean_norm() * stepper_.square());
+    const double norm = slope * waveform.mean_norm() + idle_norm();
+    return kLossUlps * std::numeric_limits<double>::epsilon() * (1.0 + std::abs(log_loss_) + norm * stepper_.square());
+}
+
+/// Σ |x_i| |ℓ'(q_i)| / L over the samples that drive no neuron: neurons that have died on them leave rounding there.
+double Flow::idle_norm() const {
+    const Waveform& waveform = stepper_.waveform();
+    double sum = 0.0;
+    for (Index i = 0; i < data_.n(); ++i) {
+        if (waveform.is_live(i) || data_.counts()[i] == 0.0) continue;
+        const double log_weight_of = log_weight(plan_.objective.loss, waveform.margins(0)[i]);
+        sum += data_.counts()[i] * data_.X().row(i).norm() * std::exp(log_weight_of + log_factor_ - log_loss_);
+    }
+    return sum;
 }
 
 /// The errors of a loss that tends to zero are rounding in the end, and so is then all of the loss.
