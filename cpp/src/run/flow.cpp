@@ -171,7 +171,7 @@ bool Flow::take_step() {
     rest_trend_.add(stepper_.relative_rate(), taken_, stepper_.knows_rate());
     taken_ = stepper_.end() * stepper_.waveform().step();
     const double before = log_objective(log_loss_, stepper_.square());
-    const double rounding = loss_rounding();
+    const double rounding = loss_rounding() + rise_of_placing();
     const bool knows_better = keep_weights();
     stepper_.commit();
     stepper_.begin();

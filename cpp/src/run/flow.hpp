@@ -63,6 +63,7 @@ class Flow final : public Run {
     bool attempt();
     double loss_rounding() const;
     double idle_norm() const;
+    double rise_of_placing() const;
     double rounding_of_errors() const;
     double rise_until(double u);
     double log_objective(double log_loss, double square) const;

@@ -47,6 +47,11 @@ double Flow::idle_norm() const {
     return sum;
 }
 
+/// What the log loss may rise by where neurons that truncation has left beyond a boundary are put on it.
+double Flow::rise_of_placing() const {
+    return 2.0 * stepper_.worst_inconsistency() * stepper_.square() * stepper_.waveform().mean_norm();
+}
+
 /// The errors of a loss that tends to zero are rounding in the end, and so is then all of the loss.
 double Flow::rounding_of_errors() const {
     const double output =
@@ -79,7 +84,7 @@ bool Flow::shorten_to_fall() {
     const bool is_safe =
         plan_.objective.decay == 0.0 && log_loss_ < kHeavyLoss && fall > kSafeFall * stepper_.margin_error();
     if (is_safe || end == 0.0) return true;
-    const double allowed = loss_rounding();
+    const double allowed = loss_rounding() + rise_of_placing();
     double u = end;
     double rise = rise_until(u);
     for (int pass = 0; rise > allowed && pass < kShorter; ++pass) {

@@ -13,6 +13,9 @@ namespace {
 
 /// Parts of the largest change of a weight below this are left out where changes are summed up.
 constexpr double kLight = 1e-6;
+/// What is missed cancels in the groups where the sum over the samples is above it by this factor. It is so on data of
+/// which samples in many directions hold each other, such as breast cancer in raw units (10⁴ and more).
+constexpr double kCancels = 1e3;
 
 }  // namespace
 
@@ -21,7 +24,7 @@ constexpr double kLight = 1e-6;
 double RadauStep::error(const Expansion& expansion, double step) {
     if (is_turning_) return turning_error(expansion, step);
     if (!is_growing_) return error_of_samples(step);
-    const double missed = is_steady_ ? growing_error(expansion, step) : error_of_samples(step);
+    const double missed = is_steady_ ? growing_error(expansion, step) : error_between_nodes(expansion, step);
     layer_ /= growing_part_;
     return missed / growing_part_;
 }
@@ -66,6 +69,16 @@ double RadauStep::error_of_samples(double step) {
     return kErrorPart * smooth + layer_;
 }
 
+/// Summed up by samples where the kernels between the nodes are solved with and all margins are positive, unless what is
+/// missed cancels. Neurons that slide count as free ones there: they feel what is missed of the weights beside their
+/// boundaries, and leave for it.
+double RadauStep::error_between_nodes(const Expansion& expansion, double step) {
+    const double of_samples = error_of_samples(step);
+    driven_.noalias() = change_.transpose() * nodes_.to_legendre.row(kStages - 1).transpose();
+    const double of_groups = kErrorPart * driven(expansion, driven_, true) * step + layer_;
+    return of_samples > kCancels * of_groups ? of_groups : of_samples;
+}
+
 /// The same where all margins are positive and respond together: not summed up by samples, of which the most opposite
 /// ones cancel, but by the groups that it moves.
 double RadauStep::growing_error(const Expansion& expansion, double step) {
@@ -79,8 +92,9 @@ double RadauStep::growing_error(const Expansion& expansion, double step) {
     return kErrorPart * driven(expansion, driven_) * step + layer_;
 }
 
-/// The largest part of a gradient of a group that changes of the signed weights make up.
-double RadauStep::driven(const Expansion& expansion, const VectorView& weights) {
+/// The largest part of a gradient of a group that changes of the signed weights make up; `with_held`: as if no neuron
+/// slid.
+double RadauStep::driven(const Expansion& expansion, const VectorView& weights, bool with_held) {
     double largest = 0.0;
     heavy_.clear();
     const double least = kLight * weights.cwiseAbs().maxCoeff();
@@ -92,7 +106,7 @@ double RadauStep::driven(const Expansion& expansion, const VectorView& weights) 
             const double factor = expansion.slope(i, group) * data_.signs()[i] * weights[i];
             if (factor != 0.0) direction_ += factor * data_.X().row(i).transpose();
         }
-        expansion.project(group, direction_.data());
+        if (!with_held) expansion.project(group, direction_.data());
         largest = std::max(largest, direction_.squaredNorm());
     }
     return std::sqrt(largest);

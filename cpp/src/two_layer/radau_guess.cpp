@@ -1,6 +1,7 @@
 /// The first guess of the weights of a late step.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "two_layer/radau_step.hpp"
 #include "two_layer/radau_turning.hpp"
@@ -11,7 +12,13 @@ namespace {
 
 /// The weights at the start of a step, which are those of its margins, differ from those at the end of the last one by
 /// what rounding does to margins: by no more than this part of their sum.
-constexpr double kRoundedStart = 1e-6;
+constexpr double kRoundedStart = 1e-3;
+/// With positive margins the polynomials of the last step go on over a step of up to this many times its length, and
+/// their tangents over a longer one.
+constexpr double kOnwards = 2.5;
+/// They do for a weight of which they say the same as its logarithmic rate, to this part of an e-folding. A weight that
+/// changes by more follows its rate.
+constexpr double kSameGuess = 0.3;
 /// The first guess changes no weight by more than this factor, e^1.
 constexpr double kFarthestGuess = 1.0;
 /// Rates of smaller weights are not extrapolated: such a weight may have few bits, and it does not matter.
@@ -39,12 +46,36 @@ void RadauStep::guess(const Expansion& expansion, double step) {
         double rate = 0.0;
         if (last_step_ > 0.0 && !is_linear_ && start_weights_[i] >= kLeastFollowed && live_[i])
             for (int k = 1; k < kStages; ++k) rate += k * coefficients_(k, i) / (start_weights_[i] * last_step_);
-        for (int node = 0; node < kStages; ++node)
-            if (is_linear_)
+        const bool goes_on = is_growing_ && last_step_ > 0.0 && start_weights_[i] >= kLeastFollowed && live_[i];
+        for (int node = 0; node < kStages; ++node) {
+            if (is_linear_) {
                 set_change(node, i, 0.0);
-            else
-                set_log_change(node, i, std::clamp(rate * nodes_.at[node] * step, -kFarthestGuess, kFarthestGuess));
+                continue;
+            }
+            double change = std::clamp(rate * nodes_.at[node] * step, -kFarthestGuess, kFarthestGuess);
+            if (goes_on) {
+                const double onward = onward_log_change(node, i, step);
+                if (std::abs(onward - change) < kSameGuess) change = onward;
+            }
+            set_log_change(node, i, change);
+        }
     }
+}
+
+/// What the polynomials of the last step, or their tangents at its end, say of the logarithm of a weight. They begin at
+/// the weights that the last step has ended with. Those read off the margins there are off by up to the number of time
+/// constants in a step times what Newton's method leaves, where samples in many directions hold each other: a layer that
+/// begins with every step, and drives neurons by far more than the weights at the nodes do, of which all cancels.
+double RadauStep::onward_log_change(int node, Index sample, double step) const {
+    const double on = nodes_.at[node] * step / last_step_;
+    double change = kept_end_[sample] - start_weights_[sample];
+    double power = 1.0;
+    for (int k = 1; k < kStages; ++k) {
+        power *= 1.0 + on;
+        change += coefficients_(k, sample) * (step <= kOnwards * last_step_ ? power - 1.0 : k * on);
+    }
+    const double part = change / start_weights_[sample];
+    return part > -1.0 ? std::log1p(part) : -std::numeric_limits<double>::infinity();
 }
 
 /// The polynomials of the last step go on: what they give gradients in which they cancel does so as well.

@@ -83,6 +83,7 @@ class RadauStep {
     void begin(Expansion& expansion, double step, bool quiet);
     void guess(const Expansion& expansion, double step);
     void guess_onward(Index sample, double step);
+    double onward_log_change(int node, Index sample, double step) const;
     void set_log_change(int node, Index sample, double log_change);
     void set_change(int node, Index sample, double change);
     void set_unknown(int node, Index sample, double value);
@@ -115,8 +116,9 @@ class RadauStep {
     double correct_steady();
     bool is_solved() const noexcept;
     double correct_turning(const Expansion& expansion);
-    double driven(const Expansion& expansion, const VectorView& weights);
+    double driven(const Expansion& expansion, const VectorView& weights, bool with_held = false);
     double error_of_samples(double step);
+    double error_between_nodes(const Expansion& expansion, double step);
     double growing_error(const Expansion& expansion, double step);
     double turning_error(const Expansion& expansion, double step);
     bool is_slow(double change, double before) const noexcept;
@@ -155,7 +157,6 @@ class RadauStep {
     bool turns_ = false;                  // it turned in the last one, which was short for that
     bool has_many_ = false;               // the groups have too many directions for that
     Matrix kept_;                         // the coefficients of the last such step, which was so long:
-    Vector kept_end_;                     // the weights at its end
     double kept_step_ = 0.0;              // 0 if the next one does not go on from there
     Matrix node_weights_, node_answers_;  // (stages, n)
     Vector asked_;                        // changes of the weights (n,) that margins ask for, as parts of them
@@ -176,6 +177,7 @@ class RadauStep {
     double landing_ = 0.0;        // length of a step that ends before a sample joins
     double ahead_ = 0.0;          // of the one behind it
     double behind_ = kUnlimited;  // the same, once the former was taken
+    Vector kept_end_;             // the weights at the end of the last accepted step
     double last_step_ = 0.0;      // length of the last accepted step, if the next one can extrapolate it, else 0
     int factorisations_ = 0;      // that this try has made
     int iterations_ = 0;

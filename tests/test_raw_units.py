@@ -1,0 +1,39 @@
+"""Late flows on data in raw units: samples in many directions hold each other, and margins are a small part of |θ|²."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+
+import reluflow as rf
+
+
+def part_of_cancer(chosen: np.ndarray) -> rf.Dataset:
+    """Norms from 1e-3 to about 4, and features of which some vary by less than 1e-5."""
+    X, y = load_breast_cancer(return_X_y=True)
+    return rf.Dataset(X[chosen] / 1000.0, np.where(y[chosen] == 0, 1.0, -1.0))
+
+
+@pytest.mark.parametrize("scale", [0.1, 0.1 * (1.0 + 1e-12)])
+def test_late_steps_begin_with_the_weights_of_the_last_one(scale: float) -> None:
+    """Those read off the margins drive neurons a thousand times as fast as the ones that hold each other within a step:
+    guesses that began with them kept steps so short that log t = 200 took 370 of them from log t = 30 on."""
+    data = part_of_cancer(np.arange(60))
+    net = rf.Network.init(6, 30, scale=scale, seed=0)
+    sol = rf.integrate(data, net, loss="exponential", until=rf.Stop(log_time=200.0))
+    assert sol.status == "reached_log_time", sol.message
+    assert int((sol.log_t > 30.0).sum()) * sol.stats["checkpoint_stride"] < 120  # 20
+
+
+@pytest.mark.parametrize(("seed", "samples", "width"), [(47, 60, 6), (58, 100, 12), (2, 100, 12)])
+@pytest.mark.parametrize("part", [0.0, 1e-12, -1e-12])
+def test_a_loss_may_rise_by_what_placing_neurons_moves(seed: int, samples: int, width: int, part: float) -> None:
+    """A neuron that truncation has left beyond a boundary, by 1e-11 of its size, is put on it: at |θ|² = 1e9 that is
+    1e-3 of a margin. Runs ended with accuracy_not_reached for it."""
+    data = part_of_cancer(np.random.default_rng(seed).choice(569, samples, replace=False))
+    net = rf.Network.init(width, 30, scale=0.1 * (1.0 + part), seed=seed)
+    sol = rf.integrate(data, net, loss="exponential", until=rf.Stop(log_time=1e5))
+    assert sol.status == "reached_log_time", sol.message
+    falls = np.diff(sol.log_loss)
+    assert falls.max() < 0.01
