@@ -69,8 +69,8 @@ double RadauStep::error_of_samples(double step) {
     return kErrorPart * smooth + layer_;
 }
 
-/// Summed up by samples where the kernels between the nodes are solved with and all margins are positive, unless what is
-/// missed cancels. Neurons that slide count as free ones there: they feel what is missed of the weights beside their
+/// Summed up by samples where the kernels between the nodes are solved with and all margins are positive, unless what
+/// is missed cancels. Neurons that slide count as free ones there: they feel what is missed of the weights beside their
 /// boundaries, and leave for it.
 double RadauStep::error_between_nodes(const Expansion& expansion, double step) {
     const double of_samples = error_of_samples(step);

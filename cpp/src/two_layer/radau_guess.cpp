@@ -64,8 +64,8 @@ void RadauStep::guess(const Expansion& expansion, double step) {
 
 /// What the polynomials of the last step, or their tangents at its end, say of the logarithm of a weight. They begin at
 /// the weights that the last step has ended with. Those read off the margins there are off by up to the number of time
-/// constants in a step times what Newton's method leaves, where samples in many directions hold each other: a layer that
-/// begins with every step, and drives neurons by far more than the weights at the nodes do, of which all cancels.
+/// constants in a step times what Newton's method leaves, where samples in many directions hold each other: a layer
+/// that begins with every step, and drives neurons by far more than the weights at the nodes do, of which all cancels.
 double RadauStep::onward_log_change(int node, Index sample, double step) const {
     const double on = nodes_.at[node] * step / last_step_;
     double change = kept_end_[sample] - start_weights_[sample];

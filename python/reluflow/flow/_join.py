@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .._validation import freeze
 from ._solution import Solution
@@ -14,6 +15,8 @@ from ._stop import Stop
 _STATES = ("t", "log_t", "W", "a", "log_loss")
 _NODES = ("t", "log_t", "W", "a")
 _EVENTS = ("t", "log_t", "neuron", "sample", "kind")
+# Arrays of fewer bytes are copied whenever a leg is joined to them.
+_LARGE = 1 << 20
 # Work that adds up; of the rest the continuation knows the present value.
 _SUMS = (
     "steps",
@@ -42,7 +45,7 @@ def joined(first: Solution, second: Solution, until: Stop) -> Solution:
     for name in _STATES:
         shared = name in _NODES and one[name] is one["checkpoint_" + name] and two[name] is two["checkpoint_" + name]
         if first.settings.save_at_log_norm is not None:
-            raw[name] = np.concatenate((one[name], two[name]))  # each state is one that was asked for
+            raw[name] = _extended(one[name], two[name])  # each state is one that was asked for
         else:
             raw[name] = raw["checkpoint_" + name] if shared else _chained(one, two, "", name)
     for name in _EVENTS:
@@ -62,4 +65,29 @@ def _chained(one: dict[str, Any], two: dict[str, Any], prefix: str, name: str) -
     """Join the rows of both, without the first of `two` where it repeats the last of `one`."""
     times = one[prefix + "log_t"], two[prefix + "log_t"]
     repeated = int(bool(len(times[0]) and len(times[1]) and times[0][-1] == times[1][0]))
-    return np.concatenate((one[prefix + name], two[prefix + name][repeated:]))
+    return _extended(one[prefix + name], two[prefix + name][repeated:])
+
+
+class _Room(np.ndarray):
+    """Rows of a joined array, `used` of them, and room behind them for those of the legs to come."""
+
+    used: int
+
+
+def _extended(rows: npt.NDArray[Any], more: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return both, one behind the other.
+
+    A long run has dozens of legs, and its states can be hundreds of megabytes: they stay where they are while there is
+    room behind them.
+    """
+    count = len(rows) + len(more)
+    if rows.nbytes < _LARGE or rows.dtype != more.dtype:
+        return np.concatenate((rows, more))
+    room = rows.base
+    if not (isinstance(room, _Room) and room.used == len(rows) and count <= len(room)):
+        room = _Room((2 * count, *rows.shape[1:]), rows.dtype)
+        room.used = 0
+        room[: len(rows)] = rows
+    room[len(rows) : count] = more
+    room.used = count
+    return np.ndarray((count, *rows.shape[1:]), rows.dtype, buffer=room)
