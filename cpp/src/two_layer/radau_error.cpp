@@ -11,8 +11,9 @@ namespace reluflow {
 
 namespace {
 
-/// Parts of the largest change of a weight below this are left out where changes are summed up.
-constexpr double kLight = 1e-6;
+/// Parts of the largest weight, or change of one, below this are left out where they are summed up: rounding of the sum.
+/// It was 1e-6, and a flow whose tails weigh less beside samples that hold each other was taken for one at rest.
+constexpr double kLight = 1e-16;
 /// What is missed cancels in the groups where the sum over the samples is above it by this factor. It is so on data of
 /// which samples in many directions hold each other, such as breast cancer in raw units (10⁴ and more).
 constexpr double kCancels = 1e3;
