@@ -75,6 +75,18 @@ def test_noisy_data_end_with_a_clear_status_in_few_steps(seed: int, leak: float,
         assert "the norm of the gradient is " in sol.message
 
 
+@pytest.mark.parametrize("part", [-2e-13, -1e-13, 0.0, 1e-13, 2e-13, 3e-13])
+def test_steps_over_a_stalled_loss_do_not_hang_on_rounding(part: float) -> None:
+    """Late steps whose error is summed up by samples are a thousandth of those whose error is that of the groups. Which
+    ones were taken hung on the iterations of one step: 640 steps or 6,200 for starts that differ by 1e-13."""
+    data, net = noisy(9, 2, 5, 5, 0.1)
+    net = rf.Network(net.W * (1.0 + part), net.a * (1.0 + part), leak=0.1)
+    sol = rf.integrate(data, net, until=rf.Stop(log_time=1e4), max_events=5000)
+    assert sol.status == "stalled", sol.message
+    assert sol.stats["steps"] < 1500
+    assert 16.0 < sol.log_t_end < 18.0
+
+
 @pytest.mark.parametrize("leak", [0.0, 0.1])
 def test_a_stalled_loss_is_followed_as_far_as_its_digits_go(leak: float) -> None:
     """Up to there the tolerances agree: balanced weights of order one do not spoil a gradient of 1e-6."""

@@ -35,6 +35,9 @@ constexpr double kFarBeyond = 10.0;
 /// events are to come it takes thousands until that exceeds the limit of rounding.
 constexpr int kLastSteps = 1000;
 constexpr double kLastPart = 1.1;
+/// However it goes on, one that can only be followed in steps that rounding limits ends after so many of them: the next
+/// unit of log t would take as many again, and twice as many.
+constexpr double kMostLimited = 3000.0;
 /// Times of this many of the longest steps are not integrated to.
 constexpr double kTooOld = 100.0;
 /// If the log loss of the active samples is this far below that of all, it no longer changes the total.
@@ -126,13 +129,15 @@ bool Flow::is_loss_out_of_reach() const {
 bool Flow::is_lost_in_rounding() {
     const double limit = stepper_.rounding_limit();
     const bool is_slow = stepper_.expansion().fastest() * limit < kMaxRate && !stepper_.is_separated();
-    const bool ends = is_slow && kFarBeyond * limit < largest_step() && rest_trend_.falls_like_a_power();
+    const bool is_far = kFarBeyond * limit < largest_step();
+    const bool ends = is_slow && is_far && rest_trend_.falls_like_a_power();
     if (ends || last_steps_ > 0) ++last_steps_;  // noise can look like new progress
     if (stepper_.is_separated()) last_steps_ = 0;
     if (rest_trend_.elapsed() > kLastPart * last_from_) {
         last_from_ = rest_trend_.elapsed();
         last_steps_ = std::min(last_steps_, 1);
     }
+    if (is_slow && is_far && rest_trend_.elapsed() > kMostLimited * limit) return true;
     return (ends && rest_trend_.elapsed() > limit) || last_steps_ > kLastSteps || (is_slow && rest_trend_.crawls());
 }
 

@@ -11,8 +11,8 @@ namespace reluflow {
 
 namespace {
 
-/// Parts of the largest weight, or change of one, below this are left out where they are summed up: rounding of the sum.
-/// It was 1e-6, and a flow whose tails weigh less beside samples that hold each other was taken for one at rest.
+/// Parts of the largest weight, or change of one, below this are left out where they are summed up: rounding of the
+/// sum. It was 1e-6, and a flow whose tails weigh less beside samples that hold each other was taken for one at rest.
 constexpr double kLight = 1e-16;
 /// What is missed cancels in the groups where the sum over the samples is above it by this factor. It is so on data of
 /// which samples in many directions hold each other, such as breast cancer in raw units (10⁴ and more).
@@ -75,8 +75,7 @@ double RadauStep::error_of_samples(double step) {
 /// boundaries, and leave for it.
 double RadauStep::error_between_nodes(const Expansion& expansion, double step) {
     const double of_samples = error_of_samples(step);
-    driven_.noalias() = change_.transpose() * nodes_.to_legendre.row(kStages - 1).transpose();
-    const double of_groups = kErrorPart * driven(expansion, driven_, true) * step + layer_;
+    const double of_groups = smooth_error_of_groups(expansion, step, true) + layer_;
     return of_samples > kCancels * of_groups ? of_groups : of_samples;
 }
 
@@ -89,8 +88,13 @@ double RadauStep::growing_error(const Expansion& expansion, double step) {
     driven_ = start_change_.cwiseProduct(mean_over_step_);
     settled_.array() *= mean_over_step_.array();
     layer_ = std::max(0.0, std::hypot(driven(expansion, driven_), driven(expansion, settled_)) * step - left_);
+    return smooth_error_of_groups(expansion, step) + layer_;
+}
+
+/// What the last Legendre coefficients of the weights move of the groups.
+double RadauStep::smooth_error_of_groups(const Expansion& expansion, double step, bool with_held) {
     driven_.noalias() = change_.transpose() * nodes_.to_legendre.row(kStages - 1).transpose();
-    return kErrorPart * driven(expansion, driven_) * step + layer_;
+    return kErrorPart * driven(expansion, driven_, with_held) * step;
 }
 
 /// The largest part of a gradient of a group that changes of the signed weights make up; `with_held`: as if no neuron
@@ -125,8 +129,7 @@ double RadauStep::turning_error(const Expansion& expansion, double step) {
     driven_ = coefficients_.row(0).transpose();
     turning_->settle(driven_);
     layer_ = std::max(0.0, driven(expansion, driven_) * step - left_);
-    driven_.noalias() = change_.transpose() * nodes_.to_legendre.row(kStages - 1).transpose();
-    return kErrorPart * driven(expansion, driven_) * step + layer_;
+    return smooth_error_of_groups(expansion, step) + layer_;
 }
 
 }  // namespace reluflow

@@ -105,6 +105,8 @@ constexpr double kEnoughTurning = 5.0;
 constexpr int kTurnsFrom = 6;
 /// So is one that misses this part of the tolerance in a layer, or it may be.
 constexpr double kNearLimit = 0.1;
+/// Of what it misses the groups feel next to nothing below this part.
+constexpr double kNextToNothing = 0.1;
 
 }  // namespace
 
@@ -276,7 +278,8 @@ bool RadauStep::conclude(Expansion& expansion, double step, double miss, double 
     if (is_linear_ && !is_taken && is_left) ratio = std::min(ratio, kBelow / miss);
     next_step_ = step * std::clamp(0.9 * ratio, kShrink, growth);
     behind_ = is_taken && step == landing_ ? ahead_ : kUnlimited;
-    if (is_taken && is_steady_ && !is_linear_ && !is_growing_ && !has_many_) turns_ |= is_kept_short(miss);
+    if (is_taken && is_steady_ && !is_linear_ && !is_growing_ && !has_many_)
+        turns_ |= is_kept_short(expansion, step, miss);
     last_step_ = is_taken ? step : 0.0;
     if (is_taken && turns_) {
         kept_ = coefficients_;
@@ -286,9 +289,13 @@ bool RadauStep::conclude(Expansion& expansion, double step, double miss, double 
 }
 
 /// Whether a step over a constant kernel says that the next ones have to reckon with one that turns: Newton's method
-/// took long, or a layer that is summed up by samples is large, of which the groups may feel next to nothing.
-bool RadauStep::is_kept_short(double miss) const noexcept {
-    return iterations_ >= kTurnsFrom || (miss > kNearLimit && layer_ > kMostly * miss * tolerance_);
+/// took long, or what is missed is large, summed up by samples, and the groups feel next to nothing of it. Of a layer
+/// that may be so.
+bool RadauStep::is_kept_short(const Expansion& expansion, double step, double miss) {
+    if (iterations_ >= kTurnsFrom) return true;
+    if (miss <= kNearLimit) return false;
+    const double missed = miss * tolerance_;
+    return layer_ > kMostly * missed || smooth_error_of_groups(expansion, step) < kNextToNothing * missed;
 }
 
 /// By how much the next step may be longer: convergence has to last, and nothing new may come within it.

@@ -96,7 +96,7 @@ class RadauStep {
     void keep_margins(Expansion& expansion);
     double largest_growth(double miss) const noexcept;
     double growth_to(double enough, double largest) const noexcept;
-    bool is_kept_short(double miss) const noexcept;
+    bool is_kept_short(const Expansion& expansion, double step, double miss);
     bool refuse(double step) noexcept;
     void land_before_join(double step, bool is_cause) noexcept;
     bool choose_active(double square, double step);
@@ -118,6 +118,7 @@ class RadauStep {
     double correct_turning(const Expansion& expansion);
     double driven(const Expansion& expansion, const VectorView& weights, bool with_held = false);
     double error_of_samples(double step);
+    double smooth_error_of_groups(const Expansion& expansion, double step, bool with_held = false);
     double error_between_nodes(const Expansion& expansion, double step);
     double growing_error(const Expansion& expansion, double step);
     double turning_error(const Expansion& expansion, double step);
