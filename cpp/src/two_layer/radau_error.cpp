@@ -1,6 +1,7 @@
 /// What the polynomials of a Radau step miss.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "two_layer/radau_kernel.hpp"
 #include "two_layer/radau_steady.hpp"
@@ -17,6 +18,9 @@ constexpr double kLight = 1e-16;
 /// What is missed cancels in the groups where the sum over the samples is above it by this factor. It is so on data of
 /// which samples in many directions hold each other, such as breast cancer in raw units (10⁴ and more).
 constexpr double kCancels = 1e3;
+/// Newton's method stops at rounding which no margin answers to, up to this part of what the weights are held to be
+/// unknown by beside a boundary.
+constexpr double kHeldPart = 0.1;
 
 }  // namespace
 
@@ -130,6 +134,14 @@ double RadauStep::turning_error(const Expansion& expansion, double step) {
     turning_->settle(driven_);
     layer_ = std::max(0.0, driven(expansion, driven_) * step - left_);
     return smooth_error_of_groups(expansion, step) + layer_;
+}
+
+/// How well weights are known where multipliers are not unique: no margin answers to them there, so that the rounding
+/// of the change of margins stays in them. Where margins answer it does not, and neurons feel of it next to nothing;
+/// but what holds a neuron beside a boundary feels all of it, and has to be told from zero.
+double RadauStep::rounding_of_margins() const noexcept {
+    const double rounding = std::numeric_limits<double>::epsilon() * margin_change_.cwiseAbs().maxCoeff();
+    return std::min(rounding, kHeldPart * Waveform::kFineWeightError);
 }
 
 }  // namespace reluflow

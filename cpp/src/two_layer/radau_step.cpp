@@ -48,9 +48,6 @@ constexpr double kNewtonPart = 0.02;
 /// then. With negative ones weights of order one cancel, and neurons left for what it had not resolved of them.
 constexpr double kStands = 0.7;
 constexpr double kStandsPart = 0.1;
-/// Or where that is rounding which no margin answers to (`rounding_of_margins`), up to this part of what the weights
-/// are held to be unknown by beside a boundary.
-constexpr double kHeldPart = 0.1;
 /// The same where the kernel turns, and gradients stand. Their rounding grows with the step.
 constexpr double kStandsTurning = 0.5;
 /// Gradients say little of positive margins once what a step may miss of the neurons moves these by more than this.
@@ -101,6 +98,11 @@ constexpr double kCarefulGrowth = 2.0;
 constexpr double kEnoughCareful = 6.0;
 /// The same where the kernel turns: the last iterations of Newton's method gain several digits each.
 constexpr double kEnoughTurning = 5.0;
+/// But behind an event it grows as elsewhere up to this part of the longest step before: what else could come within
+/// such a step has been seen not to.
+constexpr double kRegained = 0.1;
+/// What an event leaves of the lengths before earlier ones.
+constexpr double kRemembered = 0.5;
 /// A step over a constant kernel that takes so many iterations is kept short by a kernel that turns.
 constexpr int kTurnsFrom = 6;
 /// So is one that misses this part of the tolerance in a layer, or it may be.
@@ -233,14 +235,6 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
     return false;
 }
 
-/// How well weights are known where multipliers are not unique: no margin answers to them there, so that the rounding
-/// of the change of margins stays in them. Where margins answer it does not, and neurons feel of it next to nothing;
-/// but what holds a neuron beside a boundary feels all of it, and has to be told from zero.
-double RadauStep::rounding_of_margins() const noexcept {
-    const double rounding = std::numeric_limits<double>::epsilon() * margin_change_.cwiseAbs().maxCoeff();
-    return std::min(rounding, kHeldPart * Waveform::kFineWeightError);
-}
-
 /// Whether the next iteration needs another Jacobian.
 bool RadauStep::is_slow(double change, double before) const noexcept {
     if (!is_growing_) return change > kSlow * before;
@@ -266,8 +260,9 @@ bool RadauStep::needs_factors(bool slow) noexcept {
 
 /// Takes the step or not, and proposes the length of the next one. `rounding`: what of the miss may be rounding.
 bool RadauStep::conclude(Expansion& expansion, double step, double miss, double rounding) noexcept {
-    const double growth = largest_growth(miss);
     const bool is_taken = miss <= 1.0;
+    if (is_taken) longest_ = std::max(longest_, step);
+    const double growth = largest_growth(miss);
     const bool is_seen = miss > (is_linear_ ? 0.0 : std::max(kUnseen, rounding));
     // What explicit steps left of a layer is over with this step, and says nothing of the length of the next one.
     const double lasting = left_ > 0.0 && is_taken ? std::max(miss - layer_ / tolerance_, kUnseen) : miss;
@@ -301,7 +296,11 @@ bool RadauStep::is_kept_short(const Expansion& expansion, double step, double mi
 /// By how much the next step may be longer: convergence has to last, and nothing new may come within it.
 double RadauStep::largest_growth(double miss) const noexcept {
     if (is_linear_) return kLargestGrowth;
-    if (!is_growing_) return growth_to(is_turning_ ? kEnoughTurning : kEnoughCareful, kCarefulGrowth);
+    if (!is_growing_) {
+        const bool regains = longest_ < kRegained * longest_before_ && iterations_ <= kFewIterations;
+        if (regains) return kLargestGrowth;
+        return growth_to(is_turning_ ? kEnoughTurning : kEnoughCareful, kCarefulGrowth);
+    }
     if (iterations_ <= kFewIterations) return miss < kUnseen ? kFastGrowth : kLargestGrowth;
     if (is_steady_) return kLargestGrowth;  // a longer step has the kernel between the nodes, and converges sooner
     return growth_to(kEnoughIterations, kLargestGrowth);
@@ -311,6 +310,14 @@ double RadauStep::largest_growth(double miss) const noexcept {
 double RadauStep::growth_to(double enough, double largest) const noexcept {
     const double left = enough / std::max(iterations_, 1);
     return std::clamp(left * left, 1.0, largest);
+}
+
+/// An event changes the kernel.
+void RadauStep::interrupt() noexcept {
+    pause();
+    turns_ = has_many_ = false;
+    longest_before_ = std::max(longest_, kRemembered * longest_before_);
+    longest_ = 0.0;
 }
 
 bool RadauStep::refuse(double step) noexcept {

@@ -53,11 +53,8 @@ class RadauStep {
         last_step_ = kept_step_ = 0.0;
         behind_ = kUnlimited;
     }
-    /// The same behind an event, which changes the kernel.
-    void interrupt() noexcept {
-        pause();
-        turns_ = has_many_ = false;
-    }
+    /// The same behind an event.
+    void interrupt() noexcept;
     /// The longest step behind the last one, if that ended where a sample is about to join.
     double longest() const noexcept { return behind_; }
     /// Steps are kept short by a kernel that turns: the next one reckons with that.
@@ -175,12 +172,14 @@ class RadauStep {
     double rounding_ = 0.0;  // the largest of these
     double square_ = 0.0;    // |θ|²
     double next_step_ = 0.0;
-    double landing_ = 0.0;        // length of a step that ends before a sample joins
-    double ahead_ = 0.0;          // of the one behind it
-    double behind_ = kUnlimited;  // the same, once the former was taken
-    Vector kept_end_;             // the weights at the end of the last accepted step
-    double last_step_ = 0.0;      // length of the last accepted step, if the next one can extrapolate it, else 0
-    int factorisations_ = 0;      // that this try has made
+    double landing_ = 0.0;         // length of a step that ends before a sample joins
+    double ahead_ = 0.0;           // of the one behind it
+    double behind_ = kUnlimited;   // the same, once the former was taken
+    Vector kept_end_;              // the weights at the end of the last accepted step
+    double longest_ = 0.0;         // of the steps since the last event
+    double longest_before_ = 0.0;  // and of those before it
+    double last_step_ = 0.0;       // length of the last accepted step, if the next one can extrapolate it, else 0
+    int factorisations_ = 0;       // that this try has made
     int iterations_ = 0;
 };
 

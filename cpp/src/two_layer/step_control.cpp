@@ -55,10 +55,10 @@ constexpr Eagerness kEager{1.0, 2.0, 3, 2, 32, 2, 1.0};
 /// Where margins are negative another sample may take over all the weight within a step; explicit steps see that. But
 /// they keep what their tolerance leaves of fast components alive, so that a layer never ends; the first short Radau
 /// step ends it, and the next ones are longer each.
-constexpr Eagerness kCareful{4.0, 1.0, 1, 8, 64, 4, 0.7};
+constexpr Eagerness kCareful{4.0, 1.0, 1, 8, 64, 1, 0.7};
 /// Once the kernel turns within such steps, the next ones are far longer than any explicit one, and one that is too
 /// long is tried again shorter: behind some explicit steps they would have to grow anew.
-constexpr Eagerness kTurning{4.0, 1.0, 3, 8, 64, 4, 0.7};
+constexpr Eagerness kTurning{4.0, 1.0, 3, 8, 64, 1, 0.7};
 /// Errors have no weights that could be taken over. Of layers the same is true.
 constexpr Eagerness kErrors{2.0, 2.0, 3, 2, 32, 2, 0.7};
 
