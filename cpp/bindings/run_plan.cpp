@@ -50,6 +50,10 @@ RunPlan plan_in(const std::string& loss, const std::string& reduction_name, cons
     RunPlan plan = plan_in(options);
     plan.objective = {loss_kind(loss), reduction(reduction_name)};
     read(options, "weight_decay", plan.objective.decay);
+    if (options.contains("rest_scales"))
+        plan.objective.resting.scales =
+            vector_in("rest_scales", py::reinterpret_borrow<py::array>(options["rest_scales"]));
+    read(options, "tail_share", plan.objective.resting.share);
     return plan;
 }
 

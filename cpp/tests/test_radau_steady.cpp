@@ -67,8 +67,9 @@ Matrix drawn_right(Uniform& number, Index n, Vector& s) {
     return r;
 }
 
+/// `at_rest`: the first samples, which do not share in the mass.
 void the_answer_solves_the_equations(Index n, Index d, Index m, double step, bool holds, bool shares_mass = true,
-                                     double growth = 0.0) {
+                                     double growth = 0.0, Index at_rest = 0) {
     Uniform number(7);
     const Problem drawn = problem(number, n, d, m);
     const Dataset data(drawn.X, drawn.y);
@@ -79,7 +80,11 @@ void the_answer_solves_the_equations(Index n, Index d, Index m, double step, boo
     expansion.start();
 
     const Matrix A = RadauNodes::get().growing_integration(growth);
-    SteadyResponse response(data, m, shares_mass);
+    Objective objective{shares_mass ? LossKind::logistic : LossKind::squared};
+    Vector shares = Vector::Ones(n);
+    shares.head(at_rest).setZero();
+    if (at_rest > 0) objective.resting.scales = Vector::Ones(n) - shares;
+    SteadyResponse response(data, m, objective);
     response.set_growth(growth);
     Vector p(n);
     Vector c(n);
@@ -101,11 +106,11 @@ void the_answer_solves_the_equations(Index n, Index d, Index m, double step, boo
     double size = 0.0;
     for (int k = 0; k < kStages; ++k) {
         if (shares_mass)
-            CHECK(std::abs(delta.row(k).dot(p) - s[k]) < 1e-9);
+            CHECK(std::abs(delta.row(k).dot(p.cwiseProduct(shares)) - s[k]) < 1e-9);
         else
             CHECK(mu[k] == 0.0);
         for (Index i = 0; i < n; ++i) {
-            const double off = delta(k, i) + c[i] * moved(k, i) + mu[k] - r(k, i);
+            const double off = delta(k, i) + c[i] * moved(k, i) + shares[i] * mu[k] - r(k, i);
             miss += p[i] / c[i] * off * off;
             size += p[i] / c[i] * delta(k, i) * delta(k, i);
         }
@@ -140,7 +145,7 @@ void factors_are_kept(double step, bool all) {
     hold_boundaries(data, state, true);
     Pool pool(1);
     Expansion expansion(data, {}, {}, state, pool);
-    SteadyResponse response(data, m, false);
+    SteadyResponse response(data, m, {LossKind::squared});
     const Vector ones = Vector::Ones(n);
     Vector some = ones;
     some[5] = 0.0;
@@ -178,7 +183,7 @@ void margins_have_new_factors() {
     const State state(data, drawn.W, drawn.a, 0.0);
     Pool pool(1);
     Expansion expansion(data, {}, {}, state, pool);
-    SteadyResponse response(data, 4, true);
+    SteadyResponse response(data, 4, {LossKind::logistic});
     expansion.start();
     const Vector weights = Vector::Constant(20, 0.05);
     for (int k = 0; k < 2; ++k) {
@@ -198,6 +203,7 @@ int main() {
         the_answer_solves_the_equations(40, 6, 7, step, true);
         the_answer_solves_the_equations(140, 4, 9, step, true);
         the_answer_solves_the_equations(140, 4, 9, step, true, true, 0.3);  // growing
+        the_answer_solves_the_equations(40, 6, 7, step, true, true, 0.1, 25);
     }
     the_answer_solves_the_equations(260, 12, 24, 1e6, false);  // of more than 200 directions
     // Of errors: most directions count, and all of them are taken.

@@ -7,6 +7,7 @@
 #include "base/status.hpp"
 #include "base/types.hpp"
 #include "problem/loss.hpp"
+#include "problem/resting.hpp"
 
 namespace reluflow {
 
@@ -18,6 +19,7 @@ struct Objective {
     LossKind loss = LossKind::logistic;
     Reduction reduction = Reduction::sum;
     double decay = 0.0;
+    Resting resting = {};
 };
 
 /// The first of these that holds ends the run.

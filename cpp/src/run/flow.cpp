@@ -34,11 +34,24 @@ int useful_threads(int asked, const Dataset& data, Index neurons) noexcept {
     return neurons >= kFewestShared && work >= kLeastSharedWork ? asked : 1;
 }
 
+void check_length(const char* name, const Vector& numbers, Index n) {
+    if (numbers.size() != 0 && numbers.size() != n)
+        throw InvalidArgument(name, std::to_string(numbers.size()) + " numbers",
+                              std::to_string(n) + " numbers, one a sample");
+}
+
+RunPlan checked(RunPlan plan, Index n) {
+    check_length("offsets", plan.offsets, n);
+    check_length("sample_weights", plan.weights, n);
+    check_length("rest_scales", plan.objective.resting.scales, n);
+    return plan;
+}
+
 }  // namespace
 
 Flow::Flow(const Dataset& data, const MatrixView& W, const VectorView& a, double leak, RunPlan plan,
            const SignMatrix* pattern)
-    : Run(std::move(plan)),
+    : Run(checked(std::move(plan), data.n())),
       data_(data),
       state_(data, W, a, leak, plan_.start),
       known_sides_(!pattern        ? KnownSides::none
@@ -53,17 +66,9 @@ Flow::Flow(const Dataset& data, const MatrixView& W, const VectorView& a, double
       q_(data.n()),
       weights_(data.n()) {
     state_.parameters.start_at(plan_.exponent);
-    check_length("offsets", plan_.offsets);
-    check_length("sample_weights", plan_.weights);
     if (plan_.offsets.size() > 0) state_.offsets = plan_.offsets;
     pool_.listen_to(&interrupt_);
     read_pattern(W, pattern);
-}
-
-void Flow::check_length(const char* name, const Vector& numbers) const {
-    if (numbers.size() != 0 && numbers.size() != data_.n())
-        throw InvalidArgument(name, std::to_string(numbers.size()) + " numbers",
-                              std::to_string(data_.n()) + " numbers, one a sample");
 }
 
 void Flow::read_pattern(const MatrixView& W, const SignMatrix* given) {
@@ -113,6 +118,10 @@ bool Flow::advance() {
     if (is_beyond_digits()) shrink();
     if (stepper_.is_at_rest()) {
         rest();
+        return false;
+    }
+    if (!keeps_roles()) {
+        finish(Status::stalled, "samples at rest have begun to move, or others have come to rest");
         return false;
     }
     if (plan_.objective.decay == 0.0 && largest_step() * stepper_.expansion().fastest() < kNoMove) {
@@ -209,7 +218,8 @@ double Flow::log_loss_at(double u) {
 }
 
 double Flow::loss_of_margins(const Vector& margins) const {
-    return reluflow::log_loss(plan_.objective.loss, plan_.objective.reduction, span_of(margins), data_.counts_span());
+    const Objective& objective = plan_.objective;
+    return log_loss_sum(objective.resting, objective.loss, span_of(margins), data_.counts_span()) + log_factor_;
 }
 
 double Flow::end_by_events(double end) {

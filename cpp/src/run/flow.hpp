@@ -58,7 +58,6 @@ class Flow final : public Run {
     double reach(const Clock& target, double end) override;
 
     void read_pattern(const MatrixView& W, const SignMatrix* given);
-    void check_length(const char* name, const Vector& numbers) const;
     bool take_step();
     bool attempt();
     double loss_rounding() const;
@@ -71,6 +70,7 @@ class Flow final : public Run {
     bool has_fallen(double before, double rounding);
     void finish_risen(double rise);
     bool watch_trend();
+    bool keeps_roles();
     bool is_lost_in_rounding();
     bool is_loss_out_of_reach() const;
     void load_stored(double u);
@@ -128,6 +128,9 @@ class Flow final : public Run {
     Recorder recorder_;
     double log_factor_;
     double log_loss_ = 0.0;
+    // Beside samples at rest: log |θ| when it was last seen to grow, and the steps since then.
+    double grown_to_ = -std::numeric_limits<double>::infinity();
+    int steps_since_ = 0;
     double rest_log_t_ = std::numeric_limits<double>::infinity();
     DirectionTrend direction_trend_;
     RestTrend rest_trend_;

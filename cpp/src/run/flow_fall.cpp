@@ -31,7 +31,7 @@ double Flow::loss_rounding() const {
     const Waveform& waveform = stepper_.waveform();
     if (waveform.is_linear()) return rounding_of_errors();
     const double slope = std::exp(std::min(0.0, waveform.log_mass() - waveform.live_log_loss()));
-    const double norm = slope * waveform.mean_norm() + idle_norm();
+    const double norm = slope * waveform.mean_norm() / waveform.share() + idle_norm();
     return kLossUlps * std::numeric_limits<double>::epsilon() * (1.0 + std::abs(log_loss_) + norm * stepper_.square());
 }
 
@@ -49,7 +49,8 @@ double Flow::idle_norm() const {
 
 /// What the log loss may rise by where neurons that truncation has left beyond a boundary are put on it.
 double Flow::rise_of_placing() const {
-    return 2.0 * stepper_.worst_inconsistency() * stepper_.square() * stepper_.waveform().mean_norm();
+    return 2.0 * stepper_.worst_inconsistency() * stepper_.square() * stepper_.waveform().mean_norm() /
+           stepper_.waveform().share();
 }
 
 /// The errors of a loss that tends to zero are rounding in the end, and so is then all of the loss.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "base/tolerances.hpp"
 #include "run/flow.hpp"
@@ -38,6 +39,12 @@ constexpr double kLastPart = 1.1;
 /// However it goes on, one that can only be followed in steps that rounding limits ends after so many of them: the next
 /// unit of log t would take as many again, and twice as many.
 constexpr double kMostLimited = 3000.0;
+/// A sample at rest has a weight of this many times the share of all tails.
+constexpr double kHoldsBy = 4.0;
+/// Beside samples at rest others have come to rest, too, where the network does not grow by this, in log |θ|, in so
+/// many steps.
+constexpr double kGrows = 0.01;
+constexpr int kStandingSteps = 1000;
 /// Times of this many of the longest steps are not integrated to.
 constexpr double kTooOld = 100.0;
 /// If the log loss of the active samples is this far below that of all, it no longer changes the total.
@@ -78,6 +85,25 @@ bool Flow::watch_trend() {
     if (!rest_trend_.is_at_rest(rate, distance, rate_noise(), age(), largest_step()) && !only_rattles()) return true;
     rest();
     return false;
+}
+
+/// Beside samples at rest: whether each of these still drives the neurons by more than all others together, these drive
+/// some, and the network grows.
+bool Flow::keeps_roles() {
+    const Waveform& waveform = stepper_.waveform();
+    if (plan_.objective.resting.is_empty()) return true;
+    if (!std::isfinite(waveform.log_mass())) return false;
+    for (Index i = 0; i < data_.n(); ++i) {
+        const bool rests = waveform.is_live(i) && plan_.objective.resting.rests(i);
+        if (rests && std::abs(waveform.signed_weights(0)[i]) < kHoldsBy * waveform.share()) return false;
+    }
+    const double log_norm = 0.5 * std::log(stepper_.square()) + exponent() * std::numbers::ln2;
+    ++steps_since_;
+    if (log_norm > grown_to_ + kGrows) {
+        grown_to_ = log_norm;
+        steps_since_ = 0;
+    }
+    return steps_since_ < kStandingSteps;
 }
 
 /// The rescaled time before this run, 0 where that cannot tell a power of time: with decay, for errors, and where it is

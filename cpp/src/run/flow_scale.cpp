@@ -21,6 +21,10 @@ namespace {
 /// relative errors of a margin times the rounding: 1e-5 and 1e-7.
 constexpr double kMostHeld = 4e10;
 constexpr double kHeldAgain = 1e9;
+/// The same beside samples at rest: the rounding of their margins, which are sums of terms as large, is to stay far
+/// below the share of the others.
+constexpr double kMostBesideRest = 8e4;
+constexpr double kAgainBesideRest = 5e3;
 /// Weights that are this many e-foldings below the largest one do not count, before and after a scaling.
 constexpr double kNoWeight = 40.0;
 /// Larger differences of margins are those of a state that begins far beyond the digits: rounding that makes no
@@ -57,7 +61,8 @@ double Flow::unscaled_log_loss(const Vector& held_margins) const {
 /// True when the state has to be scaled down. Not with Stop(direction=): its estimate relies on the law of the flow in
 /// t.
 bool Flow::is_beyond_digits() const noexcept {
-    return stepper_.waveform().smallest_margin() > kMostHeld && stepper_.is_separated() && plan_.stop.direction == 0.0;
+    const double most = plan_.objective.resting.is_empty() ? kMostHeld : kMostBesideRest;
+    return stepper_.waveform().smallest_margin() > most && stepper_.is_separated() && plan_.stop.direction == 0.0;
 }
 
 /// Scales the state down. The weights stay the same: each sample that counts keeps its distance from the smallest
@@ -68,17 +73,20 @@ void Flow::shrink() {
     weights_ = fine_weights();
     const Vector& margins = stepper_.expansion().margins();
     const double least = stepper_.waveform().smallest_margin();
-    const int by = std::max(1, static_cast<int>(std::round(0.5 * std::log2(least / kHeldAgain))));
+    const double again = plan_.objective.resting.is_empty() ? kHeldAgain : kAgainBesideRest;
+    const int by = std::max(1, static_cast<int>(std::round(0.5 * std::log2(least / again))));
     const double factor = std::ldexp(1.0, -2 * by);
     for (Index i = 0; i < data_.n(); ++i) {
-        const double above = margins[i] - least;
-        const bool counts = stepper_.waveform().is_live(i) && above < std::min(kNoWeight / factor, kKnown);
+        const bool rests = plan_.objective.resting.rests(i);  // its weight depends on its own margin alone
+        const double above = rests ? margins[i] : margins[i] - least;
+        const bool is_known = stepper_.waveform().is_live(i) && above < std::min(kNoWeight / factor, kKnown);
+        const bool counts = rests || is_known;
         state_.offsets[i] = counts ? factor * (state_.offsets[i] + above) - above : factor * state_.offsets[i];
     }
     state_.parameters.shrink(by);
     stepper_.rescaled();
     stepper_.begin();
-    restore_weights();
+    if (weights_.size() > 0) restore_weights();
     log_loss_ = stepper_.waveform().log_loss() + log_factor_;
 }
 
@@ -111,13 +119,13 @@ void Flow::restore_weights() {
     double mean = 0.0;
     double share = 0.0;
     for (Index i = 0; i < data_.n(); ++i) {
-        if (!waveform.is_live(i) || weights_[i] < kLeastKept) continue;
+        if (!waveform.is_tail(i) || weights_[i] < kLeastKept) continue;
         mean += weights_[i] * miss(i);
         share += weights_[i];
     }
     mean /= share;
     for (Index i = 0; i < data_.n(); ++i) {
-        if (!waveform.is_live(i) || weights_[i] < kLeastKept) continue;
+        if (!waveform.is_tail(i) || weights_[i] < kLeastKept) continue;
         const double off = miss(i) - mean;
         if (std::abs(off) <= rounding) state_.offsets[i] += off;
     }
@@ -129,7 +137,7 @@ double Flow::least_margin_at(double u) {
     stepper_.waveform().margins_at(u, q_);
     double least = std::numeric_limits<double>::infinity();
     for (Index i = 0; i < data_.n(); ++i)
-        if (stepper_.waveform().is_live(i)) least = std::min(least, q_[i] + state_.offsets[i]);
+        if (stepper_.waveform().is_tail(i)) least = std::min(least, q_[i] + state_.offsets[i]);
     return least;
 }
 

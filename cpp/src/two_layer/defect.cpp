@@ -18,13 +18,15 @@ constexpr double kMarginUlps = 64.0;
 
 }  // namespace
 
-Defect::Defect(const Dataset& data, LossKind loss)
-    : loss_(loss),
+Defect::Defect(const Dataset& data, const Objective& objective)
+    : loss_(objective.loss),
+      resting_(objective.resting),
       signs_(data.signs()),
       counts_(data.counts()),
-      least_(is_of_margins(loss) ? Vector::Ones(data.n()) : Vector(data.targets().cwiseAbs())),
+      least_(is_of_margins(loss_) ? Vector::Ones(data.n()) : Vector(data.targets().cwiseAbs())),
       norms_(data.X().rowwise().norm()),
       live_(data.n()),
+      tails_(data.n()),
       width_(data.n()),
       start_(data.n()),
       q_(data.n()),
@@ -37,6 +39,7 @@ double Defect::measure(const Waveform& waveform, double end, double square) {
     start_ = Eigen::Map<const Vector>(waveform.margins(0), start_.size());
     for (Index i = 0; i < live_.size(); ++i) {
         live_[i] = waveform.is_live(i) ? 1.0 : 0.0;
+        tails_[i] = waveform.is_tail(i) ? 1.0 : 0.0;
         width_[i] = live_[i] * step * norms_[i];
         if (waveform.is_prescribed()) {
             width_[i] /= 1.0 + step * waveform.response(i) * square * norms_[i] * norms_[i];
@@ -68,7 +71,8 @@ double Defect::weights_at(const Waveform& waveform, double u) {
     if (waveform.keeps_time_by_margins() || waveform.is_linear()) return sum;
     // Time uses the mass through D(0)/D, a series of its own, so that is checked as well.
     const double mass = std::exp(log_mass_ - waveform.log_mass()) * waveform.time_rate_at(u);
-    const double known = ulp * (1.0 + (asked_.array() * q_.array().abs().max(start_.array().abs())).sum());
+    const auto sizes = tails_.array() * asked_.array() * q_.array().abs().max(start_.array().abs());
+    const double known = ulp * (1.0 + sizes.sum() / resting_.share);
     return std::max(sum, std::abs(std::log(mass)) - known);
 }
 
@@ -92,19 +96,21 @@ void Defect::ask() {
     }
     double smallest = std::numeric_limits<double>::infinity();
     for (Index i = 0; i < q_.size(); ++i)
-        if (live_[i] != 0.0) smallest = std::min(smallest, q_[i]);
+        if (tails_[i] != 0.0) smallest = std::min(smallest, q_[i]);
     if (saturates(loss_)) {
         const double shift = std::max(smallest, 0.0);
         log_mass_ = -shift;
-        asked_ = live_.array() * counts_.array() * (shift - q_.array().max(0.0)).min(0.0).exp() /
+        asked_ = tails_.array() * counts_.array() * (shift - q_.array().max(0.0)).min(0.0).exp() /
                  (1.0 + (-q_.array().abs()).exp());
     } else {
         log_mass_ = -smallest;
-        asked_ = live_.array() * counts_.array() * (smallest - q_.array()).min(0.0).exp();
+        asked_ = tails_.array() * counts_.array() * (smallest - q_.array()).min(0.0).exp();
     }
-    const double sum = asked_.sum();
+    const double sum = asked_.sum() / resting_.share;
     log_mass_ += std::log(sum);
     asked_ /= sum;
+    for (Index i = 0; i < resting_.scales.size(); ++i)
+        if (resting_.rests(i)) asked_[i] = live_[i] * resting_.scales[i] * counts_[i] * weight(loss_, q_[i]);
 }
 
 }  // namespace reluflow

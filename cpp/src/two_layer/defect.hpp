@@ -4,7 +4,7 @@
 
 #include "base/types.hpp"
 #include "problem/dataset.hpp"
-#include "problem/loss.hpp"
+#include "problem/settings.hpp"
 #include "two_layer/waveform.hpp"
 
 namespace reluflow {
@@ -14,7 +14,7 @@ namespace reluflow {
 /// from the step's own margins.
 class Defect {
   public:
-    Defect(const Dataset& data, LossKind loss);
+    Defect(const Dataset& data, const Objective& objective);
 
     /// max_u H Σ_i |p_i from margins - p_i used| |x_i| over points of (0, end], less what rounding explains. This
     /// bounds the motion of a neuron, relative to its size, due to wrong weights. The error of time counts in the same
@@ -28,11 +28,13 @@ class Defect {
     double weights_at(const Waveform& waveform, double u);
 
     LossKind loss_;
+    Resting resting_;
     Vector signs_;
     Vector counts_;
     Vector least_;  // |q| of which the rounding counts at least: that of the network's output
     Vector norms_;
     Vector live_;   // 1 for an active sample, else 0
+    Vector tails_;  // the same of those that share in the mass
     Vector width_;  // H |x_i|, reduced where the weight responds
     Vector start_, q_, used_, asked_, scale_;
     double log_mass_ = 0.0;  // of the weights from margins

@@ -54,7 +54,7 @@ Expansion::Expansion(const Dataset& data, Objective objective, const Settings& s
       groups_(state.neurons()),
       coupling_(data, state.neurons(), state.parameters.leak(), pool),
       waveform_(data, objective),
-      defect_(data, objective.loss),
+      defect_(data, objective),
       by_neuron_(state, groups_, settings.atol / settings.rtol, pool),
       sectors_(state, groups_, settings.atol / settings.rtol, pool),
       gradients_(data.rank(), state.neurons()),

@@ -66,7 +66,12 @@ double LateEvents::missed_at(const StateSeries& series, const Partitions& partit
     waveform.signed_weights_at(u, weights_);
     waveform.margins_at(u, margins_);
     Index heaviest = 0;
-    weights_.cwiseAbs().maxCoeff(&heaviest);
+    double most = -1.0;
+    for (Index i = 0; i < data_.n(); ++i) {
+        if (!waveform.is_tail(i) || std::abs(weights_[i]) <= most) continue;
+        heaviest = i;
+        most = std::abs(weights_[i]);
+    }
     double sum = 0.0;
     for (Index i = 0; i < data_.n(); ++i) {
         if (!waveform.is_live(i) || change_[i] == 0.0) continue;

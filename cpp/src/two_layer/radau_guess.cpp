@@ -99,7 +99,7 @@ void RadauStep::guess_mass() {
         double sum = 0.0;
         double share = 0.0;
         for (Index i = 0; i < data_.n(); ++i) {
-            if (!live_[i] || start_weights_[i] == 0.0) continue;
+            if (!shares_mass(i) || start_weights_[i] == 0.0) continue;
             const double follows = log_weight_change(objective_.loss, start_margins_[i], margin_change_(node, i));
             sum += weight_at(node, i) * (follows - log_change_(node, i));
             share += weight_at(node, i);

@@ -29,14 +29,19 @@ constexpr double kLeastBelieved = 0.05;
 /// once, where steps that are shortened by parts come to it by dozens.
 void RadauStep::land_before_join(double step, bool is_cause) noexcept {
     Index heaviest = 0;
-    start_weights_.maxCoeff(&heaviest);
-    const double level = start_margins_[heaviest] + std::log(start_weights_[heaviest]);
+    double most = -1.0;
+    for (Index i = 0; i < data_.n(); ++i) {
+        if (!shares_mass(i) || start_weights_[i] <= most) continue;
+        heaviest = i;
+        most = start_weights_[i];
+    }
+    const double level = start_margins_[heaviest] + std::log(most);
     double first = std::numeric_limits<double>::infinity();
     double rate = 0.0;
     Coefficients c{};
     for (Index i = 0; i < data_.n(); ++i) {
         const double above = start_margins_[i] - level;
-        if (!live_[i] || !(above > kFarFromJoining)) continue;
+        if (!shares_mass(i) || !(above > kFarFromJoining)) continue;
         c[0] = above - kLanding;
         for (int k = 1; k <= order_; ++k) c[k] = margins_(k, i) - margins_(k, heaviest);
         const double u = first_descent(c, order_, std::min(1.0, first));

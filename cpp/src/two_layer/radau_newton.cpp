@@ -82,6 +82,7 @@ void RadauStep::ask_weights() {
             const double change = margin_change_(node, i);
             asked_[i] =
                 is_first ? -answer * change : std::expm1(log_weight_change(objective_.loss, start_margins_[i], change));
+            if (!shares_mass(i)) continue;
             gained += start_weights_[i] * asked_[i];
             start += start_weights_[i];
         }
@@ -89,7 +90,8 @@ void RadauStep::ask_weights() {
         mass_change_[node] = is_first ? 0.0 : std::log1p(mass);
         for (Index i = 0; i < data_.n(); ++i) {
             const bool counts = live_[i] && start_weights_[i] > 0.0;
-            const double change = start_weights_[i] * (asked_[i] - mass) / (is_first ? 1.0 : 1.0 + mass);
+            const double own = shares_mass(i) ? mass : 0.0;
+            const double change = start_weights_[i] * (asked_[i] - own) / (is_first ? 1.0 : 1.0 + own);
             node_weights_(node, i) = counts ? start_weights_[i] + (is_first ? 0.0 : change) : 0.0;
             steady_residual_(node, i) = counts ? change - change_(node, i) : 0.0;
         }
@@ -157,7 +159,7 @@ void RadauStep::scale_jacobian(Eigen::Map<Matrix>& jacobian) const {
             const double weight_now = is_linear_ ? 1.0 : weight_at(node, active_[k]);
             jacobian.col(row + k) *= weight_now;
             jacobian(row + k, row + k) += 1.0;
-            if (is_linear_) continue;
+            if (is_linear_ || !shares_mass(active_[k])) continue;
             jacobian(row + k, row + count) = 1.0;
             jacobian(row + count, row + k) = weight_now;
         }
@@ -169,7 +171,8 @@ void RadauStep::scale_jacobian(Eigen::Map<Matrix>& jacobian) const {
 double RadauStep::asked_change(int node, Index sample) const {
     const double change = margin_change_(node, sample);
     if (is_linear_) return live_[sample] ? -data_.counts()[sample] * change : 0.0;
-    return log_weight_change(objective_.loss, start_margins_[sample], change) - mass_change_[node];
+    const double mass_change = objective_.resting.rests(sample) ? 0.0 : mass_change_[node];
+    return log_weight_change(objective_.loss, start_margins_[sample], change) - mass_change;
 }
 
 void RadauStep::set_unknown(int node, Index sample, double value) {
@@ -197,7 +200,7 @@ double RadauStep::correct() {
                 set_unknown(node, i, follows);
             if (!live_[i]) continue;
             change = std::max(change, std::abs(change_(node, i) - before));
-            sum += change_(node, i);
+            if (shares_mass(i)) sum += change_(node, i);
         }
         residual[row + count] = is_linear_ ? 0.0 : -sum;
     }
@@ -224,7 +227,7 @@ double RadauStep::correct_steady() {
         for (Index i = 0; i < data_.n(); ++i) {
             const bool counts = live_[i] && (is_linear_ || start_weights_[i] > 0.0);
             steady_residual_(node, i) = counts ? asked_change(node, i) - log_change_(node, i) : 0.0;
-            if (live_[i]) sum += change_(node, i);
+            if (shares_mass(i)) sum += change_(node, i);
         }
         steady_mass_[node] = -sum;
     }

@@ -20,9 +20,10 @@ constexpr Index kMostOutputs = Index{1} << 24;
 }  // namespace
 
 /// Reserves memory that stays untouched in a run without Radau steps.
-SteadyResponse::SteadyResponse(const Dataset& data, Index neurons, bool shares_mass)
+SteadyResponse::SteadyResponse(const Dataset& data, Index neurons, const Objective& objective)
     : data_(data),
-      shares_mass_(shares_mass),
+      shares_mass_(is_of_margins(objective.loss)),
+      shares_(Vector::Ones(data.n())),
       neurons_(neurons),
       own_(data.n()),
       root_(data.n()),
@@ -59,6 +60,8 @@ SteadyResponse::SteadyResponse(const Dataset& data, Index neurons, bool shares_m
         mode.border_re.resize(data.n());
         mode.border_im.resize(data.n());
     }
+    for (Index i = 0; i < data.n(); ++i)
+        if (objective.resting.rests(i)) shares_[i] = 0.0;
     set_growth(0.0);
 }
 
@@ -104,7 +107,7 @@ void SteadyResponse::list_samples(const Vector& weights, const Vector& answers, 
         const double answer = std::max(answers[i], kLeastAnswer);
         root_[i] = std::sqrt(weights[i] * answer);
         border_[i] = std::sqrt(weights[i] / answer);
-        mass_ += weights[i];
+        mass_ += shares_[i] * weights[i];
         if (responds(i, step * square)) samples_.push_back(static_cast<int>(i));
     }
 }
@@ -295,12 +298,12 @@ void SteadyResponse::find_column(const Expansion& expansion, Index pivot, double
 }
 
 void SteadyResponse::find_border(Mode& mode) {
-    real_.setOnes();
+    real_ = shares_;
     imaginary_.setZero();
     apply_kernel(mode, mode.border_re, mode.border_im);
     mode.border = mass_;
     for (Index k = 0; k < count(); ++k)
-        mode.border -= weight(samples_[k]) * Complex(mode.border_re[k], mode.border_im[k]);
+        mode.border -= shares_[samples_[k]] * weight(samples_[k]) * Complex(mode.border_re[k], mode.border_im[k]);
 }
 
 /// With z' = (I + value L Lᵀ)⁻¹ z = z - value L (I + value LᵀL)⁻¹ Lᵀ z for z = sqrt(p/c) (real_, imaginary_): what is
@@ -345,10 +348,10 @@ void SteadyResponse::settle(Vector& r, Vector& imaginary) {
 /// The change of log D that gives the response in (real_, imaginary_) the mass `wanted`; it is taken off the response.
 SteadyResponse::Complex SteadyResponse::take_mass(const Mode& mode, Complex wanted) {
     Complex sum = 0.0;
-    for (Index i = 0; i < data_.n(); ++i) sum += weight(i) * Complex(real_[i], imaginary_[i]);
+    for (Index i = 0; i < data_.n(); ++i) sum += shares_[i] * weight(i) * Complex(real_[i], imaginary_[i]);
     const Complex mass = (sum - wanted) / mode.border;
-    real_.array() -= mass.real();
-    imaginary_.array() -= mass.imag();
+    real_ -= mass.real() * shares_;
+    imaginary_ -= mass.imag() * shares_;
     for (Index k = 0; k < count(); ++k) {
         const Complex taken = mass * Complex(mode.border_re[k], mode.border_im[k]);
         real_[samples_[k]] += taken.real();

@@ -10,6 +10,7 @@
 #include "base/types.hpp"
 #include "numeric/radau_nodes.hpp"
 #include "numeric/tridiagonal.hpp"
+#include "problem/settings.hpp"
 #include "two_layer/expansion.hpp"
 
 namespace reluflow {
@@ -27,9 +28,9 @@ namespace reluflow {
 /// e^(r H (c_k + c_l)). That is a factor of the nodes alone: A is the integration under it.
 class SteadyResponse {
   public:
-    /// `shares_mass`: false for a loss of errors, whose unknowns are the weights themselves (p = 1 above) and whose
-    /// mass is no unknown (μ = 0).
-    SteadyResponse(const Dataset& data, Index neurons, bool shares_mass);
+    /// For a loss of errors the unknowns are the weights themselves (p = 1 above), and the mass is none (μ = 0). Beside
+    /// samples at rest μ and the sum are those of the others.
+    SteadyResponse(const Dataset& data, Index neurons, const Objective& objective);
 
     /// Factors the kernel at the start of the step that the expansion holds, under weights p and responses c (n,).
     /// Samples of weight zero do not respond. False if the rank is too large. Of a loss of errors the factors of an
@@ -112,6 +113,7 @@ class SteadyResponse {
 
     const Dataset& data_;
     bool shares_mass_;
+    Vector shares_;  // (n,): 1 of samples that share in the mass, 0 of others
     Index neurons_;
     Index groups_ = 0;
     Index rank_ = 0;  // columns of L

@@ -145,7 +145,7 @@ RadauStep::RadauStep(const Dataset& data, Objective objective, const Settings& s
     mean_weights_.resize(most);
     lu_.reserve(kStages * (most + 1));
     kernels_ = std::make_unique<NodeKernels>(data, neurons, kStages, most);
-    steady_ = std::make_unique<SteadyResponse>(data, neurons, !is_linear_);
+    steady_ = std::make_unique<SteadyResponse>(data, neurons, objective);
     turning_ = std::make_unique<TurningResponse>(data, neurons, is_linear_ ? 0 : most);
     node_weights_.resize(kStages, data.n());
     node_answers_.resize(kStages, data.n());
@@ -333,7 +333,7 @@ double RadauStep::follow_others() {
         const double growth = std::expm1(-mass_change_[node]);
         last += nodes_.to_legendre(kStages - 1, node) * growth;
         for (Index i = 0; i < data_.n(); ++i)
-            if (!live_[i]) change_(node, i) = start_weights_[i] * growth;
+            if (!live_[i] && !objective_.resting.rests(i)) change_(node, i) = start_weights_[i] * growth;
     }
     return kErrorPart * std::abs(last);
 }

@@ -85,6 +85,8 @@ class RadauStep {
     void set_change(int node, Index sample, double change);
     void set_unknown(int node, Index sample, double value);
     double asked_change(int node, Index sample) const;
+    /// Its weight is a part of the mass.
+    bool shares_mass(Index sample) const { return live_[sample] && !objective_.resting.rests(sample); }
     /// By how much a weight changes with its own margin, at the start.
     double response(Index sample) const { return is_linear_ ? data_.counts()[sample] : start_weights_[sample]; }
     double weight_at(int node, Index sample) const { return start_weights_[sample] + change_(node, sample); }

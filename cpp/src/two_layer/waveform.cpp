@@ -107,6 +107,8 @@ Waveform::Waveform(const Dataset& data, Objective objective)
     largest_norm_ = norms_.maxCoeff();
     largest_target_ = data.targets().cwiseAbs().maxCoeff();
     rounding_of_errors_ = kFittedUlps * std::numeric_limits<double>::epsilon() * largest_target_;
+    for (Index i = 0; i < data.n(); ++i)
+        if (objective_.resting.rests(i)) rests_.push_back(static_cast<int>(i));
 }
 
 void Waveform::start(const Vector& q, const std::vector<char>& live) {
@@ -149,7 +151,7 @@ void Waveform::start_weights(const Vector& q) {
     double largest_loss = -std::numeric_limits<double>::infinity();
     smallest_margin_ = std::numeric_limits<double>::infinity();
     for (Index i = 0; i < n; ++i) {
-        if (!live_[i]) continue;
+        if (!is_tail(i)) continue;
         largest = std::max(largest, weights[i]);
         largest_loss = std::max(largest_loss, losses[i]);
         smallest_margin_ = std::min(smallest_margin_, q[i]);
@@ -157,7 +159,7 @@ void Waveform::start_weights(const Vector& q) {
     lost_ = -std::numeric_limits<double>::infinity();
     for (Index i = 0; i < n; ++i) {
         weights[i] -= largest;
-        if (live_[i] && weights[i] < kSmallestLog) lost_ = std::max(lost_, weights[i]);
+        if (is_tail(i) && weights[i] < kSmallestLog) lost_ = std::max(lost_, weights[i]);
         weights[i] = std::min(weights[i], kLargestLog);
     }
     exponentiate(weights);
@@ -169,17 +171,18 @@ void Waveform::start_weights(const Vector& q) {
     double loss = 0.0;
     for (Index i = 0; i < n; ++i) {
         loss += counts_[i] * losses[i];
-        if (!live_[i]) continue;
+        if (!is_tail(i)) continue;
         sum += weights[i];
         live_loss += counts_[i] * losses[i];
     }
-    weights /= sum;
-    log_mass_ = largest + std::log(sum);
+    weights *= sum > 0.0 ? share() / sum : 0.0;
+    log_mass_ = largest + std::log(sum / share());
+    for (const int i : rests_) weights[i] = counts_[i] * objective_.resting.scales[i] * weight(objective_.loss, q[i]);
     live_log_loss_ = largest_loss + std::log(live_loss);
     const auto size = static_cast<std::size_t>(n);
-    log_loss_ = excess < kLargestLog && q.allFinite()
+    log_loss_ = excess < kLargestLog && q.allFinite() && rests_.empty()
                     ? largest_loss + std::log(loss)
-                    : log_loss_sum(objective_.loss, {q.data(), size}, {counts_.data(), size});
+                    : log_loss_sum(objective_.resting, objective_.loss, {q.data(), size}, {counts_.data(), size});
 }
 
 /// The same for a loss of errors, whose weights have no mass.
@@ -254,9 +257,15 @@ void Waveform::next_weights() {
         strip.weigh(p_.data(), c_.data(), weighted_.data());
     });
     rate_[k] = weighted_.sum();
+    for (const int i : rests_) rate_[k] -= weighted_[i];
+    rate_[k] /= share();
     in_strips(q_.cols(), k, [&](const auto& strip) {
         strip.move(weighted_.data(), rate_, signs_.data(), p_.data(), signed_.data());
     });
+    for (const int i : rests_) {
+        p_(k + 1, i) = -weighted_[i] / (k + 1);
+        signed_(k + 1, i) = signs_[i] * p_(k + 1, i);
+    }
     double rate = 0.0;
     for (int a = 0; a <= k; ++a) rate += time_rate_[a] * rate_[k - a];
     time_rate_[k + 1] = 1.0 / (k + 1) * rate;
@@ -277,7 +286,7 @@ void Waveform::signed_weight_series(Index sample, double* c) const noexcept {
 }
 
 double Waveform::signed_weight_at(Index sample, double u) const noexcept {
-    if (!with_others_ && !live_[sample])
+    if (!with_others_ && !live_[sample] && !objective_.resting.rests(sample))
         return signs_[sample] * idle_weight(objective_.loss, q_(0, sample), log_counts_[sample], log_mass_at(u));
     double value = signed_(order_, sample);
     for (int k = order_ - 1; k >= 0; --k) value = value * u + signed_(k, sample);
@@ -300,7 +309,8 @@ void Waveform::signed_weights_at(double u, Vector& weights) const {
     if (with_others_ || std::find(live_.begin(), live_.end(), char{0}) == live_.end()) return;
     const double log_mass = log_mass_at(u);  // once: it takes as long as all these weights
     for (Index i = 0; i < weights.size(); ++i)
-        if (!live_[i]) weights[i] = signs_[i] * idle_weight(objective_.loss, q_(0, i), log_counts_[i], log_mass);
+        if (!live_[i] && !objective_.resting.rests(i))
+            weights[i] = signs_[i] * idle_weight(objective_.loss, q_(0, i), log_counts_[i], log_mass);
 }
 
 void Waveform::margins_at(double u, Vector& q) const {
@@ -332,16 +342,17 @@ double Waveform::relative_time_term() const noexcept {
 /// gets smaller.
 double Waveform::saturated_part() const noexcept {
     if (is_linear_) return 1.0;
-    const double seen = std::exp(-kSaturated);
+    const double seen = share() * std::exp(-kSaturated);
     double part = 1.0;
     for (Index i = 0; i < norms_.size(); ++i) {
         if (!live_[i]) continue;
         const double q = q_(0, i);
         if (saturates(objective_.loss) && q < -kSaturated && part * q_(1, i) > -kSaturatedPart * q)
             part = kSaturatedPart * -q / q_(1, i);
-        const double closing = rate_[0] - c_(0, i);
+        const bool rests = objective_.resting.rests(i);
+        const double closing = (rests ? 0.0 : rate_[0]) - c_(0, i);
         if (p_(0, i) >= seen || part * closing < kSaturatedPart * kSaturated) continue;
-        const double gap = log_mass_ - log_weight(objective_.loss, q) - log_counts_[i];
+        const double gap = rests ? -std::log(p_(0, i)) : log_mass_ - log_weight(objective_.loss, q) - log_counts_[i];
         part = std::min(part, kSaturatedPart * gap / closing);
     }
     return part;

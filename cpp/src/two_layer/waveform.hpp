@@ -26,6 +26,9 @@ namespace reluflow {
 /// With weight decay γ the neurons are held as w = e^{-γ t} ŵ, a = e^{-γ t} â, t from the start of the step: ŵ and â
 /// move as without it, and q = e^{-2γ t} q̂ less the targets, with q̂ the outputs that ŵ and â make.
 ///
+/// Beside samples at rest (resting.hpp) D = Σ_tails |ℓ'| / share, and their own weights simply follow their margins:
+/// p' = -p c.
+///
 /// For a loss of errors D = 1: the step runs in time itself, because λ passes zero with the errors and all of it tends
 /// to zero at an interpolation. The weights are then p_i = λ_i, of either sign, and linear in q.
 class Waveform {
@@ -68,13 +71,17 @@ class Waveform {
     double log_loss() const noexcept { return log_loss_; }
     /// log of the largest weight (relative to the largest of all) that has underflowed; -inf if none has.
     double lost_log_weight() const noexcept { return lost_; }
-    /// The same of the active samples alone, and their smallest margin.
+    /// The same of the active samples alone, and their smallest margin; of tails, where others are at rest.
     double live_log_loss() const noexcept { return live_log_loss_; }
     double smallest_margin() const noexcept { return smallest_margin_; }
     /// What the weights may be off by at a start, as a part of their sum: where margins are so large that a layer of
     /// the weights moves no neuron, it is not resolved.
     double fine_weight_error() const noexcept { return smallest_margin_ > kFineMargin ? kFineWeightError : 0.0; }
     bool is_live(Index sample) const noexcept { return live_[sample] != 0; }
+    /// Active, and its weight is a part of the mass D: false of samples at rest.
+    bool is_tail(Index sample) const noexcept { return live_[sample] != 0 && !objective_.resting.rests(sample); }
+    /// What the weights of those add up to: one, but beside samples at rest.
+    double share() const noexcept { return objective_.resting.share; }
     /// Σ_i |p_i| |x_i| at the start of the step.
     double mean_norm() const noexcept { return mean_norm_; }
     /// By how much at most a weight changes with its own q: |∂p_i / ∂q_i|. At the start of the step.
@@ -156,6 +163,7 @@ class Waveform {
     Vector signs_;
     Vector targets_;
     Vector counts_, log_counts_;
+    std::vector<int> rests_;  // samples at rest
     Vector norms_;
     double log_factor_;  // log of dt per unit of summed-loss time: log n for the mean
     double step_ = 0.0;

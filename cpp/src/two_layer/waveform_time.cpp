@@ -26,10 +26,10 @@ void Waveform::list_heavy() {
         margins_at(static_cast<double>(probe) / kProbes, margins_now_);
         double smallest = std::numeric_limits<double>::infinity();
         for (Index i = 0; i < margins_now_.size(); ++i)
-            if (live_[i]) smallest = std::min(smallest, margins_now_[i]);
+            if (is_tail(i)) smallest = std::min(smallest, margins_now_[i]);
         if (saturates(objective_.loss)) smallest = std::max(smallest, 0.0);
         for (Index i = 0; i < margins_now_.size(); ++i)
-            if (live_[i] && margins_now_[i] < smallest + kNoShare) near_[i] = 1;
+            if (is_tail(i) && margins_now_[i] < smallest + kNoShare) near_[i] = 1;
     }
     heavy_.clear();
     for (Index i = 0; i < margins_now_.size(); ++i)
@@ -64,7 +64,7 @@ double Waveform::log_mass_at(double u) const {
     }
     double sum = 0.0;
     for (const int i : heavy_) sum += std::exp(margins_now_[i] - largest);
-    return largest + std::log(sum);
+    return largest + std::log(sum / share());
 }
 
 /// log of ∫_0^u H e^factor / D: the mass cannot grow along the flow.

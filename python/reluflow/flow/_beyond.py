@@ -106,8 +106,13 @@ class Beyond:
 
 
 def is_beyond(done: Solution | None) -> bool:
-    """Whether a solution to go on from is one beyond the range of doubles, whose clock is not the flow's."""
+    """Whether a solution to go on from is one of which only the last state is kept."""
     return done is not None and bool(done._raw["held"].get("is_beyond"))
+
+
+def tells_time(done: Solution) -> bool:
+    """Whether the clock is the flow's: not beyond the range of doubles, but beside samples at rest."""
+    return not is_beyond(done) or "rest_scales" in done._raw["held"]
 
 
 def _sizes(done: Solution) -> npt.NDArray[np.float64]:

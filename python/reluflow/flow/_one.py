@@ -13,7 +13,7 @@ from .. import _core
 from ..datasets import Dataset
 from ..networks import Network
 from ._arguments import core_options
-from ._beyond import is_beyond
+from ._beyond import is_beyond, tells_time
 from ._join import joined
 from ._outcome import solution_of, whole
 from ._progress import Listeners, Progress, Reporter
@@ -59,10 +59,7 @@ def integrate_one(
         rests = at_rest if done is None else done._rests(data, own)
         options |= {"at_rest": rests, "exponent": held.exponent}
         if done is not None:
-            options |= {name: done._raw["held"][name] for name in ("offsets", "pace")}
-            if "final_sample_weights" in done._raw:
-                options["sample_weights"] = done._raw["final_sample_weights"]
-            options["goes_on"] = True
+            options |= _carried_on(done)
         if watching is not None:
             options |= {"is_over": watching.is_over} | ({} if watching.keep_steps else {"checkpoint_bytes": 0})
             keep = None if is_beyond(done) else watching.keep
@@ -94,7 +91,7 @@ class _Progress:
     def report(self, report: dict[str, Any]) -> Progress:
         if self.done is not None:
             before = self.done.stats
-            clock = {"t": math.inf, "log_t": math.inf} if is_beyond(self.done) else {}
+            clock = {} if tells_time(self.done) else {"t": math.inf, "log_t": math.inf}
             report = {
                 **report,
                 "steps": report["steps"] + before["steps"],
@@ -114,6 +111,16 @@ def _held_by(done: Solution) -> Held:
     exponent = done._raw["held"]["exponent"]
     final = done.final
     return Held(np.ldexp(final.W, -exponent), np.ldexp(final.a, -exponent), exponent)
+
+
+def _carried_on(done: Solution) -> dict[str, Any]:
+    """Return what a leg is told of the one before it, and of the roles of the samples, if it goes on beside some."""
+    raw, held = done._raw, done._raw["held"]
+    names = ("offsets", "pace", "rest_scales", "tail_share", "rtol")
+    options = {name: held[name] for name in names if name in held} | {"goes_on": True}
+    if "final_sample_weights" in raw:
+        options["sample_weights"] = raw["final_sample_weights"]
+    return options
 
 
 def _going_on(settings: Settings, done: Solution) -> Settings:

@@ -9,6 +9,7 @@ from time import perf_counter
 
 import numpy as np
 
+from ._beside_rest import LOG_TIMES, BesideRest
 from ._beyond import LOG_NORMS, Beyond
 from ._join import joined
 from ._solution import Solution
@@ -52,12 +53,43 @@ def to_limit(run: Leg, until: Stop, start_log_t: float, decay: float = 0.0) -> S
         if certified:
             at = f", at log t = {done.log_t_end:.4g}, where the loss stalls" if leg.status == "stalled" else ""
             return ended_as(done, "reached_limit", True, "the limit is certified" + at)
+        beside = BesideRest.of(done) if leg.status == "stalled" and until.events is None else None
+        if beside is not None:
+            return _beside_rest(run, done, beside, until, began)
         if not goes_on:
             return done
     assert done is not None  # for the type checker: there are legs
     if decay:
         return _not_certified(done, f"log t = {done.log_t_end:.4g}")
     return _beyond(run, done, until, began)
+
+
+def _beside_rest(run: Leg, done: Solution, beside: BesideRest, until: Stop, began: float) -> Solution:
+    """Go on beyond the digits of a loss that stalls; `beside` tells which samples are at rest."""
+    last_norm = math.inf if until.log_norm is None else until.log_norm
+    marks = [{"log_time": mark} for mark in LOG_TIMES if done.log_t_end < mark < until.log_end()]
+    if math.isinf(until.log_end()):
+        marks += [{"log_norm": mark} for mark in _LOG_NORMS if mark < last_norm]
+    found = done
+    for mark in marks:
+        stop = Stop(seconds=until.seconds, **mark)  # type: ignore[arg-type]  # the values are checked
+        while True:
+            leg = run(beside.start(), _left(stop, None, perf_counter() - began))
+            beside.take(leg)
+            if leg.status != "stalled" or not beside.change_roles():
+                break
+        found = beside.solution()
+        if leg.status in ("interrupted", "stopped_by_callback", "reached_seconds"):
+            return ended_as(found, leg.status, leg.success, leg.message)
+        try:
+            certified = found.limit.certified
+        except KeyboardInterrupt:
+            return ended_as(found, "interrupted", False, "interrupted while the limit was sought")
+        if certified:
+            return ended_as(found, "reached_limit", True, f"the limit is certified, {beside.place}")
+        if not leg.success:
+            break
+    return ended_as(found, done.status, False, f"{done.message}; no limit is certified {beside.place}")
 
 
 def _beyond(run: Leg, done: Solution, until: Stop, began: float) -> Solution:

@@ -12,9 +12,10 @@ from ..networks import Network
 from ._core import Core
 from ._groups import Groups
 
-# λ of samples at rest is infinitely larger than that of the others in the limit; here it is this times larger. Its
-# pulls vanish, to rounding, so that the factor need not be large to tell which signs win.
-CORE_FACTOR = 1e3
+# λ of samples at rest is infinitely larger than that of the others in the limit. Here it is so many times as large, and
+# larger still where what the others ask of a sample at rest would be more than a part of it.
+_CORE_FACTOR = 1e3
+_CORE_PART = 0.1
 
 
 @dataclass(frozen=True)
@@ -54,25 +55,37 @@ class Pulls:
     excess: FloatArray
 
 
-def clipped_pulls(groups: Groups, lam: FloatArray, leak: float) -> Pulls:
+def of_core(lam: FloatArray, core: Core) -> FloatArray:
+    """Return multipliers of the samples at rest beside which λ decides nothing of these, shape (n,)."""
+    sizes = np.abs(core.duals)
+    ratios = np.abs(lam) / np.where(sizes > 0, sizes, np.inf)
+    return np.asarray(max(_CORE_FACTOR, float(ratios.max(initial=0.0)) / _CORE_PART) * core.duals)
+
+
+def clipped_pulls(groups: Groups, lam: FloatArray, leak: float, at_rest: FloatArray | None = None) -> Pulls:
     """Compute the pulls of all groups, the held boundaries at the multipliers that come nearest to holding.
 
-    Multipliers solve K_HH (λ_H ∘ s_H) = -K_HA (λ_A ∘ s_A); parallel samples share one.
+    Multipliers solve K_HH (λ_H ∘ s_H) = -K_HA (λ_A ∘ s_A); parallel samples share one. Those of samples at rest
+    (`at_rest`) pull no group, so that they say which multipliers hold and nothing else.
     """
     drives = (groups.slope * lam) @ groups.X
+    beside = np.zeros_like(drives) if at_rest is None else (groups.slope * at_rest) @ groups.X
+    both = lam if at_rest is None else lam + at_rest
     excess = np.zeros(len(groups))
     for c in range(len(groups)):
         held = groups.held_boundaries(c)
         if not len(held):
             continue
         normals = groups.boundaries.normal[held]
-        need = np.linalg.lstsq(normals.T, -drives[c], rcond=None)[0]
-        edges = np.sort([groups.boundaries.edges(int(k), lam, leak) for k in held], axis=1)
+        need, need_beside = np.linalg.lstsq(normals.T, -np.column_stack((drives[c], beside[c])), rcond=None)[0].T
+        edges = np.sort([groups.boundaries.edges(int(k), both, leak) for k in held], axis=1)
+        wanted = need + need_beside
+        nearest = wanted
         if len(held) > len(groups.bases[c]):
-            need = _within(normals, drives[c], edges, need)
-        given = np.clip(need, edges[:, 0], edges[:, 1])
-        excess[c] = np.abs(need - given).max()
-        drives[c] += given @ normals
+            nearest = _within(normals, drives[c] + beside[c], edges, wanted)
+        given = np.clip(nearest, edges[:, 0], edges[:, 1])
+        excess[c] = np.abs(nearest - given).max()
+        drives[c] += (need + (given - wanted)) @ normals
     return Pulls(drives, excess)
 
 
@@ -108,7 +121,7 @@ def residuals_of(groups: Groups, net: Network, lam: FloatArray, y: FloatArray, c
     grows = ~core.rests
     total = float(np.abs(lam[grows]).sum())
     margins = y * net(groups.X) * 2 * total
-    pulls = clipped_pulls(groups, lam + CORE_FACTOR * core.duals, net.leak)
+    pulls = clipped_pulls(groups, lam, net.leak, of_core(lam, core))
     live = np.flatnonzero(net.a)
     g = pulls.g[groups.of[live]]
     gaps = (

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import log_softmax
 
 from .._validation import FloatArray, IntArray, freeze
 from ..kinks._boundaries import names
 from ..kinks._constant_duals import start
 from ..losses import is_of_margins
 from ..networks import Network
-from ._checks import CORE_FACTOR, Residuals, on_dependent_repelling, residuals_of
+from ._at_rest import beside_boundaries, standing
+from ._checks import Residuals, of_core, on_dependent_repelling, residuals_of
 from ._core import Core
 from ._groups import spread
 from ._kkt import Point, polish
@@ -27,12 +29,16 @@ _MARGIN_TOL = 1e-11
 CERTIFIED_TOL = 1e-11
 # Where multipliers and masses are large and cancel, their rounding alone is more; no residual above this is certified.
 _LARGEST_TOL = 1e-10
+# So many of those of the sum of all terms: they add up over samples, groups and dimensions.
+_ROUNDINGS = 4.0
 # A state that is further than this from its limit (radians) has not shown that it goes there.
 MAX_TURN = 0.5
 # Margins of samples at rest this far from their limits have not shown that they go there.
 _MAX_CORE_GAP = 0.5
 # A group outside the limit may grow as fast as the live ones up to this rounding.
 _RATE_TOL = 1e-9
+# Beside samples at rest, groups with a pull below this stay finite: what is left of it is rounding.
+_STANDS = 1e-9
 # Singular values of the equations of samples at rest below this part of the largest are zero.
 _RANK_TOL = 1e-11
 # The same for the values of the live groups at all samples, whose rank says how many masses they determine.
@@ -139,6 +145,9 @@ def _solve(state: State, core: Core) -> _Solution | None:
         if not len(joining):
             live = np.flatnonzero(point.live)
             is_one = not point.free_masses or _is_one_function(state, lam, live, point.free_masses)
+            if core.rests.any():
+                lam = standing(state, core, lam, live) if point.free_duals else lam
+                lam = beside_boundaries(state, core, lam, live)
             return _Solution(lam, point.mass, live, point.free_duals, point.free_masses, is_one)
         samples = np.union1d(samples, joining)
 
@@ -219,7 +228,7 @@ def _doubts(state: State, core: Core, residuals: Residuals, found: _Solution, tu
         reasons.append(f"the state still turns a lot, {turn:.2g} rad to the limit of its pattern: integrate further")
     if residuals.sign > CERTIFIED_TOL:
         reasons.append(f"the limit of the last pattern violates its signs by {residuals.sign:.2g}: events are to come")
-    if on_dependent_repelling(state.groups, found.lam + CORE_FACTOR * core.duals, state.net.leak):
+    if on_dependent_repelling(state.groups, found.lam + of_core(found.lam, core), state.net.leak):
         reasons.append("a neuron stays on dependent boundaries of which one repels: whether it can is not checked")
     others = (residuals.stationarity, residuals.complementarity, residuals.primal)
     if not reasons and not max(others) <= _tolerance(state, found):
@@ -231,7 +240,7 @@ def _tolerance(state: State, found: _Solution) -> float:
     """Return what rounding may leave of margins Σ A_c u_c·x_i, where u_c = Σ ± λ_i x_i of norm 1 cancels."""
     norms = np.linalg.norm(state.data.X, axis=1)
     terms = float(np.abs(found.mass).sum() * norms.max() * (np.abs(found.lam) @ norms))
-    return min(max(CERTIFIED_TOL, float(np.finfo(np.float64).eps) * terms), _LARGEST_TOL)
+    return min(max(CERTIFIED_TOL, _ROUNDINGS * float(np.finfo(np.float64).eps) * terms), _LARGEST_TOL)
 
 
 def _late(state: State, core: Core) -> list[str]:
@@ -243,10 +252,20 @@ def _late(state: State, core: Core) -> list[str]:
     if not state.is_separated(grows):
         loss = np.exp(state.log_loss(grows))
         return [f"the late phase is not reached: the loss is {loss:.3g}, not below {state.separation_loss(grows):.3g}"]
-    gap = np.abs(state.data.y * state.margins - core.values)[core.rests].max(initial=0.0)
+    gap = _core_gap(state, core)
     if gap > _MAX_CORE_GAP:
         return [f"the late phase is not reached: margins that stay finite are still {gap:.3g} from their limits"]
     return []
+
+
+def _core_gap(state: State, core: Core) -> float:
+    """How far the margins at rest are from their limits; of a state beyond the digits only its weights tell."""
+    if not core.rests.any():
+        return 0.0
+    of_margins = np.abs(state.data.y * state.margins - core.values)[core.rests].max()
+    log_p, log_duals = state.log_weights[core.rests], np.log(np.abs(core.duals[core.rests]))
+    of_weights = np.abs(log_softmax(log_p) - log_softmax(log_duals)).max()
+    return float(min(of_margins, of_weights))
 
 
 def _notes(found: _Solution, core: Core) -> list[str]:
@@ -274,9 +293,11 @@ def _growing(state: State, core: Core, found: _Solution) -> tuple[list[str], str
     """
     groups, net = state.groups, state.net
     rows = np.flatnonzero((groups.of >= 0) & ~np.isin(groups.of, found.live) & net.W.any(axis=1))
+    stands = np.linalg.norm(groups.pulls(found.lam), axis=1) <= _STANDS
+    rows = rows[~(stands & core.rests.any())[groups.of[rows]]]
     if not len(rows):
         return [], ""
-    lam = found.lam + CORE_FACTOR * core.duals
+    lam = found.lam + of_core(found.lam, core)
     flow = start(state.data.X, lam, net.leak, net.W[rows], groups.sign[groups.of[rows]], state.pattern[rows])
     flow.run()
     reasons = []

@@ -1,0 +1,158 @@
+"""Beyond the digits of a stalled loss: the samples at rest keep their weights, all others a share beside them.
+
+Once samples at rest hold each other, what the others pull falls like 1/t and is lost in the rounding of those. The
+others are then kept at a share of the weights (docs/design/resting.md), and the run goes on in legs to its limit. Only
+the last state is kept: it is the flow's but for the margins at rest, which are off by about that share.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import softmax
+
+from .._validation import FloatArray, freeze
+from ..losses import log_weights, loss_arguments, reduction_factor
+from ._solution import Solution
+
+# Ends of the legs, by log t; those by log |θ| follow.
+LOG_TIMES = (30.0, 100.0, 300.0, 1e3, 3e3, 1e4, 3e4)
+# The share of the tails, at most; and as a part of the smallest weight at rest.
+_SHARE = 1e-5
+_OF_SMALLEST = 0.05
+# The tolerance of the steps, at least: the share moves the margins at rest by more.
+_RTOL = 1e-8
+# Samples at rest have weights larger than those of all others by so many e-foldings. Where the others fall like 1/t,
+# t times a weight of theirs is about one at most: from e to the power of the second on they do not count as apart.
+_APART = math.log(30.0)
+_FALLEN = -2.0
+# The weights of those at rest add up to this.
+_SUM = 0.5
+# Roles change at most so many times a sample.
+_MOST_CHANGES = 2
+# A sample whose weight has come down to so many times the share of all tails has become one of them.
+_FREE = 5.0
+
+
+class BesideRest:
+    """The state of a run over a stalled loss beyond its digits, and the work that was done to come there."""
+
+    def __init__(self, whole: Solution, rests: npt.NDArray[np.bool_]) -> None:
+        """Begin at the end of `whole`, where its loss stalls over the samples `rests`."""
+        self._whole = whole
+        self._leg = whole
+        self._steps = self._events = self._changes = 0
+        self._cast(rests)
+
+    @classmethod
+    def of(cls, whole: Solution) -> BesideRest | None:
+        """Begin at the end of a run; None if it does not tell which samples are at rest."""
+        rests = _at_rest(whole)
+        return None if rests is None else cls(whole, rests)
+
+    def _cast(self, rests: npt.NDArray[np.bool_]) -> None:
+        """Give the samples their roles, by their weights at the end of the last leg."""
+        log_p = _log_weights(self._leg)
+        log_scale = math.log(_SUM) - float(np.logaddexp.reduce(log_p[rests]))
+        smallest = math.exp(log_scale + log_p[rests].min())
+        true_share = math.exp(log_scale + float(np.logaddexp.reduce(log_p[~rests])))
+        self._share = max(true_share, min(_SHARE, _OF_SMALLEST * smallest))
+        self._scales = np.where(rests, math.exp(log_scale), 0.0)
+
+    @property
+    def place(self) -> str:
+        """Where the legs have come to, for messages."""
+        rests = int(np.count_nonzero(self._scales))
+        at_rest = (
+            f"beside {rests} sample{'s' * (rests != 1)} at rest" if rests else "where no sample is at rest any more"
+        )
+        return f"at log t = {self._leg.log_t_end:.4g}, {at_rest}"
+
+    def start(self) -> Solution:
+        """Return the solution to go on from, with the roles of its samples."""
+        leg = self._leg
+        rtol = max(leg.settings.rtol, _RTOL)
+        roles = {"rest_scales": self._scales, "tail_share": self._share, "rtol": rtol}
+        held = {**leg._raw["held"], "is_beyond": True, **roles}
+        return Solution(leg.data, leg.initial, leg.settings, {**leg._raw, "held": held})
+
+    def take(self, leg: Solution) -> None:
+        """Go on from the end of a leg."""
+        self._leg = leg
+        self._steps += leg.stats["steps"]
+        self._events += len(leg.events)
+
+    def change_roles(self) -> bool:
+        """Make tails of samples at rest that move, or let others rest that have come to it; False if none changes.
+
+        The latter as long as margins are the true ones.
+        """
+        leg, held = self._leg, self._leg._raw["held"]
+        self._changes += 1
+        if self._changes > _MOST_CHANGES * leg.data.n:
+            return False
+        moves = (self._scales > 0) & (self._weights() < _FREE * self._share)
+        if moves.any():
+            self._scales = np.where(moves, 0.0, self._scales)
+            held = {**held, "offsets": np.where(moves, 0.0, held["offsets"])}
+            self._leg = Solution(leg.data, leg.initial, leg.settings, {**leg._raw, "held": held})
+            return True
+        rests = None if held["exponent"] else _at_rest(leg)
+        if rests is None or (rests == (self._scales > 0)).all():
+            return False
+        self._cast(rests)
+        return True
+
+    def _weights(self) -> FloatArray:
+        """Return the weights of the samples, which add up to about one half and the share."""
+        leg = self._leg
+        q = leg.data.y * self._held_net()(leg.data.X) - leg._raw["held"]["offsets"]
+        with np.errstate(divide="ignore"):
+            log_p = log_weights(q, leg.loss) + np.log(leg.data.counts)
+            at_rest = log_p + np.log(self._scales)
+        tails = np.where(self._scales > 0, -np.inf, log_p)
+        return np.where(self._scales > 0, np.exp(at_rest), self._share * softmax(tails))
+
+    def _held_net(self) -> Any:
+        final, exponent = self._leg.final, self._leg._raw["held"]["exponent"]
+        return final._with(np.ldexp(final.W, -exponent), np.ldexp(final.a, -exponent))
+
+    def solution(self) -> Solution:
+        """Return the whole run, with the state that its limit is polished from."""
+        held = self._held_net()
+        beyond: dict[str, npt.NDArray[Any]] = {
+            "beyond_W": held.W,
+            "beyond_a": held.a,
+            "beyond_pattern": self._leg._raw["final_pattern"],
+            "beyond_sample_weights": self._weights() / self._weights().sum(),
+        }
+        for array in beyond.values():
+            freeze(array)
+        stats = self._whole._raw["stats"]
+        counts = {"beyond_log_norm": math.log(self._leg.final.norm), "beyond_events": self._events}
+        stats = {**stats, **counts, "steps": stats["steps"] + self._steps}
+        return Solution(
+            self._whole.data,
+            self._whole.initial,
+            self._whole.settings,
+            {**self._whole._raw, **beyond, "stats": stats},
+        )
+
+
+def _log_weights(run: Solution) -> FloatArray:
+    q = loss_arguments(run.data, run.final(run.data.X), run.loss)
+    with np.errstate(divide="ignore"):  # samples that do not count
+        return np.asarray(log_weights(q, run.loss) + np.log(run.data.counts))
+
+
+def _at_rest(run: Solution) -> npt.NDArray[np.bool_] | None:
+    """Find the samples whose weights times t are far above those of all others; None where no gap says which."""
+    log_p = _log_weights(run)
+    log_t = run.log_t_end + math.log(reduction_factor(run.settings.reduction, run.data.n))
+    counted = np.sort(log_p[np.isfinite(log_p)])[::-1]
+    gaps = -np.diff(np.maximum(counted + log_t, _FALLEN))
+    wide = np.flatnonzero(gaps >= _APART)
+    return np.asarray(log_p >= counted[wide[-1]]) if wide.size else None

@@ -1,0 +1,178 @@
+"""Runs to their limits beyond the digits of a stalled loss: samples at rest keep their weights, the others a share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+from sklearn.datasets import make_moons
+
+import reluflow as rf
+from reluflow import _core
+from reluflow.flow import _one
+from reluflow.flow._beside_rest import BesideRest
+from reluflow.flow._solution import Solution
+from test_to_limit import certify_alone
+
+
+def moons(seed: int) -> rf.Dataset:
+    """Two moons with much noise, and with a bias."""
+    X, labels = make_moons(60, noise=0.3, random_state=seed)
+    return rf.Dataset(np.c_[X, np.ones(len(X))], 2.0 * labels - 1.0)
+
+
+def crowd(seed: int) -> tuple[rf.Dataset, rf.Network]:
+    """Nine random samples with random labels, and three of them with the other label as well."""
+    noise = np.random.default_rng(seed)
+    X, y = noise.standard_normal((9, 2)), noise.choice([-1.0, 1.0], 9)
+    data = rf.Dataset(np.vstack([X, X[:3]]), np.r_[y, -y[:3]])
+    return data, rf.Network.init(8, 2, scale=0.1, seed=seed)
+
+
+def captured(data: rf.Dataset, net: rf.Network, loss: str, make: Callable[..., Solution]) -> None:
+    """Call `make(run)` with what runs the legs of a run to its limit."""
+    legs = _one.to_limit
+    try:
+        _one.to_limit = lambda run, *_: make(run)  # type: ignore[assignment]
+        rf.integrate(data, net, loss=loss, until=rf.Stop(limit=True))
+    finally:
+        _one.to_limit = legs
+
+
+@pytest.mark.parametrize("loss", ["logistic", "exponential"])
+def test_the_core_follows_the_flow_beside_samples_at_rest(loss: str) -> None:
+    """Against scipy's Radau, through one event."""
+    X, y = np.array([[1.0, 0.2], [1.0, 0.2], [0.2, 1.0], [0.3, 1.1]]), np.array([1.0, -1.0, 1.0, 1.0])
+    W, a = np.array([[2.0, 2.5], [1.5, 0.5]]), np.array([2.5, -2.0])
+    scales, share, begin, end = np.array([0.5, 0.5, 0.0, 0.0]), 1e-3, 5.0, 9.0
+    options = {
+        "start_log_time": begin,
+        "until_log_time": end,
+        "rest_scales": scales,
+        "tail_share": share,
+        "rtol": 1e-11,
+    }
+    raw = _core.integrate(X, y, W, a, 0.0, loss, "sum", options, None)
+    assert raw["status"] == "reached_log_time", raw["message"]
+
+    def rate(log_t, theta):
+        W, a = theta[:4].reshape(2, 2), theta[4:]
+        z = np.maximum(X @ W.T, 0.0)
+        q = y * (z @ a)
+        weights = np.exp(-q) if loss == "exponential" else 1 / (1 + np.exp(q))
+        tails = np.where(scales > 0, 0.0, weights)
+        lam = y * np.exp(log_t) * (tails + tails.sum() / share * scales * weights)
+        return np.r_[(a[:, None] * (lam * (z.T > 0) @ X)).ravel(), lam @ z]
+
+    exact = solve_ivp(rate, (begin, end), np.r_[W.ravel(), a], method="Radau", rtol=1e-10, atol=1e-12)
+    W_end, a_end = exact.y[:4, -1].reshape(2, 2), exact.y[4:, -1]
+    assert len(raw["event_t"]) == 1
+    assert np.abs(raw["final_W"] - W_end).max() < 1e-7
+    assert np.abs(raw["final_a"] - a_end).max() < 1e-7
+
+
+def test_the_core_says_when_roles_end() -> None:
+    """Nobody sees the only tail; a sample called at rest has next to no weight; and the lengths do not fit."""
+    X, y = np.array([[1.0, 0.2], [1.0, 0.2], [-1.0, -0.5]]), np.array([1.0, -1.0, 1.0])
+    W, a = np.array([[2.0, 0.5]]), np.array([2.0])
+    options = {"start_log_time": 20.0, "until_log_time": 30.0, "tail_share": 1e-5}
+    for scales in ([0.5, 0.5, 0.0], [0.5, 1e-12, 0.0]):
+        raw = _core.integrate(X, y, W, a, 0.0, "logistic", "sum", {**options, "rest_scales": np.array(scales)}, None)
+        assert (raw["status"], raw["success"]) == ("stalled", False)
+        assert "have begun to move" in raw["message"]
+    with pytest.raises(ValueError, match="rest_scales must be 3 numbers, one a sample, found 2 numbers"):
+        _core.integrate(X, y, W, a, 0.0, "logistic", "sum", {**options, "rest_scales": np.ones(2)}, None)
+
+
+@pytest.mark.parametrize("seed", [14, 29, 38])
+def test_the_share_is_the_error(seed: int) -> None:
+    """Handed over at log t = 12, the state at 14 is the flow's but for a part of the share."""
+    data, net = crowd(seed)
+    errors = {}
+
+    def compare(run):
+        early = run(None, rf.Stop(log_time=12.0))
+        exact = run(early, rf.Stop(log_time=14.0))
+        assert exact.status == "reached_log_time", exact.message
+        for share in (1e-4, 1e-5):
+            beside = BesideRest.of(early)
+            beside._share = share
+            found = run(beside.start(), rf.Stop(log_time=14.0))
+            assert found.status == "reached_log_time", found.message
+            errors[share] = np.linalg.norm(found.final.theta - exact.final.theta) / exact.final.norm
+        return exact
+
+    captured(data, net, "logistic", compare)
+    assert errors[1e-4] < 1e-2
+    assert errors[1e-5] == pytest.approx(errors[1e-4] / 10, rel=0.2)
+
+
+def test_the_end_is_known_in_closed_form() -> None:
+    """A neuron along e_2 alone leaves the margins of (1, 0) at 0, and f(x) = x_2 / 2 for |θ| = 1."""
+    data = rf.Dataset([[1.0, 0.0], [1.0, 0.0], [0.3, 1.0], [-0.5, 1.0]], [1, -1, 1, 1])
+    net = rf.Network([[0.6, 0.8], [0.8, 0.4], [-0.1, 0.5]], [1.0, -0.7, 0.5])
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True))
+    assert sol.status == "reached_limit", sol.message
+    assert sol.limit.network(data.X) == pytest.approx([0, 0, 0.5, 0.5], abs=1e-12)
+
+
+# Ended at once, after events, beside neurons that stand, beside boundaries that both labels hold, and far out.
+@pytest.mark.parametrize("seed", [3, 9, 13, 14, 36, 37])
+def test_a_crowd_with_contradictions_has_a_certified_limit(seed: int) -> None:
+    data, net = crowd(seed)
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True))
+    assert sol.status == "reached_limit", sol.message
+    assert "beside" in sol.message
+    assert sol.stats["beyond_log_norm"] > np.log(sol.final.norm)
+    resting = int((np.abs(data.y * sol.limit.network(data.X)) < 1e-9).sum())
+    assert resting >= 6
+    assert certify_alone(data, sol.limit, n_resting=resting) <= 1e-9
+
+
+def test_permuted_neurons_and_samples_have_the_same_limit() -> None:
+    data, net = crowd(14)
+    rows, columns = np.random.default_rng(0).permutation(data.n), np.random.default_rng(1).permutation(net.width)
+    other = rf.Dataset(data.X[rows], data.y[rows])
+    sols = [
+        rf.integrate(data, net, until=rf.Stop(limit=True)),
+        rf.integrate(other, rf.Network(net.W[columns], net.a[columns]), until=rf.Stop(limit=True), reduction="mean"),
+    ]
+    values = [sol.limit.network(data.X) for sol in sols]
+    assert "beside" in sols[1].message
+    assert values[0] == pytest.approx(values[1], abs=1e-10)
+
+
+def test_the_limit_is_kept_in_files(tmp_path: Path) -> None:
+    data, net = crowd(14)
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True))
+    sol.save(tmp_path / "run.npz")
+    again = rf.load(tmp_path / "run.npz")
+    assert again.limit.certified
+    assert (again.limit.network.W == sol.limit.network.W).all()
+
+
+@pytest.mark.parametrize("criterion", [{"log_time": 20.0}, {"log_norm": 3.0}, {"events": 10_000}])
+def test_a_criterion_of_the_user_keeps_the_run_where_it_stalls(criterion: dict[str, float]) -> None:
+    data, net = crowd(14)
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True, **criterion))  # type: ignore[arg-type]
+    assert sol.status in ("stalled", "reached_log_norm"), sol.message
+    assert sol.log_t_end < 20
+
+
+def test_a_callback_ends_the_legs_with_the_work_so_far() -> None:
+    data, net = crowd(14)
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True), callback=lambda now: now.log_t > 50, callback_period=0.0)
+    assert sol.status == "stopped_by_callback"
+    assert "beyond_log_norm" in sol.stats
+    assert sol.log_t_end < 20
+
+
+@pytest.mark.slow
+def test_samples_that_come_free_are_followed() -> None:
+    """Noise whose last samples at rest come free at log t of some 10^5: all are right in the end."""
+    data, net = moons(1), rf.Network.init(60, 3, scale=0.1, seed=1, leak=0.1)
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True))
+    assert sol.status == "reached_limit", sol.message
