@@ -70,6 +70,20 @@ def test_a_late_step_leaves_weights_that_follow_their_margins() -> None:
     assert "branch" not in set(sol.events.kind[sol.events.log_t > 3e10])
 
 
+@pytest.mark.parametrize("start", range(3))
+def test_weights_are_carried_over_what_truncation_does_to_margins(start: int) -> None:
+    """Margins of 10^10 are missed by one where θ is missed by 10^-10: read off them, weights let all neurons go at once.
+
+    An event of these was missed after it (ten of ten such starts ended `accuracy_not_reached`).
+    """
+    X, labels = make_moons(60, noise=0.3, random_state=1)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    net, noise = rf.Network.init(60, 3, scale=0.1, seed=1, leak=0.1), np.random.default_rng(start)
+    net = rf.Network(net.W * (1 + 1e-13 * noise.standard_normal(net.W.shape)), net.a, leak=0.1)
+    sol = rf.integrate(rf.Dataset(np.c_[X, np.ones(60)], 2.0 * labels - 1), net, until=rf.Stop(limit=True))
+    assert sol.status == "reached_limit", sol.message
+
+
 def test_late_steps_end_where_a_sample_joins() -> None:
     """A refused step tells when. Shortened by parts, steps came to it by ten times four tries for each sample."""
     X, y = make_circles(60, noise=0.05, factor=0.5, random_state=0)

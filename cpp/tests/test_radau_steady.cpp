@@ -67,7 +67,14 @@ Matrix drawn_right(Uniform& number, Index n, Vector& s) {
     return r;
 }
 
-/// `at_rest`: the first samples, which do not share in the mass.
+/// The first samples do not share in the mass: 0 in `shares`.
+Objective beside_rest(LossKind loss, Index at_rest, Vector& shares) {
+    Objective objective{loss};
+    shares.head(at_rest).setZero();
+    if (at_rest > 0) objective.resting.scales = Vector::Ones(shares.size()) - shares;
+    return objective;
+}
+
 void the_answer_solves_the_equations(Index n, Index d, Index m, double step, bool holds, bool shares_mass = true,
                                      double growth = 0.0, Index at_rest = 0) {
     Uniform number(7);
@@ -80,11 +87,9 @@ void the_answer_solves_the_equations(Index n, Index d, Index m, double step, boo
     expansion.start();
 
     const Matrix A = RadauNodes::get().growing_integration(growth);
-    Objective objective{shares_mass ? LossKind::logistic : LossKind::squared};
     Vector shares = Vector::Ones(n);
-    shares.head(at_rest).setZero();
-    if (at_rest > 0) objective.resting.scales = Vector::Ones(n) - shares;
-    SteadyResponse response(data, m, objective);
+    SteadyResponse response(data, m,
+                            beside_rest(shares_mass ? LossKind::logistic : LossKind::squared, at_rest, shares));
     response.set_growth(growth);
     Vector p(n);
     Vector c(n);

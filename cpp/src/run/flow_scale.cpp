@@ -34,6 +34,8 @@ constexpr double kKnown = 1e4;
 /// kMarginUlps, of samples with weights above kLeastKept.
 constexpr double kFine = 1e5;
 constexpr double kMarginUlps = 256.0;
+/// And those within what the tolerance of the step moves margins by, up to this many e-foldings.
+constexpr double kMostRestored = 20.0;
 constexpr double kLeastKept = 1e-12;
 constexpr int kNormHalvings = 60;
 /// Until all margins are positive the norm may turn within a step: it is looked at this many times.
@@ -115,6 +117,7 @@ void Flow::restore_weights() {
     const Vector& margins = stepper_.expansion().margins();
     const double least = waveform.smallest_margin();
     const double rounding = kMarginUlps * std::numeric_limits<double>::epsilon() * least;
+    const double unknown = std::max(rounding, std::min(kMostRestored, stepper_.margin_error()));
     const auto miss = [&](Index i) { return (margins[i] - least) + std::log(weights_[i]); };
     double mean = 0.0;
     double share = 0.0;
@@ -127,7 +130,7 @@ void Flow::restore_weights() {
     for (Index i = 0; i < data_.n(); ++i) {
         if (!waveform.is_tail(i) || weights_[i] < kLeastKept) continue;
         const double off = miss(i) - mean;
-        if (std::abs(off) <= rounding) state_.offsets[i] += off;
+        if (std::abs(off) <= unknown) state_.offsets[i] += off;
     }
     stepper_.begin();
 }
