@@ -147,19 +147,19 @@ void Parameters::start_at(int exponent) {
     resting_ *= std::ldexp(1.0, exponent);
 }
 
-void Parameters::put_to_sleep(Index neuron) {
+void Parameters::put_to_sleep(Index neuron, double wakes_at) {
     const double output = a[neuron];
-    sleepers_.push_back(
-        {static_cast<int>(neuron), output > 0.0 ? 1.0 : -1.0, log_size(neuron), w.col(neuron) / std::abs(output)});
+    sleepers_.push_back({static_cast<int>(neuron), output > 0.0 ? 1.0 : -1.0, log_size(neuron), wakes_at,
+                         w.col(neuron) / std::abs(output)});
     w.col(neuron).setZero();
     a[neuron] = 0.0;
     ++sleep_changes_;
 }
 
-bool Parameters::wake(double log_size) {
+bool Parameters::wake() {
     const std::size_t before = sleepers_.size();
     std::erase_if(sleepers_, [&](const Sleeper& sleeper) {
-        if (sleeper.log_size < log_size) return false;
+        if (sleeper.log_size < sleeper.wakes_at) return false;
         restore(sleeper);
         return true;
     });

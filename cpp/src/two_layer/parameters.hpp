@@ -16,6 +16,7 @@ struct Sleeper {
     int neuron = 0;
     double sign = 1.0;      ///< of the output weight
     double log_size = 0.0;  ///< logarithm of the size it would have
+    double wakes_at = 0.0;  ///< that from which on it is restored
     Vector direction;       ///< (r,), of norm 1
 };
 
@@ -57,11 +58,11 @@ class Parameters {
     bool has_lifted() const noexcept { return n_lifted_ > 0 || exponent_ > 0; }
     /// log |θ_j| of the neuron itself; -inf for one at zero.
     double log_size(Index neuron) const;
-    /// Stores a balanced neuron as zero and follows it as a sleeper.
-    void put_to_sleep(Index neuron);
+    /// Stores a balanced neuron as zero and follows it as a sleeper, until it has come to a size below 1e-100 again.
+    void put_to_sleep(Index neuron, double wakes_at);
     std::span<Sleeper> sleepers() noexcept { return sleepers_; }
-    /// Restores the sleepers of at least this size, which is below 1e-100; true if there was one.
-    bool wake(double log_size);
+    /// Restores the sleepers that have grown so far; true if there was one.
+    bool wake();
     /// Counts how often a neuron was put to sleep or woken.
     std::uint64_t sleep_changes() const noexcept { return sleep_changes_; }
     /// All neurons are stored 2^exponent() times smaller than they are, once margins would otherwise lose the digits

@@ -23,8 +23,8 @@ constexpr double kLeftByExplicit = 10.0;
 /// The Jacobian is recomputed when an iteration reduces the change by less than this factor: the weights have moved
 /// away from those it was computed for.
 constexpr double kSlow = 0.15;
-/// The same with positive margins. There it is seldom the weights: modes between the nodes converge as slowly with a
-/// new one, and a factorisation is the work of several iterations.
+/// The same with positive margins, or with the kernels between the nodes. There it is seldom the weights: modes between
+/// the nodes converge as slowly with a new one, and a factorisation is the work of several iterations.
 constexpr double kSlowGrowing = 0.5;
 /// And after the first iteration, if that changed a weight, of all that sum up to one, by more than this.
 constexpr double kFarGuess = 1e-3;
@@ -237,7 +237,8 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
 
 /// Whether the next iteration needs another Jacobian.
 bool RadauStep::is_slow(double change, double before) const noexcept {
-    if (!is_growing_) return change > kSlow * before;
+    const bool is_dear = !is_linear_ && !is_turning_ && !is_steady_;
+    if (!is_growing_ && !is_dear) return change > kSlow * before;
     return change > (iterations_ == 0 ? kFarGuess : kSlowGrowing * before);
 }
 
