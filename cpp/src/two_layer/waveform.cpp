@@ -175,7 +175,7 @@ void Waveform::start_weights(const Vector& q) {
         sum += weights[i];
         live_loss += counts_[i] * losses[i];
     }
-    weights *= sum > 0.0 ? share() / sum : 0.0;
+    weights /= sum > 0.0 ? sum / share() : std::numeric_limits<double>::infinity();
     log_mass_ = largest + std::log(sum / share());
     for (const int i : rests_) weights[i] = counts_[i] * objective_.resting.scales[i] * weight(objective_.loss, q[i]);
     live_log_loss_ = largest_loss + std::log(live_loss);
