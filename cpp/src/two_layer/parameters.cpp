@@ -76,6 +76,8 @@ Parameters::Parameters(const Dataset& data, const MatrixView& W_in, const Vector
     }
     lift_.assign(a.size(), 0);
     rescaled_.reserve(a.size());
+    sleepers_.reserve(a.size());
+    directions_.resize(w.rows(), w.cols());
     rescale();
     for (Index j = 0; j < a.size(); ++j) {
         const double size = std::ldexp(W.row(j).stableNorm(), lift_[j]);
@@ -149,8 +151,8 @@ void Parameters::start_at(int exponent) {
 
 void Parameters::put_to_sleep(Index neuron, double wakes_at) {
     const double output = a[neuron];
-    sleepers_.push_back({static_cast<int>(neuron), output > 0.0 ? 1.0 : -1.0, log_size(neuron), wakes_at,
-                         w.col(neuron) / std::abs(output)});
+    sleepers_.push_back({static_cast<int>(neuron), output > 0.0 ? 1.0 : -1.0, log_size(neuron), wakes_at});
+    directions_.col(neuron) = w.col(neuron) / std::abs(output);
     w.col(neuron).setZero();
     a[neuron] = 0.0;
     ++sleep_changes_;
@@ -171,7 +173,7 @@ void Parameters::restore(const Sleeper& sleeper) {
     const double log_size = sleeper.log_size - exponent_ * std::numbers::ln2;
     const int lift = std::max(0, static_cast<int>(std::round((std::log(kLiftedTo) - log_size) / std::numbers::ln2)));
     const double length = std::exp(log_size + lift * std::numbers::ln2) / std::numbers::sqrt2;
-    w.col(neuron) = length * sleeper.direction;
+    w.col(neuron) = length * direction(sleeper);
     a[neuron] = std::copysign(length, sleeper.sign);
     n_lifted_ += static_cast<Index>(lift > 0) - static_cast<Index>(is_lifted(neuron));
     lift_[neuron] = lift;

@@ -17,7 +17,6 @@ struct Sleeper {
     double sign = 1.0;      ///< of the output weight
     double log_size = 0.0;  ///< logarithm of the size it would have
     double wakes_at = 0.0;  ///< that from which on it is restored
-    Vector direction;       ///< (r,), of norm 1
 };
 
 /// Two-layer network of m neurons. Column j of `w` is neuron j: the neuron index runs fastest, so that one operation
@@ -61,6 +60,8 @@ class Parameters {
     /// Stores a balanced neuron as zero and follows it as a sleeper, until it has come to a size below 1e-100 again.
     void put_to_sleep(Index neuron, double wakes_at);
     std::span<Sleeper> sleepers() noexcept { return sleepers_; }
+    /// The direction of a sleeper, (r,), of norm 1.
+    auto direction(const Sleeper& sleeper) const { return directions_.col(sleeper.neuron); }
     /// Restores the sleepers that have grown so far; true if there was one.
     bool wake();
     /// Counts how often a neuron was put to sleep or woken.
@@ -93,6 +94,7 @@ class Parameters {
     void restore(const Sleeper& sleeper);
 
     std::vector<Sleeper> sleepers_;
+    Matrix directions_;  // (r, m), of the sleepers
     std::uint64_t sleep_changes_ = 0;
     std::vector<int> lift_;  // powers of two, of each neuron
     std::vector<int> rescaled_;

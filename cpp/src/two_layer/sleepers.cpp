@@ -41,7 +41,7 @@ double asleep_from(const State& state, const Expansion& expansion) {
 void follow_sleepers(Parameters& parameters, const Expansion& expansion, double duration, double log_decay) noexcept {
     for (Sleeper& sleeper : parameters.sleepers())
         sleeper.log_size +=
-            log_decay + duration * sleeper.sign * expansion.start_rate(sleeper.neuron, sleeper.direction);
+            log_decay + duration * sleeper.sign * expansion.start_rate(sleeper.neuron, parameters.direction(sleeper));
 }
 
 bool change_sleepers(State& state, const Expansion& expansion) {
