@@ -52,6 +52,7 @@ Stepper::Stepper(const Dataset& data, Objective objective, const Settings& setti
       horizon_log_loss_(settings.horizon_log_loss),
       late_events_(data, state.neurons()),
       column_(data.rank()),
+      sleeper_work_(2 * data.rank()),
       w_next_(data.rank(), state.neurons()),
       a_next_(state.neurons()) {
     disturbances_.reserve(kUsualDisturbances * state.neurons());
@@ -85,6 +86,9 @@ bool Stepper::decide_start(KnownSides known) {
 }
 
 void Stepper::begin() {
+    expansion_.start();
+    if (!wake_released(data_, state_, expansion_, sleeper_work_)) return;
+    partitions_.forget_distances();
     expansion_.start();
 }
 

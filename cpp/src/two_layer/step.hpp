@@ -136,7 +136,7 @@ class Stepper {
     double end_ = 0.0;
     double allowed_ = 0.0;
     double relative_rate_ = 0.0;
-    Vector column_;
+    Vector column_, sleeper_work_;
     std::vector<int> zero_boundaries_;
     Matrix w_next_;
     Vector a_next_;
