@@ -132,6 +132,19 @@ def test_a_crowd_with_contradictions_has_a_certified_limit(seed: int) -> None:
     assert certify_alone(data, sol.limit, n_resting=resting) <= 1e-9
 
 
+@pytest.mark.slow
+def test_multipliers_at_rest_that_nobody_sees_are_left_alone() -> None:
+    """Integer points with random labels: the groups that stay finite tell no more of them than the live ones.
+
+    Read off their rounding, multipliers were huge, and the limit was contradicted up to log |θ| = 340.
+    """
+    random = np.random.default_rng(9)
+    X, y = random.integers(0, 4, (40, 3)).astype(float), random.choice([-1.0, 1.0], 40)
+    net = rf.Network.init(50, 4, scale=0.3, seed=9, leak=0.1)
+    sol = rf.integrate(rf.Dataset(np.c_[X, np.ones(40)], y), net, loss="exponential", until=rf.Stop(limit=True))
+    assert sol.status == "reached_limit", sol.message
+
+
 def test_permuted_neurons_and_samples_have_the_same_limit() -> None:
     data, net = crowd(14)
     rows, columns = np.random.default_rng(0).permutation(data.n), np.random.default_rng(1).permutation(net.width)

@@ -72,7 +72,7 @@ def test_a_late_step_leaves_weights_that_follow_their_margins() -> None:
 
 @pytest.mark.parametrize("start", range(3))
 def test_weights_are_carried_over_what_truncation_does_to_margins(start: int) -> None:
-    """Margins of 10^10 are missed by one where θ is missed by 10^-10: read off them, weights let all neurons go at once.
+    """Margins of 10^10 are missed by one where θ is missed by 10^-10: weights of such margins let all neurons go.
 
     An event of these was missed after it (ten of ten such starts ended `accuracy_not_reached`).
     """

@@ -31,8 +31,12 @@ def standing(state: State, core: Core, lam: FloatArray, live: IntArray) -> Float
     free = left[:, np.count_nonzero(sizes > _RANK_TOL * sizes.max(initial=0.0)) :]
     moves = np.hstack([size * (free.T @ groups.map(c, rests)) for size, c in zip(root, others, strict=True)])
     pulls = (root[:, None] * groups.pulls(lam)[others]).ravel()
+    largest = float(np.linalg.norm(moves, 2)) if moves.size else 0.0
+    rounding = _RANK_TOL * float(np.linalg.norm(state.data.X, axis=1).max())
+    if largest <= rounding:
+        return lam
     found = np.array(lam)
-    found[rests] -= free @ np.linalg.lstsq(moves.T, pulls, rcond=_RANK_TOL)[0]
+    found[rests] -= free @ np.linalg.lstsq(moves.T, pulls, rcond=rounding / largest)[0]
     return found
 
 

@@ -35,6 +35,10 @@ _ROUNDINGS = 4.0
 MAX_TURN = 0.5
 # Margins of samples at rest this far from their limits have not shown that they go there.
 _MAX_CORE_GAP = 0.5
+# Groups that grow as fast as the fastest, to this part of it, are taken for live ones of the state, and weights and
+# masses from this part of the largest on for parts of it.
+_TOGETHER = 0.01
+_COUNTS = 1e-9
 # A group outside the limit may grow as fast as the live ones up to this rounding.
 _RATE_TOL = 1e-9
 # Beside samples at rest, groups with a pull below this stay finite: what is left of it is rounding.
@@ -131,10 +135,10 @@ def _solve(state: State, core: Core) -> _Solution | None:
     grows = np.flatnonzero(~core.rests)
     order = grows[np.argsort(state.margins[grows], kind="stable")]
     samples = np.sort(order[:_FIRST_SAMPLES])
-    fixed, back = _core_rows(state, core)
+    fixed, back, forth = _core_rows(state, core)
     while True:
         D = np.concatenate((_signed_maps(state, samples), fixed), axis=1)
-        point = _point(state, D, samples, len(back.T))
+        point = _point(state, D, samples, forth @ _relative_weights(state, samples)[core.rests])
         if point is None:
             return None
         lam, k = np.zeros(data.n), len(samples)
@@ -166,23 +170,33 @@ def _signed_maps(state: State, samples: IntArray) -> FloatArray:
     return np.array(maps).reshape(len(groups), len(samples), state.data.d)
 
 
-def _core_rows(state: State, core: Core) -> tuple[FloatArray, FloatArray]:
-    """Independent rows (C, r, d) for the samples at rest, and the matrix (n_rests, r) from their multipliers back."""
+def _core_rows(state: State, core: Core) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Independent rows (C, r, d) for the samples at rest, and the matrices from their multipliers back, and forth.
+
+    The former is (n_rests, r), the latter (r, n_rests).
+    """
     rests = np.flatnonzero(core.rests)
     D = _signed_maps(state, rests)
     if not len(rests):
-        return D, np.empty((0, 0))
+        return D, np.empty((0, 0)), np.empty((0, 0))
     flat = D.transpose(1, 0, 2).reshape(len(rests), -1)
     left, sizes, rows = np.linalg.svd(flat, full_matrices=False)
     keep = sizes > _RANK_TOL * max(float(sizes.max(initial=0.0)), float(np.linalg.norm(state.data.X, axis=1).max()))
     fixed = rows[keep].reshape(-1, len(D), state.data.d).transpose(1, 0, 2)
-    return fixed, left[:, keep] / sizes[keep]
+    return fixed, left[:, keep] / sizes[keep], (left[:, keep] * sizes[keep]).T
 
 
-def _point(state: State, D: FloatArray, samples: IntArray, n_free: int) -> Point | None:
-    path = solve(D, n_free)
+def _relative_weights(state: State, samples: IntArray) -> FloatArray:
+    """Weights of all samples beside the largest of some."""
+    return np.asarray(np.exp(state.log_weights - state.log_weights[samples].max()))
+
+
+def _point(state: State, D: FloatArray, samples: IntArray, at_rest: FloatArray) -> Point | None:
+    """Solve the program; `at_rest` are the multipliers that the state gives the rows of samples at rest."""
+    n_free = len(at_rest)
+    path, values = solve(D, n_free), _flow_values(state, D, samples, at_rest)
     if path is None:
-        return None
+        return None if values is None else _accepted(_from_state(D, n_free, values), len(samples))
     # At the end of the path dual_i slack_i and mass_c (1 - |u_c|²) are tiny: of each product, one factor is not.
     k = len(samples)
     size = float(path.dual[:k].sum())
@@ -194,22 +208,39 @@ def _point(state: State, D: FloatArray, samples: IntArray, n_free: int) -> Point
     live = point.live | (np.abs(speed - 1) <= _RATE_TOL)
     if not point.free_duals and not point.free_masses and (live == point.live).all():
         return point
-    values = _flow_values(state, D, samples)
     if values is None:
         return point
     # Unique multipliers are the point's: from others Newton's first step goes far along the masses that are free.
     dual, mass = values if point.free_duals else (point.dual, values[1])
-    own = polish(D, n_free, (point.support, live), dual, mass)
-    smallest = min(float(own.dual[:k].min()), float(own.mass.min()))
-    return own if own.error <= CERTIFIED_TOL and smallest >= -CERTIFIED_TOL * size else point
+    own = _accepted(polish(D, n_free, (point.support, live), dual, mass), k)
+    if own is None and point.error > CERTIFIED_TOL:
+        own = _accepted(_from_state(D, n_free, values), k)
+    return point if own is None else own
 
 
-def _flow_values(state: State, D: FloatArray, samples: IntArray) -> tuple[FloatArray, FloatArray] | None:
+def _accepted(point: Point, k: int) -> Point | None:
+    """Return a point that solves the equations and has no multiplier or mass of the wrong sign, of k samples."""
+    smallest = min(float(point.dual[:k].min()), float(point.mass.min()))
+    is_solved = point.error <= CERTIFIED_TOL and smallest >= -CERTIFIED_TOL * float(point.dual[:k].sum())
+    return point if is_solved else None
+
+
+def _from_state(D: FloatArray, n_free: int, values: tuple[FloatArray, FloatArray]) -> Point:
+    """Polish from the values of the state, on the sets that it shows."""
+    dual, mass = values
+    speed = np.linalg.norm(np.einsum("ckd,k->cd", D, dual), axis=1)
+    support = (dual > _COUNTS * dual.max()) & (np.arange(len(dual)) < len(dual) - n_free)
+    live = (speed > 1 - _TOGETHER) & (mass > _COUNTS * mass.max())
+    return polish(D, n_free, (support, live), dual, mass)
+
+
+def _flow_values(
+    state: State, D: FloatArray, samples: IntArray, at_rest: FloatArray
+) -> tuple[FloatArray, FloatArray] | None:
     """Scale the multipliers and masses of the state itself to |u_c| = 1 and to margins of 1, if it has both."""
-    dual = np.zeros(D.shape[1])
-    log_weights = state.log_weights[samples]
-    dual[: len(samples)] = np.exp(log_weights - log_weights.max())
-    margin = float(dual[: len(samples)] @ state.margins[samples]) / dual.sum()
+    dual = np.concatenate((_relative_weights(state, samples)[samples], at_rest))
+    of_samples = dual[: len(samples)]
+    margin = float(of_samples @ state.margins[samples]) / of_samples.sum()
     largest = float(np.linalg.norm(np.einsum("ckd,k->cd", D, dual), axis=1).max())
     if not (largest > 0 and margin > 0):
         return None
