@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import astuple, dataclass
+from itertools import combinations
 
 import numpy as np
 from scipy.optimize import lsq_linear
@@ -16,6 +18,10 @@ from ._groups import Groups
 # larger still where what the others ask of a sample at rest would be more than a part of it.
 _CORE_FACTOR = 1e3
 _CORE_PART = 0.1
+# Angles below this are zero, and so are sums below this part of their terms.
+_ON_BOUNDARY = 1e-9
+# So many rays are looked at to tell whether a neuron stays on dependent boundaries.
+_MOST_RAYS = 10_000
 
 
 @dataclass(frozen=True)
@@ -105,15 +111,45 @@ def _within(normals: FloatArray, drive: FloatArray, edges: FloatArray, need: Flo
     return given
 
 
-def on_dependent_repelling(groups: Groups, lam: FloatArray, leak: float) -> bool:
-    """Whether some group stays on dependent boundaries of which one repels: their box is not the Clarke set."""
+def stay_on_dependent(groups: Groups, lam: FloatArray, leak: float) -> bool | None:
+    """Whether all groups stay on dependent boundaries of which one repels; None if there are too many to tell.
+
+    Their box is not the Clarke set. Across them a neuron climbs sign(a) Σ λ_i φ(x_i·z), of degree one in z, which is
+    zero where it stays: it has to stay if and only if that is negative everywhere else, and so on all rays in which
+    boundaries intersect, between which it is linear.
+    """
+    decided: bool | None = True
     for c, basis in enumerate(groups.bases):
         held = groups.held_boundaries(c)
-        if len(held) > len(basis):
-            edges = np.array([groups.boundaries.edges(int(k), lam, leak) for k in held])
-            if (groups.sign[c] * (edges[:, 1] - edges[:, 0]) > 0).any():
-                return True
-    return False
+        if len(held) <= len(basis):
+            continue
+        edges = np.array([groups.boundaries.edges(int(k), lam, leak) for k in held])
+        if not (groups.sign[c] * (edges[:, 1] - edges[:, 0]) > 0).any():
+            continue
+        if math.comb(len(held), len(basis) - 1) > _MOST_RAYS:
+            decided = None
+            continue
+        normals = groups.boundaries.normal[held] @ basis.T
+        along = _rays(normals)
+        across = along @ normals.T
+        across[np.abs(across) <= _ON_BOUNDARY] = 0.0
+        pulls = np.where(across > 0, edges[:, 1], edges[:, 0]) * across
+        drive = along @ (basis @ ((groups.slope[c] * lam) @ groups.X))
+        rounding = _ON_BOUNDARY * (np.abs(pulls).sum(axis=1) + np.abs(drive))
+        if (groups.sign[c] * (pulls.sum(axis=1) + drive) > rounding).any():
+            return False
+    return decided
+
+
+def _rays(normals: FloatArray) -> FloatArray:
+    """Find the unit vectors, of either sign, in which all but one dimension of boundaries intersect, shape (k, b)."""
+    rank = normals.shape[1]
+    found = []
+    for rows in combinations(range(len(normals)), rank - 1):
+        _, sizes, right = np.linalg.svd(normals[list(rows)].reshape(rank - 1, rank))
+        if (sizes > _ON_BOUNDARY).all():
+            found += [right[-1], -right[-1]]
+    return np.array(found).reshape(-1, rank)
 
 
 def residuals_of(groups: Groups, net: Network, lam: FloatArray, y: FloatArray, core: Core) -> Residuals:

@@ -13,7 +13,7 @@ from ..kinks._constant_duals import start
 from ..losses import is_of_margins
 from ..networks import Network
 from ._at_rest import beside_boundaries, standing
-from ._checks import Residuals, of_core, on_dependent_repelling, residuals_of
+from ._checks import Residuals, of_core, residuals_of, stay_on_dependent
 from ._core import Core
 from ._groups import spread
 from ._kkt import Point, polish
@@ -39,6 +39,8 @@ _MAX_CORE_GAP = 0.5
 # masses from this part of the largest on for parts of it.
 _TOGETHER = 0.01
 _COUNTS = 1e-9
+# So many e-foldings below weights at rest others are lost in the rounding of those.
+_LOST = 30.0
 # A group outside the limit may grow as fast as the live ones up to this rounding.
 _RATE_TOL = 1e-9
 # Beside samples at rest, groups with a pull below this stay finite: what is left of it is rounding.
@@ -138,7 +140,7 @@ def _solve(state: State, core: Core) -> _Solution | None:
     fixed, back, forth = _core_rows(state, core)
     while True:
         D = np.concatenate((_signed_maps(state, samples), fixed), axis=1)
-        point = _point(state, D, samples, forth @ _relative_weights(state, samples)[core.rests])
+        point = _point(state, D, samples, _rows_at_rest(state, core, samples, forth))
         if point is None:
             return None
         lam, k = np.zeros(data.n), len(samples)
@@ -186,9 +188,15 @@ def _core_rows(state: State, core: Core) -> tuple[FloatArray, FloatArray, FloatA
     return fixed, left[:, keep] / sizes[keep], (left[:, keep] * sizes[keep]).T
 
 
-def _relative_weights(state: State, samples: IntArray) -> FloatArray:
-    """Weights of all samples beside the largest of some."""
-    return np.asarray(np.exp(state.log_weights - state.log_weights[samples].max()))
+def _rows_at_rest(state: State, core: Core, samples: IntArray, forth: FloatArray) -> FloatArray:
+    """Return the multipliers of the rows at rest beside the largest weight of some samples.
+
+    They are what weights at rest that cancel leave; zeros where that is less than their rounding.
+    """
+    above = state.log_weights[core.rests] - state.log_weights[samples].max()
+    if above.max(initial=0.0) > _LOST:
+        return np.zeros(len(forth))
+    return np.asarray(forth @ np.exp(above))
 
 
 def _point(state: State, D: FloatArray, samples: IntArray, at_rest: FloatArray) -> Point | None:
@@ -238,7 +246,8 @@ def _flow_values(
     state: State, D: FloatArray, samples: IntArray, at_rest: FloatArray
 ) -> tuple[FloatArray, FloatArray] | None:
     """Scale the multipliers and masses of the state itself to |u_c| = 1 and to margins of 1, if it has both."""
-    dual = np.concatenate((_relative_weights(state, samples)[samples], at_rest))
+    log_weights = state.log_weights[samples]
+    dual = np.concatenate((np.exp(log_weights - log_weights.max()), at_rest))
     of_samples = dual[: len(samples)]
     margin = float(of_samples @ state.margins[samples]) / of_samples.sum()
     largest = float(np.linalg.norm(np.einsum("ckd,k->cd", D, dual), axis=1).max())
@@ -259,8 +268,11 @@ def _doubts(state: State, core: Core, residuals: Residuals, found: _Solution, tu
         reasons.append(f"the state still turns a lot, {turn:.2g} rad to the limit of its pattern: integrate further")
     if residuals.sign > CERTIFIED_TOL:
         reasons.append(f"the limit of the last pattern violates its signs by {residuals.sign:.2g}: events are to come")
-    if on_dependent_repelling(state.groups, found.lam + of_core(found.lam, core), state.net.leak):
-        reasons.append("a neuron stays on dependent boundaries of which one repels: whether it can is not checked")
+    stays = stay_on_dependent(state.groups, found.lam + of_core(found.lam, core), state.net.leak)
+    if stays is None:
+        reasons.append("a neuron stays on many dependent boundaries of which one repels: whether it can is not checked")
+    if stays is False:
+        reasons.append("a neuron stays on dependent boundaries that it will leave, or may: events are to come")
     others = (residuals.stationarity, residuals.complementarity, residuals.primal)
     if not reasons and not max(others) <= _tolerance(state, found):
         reasons.append(f"the largest residual is {max(others):.2g}")
