@@ -14,8 +14,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import softmax
 
-from .._validation import FloatArray, freeze
+from .._validation import FloatArray
 from ..losses import log_weights, loss_arguments, reduction_factor
+from ..networks import Network
+from ._beyond import with_last_state
 from ._solution import Solution
 
 # Ends of the legs, by log t; those by log |θ| follow.
@@ -116,30 +118,20 @@ class BesideRest:
         tails = np.where(self._scales > 0, -np.inf, log_p)
         return np.where(self._scales > 0, np.exp(at_rest), self._share * softmax(tails))
 
-    def _held_net(self) -> Any:
+    def _held_net(self) -> Network:
         final, exponent = self._leg.final, self._leg._raw["held"]["exponent"]
         return final._with(np.ldexp(final.W, -exponent), np.ldexp(final.a, -exponent))
 
     def solution(self) -> Solution:
         """Return the whole run, with the state that its limit is polished from."""
-        held = self._held_net()
+        held, weights = self._held_net(), self._weights()
         beyond: dict[str, npt.NDArray[Any]] = {
             "beyond_W": held.W,
             "beyond_a": held.a,
             "beyond_pattern": self._leg._raw["final_pattern"],
-            "beyond_sample_weights": self._weights() / self._weights().sum(),
+            "beyond_sample_weights": weights / weights.sum(),
         }
-        for array in beyond.values():
-            freeze(array)
-        stats = self._whole._raw["stats"]
-        counts = {"beyond_log_norm": math.log(self._leg.final.norm), "beyond_events": self._events}
-        stats = {**stats, **counts, "steps": stats["steps"] + self._steps}
-        return Solution(
-            self._whole.data,
-            self._whole.initial,
-            self._whole.settings,
-            {**self._whole._raw, **beyond, "stats": stats},
-        )
+        return with_last_state(self._whole, beyond, math.log(self._leg.final.norm), self._steps, self._events)
 
 
 def _log_weights(run: Solution) -> FloatArray:

@@ -92,17 +92,19 @@ class Beyond:
         }
         if "final_sample_weights" in self._leg._raw:
             beyond["beyond_sample_weights"] = self._leg._raw["final_sample_weights"]
-        for array in beyond.values():
-            freeze(array)
-        stats = self._whole._raw["stats"]
-        counts = {"beyond_log_norm": self.log_norm, "beyond_events": self._events}
-        stats = {**stats, **counts, "steps": stats["steps"] + self._steps}
-        return Solution(
-            self._whole.data,
-            self._whole.initial,
-            self._whole.settings,
-            {**self._whole._raw, **beyond, "stats": stats},
-        )
+        return with_last_state(self._whole, beyond, self.log_norm, self._steps, self._events)
+
+
+def with_last_state(
+    whole: Solution, beyond: dict[str, npt.NDArray[Any]], log_norm: float, steps: int, events: int
+) -> Solution:
+    """Return a run with the state `beyond` that legs have come to from its end, and the work of these."""
+    for array in beyond.values():
+        freeze(array)
+    stats = whole._raw["stats"]
+    counts = {"beyond_log_norm": log_norm, "beyond_events": events, "steps": stats["steps"] + steps}
+    raw = {**whole._raw, **beyond, "stats": {**stats, **counts}}
+    return Solution(whole.data, whole.initial, whole.settings, raw)
 
 
 def is_beyond(done: Solution | None) -> bool:

@@ -79,14 +79,9 @@ def _beside_rest(run: Leg, done: Solution, beside: BesideRest, until: Stop, bega
             if leg.status != "stalled" or not beside.change_roles():
                 break
         found = beside.solution()
-        if leg.status in ("interrupted", "stopped_by_callback", "reached_seconds"):
-            return ended_as(found, leg.status, leg.success, leg.message)
-        try:
-            certified = found.limit.certified
-        except KeyboardInterrupt:
-            return ended_as(found, "interrupted", False, "interrupted while the limit was sought")
-        if certified:
-            return ended_as(found, "reached_limit", True, f"the limit is certified, {beside.place}")
+        ended = _ended(found, leg, beside.place)
+        if ended is not None:
+            return ended
         if not leg.success:
             break
     return ended_as(found, done.status, False, f"{done.message}; no limit is certified {beside.place}")
@@ -103,21 +98,26 @@ def _beyond(run: Leg, done: Solution, until: Stop, began: float) -> Solution:
         if not beyond.take(leg):
             end += ", beyond which neurons outside the limit leave the range of doubles"
             break
-        found, end = beyond.solution(), f"log |θ| = {beyond.log_norm:.4g}"
-        if leg.status in ("interrupted", "stopped_by_callback"):
-            return ended_as(found, leg.status, leg.success, leg.message)
-        try:
-            certified = found.limit.certified
-        except KeyboardInterrupt:
-            return ended_as(found, "interrupted", False, "interrupted while the limit was sought")
-        if certified:
-            return ended_as(found, "reached_limit", True, f"the limit is certified, at {end}")
-        done = found
+        done, end = beyond.solution(), f"log |θ| = {beyond.log_norm:.4g}"
+        ended = _ended(done, leg, f"at {end}")
+        if ended is not None:
+            return ended
         if leg.status != "reached_log_norm":
-            if leg.status == "reached_seconds":
-                return ended_as(found, leg.status, leg.success, leg.message)
             break
     return _not_certified(done, end)
+
+
+def _ended(found: Solution, leg: Solution, place: str) -> Solution | None:
+    """End a run of which the last state alone is kept: by what ended its leg, or since its limit is certified."""
+    if leg.status in ("interrupted", "stopped_by_callback"):
+        return ended_as(found, leg.status, leg.success, leg.message)
+    try:
+        certified = found.limit.certified
+    except KeyboardInterrupt:
+        return ended_as(found, "interrupted", False, "interrupted while the limit was sought")
+    if certified:
+        return ended_as(found, "reached_limit", True, f"the limit is certified, {place}")
+    return ended_as(found, leg.status, leg.success, leg.message) if leg.status == "reached_seconds" else None
 
 
 def _not_certified(done: Solution, end: str) -> Solution:
