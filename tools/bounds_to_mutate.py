@@ -13,6 +13,7 @@ HULL = "hybrid/transition_hull.cpp"
 BOX = "numeric/box_least_squares.cpp"
 HITS = "two_layer/hits.cpp"
 SLIDE = "two_layer/dependent_slide.cpp"
+LEAVING = "two_layer/leaving.cpp"
 WAVEFORM = "two_layer/waveform.cpp"
 WAVEFORM_TIME = "two_layer/waveform_time.cpp"
 LOSS = "problem/loss.cpp"
@@ -218,8 +219,8 @@ MUTANTS = (
         "test_hits",
         HITS,
         "a bend within rounding takes a neuron across",
-        "Descent descent = first_leave(c, motion_.order(), zero, limit);",
-        "Descent descent = {first_descent(c, motion_.order(), limit), 0.0};",
+        "KnownFall descent = known_fall(c, motion_.order(), zero, limit);",
+        "KnownFall descent = {first_descent(c, motion_.order(), limit), 0.0};",
     ),
     Mutant(
         "test_hits",
@@ -289,13 +290,18 @@ MUTANTS = (
     ),
     Mutant(
         "test_release",
-        SLIDE,
+        LEAVING,
         "a gap at its end leaves at once",
-        "if (first_descent(gap, order, end) > end) return kNoRoot;",
+        "    c[0] += noise;\n",
         "",
     ),
+    Mutant("test_release", LEAVING, "a gap at its end never leaves", "    c[0] += noise;\n", "    c[0] += 1.0;\n"),
     Mutant(
-        "test_release", SLIDE, "a gap at its end never leaves", "        gap[0] = noise;\n", "        gap[0] = 1.0;\n"
+        "test_release",
+        SLIDE,
+        "a neuron leaves dependent boundaries for what is not known of weights",
+        "    unknown_ = 2.0 * motion_.acting_error(weight);\n",
+        "",
     ),
     Mutant(
         "test_waveform",

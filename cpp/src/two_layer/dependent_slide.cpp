@@ -30,23 +30,6 @@ std::int8_t side_of(double rate, double noise) noexcept {
 
 }  // namespace
 
-double jump_on_leaving(const double* gap, int order, double u) noexcept {
-    const double rate = std::abs(evaluate_derivative(gap, order, u));
-    return rate / 3.0 + (u > 0.0 ? 0.0 : std::max(0.0, -gap[0]));
-}
-
-double first_exit(double* gap, int order, double noise, double end) noexcept {
-    if (gap[0] <= noise) {
-        gap[0] = 0.0;
-        drop_noise(gap, order, noise);
-        gap[0] = noise;
-        if (first_descent(gap, order, end) > end) return kNoRoot;
-        gap[0] = 0.0;
-    }
-    const double root = first_descent(gap, order, end);
-    return root <= end ? root : kNoRoot;
-}
-
 void WayOut::tell(Corner& corner) const {
     if (sides.empty()) return;
     corner.towards.assign(corner.boundaries.size(), 0);
@@ -61,20 +44,22 @@ Leave DependentSlide::first_leave(int piece, double end, const SlidingSet& held,
     read(piece, held, output_positive);
     first_ = {};
     weight_ = weight;
+    unknown_ = 2.0 * motion_.acting_error(weight);
     Basis basis;
     classify(basis, output_positive);
     way_out_.boundaries = set_;
     way_out_.sides.clear();
     if (!settle(basis)) {
         leave_by_pull(0.0);
-        first_.u = begin;
+        first_.u = first_.seen = begin;
         return first_;
     }
     const double length = first_change_of_kink(end - begin);
-    if (length < end - begin) first_ = {length, set_.front(), 0, kUnknownJump};  // and no way out is known
+    if (length < end - begin) first_ = {length, set_.front(), 0, kUnknownJump, length};  // and no way out is known
     follow(std::move(basis), std::min(end - begin, length), 0);
     if (first_.u > end - begin) return {};
     first_.u += begin;
+    first_.seen += begin;
     return first_;
 }
 
@@ -155,7 +140,7 @@ bool DependentSlide::settle(Basis& basis) {
     const bool solved = box_.solve(weight_);
     noise_ = box_.tolerance();
     for (int w = 0; w < count; ++w)
-        if (std::abs(box_.rate(w)) > noise_) return false;
+        if (std::abs(box_.rate(w)) > noise_ + unknown_) return false;
     if (!solved) return false;
     std::vector<int> order(box_.inside());
     for (const bool wanted : {true, false})
@@ -212,7 +197,7 @@ void DependentSlide::solve(const Basis& basis) {
 }
 
 /// When the multiplier of a row comes to an end of its interval, whatever the open pulls are.
-double DependentSlide::find_end(const Basis& basis, int row, bool above, double end, double& jump) const {
+DependentSlide::End DependentSlide::find_end(const Basis& basis, int row, bool above, double end) const {
     const int boundary = basis.boundaries[static_cast<std::size_t>(row)];
     const Matrix& bound = above ? above_ : below_;
     const double sign = rises(boundary) == above ? 1.0 : -1.0;
@@ -227,26 +212,20 @@ double DependentSlide::find_end(const Basis& basis, int row, bool above, double 
         for (int k = 0; k <= order_; ++k) gap[k] -= share * 0.5 * kinks_(w, k);
     }
     if (basis.from > 0.0) shift_origin(gap, order_, basis.from);
-    const double noise = noise_ * (1.0 + inverse_.row(row).lpNorm<1>());
-    if (is_open && gap[0] < -noise) {
-        jump = kUnknownJump;
-        return basis.from;  // one of the sides may ask for more than it has already
-    }
-    const double start = gap[0];
-    const double root = first_exit(gap, order_, noise, end - basis.from);
-    if (root == kNoRoot) return kNoRoot;
-    gap[0] = start;
-    jump = jump_on_leaving(gap, order_, root);
-    return basis.from + root;
+    const double known_to = noise_ * (1.0 + inverse_.row(row).lpNorm<1>()) + unknown_ * inverse_.row(row).norm();
+    if (is_open && gap[0] < -known_to)  // one of the sides may ask for more than it has already
+        return {basis.from, row, above, kUnknownJump, basis.from};
+    const auto [root, seen, rests] = known_fall(gap, order_, known_to, end - basis.from);
+    if (root == kNoRoot) return {};
+    return {basis.from + root, row, above, jump_on_leaving(gap, order_, root), basis.from + seen};
 }
 
 DependentSlide::End DependentSlide::first_end(const Basis& basis, double end) {
     End first;
     for (int row = 0; row < static_cast<int>(basis.boundaries.size()); ++row)
         for (const bool above : {false, true}) {
-            double jump = 0.0;
-            const double u = find_end(basis, row, above, std::min(end, first.u), jump);
-            if (u < first.u && u <= end) first = {u, row, above, jump};
+            const End found = find_end(basis, row, above, end);
+            if (found.u < first.u && found.u <= end) first = found;
         }
     return first;
 }
@@ -305,7 +284,7 @@ void DependentSlide::follow_sides(Basis basis, int split, double end, int depth)
 
 /// Leaves where the boundaries cannot take up the pull that the last settle() posed: by what is left of it.
 void DependentSlide::leave_by_pull(double u) {
-    first_ = {u, set_.front(), 0, kUnknownJump};
+    first_ = {u, set_.front(), 0, kUnknownJump, u};
     way_out_.sides.resize(set_.size());
     for (int w = 0; w < static_cast<int>(set_.size()); ++w)
         way_out_.sides[static_cast<std::size_t>(w)] = side_of(sign_ * box_.rate(w), noise_);
@@ -314,7 +293,7 @@ void DependentSlide::leave_by_pull(double u) {
 /// Leaves through a facet of the zonotope, at right angles to it: along all boundaries of the basis but one.
 void DependentSlide::leave_by_facet(const End& end, int leaving) {
     const std::int8_t side = end.above ? 1 : -1;
-    first_ = {end.u, set_[static_cast<std::size_t>(leaving)], side, end.jump};
+    first_ = {end.u, set_[static_cast<std::size_t>(leaving)], side, end.jump, end.seen};
     way_out_.sides.resize(set_.size());
     for (int w = 0; w < static_cast<int>(set_.size()); ++w)
         way_out_.sides[static_cast<std::size_t>(w)] = side_of(side * tableau_(end.row, w), kPivotTol);
@@ -324,7 +303,7 @@ void DependentSlide::follow(Basis basis, double end, int depth) {
     const int pivots = kPivotsPerBoundary * static_cast<int>(set_.size());
     for (int pivot = 0; pivot <= pivots; ++pivot) {
         solve(basis);
-        const End next = first_end(basis, std::min(end, first_.u));
+        const End next = first_end(basis, end);
         if (next.u >= first_.u || next.row < 0) return;
         basis.from = next.u;
         if (const int split = splitting(basis, next); split >= 0 && depth < kMostSplits) {

@@ -10,7 +10,7 @@
 #include "hybrid/sliding_set.hpp"
 #include "hybrid/transition.hpp"
 #include "numeric/box_least_squares.hpp"
-#include "numeric/polynomial.hpp"
+#include "two_layer/leaving.hpp"
 #include "two_layer/neuron_motion.hpp"
 
 namespace reluflow {
@@ -18,23 +18,13 @@ namespace reluflow {
 /// Where the boundaries have to be decided anew: what changes is known when they are.
 inline constexpr double kUnknownJump = std::numeric_limits<double>::infinity();
 
-/// What a neuron's leaving at u changes in its gradient until the end of the step, as if all of it changed at once:
-/// the multiplier, `gap` inside its interval, goes on with its rate (a third of which counts, since the effect of a
-/// jump grows with the square of time and that of a rate with the cube), and may be beyond the end already when the
-/// step begins, by as much as the weights of the step before were not known.
-double jump_on_leaving(const double* gap, int order, double u) noexcept;
-
-/// The first u in [0, end] at which a multiplier leaves its interval: `gap`, its distance from an end of it, passes
-/// below zero. A gap that starts within `noise` of zero starts at zero, and has to fall by more than that somewhere; it
-/// is changed. kNoRoot when there is none.
-double first_exit(double* gap, int order, double noise, double end) noexcept;
-
 /// The first instant at which held boundaries cannot take up the pull any more.
 struct Leave {
     double u = kNoRoot;    ///< absolute in the step
     int boundary = -1;     ///< one of those that are left
     std::int8_t side = 0;  ///< where it goes; 0 when the boundaries have to be decided anew
     double jump = 0.0;     ///< see jump_on_leaving, or kUnknownJump
+    double seen = 0.0;     ///< by when, absolute in the step, the pull is beyond by more than is known of it, or u
 };
 
 /// The sides on which the neuron goes when it leaves.
@@ -58,7 +48,8 @@ class DependentSlide {
     /// all boundaries can add up to what it takes: their intervals are used like those of attracting ones.
     DependentSlide(const NeuronMotion& motion, bool stands) : motion_(motion), stands_(stands) {}
 
-    /// Until `end`. `weight` is Σ p_i |x_i| of what acts on the neuron.
+    /// Until `end`. `weight` is Σ p_i |x_i| of what acts on the neuron. It stays for as long as the pull is beyond what
+    /// the boundaries take up by no more than is known of it, as on independent boundaries (HitFinder).
     Leave first_leave(int piece, double end, const SlidingSet& held, bool output_positive, double weight);
     /// Where the last leave leads: with many repelling boundaries no search would find it again.
     const WayOut& way_out() const noexcept { return way_out_; }
@@ -76,6 +67,7 @@ class DependentSlide {
         int row = -1;
         bool above = false;
         double jump = 0.0;
+        double seen = 0.0;
     };
 
     void read(int piece, const SlidingSet& held, bool output_positive);
@@ -89,7 +81,7 @@ class DependentSlide {
     void leave_by_facet(const End& end, int leaving);
     void solve(const Basis& basis);
     End first_end(const Basis& basis, double end);
-    double find_end(const Basis& basis, int row, bool above, double end, double& jump) const;
+    End find_end(const Basis& basis, int row, bool above, double end) const;
     int entering(const Basis& basis, const End& end) const;
     int splitting(const Basis& basis, const End& end) const;
     bool attracts(int w) const noexcept { return attracts_[static_cast<std::size_t>(w)] != 0; }
@@ -112,7 +104,8 @@ class DependentSlide {
     Matrix inverse_, tableau_;  // of the basis; tableau (rank, set)
     Matrix multipliers_;        // (rank, order + 1)
     double weight_ = 0.0;
-    double noise_ = 0.0;
+    double noise_ = 0.0;    // rounding of pulls
+    double unknown_ = 0.0;  // and what the weights are not known to
     BoxLeastSquares box_;
     Leave first_;
     double sign_ = 1.0;  // of the output weight

@@ -29,24 +29,6 @@ constexpr int kLooks = 16;
 
 }  // namespace
 
-/// When a quantity that starts near zero passes it, in [0, end]: `gap`, the distance of a multiplier from an end of its
-/// interval or of a neuron from a boundary, falls below -`noise` there, and left zero for that last at the u that is
-/// returned; 0 where it was below from the start. kNoRoot when it does not pass: a multiplier that only comes to its
-/// end, as those of flows that come to rest do, stays.
-HitFinder::Descent HitFinder::first_leave(const double* gap, int order, double noise, double end) noexcept {
-    Coefficients c{};
-    std::copy_n(gap, order + 1, c);
-    c[0] += noise;
-    if (c[0] < 0.0) return {0.0, 0.0};
-    const double beyond = first_descent(c, order, end);
-    if (beyond > end) return {};
-    shift_origin(c, order, beyond);  // the last zero before that is the first one on the way back
-    for (int k = 2; k <= order; k += 2) c[k] = -c[k];
-    c[0] = noise;
-    const double back = first_descent(c, order, beyond);
-    return {back <= beyond ? beyond - back : 0.0, beyond};
-}
-
 HitFinder::HitFinder(const NeuronMotion& motion, bool stands)
     : motion_(motion),
       stands_(stands),
@@ -119,7 +101,7 @@ Hit HitFinder::first_boundary(int piece, double end, std::span<const NearBoundar
     Hit hit;
     for (const auto& tangent : find_tangents(piece, candidates, sides, clearance)) {
         if (clearance.rules_out(tangent) || clearance.is_left(tangent)) continue;
-        const Descent root = first_descent_to(piece, tangent.boundary, sides, clearance.limit());
+        const KnownFall root = first_descent_to(piece, tangent.boundary, sides, clearance.limit());
         if (root.at > clearance.limit()) continue;
         if (begin + root.at < hit.u || (begin + root.at == hit.u && tangent.boundary < hit.boundary))
             hit = {begin + root.at, HitKind::boundary, tangent.boundary, 0, 0.0, true, begin + root.seen, root.rests};
@@ -159,8 +141,7 @@ std::span<const HitFinder::Tangent> HitFinder::find_tangents(int piece, std::spa
 }
 
 /// When the piece reaches the boundary from the neuron's side of it, in time since its begin.
-HitFinder::Descent HitFinder::first_descent_to(int piece, int boundary, std::span<const std::int8_t> sides,
-                                               double limit) const {
+KnownFall HitFinder::first_descent_to(int piece, int boundary, std::span<const std::int8_t> sides, double limit) const {
     const int order = motion_.order();
     Coefficients c{};
     motion_.boundary_series(piece, motion_.data().normals().row(boundary).data(), c);
@@ -185,9 +166,9 @@ HitFinder::Descent HitFinder::first_descent_to(int piece, int boundary, std::spa
 
 /// When a neuron near a boundary is beyond it by more than what counts as zero. Where its samples hold it, and the
 /// series does not know that well, it is not across before: it may never be.
-HitFinder::Descent HitFinder::leave_boundary(int piece, int boundary, std::int8_t side, const Coefficients& c,
-                                             double zero, double limit) const {
-    Descent descent = first_leave(c, motion_.order(), zero, limit);
+KnownFall HitFinder::leave_boundary(int piece, int boundary, std::int8_t side, const Coefficients& c, double zero,
+                                    double limit) const {
+    KnownFall descent = known_fall(c, motion_.order(), zero, limit);
     if (descent.at <= limit && beside_.is_unknown(piece, boundary, side, c, descent.seen, zero))
         descent.at = descent.seen;
     return descent;
@@ -223,25 +204,24 @@ Hit HitFinder::first_release(int piece, double end, const SlidingSet& held, std:
     const double weight = motion_.acting_weight(sides, motion_.piece(piece).begin);
     const Leave leave = slide_.first_leave(piece, end, held, output_positive, weight);
     if (leave.boundary < 0) return {};
-    return {leave.u, HitKind::release, leave.boundary, leave.side, leave.jump, false};
+    return {leave.u, HitKind::release, leave.boundary, leave.side, leave.jump, false, leave.seen};
 }
 
-void HitFinder::find_way_out(const Mode& mode, int neuron, Corner& corner) {
+const WayOut& HitFinder::find_way_out(const Mode& mode, int neuron) {
     const int piece = motion_.last(neuron);
     const double weight = motion_.acting_weight(mode.pattern().row(neuron), motion_.piece(piece).begin);
     slide_.first_leave(piece, 1.0, mode.held(neuron), motion_.a(piece)[0] > 0.0, weight);
-    slide_.way_out().tell(corner);
+    return slide_.way_out();
 }
 
 Hit HitFinder::first_release_of_independent(int piece, double end, const SlidingSet& held,
                                             std::span<const std::int8_t> sides, bool output_positive) {
     Hit hit;
     const int order = motion_.order() - 1;
-    const Index rank = motion_.rank();
     const double begin = motion_.piece(piece).begin;
     const int count = held.size();
     for (int k = 0; k <= order; ++k) {
-        std::copy_n(motion_.g(piece) + k * rank, rank, work_.data());
+        std::copy_n(motion_.g(piece) + k * motion_.rank(), motion_.rank(), work_.data());
         held.project(work_.data(), coordinates_.data());
         held.multipliers(coordinates_.data(), multipliers_.data() + k * count);
     }
@@ -268,7 +248,7 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const Sliding
             const double unknown = condition[h] * (noise.rounding + noise.weights);
             const double held_at = condition[h] * (condition[h] * noise.rounding + noise.weights);
             if (gap[0] < -unknown && gap[0] >= -held_at) gap[0] = 0.0;
-            const double root = first_leave(gap, order, unknown, length).at;
+            const auto [root, seen, rests] = known_fall(gap, order, unknown, length);
             if (root <= length && is_taken_back(piece, gap, unknown, length)) continue;
             if (begin + root < hit.u)
                 hit = {begin + root,
@@ -276,7 +256,8 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const Sliding
                        boundary,
                        side,
                        jump_on_leaving(gap, order, root),
-                       !is_closed(boundary, begin + root, sign, unknown)};
+                       !is_closed(boundary, begin + root, sign, unknown),
+                       begin + seen};
         }
     }
     if (hit.kind == HitKind::release && count > 1) hit.alone = hit.alone && is_alone(hit, held, begin, noise);

@@ -25,7 +25,7 @@ struct Hit {
     std::int8_t side = 0;  ///< of a leaving neuron: its side afterwards; 0 if that has to be decided
     double jump = 0.0;     ///< of a leaving neuron: see jump_on_leaving, or kUnknownJump
     bool alone = true;     ///< of a leaving neuron: no other multiplier is at its bound
-    double seen = 0.0;     ///< of a boundary: by when, in the step, the neuron is beyond it by more than rounding, or u
+    double seen = 0.0;     ///< by when, in the step, the neuron, or what lets it leave, is beyond by more than is known
     bool rests = false;    ///< of a boundary: the neuron does not cross it but has come to rest on it, to rounding
 };
 
@@ -61,8 +61,8 @@ class HitFinder {
     /// True for a boundary beside which the neuron has been since before a hit, to rounding, without coming towards it:
     /// it is on its side of it still, however near.
     bool stays_beside(int piece, int boundary, std::int8_t side, const Hit& hit) const;
-    /// Tells a corner where the neuron goes that leaves dependent boundaries in its last piece.
-    void find_way_out(const Mode& mode, int neuron, Corner& corner);
+    /// Where the neuron goes that leaves dependent boundaries in its last piece, of which the gradient is still there.
+    const WayOut& find_way_out(const Mode& mode, int neuron);
     /// True for a hit of a boundary that the neuron comes to from farther away than rounding, if at u, before it, no
     /// more than rounding is left.
     bool is_there(int piece, const Hit& hit, double u) const;
@@ -102,16 +102,9 @@ class HitFinder {
     bool is_taken_back(int piece, const Coefficients& gap, double unknown, double length) const;
     bool is_closed(int boundary, double u, double sign, double unknown) const;
     bool is_alone(const Hit& release, const SlidingSet& held, double begin, const PullNoise& noise) const;
-    /// In time since the begin of a piece.
-    struct Descent {
-        double at = kNoRoot;
-        double seen = kNoRoot;  ///< see Hit
-        bool rests = false;     ///< see Hit
-    };
-    Descent first_descent_to(int piece, int boundary, std::span<const std::int8_t> sides, double limit) const;
-    Descent leave_boundary(int piece, int boundary, std::int8_t side, const Coefficients& c, double zero,
-                           double limit) const;
-    static Descent first_leave(const double* gap, int order, double noise, double end) noexcept;
+    KnownFall first_descent_to(int piece, int boundary, std::span<const std::int8_t> sides, double limit) const;
+    KnownFall leave_boundary(int piece, int boundary, std::int8_t side, const Coefficients& c, double zero,
+                             double limit) const;
     bool is_unknown(double rate, int piece, int boundary, std::span<const std::int8_t> sides) const;
 
     const NeuronMotion& motion_;

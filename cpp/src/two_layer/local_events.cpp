@@ -11,13 +11,6 @@ namespace {
 
 constexpr double kEps = std::numeric_limits<double>::epsilon();
 using ConstMap = Eigen::Map<const Vector>;
-/// At the instant at which a neuron leaves dependent boundaries nothing moves across them yet. The decision uses
-/// contributions extrapolated by their slopes until they have changed by this part of themselves: far above rounding,
-/// and too short for another event.
-constexpr double kLittleLater = 1e-9;
-/// If that decides nothing because slopes nearly cancel, the extrapolation is extended by this factor, this many times.
-constexpr double kLater = 1e3;
-constexpr int kLaterTries = 3;
 /// A neuron that slides on a line meets any other boundary at w = 0 up to the rounding of a root; a boundary met
 /// farther out contains the line.
 constexpr double kAtOrigin = 1e-6;
@@ -62,6 +55,8 @@ void LocalEvents::forget() noexcept {
 bool LocalEvents::apply(int neuron, const Hit& hit, std::span<const int> candidates) {
     const int piece = motion_.last(neuron);
     const bool leaves = hit.kind == HitKind::release;
+    const bool dependent = !mode_.held(neuron).dependent().empty();
+    const WayOut* way_out = leaves && dependent ? &finder_.find_way_out(mode_, neuron) : nullptr;
     motion_.evaluate(piece, hit.u, w_.data(), a_);
     motion_.load_gradient(piece, hit.u);
     if (hit.kind == HitKind::output_sign) {  // the value at the root may still have the old sign
@@ -69,7 +64,6 @@ bool LocalEvents::apply(int neuron, const Hit& hit, std::span<const int> candida
         a_ = std::copysign(rounding, output_sign_after(piece, hit.u));
     }
     if (crosses(neuron, hit, candidates)) return true;
-    const bool dependent = !mode_.held(neuron).dependent().empty();
     if (leaves && hit.alone) return release(neuron, hit);
 
     collect_corner(neuron, hit, candidates);
@@ -89,7 +83,8 @@ bool LocalEvents::apply(int neuron, const Hit& hit, std::span<const int> candida
         commit_sides(neuron, hit.u, no_sides_, false, false);
         return true;
     }
-    if (!(leaves ? decide_leaving(neuron, hit.u, choice) : decide(neuron, hit.u, choice))) return false;
+    if (way_out) way_out->tell(corner_);
+    if (!(leaves ? decide_leaving(neuron, hit, choice) : decide(neuron, hit.u, choice))) return false;
     const auto& sides = solver_.continuations()[choice].sides;
     const bool moves = std::any_of(sides.begin(), sides.end(), [](std::int8_t side) { return side != 0; });
     if (leaves && !moves && !dependent && policy_ != BranchPolicy::stay) return release(neuron, hit);
@@ -214,58 +209,6 @@ bool LocalEvents::decide(int neuron, double u, int& choice) {
     if (verdict != Verdict::undecided && !refused) return true;
     if (!unresolved_.present || u < unresolved_.u) unresolved_ = {true, refused, u, neuron, corner_.boundaries};
     return false;
-}
-
-/// On leaving dependent boundaries the velocity across them is zero: contributions are extrapolated (see kLittleLater).
-bool LocalEvents::decide_leaving(int neuron, double u, int& choice) {
-    find_slopes(u);
-    if (!mode_.held(neuron).dependent().empty()) finder_.find_way_out(mode_, neuron, corner_);
-    later_ = corner_;
-    double way = kLittleLater * time_to_change();
-    for (int attempt = 0; attempt < kLaterTries; ++attempt, way *= kLater) {
-        for (int k = 0; k < corner_.rank; ++k) corner_.rest[k] = later_.rest[k] + way * rest_slope_[k];
-        for (int i = 0; i < corner_.size(); ++i) {
-            corner_.below[i] = later_.below[i] + way * below_slope_[i];
-            corner_.above[i] = later_.above[i] + way * above_slope_[i];
-        }
-        const std::size_t known = branches_.size();
-        if (!decide(neuron, u, choice)) return false;
-        const auto& sides = solver_.continuations()[choice].sides;
-        if (std::any_of(sides.begin(), sides.end(), [](std::int8_t side) { return side != 0; })) return true;
-        if (policy_ == BranchPolicy::stay) return true;
-        if (attempt + 1 < kLaterTries) branches_.resize(known);
-    }
-    return true;
-}
-
-/// The time in which the first of the contributions changes by as much as it is, or as what acts on the neuron; zero if
-/// none changes. One weight may dwarf all others, and with it its rate.
-double LocalEvents::time_to_change() const {
-    const double size = corner_.weight / motion_.patience();
-    const double rest = Eigen::Map<const Vector>(rest_slope_.data(), corner_.rank).norm();
-    double first = rest > 0.0 ? size / rest : std::numeric_limits<double>::infinity();
-    for (int i = 0; i < corner_.size(); ++i) {
-        const double value = std::max({size, std::abs(corner_.below[i]), std::abs(corner_.above[i])});
-        const double slope = std::max(std::abs(below_slope_[i]), std::abs(above_slope_[i]));
-        if (slope > 0.0) first = std::min(first, value / slope);
-    }
-    return std::isinf(first) ? 0.0 : first;
-}
-
-/// Rates of change of the contributions at u. Precondition: load_gradient().
-void LocalEvents::find_slopes(double u) {
-    rest_slope_.assign(static_cast<std::size_t>(corner_.rank), 0.0);
-    below_slope_.assign(boundaries_.size(), 0.0);
-    above_slope_.assign(boundaries_.size(), 0.0);
-    if (motion_.order() < 2) return;
-    corner_set_.coordinates(motion_.gradient() + data_.rank(), rest_slope_.data());
-    Coefficients base{};
-    Coefficients range{};
-    for (std::size_t i = 0; i < boundaries_.size(); ++i) {
-        motion_.contribution_series(boundaries_[i], u, base, range);
-        below_slope_[i] = base[1];
-        above_slope_[i] = base[1] + range[1];
-    }
 }
 
 /// The continuation that the policy selects: the one with most samples inactive, or active, among those that stay on no

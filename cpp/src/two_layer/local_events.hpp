@@ -78,9 +78,9 @@ class LocalEvents {
     void fill_corner(int neuron, double u, const double* gradient, double output_sign);
     bool is_plain() const;
     bool decide(int neuron, double u, int& choice);
-    bool decide_leaving(int neuron, double u, int& choice);
-    void find_slopes(double u);
-    double time_to_change() const;
+    bool decide_leaving(int neuron, const Hit& hit, int& choice);
+    void look_ahead(double u, double way);
+    double time_to_change(double u) const;
     int choose() const;
     bool is_preferred(std::span<const std::int8_t> sides, std::span<const std::int8_t> others) const;
     void commit_sides(int neuron, double u, std::span<const std::int8_t> sides, bool at_start, bool silent);
@@ -99,8 +99,7 @@ class LocalEvents {
     HitFinder& finder_;
     Screening& screening_;
     TransitionSolver solver_;
-    Corner corner_, later_;
-    Numbers rest_slope_, below_slope_, above_slope_;
+    Corner corner_;
     SlidingSet corner_set_;
     std::vector<BoundaryEvent> events_;
     std::vector<BranchPoint> branches_;

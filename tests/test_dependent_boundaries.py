@@ -1,0 +1,51 @@
+"""Neurons on more boundaries than dimensions: they leave where the flow says so, not where weights are not known."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import reluflow as rf
+
+# Whole numbers with random labels. Neuron 12 slides on seven samples in a space of three, and leaves two of them. Three
+# of the seven are one point with both labels, whose weights of order one cancel to 1e-6.
+POINTS = """
+012- 320- 030+ 320+ 122+ 112+ 202+ 132- 221- 213+ 203- 031- 120- 332+ 021+ 331+ 012+ 111- 320- 300-
+023- 201+ 230- 213+ 301- 000- 331- 330- 232+ 223- 311- 200+ 200+ 220+ 222+ 101+ 033+ 031+ 213- 001-
+"""
+NEURON, SAMPLES, LEAVES = 12, {17, 35}, 99640.7
+
+
+def whole_numbers() -> rf.Dataset:
+    points = POINTS.split()
+    X = [[float(digit) for digit in point[:3]] + [1.0] for point in points]
+    return rf.Dataset(X, [1.0 if point[3] == "+" else -1.0 for point in points])
+
+
+@pytest.mark.parametrize("rtol", [1e-9, 1e-11])
+def test_a_neuron_leaves_beside_contradictory_labels_once(rtol: float) -> None:
+    """By the errors of weights it left from t = 89697 on, again and again, and at last on the wrong sides."""
+    net = rf.Network.init(30, 4, scale=1e-2, seed=2)
+    sol = rf.integrate(whole_numbers(), net, until=1e5, loss="logistic", rtol=rtol)
+    assert sol.success, sol.message
+    late = [event for event in sol.events if event.neuron == NEURON and event.t > 85e3 and event.kind != "branch"]
+    assert {(event.sample, event.kind) for event in late} == {(sample, "leave_down") for sample in SAMPLES}
+    np.testing.assert_allclose([event.t for event in late], LEAVES, rtol=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_functions_of_four_bits_come_to_their_limit(seed: int) -> None:
+    """On bits boundaries depend on each other in many ways; a neuron left for nothing 70,000 times (seed 0)."""
+    rng = np.random.default_rng(seed)
+    rng.random(16)
+    data = rf.Dataset(list(itertools.product([-1.0, 1.0], repeat=4)), rng.choice([-1.0, 1.0], 16))
+    margins = []
+    for scale in (1e-2, 1.000001e-2):
+        net = rf.Network.init(30, 4, scale=scale, seed=seed)
+        sol = rf.integrate(data, net, until=rf.Stop(limit=True), loss="logistic")
+        assert sol.status == "reached_limit", sol.message
+        assert sol.stats["steps"] < 2000
+        margins.append(sol.limit.margin)
+    assert margins[0] == pytest.approx(margins[1], rel=1e-6, abs=1e-12)
