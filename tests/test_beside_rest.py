@@ -145,6 +145,26 @@ def test_multipliers_at_rest_that_nobody_sees_are_left_alone() -> None:
     assert sol.status == "reached_limit", sol.message
 
 
+def test_a_limit_beyond_the_range_of_doubles() -> None:
+    """Neurons that join late, at log |θ| of some 1,500; their clock is not the flow's there."""
+    random = np.random.default_rng(3)
+    X, y = random.integers(0, 4, (24, 3)).astype(float), random.choice([-1.0, 1.0], 24)
+    data, net = rf.Dataset(np.c_[X, np.ones(24)], y), rf.Network.init(20, 4, scale=0.3, seed=3, leak=0.1)
+    log_times: list[float] = []
+
+    def note(now: rf.Progress) -> None:
+        log_times.append(now.log_t)
+
+    sol = rf.integrate(data, net, loss="exponential", until=rf.Stop(limit=True), callback=note, callback_period=0.0)
+    assert sol.status == "reached_limit", sol.message
+    assert "at log |θ| = " in sol.message
+    assert sol.stats["beyond_log_norm"] > 340
+    assert np.isinf(log_times[-1])
+    assert np.all(np.diff(log_times[: log_times.index(np.inf)]) >= 0)
+    resting = int((np.abs(data.y * sol.limit.network(data.X)) < 1e-9).sum())
+    assert certify_alone(data, sol.limit, n_resting=resting) <= 1e-9
+
+
 def test_permuted_neurons_and_samples_have_the_same_limit() -> None:
     data, net = crowd(14)
     rows, columns = np.random.default_rng(0).permutation(data.n), np.random.default_rng(1).permutation(net.width)

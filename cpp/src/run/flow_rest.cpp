@@ -76,7 +76,7 @@ bool Flow::watch_trend() {
         return false;
     }
     const Waveform& waveform = stepper_.waveform();
-    const bool can_rest = waveform.decays() || !stepper_.is_separated();
+    const bool can_rest = waveform.decays() || (!stepper_.is_separated() && plan_.objective.resting.is_empty());
     const bool slow = can_rest && stepper_.relative_rate() < kSlowRate * waveform.driving_norm();
     const bool is_fitted_in_few = waveform.is_linear() && !waveform.decays();
     const double distance = plan_.settings.rtol * (is_fitted_in_few ? kFittedPart : kAtRestPart);

@@ -17,11 +17,14 @@ from scipy.special import softmax
 from .._validation import FloatArray
 from ..losses import log_weights, loss_arguments, reduction_factor
 from ..networks import Network
-from ._beyond import with_last_state
+from ._beyond import Beyond, with_last_state
 from ._solution import Solution
+from ._stop import LARGEST_LOG_NORM
 
 # Ends of the legs, by log t; those by log |θ| follow.
 LOG_TIMES = (30.0, 100.0, 300.0, 1e3, 3e3, 1e4, 3e4)
+# A leg that ends at a norm has come as near to it, in log |θ|.
+_AT_END = 1e-6
 # The share of the tails, at most; and as a part of the smallest weight at rest.
 _SHARE = 1e-5
 _OF_SMALLEST = 0.05
@@ -46,6 +49,7 @@ class BesideRest:
         """Begin at the end of `whole`, where its loss stalls over the samples `rests`."""
         self._whole = whole
         self._leg = whole
+        self._beyond: Beyond | None = None  # once the legs have come to the end of the range of doubles
         self._steps = self._events = self._changes = 0
         self._cast(rests)
 
@@ -71,21 +75,30 @@ class BesideRest:
         at_rest = (
             f"beside {rests} sample{'s' * (rests != 1)} at rest" if rests else "where no sample is at rest any more"
         )
-        return f"at log t = {self._leg.log_t_end:.4g}, {at_rest}"
+        beyond = self._beyond
+        at = f"log t = {self._leg.log_t_end:.4g}" if beyond is None else f"log |θ| = {beyond.log_norm:.4g}"
+        return f"at {at}, {at_rest}"
 
     def start(self) -> Solution:
         """Return the solution to go on from, with the roles of its samples."""
-        leg = self._leg
+        if self._beyond is None and self._log_norm >= LARGEST_LOG_NORM - _AT_END:
+            self._beyond = Beyond(self._leg)
+        leg = self._leg if self._beyond is None else self._beyond.lowered()
         rtol = max(leg.settings.rtol, _RTOL)
         roles = {"rest_scales": self._scales, "tail_share": self._share, "rtol": rtol}
         held = {**leg._raw["held"], "is_beyond": True, **roles}
         return Solution(leg.data, leg.initial, leg.settings, {**leg._raw, "held": held})
 
-    def take(self, leg: Solution) -> None:
-        """Go on from the end of a leg."""
+    def in_leg(self, mark: dict[str, float]) -> dict[str, float]:
+        """Return the end of a leg, by a time or a norm, in the units of the one that start() begins."""
+        return mark if self._beyond is None else {"log_norm": self._beyond.in_leg(mark["log_norm"])}
+
+    def take(self, leg: Solution) -> bool:
+        """Go on from the end of a leg; False if it lost a neuron, see Beyond."""
         self._leg = leg
         self._steps += leg.stats["steps"]
         self._events += len(leg.events)
+        return self._beyond is None or self._beyond.take(leg)
 
     def change_roles(self) -> bool:
         """Make tails of samples at rest that move, or let others rest that have come to it; False if none changes.
@@ -101,6 +114,8 @@ class BesideRest:
             self._scales = np.where(moves, 0.0, self._scales)
             held = {**held, "offsets": np.where(moves, 0.0, held["offsets"])}
             self._leg = Solution(leg.data, leg.initial, leg.settings, {**leg._raw, "held": held})
+            if self._beyond is not None:
+                self._beyond.go_on_from(self._leg)
             return True
         rests = None if held["exponent"] else _at_rest(leg)
         if rests is None or (rests == (self._scales > 0)).all():
@@ -131,7 +146,11 @@ class BesideRest:
             "beyond_pattern": self._leg._raw["final_pattern"],
             "beyond_sample_weights": weights / weights.sum(),
         }
-        return with_last_state(self._whole, beyond, math.log(self._leg.final.norm), self._steps, self._events)
+        return with_last_state(self._whole, beyond, self._log_norm, self._steps, self._events)
+
+    @property
+    def _log_norm(self) -> float:
+        return math.log(self._leg.final.norm) if self._beyond is None else self._beyond.log_norm
 
 
 def _log_weights(run: Solution) -> FloatArray:

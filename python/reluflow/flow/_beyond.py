@@ -53,7 +53,8 @@ class Beyond:
         leg = self._leg
         by = min(round((math.log(leg.final.norm) - _BEGIN) / math.log(2)), leg._raw["held"]["exponent"])
         self._shift += by
-        held = {**leg._raw["held"], "exponent": leg._raw["held"]["exponent"] - by, "is_beyond": True}
+        held = {**leg._raw["held"], "exponent": leg._raw["held"]["exponent"] - by}
+        held |= {"is_beyond": True, "is_lowered": True}
         by_neuron = self._raise() - by
         W, a = np.ldexp(leg.final.W, by_neuron[:, None]), np.ldexp(leg.final.a, by_neuron)
         raw = {**leg._raw, "final_W": W, "final_a": a, "held": held, "final_log_t": math.ldexp(leg.log_t_end, -2 * by)}
@@ -65,11 +66,15 @@ class Beyond:
 
     def take(self, leg: Solution) -> bool:
         """Go on from the end of a leg; False if a neuron is so small, or grows so fast, that the leg lost it."""
-        self._leg = leg
+        self.go_on_from(leg)
         self._steps += leg.stats["steps"]
         self._events += len(leg.events)
         held = self._held_sizes()
         return bool((held[self._neurons] > _SMALLEST).all() and (held[self._raised > 0] < _SEEN).all())
+
+    def go_on_from(self, leg: Solution) -> None:
+        """Go on from the end of a leg, or from that with other roles of its samples."""
+        self._leg = leg
 
     def _held_sizes(self) -> npt.NDArray[np.float64]:
         return np.asarray(np.ldexp(_sizes(self._leg), -self._leg._raw["held"]["exponent"]))
@@ -113,8 +118,8 @@ def is_beyond(done: Solution | None) -> bool:
 
 
 def tells_time(done: Solution) -> bool:
-    """Whether the clock is the flow's: not beyond the range of doubles, but beside samples at rest."""
-    return not is_beyond(done) or "rest_scales" in done._raw["held"]
+    """Whether the clock is the flow's: not beyond the range of doubles."""
+    return not done._raw["held"].get("is_lowered")
 
 
 def _sizes(done: Solution) -> npt.NDArray[np.float64]:

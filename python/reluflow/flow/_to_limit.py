@@ -69,20 +69,21 @@ def _beside_rest(run: Leg, done: Solution, beside: BesideRest, until: Stop, bega
     last_norm = math.inf if until.log_norm is None else until.log_norm
     marks = [{"log_time": mark} for mark in LOG_TIMES if done.log_t_end < mark < until.log_end()]
     if math.isinf(until.log_end()):
-        marks += [{"log_norm": mark} for mark in _LOG_NORMS if mark < last_norm]
+        marks += [{"log_norm": mark} for mark in (*_LOG_NORMS, *LOG_NORMS) if mark < last_norm]
     found = done
     for mark in marks:
-        stop = Stop(seconds=until.seconds, **mark)  # type: ignore[arg-type]  # the values are checked
         while True:
-            leg = run(beside.start(), _left(stop, None, perf_counter() - began))
-            beside.take(leg)
+            start = beside.start()
+            stop = Stop(seconds=until.seconds, **beside.in_leg(mark))  # type: ignore[arg-type]  # the values are checked
+            leg = run(start, _left(stop, None, perf_counter() - began))
+            is_followed = beside.take(leg)
             if leg.status != "stalled" or not beside.change_roles():
                 break
         found = beside.solution()
         ended = _ended(found, leg, beside.place)
         if ended is not None:
             return ended
-        if not leg.success:
+        if not (leg.success and is_followed):
             break
     return ended_as(found, done.status, False, f"{done.message}; no limit is certified {beside.place}")
 
