@@ -15,6 +15,8 @@ constexpr Index kUsualDisturbances = 4;
 constexpr int kPatienceAfter = 12;
 constexpr double kMorePatience = 100.0;
 constexpr double kMostPatience = 1e6;
+/// A gradient of this many times what drives all others is that of a sample that drove nobody.
+constexpr double kWakes = 1e3;
 
 }  // namespace
 
@@ -102,10 +104,22 @@ void Partition::follow(const FirstHit& first) {
             return;
         }
         if (hit.kind == HitKind::boundary || hit.jump == kUnknownJump) disturb_by_corner(piece, hit, known);
+        if (outruns(neuron)) {
+            end_ = hit.u;
+            return;
+        }
         hit = screening_.next_hit(neuron, end_);
         if (hit.kind == HitKind::none) return;
         boundaries = finder_.met();
     }
+}
+
+/// True for a neuron that has woken a sample of a weight that dwarfs all others. What it does from there on takes no
+/// time on the scale of this step: the next one is on its own.
+bool Partition::outruns(int neuron) const {
+    const double* gradient = motion_.g(motion_.last(neuron));
+    const double driving = Eigen::Map<const Vector>(gradient, motion_.rank()).stableNorm();
+    return driving > kWakes * expansion_.waveform().mean_norm();
 }
 
 /// What was hit is one boundary of a corner, and its sample may weigh nothing: the others of which the neuron changes

@@ -54,6 +54,7 @@ class Partition {
 
   private:
     void follow(const FirstHit& first);
+    bool outruns(int neuron) const;
     void disturb_by_corner(int piece, const Hit& hit, std::size_t known);
 
     const Expansion& expansion_;
