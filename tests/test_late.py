@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_circles
@@ -192,3 +194,17 @@ def test_far_late_steps_take_few_iterations() -> None:
     assert len(far.events) == len(near.events)
     assert steps < 70  # two and a half time constants each
     assert iterations < 5 * steps
+
+
+def test_late_steps_that_rounding_refuses_are_not_tried_again_as_they_were() -> None:
+    """A random function of four bits: where multipliers are not unique, rounding of margins stays in the weights.
+
+    Refused steps were tried again at their length or at six times that, and 11,700 steps were taken.
+    """
+    X = np.array(list(itertools.product([-1.0, 1.0], repeat=4)))
+    y = [-1.0, 1, -1, 1, 1, 1, 1, 1, 1, 1, -1, -1, -1, 1, 1, -1]
+    sol = rf.integrate(rf.Dataset(X, y), rf.Network.init(30, 4, scale=1e-2, seed=11), until=rf.Stop(limit=True))
+    assert sol.status == "reached_limit", sol.message
+    assert sol.limit.certified
+    assert sol.stats["steps"] < 2000
+    assert sol.stats["late_iterations"] < 20_000

@@ -198,7 +198,8 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
     for (; iterations_ < kMaxIterations; ++iterations_) {
         run_series(expansion, step);
         if (iterations_ == 0 && !is_linear_) guess_mass();
-        if (is_growing_ && is_steady_ && iterations_ > 1 && change > kSlowSteady * before)
+        const bool is_resolved = change <= rounding_of_margins();  // what is left says nothing of the kernel
+        if (is_growing_ && is_steady_ && iterations_ > 1 && change > kSlowSteady * before && !is_resolved)
             slow |= leave_steady(expansion, step);
         if (needs_factors(slow) && !prepare(expansion, step)) return refuse(step);
         before = change;
@@ -224,6 +225,7 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
         const double miss = std::max(own, kDefectShare * expansion.defect(1.0) / tolerance_);
         if (!std::isfinite(miss)) break;
         const bool is_taken = conclude(expansion, step, miss, stands ? left : 0.0);
+        if (is_taken && is_noise) leave_room_for_rounding(step, change);
         if (is_taken) kept_end_ = start_weights_ + coefficients_.colwise().sum().transpose();
         if (!is_taken && is_growing_) land_before_join(step, own <= 1.0);
         return is_taken;
@@ -259,12 +261,13 @@ bool RadauStep::needs_factors(bool slow) noexcept {
     return true;
 }
 
-/// Takes the step or not, and proposes the length of the next one. `rounding`: what of the miss may be rounding.
+/// Takes the step or not, and proposes the length of the next one. `rounding`: what of the miss may be rounding, which
+/// says nothing of the length of a step that is taken. One that is refused is shorter when it is tried again.
 bool RadauStep::conclude(Expansion& expansion, double step, double miss, double rounding) noexcept {
     const bool is_taken = miss <= 1.0;
     if (is_taken) longest_ = std::max(longest_, step);
     const double growth = largest_growth(miss);
-    const bool is_seen = miss > (is_linear_ ? 0.0 : std::max(kUnseen, rounding));
+    const bool is_seen = !is_taken || miss > (is_linear_ ? 0.0 : std::max(kUnseen, rounding));
     // What explicit steps left of a layer is over with this step, and says nothing of the length of the next one.
     const double lasting = left_ > 0.0 && is_taken ? std::max(miss - layer_ / tolerance_, kUnseen) : miss;
     double ratio = is_seen ? std::pow(lasting, -1.0 / kStages) : kFastGrowth;

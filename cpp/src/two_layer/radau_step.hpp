@@ -123,6 +123,7 @@ class RadauStep {
     double turning_error(const Expansion& expansion, double step);
     bool is_slow(double change, double before) const noexcept;
     double rounding_of_margins() const noexcept;
+    void leave_room_for_rounding(double step, double change) noexcept;
     bool conclude(Expansion& expansion, double step, double miss, double rounding) noexcept;
     double error(const Expansion& expansion, double step);
 
