@@ -16,6 +16,7 @@ POINTS = """
 023- 201+ 230- 213+ 301- 000- 331- 330- 232+ 223- 311- 200+ 200+ 220+ 222+ 101+ 033+ 031+ 213- 001-
 """
 NEURON, SAMPLES, LEAVES = 12, {17, 35}, 99640.7
+BITS = np.array(list(itertools.product([-1.0, 1.0], repeat=4)))
 
 
 def whole_numbers() -> rf.Dataset:
@@ -35,12 +36,27 @@ def test_a_neuron_leaves_beside_contradictory_labels_once(rtol: float) -> None:
     np.testing.assert_allclose([event.t for event in late], LEAVES, rtol=1e-3)
 
 
+@pytest.mark.parametrize("order", range(3))
+def test_neurons_whose_pull_ends_at_what_their_boundaries_take_up_do_not_chatter(order: int) -> None:
+    """One neuron tends to boundaries on which others slide: these are at their end by 1 / log t, below what is known.
+
+    They left and came back 68,000 times, mostly beyond log t = 1e12, and the run did not come to its limit.
+    """
+    y = np.array([-1.0, 1, -1, 1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 1, 1, 1])
+    samples, neurons = (np.random.default_rng(order).permutation(k) for k in (16, 30))
+    start = rf.Network.init(30, 4, scale=1e-2, seed=0)
+    net = rf.Network(start.W[neurons], start.a[neurons])
+    sol = rf.integrate(rf.Dataset(BITS[samples], y[samples]), net, until=rf.Stop(limit=True, events=1000))
+    assert sol.status == "reached_limit", sol.message
+    assert sol.limit.margin == pytest.approx(0.098495735428196, abs=1e-12)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_functions_of_four_bits_come_to_their_limit(seed: int) -> None:
     """On bits boundaries depend on each other in many ways; a neuron left for nothing 70,000 times (seed 0)."""
     rng = np.random.default_rng(seed)
     rng.random(16)
-    data = rf.Dataset(list(itertools.product([-1.0, 1.0], repeat=4)), rng.choice([-1.0, 1.0], 16))
+    data = rf.Dataset(BITS, rng.choice([-1.0, 1.0], 16))
     margins = []
     for scale in (1e-2, 1.000001e-2):
         net = rf.Network.init(30, 4, scale=scale, seed=seed)

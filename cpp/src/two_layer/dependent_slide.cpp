@@ -45,6 +45,7 @@ Leave DependentSlide::first_leave(int piece, double end, const SlidingSet& held,
     first_ = {};
     weight_ = weight;
     unknown_ = 2.0 * motion_.acting_error(weight);
+    piece_ = piece;
     Basis basis;
     classify(basis, output_positive);
     way_out_.boundaries = set_;
@@ -215,8 +216,9 @@ DependentSlide::End DependentSlide::find_end(const Basis& basis, int row, bool a
     const double known_to = noise_ * (1.0 + inverse_.row(row).lpNorm<1>()) + unknown_ * inverse_.row(row).norm();
     if (is_open && gap[0] < -known_to)  // one of the sides may ask for more than it has already
         return {basis.from, row, above, kUnknownJump, basis.from};
-    const auto [root, seen, rests] = known_fall(gap, order_, known_to, end - basis.from);
-    if (root == kNoRoot) return {};
+    const double length = end - basis.from;
+    const auto [root, seen, rests] = known_fall(gap, order_, known_to, length);
+    if (root == kNoRoot || is_taken_back(motion_, piece_, gap, order_, known_to, length)) return {};
     return {basis.from + root, row, above, jump_on_leaving(gap, order_, root), basis.from + seen};
 }
 

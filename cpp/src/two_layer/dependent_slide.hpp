@@ -103,6 +103,7 @@ class DependentSlide {
     Matrix rest_;               // (order + 1, rank)
     Matrix inverse_, tableau_;  // of the basis; tableau (rank, set)
     Matrix multipliers_;        // (rank, order + 1)
+    int piece_ = 0;
     double weight_ = 0.0;
     double noise_ = 0.0;    // rounding of pulls
     double unknown_ = 0.0;  // and what the weights are not known to

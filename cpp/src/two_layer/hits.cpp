@@ -22,10 +22,6 @@ void negate(double* c, int order) noexcept {
 constexpr double kSomeRoundings = 100.0;
 /// A neuron beside a boundary comes towards it by more than this part of what counts as zero, or not at all.
 constexpr double kComesNearer = 0.25;
-/// What a late step leaves of an excess that it takes back, and at how many points the excess is looked at. One for
-/// which a neuron leaves grows.
-constexpr double kTakenBack = 0.75;
-constexpr int kLooks = 16;
 
 }  // namespace
 
@@ -249,7 +245,7 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const Sliding
             const double held_at = condition[h] * (condition[h] * noise.rounding + noise.weights);
             if (gap[0] < -unknown && gap[0] >= -held_at) gap[0] = 0.0;
             const auto [root, seen, rests] = known_fall(gap, order, unknown, length);
-            if (root <= length && is_taken_back(piece, gap, unknown, length)) continue;
+            if (root <= length && is_taken_back(motion_, piece, gap, order, unknown, length)) continue;
             if (begin + root < hit.u)
                 hit = {begin + root,
                        HitKind::release,
@@ -262,20 +258,6 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const Sliding
     }
     if (hit.kind == HitKind::release && count > 1) hit.alone = hit.alone && is_alone(hit, held, begin, noise);
     return hit;
-}
-
-/// True where a late step takes back an excess of a multiplier over an end of its interval that moves the neuron by
-/// less than the step may be off by. At the begin of such a step are the errors of the explicit ones before it, in
-/// weights that answer within a small part of the step; the neuron left for them, and came back, again and again.
-bool HitFinder::is_taken_back(int piece, const Coefficients& gap, double unknown, double length) const {
-    if (!motion_.waveform().is_prescribed()) return false;
-    const int order = motion_.order() - 1;
-    double least = gap[0];
-    for (int i = 1; i <= kLooks; ++i) least = std::min(least, evaluate(gap, order, i * length / kLooks));
-    const double output = std::abs(motion_.a(piece)[0]);
-    const double moved = motion_.state_error() * std::hypot(motion_.size(piece), output);
-    if (-least * output * motion_.step() * length > moved) return false;
-    return evaluate(gap, order, length) >= std::min(-unknown, kTakenBack * least);
 }
 
 /// The sign with which μ in [0, 1] reads: an attracting boundary has a · range < 0, a repelling one that a policy

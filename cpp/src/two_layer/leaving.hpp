@@ -3,6 +3,7 @@
 #pragma once
 
 #include "numeric/polynomial.hpp"
+#include "two_layer/neuron_motion.hpp"
 
 namespace reluflow {
 
@@ -24,5 +25,12 @@ KnownFall known_fall(const double* gap, int order, double noise, double end) noe
 /// jump grows with the square of time and that of a rate with the cube), and may be beyond the end already when the
 /// step begins, by as much as the weights of the step before were not known.
 double jump_on_leaving(const double* gap, int order, double u) noexcept;
+
+/// True where a late step takes back an excess of a multiplier over an end of its interval (`gap` below zero) that
+/// moves the neuron by less than the step may be off by. At the begin of such a step are the errors of the explicit
+/// ones before it, in weights that answer within a small part of the step; the neuron left for them, and came back,
+/// again and again.
+bool is_taken_back(const NeuronMotion& motion, int piece, const double* gap, int order, double unknown,
+                   double length) noexcept;
 
 }  // namespace reluflow
