@@ -132,6 +132,24 @@ def test_a_crowd_with_contradictions_has_a_certified_limit(seed: int) -> None:
     assert certify_alone(data, sol.limit, n_resting=resting) <= 1e-9
 
 
+@pytest.mark.parametrize("seed", [5, 24])
+def test_a_sample_at_rest_of_small_weight_holds_what_it_has_to(seed: int) -> None:
+    """Exclusive or with flipped labels: a neuron slides on a sample at rest of weight 1e-5, which holds it still.
+
+    Weights at rest are larger than those of the others by any factor. Taken a thousand times as large, that one seemed
+    to hold too little, and a limit that had been reached at log t = 16 was contradicted up to log |θ| = 4000.
+    """
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((24, 2))
+    y = np.sign(X[:, 0] * X[:, 1]) * np.where(random.random(24) < 0.15, -1, 1)
+    data = rf.Dataset(np.c_[X, np.ones(24)], y)
+    sol = rf.integrate(data, rf.Network.init(16, 3, scale=1e-2, seed=seed), until=rf.Stop(limit=True))
+    assert sol.status == "reached_limit", sol.message
+    assert sol.stats.get("beyond_log_norm", 0.0) < 10
+    resting = int((np.abs(data.y * sol.limit.network(data.X)) < 1e-9).sum())
+    assert certify_alone(data, sol.limit, n_resting=resting) <= 1e-9
+
+
 @pytest.mark.slow
 def test_multipliers_at_rest_that_nobody_sees_are_left_alone() -> None:
     """Integer points with random labels: the groups that stay finite tell no more of them than the live ones.

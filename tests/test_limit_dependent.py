@@ -69,3 +69,14 @@ def test_weights_at_rest_may_outweigh_the_others_by_any_factor(seed: int) -> Non
     data = rf.Dataset(CUBE, np.random.default_rng(seed).choice([-1.0, 1.0], 16))
     sol = rf.integrate(data, rf.Network.init(20, 4, scale=1e-2, seed=seed), until=rf.Stop(log_time=1e3))
     assert sol.limit.certified, sol.limit.reason
+
+
+@pytest.mark.parametrize("seed", [33, 45])
+def test_a_neuron_stays_where_a_way_is_level(seed: int) -> None:
+    """Whole numbers: along one ray nothing pulls, and the rounding of that was taken for a way up."""
+    random = np.random.default_rng(seed)
+    X, y = random.integers(0, 4, (24, 3)), random.choice([-1.0, 1.0], 24)
+    data, net = rf.Dataset(np.c_[X, np.ones(24)], y), rf.Network.init(20, 4, scale=0.3, seed=seed)
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True))
+    assert sol.status == "reached_limit", sol.message
+    assert sol.stats["steps"] < 3000

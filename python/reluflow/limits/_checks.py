@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import lsq_linear
 
 from .._validation import FloatArray
+from ..kinks._boundaries import Boundaries
 from ..networks import Network
 from ._core import Core
 from ._groups import Groups
@@ -61,11 +62,34 @@ class Pulls:
     excess: FloatArray
 
 
-def of_core(lam: FloatArray, core: Core) -> FloatArray:
+def of_core(groups: Groups, lam: FloatArray, core: Core, leak: float) -> FloatArray:
     """Return multipliers of the samples at rest beside which λ decides nothing of these, shape (n,)."""
     sizes = np.abs(core.duals)
     ratios = np.abs(lam) / np.where(sizes > 0, sizes, np.inf)
-    return np.asarray(max(_CORE_FACTOR, float(ratios.max(initial=0.0)) / _CORE_PART) * core.duals)
+    largest = max(float(ratios.max(initial=0.0)), _held_part(groups, lam, core, leak))
+    return np.asarray(max(_CORE_FACTOR, largest / _CORE_PART) * core.duals)
+
+
+def _held_part(groups: Groups, lam: FloatArray, core: Core, leak: float) -> float:
+    """Return what λ asks of boundaries of samples at rest that hold a group, in units of what these can give."""
+    largest = 0.0
+    for c in range(len(groups)) if core.rests.any() else ():
+        held = groups.held_boundaries(c)
+        width = np.array([_width(groups.boundaries, int(k), core.duals, leak) for k in held])
+        if not width.any():
+            continue
+        drive = (groups.slope[c] * lam) @ groups.X
+        need = np.abs(np.linalg.lstsq(groups.boundaries.normal[held].T, -drive, rcond=None)[0])
+        largest = max(largest, float((need / np.where(width > 0, width, np.inf)).max()))
+    return largest
+
+
+def _width(boundaries: Boundaries, boundary: int, lam: FloatArray, leak: float) -> float:
+    """Return the length of the interval of a multiplier; zero where samples of both labels cancel to rounding."""
+    lower, upper = boundaries.edges(boundary, lam, leak)
+    rows = boundaries.members(boundary)
+    terms = float(np.abs(lam[rows] * boundaries.reach[rows]).sum())
+    return abs(upper - lower) if abs(upper - lower) > _ON_BOUNDARY * terms else 0.0
 
 
 def clipped_pulls(groups: Groups, lam: FloatArray, leak: float, at_rest: FloatArray | None = None) -> Pulls:
@@ -135,7 +159,7 @@ def stay_on_dependent(groups: Groups, lam: FloatArray, leak: float) -> bool | No
         across[np.abs(across) <= _ON_BOUNDARY] = 0.0
         pulls = np.where(across > 0, edges[:, 1], edges[:, 0]) * across
         drive = along @ (basis @ ((groups.slope[c] * lam) @ groups.X))
-        rounding = _ON_BOUNDARY * (np.abs(pulls).sum(axis=1) + np.abs(drive))
+        rounding = _ON_BOUNDARY * (np.abs(pulls).sum(axis=1) + np.abs(drive)).max(initial=0.0)
         if (groups.sign[c] * (pulls.sum(axis=1) + drive) > rounding).any():
             return False
     return decided
@@ -157,7 +181,7 @@ def residuals_of(groups: Groups, net: Network, lam: FloatArray, y: FloatArray, c
     grows = ~core.rests
     total = float(np.abs(lam[grows]).sum())
     margins = y * net(groups.X) * 2 * total
-    pulls = clipped_pulls(groups, lam, net.leak, of_core(lam, core))
+    pulls = clipped_pulls(groups, lam, net.leak, of_core(groups, lam, core, net.leak))
     live = np.flatnonzero(net.a)
     g = pulls.g[groups.of[live]]
     gaps = (

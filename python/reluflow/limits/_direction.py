@@ -268,7 +268,9 @@ def _doubts(state: State, core: Core, residuals: Residuals, found: _Solution, tu
         reasons.append(f"the state still turns a lot, {turn:.2g} rad to the limit of its pattern: integrate further")
     if residuals.sign > CERTIFIED_TOL:
         reasons.append(f"the limit of the last pattern violates its signs by {residuals.sign:.2g}: events are to come")
-    stays = stay_on_dependent(state.groups, found.lam + of_core(found.lam, core), state.net.leak)
+    stays = stay_on_dependent(
+        state.groups, found.lam + of_core(state.groups, found.lam, core, state.net.leak), state.net.leak
+    )
     if stays is None:
         reasons.append("a neuron stays on many dependent boundaries of which one repels: whether it can is not checked")
     if stays is False:
@@ -340,7 +342,7 @@ def _growing(state: State, core: Core, found: _Solution) -> tuple[list[str], str
     rows = rows[~(stands & core.rests.any())[groups.of[rows]]]
     if not len(rows):
         return [], ""
-    lam = found.lam + of_core(found.lam, core)
+    lam = found.lam + of_core(state.groups, found.lam, core, state.net.leak)
     flow = start(state.data.X, lam, net.leak, net.W[rows], groups.sign[groups.of[rows]], state.pattern[rows])
     flow.run()
     reasons = []
