@@ -48,13 +48,12 @@ def slowest(leak: float = 0.0, seed: int = 0) -> tuple[rf.Dataset, rf.Network]:
 def certify_alone(data: rf.Dataset, limit: rf.limits.Limit, n_resting: int = 0) -> float:
     """Largest violation of the KKT conditions of min |θ|²/2 s.t. q >= 1, from the network and λ alone.
 
-    Of samples at rest q = 0 is asked, and λ is free: it is larger than that of the others by any factor. So is what it
-    holds on its boundary, beside what other samples at rest pull there.
+    Of samples at rest q = 0 is asked, and λ and what it holds on its boundary are free: larger by any factor.
     """
     net, duals = limit.network, limit.duals
-    of_limit = data.y * net(data.X)
-    grows = np.argsort(of_limit)[n_resting:]
-    scale = 1 / math.sqrt(of_limit[grows].min())
+    grows = np.argsort(data.y * net(data.X))[n_resting:]
+    rests = ~np.isin(np.arange(data.n), grows)
+    scale = 1 / math.sqrt((data.y * net(data.X))[grows].min())
     W, a = net.W * scale, net.a * scale
     Z = W @ data.X.T
     q = data.y * (a @ np.where(Z > 0, Z, net.leak * Z))
@@ -65,12 +64,11 @@ def certify_alone(data: rf.Dataset, limit: rf.limits.Limit, n_resting: int = 0) 
         on = np.abs(Z[j]) <= 1e-9 * np.linalg.norm(W[j]) * np.linalg.norm(data.X, axis=1)
         pull = duals @ (np.where(Z[j] > 0, 1.0, net.leak)[:, None] * np.where(on[:, None], 0.0, data.X))
         gap = W[j] / a[j] - pull  # what the held samples have to give: multiples in [leak, 1] of λ x
-        rests = ~np.isin(np.arange(data.n), grows)
         held = on & ((duals != 0) | rests)
         rows = np.where(rests, 1.0, duals)[held, None] * data.X[held]
         if len(rows):
-            least, most = np.where(rests[held], -np.inf, net.leak), np.where(rests[held], np.inf, 1.0)
-            gap = gap - lsq_linear(rows.T, gap, (least, most), method="bvls", tol=1e-15).x @ rows
+            ends = np.where(rests[held], [[-np.inf], [np.inf]], [[net.leak], [1.0]])
+            gap = gap - lsq_linear(rows.T, gap, tuple(ends), method="bvls", tol=1e-15).x @ rows
         faults.append(float(np.linalg.norm(gap)) * abs(a[j]) / math.sqrt(2 * size))
     return max(faults)
 

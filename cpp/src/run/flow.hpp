@@ -106,6 +106,8 @@ class Flow final : public Run {
     bool is_beyond_digits() const noexcept;
     void shrink();
     int exponent() const noexcept { return state_.parameters.exponent(); }
+    double most_held() const noexcept;
+    double held_again() const noexcept;
     double scale() const noexcept;
     double loss_of_margins(const Vector& margins) const;
     double unscaled_log_loss(const Vector& held_margins) const;

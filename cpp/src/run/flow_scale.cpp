@@ -25,6 +25,11 @@ constexpr double kHeldAgain = 1e9;
 /// below the share of the others.
 constexpr double kMostBesideRest = 8e4;
 constexpr double kAgainBesideRest = 5e3;
+/// At a share of so much. A larger one leaves room for larger margins, and weights that answer to scalings by less, up
+/// to these factors.
+constexpr double kShareBesideRest = 1e-5;
+constexpr double kMoreMost = 16.0;
+constexpr double kMoreAgain = 64.0;
 /// Weights that are this many e-foldings below the largest one do not count, before and after a scaling.
 constexpr double kNoWeight = 40.0;
 /// Larger differences of margins are those of a state that begins far beyond the digits: rounding that makes no
@@ -46,6 +51,17 @@ constexpr int kClockHalvings = 100;
 
 }  // namespace
 
+/// The smallest margin at which the state is scaled down, and the one that it has then.
+double Flow::most_held() const noexcept {
+    if (plan_.objective.resting.is_empty()) return kMostHeld;
+    return kMostBesideRest * std::clamp(stepper_.waveform().share() / kShareBesideRest, 1.0, kMoreMost);
+}
+
+double Flow::held_again() const noexcept {
+    if (plan_.objective.resting.is_empty()) return kHeldAgain;
+    return kAgainBesideRest * std::clamp(stepper_.waveform().share() / kShareBesideRest, 1.0, kMoreAgain);
+}
+
 /// The factor 4^k from stored to true margins.
 double Flow::scale() const noexcept {
     return std::ldexp(1.0, 2 * exponent());
@@ -63,8 +79,8 @@ double Flow::unscaled_log_loss(const Vector& held_margins) const {
 /// True when the state has to be scaled down. Not with Stop(direction=): its estimate relies on the law of the flow in
 /// t.
 bool Flow::is_beyond_digits() const noexcept {
-    const double most = plan_.objective.resting.is_empty() ? kMostHeld : kMostBesideRest;
-    return stepper_.waveform().smallest_margin() > most && stepper_.is_separated() && plan_.stop.direction == 0.0;
+    return stepper_.waveform().smallest_margin() > most_held() && stepper_.is_separated() &&
+           plan_.stop.direction == 0.0;
 }
 
 /// Scales the state down. The weights stay the same: each sample that counts keeps its distance from the smallest
@@ -75,7 +91,7 @@ void Flow::shrink() {
     weights_ = fine_weights();
     const Vector& margins = stepper_.expansion().margins();
     const double least = stepper_.waveform().smallest_margin();
-    const double again = plan_.objective.resting.is_empty() ? kHeldAgain : kAgainBesideRest;
+    const double again = held_again();
     const int by = std::max(1, static_cast<int>(std::round(0.5 * std::log2(least / again))));
     const double factor = std::ldexp(1.0, -2 * by);
     for (Index i = 0; i < data_.n(); ++i) {

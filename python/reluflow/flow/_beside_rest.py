@@ -28,6 +28,9 @@ _AT_END = 1e-6
 # The share of the tails, at most; and as a part of the smallest weight at rest.
 _SHARE = 1e-5
 _OF_SMALLEST = 0.05
+# Far out, from this log |θ| on, the margins at rest are nothing beside the others, and the share may be larger.
+_FAR_SHARE = 1e-3
+_FAR = 14.0 - 1e-6
 # The tolerance of the steps, at least: the share moves the margins at rest by more.
 _RTOL = 1e-8
 # Samples at rest have weights larger than those of all others by so many e-foldings. Where the others fall like 1/t,
@@ -65,7 +68,8 @@ class BesideRest:
         log_scale = math.log(_SUM) - float(np.logaddexp.reduce(log_p[rests]))
         smallest = math.exp(log_scale + log_p[rests].min())
         true_share = math.exp(log_scale + float(np.logaddexp.reduce(log_p[~rests])))
-        self._share = max(true_share, min(_SHARE, _OF_SMALLEST * smallest))
+        self._most_share = _OF_SMALLEST * smallest
+        self._share = max(true_share, min(_SHARE, self._most_share))
         self._scales = np.where(rests, math.exp(log_scale), 0.0)
 
     @property
@@ -85,6 +89,8 @@ class BesideRest:
             self._beyond = Beyond(self._leg)
         leg = self._leg if self._beyond is None else self._beyond.lowered()
         rtol = max(leg.settings.rtol, _RTOL)
+        if self._log_norm >= _FAR:
+            self._share = max(self._share, min(_FAR_SHARE, self._most_share))
         roles = {"rest_scales": self._scales, "tail_share": self._share, "rtol": rtol}
         held = {**leg._raw["held"], "is_beyond": True, **roles}
         return Solution(leg.data, leg.initial, leg.settings, {**leg._raw, "held": held})
