@@ -3,6 +3,7 @@
 python bench/limits.py                      # one seed of every kind
 python bench/limits.py --seeds 0:3 wine     # three seeds of the kinds whose name holds one of these words
 python bench/limits.py --list               # the names of the kinds
+python bench/limits.py --more --seeds 10    # bits, whole numbers and wrong labels instead
 
 Data of scikit-learn and random ones; with and without a constant column, slope of the inactive side 0 or 0.1, both
 losses, 20 to 60 neurons, scales 1e-3 to 1. A line a run: how it ended, the verdict of its limit, log t and log |θ| at
@@ -19,6 +20,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from time import process_time
 
 # One core: the threads of a linear algebra library that wait for each other would count as work.
@@ -26,7 +28,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer, make_circles, make_moons
+from sklearn.datasets import load_breast_cancer, make_circles, make_classification, make_moons
 
 import reluflow as rf
 
@@ -96,6 +98,29 @@ def random_labels(n: int, d: int) -> Draw:
     return draw
 
 
+def bits(seed: int) -> rf.Dataset:
+    """Draw a function of four bits."""
+    return rf.Dataset(list(product([-1.0, 1.0], repeat=4)), np.random.default_rng(seed).choice([-1.0, 1.0], 16))
+
+
+def whole_numbers(seed: int) -> rf.Dataset:
+    """Points of a cube of 64, some of them twice, with random labels, and a constant column."""
+    rng = np.random.default_rng(seed)
+    return rf.Dataset(np.c_[rng.integers(0, 4, (40, 3)), np.ones(40)], rng.choice([-1.0, 1.0], 40))
+
+
+def wrong_xor(seed: int) -> rf.Dataset:
+    """Exclusive or of two signs, with a tenth of the labels wrong."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((40, 2))
+    return rf.Dataset(X, np.sign(X[:, 0] * X[:, 1]) * np.where(rng.random(40) < 0.1, -1.0, 1.0))
+
+
+def wrong_classes(seed: int) -> rf.Dataset:
+    X, y = make_classification(60, n_features=6, n_informative=3, flip_y=0.15, random_state=seed)
+    return rf.Dataset(X, 2.0 * y - 1)
+
+
 WINE = ("class_0", "class_1", "class_2")
 IRIS = ("setosa", "versicolor", "virginica")
 
@@ -129,6 +154,15 @@ def kinds() -> list[Kind]:
                 )
             )
     return out
+
+
+def more_kinds() -> list[Kind]:
+    """Data with ties and contradictions, each with two networks."""
+    return [
+        Kind(draw.__name__, draw, draw in (wrong_xor, wrong_classes), width, scale, leak, loss)
+        for draw in (bits, whole_numbers, wrong_xor, wrong_classes)
+        for width, scale, leak, loss in ((30, 1e-2, 0.0, "logistic"), (50, 0.3, 0.1, "exponential"))
+    ]
 
 
 # --- the runs ---
@@ -174,6 +208,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     p.add_argument("--seeds", default="1", help="a count, or first:last")
     p.add_argument("--log-time", type=float, default=None, help="stop there, and not where the limit is certified")
     p.add_argument("--seconds", type=float, default=10.0, help="the most that one run may take, of one core")
+    p.add_argument("--more", action="store_true", help="bits, whole numbers and wrong labels instead")
     p.add_argument("--list", action="store_true", help="name the kinds, run nothing")
     return p.parse_args(words)
 
@@ -181,7 +216,9 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 def main(words: Sequence[str]) -> int:
     args = parse(words)
     first, _, last = args.seeds.rpartition(":")
-    chosen = [k for k in kinds() if not args.words or any(w in str(k) for w in args.words)]
+    chosen = [
+        k for k in (more_kinds() if args.more else kinds()) if not args.words or any(w in str(k) for w in args.words)
+    ]
     if args.list:
         print(*chosen, sep="\n")
         return 0

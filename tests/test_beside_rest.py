@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,11 @@ from scipy.integrate import solve_ivp
 from sklearn.datasets import make_moons
 
 import reluflow as rf
+from certificate import certify_alone
 from reluflow import _core
 from reluflow.flow import _one
 from reluflow.flow._beside_rest import BesideRest
 from reluflow.flow._solution import Solution
-from test_to_limit import certify_alone
 
 
 def moons(seed: int) -> rf.Dataset:
@@ -227,3 +228,16 @@ def test_samples_that_come_free_are_followed() -> None:
     data, net = moons(1), rf.Network.init(60, 3, scale=0.1, seed=1, leak=0.1)
     sol = rf.integrate(data, net, until=rf.Stop(limit=True))
     assert sol.status == "reached_limit", sol.message
+
+
+def test_the_check_of_limits_notices_another_network() -> None:
+    """A neuron turned by 1e-3, or a multiplier that is a hundredth larger."""
+    data, net = crowd(14)
+    limit = rf.integrate(data, net, until=rf.Stop(limit=True)).limit
+    resting = int((np.abs(data.y * limit.network(data.X)) < 1e-9).sum())
+    largest = int(np.abs(limit.network.a).argmax())
+    W, duals = limit.network.W.copy(), limit.duals.copy()
+    W[largest] += 1e-3 * np.array([-W[largest, 1], W[largest, 0]])
+    duals[np.abs(duals).argmax()] *= 1.01
+    for other in (replace(limit, network=rf.Network(W, limit.network.a)), replace(limit, duals=duals)):
+        assert certify_alone(data, other, n_resting=resting) > 1e-5

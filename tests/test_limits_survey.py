@@ -67,3 +67,8 @@ def test_a_run_that_rests_before_its_limit_is_asked_for_ends_with_it() -> None:
 def test_the_survey_says_what_it_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert limits.main(["--list", "wine"]) == 0
     assert capsys.readouterr().out.split() == [name for name in KINDS if "wine" in name]
+
+
+def test_data_with_ties_and_contradictions_can_be_surveyed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert limits.main(["--more", "--seeds", "3:4", "bits_m30"]) == 0
+    assert "1 of 1 certified; 0 took more than 2000 steps" in capsys.readouterr().out

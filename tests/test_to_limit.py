@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.optimize import lsq_linear
 from sklearn.datasets import make_moons
 
 import reluflow as rf
+from certificate import certify_alone
 from reluflow.flow import _to_limit
 from reluflow.flow._scale import BEYOND_DIGITS
 from reluflow.flow._stop import LARGEST_LOG_NORM
@@ -43,34 +43,6 @@ def slowest(leak: float = 0.0, seed: int = 0) -> tuple[rf.Dataset, rf.Network]:
     """A run whose events go on beyond log t = 1e10."""
     data = random_labels(seed)
     return data, rf.Network.init(20, data.d, scale=1e-1, seed=seed, leak=leak)
-
-
-def certify_alone(data: rf.Dataset, limit: rf.limits.Limit, n_resting: int = 0) -> float:
-    """Largest violation of the KKT conditions of min |θ|²/2 s.t. q >= 1, from the network and λ alone.
-
-    Of samples at rest q = 0 is asked, and λ and what it holds on its boundary are free: larger by any factor.
-    """
-    net, duals = limit.network, limit.duals
-    grows = np.argsort(data.y * net(data.X))[n_resting:]
-    rests = ~np.isin(np.arange(data.n), grows)
-    scale = 1 / math.sqrt((data.y * net(data.X))[grows].min())
-    W, a = net.W * scale, net.a * scale
-    Z = W @ data.X.T
-    q = data.y * (a @ np.where(Z > 0, Z, net.leak * Z))
-    size = float(np.abs(duals).sum())
-    faults = [float((np.abs(duals) * np.abs(q - 1))[grows].max()) / size, float((-data.y * duals)[grows].max())]
-    faults += [float((1 - q)[grows].max()), float(np.abs(np.delete(q, grows)).max(initial=0.0))]
-    for j in np.flatnonzero(a):
-        on = np.abs(Z[j]) <= 1e-9 * np.linalg.norm(W[j]) * np.linalg.norm(data.X, axis=1)
-        pull = duals @ (np.where(Z[j] > 0, 1.0, net.leak)[:, None] * np.where(on[:, None], 0.0, data.X))
-        gap = W[j] / a[j] - pull  # what the held samples have to give: multiples in [leak, 1] of λ x
-        held = on & ((duals != 0) | rests)
-        rows = np.where(rests, 1.0, duals)[held, None] * data.X[held]
-        if len(rows):
-            ends = np.where(rests[held], [[-np.inf], [np.inf]], [[net.leak], [1.0]])
-            gap = gap - lsq_linear(rows.T, gap, tuple(ends), method="bvls", tol=1e-15).x @ rows
-        faults.append(float(np.linalg.norm(gap)) * abs(a[j]) / math.sqrt(2 * size))
-    return max(faults)
 
 
 @pytest.mark.parametrize("leak", [0.0, 0.1])
