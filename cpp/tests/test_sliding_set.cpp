@@ -257,6 +257,34 @@ void sets_that_grow_and_shrink_in_any_order_are_the_same() {
     CHECK(left == v);
 }
 
+/// Where what is taken is a billion times what is left, as of gradients that cancel, that stays on the boundaries too,
+/// to roundings of itself.
+void what_little_is_left_stays_on_the_boundaries() {
+    Generator random(5);
+    for (const Index held : {1, 2, 3}) {
+        std::vector<Numbers> rows;
+        for (int w = 0; w < 5; ++w) rows.push_back(drawn(5, random));
+        const Matrix normals = unit_rows(rows);
+        std::vector<int> order(static_cast<std::size_t>(held));
+        std::iota(order.begin(), order.end(), 0);
+        SlidingSet set(5);
+        set.assign(order, normals);
+        for (int round = 0; round < 20; ++round) {
+            Numbers v = drawn(5, random);
+            for (double& number : v) number *= 1e-9;
+            for (const int boundary : order) {
+                const double part = uniform(random);
+                for (Index k = 0; k < 5; ++k) v[k] += part * normals(boundary, k);
+            }
+            set.project_fully(v.data());
+            const double size = Eigen::Map<const Vector>(v.data(), 5).norm();
+            CHECK(size < 1e-8 && size > 1e-11);
+            for (const int boundary : order)
+                CHECK(std::abs(double(dot(normals, boundary, v.data()).value())) <= kRounding * size);
+        }
+    }
+}
+
 }  // namespace
 
 int main() {
@@ -264,5 +292,6 @@ int main() {
     boundaries_a_billionth_apart_hold_each_by_itself();
     boundaries_a_hundred_billionth_apart_hold_as_one();
     sets_that_grow_and_shrink_in_any_order_are_the_same();
+    what_little_is_left_stays_on_the_boundaries();
     return reluflow::tests::failures();
 }

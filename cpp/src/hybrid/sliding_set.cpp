@@ -77,6 +77,12 @@ void SlidingSet::project(double* v) const noexcept {
     }
 }
 
+/// Twice is enough (Kahan, Parlett).
+void SlidingSet::project_fully(double* v) const noexcept {
+    project(v);
+    project(v);
+}
+
 void SlidingSet::project(double* v, double* coordinates) const noexcept {
     for (int i = 0; i < size(); ++i) {
         const double* q = row(i);
@@ -129,8 +135,7 @@ Vector SlidingSet::line() const {
     Vector best = Vector::Zero(rank_);
     for (Index axis = 0; axis < rank_; ++axis) {
         Vector v = Vector::Unit(rank_, axis);
-        project(v.data());
-        project(v.data());
+        project_fully(v.data());
         if (v.norm() > best.norm()) best = v;
     }
     return best.normalized();

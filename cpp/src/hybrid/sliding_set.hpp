@@ -37,9 +37,11 @@ class SlidingSet {
     /// coordinates = Q v.
     void coordinates(const double* v, double* coordinates) const noexcept;
 
-    /// v -= Qᵀ Q v.
+    /// v -= Qᵀ Q v, to rounding of v.
     void project(double* v) const noexcept;
-    /// The same, and coordinates = Q v of what was taken away.
+    /// The same to rounding of what is left of v, however little that is.
+    void project_fully(double* v) const noexcept;
+    /// As project(), and coordinates = Q v of what was taken away.
     void project(double* v, double* coordinates) const noexcept;
     /// β with Σ_h β_h e_h = -Qᵀ coordinates.
     void multipliers(const double* coordinates, double* beta) const noexcept;

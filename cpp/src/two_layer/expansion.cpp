@@ -214,13 +214,18 @@ void Expansion::project(Index group, double* v) const noexcept {
     held(group).project(v);
 }
 
+/// Where a loss stalls, 10⁻⁹ of the gradient at the start is left. A late step makes 10⁵ times as much of its rounding,
+/// and is followed by one that begins with a layer where that is off the boundaries.
 void Expansion::project(int order) {
     for (Index c = 0; c < groups_.count(); ++c) {
         if (slot_of_group_[c] < 0) continue;
         Matrix& taken = held_parts_[slot_of_group_[c]];
         column_ = gradients_.col(c);
         taken.row(order) = column_.transpose();
-        held(c).project(column_.data());
+        if (order == 0)
+            held(c).project_fully(column_.data());
+        else
+            held(c).project(column_.data());
         taken.row(order) -= column_.transpose();
         gradients_.col(c) = column_;
     }
