@@ -44,9 +44,9 @@ void RadauStep::guess(const Expansion& expansion, double step) {
             continue;
         }
         double rate = 0.0;
-        if (last_step_ > 0.0 && !is_linear_ && start_weights_[i] >= kLeastFollowed && live_[i])
-            for (int k = 1; k < kStages; ++k) rate += k * coefficients_(k, i) / (start_weights_[i] * last_step_);
-        const bool goes_on = is_growing_ && last_step_ > 0.0 && start_weights_[i] >= kLeastFollowed && live_[i];
+        if (kept_step_ > 0.0 && !is_linear_ && start_weights_[i] >= kLeastFollowed && live_[i])
+            for (int k = 1; k < kStages; ++k) rate += k * kept_(k, i) / (start_weights_[i] * kept_step_);
+        const bool goes_on = is_growing_ && kept_step_ > 0.0 && start_weights_[i] >= kLeastFollowed && live_[i];
         for (int node = 0; node < kStages; ++node) {
             if (is_linear_) {
                 set_change(node, i, 0.0);
@@ -67,12 +67,12 @@ void RadauStep::guess(const Expansion& expansion, double step) {
 /// constants in a step times what Newton's method leaves, where samples in many directions hold each other: a layer
 /// that begins with every step, and drives neurons by far more than the weights at the nodes do, of which all cancels.
 double RadauStep::onward_log_change(int node, Index sample, double step) const {
-    const double on = nodes_.at[node] * step / last_step_;
+    const double on = nodes_.at[node] * step / kept_step_;
     double change = kept_end_[sample] - start_weights_[sample];
     double power = 1.0;
     for (int k = 1; k < kStages; ++k) {
         power *= 1.0 + on;
-        change += coefficients_(k, sample) * (step <= kOnwards * last_step_ ? power - 1.0 : k * on);
+        change += kept_(k, sample) * (step <= kOnwards * kept_step_ ? power - 1.0 : k * on);
     }
     const double part = change / start_weights_[sample];
     return part > -1.0 ? std::log1p(part) : -std::numeric_limits<double>::infinity();

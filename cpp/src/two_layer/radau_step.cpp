@@ -279,8 +279,7 @@ bool RadauStep::conclude(Expansion& expansion, double step, double miss, double 
     behind_ = is_taken && step == landing_ ? ahead_ : kUnlimited;
     if (is_taken && is_steady_ && !is_linear_ && !is_growing_ && !has_many_)
         turns_ |= is_kept_short(expansion, step, miss);
-    last_step_ = is_taken ? step : 0.0;
-    if (is_taken && turns_) {
+    if (is_taken) {
         kept_ = coefficients_;
         kept_step_ = step;
     }
@@ -326,7 +325,6 @@ void RadauStep::interrupt() noexcept {
 
 bool RadauStep::refuse(double step) noexcept {
     next_step_ = kShrink * step;
-    last_step_ = 0.0;
     return false;
 }
 

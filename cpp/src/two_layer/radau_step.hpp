@@ -50,7 +50,7 @@ class RadauStep {
     double next_step() const noexcept { return next_step_; }
     /// Explicit steps come next, so the weights of the last step cannot be extrapolated.
     void pause() noexcept {
-        last_step_ = kept_step_ = 0.0;
+        kept_step_ = 0.0;
         behind_ = kUnlimited;
     }
     /// The same behind an event.
@@ -181,7 +181,6 @@ class RadauStep {
     Vector kept_end_;              // the weights at the end of the last accepted step
     double longest_ = 0.0;         // of the steps since the last event
     double longest_before_ = 0.0;  // and of those before it
-    double last_step_ = 0.0;       // length of the last accepted step, if the next one can extrapolate it, else 0
     int factorisations_ = 0;       // that this try has made
     int iterations_ = 0;
 };

@@ -72,9 +72,9 @@ const Eagerness& eagerness(LateKind kind) noexcept {
 }
 /// Steps, at most, that are taken in a row while they do not pay.
 constexpr int kMostShort = 3;
-/// Where margins are positive and the next step would still be longer than what pays by this factor, it is tried
-/// however the last one went, so often in a row: explicit steps, and short late ones behind them, would take far more
-/// work to come there again. With negative margins neurons whose multipliers are rounding came and went more often.
+/// Where the next step would still be longer than what pays by this factor, it is tried however the last one went, so
+/// often in a row: explicit steps, and short late ones behind them, would take far more work to come there again. With
+/// negative margins only behind a late step: the first one behind explicit steps is to end a layer.
 constexpr double kFarAhead = 20.0;
 constexpr int kMostTriesFar = 6;
 /// Where an explicit step covers less of the time constants of the neurons than this, none of them brings a run
@@ -178,7 +178,8 @@ void LateControl::tried(bool accepted, double next, double gain, double spent, d
     const Eagerness& how = eagerness(kind_);
     gain_ = std::clamp(gain, how.smallest_gain, kLargestGain);
     step_ = next;
-    const bool far = kind_ == LateKind::margins && next >= kFarAhead * gain_ * plain;
+    const bool goes_on = kind_ == LateKind::margins || (kind_ != LateKind::errors && active_);
+    const bool far = goes_on && next >= kFarAhead * gain_ * plain;
     if (leaps_ && (accepted || !far || in_layer)) {
         leaps_ = false;
         next_leap_pause_ = accepted ? 0 : std::min(2 * next_leap_pause_ + 1, kMostUnleapt);
