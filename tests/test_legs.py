@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_circles, make_moons
+from sklearn.datasets import make_blobs, make_circles, make_moons
 
 import reluflow as rf
 from reluflow.flow import _beyond, _to_limit
@@ -92,6 +92,16 @@ def test_late_steps_end_where_a_sample_joins() -> None:
     sol = rf.integrate(data, net, loss="exponential", until=rf.Stop(limit=True))
     assert sol.status == "reached_limit", sol.message
     assert sol.stats["late_refused"] <= 280  # 395 before, 196
+
+
+def test_rounding_of_margins_is_kept_small_where_multipliers_are_not_unique() -> None:
+    """No margin answers to two directions of the weights, so that steps were as short as its rounding asks for."""
+    X, labels = make_blobs(50, centers=4, cluster_std=1.5, random_state=16)
+    data = rf.Dataset(np.c_[np.round(X), np.ones(50)], 2.0 * (labels % 2) - 1)
+    net = rf.Network.init(50, 3, scale=0.3, seed=16, leak=0.1)
+    sol = rf.integrate(data, net, loss="exponential", until=rf.Stop(limit=True))
+    assert sol.status == "reached_limit", sol.message
+    assert sol.stats["steps"] < 6000  # 15,000 and no end before, 3,200 now
 
 
 def test_faint_neurons_are_held_larger_beyond_doubles(monkeypatch: pytest.MonkeyPatch) -> None:

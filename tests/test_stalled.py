@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, make_moons
 
 import compare
 import hostile
@@ -264,3 +264,13 @@ def test_what_late_steps_have_kept_counts_as_no_work() -> None:
     assert sol.status == "reached_time"
     assert sol.stats["steps"] < 4500
     assert sol.log_loss_end == pytest.approx(0.4482507069, abs=2e-8)  # at a tolerance of 1e-10
+
+
+def test_what_little_moves_neurons_that_slide_keeps_them_on_their_boundaries() -> None:
+    """Rounding of the gradient that holds them, times a late step, made the next one begin with a layer."""
+    X, labels = make_moons(60, noise=0.3, random_state=2)
+    data = rf.Dataset(np.c_[X, np.ones(60)], 2.0 * labels - 1)
+    net = rf.Network.init(20, 3, scale=1.0, seed=2)
+    sol = rf.integrate(data, net, loss="exponential", until=rf.Stop(log_time=14.0))
+    assert sol.status == "reached_log_time", sol.message
+    assert ((sol.log_t > 8.0) & (sol.log_t < 14.0)).sum() < 600  # 1,840 before, 300 now

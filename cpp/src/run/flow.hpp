@@ -106,6 +106,7 @@ class Flow final : public Run {
     bool is_beyond_digits() const noexcept;
     void shrink();
     int exponent() const noexcept { return state_.parameters.exponent(); }
+    bool lacks_digits() const noexcept;
     double most_held() const noexcept;
     double held_again() const noexcept;
     double scale() const noexcept;

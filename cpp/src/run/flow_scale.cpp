@@ -21,6 +21,10 @@ namespace {
 /// relative errors of a margin times the rounding: 1e-5 and 1e-7.
 constexpr double kMostHeld = 4e10;
 constexpr double kHeldAgain = 1e9;
+/// The same, once scaled, where rounding of margins keeps late steps short: weights are then known a hundred times as
+/// well, and the direction a hundredth as well as it need be.
+constexpr double kMostOfFew = 4e8;
+constexpr double kAgainOfFew = 1e7;
 /// The same beside samples at rest: the rounding of their margins, which are sums of terms as large, is to stay far
 /// below the share of the others.
 constexpr double kMostBesideRest = 8e4;
@@ -53,13 +57,17 @@ constexpr int kClockHalvings = 100;
 
 /// The smallest margin at which the state is scaled down, and the one that it has then.
 double Flow::most_held() const noexcept {
-    if (plan_.objective.resting.is_empty()) return kMostHeld;
+    if (plan_.objective.resting.is_empty()) return lacks_digits() ? kMostOfFew : kMostHeld;
     return kMostBesideRest * std::clamp(stepper_.waveform().share() / kShareBesideRest, 1.0, kMoreMost);
 }
 
 double Flow::held_again() const noexcept {
-    if (plan_.objective.resting.is_empty()) return kHeldAgain;
+    if (plan_.objective.resting.is_empty()) return lacks_digits() ? kAgainOfFew : kHeldAgain;
     return kAgainBesideRest * std::clamp(stepper_.waveform().share() / kShareBesideRest, 1.0, kMoreAgain);
+}
+
+bool Flow::lacks_digits() const noexcept {
+    return exponent() > 0 && stepper_.lacks_digits();
 }
 
 /// The factor 4^k from stored to true margins.

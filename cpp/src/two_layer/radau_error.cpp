@@ -147,7 +147,9 @@ double RadauStep::rounding_of_margins() const noexcept {
 /// The rounding of margins, and what it leaves of the weights, grows with the step. A step that stopped at that is not
 /// followed by one for which it would be too much: none of the iterations of such steps gains anything.
 void RadauStep::leave_room_for_rounding(double step, double change) noexcept {
-    next_step_ = std::min(next_step_, step * std::max(1.0, kHeldPart * Waveform::kFineWeightError / change));
+    const double most = step * std::max(1.0, kHeldPart * Waveform::kFineWeightError / change);
+    lacks_digits_ = most < next_step_;
+    next_step_ = std::min(next_step_, most);
 }
 
 }  // namespace reluflow

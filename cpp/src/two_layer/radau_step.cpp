@@ -280,6 +280,7 @@ bool RadauStep::conclude(Expansion& expansion, double step, double miss, double 
     if (is_taken && is_steady_ && !is_linear_ && !is_growing_ && !has_many_)
         turns_ |= is_kept_short(expansion, step, miss);
     if (is_taken) {
+        lacks_digits_ = false;
         kept_ = coefficients_;
         kept_step_ = step;
     }

@@ -55,6 +55,8 @@ class RadauStep {
     }
     /// The same behind an event.
     void interrupt() noexcept;
+    /// The last step that was taken is as long as the rounding of margins lets the next one be.
+    bool lacks_digits() const noexcept { return lacks_digits_; }
     /// The longest step behind the last one, if that ended where a sample is about to join.
     double longest() const noexcept { return behind_; }
     /// Steps are kept short by a kernel that turns: the next one reckons with that.
@@ -175,6 +177,7 @@ class RadauStep {
     double rounding_ = 0.0;  // the largest of these
     double square_ = 0.0;    // |θ|²
     double next_step_ = 0.0;
+    bool lacks_digits_ = false;
     double landing_ = 0.0;         // length of a step that ends before a sample joins
     double ahead_ = 0.0;           // of the one behind it
     double behind_ = kUnlimited;   // the same, once the former was taken

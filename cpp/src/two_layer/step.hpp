@@ -45,6 +45,8 @@ class Stepper {
     /// Throws Abandoned if the step is abandoned; the state is then that of begin().
     bool attempt(double max_step);
     /// True if the step is a Radau step.
+    /// The last late step was as long as the rounding of margins lets it be.
+    bool lacks_digits() const noexcept { return radau_.lacks_digits(); }
     bool is_late() const noexcept { return late_; }
     /// Replaces a Radau step by an explicit one; false if it begins with events that cannot be undone.
     bool retry_plain(double max_step);
