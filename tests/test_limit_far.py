@@ -10,6 +10,8 @@ import pytest
 from sklearn.datasets import make_moons
 
 import reluflow as rf
+from certificate import certify_alone
+from reluflow.flow._solution import Solution
 from reluflow.limits._state import State
 
 LOG_NORMS = (44.0, 80.0, 150.0, 260.0)
@@ -48,6 +50,28 @@ def test_weights_that_are_given_are_taken_and_zeros_lie_below_them() -> None:
     np.testing.assert_allclose(state.weights, given, rtol=1e-13, atol=1e-320)
     assert np.isfinite(state.log_weights).all()
     assert (state.log_weights[[5, 7]] < -744).all()
+
+
+def test_neurons_that_grow_exactly_as_fast_as_the_limit_stay_as_faint_as_they_are() -> None:
+    """Where groups are opposite to each other the negatives of all are as fast: such a neuron "would start a group".
+
+    It did so for ever: the run went on to log |θ| = 4000.
+    """
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((40, 2))
+    y = np.sign(X[:, 0] * X[:, 1]) * np.where(rng.random(40) < 0.1, -1.0, 1.0)
+    net = rf.Network.init(50, 3, scale=0.3, seed=4, leak=0.1)
+    sol = rf.integrate(rf.Dataset(np.c_[X, np.ones(40)], y), net, loss="exponential", until=rf.Stop(limit=True))
+    assert sol.status == "reached_limit", sol.message
+    assert "groups of their own" in sol.limit.reason
+    assert certify_alone(sol.data, sol.limit) < 1e-10
+    faint = int(sol.limit.reason.split(": ")[-1])
+    louder = {name: sol._raw[name].copy() for name in ("final_W", "final_a")}
+    for array in louder.values():
+        array[faint] *= 1e10
+    with_group = Solution(sol.data, sol.initial, sol.settings, {**sol._raw, **louder}).limit
+    assert not with_group.certified
+    assert "will start new groups of it" in with_group.reason
 
 
 @pytest.mark.parametrize("size", [1.0, 1e-170, 1e-300])

@@ -77,9 +77,9 @@ def direction(state: State, core: Core) -> Limit:
     turn = _angle(state.net, net)
     reasons, notes = _doubts(state, core, residuals, found, turn), _notes(found, core)
     if not reasons:
-        reasons, joining = _growing(state, core, found)
-        if joining:
-            notes.append(f"neurons will join groups of the limit, which does not change its function: {joining}")
+        reasons, outside = _growing(state, core, found)
+        if outside:
+            notes += outside
             split_error = float("nan")
     return _limit(state, net, found.lam, residuals, (turn, split_error), (reasons, notes), found.free_masses)
 
@@ -330,22 +330,22 @@ def _notes(found: _Solution, core: Core) -> list[str]:
     return notes
 
 
-def _growing(state: State, core: Core, found: _Solution) -> tuple[list[str], str]:
+def _growing(state: State, core: Core, found: _Solution) -> tuple[list[str], list[str]]:
     """Follow the neurons outside the limit to their ends under its multipliers.
 
-    Returns what speaks against the limit, neurons that would outgrow it or start groups of their own, and the names of
-    those that will join groups it has.
+    Returns what speaks against the limit, neurons that would outgrow it or start groups of their own, and what is to be
+    said of others: those that will join groups it has, and those whose own groups would be nothing beside it.
     """
     groups, net = state.groups, state.net
     rows = np.flatnonzero((groups.of >= 0) & ~np.isin(groups.of, found.live) & net.W.any(axis=1))
     stands = np.linalg.norm(groups.pulls(found.lam), axis=1) <= _STANDS
     rows = rows[~(stands & core.rests.any())[groups.of[rows]]]
     if not len(rows):
-        return [], ""
+        return [], []
     lam = found.lam + of_core(state.groups, found.lam, core, state.net.leak)
     flow = start(state.data.X, lam, net.leak, net.W[rows], groups.sign[groups.of[rows]], state.pattern[rows])
     flow.run()
-    reasons = []
+    reasons, notes = [], []
     rate = np.where(flow.status == 0, np.linalg.norm(flow.pull, axis=1), 0.0)
     if (rate > 1 + _RATE_TOL).any():
         reasons.append(f"neurons outside the limit will outgrow it: {names(rows[rate > 1 + _RATE_TOL])}")
@@ -353,11 +353,29 @@ def _growing(state: State, core: Core, found: _Solution) -> tuple[list[str], str
     cells = np.column_stack((groups.sign, groups.pattern))[found.live]
     ends = np.column_stack((flow.sign, flow.pattern))
     in_group = joins & (ends[:, None] == cells[None]).all(axis=2).any(axis=1)
-    if (joins & ~in_group).any():
-        reasons.append(f"neurons outside the limit will start new groups of it: {names(rows[joins & ~in_group])}")
+    if in_group.any():
+        notes.append(
+            f"neurons will join groups of the limit, which does not change its function: {names(rows[in_group])}"
+        )
+    of_starts, of_faint = _with_own_groups(state, found, rows[joins & ~in_group])
+    reasons, notes = reasons + of_starts, notes + of_faint
     if flow.reasons:
         reasons.append(f"neurons outside the limit are undecided: {names(rows[sorted(flow.reasons)])}")
-    return reasons, names(rows[in_group])
+    return reasons, notes
+
+
+def _with_own_groups(state: State, found: _Solution, rows: IntArray) -> tuple[list[str], list[str]]:
+    """Say of neurons that end as fast as the limit in none of its groups: they keep the part of it that they have."""
+    squares = state.net.a**2
+    part = squares[rows] / squares[np.isin(state.groups.of, found.live)].sum()
+    is_faint = part <= CERTIFIED_TOL
+    reasons, notes = [], []
+    if not is_faint.all():
+        reasons.append(f"neurons outside the limit will start new groups of it: {names(rows[~is_faint])}")
+    if is_faint.any():
+        of_them = f"a part of {part[is_faint].sum():.1g} of the limit"
+        notes.append(f"neurons will keep groups of their own, {of_them}: {names(rows[is_faint])}")
+    return reasons, notes
 
 
 def _angle(net: Network, other: Network) -> float:
