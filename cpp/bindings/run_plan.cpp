@@ -61,6 +61,7 @@ RunPlan plan_in(const py::dict& options) {
     RunPlan plan;
     read(options, "rtol", plan.settings.rtol);
     read(options, "atol", plan.settings.atol);
+    read(options, "rounding", plan.settings.rounding);
     read(options, "each_unit", plan.settings.each_unit);
     read(options, "max_events", plan.settings.max_events);
     read(options, "horizon_log_loss", plan.settings.horizon_log_loss);

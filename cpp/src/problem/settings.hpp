@@ -46,6 +46,9 @@ struct Settings {
     /// Radau steps are tried once log of the summed loss is below this; a value below -1e100 turns them off. The
     /// default is where Lyu & Li's theory begins.
     double horizon_log_loss = -0.36651292058166435;  // log ln 2
+    /// Error of θ that is accepted from the rounding of weights that cancel. It does not depend on rtol, and so neither
+    /// does where a loss stalls.
+    double rounding = 1e-9;
     /// Memory for the accepted steps; when it is full every second one is dropped.
     std::size_t checkpoint_bytes = std::size_t{256} << 20;
 };

@@ -19,9 +19,6 @@ constexpr int kMaxRetries = 30;
 constexpr double kRetryPart = 0.9;
 /// A step whose defect is too large is repeated shorter by this factor.
 constexpr double kUnsoundPart = 0.25;
-/// Error of θ that is accepted from the rounding of weights that cancel. It does not depend on rtol, and so neither
-/// does where a loss stalls.
-constexpr double kBalance = 1e-9;
 
 /// Networks of fewer weights are moved at every step: that takes no longer than the bounds that would defer it.
 constexpr Index kLeastCarried = 20000;
@@ -42,6 +39,7 @@ double log_least_count(const Dataset& data) {
 Stepper::Stepper(const Dataset& data, Objective objective, const Settings& settings, State& state, Pool& pool)
     : data_(data),
       rtol_(settings.rtol),
+      rounding_(settings.rounding),
       budget_(kCouplingPart * settings.rtol),
       log_separated_(log_separation(objective.loss) + log_least_count(data)),
       state_(state),
@@ -204,7 +202,7 @@ double Stepper::end_by_doubts(double end) const {
 }
 
 double Stepper::rounding_limit() const noexcept {
-    return kRoundingPart * kBalance / (std::numeric_limits<double>::epsilon() * waveform().mean_norm());
+    return kRoundingPart * rounding_ / (std::numeric_limits<double>::epsilon() * waveform().mean_norm());
 }
 
 double Stepper::speed() const {

@@ -116,6 +116,7 @@ class Stepper {
 
     const Dataset& data_;
     double rtol_;
+    double rounding_;  // error that is accepted from it where weights cancel
     double budget_;
     double log_separated_;
     State& state_;

@@ -116,7 +116,7 @@ def _held_by(done: Solution) -> Held:
 def _carried_on(done: Solution) -> dict[str, Any]:
     """Return what a leg is told of the one before it, and of the roles of the samples, if it goes on beside some."""
     raw, held = done._raw, done._raw["held"]
-    names = ("offsets", "pace", "rest_scales", "tail_share", "rtol")
+    names = ("offsets", "pace", "rest_scales", "tail_share", "rtol", "rounding")
     options = {name: held[name] for name in names if name in held} | {"goes_on": True}
     if "final_sample_weights" in raw:
         options["sample_weights"] = raw["final_sample_weights"]

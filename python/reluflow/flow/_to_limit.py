@@ -12,6 +12,8 @@ import numpy as np
 from ._beside_rest import LOG_TIMES, BesideRest
 from ._beyond import LOG_NORMS, Beyond
 from ._join import joined
+from ._past_rounding import LOG_TIMES as LOG_TIMES_PAST_ROUNDING
+from ._past_rounding import PastRounding
 from ._solution import Solution
 from ._stop import LARGEST_LOG_NORM, Stop
 
@@ -53,9 +55,11 @@ def to_limit(run: Leg, until: Stop, start_log_t: float, decay: float = 0.0) -> S
         if certified:
             at = f", at log t = {done.log_t_end:.4g}, where the loss stalls" if leg.status == "stalled" else ""
             return ended_as(done, "reached_limit", True, "the limit is certified" + at)
-        beside = BesideRest.of(done) if leg.status == "stalled" and until.events is None else None
-        if beside is not None:
-            return _beside_rest(run, done, beside, until, began)
+        if leg.status == "stalled" and until.events is None and not decay:
+            beside = BesideRest.of(done)
+            if beside is not None:
+                return _beside_rest(run, done, beside, until, began)
+            return _past_rounding(run, done, until, began)
         if not goes_on:
             return done
     assert done is not None  # for the type checker: there are legs
@@ -86,6 +90,24 @@ def _beside_rest(run: Leg, done: Solution, beside: BesideRest, until: Stop, bega
         if not (leg.success and is_followed):
             break
     return ended_as(found, done.status, False, f"{done.message}; no limit is certified {beside.place}")
+
+
+def _past_rounding(run: Leg, done: Solution, until: Stop, began: float) -> Solution:
+    """Go on where a loss stalls and nothing tells which samples are at rest; the run is as before if that fails."""
+    past = PastRounding(done)
+    for mark in LOG_TIMES_PAST_ROUNDING:
+        if not done.log_t_end < mark < until.log_end():
+            continue
+        stop = Stop(seconds=until.seconds, log_norm=until.log_norm, log_time=mark, events=past.most_events)
+        leg = run(past.start(), _left(stop, None, perf_counter() - began))
+        past.take(leg)
+        found = past.solution()
+        ended = _ended(found, leg, past.place)
+        if ended is not None:
+            return ended
+        if leg.status != "reached_log_time" or _is_at_rest(leg):
+            break
+    return ended_as(done, done.status, False, f"{done.message}; no limit is certified {past.place}")
 
 
 def _beyond(run: Leg, done: Solution, until: Stop, began: float) -> Solution:

@@ -1,0 +1,76 @@
+"""Runs to their limits past the rounding of a stalled loss, where no gap tells which samples are at rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import reluflow as rf
+from certificate import certify_alone
+from reluflow.flow import _past_rounding, _to_limit
+
+
+def wrong_xor() -> tuple[rf.Dataset, rf.Network]:
+    """Exclusive or of two signs, and some labels wrong: a part grows for ever, and margins at rest are up to 13."""
+    rng = np.random.default_rng(6)
+    X = rng.standard_normal((40, 2))
+    y = np.sign(X[:, 0] * X[:, 1]) * np.where(rng.random(40) < 0.1, -1.0, 1.0)
+    return rf.Dataset(np.c_[X, np.ones(40)], y), rf.Network.init(30, 3, scale=1e-2, seed=6)
+
+
+def test_a_part_that_grows_beside_samples_of_many_weights(tmp_path: Path) -> None:
+    data, net = wrong_xor()
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True))
+    assert sol.status == "reached_limit", sol.message
+    assert "known to 1e-07" in sol.message
+    n_resting = int((data.y * sol.limit.network(data.X) < 1e-9).sum())
+    assert n_resting == 19
+    assert certify_alone(data, sol.limit, n_resting) < 1e-9
+    # Its states are those of a run that stalls, and the state beyond them is kept in files.
+    plain = rf.integrate(data, net, until=rf.Stop(log_time=20.0))
+    assert plain.status == "stalled"
+    np.testing.assert_array_equal(sol.final.theta, plain.final.theta)
+    assert sol.log_t_end == plain.log_t_end < 19.0
+    sol.save(tmp_path / "past.npz")
+    again = rf.load(tmp_path / "past.npz").limit
+    assert again.certified
+    np.testing.assert_array_equal(again.network.theta, sol.limit.network.theta)
+
+
+@pytest.mark.slow
+def test_a_point_of_finite_norm_with_margins_from_one_to_twenty_four() -> None:
+    """All hundred samples come to rest, one by one, up to log t = 24."""
+    iris = rf.datasets.iris("versicolor", "virginica")
+    data = rf.Dataset(np.c_[iris.X, np.ones(iris.n)], iris.y)
+    sol = rf.integrate(data, rf.Network.init(60, data.d, scale=1e-3, seed=0), until=rf.Stop(limit=True))
+    assert sol.status == "reached_limit", sol.message
+    assert sol.limit.kind == "finite"
+    net = sol.limit.network
+    q = data.y * net(data.X)
+    assert q.max() > 20.0
+    weights = data.y / (1.0 + np.exp(q))
+    Z = net.W @ data.X.T
+    is_on = np.abs(Z) <= 1e-9 * np.linalg.norm(net.W, axis=1)[:, None] * np.linalg.norm(data.X, axis=1)
+    free = ~is_on.any(axis=1) & (net.a != 0)
+    assert free.any()
+    assert np.abs((weights * (Z > 0)) @ data.X)[free].max() < 1e-12
+    assert len(np.unique(net.pattern[net.a != 0], axis=0)) > free.sum() / 60  # and others slide
+
+
+def test_neurons_that_come_and_go_by_rounding_end_the_legs(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, net = wrong_xor()
+    monkeypatch.setattr(_past_rounding, "_MOST_EVENTS", 0.0)  # one event in all
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True))
+    assert sol.status == "stalled"
+    place = float(sol.message.split("log t = ")[-1].split(",")[0])
+    assert sol.log_t_end < place < 19.0
+
+
+def test_no_leg_ends_beyond_the_time_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, net = wrong_xor()
+    monkeypatch.setattr(_to_limit, "LOG_TIMES_PAST_ROUNDING", (17.5, 18.0, 20.5))
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True, log_time=20.0))
+    assert sol.status == "stalled"
+    assert "no limit is certified at log t = 18," in sol.message
