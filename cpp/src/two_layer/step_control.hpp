@@ -53,8 +53,8 @@ class StepControl {
 };
 
 /// What Radau steps have to reckon with: margins of which none is negative, margins of which some are, without and with
-/// a kernel that turns, or errors.
-enum class LateKind { margins, careful, turning, errors };
+/// a kernel that turns, or far below zero, or errors.
+enum class LateKind { margins, careful, turning, steep, errors };
 
 /// Chooses between explicit and Radau steps by their work per time, and the lengths of Radau steps.
 class LateControl {

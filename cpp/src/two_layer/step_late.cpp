@@ -15,6 +15,9 @@ constexpr double kNever = -1e100;
 /// their series must reach over the step.
 constexpr double kLongestDecay = 2.0;
 
+/// Weights of margins below this may differ by e^30 within a step.
+constexpr double kFarBelow = -30.0;
+
 /// After so many explicit steps without any event a layer is what they leave themselves.
 constexpr int kQuietSteps = 50;
 
@@ -52,6 +55,13 @@ bool Stepper::held_are_let_go() const {
     return false;
 }
 
+LateKind Stepper::kind_of_margins() const noexcept {
+    const double smallest = waveform().smallest_margin();
+    if (smallest > 0.0) return LateKind::margins;
+    if (smallest < kFarBelow) return LateKind::steep;
+    return radau_.turns() ? LateKind::turning : LateKind::careful;
+}
+
 /// Tries Radau steps, where explicit steps would be far shorter than the time constants of the neurons.
 bool Stepper::expand_late() {
     if (horizon_log_loss_ < kNever) return false;
@@ -63,10 +73,7 @@ bool Stepper::expand_late() {
     const double plain = late_control_.plain_step(control_.smooth(), expansion_.series().square());
     // Events that keep explicit steps short would do the same to late ones, which cost far more.
     if (!separated && (plain * rate > kVeryStiffRate || control_.is_limited_by_events())) return false;
-    const LateKind kind = linear                               ? LateKind::errors
-                          : waveform().smallest_margin() > 0.0 ? LateKind::margins
-                          : radau_.turns()                     ? LateKind::turning
-                                                               : LateKind::careful;
+    const LateKind kind = linear ? LateKind::errors : kind_of_margins();
     const double room = gaps_.expected() / plain;
     if (!late_control_.wants(plain * rate, kind, room)) return false;
     const bool lets_go = linear || held_are_let_go();
