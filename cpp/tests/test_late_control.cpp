@@ -168,8 +168,9 @@ void a_leap_that_is_only_too_long_is_tried_again() {
 }
 
 /// Explicit steps and short late ones behind them would take far more work to come there again.
-void a_step_that_pays_by_far_is_tried_again_after_refusals_where_margins_are_positive() {
-    for (const LateKind kind : {LateKind::margins, LateKind::careful, LateKind::errors}) {
+void a_step_that_pays_by_far_is_tried_again_after_refusals_behind_a_late_step() {
+    for (const LateKind kind :
+         {LateKind::margins, LateKind::careful, LateKind::turning, LateKind::steep, LateKind::errors}) {
         LateControl control = asked(kind);
         control.tried(true, 1e6 * kPlain, kGain, 0.0, kPlain);
         control.taken(1e6 * kPlain, false);
@@ -177,8 +178,17 @@ void a_step_that_pays_by_far_is_tried_again_after_refusals_where_margins_are_pos
         int tries = 0;
         for (; tries < 100 && control.wants(kRate, kind, kEndless); ++tries)
             control.tried(false, next *= 0.4, kGain, 0.0, kPlain);
-        CHECK(kind == LateKind::margins ? tries > 4 : tries <= 3);
+        CHECK(kind == LateKind::steep || kind == LateKind::errors ? tries <= 3 : tries > 4);
         CHECK(tries < 10);
+    }
+}
+
+/// Of a first late step behind explicit ones with negative margins nothing is known.
+void a_first_careful_step_is_not_tried_again_however_far_it_would_go() {
+    for (const LateKind kind : {LateKind::careful, LateKind::steep}) {
+        LateControl control = asked(kind);
+        control.tried(false, 1e6 * kPlain, kGain, 0.0, kPlain);
+        CHECK(!control.wants(kRate, kind, kEndless));
     }
 }
 
@@ -321,7 +331,8 @@ int main() {
     a_layer_as_long_as_the_step_before_is_not_leapt_over();
     a_leap_that_misses_the_layer_is_followed_by_explicit_steps_and_not_tried_at_the_next_event();
     a_leap_that_is_only_too_long_is_tried_again();
-    a_step_that_pays_by_far_is_tried_again_after_refusals_where_margins_are_positive();
+    a_step_that_pays_by_far_is_tried_again_after_refusals_behind_a_late_step();
+    a_first_careful_step_is_not_tried_again_however_far_it_would_go();
     what_explicit_steps_cannot_bring_forward_is_not_repaid_by_them();
     a_run_that_goes_on_has_the_lengths_of_the_one_before();
     return reluflow::tests::failures();
