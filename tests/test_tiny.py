@@ -114,3 +114,15 @@ def test_a_neuron_crosses_one_of_the_boundaries_that_it_is_beside_and_not_all(rt
         assert sol.events.sample[sol.events.neuron == first].tolist() == [1, 0, 2]
         W, a = np.array(BESIDE_FINAL_W)[order], np.array(BESIDE_FINAL_A)[order]
         compare.assert_same_state(sol.final.W, sol.final.a, W, a, 100 * rtol, "at the end")
+
+
+@pytest.mark.parametrize("seed", [16, 18, 55, 83, 85, 101, 105])
+def test_a_neuron_that_comes_back_from_e_to_the_minus_500_is_as_large_as_it_should_be(seed: int) -> None:
+    """It grew at the rate of the start of each step, and was let go where one began: 2e-5 to 5e-2 off at any rtol."""
+    rng = np.random.default_rng([seed, 150])
+    data = rf.Dataset(rng.standard_normal((8, 3)), rng.choice([-1.0, 1.0], 8))
+    net = rf.Network.init(5, 3, scale=1e-150, seed=seed)
+    one, two = (rf.integrate(data, net, until=4000.0, rtol=rtol).final for rtol in (1e-9, 1e-12))
+    size = np.hypot(np.linalg.norm(two.W, axis=1), two.a)
+    off = np.maximum(np.abs(one.W - two.W).max(axis=1), np.abs(one.a - two.a))[size > 1e-280] / size[size > 1e-280]
+    assert off.max() < 1e-8

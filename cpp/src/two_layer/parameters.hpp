@@ -60,6 +60,7 @@ class Parameters {
     /// Stores a balanced neuron as zero and follows it as a sleeper, until it has come to a size below 1e-100 again.
     void put_to_sleep(Index neuron, double wakes_at);
     std::span<Sleeper> sleepers() noexcept { return sleepers_; }
+    std::span<const Sleeper> sleepers() const noexcept { return sleepers_; }
     /// The direction of a sleeper, (r,), of norm 1.
     auto direction(const Sleeper& sleeper) const { return directions_.col(sleeper.neuron); }
     /// Restores the sleepers that have grown so far; true if there was one.

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "numeric/bracket.hpp"
+
 namespace reluflow {
 
 namespace {
@@ -21,6 +23,10 @@ constexpr double kReturned = 10.0;
 /// A sleeper is let go where its multipliers are out of their intervals by more than this part of Σ p |x|: far beyond
 /// what is not known of them, so that the step releases it which finds it awake.
 constexpr double kLetGo = 1e-6;
+/// A step ends where one is let go by so much, so that the next begins with what wakes it.
+constexpr double kSurelyLetGo = 2e-6;
+/// Halvings for the time at which that is: to 2^-50 of the step.
+constexpr int kHalvings = 50;
 
 /// True for a balanced neuron that cannot turn and shrinks.
 bool decays(const State& state, const Expansion& expansion, Index neuron) {
@@ -31,23 +37,35 @@ bool decays(const State& state, const Expansion& expansion, Index neuron) {
     return output * expansion.start_rate(neuron, neurons.w.col(neuron)) < 0.0;
 }
 
-/// True where a multiplier that holds a sleeper on its line is outside of what its samples give, or these repel it.
-bool is_let_go(const Dataset& data, const State& state, const Expansion& expansion, const Sleeper& sleeper,
-               Vector& work) {
+/// The gradient of the samples on which a sleeper does not slide, under given signed weights.
+void gradient_under(const Vector& weights, const Dataset& data, const Expansion& expansion, const Sleeper& sleeper,
+                    VectorRef g) {
+    const Index group = expansion.groups().of(sleeper.neuron);
+    g.setZero();
+    for (Index i = 0; i < data.n(); ++i) {
+        const double factor = expansion.slope(i, group) * weights[i];
+        if (factor != 0.0) g += factor * data.X().row(i).transpose();
+    }
+}
+
+/// True where a multiplier that holds a sleeper on its line is outside of what its samples give, or these repel it, by
+/// more than a part of Σ p |x|.
+bool is_let_go(const Vector& weights, const Dataset& data, const State& state, const Expansion& expansion,
+               const Sleeper& sleeper, double by, Vector& work) {
     const SlidingSet& held = state.mode.held(sleeper.neuron);
     if (!held.dependent().empty()) return false;
     const Index rank = data.rank();
-    expansion.gradient_at_start(sleeper.neuron, work.data());
+    gradient_under(weights, data, expansion, sleeper, work.head(rank));
     held.project(work.data(), work.data() + rank);
     held.multipliers(work.data() + rank, work.data());
-    const double unknown = kLetGo * expansion.waveform().mean_norm();
+    const double unknown = by * expansion.waveform().mean_norm();
     const double leak = state.parameters.leak();
     for (int h = 0; h < held.size(); ++h) {
         double below = 0.0;
         double above = 0.0;
         for (const int sample : data.samples_of(held.boundaries()[h])) {
             const double coefficient = data.coefficient(sample);
-            const double pull = coefficient * expansion.waveform().signed_weights(0)[sample];
+            const double pull = coefficient * weights[sample];
             below += pull * (coefficient > 0.0 ? leak : 1.0);
             above += pull * (coefficient > 0.0 ? 1.0 : leak);
         }
@@ -56,6 +74,14 @@ bool is_let_go(const Dataset& data, const State& state, const Expansion& expansi
         if (repels || !is_inside) return true;
     }
     return false;
+}
+
+bool lets_any_go(const Vector& weights, const Dataset& data, const State& state, const Expansion& expansion,
+                 Vector& work) {
+    const auto sleepers = state.parameters.sleepers();
+    return std::any_of(sleepers.begin(), sleepers.end(), [&](const Sleeper& sleeper) {
+        return is_let_go(weights, data, state, expansion, sleeper, kSurelyLetGo, work);
+    });
 }
 
 /// The log size from which on a neuron sleeps that decays.
@@ -69,16 +95,36 @@ double asleep_from(const State& state, const Expansion& expansion) {
 
 }  // namespace
 
-void follow_sleepers(Parameters& parameters, const Expansion& expansion, double duration, double log_decay) noexcept {
-    for (Sleeper& sleeper : parameters.sleepers())
-        sleeper.log_size +=
-            log_decay + duration * sleeper.sign * expansion.start_rate(sleeper.neuron, parameters.direction(sleeper));
+void follow_sleepers(const Dataset& data, Parameters& parameters, const Expansion& expansion, double end,
+                     Vector& weights, Vector& work) {
+    if (parameters.sleepers().empty()) return;
+    const Waveform& waveform = expansion.waveform();
+    const double duration = end * waveform.step();
+    waveform.mean_signed_weights(end, weights);
+    for (Sleeper& sleeper : parameters.sleepers()) {
+        auto g = work.head(data.rank());
+        gradient_under(weights, data, expansion, sleeper, g);
+        const double rate = sleeper.sign * g.dot(parameters.direction(sleeper));
+        sleeper.log_size += std::log(waveform.decay_at(end)) + duration * rate;
+    }
 }
 
-bool wake_released(const Dataset& data, State& state, const Expansion& expansion, Vector& work) {
+double end_by_release(const Dataset& data, const State& state, const Expansion& expansion, double end, Vector& weights,
+                      Vector& work) {
+    if (state.parameters.sleepers().empty()) return end;
+    const auto holds = [&](double u) {
+        expansion.waveform().signed_weights_at(u, weights);
+        return !lets_any_go(weights, data, state, expansion, work);
+    };
+    return holds(end) ? end : halved({0.0, end}, holds, kHalvings).high;
+}
+
+bool wake_released(const Dataset& data, State& state, const Expansion& expansion, Vector& weights, Vector& work) {
+    if (state.parameters.sleepers().empty()) return false;
+    weights = Eigen::Map<const Vector>(expansion.waveform().signed_weights(0), data.n());
     bool lets_go = false;
     for (Sleeper& sleeper : state.parameters.sleepers()) {
-        if (!is_let_go(data, state, expansion, sleeper, work)) continue;
+        if (!is_let_go(weights, data, state, expansion, sleeper, kLetGo, work)) continue;
         sleeper.wakes_at = -std::numeric_limits<double>::infinity();
         lets_go = true;
     }

@@ -12,13 +12,17 @@ namespace reluflow {
 /// it inwards, and would keep the steps of a slow flow as short as its time constant. It cannot turn, so its size alone
 /// is followed, and it can be restored exactly.
 ///
-/// Follows the sizes of the sleepers over a step of `duration` in rescaled time, with the gradients at the start of the
-/// expansion.
-void follow_sleepers(Parameters& parameters, const Expansion& expansion, double duration, double log_decay) noexcept;
+/// Follows the sizes of the sleepers over a step that ends at `end`. `weights` has room for n numbers, `work` for 2 r.
+void follow_sleepers(const Dataset& data, Parameters& parameters, const Expansion& expansion, double end,
+                     Vector& weights, Vector& work);
+
+/// The end of a step, or where in it the samples of its boundaries let a sleeper go.
+double end_by_release(const Dataset& data, const State& state, const Expansion& expansion, double end, Vector& weights,
+                      Vector& work);
 
 /// At the start of a step: wakes sleepers that the samples of their boundaries no longer hold, which would turn; true
-/// if there was one. `work` has room for 2 r numbers.
-bool wake_released(const Dataset& data, State& state, const Expansion& expansion, Vector& work);
+/// if there was one.
+bool wake_released(const Dataset& data, State& state, const Expansion& expansion, Vector& weights, Vector& work);
 
 /// Puts decayed neurons to sleep and wakes those that have grown; true if there was one.
 bool change_sleepers(State& state, const Expansion& expansion);

@@ -51,6 +51,7 @@ Stepper::Stepper(const Dataset& data, Objective objective, const Settings& setti
       late_events_(data, state.neurons()),
       column_(data.rank()),
       sleeper_work_(2 * data.rank()),
+      sleeper_weights_(data.n()),
       w_next_(data.rank(), state.neurons()),
       a_next_(state.neurons()) {
     disturbances_.reserve(kUsualDisturbances * state.neurons());
@@ -85,7 +86,7 @@ bool Stepper::decide_start(KnownSides known) {
 
 void Stepper::begin() {
     expansion_.start();
-    if (!wake_released(data_, state_, expansion_, sleeper_work_)) return;
+    if (!wake_released(data_, state_, expansion_, sleeper_weights_, sleeper_work_)) return;
     partitions_.forget_distances();
     expansion_.start();
 }
@@ -163,7 +164,7 @@ void Stepper::follow_events() {
     if (carries_) {
         partitions_.skip();
         disturbances_.clear();
-        foresee(end_ = allowed_);
+        foresee(end_ = end_by_release(allowed_));
         return;
     }
     settle();
@@ -181,6 +182,7 @@ void Stepper::follow_events() {
     end_ = partitions_.follow(end_by_events(allowed_), disturbances_, doubts_);
     double end = end_by_events(end_);
     if (late_) end = late_end(end);
+    end = end_by_release(end);
     foresee(end);
     cut(end);
 }
@@ -189,6 +191,10 @@ double Stepper::end_by_events(double end) const {
     if (late_ && !goes_on_late(end)) return std::min(end, first_event());
     const double coupled = coupled_end(disturbances_, budget_, end);
     return late_ ? coupled : end_by_doubts(coupled);
+}
+
+double Stepper::end_by_release(double end) {
+    return reluflow::end_by_release(data_, state_, expansion_, end, sleeper_weights_, sleeper_work_);
 }
 
 /// An explicit step ends before a hit that it does not know well enough: the next one knows it better.
@@ -281,7 +287,7 @@ void Stepper::take_next() {
 
 void Stepper::commit() {
     note_gap();
-    follow_sleepers(state_.parameters, expansion_, end_ * waveform().step(), std::log(waveform().decay_at(end_)));
+    follow_sleepers(data_, state_.parameters, expansion_, end_, sleeper_weights_, sleeper_work_);
     if (carries_) {
         ++counts_.carried_steps;
         expansion_.sectors()->carry(end_);

@@ -101,6 +101,7 @@ class Stepper {
     void follow_events();
     double rate_of_step();
     double end_by_events(double end) const;
+    double end_by_release(double end);
     double end_by_doubts(double end) const;
     double first_event() const noexcept;
     bool any_event_ends_late() const noexcept;
@@ -140,7 +141,7 @@ class Stepper {
     double end_ = 0.0;
     double allowed_ = 0.0;
     double relative_rate_ = 0.0;
-    Vector column_, sleeper_work_;
+    Vector column_, sleeper_work_, sleeper_weights_;
     std::vector<int> zero_boundaries_;
     Matrix w_next_;
     Vector a_next_;

@@ -62,6 +62,8 @@ class Waveform {
     double signed_weight_at(Index sample, double u) const noexcept;
     /// The same of all samples.
     void signed_weights_at(double u, Vector& weights) const;
+    /// Their means over [0, u].
+    void mean_signed_weights(double u, Vector& weights) const;
     /// Margins at u.
     void margins_at(double u, Vector& q) const;
 

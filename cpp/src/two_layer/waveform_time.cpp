@@ -83,4 +83,21 @@ double Waveform::reach_by_margins(const Clock& start, const Clock& target, doubl
     return newton_inside({0.0, end}, 0.5 * end, miss, [=](double) { return rounding; });
 }
 
+/// Those of samples that drive nobody grow like an exponential as the mass falls.
+void Waveform::mean_signed_weights(double u, Vector& weights) const {
+    signed_weights_at(u, weights);
+    for (Index i = 0; i < weights.size(); ++i) {
+        const double start = signed_(0, i);
+        const double end = weights[i];
+        if (!with_others_ && !live_[i] && !objective_.resting.rests(i)) {
+            const double growth = start != 0.0 && end / start > 0.0 ? std::log(end / start) : 0.0;
+            weights[i] = growth != 0.0 ? start * std::expm1(growth) / growth : start;
+            continue;
+        }
+        double sum = 0.0;
+        for (int k = order_; k >= 0; --k) sum = sum * u + signed_(k, i) / (k + 1);
+        weights[i] = sum;
+    }
+}
+
 }  // namespace reluflow
