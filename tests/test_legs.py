@@ -104,6 +104,14 @@ def test_rounding_of_margins_is_kept_small_where_multipliers_are_not_unique() ->
     assert sol.stats["steps"] < 6000  # 15,000 and no end before, 3,200 now
 
 
+def test_steps_that_rounding_limits_are_not_tried_sixfold_each_time() -> None:
+    bits = [[float(2 * (k >> bit & 1) - 1) for bit in (3, 2, 1, 0)] for k in range(16)]
+    data = rf.Dataset(bits, np.random.default_rng(13).choice([-1.0, 1.0], 16))
+    sol = rf.integrate(data, rf.Network.init(30, 4, scale=1e-2, seed=13), until=rf.Stop(log_norm=340.0))
+    assert sol.status == "reached_log_norm", sol.message
+    assert sol.stats["late_refused"] < 3700  # 5,200 before, 2,400 now
+
+
 def test_faint_neurons_are_held_larger_beyond_doubles(monkeypatch: pytest.MonkeyPatch) -> None:
     """They keep their digits and their way, and are seen by no other neuron."""
     rng = np.random.default_rng(23)

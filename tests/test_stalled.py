@@ -207,7 +207,7 @@ def test_late_steps_follow_a_kernel_that_turns_where_a_stalled_loss_creeps_witho
         assert sol.status == "reached_log_time", sol.message
         assert abs(len(sol.events) - len(runs[0].events)) <= 4  # one that comes and goes
     assert runs[0].stats["steps"] < 4500
-    assert runs[0].log_loss_end == pytest.approx(runs[1].log_loss_end, abs=1e-12)
+    assert runs[0].log_loss_end == pytest.approx(runs[1].log_loss_end, abs=1e-11)
     assert runs[0].final.norm == pytest.approx(runs[1].final.norm, rel=1e-9)
 
 

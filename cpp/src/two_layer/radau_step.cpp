@@ -101,6 +101,8 @@ constexpr double kEnoughTurning = 5.0;
 /// But behind an event it grows as elsewhere up to this part of the longest step before: what else could come within
 /// such a step has been seen not to.
 constexpr double kRegained = 0.1;
+/// A step that iterated on rounding, and longer ones in its place were refused, is as long as rounding lets one be.
+constexpr double kLimitedGrowth = 1.1;
 /// What an event leaves of the lengths before earlier ones.
 constexpr double kRemembered = 0.5;
 /// A step over a constant kernel that takes so many iterations is kept short by a kernel that turns.
@@ -266,7 +268,9 @@ bool RadauStep::needs_factors(bool slow) noexcept {
 bool RadauStep::conclude(Expansion& expansion, double step, double miss, double rounding) noexcept {
     const bool is_taken = miss <= 1.0;
     if (is_taken) longest_ = std::max(longest_, step);
-    const double growth = largest_growth(miss);
+    const bool is_limited = refused_ && rounding > 0.0 && step != landing_;
+    const double growth = is_limited ? kLimitedGrowth : largest_growth(miss);
+    refused_ = !is_taken;
     const bool is_seen = !is_taken || miss > (is_linear_ ? 0.0 : std::max(kUnseen, rounding));
     // What explicit steps left of a layer is over with this step, and says nothing of the length of the next one.
     const double lasting = left_ > 0.0 && is_taken ? std::max(miss - layer_ / tolerance_, kUnseen) : miss;
@@ -325,6 +329,7 @@ void RadauStep::interrupt() noexcept {
 }
 
 bool RadauStep::refuse(double step) noexcept {
+    refused_ = true;
     next_step_ = kShrink * step;
     return false;
 }

@@ -52,6 +52,7 @@ class RadauStep {
     void pause() noexcept {
         kept_step_ = 0.0;
         behind_ = kUnlimited;
+        refused_ = false;
     }
     /// The same behind an event.
     void interrupt() noexcept;
@@ -178,6 +179,7 @@ class RadauStep {
     double square_ = 0.0;    // |θ|²
     double next_step_ = 0.0;
     bool lacks_digits_ = false;
+    bool refused_ = false;         // a longer step from the same start
     double landing_ = 0.0;         // length of a step that ends before a sample joins
     double ahead_ = 0.0;           // of the one behind it
     double behind_ = kUnlimited;   // the same, once the former was taken
