@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import Executor, Future
 from itertools import islice
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from .._validation import invalid
@@ -48,17 +49,34 @@ def as_ended(
     returns True, no more is submitted or handed over. What is left when the caller goes away is cancelled.
     """
     pending: dict[Future[Any], Any] = {}
+    ended: SimpleQueue[Future[Any]] = SimpleQueue()
     try:
         while True:
             for function, task in islice(tasks, window - len(pending)):
-                pending[executor.submit(function, task)] = task
+                future = executor.submit(function, task)
+                pending[future] = task
+                future.add_done_callback(ended.put)
             if not pending:
                 return
-            done, _ = wait(pending, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
-            for future in done:
+            for future in _taken(ended):
                 yield pending.pop(future), future
             if turn():
                 return
     finally:
         for future in pending:
             future.cancel()
+
+
+def _taken(ended: SimpleQueue[Future[Any]]) -> list[Future[Any]]:
+    """Wait a moment for futures that have ended.
+
+    `concurrent.futures.wait` holds the locks of all futures for a moment. Ctrl-C in it left them locked, and the
+    program waited for ever for a worker that could not hand over its result.
+    """
+    taken: list[Future[Any]] = []
+    try:
+        taken.append(ended.get(timeout=_PATIENCE))
+        while True:
+            taken.append(ended.get_nowait())
+    except Empty:
+        return taken
