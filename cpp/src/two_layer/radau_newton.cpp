@@ -17,6 +17,10 @@ namespace {
 constexpr double kActiveResponse = 0.1;
 /// One correction changes no weight by more than this factor, e^2.
 constexpr double kLargestLogChange = 2.0;
+/// Where a weight moves its own margin by so many e-foldings, margins make up its equation, and they are linear in
+/// weights: a correction is one of the weight itself, unless that takes away more than the second part of it.
+constexpr double kLinearResponse = 100.0;
+constexpr double kMostTaken = 0.6;
 /// With positive margins no step is taken that leaves a weight of more than the first to follow its margin by more than
 /// this many e-foldings, or by this many roundings of the margins if that is more. θ may be well within the tolerance
 /// and the weights behind the step, which are read off its margins, mean nothing: neurons that slide left, all at once.
@@ -143,7 +147,7 @@ void RadauStep::factor_jacobian(Expansion& expansion, double step) {
 
 /// Turns kernels into derivatives of the equations: rows times d log|ℓ'| / dq, columns times p (the unknowns are log
 /// p), and the rows and columns of log D and Σ p = 1.
-void RadauStep::scale_jacobian(Eigen::Map<Matrix>& jacobian) const {
+void RadauStep::scale_jacobian(Eigen::Map<Matrix>& jacobian) {
     const Index count = static_cast<Index>(active_.size());
     for (int node = 0; node < kStages; ++node) {
         const Index row = node * (count + 1);
@@ -157,6 +161,7 @@ void RadauStep::scale_jacobian(Eigen::Map<Matrix>& jacobian) const {
         const Index row = node * (count + 1);
         for (Index k = 0; k < count; ++k) {
             const double weight_now = is_linear_ ? 1.0 : weight_at(node, active_[k]);
+            factored_weights_(node, k) = weight_now;
             jacobian.col(row + k) *= weight_now;
             jacobian(row + k, row + k) += 1.0;
             if (is_linear_ || !shares_mass(active_[k])) continue;
@@ -182,8 +187,16 @@ void RadauStep::set_unknown(int node, Index sample, double value) {
         set_log_change(node, sample, value);
 }
 
+/// What to add to log p for the solution of a system that was made with another value of p. In logarithms it would be
+/// too much or too little by the quotient of the two: each iteration left as much, behind events for all fourteen.
+double RadauStep::log_correction(int node, Index sample, double solved, double factored, double response) const {
+    const double part = solved * factored / weight_at(node, sample);
+    const bool is_linear = response > kLinearResponse && part > -kMostTaken && part < std::expm1(kLargestLogChange);
+    return is_linear ? std::log1p(part) : std::clamp(solved, -kLargestLogChange, kLargestLogChange);
+}
+
 /// One correction of the weights at the nodes; returns the largest change.
-double RadauStep::correct() {
+double RadauStep::correct(double step) {
     const Index count = static_cast<Index>(active_.size());
     auto residual = residual_.head(kStages * (count + 1));
     double change = 0.0;
@@ -209,11 +222,14 @@ double RadauStep::correct() {
     for (int node = 0; node < kStages; ++node) {
         const Index row = node * (count + 1);
         for (Index k = 0; k < count; ++k) {
-            const double before = change_(node, active_[k]);
-            const double most = is_linear_ ? std::numeric_limits<double>::infinity() : kLargestLogChange;
-            const double step = std::clamp(residual[row + k], -most, most);
-            set_unknown(node, active_[k], log_change_(node, active_[k]) + step);
-            change = std::max(change, std::abs(change_(node, active_[k]) - before));
+            const Index i = active_[k];
+            const double before = change_(node, i);
+            double solved = residual[row + k];
+            if (!is_linear_)
+                solved = log_correction(node, i, solved, factored_weights_(node, k),
+                                        response(i) * step * kernels_->own()[k]);
+            set_unknown(node, i, log_change_(node, i) + solved);
+            change = std::max(change, std::abs(change_(node, i) - before));
         }
         mass_change_[node] += residual[row + count];
     }
@@ -221,7 +237,7 @@ double RadauStep::correct() {
 }
 
 /// The same where all samples are solved for.
-double RadauStep::correct_steady() {
+double RadauStep::correct_steady(double step) {
     for (int node = 0; node < kStages; ++node) {
         double sum = 0.0;
         for (Index i = 0; i < data_.n(); ++i) {
@@ -237,11 +253,12 @@ double RadauStep::correct_steady() {
     for (int node = 0; node < kStages; ++node) {
         for (Index i = 0; i < data_.n(); ++i) {
             const double before = change_(node, i);
-            double step = steady_residual_(node, i);
+            double solved = steady_residual_(node, i);
             // Samples that simply follow know nothing yet of what the others change of their margins.
             const bool is_bounded = !is_linear_ && (steady_->own(i) > 0.0 || iterations_ == 0);
-            if (is_bounded) step = std::clamp(step, -kLargestLogChange, kLargestLogChange);
-            set_unknown(node, i, log_change_(node, i) + step);
+            if (is_bounded)
+                solved = log_correction(node, i, solved, mean_over_step_[i], response(i) * step * steady_->own(i));
+            set_unknown(node, i, log_change_(node, i) + solved);
             change = std::max(change, std::abs(change_(node, i) - before));
         }
         mass_change_[node] += steady_mass_[node];

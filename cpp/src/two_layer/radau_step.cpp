@@ -145,6 +145,7 @@ RadauStep::RadauStep(const Dataset& data, Objective objective, const Settings& s
     heavy_.reserve(data.n());
     residual_.resize(kStages * (most + 1));
     mean_weights_.resize(most);
+    factored_weights_.resize(kStages, most);
     lu_.reserve(kStages * (most + 1));
     kernels_ = std::make_unique<NodeKernels>(data, neurons, kStages, most);
     steady_ = std::make_unique<SteadyResponse>(data, neurons, objective);
@@ -206,7 +207,7 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
         if (needs_factors(slow) && !prepare(expansion, step)) return refuse(step);
         before = change;
         const double moved_before = moved_;
-        change = is_turning_ ? correct_turning(expansion) : is_steady_ ? correct_steady() : correct();
+        change = is_turning_ ? correct_turning(expansion) : is_steady_ ? correct_steady(step) : correct(step);
         if (!std::isfinite(change)) break;
         if (iterations_ > (is_turning_ ? kSurelyHopeless : 0) && error(expansion, step) > kHopeless * tolerance_) break;
         const bool is_rounding = is_turning_ && iterations_ > 0 && (change <= kExact || change > kStands * before);

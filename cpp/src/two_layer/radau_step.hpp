@@ -113,9 +113,10 @@ class RadauStep {
     void guess_mass();
     double follow_others();
     void factor_jacobian(Expansion& expansion, double step);
-    void scale_jacobian(Eigen::Map<Matrix>& jacobian) const;
-    double correct();
-    double correct_steady();
+    void scale_jacobian(Eigen::Map<Matrix>& jacobian);
+    double log_correction(int node, Index sample, double solved, double factored, double response) const;
+    double correct(double step);
+    double correct_steady(double step);
     bool is_solved() const noexcept;
     double correct_turning(const Expansion& expansion);
     double driven(const Expansion& expansion, const VectorView& weights, bool with_held = false);
@@ -171,6 +172,7 @@ class RadauStep {
     Vector steady_mass_, answers_;        // (stages,), and -d log|ℓ'|/dq (n,)
     Vector mean_over_step_;               // weights of all samples
     LuFactors lu_;
+    Matrix factored_weights_;  // those that it was made with, (stages, active)
     Vector residual_, start_weights_, start_margins_, start_change_, mean_weights_;
     std::vector<char> live_;
     Vector settled_;         // of changes of the weights (n,): the imaginary part of what is left of them in the mean

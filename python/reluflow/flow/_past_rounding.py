@@ -21,6 +21,9 @@ LOG_TIMES = tuple(float(log_t) for log_t in range(16, 36))
 _MOST_EVENTS = 50.0
 # Error of θ that is accepted from the rounding of weights that cancel.
 _ROUNDING = 1e-7
+# Explicit steps behind an event keep alive what their tolerance leaves of fast components. Beside it a flow that hardly
+# moves is nothing: at 1e-9 a neuron of iris went round the corner of two boundaries for ever.
+_RTOL = 1e-11
 
 
 class PastRounding:
@@ -41,7 +44,7 @@ class PastRounding:
     def start(self) -> Solution:
         """Return the solution to go on from."""
         leg = self._leg
-        held = {**leg._raw["held"], "is_beyond": True, "rounding": _ROUNDING}
+        held = {**leg._raw["held"], "is_beyond": True, "rounding": _ROUNDING, "rtol": min(leg.settings.rtol, _RTOL)}
         return Solution(leg.data, leg.initial, leg.settings, {**leg._raw, "held": held})
 
     def take(self, leg: Solution) -> None:
