@@ -22,6 +22,12 @@ inline double largest(const Vector& v) noexcept {
     return v.size() == 0 ? 0.0 : v.cwiseAbs().maxCoeff();
 }
 
+/// A sum, and that of the sizes of its terms, whose rounding it has.
+struct PlaceRate {
+    double value = 0.0;
+    double size = 0.0;
+};
+
 class Jet {
   public:
     /// `top`: the highest order of θ.
@@ -69,8 +75,9 @@ class Jet {
     double misplaced() const;
     Matrix outputs() const { return h_of(graph_->count() - 1).order(0); }
 
-    /// The sum of the sizes of what the first order of z of a place is made of; after advance().
-    double rate_size(const Place& p) const;
+    /// The first order of z of a place, also where it counts as zero because the place leaves tangentially; after
+    /// advance().
+    PlaceRate rate(const Place& p) const;
 
     void theta_at(double u, Vector& theta) const;
     void rate_at(double u, Vector& rate) const;

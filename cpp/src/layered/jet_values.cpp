@@ -13,19 +13,23 @@ double Jet::boundary_coefficient(const Boundary& boundary, int k) const {
     return turn * z_[p.node].at(k, p.sample, p.unit);
 }
 
-double Jet::rate_size(const Place& p) const {
+PlaceRate Jet::rate(const Place& p) const {
     const Node& node = graph_->node(p.node);
-    double sum = 0.0;
-    if (!node.bias.empty() && node.bias[p.unit] >= 0) sum += std::abs(theta_[1][node.bias[p.unit]]);
+    PlaceRate rate;
+    const auto add = [&](double term) {
+        rate.value += term;
+        rate.size += std::abs(term);
+    };
+    if (!node.bias.empty() && node.bias[p.unit] >= 0) add(theta_[1][node.bias[p.unit]]);
     for (const int e : node.incoming) {
         const Edge& edge = graph_->edges()[e];
         const SampleSeries& t = tapped(edge);
         for (Index c = 0; c < edge.cols; ++c) {
-            if (edge.has_parameters) sum += std::abs(entry(e, 1, p.unit, c) * t.at(0, p.sample, c));
-            if (edge.source > 0) sum += std::abs(entry(e, 0, p.unit, c) * t.at(1, p.sample, c));
+            if (edge.has_parameters) add(entry(e, 1, p.unit, c) * t.at(0, p.sample, c));
+            if (edge.source > 0) add(entry(e, 0, p.unit, c) * t.at(1, p.sample, c));
         }
     }
-    return sum;
+    return rate;
 }
 
 double Jet::misplaced() const {

@@ -5,9 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "layered/dual_rounding.hpp"
 #include "layered/joint.hpp"
-#include "layered/sliding_bounds.hpp"
 
 namespace reluflow::layered {
 namespace {
@@ -18,8 +16,6 @@ constexpr int kMaxRounds = 12;
 constexpr int kMaxContacts = 6;
 /// Pivoting goes on with as many.
 constexpr int kMaxParted = 24;
-/// A multiplier may miss its bounds by this part of their size: the rounding of the solve.
-constexpr double kBoundTol = 1e-11;
 
 }  // namespace
 
@@ -39,7 +35,7 @@ void Resolution::begin(const Vector& theta, const Activity& before, std::vector<
     span_ = span;
     is_start_ = is_start;
     depends_ = false;
-    within_rounding_ = false;
+    within_rounding_ = turns_ = false;
     if (!is_start) {
         drop_followers(before);
         add_forced(before);
@@ -71,9 +67,9 @@ Outcome Resolution::resolve_start(Jet& jet, const Vector& theta, const Activity&
 
 // Pivoting, then all sides of the contacts.
 Outcome Resolution::resolve_by_sides(Jet& jet) {
-    const bool turns = std::ranges::any_of(contacts_, &Contact::turns);
-    const std::size_t n_found = turns ? 0 : contacts_.size();  // pivoting may add to them
-    const bool found = !turns && !is_start_ && pivot(jet);
+    turns_ = std::ranges::any_of(contacts_, &Contact::turns);
+    const std::size_t n_found = turns_ ? 0 : contacts_.size();  // pivoting may add to them
+    const bool found = !turns_ && !is_start_ && pivot(jet);
     // What leaves at its bound leaves: to first order it could stay, so that a search over sides would see two ways.
     if (found && (contacts_.size() == 1 || only_leaves_)) {
         keep(on_ridge_, true);
@@ -255,88 +251,6 @@ bool Resolution::correct_rates(const Jet& jet) {
         if (first * trial_.side(zero.place) < 0.0) return true;
     }
     return false;
-}
-
-Resolution::Check Resolution::check(Jet& jet) {
-    next_ = sides_;
-    on_ridge_ = false;
-    bool valid = true;
-    for (std::size_t c = 0; c < sides_.size(); ++c)
-        if (sides_[c] != 0 && !check_moving(jet, contacts_[c], next_[c])) valid = false;
-    for (int b = 0; b < jet.sliding().count(); ++b)
-        if (!jet.sliding().is_grouped(b) && !check_sliding(jet, b)) valid = false;
-    for (const SlidingGroup& group : jet.sliding().groups())
-        if (!check_group(jet, group)) valid = false;
-    return valid ? Check::valid : Check::broken;
-}
-
-bool Resolution::check_moving(const Jet& jet, Contact& contact, int& side) {
-    const Place& p = contact.boundary.members.front();
-    if (trial_.mode(p) != Mode::moving) return true;  // it went with its input or with what shares its boundary
-    const double rate = jet.boundary_coefficient(contact.boundary, leading_order());
-    if (rate * side > 0.0) return true;
-    side = 0;
-    return false;
-}
-
-bool Resolution::check_sliding(const Jet& jet, int b) {
-    Row up;
-    Row down;
-    sliding_bounds(jet, b, 0, up, down);
-    const double mu = jet.sliding().multiplier(b)[0];
-    double tol = kBoundTol * (std::abs(up[0]) + std::abs(down[0]) + std::abs(mu));
-    if (within_rounding_) tol += kBeyond * DualRounding(jet).of_multiplier(b);
-    if (mu >= up[0] - tol && mu <= down[0] + tol) return true;
-    if (mu <= up[0] && mu >= down[0]) {
-        on_ridge_ = true;
-        return true;
-    }
-    change_side(jet.sliding().boundaries()[b], up[0] > mu ? 1 : -1);
-    return false;
-}
-
-// Dependent boundaries hold a unit if they do so along all rays; otherwise it goes along the worst.
-bool Resolution::check_group(const Jet& jet, const SlidingGroup& group) {
-    const GroupBounds bounds(jet, group, 0);
-    Row gap;
-    double worst = -kBoundTol;
-    const Eigen::RowVectorXd* out = nullptr;
-    for (const Eigen::RowVectorXd& ray : group.rays) {
-        bounds.gap(ray, gap);
-        if (within_rounding_) gap[0] += kBeyond * DualRounding(jet).along(group, ray);
-        const double part = gap[0] / std::max(bounds.size(ray, 0.0), 1e-300);
-        if (part >= worst) continue;
-        worst = part;
-        out = &ray;
-    }
-    if (out == nullptr) return true;
-    for (std::size_t k = 0; k < group.boundaries.size(); ++k)
-        if (const double a = (*out)[static_cast<Index>(k)]; a != 0.0)
-            change_side(jet.sliding().boundaries()[group.boundaries[k]], a > 0.0 ? -1 : 1);
-    return false;
-}
-
-// What slides has to go to a side of its boundary.
-void Resolution::change_side(const Boundary& boundary, int side) {
-    const Place& p = boundary.members.front();
-    const auto same = [&](const Contact& other) {
-        return other.boundary.is_same(boundary) || other.boundary.place_of(p) >= 0;
-    };
-    const auto known = std::ranges::find_if(contacts_, same);
-    if (known != contacts_.end()) {
-        next_[known - contacts_.begin()] = side * sign_of(boundary, p) * sign_of(known->boundary, p);
-    } else if (may_pivot_) {
-        contacts_.push_back({boundary, 0, side, false});
-        next_.push_back(side);
-        rates_.push_back(1.0);
-        only_leaves_ = false;
-    }
-}
-
-// The sign of z of a member where w is positive.
-int Resolution::sign_of(const Boundary& boundary, const Place& p) const {
-    const int m = boundary.place_of(p);
-    return boundary.is_shared() && m >= 0 ? trial_.input_sign(p, boundary.inputs[m]) : 1;
 }
 
 bool Resolution::is_known() const {

@@ -77,7 +77,9 @@ class Resolution {
     bool any_rests(const Jet& jet) const;
     Check check(Jet& jet);
     bool check_moving(const Jet& jet, Contact& contact, int& side);
+    bool moves_against(const Jet& jet, const Boundary& boundary, int side) const;
     bool check_sliding(const Jet& jet, int b);
+    static int side_of_exit(const Row& mu, const Row& up, const Row& down, double tol) noexcept;
     bool check_group(const Jet& jet, const SlidingGroup& group);
     void change_side(const Boundary& boundary, int side);
     void add_spanned_by_contacts(const Activity& before);
@@ -117,6 +119,7 @@ class Resolution {
     bool depends_ = false;  // what met is zero only together
     bool on_ridge_ = false;
     bool may_pivot_ = true;
+    bool turns_ = false;            // a boundary turns, and all sides are tried of it and of those of the same function
     bool within_rounding_ = false;  // what slides may miss its bounds by the rounding of duals
     std::vector<Contact> contacts_;
     std::vector<int> sides_;

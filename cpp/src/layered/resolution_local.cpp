@@ -187,7 +187,7 @@ bool Resolution::goes_as_given(const Jet& jet, std::vector<Given>& given, bool& 
         }
         const double first = jet.z(p.node).at(one.orders, p.sample, p.unit);
         if (trial_.mode(p) != Mode::moving || trial_.side(p) != one.side) return false;
-        if (one.orders == 1 && std::abs(first) <= kResting * jet.rate_size(p) + kNoRate * largest(jet.theta(1))) {
+        if (one.orders == 1 && std::abs(first) <= kResting * jet.rate(p).size + kNoRate * largest(jet.theta(1))) {
             one.orders = 2;
             again = true;
         } else if (one.orders == 2 && before_->mode(p) == Mode::sliding &&

@@ -92,7 +92,7 @@ void LayeredFlow::begin() {
     sizes_of_units_.take(state_.theta);
     if (sizes_of_units_.by_unit()) resolution_.compare_with(sizes_of_units_);
     jet_.start(state_.theta, state_.activity, 1.0);
-    log_loss_ = log_loss_at_end_ = jet_.duals().log_loss(jet_.outputs());
+    log_loss_ = log_loss_at_start_ = log_loss_at_end_ = jet_.duals().log_loss(jet_.outputs());
     if (!jet_.advance()) {
         finish_undecided(kDependent);
         return;
@@ -199,7 +199,7 @@ void LayeredFlow::commit(double u) {
     record_crossings();
     state_.clock = clock_at_end(u);
     state_.theta = end_;
-    log_loss_ = log_loss_at_end_;
+    log_loss_ = log_loss_at_start_ = log_loss_at_end_;
     if (is_late_)
         commit_late(u, log_loss_before, size_before);
     else
@@ -285,6 +285,7 @@ void LayeredFlow::adopt(const Option& option) {
     joint_ = joint_boundaries(state_.activity, *X_, state_.theta);
     probed_ = false;
     jet_.rebind(state_.activity);
+    log_loss_at_start_ = jet_.duals().log_loss(jet_.outputs());
     contacts_.clear();
 }
 

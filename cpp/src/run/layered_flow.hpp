@@ -149,6 +149,7 @@ class LayeredFlow final : public Run {
     double span_ = 1.0;
     std::array<std::array<double, kMaxOrder + 1>, 3> sizes_{};  // by quantity and order of the present step
     double log_loss_ = 0.0;
+    double log_loss_at_start_ = 0.0;  // of the step, where what slides counts as zero, however far off it is
     double log_loss_at_end_ = 0.0;
     double log_gradient_ = 0.0;
     double rate_at_start_ = 0.0;  // |dθ/du| where the present step begins

@@ -185,7 +185,7 @@ bool LayeredFlow::is_accurate(double u) {
     const double defect = (rate_ - velocity_).cwiseAbs().maxCoeff() * u;
     // The rounding of a velocity: it matters where θ is large and almost at rest.
     const double rounding = kRounding * velocity_.cwiseAbs().maxCoeff() * u;
-    const double rise = probe_.duals().rise(log_loss_, state_.theta, log_loss_at_end_, end_);
+    const double rise = probe_.duals().rise(log_loss_at_start_, state_.theta, log_loss_at_end_, end_);
     const bool falls = rise <= kRise || log_loss_at_end_ < kSmallLoss;
     const double part = crossings_.crossings().empty() ? kDefectPart : kMeasuredPart;
     const double tolerance = part * plan_.settings.rtol;

@@ -1,0 +1,123 @@
+/// Whether a continuation lasts: the part of Resolution that checks sides and multipliers, and says what has to change.
+#include <algorithm>
+#include <cmath>
+
+#include "layered/dual_rounding.hpp"
+#include "layered/resolution.hpp"
+#include "layered/sliding_bounds.hpp"
+
+namespace reluflow::layered {
+namespace {
+
+/// A multiplier may miss its bounds by this part of their size: the rounding of the solve.
+constexpr double kBoundTol = 1e-11;
+/// What leaves tangentially has no rate beyond this part of its terms: the place of an event is known to the tolerance.
+constexpr double kTangential = 1e-6;
+
+}  // namespace
+
+Resolution::Check Resolution::check(Jet& jet) {
+    next_ = sides_;
+    on_ridge_ = false;
+    bool valid = true;
+    for (std::size_t c = 0; c < sides_.size(); ++c)
+        if (sides_[c] != 0 && !check_moving(jet, contacts_[c], next_[c])) valid = false;
+    for (int b = 0; b < jet.sliding().count(); ++b)
+        if (!jet.sliding().is_grouped(b) && !check_sliding(jet, b)) valid = false;
+    for (const SlidingGroup& group : jet.sliding().groups())
+        if (!check_group(jet, group)) valid = false;
+    return valid ? Check::valid : Check::broken;
+}
+
+bool Resolution::check_moving(const Jet& jet, Contact& contact, int& side) {
+    const Place& p = contact.boundary.members.front();
+    if (trial_.mode(p) != Mode::moving) return true;  // it went with its input or with what shares its boundary
+    const double rate = jet.boundary_coefficient(contact.boundary, leading_order());
+    if (rate * side > 0.0 && !moves_against(jet, contact.boundary, side)) return true;
+    side = 0;
+    return false;
+}
+
+// Whether what is to leave tangentially moves to the other side at once: it was not at its bound, and came with others.
+bool Resolution::moves_against(const Jet& jet, const Boundary& boundary, int side) const {
+    if (!turns_ || leading_order() == 1 || boundary.is_parameter()) return false;
+    const Place& p = boundary.members.front();
+    const PlaceRate rate = jet.rate(p);
+    return rate.value * side * sign_of(boundary, p) < -kTangential * rate.size;
+}
+
+bool Resolution::check_sliding(const Jet& jet, int b) {
+    Row up;
+    Row down;
+    sliding_bounds(jet, b, leading_order() - 1, up, down);
+    const double mu = jet.sliding().multiplier(b)[0];
+    double tol = kBoundTol * (std::abs(up[0]) + std::abs(down[0]) + std::abs(mu));
+    if (within_rounding_) tol += kBeyond * DualRounding(jet).of_multiplier(b);
+    if (mu >= up[0] - tol && mu <= down[0] + tol) {
+        const int side = turns_ && leading_order() > 1 ? side_of_exit(jet.sliding().multiplier(b), up, down, tol) : 0;
+        if (side != 0) change_side(jet.sliding().boundaries()[b], side);
+        return side == 0;
+    }
+    if (mu <= up[0] && mu >= down[0]) {
+        on_ridge_ = true;
+        return true;
+    }
+    change_side(jet.sliding().boundaries()[b], up[0] > mu ? 1 : -1);
+    return false;
+}
+
+// Where a multiplier that is at one of its bounds, within `tol`, goes beyond it at once; 0 if it stays within them.
+int Resolution::side_of_exit(const Row& mu, const Row& up, const Row& down, double tol) noexcept {
+    const bool at_up = mu[0] <= up[0] + tol;
+    const bool at_down = mu[0] >= down[0] - tol;
+    const double rounding = kBoundTol * (std::abs(up[1]) + std::abs(down[1]) + std::abs(mu[1]));
+    if (at_up && !at_down && mu[1] < up[1] - rounding) return 1;
+    if (at_down && !at_up && mu[1] > down[1] + rounding) return -1;
+    return 0;
+}
+
+// Dependent boundaries hold a unit if they do so along all rays; otherwise it goes along the worst.
+bool Resolution::check_group(const Jet& jet, const SlidingGroup& group) {
+    const GroupBounds bounds(jet, group, 0);
+    Row gap;
+    double worst = -kBoundTol;
+    const Eigen::RowVectorXd* out = nullptr;
+    for (const Eigen::RowVectorXd& ray : group.rays) {
+        bounds.gap(ray, gap);
+        if (within_rounding_) gap[0] += kBeyond * DualRounding(jet).along(group, ray);
+        const double part = gap[0] / std::max(bounds.size(ray, 0.0), 1e-300);
+        if (part >= worst) continue;
+        worst = part;
+        out = &ray;
+    }
+    if (out == nullptr) return true;
+    for (std::size_t k = 0; k < group.boundaries.size(); ++k)
+        if (const double a = (*out)[static_cast<Index>(k)]; a != 0.0)
+            change_side(jet.sliding().boundaries()[group.boundaries[k]], a > 0.0 ? -1 : 1);
+    return false;
+}
+
+// What slides has to go to a side of its boundary.
+void Resolution::change_side(const Boundary& boundary, int side) {
+    const Place& p = boundary.members.front();
+    const auto same = [&](const Contact& other) {
+        return other.boundary.is_same(boundary) || other.boundary.place_of(p) >= 0;
+    };
+    const auto known = std::ranges::find_if(contacts_, same);
+    if (known != contacts_.end()) {
+        next_[known - contacts_.begin()] = side * sign_of(boundary, p) * sign_of(known->boundary, p);
+    } else if (may_pivot_) {
+        contacts_.push_back({boundary, 0, side, false});
+        next_.push_back(side);
+        rates_.push_back(1.0);
+        only_leaves_ = false;
+    }
+}
+
+// The sign of z of a member where w is positive.
+int Resolution::sign_of(const Boundary& boundary, const Place& p) const {
+    const int m = boundary.place_of(p);
+    return boundary.is_shared() && m >= 0 ? trial_.input_sign(p, boundary.inputs[m]) : 1;
+}
+
+}  // namespace reluflow::layered

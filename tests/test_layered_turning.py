@@ -1,0 +1,55 @@
+"""Layered runs in which boundaries turn from attracting to repelling, or are reached once the loss is next to zero."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reluflow as rf
+
+INTEGERS = np.array([[-1, 1, -1, -1, 2], [1, 0, 0, -1, -1], [0, 1, 1, -1, -1], [0, -1, 0, 2, -2], [-1, 1, -2, 1, -2]])
+TARGETS = np.array(
+    [
+        [-0.11343378, -1.3963899],
+        [-0.27073539, -1.10583965],
+        [-0.75281484, 0.16015061],
+        [1.4272092, 0.64952038],
+        [-0.76392998, 1.13139198],
+    ]
+)
+
+
+def turning(rtol: float) -> rf.layered.DeepSolution:
+    """Unit 3 of layer 1 slides on samples 0 and 1; at t = 16.53 what sample 0 pulls turns round."""
+    layers = [rf.Dense(4), rf.Dense(4), rf.Dense(2)]
+    net = rf.DeepNetwork.init(layers, dim=5, scale=1.0, seed=474)
+    return rf.integrate((INTEGERS.astype(float), TARGETS), net, loss="squared", until=30.0, rtol=rtol)
+
+
+@pytest.mark.parametrize("rtol", [1e-7, 1e-10])
+def test_what_slides_beside_a_boundary_that_turns_goes_the_one_way_that_lasts(rtol: float) -> None:
+    """It went to the sides against which both samples pull, as one of three ways, and ended there or was off."""
+    sol = turning(rtol)
+    assert sol.status == "reached_time", sol.message
+    events = [event for event in sol.events if event.layer == 1 and event.unit == 3 and event.t > 16.0]
+    assert [(event.sample, event.kind) for event in events] == [(0, "leave_up"), (1, "leave_down")]
+    weights = sol(events[0].t + 0.01).layers[0].W[3]
+    assert weights @ INTEGERS[0] > 0
+    assert weights @ INTEGERS[1] < 0
+    theta, exact = sol.final.theta, turning(1e-12).final.theta
+    assert np.linalg.norm(theta - exact) < 100 * rtol * np.linalg.norm(exact)
+
+
+@pytest.mark.parametrize("rtol", [1e-7, 1e-10])
+def test_what_comes_to_slide_when_samples_are_fitted(rtol: float) -> None:
+    """Put on its boundary a unit raises a loss of 1e-22 more than rounding does; that ended the run."""
+    X = [
+        [2.0133432, -1.18721094, 0.67903859, 1.09159915, 1],
+        [-0.24017387, 0.69650003, 2.51248432, -0.34387917, 1],
+        [-0.5895996, 1.02020166, 2.53033028, 1.53872833, 1],
+    ]
+    y = np.array([-1.41790219, 2.17533711, 0.27068136])
+    net = rf.DeepNetwork.init([rf.Dense(6), rf.Dense(1)], dim=5, scale=0.01, seed=108, leak=0.1)
+    sol = rf.integrate((np.array(X), y), net, loss="squared", until=30.0, rtol=rtol)
+    assert sol.success, sol.message
+    assert sol.log_loss_end < -50.0
