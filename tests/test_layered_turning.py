@@ -53,3 +53,15 @@ def test_what_comes_to_slide_when_samples_are_fitted(rtol: float) -> None:
     sol = rf.integrate((np.array(X), y), net, loss="squared", until=30.0, rtol=rtol)
     assert sol.success, sol.message
     assert sol.log_loss_end < -50.0
+
+
+def test_one_hot_samples_leave_where_their_boundary_turns_at_every_tolerance() -> None:
+    """One parameter is all that a unit reads of such a sample: its rate there is rounding, and says no side."""
+    X = np.eye(4)[[0, 1, 2, 3, 0, 0, 0, 0]]
+    classes = np.array([0, 1, 1, 0, 0, 0, 1, 1])
+    net = rf.DeepNetwork.init([rf.Dense(6), rf.Dense(6), rf.Dense(6), rf.Dense(2)], dim=4, scale=1.0, seed=755)
+    runs = [rf.integrate((X, classes), net, loss="cross_entropy", until=4.05, rtol=10.0**-e) for e in range(7, 13)]
+    for sol in runs:
+        last = list(sol.events)[-1]
+        assert (last.layer, last.unit, last.sample, last.kind) == (1, 3, 1, "leave_up")
+        assert len(sol.events) == len(runs[0].events)

@@ -11,7 +11,8 @@ namespace {
 
 /// A multiplier may miss its bounds by this part of their size: the rounding of the solve.
 constexpr double kBoundTol = 1e-11;
-/// What leaves tangentially has no rate beyond this part of its terms: the place of an event is known to the tolerance.
+/// What leaves tangentially has no rate beyond this part of its acceleration over the step: the place of an event is
+/// known to the tolerance.
 constexpr double kTangential = 1e-6;
 
 }  // namespace
@@ -33,17 +34,18 @@ bool Resolution::check_moving(const Jet& jet, Contact& contact, int& side) {
     const Place& p = contact.boundary.members.front();
     if (trial_.mode(p) != Mode::moving) return true;  // it went with its input or with what shares its boundary
     const double rate = jet.boundary_coefficient(contact.boundary, leading_order());
-    if (rate * side > 0.0 && !moves_against(jet, contact.boundary, side)) return true;
+    if (rate * side > 0.0 && !moves_against(jet, contact.boundary, rate)) return true;
     side = 0;
     return false;
 }
 
-// Whether what is to leave tangentially moves to the other side at once: it was not at its bound, and came with others.
-bool Resolution::moves_against(const Jet& jet, const Boundary& boundary, int side) const {
+// Whether what is to leave tangentially, by its acceleration, moves to the other side at once: it was not at its bound,
+// and came with others.
+bool Resolution::moves_against(const Jet& jet, const Boundary& boundary, double acceleration) const {
     if (!turns_ || leading_order() == 1 || boundary.is_parameter()) return false;
     const Place& p = boundary.members.front();
-    const PlaceRate rate = jet.rate(p);
-    return rate.value * side * sign_of(boundary, p) < -kTangential * rate.size;
+    const double rate = jet.rate(p).value * sign_of(boundary, p);
+    return rate * acceleration < 0.0 && std::abs(rate) > kTangential * std::abs(acceleration);
 }
 
 bool Resolution::check_sliding(const Jet& jet, int b) {
