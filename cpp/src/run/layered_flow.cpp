@@ -23,6 +23,9 @@ constexpr double kLogSettled = 1.4;
 constexpr int kMaxIdle = 50;
 /// Pre-activations below this part of their terms' sizes are zero at a start.
 constexpr double kZeroAtStart = 1e-15;
+/// The tolerance of explicit steps once a few places have come and gone by what they leave within theirs. The steps are
+/// hardly shorter: what limits them is their stability.
+constexpr double kFinest = 1e-13;
 /// A first step moves θ by about this part.
 constexpr double kFirstMove = 0.05;
 
@@ -83,7 +86,8 @@ LayeredFlow::LayeredFlow(const Graph& graph, const Matrix& X, const DualSeries& 
       resolution_(graph, X),
       stride_(std::min(plan_.settings.checkpoint_bytes, kKeptBytes), bytes_of_kept(graph, X)),
       saved_(state_.theta.size()),
-      kept_(state_.theta.size()) {
+      kept_(state_.theta.size()),
+      rtol_(plan_.settings.rtol) {
     begin();
 }
 
@@ -92,7 +96,7 @@ void LayeredFlow::begin() {
     sizes_of_units_.take(state_.theta);
     if (sizes_of_units_.by_unit()) resolution_.compare_with(sizes_of_units_);
     jet_.start(state_.theta, state_.activity, 1.0);
-    log_loss_ = log_loss_at_start_ = log_loss_at_end_ = jet_.duals().log_loss(jet_.outputs());
+    log_loss_ = log_loss_at_end_ = jet_.duals().log_loss(jet_.outputs());
     if (!jet_.advance()) {
         finish_undecided(kDependent);
         return;
@@ -199,7 +203,7 @@ void LayeredFlow::commit(double u) {
     record_crossings();
     state_.clock = clock_at_end(u);
     state_.theta = end_;
-    log_loss_ = log_loss_at_start_ = log_loss_at_end_;
+    log_loss_ = log_loss_at_end_;
     if (is_late_)
         commit_late(u, log_loss_before, size_before);
     else
@@ -285,7 +289,6 @@ void LayeredFlow::adopt(const Option& option) {
     joint_ = joint_boundaries(state_.activity, *X_, state_.theta);
     probed_ = false;
     jet_.rebind(state_.activity);
-    log_loss_at_start_ = jet_.duals().log_loss(jet_.outputs());
     contacts_.clear();
 }
 
@@ -293,6 +296,7 @@ void LayeredFlow::record(const std::vector<Change>& changes) {
     if (changes.empty()) return;
     for (const Change& change : changes) events_.push_back({state_.clock.t(), state_.clock.log_t(), change, sets_});
     ++sets_;
+    if (chatter_.takes(changes)) rtol_ = std::min(rtol_, kFinest);
 }
 
 void LayeredFlow::branch() {

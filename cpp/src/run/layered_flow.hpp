@@ -9,6 +9,7 @@
 #include "base/types.hpp"
 #include "hybrid/clock.hpp"
 #include "layered/activity.hpp"
+#include "layered/chatter.hpp"
 #include "layered/dual_series.hpp"
 #include "layered/event_search.hpp"
 #include "layered/graph.hpp"
@@ -94,6 +95,7 @@ class LayeredFlow final : public Run {
     double allowed(int order) const;
     double end_of_step(double u);
     bool is_accurate(double u);
+    bool rises_within();
     double shorten(double u);
     bool holds_at(double u);
     double end_of_joint_slide(double u);
@@ -149,7 +151,6 @@ class LayeredFlow final : public Run {
     double span_ = 1.0;
     std::array<std::array<double, kMaxOrder + 1>, 3> sizes_{};  // by quantity and order of the present step
     double log_loss_ = 0.0;
-    double log_loss_at_start_ = 0.0;  // of the step, where what slides counts as zero, however far off it is
     double log_loss_at_end_ = 0.0;
     double log_gradient_ = 0.0;
     double rate_at_start_ = 0.0;  // |dθ/du| where the present step begins
@@ -159,6 +160,8 @@ class LayeredFlow final : public Run {
     std::vector<LayeredEvent> events_;
     std::vector<LayeredBranching> branchings_;
     std::int64_t sets_ = 0;
+    Chatter chatter_;
+    double rtol_;  // of explicit steps
     std::int64_t steps_ = 0;
     std::int64_t order_sum_ = 0;
     Vector settling_;

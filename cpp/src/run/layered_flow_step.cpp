@@ -76,7 +76,7 @@ void LayeredFlow::measure(int k) {
 
 // The length at which the last two terms are below the tolerance.
 double LayeredFlow::allowed(int order) const {
-    const double tol = kTruncationPart * plan_.settings.rtol;
+    const double tol = kTruncationPart * rtol_;
     const auto at = static_cast<std::size_t>(order);
     double length = kNoRoot;
     double by_growth = kNoRoot;
@@ -185,16 +185,25 @@ bool LayeredFlow::is_accurate(double u) {
     const double defect = (rate_ - velocity_).cwiseAbs().maxCoeff() * u;
     // The rounding of a velocity: it matters where θ is large and almost at rest.
     const double rounding = kRounding * velocity_.cwiseAbs().maxCoeff() * u;
-    const double rise = probe_.duals().rise(log_loss_at_start_, state_.theta, log_loss_at_end_, end_);
-    const bool falls = rise <= kRise || log_loss_at_end_ < kSmallLoss;
+    const double rise = probe_.duals().rise(log_loss_, state_.theta, log_loss_at_end_, end_);
+    bool falls = rise <= kRise || log_loss_at_end_ < kSmallLoss;
     const double part = crossings_.crossings().empty() ? kDefectPart : kMeasuredPart;
-    const double tolerance = part * plan_.settings.rtol;
+    const double tolerance = part * rtol_;
     if (sizes_of_units_.by_unit()) sizes_of_units_.take(end_);
-    probed_ = falls && (sizes_of_units_.by_unit()
-                            ? sizes_of_units_.are_within((rate_ - velocity_) * u, velocity_, tolerance, kRounding * u)
-                            : defect <= tolerance * largest(end_) + rounding);
-    if (probed_) crossings_.learn(u, defect);
-    return probed_;
+    const bool is_followed = sizes_of_units_.by_unit() ? sizes_of_units_.are_within((rate_ - velocity_) * u, velocity_,
+                                                                                    tolerance, kRounding * u)
+                                                       : defect <= tolerance * largest(end_) + rounding;
+    probed_ = falls && is_followed;
+    if (!falls && is_followed) falls = !rises_within();
+    if (falls && is_followed) crossings_.learn(u, defect);
+    return falls && is_followed;
+}
+
+// Whether the loss rises from the start of the step, where what slides or has just left its boundary counts as zero,
+// however far off it may be by the tolerance: once samples are fitted to that, this alone changes the loss.
+bool LayeredFlow::rises_within() {
+    const double log_loss_at_start = log_loss_of(state_.theta);
+    return probe_.duals().rise(log_loss_at_start, state_.theta, log_loss_at_end_, end_) > kRise;
 }
 
 double LayeredFlow::shorten(double u) {
