@@ -24,6 +24,9 @@ constexpr double kPart = 1e-11;
 constexpr double kSame = 100.0;
 /// Rows that positive weights take this close to zero have no direction in which all are positive.
 constexpr double kClosed = 1e-7;
+/// Multipliers that are so many times the forces are those of a cell that is closed all but for rounding. Its
+/// directions are on the rims of others, which tell of them.
+constexpr double kMostTerms = 1e6;
 /// A singular value of unit normals below this is zero.
 constexpr double kDependent = 1e-8;
 
@@ -126,7 +129,7 @@ bool LocalMinima::is_still_best(const Vector& d) {
     near_ = &d;
     enumerate();
     near_ = nullptr;
-    return !has_too_many_ && std::ranges::all_of(cells_, [&](const Cell& cell) { return is_same(cell.best, d); });
+    return !has_too_many_ && std::ranges::all_of(cells_, [&](const Cell& cell) { return is_best(cell, d); });
 }
 
 void LocalMinima::enumerate() {
@@ -136,6 +139,7 @@ void LocalMinima::enumerate() {
     Cell cell;
     extend(cell);
     for (Cell& one : cells_) settle(one);
+    std::erase_if(cells_, [&](const Cell& one) { return one.size > kMostTerms * scale_; });
 }
 
 void LocalMinima::find_hinges() {
@@ -251,6 +255,9 @@ void LocalMinima::settle(Cell& cell) {
     std::copy_n(offset.data(), rank, problem_.offset());
     if (!problem_.solve(scale_)) has_too_many_ = true;
     cell.best = Eigen::Map<const Vector>(problem_.residual(), rank);
+    cell.size = offset.norm();
+    for (std::size_t k = 0; k < used.size(); ++k) cell.size += std::abs(problem_.coefficient(static_cast<int>(k)));
+    if (cell.best.norm() <= kSame * kRounding * cell.size) cell.best.setZero();  // rounding of terms that cancel
 }
 
 double LocalMinima::rounding(const Vector& d) const {
@@ -261,6 +268,11 @@ bool LocalMinima::is_same(const Vector& one, const Vector& other) const {
     return (one - other).norm() <= kSame * rounding(other);
 }
 
+// Terms that nearly depend on each other cancel, and their sum has the rounding of them.
+bool LocalMinima::is_best(const Cell& cell, const Vector& d) const {
+    return (cell.best - d).norm() <= kSame * (rounding(d) + kRounding * cell.size);
+}
+
 bool LocalMinima::touches(const Cell& cell, const Vector& d) const {
     for (std::size_t a = 0; a < cell.signs.size(); ++a)
         if (cell.signs[a] != 0 && cell.signs[a] * cell.rows[a].dot(d) < -rounding(d) * cell.rows[a].norm())
@@ -269,7 +281,7 @@ bool LocalMinima::touches(const Cell& cell, const Vector& d) const {
 }
 
 bool LocalMinima::is_minimum(const Vector& d) const {
-    return std::ranges::all_of(cells_, [&](const Cell& cell) { return !touches(cell, d) || is_same(cell.best, d); });
+    return std::ranges::all_of(cells_, [&](const Cell& cell) { return !touches(cell, d) || is_best(cell, d); });
 }
 
 Minimum LocalMinima::describe(const Cell& cell, const Vector& d) const {

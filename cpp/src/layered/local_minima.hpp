@@ -39,6 +39,7 @@ class LocalMinima {
         std::vector<Vector> rows;  // x_a = rows[a]·d in the cell
         std::vector<char> is_hinge;
         Vector best;
+        double size = 0.0;  // of the terms that add up to it
     };
     void reduce();
     void enumerate();
@@ -54,6 +55,7 @@ class LocalMinima {
     void settle(Cell& cell);
     double rounding(const Vector& d) const;
     bool is_same(const Vector& one, const Vector& other) const;
+    bool is_best(const Cell& cell, const Vector& d) const;
     bool touches(const Cell& cell, const Vector& d) const;
     bool is_minimum(const Vector& d) const;
     Minimum describe(const Cell& cell, const Vector& d) const;
