@@ -76,6 +76,19 @@ def test_whole_numbers_are_fitted_beyond_the_tolerance(seed: int) -> None:
     assert sol.log_loss_end < -45.0
 
 
+@pytest.mark.parametrize("seed", [17, 24, 26])
+def test_booleans_with_the_squared_loss(seed: int) -> None:
+    """Chatter ended the first; the rates of the last near rest are rounding, and so are multipliers of the second."""
+    rng = np.random.default_rng(seed)
+    X = rng.choice([-1.0, 1.0], (8, 4))
+    y = rng.standard_normal(8)
+    net = rf.DeepNetwork.init([rf.Dense(8), rf.Dense(8), rf.Dense(1)], dim=4, scale=1.0, seed=seed)
+    sol = rf.integrate((X, y), net, loss="squared", until=100.0)
+    assert sol.success, sol.message
+    fine = rf.integrate((X, y), net, loss="squared", until=100.0, rtol=1e-12)
+    assert abs(sol.log_loss_end - fine.log_loss_end) < 1e-8
+
+
 @pytest.mark.parametrize("seed", [3, 29])
 def test_units_do_not_come_and_go_by_what_explicit_steps_leave(seed: int) -> None:
     """The runs ended `undecided_event` after a hundred events; 26 are those of the flow."""
@@ -83,7 +96,7 @@ def test_units_do_not_come_and_go_by_what_explicit_steps_leave(seed: int) -> Non
     for sol in (fine, coarse):
         assert sol.status == "reached_time", sol.message
     assert len(fine.events) < 30
-    assert len(coarse.events) < len(fine.events) + 20
+    assert len(coarse.events) < len(fine.events) + 12
     theta, exact = coarse.final.theta, fine.final.theta
     assert np.linalg.norm(theta - exact) < 1e-10 * np.linalg.norm(exact)
 

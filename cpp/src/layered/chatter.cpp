@@ -6,7 +6,7 @@ namespace reluflow::layered {
 namespace {
 
 /// So many changes in a row of so few places are more than a flow needs to settle them.
-constexpr std::size_t kMany = 16;
+constexpr std::size_t kMany = 8;
 constexpr std::size_t kFew = 3;
 
 }  // namespace

@@ -101,4 +101,22 @@ double DualRounding::along(const SlidingGroup& group, const Eigen::RowVectorXd& 
     return sum;
 }
 
+double DualRounding::of_rate(const Place& p) const {
+    if (gradient_.size() == 0) return 0.0;
+    const Graph& graph = jet_->activity().graph();
+    const Node& node = graph.node(p.node);
+    double sum = 0.0;
+    if (!node.bias.empty() && node.bias[p.unit] >= 0) sum += jet_->span() * gradient_[node.bias[p.unit]];
+    for (const int e : node.incoming) {
+        const Edge& edge = graph.edges()[e];
+        for (Index c = 0; c < edge.cols; ++c) {
+            if (edge.has_parameters && edge.at(p.unit, c) >= 0)
+                sum += jet_->span() * gradient_[edge.at(p.unit, c)] * std::abs(jet_->tapped(edge).at(0, p.sample, c));
+            const double entry = jet_->entry(e, 0, p.unit, c);
+            if (edge.source > 0 && entry != 0.0) sum += std::abs(entry) * of_rate({edge.source, p.sample, c});
+        }
+    }
+    return sum;
+}
+
 }  // namespace reluflow::layered

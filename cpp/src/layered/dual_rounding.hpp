@@ -24,6 +24,8 @@ class DualRounding {
     double of_multiplier(int b) const noexcept { return hidden_.size() == 0 ? 0.0 : hidden_[b]; }
     /// The same for what boundaries of a group hold more than pulls along a ray.
     double along(const SlidingGroup& group, const Eigen::RowVectorXd& ray) const noexcept;
+    /// By how much rounding may move the first order of z of a place: near rest its terms are rounding themselves.
+    double of_rate(const Place& p) const;
 
   private:
     void go_forward(std::vector<Matrix>& sizes) const;

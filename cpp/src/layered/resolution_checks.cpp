@@ -11,6 +11,8 @@ namespace {
 
 /// A multiplier may miss its bounds by this part of their size: the rounding of the solve.
 constexpr double kBoundTol = 1e-11;
+/// A multiplier goes beyond its bound if it would be so many times what it may miss by, one step on.
+constexpr double kSurely = 100.0;
 /// What leaves tangentially has no rate beyond this part of its acceleration over the step: the place of an event is
 /// known to the tolerance.
 constexpr double kTangential = 1e-6;
@@ -72,7 +74,7 @@ bool Resolution::check_sliding(const Jet& jet, int b) {
 int Resolution::side_of_exit(const Row& mu, const Row& up, const Row& down, double tol) noexcept {
     const bool at_up = mu[0] <= up[0] + tol;
     const bool at_down = mu[0] >= down[0] - tol;
-    const double rounding = kBoundTol * (std::abs(up[1]) + std::abs(down[1]) + std::abs(mu[1]));
+    const double rounding = kSurely * tol + kBoundTol * (std::abs(up[1]) + std::abs(down[1]) + std::abs(mu[1]));
     if (at_up && !at_down && mu[1] < up[1] - rounding) return 1;
     if (at_down && !at_up && mu[1] > down[1] + rounding) return -1;
     return 0;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "layered/dual_rounding.hpp"
 #include "layered/joint.hpp"
 #include "layered/resolution.hpp"
 
@@ -179,6 +180,7 @@ bool Resolution::is_valid_jointly(Jet& jet) {
 }
 
 bool Resolution::goes_as_given(const Jet& jet, std::vector<Given>& given, bool& again) {
+    const DualRounding rounding(jet);
     for (Given& one : given) {
         const Place& p = one.place;
         if (one.side == 0) {
@@ -187,7 +189,8 @@ bool Resolution::goes_as_given(const Jet& jet, std::vector<Given>& given, bool& 
         }
         const double first = jet.z(p.node).at(one.orders, p.sample, p.unit);
         if (trial_.mode(p) != Mode::moving || trial_.side(p) != one.side) return false;
-        if (one.orders == 1 && std::abs(first) <= kResting * jet.rate(p).size + kNoRate * largest(jet.theta(1))) {
+        const double hidden = kNoRate * largest(jet.theta(1)) + kBeyond * rounding.of_rate(p);
+        if (one.orders == 1 && std::abs(first) <= kResting * jet.rate(p).size + hidden) {
             one.orders = 2;
             again = true;
         } else if (one.orders == 2 && before_->mode(p) == Mode::sliding &&
