@@ -200,9 +200,12 @@ bool LayeredFlow::is_accurate(double u) {
 }
 
 // Whether the loss rises from the start of the step, where what slides or has just left its boundary counts as zero,
-// however far off it may be by the tolerance: once samples are fitted to that, this alone changes the loss.
+// however far off it may be by the tolerance: once samples are fitted to that, this alone changes the loss. By more
+// than the tolerance it may not.
 bool LayeredFlow::rises_within() {
     const double log_loss_at_start = log_loss_of(state_.theta);
+    const double before = std::exp(log_loss_);
+    if (std::exp(log_loss_at_start) - before > plan_.settings.rtol * std::max(1.0, before)) return true;
     return probe_.duals().rise(log_loss_at_start, state_.theta, log_loss_at_end_, end_) > kRise;
 }
 
