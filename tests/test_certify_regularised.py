@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import reluflow as rf
@@ -141,6 +141,7 @@ def test_a_width_that_is_too_small_is_told() -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**6), loss=st.sampled_from(LOSSES))
+@example(seed=84302, loss="exponential")  # a subgradient of 1e186
 def test_the_bounds_hold_for_any_network(seed, loss) -> None:
     rng = np.random.default_rng(seed)
     data = problem(seed, loss, n=int(rng.integers(1, 6)))
