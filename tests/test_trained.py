@@ -101,3 +101,46 @@ def test_times_of_a_run_with_rates_are_those_of_its_network(tmp_path: Path) -> N
     for report in seen[1:]:
         assert np.abs(run.t - report.t).min() < 1e-12
         assert report.log_t == pytest.approx(np.log(report.t))
+
+
+def through_zero(data: rf.Dataset, net: rf.Network, t: float) -> float:
+    """w(t) of one neuron on one input with a fixed output weight: each side of zero is a linear equation."""
+    w, a, x = net.W.item(), net.a.item(), data.X[:, 0]
+
+    def line(side: float) -> tuple[float, float]:
+        """k and b of w' = b - k w."""
+        g = a * np.where(side * x > 0.0, 1.0, net.leak) * x
+        return float(g @ g), float(g @ data.y)
+
+    k, b = line(np.sign(w))
+    if k == 0.0 or b * w >= 0.0:
+        return b / k + (w - b / k) * float(np.exp(-k * t)) if k else w
+    crossing = float(np.log1p(-k * w / b)) / k
+    if crossing >= t:
+        return b / k + (w - b / k) * float(np.exp(-k * t))
+    k, b = line(-np.sign(w))
+    return b / k * -float(np.expm1(-k * (t - crossing))) if b * w < 0.0 else 0.0
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_neuron_on_one_input_goes_through_zero(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 8))
+    data = rf.Dataset(rng.standard_normal((n, 1)), rng.standard_normal(n))
+    w, a = 0.5 * rng.standard_normal(), rng.standard_normal()
+    net = rf.Network([[w]], [a], leak=float(rng.choice([0.0, 0.1, 0.5])))
+    sol = rf.integrate(data, net, loss="squared", until=20.0, train="first")
+    assert sol.success, sol.message
+    np.testing.assert_allclose(sol.final.W.item(), through_zero(data, net, 20.0), rtol=1e-7, atol=1e-12)
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-7, 1e-8, 1e-9, 1e-10])
+def test_a_dead_neuron_decays_on_its_boundary(rtol: float) -> None:
+    X = [[1, 1, 1, 1], [0, 1, 0, 1], [1, 0, 0, 1], [1, 0, 1, 1], [1, 1, 0, 1]]
+    w = [0.61000618, -0.76385755, 0.12496472, -0.16969951]
+    data, net = rf.Dataset(X, [1, -1, 1, 1, 1]), rf.Network([w], [-1.0])
+    options = {"loss": "exponential", "rtol": rtol, "weight_decay": 0.1, "train": "first"}
+    dead, later = (rf.integrate(data, net, until=t, **options) for t in (1.0, 200.0))
+    assert [event.kind for event in later.events] == ["cross_down", "die"]
+    assert later.success, later.message
+    np.testing.assert_allclose(later.final.W, dead.final.W * np.exp(-0.1 * 199.0), rtol=100 * rtol)

@@ -8,6 +8,8 @@ namespace {
 /// Duals that are all below so many of their roundings are rounding in the steps to come, too: about where steps no
 /// longer see whether the loss rises.
 constexpr double kFitted = 64.0;
+/// Of what decays: that of sums over the weights of a unit.
+constexpr double kRounding = 8 * 2.2e-16;
 
 /// What w multiplies in z of a member in size: t, or t over that of the member that carries the multiplier.
 double weight(const SlidingSeries& sliding, const Member& member) {
@@ -20,11 +22,12 @@ double weight(const SlidingSeries& sliding, const Member& member) {
 }  // namespace
 
 DualRounding::DualRounding(const Jet& jet) : jet_(&jet) {
-    if (jet.duals().loss() != Loss::squared || jet.sliding().empty()) return;
+    if (jet.sliding().empty() || (jet.duals().loss() != Loss::squared && !jet.duals().decays())) return;
     std::vector<Matrix> sizes;
     sizes.reserve(static_cast<std::size_t>(jet.activity().graph().count()));
     go_forward(sizes);
     go_backward(sizes);
+    if (jet.duals().decays()) add_decay();
     hide();
     const Matrix left = jet.duals().dual(0).cwiseAbs() - kFitted * arriving_.back();
     is_all_ = !jet.duals().decays() && left.maxCoeff() <= 0.0;
@@ -83,6 +86,13 @@ void DualRounding::add_to_gradient(int v) {
             for (Index c = 0; c < edge.cols; ++c)
                 if (edge.at(r, c) >= 0) gradient_[edge.at(r, c)] += G(r, c);
     }
+}
+
+// What decays off its boundary, by rounding, pulls a multiplier.
+void DualRounding::add_decay() {
+    Vector decay = Vector::Zero(gradient_.size());
+    jet_->duals().add_decay({jet_->theta(0)}, 0, decay);
+    gradient_ += (kRounding / jet_->span()) * decay.cwiseAbs();
 }
 
 // Multipliers solve Gram μ = N gradient, so that errors move all of them; bounds are sums over the members.

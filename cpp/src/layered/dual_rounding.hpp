@@ -15,7 +15,7 @@ inline constexpr double kBeyond = 2.0;
 class DualRounding {
   public:
     /// Of order 0 of `jet`, after Jet::advance(). Only the duals of the squared loss cancel: those of other losses are
-    /// known to a part of their own size, and all is zero.
+    /// known to a part of their own size, and all is zero but for what decay hides.
     explicit DualRounding(const Jet& jet);
 
     /// True if no sample has more than rounding left, now and in the steps to come, and no decay moves anything either.
@@ -31,6 +31,7 @@ class DualRounding {
     void go_forward(std::vector<Matrix>& sizes) const;
     void go_backward(const std::vector<Matrix>& sizes);
     void add_to_gradient(int v);
+    void add_decay();
     void hide();
 
     const Jet* jet_;

@@ -182,6 +182,16 @@ Vector SlidingSeries::moved_by(const Vector& errors) const {
     return all;
 }
 
+Vector SlidingSeries::shift_by(const Vector& offsets) const {
+    Vector solved(static_cast<Index>(independent_.size()));
+    for (std::size_t i = 0; i < independent_.size(); ++i) solved[static_cast<Index>(i)] = offsets[independent_[i]];
+    factors_.solve(solved);
+    Vector shift = Vector::Zero(normals_.cols());
+    for (std::size_t i = 0; i < independent_.size(); ++i)
+        shift += solved[static_cast<Index>(i)] * normals_.row(independent_[i]).transpose();
+    return shift;
+}
+
 void SlidingSeries::spread(int k, std::vector<SampleSeries>& delta) {
     for (int b = 0; b < count(); ++b) {
         const Boundary& boundary = (*boundaries_)[b];

@@ -64,6 +64,8 @@ class SlidingSeries {
     void solve(int k, Vector& rhs);
     /// How far errors up to these sizes in the gradient may move each multiplier: |Gram⁻¹ N| errors. After factor().
     Vector moved_by(const Vector& errors) const;
+    /// The least shift of θ that moves what the boundaries hold by these offsets. After factor().
+    Vector shift_by(const Vector& offsets) const;
     /// Adds what multipliers of order k send down their samples to δ, β and γ.
     void spread(int k, std::vector<SampleSeries>& delta);
 

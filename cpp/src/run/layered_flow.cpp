@@ -208,6 +208,7 @@ void LayeredFlow::commit(double u) {
         commit_late(u, log_loss_before, size_before);
     else
         report_plain(u, size_before);
+    put_on_boundaries();
     for (const Boundary& boundary : state_.activity.sliding())
         if (boundary.is_parameter()) state_.theta[boundary.parameter] = -boundary.constant;
     ++steps_;

@@ -96,6 +96,7 @@ class LayeredFlow final : public Run {
     double end_of_step(double u);
     bool is_accurate(double u);
     bool rises_within();
+    void put_on_boundaries();
     double shorten(double u);
     bool holds_at(double u);
     double end_of_joint_slide(double u);
@@ -148,6 +149,7 @@ class LayeredFlow final : public Run {
     std::vector<Contact> contacts_;
     Vector end_, rate_, velocity_;
     std::vector<double> multipliers_;
+    std::vector<Matrix> z_;
     double span_ = 1.0;
     std::array<std::array<double, kMaxOrder + 1>, 3> sizes_{};  // by quantity and order of the present step
     double log_loss_ = 0.0;

@@ -48,6 +48,8 @@ bool LayeredFlow::expand(bool for_crossings) {
             return false;
         }
         const int p = jet_.order();
+        // On its way through zero θ has the size of what it moves by.
+        if (measured == 0 && largest(state_.theta) == 0.0) sizes_of_units_.take(jet_.theta(1));
         for (; measured < p; measure(measured)) ++measured;
         if (p < kFirstOrder) continue;
         if (p == kFirstOrder) {
@@ -207,6 +209,19 @@ bool LayeredFlow::rises_within() {
     const double before = std::exp(log_loss_);
     if (std::exp(log_loss_at_start) - before > plan_.settings.rtol * std::max(1.0, before)) return true;
     return probe_.duals().rise(log_loss_at_start, state_.theta, log_loss_at_end_, end_) > kRise;
+}
+
+// What slides is off its boundary by the tolerance. Where θ decays that would be more and more of it, and what pulls it
+// off, by its decay, would be taken for a reason to leave.
+void LayeredFlow::put_on_boundaries() {
+    const SlidingSeries& sliding = jet_.sliding();
+    if (!jet_.duals().decays() || sliding.empty() || jet_.order() < 1) return;
+    pre_activations(*graph_, *X_, state_.theta, z_);
+    Vector offsets = Vector::Zero(sliding.count());
+    for (int b = 0; b < sliding.count(); ++b)
+        if (const Member* carrier = sliding.carrier(b); carrier != nullptr)
+            offsets[b] = carrier->carry * z_[carrier->place.node](carrier->place.sample, carrier->place.unit);
+    state_.theta -= sliding.shift_by(offsets);
 }
 
 double LayeredFlow::shorten(double u) {
