@@ -122,3 +122,14 @@ def test_weights_that_vanish_with_a_unit_below_are_one_event() -> None:
         below = {(1, 5, sample, "slide") for sample in (0, 3, 4, 6, 7, 9)}
         assert met == below | {(2, 0, sample, "slide") for sample in (3, 5, 6, 9)}
         assert np.abs(sol.final.theta - runs[0].final.theta).max() < 1e-8
+
+
+@pytest.mark.parametrize("rtol", [1e-7, 1e-9, 1e-11])
+def test_where_all_that_a_layer_reads_has_died_a_held_unit_leaves(rtol: float) -> None:
+    """One input, equal samples: unit 6 of the first layer dies, unit 3 is held at zero, and descent goes through 3."""
+    signs = [1, 1, -1, -1, 1, -1, -1, -1, -1, 1, -1, 1, -1]
+    net = rf.DeepNetwork.init([rf.Dense(7), rf.Dense(7), rf.Dense(1)], dim=1, scale=3.0, seed=137)
+    sol = rf.integrate(rf.Dataset(np.ones((13, 1)), signs), net, until=30.0, rtol=rtol)
+    assert sol.success, sol.message
+    # 5 of 13 are positive: descent ends at the best constant
+    assert sol.final([[1.0]]).item() == pytest.approx(np.log(5 / 8), abs=1e-3)

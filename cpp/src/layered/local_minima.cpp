@@ -24,8 +24,8 @@ constexpr double kPart = 1e-11;
 constexpr double kSame = 100.0;
 /// Rows that positive weights take this close to zero have no direction in which all are positive.
 constexpr double kClosed = 1e-7;
-/// Multipliers that are so many times the forces are those of a cell that is closed all but for rounding. Its
-/// directions are on the rims of others, which tell of them.
+/// Multipliers that are so many times the forces of their cell are those of a cell that is closed all but for rounding.
+/// Its directions are on the rims of others, which tell of them.
 constexpr double kMostTerms = 1e6;
 /// A singular value of unit normals below this is zero.
 constexpr double kDependent = 1e-8;
@@ -139,7 +139,7 @@ void LocalMinima::enumerate() {
     Cell cell;
     extend(cell);
     for (Cell& one : cells_) settle(one);
-    std::erase_if(cells_, [&](const Cell& one) { return one.size > kMostTerms * scale_; });
+    std::erase_if(cells_, [](const Cell& one) { return one.size > kMostTerms * one.forces; });
 }
 
 void LocalMinima::find_hinges() {
@@ -227,12 +227,14 @@ void LocalMinima::settle(Cell& cell) {
     const auto rank = static_cast<int>(velocity_.size());
     const std::vector<Vector> kept = span_of_kept(cell);
     Vector offset = velocity_;
+    cell.forces = scale_;
     std::vector<int> used;
     std::vector<Vector> rows;
     for (int a = 0; a < model_.count(); ++a) {
         if (kept_[a] != 0 || (cell.signs[a] == 0 && cell.is_hinge[a] == 0)) continue;
         const double slope = cell.signs[a] > 0 ? 1.0 : cell.signs[a] < 0 ? model_.leak(a) : 0.0;
         offset += (slope * model_.beta(a) + model_.gamma(a)) * cell.rows[a];
+        cell.forces += (std::abs(model_.beta(a)) + std::abs(model_.gamma(a))) * cell.rows[a].norm();
         Vector row = cell.rows[a];
         take_away(kept, row);
         if (row.norm() <= kDependent * cell.rows[a].norm()) continue;

@@ -39,7 +39,8 @@ class LocalMinima {
         std::vector<Vector> rows;  // x_a = rows[a]·d in the cell
         std::vector<char> is_hinge;
         Vector best;
-        double size = 0.0;  // of the terms that add up to it
+        double size = 0.0;    // of the terms that add up to it
+        double forces = 0.0;  // of what acts on it
     };
     void reduce();
     void enumerate();
