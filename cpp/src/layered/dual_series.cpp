@@ -135,6 +135,16 @@ void DualSeries::prescribe(const Matrix& weights) {
     }
 }
 
+void DualSeries::prescribe_duals(const std::vector<Matrix>& orders) {
+    prescribed_ = true;
+    for (std::size_t k = 0; k < duals_.size(); ++k) {
+        if (k < orders.size())
+            duals_[k] = orders[k];
+        else
+            duals_[k].setZero();
+    }
+}
+
 double DualSeries::largest_dual(int k) const noexcept {
     double most = 0.0;
     for (Index i = 0; i < samples(); ++i)

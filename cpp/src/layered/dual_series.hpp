@@ -45,6 +45,10 @@ class DualSeries {
     /// a clock of its own, whose time is not a series then.
     void prescribe(const Matrix& weights);
     bool is_prescribed() const noexcept { return prescribed_; }
+    /// The same for Λ itself (orders, each (n, K)), of any loss, in a time that goes on as it does at the start.
+    void prescribe_duals(const std::vector<Matrix>& orders);
+    /// -d log D / du, after order 1 of a loss with a clock of its own; 0 for the others.
+    double fall() const noexcept { return has_own_clock() ? fall_[0] : 0.0; }
 
     /// Order k of the margins y F; for a loss with a clock of its own.
     const Matrix& margin(int k) const noexcept { return q_[k]; }

@@ -34,13 +34,18 @@ bool is_zero(const Jet& jet, const Boundary& own) {
     return root.node < 1 || jet.z(root.node).at(0, own.members.front().sample, root.unit) != 0.0;
 }
 
-/// What rounding hides in the multipliers of a step, which few steps have to ask for.
+/// What rounding hides in the multipliers of a step, which few steps have to ask for, and what the step itself misses.
 class Hidden {
   public:
     explicit Hidden(const Jet& jet) : jet_(jet) {}
 
-    double at(int b) { return known().of_multiplier(b); }
-    double along(const SlidingGroup& group, const Eigen::RowVectorXd& ray) { return known().along(group, ray); }
+    double at(int b) { return known().of_multiplier(b) + jet_.missed_by(b); }
+    double along(const SlidingGroup& group, const Eigen::RowVectorXd& ray) {
+        double sum = known().along(group, ray);
+        for (std::size_t k = 0; k < group.boundaries.size(); ++k)
+            sum += std::abs(ray[static_cast<Index>(k)]) * jet_.missed_by(group.boundaries[k]);
+        return sum;
+    }
     bool is_all() { return known().is_all(); }
     /// Order 0 of what a bound holds more than it has to, of which rounding hides `size`. What has passed its bound by
     /// kBeyond of it is below zero however short the steps were that took it there.

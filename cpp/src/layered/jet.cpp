@@ -52,6 +52,7 @@ void Jet::start(const Vector& theta, const Activity& activity, double span, bool
     span_ = span;
     order_ = 0;
     has_delta_ = false;
+    missed_.resize(0);
     theta_[0] = theta;
     sliding_.start(activity);
     held_.assign(static_cast<std::size_t>(graph_->count()), 0.0);
@@ -83,6 +84,7 @@ void Jet::start_from(const Jet& other, const Activity& activity, double span, st
     at_event_ = true;
     span_ = span;
     order_ = 0;
+    missed_.resize(0);
     theta_[0] = other.theta_[0];
     sliding_.start(activity);
     held_.assign(static_cast<std::size_t>(graph_->count()), 0.0);
@@ -245,21 +247,24 @@ bool Jet::advance() {
         duals_.add_decay(theta_, k - 1, step_);
         theta_[k] += step_ / k;
     }
-    if (k == 1 && !sliding_.empty()) {
-        std::vector<const SampleSeries*> z;
-        std::vector<const SampleSeries*> h;
-        for (int v = 0; v < graph_->count(); ++v) {
-            z.push_back(&z_[v]);
-            h.push_back(&h_of(v));
-        }
-        if (!sliding_.factor({*graph_, *activity_, entries_, z, h}, graph_->parameters())) return false;
-    }
+    if (k == 1 && !factor_sliding()) return false;
     load(k);
     forward(k);
     if (!sliding_.empty()) correct(k);
     order_ = k;
     duals_.next(k, h_of(graph_->count() - 1).order(k));
     return true;
+}
+
+bool Jet::factor_sliding() {
+    if (sliding_.empty()) return true;
+    std::vector<const SampleSeries*> z;
+    std::vector<const SampleSeries*> h;
+    for (int v = 0; v < graph_->count(); ++v) {
+        z.push_back(&z_[v]);
+        h.push_back(&h_of(v));
+    }
+    return sliding_.factor({*graph_, *activity_, entries_, z, h}, graph_->parameters());
 }
 
 // Finds the multipliers of order k - 1 that keep w_k = 0, and adds what they do.

@@ -51,6 +51,17 @@ class Jet {
     /// One order more of everything. False if the normals of what slides depend on each other.
     bool advance();
 
+    /// After one advance(): how the velocity changes along `change`, with what slides held, in the time that goes on as
+    /// it does here. Order 1 is lost.
+    void velocity_along(const Vector& change, Vector& out);
+    /// After start(): the series of a step that was solved otherwise, up to `order`. θ (from order 1 on), Λ and the
+    /// multipliers have the orders given, and zero from there on. Velocities may be off by `missed`. False if the
+    /// normals of what slides depend on each other.
+    bool follow(const std::vector<Vector>& theta, const std::vector<Matrix>& duals,
+                const std::vector<Vector>& multipliers, int order, double missed);
+    /// By how much a multiplier may be off for that, after follow(); else 0.
+    double missed_by(int b) const noexcept { return missed_.size() == 0 ? 0.0 : missed_[b]; }
+
     int order() const noexcept { return order_; }
     int top() const noexcept { return top_; }
     double span() const noexcept { return span_; }
@@ -78,6 +89,8 @@ class Jet {
     /// The first order of z of a place, also where it counts as zero because the place leaves tangentially; after
     /// advance().
     PlaceRate rate(const Place& p) const;
+    /// The sum of the sizes of the terms of z of a place, order 0.
+    double terms(const Place& p) const;
 
     void theta_at(double u, Vector& theta) const;
     void rate_at(double u, Vector& rate) const;
@@ -86,6 +99,8 @@ class Jet {
     /// For each sample, after velocity() with a weight of one everywhere: about |∇f_i|², and zero if it moves nothing.
     /// Where parameters are shared it is the sum over their places.
     void squared_gradients(Vector& out) const;
+    /// For each entry of the velocity the sum of the sizes of its terms, after advance().
+    Vector velocity_terms() const;
     /// Order k of w of a boundary.
     double boundary_coefficient(const Boundary& boundary, int k) const;
 
@@ -94,6 +109,8 @@ class Jet {
     void find_idle();
     void load(int k);
     void forward(int k);
+    void forward_as_given(int k);
+    bool factor_sliding();
     void forward(int k, int v, const Range& samples);
     void finish(int k, int v, bool is_final);
     void backward(int k);
@@ -122,6 +139,7 @@ class Jet {
     std::vector<char> idle_;    // samples whose outputs read nothing live; none: empty
     std::vector<double> held_;  // by node: the largest z of order 0 that is held at zero
     bool has_delta_ = false;    // order 0 of what arrives at z is known
+    Vector missed_;             // by boundary
     SlidingSeries sliding_;
 };
 

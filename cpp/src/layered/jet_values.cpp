@@ -32,6 +32,38 @@ PlaceRate Jet::rate(const Place& p) const {
     return rate;
 }
 
+double Jet::terms(const Place& p) const {
+    const Node& node = graph_->node(p.node);
+    double sum = node.bias.empty() || node.bias[p.unit] < 0 ? 0.0 : std::abs(theta_[0][node.bias[p.unit]]);
+    for (const int e : node.incoming) {
+        const SampleSeries& t = tapped(graph_->edges()[e]);
+        for (Index c = 0; c < graph_->edges()[e].cols; ++c)
+            sum += std::abs(entry(e, 0, p.unit, c) * t.at(0, p.sample, c));
+    }
+    return sum;
+}
+
+Vector Jet::velocity_terms() const {
+    Vector terms = Vector::Zero(graph_->parameters());
+    duals_.add_decay(theta_, 0, terms);
+    terms = terms.cwiseAbs();
+    for (int v = 1; v < graph_->count(); ++v) {
+        const Node& node = graph_->node(v);
+        const Matrix delta = span_ * delta_[v].order(0).cwiseAbs();
+        for (Index u = 0; u < static_cast<Index>(node.bias.size()); ++u)
+            if (node.bias[u] >= 0) terms[node.bias[u]] += delta.col(u).sum();
+        for (const int e : node.incoming) {
+            const Edge& edge = graph_->edges()[e];
+            if (!edge.has_parameters) continue;
+            const Matrix sums = delta.transpose() * tapped(edge).order(0).cwiseAbs();
+            for (Index r = 0; r < edge.rows; ++r)
+                for (Index c = 0; c < edge.cols; ++c)
+                    if (edge.at(r, c) >= 0) terms[edge.at(r, c)] += sums(r, c);
+        }
+    }
+    return terms;
+}
+
 double Jet::misplaced() const {
     double worst = 0.0;
     for (int v = 1; v < graph_->count(); ++v) {

@@ -5,8 +5,6 @@
 namespace reluflow::layered {
 namespace {
 
-/// Where an explicit step moves θ by more than this part, weights do not limit it.
-constexpr double kStiffLength = 0.05;
 /// The first late step is longer by this than what would just pay.
 constexpr double kHope = 2.0;
 /// Late steps that are tried in a row, each shorter, before explicit steps resume.
@@ -26,7 +24,7 @@ constexpr double kLargestGain = 300.0;
 }  // namespace
 
 bool LatePace::is_stiff() const noexcept {
-    return plain_ > 0.0 && plain_ < kStiffLength;
+    return plain_ > 0.0 && plain_ < stiff_;
 }
 
 void LatePace::plain_step_taken(double length) noexcept {
@@ -69,6 +67,11 @@ void LatePace::taken(double length) noexcept {
 void LatePace::leave() noexcept {
     active_ = false;
     pause_ = kLayerPause;
+}
+
+void LatePace::put_off() noexcept {
+    active_ = false;
+    pause_ = next_pause_ = kLongestPause;
 }
 
 }  // namespace reluflow::layered

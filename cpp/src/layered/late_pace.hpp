@@ -1,10 +1,17 @@
-/// When a late step is worth its work. Lengths are those of LateStep, work is in explicit steps.
+/// When a late or an implicit step is worth its work. Lengths are those of LateStep or ImplicitStep, work is in
+/// explicit steps.
 #pragma once
 
 namespace reluflow::layered {
 
 class LatePace {
   public:
+    /// Where an explicit step moves θ by more than this part, something else than weights or curvature limits it.
+    static constexpr double kStiffLength = 0.05;
+
+    /// An explicit step is to be shorter than `stiff`.
+    explicit LatePace(double stiff = kStiffLength) : stiff_(stiff) {}
+
     /// Reports how long truncation lets an explicit step be.
     void plain_step_taken(double length) noexcept;
     /// True when a late step is to be tried.
@@ -19,10 +26,13 @@ class LatePace {
     void taken(double length) noexcept;
     /// Explicit steps come next: the weights have a kink.
     void leave() noexcept;
+    /// Explicit steps are right, and as many of them come next as after many failures.
+    void put_off() noexcept;
 
   private:
     bool is_stiff() const noexcept;
 
+    double stiff_;
     double plain_ = 0.0;      // the length of an explicit step
     double stiffness_ = 0.0;  // that it belongs to; 0 if it is that of the state
     double next_ = 0.0;

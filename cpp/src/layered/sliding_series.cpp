@@ -192,6 +192,14 @@ Vector SlidingSeries::shift_by(const Vector& offsets) const {
     return shift;
 }
 
+void SlidingSeries::project(Vector& change) const {
+    if (!empty()) change -= shift_by(normals_ * change);
+}
+
+void SlidingSeries::prescribe(int k, const Vector& multipliers) {
+    for (int b = 0; b < count(); ++b) multiplier_[b][k] = multipliers[b];
+}
+
 void SlidingSeries::spread(int k, std::vector<SampleSeries>& delta) {
     for (int b = 0; b < count(); ++b) {
         const Boundary& boundary = (*boundaries_)[b];

@@ -66,6 +66,10 @@ class SlidingSeries {
     Vector moved_by(const Vector& errors) const;
     /// The least shift of θ that moves what the boundaries hold by these offsets. After factor().
     Vector shift_by(const Vector& offsets) const;
+    /// Takes from `change` what moves anything off its boundary. After factor().
+    void project(Vector& change) const;
+    /// Order k of the multipliers as given, one for each boundary.
+    void prescribe(int k, const Vector& multipliers);
     /// Adds what multipliers of order k send down their samples to δ, β and γ.
     void spread(int k, std::vector<SampleSeries>& delta);
 

@@ -20,6 +20,11 @@ double least_eigenvalue(const Eigen::MatrixXd& symmetric) {
     return solver.eigenvalues().minCoeff();
 }
 
+SymmetricModes symmetric_modes(const Eigen::MatrixXd& matrix) {
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(matrix);
+    return {solver.eigenvalues(), solver.eigenvectors()};
+}
+
 Eigen::MatrixXd null_space(const Eigen::MatrixXd& matrix, double zero) {
     Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr(matrix.transpose());
     qr.setThreshold(zero);

@@ -13,6 +13,13 @@ Vector least_squares(const Eigen::MatrixXd& columns, const Vector& target);
 
 double least_eigenvalue(const Eigen::MatrixXd& symmetric);
 
+/// A symmetric matrix = vectors diag(values) vectors^T, values increasing.
+struct SymmetricModes {
+    Vector values;
+    Eigen::MatrixXd vectors;
+};
+SymmetricModes symmetric_modes(const Eigen::MatrixXd& matrix);
+
 /// An orthonormal basis of the x with matrix x = 0, (columns, columns - rank). A row counts as dependent on the others
 /// if what they leave of it is at most `zero` times the largest.
 Eigen::MatrixXd null_space(const Eigen::MatrixXd& matrix, double zero);

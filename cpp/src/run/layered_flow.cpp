@@ -83,6 +83,8 @@ LayeredFlow::LayeredFlow(const Graph& graph, const Matrix& X, const DualSeries& 
       crossings_(graph, X),
       moved_(state_.activity),
       late_(graph, duals, plan_.settings.rtol),
+      implicit_(graph, X, duals, plan_.settings.rtol),
+      implicit_pace_(kNoRoot),
       resolution_(graph, X),
       stride_(std::min(plan_.settings.checkpoint_bytes, kKeptBytes), bytes_of_kept(graph, X)),
       saved_(state_.theta.size()),
@@ -147,17 +149,21 @@ void LayeredFlow::start() {
 bool LayeredFlow::advance() {
     is_cut_ = false;
     double u = 0.0;
-    if (!go_late(u)) u = status_ == Status::running ? go_plain() : -1.0;
+    if (!go_late(u) && !go_implicit(u)) u = status_ == Status::running ? go_plain() : -1.0;
     if (status_ != Status::running || u < 0.0) return false;
     const double longest = std::exchange(u, end_of_joint_slide(u));
-    if (u < longest && !(is_late_ ? is_accurate_late(u) : is_accurate(u))) {
+    if (u < longest && !(is_late_ ? is_accurate_late(u) : is_implicit_ ? is_accurate_implicit(u) : is_accurate(u))) {
         finish(Status::accuracy_not_reached, "a step of any length misses the tolerance " + at_log_time());
         return false;
     }
     const auto before = sets_;
     commit(u);
     if (!contacts_.empty()) handle_events();
-    if (!contacts_.empty() || sets_ != before) pace_.leave();  // the weights have a kink
+    if (!contacts_.empty() || sets_ != before) {  // the weights have a kink
+        pace_.leave();
+        implicit_pace_.leave();
+        implicit_.forget();
+    }
     if (status_ == Status::running) keep_state();
     if (pending_ == Status::running) pending_ = status_after(event_count());
     if (pending_ == Status::running && log_norm() >= plan_.stop.log_norm) pending_ = Status::reached_log_norm;
@@ -193,7 +199,7 @@ double LayeredFlow::log_norm() {
 
 void LayeredFlow::commit(double u) {
     save_within(u);
-    const double longest = is_late_ ? kNoRoot : allowed(jet_.order());
+    const double longest = is_late_ || is_implicit_ ? kNoRoot : allowed(jet_.order());
     const double size_before = state_.theta.norm();
     const double log_loss_before = log_loss_;
     const bool quiet = contacts_.empty();
@@ -206,6 +212,8 @@ void LayeredFlow::commit(double u) {
     log_loss_ = log_loss_at_end_;
     if (is_late_)
         commit_late(u, log_loss_before, size_before);
+    else if (is_implicit_)
+        commit_implicit(u);
     else
         report_plain(u, size_before);
     put_on_boundaries();

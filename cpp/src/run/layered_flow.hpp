@@ -13,6 +13,7 @@
 #include "layered/dual_series.hpp"
 #include "layered/event_search.hpp"
 #include "layered/graph.hpp"
+#include "layered/implicit_step.hpp"
 #include "layered/jet.hpp"
 #include "layered/late_pace.hpp"
 #include "layered/late_step.hpp"
@@ -95,6 +96,7 @@ class LayeredFlow final : public Run {
     double allowed(int order) const;
     double end_of_step(double u);
     bool is_accurate(double u);
+    bool has_fallen() const;
     bool rises_within();
     void put_on_boundaries();
     double shorten(double u);
@@ -113,6 +115,13 @@ class LayeredFlow final : public Run {
     double reach_late(const Clock& target, double end);
     void commit_late(double u, double log_loss_before, double size_before);
     void report_plain(double u, double size_before);
+    bool may_go_implicit() const;
+    bool go_implicit(double& u);
+    bool stand(double& u);
+    bool leave_implicit();
+    bool cut_implicit(double& u);
+    bool is_accurate_implicit(double u);
+    void commit_implicit(double u);
     double go_plain();
     const Jet* known_here() const;
     void handle_events();
@@ -139,7 +148,10 @@ class LayeredFlow final : public Run {
     LateStep late_;
     LatePace pace_;
     bool is_late_ = false;  // the present step
-    int plain_order_ = 0;   // of the last explicit step
+    ImplicitStep implicit_;
+    LatePace implicit_pace_;
+    bool is_implicit_ = false;  // the present step
+    int plain_order_ = 0;       // of the last explicit step
     Matrix late_weights_;
     double log_gradient_at_end_ = 0.0;
     Resolution resolution_;

@@ -149,7 +149,9 @@ void LayeredFlow::commit_late(double u, double log_loss_before, double size_befo
 // Explicit steps say how long truncation lets them be.
 void LayeredFlow::report_plain(double u, double size_before) {
     const double longest = allowed(jet_.order());
-    pace_.plain_step_taken(rate_at_start_ * (std::isfinite(longest) ? longest : u) / size_before);
+    const double length = std::isfinite(longest) ? longest : u;
+    pace_.plain_step_taken(rate_at_start_ * length / size_before);
+    implicit_pace_.plain_step_taken(length * jet_.span());
     plain_order_ = jet_.order();
 }
 

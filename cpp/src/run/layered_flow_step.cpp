@@ -187,8 +187,7 @@ bool LayeredFlow::is_accurate(double u) {
     const double defect = (rate_ - velocity_).cwiseAbs().maxCoeff() * u;
     // The rounding of a velocity: it matters where θ is large and almost at rest.
     const double rounding = kRounding * velocity_.cwiseAbs().maxCoeff() * u;
-    const double rise = probe_.duals().rise(log_loss_, state_.theta, log_loss_at_end_, end_);
-    bool falls = rise <= kRise || log_loss_at_end_ < kSmallLoss;
+    bool falls = has_fallen();
     const double part = crossings_.crossings().empty() ? kDefectPart : kMeasuredPart;
     const double tolerance = part * rtol_;
     if (sizes_of_units_.by_unit()) sizes_of_units_.take(end_);
@@ -199,6 +198,11 @@ bool LayeredFlow::is_accurate(double u) {
     if (!falls && is_followed) falls = !rises_within();
     if (falls && is_followed) crossings_.learn(u, defect);
     return falls && is_followed;
+}
+
+bool LayeredFlow::has_fallen() const {
+    const double rise = probe_.duals().rise(log_loss_, state_.theta, log_loss_at_end_, end_);
+    return rise <= kRise || log_loss_at_end_ < kSmallLoss;
 }
 
 // Whether the loss rises from the start of the step, where what slides or has just left its boundary counts as zero,

@@ -1,0 +1,107 @@
+/// Implicit steps: the part of LayeredFlow that takes them where curvature alone limits explicit steps.
+#include <cmath>
+
+#include "run/layered_flow.hpp"
+
+namespace reluflow::layered {
+namespace {
+
+/// A step that is cut is taken again so that its end is a node; a little beyond, so that the cut stays inside.
+constexpr double kBeyond = 1e-9;
+constexpr int kMostCuts = 3;
+/// A cut so near the end is at the end; a step with an event before the least part of it is left to explicit steps.
+constexpr double kAtEnd = 1e-6;
+constexpr double kLeastPart = 1e-6;
+/// Modes of more parameters take too long to find.
+constexpr Index kMostParameters = 1000;
+/// A pre-activation may be on the wrong side by this part of its layer's largest.
+constexpr double kMisplaced = 1e-5;
+
+}  // namespace
+
+bool LayeredFlow::may_go_implicit() const {
+    return status_ == Status::running && implicit_pace_.wants() && !sizes_of_units_.by_unit() &&
+           state_.theta.size() <= kMostParameters && joint_.empty() && state_.activity.zeros().empty();
+}
+
+// Takes the place of an explicit expansion: true if the jet holds an implicit step, which ends at u.
+bool LayeredFlow::go_implicit(double& u) {
+    is_implicit_ = false;
+    if (!may_go_implicit()) return false;
+    if (!implicit_.start(state_.theta, state_.activity)) return leave_implicit();
+    const double plain = implicit_pace_.plain(1.0);
+    if (implicit_.velocity() * plain > LatePace::kStiffLength * state_.theta.norm()) return leave_implicit();
+    try {
+        if (!implicit_.is_stiff(plain, interrupt_)) {
+            implicit_pace_.put_off();
+            return leave_implicit();
+        }
+        if (implicit_.stands()) return stand(u);
+        while (implicit_pace_.wants()) {
+            is_implicit_ = implicit_.expand(jet_, implicit_pace_.propose(plain), interrupt_);
+            const double order = std::max(plain_order_, 1);
+            implicit_pace_.tried(is_implicit_, implicit_.next_length(), implicit_.work() / (order * order), plain);
+            if (is_implicit_) break;
+        }
+        if (is_implicit_ && cut_implicit(u) && is_accurate_implicit(u)) return true;
+    } catch (const Abandoned&) {
+        is_implicit_ = false;
+        return false;
+    }
+    if (is_implicit_) implicit_pace_.leave();
+    return leave_implicit();
+}
+
+// At rest the time of the stop is one step away; without one, or with decay, the run is over. Events would be those of
+// rounding.
+bool LayeredFlow::stand(double& u) {
+    const double rest = state_.clock.amount_to(time_stop(), jet_.duals().log_unit());
+    if (!std::isfinite(rest) || jet_.duals().decays()) {
+        finish(Status::stationary);
+        return false;
+    }
+    implicit_.stand(jet_, rest * (1.0 + kBeyond));
+    is_implicit_ = true;
+    contacts_.clear();
+    pending_ = Status::running;
+    u = end_by_time(1.0);
+    is_accurate_implicit(u);
+    return true;
+}
+
+bool LayeredFlow::leave_implicit() {
+    is_implicit_ = false;
+    contacts_.clear();
+    pending_ = Status::running;
+    jet_.start(state_.theta, state_.activity, span_);
+    return false;
+}
+
+bool LayeredFlow::cut_implicit(double& u) {
+    u = end_of_step(1.0);
+    for (int cut = 0; cut < kMostCuts && u < 1.0 - kAtEnd; ++cut) {
+        if (u < kLeastPart || !implicit_.expand(jet_, implicit_.length() * u * (1.0 + kBeyond), interrupt_))
+            return false;
+        u = end_of_step(1.0);
+    }
+    return u >= kLeastPart;
+}
+
+// The step's own check has compared its polynomials with velocities. Here its end meets the network: sides and loss.
+bool LayeredFlow::is_accurate_implicit(double u) {
+    jet_.theta_at(u, end_);
+    probed_ = false;
+    if (!end_.allFinite()) return false;
+    rate_at_start_ = implicit_.velocity() * jet_.span();
+    probe_.start(end_, state_.activity, jet_.span(), false);
+    if (probe_.misplaced() > kMisplaced) return false;
+    log_loss_at_end_ = probe_.duals().log_loss(probe_.outputs());
+    return has_fallen() || !rises_within();
+}
+
+void LayeredFlow::commit_implicit(double u) {
+    implicit_.taken(u);
+    implicit_pace_.taken(u * implicit_.length());
+}
+
+}  // namespace reluflow::layered

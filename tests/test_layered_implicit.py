@@ -1,0 +1,99 @@
+"""Implicit steps of layered networks: near rest, where explicit steps follow curvature alone.
+
+One linear layer and units on orthogonal inputs have closed forms; elsewhere tolerances agree with each other.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reluflow as rf
+
+
+def runs(data: object, net: rf.DeepNetwork | rf.Network, t: float, **options: object) -> list:
+    made = [rf.integrate(data, net, until=t, rtol=rtol, **options) for rtol in (1e-7, 1e-10)]
+    for sol in made:
+        assert sol.success, sol.message
+    return made
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_one_linear_layer_follows_its_closed_form(seed: int) -> None:
+    """W' = Xᵀ (Y - X W): each singular direction of X decays at its own rate, from 1 to 1e-6."""
+    rng = np.random.default_rng(seed)
+    n, d, K = 8, 5, 2
+    U, V = (np.linalg.qr(rng.standard_normal((n, d)))[0], np.linalg.qr(rng.standard_normal((d, d)))[0])
+    size = np.geomspace(1.0, 1e-3, d)
+    X, Y = (U * size) @ V.T, rng.standard_normal((n, K))
+    W = rng.standard_normal((K, d))
+    net = rf.DeepNetwork([rf.Dense(K)], W.ravel(), dim=d)
+    for t in (1e4, 1e6):
+        sol = rf.integrate((X, Y), net, loss="squared", until=t)
+        assert sol.success, sol.message
+        limit = np.linalg.pinv(X) @ Y
+        expected = limit + V @ (np.exp(-(size**2) * t)[:, None] * (V.T @ (W.T - limit)))
+        np.testing.assert_allclose(sol.final.theta.reshape(K, d).T, expected, atol=1e-7 * np.abs(expected).max())
+        assert sol.stats["steps"] < 200  # stability allows explicit ones a length of some ten
+
+
+def test_a_unit_of_next_to_nothing_grows_to_its_own_digits() -> None:
+    """Orthogonal inputs: unit 1 comes to rest on its sample, while unit 2 grows from 1e-13 at a rate of 1e-3.
+
+    p = a w of a balanced unit obeys p' = 2 p (y - p), whatever the other does.
+    """
+    tiny, y = 1e-13, np.array([3.0, 1e-3])
+    net = rf.DeepNetwork([rf.Dense(2), rf.Dense(1)], [0.1, -0.5, -0.5, tiny, 0.1, tiny], dim=2)
+    for t in (1e3, 2.5e4, 3e4):
+        sol = rf.integrate((np.eye(2), y), net, loss="squared", until=t)
+        assert sol.success, sol.message
+        grown = tiny**2 * np.exp(2.0 * y[1] * t)
+        assert sol.final([[0.0, 1.0]]).item() == pytest.approx(y[1] * grown / (y[1] + grown), rel=1e-7)
+        assert sol.final([[1.0, 0.0]]).item() == pytest.approx(y[0], rel=1e-9)
+        assert sol.stats["steps"] < 1000
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_classes_that_cannot_be_separated_do_not_hang_on_the_tolerance(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-2, 3, (14, 2)).astype(float)
+    X[(X == 0).all(axis=1), 0] = 1.0
+    labels = rng.integers(0, 3, 14)
+    labels[:3] = 0, 1, 2
+    net = rf.Network.init(5, 2, scale=0.3, seed=seed, outputs=3)
+    coarse, fine = runs((X, labels), net, 1e4, loss="cross_entropy")
+    assert [(e.kind, e.neuron, e.sample) for e in coarse.events] == [(e.kind, e.neuron, e.sample) for e in fine.events]
+    np.testing.assert_allclose(coarse.final(X), fine.final(X), rtol=1e-5, atol=1e-5)
+    assert fine.stats["steps"] < 3000
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "cross_entropy"])
+@pytest.mark.parametrize("weight_decay", [None, 0.01])
+def test_three_layers_come_to_rest_at_a_critical_point(loss: str, weight_decay: float | None) -> None:
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((16, 2))
+    y = {
+        "squared": rng.standard_normal((16, 2)),
+        "logistic": np.where(rng.random(16) < 0.5, 1.0, -1.0),
+        "cross_entropy": np.arange(16) % 2,
+    }[loss]
+    K = 1 if loss == "logistic" else 2
+    net = rf.DeepNetwork.init([rf.Dense(3), rf.Dense(3), rf.Dense(K)], dim=2, scale=0.8, seed=3)
+    data = rf.Dataset(X, y) if loss == "logistic" else (X, y)
+    coarse, fine = runs(data, net, 3e3, loss=loss, weight_decay=weight_decay)
+    assert np.abs(coarse.final.theta - fine.final.theta).max() < 1e-5 * np.abs(fine.final.theta).max()
+    assert fine.log_loss_end <= fine.log_loss[0]
+
+
+def test_a_continued_run_and_saved_states_are_those_of_one_run() -> None:
+    rng = np.random.default_rng(5)
+    data = (rng.standard_normal((12, 2)), rng.standard_normal((12, 2)))
+    net = rf.DeepNetwork.init([rf.Dense(4), rf.Dense(2)], dim=2, scale=0.5, seed=5)
+    whole = rf.integrate(data, net, loss="squared", until=2e3, save_at=[100.0, 900.0])
+    first = rf.integrate(data, net, loss="squared", until=900.0)
+    second = rf.integrate(data, first, loss="squared", until=2e3)
+    size = np.abs(whole.final.theta).max()
+    assert np.abs(second.final.theta - whole.final.theta).max() < 1e-8 * size
+    for t in (100.0, 900.0):
+        alone = rf.integrate(data, net, loss="squared", until=t)
+        assert np.abs(whole(t).theta - alone.final.theta).max() < 1e-8 * size
