@@ -9,7 +9,9 @@
 namespace reluflow::layered {
 namespace {
 
+/// A step that needs more iterations than this is too long.
 constexpr int kMaxIterations = 14;
+/// Corrections from which Anderson's acceleration learns.
 constexpr Index kRemembered = 5;
 /// Newton stops at this part of the tolerance of a step, or where its changes are rounding.
 constexpr double kNewtonPart = 0.02;
@@ -40,10 +42,14 @@ constexpr double kKnown = 1.0;
 constexpr double kNear = 0.1;
 /// The rounding of a velocity, as a part of the sum of its terms: a step may move θ by it within the tolerance.
 constexpr double kVelocityRounding = 4 * 2.2e-16;
+/// A refused step is tried again with this part of its length, or with what its error says.
 constexpr double kShrink = 0.3;
-constexpr double kLargestGrowth = 8.0;
-constexpr double kEnoughIterations = 6.0;
+/// In the layer behind an event errors fall like this power of the length, far more slowly than their order says.
 constexpr double kLayerOrder = 3.0;
+/// With this many iterations a step is as long as it should be; with fewer the next is longer, by the square of the
+/// ratio, which counts up to this.
+constexpr double kEnoughIterations = 6.0;
+constexpr double kMostLonger = 8.0;
 /// The work of a velocity, of a column of its derivative, and of its modes over p²/n for p parameters and n samples, in
 /// that of an order of a long series: measured.
 constexpr double kVelocityWork = 10.0;
@@ -347,13 +353,14 @@ bool ImplicitStep::fill(Jet& jet) const {
         }
     }
     jet.start(theta_, *activity_, length_);
-    // Whether what slides is let go is decided by what is left of velocities that all but cancel.
+    // Whether what slides is let go is decided by what is left of velocities that all but cancel. In the fastest
+    // direction θ may be off by what Newton's method and the polynomials leave, or by as much that explicit steps have
+    // left.
     return jet.follow(theta, duals, multipliers, order_, fastest() * size_ * (left_ + smooth_error()));
 }
 
 void ImplicitStep::propose(double miss) noexcept {
-    const double most = std::clamp(kEnoughIterations / iterations_, 1.0, kLargestGrowth);
-    // In the layer behind an event the error falls far more slowly than its order says.
+    const double most = std::clamp(kEnoughIterations / iterations_, 1.0, kMostLonger);
     const double power = miss > 1.0 ? 1.0 / kLayerOrder : 1.0 / kStages;
     const double ratio = miss > 0.0 ? 0.9 * std::pow(miss, -power) : most * most;
     next_length_ = length_ * std::clamp(ratio, kShrink, most * most);
