@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -115,6 +116,8 @@ class LayeredFlow final : public Run {
     double reach_late(const Clock& target, double end);
     void commit_late(double u, double log_loss_before, double size_before);
     void report_plain(double u, double size_before);
+    bool leave_long_step();
+    bool cut_long_step(double& u, const std::function<double()>& end, const std::function<bool(double)>& again);
     bool may_go_implicit() const;
     bool go_implicit(double& u);
     bool stand(double& u);

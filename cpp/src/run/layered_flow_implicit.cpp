@@ -6,12 +6,8 @@
 namespace reluflow::layered {
 namespace {
 
-/// A step that is cut is taken again so that its end is a node; a little beyond, so that the cut stays inside.
+/// A step to the time of the stop is a little longer, so that the stop is inside.
 constexpr double kBeyond = 1e-9;
-constexpr int kMostCuts = 3;
-/// A cut so near the end is at the end; a step with an event before the least part of it is left to explicit steps.
-constexpr double kAtEnd = 1e-6;
-constexpr double kLeastPart = 1e-6;
 /// Modes of more parameters take too long to find.
 constexpr Index kMostParameters = 1000;
 /// A pre-activation may be on the wrong side by this part of its layer's largest.
@@ -71,20 +67,13 @@ bool LayeredFlow::stand(double& u) {
 
 bool LayeredFlow::leave_implicit() {
     is_implicit_ = false;
-    contacts_.clear();
-    pending_ = Status::running;
-    jet_.start(state_.theta, state_.activity, span_);
-    return false;
+    return leave_long_step();
 }
 
 bool LayeredFlow::cut_implicit(double& u) {
-    u = end_of_step(1.0);
-    for (int cut = 0; cut < kMostCuts && u < 1.0 - kAtEnd; ++cut) {
-        if (u < kLeastPart || !implicit_.expand(jet_, implicit_.length() * u * (1.0 + kBeyond), interrupt_))
-            return false;
-        u = end_of_step(1.0);
-    }
-    return u >= kLeastPart;
+    return cut_long_step(
+        u, [this] { return end_of_step(1.0); },
+        [this](double part) { return implicit_.expand(jet_, implicit_.length() * part, interrupt_); });
 }
 
 // The step's own check has compared its polynomials with velocities. Here its end meets the network: sides and loss.

@@ -11,13 +11,13 @@
 namespace reluflow::layered {
 namespace {
 
-/// A step that is cut is solved again so that its end is a node, where the weights are those of the margins; a little
+/// A step that is cut is solved again so that its end is a node, where its unknowns are those of the network; a little
 /// beyond, so that the cut stays inside.
 constexpr double kBeyond = 1e-9;
 constexpr int kMostCuts = 3;
 /// A cut so near the end is at the end.
 constexpr double kAtEnd = 1e-6;
-/// A late step with an event before this part of it is left to explicit steps.
+/// A late or implicit step with an event before this part of it is left to explicit steps.
 constexpr double kLeastPart = 1e-6;
 /// Rounding of the logarithm of a loss.
 constexpr double kLossRounding = 1e-12;
@@ -61,6 +61,11 @@ bool LayeredFlow::go_late(double& u) {
 bool LayeredFlow::leave_late() {
     is_late_ = false;
     late_.interrupt();
+    return leave_long_step();
+}
+
+// An explicit expansion comes next. Always false.
+bool LayeredFlow::leave_long_step() {
     contacts_.clear();
     pending_ = Status::running;
     jet_.start(state_.theta, state_.activity, span_);
@@ -78,10 +83,18 @@ double LayeredFlow::end_of_late_step() {
 }
 
 bool LayeredFlow::cut_late(double& u) {
-    u = end_of_late_step();
+    return cut_long_step(
+        u, [this] { return end_of_late_step(); },
+        [this](double part) { return late_.shorten(jet_, part, interrupt_); });
+}
+
+// Where `end` says that the step ends before it is over, it is taken `again` for this part.
+bool LayeredFlow::cut_long_step(double& u, const std::function<double()>& end,
+                                const std::function<bool(double)>& again) {
+    u = end();
     for (int cut = 0; cut < kMostCuts && u < 1.0 - kAtEnd; ++cut) {
-        if (u < kLeastPart || !late_.shorten(jet_, u * (1.0 + kBeyond), interrupt_)) return false;
-        u = end_of_late_step();
+        if (u < kLeastPart || !again(u * (1.0 + kBeyond))) return false;
+        u = end();
     }
     return u >= kLeastPart;
 }
