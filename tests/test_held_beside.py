@@ -99,3 +99,41 @@ def test_neurons_that_come_to_rest_do_so_once(seed):
         compare.assert_same_state(
             second.final.W, second.final.a, tight.final.W, tight.final.a, 1e-8, f"cut at {log_time}"
         )
+
+
+def aligned(X: list[list[float]], W: list[list[float]], signs: list[float], log_scale: float) -> rf.Network:
+    """Return neurons along these directions with |w_j| = |a_j| = e^log_scale."""
+    directions = np.array(W) / np.linalg.norm(W, axis=1)[:, None]
+    size = np.exp(log_scale)
+    return rf.Network(size * directions, size * np.array(signs))
+
+
+@pytest.mark.parametrize("rtol", [1e-8, 1e-9, 1e-10, 1e-11])
+@pytest.mark.parametrize("log_scale", [0.0, -5.0, -100.0, -250.0])
+def test_a_neuron_beside_a_sample_that_is_fitted_by_zero_stays_on_its_side(rtol, log_scale):
+    """With x' = (1, -1, -1) of targets 3 and -3, and u = -3 - f(x) <= 0 at x = (1, -1, 1), z = w·x' has
+    z' = -6 a² z + a u, a < 0: it tends to zero and stays positive. Beyond it the sample -x' would pull the neuron on.
+    """
+    X = [[1.0, -1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, 1.0], [1.0, -1.0, -1.0]]
+    data = rf.Dataset(X, [-3.0, -3.0, -1.0, 3.0])
+    net = aligned(X, [[1.06, -1.6, -0.39]], [-1.0], log_scale)
+    sol = rf.integrate(data, net, until=30.0 - 0.2 * log_scale, loss="squared", rtol=rtol)
+    assert len(sol.events) == 0
+    assert np.exp(sol.log_loss_end) == pytest.approx(0.5 * (3.0**2 + 1.0 + 3.0**2), rel=1e-12)
+
+
+@pytest.mark.parametrize("log_scale", [-100.0, -300.0])
+def test_what_holds_neurons_together_lets_none_of_them_cross(log_scale):
+    """Both labels of x = (1, 1) answer to Σ a_j w_j·x of all that see it, and so to a small neuron hardly at all.
+
+    w_j·x stays what it was at the start, e^log_scale, while the neurons grow: far below rounding, but positive. Beyond
+    it the sample -x would pull a neuron on.
+    """
+    X = [[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]]
+    data = rf.Dataset(X, [1, -1, -1, -1, 1])
+    W = [[-1.75, 0.82], [0.77, -0.32], [0.25, -0.13], [0.33, 1.07], [-0.06, 0.13], [0.81, -1.1], [0.59, -0.36]]
+    net = aligned(X, W, [1.0, -1.0, -1.0, -1.0, 1.0, 1.0, -1.0], log_scale)
+    sol = rf.integrate(data, net, until=10.0 - 0.75 * log_scale, loss="exponential", rtol=1e-10)
+    assert sol.final.pattern[[1, 2, 3, 6], 0].tolist() == [1, 1, 1, 1]
+    assert sol.final(data.X)[[0, 3]] == pytest.approx([0.0, 0.0], abs=1e-10)
+    assert 2.0 < np.exp(sol.log_loss_end) - 1.0 < 2.2  # both labels of x and its opposite, e^0 each, less what grows

@@ -28,7 +28,7 @@ constexpr double kEps = std::numeric_limits<double>::epsilon();
 
 Doubt HeldBeside::doubt(int piece, int boundary, std::int8_t side, double u, double zero) const {
     const double begin = motion_.piece(piece).begin;
-    const double held = hold_rate(piece, boundary, side) * (u - begin);
+    const double held = drive_rate(piece, boundary, side) * (u - begin);
     if (held < kHolds) return {};
     Coefficients z{};
     motion_.boundary_series(piece, motion_.data().normals().row(boundary).data(), z);
@@ -56,7 +56,7 @@ double HeldBeside::known_beside(int piece, int boundary, std::int8_t side, doubl
 
 bool HeldBeside::is_unknown(int piece, int boundary, std::int8_t side, const Coefficients& z, double v,
                             double zero) const {
-    return hold_rate(piece, boundary, side) * v >= kHolds && known_until(z, v, kZeroPart * zero) < v;
+    return drive_rate(piece, boundary, side) * v >= kHolds && known_until(z, v, kZeroPart * zero) < v;
 }
 
 HeldBeside::Hold HeldBeside::hold(int piece, int boundary, std::span<const std::int8_t> sides, double limit,
@@ -69,7 +69,7 @@ HeldBeside::Hold HeldBeside::hold(int piece, int boundary, std::span<const std::
 }
 
 bool HeldBeside::comes_to_rest(int piece, int boundary, const Coefficients& z, const Hold& hold) const {
-    if (hold.rate == 0.0) return false;
+    if (hold.rate == 0.0 || motion_.waveform().is_linear()) return false;
     if (motion_.first(motion_.piece(piece).neuron) != piece) return false;  // it may have left just now
     const double size = motion_.size(piece);
     const double output = motion_.a(piece)[0];
@@ -99,13 +99,37 @@ double HeldBeside::known_until(const Coefficients& z, double v, double error) co
 }
 
 /// By how many e-foldings the distance would fall in a step, if nothing but the boundary's samples answered to it; zero
-/// where that is certainly below kHolds. Zero for a loss of errors: there the distance falls as the error of its sample
-/// does, and both are known to a part of themselves until they are rounding and the run ends.
+/// where that is certainly below kHolds.
 double HeldBeside::hold_rate(int piece, int boundary, std::int8_t side) const {
-    const Waveform& waveform = motion_.waveform();
-    if (waveform.is_linear()) return 0.0;
     const double output = motion_.a(piece)[0];
-    const double scale = motion_.step() * output * output;
+    return answer(boundary, side, output * output);
+}
+
+/// The same of how fast what drives the neuron falls, at most. Where samples balance at z = 0, they answer to all
+/// neurons beside their boundary: each moves at their rate together, and by itself may be held hardly at all.
+double HeldBeside::drive_rate(int piece, int boundary, std::int8_t side) const {
+    if (!balances(boundary, side)) return hold_rate(piece, boundary, side);
+    return answer(boundary, side, motion_.outputs_square());
+}
+
+/// Whether what the samples pull on this side can be zero while they have weights.
+bool HeldBeside::balances(int boundary, std::int8_t side) const {
+    if (motion_.waveform().is_linear()) return true;
+    const Dataset& data = motion_.data();
+    double first = 0.0;
+    for (const int sample : data.samples_of(boundary)) {
+        if (motion_.leak() == 0.0 && data.coefficient(sample) * side < 0.0) continue;
+        const double pull = data.signs()[sample] * data.orientation(sample);
+        if (first * pull < 0.0) return true;
+        first = pull;
+    }
+    return false;
+}
+
+/// The e-foldings of neurons whose a² add up to `square`.
+double HeldBeside::answer(int boundary, std::int8_t side, double square) const {
+    const Waveform& waveform = motion_.waveform();
+    const double scale = motion_.step() * square;
     if (scale * waveform.mean_square() < kHolds) return 0.0;  // all samples together hold none
     double sum = 0.0;
     for (const int sample : motion_.data().samples_of(boundary)) {

@@ -19,9 +19,10 @@ struct Doubt {
     bool present = false;
 };
 
-/// Where samples of both labels stand on a boundary, their weights answer to a neuron beside it and hold it there: at a
-/// distance that may be far below what a step allows the neuron to be off by. An error of that size takes it across,
-/// and where the other side pulls it on it never comes back. So the distance itself has to be known.
+/// Where samples of both labels stand on a boundary, or a sample is fitted by zero, what they pull falls to zero at the
+/// boundary: they hold a neuron beside it, at a distance that may be far below what a step allows the neuron to be off
+/// by. An error of that size takes it across, and where the other side pulls it on it never comes back. So the distance
+/// itself has to be known.
 class HeldBeside {
   public:
     explicit HeldBeside(const NeuronMotion& motion) : motion_(motion) {}
@@ -47,11 +48,15 @@ class HeldBeside {
     Hold hold(int piece, int boundary, std::span<const std::int8_t> sides, double limit, double rounding) const;
     /// True where a neuron with this series of z is on the boundary as far as doubles can tell: nothing drives it
     /// across at z = 0, so that its distance falls for ever, and what is left is within what a step may be off by. On
-    /// the other side it would not be drawn away, so that to slide is the same to rounding.
+    /// the other side it would not be drawn away, so that to slide is the same to rounding. Never for a loss of errors,
+    /// where the distance falls with the error of its sample, and the run is at rest before either is rounding.
     bool comes_to_rest(int piece, int boundary, const Coefficients& z, const Hold& hold) const;
 
   private:
     double hold_rate(int piece, int boundary, std::int8_t side) const;
+    double drive_rate(int piece, int boundary, std::int8_t side) const;
+    bool balances(int boundary, std::int8_t side) const;
+    double answer(int boundary, std::int8_t side, double square) const;
     double known_until(const Coefficients& z, double v, double error) const;
 
     const NeuronMotion& motion_;

@@ -106,6 +106,9 @@ class NeuronMotion {
     /// By what part of itself a step may move a neuron by mistake.
     double state_error() const noexcept { return state_error_; }
     void set_state_error(double error) noexcept { state_error_ = error; }
+    /// Σ a², of all neurons.
+    double outputs_square() const noexcept { return outputs_square_; }
+    void set_outputs_square(double square) noexcept { outputs_square_ = square; }
     /// gradient() += (the contribution on side `after` - that on side `before`) · normal; a held side counts nothing.
     void move_contribution(int boundary, double u, std::int8_t before, std::int8_t after);
 
@@ -132,6 +135,7 @@ class NeuronMotion {
     double patience_ = 1.0;
     double weight_error_ = 0.0;
     double state_error_ = 0.0;
+    double outputs_square_ = 0.0;
     mutable Vector weights_;  // of the samples, at one instant
 };
 

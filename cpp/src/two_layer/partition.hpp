@@ -23,6 +23,7 @@ class Partition {
     /// See NeuronMotion.
     void set_weight_error(double error) noexcept { motion_.set_weight_error(error); }
     void set_state_error(double error) noexcept { motion_.set_state_error(error); }
+    void set_outputs_square(double square) noexcept { motion_.set_outputs_square(square); }
     /// Begins a step in which its neurons have no events.
     void skip();
     /// First hits of its neurons, by time; see Screening.

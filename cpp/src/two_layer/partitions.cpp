@@ -108,9 +108,11 @@ const std::vector<FirstHit>& Partitions::scan(double known) {
     const double mean_norm = expansion_.waveform().largest_mean_norm();
     const double weight_error = expansion_.weight_error();
     const double state_error = expansion_.state_error();
+    const double outputs_square = state_.parameters.a.squaredNorm();
     for_all(2.0 * moving, [=](Partition& partition) {
         partition.set_weight_error(weight_error);
         partition.set_state_error(state_error);
+        partition.set_outputs_square(outputs_square);
         partition.begin_step(mean_norm, known);
     });
     for (auto& partition : partitions_) partition->screening().claim_releases();
