@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, Unpack, overload
 
+import numpy as np
 import numpy.typing as npt
 
 from .._validation import invalid
@@ -17,7 +18,7 @@ from ._arguments import Asked, start_of, thread_count
 from ._going_on import flow_of
 from ._layers import run_layers
 from ._multiclass import MultiClassSolution, integrate_classes
-from ._one import Watching, integrate_one
+from ._one import Watching, integrate_one, run_beside_rest
 from ._outcome import BranchingError
 from ._progress import CALLBACK_PERIOD, Callback, Listeners, ManyCallback, listeners
 from ._solution import Solution
@@ -293,3 +294,32 @@ def integrate_watched(
     rests = isinstance(net, Solution) and net._rests(data, settings)
     listening = listeners(False, callback)
     return integrate_one(data, start.net, settings, thread_count(threads), listening, watching, at_rest=rests)
+
+
+def integrate_beside_rest(
+    data: Dataset,
+    net: Network,
+    log_time: float,
+    rests: npt.NDArray[np.bool_],
+    *,
+    loss: LossName,
+    reduction: ReductionName,
+    callback: Callback | None,
+) -> Solution:
+    """Integrate to a large log t, and where the loss stalls go on beside the samples `rests`, which are at rest.
+
+    The last leg is returned: its end is the flow's but for the margins at rest (docs/design/resting.md).
+    """
+    asked = Asked(
+        until=Stop(log_time=log_time),
+        loss=loss,
+        reduction=reduction,
+        rtol=1e-9,
+        atol=None,
+        save_at=None,
+        save_at_log=None,
+        on_branch="inactive",
+        max_events=None,
+    )
+    settings = asked.settings(start_of(data, net))
+    return run_beside_rest(data, net, settings, listeners(False, callback), rests)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .. import _core
 from ..datasets import Dataset
@@ -21,7 +22,7 @@ from ._scale import Held, hold
 from ._settings import Settings
 from ._solution import Solution
 from ._stop import Stop
-from ._to_limit import to_limit
+from ._to_limit import to_limit, to_time_beside_rest
 
 
 @dataclass(frozen=True)
@@ -45,41 +46,83 @@ def integrate_one(
     at_rest: bool = False,
 ) -> Solution:
     """Run one flow, in legs if it is to end where its limit is certified."""
-    progress = _Progress()
-    reporter = Reporter(listening, progress.report)
+    is_leg = bool(settings.until.limit)
+    with _Legs(data, net, settings, threads, listening, watching, at_rest, is_leg) as leg:
+        if settings.until.limit:
+            return whole(to_limit(leg, settings.until, settings.start_log_time, settings.weight_decay), settings)
+        return leg(None, settings.until)
 
-    def leg(done: Solution | None, until: Stop) -> Solution:
-        progress.done = done
-        begin = net if done is None else done.final
+
+def run_beside_rest(
+    data: Dataset, net: Network, settings: Settings, listening: Listeners, rests: npt.NDArray[np.bool_]
+) -> Solution:
+    """Run one flow to a large log t, and where its loss stalls go on beside the samples `rests`, which are at rest.
+
+    The last leg is returned: its end is the flow's but for the margins at rest (docs/design/resting.md).
+    """
+    with _Legs(data, net, settings, 1, listening, None, at_rest=False, is_leg=True) as leg:
+        return to_time_beside_rest(leg, settings.until, rests)
+
+
+class _Legs:
+    """Makes the runs of one flow, each from the end of the one before."""
+
+    def __init__(
+        self,
+        data: Dataset,
+        net: Network,
+        settings: Settings,
+        threads: int,
+        listening: Listeners,
+        watching: Watching | None,
+        at_rest: bool,
+        is_leg: bool,
+    ) -> None:
+        """Keep the problem and who is to hear of its runs; `is_leg` if others may go on from them."""
+        self._data, self._net, self._settings, self._threads = data, net, settings, threads
+        self._watching, self._at_rest, self._is_leg, self._period = watching, at_rest, is_leg, listening.period
+        self._progress = _Progress()
+        self._reporter = Reporter(listening, self._progress.report)
+
+    def __enter__(self) -> _Legs:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._reporter.close()
+
+    def __call__(self, done: Solution | None, until: Stop) -> Solution:
+        """Run from the end of `done`, or from the start."""
+        data, settings = self._data, self._settings
+        self._progress.done = done
+        begin = self._net if done is None else done.final
         own = settings if done is None else _going_on(settings, done)
         if until is not own.until:
             own = replace(own, until=until)
         held = hold(begin.W, begin.a, own.start_log_time) if done is None else _held_by(done)
-        options = core_options(data, begin, own) | {"n_threads": threads, "hook_period": listening.period}
-        rests = at_rest if done is None else done._rests(data, own)
+        options = core_options(data, begin, own) | {"n_threads": self._threads, "hook_period": self._period}
+        rests = self._at_rest if done is None else done._rests(data, own)
         options |= {"at_rest": rests, "exponent": held.exponent}
         if done is not None:
             options |= _carried_on(done)
-        if watching is not None:
-            options |= {"is_over": watching.is_over} | ({} if watching.keep_steps else {"checkpoint_bytes": 0})
-            keep = None if is_beyond(done) else watching.keep
-            if keep is not None:
-
-                def kept(raw: dict[str, Any]) -> None:
-                    part = solution_of(raw, data, begin, own)
-                    keep(part if done is None else joined(done, part, settings.until))
-
-                options |= {"keep": kept, "keep_period": watching.seconds}
+        if self._watching is not None:
+            options |= self._watched(self._watching, done, begin, own)
         arguments = data.X, data.y, held.W, held.a, begin.leak, own.loss, own.reduction, options
-        raw = _core.integrate(*arguments, reporter.hook)
-        return solution_of(raw, data, begin, own, is_leg=bool(settings.until.limit))
+        raw = _core.integrate(*arguments, self._reporter.hook)
+        return solution_of(raw, data, begin, own, is_leg=self._is_leg)
 
-    try:
-        if settings.until.limit:
-            return whole(to_limit(leg, settings.until, settings.start_log_time, settings.weight_decay), settings)
-        return leg(None, settings.until)
-    finally:
-        reporter.close()
+    def _watched(self, watching: Watching, done: Solution | None, begin: Network, own: Settings) -> dict[str, Any]:
+        """Return the options by which a leg is watched."""
+        options: dict[str, Any] = {"is_over": watching.is_over}
+        options |= {} if watching.keep_steps else {"checkpoint_bytes": 0}
+        keep = None if is_beyond(done) else watching.keep
+        if keep is None:
+            return options
+
+        def kept(raw: dict[str, Any]) -> None:
+            part = solution_of(raw, self._data, begin, own)
+            keep(part if done is None else joined(done, part, self._settings.until))
+
+        return options | {"keep": kept, "keep_period": watching.seconds}
 
 
 @dataclass

@@ -8,6 +8,7 @@ from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
+import numpy.typing as npt
 
 from ._beside_rest import LOG_TIMES, BesideRest
 from ._beyond import LOG_NORMS, Beyond
@@ -66,6 +67,20 @@ def to_limit(run: Leg, until: Stop, start_log_t: float, decay: float = 0.0) -> S
     if decay:
         return _not_certified(done, f"log t = {done.log_t_end:.4g}")
     return _beyond(run, done, until, began)
+
+
+def to_time_beside_rest(run: Leg, until: Stop, rests: npt.NDArray[np.bool_]) -> Solution:
+    """Run to a log time, and go on beside the samples `rests` where the loss stalls; the last leg is returned."""
+    leg = run(None, until)
+    if leg.status != "stalled":
+        return leg
+    beside = BesideRest(leg, rests)
+    for mark in (*(mark for mark in LOG_TIMES if leg.log_t_end < mark < until.log_end()), until.log_end()):
+        leg = run(beside.start(), replace(until, log_time=mark))
+        beside.take(leg)
+        if leg.status != "reached_log_time":
+            break
+    return leg
 
 
 def _beside_rest(run: Leg, done: Solution, beside: BesideRest, until: Stop, began: float) -> Solution:

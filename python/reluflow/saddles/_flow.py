@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from .._validation import FloatArray
 from ..datasets import Dataset
 from ..flow import Solution, Stop, integrate
+from ..flow._integrate import integrate_beside_rest
 from ..losses import LossName, ReductionName, duals, is_of_margins, reduction_factor
 from ..networks import Network
 from ._horizon import alone
@@ -61,9 +63,10 @@ class Flow:
         """Integrate the grown neurons of a network until the direction in which they end is certified."""
         return self._far(alone(net), Stop(limit=True))
 
-    def to_log_time(self, net: Network, log_time: float) -> Solution:
-        """Integrate a network to a large log t."""
-        return self._far(net, Stop(log_time=log_time))
+    def to_log_time(self, net: Network, log_time: float, rests: npt.NDArray[np.bool_]) -> Solution:
+        """Integrate a network to a large log t, at which the margins of `rests` rest."""
+        loss, reduction, hook = self.loss, self.reduction, self.watch.hook
+        return integrate_beside_rest(self.data, net, log_time, rests, loss=loss, reduction=reduction, callback=hook)
 
     def _far(self, net: Network, until: Stop) -> Solution:
         loss, reduction, hook = self.loss, self.reduction, self.watch.hook

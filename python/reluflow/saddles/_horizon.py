@@ -44,8 +44,11 @@ def core_of(data: Dataset, net: Network, loss: str) -> Core | None:
     state = State.of(data, net, loss)
     if state.is_separated():
         return no_core(data.n)
-    with np.errstate(over="ignore", under="ignore"):
-        return find_core(state.groups, data, state.margins, loss)
+    try:
+        with np.errstate(over="raise", under="ignore", divide="raise", invalid="raise"):
+            return find_core(state.groups, data, state.margins, loss)
+    except (FloatingPointError, np.linalg.LinAlgError):  # margins far below zero
+        return None
 
 
 def alone(net: Network) -> Network:
@@ -71,7 +74,7 @@ def saddle_at_infinity(
     data: Dataset,
     end: Neurons,
     run: Solution,
-    late: Callable[[Network], Solution],
+    late: Callable[[Network, npt.NDArray[np.bool_]], Solution],
     log_time: float,
     *,
     is_first: bool,
@@ -103,7 +106,7 @@ def saddle_at_infinity(
         return "where the other samples rest is not found"
     factor = reduction_factor(run.reduction, data.n)
     inert = ~end.grown & (rest(data, end, factor * core.duals).status == "rest")
-    with_inert = late(_beside(data, end, inert))
+    with_inert = late(_beside(data, end, inert), core.rests)
     if with_inert.status == "interrupted":
         raise KeyboardInterrupt
     if with_inert.status != "reached_log_time":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from .._validation import IntArray
 from ..datasets import Dataset
@@ -105,8 +106,8 @@ class Walk(Staged):
         if orbit.far is None or orbit.outcome != "infinity" or is_separated(data, end.network, self.flow.loss):
             return orbit.message
 
-        def late(net: Network) -> Solution:
-            return self.flow.to_log_time(net, self.log_time)
+        def late(net: Network, rests: npt.NDArray[np.bool_]) -> Solution:
+            return self.flow.to_log_time(net, self.log_time, rests)
 
         return saddle_at_infinity(data, end, orbit.far, late, self.log_time, is_first=self.first_far is None)
 
