@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/tolerances.hpp"
+#include "layered/approach.hpp"
 #include "layered/dual_rounding.hpp"
 #include "layered/sliding_bounds.hpp"
 #include "layered/stem_factors.hpp"
@@ -69,6 +70,7 @@ double EventSearch::find(const Jet& jet, double end, const std::vector<int>& joi
     joint_ = joint;
     found_.clear();
     contacts.clear();
+    is_doubtful_ = false;
     for (int v = 1; v < jet.activity().graph().count(); ++v)
         if (!jet.activity().graph().node(v).linear) search_places(jet, v);
     if (jet.activity().any_single()) search_single(jet);
@@ -77,6 +79,8 @@ double EventSearch::find(const Jet& jet, double end, const std::vector<int>& joi
     if (found_.empty()) return kNoRoot;
     const double first = std::ranges::min(found_, {}, &Candidate::u).u;
     std::erase_if(found_, [&](const Candidate& c) { return c.u > first + kOneSet * end; });
+    is_doubtful_ = std::ranges::any_of(found_, [](const Candidate& c) { return !c.is_known; });
+    if (is_doubtful_) return first;
     collect(jet, contacts);
     return first;
 }
@@ -146,7 +150,10 @@ void EventSearch::search_places(const Jet& jet, int v) {
             const Activity& activity = jet.activity();
             candidate.from *= activity.input_sign({v, i, u}, activity.boundary_of({v, i, u}).inputs.front());
         }
-        add(descent(c.data(), order, end_), candidate);
+        const Place& p = candidate.place;
+        const Descent found = descend(c, order, end_, rounding_of(jet, p));
+        candidate.is_known = found.is_known;
+        add(found.u, candidate);
     }
 }
 

@@ -26,6 +26,9 @@ class EventSearch {
     /// What is held jointly (for each sliding boundary not 0, or empty for none) is not looked at.
     double find(const Jet& jet, double end, const std::vector<int>& joint, std::vector<Contact>& contacts);
 
+    /// True if what comes first is no event: until there the series tell how near a place is to its boundary.
+    bool is_doubtful() const noexcept { return is_doubtful_; }
+
     /// Adds what a moving place meets when its z is zero, unless it is among the contacts.
     static void add_contact(const Activity& activity, const Place& p, std::vector<Contact>& contacts);
 
@@ -39,6 +42,7 @@ class EventSearch {
         Index parameter = -1;
         double constant = 0.0;
         bool is_shared = false;
+        bool is_known = true;
         int from = 0;
         int sliding = -1;
         int wants = 0;
@@ -58,6 +62,7 @@ class EventSearch {
     void collect(const Jet& jet, std::vector<Contact>& contacts) const;
 
     double end_ = 0.0;
+    bool is_doubtful_ = false;
     std::vector<Candidate> found_;
     std::vector<std::tuple<Index, double, std::uint64_t>> seen_;
     std::vector<Index> near_;  // places of a node that a step may bring to zero

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "layered/approach.hpp"
 #include "numeric/polynomial.hpp"
 
 namespace reluflow::layered {
@@ -69,12 +70,15 @@ double LocalCrossings::follow(Jet& jet, Activity& activity, double end, double b
     crossings_.clear();
     contacts.clear();
     pushed_ = pushed_at_ = 0.0;
+    is_doubtful_ = false;
     span_ = jet.span();
     if (worth_ == 0.0) worth_ = first_bound(jet);
     search_all(jet, activity, end);
     while (!hits_.empty()) {
         std::ranges::sort(hits_, {}, &Hit::u);
         const Hit hit = hits_.front();
+        is_doubtful_ = !hit.is_known;
+        if (is_doubtful_) return hit.u;
         const double next = hits_.size() > 1 ? hits_[1].u : end;
         const bool is_alone = next > hit.u + kOneSet * end;
         const double before = pushed_;
@@ -96,6 +100,7 @@ double LocalCrossings::follow(Jet& jet, Activity& activity, double end, double b
         pushed_at_ = before_at;
         for (const Hit& other : hits_) {
             if (other.u > hit.u + kOneSet * end) break;
+            if (!other.is_known) continue;
             const Place p{kHidden, other.sample, other.unit};
             EventSearch::add_contact(activity, p, contacts);
         }
@@ -126,9 +131,9 @@ void LocalCrossings::search_unit(const Jet& jet, const Activity& activity, Index
         if (from > 0.0) shift_origin(c.data(), order, from);
         const bool has_just_crossed =
             !crossings_.empty() && crossings_.back().u == from && from > 0.0 && crossings_.back().change.place == p;
-        c[0] = has_just_crossed ? 0.0 : std::max(c[0], 0.0);
-        const double root = first_descent(c.data(), order, end - from);
-        if (root <= end - from) hits_.push_back({from + root, unit, i});
+        if (has_just_crossed) c[0] = 0.0;
+        const Descent found = descend(c, order, end - from, rounding_of(jet, p));
+        if (found.u <= end - from) hits_.push_back({from + found.u, unit, i, found.is_known});
     }
 }
 

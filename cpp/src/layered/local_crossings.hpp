@@ -38,6 +38,9 @@ class LocalCrossings {
     double follow(Jet& jet, Activity& activity, double end, double budget, std::int64_t most,
                   std::vector<Contact>& contacts);
 
+    /// True if what ended the step is no event, see EventSearch::is_doubtful().
+    bool is_doubtful() const noexcept { return is_doubtful_; }
+
     /// The defect that is expected at the end u of a step: rate × u, of second order in rescaled time.
     double expected(double u) const noexcept { return worth_ * share(u); }
     /// Learns from the defect of an accepted step of length u.
@@ -52,6 +55,7 @@ class LocalCrossings {
         double u = 0.0;
         Index unit = 0;
         Index sample = 0;
+        bool is_known = true;
     };
     void search_all(const Jet& jet, const Activity& activity, double end);
     void search_unit(const Jet& jet, const Activity& activity, Index unit, double from, double end);
@@ -66,6 +70,7 @@ class LocalCrossings {
     bool applies_ = false;
     double worth_ = 0.0;  // the defect for each unit of `share`; 0: not known yet
     bool is_measured_ = false;
+    bool is_doubtful_ = false;
     double span_ = 1.0;       // rescaled time of one unit of u
     double pushed_ = 0.0;     // Σ |b'|, in rescaled time
     double pushed_at_ = 0.0;  // Σ |b'| u

@@ -186,11 +186,22 @@ double LayeredFlow::go_plain() {
 // Expands and says how far to go; a negative value if the run is interrupted.
 double LayeredFlow::go(bool with_crossings) {
     if (!expand(with_crossings)) return -1.0;
+    const double u = find_end(with_crossings);
+    if (!is_doubtful() || jet_.order() == jet_.top() || !crossings_.crossings().empty()) return u;
+    return expand_fully() ? find_end(with_crossings) : -1.0;
+}
+
+// Whether the step ends where a place would no longer be known to be on its side.
+bool LayeredFlow::is_doubtful() const {
+    return shares_ ? crossings_.is_doubtful() : search_.is_doubtful();
+}
+
+double LayeredFlow::find_end(bool with_crossings) {
     const double end = allowed(jet_.order());
     contacts_.clear();
     pending_ = Status::running;
-    if (with_crossings && std::isfinite(end) && may_share()) return follow_crossings(end);
-    return end_of_step(end);
+    shares_ = with_crossings && std::isfinite(end) && may_share();
+    return shares_ ? follow_crossings(end) : end_of_step(end);
 }
 
 double LayeredFlow::log_norm() {
@@ -203,7 +214,7 @@ void LayeredFlow::commit(double u) {
     const double size_before = state_.theta.norm();
     const double log_loss_before = log_loss_;
     const bool quiet = contacts_.empty();
-    if (quiet && pending_ == Status::running && is_at_rest(u)) pending_ = Status::stationary;
+    if (quiet && !is_doubtful() && pending_ == Status::running && is_at_rest(u)) pending_ = Status::stationary;
     log_gradient_ = std::log(rate_at_start_ / span_) - jet_.duals().log_unit();
     const Clock before = state_.clock;
     record_crossings();

@@ -89,6 +89,9 @@ class LayeredFlow final : public Run {
     bool may_share() const;
     double follow_crossings(double end);
     double go(bool with_crossings);
+    double find_end(bool with_crossings);
+    bool expand_fully();
+    bool is_doubtful() const;
     void record_crossings();
     const Activity& activity_at_end() const noexcept {
         return crossings_.crossings().empty() ? state_.activity : moved_;
@@ -184,6 +187,7 @@ class LayeredFlow final : public Run {
     Vector settling_;
     double settling_since_ = 0.0;
     double largest_ = 0.0;
+    bool shares_ = false;  // crossings share the step
     bool is_cut_ = false;  // the run ends before the last crossing inside the step
     bool probed_ = false;  // the probe is at the end of the present step
     int idle_ = 0;

@@ -68,6 +68,21 @@ bool LayeredFlow::expand(bool for_crossings) {
     return true;
 }
 
+// All orders, where an event is near but few do not tell whether it happens.
+bool LayeredFlow::expand_fully() {
+    order_sum_ -= jet_.order();
+    while (jet_.order() < jet_.top()) {
+        if (interrupt_.is_wanted()) return false;
+        if (!jet_.advance()) {
+            finish_undecided(kDependent);
+            return false;
+        }
+        measure(jet_.order());
+    }
+    order_sum_ += jet_.order();
+    return true;
+}
+
 // How large order k is, relative to θ, to t and to the duals.
 void LayeredFlow::measure(int k) {
     const auto at = static_cast<std::size_t>(k);

@@ -1,0 +1,54 @@
+#include "layered/approach.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "numeric/polynomial.hpp"
+
+namespace reluflow::layered {
+namespace {
+
+/// The rounding of z, as a part of the sum of its terms.
+constexpr double kRounding = 32 * 2.2e-16;
+/// A root that comes later than the tangent's, by this factor, is that of a distance that falls ever more slowly.
+constexpr double kLater = 1.5;
+/// A series has to know such a distance to this part of what an exponential fall leaves of it,
+constexpr double kPart = 0.01;
+/// over no more than so many e-foldings: a step hardly covers more.
+constexpr double kLongest = 10.0;
+/// Nearer than so many roundings all that a series makes of it counts.
+constexpr double kSomeRoundings = 100.0;
+/// Or to this part of the rounding.
+constexpr double kOfRounding = 0.25;
+
+}  // namespace
+
+// A start on the wrong side by rounding counts as zero. What is zero, or falls ever more slowly, crosses where it is
+// seen to be beyond.
+Descent descend(Row& c, int order, double end, double rounding) noexcept {
+    const bool has_left = c[0] == 0.0 && c[1] >= 0.0;
+    c[0] = std::max(c[0], 0.0);
+    const double start = c[0];
+    double root = first_descent(c.data(), order, end);
+    double last = std::min(root, end);
+    if (has_left || (start == 0.0 && rounding == 0.0)) return {root, true};
+    const double foldings = start > 0.0 ? -c[1] / start * last : kLongest;
+    if (!(foldings > kLater) && start > kSomeRoundings * rounding) return {root, true};
+    if (root <= end) {
+        c[0] += rounding;
+        root = first_descent(c.data(), order, end);
+        last = std::min(root, end);
+    }
+    const double left = std::exp(-std::clamp(foldings, 0.0, kLongest));
+    const double error = std::max(kPart * left * start, kOfRounding * rounding);
+    double until = last;
+    for (const int k : {order - 1, order})
+        if (std::abs(c[k]) * std::pow(until, k) > error) until = std::pow(error / std::abs(c[k]), 1.0 / k);
+    return until < last ? Descent{until, false} : Descent{root, true};
+}
+
+double rounding_of(const Jet& jet, const Place& p) {
+    return kRounding * jet.terms(p);
+}
+
+}  // namespace reluflow::layered

@@ -1,0 +1,22 @@
+/// Where a place meets its boundary, and whether its series knows that.
+#pragma once
+
+#include "layered/jet.hpp"
+
+namespace reluflow::layered {
+
+/// The first descent to a boundary. Not known: only until u does the series tell how far the place still is.
+struct Descent {
+    double u = 0.0;
+    bool is_known = true;
+};
+
+/// Of a distance c on the place's side of its boundary, in [0, end]; `rounding` of it where it is that of z. A distance
+/// that only tends to zero, as errors do where samples are fitted, falls like an exponential below all tolerances: its
+/// series has a root where it no longer holds. c is changed.
+Descent descend(Row& c, int order, double end, double rounding) noexcept;
+
+/// The rounding of z of a place.
+double rounding_of(const Jet& jet, const Place& p);
+
+}  // namespace reluflow::layered

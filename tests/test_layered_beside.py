@@ -1,0 +1,50 @@
+"""Layered units beside a boundary to which they only tend: explicit steps took them across at their tolerance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reluflow as rf
+
+X = np.array([[1.0, -1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, 1.0], [1.0, -1.0, -1.0]])
+TARGETS = np.array([-3.0, -3.0, -1.0, 3.0])
+DIRECTION = np.array([1.06, -1.6, -0.39])
+# The second and the last sample are one point, at which zero fits best; the unit is not to see the third.
+LOSS = 0.5 * (3.0**2 + 1.0 + 3.0**2)
+
+
+@pytest.mark.parametrize("rtol", [1e-7, 1e-8, 1e-9, 1e-10, 1e-12])
+@pytest.mark.parametrize("log_scale", [0.0, -5.0, -100.0])
+def test_a_unit_beside_a_sample_that_is_fitted_by_zero_stays_on_its_side(rtol, log_scale):
+    """As in `test_held_beside`: with x' = (1, -1, -1) z = w·x' tends to zero and stays positive."""
+    size = np.exp(log_scale)
+    net = rf.Network([size * DIRECTION / np.linalg.norm(DIRECTION)], [-size])
+    until = 30.0 - 0.2 * log_scale
+    sol = rf.integrate(rf.Dataset(X, TARGETS), net, until=until, loss="squared", rtol=rtol, rates=(1.0, 1.0))
+    assert len(sol.events) == 0
+    assert np.exp(sol.log_loss_end) == pytest.approx(LOSS, rel=1e-12)
+
+
+@pytest.mark.parametrize("rtol", [1e-8, 1e-9, 1e-10])
+def test_the_same_with_several_outputs(rtol):
+    """Outputs in the ratio of 0.6 to 0.8, and targets as well, are one output."""
+    shares = np.array([0.6, 0.8])
+    w = DIRECTION / np.linalg.norm(DIRECTION)
+    net = rf.Network([w], -shares[None])
+    sol = rf.integrate((X, TARGETS[:, None] * shares), net, until=30.0, loss="squared", rtol=rtol)
+    assert len(sol.events) == 0
+    assert np.exp(sol.log_loss_end) == pytest.approx(LOSS, rel=1e-12)
+
+
+def test_a_distance_that_tends_to_what_is_beyond_is_met_in_time():
+    """The target -1 of the point that the unit sees, a < 0, would need it beyond: on the way z = 0 is met."""
+    data = rf.Dataset([[1.0, 0.0], [0.0, 1.0]], [1.0, -1.0])
+    net = rf.Network([[0.3, 0.5]], [-np.hypot(0.3, 0.5)])
+    times = []
+    for options in ({}, {"rates": (1.0, 1.0)}):
+        sol = rf.integrate(data, net, until=5.0, loss="squared", rtol=1e-11, **options)
+        times.append([(event.sample, event.kind, event.t) for event in sol.events])
+    (own,), (layered,) = times
+    assert own[:2] == layered[:2]
+    assert layered[2] == pytest.approx(own[2], rel=1e-9)
