@@ -80,3 +80,16 @@ def test_no_leg_ends_beyond_the_time_of_the_user(monkeypatch: pytest.MonkeyPatch
     sol = rf.integrate(data, net, until=rf.Stop(limit=True, log_time=20.0))
     assert sol.status == "stalled"
     assert "no limit is certified at log t = 18," in sol.message
+
+
+def test_a_squared_loss_that_stalls_goes_on_by_the_flow_itself() -> None:
+    """No sample of a loss of errors has a weight beside which others are nothing; a warning came of looking for one."""
+    X = [[-0.44, 1.12], [0.18, 0.38], [-0.09, -0.82], [2.52, -0.52], [-0.68, 0.34], [-0.44, 1.12]]
+    data = rf.Dataset(X, [-2.0, -2.0, 0.0, -3.0, 0.0, 0.0])
+    W = 4.5e-4 * np.array([[-1.0, 1.0], [2.0, -2.0], [-2.0, 0.0], [-2.0, -1.0], [-2.0, 1.0]])
+    net = rf.Network(W, -np.linalg.norm(W, axis=1))
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True), loss="squared")
+    assert sol.status == "reached_limit", sol.message
+    assert sol.limit.kind == "finite"
+    tight = rf.integrate(data, net, until=rf.Stop(log_time=16.0), loss="squared", rtol=1e-12)
+    np.testing.assert_allclose(sol.limit.network(data.X), tight.final(data.X), atol=1e-6)

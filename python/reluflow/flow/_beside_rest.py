@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy.special import softmax
 
 from .._validation import FloatArray
-from ..losses import log_weights, loss_arguments, reduction_factor
+from ..losses import is_of_margins, log_weights, loss_arguments, reduction_factor
 from ..networks import Network
 from ._beyond import Beyond, with_last_state
 from ._solution import Solution
@@ -59,7 +59,7 @@ class BesideRest:
     @classmethod
     def of(cls, whole: Solution) -> BesideRest | None:
         """Begin at the end of a run; None if it does not tell which samples are at rest."""
-        rests = _at_rest(whole)
+        rests = _at_rest(whole) if is_of_margins(whole.loss) else None
         return None if rests is None else cls(whole, rests)
 
     def _cast(self, rests: npt.NDArray[np.bool_]) -> None:
