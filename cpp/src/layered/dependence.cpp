@@ -116,6 +116,10 @@ std::vector<SlidingGroup> sliding_groups(const Activity& activity) {
             depends = depends || group.is_spanned.back() != 0;
         }
         if (!depends) continue;
+        if (span.rank() == 0) {  // what nothing moves leaves along no ray
+            found.push_back(std::move(group));
+            continue;
+        }
         // In coordinates of the independent ones, so that a_k of those is what their multiplier counts.
         Eigen::MatrixXd basis(normals.front().size(), span.rank());
         Index rank = 0;

@@ -46,7 +46,7 @@ class LayeredLimit(ReadOnly):
         Dimension of the continuum of such points in the last pattern, rotations between linear layers among them;
         `network` is the one nearest to the state.
     turn : float
-        Angle between the state and the limit; of a critical point |θ - limit|/|θ|.
+        Angle between the state and the limit; of a critical point |θ - limit|/|θ|, and 0 of zero, to which decay leads.
     turn_rate : float
         How fast θ/|θ| turns, in radians for each unit of log |θ|, at the last state; nan where |θ| does not grow.
     layer_norms : ndarray, shape (number of layers,)

@@ -73,6 +73,8 @@ class _Search:
 
     def run(self) -> LayeredLimit:
         of_margins = self.loss in ("logistic", "exponential")
+        if self._falls_to_zero():
+            return self._zero()
         unknowns = len(self.net.theta) + len(self.frozen.held)
         grows = self.decay is None and self._fits()
         if grows and not self.degree:
@@ -84,14 +86,45 @@ class _Search:
         return self._direction() if grows else self._finite()
 
     def _fits(self) -> bool:
-        """Whether all samples are on their right side, so that θ grows."""
-        if self.loss == "squared":
+        """Whether all samples are on their right side, so that θ grows; not if none moves it."""
+        if self.loss == "squared" or not self.used.any():
             return False
         if self.loss == "cross_entropy":
             own = (self.targets * self.f).sum(axis=1)
             rest = np.where(self.targets == 1.0, -np.inf, self.f).max(axis=1)
             return bool((own > rest)[self.used].all())
         return bool(((self.targets * self.f)[self.used] > 0).all())
+
+    # --- decay to zero ---
+
+    def _falls_to_zero(self) -> bool:
+        """Whether decay outweighs whatever the samples pull, here and at all smaller θ.
+
+        Of degree L, θ·Σ λ ∇f = L Σ λ f, and |f(x)| <= r^L F(x) with r = |θ| and F the outputs of the network of ones
+        on |x| without kinks. So |θ| falls for ever where L Σ |λ| F r^(L-2) is below the least decay.
+        """
+        if self.decay is None or not self.degree or not self.decay.min() > 0:
+            return False
+        at_ones = [np.abs(self.frozen.X)]
+        for node in self.net.nodes[1:]:
+            reads = [(edge.idx >= 0) + (0.0 if edge.const is None else np.abs(edge.const)) for edge in node.edges]
+            sums = sum(at_ones[edge.src] @ read.T for edge, read in zip(node.edges, reads, strict=True))
+            at_ones.append(sums + (0.0 if node.bias is None else 1.0 * (node.bias >= 0)))
+        r, L = self.net.norm, self.degree
+        outputs = r**L * at_ones[-1]
+        if self.loss == "squared":
+            most = np.abs(self.targets) + outputs
+        else:
+            most = np.exp(outputs) if self.loss == "exponential" else np.ones_like(outputs)
+        each = np.ones(len(outputs)) if self.counts is None else self.counts
+        pull = float((each[:, None] * most * at_ones[-1]).sum())
+        return bool(L * pull * r ** (L - 2) < self.decay.min())
+
+    def _zero(self) -> LayeredLimit:
+        zero = np.zeros_like(self.net.theta)
+        lam = self._duals(np.zeros_like(self.f))
+        nothing = Residuals(0.0, 0.0, 0.0, 0.0)
+        return self._limit("finite", zero, lam, nothing, [], 0, 0.0, np.nan)
 
     # --- directions ---
 

@@ -1,0 +1,69 @@
+"""Layered networks at rest: what decays to zero, what nothing moves, and units that see nothing any more."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reluflow as rf
+
+LOSSES = ["squared", "logistic", "exponential", "cross_entropy"]
+
+
+def problem(loss: str, seed: int, n: int = 4, d: int = 3) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return inputs, targets or labels, and the number of outputs."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    if loss == "squared":
+        return X, rng.standard_normal(n), 1
+    if loss == "cross_entropy":
+        return X, np.arange(n) % 3, 3
+    return X, rng.choice([-1.0, 1.0], n), 1
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("seed", range(3))
+def test_three_layers_that_decay_to_zero_have_zero_as_their_limit(loss, seed):
+    X, y, outputs = problem(loss, seed)
+    net = rf.DeepNetwork.init([rf.Dense(3), rf.Dense(2), rf.Dense(outputs)], dim=3, scale=0.05, seed=seed, leak=0.1)
+    sol = rf.integrate((X, y), net, until=rf.Stop(limit=True), loss=loss, weight_decay=0.1)
+    assert sol.status == "reached_limit", sol.message
+    assert sol.limit.kind == "finite"
+    assert not sol.limit.network.theta.any()
+    # From where it is certified the norm only falls, about as e^(-0.1 t).
+    on = rf.integrate((X, y), sol, until=sol.t_end + 100.0)
+    sizes = np.array([np.linalg.norm(on(float(t)).theta) for t in np.linspace(sol.t_end, on.t_end, 21)])
+    assert (np.diff(sizes) < 0).all()
+    assert sizes[-1] < 1e-3 * sizes[0]
+
+
+def test_three_layers_that_hold_against_decay_do_not_tend_to_zero():
+    X, y, outputs = problem("logistic", 0)
+    net = rf.DeepNetwork.init([rf.Dense(3), rf.Dense(2), rf.Dense(outputs)], dim=3, scale=1.0, seed=0, leak=0.1)
+    sol = rf.integrate((X, y), net, until=rf.Stop(limit=True), loss="logistic", weight_decay=1e-2)
+    assert sol.status == "reached_limit", sol.message
+    assert np.linalg.norm(sol.limit.network.theta) > 1.0
+
+
+def test_a_network_that_no_sample_moves_is_its_own_limit():
+    """Its one path is dead; the least margin of no sample was asked for."""
+    layers = [rf.Dense(1), rf.Dense(1), rf.Dense(1)]
+    net = rf.DeepNetwork.init(layers, dim=1, scale=0.1, seed=0)
+    net = net._with(np.array([-0.1, 0.1, 0.1]))
+    data = rf.Dataset([[1.0], [2.0]], [1.0, -1.0])
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True), loss="logistic")
+    assert sol.status == "reached_limit", sol.message
+    assert sol.limit.kind == "finite"
+    np.testing.assert_array_equal(sol.limit.network.theta, net.theta)
+
+
+def test_a_unit_that_sees_nothing_but_what_slides_ends_no_program():
+    """Late in its decay all boundaries of a dead unit have normals of zero: a decomposition of no columns crashed."""
+    x = [-0.098, -1.667, 0.748, -0.249, 0.615, -0.319, 0.54]
+    layers = [rf.Dense(6), rf.Dense(6), rf.Dense(2)]
+    net = rf.DeepNetwork.init(layers, dim=2, scale=0.2559507761143031, seed=207)
+    until = rf.Stop(log_time=10.0, steps=1850)
+    data = np.c_[x, np.ones(7)], np.array([0, 1, 1, 1, 1, 1, 0])
+    sol = rf.integrate(data, net, until=until, loss="cross_entropy", weight_decay=0.01)
+    assert sol.status in ("reached_steps", "reached_log_time")
+    assert sol.t_end > 1e4
