@@ -16,10 +16,10 @@ constexpr double kLater = 1.5;
 constexpr double kPart = 0.01;
 /// over no more than so many e-foldings: a step hardly covers more.
 constexpr double kLongest = 10.0;
+/// or to this part of the rounding.
+constexpr double kOfRounding = 0.25;
 /// Nearer than so many roundings all that a series makes of it counts.
 constexpr double kSomeRoundings = 100.0;
-/// Or to this part of the rounding.
-constexpr double kOfRounding = 0.25;
 
 }  // namespace
 

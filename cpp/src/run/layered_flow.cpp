@@ -147,7 +147,7 @@ void LayeredFlow::start() {
 
 // One step: expand, find the first event that ends it, shorten to what is accurate, move, and decide the event.
 bool LayeredFlow::advance() {
-    is_cut_ = false;
+    is_cut_ = shares_ = false;
     double u = 0.0;
     if (!go_late(u) && !go_implicit(u)) u = status_ == Status::running ? go_plain() : -1.0;
     if (status_ != Status::running || u < 0.0) return false;

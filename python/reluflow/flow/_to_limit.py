@@ -72,7 +72,7 @@ def to_limit(run: Leg, until: Stop, start_log_t: float, decay: float = 0.0) -> S
 def to_time_beside_rest(run: Leg, until: Stop, rests: npt.NDArray[np.bool_]) -> Solution:
     """Run to a log time, and go on beside the samples `rests` where the loss stalls; the last leg is returned."""
     leg = run(None, until)
-    if leg.status != "stalled":
+    if leg.status != "stalled" or not rests.any():
         return leg
     beside = BesideRest(leg, rests)
     for mark in (*(mark for mark in LOG_TIMES if leg.log_t_end < mark < until.log_end()), until.log_end()):
