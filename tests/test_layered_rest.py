@@ -45,6 +45,17 @@ def test_three_layers_that_hold_against_decay_do_not_tend_to_zero():
     assert np.linalg.norm(sol.limit.network.theta) > 1.0
 
 
+def test_one_layer_that_decays_ends_at_ridge_regression():
+    """Of degree one the pull does not fall with the weights, and zero is no limit, however large the start is."""
+    rng = np.random.default_rng(0)
+    X, y = 0.1 * rng.standard_normal((4, 3)), rng.standard_normal(4)
+    net = rf.DeepNetwork.init([rf.Dense(1)], dim=3, scale=50.0, seed=0)
+    sol = rf.integrate((X, y), net, until=rf.Stop(limit=True), loss="squared", weight_decay=1.0)
+    ridge = np.linalg.solve(X.T @ X + np.eye(3), X.T @ y)
+    assert sol.status == "reached_limit", sol.message
+    np.testing.assert_allclose(sol.limit.network.theta, ridge, rtol=1e-9)
+
+
 def test_a_network_that_no_sample_moves_is_its_own_limit():
     """Its one path is dead; the least margin of no sample was asked for."""
     layers = [rf.Dense(1), rf.Dense(1), rf.Dense(1)]

@@ -101,9 +101,12 @@ class _Search:
         """Whether decay outweighs whatever the samples pull, here and at all smaller θ.
 
         Of degree L, θ·Σ λ ∇f = L Σ λ f, and |f(x)| <= r^L F(x) with r = |θ| and F the outputs of the network of ones
-        on |x| without kinks. So |θ| falls for ever where L Σ |λ| F r^(L-2) is below the least decay.
+        on |x| without kinks. So |θ| falls for ever where L Σ |λ| F r^(L-2) is below the least decay. Of degree one that
+        grows while θ falls: such a network ends at a critical point of its own norm.
         """
-        if self.decay is None or not self.degree or not self.decay.min() > 0:
+        if self.decay is None or self.degree < 2 or not self.decay.min() > 0:
+            return False
+        if any(abs(node.leak or 0.0) > 1.0 for node in self.net.nodes):  # a kink may make |z| larger
             return False
         at_ones = [np.abs(self.frozen.X)]
         for node in self.net.nodes[1:]:
