@@ -210,6 +210,19 @@ def test_classes_come_back_from_a_file_with_the_same_bits(labels: tuple[Any, ...
     assert back(0.5) == sol(0.5)
 
 
+def test_classes_of_weighted_samples_come_back_with_their_weights(tmp_path: Path) -> None:
+    plain = three_classes()
+    counts = 1.0 + np.arange(plain.n) % 4
+    data = rf.datasets.MultiClassDataset(plain.X, [LABELS[k] for k in plain.labels], weights=counts)
+    sol = rf.integrate(data, start(data), until=1.0, save_at=[0.25, 1.0])
+    sol.save(tmp_path / "run.npz")
+    back = rf.load(tmp_path / "run.npz")
+    assert isinstance(back, rf.flow.MultiClassSolution)
+    assert all(one.data == data.binary(k) for k, one in enumerate(back))
+    assert back(0.5) == sol(0.5)
+    assert rf.integrate(back.data, back, until=2.0).final == rf.integrate(data, sol, until=2.0).final
+
+
 # --- what is made of it ----------------------------------------------------------------------------------------------
 
 

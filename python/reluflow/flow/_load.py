@@ -20,6 +20,7 @@ from ._solution import Solution
 from ._stop import Stop
 from ._two_layer_solution import FORMAT as BY_LAYERS
 from ._two_layer_solution import TwoLayerSolution
+from ._writing import data_arrays
 
 
 def load(path: str | os.PathLike[str]) -> Solution | MultiClassSolution | TwoLayerSolution | DeepSolution:
@@ -74,8 +75,7 @@ def _solutions(content: dict[str, Any], meta: dict[str, Any]) -> MultiClassSolut
     solutions = []
     for k, part in enumerate(meta["solutions"]):
         arrays = {name.partition("/")[2]: array for name, array in content.items() if name.startswith(f"{k}/")}
-        problem = data.binary(k)
-        solutions.append(read_solution({"X": problem.X, "y": problem.y, **arrays}, part))
+        solutions.append(read_solution({**data_arrays(data.binary(k)), **arrays}, part))
     return MultiClassSolution(data, tuple(solutions), meta["seconds"])
 
 
