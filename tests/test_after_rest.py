@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -42,6 +43,22 @@ def test_a_continuation_from_rest_rests(seed: int) -> None:
     assert later.status == "reached_time", later.message
     assert later.stats["steps"] == 0
     assert (later.final.W == sol.final.W).all()
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [((0.0, "sum"), (0.1, "sum")), ((0.1, "sum"), (0.0, "sum")), ((0.1, "sum"), (0.1, "mean"))],
+)
+def test_another_weight_decay_moves_what_rested(first: tuple[float, str], then: tuple[float, str]) -> None:
+    data = rf.Dataset([[1.0, 0.5], [0.5, -1.0]], [1.0, -0.7])
+    net = rf.Network.init(6, 2, scale=0.5, seed=3)
+    options: list[dict[str, Any]] = [{"weight_decay": decay, "reduction": name} for decay, name in (first, then)]
+    sol = rf.integrate(data, net, until=1e4, loss="squared", **options[0])
+    assert "rest_log_t" in sol.stats
+    goes_on = rf.integrate(data, sol, until=2e4, **options[1])
+    anew = rf.integrate(data, rf.Network(sol.final.W, sol.final.a), until=1e4, loss="squared", **options[1])
+    np.testing.assert_allclose(goes_on.final.theta, anew.final.theta, atol=1e-9)
+    assert np.abs(goes_on.final.theta - sol.final.theta).max() > 1e-2
 
 
 def test_a_saved_run_that_rested_answers_after_rest(tmp_path: Path) -> None:

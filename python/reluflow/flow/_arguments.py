@@ -14,7 +14,7 @@ from .. import _core
 from .._validation import FloatArray, instance, integer, invalid, not_negative, one_of, real_array
 from ..datasets import Dataset
 from ..layered._integrate import POLICIES, checked_rtol
-from ..losses import check_loss, check_reduction
+from ..losses import check_loss, check_reduction, reduction_factor
 from ..networks import Network
 from ..networks._bias import knowing_bias
 from ..networks._parts import one_output
@@ -163,6 +163,23 @@ def start_of(data: Dataset, net: object) -> Start:
     if start.net.pattern is not None:
         check_pattern(data.X, start.net)
     return start
+
+
+def is_at_rest(data: Dataset, net: object, settings: Settings) -> bool:
+    """Tell whether a run that begins at `net` goes on from one that came to rest, in the same flow.
+
+    The factor of the loss changes the pace alone; beside weight decay it changes the place of rest too.
+    """
+    if not isinstance(net, Solution) or "rest_log_t" not in net._raw["stats"] or net.loss != settings.loss:
+        return False
+    decay, of_other = (
+        used.weight_decay / reduction_factor(used.reduction, data.n) for used in (net.settings, settings)
+    )
+    mine = net.data
+    same = mine is data or all(
+        np.array_equal(getattr(mine, name), getattr(data, name)) for name in ("X", "y", "counts")
+    )
+    return same and decay == of_other
 
 
 def _sizes(net: Network) -> FloatArray:

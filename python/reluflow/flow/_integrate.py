@@ -14,7 +14,7 @@ from ..layered import DeepNetwork, DeepSolution
 from ..layered._problem import ArrayData
 from ..losses import LossName, ReductionName, check_targets
 from ..networks import MultiClassNetwork, Network
-from ._arguments import Asked, start_of, thread_count
+from ._arguments import Asked, is_at_rest, start_of, thread_count
 from ._going_on import flow_of
 from ._layers import run_layers
 from ._multiclass import MultiClassSolution, integrate_classes
@@ -274,8 +274,7 @@ def _integrate(
     start = start_of(data, net)
     settings = asked.settings(start)
     check_targets(data, settings.loss)
-    at_rest = isinstance(net, Solution) and net._rests(data, settings)
-    return integrate_one(data, start.net, settings, threads, listening, at_rest=at_rest)
+    return integrate_one(data, start.net, settings, threads, listening, at_rest=is_at_rest(data, net, settings))
 
 
 def integrate_watched(
@@ -291,7 +290,7 @@ def integrate_watched(
     start = start_of(data, net)
     settings = asked.settings(start)
     check_targets(data, settings.loss)
-    rests = isinstance(net, Solution) and net._rests(data, settings)
+    rests = is_at_rest(data, net, settings)
     listening = listeners(False, callback)
     return integrate_one(data, start.net, settings, thread_count(threads), listening, watching, at_rest=rests)
 

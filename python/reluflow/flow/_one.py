@@ -13,7 +13,7 @@ import numpy.typing as npt
 from .. import _core
 from ..datasets import Dataset
 from ..networks import Network
-from ._arguments import core_options
+from ._arguments import core_options, is_at_rest
 from ._beyond import is_beyond, tells_time
 from ._join import joined
 from ._outcome import solution_of, whole
@@ -100,7 +100,7 @@ class _Legs:
             own = replace(own, until=until)
         held = hold(begin.W, begin.a, own.start_log_time) if done is None else _held_by(done)
         options = core_options(data, begin, own) | {"n_threads": self._threads, "hook_period": self._period}
-        rests = self._at_rest if done is None else done._rests(data, own)
+        rests = self._at_rest if done is None else is_at_rest(data, done, own)
         options |= {"at_rest": rests, "exponent": held.exponent}
         if done is not None:
             options |= _carried_on(done)

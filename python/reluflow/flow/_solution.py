@@ -191,14 +191,6 @@ class Solution:
         """``"sum"`` or ``"mean"``."""
         return self.settings.reduction
 
-    def _rests(self, data: Dataset, settings: Settings) -> bool:
-        """Tell whether a run that goes on from here on these data is known to be at rest."""
-        mine, other = self.data, data
-        same = mine is other or all(
-            np.array_equal(getattr(mine, name), getattr(other, name)) for name in ("X", "y", "counts")
-        )
-        return same and self.loss == settings.loss and "rest_log_t" in self._raw["stats"]
-
     # --- dense output ---
 
     @cached_property
