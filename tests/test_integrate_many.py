@@ -61,6 +61,25 @@ def test_solutions_are_continued() -> None:
         assert run.result.final == rf.integrate(DATA, first[run.index], until=100.0).final
 
 
+@pytest.mark.parametrize(("first", "then"), [(1e9, 2e10), (5e10, 1e11), (1e40, 1e41)])
+def test_solutions_are_continued_with_the_same_bits_at_any_log_time(first: float, then: float) -> None:
+    sol = rf.integrate(DATA, NETS[1], until=rf.Stop(log_time=first))
+    until = rf.Stop(log_time=then)
+    alone = rf.integrate(DATA, sol, until=until)
+    (run,) = rf.integrate_many(DATA, [sol], until=until)
+    assert run.result.final == alone.final
+    assert np.array_equal(run.result.log_t, alone.log_t)
+
+
+def test_a_solution_at_rest_is_continued_without_a_step() -> None:
+    data = rf.datasets.MultiClassDataset(np.repeat(np.eye(3), 3, axis=0), [0, 1, 2] * 3)
+    sol = rf.integrate(data, rf.Network.init(4, 3, classes=3, scale=1.0, seed=1), until=1e6)
+    later = rf.integrate(data, sol, until=1e7)
+    (run,) = rf.integrate_many(data.binary(0), [sol[0]], until=1e7)
+    assert (later[0].stats["steps"], run.result.stats["steps"]) == (0, 0)
+    assert later[0].final == run.result.final == sol[0].final
+
+
 def test_the_end_alone_can_be_kept() -> None:
     data, net = digits_like()
     (run,) = rf.integrate_many(data, [net], until=3.0, keep="final")

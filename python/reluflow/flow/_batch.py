@@ -14,6 +14,7 @@ from ..networks import Network
 from ._arguments import core_options
 from ._outcome import solution_of
 from ._progress import Listeners, ManyProgress, Reporter
+from ._scale import hold
 from ._settings import Settings
 from ._solution import Solution
 
@@ -24,6 +25,7 @@ class Launch(NamedTuple):
     data: Dataset
     net: Network
     settings: Settings
+    at_rest: bool = False  # goes on from a run that came to rest
 
 
 # The batches of this process, for `_abandon`.
@@ -66,10 +68,7 @@ class Batch:
         datasets = {id(launch.data): launch.data for launch in launches}
         place = {key: index for index, key in enumerate(datasets)}
         extra = {"n_threads": 1} | ({} if keep_steps else {"checkpoint_bytes": 0})
-        jobs = [
-            (place[id(data)], net.W, net.a, net.leak, core_options(data, net, settings) | extra)
-            for data, net, settings in launches
-        ]
+        jobs = [_job(launch, place[id(launch.data)], extra) for launch in launches]
         first = launches[0].settings
         self._core = _core.Batch(
             [(data.X, data.y, data.weights) for data in datasets.values()],
@@ -112,4 +111,13 @@ class Batch:
         if raw is None:
             assert error is not None  # for the type checker: the core gives one of the two
             return index, error
-        return index, solution_of(raw, *self._launches[index])
+        launch = self._launches[index]
+        return index, solution_of(raw, launch.data, launch.net, launch.settings)
+
+
+def _job(launch: Launch, place: int, extra: dict[str, Any]) -> tuple[Any, ...]:
+    """Return what the core is told of a run; a start beyond the digits of log t is held smaller, as by `integrate`."""
+    data, net, settings, at_rest = launch
+    held = hold(net.W, net.a, settings.start_log_time)
+    options = core_options(data, net, settings) | extra | {"at_rest": at_rest, "exponent": held.exponent}
+    return place, held.W, held.a, net.leak, options

@@ -45,15 +45,19 @@ def answer(task: LimitTask) -> Answer:
     """Do one run on one thread, at the worker."""
     over = _never if task.over is None else task.over.is_set
     try:
-        solution = integrate_one(
-            *task.launch, 1, Listeners(False, lambda _: over()), Watching(None, 0.0, over, task.keep_steps)
-        )
+        listening, watching = Listeners(False, lambda _: over()), Watching(None, 0.0, over, task.keep_steps)
+        solution = _run(task.launch, 1, listening, watching)
     except Exception as error:  # it is this run's alone
         return Answer((Run(task.index, None, error),), 0, 0)
     if over() and solution.status == STOPPED:
         solution = ended_as(solution, INTERRUPTED, False, "the ensemble was ended")
     run = Run(task.index, solution, None) if task.reduce is None else ended(task.index, solution, task.reduce)
     return Answer((run,), solution.stats["steps"], len(solution.events))
+
+
+def _run(launch: Launch, threads: int, listening: Listeners, watching: Watching | None = None) -> Solution:
+    data, net, settings, at_rest = launch
+    return integrate_one(data, net, settings, threads, listening, watching, at_rest=at_rest)
 
 
 def _never() -> bool:
@@ -75,11 +79,11 @@ def classes_to_limit(launches: Sequence[Launch], n_threads: int, listening: List
     try:
         for launch in launches:
             if found and found[-1].status in (INTERRUPTED, STOPPED):
-                first = integrate_one(*launch, n_threads, _AT_ONCE)
+                first = _run(launch, n_threads, _AT_ONCE)
                 found.append(ended_as(first, found[-1].status, False, found[-1].message))
                 continue
             hook = _of_class(reporter.hook, found)
-            found.append(integrate_one(*launch, n_threads, Listeners(False, hook)))
+            found.append(_run(launch, n_threads, Listeners(False, hook)))
     finally:
         reporter.close()
     return found

@@ -14,7 +14,7 @@ import numpy as np
 from .._validation import FloatArray, instance, invalid
 from ..datasets import MultiClassDataset
 from ..networks import MultiClassNetwork
-from ._arguments import Asked, start_of
+from ._arguments import Asked, is_at_rest, start_of
 from ._batch import Batch, Launch
 from ._facts import end_of
 from ._many_to_limit import classes_to_limit
@@ -256,7 +256,8 @@ def integrate_classes(
     for k in range(data.K):
         problem = data.binary(k)
         start = start_of(problem, net[k])
-        launches.append(Launch(problem, start.net, asked.settings(start)))
+        settings = asked.settings(start)
+        launches.append(Launch(problem, start.net, settings, is_at_rest(problem, net[k], settings)))
     began = perf_counter()
     if launches[0].settings.until.limit:
         solutions = tuple(classes_to_limit(launches, n_threads, listening))
