@@ -147,3 +147,13 @@ def test_arguments_of_a_run_are_checked() -> None:
         rf.integrate((X, [0.3, 1.0]), net, until=1.0)
     with pytest.raises(AttributeError):
         net.theta = np.zeros(6)  # type: ignore[misc]
+
+
+def test_no_run_goes_back_in_time() -> None:
+    data = rf.Dataset([[1.0, 2.0], [0.5, -1.0]], [1, -1])
+    sol = rf.integrate(data, rf.DeepNetwork.from_nodes(spec(), np.ones(6)), until=1.0)
+    several = rf.integrate(data, rf.Network.init(3, 2, seed=1), until=1.0, rates=(1.0, 1.0))
+    for stop in (rf.Stop(time=0.5), rf.Stop(time=1.0), rf.Stop(log_time=-1.0), rf.Stop(log_time=0.0)):
+        for done in (sol, several):
+            with pytest.raises(ValueError, match="until must lie after the start"):
+                rf.integrate(data, done, until=stop)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -41,8 +42,8 @@ class Layered:
     max_events: int | None = None
     each_unit: bool = False  # of two layers: `rtol` is a part of each unit, not of the largest entry of θ
 
-    def settings(self, start: float, n: int) -> dict[str, Any]:
-        """Return everything checked, as the core and a file take it.
+    def settings(self, start: float, n: int, start_log: float = -math.inf) -> dict[str, Any]:
+        """Return everything checked, as the core and a file take it; the run begins at `start`, log t = `start_log`.
 
         Raises
         ------
@@ -66,6 +67,8 @@ class Layered:
             settings |= {"save_at": times, "save_in_log": self.save_at is None}
         if "time" in settings and not settings["time"] > start:
             raise invalid("until", f"lie after the start, t = {start:g}", f"time={settings['time']!r}")
+        if "log_time" in settings and not settings["log_time"] > start_log:
+            raise invalid("until", f"lie after the start, log t = {start_log:g}", f"log_time={settings['log_time']!r}")
         return settings
 
     def _decay(self) -> float:
@@ -168,7 +171,8 @@ def check_start(data: object, net: DeepNetwork | DeepSolution, asked: Layered) -
     X = inputs_of(data, start)
     targets = targets_of(data, start, asked.loss, len(X))
     factor = reduction_factor(asked.reduction, len(X))
-    settings = asked.settings(net.t_end if isinstance(net, DeepSolution) else 0.0, len(X))
+    t, log_t = (net.t_end, net.log_t_end) if isinstance(net, DeepSolution) else (0.0, -math.inf)
+    settings = asked.settings(t, len(X), log_t)
     parts = counts_of(data, len(X)), asked.decay_of(start.n_parameters)
     problem = Problem(data, start, X, targets, asked.loss, factor, *parts)
     return problem, settings, _origin(net, problem, settings)
