@@ -135,7 +135,12 @@ def test_arguments_of_a_run_are_checked() -> None:
         ({"loss": "hinge"}, "loss must"),
         ({"rtol": 2.0}, "rtol must lie in"),
         ({"atol": 1e-3}, "atol must be left out"),
-        ({"save_at": [2.0, 1.0]}, "save_at must increase"),
+        ({"save_at": [2.0, 1.0]}, "save_at must increase strictly, found 1.0 after 2.0 at entry 1"),
+        ({"save_at": [0.5, 2.0]}, "save_at must hold times that are reachable, up to the stop at 1.0, found 2.0"),
+        ({"save_at": [-1.0, 0.5]}, "save_at must not be before the start of the run at t = 0.0, found -1.0"),
+        ({"save_at": []}, "save_at must hold at least one time, found none"),
+        ({"save_at_log": [-1.0, 1.0]}, "save_at_log must hold times that are reachable, up to the stop at 0.0, found"),
+        ({"save_at_log": [-1.0], "save_at": [0.5]}, "save_at_log must be left out where save_at is given"),
         ({"until": rf.Stop(direction=0.1)}, "until must name criteria of layered networks"),
         ({"loss": "cross_entropy"}, "loss must be another one"),
     ):
@@ -147,6 +152,16 @@ def test_arguments_of_a_run_are_checked() -> None:
         rf.integrate((X, [0.3, 1.0]), net, until=1.0)
     with pytest.raises(AttributeError):
         net.theta = np.zeros(6)  # type: ignore[misc]
+
+
+def test_times_to_save_at_begin_where_a_run_goes_on() -> None:
+    data = rf.Dataset([[1.0, 2.0], [0.5, -1.0]], [1, -1])
+    sol = rf.integrate(data, rf.DeepNetwork.from_nodes(spec(), np.ones(6)), until=1.0)
+    with pytest.raises(ValueError, match=r"save_at must not be before the start of the run at t = 1\.0, found 0\.5"):
+        rf.integrate(data, sol, until=2.0, save_at=[0.5, 1.5])
+    later = rf.integrate(data, sol, until=2.0, save_at=[1.0, 1.5])
+    assert later.t.tolist() == [1.0, 1.5]
+    assert (later.theta[0] == sol.final.theta).all()
 
 
 def test_no_run_goes_back_in_time() -> None:

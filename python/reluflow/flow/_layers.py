@@ -9,6 +9,7 @@ from typing import Any
 from .._validation import invalid
 from ..layered import DeepNetwork, DeepSolution
 from ..layered._integrate import HOOK_PERIOD, Hook, Layered, check_start, integrate_layers
+from ._arguments import checked_times
 from ._layers_to_limit import layers_to_limit
 from ._outcome import BranchingError
 from ._progress import Listeners, Progress, Reporter
@@ -47,14 +48,17 @@ class LayeredRun:
         Raises
         ------
         ValueError
-            An option that layered networks lack.
+            An option that layered networks lack, or times to save at that do not fit.
         """
         criteria = until.as_dict()
         to_limit = bool(criteria.pop("limit", False))
-        run = cls(data, net, Layered(criteria=criteria, **refuse(options)), to_limit)
-        if to_limit and (run.asked.save_at is not None or run.asked.save_at_log is not None):
+        rules = refuse(options)
+        start = (net.t_end, net.log_t_end) if isinstance(net, DeepSolution) else (0.0, -math.inf)
+        times = checked_times(rules["save_at"], rules["save_at_log"], start, until)
+        if to_limit and times != (None, None):
             raise invalid("save_at", "be left out where Stop.limit is given", "times")
-        return run
+        rules["save_at"], rules["save_at_log"] = times
+        return cls(data, net, Layered(criteria=criteria, **rules), to_limit)
 
     def check(self) -> None:
         """Check everything that can be wrong before the run begins.
