@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -152,6 +153,45 @@ def test_arguments_of_a_run_are_checked() -> None:
         rf.integrate((X, [0.3, 1.0]), net, until=1.0)
     with pytest.raises(AttributeError):
         net.theta = np.zeros(6)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("outputs", "targets", "message"),
+    [
+        (2, np.arange(8.0).reshape(2, 4), r"data must hold targets of the shape \(4, 2\), found the shape \(2, 4\)"),
+        (2, np.arange(8.0), r"data must hold targets of the shape \(4, 2\), found the shape \(8,\)"),
+        (1, np.arange(4.0).reshape(2, 2), r"data must hold targets of the shape \(4,\), found the shape \(2, 2\)"),
+        (1, np.arange(3.0), r"data must hold targets of the shape \(4,\), found the shape \(3,\)"),
+        (1, [1.0, np.nan, 0.0, 0.0], r"data\[1\] must hold finite numbers only, found nan at row 1"),
+        (1, ["a", "b", "c", "d"], r"data\[1\] must hold real numbers, found the dtype <U1, with 'a' at row 0"),
+        (1, 1j * np.ones(4), r"data\[1\] must hold real numbers, found the dtype complex128"),
+        (1, np.ma.masked_array(np.ones(4), [1, 0, 0, 0]), r"data\[1\] must have no masked entries, found 1 masked"),
+        (1, None, r"data\[1\] must have the shape \(n,\), found the shape \(\)"),
+    ],
+)
+def test_targets_that_are_no_numbers_of_the_samples_are_named(outputs: int, targets: object, message: str) -> None:
+    net = rf.DeepNetwork.init([rf.Dense(3), rf.Dense(outputs)], dim=2, seed=1)
+    X = np.random.default_rng(0).standard_normal((4, 2))
+    for start in (
+        lambda: rf.integrate((X, targets), net, until=1.0, loss="squared"),  # type: ignore[arg-type]
+        lambda: rf.descend((X, targets), net, n_steps=1, loss="squared"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(ValueError, match=message):
+            start()
+
+
+@pytest.mark.parametrize(("loss", "outputs"), [("squared", 1), ("logistic", 1), ("cross_entropy", 2)])
+def test_no_samples_are_refused(loss: Any, outputs: int) -> None:
+    net = rf.DeepNetwork.init([rf.Dense(3), rf.Dense(outputs)], dim=2, seed=1)
+    with pytest.raises(ValueError, match=r"data\[0\] must hold at least one row, found none"):
+        rf.integrate((np.zeros((0, 2)), np.zeros(0)), net, until=1.0, loss=loss)
+
+
+def test_a_column_of_targets_is_as_good_as_a_row() -> None:
+    net = rf.DeepNetwork.init([rf.Dense(3), rf.Dense(1)], dim=2, seed=1)
+    X, y = np.eye(2), np.array([0.5, -1.0])
+    runs = [rf.integrate((X, targets), net, until=1.0, loss="squared") for targets in (y, y[:, None], y.tolist())]
+    assert all((run.final.theta == runs[0].final.theta).all() for run in runs)
 
 
 def test_times_to_save_at_begin_where_a_run_goes_on() -> None:

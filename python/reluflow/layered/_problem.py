@@ -30,6 +30,8 @@ def inputs_of(data: object, net: DeepNetwork) -> FloatArray:
         X: FloatArray = data.X
     elif isinstance(data, tuple) and len(data) in (2, 3):
         X = real_array(data[0], "data[0]", "(n, d)")
+        if not len(X):
+            raise invalid("data[0]", "hold at least one row", "none")
     else:
         found = f"a value of type {type(data).__name__}"
         raise invalid("data", "be a Dataset, a MultiClassDataset, a pair (X, targets) or (X, targets, weights)", found)
@@ -64,14 +66,25 @@ def targets_of(data: object, net: DeepNetwork, loss: str, n: int) -> FloatArray:
         return _one_hot(_classes(data, net, n), net)
     if isinstance(data, MultiClassDataset):
         raise invalid("loss", "be 'cross_entropy' for data with classes", repr(loss))
-    values = data.y if isinstance(data, Dataset) else np.asarray(data[1], dtype=np.float64)  # type: ignore[index]
-    targets = np.array(values, dtype=np.float64).reshape(n, -1) if np.size(values) else np.zeros((0, 0))
-    if targets.shape != (n, net.n_outputs) or not np.isfinite(targets).all():
-        expected = f"hold finite targets of the shape ({n}, {net.n_outputs})"
-        raise invalid("data", expected, f"the shape {np.shape(values)}")
+    targets = data.y if isinstance(data, Dataset) else _numbers(data[1])  # type: ignore[index]
+    shape = targets.shape
+    if targets.ndim == 1:
+        targets = targets[:, None]
+    if targets.shape != (n, net.n_outputs):
+        several = f"({n}, {net.n_outputs})" if net.n_outputs > 1 else f"({n},)"
+        raise invalid("data", f"hold targets of the shape {several}", f"the shape {shape}")
     if loss != "squared" and not np.isin(targets, (-1.0, 1.0)).all():
         raise invalid("data", f"hold labels -1 and +1 for the loss {loss!r}", "other numbers")
     return np.ascontiguousarray(targets)
+
+
+def _numbers(value: npt.ArrayLike) -> FloatArray:
+    """Return targets (n,) or (n, K); another shape is left to the caller."""
+    try:
+        is_table = len(np.shape(value)) == 2
+    except ValueError:  # ragged rows, which the check of the shape names
+        is_table = False
+    return real_array(value, "data[1]", "(n, K)" if is_table else "(n,)")
 
 
 def _classes(data: object, net: DeepNetwork, n: int) -> IntArray:
