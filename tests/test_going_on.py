@@ -58,3 +58,21 @@ def test_an_ensemble_of_several_flows_has_to_say_which() -> None:
     match = "loss must be given where the runs that go on differ in it, found 'exponential' and 'logistic'"
     with pytest.raises(ValueError, match=match):
         rf.integrate_many(DATA, runs, until=2.0)
+
+
+@pytest.mark.parametrize("what", ["targets", "weights", "loss"])
+@pytest.mark.parametrize("seed", [1, 2, 3, 10])
+def test_layers_let_go_what_other_data_no_longer_hold(what: str, seed: int) -> None:
+    """The flow knows no past: to go on in another one is to begin there, also for units that slide at its start."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((8, 2)), rng.choice([-1.0, 1.0], 8)
+    net = rf.DeepNetwork.init([rf.Dense(6), rf.Dense(1)], dim=2, scale=0.5, leak=0.1, seed=seed)
+    half = rf.integrate(rf.Dataset(X, y), net, until=3.0)
+    assert any((mode != 0).any() for mode in half._end["modes"])  # units slide
+    counts = rng.uniform(0.2, 2.0, 8) if what == "weights" else None
+    data = rf.Dataset(X, -y if what == "targets" else y, weights=counts)
+    loss: Any = "squared" if what == "loss" else "logistic"
+    on = rf.integrate(data, half, until=4.0, loss=loss)
+    anew = rf.integrate(data, half.final, until=1.0, loss=loss)
+    assert (on.t_start, on.t_end) == (3.0, 4.0)
+    np.testing.assert_allclose(on.final.theta, anew.final.theta, rtol=0, atol=1e-8)

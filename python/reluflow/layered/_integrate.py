@@ -142,7 +142,10 @@ def integrate_layers(
     """
     problem, settings, origin = check_start(data, net, asked)
     model = problem.new_model()
-    raw = model.run(origin, {**_core_options(settings, asked, len(problem.X)), "hook_period": period}, hook)
+    options = {**_core_options(settings, asked, len(problem.X)), "hook_period": period}
+    if isinstance(net, DeepSolution):
+        options |= {"start_time": net.t_end} if math.isfinite(net.t_end) else {"start_log_time": net.log_t_end}
+    raw = model.run(origin, options, hook)
     raw["checkpoints"] = model.states(KEPT_STATES)
     return DeepSolution(problem, problem.net, settings, raw)
 
@@ -175,13 +178,25 @@ def check_start(data: object, net: DeepNetwork | DeepSolution, asked: Layered) -
     settings = asked.settings(t, len(X), log_t)
     parts = counts_of(data, len(X)), asked.decay_of(start.n_parameters)
     problem = Problem(data, start, X, targets, asked.loss, factor, *parts)
-    return problem, settings, _origin(net, problem, settings)
+    return problem, settings, _origin(net, problem)
 
 
-def _origin(net: DeepNetwork | DeepSolution, problem: Problem, settings: dict[str, Any]) -> Any:
-    """Return what the core starts from: parameters, or the last state of a solution on the same data."""
+def _origin(net: DeepNetwork | DeepSolution, problem: Problem) -> Any:
+    """Return what the core starts from: parameters, or the last state of a solution in the same flow.
+
+    Other targets, weights of samples or another loss may let units go that slide in that state. Then all that is at
+    zero is decided anew, as at the start of a run.
+    """
     if isinstance(net, DeepNetwork):
         return np.ascontiguousarray(net.theta)
-    if not np.array_equal(net._problem.X, problem.X):
+    before = net._problem
+    if not np.array_equal(before.X, problem.X):
         raise invalid("data", "be those of the solution that is continued", "other inputs")
-    return net._end
+    same = before.loss == problem.loss and np.array_equal(before.targets, problem.targets)
+    if same and np.array_equal(_counts(before), _counts(problem)):
+        return net._end
+    return np.ascontiguousarray(net.final.theta)
+
+
+def _counts(problem: Problem) -> FloatArray:
+    return np.ones(len(problem.X)) if problem.counts is None else problem.counts

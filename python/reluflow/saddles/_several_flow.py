@@ -17,6 +17,7 @@ from ..flow._two_layers import TwoLayerRun
 from ..layered import DeepSolution
 from ..layered._integrate import Layered
 from ..layered._model import Problem
+from ..layered._problem import targets_of
 from ..layered._several import Pair
 from ..layered._two_layers import AsLayers
 from ..limits._output_problem import OutputProblem
@@ -146,10 +147,11 @@ def run_of_units(
         "version": _core.__version__,
     }
     layers = reader.layers()
-    targets = np.asarray(pair.targets, dtype=np.float64)  # nothing but the inputs are read of what is continued
-    begin = DeepSolution(
-        Problem(pair.data, layers, pair.X, targets, loss, 1.0), layers, asked.settings(0.0, len(pair.X)), _raw(state)
+    # What is continued is of the same flow: in another one all that is at zero would be decided anew.
+    problem = Problem(
+        pair.data, layers, pair.X, targets_of(pair.data, layers, loss, len(pair.X)), loss, 1.0, pair.counts
     )
+    begin = DeepSolution(problem, layers, asked.settings(0.0, len(pair.X)), _raw(state))
     run = TwoLayerRun(
         data=pair.data if data is None else data,
         pair=pair._replace(net=net),
