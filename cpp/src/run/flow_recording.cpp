@@ -58,7 +58,7 @@ void Flow::save_norms(double end) {
     for (; !is_saved(); ++n_saved_) {
         const double u = reach_norm(plan_.save_at[n_saved_], end);
         if (u > end) return;
-        save_state(u == end ? clock_at_end(end) : clock_at(u), u);
+        save_state(u == end ? clock_at_end(end) : clock_until_stop(u), u);
     }
 }
 
@@ -89,7 +89,7 @@ double Flow::log_loss_of(const Matrix& w, const Vector& a) {
 }
 
 void Flow::record_events() {
-    const auto at = [&](double u) { return clock_at(u); };
+    const auto at = [&](double u) { return clock_until_stop(u); };
     std::size_t branch = 0;
     const auto& branches = stepper_.branches();
     for (const auto& event : stepper_.events()) {

@@ -252,7 +252,7 @@ const Jet* LayeredFlow::known_here() const {
 // Crossings inside the step, each with its own time.
 void LayeredFlow::record_crossings() {
     for (const Crossing& crossing : crossings_.crossings()) {
-        const Clock when = clock_at(crossing.u);
+        const Clock when = clock_until_stop(crossing.u);
         events_.push_back({when.t(), when.log_t(), crossing.change, sets_++});
     }
     if (!crossings_.crossings().empty()) state_.activity.take_over(moved_);

@@ -159,6 +159,8 @@ double LayeredFlow::end_of_step(double u) {
 
 double LayeredFlow::reach(const Clock& target, double end) {
     if (is_late_) return reach_late(target, end);
+    // Also where all that is left is what rounding took from the clock: steps that short would be taken for rest.
+    if (!state_.clock.is_before(target)) return 0.0;
     const double amount = state_.clock.amount_to(target, jet_.duals().log_unit());
     if (amount <= 0.0) return 0.0;
     if (!std::isfinite(amount)) return kNoRoot;

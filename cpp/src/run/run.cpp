@@ -67,8 +67,14 @@ double Run::end_by_loss(double end) {
     return halved({0.0, end}, is_before, kLossHalvings).high;
 }
 
+Clock Run::clock_until_stop(double u) {
+    const Clock stop = time_stop();
+    const Clock there = clock_at(u);
+    return stop.is_before(there) ? stop : there;
+}
+
 Clock Run::clock_at_end(double end) {
-    return is_time_stop(pending_) ? time_stop() : clock_at(end);
+    return is_time_stop(pending_) ? time_stop() : clock_until_stop(end);
 }
 
 Clock Run::next_save() const {

@@ -110,6 +110,9 @@ class Run {
     double end_by_loss(double end);
     /// What so many events mean: reached_events, max_events or running.
     Status status_after(std::int64_t events) const noexcept;
+    /// The clock within the step. A step, or an event in it, may end so shortly before the time of the stop that
+    /// rounding puts it behind: then it is that time, as no state or event of a run may come after its end.
+    Clock clock_until_stop(double u);
     /// The clock at the end of the step; exactly the requested time if that ends it.
     Clock clock_at_end(double end);
     /// Saves the states asked for at the start, or within the step.
