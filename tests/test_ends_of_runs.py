@@ -21,3 +21,27 @@ def test_no_kept_time_is_after_the_stop_by_rounding(seed: int) -> None:
         assert sol.t_end == until
         assert (np.diff(sol.t) >= 0.0).all()
         sol(sol.t[-2])
+
+
+@pytest.mark.parametrize("options", [{}, LAYERED])
+@pytest.mark.parametrize("count", [1, 2])
+def test_events_at_the_start_can_end_a_run(options: dict, count: int) -> None:
+    data, net = rf.Dataset([[0.0, 1.0], [1.0, 0.2]], [1.0, -1.0]), rf.Network([[1.0, 0.0]], [1.0])
+    for sol, status in [
+        (rf.integrate(data, net, until=rf.Stop(events=count), **options), "reached_events"),
+        (rf.integrate(data, net, until=30.0, max_events=count, **options), "max_events"),
+    ]:
+        assert (sol.status, sol.t_end) == (status, 0.0)
+        assert sol.events.kind.tolist() == ["branch", "start_down"]
+
+
+@pytest.mark.parametrize("options", [{}, LAYERED])
+def test_the_choice_at_a_branch_point_counts_among_the_events(options: dict) -> None:
+    data, net = rf.Dataset([[0.0, 1.0], [-2.0, -1.0]], [1.0, 1.0]), rf.Network([[-1.0, 1.0]], [-1.0])
+    whole = rf.integrate(data, net, until=3.0, **options)
+    assert whole.events.kind.tolist() == ["slide", "branch", "leave_down"]
+    for count, status in [(1, "reached_events"), (2, "reached_events"), (3, "reached_events"), (4, "reached_time")]:
+        sol = rf.integrate(data, net, until=rf.Stop(events=count, time=3.0), **options)
+        assert sol.status == status
+        assert len(sol.events) == (1 if count == 1 else 3)
+        assert sol.t_end == (3.0 if count == 4 else pytest.approx(whole.events.t[count - 1], rel=1e-9))

@@ -6,6 +6,7 @@
 
 #include "base/errors.hpp"
 #include "base/tolerances.hpp"
+#include "numeric/polynomial.hpp"
 
 namespace reluflow {
 
@@ -107,6 +108,7 @@ void Flow::start() {
         check_start();
     else
         check_unresolved();
+    if (const Status status = status_after(event_count()); status != Status::running) finish(status);
     if (status_ == Status::running && plan_.at_rest) rest();
 }
 
@@ -222,15 +224,25 @@ double Flow::loss_of_margins(const Vector& margins) const {
     return log_loss_sum(objective.resting, objective.loss, span_of(margins), data_.counts_span()) + log_factor_;
 }
 
+/// Counts what record_events() would record, an instant at a time: the choices at branch points are events too.
 double Flow::end_by_events(double end) {
-    std::int64_t count = recorder_.event_list().count();
-    for (const auto& event : stepper_.events()) {
-        if (event.u > end) break;
-        count += static_cast<std::int64_t>(data_.samples_of(event.boundary).size());
+    auto event = stepper_.events().begin();
+    auto branch = stepper_.branches().begin();
+    const auto last_event = stepper_.events().end();
+    const auto last_branch = stepper_.branches().end();
+    const auto rows = [this](int boundary) { return static_cast<std::int64_t>(data_.samples_of(boundary).size()); };
+    std::int64_t count = event_count();
+    while (event != last_event || branch != last_branch) {
+        const double u =
+            std::min(event != last_event ? event->u : kNoRoot, branch != last_branch ? branch->u : kNoRoot);
+        if (u > end) break;
+        for (; branch != last_branch && branch->u <= u; ++branch)
+            for (const int boundary : branch->boundaries) count += rows(boundary);
+        for (; event != last_event && event->u <= u; ++event) count += rows(event->boundary);
         const Status status = status_after(count);
         if (status == Status::running) continue;
         pending_ = status;
-        return event.u;
+        return u;
     }
     return end;
 }
