@@ -45,3 +45,20 @@ def test_the_choice_at_a_branch_point_counts_among_the_events(options: dict) -> 
         assert sol.status == status
         assert len(sol.events) == (1 if count == 1 else 3)
         assert sol.t_end == (3.0 if count == 4 else pytest.approx(whole.events.t[count - 1], rel=1e-9))
+
+
+@pytest.mark.parametrize("options", [{}, LAYERED])
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9])
+@pytest.mark.parametrize("part", [1e-7, 1e-6, 1e-5, 1e-4])
+def test_a_loss_is_reached_behind_a_crossing_in_the_same_step(options: dict, rtol: float, part: float) -> None:
+    # The second sample comes in on the way: from there on the loss falls faster.
+    data, net = rf.Dataset([[3.0, -3.0], [3.0, 0.0]], [1.0, 1.0]), rf.Network([[0.0, 1.0]], [1.0])
+    options = {"loss": "exponential", "rtol": rtol, **options}
+    whole = rf.integrate(data, net, until=5.0, **options)
+    assert whole.events.kind[-1] == "cross_up"
+    t = float(whole.events.t[-1]) * (1.0 + part)
+    loss = float(np.exp(-data.y * whole(t)(data.X)).sum())
+    sol = rf.integrate(data, net, until=rf.Stop(loss=loss, time=5.0), **options)
+    assert sol.status == "reached_loss"
+    assert sol.log_loss_end == pytest.approx(np.log(loss), abs=1e-12)
+    assert sol.t_end == pytest.approx(t, rel=1e-9)

@@ -214,7 +214,15 @@ double Flow::end_by_rules() {
     return end_by_events(end);
 }
 
+/// Behind an event the margins of the series do not know of the kink in the path of its neuron: there they are those of
+/// the neurons themselves.
 double Flow::log_loss_at(double u) {
+    const auto& events = stepper_.events();
+    if (!events.empty() && events.front().u < u) {
+        load_stored(u);
+        const double log_loss_then = log_loss_of(w_, a_);  // also leaves the margins in q_
+        return exponent() > 0 ? unscaled_log_loss(q_) : log_loss_then;
+    }
     stepper_.waveform().margins_at(u, q_);
     return exponent() > 0 ? unscaled_log_loss(q_) : loss_of_margins(q_);
 }
