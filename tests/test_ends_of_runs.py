@@ -62,3 +62,32 @@ def test_a_loss_is_reached_behind_a_crossing_in_the_same_step(options: dict, rto
     assert sol.status == "reached_loss"
     assert sol.log_loss_end == pytest.approx(np.log(loss), abs=1e-12)
     assert sol.t_end == pytest.approx(t, rel=1e-9)
+
+
+@pytest.mark.parametrize("options", [{}, LAYERED])
+@pytest.mark.parametrize("decay", [0.0, 0.3])
+def test_a_norm_ends_a_run_where_it_is_reached(options: dict, decay: float) -> None:
+    # u = w² = a² follows the logistic curve u' = 2 u (1 - γ - u).
+    data, net = rf.Dataset([[1.0]], [1.0]), rf.Network([[0.1]], [0.1])
+    stop = rf.Stop(log_norm=-1.0, time=50.0)
+    sol = rf.integrate(data, net, until=stop, loss="squared", weight_decay=decay, rtol=1e-10, **options)
+    top, end = 1.0 - decay, 0.5 * np.exp(-2.0)
+    assert sol.status == "reached_log_norm"
+    assert np.log(sol.final.norm) == pytest.approx(-1.0, abs=1e-12)
+    assert sol.t_end == pytest.approx(np.log(end / 0.01 * (top - 0.01) / (top - end)) / (2.0 * top), rel=1e-8)
+
+
+def test_a_norm_is_reached_at_a_maximum_inside_a_step() -> None:
+    # |θ| rises to e^-0.0162 at about t = 0.26 and falls; where steps end it is never above e^-0.0168.
+    rng = np.random.default_rng(8)
+    data = rf.Dataset(rng.standard_normal((4, 2)), rng.choice([-1.0, 1.0], 4))
+    net = rf.Network.init(3, 2, scale=0.4, seed=8)
+    options = {"weight_decay": 0.1, **LAYERED}
+    stop = rf.Stop(log_norm=-0.01621, time=0.5)
+    sol = rf.integrate(data, net, until=stop, **options)
+    assert sol.status == "reached_log_norm"
+    assert np.log(sol.final.norm) == pytest.approx(stop.log_norm, abs=1e-12)
+    whole = rf.integrate(data, net, until=0.5, **options)
+    before = [np.log(whole(t).norm) for t in np.linspace(0.0, 0.999 * sol.t_end, 100)]
+    assert max(before) < stop.log_norm
+    assert sol.t_end == pytest.approx(rf.integrate(data, net, until=stop, weight_decay=0.1).t_end, rel=1e-4)

@@ -21,7 +21,6 @@ constexpr double kAtEnd = 1e-6;
 constexpr double kLeastPart = 1e-6;
 /// Rounding of the logarithm of a loss.
 constexpr double kLossRounding = 1e-12;
-constexpr int kHalvings = 60;
 /// A pre-activation may be on the wrong side by this part of its layer's largest.
 constexpr double kMisplacedLate = 1e-5;
 
@@ -97,17 +96,6 @@ bool LayeredFlow::cut_long_step(double& u, const std::function<double()>& end,
         u = end();
     }
     return u >= kLeastPart;
-}
-
-double LayeredFlow::end_by_norm(double end) {
-    if (std::isinf(plan_.stop.log_norm)) return end;
-    const auto is_before = [this](double v) {
-        jet_.theta_at(v, end_);
-        return std::log(end_.norm()) < plan_.stop.log_norm;
-    };
-    if (is_before(end)) return end;
-    pending_ = Status::reached_log_norm;
-    return halved({0.0, end}, is_before, kHalvings).high;
 }
 
 // The step's own check has compared its weights with those of its margins. Here the series meets the network: the

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/tolerances.hpp"
+#include "numeric/bracket.hpp"
 #include "numeric/polynomial.hpp"
 
 namespace reluflow::layered {
@@ -33,6 +34,9 @@ constexpr double kMeasuredPart = 0.45;
 constexpr double kRounding = 1e-14;
 /// A squared loss below e^-60 is rounding itself.
 constexpr double kSmallLoss = -60.0;
+/// |θ| may turn within a step: parts in which it turns downwards once at most.
+constexpr int kNormPieces = 8;
+constexpr int kNormHalvings = 60;
 
 }  // namespace
 
@@ -133,7 +137,7 @@ double LayeredFlow::follow_crossings(double end) {
     const double budget = kExpectedPart * plan_.settings.rtol * largest(state_.theta);
     const double u = std::min(crossings_.follow(jet_, moved_, end, budget, most, contacts_), end);
     reached_ = crossings_.crossings().empty() ? 0.0 : u * span_;
-    const double stop = end_by_loss(end_by_time(u));
+    const double stop = end_by_norm(end_by_loss(end_by_time(u)));
     is_cut_ = stop < u;
     if (is_cut_) contacts_.clear();
     return stop;
@@ -152,8 +156,35 @@ double LayeredFlow::end_of_step(double u) {
     }
     const double event = search_.find(jet_, u, joint_, contacts_);
     if (event <= u) u = event;
-    const double end = end_by_loss(end_by_time(u));
+    const double end = end_by_norm(end_by_loss(end_by_time(u)));
     if (end < u) contacts_.clear();
+    return end;
+}
+
+// The first u at which |θ| has come to the value of the stop, also where it is below it again at the end of the step:
+// with decay, or before all margins are positive, it falls too.
+double LayeredFlow::end_by_norm(double end) {
+    if (std::isinf(plan_.stop.log_norm) || end == 0.0) return end;
+    const auto is_before = [this](double u) {
+        jet_.theta_at(u, end_);
+        return std::log(end_.norm()) < plan_.stop.log_norm;
+    };
+    const auto grows = [this](double u) {
+        jet_.theta_at(u, end_);
+        jet_.rate_at(u, rate_);
+        return end_.dot(rate_) > 0.0;
+    };
+    double low = 0.0;
+    for (int piece = 1; piece <= kNormPieces; ++piece) {
+        double high = end * piece / kNormPieces;
+        const double next = high;
+        if (is_before(high) && grows(low) && !grows(high)) high = halved({low, high}, grows, kNormHalvings).high;
+        if (!is_before(high)) {
+            pending_ = Status::reached_log_norm;
+            return halved({low, high}, is_before, kNormHalvings).high;
+        }
+        low = next;
+    }
     return end;
 }
 
