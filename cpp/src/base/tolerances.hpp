@@ -28,10 +28,9 @@ inline constexpr double kCouplingPart = 0.22;
 /// neuron cancel to more than three digits.
 inline constexpr double kMaxRate = 2.5;
 /// Radau steps are tried when truncation keeps an explicit step below this many time constants of the fastest neuron:
-/// then the weights, not the neurons, limit it.
-inline constexpr double kStiffRate = 0.8;
-/// The same on data that are not separated (such as near a critical point): only where the explicit step is this short.
-inline constexpr double kVeryStiffRate = 0.05;
+/// then the weights, not the neurons, limit it, and the layers behind which a first one has to begin are over. At 0.3
+/// and more P1 and P2 pay for tries before t = 10 that all fail, and take longer to log t = 1e6; at 0.01 so do they.
+inline constexpr double kStiffRate = 0.05;
 /// Where the loss stalls, weights of order one cancel to a gradient that falls like 1/t, and a Radau step of length H
 /// moves the neurons by H times its rounding. About a hundredth of that is seen (measured), so H may be so long that
 /// the bound is this many times the error that is accepted there (Stepper::rounding_limit).

@@ -72,7 +72,7 @@ bool Stepper::expand_late() {
     const double rate = expansion_.fastest();
     const double plain = late_control_.plain_step(control_.smooth(), expansion_.series().square());
     // Events that keep explicit steps short would do the same to late ones, which cost far more.
-    if (!separated && (plain * rate > kVeryStiffRate || control_.is_limited_by_events())) return false;
+    if (!separated && (plain * rate > kStiffRate || control_.is_limited_by_events())) return false;
     const LateKind kind = linear ? LateKind::errors : kind_of_margins();
     const double room = gaps_.expected() / plain;
     if (!late_control_.wants(plain * rate, kind, room)) return false;
