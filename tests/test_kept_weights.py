@@ -1,4 +1,4 @@
-"""What is made of a data set keeps what its samples count."""
+"""What is made of a data set keeps what its samples count, and so does the flow, however late."""
 
 from __future__ import annotations
 
@@ -52,3 +52,31 @@ def test_a_small_loss_is_small_beside_the_sample_that_counts_least() -> None:
     three = rf.Dataset([[1.0]], [1], weights=[3.0])
     assert below(three, net).value == pytest.approx(below(many, net).value)
     assert below(three, net).holds
+
+
+@pytest.mark.parametrize("count", [2.0, 10.0])
+def test_far_beyond_the_digits_a_sample_that_counts_more_is_ahead_by_the_logarithm(count: float) -> None:
+    """Weights c exp(-q) have a fixed ratio in the limit, so that log c is what the margins differ by, at any log t."""
+    data = rf.datasets.wang_pilanci("obtuse")
+    net = rf.Network.init(4, 2, scale=1e-2, seed=1)
+
+    def gap(each: rf.Dataset) -> float:
+        sol = rf.integrate(each, net, until=rf.Stop(log_time=1e10))
+        assert sol.status == "reached_log_time"
+        assert sol.stats["steps"] < 200
+        margins = each.y * sol.final(each.X)
+        return float(margins[1] - margins[0])
+
+    weighted = rf.Dataset(data.X, data.y, weights=[1.0, count])
+    assert gap(weighted) - gap(data) == pytest.approx(np.log(count), abs=0.02)  # margins of 1e10, to rtol
+
+
+def test_weights_of_samples_do_not_change_the_function_in_the_limit() -> None:
+    data = rf.datasets.wang_pilanci("obtuse")
+    net = rf.Network.init(4, 2, scale=1e-2, seed=1)
+    each = []
+    for weights in (None, [1.0, 3.0]):
+        weighted = rf.Dataset(data.X, data.y, weights=weights)
+        final = rf.integrate(weighted, net, until=rf.Stop(log_norm=20.0)).final
+        each.append(final(data.X) / final.norm**2)
+    np.testing.assert_allclose(each[0], each[1], rtol=1e-6)

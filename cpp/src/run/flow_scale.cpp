@@ -142,7 +142,8 @@ void Flow::restore_weights() {
     const double least = waveform.smallest_margin();
     const double rounding = kMarginUlps * std::numeric_limits<double>::epsilon() * least;
     const double unknown = std::max(rounding, std::min(kMostRestored, stepper_.margin_error()));
-    const auto miss = [&](Index i) { return (margins[i] - least) + std::log(weights_[i]); };
+    // A weight is what its sample counts times what its margin asks for.
+    const auto miss = [&](Index i) { return (margins[i] - least) + std::log(weights_[i] / data_.counts()[i]); };
     double mean = 0.0;
     double share = 0.0;
     for (Index i = 0; i < data_.n(); ++i) {
