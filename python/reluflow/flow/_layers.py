@@ -85,7 +85,7 @@ class LayeredRun:
         if not self.to_limit:
             return leg(None, self.asked, hook)
         start = self.net.log_t_end if isinstance(self.net, DeepSolution) else -math.inf
-        done = layers_to_limit(leg, lambda one: one, self.asked, start, hook)
+        done = layers_to_limit(leg, lambda one: one, self.asked, start, hook, period)
         settings = {**self._asked_or_endless.settings(-math.inf, len(done._problem.X)), "limit": True}
         found = DeepSolution(done._problem, done.initial, settings, done._raw)
         if "limit" in done.__dict__:

@@ -12,7 +12,8 @@ import numpy as np
 
 from .._validation import freeze
 from ..layered import DeepSolution
-from ..layered._integrate import Hook, Layered
+from ..layered._integrate import HOOK_PERIOD, Hook, Layered
+from ._layers_beyond import LOG_NORMS, LayersBeyond
 from ._two_layer_solution import TwoLayerSolution
 
 # Ends of the legs. A critical point is reached with e^-t, and a direction with powers of log t.
@@ -23,6 +24,10 @@ _LATE_LOSSES = ("logistic", "exponential")
 # A run that begins beyond the last of them has one leg, longer by this part of log t.
 _LAST_LEG = 0.1
 _LEAST_SECONDS = 1e-3
+# A leg that ends at a norm is there to rounding.
+_AT_MARK = 1e-9
+# Radians to the limit of its pattern in which a direction does not change any more.
+_SETTLED = 1e-8
 _STATES = ("t", "log_t", "log_loss", "theta")
 _SUMS = ("n_steps", "order_sum", "n_event_sets", "seconds")
 # Criteria that count what a run does.
@@ -33,12 +38,17 @@ Whole = TypeVar("Whole", DeepSolution, TwoLayerSolution)
 
 
 def layers_to_limit(
-    leg: Leg, read: Callable[[DeepSolution], Whole], asked: Layered, start_log_t: float, hook: Hook | None
+    leg: Leg,
+    read: Callable[[DeepSolution], Whole],
+    asked: Layered,
+    start_log_t: float,
+    hook: Hook | None,
+    period: float = HOOK_PERIOD,
 ) -> Whole:
     """Run leg after leg until the limit is certified, or a criterion of `asked` holds.
 
     `leg` makes one that goes on from a solution (the first one from None, at log t = `start_log_t`), and `read` makes
-    of the whole so far what the caller is given.
+    of the whole so far what the caller is given. `hook` is called every `period` seconds.
     """
     began = perf_counter()
     done: DeepSolution | None = None
@@ -62,8 +72,51 @@ def layers_to_limit(
         if not goes_on:
             return whole
     assert done is not None  # for the type checker: there are legs
-    message = f"no limit is certified up to log t = {done.log_t_end:.4g}: {whole.limit.reason}"
-    return _with_limit(read(_ended_as(done, "limit_not_certified", False, message)), whole)
+    if whole is done and whole.limit.kind == "direction" and _counts_work_alone(asked):
+        return read(_beyond(LayersBeyond(done, asked), asked, began, hook, period))
+    return _with_limit(read(_not_certified(done, f"log t = {done.log_t_end:.4g}", whole.limit.reason)), whole)
+
+
+def _counts_work_alone(asked: Layered) -> bool:
+    return asked.criteria.keys() <= {"steps", "seconds"} and asked.max_events is None
+
+
+def _beyond(beyond: LayersBeyond, asked: Layered, began: float, hook: Hook | None, period: float) -> DeepSolution:
+    """Go on beyond the digits of log t, until the limit is certified or the work is done that may be."""
+    found, end = beyond.whole, f"log t = {beyond.whole.log_t_end:.4g}"
+    for mark in LOG_NORMS:
+        if mark <= beyond.log_norm:
+            continue
+        ended = None
+        while ended is None and beyond.log_norm < mark - _AT_MARK:
+            if not beyond.is_possible:
+                return _with_limit(_not_certified(found, end, found.limit.reason), found)
+            beyond.lower()
+            left = _left(asked, None, beyond.solution(), perf_counter() - began)
+            leg = beyond.leg(mark, left.criteria, hook, period)
+            ended = None if leg["status"] == "reached_log_norm" else leg
+        found, end = beyond.solution(), f"log |θ| = {beyond.log_norm:.4g}"
+        if ended is not None and ended["status"] in ("interrupted", "stopped_by_callback"):
+            return _ended_as(found, ended["status"], ended["success"], ended["message"])
+        try:
+            limit = found.limit
+        except KeyboardInterrupt:
+            return _ended_as(found, "interrupted", False, "interrupted while the limit was sought")
+        if limit.certified:
+            done = _ended_as(found, "reached_limit", True, f"the limit is certified, at {end}")
+            return _with_limit(done, found)
+        if ended is not None and ended["status"] in ("reached_seconds", "reached_steps"):
+            return _with_limit(_ended_as(found, ended["status"], ended["success"], ended["message"]), found)
+        if ended is not None:
+            end += f", where the flow was not continued ({ended['status']})"
+            break
+        if limit.turn <= _SETTLED:
+            break
+    return _with_limit(_not_certified(found, end, found.limit.reason), found)
+
+
+def _not_certified(done: DeepSolution, end: str, reason: str) -> DeepSolution:
+    return _ended_as(done, "limit_not_certified", False, f"no limit is certified up to {end}: {reason}")
 
 
 def _marks(asked: Layered, start_log_t: float) -> list[float]:

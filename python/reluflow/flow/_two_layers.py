@@ -86,7 +86,7 @@ class TwoLayerRun:
             return integrate_layers(self.pair.data, self.origin if done is None else done, asked, own, period)
 
         if self.settings["until"].get("limit"):
-            return layers_to_limit(leg, self._read, self.asked, self.start_log_t, hook)
+            return layers_to_limit(leg, self._read, self.asked, self.start_log_t, hook, period)
         return self._read(leg(None, self.asked, hook))
 
     def _read(self, inner: DeepSolution) -> TwoLayerSolution:

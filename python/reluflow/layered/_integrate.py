@@ -142,7 +142,7 @@ def integrate_layers(
     """
     problem, settings, origin = check_start(data, net, asked)
     model = problem.new_model()
-    options = {**_core_options(settings, asked, len(problem.X)), "hook_period": period}
+    options = {**core_options(settings, asked, len(problem.X)), "hook_period": period}
     if isinstance(net, DeepSolution):
         options |= {"start_time": net.t_end} if math.isfinite(net.t_end) else {"start_log_time": net.log_t_end}
     raw = model.run(origin, options, hook)
@@ -150,7 +150,7 @@ def integrate_layers(
     return DeepSolution(problem, problem.net, settings, raw)
 
 
-def _core_options(settings: dict[str, Any], asked: Layered, n: int) -> dict[str, Any]:
+def core_options(settings: dict[str, Any], asked: Layered, n: int) -> dict[str, Any]:
     """Return what the core wants to know of a run, by its names."""
     options = {name: settings.get(name) for name in ("rtol", "on_branch", "max_events")}
     options["each_unit"] = asked.each_unit

@@ -27,6 +27,8 @@ _CERTIFIED_TOL = 1e-9
 _NEAR = 0.1
 # Steps that find multipliers in intervals which depend on the multipliers above.
 _BOX_PASSES = 5
+# How far the weight of a sample at f = 0 exceeds all others, at least: those of a growing network fall without end.
+_OUTWEIGHS = 1e12
 # The equations of more unknowns are not set up: a dense matrix and its singular values, some seconds.
 MOST_UNKNOWNS = 1500
 
@@ -51,7 +53,7 @@ def degree_of(nodes: tuple[Node, ...]) -> tuple[int, str]:
 
 def limit_of_layers(net: DeepNetwork, frozen: Frozen, problem: Problem) -> LayeredLimit:
     """Find the limit of a flow that stands at `net` in the pattern of `frozen`."""
-    with np.errstate(over="ignore", under="ignore"):
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # tries of Newton's method that go too far
         return _Search(net, frozen, problem).run()
 
 
@@ -65,9 +67,11 @@ class _Search:
         self.decay = None if decay is None or not decay.any() else decay / problem.factor  # beside the sum of losses
         n = len(self.targets)
         self.used = np.ones(n, dtype=bool) if self.counts is None else self.counts > 0
+        self.resting = np.zeros(n, dtype=bool)
         if self.loss in ("logistic", "exponential") and self.decay is None:
             # A sample that moves no parameter stays at f = 0, whatever the flow does.
-            self.used &= frozen.gradients(net.theta, np.arange(n)).any(axis=1)
+            self.resting = self.used & ~frozen.gradients(net.theta, np.arange(n)).any(axis=1)
+            self.used &= ~self.resting
         self.degree, self.inhomogeneous = degree_of(net.nodes)
         self.f = np.asarray(frozen.outputs(net.theta))
 
@@ -138,14 +142,14 @@ class _Search:
         support = self._first_support(q)
         for _ in range(_SET_CHANGES):
             theta, lam, freedom = self._newton(theta, support)
+            full = np.zeros(len(y))
+            full[support] = lam
             margins = y * np.asarray(self.frozen.outputs(theta))[:, 0]
             wrong = support[lam < 0]
             missing = np.flatnonzero(self.used & (margins < 1.0 - _CERTIFIED_TOL))
             if not len(wrong) and not np.setdiff1d(missing, support).size:
                 break
             support = np.union1d(np.setdiff1d(support, wrong[np.argsort(lam[lam < 0])][:1]), missing)
-        full = np.zeros(len(y))
-        full[support] = lam
         residuals = self._checked(theta, full * y, margins - 1.0)
         size = float(np.linalg.norm(theta))
         unit = theta / size
@@ -242,7 +246,8 @@ class _Search:
         """Check each line from θ and λ alone; `above` is q - 1 of a direction."""
         lam2 = lam.reshape(len(self.targets), -1)
         aim = theta if above is not None else (0.0 if self.decay is None else self.decay) * theta
-        mu = self._multipliers_in_boxes(theta, lam2, np.asarray(aim))
+        felt = lam2 if above is None else self._with_resting(lam2)
+        mu = self._multipliers_in_boxes(theta, felt, np.asarray(aim))
         rest = self.frozen.pull(theta, lam2, mu).theta - aim
         stationarity = float(np.linalg.norm(rest)) / self._size(theta, lam2, above is not None)
         wrong = self._contradicted(theta)
@@ -277,6 +282,15 @@ class _Search:
     def _part(self, sample: int, row: FloatArray) -> FloatArray:
         lam = np.zeros_like(self.targets)
         lam[sample] = row
+        return lam
+
+    def _with_resting(self, lam: FloatArray) -> FloatArray:
+        """Return the weights with those of samples that move no parameter, beside which all others vanish.
+
+        They pull at no parameter, but they may hold units on their boundaries, which bear whatever has their sign.
+        """
+        lam = lam.copy()
+        lam[self.resting] = _OUTWEIGHS * (float(np.abs(lam).max()) or 1.0) * self.targets[self.resting]
         return lam
 
     def _multipliers_in_boxes(self, theta: FloatArray, lam: FloatArray, aim: FloatArray) -> FloatArray:
@@ -339,9 +353,11 @@ class _Search:
         """λ in units of its largest, which may be below the least double."""
         if self.loss in ("logistic", "exponential"):
             q = self.targets * self.f
-            part = np.exp(-(q - q[self.used].min())) if q.min() > 0 else np.abs(self._duals(self.f))
+            if not self._fits():
+                return np.asarray(self.targets * np.abs(self._duals(self.f)))
             each = 1.0 if self.counts is None else self.counts[:, None]
-            return np.asarray(self.targets * part * each if q.min() > 0 else self.targets * part)
+            above = np.where(self.used[:, None], q - q[self.used].min(), np.inf)
+            return np.asarray(self.targets * np.exp(-above) * each)
         lam = self._duals(self.f)
         return lam / (float(np.abs(lam).max()) or 1.0)
 
@@ -383,7 +399,7 @@ class _Search:
     def _remarks(self, freedom: int) -> list[str]:
         """Say what a certificate leaves open."""
         found = [f"one of a continuum of {freedom} dimensions in this pattern"] if freedom else []
-        left = int(np.count_nonzero(~self.used))
+        left = int(np.count_nonzero(self.resting))
         return found + ([f"{left} samples are on no active path, and stay at f = 0"] if left else [])
 
 

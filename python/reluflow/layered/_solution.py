@@ -21,6 +21,9 @@ from ._model import Problem
 from ._network import DeepNetwork
 from ._storage import write
 
+# What `stats` tells of the state beyond the last one, and its name there.
+_BEYOND = (("log_norm", "log_norm"), ("events", "n_events"))
+
 
 @dataclass(frozen=True)
 class LayeredBranching:
@@ -149,8 +152,13 @@ class DeepSolution:
 
     @property
     def stats(self) -> dict[str, Any]:
-        """Work done: ``steps``, ``mean_order``, ``events`` by kind, ``n_events``, ``event_sets``, ``seconds``."""
+        """Work done: ``steps``, ``mean_order``, ``events`` by kind, ``n_events``, ``event_sets``, ``seconds``.
+
+        A run to its limit that went on beyond its last state has ``beyond_log_norm``, the log |θ| that it came to, and
+        ``beyond_events``, the number of events on the way.
+        """
         steps = int(self._raw["n_steps"])
+        beyond = self._raw.get("beyond", {})
         return {
             "steps": steps,
             "mean_order": self._raw["order_sum"] / max(steps, 1),
@@ -158,6 +166,7 @@ class DeepSolution:
             "n_events": len(self.events),
             "event_sets": int(self._raw["n_event_sets"]),
             "seconds": float(self._raw["seconds"]),
+            **{f"beyond_{name}": beyond[key] for name, key in _BEYOND if key in beyond},
         }
 
     # --- dense output ---
@@ -216,9 +225,9 @@ class DeepSolution:
     @cached_property
     def limit(self) -> LayeredLimit:
         """Where the flow ends, polished in the last pattern and certified: a direction, or a critical point."""
-        X, end = self._problem.X, self._end
+        X, end = self._problem.X, self._raw.get("beyond", self._end)
         frozen = Frozen(self.initial.nodes, X, end["sides"], end["modes"], self.initial.n_parameters)
-        return limit_of_layers(self.final, frozen, self._problem)
+        return limit_of_layers(self.initial._with(np.array(end["theta"])), frozen, self._problem)
 
     # --- what is conserved ---
 

@@ -23,6 +23,7 @@ _STATES = ("t", "log_t", "log_loss", "theta")
 _VALUES = ("status", "success", "message", "branchings", "log_loss", "log_gradient_norm", "n_steps", "order_sum")
 _PARTS = ("counts", "decay")
 _COUNTS = ("n_event_sets", "seconds")
+_BEYOND = ("log_norm", "n_events")
 
 
 def write(solution: DeepSolution, path: str | os.PathLike[str]) -> None:
@@ -48,6 +49,11 @@ def content_of(solution: DeepSolution) -> tuple[dict[str, Any], dict[str, Any]]:
         for node, (side, mode) in enumerate(zip(state["sides"], state["modes"], strict=True)):
             arrays[f"state{number}/side{node}"], arrays[f"state{number}/mode{node}"] = side, mode
         checkpoints.append({name: state[name] for name in ("t", "log_t", "sliding", "zeros")})
+    beyond = raw.get("beyond")
+    if beyond is not None:
+        arrays["beyond/theta"] = beyond["theta"]
+        for node, (side, mode) in enumerate(zip(beyond["sides"], beyond["modes"], strict=True)):
+            arrays[f"beyond/side{node}"], arrays[f"beyond/mode{node}"] = side, mode
     problem = solution._problem
     arrays |= {"X": problem.X, "targets": problem.targets, "theta0": solution.initial.theta}
     arrays |= {name: getattr(problem, name) for name in _PARTS if getattr(problem, name) is not None}
@@ -63,6 +69,8 @@ def content_of(solution: DeepSolution) -> tuple[dict[str, Any], dict[str, Any]]:
         "checkpoints": checkpoints,
         **{name: raw[name] for name in (*_VALUES, *_COUNTS)},
     }
+    if beyond is not None:
+        meta["beyond"] = {name: beyond[name] for name in _BEYOND}
     return arrays, meta
 
 
@@ -107,6 +115,13 @@ def _content(
         }
         for number, state in enumerate(meta["checkpoints"])
     ]
+    if "beyond" in meta:
+        raw["beyond"] = {
+            "theta": arrays["beyond/theta"],
+            "sides": [arrays[f"beyond/side{node}"] for node in range(len(net.nodes))],
+            "modes": [arrays[f"beyond/mode{node}"] for node in range(len(net.nodes))],
+            **{name: meta["beyond"][name] for name in _BEYOND},
+        }
     X, targets = arrays["X"], arrays["targets"]
     counts, decay = (arrays.get(name) for name in _PARTS)
     settings.setdefault("weight_decay", 0.0)
