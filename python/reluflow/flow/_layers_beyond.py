@@ -119,7 +119,9 @@ class LayersBeyond:
             "events": stats["n_events"] + self._events,
             "seconds": stats["seconds"] + self._sums["seconds"],
         }
-        return lambda report: hook({**report, **clock, **{name: report[name] + count for name, count in before.items()}})
+        return lambda report: hook(
+            {**report, **clock, **{name: report[name] + count for name, count in before.items()}}
+        )
 
     def solution(self) -> DeepSolution:
         """Return the whole run, with the state that its limit is polished from."""
