@@ -77,6 +77,7 @@ LayeredFlow::LayeredFlow(const Graph& graph, const Matrix& X, const DualSeries& 
       graph_(&graph),
       X_(&X),
       state_(from),
+      balance_(graph, state_.theta, duals.decays()),
       sizes_of_units_(graph, plan_.settings.each_unit),
       jet_(graph, X, duals, kMaxOrder),
       probe_(graph, X, duals, 1),

@@ -10,6 +10,7 @@
 #include "base/types.hpp"
 #include "hybrid/clock.hpp"
 #include "layered/activity.hpp"
+#include "layered/balance.hpp"
 #include "layered/chatter.hpp"
 #include "layered/dual_series.hpp"
 #include "layered/event_search.hpp"
@@ -144,6 +145,7 @@ class LayeredFlow final : public Run {
     const Graph* graph_;
     const Matrix* X_;
     Snapshot state_;
+    Balance balance_;           // of the start
     UnitSizes sizes_of_units_;  // of the state
     Jet jet_;
     Jet probe_;

@@ -81,6 +81,8 @@ bool LayeredFlow::is_accurate_implicit(double u) {
     jet_.theta_at(u, end_);
     probed_ = false;
     if (!end_.allFinite()) return false;
+    balance_.restore(end_);
+    if (!balance_.are_followed(state_.theta, end_, {})) return false;
     rate_at_start_ = implicit_.velocity() * jet_.span();
     probe_.start(end_, state_.activity, jet_.span(), false);
     if (probe_.misplaced() > kMisplaced) return false;

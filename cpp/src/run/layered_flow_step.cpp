@@ -222,6 +222,7 @@ bool LayeredFlow::is_accurate(double u) {
     jet_.theta_at(u, end_);
     probed_ = false;
     if (!end_.allFinite()) return false;
+    balance_.restore(end_);
     if (u == 0.0) return true;
     jet_.rate_at(u, rate_);
     multipliers_.clear();
@@ -232,16 +233,18 @@ bool LayeredFlow::is_accurate(double u) {
     velocity_.resize(end_.size());
     probe_.velocity(multipliers_.data(), velocity_);
     log_loss_at_end_ = probe_.duals().log_loss(probe_.outputs());
-    const double defect = (rate_ - velocity_).cwiseAbs().maxCoeff() * u;
+    rate_ = (rate_ - velocity_) * u;  // what the step misses
+    const double defect = rate_.cwiseAbs().maxCoeff();
     // The rounding of a velocity: it matters where θ is large and almost at rest.
     const double rounding = kRounding * velocity_.cwiseAbs().maxCoeff() * u;
     bool falls = has_fallen();
+    if (!balance_.are_followed(state_.theta, end_, rate_)) return false;
     const double part = crossings_.crossings().empty() ? kDefectPart : kMeasuredPart;
     const double tolerance = part * rtol_;
     if (sizes_of_units_.by_unit()) sizes_of_units_.take(end_);
-    const bool is_followed = sizes_of_units_.by_unit() ? sizes_of_units_.are_within((rate_ - velocity_) * u, velocity_,
-                                                                                    tolerance, kRounding * u)
-                                                       : defect <= tolerance * largest(end_) + rounding;
+    const bool is_followed = sizes_of_units_.by_unit()
+                                 ? sizes_of_units_.are_within(rate_, velocity_, tolerance, kRounding * u)
+                                 : defect <= tolerance * largest(end_) + rounding;
     probed_ = falls && is_followed;
     if (!falls && is_followed) falls = !rises_within();
     if (falls && is_followed) crossings_.learn(u, defect);

@@ -1,0 +1,42 @@
+/// The balance of units: what enters a unit and what it sends on, Σ in² - Σ out², is conserved by the flow.
+///
+/// A unit that decays does so along a saddle of its own weights: errors along the direction in which it would grow are
+/// magnified by the square of what it has shrunk by. In a balanced unit, Σ in² = Σ out², no exact flow can follow that
+/// direction, and a step that keeps the balance to rounding does not either. Otherwise the unit comes back from below
+/// the tolerance with the sign of its output turned over.
+#pragma once
+
+#include <vector>
+
+#include "base/types.hpp"
+#include "layered/graph.hpp"
+
+namespace reluflow::layered {
+
+class Balance {
+  public:
+    /// Of the units whose weights are parameters that nothing else reads; none with weight decay.
+    Balance(const Graph& graph, const Vector& theta, bool decays);
+
+    /// Puts the units back on their balance: what enters grows by a factor and what leaves falls by it, so that all
+    /// other units and the outputs stay as they are.
+    void restore(Vector& theta) const;
+
+    /// True if what a step has missed of each unit, at its end, is a small part of the unit, however small that is, and
+    /// no weight has changed its sign that the balance keeps from zero: the only one that enters a unit, or leaves it,
+    /// where no less enters than leaves, or no more. `missed` may be empty for a step that is checked by itself.
+    bool are_followed(const Vector& start, const Vector& end, const Vector& missed) const;
+
+  private:
+    struct Unit {
+        std::vector<Index> in, out;
+        double difference = 0.0;  // Σ in² - Σ out²
+    };
+
+    /// Restores unit by unit; false if all were in balance.
+    bool restore_once(Vector& theta) const;
+
+    std::vector<Unit> units_;
+};
+
+}  // namespace reluflow::layered

@@ -1,0 +1,107 @@
+/// The balance of units: restored without changing what the network computes, and what a step may not do to it.
+#include "layered/balance.hpp"
+
+#include <cmath>
+
+#include "check.hpp"
+
+namespace {
+
+using namespace reluflow;
+using namespace reluflow::layered;
+
+/// Two inputs, two units, one output: θ = (w_1, w_2, a_1, a_2), with w_j of two entries.
+Graph two_layers() {
+    std::vector<Node> nodes(3);
+    nodes[0].size = 2;
+    nodes[1].size = 2;
+    nodes[1].linear = false;
+    nodes[2].size = 1;
+    Edge in;
+    in.source = 0;
+    in.target = 1;
+    in.rows = in.cols = 2;
+    in.parameter = {0, 1, 2, 3};
+    in.has_parameters = true;
+    Edge out;
+    out.source = 1;
+    out.target = 2;
+    out.rows = 1;
+    out.cols = 2;
+    out.parameter = {4, 5};
+    out.has_parameters = true;
+    return Graph(std::move(nodes), {in, out}, 6);
+}
+
+Vector start() {
+    Vector theta(6);
+    theta << 3.0, 4.0, 1.0, 2.0, -5.0, 1.0;  // the first unit is in balance, of the second more enters than leaves
+    return theta;
+}
+
+void restored_units_have_their_difference_and_the_same_product() {
+    const Graph graph = two_layers();
+    const Balance balance(graph, start(), false);
+    for (const double shrunk : {1.0, 1e-8, 1e-100}) {
+        Vector theta = start();
+        theta[0] *= shrunk * (1.0 + 1e-6);
+        theta[1] *= shrunk;
+        theta[4] *= shrunk * (1.0 - 1e-5);
+        theta[5] *= 1.001;
+        const Vector before = theta;
+        balance.restore(theta);
+        CHECK(std::abs(std::hypot(theta[0], theta[1]) / std::abs(theta[4]) - 1.0) < 1e-14);
+        CHECK(std::abs(theta[2] * theta[2] + theta[3] * theta[3] - theta[5] * theta[5] - 4.0) < 1e-13);
+        for (const int entry : {0, 1})
+            CHECK(std::abs(theta[entry] * theta[4] / (before[entry] * before[4]) - 1.0) < 1e-14);
+        for (const int entry : {2, 3})
+            CHECK(std::abs(theta[entry] * theta[5] / (before[entry] * before[5]) - 1.0) < 1e-14);
+    }
+}
+
+void what_is_in_balance_is_left_alone() {
+    const Graph graph = two_layers();
+    const Balance balance(graph, start(), false);
+    Vector theta = start();
+    balance.restore(theta);
+    CHECK((theta.array() == start().array()).all());
+    const Balance decaying(graph, start(), true);  // weight decay conserves nothing
+    theta[0] *= 2.0;
+    const Vector moved = theta;
+    decaying.restore(theta);
+    CHECK((theta.array() == moved.array()).all());
+}
+
+void a_step_may_not_turn_over_what_the_balance_keeps_from_zero() {
+    const Graph graph = two_layers();
+    const Balance balance(graph, start(), false);
+    Vector end = start();
+    CHECK(balance.are_followed(start(), end, {}));
+    end[5] = -1.0;  // more enters the second unit than leaves it: what leaves may pass through zero
+    CHECK(balance.are_followed(start(), end, {}));
+    end[4] = 5.0;
+    CHECK(!balance.are_followed(start(), end, {}));
+}
+
+void what_is_missed_counts_beside_the_unit_itself() {
+    const Graph graph = two_layers();
+    const Balance balance(graph, start(), false);
+    Vector end = start();
+    end.head(2) *= 1e-12;
+    end[4] *= 1e-12;
+    Vector missed = Vector::Zero(6);
+    missed[2] = 1e-6;
+    CHECK(balance.are_followed(start(), end, missed));
+    missed[4] = 1e-13;
+    CHECK(!balance.are_followed(start(), end, missed));
+}
+
+}  // namespace
+
+int main() {
+    restored_units_have_their_difference_and_the_same_product();
+    what_is_in_balance_is_left_alone();
+    a_step_may_not_turn_over_what_the_balance_keeps_from_zero();
+    what_is_missed_counts_beside_the_unit_itself();
+    return tests::failures();
+}

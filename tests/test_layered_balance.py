@@ -1,0 +1,70 @@
+"""Units of layered networks that decay below the tolerance stay what they are: balance to rounding, signs kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import reluflow as rf
+
+
+def as_layers(net: rf.Network) -> rf.DeepNetwork:
+    layers = rf.DeepNetwork.init([rf.Dense(net.width), rf.Dense(1)], dim=net.dim, scale=1.0, seed=0, leak=net.leak)
+    return layers._with(np.concatenate((net.W.ravel(), net.a)))
+
+
+def both(data: rf.Dataset, net: rf.Network, time: float, **options: Any) -> tuple[rf.Solution, rf.layered.DeepSolution]:
+    two = rf.integrate(data, net, until=time, **options)
+    deep = rf.integrate(data, as_layers(net), until=time, **options)
+    assert two.status == deep.status == "reached_time"
+    return two, deep
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9, 1e-12])
+def test_a_unit_that_has_decayed_does_not_come_back_turned_over(rtol: float) -> None:
+    """Neuron 2 falls to 1e-19; at 1e-11 its output weight had the other sign, and it grew to 2.7."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((6, 3))
+    data = rf.Dataset(X, np.sign(X @ rng.standard_normal(3)))
+    two, deep = both(data, rf.Network.init(6, 3, scale=1e-2, seed=0), 1e4, rtol=rtol)
+    expected = np.concatenate((two.final.W.ravel(), two.final.a))
+    np.testing.assert_allclose(deep.final.theta, expected, atol=max(1e3 * rtol, 1e-9))
+    assert abs(deep.final.theta[-4]) < 1e-15
+
+
+def test_of_two_units_that_decay_the_faster_one_does_not_cross_zero() -> None:
+    """On a line w and a fall together for ever. The slower unit is the unit of the tolerance."""
+    data = rf.Dataset([[1.0], [2.0], [0.5], [-1.0], [-3.0]], [1, 1, 1, 1, 1])
+    net = rf.Network([[1e-3], [-1e-3]], [-1e-3, -1e-3])
+    two, deep = both(data, net, 30.0, loss="exponential")
+    assert not len(deep.events)
+    theta, expected = deep.final.theta, np.concatenate((two.final.W.ravel(), two.final.a))
+    assert (np.sign(theta) == np.sign(expected)).all()
+    assert deep.log_loss_end == pytest.approx(np.log(5.0), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_balance_of_deep_networks_is_kept_to_rounding(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((8, 3))
+    data = rf.Dataset(X, np.sign(X @ rng.standard_normal(3)))
+    net = rf.DeepNetwork.init([rf.Dense(5), rf.Dense(4), rf.Dense(1)], dim=3, scale=0.7, seed=seed)
+    sol = rf.integrate(data, net, until=rf.Stop(log_time=20.0), rtol=1e-6)
+    assert sol.success
+    spread = np.abs(sol.balance - sol.balance[0]).max(axis=0)
+    assert spread.max() <= 1e-12 * sol.final.norm**2
+    assert sol.final.norm > 2.0 * net.norm
+
+
+@pytest.mark.parametrize("seed", [11, 23, 42, 77])
+@pytest.mark.parametrize("scale", [1e-6, 1e-2, 1.0])
+def test_two_layers_end_as_in_their_own_core(seed: int, scale: float) -> None:
+    rng = np.random.default_rng(seed)
+    n, d, m = int(rng.integers(4, 12)), int(rng.integers(2, 5)), int(rng.integers(2, 9))
+    X = rng.standard_normal((n, d))
+    data = rf.Dataset(X, rng.choice([-1.0, 1.0], n))
+    two, deep = both(data, rf.Network.init(m, d, scale=scale, seed=seed), 1e3)
+    expected = np.concatenate((two.final.W.ravel(), two.final.a))
+    np.testing.assert_allclose(deep.final.theta, expected, atol=1e-6 * two.final.norm)
