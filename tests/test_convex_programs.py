@@ -218,6 +218,17 @@ def test_scaling_rotating_and_reordering_the_data_act_as_they_should():
     np.testing.assert_allclose(flipped.duals, -base.duals, atol=1e-8)
 
 
+@pytest.mark.parametrize("solve", [convex.max_margin, convex.dual])
+@pytest.mark.parametrize("size", [1e-90, 1e-6, 1e6, 1e90])
+def test_the_unit_of_the_inputs_does_not_matter(solve, size):
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X, y = rng.standard_normal((6, 3)), np.where(rng.standard_normal(6) > 0, 1.0, -1.0)
+        solution = solve(rf.Dataset(size * X, y), leak=0.1 * (seed % 2))
+        check_solution(solution.data, solution)
+        assert size * solution.value == pytest.approx(solve(rf.Dataset(X, y), leak=0.1 * (seed % 2)).value, rel=1e-9)
+
+
 def test_columns_outside_the_row_space_change_nothing():
     rng = np.random.default_rng(4)
     X, y = rng.standard_normal((7, 3)), rng.choice([-1.0, 1.0], 7)

@@ -185,7 +185,7 @@ class Generation:
     def _end(self, answer: Answer, status: str, message: str, n_rounds: int) -> Outcome:
         found = best_found(self.all, self.pricing, answer, self.signs, self.gap_tol, self.deadline)
         found = self._with_best(found)
-        if status == "optimal":
+        if status == "optimal" or found.gap <= self.gap_tol:
             status, message = verdict(found.gap, self.gap_tol, found.norm, POINTS, "patterns")
         return Outcome(found, status, message, n_rounds, len(self.pool))
 

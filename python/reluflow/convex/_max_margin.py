@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -143,8 +144,8 @@ def _run(
     reason = contradiction(data.X, data.y)
     if reason is not None:
         return _infeasible(data, reason, leak, given is not None, deadline)
-    basis = row_space(data.X)
-    R = np.ascontiguousarray(data.X @ basis)
+    basis, size = row_space(data.X), _size(data.X)
+    R = np.ascontiguousarray(data.X @ basis) / size
     if given is None:
         half_cells = HalfCells(R, data.y, leak)
         samples = Samples(R, data.y, leak, _first_samples(data))
@@ -154,7 +155,28 @@ def _run(
         samples = Samples(R, data.y, leak, np.arange(data.n))
         first = [cells.piece(sign, j) for j in range(min(len(given), ALL_SAMPLES)) for sign in (1, -1)]
         outcome = Generation(samples, cells, solver, gap_tol, deadline).run(first)
-    return _solution(data, outcome, basis, leak, given is not None, deadline)
+    return _solution(data, _of_inputs(outcome, size), basis, leak, given is not None, deadline)
+
+
+def _size(X: FloatArray) -> float:
+    """Return the size of the largest sample as a power of two, by which inputs can be divided without rounding.
+
+    The solver's tolerances are those of numbers of size one.
+    """
+    return float(2.0 ** np.round(np.log2(np.linalg.norm(X, axis=1).max())))
+
+
+def _of_inputs(outcome: Outcome, size: float) -> Outcome:
+    """Return what was found for inputs that were divided by `size` as it is for the inputs themselves."""
+    found = outcome.found
+    scaled = replace(
+        found,
+        neurons=found.neurons / size,
+        upper=found.upper / size,
+        duals=found.duals / size,
+        lower=found.lower / size,
+    )
+    return replace(outcome, found=scaled)
 
 
 def _first_samples(data: Dataset) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
