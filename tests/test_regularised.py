@@ -149,6 +149,19 @@ def test_integer_data_with_many_boundaries_through_a_neuron_are_solved(loss) -> 
 # --- what has to agree -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("loss", ["squared", "exponential", "logistic"])
+def test_samples_that_cancel_are_best_left_at_zero(loss) -> None:
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        x = rng.standard_normal(3)
+        data = rf.Dataset([x, 3 * x], [1.0, -1.0], weights=[3.0, 1.0])
+        solution = convex.regularised(data, 0.1, loss=loss)
+        zero = {"squared": 0.5, "exponential": 1.0, "logistic": np.log(2.0)}[loss]
+        assert solution.success
+        assert len(solution.neurons) == 0
+        assert (solution.value, solution.lower) == pytest.approx((4 * zero, 4 * zero))
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_mean_is_the_sum_with_n_times_the_decay(loss) -> None:
     data = problem(7, loss, weighted=True)

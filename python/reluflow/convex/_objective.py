@@ -23,8 +23,8 @@ from scipy.special import entr
 from .._validation import FloatArray
 from ..losses import is_of_margins, log_curvatures, log_total, log_weights
 from ._inputs import rectify
+from ._solution import BoolArray
 
-LEAST_SCALE = 1e-12  # of the largest scale allowed: below it the dual value is zero for all that matters
 LEAST_SHARE = 1e-300  # p is kept this far from 0, where the output is infinite
 
 
@@ -114,21 +114,30 @@ class Objective:
         if self.loss == "logistic":
             top = min(top, float((self.counts / np.abs(np.where(used, duals, 1e-300)))[used].min()))
 
-        def slope(t: float) -> float:
-            return float(duals[used] @ self._outputs_of(t * duals)[used])
-
-        scale = top
-        if slope(top) < 0:
-            least = LEAST_SCALE * top
-            scale = float(brentq(slope, least, top, xtol=1e-15 * top)) if slope(least) > 0 else 0.0
+        scale = min(top, self._best_scale(duals[used], used, top))
         best = scale * duals
         return best, self.dual_value(best)
 
-    def _outputs_of(self, duals: FloatArray) -> FloatArray:
-        """Return the outputs at which the loss has these duals."""
+    def _best_scale(self, duals: FloatArray, used: BoolArray, top: float) -> float:
+        """Return the t > 0 where D(tλ) is largest, or any t >= `top` if that is beyond `top`; λ as far as it is used.
+
+        For squares and exponentials it has a closed form: where λ moves no neuron, `top` is 1 over rounding, and no
+        bracket for a search.
+        """
+        y, counts = self.y[used], self.counts[used]
         if not is_of_margins(self.loss):
-            return self.y - duals / self.counts
-        p = np.maximum(self.y * duals / self.counts, LEAST_SHARE)
+            largest = float(np.abs(duals).max())
+            unit = duals / largest  # squares of small duals underflow
+            return max(float(unit @ y) / float((unit**2 / counts).sum()), 0.0) / largest
+        sizes = np.abs(duals)
         if self.loss == "exponential":
-            return -self.y * np.log(p)
-        return np.asarray(self.y * (np.log1p(-np.minimum(p, 1 - 1e-16)) - np.log(p)))
+            with np.errstate(over="ignore"):
+                return float(np.exp(-(sizes @ np.log(sizes / counts)) / sizes.sum()))
+
+        def slope(t: float) -> float:
+            p = np.maximum(t * sizes / counts, LEAST_SHARE)
+            return float(sizes @ (np.log1p(-np.minimum(p, 1 - 1e-16)) - np.log(p)))
+
+        if slope(top) >= 0:
+            return top
+        return float(brentq(slope, 0.25 * top, top, xtol=1e-15 * top))  # p <= 1/4 at its lower end: D rises there
