@@ -164,6 +164,13 @@ def test_a_loss_beyond_the_doubles_is_not_critical() -> None:
 # --- refusals --------------------------------------------------------------------------------------------------------
 
 
+def test_errors_times_inputs_whose_squares_overflow_prove_nothing() -> None:
+    data = rf.Dataset([[1e90, 0.0], [0.0, 1e90]], [1.0, -1.0])
+    certificate = rf.certify(rf.Network(np.eye(2), [1.0, 1.0]), data, weight_decay=1e90, loss="squared")
+    assert certificate.verdict == "not_critical"
+    assert certificate.lower == pytest.approx(certificate.convex.value)
+
+
 def test_without_decay_the_certificate_is_of_the_margin() -> None:
     sol = rf.integrate(CORNER, rf.Network([[0.1, -0.1], [-0.1, 0.1]], [0.15, -0.15]), until=rf.Stop(log_time=1e3))
     assert isinstance(rf.certify(sol, CORNER), convex.Certificate)

@@ -21,7 +21,7 @@ from ._regularised_pricing import NORM_SHARE, CellPricing
 from ._regularised_solution import relative_gap
 
 ROUNDS_SHARE = 0.6  # of a time limit, for the rounds; the rest is for the proof
-_LARGEST = 1e150  # of duals: the squares of larger ones, summed up, leave the range of doubles
+_LARGEST = 1e150  # of duals, and of duals times inputs: the squares of larger ones, summed up, leave the doubles
 POINTS = "a network and feasible duals"
 MAX_ROUNDS = 200  # 3 to 10 on small data
 IDLE_ROUNDS = 2  # a cell without a neuron for so long leaves the program, and returns when it is violated again
@@ -88,7 +88,7 @@ def bounds(pricing: CellPricing, net: Network, duals: FloatArray | None, gap_tol
     objective = pricing.objective
     own = objective.duals(objective.outputs(net.neurons, net.signs)) if duals is None else duals
     upper = objective.value(net.neurons, net.signs)
-    if not np.abs(own).max(initial=0.0) < _LARGEST:
+    if not (np.abs(own) * np.maximum(pricing.norms, 1.0)).max(initial=0.0) < _LARGEST:
         nothing = DualNorm(0.0, float("inf"), np.zeros(objective.R.shape[1]), 1, "proven", 0)
         return Bounds(net, upper, np.zeros(len(own)), 0.0, nothing)
     signed = objective.admissible(without_noise(own, pricing.norms))
