@@ -332,3 +332,16 @@ def test_tolerances_must_be_positive():
     for name in ("kkt_tol", "gap_tol", "support_tol", "wall_tol"):
         with pytest.raises(ValueError, match=f"{name} must be a finite number above 0"):
             rf.certify(rf.Network(*case.limit), case.data, **{name: 0.0})
+
+
+def test_a_limit_on_a_boundary_that_its_pattern_has_not_reached_is_on_it():
+    # The flow comes to both boundaries from the inactive side, along which the norm does not fall.
+    data = rf.Dataset([[0.0, 1.0], [-3.0, 1.0], [3.0, 1.0]], [-1, -1, -1])
+    W = np.array([[-1.0, 3.0], [1.0, 3.0]]) / np.sqrt(10)
+    plain = rf.certify(rf.Network(W, [-1.0, -1.0]), data)
+    carried = rf.certify(rf.Network(W, [-1.0, -1.0], pattern=[[1, 1, -1], [1, -1, 1]]), data)
+    for certificate in (plain, carried):
+        assert certificate.verdict == "kkt_not_global"
+        assert certificate.kkt.residual < 1e-12
+        assert certificate.local_optimum is False
+        assert certificate.improvement.value(0.1) < certificate.value

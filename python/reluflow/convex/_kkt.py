@@ -87,7 +87,7 @@ def kkt(net: Network, data: Dataset, *, support_tol: float, wall_tol: float) -> 
     support_tol : float
         Margins up to 1 + support_tol can have a multiplier.
     wall_tol : float
-        |w·x| <= wall_tol |w||x| is a boundary; a pattern that the network carries comes before this.
+        |w·x| <= wall_tol |w||x| is a boundary, beside those of the pattern that the network carries.
     """
     margins = data.y * net(data.X)
     support = margins <= 1 + support_tol
@@ -101,12 +101,14 @@ def kkt(net: Network, data: Dataset, *, support_tol: float, wall_tol: float) -> 
 
 
 def on_boundary(net: Network, data: Dataset, wall_tol: float) -> BoolArray:
-    """Return the pairs w_j·x_i = 0, shape (m, n): by the pattern that the network carries, else to ``wall_tol``."""
-    if net.pattern is not None and net.pattern.shape[1] == data.n:
-        exact: BoolArray = net.pattern == 0
-        return exact
+    """Return the pairs w_j·x_i = 0, shape (m, n): to ``wall_tol``, or by the pattern that the network carries.
+
+    The pattern alone is not enough: that of a flow is strict where the limit reaches the boundary.
+    """
     limits = wall_tol * np.outer(np.linalg.norm(net.W, axis=1), np.linalg.norm(data.X, axis=1))
     boundaries: BoolArray = np.abs(net.W @ data.X.T) <= limits
+    if net.pattern is not None and net.pattern.shape[1] == data.n:
+        boundaries |= net.pattern == 0
     return boundaries
 
 
