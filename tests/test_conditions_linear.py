@@ -114,3 +114,24 @@ def test_bad_arguments_are_refused():
         conditions.linear_margin(data, samples="negative")
     with pytest.raises(ValueError, match="data must be a Dataset, found a value of type ndarray"):
         conditions.linear_margin(data.X)
+
+
+@pytest.mark.parametrize("ratio", [1e-12, 1e-20, 1e-60])
+def test_samples_of_very_different_sizes_are_separated_by_their_directions(ratio):
+    separable = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        n, d = int(rng.integers(2, 7)), int(rng.integers(1, 5))
+        X, y = rng.standard_normal((n, d)), rng.choice([-1, 1], n)
+        sizes = np.where(rng.random(n) < 0.5, ratio, 1.0)
+        found = conditions.linear_margin(rf.Dataset(sizes[:, None] * X, y))
+        signed = sizes[:, None] * X * y[:, None]
+        assert found.separable == (separable_by_lp(rf.Dataset(X, y)) > 1e-9), seed
+        if found.separable:
+            separable += 1
+            rounding = 1e-14 * np.linalg.norm(signed, axis=1) * np.linalg.norm(found.w)
+            assert (signed @ found.w >= 1 - 1e-9 - rounding).all(), seed
+            assert np.linalg.norm(found.multipliers @ signed - found.w) <= 1e-9 * np.linalg.norm(found.w)
+            assert found.multipliers.sum() == pytest.approx(found.w @ found.w, rel=1e-6)
+            assert found.margin == pytest.approx(1 / np.linalg.norm(found.w))
+    assert separable > 15

@@ -18,6 +18,8 @@ SUPPORT_RTOL = 1e-9  # margins this close to the least one count as attaining it
 # Sizes of max |x_i| in the first pass. One pass sees margins down to about 1e-8 of it; the next ones look further down.
 # Data that seem separable through rounding alone are caught by the test of the sign of y_i w·x_i.
 FIRST_SIZES = (1.0, 1e4, 1e8)
+# Sizes of samples further apart than this are divided out.
+WIDE = 1e6
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,14 +67,43 @@ def linear_margin(X: FloatArray, y: FloatArray) -> MaxMargin:
         +1 and -1; one class alone is allowed.
     """
     G = X * y[:, None]
+    sizes = 2.0 ** np.round(np.log2(np.linalg.norm(G, axis=1)))  # powers of two divide without rounding
+    if sizes.max() > WIDE * sizes.min():
+        return _of_unequal(G, sizes)
+    w, multipliers = _least(G)
+    return _inseparable(G, multipliers) if w is None else _separated(G, w, multipliers)
+
+
+def _least(G: FloatArray) -> tuple[FloatArray | None, FloatArray]:
+    """Return w with G w >= 1 and its multipliers, or None and those of the contradiction."""
     weights = None
     for size in FIRST_SIZES:
         w, multipliers = least_norm(G, np.ones(len(G)), size, lambda gap, w: gap > 0 and bool((G @ w > 0).all()))
         if w is not None and _separates(G, w):
-            return _separated(G, w, multipliers)
+            return w, multipliers
         weights = multipliers if weights is None else weights
     assert weights is not None
-    return _inseparable(G, weights)
+    return None, weights
+
+
+def _of_unequal(G: FloatArray, sizes: FloatArray) -> MaxMargin:
+    """Separate samples of very different sizes, the small ones of which would be lost beside the others.
+
+    Whether they are separable is a matter of their directions alone.
+    """
+    rows, least = G / sizes[:, None], float(sizes.min())
+    v, shares = _least(rows)
+    if v is None:
+        return _inseparable(G, shares * (least / sizes))
+    for size in FIRST_SIZES:
+        shortest, multipliers = least_norm(rows, least / sizes, size, lambda gap, _: gap > 0)
+        if shortest is not None:
+            v, shares = shortest, multipliers
+            break
+    w, weights = v / least, shares / sizes / least
+    residual = float(np.linalg.norm(v - shares @ rows) / np.linalg.norm(v))
+    support = np.flatnonzero((shares > 0) | (G @ w <= 1 + SUPPORT_RTOL))
+    return _frozen(MaxMargin(True, w, least / float(np.linalg.norm(v)), weights, support, residual))
 
 
 def _separated(G: FloatArray, w: FloatArray, multipliers: FloatArray) -> MaxMargin:
