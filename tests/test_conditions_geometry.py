@@ -172,3 +172,11 @@ def test_a_class_without_separator_or_without_samples_has_no_span():
     assert (missing.holds, missing.value, missing.witness.negative_rank) == (False, 0, 0)
     mixed = conditions.support_span(rf.Dataset([[1.0], [-1.0], [1.0]], [1, 1, -1]))
     assert (mixed.holds, mixed.witness.positive_rank, mixed.witness.negative_rank) == (False, 0, 1)
+
+
+@pytest.mark.parametrize("ratio", [1.0, 1e-20, 1e-90])
+def test_directions_count_alike_whatever_the_sizes_of_samples(ratio):
+    data = rf.Dataset([[1.0, 0.0], [ratio, ratio], [0.0, -1.0]], [1, 1, -1])
+    assert conditions.general_position(data).value == pytest.approx(np.sin(np.pi / 8) * np.sqrt(2))
+    assert conditions.support_span(rf.Dataset([[1.0, 0.0], [0.0, ratio]], [1, 1])).witness.positive_rank == 2
+    assert len(rf.convex.arrangements(data.X)) == 6

@@ -70,9 +70,9 @@ def general_position(data: Dataset, *, max_subsets: int = MAX_SUBSETS, seed: See
     check_data(data)
     limit = integer(max_subsets, "max_subsets")
     rng = generator(seed)
-    rank = data.rank
+    unit = _coordinates(data.X)
+    rank = unit.shape[1]
     total = math.comb(data.n, rank)
-    unit = _coordinates(data.X, rank)
     pair = _parallel(unit) if rank > 1 else None
     if pair is not None:
         return _verdict(False, pair[1], Subset(pair[0], 0, total))
@@ -92,12 +92,14 @@ def _verdict(holds: bool | None, value: float, witness: Subset) -> Verdict[Subse
     return Verdict("general position [PL, Lemma A.3]", holds, value, meaning, witness)
 
 
-def _coordinates(X: FloatArray, rank: int) -> FloatArray:
-    """Return the samples as unit vectors in r coordinates of their span."""
-    basis = np.linalg.svd(X, full_matrices=False)[2][:rank]
-    rows: FloatArray = X @ basis.T
-    unit: FloatArray = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    return unit
+def _coordinates(X: FloatArray) -> FloatArray:
+    """Return the samples as unit vectors in coordinates of their span."""
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    _, sizes, basis = np.linalg.svd(unit, full_matrices=False)
+    rank = int(np.count_nonzero(sizes > max(X.shape) * np.finfo(np.float64).eps * sizes[0]))
+    rows: FloatArray = unit @ basis[:rank].T
+    coordinates: FloatArray = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return coordinates
 
 
 def _parallel(unit: FloatArray) -> tuple[tuple[int, int], float] | None:

@@ -61,6 +61,7 @@ def support_span(data: Dataset) -> Verdict[SupportSpan]:
     support examples span the space [PL, Sec. 2]: fails, 1 (least dimension of the two spans, to be 2)
     """
     check_data(data)
+    unit = data.X / np.linalg.norm(data.X, axis=1, keepdims=True)  # a span does not ask for lengths
     classes = {"positive": np.flatnonzero(data.y > 0), "negative": np.flatnonzero(data.y < 0)}
     support: dict[str, IntArray] = {}
     rank: dict[str, int] = {}
@@ -70,7 +71,7 @@ def support_span(data: Dataset) -> Verdict[SupportSpan]:
         usable = found is not None and found.separable
         support[kind] = members[found.support] if found is not None and usable else members[:0]
         w[kind] = found.w if found is not None else np.zeros(data.d)
-        rank[kind] = int(np.linalg.matrix_rank(data.X[support[kind]])) if len(support[kind]) else 0
+        rank[kind] = int(np.linalg.matrix_rank(unit[support[kind]])) if len(support[kind]) else 0
     least = min(rank.values())
     return Verdict(
         name="support examples span the space [PL, Sec. 2]",

@@ -75,8 +75,12 @@ def without_noise(duals: FloatArray, norms: FloatArray, rtol: float = ZERO_DUAL_
 
 
 def row_space(X: FloatArray) -> FloatArray:
-    """Return an orthonormal basis of the row space of X, shape (d, r); the identity if the rank is full."""
-    _, sizes, rows = np.linalg.svd(X, full_matrices=False)
+    """Return an orthonormal basis of the row space of X, shape (d, r); the identity if the rank is full.
+
+    The rows count by their directions: beside one 1e16 times as large, a row would be rounding.
+    """
+    norms = np.linalg.norm(X, axis=1)
+    _, sizes, rows = np.linalg.svd(X / np.where(norms > 0, norms, 1.0)[:, None], full_matrices=False)
     tol = max(X.shape) * np.finfo(np.float64).eps * sizes[0]  # the rule of Dataset.rank_tol
     rank = int(np.count_nonzero(sizes > tol))
     if rank == X.shape[1]:
