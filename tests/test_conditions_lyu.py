@@ -210,3 +210,18 @@ def test_centred_data_have_means_of_equal_norm():
         data = rf.datasets.centre(random_data(seed, d=3))
         if abs(data.y.sum()) < data.n:
             assert abs(conditions.larger_positive_mean(data, leak=0.3).value) < 1e-12
+
+
+def test_samples_that_cancel_have_no_mean_and_no_growing_modes():
+    rng = np.random.default_rng(0)
+    X = np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 1.0], [0.0, 0.0, 1.0]])
+    turn, _ = np.linalg.qr(rng.standard_normal((3, 3)))
+    for inputs in (X, X @ turn):
+        data = rf.Dataset(np.vstack((inputs, inputs)), [-1, -1, -1, 1, 1, 1])
+        order = rng.permutation(6)
+        for one in (data, rf.Dataset(data.X[order], data.y[order])):
+            assert conditions.mean_off_boundaries(one).holds is False
+            assert conditions.mean_off_boundaries(one).value == 0
+        report = conditions.report(data, rf.Network.init(4, 3, seed=0, leak=0.5))
+        theorem = next(row for row in report.theorems if row.source == "[LLWA] Theorem 4.3")
+        assert theorem.applies is False

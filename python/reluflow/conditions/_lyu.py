@@ -69,7 +69,7 @@ def mean_off_boundaries(data: Dataset) -> Verdict[Means]:
     Returns
     -------
     Verdict
-        The number is the least |cos(μ, x_i)|, above 1e-12; the witness names the sample.
+        The number is the least |cos(μ, x_i)|, above 1e-12, and 0 if μ is; the witness names the sample.
 
     References
     ----------
@@ -83,8 +83,9 @@ def mean_off_boundaries(data: Dataset) -> Verdict[Means]:
     """
     check_data(data)
     means = _means(data, 0.0)
-    size = float(np.linalg.norm(means.mean))
-    cosines = np.abs(data.X @ means.mean) / (np.linalg.norm(data.X, axis=1) * (size if size > 0 else 1.0))
+    size = size_of_mean(means.mean, data)
+    unit = means.mean / size if size > 0 else np.zeros(data.d)
+    cosines = np.abs(data.X @ unit) / np.linalg.norm(data.X, axis=1)
     sample = int(cosines.argmin())
     return Verdict(
         name="mean off the boundaries [LLWA, Assumption 4.5]",
@@ -231,7 +232,7 @@ def larger_positive_mean(data: Dataset, *, leak: float) -> Verdict[Means]:
     """
     check_data(data)
     means = _means(data, leak_value(leak))
-    positive, negative = float(np.linalg.norm(means.positive)), float(np.linalg.norm(means.negative))
+    positive, negative = size_of_mean(means.positive, data), size_of_mean(means.negative, data)
     kappa = 1 - negative / positive if positive > 0 else (-math.inf if negative > 0 else 0.0)
     return Verdict(
         name="larger positive mean [LLWA, Assumption A.3]",
@@ -245,6 +246,12 @@ def larger_positive_mean(data: Dataset, *, leak: float) -> Verdict[Means]:
 def positive_shares(data: Dataset, leak: float) -> FloatArray:
     """Return the factor of x⁺ = factor * x for each sample."""
     return np.where(data.y > 0, 1.0, leak)
+
+
+def size_of_mean(mean: FloatArray, data: Dataset) -> float:
+    """Return the norm of a mean of the samples; 0 where it is what rounding leaves of samples that cancel."""
+    size = float(np.linalg.norm(mean))
+    return size if size > ROUNDING * float(np.linalg.norm(data.X, axis=1).mean()) else 0.0
 
 
 def _means(data: Dataset, leak: float) -> Means:
@@ -264,7 +271,7 @@ def _at(means: Means, sample: int) -> Means:
 def _arc(data: Dataset) -> list[FloatArray]:
     """Return unit vectors from the max-margin separator to μ."""
     mean = (data.X * data.y[:, None]).mean(axis=0)
-    size = float(np.linalg.norm(mean))
+    size = size_of_mean(mean, data)
     start = linear_margin(data).direction
     end = mean / size if size > 0 else start
     arc = [(1 - t) * start + t * end for t in np.linspace(0, 1, N_ARC)]

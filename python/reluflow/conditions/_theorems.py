@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from ..losses import is_of_margins
 from ._facts import Facts
+from ._lyu import size_of_mean
 
 NEEDS_START = "a start"
 NEEDS_MARGINS = "logistic or exponential loss"
@@ -231,7 +230,10 @@ def _both_modes(facts: Facts) -> bool:
     if facts.net is None:
         return False
     mean = facts.off_boundaries.witness.mean
-    modes = facts.net.W @ (mean / np.linalg.norm(mean)) + facts.net.a
+    size = size_of_mean(mean, facts.data)
+    if size == 0:
+        return False
+    modes = facts.net.W @ (mean / size) + facts.net.a
     return bool(modes.min() < 0 < modes.max())
 
 
