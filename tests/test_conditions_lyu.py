@@ -225,3 +225,22 @@ def test_samples_that_cancel_have_no_mean_and_no_growing_modes():
         report = conditions.report(data, rf.Network.init(4, 3, seed=0, leak=0.5))
         theorem = next(row for row in report.theorems if row.source == "[LLWA] Theorem 4.3")
         assert theorem.applies is False
+
+
+@pytest.mark.parametrize("size", [1e-70, 1e-8, 1e8, 1e70])
+def test_the_unit_of_the_inputs_does_not_matter_to_networks_of_one_sign(size):
+    decided = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((4, 3))
+        y = np.where(X @ rng.standard_normal(3) > 0, 1, -1)
+        base = conditions.one_sign_margin(rf.Dataset(X, y), leak=0.5)
+        scaled = conditions.one_sign_margin(rf.Dataset(size * X, y), leak=0.5)
+        decided += base.holds is not None
+        assert scaled.holds == base.holds
+        assert scaled.witness.bound == pytest.approx(size * base.witness.bound)
+        assert scaled.witness.lower <= scaled.witness.upper * (1 + 1e-9)
+        net = rf.Network(scaled.witness.W, scaled.witness.a, leak=0.5)
+        S = scaled.witness.support
+        assert (y[S] * net(size * X[S])).min() >= scaled.witness.lower * (1 - 1e-9)
+    assert decided == 12

@@ -91,13 +91,15 @@ def one_sign_margin(data: Dataset, *, leak: float, max_cuts: int = MAX_CUTS) -> 
     if found is None or not found.separable:  # γ⁺ <= 0: the margin 0 of the zero output is not below it
         return _verdict(False, OneSignMargin(_NONE, 0.0, 0.0, math.inf, _EMPTY, np.zeros((0, data.d)), _EMPTY))
     support = found.support
-    search = CutSearch(data.X[support], data.y[support], slope)
+    # Linear programs have tolerances for numbers of size one; a power of two divides without rounding.
+    size = float(2.0 ** np.round(np.log2(np.linalg.norm(data.X[support], axis=1).max())))
+    search = CutSearch(data.X[support] / size, data.y[support], slope)
     bound = found.margin / 2
     holds: bool | None = None
     if int((data.y[support] < 0).sum()) <= MAX_NEGATIVE:
-        holds = search.compare(bound, found.multipliers[support] / found.multipliers[support].sum(), limit)
+        holds = search.compare(bound / size, found.multipliers[support] / found.multipliers[support].sum(), limit)
     W, a = search.network()
-    witness = OneSignMargin(support, bound, search.lower, search.upper, search.multipliers, W, a)
+    witness = OneSignMargin(support, bound, size * search.lower, size * search.upper, search.multipliers, W, a)
     return _verdict(holds, witness)
 
 
