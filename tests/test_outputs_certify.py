@@ -250,3 +250,21 @@ def test_a_network_that_does_not_separate_has_no_direction() -> None:
     assert "does not separate" in found.message
     with pytest.raises(ValueError, match="loss must be 'squared' or 'cross_entropy' for several outputs"):
         rf.certify(net, data)
+
+
+@pytest.mark.parametrize("size", [1e-50, 1e-6, 1e6, 1e50])
+@pytest.mark.parametrize("loss", ["squared", "cross_entropy"])
+def test_the_unit_of_the_inputs_does_not_matter(loss, size):
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X, W, a = rng.standard_normal((4, 2)), rng.standard_normal((6, 2)), rng.standard_normal((6, 2))
+        F = rf.Network(W, a)(X)
+        targets = F if loss == "squared" else F.argmax(axis=1)
+        if loss == "cross_entropy" and len(set(targets)) < 2:
+            continue
+        base = rf.certify(rf.Network(W, a), (X, targets), loss=loss)
+        scaled = rf.certify(rf.Network(W / np.sqrt(size), a / np.sqrt(size)), (size * X, targets), loss=loss)
+        assert scaled.verdict == base.verdict
+        assert size * scaled.lower == pytest.approx(base.lower, rel=1e-6)
+        assert size * scaled.upper == pytest.approx(base.upper, rel=1e-6)
+        assert scaled.lower <= scaled.upper * (1 + 1e-6)

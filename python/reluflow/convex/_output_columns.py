@@ -129,17 +129,21 @@ def _lower(conditions: Conditions, mu: FloatArray, gap: float, deadline: Deadlin
 def _program(conditions: Conditions, U: FloatArray, V: FloatArray) -> tuple[float, FloatArray] | None:
     """Solve for the sizes of given neurons; return the value and the multipliers, or None if that fails.
 
-    Of margins the value is made one of a network that has them: what rounding leaves of the least is divided out.
+    The solver has tolerances for numbers of size one, so columns and right sides are brought to it. Of margins the
+    value is made one of a network that has them: what rounding leaves of the least is divided out.
     """
     H = conditions.responses(U)
     columns = np.column_stack([conditions.parts(np.outer(h, v)) for h, v in zip(H.T, V, strict=True)])
-    cost, wanted = np.ones(columns.shape[1]), conditions.wanted
+    size, unit = float(np.abs(columns).max()), float(np.abs(conditions.wanted).max())
+    columns, wanted, cost = columns / size, conditions.wanted / unit, np.ones(columns.shape[1])
     if conditions.own is None:
         found = linprog(cost, A_eq=columns, b_eq=wanted, bounds=(0, None), method="highs")
-        return None if found.x is None else (float(found.x.sum()), np.asarray(found.eqlin.marginals))
+        if found.x is None:
+            return None
+        return float(found.x.sum()) * unit / size, np.asarray(found.eqlin.marginals) / size
     found = linprog(cost, A_ub=-columns, b_ub=-wanted, bounds=(0, None), method="highs")
     if found.x is None:
         return None
     least = float((columns @ found.x).min())
-    value = float(found.x.sum()) / least if least > 0 else np.inf
-    return value, np.maximum(-np.asarray(found.ineqlin.marginals), 0.0)
+    value = float(found.x.sum()) / least / size if least > 0 else np.inf
+    return value, np.maximum(-np.asarray(found.ineqlin.marginals), 0.0) / size
