@@ -345,3 +345,16 @@ def test_a_limit_on_a_boundary_that_its_pattern_has_not_reached_is_on_it():
         assert certificate.kkt.residual < 1e-12
         assert certificate.local_optimum is False
         assert certificate.improvement.value(0.1) < certificate.value
+
+
+@pytest.mark.parametrize("size", [1e-90, 1e-6, 1e6, 1e90])
+def test_a_way_down_is_found_in_any_unit_of_the_inputs(size):
+    for X, W, a in (
+        ([[1.0, 0.25], [-1.0, 0.25]], [[0.0, 2.0], [0.0, 0.0]], [2.0, 0.0]),
+        ([[0.0, 1.0], [-3.0, 1.0], [3.0, 1.0]], [[-1.0, 3.0], [1.0, 3.0]], [np.sqrt(10), np.sqrt(10)]),
+    ):
+        data = rf.Dataset(size * np.array(X), np.ones(len(X)))
+        certificate = rf.certify(rf.Network(np.array(W) / np.sqrt(size), np.array(a) / np.sqrt(size)), data)
+        assert (certificate.verdict, certificate.local_optimum) == ("kkt_not_global", False)
+        assert certificate.improvement.value(0.1) < certificate.value
+        assert (certificate.improvement.network(0.1)(data.X) >= 1 - 1e-9).all()

@@ -88,6 +88,14 @@ def row_space(X: FloatArray) -> FloatArray:
     return np.ascontiguousarray(rows[:rank].T, dtype=np.float64)
 
 
+def unit_size(X: FloatArray) -> float:
+    """Return the size of the largest sample as a power of two, by which inputs can be divided without rounding.
+
+    The solver's tolerances are those of numbers of size one.
+    """
+    return float(2.0 ** np.round(np.log2(np.linalg.norm(X, axis=1).max())))
+
+
 def fixed(array: npt.ArrayLike) -> FloatArray:
     """Return a read-only float64 copy."""
     copy = np.array(array, dtype=np.float64)

@@ -25,7 +25,7 @@ from ..datasets import Dataset
 from ..networks import Network
 from ._bounds import dual_norm
 from ._conic import Piece, Samples, solve_primal
-from ._inputs import Deadline, rectify, row_space
+from ._inputs import Deadline, rectify, row_space, unit_size
 from ._kkt import KKT
 from ._mapping import network_of
 from ._rectified_sum import RectifiedSum
@@ -171,12 +171,13 @@ class _Room:
     def descend(self, pieces: list[Piece]) -> Improvement | None:
         """Minimise over a set, with zero neurons where the duals are violated most; None without a gain."""
         entering = self._entering()
-        samples = Samples(self.R, self.data.y, self.net.leak, np.arange(self.data.n))
+        size = unit_size(self.R)
+        samples = Samples(self.R / size, self.data.y, self.net.leak, np.arange(self.data.n))
         value = 0.5 * self.net.norm**2
-        answer = solve_primal(samples, [*pieces, *entering], PENALTY * value, self.deadline)
+        answer = solve_primal(samples, [*pieces, *entering], PENALTY * value * size, self.deadline)
         if not answer.usable:
             return None
-        return self._path(answer.neurons @ self.basis.T, entering, value)
+        return self._path(answer.neurons @ self.basis.T / size, entering, value)
 
     def _entering(self) -> list[Piece]:
         pieces: list[tuple[float, Piece]] = []

@@ -15,7 +15,7 @@ from ._bounds import DualNorm
 from ._columns import ALL_SAMPLES, Found, Generation, Outcome, Solver
 from ._conic import Piece, Samples, solve_dual, solve_primal
 from ._feasibility import Contradiction, contradiction
-from ._inputs import Deadline, check_data, fixed, fixed_bool, rectify, row_space
+from ._inputs import Deadline, check_data, fixed, fixed_bool, rectify, row_space, unit_size
 from ._pricing import Cells, HalfCells
 from ._separators import max_margin_vectors, svm
 from ._solution import BoolArray, ConvexStats, MaxMarginSolution
@@ -144,7 +144,7 @@ def _run(
     reason = contradiction(data.X, data.y)
     if reason is not None:
         return _infeasible(data, reason, leak, given is not None, deadline)
-    basis, size = row_space(data.X), _size(data.X)
+    basis, size = row_space(data.X), unit_size(data.X)
     R = np.ascontiguousarray(data.X @ basis) / size
     if given is None:
         half_cells = HalfCells(R, data.y, leak)
@@ -156,14 +156,6 @@ def _run(
         first = [cells.piece(sign, j) for j in range(min(len(given), ALL_SAMPLES)) for sign in (1, -1)]
         outcome = Generation(samples, cells, solver, gap_tol, deadline).run(first)
     return _solution(data, _of_inputs(outcome, size), basis, leak, given is not None, deadline)
-
-
-def _size(X: FloatArray) -> float:
-    """Return the size of the largest sample as a power of two, by which inputs can be divided without rounding.
-
-    The solver's tolerances are those of numbers of size one.
-    """
-    return float(2.0 ** np.round(np.log2(np.linalg.norm(X, axis=1).max())))
 
 
 def _of_inputs(outcome: Outcome, size: float) -> Outcome:
