@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import reluflow as rf
 from reluflow.convex._columns import Generation
 from reluflow.convex._conic import Samples, solve_primal
 from reluflow.convex._inputs import Deadline
@@ -102,3 +103,12 @@ def test_climbs_from_anywhere_find_pieces_that_climbs_from_neurons_and_samples_m
     past = Deadline(1e-9, start=0.0)  # no time for branch and bound
     assert cells.offer(duals / greatest, nothing, set(), past)  # nothing above 1 from the usual starts
     assert not cells.offer(duals / (1.01 * greatest), nothing, set(), past)
+
+
+def test_a_small_neuron_that_alone_keeps_a_margin_stays():
+    for seed in (21, 47, 49):
+        rng = np.random.default_rng(seed)
+        X, y = rng.standard_normal((4, 3)), rng.choice([-1.0, 1.0], size=4)
+        solution = rf.convex.dual(rf.Dataset(X * [[1e-8], [1e-4], [1.0], [1.0]], y))
+        assert solution.margins.min() >= 1 - 1e-9
+        assert 0 < solution.lower <= solution.value < np.inf

@@ -178,9 +178,10 @@ class Generation:
         if not upper < found.upper:
             return found
         used = np.linalg.norm(neurons, axis=1) > IDLE_SIZE * upper
-        upper, least = feasible_value(self.all.R, self.all.y, self.all.leak, neurons[used], signs[used])
-        better_one = replace(found, neurons=neurons[used] / least, signs=signs[used], upper=upper)
-        return better_one if upper < found.upper else found
+        fewer, least = feasible_value(self.all.R, self.all.y, self.all.leak, neurons[used], signs[used])
+        if fewer < found.upper:
+            return replace(found, neurons=neurons[used] / least, signs=signs[used], upper=fewer)
+        return replace(found, neurons=neurons, signs=signs, upper=upper)  # a small neuron keeps a margin
 
     def _end(self, answer: Answer, status: str, message: str, n_rounds: int) -> Outcome:
         found = best_found(self.all, self.pricing, answer, self.signs, self.gap_tol, self.deadline)
