@@ -332,3 +332,22 @@ def test_the_polar_set_is_unbounded_where_the_sum_vanishes():
 def test_bad_arguments_of_the_sets_are_refused_by_name(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e-6, 1e-10])
+def test_layers_that_must_be_large_are_found(size):
+    data = rf.Dataset(np.eye(2), [1, 1])
+    outputs = convex.layer_margin(data, rf.Network([[1.0, 0.0], [0.0, size]], [1.0, 1.0]), 2)
+    assert outputs.value == pytest.approx(0.5 * (1 + size**-2))
+    small = convex.layer_margin(data, rf.Network(size * np.eye(2), [size, size]), 1)
+    assert small.value == pytest.approx(0.5 * size**-2)  # both neurons share both samples
+    narrow = convex.layer_margin(rf.Dataset([[1.0, size], [-1.0, size]], [1, 1]), rf.Network([[0.0, 1.0]], [1.0]), 1)
+    assert narrow.value == pytest.approx(0.5 * size**-2)
+    assert (narrow.network([[1.0, size], [-1.0, size]]) >= 1 - 1e-6).all()
+
+
+def test_a_network_that_sees_no_sample_has_no_layer_for_them():
+    data = rf.Dataset([[1.0, 0.0], [2.0, 0.0]], [1, 1])
+    found = convex.layer_margin(data, rf.Network([[-1.0, 0.0]], [1.0]), 2)
+    assert found.status == "infeasible"
+    assert found.multipliers.tolist() == [1.0, 0.0]

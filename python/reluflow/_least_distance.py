@@ -65,6 +65,8 @@ def least_norm(
     k, p = G.shape
     if not (h > 0).any():
         return LeastNorm(np.zeros(p), np.zeros(k))
+    if not G.any():
+        return LeastNorm(None, np.where(np.arange(k) == int(h.argmax()), 1.0, 0.0))
     target = np.zeros(p + 1)
     target[p] = 1.0
     scale = size * float(h.max() / np.linalg.norm(G, axis=1).max())  # a guess of |w|

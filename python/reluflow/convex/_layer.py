@@ -16,6 +16,9 @@ from ._inputs import fixed, rectify
 from ._mapping import active_pattern, check_net
 from ._solution import BoolArray
 
+# Sizes of the guess of |u| that are tried after 1: from each a layer of up to 1e5 times the size is found.
+SIZES = (1e4, 1e8)
+FEASIBLE_TOL = 1e-6  # by which a margin may be missed in the end
 MAX_CHOICES = 20_000  # patterns to the power of the neurons; one takes a tenth of a millisecond on small data
 
 
@@ -104,14 +107,32 @@ def layer_margin(
         return _outputs(checked, net)
     own = active_pattern(net.W, checked)
     if how == "pattern":
-        found = least_norm(*_constraints(checked, net, own))
+        found = _least(*_constraints(checked, net, own))
         return _first(checked, net, found, how, "the patterns are the network's own")
     return _everywhere(checked, net, limit)
 
 
+def _least(G: FloatArray, h: FloatArray) -> LeastNorm:
+    """Solve min ½|u|² s.t. G u >= h, also where u is large beside what the rows let guess."""
+    first = least_norm(G, h)
+    if first.w is not None:
+        return first
+    for size in SIZES:
+        found = least_norm(G, h, size)
+        if found.w is None:
+            continue
+        # A sum of large terms: the equations of the active set themselves give back the digits that it lost.
+        active = found.multipliers > 0
+        direct = np.linalg.lstsq(G[active], h[active], rcond=None)[0].astype(np.float64)
+        w = max(found.w, direct, key=lambda u: float((G @ u - h).min()))
+        if (G @ w >= h - FEASIBLE_TOL).all():
+            return LeastNorm(w, found.multipliers)
+    return first
+
+
 def _outputs(data: Dataset, net: Network) -> LayerMargin:
     features = data.y[:, None] * rectify(data.X @ net.W.T, net.leak)
-    found = least_norm(features, np.ones(data.n))
+    found = _least(features, np.ones(data.n))
     current = 0.5 * float(net.a @ net.a)
     if found.w is None:
         return _none(current, found, "global", "no output weights reach the margins", data.n)
@@ -121,13 +142,16 @@ def _outputs(data: Dataset, net: Network) -> LayerMargin:
 
 
 def _constraints(data: Dataset, net: Network, patterns: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Return G, h of: margins >= 1, each neuron in its closed cell; the unknowns are the rows of W in their order."""
+    """Return G, h of: margins >= 1, each neuron in its closed cell; the unknowns are the rows of W in their order.
+
+    A cell asks for no length of its rows: they get the size of those of the margins, which the solver needs.
+    """
     n, m, d = data.n, net.width, data.d
     slopes = np.where(patterns, 1.0, net.leak)
     margins = ((data.y[:, None] * slopes.T * net.a)[:, :, None] * data.X[:, None, :]).reshape(n, m * d)
-    cones = np.zeros((m * n, m * d))
+    cones, size = np.zeros((m * n, m * d)), float(np.abs(net.a).max()) or 1.0
     for j in range(m):
-        cones[j * n : (j + 1) * n, j * d : (j + 1) * d] = np.where(patterns[j], 1.0, -1.0)[:, None] * data.X
+        cones[j * n : (j + 1) * n, j * d : (j + 1) * d] = np.where(patterns[j], size, -size)[:, None] * data.X
     return np.vstack((margins, cones)), np.concatenate((np.ones(n), np.zeros(m * n)))
 
 
@@ -142,7 +166,7 @@ def _everywhere(data: Dataset, net: Network, limit: int) -> LayerMargin:
         return LayerMargin(float("inf"), current, None, fixed(np.zeros(data.n)), "global", "too_many_choices", message)
     best: LeastNorm | None = None
     for choice in product(range(len(patterns)), repeat=net.width):
-        found = least_norm(*_constraints(data, net, patterns[list(choice)]))
+        found = _least(*_constraints(data, net, patterns[list(choice)]))
         if found.w is not None and (best is None or best.w is None or found.w @ found.w < best.w @ best.w):
             best = found
     nothing = best if best is not None else LeastNorm(None, np.zeros(data.n))
