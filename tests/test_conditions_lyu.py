@@ -244,3 +244,37 @@ def test_the_unit_of_the_inputs_does_not_matter_to_networks_of_one_sign(size):
         S = scaled.witness.support
         assert (y[S] * net(size * X[S])).min() >= scaled.witness.lower * (1 - 1e-9)
     assert decided == 12
+
+
+def test_a_weight_counts_as_copies_of_the_sample():
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        n, d = int(rng.integers(2, 6)), int(rng.integers(1, 4))
+        X, y, copies = rng.standard_normal((n, d)), rng.choice([-1, 1], n), rng.integers(0, 4, n)
+        copies[0] = 1
+        weighted = rf.Dataset(X, y, weights=copies)
+        repeated = rf.Dataset(np.repeat(X, copies, axis=0), np.repeat(y, copies))
+        net = rf.Network.init(4, d, seed=seed, leak=0.5)
+        for condition in (
+            conditions.mean_off_boundaries,
+            lambda data: conditions.mean_dominance(data, leak=0.5),
+            lambda data: conditions.larger_positive_mean(data, leak=0.5),
+            lambda data: conditions.principal_direction(data, leak=0.9, w=np.ones(data.d)),
+            lambda data, net=net: conditions.sign_condition(data, net),
+        ):
+            one, other = condition(weighted), condition(repeated)
+            assert one.holds == other.holds
+            assert one.value == pytest.approx(other.value)
+
+
+def test_pairs_that_do_not_count_alike_follow_no_linear_function():
+    X = np.array([[1.0, 0.3], [0.4, -0.2], [-1.0, -0.3], [-0.4, 0.2]])
+    net = rf.Network.init(6, 2, seed=1, leak=0.5)
+    for weights, holds in (([2, 1, 2, 1], True), ([2, 1, 1, 1], False)):
+        report = conditions.report(rf.Dataset(X, [1, 1, -1, -1], weights=weights), net)
+        theorem = next(row for row in report.theorems if row.source == "[LLWA] Theorem 4.3")
+        assert ("partners count alike" not in theorem.fails) == holds
+        assert theorem.applies == holds
+    nothing = rf.Dataset(np.vstack((X, [[5.0, 5.0]])), [1, 1, -1, -1, -1], weights=[1, 1, 1, 1, 0])
+    left = conditions.report(nothing, net)
+    assert next(row for row in left.theorems if row.source == "[LLWA] Theorem 4.3").applies

@@ -45,6 +45,12 @@ class Facts:
         return symmetry(self.data)
 
     @cached_property
+    def partners_alike(self) -> bool:
+        """Whether the two samples of each pair count alike: only then are the parts of their losses opposite too."""
+        partner = self.symmetric.witness.partner
+        return bool((partner >= 0).all() and (self.data.counts[partner] == self.data.counts).all())
+
+    @cached_property
     def position(self) -> Verdict[Subset]:
         """General position."""
         return general_position(self.data)

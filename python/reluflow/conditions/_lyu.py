@@ -2,7 +2,7 @@
 
 With x⁺ = x for y = +1 and αx for y = -1 (x⁻ the other way round), μ, μ⁺ and μ⁻ are the means of y x, y x⁺ and y x⁻. A
 neuron with all samples of one class active moves near zero along μ⁺ or μ⁻. (The paper's definition of x⁻ has a
-misprint.)
+misprint.) Means are those of the loss: a sample counts as often as its weight says.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def mean_off_boundaries(data: Dataset) -> Verdict[Means]:
     size = size_of_mean(means.mean, data)
     unit = means.mean / size if size > 0 else np.zeros(data.d)
     cosines = np.abs(data.X @ unit) / np.linalg.norm(data.X, axis=1)
-    sample = int(cosines.argmin())
+    sample = int(np.where(data.counts > 0, cosines, math.inf).argmin())
     return Verdict(
         name="mean off the boundaries [LLWA, Assumption 4.5]",
         holds=bool(cosines[sample] > ROUNDING),
@@ -133,11 +133,13 @@ def principal_direction(data: Dataset, *, leak: float, w: npt.ArrayLike | None =
     check_data(data)
     slope = leak_value(leak)
     candidates = _arc(data) if w is None else _given(w, data.d)
-    signed = data.X * data.y[:, None]
+    used = data.counts > 0
+    signed, counts = (data.X * data.y[:, None])[used], data.counts[used]
+    mean = np.average(signed, axis=0, weights=counts)
     best, value = None, math.inf
     for direction in candidates:
-        found = _direction(signed, direction)
-        ratio = _ratio(found, slope * found.margin * float(signed.mean(axis=0) @ direction))
+        found = _direction(signed, counts, direction)
+        ratio = _ratio(found, slope * found.margin * float(mean @ direction))
         if best is None or ratio < value:
             best, value = found, ratio
     assert best is not None
@@ -152,7 +154,7 @@ def principal_direction(data: Dataset, *, leak: float, w: npt.ArrayLike | None =
 
 
 def mean_dominance(data: Dataset, *, leak: float) -> Verdict[Means]:
-    """Tell whether μ·y_i x_i > (1-α)/(nα) Σ_j max(-y_i x_i·y_j x_j, 0) for all samples.
+    """Tell whether μ·y_i x_i > (1-α)/(nα) Σ_j max(-y_i x_i·y_j x_j, 0) for all samples that count.
 
     Then every neuron is drawn to μ⁺ or μ⁻ while the weights are small.
 
@@ -186,9 +188,9 @@ def mean_dominance(data: Dataset, *, leak: float) -> Verdict[Means]:
     slope = leak_value(leak)
     means = _means(data, slope)
     signed = data.X * data.y[:, None]
-    against = np.maximum(-signed @ signed.T, 0).sum(axis=1) / data.n
+    against = np.maximum(-signed @ signed.T, 0) @ data.counts / data.counts.sum()
     gaps = np.full(data.n, -math.inf) if slope == 0 else signed @ means.mean - (1 - slope) / slope * against
-    sample = int(gaps.argmin())
+    sample = int(np.where(data.counts > 0, gaps, math.inf).argmin())
     # The rounding of the sums; a difference below it has no sign.
     noise = data.n * np.finfo(np.float64).eps * float(np.max(np.sum(signed**2, axis=1)))
     return Verdict(
@@ -258,7 +260,8 @@ def _means(data: Dataset, leak: float) -> Means:
     signed = data.X * data.y[:, None]
     share = positive_shares(data, leak)[:, None]
     opposite = np.where(data.y > 0, leak, 1.0)[:, None]
-    vectors = [signed.mean(axis=0), (share * signed).mean(axis=0), (opposite * signed).mean(axis=0)]
+    parts = (signed, share * signed, opposite * signed)
+    vectors = [np.asarray(np.average(part, axis=0, weights=data.weights), dtype=np.float64) for part in parts]
     for vector in vectors:
         freeze(vector)
     return Means(vectors[0], vectors[1], vectors[2], -1)
@@ -270,7 +273,7 @@ def _at(means: Means, sample: int) -> Means:
 
 def _arc(data: Dataset) -> list[FloatArray]:
     """Return unit vectors from the max-margin separator to μ."""
-    mean = (data.X * data.y[:, None]).mean(axis=0)
+    mean = _means(data, 0.0).mean
     size = size_of_mean(mean, data)
     start = linear_margin(data).direction
     end = mean / size if size > 0 else start
@@ -285,10 +288,10 @@ def _given(w: npt.ArrayLike, d: int) -> list[FloatArray]:
     return [vector / np.linalg.norm(vector)]
 
 
-def _direction(signed: FloatArray, w: FloatArray) -> Direction:
+def _direction(signed: FloatArray, counts: FloatArray, w: FloatArray) -> Direction:
     along = signed @ w
     off = np.linalg.norm(signed - np.outer(along, w), axis=1)
-    return Direction(w, float(along.min()), float(off.mean() * off.max()))
+    return Direction(w, float(along.min()), float(np.average(off, weights=counts) * off.max()))
 
 
 def _ratio(found: Direction, bound: float) -> float:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from .._validation import instance, invalid, leak_value, optional_module
 from ..datasets import Dataset, MultiClassDataset
+from ..datasets._bias import about_columns, bare_inputs
 from ..datasets._dataset import one_target
 from ..losses import LossName, check_loss, check_targets
 from ..networks import MultiClassNetwork, Network
@@ -141,7 +142,7 @@ def report(
     Parameters
     ----------
     data : Dataset or MultiClassDataset
-        Of K classes, each is looked at against the rest.
+        Of K classes, each is looked at against the rest. Its weights count; a sample of weight 0 is left out.
     net : Network or MultiClassNetwork, optional
         The start. Without one, theorems that ask something of it stay open.
     leak : float, optional
@@ -186,11 +187,22 @@ def report(
         if leak is not None and slope != net.leak:
             raise invalid("leak", f"be left out or equal that of net, {net.leak:g}", repr(leak))
         slope = net.leak
+    data = _counted(data)
     facts = Facts(data, net, slope, kind)
     start = "no start given" if net is None else f"start of width {net.width} and norm {net.norm:.3g}"
     name = data.name or "data"
     title = f"{name} (n = {data.n}, d = {data.d}), leak {slope:g}, {kind} loss, {start}"
     return Report(title, facts.verdicts(), theorems(facts))
+
+
+def _counted(data: Dataset) -> Dataset:
+    """Return the data without samples that count nothing: the flow does not see them."""
+    used = data.counts > 0
+    if used.all():
+        return data
+    return Dataset(
+        bare_inputs(data)[used], data.y[used], weights=data.counts[used], name=data.name, **about_columns(data)
+    )
 
 
 def _starts(data: MultiClassDataset, net: object) -> Sequence[Network | None]:

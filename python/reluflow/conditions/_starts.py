@@ -45,7 +45,7 @@ class Signs:
     Attributes
     ----------
     score : ndarray, shape (m,)
-        yᵀ φ(X w_j) / |w_j|; 0 where w_j = 0.
+        yᵀ φ(X w_j) / |w_j|, each sample as often as it counts; 0 where w_j = 0.
     holds : ndarray of bool, shape (m,)
         Whether the score has the sign of a_j and neither is 0.
     n_positive, n_negative : int
@@ -133,7 +133,7 @@ def sign_condition(data: Dataset, net: Network) -> Verdict[Signs]:
     check_pair(data, net)
     norms = np.linalg.norm(net.W, axis=1)
     Z = net.W @ data.X.T
-    score = np.maximum(Z, net.leak * Z) @ data.y / np.where(norms > 0, norms, 1.0)
+    score = np.maximum(Z, net.leak * Z) @ (data.counts * data.y) / np.where(norms > 0, norms, 1.0)
     satisfied = score * np.sign(net.a) > 0
     n_positive, n_negative = int((satisfied & (net.a > 0)).sum()), int((satisfied & (net.a < 0)).sum())
     freeze(score)

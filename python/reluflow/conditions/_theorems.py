@@ -212,6 +212,7 @@ def _linear_limit(facts: Facts) -> Theorem:
         return {
             **_leaky(facts),
             **_symmetric(facts),
+            **({} if facts.data.weights is None else {"partners count alike": facts.partners_alike}),
             "mean off the boundaries": facts.off_boundaries.holds,
             **_start(facts, "both signs among μ·w_k/|μ| + a_k", lambda: _both_modes(facts)),
         }
