@@ -75,7 +75,7 @@ def direction(state: State, core: Core) -> Limit:
     net = wide._with(wide.W / wide.norm, wide.a / wide.norm)
     residuals = residuals_of(state.groups, net, found.lam, state.data.y, core)
     turn = _angle(state.net, net)
-    reasons, notes = _doubts(state, core, residuals, found, turn), _notes(found, core)
+    reasons, notes = _doubts(state, core, residuals, found, turn), _notes(state, found, core)
     if not reasons:
         reasons, outside = _growing(state, core, found)
         if outside:
@@ -313,10 +313,11 @@ def _core_gap(state: State, core: Core) -> float:
     return float(min(of_margins, of_weights))
 
 
-def _notes(found: _Solution, core: Core) -> list[str]:
+def _notes(state: State, found: _Solution, core: Core) -> list[str]:
     notes = []
     if core.rests.any():
-        notes.append(f"margins that stay finite in this pattern: samples {names(np.flatnonzero(core.rests))}")
+        rests = np.flatnonzero(core.rests) if state.numbers is None else state.numbers[core.rests]
+        notes.append(f"margins that stay finite in this pattern: samples {names(rests)}")
     if found.free_masses:
         what = "function is" if found.is_one_function else "margin and the multipliers are"
         notes.append(

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TypeAlias
+
 import numpy as np
+import numpy.typing as npt
 
 from .._validation import FloatArray
 from ..datasets import Dataset
+from ..datasets._bias import about_columns, bare_inputs
 from ..networks import Network
 from ._core import find_core, no_core
 from ._decayed import decayed
@@ -13,6 +18,8 @@ from ._direction import direction, unpolished
 from ._finite import finite
 from ._limit import Limit
 from ._state import State
+
+Used: TypeAlias = npt.NDArray[np.bool_]  # which samples count
 
 
 def limit_of(
@@ -23,15 +30,52 @@ def limit_of(
     `sample_weights` are shares of the samples in Σ |ℓ'|, shape (n,), where the margins are too large to tell them.
 
     While the loss is large, it is first asked which margins the last pattern allows to grow for ever: all, some, or
-    none. With none, the limit is a critical point at a finite norm.
+    none. With none, the limit is a critical point at a finite norm. Samples that count nothing take no part.
     """
+    used = data.counts > 0
+    if not used.all():
+        weights = None if sample_weights is None else sample_weights[used]
+        return _with_all(_limit_of(_part(data, used), _part_of(net, used), loss, decay, weights, used), net, used)
+    return _limit_of(data, net, loss, decay, sample_weights, used)
+
+
+def _limit_of(
+    data: Dataset, net: Network, loss: str, decay: float, sample_weights: FloatArray | None, used: Used
+) -> Limit:
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        state = State.of(data, net, loss, sample_weights)
+        state = replace(State.of(data, net, loss, sample_weights), numbers=np.flatnonzero(used))
         try:
             with np.errstate(over="raise", divide="raise", invalid="raise"):
                 return _polished(state, data, loss, decay)
         except (FloatingPointError, np.linalg.LinAlgError) as error:
             return unpolished(state, f"the equations of the limit leave the range of floats ({error})")
+
+
+def _part(data: Dataset, used: Used) -> Dataset:
+    """Return the data of the samples that count."""
+    return Dataset(bare_inputs(data)[used], data.y[used], weights=data.counts[used], **about_columns(data))
+
+
+def _part_of(net: Network, used: Used) -> Network:
+    """Return the network with the pattern of the samples that count."""
+    if net.pattern is None:
+        return net
+    return net._with(net.W, net.a, np.ascontiguousarray(net.pattern[:, used]))
+
+
+def _with_all(limit: Limit, net: Network, used: Used) -> Limit:
+    """Return the limit with a place for the samples that count nothing, whose signs are those of the run."""
+    numbers, found = np.flatnonzero(used), limit.network
+    duals = np.zeros(len(used))
+    duals[used] = limit.duals
+    held = limit.held.copy()
+    held[:, 1] = numbers[held[:, 1]]
+    pattern = None
+    if found.pattern is not None and net.pattern is not None:
+        pattern = net.pattern.copy()
+        pattern[:, used] = found.pattern
+    whole = found._with(found.W, found.a, pattern)
+    return replace(limit, network=whole, duals=duals, support=numbers[limit.support], held=held)
 
 
 def _polished(state: State, data: Dataset, loss: str, decay: float) -> Limit:

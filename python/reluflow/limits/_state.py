@@ -44,6 +44,8 @@ class State:
     log_losses : ndarray, shape (n,)
     shrinks : ndarray of bool, shape (m,)
         Neurons of groups that shrink to the origin; they are in no group here.
+    numbers : ndarray, shape (n,), or None
+        What the samples are called where they are a part of those of the run.
     """
 
     data: Dataset
@@ -55,6 +57,7 @@ class State:
     log_weights: FloatArray
     log_losses: FloatArray
     shrinks: npt.NDArray[np.bool_]
+    numbers: IntArray | None = None
 
     @classmethod
     def of(cls, data: Dataset, net: Network, loss: str, sample_weights: FloatArray | None = None) -> State:
