@@ -42,3 +42,17 @@ def test_a_sample_that_counts_nothing_is_not_named_at_rest():
     sol = rf.integrate(data, rf.Network.init(8, 2, seed=0, scale=0.1), until=rf.Stop(limit=True))
     assert sol.limit.certified
     assert "samples 1, 2" in sol.limit.reason
+
+
+@pytest.mark.parametrize("loss", ["logistic", "exponential"])
+def test_margins_and_residuals_along_a_run_are_of_the_samples_that_count(loss):
+    for seed in range(4):
+        data, counted, net = problems(loss, seed)
+        whole, part = (rf.integrate(one, net, until=rf.Stop(log_time=10.0), loss=loss) for one in (data, counted))
+        times = part.t[part.t > 0][::4]
+        for table in (rf.analysis.kkt_residuals, lambda sol, t: rf.analysis.series(sol, t)[["normalised_margin"]]):
+            one, other = table(whole, times), table(part, times)
+            np.testing.assert_allclose(one.to_numpy(), other.to_numpy(), rtol=1e-5, atol=1e-7)
+        rows = rf.analysis.series(whole)
+        separated = rows["smoothed_margin"] > 0
+        assert (rows["smoothed_margin"] <= rows["normalised_margin"] * (1 + 1e-9))[separated].all()

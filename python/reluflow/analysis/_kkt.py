@@ -87,7 +87,8 @@ def velocity(run: States, k: int) -> tuple[FloatArray, FloatArray, float]:
 def _residuals(run: States, k: int) -> tuple[float, float, float, float, float]:
     W_dot, a_dot, speed = velocity(run, k)
     W, a, norm = run.W[k], run.a[k], float(run.norm[k])
-    q = run.margins[k]
+    used = run.data.counts > 0  # the constraints are those of the samples that count
+    q = run.margins[k][used]
     smallest = float(q.min())
     if speed == 0.0 or norm == 0.0 or np.finfo(np.float64).eps * smallest > _WEIGHT_TOL:
         return (np.nan,) * 5
@@ -97,6 +98,6 @@ def _residuals(run: States, k: int) -> tuple[float, float, float, float, float]:
     if smallest <= 0.0:
         return beta, np.nan, np.nan, np.nan, np.nan
     gamma = smallest / norm**2
-    multipliers = shares(q, run.loss, run.data.counts) * norm / speed
+    multipliers = shares(q, run.loss, run.data.counts[used]) * norm / speed
     delta = float((multipliers * (q / smallest - 1.0)).max())
     return beta, float(gap / np.sqrt(gamma)), delta, gamma, float(multipliers.sum())

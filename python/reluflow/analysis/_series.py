@@ -35,13 +35,13 @@ def series(source: Source | MultiClassSolution, times: npt.ArrayLike | None = No
     -------
     pandas.DataFrame
         Columns: ``t``, ``log_t``; ``log_loss`` and ``loss`` (with the reduction of the run); ``norm`` |θ|, ``norm_W``,
-        ``norm_a``; ``norm2_per_log_t`` |θ|²/log t (nan for t <= 1); ``min_margin`` min_i q_i; ``normalised_margin``
-        min_i q_i/|θ|²; ``smoothed_margin`` ℓ⁻¹(Σℓ)/|θ|² ([LLWA, Sec. 3]), which never falls once the loss
-        separates the data; ``balance_drift`` max_j |a_j² - |w_j|² - its first value|/|θ_j|²; ``n_wrong`` samples with
-        q_i <= 0 (these four for labels only, the smoothed margin is nan for a loss of errors); for a loss of errors
-        ``rmse``, the root of the weighted mean of (f(x_i) - y_i)², and ``largest_error``; ``n_sectors`` different sign
-        patterns among the neurons; ``n_held`` pairs on their boundary; ``n_dead``
-        neurons that no sample can move any more. Units are in ``.attrs["units"]``.
+        ``norm_a``; ``norm2_per_log_t`` |θ|²/log t (nan for t <= 1); ``min_margin`` min_i q_i over the samples that
+        count; ``normalised_margin`` min_i q_i/|θ|²; ``smoothed_margin`` ℓ⁻¹(Σℓ)/|θ|² ([LLWA, Sec. 3]), which never
+        falls once the loss separates the data; ``balance_drift`` max_j |a_j² - |w_j|² - its first value|/|θ_j|²;
+        ``n_wrong`` samples with q_i <= 0 (these four for labels only, the smoothed margin is nan for a loss of
+        errors); for a loss of errors ``rmse``, the root of the weighted mean of (f(x_i) - y_i)², and
+        ``largest_error``; ``n_sectors`` different sign patterns among the neurons; ``n_held`` pairs on their boundary;
+        ``n_dead`` neurons that no sample can move any more. Units are in ``.attrs["units"]``.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def _margin_columns(run: States) -> dict[str, FloatArray | IntArray]:
     if not run.data.has_labels:
         return of_errors
     norm2 = np.where(run.norm > 0, run.norm**2, np.nan)
-    smallest = run.margins.min(axis=1)
+    smallest = run.margins[:, run.data.counts > 0].min(axis=1)
     return {
         "min_margin": smallest,
         "normalised_margin": smallest / norm2,
