@@ -10,8 +10,9 @@ namespace reluflow::layered {
 namespace {
 
 constexpr double kUlp = std::numeric_limits<double>::epsilon();
-/// A factor that differs from one by less is the rounding of the sums.
-constexpr double kNoFactor = 16.0 * kUlp;
+/// A factor that differs from one by less is left: it cannot turn a unit over before the next step, and what changes
+/// late states by their rounding keeps late steps from being taken (1.6e-15 here: explicit steps from log t = 7e7 on).
+constexpr double kNoFactor = 1e-7;
 /// Sweeps over all units, each of which leaves about half of what neighbours put off.
 constexpr int kMostSweeps = 8;
 /// A step that misses more of a unit does not know it any more; errors of units that count are far below.

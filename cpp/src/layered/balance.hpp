@@ -2,8 +2,8 @@
 ///
 /// A unit that decays does so along a saddle of its own weights: errors along the direction in which it would grow are
 /// magnified by the square of what it has shrunk by. In a balanced unit, Σ in² = Σ out², no exact flow can follow that
-/// direction, and a step that keeps the balance to rounding does not either. Otherwise the unit comes back from below
-/// the tolerance with the sign of its output turned over.
+/// direction, and steps that keep the balance do not either. Otherwise the unit comes back from below the tolerance
+/// with the sign of its output turned over.
 #pragma once
 
 #include <vector>
@@ -18,8 +18,8 @@ class Balance {
     /// Of the units whose weights are parameters that nothing else reads; none with weight decay.
     Balance(const Graph& graph, const Vector& theta, bool decays);
 
-    /// Puts the units back on their balance: what enters grows by a factor and what leaves falls by it, so that all
-    /// other units and the outputs stay as they are.
+    /// Puts units that have left their balance back on it: what enters grows by a factor and what leaves falls by it,
+    /// so that all other units and the outputs stay as they are.
     void restore(Vector& theta) const;
 
     /// True if what a step has missed of each unit, at its end, is a small part of the unit, however small that is, and

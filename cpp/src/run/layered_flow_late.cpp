@@ -105,6 +105,7 @@ bool LayeredFlow::is_accurate_late(double u) {
     probed_ = false;
     if (!end_.allFinite()) return false;
     balance_.restore(end_);
+    if (!balance_.are_followed(state_.theta, end_, {})) return false;
     jet_.rate_at(u, rate_);
     multipliers_.clear();
     for (int b = 0; b < jet_.sliding().count(); ++b)
@@ -117,9 +118,7 @@ bool LayeredFlow::is_accurate_late(double u) {
     velocity_.resize(end_.size());
     probe_.velocity(multipliers_.data(), velocity_);
     log_gradient_at_end_ = std::log(velocity_.norm() / jet_.span()) + late_.log_mass_at(u) - jet_.duals().log_factor();
-    rate_ -= velocity_;  // what the step misses
-    if (!balance_.are_followed(state_.theta, end_, rate_)) return false;
-    const double defect = rate_.cwiseAbs().maxCoeff();
+    const double defect = (rate_ - velocity_).cwiseAbs().maxCoeff();
     if (!(defect <= plan_.settings.rtol * largest(end_) + 1e-14 * largest(velocity_))) return false;
     return log_loss_at_end_ <= log_loss_ + kLossRounding * std::max(1.0, std::abs(log_loss_));
 }
