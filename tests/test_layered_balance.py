@@ -1,4 +1,4 @@
-"""Units of layered networks that decay below the tolerance stay what they are: they keep their balance and their signs."""
+"""Units of layered networks that decay below the tolerance keep their balance and their signs."""
 
 from __future__ import annotations
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import lsq_linear, nnls
+from scipy.optimize import nnls
 
 from .._validation import FloatArray, IntArray
 from ..limits._checks import Residuals
+from ._boxes import RANK_TOL, multipliers_in_boxes
 from ._frozen import Frozen
 from ._gradient import Numbers, duals
 from ._graph import Node
@@ -15,8 +16,6 @@ from ._model import Problem
 from ._network import DeepNetwork
 from ._newton import derivative, dimensions, zero_near
 
-# Singular values of the normals of what slides below this part of the largest are zero.
-_RANK_TOL = 1e-10
 # The active set changes a few times at most: the weights of the state choose it.
 _SET_CHANGES = 20
 # Samples whose weight is below this part of the largest are far from the margin; they come back if they are violated.
@@ -25,8 +24,6 @@ _WEIGHT_PART = 1e-6
 _CERTIFIED_TOL = 1e-9
 # A state that is farther from the point than this may tend to another one.
 _NEAR = 0.1
-# Steps that find multipliers in intervals which depend on the multipliers above.
-_BOX_PASSES = 5
 # How far the weight of a sample at f = 0 exceeds all others, at least: those of a growing network fall without end.
 _OUTWEIGHS = 1e12
 # The equations of more unknowns are not set up: a dense matrix and its singular values, some seconds.
@@ -174,7 +171,7 @@ class _Search:
         """Solve θ = Σ λ ∇q + Σ μ ∇z, q = 1 on the support, z = 0 on what slides, by least-norm steps."""
         y, frozen, P, k = self.targets[:, 0], self.frozen, len(theta), len(support)
         B = np.vstack((y[support, None] * frozen.gradients(theta, support), frozen.normals(theta)))
-        x = np.concatenate((theta, np.linalg.lstsq(B.T, theta, rcond=_RANK_TOL)[0]))
+        x = np.concatenate((theta, np.linalg.lstsq(B.T, theta, rcond=RANK_TOL)[0]))
 
         def jacobian(x: FloatArray) -> FloatArray:
             lam = np.zeros((len(y), 1))
@@ -238,7 +235,7 @@ class _Search:
         N, none = self.frozen.normals(theta), np.zeros(len(self.frozen.held))
         rest = self.frozen.pull(theta, self._duals(self.f), none).theta
         rest = rest if self.decay is None else rest - self.decay * theta
-        return np.asarray(np.linalg.lstsq(N.T, -rest, rcond=_RANK_TOL)[0]) if len(N) else none
+        return np.asarray(np.linalg.lstsq(N.T, -rest, rcond=RANK_TOL)[0]) if len(N) else none
 
     # --- the certificate ---
 
@@ -247,7 +244,7 @@ class _Search:
         lam2 = lam.reshape(len(self.targets), -1)
         aim = theta if above is not None else (0.0 if self.decay is None else self.decay) * theta
         felt = lam2 if above is None else self._with_resting(lam2)
-        mu = self._multipliers_in_boxes(theta, felt, np.asarray(aim))
+        mu = multipliers_in_boxes(self.frozen, theta, felt, np.asarray(aim))
         rest = self.frozen.pull(theta, lam2, mu).theta - aim
         stationarity = float(np.linalg.norm(rest)) / self._size(theta, lam2, above is not None)
         wrong = self._contradicted(theta)
@@ -293,26 +290,6 @@ class _Search:
         lam[self.resting] = _OUTWEIGHS * (float(np.abs(lam).max()) or 1.0) * self.targets[self.resting]
         return lam
 
-    def _multipliers_in_boxes(self, theta: FloatArray, lam: FloatArray, aim: FloatArray) -> FloatArray:
-        """Multipliers between leak and 1 times what comes back to each held place, that come nearest to `aim`."""
-        frozen = self.frozen
-        mu = np.zeros(len(frozen.held))
-        if not len(mu):
-            return mu
-        N = frozen.normals(theta)
-        rest = aim - frozen.pull(theta, lam, mu).theta
-        leaks = np.array([frozen.nodes[v].leak or 0.0 for v, _, _ in frozen.held])
-        mu = np.asarray(np.linalg.lstsq(N.T, rest, rcond=_RANK_TOL)[0])
-        for _ in range(_BOX_PASSES):
-            back = frozen.pull(theta, lam, mu).back
-            low, high = np.minimum(leaks * back, back), np.maximum(leaks * back, back)
-            room = 1e-300 + 1e-15 * np.abs(back)
-            found = lsq_linear(N.T, rest, bounds=(low - room, high + room), method="bvls")
-            if np.array_equal(found.x, mu):
-                break
-            mu = np.clip(found.x, low, high)
-        return mu
-
     def _contradicted(self, theta: FloatArray) -> float:
         """Return the largest z on the wrong side of its pattern, in units of its layer's largest."""
         worst = 0.0
@@ -344,7 +321,7 @@ class _Search:
         N = self.frozen.normals(self.net.theta)
         rate = self.frozen.pull(self.net.theta, lam, np.zeros(len(N))).theta
         if len(N):
-            rate = rate - N.T @ np.linalg.lstsq(N.T, rate, rcond=_RANK_TOL)[0]
+            rate = rate - N.T @ np.linalg.lstsq(N.T, rate, rcond=RANK_TOL)[0]
         unit = self.net.theta / self.net.norm
         along = float(rate @ unit)
         return float(np.linalg.norm(rate - along * unit)) / along if along > 0 else float("nan")
