@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -55,3 +56,19 @@ def test_two_layers_end_as_in_their_own_core(seed: int, scale: float) -> None:
     two, deep = both(data, rf.Network.init(m, d, scale=scale, seed=seed), 1e3)
     expected = np.concatenate((two.final.W.ravel(), two.final.a))
     np.testing.assert_allclose(deep.final.theta, expected, atol=1e-6 * two.final.norm)
+
+
+def test_runs_that_go_on_keep_the_balance_of_their_start(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((6, 3))
+    data = rf.Dataset(X, np.sign(X @ rng.standard_normal(3)))
+    net = rf.Network.init(6, 3, scale=1e-2, seed=0)
+    sol: Any = as_layers(net)
+    for number, time in enumerate((5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 40.0, 100.0)):
+        sol = rf.integrate(data, sol, until=time, rtol=1e-6)
+        if number % 2:
+            sol.save(tmp_path / "run.npz")
+            sol = rf.load(tmp_path / "run.npz")
+    assert abs(sol.final.theta[-4]) < 1e-15
+    expected = rf.integrate(data, net, until=100.0).final
+    np.testing.assert_allclose(sol.final.theta, np.concatenate((expected.W.ravel(), expected.a)), atol=1e-4)

@@ -144,6 +144,7 @@ py::dict snapshot_out(const Snapshot& snapshot, const Graph& graph) {
     out["modes"] = modes;
     out["sliding"] = sliding;
     out["zeros"] = zeros;
+    out["balance"] = array_out(Vector(snapshot.balance));
     return out;
 }
 
@@ -161,6 +162,7 @@ Snapshot snapshot_in(const py::dict& stored, const Graph& graph, const Matrix& X
     }
     snapshot.activity.restore(layers_in(stored["sides"]), layers_in(stored["modes"]), std::move(sliding),
                               std::move(zeros));
+    if (stored.contains("balance")) snapshot.balance = vector_in("balance", py::cast<py::array>(stored["balance"]));
     return snapshot;
 }
 

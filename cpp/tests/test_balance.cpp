@@ -41,7 +41,7 @@ Vector start() {
 
 void restored_units_have_their_difference_and_the_same_product() {
     const Graph graph = two_layers();
-    const Balance balance(graph, start(), false);
+    const Balance balance(graph, start(), false, {});
     for (const double shrunk : {1.0, 1e-8, 1e-100}) {
         Vector theta = start();
         theta[0] *= shrunk * (1.0 + 1e-6);
@@ -61,11 +61,11 @@ void restored_units_have_their_difference_and_the_same_product() {
 
 void what_is_in_balance_is_left_alone() {
     const Graph graph = two_layers();
-    const Balance balance(graph, start(), false);
+    const Balance balance(graph, start(), false, {});
     Vector theta = start();
     balance.restore(theta);
     CHECK((theta.array() == start().array()).all());
-    const Balance decaying(graph, start(), true);  // weight decay conserves nothing
+    const Balance decaying(graph, start(), true, {});  // weight decay conserves nothing
     theta[0] *= 2.0;
     const Vector moved = theta;
     decaying.restore(theta);
@@ -74,7 +74,7 @@ void what_is_in_balance_is_left_alone() {
 
 void a_step_may_not_turn_over_what_the_balance_keeps_from_zero() {
     const Graph graph = two_layers();
-    const Balance balance(graph, start(), false);
+    const Balance balance(graph, start(), false, {});
     Vector end = start();
     CHECK(balance.are_followed(start(), end, {}));
     end[5] = -1.0;  // more enters the second unit than leaves it: what leaves may pass through zero
@@ -85,7 +85,7 @@ void a_step_may_not_turn_over_what_the_balance_keeps_from_zero() {
 
 void what_is_missed_counts_beside_the_unit_itself() {
     const Graph graph = two_layers();
-    const Balance balance(graph, start(), false);
+    const Balance balance(graph, start(), false, {});
     Vector end = start();
     end.head(2) *= 1e-12;
     end[4] *= 1e-12;

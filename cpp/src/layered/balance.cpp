@@ -10,6 +10,7 @@ namespace reluflow::layered {
 namespace {
 
 constexpr double kUlp = std::numeric_limits<double>::epsilon();
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 /// A factor that differs from one by less is left: it cannot turn a unit over before the next step, and what changes
 /// late states by their rounding keeps late steps from being taken (1.6e-15 here: explicit steps from log t = 7e7 on).
 constexpr double kNoFactor = 1e-7;
@@ -69,6 +70,13 @@ void read_in(const Graph& graph, int v, Index u, std::vector<Index>& in) {
     if (const auto& bias = graph.node(v).bias; !bias.empty() && bias[u] >= 0) in.push_back(bias[u]);
 }
 
+/// Σ in² - Σ out² from the norms, and 0 for what rounding leaves of it.
+double difference_of(double in, double out) {
+    if (in == 0.0 || out == 0.0) return kNone;
+    if (std::abs(in - out) <= kBalanceUlps * kUlp * in) return 0.0;
+    return std::min(in, out) < kSmallest ? kNone : (in - out) * (in + out);
+}
+
 bool has_fixed_inputs(const Graph& graph, int v, Index u) {
     for (const int e : graph.node(v).incoming)
         for (Index col = 0; col < graph.edges()[e].cols; ++col)
@@ -78,7 +86,7 @@ bool has_fixed_inputs(const Graph& graph, int v, Index u) {
 
 }  // namespace
 
-Balance::Balance(const Graph& graph, const Vector& theta, bool decays) {
+Balance::Balance(const Graph& graph, const Vector& theta, bool decays, const Vector& differences) {
     if (decays) return;
     const std::vector<int> uses = uses_of(graph);
     for (int v = 1; v + 1 < graph.count(); ++v)
@@ -87,14 +95,17 @@ Balance::Balance(const Graph& graph, const Vector& theta, bool decays) {
             if (!graph.owns_row(v, u) || has_fixed_inputs(graph, v, u)) continue;
             if (!read_out(graph, v, u, uses, unit.out)) continue;
             read_in(graph, v, u, unit.in);
-            const double in = norm_of(unit.in, theta);
-            const double out = norm_of(unit.out, theta);
-            if (in == 0.0 || out == 0.0) continue;
-            const double part = (in - out) * (in + out);
-            unit.difference = std::abs(in - out) <= kBalanceUlps * kUlp * in ? 0.0 : part;
-            if (unit.difference != 0.0 && std::min(in, out) < kSmallest) continue;
+            unit.difference = difference_of(norm_of(unit.in, theta), norm_of(unit.out, theta));
             units_.push_back(std::move(unit));
         }
+    if (differences.size() != static_cast<Index>(units_.size())) return;
+    for (std::size_t u = 0; u < units_.size(); ++u) units_[u].difference = differences[static_cast<Index>(u)];
+}
+
+Vector Balance::differences() const {
+    Vector differences(static_cast<Index>(units_.size()));
+    for (std::size_t u = 0; u < units_.size(); ++u) differences[static_cast<Index>(u)] = units_[u].difference;
+    return differences;
 }
 
 void Balance::restore(Vector& theta) const {
@@ -108,7 +119,7 @@ bool Balance::restore_once(Vector& theta) const {
     for (const Unit& unit : units_) {
         const double in = norm_of(unit.in, theta);
         const double out = norm_of(unit.out, theta);
-        if (in == 0.0 || out == 0.0) continue;
+        if (in == 0.0 || out == 0.0 || std::isnan(unit.difference)) continue;
         double square = out / in;  // of the factor
         if (const double d = unit.difference; d != 0.0) {
             if (std::min(in, out) < kSmallest) continue;
@@ -128,7 +139,7 @@ bool Balance::are_followed(const Vector& start, const Vector& end, const Vector&
     for (const Unit& unit : units_) {
         if (unit.difference >= 0.0 && turns_over(unit.in, start, end)) return false;
         if (unit.difference <= 0.0 && turns_over(unit.out, start, end)) return false;
-        if (missed.size() == 0) continue;
+        if (missed.size() == 0 || std::isnan(unit.difference)) continue;
         const double size = std::max(largest_of(unit.in, end), largest_of(unit.out, end));
         const double off = std::max(largest_of(unit.in, missed), largest_of(unit.out, missed));
         if (size > kSmallest && off > kMostMissed * size) return false;

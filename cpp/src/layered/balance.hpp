@@ -15,8 +15,12 @@ namespace reluflow::layered {
 
 class Balance {
   public:
-    /// Of the units whose weights are parameters that nothing else reads; none with weight decay.
-    Balance(const Graph& graph, const Vector& theta, bool decays);
+    /// Of the units whose weights are parameters that nothing else reads; none with weight decay. `differences` are
+    /// those of an earlier balance of this graph, where a run goes on: θ tells them to a part of the unit alone.
+    Balance(const Graph& graph, const Vector& theta, bool decays, const Vector& differences);
+
+    /// Σ in² - Σ out² of each unit; nan for one that has no balance.
+    Vector differences() const;
 
     /// Puts units that have left their balance back on it: what enters grows by a factor and what leaves falls by it,
     /// so that all other units and the outputs stay as they are.
@@ -30,7 +34,7 @@ class Balance {
   private:
     struct Unit {
         std::vector<Index> in, out;
-        double difference = 0.0;  // Σ in² - Σ out²
+        double difference = 0.0;  // Σ in² - Σ out²; nan where it is not looked at
     };
 
     /// Restores unit by unit; false if all were in balance.

@@ -77,7 +77,7 @@ LayeredFlow::LayeredFlow(const Graph& graph, const Matrix& X, const DualSeries& 
       graph_(&graph),
       X_(&X),
       state_(from),
-      balance_(graph, state_.theta, duals.decays()),
+      balance_(graph, state_.theta, duals.decays(), state_.balance),
       sizes_of_units_(graph, plan_.settings.each_unit),
       jet_(graph, X, duals, kMaxOrder),
       probe_(graph, X, duals, 1),
@@ -95,6 +95,7 @@ LayeredFlow::LayeredFlow(const Graph& graph, const Matrix& X, const DualSeries& 
 }
 
 void LayeredFlow::begin() {
+    state_.balance = balance_.differences();
     joint_ = joint_boundaries(state_.activity, *X_, state_.theta);
     sizes_of_units_.take(state_.theta);
     if (sizes_of_units_.by_unit()) resolution_.compare_with(sizes_of_units_);

@@ -49,6 +49,7 @@ struct Snapshot {
     Clock clock{0.0};
     Vector theta;
     Activity activity;
+    Vector balance = {};  ///< of the units, from the start of the run; empty where it has to be read off θ
 };
 
 class LayeredFlow final : public Run {

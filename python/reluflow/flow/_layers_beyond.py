@@ -86,6 +86,8 @@ class LayersBeyond:
         kept = np.ldexp(q - q[first], -by * self._degree) - np.minimum(below - below[first], _NO_WEIGHT)
         self._log_counts = np.where(used, np.minimum(kept, 0.0), self._log_counts)
         self._state["theta"] = np.ldexp(self._state["theta"], -by)
+        if "balance" in self._state:  # not in files of earlier versions
+            self._state["balance"] = np.ldexp(self._state["balance"], -2 * by)
         self._state["log_t"] = math.ldexp(self._state["log_t"], -by * self._degree)
         self._state["t"] = math.exp(self._state["log_t"]) if self._state["log_t"] < math.log(1e300) else math.inf
         self._shift += by

@@ -48,6 +48,8 @@ def content_of(solution: DeepSolution) -> tuple[dict[str, Any], dict[str, Any]]:
         arrays[f"state{number}/theta"] = state["theta"]
         for node, (side, mode) in enumerate(zip(state["sides"], state["modes"], strict=True)):
             arrays[f"state{number}/side{node}"], arrays[f"state{number}/mode{node}"] = side, mode
+        if "balance" in state:
+            arrays[f"state{number}/balance"] = state["balance"]
         checkpoints.append({name: state[name] for name in ("t", "log_t", "sliding", "zeros")})
     beyond = raw.get("beyond")
     if beyond is not None:
@@ -112,6 +114,7 @@ def _content(
             "modes": [arrays[f"state{number}/mode{node}"] for node in range(len(net.nodes))],
             "sliding": [_boundary(item) for item in state["sliding"]],
             "zeros": [tuple(zero) for zero in state["zeros"]],
+            **_balance(arrays, number),
         }
         for number, state in enumerate(meta["checkpoints"])
     ]
@@ -127,6 +130,12 @@ def _content(
     settings.setdefault("weight_decay", 0.0)
     data = _data(X, targets, settings["loss"], counts)
     return Problem(data, net, X, targets, settings["loss"], meta["factor"], counts, decay), net, settings, raw
+
+
+def _balance(arrays: dict[str, Any], number: int) -> dict[str, Any]:
+    """Return the balance of the units at a state; files of earlier versions have none."""
+    name = f"state{number}/balance"
+    return {"balance": arrays[name]} if name in arrays else {}
 
 
 def _boundary(item: list[Any]) -> tuple[Any, ...]:
