@@ -80,15 +80,15 @@ void DependentSlide::read(int piece, const SlidingSet& held, bool output_positiv
     rises_.assign(set_.size(), 1);
     sign_ = output_positive ? 1.0 : -1.0;
     const double begin = motion_.piece(piece).begin;
-    Coefficients base{};
-    Coefficients range{};
+    Coefficients below{};
+    Coefficients above{};
     for (Index w = 0; w < count; ++w) {
         held.coordinates(motion_.data().normals().row(set_[w]).data(), normals_.row(w).data());
-        motion_.contribution_series(set_[w], begin, base, range);
+        motion_.contribution_series(set_[w], begin, below, above);
         for (int k = 0; k <= order_; ++k) {
-            below_(w, k) = base[k];
-            above_(w, k) = base[k] + range[k];
-            kinks_(w, k) = sign_ * range[k];
+            below_(w, k) = below[k];
+            above_(w, k) = above[k];
+            kinks_(w, k) = sign_ * (above[k] - below[k]);
         }
     }
     for (int k = 0; k <= order_; ++k) held.coordinates(motion_.g(piece) + k * motion_.rank(), rest_.row(k).data());

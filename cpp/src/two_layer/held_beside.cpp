@@ -76,10 +76,10 @@ bool HeldBeside::comes_to_rest(int piece, int boundary, const Coefficients& z, c
     const double distance = std::abs(z[0]);
     if (distance > std::min(kPartOfSize * size, motion_.state_error() * std::hypot(size, output))) return false;
     if (hold.zero > motion_.state_error() * size) return false;  // where w vanishes all directions are noise
-    double base = 0.0;
-    double range = 0.0;
-    motion_.contribution_at(boundary, motion_.piece(piece).begin, base, range);
-    if (z[1] - motion_.step() * output * range < -hold.noise) return false;  // drawn away on the other side
+    double below = 0.0;
+    double above = 0.0;
+    motion_.contribution_at(boundary, motion_.piece(piece).begin, below, above);
+    if (z[1] - motion_.step() * output * (above - below) < -hold.noise) return false;  // drawn away on the other side
     double longest = 0.0;
     for (const int sample : motion_.data().samples_of(boundary))
         longest = std::max(longest, std::abs(motion_.data().coefficient(sample)));

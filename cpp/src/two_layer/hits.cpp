@@ -225,19 +225,19 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const Sliding
     held.condition(condition, condition + count);
     PullNoise noise;  // asked for where a multiplier may leave
     const double length = end - begin;
-    Coefficients base{};
-    Coefficients range{};
-    Coefficients gap{};
+    Coefficients below{}, above{};
+    Coefficients range{}, gap{};
     for (int h = 0; h < count; ++h) {
         const int boundary = held.boundaries()[h];
-        motion_.contribution_series(boundary, begin, base, range);
+        motion_.contribution_series(boundary, begin, below, above);
+        for (int k = 0; k <= order; ++k) range[k] = above[k] - below[k];
         if (std::abs(range[0]) < std::abs(range[1]) * length && noise.rounding == 0.0)
             noise = pull_noise(count, sides, begin);
         const double sign = interval_sign(range, length, noise.rounding, output_positive);
         for (const std::int8_t side : {std::int8_t{-1}, std::int8_t{1}}) {
             for (int k = 0; k <= order; ++k) {
                 const double beta = multipliers_[k * count + h];
-                gap[k] = sign * (side < 0 ? beta - base[k] : base[k] + range[k] - beta);
+                gap[k] = sign * (side < 0 ? beta - below[k] : above[k] - beta);
             }
             if (std::min(gap[0], gap[0] + gap[1] * length) > tail_bound(gap, order, 2, length)) continue;
             if (noise.rounding == 0.0) noise = pull_noise(count, sides, begin);
@@ -277,10 +277,10 @@ double HitFinder::interval_sign(const Coefficients& range, double length, double
 /// True where the interval of a multiplier has shrunk to a point or to less: the weight of its sample passes zero, and
 /// an attracting boundary becomes a repelling one.
 bool HitFinder::is_closed(int boundary, double u, double sign, double unknown) const {
-    double base = 0.0;
-    double range = 0.0;
-    motion_.contribution_at(boundary, u, base, range);
-    return motion_.waveform().is_linear() && sign * range <= 2.0 * unknown;
+    double below = 0.0;
+    double above = 0.0;
+    motion_.contribution_at(boundary, u, below, above);
+    return motion_.waveform().is_linear() && sign * (above - below) <= 2.0 * unknown;
 }
 
 /// A corner that holds may leave twice its tolerance.
@@ -301,10 +301,10 @@ bool HitFinder::is_alone(const Hit& release, const SlidingSet& held, double begi
         if (boundary == release.boundary) continue;
         double beta = multipliers_[order * count + h];
         for (int k = order - 1; k >= 0; --k) beta = beta * (release.u - begin) + multipliers_[k * count + h];
-        double base = 0.0;
-        double range = 0.0;
-        motion_.contribution_at(boundary, release.u, base, range);
-        const double inside = std::min(beta - std::min(base, base + range), std::max(base, base + range) - beta);
+        double below = 0.0;
+        double above = 0.0;
+        motion_.contribution_at(boundary, release.u, below, above);
+        const double inside = std::min(beta - std::min(below, above), std::max(below, above) - beta);
         if (inside <= noise.rounding + condition[h] * noise.weights) return false;
     }
     return true;

@@ -71,10 +71,10 @@ bool LocalEvents::apply(int neuron, const Hit& hit, std::span<const int> candida
     for (const int boundary : boundaries_) {
         const std::int8_t side = mode_.side(neuron, boundary);
         if (side == 0) continue;
-        double base = 0.0;
-        double range = 0.0;
-        motion_.contribution_at(boundary, hit.u, base, range);
-        gradient_ -= (side > 0 ? base + range : base) * data_.normals().row(boundary).transpose();
+        double below = 0.0;
+        double above = 0.0;
+        motion_.contribution_at(boundary, hit.u, below, above);
+        gradient_ -= (side > 0 ? above : below) * data_.normals().row(boundary).transpose();
     }
     fill_corner(neuron, hit.u, gradient_.data(), output_sign_after(piece, hit.u));
     int choice = 0;
@@ -179,9 +179,7 @@ void LocalEvents::fill_corner(int neuron, double u, const double* gradient, doub
         corner_.boundaries[i] = boundaries_[i];
         corner_.before[i] = mode_.side(neuron, boundaries_[i]);
         corner_set_.coordinates(data_.normals().row(boundaries_[i]).data(), corner_.normal(i));
-        double range = 0.0;
-        motion_.contribution_at(boundaries_[i], u, corner_.below[i], range);
-        corner_.above[i] = corner_.below[i] + range;
+        motion_.contribution_at(boundaries_[i], u, corner_.below[i], corner_.above[i]);
     }
     corner_.weight = motion_.patience() * largest_mean_norm_;
     if (!is_plain()) corner_.weight = motion_.acting_weight(mode_.pattern().row(neuron), u);

@@ -28,13 +28,14 @@ bool LocalEvents::crosses(int neuron, const Hit& hit, std::span<const int> candi
 
     const std::int8_t before = mode_.side(neuron, hit.boundary);
     const ConstMap normal(data_.normals().row(hit.boundary).data(), data_.rank());
-    double base = 0.0;
-    double range = 0.0;
-    motion_.contribution_at(hit.boundary, hit.u, base, range);
+    double below = 0.0;
+    double above = 0.0;
+    motion_.contribution_at(hit.boundary, hit.u, below, above);
+    const double range = above - below;
     const double towards = a_ > 0.0 ? -before : before;
     const double rate = towards * normal.dot(ConstMap(motion_.gradient(), data_.rank()));
     const double rate_beyond = rate - towards * before * range;
-    const double acting = motion_.patience() * largest_mean_norm_ + std::abs(base) + std::abs(range);
+    const double acting = motion_.patience() * largest_mean_norm_ + std::abs(below) + std::abs(range);
     const double rounding = kCornerUlps * std::numeric_limits<double>::epsilon() * acting;
     if (!(std::min({rate, rate_beyond, std::abs(range)}) > kFarFromRounding * rounding)) return false;
 

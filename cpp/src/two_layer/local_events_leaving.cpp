@@ -43,11 +43,8 @@ void LocalEvents::look_ahead(double u, double way) {
     for (int k = motion_.order() - 1; k >= 0; --k)
         gradient_ = way * gradient_ + Eigen::Map<const Vector>(motion_.gradient() + k * rank, rank);
     corner_set_.coordinates(gradient_.data(), corner_.rest.data());
-    for (int i = 0; i < corner_.size(); ++i) {
-        double range = 0.0;
-        motion_.contribution_at(boundaries_[i], u + way, corner_.below[i], range);
-        corner_.above[i] = corner_.below[i] + range;
-    }
+    for (int i = 0; i < corner_.size(); ++i)
+        motion_.contribution_at(boundaries_[i], u + way, corner_.below[i], corner_.above[i]);
 }
 
 /// The time in which what decides changes by as much as the largest of the contributions, at the rates at u. Weights
@@ -56,12 +53,12 @@ double LocalEvents::time_to_change(double u) const {
     double rate = 0.0;
     double largest = 0.0;
     if (motion_.order() > 1) rate = Eigen::Map<const Vector>(motion_.gradient() + data_.rank(), data_.rank()).norm();
-    Coefficients base{};
-    Coefficients range{};
+    Coefficients below{};
+    Coefficients above{};
     for (int i = 0; i < corner_.size(); ++i) {
-        motion_.contribution_series(boundaries_[i], u, base, range);
-        rate = std::max({rate, std::abs(base[1]), std::abs(base[1] + range[1])});
-        largest = std::max({largest, std::abs(base[0]), std::abs(base[0] + range[0])});
+        motion_.contribution_series(boundaries_[i], u, below, above);
+        rate = std::max({rate, std::abs(below[1]), std::abs(above[1])});
+        largest = std::max({largest, std::abs(below[0]), std::abs(above[0])});
     }
     return rate > 0.0 ? largest / rate : 0.0;
 }

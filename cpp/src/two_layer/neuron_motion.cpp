@@ -250,32 +250,32 @@ void NeuronMotion::load_gradient(int piece, double u) {
     });
 }
 
-void NeuronMotion::contribution_series(int boundary, double u, double* base, double* range) const noexcept {
-    std::fill_n(base, order_, 0.0);
-    std::fill_n(range, order_, 0.0);
+void NeuronMotion::contribution_series(int boundary, double u, double* below, double* above) const noexcept {
+    std::fill_n(below, order_, 0.0);
+    std::fill_n(above, order_, 0.0);
     Coefficients weight{};
     for (const int sample : data_.samples_of(boundary)) {
         waveform_.signed_weight_series(sample, weight);
         const double coefficient = data_.coefficient(sample);
         const double at_lower = coefficient * (coefficient > 0.0 ? leak_ : 1.0);
-        const double spread = (1.0 - leak_) * std::abs(coefficient);
+        const double at_upper = coefficient * (coefficient > 0.0 ? 1.0 : leak_);
         for (int k = 0; k < order_; ++k) {
-            base[k] += at_lower * weight[k];
-            range[k] += spread * weight[k];
+            below[k] += at_lower * weight[k];
+            above[k] += at_upper * weight[k];
         }
     }
-    shift_origin(base, order_ - 1, u);
-    shift_origin(range, order_ - 1, u);
+    shift_origin(below, order_ - 1, u);
+    shift_origin(above, order_ - 1, u);
 }
 
-void NeuronMotion::contribution_at(int boundary, double u, double& base, double& range) const noexcept {
-    base = 0.0;
-    range = 0.0;
+void NeuronMotion::contribution_at(int boundary, double u, double& below, double& above) const noexcept {
+    below = 0.0;
+    above = 0.0;
     for (const int sample : data_.samples_of(boundary)) {
         const double weight = waveform_.signed_weight_at(sample, u);
         const double coefficient = data_.coefficient(sample);
-        base += coefficient * (coefficient > 0.0 ? leak_ : 1.0) * weight;
-        range += (1.0 - leak_) * std::abs(coefficient) * weight;
+        below += coefficient * (coefficient > 0.0 ? leak_ : 1.0) * weight;
+        above += coefficient * (coefficient > 0.0 ? 1.0 : leak_) * weight;
     }
 }
 
@@ -292,17 +292,18 @@ double NeuronMotion::acting_weight(std::span<const std::int8_t> sides, double u)
 
 void NeuronMotion::move_contribution(int boundary, double u, std::int8_t before, std::int8_t after) {
     if (before == after) return;
-    Coefficients base{};
-    Coefficients range{};
-    contribution_series(boundary, u, base, range);
+    Coefficients below{};
+    Coefficients above{};
+    Coefficients change{};
+    contribution_series(boundary, u, below, above);
     const double* normal = data_.normals().row(boundary).data();
-    const double from_base = (after != 0 ? 1.0 : 0.0) - (before != 0 ? 1.0 : 0.0);
-    const double from_range = (after > 0 ? 1.0 : 0.0) - (before > 0 ? 1.0 : 0.0);
-    for (int k = 0; k < order_; ++k) base[k] = from_base * base[k] + from_range * range[k];
+    const double of_below = (after < 0 ? 1.0 : 0.0) - (before < 0 ? 1.0 : 0.0);
+    const double of_above = (after > 0 ? 1.0 : 0.0) - (before > 0 ? 1.0 : 0.0);
+    for (int k = 0; k < order_; ++k) change[k] = of_below * below[k] + of_above * above[k];
     in_strips(rank_, [&]<int Count>(Index x) {
         const Coordinates<Count> direction = ConstCoordinates<Count>(normal + x);
         for (int k = 0; k < order_; ++k)
-            Eigen::Map<Coordinates<Count>>(gradient_.data() + k * rank_ + x) += base[k] * direction;
+            Eigen::Map<Coordinates<Count>>(gradient_.data() + k * rank_ + x) += change[k] * direction;
     });
 }
 

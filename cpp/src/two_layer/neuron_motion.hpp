@@ -83,10 +83,12 @@ class NeuronMotion {
     /// follow().
     void load_gradient(int piece, double u);
     double* gradient() noexcept { return gradient_.data(); }
-    /// Contribution of a boundary to the gradient along its normal with slope μ: base + μ range, as series about u.
-    void contribution_series(int boundary, double u, double* base, double* range) const noexcept;
-    /// Its value at u.
-    void contribution_at(int boundary, double u, double& base, double& range) const noexcept;
+    /// Contribution of a boundary to the gradient along its normal on its negative and on its positive side, as series
+    /// about u. Each is a sum of its own: beside an idle sample that acts on one side alone, the difference of both
+    /// would lose what the others do on the other.
+    void contribution_series(int boundary, double u, double* below, double* above) const noexcept;
+    /// Their values at u.
+    void contribution_at(int boundary, double u, double& below, double& above) const noexcept;
     /// Σ p_i |x_i| at u over what acts on a neuron with these sides: the scale of the rounding of its gradient. Sliding
     /// samples count, since they may have acted before; samples that drive no neuron do not.
     double acting_weight(std::span<const std::int8_t> sides, double u) const;
