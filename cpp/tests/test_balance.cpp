@@ -96,9 +96,23 @@ void what_is_missed_counts_beside_the_unit_itself() {
     CHECK(!balance.are_followed(start(), end, missed));
 }
 
+// An output weight that another unit reads as its bias is no unit's own.
+void a_weight_that_is_a_bias_too_has_no_balance() {
+    Graph plain = two_layers();
+    std::vector<Node> nodes = plain.nodes();
+    for (Node& node : nodes) {
+        node.incoming.clear();
+        node.outgoing.clear();
+    }
+    nodes[1].bias = {-1, 4};
+    const Graph graph(std::move(nodes), plain.edges(), 6);
+    CHECK(Balance(graph, start(), false, {}).differences().size() == 0);
+}
+
 }  // namespace
 
 int main() {
+    a_weight_that_is_a_bias_too_has_no_balance();
     restored_units_have_their_difference_and_the_same_product();
     what_is_in_balance_is_left_alone();
     a_step_may_not_turn_over_what_the_balance_keeps_from_zero();

@@ -41,22 +41,14 @@ bool turns_over(const std::vector<Index>& parameters, const Vector& start, const
     return (start[g] > 0.0 && end[g] <= 0.0) || (start[g] < 0.0 && end[g] >= 0.0);
 }
 
-std::vector<int> uses_of(const Graph& graph) {
-    std::vector<int> uses(static_cast<std::size_t>(graph.parameters()), 0);
-    for (const Edge& edge : graph.edges())
-        for (const Index g : edge.parameter)
-            if (g >= 0) ++uses[g];
-    return uses;
-}
-
 /// The parameters by which others read a unit; false where one of them is fixed or shared.
-bool read_out(const Graph& graph, int v, Index u, const std::vector<int>& uses, std::vector<Index>& out) {
+bool read_out(const Graph& graph, int v, Index u, std::vector<Index>& out) {
     for (const int e : graph.node(v).outgoing) {
         const Edge& edge = graph.edges()[e];
         for (Index row = 0; row < edge.rows; ++row) {
             const Index g = edge.at(row, u);
             if (!edge.connects(row, u)) continue;
-            if (g < 0 || edge.fixed(row, u) != 0.0 || uses[g] > 1) return false;
+            if (g < 0 || edge.fixed(row, u) != 0.0 || graph.uses(g) > 1) return false;
             out.push_back(g);
         }
     }
@@ -88,12 +80,11 @@ bool has_fixed_inputs(const Graph& graph, int v, Index u) {
 
 Balance::Balance(const Graph& graph, const Vector& theta, bool decays, const Vector& differences) {
     if (decays) return;
-    const std::vector<int> uses = uses_of(graph);
     for (int v = 1; v + 1 < graph.count(); ++v)
         for (Index u = 0; u < graph.node(v).size; ++u) {
             Unit unit;
             if (!graph.owns_row(v, u) || has_fixed_inputs(graph, v, u)) continue;
-            if (!read_out(graph, v, u, uses, unit.out)) continue;
+            if (!read_out(graph, v, u, unit.out)) continue;
             read_in(graph, v, u, unit.in);
             unit.difference = difference_of(norm_of(unit.in, theta), norm_of(unit.out, theta));
             units_.push_back(std::move(unit));

@@ -31,21 +31,21 @@ Graph::Graph(std::vector<Node> nodes, std::vector<Edge> edges, Index parameters)
 }
 
 void Graph::find_owned() {
-    std::vector<int> uses(static_cast<std::size_t>(parameters_), 0);
+    uses_.assign(static_cast<std::size_t>(parameters_), 0);
     for (const Edge& edge : edges_)
         for (const Index g : edge.parameter)
-            if (g >= 0) ++uses[g];
+            if (g >= 0) ++uses_[g];
     for (const Node& node : nodes_)
         for (const Index g : node.bias)
-            if (g >= 0) ++uses[g];
+            if (g >= 0) ++uses_[g];
     for (const Node& node : nodes_) {
         std::vector<char>& owned = owned_.emplace_back(static_cast<std::size_t>(node.size), 1);
         for (Index u = 0; u < node.size; ++u) {
-            if (!node.bias.empty() && node.bias[u] >= 0 && uses[node.bias[u]] > 1) owned[u] = 0;
+            if (!node.bias.empty() && node.bias[u] >= 0 && uses_[node.bias[u]] > 1) owned[u] = 0;
             for (const int e : node.incoming)
                 for (Index c = 0; c < edges_[e].cols; ++c) {
                     const Index g = edges_[e].at(u, c);
-                    if (edges_[e].connects(u, c) && (g < 0 || uses[g] > 1)) owned[u] = 0;
+                    if (edges_[e].connects(u, c) && (g < 0 || uses_[g] > 1)) owned[u] = 0;
                 }
         }
     }

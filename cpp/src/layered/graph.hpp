@@ -66,6 +66,8 @@ class Graph {
     Index parameters() const noexcept { return parameters_; }
     /// True if all that a unit reads comes through parameters that nothing else reads.
     bool owns_row(int v, Index unit) const noexcept { return owned_[v][unit] != 0; }
+    /// How many places read a parameter, biases among them.
+    int uses(Index g) const noexcept { return uses_[g]; }
     Index outputs() const noexcept { return nodes_.back().size; }
 
   private:
@@ -77,6 +79,7 @@ class Graph {
 
     std::vector<Node> nodes_;
     std::vector<Edge> edges_;
+    std::vector<int> uses_;                 // by parameter
     std::vector<std::vector<char>> owned_;  // by node and unit
     Index parameters_;
 };
