@@ -1,4 +1,5 @@
 /// When Radau steps are tried, and when explicit steps resume.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -130,6 +131,17 @@ void a_layer_far_shorter_than_the_step_before_is_leapt_over() {
     LateControl control = cut_by_event(LateKind::margins);
     CHECK(control.wants(kRate, LateKind::margins, kEndless));
     CHECK(control.propose(kPlain) >= 1e6 * kPlain);
+}
+
+void a_leap_goes_little_farther_than_the_event_that_was_seen_next() {
+    for (const double ahead : {1e2 * kPlain, 1e6 * kPlain, kEndless}) {
+        LateControl control = asked(LateKind::margins);
+        control.tried(true, 6e6 * kPlain, kGain, kGain, kPlain);
+        control.taken(1e6 * kPlain, true, ahead);
+        CHECK(control.wants(kRate, LateKind::margins, kEndless));
+        CHECK(control.propose(kPlain) > std::min(ahead, 1e6 * kPlain));
+        CHECK(control.propose(kPlain) < 1.5 * ahead);
+    }
 }
 
 void a_layer_of_careful_steps_or_of_errors_is_not_leapt_over() {
@@ -327,6 +339,7 @@ int main() {
     a_gap_that_is_long_is_room();
     a_step_goes_on_late_behind_an_event_at_its_begin();
     a_layer_far_shorter_than_the_step_before_is_leapt_over();
+    a_leap_goes_little_farther_than_the_event_that_was_seen_next();
     a_layer_of_careful_steps_or_of_errors_is_not_leapt_over();
     a_layer_as_long_as_the_step_before_is_not_leapt_over();
     a_leap_that_misses_the_layer_is_followed_by_explicit_steps_and_not_tried_at_the_next_event();

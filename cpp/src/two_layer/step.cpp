@@ -233,10 +233,14 @@ bool Stepper::is_separated() const {
 void Stepper::foresee(double end) {
     if (late_) {
         if (partitions_.follows_events()) quiet_steps_ = 0;
-        const bool at_event = end < allowed_ || std::any_of(
-                                                    disturbances_.begin(), disturbances_.end(),
-                                                    [end](const auto& event) { return event.u == end; });
-        if (late_control_.taken(end * waveform().step(), at_event)) radau_.interrupt();
+        bool at_event = end < allowed_;
+        double next = std::numeric_limits<double>::infinity();
+        for (const auto& event : disturbances_) {
+            at_event |= event.u == end;
+            if (event.u > end) next = std::min(next, event.u);
+        }
+        const double step = waveform().step();
+        if (late_control_.taken(end * step, at_event, (next - end) * step)) radau_.interrupt();
         return;
     }
     quiet_steps_ = disturbances_.empty() ? quiet_steps_ + 1 : 0;

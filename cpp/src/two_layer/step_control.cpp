@@ -86,7 +86,8 @@ constexpr double kNoWay = 1e-3;
 constexpr int kMostBarred = 63;
 /// A Radau step leaps over the layer behind an event if the step before was longer than an explicit one by this factor.
 constexpr double kLeap = 30.0;
-/// It is as long as the step before times this factor at most.
+/// It is as long as the step before times this factor at most, where no event was seen that ends it sooner: of what
+/// goes farther nothing is left, and a longer step takes more iterations.
 constexpr double kLeapGrowth = 6.0;
 /// Events, at most, at which leaping is not tried after it was refused again and again.
 constexpr int kMostUnleapt = 7;
@@ -205,7 +206,7 @@ void LateControl::tried(bool accepted, double next, double gain, double spent, d
     pause_ = next_pause_;
 }
 
-bool LateControl::taken(double length, bool at_event) noexcept {
+bool LateControl::taken(double length, bool at_event, double ahead) noexcept {
     debt_ = std::max(0.0, debt_ - kRepaid * length / plain_);
     const bool went_on = goes_on_;
     goes_on_ = at_event && length == 0.0 && !went_on && barred_ == 0;
@@ -218,7 +219,7 @@ bool LateControl::taken(double length, bool at_event) noexcept {
         --leap_pause_;
     } else if (kind_ == LateKind::margins && length > kLeap * plain_) {
         leaps_ = active_ = true;
-        step_ = std::min(step_, kLeapGrowth * length);
+        step_ = std::min({step_, kLeapGrowth * length, kEventMargin * ahead});
         return true;
     }
     leave();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -76,8 +77,9 @@ class LateControl {
     /// Reports the length that an accepted try was taken for, and whether it ends at an event. The weights have a kink
     /// there, so that explicit steps come next: then the answer is true. An event at the begin of the step is behind
     /// the next one, which can go on late; not where the last attempt at that came to another event. Nor does the layer
-    /// behind the kink have to be resolved where it is far shorter than the step: the next Radau step leaps over it.
-    bool taken(double length, bool at_event) noexcept;
+    /// behind the kink have to be resolved where it is far shorter than the step: the next Radau step leaps over it,
+    /// and goes a little farther than the event that was seen next, `ahead` behind this one.
+    bool taken(double length, bool at_event, double ahead = std::numeric_limits<double>::infinity()) noexcept;
     /// Explicit steps come next.
     void leave() noexcept;
     void tell(Pace& pace) const noexcept;
