@@ -37,3 +37,16 @@ def test_a_loss_may_rise_by_what_placing_neurons_moves(seed: int, samples: int, 
     assert sol.status == "reached_log_time", sol.message
     falls = np.diff(sol.log_loss)
     assert falls.max() < 0.01
+
+
+def test_what_drifts_across_a_boundary_is_across() -> None:
+    """Behind a crossing rates were below what is known of them, and counted as none. Over hundreds of steps they took
+    the neuron back by 1e-8 of its size, and the run ended with accuracy_not_reached."""
+    rng = np.random.default_rng(222)
+    X, y = load_breast_cancer(return_X_y=True)
+    n, d = int(rng.integers(30, 90)), int(rng.integers(4, 9))
+    rows, columns = rng.permutation(len(X))[:n], rng.permutation(30)[:d]
+    data = rf.Dataset(np.c_[X[rows][:, columns] / 1000.0, np.ones(n)], np.where(y[rows] == 0, 1.0, -1.0))
+    net = rf.Network.init(6, data.d, scale=1.0, seed=222, leak=0.1)
+    sol = rf.integrate(data, net, until=rf.Stop(log_time=20.0))
+    assert sol.status == "reached_log_time", sol.message

@@ -203,6 +203,18 @@ void a_boundary_just_left_is_not_met_again_at_once() {
     }
 }
 
+/// A rate that is rounding takes nobody over a boundary, but what it has done over many steps is no more in doubt.
+void what_has_come_far_beyond_a_boundary_is_across() {
+    Bench bench(kAxes);
+    for (const double slope : {0.0, -1e-18, -1e-14}) {
+        const auto hit_from = [&](double beyond) {
+            return bench.hit(bench.put({-beyond, 1.0, 0.0}, kOutput, {{slope, 0.0, 0.0}}), 1.0);
+        };
+        CHECK(hit_from(1e-11).kind == HitKind::none);
+        CHECK((hit_from(5e-9).u == 0.0) == (slope < 0.0));
+    }
+}
+
 /// Two boundaries lean to either side of the way by as much.
 void of_boundaries_met_at_one_instant_the_first_is_named_and_all_are_met() {
     Bench bench({{1.0, 0.5, 0.0}, {1.0, -0.5, 0.0}, {0.0, 1.0, 1.0}});
@@ -302,6 +314,7 @@ int main() {
     touching_is_told_from_just_missing();
     a_boundary_that_is_only_just_reached_is_reached();
     a_boundary_just_left_is_not_met_again_at_once();
+    what_has_come_far_beyond_a_boundary_is_across();
     of_boundaries_met_at_one_instant_the_first_is_named_and_all_are_met();
     what_is_above_rounding_is_not_zero();
     what_a_neuron_only_stays_beside_is_not_met();

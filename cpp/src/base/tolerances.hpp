@@ -43,6 +43,9 @@ inline constexpr double kLargestNeuron = 1e50;
 inline constexpr double kLargestOutput = 1e150;
 /// Pre-activations below this many ulp of |w| count as zero: the rounding of one dot product and one projection.
 inline constexpr double kZeroUlps = 32.0;
+/// A pre-activation on the wrong side of its boundary by more than this part of |w| + |a| means that an event was
+/// missed.
+inline constexpr double kWrongSide = 1e-8;
 /// Rates below this many ulp of |a| Σ p_i |x_i| count as zero.
 inline constexpr double kRateUlps = 256.0;
 /// Rates at simultaneous boundaries below this many ulp of what acts on the neuron are zero: a few roundings of a sum.

@@ -16,9 +16,6 @@ namespace {
 /// the events do not settle.
 constexpr int kStillPerBoundary = 4;
 constexpr int kStillAtLeast = 64;
-/// A pre-activation on the wrong side of its boundary by more than this part of |w| + |a| means that an event was
-/// missed.
-constexpr double kWrongSide = 1e-8;
 /// If the time stop is nearer than this many time constants, the state at it is the present one.
 constexpr double kNoMove = 1e-100;
 /// A run ends once an underflowed weight would move a margin by e^-30, 1e-13.

@@ -22,6 +22,9 @@ void negate(double* c, int order) noexcept {
 constexpr double kSomeRoundings = 100.0;
 /// A neuron beside a boundary comes towards it by more than this part of what counts as zero, or not at all.
 constexpr double kComesNearer = 0.25;
+/// A rate that is not known may be one all the same. What it has moved a neuron by is no more in doubt from this part
+/// on of what tells that an event was missed.
+constexpr double kDrifted = 0.1;
 
 }  // namespace
 
@@ -145,12 +148,15 @@ KnownFall HitFinder::first_descent_to(int piece, int boundary, std::span<const s
     const HeldBeside::Hold hold = beside_.hold(piece, boundary, sides, limit, zero_tol(motion_.size(piece)));
     if (beside_.comes_to_rest(piece, boundary, c, hold)) return {0.0, 0.0, true};
     if (c[0] <= zero_tol(motion_.size(piece))) {  // standing on the boundary it has just left
+        const double known = c[0];
         c[0] = 0.0;
         // A rate within what is not known of it: back to the boundary it is none; away from it, the neuron comes back
         // later, if at all. Then higher orders may be rounding, too, and it crosses where it is beyond that.
         if (std::abs(c[1]) <= rate_tol(piece) && is_unknown(c[1], piece, boundary, sides)) {
+            const KnownFall across = c[1] < 0.0 ? drift_across(piece, known, c, limit) : KnownFall{};
             c[1] = std::max(c[1], 0.0);
-            return leave_boundary(piece, boundary, sides[boundary], c, hold.zero, limit);
+            const KnownFall fall = leave_boundary(piece, boundary, sides[boundary], c, hold.zero, limit);
+            return across.at < fall.at ? across : fall;
         }
     }
     const double root = first_descent(c, order, limit);
@@ -168,6 +174,16 @@ KnownFall HitFinder::leave_boundary(int piece, int boundary, std::int8_t side, c
     if (descent.at <= limit && beside_.is_unknown(piece, boundary, side, c, descent.seen, zero))
         descent.at = descent.seen;
     return descent;
+}
+
+/// When a neuron that goes back to the boundary it has just left, at a rate that counts as none, has come so far beyond
+/// it over several steps, or one that is long, that it is across. `distance`: at the begin, which c has as zero.
+KnownFall HitFinder::drift_across(int piece, double distance, const Coefficients& c, double limit) const {
+    Coefficients drift{};
+    std::copy_n(c, motion_.order() + 1, drift);
+    drift[0] = std::min(distance, 0.0);
+    const double size = motion_.size(piece) + std::abs(motion_.a(piece)[0]);
+    return known_fall(drift, motion_.order(), kDrifted * kWrongSide * size, limit);
 }
 
 bool HitFinder::is_there(int piece, const Hit& hit, double u) const {
