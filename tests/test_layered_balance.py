@@ -46,6 +46,22 @@ def test_of_two_units_that_decay_the_faster_one_does_not_cross_zero() -> None:
     assert deep.log_loss_end == pytest.approx(np.log(5.0), abs=1e-12)
 
 
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9, 1e-12])
+@pytest.mark.parametrize("decay", [0.01, 0.1])
+@pytest.mark.parametrize("output", [-1e-3, -2e-3])
+def test_with_weight_decay_a_unit_does_not_come_back_turned_over(rtol: float, decay: float, output: float) -> None:
+    """Σ in² - Σ out² falls like e^{-2γt}. The first unit came back and grew to 2, or stood at zero."""
+    data = rf.Dataset([[1.0], [2.0], [0.5], [-1.0], [-3.0]], [1, 1, 1, 1, 1])
+    net = rf.Network([[1e-3], [-1e-3]], [-1e-3, output])
+    two = rf.integrate(data, net, until=30.0, loss="exponential", weight_decay=decay, rtol=rtol)
+    sol: Any = as_layers(net)
+    for time in (1.0, 2.0, 30.0):
+        sol = rf.integrate(data, sol, until=time, loss="exponential", weight_decay=decay, rtol=rtol)
+    expected = np.concatenate((two.final.W.ravel(), two.final.a))
+    np.testing.assert_allclose(sol.final.theta, expected, atol=1e-8)
+    assert sol.final.theta[0] > 0 > sol.final.theta[2]
+
+
 @pytest.mark.parametrize("seed", [11, 23, 42, 77])
 @pytest.mark.parametrize("scale", [1e-6, 1e-2, 1.0])
 def test_two_layers_end_as_in_their_own_core(seed: int, scale: float) -> None:

@@ -41,7 +41,7 @@ Vector start() {
 
 void restored_units_have_their_difference_and_the_same_product() {
     const Graph graph = two_layers();
-    const Balance balance(graph, start(), false, {});
+    const Balance balance(graph, start(), {}, 0.0, {});
     for (const double shrunk : {1.0, 1e-8, 1e-100}) {
         Vector theta = start();
         theta[0] *= shrunk * (1.0 + 1e-6);
@@ -49,7 +49,7 @@ void restored_units_have_their_difference_and_the_same_product() {
         theta[4] *= shrunk * (1.0 - 1e-5);
         theta[5] *= 1.001;
         const Vector before = theta;
-        balance.restore(theta);
+        balance.restore(theta, 1.0);
         CHECK(std::abs(std::hypot(theta[0], theta[1]) / std::abs(theta[4]) - 1.0) < 1e-14);
         CHECK(std::abs(theta[2] * theta[2] + theta[3] * theta[3] - theta[5] * theta[5] - 4.0) < 1e-13);
         for (const int entry : {0, 1})
@@ -61,20 +61,45 @@ void restored_units_have_their_difference_and_the_same_product() {
 
 void what_is_in_balance_is_left_alone() {
     const Graph graph = two_layers();
-    const Balance balance(graph, start(), false, {});
+    const Balance balance(graph, start(), {}, 0.0, {});
     Vector theta = start();
-    balance.restore(theta);
+    balance.restore(theta, 1.0);
     CHECK((theta.array() == start().array()).all());
-    const Balance decaying(graph, start(), true, {});  // weight decay conserves nothing
-    theta[0] *= 2.0;
+}
+
+void with_weight_decay_differences_fall_by_twice_its_rate() {
+    const Graph graph = two_layers();
+    const Balance balance(graph, start(), Vector::Constant(6, 0.1), 2.0, {});
+    Vector theta = start() * std::exp(-0.5);
+    const Vector decayed = theta;
+    balance.restore(theta, 7.0);
+    CHECK((theta.array() == decayed.array()).all());
+    theta[5] *= 1.001;
+    theta[4] *= 1.001;
+    balance.restore(theta, 7.0);
+    CHECK(std::abs(theta[2] * theta[2] + theta[3] * theta[3] - theta[5] * theta[5] - 4.0 * std::exp(-1.0)) < 1e-13);
+    CHECK(std::abs(std::hypot(theta[0], theta[1]) / std::abs(theta[4]) - 1.0) < 1e-14);
+    Vector differences;
+    balance.read(7.0, differences);
+    CHECK(differences[0] == 0.0);
+    CHECK(std::abs(differences[1] - 4.0 * std::exp(-1.0)) < 1e-14);
+}
+
+void a_unit_that_decays_at_two_rates_has_no_balance() {
+    const Graph graph = two_layers();
+    Vector decay = Vector::Constant(6, 0.1);
+    decay[5] = 0.2;
+    const Balance balance(graph, start(), decay, 0.0, {});
+    Vector theta = start();
+    theta[5] *= 2.0;
     const Vector moved = theta;
-    decaying.restore(theta);
+    balance.restore(theta, 1.0);
     CHECK((theta.array() == moved.array()).all());
 }
 
 void a_step_may_not_turn_over_what_the_balance_keeps_from_zero() {
     const Graph graph = two_layers();
-    const Balance balance(graph, start(), false, {});
+    const Balance balance(graph, start(), {}, 0.0, {});
     Vector end = start();
     CHECK(balance.are_followed(start(), end, {}));
     end[5] = -1.0;  // more enters the second unit than leaves it: what leaves may pass through zero
@@ -85,7 +110,7 @@ void a_step_may_not_turn_over_what_the_balance_keeps_from_zero() {
 
 void what_is_missed_counts_beside_the_unit_itself() {
     const Graph graph = two_layers();
-    const Balance balance(graph, start(), false, {});
+    const Balance balance(graph, start(), {}, 0.0, {});
     Vector end = start();
     end.head(2) *= 1e-12;
     end[4] *= 1e-12;
@@ -106,7 +131,9 @@ void a_weight_that_is_a_bias_too_has_no_balance() {
     }
     nodes[1].bias = {-1, 4};
     const Graph graph(std::move(nodes), plain.edges(), 6);
-    CHECK(Balance(graph, start(), false, {}).differences().size() == 0);
+    Vector differences;
+    Balance(graph, start(), {}, 0.0, {}).read(0.0, differences);
+    CHECK(differences.size() == 0);
 }
 
 }  // namespace
@@ -115,6 +142,8 @@ int main() {
     a_weight_that_is_a_bias_too_has_no_balance();
     restored_units_have_their_difference_and_the_same_product();
     what_is_in_balance_is_left_alone();
+    with_weight_decay_differences_fall_by_twice_its_rate();
+    a_unit_that_decays_at_two_rates_has_no_balance();
     a_step_may_not_turn_over_what_the_balance_keeps_from_zero();
     what_is_missed_counts_beside_the_unit_itself();
     return tests::failures();

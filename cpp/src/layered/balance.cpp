@@ -69,6 +69,10 @@ double difference_of(double in, double out) {
     return std::min(in, out) < kSmallest ? kNone : (in - out) * (in + out);
 }
 
+bool decays_alike(const std::vector<Index>& parameters, double rate, const Vector& decay) {
+    return decay.size() == 0 || std::ranges::all_of(parameters, [&](Index g) { return decay[g] == rate; });
+}
+
 bool has_fixed_inputs(const Graph& graph, int v, Index u) {
     for (const int e : graph.node(v).incoming)
         for (Index col = 0; col < graph.edges()[e].cols; ++col)
@@ -78,8 +82,8 @@ bool has_fixed_inputs(const Graph& graph, int v, Index u) {
 
 }  // namespace
 
-Balance::Balance(const Graph& graph, const Vector& theta, bool decays, const Vector& differences) {
-    if (decays) return;
+Balance::Balance(const Graph& graph, const Vector& theta, const Vector& decay, double since, const Vector& differences)
+    : since_(since) {
     for (int v = 1; v + 1 < graph.count(); ++v)
         for (Index u = 0; u < graph.node(v).size; ++u) {
             Unit unit;
@@ -87,32 +91,39 @@ Balance::Balance(const Graph& graph, const Vector& theta, bool decays, const Vec
             if (!read_out(graph, v, u, unit.out)) continue;
             read_in(graph, v, u, unit.in);
             unit.difference = difference_of(norm_of(unit.in, theta), norm_of(unit.out, theta));
+            if (decay.size() > 0) unit.decay = decay[unit.out.front()];
+            if (!decays_alike(unit.in, unit.decay, decay) || !decays_alike(unit.out, unit.decay, decay))
+                unit.difference = kNone;
             units_.push_back(std::move(unit));
         }
     if (differences.size() != static_cast<Index>(units_.size())) return;
     for (std::size_t u = 0; u < units_.size(); ++u) units_[u].difference = differences[static_cast<Index>(u)];
 }
 
-Vector Balance::differences() const {
-    Vector differences(static_cast<Index>(units_.size()));
-    for (std::size_t u = 0; u < units_.size(); ++u) differences[static_cast<Index>(u)] = units_[u].difference;
-    return differences;
+double Balance::difference_at(const Unit& unit, double t) const {
+    if (unit.difference == 0.0 || unit.decay == 0.0 || !(t > since_)) return unit.difference;
+    return unit.difference * std::exp(-2.0 * unit.decay * (t - since_));
 }
 
-void Balance::restore(Vector& theta) const {
+void Balance::read(double t, Vector& differences) const {
+    differences.resize(static_cast<Index>(units_.size()));
+    for (std::size_t u = 0; u < units_.size(); ++u) differences[static_cast<Index>(u)] = difference_at(units_[u], t);
+}
+
+void Balance::restore(Vector& theta, double t) const {
     // Units of neighbouring layers share weights.
-    for (int sweep = 0; sweep < kMostSweeps && restore_once(theta); ++sweep) {
+    for (int sweep = 0; sweep < kMostSweeps && restore_once(theta, t); ++sweep) {
     }
 }
 
-bool Balance::restore_once(Vector& theta) const {
+bool Balance::restore_once(Vector& theta, double t) const {
     bool is_changed = false;
     for (const Unit& unit : units_) {
         const double in = norm_of(unit.in, theta);
         const double out = norm_of(unit.out, theta);
         if (in == 0.0 || out == 0.0 || std::isnan(unit.difference)) continue;
         double square = out / in;  // of the factor
-        if (const double d = unit.difference; d != 0.0) {
+        if (const double d = difference_at(unit, t); d != 0.0) {
             if (std::min(in, out) < kSmallest) continue;
             const double root = std::hypot(d, 2.0 * in * out);
             square = d > 0.0 ? (d + root) / (2.0 * in * in) : 2.0 * out * out / (root - d);

@@ -1,4 +1,5 @@
-/// The balance of units: what enters a unit and what it sends on, Σ in² - Σ out², is conserved by the flow.
+/// The balance of units: what enters a unit and what it sends on, Σ in² - Σ out², is conserved by the flow. With weight
+/// decay γ it falls like e^{-2γt}, and is as sharp.
 ///
 /// A unit that decays does so along a saddle of its own weights: errors along the direction in which it would grow are
 /// magnified by the square of what it has shrunk by. In a balanced unit, Σ in² = Σ out², no exact flow can follow that
@@ -15,16 +16,17 @@ namespace reluflow::layered {
 
 class Balance {
   public:
-    /// Of the units whose weights are parameters that nothing else reads; none with weight decay. `differences` are
+    /// Of the units whose weights are parameters that nothing else reads, at the time `since`. `decay`: γ of each
+    /// parameter, empty for none; units whose parameters decay at several rates have no balance. `differences` are
     /// those of an earlier balance of this graph, where a run goes on: θ tells them to a part of the unit alone.
-    Balance(const Graph& graph, const Vector& theta, bool decays, const Vector& differences);
+    Balance(const Graph& graph, const Vector& theta, const Vector& decay, double since, const Vector& differences);
 
-    /// Σ in² - Σ out² of each unit; nan for one that has no balance.
-    Vector differences() const;
+    /// Σ in² - Σ out² of each unit at time t; nan for one that has no balance.
+    void read(double t, Vector& differences) const;
 
     /// Puts units that have left their balance back on it: what enters grows by a factor and what leaves falls by it,
-    /// so that all other units and the outputs stay as they are.
-    void restore(Vector& theta) const;
+    /// so that all other units and the outputs stay as they are. θ is that at time t.
+    void restore(Vector& theta, double t) const;
 
     /// True if what a step has missed of each unit, at its end, is a small part of the unit, however small that is, and
     /// no weight has changed its sign that the balance keeps from zero: the only one that enters a unit, or leaves it,
@@ -34,13 +36,16 @@ class Balance {
   private:
     struct Unit {
         std::vector<Index> in, out;
-        double difference = 0.0;  // Σ in² - Σ out²; nan where it is not looked at
+        double difference = 0.0;  // Σ in² - Σ out² at the time since_; nan where it is not looked at
+        double decay = 0.0;       // γ of all its parameters
     };
 
     /// Restores unit by unit; false if all were in balance.
-    bool restore_once(Vector& theta) const;
+    bool restore_once(Vector& theta, double t) const;
+    double difference_at(const Unit& unit, double t) const;
 
     std::vector<Unit> units_;
+    double since_ = 0.0;
 };
 
 }  // namespace reluflow::layered

@@ -74,6 +74,8 @@ class DualSeries {
     double log_loss(const Matrix& F) const;
 
     bool decays() const noexcept { return decay_.size() > 0; }
+    /// γ of each parameter, empty for none.
+    const Vector& decay() const noexcept { return decay_; }
     /// Takes from `rate`, order k of dθ/du, what the decay of θ takes; order k of the outputs is known.
     void add_decay(const std::vector<Vector>& theta, int k, Vector& rate) const;
     /// How far the logarithm of what is descended rises between two places, given that of the loss at both.

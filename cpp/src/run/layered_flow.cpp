@@ -77,7 +77,7 @@ LayeredFlow::LayeredFlow(const Graph& graph, const Matrix& X, const DualSeries& 
       graph_(&graph),
       X_(&X),
       state_(from),
-      balance_(graph, state_.theta, duals.decays(), state_.balance),
+      balance_(graph, state_.theta, duals.decay(), state_.clock.t(), state_.balance),
       sizes_of_units_(graph, plan_.settings.each_unit),
       jet_(graph, X, duals, kMaxOrder),
       probe_(graph, X, duals, 1),
@@ -95,7 +95,7 @@ LayeredFlow::LayeredFlow(const Graph& graph, const Matrix& X, const DualSeries& 
 }
 
 void LayeredFlow::begin() {
-    state_.balance = balance_.differences();
+    balance_.read(state_.clock.t(), state_.balance);
     joint_ = joint_boundaries(state_.activity, *X_, state_.theta);
     sizes_of_units_.take(state_.theta);
     if (sizes_of_units_.by_unit()) resolution_.compare_with(sizes_of_units_);
@@ -222,6 +222,7 @@ void LayeredFlow::commit(double u) {
     record_crossings();
     state_.clock = clock_at_end(u);
     state_.theta = end_;
+    if (jet_.duals().decays()) balance_.read(state_.clock.t(), state_.balance);
     log_loss_ = log_loss_at_end_;
     if (is_late_)
         commit_late(u, log_loss_before, size_before);

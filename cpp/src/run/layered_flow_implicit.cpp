@@ -81,7 +81,7 @@ bool LayeredFlow::is_accurate_implicit(double u) {
     jet_.theta_at(u, end_);
     probed_ = false;
     if (!end_.allFinite()) return false;
-    balance_.restore(end_);
+    balance_.restore(end_, clock_at(u).t());
     if (!balance_.are_followed(state_.theta, end_, {})) return false;
     rate_at_start_ = implicit_.velocity() * jet_.span();
     probe_.start(end_, state_.activity, jet_.span(), false);

@@ -104,7 +104,7 @@ bool LayeredFlow::is_accurate_late(double u) {
     jet_.theta_at(u, end_);
     probed_ = false;
     if (!end_.allFinite()) return false;
-    balance_.restore(end_);
+    balance_.restore(end_, clock_at(u).t());
     if (!balance_.are_followed(state_.theta, end_, {})) return false;
     jet_.rate_at(u, rate_);
     multipliers_.clear();

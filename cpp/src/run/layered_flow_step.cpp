@@ -222,7 +222,7 @@ bool LayeredFlow::is_accurate(double u) {
     jet_.theta_at(u, end_);
     probed_ = false;
     if (!end_.allFinite()) return false;
-    balance_.restore(end_);
+    balance_.restore(end_, clock_at(u).t());
     if (u == 0.0) return true;
     jet_.rate_at(u, rate_);
     multipliers_.clear();
