@@ -78,3 +78,17 @@ def test_a_unit_that_sees_nothing_but_what_slides_ends_no_program():
     sol = rf.integrate(data, net, until=until, loss="cross_entropy", weight_decay=0.01)
     assert sol.status in ("reached_steps", "reached_log_time")
     assert sol.t_end > 1e4
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-8, 1e-9, 1e-10, 1e-12])
+@pytest.mark.parametrize("row", [[0.14, 0.25], [0.14, -0.3]])
+def test_a_unit_that_passes_through_zero_is_not_at_rest(rtol: float, row: list[float]) -> None:
+    """Alone in its layer: where all of z is small, what is off in z is no part of it. Steps were halved without end."""
+    X = np.array([[-2.0, 1.0], [-2.0, 1.0], [-1.0, 1.0], [-2.0, 1.0], [2.0, 1.0]])
+    data = rf.Dataset(X, [-1, 1, -1, -1, -1])
+    net = rf.Network([row], [0.56], leak=0.1)
+    own = rf.integrate(data, net, until=5.0, rtol=1e-12).final
+    sol = rf.integrate(data, net, until=5.0, rtol=rtol, rates=(1.0, 1.0))
+    assert sol.status == "reached_time"
+    np.testing.assert_allclose(sol.final.W, own.W, atol=10 * rtol)
+    np.testing.assert_allclose(sol.final.a, own.a, atol=10 * rtol)

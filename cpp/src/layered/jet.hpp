@@ -81,9 +81,9 @@ class Jet {
     /// Order k of an entry of an edge.
     double entry(int e, int k, Index row, Index col) const { return entries_[e].plain_order(k)(row, col); }
     auto entries(int e, int k) const { return entries_[e].plain_order(k); }
-    /// How far any place is from the side or the zero that its activity says, relative to the largest z of its node;
-    /// after start().
-    double misplaced() const;
+    /// How far any place is from the side or the zero that its activity says, relative to the largest z of its node,
+    /// here or at order 0 of `from`, where the step began; after start().
+    double misplaced(const Jet& from) const;
     Matrix outputs() const { return h_of(graph_->count() - 1).order(0); }
 
     /// The first order of z of a place, also where it counts as zero because the place leaves tangentially; after

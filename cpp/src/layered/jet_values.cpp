@@ -64,17 +64,19 @@ Vector Jet::velocity_terms() const {
     return terms;
 }
 
-double Jet::misplaced() const {
+// A layer that passes through zero as a whole has the size from which it came: what is left of it is rounding.
+double Jet::misplaced(const Jet& from) const {
     double worst = 0.0;
     for (int v = 1; v < graph_->count(); ++v) {
         if (graph_->node(v).linear) continue;
         const double* z = z_[v].data(0);
+        const double* before = from.z_[v].data(0);
         const std::int8_t* sides = activity_->sides(v).data();
         const std::int8_t* modes = activity_->modes(v).data();
         double size = held_[v];
         double wrong = 0.0;
         for (Index p = 0; p < activity_->sides(v).size(); ++p) {
-            size = std::max(size, std::abs(z[p]));
+            size = std::max({size, std::abs(z[p]), std::abs(before[p])});
             const bool moves = modes[p] == static_cast<std::int8_t>(Mode::moving);
             wrong = std::max(wrong, moves ? -z[p] * sides[p] : 0.0);
         }

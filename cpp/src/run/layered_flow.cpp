@@ -216,7 +216,9 @@ void LayeredFlow::commit(double u) {
     const double size_before = state_.theta.norm();
     const double log_loss_before = log_loss_;
     const bool quiet = contacts_.empty();
-    if (quiet && !is_doubtful() && pending_ == Status::running && is_at_rest(u)) pending_ = Status::stationary;
+    // A step made shorter, as its end was not that of the network, does not tell rest by itself.
+    const double natural = std::isfinite(longest) ? std::max(u, longest) : u;
+    if (quiet && !is_doubtful() && pending_ == Status::running && is_at_rest(natural)) pending_ = Status::stationary;
     log_gradient_ = std::log(rate_at_start_ / span_) - jet_.duals().log_unit();
     const Clock before = state_.clock;
     record_crossings();
