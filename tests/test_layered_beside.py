@@ -48,3 +48,16 @@ def test_a_distance_that_tends_to_what_is_beyond_is_met_in_time():
     (own,), (layered,) = times
     assert own[:2] == layered[:2]
     assert layered[2] == pytest.approx(own[2], rel=1e-9)
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12])
+@pytest.mark.parametrize("until", [300.0, 1000.0])
+def test_weights_that_decay_beside_their_boundaries_do_not_cross(rtol, until):
+    """Each input is read through one weight; those of samples that a unit does not see fall like e^(-γt) for ever."""
+    data = rf.Dataset(np.diag([1.2, 0.54, 1.7, 0.9]), [-1, -1, 1, -1])
+    net = rf.Network([[-0.022, -0.011, 0.067, 0.154], [0.156, 0.164, 0.0125, -0.0126]], [-0.103, -0.106])
+    options = {"until": until, "loss": "exponential", "reduction": "mean", "weight_decay": 0.1, "rtol": rtol}
+    own = rf.integrate(data, net, **options)
+    layered = rf.integrate(data, net, rates=(1.0, 1.0), **options)
+    assert len(own.events) == len(layered.events) == 2
+    np.testing.assert_allclose(layered.final.W, own.final.W, atol=10 * rtol)

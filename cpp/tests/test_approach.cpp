@@ -82,9 +82,27 @@ void what_is_zero_crosses_by_more_than_rounding() {
     }
 }
 
+// Of an implicit step what is small beside the largest of θ is no better than its error: here all but 1.6e-17.
+void roots_of_the_error_of_a_step_are_not_met() {
+    const Row series{1.615e-17, -7.48e-18, 2.67e-16, -1.178e-15, 1.935e-15, -1.436e-15, 4.03e-16};
+    for (const int order : {6, 12}) {
+        Row c = series;
+        const Descent found = descend(c, order, 1.0, 1e-31, 6);
+        CHECK(!found.is_known);
+        CHECK(found.u > 0.0 && found.u < 0.5);
+        Row far = series;
+        far[0] = 1e-3;
+        far[1] = -2e-3;
+        const Descent line = descend(far, order, 1.0, 1e-18, 6);
+        CHECK(line.is_known);
+        CHECK(std::abs(line.u - 0.5) < 1e-12);
+    }
+}
+
 }  // namespace
 
 int main() {
+    roots_of_the_error_of_a_step_are_not_met();
     exponential_falls_are_never_met();
     falls_to_beyond_are_met();
     straight_lines_are_met_at_any_order();

@@ -25,7 +25,7 @@ constexpr double kSomeRoundings = 100.0;
 
 // A start on the wrong side by rounding counts as zero. What is zero, or falls ever more slowly, crosses where it is
 // seen to be beyond.
-Descent descend(Row& c, int order, double end, double rounding) noexcept {
+Descent descend(Row& c, int order, double end, double rounding, int degree) noexcept {
     const bool has_left = c[0] == 0.0 && c[1] >= 0.0;
     c[0] = std::max(c[0], 0.0);
     const double start = c[0];
@@ -33,7 +33,8 @@ Descent descend(Row& c, int order, double end, double rounding) noexcept {
     double last = std::min(root, end);
     if (has_left || (start == 0.0 && rounding == 0.0)) return {root, true};
     const double foldings = start > 0.0 ? -c[1] / start * last : kLongest;
-    if (!(foldings > kLater) && start > kSomeRoundings * rounding) return {root, true};
+    const bool may_be_error = degree > 0 && root <= end;
+    if (!may_be_error && !(foldings > kLater) && start > kSomeRoundings * rounding) return {root, true};
     if (root <= end) {
         c[0] += rounding;
         root = first_descent(c.data(), order, end);
@@ -42,13 +43,18 @@ Descent descend(Row& c, int order, double end, double rounding) noexcept {
     const double left = std::exp(-std::clamp(foldings, 0.0, kLongest));
     const double error = std::max(kPart * left * start, kOfRounding * rounding);
     double until = last;
-    for (const int k : {order - 1, order})
+    const int top = degree > 0 ? degree : order;
+    for (const int k : {top - 1, top})
         if (std::abs(c[k]) * std::pow(until, k) > error) until = std::pow(error / std::abs(c[k]), 1.0 / k);
     return until < last ? Descent{until, false} : Descent{root, true};
 }
 
 double rounding_of(const Jet& jet, const Place& p) {
     return kRounding * jet.terms(p);
+}
+
+double rounding_of(const Jet& jet, const Boundary& entry) {
+    return kRounding * (std::abs(jet.theta(0)[entry.parameter]) + std::abs(entry.constant));
 }
 
 }  // namespace reluflow::layered

@@ -13,10 +13,15 @@ struct Descent {
 
 /// Of a distance c on the place's side of its boundary, in [0, end]; `rounding` of it where it is that of z. A distance
 /// that only tends to zero, as errors do where samples are fitted, falls like an exponential below all tolerances: its
-/// series has a root where it no longer holds. c is changed.
-Descent descend(Row& c, int order, double end, double rounding) noexcept;
+/// series has a root where it no longer holds. `degree`: of the polynomials of θ where the step was not solved by
+/// Taylor series, else 0. Such a step is as exact as the largest of θ asks, and a root of what is far smaller may be
+/// one of its error. c is changed.
+Descent descend(Row& c, int order, double end, double rounding, int degree = 0) noexcept;
 
 /// The rounding of z of a place.
 double rounding_of(const Jet& jet, const Place& p);
+
+/// The rounding of an entry that is a boundary.
+double rounding_of(const Jet& jet, const Boundary& entry);
 
 }  // namespace reluflow::layered

@@ -151,7 +151,7 @@ void EventSearch::search_places(const Jet& jet, int v) {
             candidate.from *= activity.input_sign({v, i, u}, activity.boundary_of({v, i, u}).inputs.front());
         }
         const Place& p = candidate.place;
-        const Descent found = descend(c, order, end_, rounding_of(jet, p));
+        const Descent found = descend(c, order, end_, rounding_of(jet, p), jet.degree());
         candidate.is_known = found.is_known;
         add(found.u, candidate);
     }
@@ -190,7 +190,13 @@ void EventSearch::search_single(const Jet& jet) {
                 for (const Zero& zero : activity.zeros())  // w that has just got its side has as many zeros as z
                     for (int k = 0; zero.place == p && zero.is_chosen && is_zero(jet, own) && k < zero.orders; ++k)
                         c[k] = 0.0;
-                add(descent(c.data(), jet.order(), end_), candidate);
+                if (own.is_parameter()) {
+                    const Descent found = descend(c, jet.order(), end_, rounding_of(jet, own), jet.degree());
+                    candidate.is_known = found.is_known;
+                    add(found.u, candidate);
+                } else {
+                    add(descent(c.data(), jet.order(), end_), candidate);
+                }
             }
 }
 

@@ -53,6 +53,7 @@ void Jet::start(const Vector& theta, const Activity& activity, double span, bool
     order_ = 0;
     has_delta_ = false;
     missed_.resize(0);
+    degree_ = 0;
     theta_[0] = theta;
     sliding_.start(activity);
     held_.assign(static_cast<std::size_t>(graph_->count()), 0.0);
@@ -85,6 +86,7 @@ void Jet::start_from(const Jet& other, const Activity& activity, double span, st
     span_ = span;
     order_ = 0;
     missed_.resize(0);
+    degree_ = 0;
     theta_[0] = other.theta_[0];
     sliding_.start(activity);
     held_.assign(static_cast<std::size_t>(graph_->count()), 0.0);

@@ -59,6 +59,8 @@ class Jet {
     /// normals of what slides depend on each other.
     bool follow(const std::vector<Vector>& theta, const std::vector<Matrix>& duals,
                 const std::vector<Vector>& multipliers, int order, double missed);
+    /// The degree of θ after follow(); else 0.
+    int degree() const noexcept { return degree_; }
     /// By how much a multiplier may be off for that, after follow(); else 0.
     double missed_by(int b) const noexcept { return missed_.size() == 0 ? 0.0 : missed_[b]; }
 
@@ -140,6 +142,7 @@ class Jet {
     std::vector<double> held_;  // by node: the largest z of order 0 that is held at zero
     bool has_delta_ = false;    // order 0 of what arrives at z is known
     Vector missed_;             // by boundary
+    int degree_ = 0;
     SlidingSeries sliding_;
 };
 

@@ -50,6 +50,7 @@ bool Jet::follow(const std::vector<Vector>& theta, const std::vector<Matrix>& du
         duals_.next(k, h_of(graph_->count() - 1).order(k));
     }
     has_delta_ = false;
+    degree_ = static_cast<int>(theta.size()) - 1;
     if (!sliding_.empty()) missed_ = sliding_.moved_by(Vector::Constant(graph_->parameters(), missed));
     return true;
 }
