@@ -92,3 +92,18 @@ def test_a_unit_that_passes_through_zero_is_not_at_rest(rtol: float, row: list[f
     assert sol.status == "reached_time"
     np.testing.assert_allclose(sol.final.W, own.W, atol=10 * rtol)
     np.testing.assert_allclose(sol.final.a, own.a, atol=10 * rtol)
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-8, 1e-9, 1e-10, 1e-12])
+@pytest.mark.parametrize("row", [0.3, 0.6])
+def test_a_dead_unit_beside_one_that_decays_stops_no_run(rtol: float, row: float) -> None:
+    """On a line of opposite samples one unit dies at zero to rounding, and the other falls below that for ever."""
+    x = np.array([0.268, -0.758, -0.526])
+    data = rf.Dataset(np.concatenate((-x, x))[:, None], [1, 1, -1, 1, -1, 1])
+    net = rf.Network([[0.3], [row]], [-0.6, -row])
+    sol = rf.integrate(data, net, until=500.0, loss="exponential", rtol=rtol, rates=(1.0, 1.0))
+    assert sol.status == "reached_time"
+    assert len(sol.events) == 6
+    own = rf.integrate(data, net, until=500.0, loss="exponential", rtol=1e-12).final
+    np.testing.assert_allclose(sol.final.W, own.W, atol=10 * rtol)
+    np.testing.assert_allclose(sol.final.a, own.a, atol=10 * rtol)

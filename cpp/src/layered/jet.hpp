@@ -83,9 +83,9 @@ class Jet {
     /// Order k of an entry of an edge.
     double entry(int e, int k, Index row, Index col) const { return entries_[e].plain_order(k)(row, col); }
     auto entries(int e, int k) const { return entries_[e].plain_order(k); }
-    /// How far any place is from the side or the zero that its activity says, relative to the largest z of its node,
-    /// here or at order 0 of `from`, where the step began; after start().
-    double misplaced(const Jet& from) const;
+    /// How far any place is from the side or the zero that its activity says, relative to the largest z of its node, or
+    /// to what θ lets be known of it; after start().
+    double misplaced() const;
     Matrix outputs() const { return h_of(graph_->count() - 1).order(0); }
 
     /// The first order of z of a place, also where it counts as zero because the place leaves tangentially; after
@@ -109,6 +109,7 @@ class Jet {
   private:
     const SampleSeries& h_of(int v) const noexcept { return graph_->node(v).linear ? z_[v] : h_[v]; }
     void find_idle();
+    double largest_read(int v) const;
     void load(int k);
     void forward(int k);
     void forward_as_given(int k);

@@ -6,6 +6,14 @@
 
 namespace reluflow::layered {
 
+namespace {
+
+/// The least size of z, in parts of the largest entry of θ times what is read: of it the part by which places may be
+/// off is the tolerance of θ.
+constexpr double kLeastSize = 1e-4;
+
+}  // namespace
+
 double Jet::boundary_coefficient(const Boundary& boundary, int k) const {
     if (boundary.is_parameter()) return theta_[k][boundary.parameter] + (k == 0 ? boundary.constant : 0.0);
     const Place& p = boundary.members.front();
@@ -64,19 +72,27 @@ Vector Jet::velocity_terms() const {
     return terms;
 }
 
-// A layer that passes through zero as a whole has the size from which it came: what is left of it is rounding.
-double Jet::misplaced(const Jet& from) const {
+double Jet::largest_read(int v) const {
+    double most = graph_->node(v).bias.empty() ? 0.0 : 1.0;
+    for (const int e : graph_->node(v).incoming)
+        most = std::max(most, tapped(graph_->edges()[e]).order(0).cwiseAbs().maxCoeff());
+    return most;
+}
+
+// A layer may be all but zero, where it passes through zero as a whole or its units have died. θ is known to a
+// tolerance of its largest entry, and z to that times what it reads.
+double Jet::misplaced() const {
+    const double largest_parameter = largest(theta_[0]);
     double worst = 0.0;
     for (int v = 1; v < graph_->count(); ++v) {
         if (graph_->node(v).linear) continue;
         const double* z = z_[v].data(0);
-        const double* before = from.z_[v].data(0);
         const std::int8_t* sides = activity_->sides(v).data();
         const std::int8_t* modes = activity_->modes(v).data();
-        double size = held_[v];
+        double size = std::max(held_[v], kLeastSize * largest_parameter * largest_read(v));
         double wrong = 0.0;
         for (Index p = 0; p < activity_->sides(v).size(); ++p) {
-            size = std::max({size, std::abs(z[p]), std::abs(before[p])});
+            size = std::max(size, std::abs(z[p]));
             const bool moves = modes[p] == static_cast<std::int8_t>(Mode::moving);
             wrong = std::max(wrong, moves ? -z[p] * sides[p] : 0.0);
         }

@@ -85,7 +85,7 @@ bool LayeredFlow::is_accurate_implicit(double u) {
     if (!balance_.are_followed(state_.theta, end_, {})) return false;
     rate_at_start_ = implicit_.velocity() * jet_.span();
     probe_.start(end_, state_.activity, jet_.span(), false);
-    if (probe_.misplaced(jet_) > kMisplaced) return false;
+    if (probe_.misplaced() > kMisplaced) return false;
     log_loss_at_end_ = probe_.duals().log_loss(probe_.outputs());
     return has_fallen() || !rises_within();
 }

@@ -111,7 +111,7 @@ bool LayeredFlow::is_accurate_late(double u) {
     for (int b = 0; b < jet_.sliding().count(); ++b)
         multipliers_.push_back(evaluate(jet_.sliding().multiplier(b).data(), jet_.order() - 1, u));
     probe_.start(end_, state_.activity, jet_.span(), false);
-    if (probe_.misplaced(jet_) > kMisplacedLate) return false;
+    if (probe_.misplaced() > kMisplacedLate) return false;
     log_loss_at_end_ = probe_.duals().log_loss(probe_.outputs());
     late_.weights_at(u, late_weights_);
     probe_.prescribe(late_weights_);
