@@ -88,3 +88,16 @@ def test_runs_that_go_on_keep_the_balance_of_their_start(tmp_path: Path) -> None
     assert abs(sol.final.theta[-4]) < 1e-15
     expected = rf.integrate(data, net, until=100.0).final
     np.testing.assert_allclose(sol.final.theta, np.concatenate((expected.W.ravel(), expected.a)), atol=1e-4)
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9, 1e-12])
+@pytest.mark.parametrize("output", [-1e-3, 1e-3])
+def test_units_that_decay_below_all_numbers_are_zero(rtol: float, output: float) -> None:
+    """Below 1e-140 their digits were not kept: in each of these runs one came back and grew to 3 or more."""
+    data = rf.Dataset([[1.0], [2.0], [0.5], [-1.0], [-3.0]], [1, 1, 1, 1, 1])
+    net = rf.Network([[1e-3], [-1e-3]], [-1e-3, output])
+    sol = rf.integrate(data, as_layers(net), until=1e4, loss="exponential", rtol=rtol)
+    assert not len(sol.events)
+    assert sol.final.theta[0] == sol.final.theta[2] == 0.0
+    a = rf.integrate(data, net, until=1e4, loss="exponential").final.a[1]
+    assert sol.final.theta[3] == pytest.approx(a, abs=10 * rtol)

@@ -18,8 +18,8 @@ constexpr double kNoFactor = 1e-7;
 constexpr int kMostSweeps = 8;
 /// A step that misses more of a unit does not know it any more; errors of units that count are far below.
 constexpr double kMostMissed = 1e-3;
-/// Squares of smaller norms lose digits.
-constexpr double kSmallest = 1e-140;
+/// Parameters below it lose digits, and what is made of them does first.
+constexpr double kSmallest = 1e-290;
 
 double largest_of(const std::vector<Index>& parameters, const Vector& values) {
     double largest = 0.0;
@@ -62,11 +62,25 @@ void read_in(const Graph& graph, int v, Index u, std::vector<Index>& in) {
     if (const auto& bias = graph.node(v).bias; !bias.empty() && bias[u] >= 0) in.push_back(bias[u]);
 }
 
-/// Σ in² - Σ out² from the norms, and 0 for what rounding leaves of it.
-double difference_of(double in, double out) {
+/// A root and its sign: differences of squares of small norms are no doubles.
+double signed_root(double square) {
+    return std::copysign(std::sqrt(std::abs(square)), square);
+}
+
+/// The root of Σ in² - Σ out² from the norms, and 0 for what rounding leaves of it.
+double root_of(double in, double out) {
     if (in == 0.0 || out == 0.0) return kNone;
     if (std::abs(in - out) <= kBalanceUlps * kUlp * in) return 0.0;
-    return std::min(in, out) < kSmallest ? kNone : (in - out) * (in + out);
+    return signed_root(in - out) * std::sqrt(in + out);
+}
+
+/// The square of the factor that brings the norms to a difference with this root.
+double square_of_factor(double in, double out, double root) {
+    const double ratio = out / in;
+    if (root == 0.0) return ratio;
+    const double part = (root / in) * (root / in);
+    const double sum = part + std::hypot(part, 2.0 * ratio);
+    return root > 0.0 ? 0.5 * sum : 2.0 * ratio * (ratio / sum);
 }
 
 bool decays_alike(const std::vector<Index>& parameters, double rate, const Vector& decay) {
@@ -90,24 +104,27 @@ Balance::Balance(const Graph& graph, const Vector& theta, const Vector& decay, d
             if (!graph.owns_row(v, u) || has_fixed_inputs(graph, v, u)) continue;
             if (!read_out(graph, v, u, unit.out)) continue;
             read_in(graph, v, u, unit.in);
-            unit.difference = difference_of(norm_of(unit.in, theta), norm_of(unit.out, theta));
+            unit.root = root_of(norm_of(unit.in, theta), norm_of(unit.out, theta));
             if (decay.size() > 0) unit.decay = decay[unit.out.front()];
             if (!decays_alike(unit.in, unit.decay, decay) || !decays_alike(unit.out, unit.decay, decay))
-                unit.difference = kNone;
+                unit.root = kNone;
             units_.push_back(std::move(unit));
         }
     if (differences.size() != static_cast<Index>(units_.size())) return;
-    for (std::size_t u = 0; u < units_.size(); ++u) units_[u].difference = differences[static_cast<Index>(u)];
+    for (std::size_t u = 0; u < units_.size(); ++u) units_[u].root = signed_root(differences[static_cast<Index>(u)]);
 }
 
-double Balance::difference_at(const Unit& unit, double t) const {
-    if (unit.difference == 0.0 || unit.decay == 0.0 || !(t > since_)) return unit.difference;
-    return unit.difference * std::exp(-2.0 * unit.decay * (t - since_));
+double Balance::root_at(const Unit& unit, double t) const {
+    if (unit.root == 0.0 || unit.decay == 0.0 || !(t > since_)) return unit.root;
+    return unit.root * std::exp(-unit.decay * (t - since_));
 }
 
 void Balance::read(double t, Vector& differences) const {
     differences.resize(static_cast<Index>(units_.size()));
-    for (std::size_t u = 0; u < units_.size(); ++u) differences[static_cast<Index>(u)] = difference_at(units_[u], t);
+    for (std::size_t u = 0; u < units_.size(); ++u) {
+        const double root = root_at(units_[u], t);
+        differences[static_cast<Index>(u)] = root * std::abs(root);
+    }
 }
 
 void Balance::restore(Vector& theta, double t) const {
@@ -121,15 +138,9 @@ bool Balance::restore_once(Vector& theta, double t) const {
     for (const Unit& unit : units_) {
         const double in = norm_of(unit.in, theta);
         const double out = norm_of(unit.out, theta);
-        if (in == 0.0 || out == 0.0 || std::isnan(unit.difference)) continue;
-        double square = out / in;  // of the factor
-        if (const double d = difference_at(unit, t); d != 0.0) {
-            if (std::min(in, out) < kSmallest) continue;
-            const double root = std::hypot(d, 2.0 * in * out);
-            square = d > 0.0 ? (d + root) / (2.0 * in * in) : 2.0 * out * out / (root - d);
-        }
-        const double factor = std::sqrt(square);
-        if (std::abs(factor - 1.0) <= kNoFactor) continue;
+        if (in == 0.0 || out == 0.0 || std::isnan(unit.root)) continue;
+        const double factor = std::sqrt(square_of_factor(in, out, root_at(unit, t)));
+        if (!std::isfinite(factor) || factor == 0.0 || std::abs(factor - 1.0) <= kNoFactor) continue;
         for (const Index g : unit.in) theta[g] *= factor;
         for (const Index g : unit.out) theta[g] /= factor;
         is_changed = true;
@@ -137,11 +148,19 @@ bool Balance::restore_once(Vector& theta, double t) const {
     return is_changed;
 }
 
+void Balance::let_go(Vector& theta) const {
+    for (const Unit& unit : units_) {
+        if (std::max(largest_of(unit.in, theta), largest_of(unit.out, theta)) >= kSmallest) continue;
+        for (const Index g : unit.in) theta[g] = 0.0;
+        for (const Index g : unit.out) theta[g] = 0.0;
+    }
+}
+
 bool Balance::are_followed(const Vector& start, const Vector& end, const Vector& missed) const {
     for (const Unit& unit : units_) {
-        if (unit.difference >= 0.0 && turns_over(unit.in, start, end)) return false;
-        if (unit.difference <= 0.0 && turns_over(unit.out, start, end)) return false;
-        if (missed.size() == 0 || std::isnan(unit.difference)) continue;
+        if (unit.root >= 0.0 && turns_over(unit.in, start, end)) return false;
+        if (unit.root <= 0.0 && turns_over(unit.out, start, end)) return false;
+        if (missed.size() == 0 || std::isnan(unit.root)) continue;
         const double size = std::max(largest_of(unit.in, end), largest_of(unit.out, end));
         const double off = std::max(largest_of(unit.in, missed), largest_of(unit.out, missed));
         if (size > kSmallest && off > kMostMissed * size) return false;

@@ -28,6 +28,9 @@ class Balance {
     /// so that all other units and the outputs stay as they are. θ is that at time t.
     void restore(Vector& theta, double t) const;
 
+    /// Units of which doubles no longer tell all digits are zero: they have decayed for ever.
+    void let_go(Vector& theta) const;
+
     /// True if what a step has missed of each unit, at its end, is a small part of the unit, however small that is, and
     /// no weight has changed its sign that the balance keeps from zero: the only one that enters a unit, or leaves it,
     /// where no less enters than leaves, or no more. `missed` may be empty for a step that is checked by itself.
@@ -36,13 +39,13 @@ class Balance {
   private:
     struct Unit {
         std::vector<Index> in, out;
-        double difference = 0.0;  // Σ in² - Σ out² at the time since_; nan where it is not looked at
-        double decay = 0.0;       // γ of all its parameters
+        double root = 0.0;   // of Σ in² - Σ out² at the time since_, with its sign; nan where it is not looked at
+        double decay = 0.0;  // γ of all its parameters
     };
 
     /// Restores unit by unit; false if all were in balance.
     bool restore_once(Vector& theta, double t) const;
-    double difference_at(const Unit& unit, double t) const;
+    double root_at(const Unit& unit, double t) const;
 
     std::vector<Unit> units_;
     double since_ = 0.0;
