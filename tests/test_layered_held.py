@@ -38,3 +38,17 @@ def test_units_hold_a_sample_together_to_the_end(seed: int, bias: bool) -> None:
     theta, exact = (sol.final.theta for sol in runs)
     assert np.linalg.norm(theta - exact) < 1e-5 * np.linalg.norm(exact)
     assert [e.kind for e in runs[0].events] == [e.kind for e in runs[1].events]
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-8, 1e-9, 1e-10, 1e-12])
+def test_a_unit_that_decays_while_it_slides_stays_on_its_boundaries(rtol: float) -> None:
+    """The rounding of its start is as large as the unit at 1e-16: it turned, woke up and grew to 1."""
+    X = [[1, 0, -2], [2, -1, -1], [-2, 0, -1], [2, -2, -1], [0, 2, 1], [-1, -1, -1], [-1, 2, 0]]
+    data = rf.Dataset(X, [-1, 1, 1, 1, -1, 1, 1], weights=[2, 3, 3, 2, 1, 1, 3])
+    W = np.array([[-0.667, -0.0887, -0.0035], [0.2064, 0.7674, -0.9976]])
+    net = rf.Network(W, -np.linalg.norm(W, axis=1))
+    sol = rf.integrate(data, net, until=500.0, loss="exponential", rtol=rtol, rates=(1.0, 1.0))
+    own = rf.integrate(data, net, until=500.0, loss="exponential", rtol=1e-12)
+    assert len(sol.events) == len(own.events) == 7
+    np.testing.assert_allclose(sol.final.W, own.final.W, atol=10 * rtol)
+    assert np.abs(sol.final.W[1]).max() < 1e-40

@@ -32,6 +32,8 @@ constexpr double kExpectedPart = 0.15;
 constexpr double kMeasuredPart = 0.45;
 /// What rounding makes of a velocity, as a part of the largest.
 constexpr double kRounding = 1e-14;
+/// What slides is put back on its boundary where z is more than this part of its terms. It matters from 1e-3 or so on.
+constexpr double kOffBoundary = 1e-6;
 /// A squared loss below e^-60 is rounding itself.
 constexpr double kSmallLoss = -60.0;
 /// |θ| may turn within a step: parts in which it turns downwards once at most.
@@ -266,12 +268,21 @@ bool LayeredFlow::rises_within() {
     return probe_.duals().rise(log_loss_at_start, state_.theta, log_loss_at_end_, end_) > kRise;
 }
 
-// What slides is off its boundary by the tolerance. Where θ decays that would be more and more of it, and what pulls it
-// off, by its decay, would be taken for a reason to leave.
+// What slides is off its boundary by the tolerance, or by the rounding of its start. Where θ decays, or a unit by its
+// samples, that would be more and more of it, and what pulls it off would be taken for a reason to leave.
 void LayeredFlow::put_on_boundaries() {
     const SlidingSeries& sliding = jet_.sliding();
-    if (!jet_.duals().decays() || sliding.empty() || jet_.order() < 1) return;
+    if (sliding.empty() || jet_.order() < 1) return;
+    bool is_any_off = jet_.duals().decays();
+    if (!is_any_off && !contacts_.empty()) return;
     pre_activations(*graph_, *X_, state_.theta, z_);
+    const auto is_off = [this](const Member& member) {
+        const Place& p = member.place;
+        return std::abs(z_[p.node](p.sample, p.unit)) > kOffBoundary * jet_.terms(p);
+    };
+    for (int b = 0; b < sliding.count() && !is_any_off; ++b)
+        if (const Member* carrier = sliding.carrier(b); carrier != nullptr) is_any_off = is_off(*carrier);
+    if (!is_any_off) return;
     Vector offsets = Vector::Zero(sliding.count());
     for (int b = 0; b < sliding.count(); ++b)
         if (const Member* carrier = sliding.carrier(b); carrier != nullptr)
