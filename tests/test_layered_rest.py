@@ -107,3 +107,12 @@ def test_a_dead_unit_beside_one_that_decays_stops_no_run(rtol: float, row: float
     own = rf.integrate(data, net, until=500.0, loss="exponential", rtol=1e-12).final
     np.testing.assert_allclose(sol.final.W, own.W, atol=10 * rtol)
     np.testing.assert_allclose(sol.final.a, own.a, atol=10 * rtol)
+
+
+def test_a_run_at_rest_goes_on() -> None:
+    """The first step was to move θ by some percent: at such a rate that takes so long that its orders overflowed."""
+    sol = rf.DeepNetwork.init([rf.Dense(k, bias=True) for k in (2, 5, 3, 1)], dim=2, scale=1.0, seed=7)
+    for time in (300.0, 550.0, 800.0, 1000.0):
+        sol = rf.integrate(([[1.0, -0.5]], [1.0]), sol, until=time, loss="logistic", weight_decay=0.1)
+        assert sol.status == "reached_time", sol.message
+    assert sol.final.norm == pytest.approx(1.63350617, abs=1e-8)

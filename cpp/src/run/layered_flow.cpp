@@ -26,8 +26,6 @@ constexpr double kZeroAtStart = 1e-15;
 /// The tolerance of explicit steps once a few places have come and gone by what they leave within theirs. The steps are
 /// hardly shorter: what limits them is their stability.
 constexpr double kFinest = 1e-13;
-/// A first step moves θ by about this part.
-constexpr double kFirstMove = 0.05;
 
 Snapshot read_start(const Graph& graph, const Matrix& X, const Vector& theta, const Clock& clock) {
     Snapshot start{clock, theta, Activity(graph, X)};
@@ -101,14 +99,11 @@ void LayeredFlow::begin() {
     if (sizes_of_units_.by_unit()) resolution_.compare_with(sizes_of_units_);
     jet_.start(state_.theta, state_.activity, 1.0);
     log_loss_ = log_loss_at_end_ = jet_.duals().log_loss(jet_.outputs());
-    if (!jet_.advance()) {
+    if (!jet_.advance() || !jet_.advance()) {
         finish_undecided(kDependent);
         return;
     }
-    const double rate = largest(jet_.theta(1));
-    span_ = rate > 0.0 ? kFirstMove * std::max(largest(state_.theta), 1e-300) / rate : 1.0;
-    if (sizes_of_units_.by_unit())
-        if (const double part = sizes_of_units_.part(jet_.theta(1)); part > 0.0) span_ = kFirstMove / part;
+    span_ = first_span();
     jet_.start(state_.theta, state_.activity, span_);
 }
 

@@ -87,6 +87,7 @@ class LayeredFlow final : public Run {
 
     void begin();
     void decide_start();
+    double first_span() const;
     bool expand(bool for_crossings);
     bool may_share() const;
     double follow_crossings(double end);

@@ -12,6 +12,10 @@
 namespace reluflow::layered {
 namespace {
 
+/// A first step moves θ by about this part.
+constexpr double kFirstMove = 0.05;
+/// The first unit of length is at most so many times that in which the velocity changes.
+constexpr double kLongestUnit = 1e3;
 /// Part of a step by truncation that stays if the first guess of an event is right: beyond it more orders are wasted.
 constexpr double kEventRoom = 1.3;
 /// From this order on, the order at which length / order² stops growing is the best one.
@@ -41,6 +45,18 @@ constexpr int kNormPieces = 8;
 constexpr int kNormHalvings = 60;
 
 }  // namespace
+
+// The unit of length of the first step, after two orders in a unit of one.
+double LayeredFlow::first_span() const {
+    const double rate = largest(jet_.theta(1));
+    if (rate == 0.0) return 1.0;
+    double span = kFirstMove * std::max(largest(state_.theta), 1e-300) / rate;
+    if (sizes_of_units_.by_unit())
+        if (const double part = sizes_of_units_.part(jet_.theta(1)); part > 0.0) span = kFirstMove / part;
+    // Near rest little moves, however fast: orders in so long a unit would not be numbers.
+    const double turn = 2.0 * largest(jet_.theta(2)) / rate;
+    return turn * span > kLongestUnit ? kLongestUnit / turn : span;
+}
 
 bool LayeredFlow::expand(bool for_crossings) {
     sizes_of_units_.take(state_.theta);
