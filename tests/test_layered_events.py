@@ -114,3 +114,16 @@ def test_a_run_agrees_with_the_slow_twin() -> None:
     assert [row[1:] for row in found] == [row[1:] for row in sorted(run.events)]
     assert [row[0] for row in found] == pytest.approx([row[0] for row in sorted(run.events)], abs=1e-9)
     assert np.abs(sol.final.theta - run.theta).max() < 1e-10 * np.abs(run.theta).max()
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1e-18, 1e-30])
+def test_inputs_of_any_size_have_their_sides_at_the_start(factor: float) -> None:
+    """Inputs below 1e-15 counted as zero, and all sides were open."""
+    rng = np.random.default_rng(3)
+    X, y = factor * rng.standard_normal((6, 3)), rng.choice([-1.0, 1.0], 6)
+    net = rf.Network.init(4, 3, scale=0.5, seed=1)
+    own = rf.integrate(rf.Dataset(X, y), net, until=1 / factor)
+    sol = rf.integrate(rf.Dataset(X, y), net, until=1 / factor, rates=(1.0, 1.0))
+    assert sol.status == "reached_time", sol.message
+    assert len(sol.events) == len(own.events) == 7
+    np.testing.assert_allclose(sol.final.W, own.final.W, atol=1e-8)

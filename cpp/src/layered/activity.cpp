@@ -366,4 +366,24 @@ void pre_activations(const Graph& graph, const Matrix& X, const Vector& theta, s
     }
 }
 
+void sizes_of_terms(const Graph& graph, const Vector& theta, const std::vector<Matrix>& z, std::vector<Matrix>& sizes) {
+    sizes.assign(graph.count(), Matrix());
+    std::vector<Matrix> sent(graph.count());
+    sizes[0] = sent[0] = z[0].cwiseAbs();
+    for (int v = 1; v < graph.count(); ++v) {
+        const Node& node = graph.node(v);
+        sizes[v].setZero(z[v].rows(), node.size);
+        for (Index u = 0; u < static_cast<Index>(node.bias.size()); ++u)
+            if (node.bias[u] >= 0) sizes[v].col(u).array() += std::abs(theta[node.bias[u]]);
+        for (const int e : node.incoming) {
+            const Edge& edge = graph.edges()[e];
+            const Matrix& t = edge.tap == Tap::preactivation ? sizes[edge.source] : sent[edge.source];
+            for (Index r = 0; r < edge.rows; ++r)
+                for (Index c = 0; c < edge.cols; ++c)
+                    if (edge.connects(r, c)) sizes[v].col(r) += std::abs(edge.entry(r, c, theta)) * t.col(c);
+        }
+        sent[v] = node.linear ? sizes[v] : (z[v].array() < 0.0).select(node.leak * sizes[v], sizes[v]);
+    }
+}
+
 }  // namespace reluflow::layered

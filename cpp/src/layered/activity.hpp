@@ -280,4 +280,7 @@ class Activity {
 /// Pre-activations of all nodes, (n, size) each, with the activation as written: no side is given.
 void pre_activations(const Graph& graph, const Matrix& X, const Vector& theta, std::vector<Matrix>& z);
 
+/// What z of every node is summed up from, as sizes: rounding of z is some ulp of it. `z` are those at theta.
+void sizes_of_terms(const Graph& graph, const Vector& theta, const std::vector<Matrix>& z, std::vector<Matrix>& sizes);
+
 }  // namespace reluflow::layered

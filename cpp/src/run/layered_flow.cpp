@@ -21,7 +21,7 @@ constexpr double kSettledPart = 0.1;
 constexpr double kLogSettled = 1.4;
 /// Steps in a row that no clock can tell from length zero mean that events follow each other without time.
 constexpr int kMaxIdle = 50;
-/// Pre-activations below this part of their terms' sizes are zero at a start.
+/// Pre-activations below this part of what they are summed up from are zero at a start.
 constexpr double kZeroAtStart = 1e-15;
 /// The tolerance of explicit steps once a few places have come and gone by what they leave within theirs. The steps are
 /// hardly shorter: what limits them is their stability.
@@ -112,14 +112,14 @@ void LayeredFlow::decide_start() {
     contacts_.clear();
     std::vector<Matrix> z;
     pre_activations(*graph_, *X_, state_.theta, z);
-    const double scale = largest(state_.theta);
+    std::vector<Matrix> sizes;
+    sizes_of_terms(*graph_, state_.theta, z, sizes);
     for (int v = 1; v < graph_->count(); ++v)
         for (Index i = 0; i < X_->rows(); ++i)
             for (Index u = 0; u < graph_->node(v).size; ++u) {
                 const Place p{v, i, u};
                 if (graph_->node(v).linear || state_.activity.mode(p) != Mode::moving) continue;
-                const double size = scale * std::max(1.0, X_->row(i).cwiseAbs().maxCoeff());
-                if (std::abs(z[v](i, u)) > kZeroAtStart * size) continue;
+                if (std::abs(z[v](i, u)) > kZeroAtStart * sizes[v](i, u)) continue;
                 Contact contact;
                 contact.boundary = state_.activity.whole_boundary_of(p);
                 const auto same = [&](const Contact& other) { return other.boundary.is_same(contact.boundary); };
