@@ -1,6 +1,7 @@
 """Files of users: what they hold arrives unchanged, and every defect is named."""
 
 import math
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -149,6 +150,35 @@ def test_defects_of_an_archive_are_named(tmp_path, write):
     for message, call in refusals.items():
         with pytest.raises(ValueError, match=message):
             call()
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_a_damaged_archive_is_refused_or_read_as_it_was_written(tmp_path, save):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((5, 3)), np.array([1, -1, 1, 1, -1])
+    path = tmp_path / "points.npz"
+    save(path, X=X, y=y)
+    whole, messages = path.read_bytes(), []
+    for place in range(0, len(whole), 3):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
+        try:
+            data = rf.datasets.from_npz(path)
+        except ValueError as error:
+            messages.append(str(error))
+            continue
+        assert np.array_equal(data.X, X)
+        assert np.array_equal(data.y, y)
+    refusals = ("path must name a", "X must name an array", "y must name an array")
+    assert messages
+    assert all(message.startswith(refusals) for message in messages)
+
+
+def test_a_file_in_an_archive_that_is_no_array_is_refused(tmp_path):
+    with zipfile.ZipFile(tmp_path / "points.npz", "w") as archive:
+        archive.writestr("X", "text")
+        archive.writestr("y", "text")
+    with pytest.raises(ValueError, match="X must name an array of numbers or strings, found another kind of file"):
+        rf.datasets.from_npz(tmp_path / "points.npz")
 
 
 @pytest.mark.parametrize("module", ["pandas", "pyarrow"])

@@ -279,17 +279,31 @@ def _existing(path: PathLike) -> Path:
 def _arrays(file: Path, *names: str) -> list[npt.NDArray[Any]]:
     if not zipfile.is_zipfile(file):
         raise invalid("path", "name a NumPy archive (.npz)", repr(file.name))
-    with np.load(file, allow_pickle=False) as archive:
-        return [_array(archive, argument, name) for argument, name in zip(("X", "y"), names, strict=True)]
+    with file.open("rb") as stream:
+        # A damaged archive makes zipfile, zlib and numpy raise nearly anything, MemoryError too.
+        try:
+            archive = np.load(stream, allow_pickle=False)
+        except Exception as error:
+            raise invalid("path", "name a whole NumPy archive (.npz)", f"{file.name!r}: {_reason(error)}") from error
+        with archive:
+            return [_array(archive, argument, name) for argument, name in zip(("X", "y"), names, strict=True)]
 
 
 def _array(archive: Mapping[str, npt.NDArray[Any]], argument: str, name: str) -> npt.NDArray[Any]:
     if name not in archive:
         raise invalid(argument, f"name an array of the file ({', '.join(archive)})", repr(name))
     try:
-        return archive[name]
-    except ValueError:
-        raise invalid(argument, "name an array of numbers or strings", f"pickled objects in {name!r}") from None
+        array = archive[name]
+    except Exception as error:
+        found = "pickled objects" if "allow_pickle" in str(error) else _reason(error)
+        raise invalid(argument, "name an array of numbers or strings", f"{found} in {name!r}") from error
+    if not isinstance(array, np.ndarray):
+        raise invalid(argument, "name an array of numbers or strings", f"another kind of file in {name!r}")
+    return array
+
+
+def _reason(error: Exception) -> str:
+    return str(error) or type(error).__name__
 
 
 class _Reading(NamedTuple):
