@@ -1,0 +1,107 @@
+"""The columns of a user's table: which are inputs, which hold the labels or targets, and what stands in them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from .._validation import FloatArray, invalid, is_number, one_of
+from ._dataset import Dataset
+from ._labels import ClassValue, named, numbered, signed
+from ._multiclass import MultiClassDataset
+
+Positive: TypeAlias = ClassValue | Collection[ClassValue] | None
+Target: TypeAlias = str | Sequence[str] | None
+
+
+class Reading(NamedTuple):
+    """What is made of labels and inputs."""
+
+    positive: Positive
+    multiclass: bool
+    bias_input: float | None
+
+
+def check_no_classes(name: str, positive: Positive, multiclass: bool) -> None:
+    """Refuse what belongs to labels where real targets are asked for."""
+    if positive is not None or multiclass:
+        raise invalid("positive" if positive is not None else "multiclass", f"be left out with {name}", "both")
+
+
+class Columns:
+    """Which columns of a table to take and what to do where one is empty."""
+
+    def __init__(self, label: str | None, target: Target, features: Sequence[str] | None, missing: str) -> None:
+        if (label is None) == (target is None):
+            raise invalid("label", "be given, or else target", "neither" if label is None else "both")
+        self.argument = "label" if target is None else "target"
+        self.answers = [str(label)] if target is None else [target] if isinstance(target, str) else list(target)
+        if not self.answers or len(set(self.answers)) < len(self.answers):
+            raise invalid("target", "name columns, each once", repr(target))
+        if isinstance(features, str):
+            raise invalid("features", "be a sequence of column names", repr(features))
+        self.features = None if features is None else list(features)
+        self.drop = one_of(missing, "missing", ("raise", "drop")) == "drop"
+
+    def inputs(self, table: Any) -> list[str]:
+        """Return the names of the input columns."""
+        if self.features is not None:
+            return self.features
+        return [column for column in table.columns if column not in self.answers]
+
+    def select(self, table: Any) -> Any:
+        """Return the input columns and the label or targets, in this order, without the rows to drop."""
+        present, inputs = list(table.columns), self.inputs(table)
+        asked = [(self.argument, column) for column in self.answers] + [("features", column) for column in inputs]
+        for argument, column in asked:
+            if column not in present:
+                raise invalid(argument, f"name columns of the file ({named(tuple(present))})", repr(column))
+        if not inputs or set(self.answers) & set(inputs):
+            raise invalid("features", f"name at least one column, and not the {self.argument}", repr(inputs))
+        chosen = table[[*inputs, *self.answers]]
+        return chosen.dropna() if self.drop else chosen
+
+
+def from_table(table: Any, file: Path, columns: Columns, reading: Reading) -> Dataset | MultiClassDataset:
+    chosen = columns.select(table)
+    if len(chosen) == 0:
+        raise invalid("path", "name a file with at least one complete row", f"none in {file.name!r}")
+    inputs = columns.inputs(table)
+    X = _numbers(chosen, inputs)
+    about: dict[str, Any] = {"feature_names": [str(column) for column in inputs], "bias_input": reading.bias_input}
+    about["name"] = file.stem
+    if columns.argument == "target":
+        check_no_classes("target", reading.positive, reading.multiclass)
+        targets = _numbers(chosen, columns.answers)
+        return Dataset(X, targets if len(columns.answers) > 1 else targets[:, 0], **about)
+    answer = columns.answers[0]
+    labels, label = chosen[answer].tolist(), f"column {answer!r}"
+    if reading.multiclass:
+        numbered(labels, label)  # its message names the column
+        return MultiClassDataset(X, labels, **about)
+    return Dataset(X, signed(labels, reading.positive, label), **about)
+
+
+def _numbers(table: Any, columns: Sequence[str]) -> FloatArray:
+    return np.column_stack([_numeric(table[column], str(column)) for column in columns])
+
+
+def _numeric(column: Any, name: str) -> FloatArray:
+    """Return one column as float64, or say which entry is no number."""
+    values = column.tolist()
+    others = [row for row, value in enumerate(values) if not isinstance(value, (int, float))]
+    if others:
+        # One entry that is no number turns a whole column of text into strings: name that entry.
+        row = next((row for row in others if not is_number(values[row])), others[0])
+        value = values[row]
+        expected = "hold numbers only" if value is not None else 'have no missing entry (or pass missing="drop")'
+        raise invalid(f"column {name!r}", expected, f"{value!r} at row {row}")
+    numbers = np.array(values, dtype=np.float64)
+    missing = np.isnan(numbers)
+    if missing.any():
+        row = int(np.argmax(missing))
+        raise invalid(f"column {name!r}", 'have no missing entry (or pass missing="drop")', f"nan at row {row}")
+    return numbers
