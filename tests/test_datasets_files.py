@@ -58,6 +58,11 @@ def test_columns_can_be_chosen_and_ordered(write):
 
 def test_another_delimiter_and_a_path_as_text(write):
     assert read(str(write(GOOD.replace(",", ";"))), delimiter=";").n == 3
+    assert read(write(GOOD.replace(",", "  ")), delimiter=r"\s+") == read(write(GOOD))
+
+
+def test_a_delimiter_at_the_end_of_each_row_is_no_column(write):
+    assert read(write("u,v,kind\n1,2,yes,\n3,4,no,\n")).X.tolist() == [[1, 2], [3, 4]]
 
 
 def test_all_classes_are_kept_on_request(write):
@@ -92,6 +97,10 @@ def test_rows_with_holes_are_dropped_on_request_only(write):
         (GOOD, {"missing": "skip"}, "missing must be one of 'raise', 'drop', found 'skip'"),
         ("u,v,kind\n", {}, "path must name a file with at least one complete row, found none in 'table.csv'"),
         ("", {}, "path must name a table of text, found 'table.csv': No columns"),
+        ("u,kind,v\n0,1,yes,2\n1,3,no,4\n", {}, "path must name a table with a name for each column, found rows long"),
+        (GOOD, {"delimiter": ""}, "delimiter must be a character, or a regular expression, found ''"),
+        (GOOD, {"delimiter": None}, "delimiter must be a character, or a regular expression, found None"),
+        (GOOD, {"delimiter": "(["}, "path must name a table of text, found 'table.csv': unterminated character set"),
         ("u,kind\n1,yes\n1,2,3\n", {}, "path must name a table of text, found 'table.csv'"),
     ],
 )

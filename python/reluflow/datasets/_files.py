@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import warnings
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -77,7 +79,7 @@ def from_csv(
     missing : {"raise", "drop"}, optional
         What to do with a row that has an empty or NaN entry: refuse the file, or leave the row out.
     delimiter : str, optional
-        What separates the columns.
+        What separates the columns: a character, or a regular expression.
     multiclass : bool, optional
         True: keep all classes and return a `MultiClassDataset`.
     bias_input : float, optional
@@ -92,8 +94,9 @@ def from_csv(
     FileNotFoundError
         There is no such file.
     ValueError
-        An unknown column, an input or target column that is not numeric, a missing or infinite entry, a row of zeros
-        without a bias, one class only, a label and a target or none of them. Messages count the rows of data from 0.
+        An unknown column, a column without a name, an input or target column that is not numeric, a missing or infinite
+        entry, a row of zeros without a bias, one class only, a label and a target or none of them. Messages count the
+        rows of data from 0.
     ImportError
         pandas is not installed.
 
@@ -108,11 +111,19 @@ def from_csv(
     Dataset(n=2, d=2, n_positive=1, n_negative=1, name='mail')
     """
     file = _existing(path)
+    if not isinstance(delimiter, str) or not delimiter:
+        raise invalid("delimiter", "be a character, or a regular expression", repr(delimiter))
+    engine = "c" if len(delimiter) == 1 else "python"  # the first knows no regular expressions
     pandas = optional_module("pandas", EXTRA)
     try:
-        table = pandas.read_csv(file, sep=delimiter)
-    except (ValueError, UnicodeDecodeError) as error:  # pandas' parser errors are ValueErrors
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pandas.errors.ParserWarning)  # rows that are longer than the header
+            table = pandas.read_csv(file, sep=delimiter, index_col=False, engine=engine)
+    except (ValueError, re.error) as error:  # pandas' parser errors are ValueErrors
         raise invalid("path", "name a table of text", f"{file.name!r}: {str(error).strip()}") from None
+    except pandas.errors.ParserWarning:
+        found = f"rows longer than the header in {file.name!r}"
+        raise invalid("path", "name a table with a name for each column", found) from None
     return from_table(table, file, Columns(label, target, features, missing), Reading(positive, multiclass, bias_input))
 
 
