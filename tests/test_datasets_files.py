@@ -122,6 +122,16 @@ def test_parquet_gives_the_same_data_as_the_table_it_came_from(tmp_path, write):
     assert rf.datasets.from_parquet(tmp_path / "table.parquet", label="kind", multiclass=True).K == 2
 
 
+def test_a_missing_entry_of_a_parquet_file_is_named(tmp_path):
+    path = tmp_path / "table.parquet"
+    holes, y = pd.array([1, None, 3], dtype="Int64"), pd.array([1, 0, None], dtype="Int64")
+    pd.DataFrame({"u": holes, "v": [1, 2, 3], "y": y}).to_parquet(path)
+    with pytest.raises(ValueError, match=r"column 'u' must have no missing entry .*, found <NA> at row 1"):
+        rf.datasets.from_parquet(path, label="y")
+    with pytest.raises(ValueError, match="column 'y' must have a label in each row, found <NA> at row 2"):
+        rf.datasets.from_parquet(path, label="y", features=["v"])
+
+
 def test_a_file_that_is_no_parquet_is_refused(write):
     with pytest.raises(ValueError, match=r"path must name a Parquet file, found 'table\.csv'"):
         rf.datasets.from_parquet(write(GOOD), label="kind")

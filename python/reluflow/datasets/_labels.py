@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import operator
 from collections.abc import Collection, Hashable
 from typing import Any, TypeAlias
 
@@ -124,7 +124,7 @@ def _listed(values: Any, name: str) -> list[Any]:
     for row, value in enumerate(listed):
         if not isinstance(value, Hashable):
             raise invalid(name, "have the shape (n,)", f"a {type(value).__name__} at row {row}")
-        if _is_missing(value):
+        if is_missing(value):
             raise invalid(name, "have a label in each row", f"{value!r} at row {row}")
     return listed
 
@@ -135,8 +135,10 @@ def _plain(value: Any) -> Any:
     return value.strip() if isinstance(value, str) else value
 
 
-def _is_missing(value: Any) -> bool:
-    return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
+def is_missing(value: object) -> bool:
+    """Tell a label or number from None, empty text and what is not equal to itself: nan, NaT, pandas' NA."""
+    itself = operator.eq(value, value)  # of NA, neither True nor False
+    return value is None or not isinstance(itself, bool) or not itself or value == ""
 
 
 def _default_positive(classes: tuple[Any, ...]) -> list[int]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._validation import FloatArray, invalid, is_number, one_of
 from ._dataset import Dataset
-from ._labels import ClassValue, named, numbered, signed
+from ._labels import ClassValue, is_missing, named, numbered, signed
 from ._multiclass import MultiClassDataset
 
 Positive: TypeAlias = ClassValue | Collection[ClassValue] | None
@@ -97,7 +97,7 @@ def _numeric(column: Any, name: str) -> FloatArray:
         # One entry that is no number turns a whole column of text into strings: name that entry.
         row = next((row for row in others if not is_number(values[row])), others[0])
         value = values[row]
-        expected = "hold numbers only" if value is not None else 'have no missing entry (or pass missing="drop")'
+        expected = 'have no missing entry (or pass missing="drop")' if is_missing(value) else "hold numbers only"
         raise invalid(f"column {name!r}", expected, f"{value!r} at row {row}")
     numbers = np.array(values, dtype=np.float64)
     missing = np.isnan(numbers)
