@@ -158,3 +158,13 @@ def test_the_nonlinear_kkt_point_satisfies_every_line_of_the_conditions(leak):
     assert lam[[1, 3, 5]].tolist() == [0, 0, 0]
     assert [1 / c.limit_norm2, 1 / c.global_norm2] == pytest.approx([margin, greatest], abs=1e-6)
     assert c.start is None
+
+
+@pytest.mark.parametrize(
+    ("leak", "pair"), [(1e-17, math.sqrt(0.5)), (1 - 1e-6, 2 / 7), (1 - 1e-8, 2 / 7), (1 - 2**-53, 2 / 7)]
+)
+def test_the_nonlinear_kkt_point_is_known_next_to_both_ends_of_the_leak(leak, pair):
+    c = rf.datasets.lyu_kkt(leak=leak)
+    assert c.multipliers[[0, 2, 4]] == pytest.approx([pair, pair, 1 - 2 * leak * pair], abs=1e-6)
+    boundary = c.limit.W[0] * c.data.X[2]
+    assert boundary.sum() == pytest.approx(0, abs=1e-12 * abs(boundary[0]))

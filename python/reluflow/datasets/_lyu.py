@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.optimize import brentq
 
 from .._validation import leak_value, one_of
 from ._construction import Construction, fixed, weights
@@ -118,12 +117,11 @@ def lyu_kkt(*, leak: float = FIGURE_LEAK) -> Construction:
 
 
 def _beta(leak: float) -> float:
-    """Return β in (0, π/4] with (2 sin²β + cos β) α² - (1 + cos β) α + cos 2β = 0."""
-    if leak == 0:
-        return math.pi / 4
+    """Return β in (0, π/4] with (2 sin²β + cos β) α² - (1 + cos β) α + cos 2β = 0.
 
-    def equation(b: float) -> float:
-        return (2 * math.sin(b) ** 2 + math.cos(b)) * leak**2 - (1 + math.cos(b)) * leak + math.cos(2 * b)
-
-    # (1 - α)² > 0 at 0 and α (α - 1)(1 + 1/√2) < 0 at π/4.
-    return float(brentq(equation, 0.0, math.pi / 4, xtol=1e-15, rtol=8.9e-16))
+    Divided by 1 - α this is 2 (1 + α) cos²β - α cos β - (1 + 2α) = 0. It is solved for 1 - cos β = 2 sin²(β/2), which
+    tends to 0 as α tends to 1.
+    """
+    half = 4 + 3 * leak
+    versine = 2 * (1 - leak) / (half + math.sqrt(half**2 - 8 * (1 + leak) * (1 - leak)))
+    return 2 * math.asin(math.sqrt(versine / 2))
