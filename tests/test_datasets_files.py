@@ -92,6 +92,10 @@ def test_rows_with_holes_are_dropped_on_request_only(write):
         (GOOD, {"features": "u"}, "features must be a sequence of column names, found 'u'"),
         (GOOD, {"features": ["kind"]}, "features must name at least one column, and not the label"),
         (GOOD, {"features": []}, "features must name at least one column, and not the label"),
+        (GOOD, {"features": ["u", "u"]}, r"features must name columns, each once, found \['u', 'u'\]"),
+        (GOOD, {"features": [["u"]]}, r"features must name columns, each once, found \[\['u'\]\]"),
+        (GOOD, {"features": 3}, "features must name columns, each once, found 3"),
+        (GOOD, {"label": None, "target": 3, "positive": None}, "target must name columns, each once, found 3"),
         (GOOD, {"positive": "maybe"}, r"positive must be a class that occurs \('no', 'yes'\), found 'maybe'"),
         (GOOD, {"positive": None}, "positive must name the class that gets"),
         (GOOD, {"missing": "skip"}, "missing must be one of 'raise', 'drop', found 'skip'"),
@@ -113,6 +117,12 @@ def test_a_missing_file_is_named(tmp_path):
     for reader in (read, rf.datasets.from_npz, lambda p: rf.datasets.from_parquet(p, label="y")):
         with pytest.raises(FileNotFoundError, match=r"path must name a file, found no file '.*nowhere'"):
             reader(tmp_path / "nowhere")
+
+
+def test_what_is_no_path_is_named():
+    for reader in (read, rf.datasets.from_npz, lambda p: rf.datasets.from_parquet(p, label="y")):
+        with pytest.raises(ValueError, match="path must be the path of a file, found None"):
+            reader(None)
 
 
 def test_parquet_gives_the_same_data_as_the_table_it_came_from(tmp_path, write):

@@ -44,6 +44,7 @@ def test_labels_are_read_only_float64():
         ([1, 1, 1], {}, "values must hold at least two classes, found 1 in all 3 rows"),
         ([0, 1], {"positive": 2}, r"positive must be a class that occurs \(0, 1\), found 2"),
         ([0, 1], {"positive": [0, 1]}, "positive must leave at least one class for -1, found all 2 classes"),
+        ([0, 1], {"positive": [[1]]}, r"positive must be a class that occurs \(0, 1\), found \[1\]"),
         ([0, 1], {"positive": []}, "positive must name at least one class, found none"),
         ([0.0, float("nan")], {}, "values must have a label in each row, found nan at row 1"),
         (["a", None], {"positive": "a"}, "values must have a label in each row, found None at row 1"),

@@ -41,6 +41,9 @@ def test_symmetrising_flips_negative_samples_first():
     assert data.X.tolist() == [[1, 2], [-3, 4], [-1, -2], [3, -4]]
     assert data.y.tolist() == [1, 1, -1, -1]
     assert data.name == "two, symmetrised"
+    for half in (None, 5, [1.0, 2.0], rf.datasets.iris()):
+        with pytest.raises(ValueError, match=r"half must have the shape \(n, d\), found the shape"):
+            rf.datasets.symmetrise(half)
 
 
 def test_the_three_hints_stand_in_front_of_every_random_base():

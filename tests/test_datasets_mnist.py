@@ -79,5 +79,7 @@ def test_what_does_not_fit_is_said(tmp_path):
     with pytest.raises(ValueError, match="part must be"):
         rf.datasets.mnist(tmp_path, part="all")  # type: ignore[call-overload]
     write(tmp_path)
+    with pytest.raises(ValueError, match="folder must be a path, found a value of type NoneType"):
+        rf.datasets.mnist(None)
     with pytest.raises(ValueError, match="b must be a class of mnist"):
         rf.datasets.mnist(tmp_path, 0, 7)

@@ -60,6 +60,7 @@ def test_malignant_is_the_positive_class_of_breast_cancer():
     ("call", "message"),
     [
         (lambda: rf.datasets.digits(3, 10), r"b must be a class of digits \(0, 1, 2, 3, 4, 5, \.\.\.\), found 10"),
+        (lambda: rf.datasets.digits([3], 8), r"a must be a class of digits .*, found \[3\]"),
         (lambda: rf.datasets.digits(3, 3), "b must be another class than a, found 3"),
         (lambda: rf.datasets.digits(3), "b must be a class of digits .*, found None"),
         (lambda: rf.datasets.iris("rosa", "setosa"), "a must be a class of iris .*, found 'rosa'"),

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
+from .._files import checked_path
 from .._validation import invalid, optional_module
 from ._dataset import Dataset
 from ._labels import signed
@@ -276,7 +277,7 @@ def from_npz(
 
 
 def _existing(path: PathLike) -> Path:
-    file = Path(path)
+    file = checked_path(path)
     if not file.is_file():
         raise FileNotFoundError(f"path must name a file, found no file {str(path)!r}")
     return file

@@ -151,7 +151,7 @@ def _chosen(positive: ClassValue | Collection[ClassValue], classes: tuple[Any, .
     wanted = list(positive) if isinstance(positive, (list, tuple, set, frozenset)) else [positive]
     index = {value: code for code, value in enumerate(classes)}
     for value in wanted:
-        if value not in index:
+        if not isinstance(value, Hashable) or value not in index:
             raise invalid("positive", f"be a class that occurs ({named(classes)})", repr(value))
     if not wanted:
         raise invalid("positive", "name at least one class", "none")

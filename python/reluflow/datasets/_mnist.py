@@ -12,7 +12,7 @@ from typing import Any, Literal, overload
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import invalid, one_of
+from .._validation import instance, invalid, one_of
 from ._dataset import Dataset
 from ._multiclass import MultiClassDataset
 from ._real import chosen_classes
@@ -85,6 +85,7 @@ def mnist_images(folder: PathLike, part: Part) -> tuple[npt.NDArray[np.uint8], n
         As `mnist`.
     """
     one_of(part, "part", tuple(_PREFIX))
+    instance(folder, "folder", (str, os.PathLike), "a path")
     prefix = _PREFIX[part]
     images = _read(Path(folder), f"{prefix}-images-idx3-ubyte", dims=3)
     labels = _read(Path(folder), f"{prefix}-labels-idx1-ubyte", dims=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any, overload
 
 import numpy as np
@@ -187,7 +187,7 @@ def chosen_classes(data: MultiClassDataset, a: object, b: object) -> Dataset | M
         return data
     index = {value: code for code, value in enumerate(data.classes)}
     for argument, value in (("a", a), ("b", b)):
-        if value not in index:
+        if not isinstance(value, Hashable) or value not in index:
             raise invalid(argument, f"be a class of {data.name} ({named(data.classes)})", repr(value))
     if a == b:
         raise invalid("b", "be another class than a", repr(b))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._validation import FloatArray, Seed, generator, integer, invalid, real
+from .._validation import FloatArray, Seed, generator, integer, invalid, real, real_array
 from ._dataset import Dataset, one_target
 
 TABLE_INPUTS = 50  # d in [LLWA, App. J]
@@ -93,7 +93,7 @@ def symmetrise(half: Dataset | FloatArray, *, name: str | None = None) -> Datase
     >>> rf.datasets.symmetrise([[0.9, 0.1], [0.5, 0.6], [0.4, -0.3]]).n
     6
     """
-    data = one_target(half, "half") if isinstance(half, Dataset) else Dataset(half, np.ones(len(half)))
+    data = one_target(half, "half") if isinstance(half, Dataset) else _all_positive(half)
     positive = data.X * data.y[:, None]
     y = np.repeat([1.0, -1.0], data.n)
     default = f"{data.name}, symmetrised".removeprefix(", ")
@@ -155,6 +155,10 @@ def linear_teacher(
     X[:, 0] += shift * y
     data = Dataset(X, y, name=f"linear teacher, seed {seed}")
     return data if constant == 0 else data.with_bias(constant)
+
+
+def _all_positive(half: FloatArray) -> Dataset:
+    return Dataset(half, np.ones(len(real_array(half, "half", "(n, d)"))))
 
 
 def _half(n: int) -> int:

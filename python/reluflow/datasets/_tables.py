@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -38,12 +38,12 @@ class Columns:
         if (label is None) == (target is None):
             raise invalid("label", "be given, or else target", "neither" if label is None else "both")
         self.argument = "label" if target is None else "target"
-        self.answers = [str(label)] if target is None else [target] if isinstance(target, str) else list(target)
-        if not self.answers or len(set(self.answers)) < len(self.answers):
+        self.answers = [str(label)] if target is None else _each_once(target, "target")
+        if not self.answers:
             raise invalid("target", "name columns, each once", repr(target))
         if isinstance(features, str):
             raise invalid("features", "be a sequence of column names", repr(features))
-        self.features = None if features is None else list(features)
+        self.features = None if features is None else _each_once(features, "features")
         self.drop = one_of(missing, "missing", ("raise", "drop")) == "drop"
 
     def inputs(self, table: Any) -> list[str]:
@@ -63,6 +63,14 @@ class Columns:
             raise invalid("features", f"name at least one column, and not the {self.argument}", repr(inputs))
         chosen = table[[*inputs, *self.answers]]
         return chosen.dropna() if self.drop else chosen
+
+
+def _each_once(names: object, argument: str) -> list[str]:
+    """Return names of columns as a list; one may stand alone."""
+    listed: list[Any] = list(names) if isinstance(names, Iterable) and not isinstance(names, str) else [names]
+    if not all(isinstance(name, str) for name in listed) or len(set(listed)) < len(listed):
+        raise invalid(argument, "name columns, each once", repr(names))
+    return listed
 
 
 def from_table(table: Any, file: Path, columns: Columns, reading: Reading) -> Dataset | MultiClassDataset:
