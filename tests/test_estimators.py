@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import _thread
 import subprocess
 import sys
+import threading
 from typing import Any
 
 import numpy as np
@@ -145,6 +147,19 @@ def test_a_bad_parameter_is_named_by_fit(given: dict[str, Any], message: str) ->
     with pytest.raises(ValueError, match=r"must") as caught:
         rf.ReluFlowClassifier(**{**QUICK, **given}).fit(CLOUD, SIDE)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_ctrl_c_ends_a_cross_validation_and_leaves_what_was_trained(classes: int) -> None:
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((400, 20)), rng.integers(0, classes, 400)
+    model = rf.ReluFlowClassifier(width=100, random_state=0, until=rf.Stop(time=1e6, seconds=60.0))
+    for run in (lambda: cross_val_score(model, X, y, cv=2), lambda: model.fit(X, y)):
+        timer = threading.Timer(0.3, _thread.interrupt_main)
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            run()
+    assert model.predict(X).shape == (400,)
 
 
 def test_without_scikit_learn_the_extra_is_named() -> None:

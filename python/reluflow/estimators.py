@@ -53,7 +53,7 @@ class FlowEstimator(BaseEstimator):  # type: ignore[misc]
     random_state: int | np.random.RandomState | None
 
     def _run(self, data: Dataset | MultiClassDataset, loss: LossName, until: Stop | float) -> None:
-        """Integrate from a random start and keep the run and its last network."""
+        """Integrate from a random start and keep the run and its last network, also of a run that Ctrl-C has ended."""
         random = optional_module("sklearn.utils", "data").check_random_state(self.random_state)
         options: dict[str, Any] = {"scale": self.scale, "leak": self.leak, "seed": int(random.randint(2**31 - 1))}
         if isinstance(data, MultiClassDataset):
@@ -70,6 +70,9 @@ class FlowEstimator(BaseEstimator):  # type: ignore[misc]
         assert isinstance(solution, (Solution, MultiClassSolution))  # for the type checker: the network has two layers
         self.solution_: Solution | MultiClassSolution = solution
         self.network_ = self.solution_.final
+        runs = solution if isinstance(solution, MultiClassSolution) else (solution,)
+        if any(run.status == "interrupted" for run in runs):
+            raise KeyboardInterrupt  # a search over parameters is to end, too
 
     def _bias_input(self) -> float | None:
         """Return the constant input that gives the neurons a bias, if they are to have one."""
@@ -164,6 +167,8 @@ class ReluFlowClassifier(ClassifierMixin, FlowEstimator):  # type: ignore[misc]
         ------
         ValueError
             Inputs that are not finite numbers, labels of one class or of none, or a bad parameter.
+        KeyboardInterrupt
+            Ctrl-C, so that a cross-validation ends, too; ``solution_`` and ``network_`` are those so far.
 
         Returns
         -------
@@ -305,6 +310,8 @@ class ReluFlowRegressor(RegressorMixin, FlowEstimator):  # type: ignore[misc]
         ------
         ValueError
             Inputs or targets that are not finite numbers, or a bad parameter.
+        KeyboardInterrupt
+            Ctrl-C, so that a cross-validation ends, too; ``solution_`` and ``network_`` are those so far.
 
         Returns
         -------
