@@ -72,6 +72,14 @@ def test_one_value_alone_is_learnt_as_it_is() -> None:
     np.testing.assert_allclose(model.predict(CLOUD), 7.0, atol=1e-3)
 
 
+@pytest.mark.parametrize("exponent", [-900, 900])
+def test_a_regression_does_not_depend_on_the_unit_of_its_targets(exponent: int) -> None:
+    y = 2.0 + np.abs(CLOUD[:, 0])
+    model, other = rf.ReluFlowRegressor(**QUICK), rf.ReluFlowRegressor(**QUICK)
+    expected = np.ldexp(model.fit(CLOUD, y).predict(CLOUD), exponent)
+    assert np.array_equal(other.fit(CLOUD, np.ldexp(y, exponent)).predict(CLOUD), expected)
+
+
 def test_it_works_in_a_pipeline_under_cross_validation() -> None:
     X, y = load_iris(return_X_y=True, as_frame=True)
     model = make_pipeline(StandardScaler(), rf.ReluFlowClassifier(**QUICK))

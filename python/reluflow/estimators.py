@@ -321,9 +321,7 @@ class ReluFlowRegressor(RegressorMixin, FlowEstimator):  # type: ignore[misc]
         inputs, targets = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         instance(self.standardise, "standardise", (bool, np.bool_), "True or False")
         y_ = np.asarray(targets, dtype=np.float64)
-        self.target_mean_ = float(y_.mean()) if self.standardise else 0.0
-        spread = float(y_.std()) if self.standardise else 1.0
-        self.target_scale_ = spread if spread > 0 else 1.0
+        self.target_mean_, self.target_scale_ = _mean_and_scale(y_) if self.standardise else (0.0, 1.0)
         data = Dataset(inputs, (y_ - self.target_mean_) / self.target_scale_, bias_input=self._bias_input())
         self._run(data, "squared", REGRESSION_STOP if self.until is None else self.until)
         return self
@@ -337,3 +335,11 @@ class ReluFlowRegressor(RegressorMixin, FlowEstimator):  # type: ignore[misc]
             X has other columns than the one of `fit`, or holds what is no finite number.
         """
         return self._outputs(X) * self.target_scale_ + self.target_mean_
+
+
+def _mean_and_scale(y: FloatArray) -> tuple[float, float]:
+    """Return the mean of y and its standard deviation, or 1 if that is 0; squares stay in the range of float64."""
+    exponent = int(np.frexp(np.abs(y).max())[1])
+    units = np.ldexp(y, -exponent)  # exact
+    spread = float(np.ldexp(units.std(), exponent))
+    return float(np.ldexp(units.mean(), exponent)), spread if spread > 0 else 1.0
