@@ -138,6 +138,13 @@ def test_a_measure_that_changes_its_mind_is_an_error_of_that_point() -> None:
     assert "names and shapes" in str(found["error"].sel(scale=1e-2)[0].item())
 
 
+def test_a_measure_that_takes_a_name_of_the_grid_is_an_error_and_leaves_the_grid_alone(tmp_path: Path) -> None:
+    found = run(measure=lambda sol: {"scale": sol.final.norm}, store=tmp_path)
+    assert set(found["status"].to_numpy().ravel()) == {"error"}
+    assert "name what it returns otherwise than the grid, found 'scale'" in str(found["error"][0, 0].item())
+    assert found["scale"].to_numpy().tolist() == GRID["scale"]
+
+
 def test_a_chunk_that_a_kill_has_cut_short_is_run_again(tmp_path: Path) -> None:
     first, _ = counted(store=tmp_path, chunk=2)
     chunk = next(path for path in tmp_path.rglob("n/1.0"))
@@ -194,6 +201,10 @@ def test_a_lost_task_is_told_when_all_others_are_stored(tmp_path: Path) -> None:
         ({"grid": {"seed": [1, 1]}}, "grid['seed'] must hold each value once, found 1 repeated"),
         ({"grid": {"seed": [[1]]}}, "grid['seed'] must be a sequence of numbers or texts"),
         ({"grid": {"seed": [-1]}}, "seed must be an integer of at least 0, a numpy Generator or None, found -1"),
+        (
+            {"data": lambda status: DATA, "grid": {"status": [1]}},
+            "grid must name parameters otherwise than status, error, seconds, found 'status'",
+        ),
         ({"measure": "colour"}, "measure must name numbers among log_t"),
         ({"measure": 3}, "measure must be a function of the solution, or names of numbers, found 3"),
         ({"until": -1.0}, "until must be a Stop, or a time above 0, found -1.0"),

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._validation import instance, invalid
+from ._measures import RESERVED
 
 Index = tuple[int, ...]
 
@@ -54,7 +55,7 @@ def grid_of(grid: object, known: tuple[str, ...]) -> Grid:
     Raises
     ------
     ValueError
-        No mapping, an unknown parameter, no values, values that are no numbers or texts, or one of them twice.
+        No mapping, an unknown or reserved name, no values, values that are no numbers or texts, or one of them twice.
     """
     instance(grid, "grid", Mapping, "a mapping from parameters to their values")
     assert isinstance(grid, Mapping)  # for the type checker
@@ -63,6 +64,8 @@ def grid_of(grid: object, known: tuple[str, ...]) -> Grid:
     for name in grid:
         if name not in known:
             raise invalid("grid", "name parameters among " + ", ".join(known), repr(name))
+        if name in RESERVED:
+            raise invalid("grid", "name parameters otherwise than " + ", ".join(RESERVED), repr(name))
     return Grid({name: _axis(name, values) for name, values in grid.items()})
 
 

@@ -63,10 +63,12 @@ class Store:
     def write(self, outer: Index, outcomes: list[Outcome]) -> None:
         """Keep what became of points of one block.
 
-        A point whose measure returned other names or shapes than the first one did is kept as an error.
+        A point whose measure returned names of the grid, or other names or shapes than the first one did, is kept as an
+        error.
         """
         if not outcomes:
             return
+        outcomes = [self._apart(outcome) for outcome in outcomes]
         if not self._names:
             for outcome in outcomes:
                 if outcome.values:
@@ -82,6 +84,13 @@ class Store:
         self._change("error", where, {o.place - first: o.error for o in outcomes})
         self._change("status", where, {o.place - first: o.status for o in outcomes})
 
+    def _apart(self, outcome: Outcome) -> Outcome:
+        taken = sorted(set(outcome.values) & set(self._grid.names))
+        if not taken:
+            return outcome
+        error = invalid("measure", "name what it returns otherwise than the grid", ", ".join(map(repr, taken)))
+        return _failed(outcome, error)
+
     def _checked(self, outcome: Outcome) -> Outcome:
         axes = len(self._grid.shape)
         expected = {name: self._arrays[name].shape[axes:] for name in self._names}
@@ -89,7 +98,7 @@ class Store:
         if not outcome.values or shapes == expected:
             return outcome
         error = invalid("measure", f"return the names and shapes {expected} of the first point", f"{shapes}")
-        return replace(outcome, status=ERROR, error=f"ValueError: {error}", values={})
+        return _failed(outcome, error)
 
     def _change(self, name: str, where: tuple[Any, ...], values: dict[int, Any]) -> None:
         array = self._arrays[name]
@@ -115,6 +124,10 @@ class Store:
         variables = {name: (self._arrays[name].attrs[_DIMS], self._arrays[name][...]) for name in names}
         found: xr.Dataset = xarray.Dataset(variables, coords=self._grid.axes, attrs=attrs)
         return found
+
+
+def _failed(outcome: Outcome, error: ValueError) -> Outcome:
+    return replace(outcome, status=ERROR, error=f"ValueError: {error}", values={})
 
 
 def _block_shape(array: Any, where: tuple[Any, ...]) -> tuple[int, ...]:
