@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import functools
 import os
 import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import Executor, Future
 from pathlib import Path
@@ -192,9 +194,20 @@ def test_a_lost_task_is_told_when_all_others_are_stored(tmp_path: Path) -> None:
     assert counted(store=tmp_path)[1] == 2
 
 
+def test_a_measure_may_use_what_is_around_it() -> None:
+    import math
+
+    def fact(k: int) -> int:
+        return 1 if k < 2 else k * fact(k - 1)
+
+    found = run(measure=lambda sol: math.log(sol.final.norm) + fact(3))
+    assert (found["status"] == "reached_time").all()
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
+        ({"measure": functools.partial(ends, threading.Lock())}, "measure must hold nothing that cannot be pickled"),
         ({"grid": {"colour": [1]}}, "grid must name parameters among width, scale, balanced"),
         ({"grid": {}}, "grid must name at least one parameter, found none"),
         ({"grid": {"seed": 3}}, "grid['seed'] must be a sequence of values, found 3"),

@@ -27,6 +27,11 @@ def content_digest(*parts: Any) -> str:
 
     Two values that are equal, such as 0.0 and -0.0 in an array, have one digest. Of a function its code counts, its
     defaults and what it has taken from around it, not the functions that it calls by name.
+
+    Raises
+    ------
+    TypeError
+        An object that cannot be pickled, such as an open file.
     """
     digest = hashlib.sha256()
     for piece in _pieces(parts):
@@ -62,13 +67,19 @@ def _pieces_of_object(value: Any) -> Iterator[bytes]:
         yield from _pieces(("partial", value.func, value.args, value.keywords))
     elif isinstance(value, types.FunctionType):
         cells = [cell.cell_contents for cell in value.__closure__ or ()]
+        cells = [None if content is value else content for content in cells]  # a function that calls itself
         yield from _pieces(("function", value.__code__, value.__defaults__, value.__kwdefaults__, cells))
     elif isinstance(value, types.CodeType):
         yield from _pieces(("code", sys.version_info[:2], value.co_code, value.co_names, value.co_consts))
+    elif isinstance(value, types.ModuleType):
+        yield from _pieces(("module", value.__name__))
     elif isinstance(value, frozenset):
         yield from _pieces(("set", sorted(value, key=repr)))
     else:
-        yield b"object " + pickle.dumps(value, protocol=4)
+        try:
+            yield b"object " + pickle.dumps(value, protocol=4)
+        except (TypeError, AttributeError, pickle.PicklingError) as error:
+            raise TypeError(f"a value of type {type(value).__name__} cannot be pickled") from error
 
 
 @cache

@@ -162,7 +162,8 @@ class _Plan:
     def key(self) -> str:
         fixed = {name: str(value) if isinstance(value, Stop) else value for name, value in self.fixed.items()}
         axes = list(self.grid.axes.items())
-        return content_digest(self.data, axes, self.measure, fixed, build_digest())
+        data, measure = _digest(self.data, "data"), _digest(self.measure, "measure")
+        return content_digest(data, axes, measure, fixed, build_digest())
 
     @property
     def attrs(self) -> dict[str, Any]:
@@ -194,6 +195,14 @@ def _plan(data: Data, grid: object, measure: object, fixed: dict[str, Any]) -> _
     one = (problem.binary(0), net[0]) if isinstance(problem, MultiClassDataset) else (problem, net)
     asked.settings(start_of(*one))
     return plan
+
+
+def _digest(value: object, name: str) -> str:
+    """Return the digest of what results depend on, by which a store finds them again."""
+    try:
+        return content_digest(value)
+    except (TypeError, RecursionError) as error:
+        raise invalid(name, "hold nothing that cannot be pickled", str(error)) from error
 
 
 def _run_all(plan: _Plan, store: Store, executor: Executor | None, threads: int, listening: Listeners) -> None:
