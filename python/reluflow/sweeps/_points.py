@@ -57,6 +57,15 @@ def parameters_of(data: Data) -> tuple[str, ...]:
     return tuple(inspect.signature(data).parameters)
 
 
+def required_of(data: Data) -> tuple[str, ...]:
+    """Return the names without a default that a function which makes data takes."""
+    if isinstance(data, (Dataset, MultiClassDataset)):
+        return ()
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    parameters = inspect.signature(data).parameters.items()
+    return tuple(name for name, one in parameters if one.kind in named and one.default is inspect.Parameter.empty)
+
+
 def run_block(block: Block, is_over: Callable[[], bool] | None = None) -> list[Outcome]:
     """Run the points of a block; `is_over` is asked during each run, and ends the block where it is.
 
@@ -96,7 +105,11 @@ def made(data: Data, point: dict[str, Any]) -> Dataset | MultiClassDataset:
     """Return the data of a point: they are given, or made of those of its parameters that the function takes."""
     if isinstance(data, (Dataset, MultiClassDataset)):
         return data
-    return data(**{name: point[name] for name in parameters_of(data) if name in point})
+    found = data(**{name: point[name] for name in parameters_of(data) if name in point})
+    if not isinstance(found, (Dataset, MultiClassDataset)):
+        expected = "be a function that returns a Dataset or a MultiClassDataset"
+        raise invalid("data", expected, f"one that returns a value of type {type(found).__name__}")
+    return found
 
 
 def start_of(data: Dataset | MultiClassDataset, point: dict[str, Any]) -> Any:

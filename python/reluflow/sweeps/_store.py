@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from .._files import sweep as remove_leftovers
 from .._files import temporary_prefix
-from .._validation import invalid, optional_module
+from .._validation import instance, invalid, optional_module
 from ._grid import Grid, Index
 from ._measures import RESERVED
 from ._points import ERROR, Outcome
@@ -164,6 +164,8 @@ def open_store(folder: str | os.PathLike[str] | None, key: str, grid: Grid, leng
 
     Raises
     ------
+    ValueError
+        It is no path.
     ImportError
         zarr is not installed.
     OSError
@@ -174,6 +176,7 @@ def open_store(folder: str | os.PathLike[str] | None, key: str, grid: Grid, leng
         group = zarr.open_group(zarr.storage.MemoryStore(), mode="w", zarr_format=2)
         _fill(group, grid, length)
         return Store(group, grid)
+    instance(folder, "store", (str, os.PathLike), "a folder")
     target = Path(folder) / f"{key}.zarr"
     target.parent.mkdir(parents=True, exist_ok=True)
     if target.exists() and not resume:

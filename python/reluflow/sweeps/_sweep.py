@@ -24,7 +24,7 @@ from ..losses import LossName, ReductionName
 from ..networks import Network
 from ._grid import Grid, grid_of
 from ._measures import Measure, check_measure_of_outputs, measure_of
-from ._points import ERROR, FLOW, START, Block, Data, made, parameters_of, run_block
+from ._points import ERROR, FLOW, START, Block, Data, made, parameters_of, required_of, run_block
 from ._points import start_of as network_of
 from ._progress import SweepProgress, Watch
 from ._store import EXTRA, Store, open_store
@@ -182,6 +182,9 @@ def _plan(data: Data, grid: object, measure: object, fixed: dict[str, Any]) -> _
     names = parameters_of(data)
     plan = _Plan(data, grid_of(grid, tuple(dict.fromkeys((*START, *FLOW, *names)))), measure_of(measure), fixed)
     first = {**fixed, **plan.grid.point((0,) * len(plan.grid.shape))}
+    absent = [name for name in required_of(data) if name not in first]
+    if absent:
+        raise invalid("grid", "name each parameter that data ask for", f"no {', '.join(absent)}")
     problem = made(data, first)
     net = network_of(problem, first)
     given = {name: first[name] for name in FLOW}
