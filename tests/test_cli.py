@@ -218,6 +218,7 @@ def test_bad_targets_end_with_2_and_one_line(capsys, tmp_path, options, message)
         ([*PLANAR, "--until", "mean_loss=-1"], "mean_loss must be"),
         ([*PLANAR, "--until", "1", "--width", "0"], "width must be an integer of at least 1"),
         ([*PLANAR, "--until", "1", "--width", "many"], "--width"),
+        ([*PLANAR, "--until", "1", "--width", "99999999999999"], "memory is not enough: Unable to allocate"),
         ([*PLANAR, "--until", "1", "--loss", "hinge"], "loss must be one of"),
         ([*PLANAR, "--until", "1", "--leak", "1"], "leak must lie in [0, 1)"),
         ([*PLANAR, "--until", "1", "--rtol", "0"], "rtol must lie in"),

@@ -29,6 +29,8 @@ def _code(arguments: list[str]) -> int:
         return _PIPE_CLOSED
     except (ValueError, ImportError, OSError) as error:
         return _complain(str(error))
+    except MemoryError as error:
+        return _complain(f"memory is not enough: {str(error) or 'a size is too large'}")
     except Exception as error:
         return _of_typer(error)
     if not arguments:
