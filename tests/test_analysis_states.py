@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -159,3 +161,35 @@ def test_permuting_neurons_and_samples_changes_no_scalar():
         other = rf.Network(net.W[neurons], net.a[neurons], pattern=net.pattern[neurons][:, samples])
         one, two = (analysis.series(analysis.state_of(d, n)).iloc[0] for d, n in ((run.data, net), (data, other)))
         np.testing.assert_allclose(one.to_numpy(), two.to_numpy(), rtol=1e-12, equal_nan=True)
+
+
+def test_what_is_relative_is_that_of_the_same_network_at_any_size():
+    data = rf.Dataset(np.random.default_rng(1).normal(size=(6, 2)), [1, -1, 1, 1, -1, 1])
+    net = rf.Network.init(5, 2, balanced=False, seed=0)
+    small = rf.Network(np.ldexp(net.W, -600), np.ldexp(net.a, -600))
+    one, other = (rf.analysis.state_of(data, which) for which in (net, small))
+    assert other.norm[0] == np.ldexp(one.norm[0], -600) > 0
+    assert np.array_equal(rf.analysis.margins(one, normalised=True), rf.analysis.margins(other, normalised=True))
+    invariant = {
+        rf.analysis.series: ["normalised_margin", "n_sectors"],
+        rf.analysis.groups: ["group", "share", "group_share", "angle"],
+        rf.analysis.sectors: ["share"],
+        rf.analysis.shape: ["stable_rank", "distance_to_linear", "embedding_error"],
+    }
+    for table, columns in invariant.items():
+        assert table(other)[columns].equals(table(one)[columns])
+    for function in (rf.analysis.alignment, rf.analysis.angles_to_group, rf.analysis.rectified_paths):
+        np.testing.assert_array_equal(function(other), function(one))
+    paths, found = rf.analysis.directions(one, n_axes=3), rf.analysis.directions(other, n_axes=3)
+    np.testing.assert_array_equal(found.coords, paths.coords)
+    np.testing.assert_array_equal(found.share, paths.share)
+
+
+def test_the_drift_of_the_balance_of_a_tiny_neuron_is_relative_to_its_size():
+    data = rf.Dataset([[1.0, 0.0], [0.0, 1.0]], [1, -1])
+    states = rf.analysis.states(rf.integrate(data, rf.Network([[1e-200, 0.0]], [2e-200]), until=2.0))
+    moved = dataclasses.replace(states, a=states.a * np.linspace(1.0, 1.1, len(states))[:, None])
+    large = dataclasses.replace(moved, W=moved.W * 1e200, a=moved.a * 1e200)
+    drift, expected = (rf.analysis.series(one)["balance_drift"].to_numpy() for one in (moved, large))
+    np.testing.assert_allclose(drift, expected, rtol=1e-9)
+    assert drift[-1] > 0.1

@@ -133,7 +133,7 @@ def _run(solution: Solution, end: float, step: float, limit: int) -> tuple[Any, 
         with np.errstate(over="ignore"):  # a finite state can have a loss beyond the range of doubles
             loss = float(np.exp(last.log_loss_sum[0]))
         if solution.data.has_labels:
-            margin = float(last.margins[0, solution.data.counts > 0].min() / last.norm[0] ** 2)
+            margin = float(last.normalised_margins[0, solution.data.counts > 0].min())
     return end / n_steps, n_steps, seconds, error, loss, loss / solution.data.n, margin, run.status
 
 

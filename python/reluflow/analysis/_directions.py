@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._validation import FloatArray, ReadOnly, invalid, real_array
+from ._kernels import lengths, mass_shares, scaled
 from ._sectors import groups
 from ._states import Source, States, states
 
@@ -78,19 +79,18 @@ def directions(
     """
     run = states(source, times)
     axes = _leading(run, n_axes) if basis is None else _checked(basis, run.data.d)
-    size = np.linalg.norm(run.W, axis=2)
+    size = lengths(run.W)
     with np.errstate(invalid="ignore", divide="ignore"):
         coords = (run.W / size[:, :, None]) @ axes.T
-    last = run.W[-1]
+    last = scaled(run.W[-1].ravel()).reshape(run.W[-1].shape)
     total = float((last**2).sum())
-    theta2 = run.sizes[-1] ** 2
     return Directions(
         t=run.t,
         log_t=run.log_t,
         coords=coords,
         sign=run.signs,
         size=size,
-        share=theta2 / max(float(theta2.sum()), np.finfo(float).tiny),
+        share=mass_shares(run.sizes[-1]),
         basis=axes,
         explained=float(((last @ axes.T) ** 2).sum()) / total if total > 0 else 1.0,
     )
@@ -114,11 +114,11 @@ def angles_to_group(source: Source, times: npt.ArrayLike | None = None) -> Float
     label = groups(run, same_sector=False)["group"].to_numpy()
     sums = np.zeros((label.max() + 1, run.data.d))
     np.add.at(sums, label, run.W[-1])
-    length = np.linalg.norm(sums, axis=1, keepdims=True)
+    length = lengths(sums)[:, None]
     mean = np.divide(sums, length, out=np.zeros_like(sums), where=length > 0)[label]
     out = np.empty(run.a.shape)
     for k, W in enumerate(run.W):
-        size = np.linalg.norm(W, axis=1, keepdims=True)
+        size = lengths(W)[:, None]
         unit = np.divide(W, size, out=np.zeros_like(W), where=size > 0)
         out[k] = 2.0 * np.arcsin(np.minimum(0.5 * np.linalg.norm(unit - mean, axis=1), 1.0))
     return out

@@ -12,6 +12,7 @@ from .._validation import FloatArray, freeze, instance, optional_module
 from ..kinks import EVENT_KINDS
 from ._directions import Directions
 from ._inputs import check_run
+from ._kernels import lengths
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,7 +82,7 @@ def event_marks(solution: Solution, directions: Directions) -> EventMarks:
     for first in range(0, len(events), _BLOCK):
         part = slice(first, first + _BLOCK)
         rows[part] = _rows(solution, part)
-    size = np.linalg.norm(rows, axis=1)
+    size = lengths(rows)
     with np.errstate(invalid="ignore", divide="ignore"):
         coords = (rows / size[:, None]) @ directions.basis.T
     freeze(coords)

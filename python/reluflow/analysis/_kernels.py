@@ -53,8 +53,27 @@ def drive(X: FloatArray, weights: FloatArray, pattern: PatternArray, leak: float
     return project_held((slopes_of(pattern, leak) * weights) @ X, X, pattern)
 
 
+def scaled(vectors: FloatArray) -> FloatArray:
+    """Return rows (last axis) times the power of two that brings the largest entry to [½, 1): no square underflows."""
+    exponent = np.frexp(np.abs(vectors).max(axis=-1, initial=0.0))[1]
+    return np.asarray(np.ldexp(vectors, -exponent[..., None]))
+
+
+def lengths(vectors: FloatArray) -> FloatArray:
+    """Return the Euclidean lengths of rows (last axis) of any size, also of those whose squares underflow."""
+    exponent = np.frexp(np.abs(vectors).max(axis=-1, initial=0.0))[1]
+    return np.asarray(np.ldexp(np.linalg.norm(np.ldexp(vectors, -exponent[..., None]), axis=-1), exponent))
+
+
+def mass_shares(sizes: FloatArray) -> FloatArray:
+    """Return |θ_j|² / Σ |θ_j|² of neurons of the given sizes, shape (m,); zeros if all are zero."""
+    squares = scaled(sizes) ** 2
+    return np.asarray(squares / max(float(squares.sum()), np.finfo(float).tiny))
+
+
 def cosines(A: FloatArray, B: FloatArray) -> FloatArray:
     """Cosine between rows of A and rows of B (last axis); nan where one of them is zero."""
+    A, B = scaled(A), scaled(B)
     size = np.linalg.norm(A, axis=-1) * np.linalg.norm(B, axis=-1)
     dot = np.einsum("...d,...d->...", A, B)
     return np.asarray(np.divide(dot, size, out=np.full(dot.shape, np.nan), where=size > 0))

@@ -11,7 +11,7 @@ from .._validation import FloatArray, invalid, optional_module
 from ..flow import MultiClassSolution
 from ..losses import duals_of, is_of_margins, shares
 from ._classes import class_table
-from ._kernels import drive
+from ._kernels import drive, lengths
 from ._states import Source, States, states
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def velocity(run: States, k: int) -> tuple[FloatArray, FloatArray, float]:
     Z = run.W[k] @ X.T
     W_dot = run.a[k][:, None] * drive(X, weights, run.pattern[k], run.leak)
     a_dot = (np.maximum(Z, run.leak * Z) * (run.pattern[k] != 0)) @ weights
-    return W_dot, a_dot, float(np.sqrt((W_dot**2).sum() + (a_dot**2).sum()))
+    return W_dot, a_dot, float(np.hypot(lengths(W_dot.ravel()), lengths(a_dot)))
 
 
 def _residuals(run: States, k: int) -> tuple[float, float, float, float, float]:

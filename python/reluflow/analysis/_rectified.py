@@ -11,6 +11,7 @@ from .. import convex
 from .._validation import FloatArray, ReadOnly, freeze, integer, invalid
 from ..datasets import Dataset
 from ._inputs import check_data
+from ._kernels import lengths
 from ._states import Source, states
 
 
@@ -94,7 +95,7 @@ def rectified_paths(source: Source, times: npt.ArrayLike | None = None) -> Float
     array([1.72, 1.43])
     """
     run = states(source, times)
-    size = np.linalg.norm(run.W, axis=2, keepdims=True)
+    size = lengths(run.W)[..., None]
     unit = np.divide(run.W, size, out=np.full_like(run.W, np.nan), where=size > 0)
     Z = unit @ run.data.X.T
     return np.asarray(np.maximum(Z, run.leak * Z))

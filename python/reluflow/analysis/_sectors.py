@@ -11,6 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from .._validation import FloatArray, IntArray, PatternArray, optional_module, positive
 from ..flow import MultiClassSolution
 from ._classes import class_table
+from ._kernels import lengths, mass_shares, scaled
 from ._series import dead, sector_keys
 from ._states import Source, States, states
 
@@ -79,7 +80,7 @@ def number_rows(pattern: PatternArray) -> IntArray:
 
 def _occupied(run: States, ids: IntArray, k: int) -> list[tuple[float, float, int, int, int, int, float]]:
     found, first, members = np.unique(ids[k], return_index=True, return_counts=True)
-    total = run.sizes[k] ** 2
+    total = scaled(run.sizes[k]) ** 2
     rows = []
     for i in np.argsort(-members, kind="stable"):
         pattern = run.pattern[k, first[i]]
@@ -131,7 +132,7 @@ def groups(
     pandas = optional_module("pandas", "analysis")
     run = states(source, times)
     label = _labels(run, positive(angle_tol, "angle_tol"), same_sector)
-    share = run.sizes[-1] ** 2 / max(float((run.sizes[-1] ** 2).sum()), np.finfo(float).tiny)
+    share = mass_shares(run.sizes[-1])
     group_share = np.bincount(label, weights=share)
     order = np.argsort(-group_share, kind="stable")
     rank = np.argsort(order, kind="stable")
@@ -175,14 +176,14 @@ def _squared_distances(rows: FloatArray) -> FloatArray:
 
 def _unit(run: States) -> FloatArray:
     W = run.W[-1]
-    size = np.linalg.norm(W, axis=1, keepdims=True)
+    size = lengths(W)[:, None]
     return np.asarray(np.divide(W, size, out=np.zeros_like(W), where=size > 0))
 
 
 def _angle_to_mean(run: States, label: IntArray) -> FloatArray:
     sums = np.zeros((label.max() + 1, run.data.d))
     np.add.at(sums, label, run.W[-1])
-    length = np.linalg.norm(sums, axis=1, keepdims=True)
+    length = lengths(sums)[:, None]
     mean = np.divide(sums, length, out=np.zeros_like(sums), where=length > 0)
     half = 0.5 * np.linalg.norm(_unit(run) - mean[label], axis=1)
     return np.asarray(2.0 * np.arcsin(np.minimum(half, 1.0)))

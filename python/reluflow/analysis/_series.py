@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ from .._validation import FloatArray, IntArray, PatternArray, optional_module
 from ..flow import MultiClassSolution
 from ..losses import inverse_total, is_of_margins
 from ._classes import class_array, class_table
+from ._kernels import lengths
 from ._states import Source, States, states
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def margins(
         return class_array(source, lambda one: margins(one, times, normalised=normalised))
     xarray = optional_module("xarray", "analysis")
     run = states(source, times)
-    values = run.margins / run.norm[:, None] ** 2 if normalised else run.margins
+    values = run.normalised_margins if normalised else run.margins
     name = "normalised_margin" if normalised else "margin"
     coords = {"time": run.t, "log_t": ("time", run.log_t), "y": ("sample", run.data.y)}
     array: xr.DataArray = xarray.DataArray(values, dims=("time", "sample"), coords=coords, name=name)
@@ -131,17 +132,26 @@ def _norms(run: States) -> dict[str, FloatArray]:
     norm2 = run.norm**2
     late = run.log_t > 0
     per_log = np.divide(norm2, run.log_t, out=np.full(len(run), np.nan), where=late)
-    row = np.linalg.norm(run.W, axis=2)
-    size = np.abs(run.a)
-    balance = (size - row) * (size + row)
-    scale = np.maximum(run.sizes**2, np.finfo(float).tiny)
+    row = lengths(run.W)
     return {
         "norm": run.norm,
-        "norm_W": np.asarray(np.linalg.norm(row, axis=1)),
-        "norm_a": np.asarray(np.linalg.norm(run.a, axis=1)),
+        "norm_W": lengths(row),
+        "norm_a": lengths(run.a),
         "norm2_per_log_t": per_log,
-        "balance_drift": (np.abs(balance - balance[0]) / scale).max(axis=1),
+        "balance_drift": _balance_drift(row, np.abs(run.a), run.sizes),
     }
+
+
+def _balance_drift(row: FloatArray, size: FloatArray, whole: FloatArray) -> FloatArray:
+    """Return max_j |a_j² - |w_j|² - its first value|/|θ_j|², taken at neurons of size about 1."""
+    exponent = -np.frexp(whole)[1]
+
+    def balance(index: Any) -> FloatArray:
+        inner, outer = np.ldexp(row[index], exponent), np.ldexp(size[index], exponent)
+        return np.asarray((outer - inner) * (outer + inner))
+
+    scale = np.maximum(np.ldexp(whole, exponent) ** 2, np.finfo(float).tiny)
+    return np.asarray((np.abs(balance(slice(None)) - balance(0)) / scale).max(axis=1))
 
 
 def _margin_columns(run: States) -> dict[str, FloatArray | IntArray]:
@@ -155,11 +165,11 @@ def _margin_columns(run: States) -> dict[str, FloatArray | IntArray]:
         of_errors["largest_error"] = np.asarray(np.abs(errors).max(axis=1))
     if not run.data.has_labels:
         return of_errors
-    norm2 = np.where(run.norm > 0, run.norm**2, np.nan)
-    smallest = run.margins[:, run.data.counts > 0].min(axis=1)
+    squares = run.norm**2
+    norm2, used = np.where(squares > 0, squares, np.nan), run.data.counts > 0
     return {
-        "min_margin": smallest,
-        "normalised_margin": smallest / norm2,
+        "min_margin": run.margins[:, used].min(axis=1),
+        "normalised_margin": run.normalised_margins[:, used].min(axis=1),
         "smoothed_margin": smoothed / norm2,
         "n_wrong": np.count_nonzero(run.margins <= 0, axis=1),
         **of_errors,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from .._validation import FloatArray, ReadOnly, integer, invalid, optional_module, real_array
 from ..networks import Network
 from ._inputs import check_net
-from ._kernels import cosines
+from ._kernels import cosines, lengths, scaled
 from ._states import Source, States, states
 
 if TYPE_CHECKING:
@@ -143,11 +143,13 @@ def distance_to_linear(net: Network, direction: npt.ArrayLike | None = None) -> 
     (0.0, array([1., 2.]))
     """
     check_net(net)
-    row = np.linalg.norm(net.W, axis=1)
-    scale = max(float(np.abs(net.a * row).max()), np.finfo(float).tiny)
-    mass = net.a * row / scale
-    beta = 0.5 * (1.0 + net.leak) * ((net.a / scale) @ net.W)
-    rho = np.clip(_gram(net.W, row), -1.0, 1.0)
+    exponent = np.frexp(net.norm)[1]  # at weights of norm about 1 no product underflows
+    W, a = np.ldexp(net.W, -exponent), np.ldexp(net.a, -exponent)
+    row = lengths(W)
+    scale = max(float(np.abs(a * row).max()), np.finfo(float).tiny)
+    mass = a * row / scale
+    beta = 0.5 * (1.0 + net.leak) * ((a / scale) @ W)
+    rho = np.clip(_gram(W, row), -1.0, 1.0)
     kernel = (2.0 / np.pi) * (np.sqrt(1.0 - rho**2) + rho * np.arcsin(rho))
     even2 = max(0.25 * (1.0 - net.leak) ** 2 * float(mass @ kernel @ mass), 0.0)
     total = even2 + float(beta @ beta)
@@ -155,7 +157,8 @@ def distance_to_linear(net: Network, direction: npt.ArrayLike | None = None) -> 
     if direction is not None:
         other = real_array(direction, "direction", "(d,)")
         cosine = float(cosines(beta, other))
-    return LinearDistance(float(np.sqrt(even2 / total)) if total > 0 else 0.0, scale * beta, cosine)
+    coefficients = np.ldexp(scale * beta, 2 * exponent)
+    return LinearDistance(float(np.sqrt(even2 / total)) if total > 0 else 0.0, coefficients, cosine)
 
 
 def _gram(W: FloatArray, row: FloatArray) -> FloatArray:
@@ -258,7 +261,7 @@ def shape(
     for k in range(len(run)):
         net = run.at(k)
         line, pair = distance_to_linear(net, direction), embedding_error(net)
-        values = np.linalg.svd(net.W, compute_uv=False)
+        values = np.linalg.svd(scaled(net.W.ravel()).reshape(net.W.shape), compute_uv=False)
         rank = float((values**2).sum() / values[0] ** 2) if values[0] > 0 else np.nan
         rows.append((rank, line.distance, line.cosine, pair.error, pair.error_plus, pair.error_minus))
     columns = ["stable_rank", "distance_to_linear", "cosine", *_EMBEDDING]

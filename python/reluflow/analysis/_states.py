@@ -24,7 +24,7 @@ from ..losses import (
 )
 from ..networks import Network
 from ._inputs import check_data, check_descent, check_net, check_run
-from ._kernels import outputs
+from ._kernels import lengths, outputs
 
 if TYPE_CHECKING:
     from ..flow import Solution
@@ -75,6 +75,18 @@ class States(ReadOnly):
         return q
 
     @cached_property
+    def normalised_margins(self) -> FloatArray:
+        """q_i / |θ|² at each time, shape (k, n), taken at weights of norm about 1; nan where all weights are zero."""
+        self.require_margins()
+        exponent = -np.frexp(self.norm)[1]
+        W, a = np.ldexp(self.W, exponent[:, None, None]), np.ldexp(self.a, exponent[:, None])
+        unit = np.ldexp(np.where(self.norm > 0, self.norm, np.nan), exponent)
+        f = np.array([outputs(self.data.X, *net, self.leak) for net in zip(W, a, strict=True)])
+        q = np.asarray(self.data.y * f / unit[:, None] ** 2)
+        freeze(q)
+        return q
+
+    @cached_property
     def outputs(self) -> FloatArray:
         """f(x_i) at each time, shape (k, n)."""
         f = np.array([outputs(self.data.X, W, a, self.leak) for W, a in zip(self.W, self.a, strict=True)])
@@ -110,12 +122,12 @@ class States(ReadOnly):
     @cached_property
     def sizes(self) -> FloatArray:
         """|θ_j| = (|w_j|² + a_j²)^½ of each neuron, shape (k, m)."""
-        return np.asarray(np.hypot(np.linalg.norm(self.W, axis=2), self.a))
+        return np.asarray(np.hypot(lengths(self.W), self.a))
 
     @cached_property
     def norm(self) -> FloatArray:
         """|θ| at each time, shape (k,)."""
-        return np.asarray(np.linalg.norm(self.sizes, axis=1))
+        return lengths(self.sizes)
 
     @property
     def signs(self) -> FloatArray:
