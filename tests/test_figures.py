@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import reluflow as rf
 import runs
 from pictures import FIGURES, PROJECTED, drawn, page, table, texts_outside
 from reluflow import analysis, figures
@@ -224,3 +225,19 @@ def test_errors_are_drawn_one_curve_a_sample():
     _, ax = figures.panels(1)
     figures.errors(found, ax)
     np.testing.assert_array_equal(np.array([line.get_ydata() for line in ax.lines[:-1]]).T, found.to_numpy())
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_run_of_zeros_and_a_single_time_are_drawn_without_warnings():
+    data = rf.datasets.wang_pilanci("obtuse")
+    resting = rf.integrate(data, rf.Network(np.zeros((2, 2)), np.zeros(2)), until=3.0)
+    once = rf.integrate(data, rf.Network.init(4, 2, seed=1), until=3.0, save_at=[3.0])
+    for sol in (resting, once):
+        for draw, result in (
+            (figures.margin, analysis.series(sol)),
+            (figures.norms, analysis.series(sol)),
+            (figures.singular_value_paths, analysis.singular_values(sol)),
+            (figures.direction_polar, analysis.directions(sol)),
+        ):
+            drawn(draw(result).figure)
+    assert analysis.compare_with_descent(resting, steps=[0.1])["error"].tolist() == [0.0]

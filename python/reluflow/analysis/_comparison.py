@@ -11,6 +11,7 @@ from .._validation import integer, optional_module, positive
 from ..descent import descend
 from ..networks import Network
 from ._inputs import check_net, check_run
+from ._kernels import lengths
 from ._states import state_of
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def _run(solution: Solution, end: float, step: float, limit: int) -> tuple[Any, 
 
 
 def relative_error(net: Network, reference: Network) -> float:
-    """Return |θ - θ_ref|/|θ_ref|, inf where a weight is not finite.
+    """Return |θ - θ_ref|/|θ_ref|, inf where a weight is not finite or only the reference is zero.
 
     Examples
     --------
@@ -150,4 +151,9 @@ def relative_error(net: Network, reference: Network) -> float:
     check_net(net)
     check_net(reference, "reference")
     gap = net.theta - reference.theta
-    return float(np.linalg.norm(gap) / reference.norm) if np.isfinite(gap).all() else float("inf")
+    if not np.isfinite(gap).all():
+        return float("inf")
+    distance, base = float(lengths(gap.ravel())), reference.norm
+    if base == 0:
+        return float("inf") if distance > 0 else 0.0
+    return distance / base

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias
 
-from .._validation import invalid, optional_module
+from .._validation import FloatArray, invalid, optional_module
 from ._style import COLUMN, style
 
 if TYPE_CHECKING:
@@ -85,6 +85,12 @@ def columns(*names: str) -> Callable[[Any], bool]:
 def dims(*names: str) -> Callable[[Any], bool]:
     """Tell whether a value is a labelled array with these dimensions."""
     return lambda value: getattr(value, "dims", None) == names
+
+
+def log_values(ax: Axes, values: FloatArray) -> None:
+    """Make the vertical axis logarithmic if it has anything to show, which a network of zeros has not."""
+    if (values > 0).any():
+        ax.set_yscale("log")
 
 
 def look(keywords: dict[str, Any], **house: Any) -> dict[str, Any]:

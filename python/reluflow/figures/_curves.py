@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._validation import FloatArray
-from ._axes import begin, columns, dims, figure, look
+from ._axes import begin, columns, dims, figure, log_values, look
 from ._legend import add_legend
 from ._style import BLACK, BLUE, GREEN, GREY, NEGATIVE, ORANGE, POSITIVE, PURPLE, VERMILION, time_axis
 
@@ -90,7 +90,7 @@ def norms(table: pd.DataFrame, ax: Axes | None = None, *, clock: str = "log", **
     ax.plot(x, table["norm"], **look(keywords, color=BLACK, label=r"$|\theta|$"))
     ax.plot(x, table["norm_W"], **look(keywords, color=BLUE, label=r"$|W|$"))
     ax.plot(x, table["norm_a"], **look(keywords, color=ORANGE, linestyle=(0, (4, 2)), label=r"$|a|$"))
-    ax.set_yscale("log")
+    log_values(ax, table["norm"].to_numpy())
     ax.set_ylabel("norm")
     add_legend(ax)
     return ax
@@ -165,7 +165,7 @@ def margin(table: pd.DataFrame, ax: Axes | None = None, *, limit: float | None =
 
 def _focus(ax: Axes, values: FloatArray, limit: float | None) -> float:
     """Keep the positive part in view, for early on margins over |θ|² can be huge and negative; return the lower end."""
-    top = float(np.nanmax(values)) if limit is None else max(limit, float(np.nanmax(values)))
+    top = max(float(np.nan_to_num(values, nan=-np.inf).max()), -np.inf if limit is None else limit)
     if top <= 0:
         return -np.inf
     ax.set_ylim(-0.15 * top, 1.1 * top)

@@ -204,7 +204,7 @@ def direction_polar(
 
 
 def _polar_grid(polar: Any, radius: FloatArray) -> None:
-    span = radius[-1] - radius[0]
+    span = radius[-1] - radius[0] or 1.0  # one time alone is a circle
     polar.set_rlim(radius[0] - 0.35 * span, radius[-1])
     ticks = np.unique(np.round(np.linspace(radius[0], radius[-1], 4)))
     polar.set_rticks(ticks, [f"$10^{{{int(k)}}}$" for k in ticks])

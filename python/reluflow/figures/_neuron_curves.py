@@ -8,7 +8,7 @@ import numpy as np
 
 from .._validation import FloatArray
 from ..analysis import Timeline
-from ._axes import begin, columns, dims, figure, look
+from ._axes import begin, columns, dims, figure, log_values, look
 from ._legend import add_legend
 from ._style import BLACK, BLUE, LINES, NEGATIVE, POSITIVE, PURPLE, sign_colour, time_axis
 
@@ -149,7 +149,7 @@ def singular_value_paths(table: xr.DataArray, ax: Axes | None = None, *, n_value
     x = time_axis(ax, table["time"].to_numpy(), table["log_t"].to_numpy())
     for k in range(min(n_values, table.sizes["rank"])):
         ax.plot(x, table.to_numpy()[:, k], **look(keywords, color=LINES[k % len(LINES)], label=f"{k + 1}"))
-    ax.set_yscale("log")
+    log_values(ax, table.to_numpy())
     ax.set_ylabel("singular value of $W$")
     add_legend(ax, title="rank")
     return ax
