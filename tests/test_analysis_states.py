@@ -193,3 +193,16 @@ def test_the_drift_of_the_balance_of_a_tiny_neuron_is_relative_to_its_size():
     drift, expected = (rf.analysis.series(one)["balance_drift"].to_numpy() for one in (moved, large))
     np.testing.assert_allclose(drift, expected, rtol=1e-9)
     assert drift[-1] > 0.1
+
+
+@pytest.mark.parametrize("n_test", [8, 11])
+def test_a_final_network_on_held_out_samples_has_its_signs_there(n_test):
+    X = np.random.default_rng(0).normal(size=(8 + n_test, 2))
+    train, test = (rf.Dataset(part, np.where(part[:, 0] > 0, 1, -1)) for part in (X[:8], X[8:]))
+    net = rf.integrate(train, rf.Network.init(6, 2, seed=0), until=50.0).final
+    np.testing.assert_array_equal(analysis.state_of(train, net).pattern[0], net.pattern)
+    plain = analysis.state_of(test, rf.Network(net.W, net.a))
+    np.testing.assert_array_equal(analysis.state_of(test, net).pattern, plain.pattern)
+    np.testing.assert_array_equal(analysis.alignment(analysis.state_of(test, net)), analysis.alignment(plain))
+    with pytest.raises(ValueError, match="net must have dim 3, the columns of X, found dim 2"):
+        analysis.state_of(rf.Dataset(np.eye(3), [1, 1, -1]), net)

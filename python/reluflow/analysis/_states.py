@@ -12,6 +12,7 @@ import numpy.typing as npt
 from .._validation import FloatArray, PatternArray, ReadOnly, freeze, invalid, real_array
 from ..datasets import Dataset
 from ..descent import DescentResult
+from ..flow._arguments import check_pattern
 from ..flow._events import patterns
 from ..losses import (
     LossName,
@@ -238,7 +239,15 @@ def grid_of(times: npt.ArrayLike | None, log_times: npt.ArrayLike | None) -> tup
 
 
 def state_of(data: Dataset, net: Network, *, loss: LossName = "logistic", reduction: ReductionName = "sum") -> States:
-    """Wrap one network as States with a single time 0, its pattern carried or read off the signs of W X^T.
+    """Wrap one network as States with a single time 0.
+
+    Its pattern is that which the network carries, where that is one on these data, and otherwise the signs of W X^T:
+    the final network of a run can be seen on held-out samples.
+
+    Raises
+    ------
+    ValueError
+        Data or a network of another kind, or with other inputs.
 
     Examples
     --------
@@ -250,10 +259,20 @@ def state_of(data: Dataset, net: Network, *, loss: LossName = "logistic", reduct
     """
     check_data(data)
     check_net(net)
+    if net.dim != data.d:
+        raise invalid("net", f"have dim {data.d}, the columns of X", f"dim {net.dim}")
     pattern = net.pattern
-    if pattern is None:
+    if pattern is None or not _is_pattern_on(data, net):
         pattern = np.sign(net.W @ data.X.T).astype(np.int8)
     zero = np.zeros(1)
     with np.errstate(divide="ignore"):
         log_zero = np.log(zero)
     return States(data, net.leak, loss, reduction, zero, log_zero, net.W[None], net.a[None], pattern[None])
+
+
+def _is_pattern_on(data: Dataset, net: Network) -> bool:
+    try:
+        check_pattern(data.X, net)
+    except ValueError:  # it is that of other samples
+        return False
+    return True
