@@ -131,3 +131,24 @@ def test_zarr_gives_back_the_same_dataset_bit_for_bit(tmp_path):
     found.to_zarr(tmp_path / "run.zarr", consolidated=False)
     with xarray.open_zarr(tmp_path / "run.zarr", consolidated=False) as read:
         xarray.testing.assert_identical(found, read.load())
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda s, net: analysis.distance_to_linear(net, direction=[1.0]),
+            "direction must have 2 entries, as the rows",
+        ),
+        (lambda s, net: analysis.decision_plane(s.data, net, extent=-1.0), "extent must be a finite number above 0"),
+        (lambda s, net: analysis.decision_plane(s.data, net, extent=[1.0]), "extent must be a finite number above 0"),
+        (lambda s, net: analysis.compare_with_descent(s, steps=0.1), r"steps must have the shape \(k,\)"),
+        (lambda s, net: analysis.extremal_from(s.data, np.eye(2), [1]), "signs must have one entry for each of the 2"),
+        (lambda s, net: analysis.extremal_from(s.data, np.eye(3), [1] * 3), "directions must have 2 columns, as X"),
+        (lambda s, net: analysis.relative_error(net, rf.Network([[1.0]], [1.0])), "net must have 1 neurons of dim 1"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_named(call, message):
+    sol = runs.planar(seed=1, until=2.0, scale=0.1)
+    with pytest.raises(ValueError, match=message):
+        call(sol, sol.final)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._validation import integer, optional_module, positive
+from .._validation import integer, invalid, optional_module, positive, real_array
 from ..descent import descend
 from ..networks import Network
 from ._inputs import check_net, check_run
@@ -15,7 +15,7 @@ from ._kernels import lengths
 from ._states import state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     import pandas as pd
 
@@ -103,7 +103,8 @@ def compare_with_descent(
     pandas = optional_module("pandas", "analysis")
     end = positive(solution.t_end - solution.t_start, "the time that the solution covers")
     limit = integer(max_steps, "max_steps")
-    wanted = suggest_steps(solution) if steps is None else [positive(step, "steps") for step in steps]
+    wanted: Iterable[float] = suggest_steps(solution) if steps is None else real_array(steps, "steps", "(k,)")
+    wanted = [positive(step, "steps") for step in wanted]
     rows = [_run(solution, end, step, limit) for step in wanted]
     columns = ["step", "n_steps", "seconds", "error", "loss", "mean_loss", "normalised_margin", "status"]
     table: pd.DataFrame = pandas.DataFrame(rows, columns=columns)
@@ -150,6 +151,9 @@ def relative_error(net: Network, reference: Network) -> float:
     """
     check_net(net)
     check_net(reference, "reference")
+    if net.theta.shape != reference.theta.shape:
+        sizes = [f"{one.width} neurons of dim {one.dim}" for one in (reference, net)]
+        raise invalid("net", f"have {sizes[0]}, as the reference", sizes[1])
     gap = net.theta - reference.theta
     if not np.isfinite(gap).all():
         return float("inf")

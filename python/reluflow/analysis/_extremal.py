@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._least_distance import project_on_cone
-from .._validation import FloatArray, PatternArray, ReadOnly, leak_value, real_array
+from .._validation import FloatArray, PatternArray, ReadOnly, invalid, leak_value, real_array
 from ..convex import arrangements
 from ..datasets import Dataset
 from ..kinks._boundaries import Boundaries, boundaries
@@ -192,6 +192,10 @@ def extremal_from(
     check_data(data)
     rows = real_array(directions, "directions", "(p, d)")
     side = real_array(signs, "signs", "(p,)")
+    if rows.shape[1] != data.d:
+        raise invalid("directions", f"have {data.d} columns, as X", f"{rows.shape[1]}")
+    if len(side) != len(rows):
+        raise invalid("signs", f"have one entry for each of the {len(rows)} directions", f"{len(side)}")
     found: list[ExtremalDirection] = []
     for sign in (1, -1):
         early = _early(data, leak, loss, reduction, sign)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, PatternArray, ReadOnly, integer, invalid
+from .._validation import FloatArray, PatternArray, ReadOnly, integer, invalid, positive
 from ..datasets import Dataset
 from ..losses import LossName
 from ..networks import Network
@@ -156,7 +156,7 @@ def decision_plane(
     n_grid : int, optional
         Points along each axis.
     extent : float, optional
-        Half width of the square; without it 1.2 times the largest coordinate of a projected sample.
+        Half width of the square, above 0; without it 1.2 times the largest coordinate of a projected sample.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def decision_plane(
     check_net(net)
     view = directions(state_of(data, net), basis=basis)
     points = data.X @ view.basis.T
-    half = 1.2 * float(np.abs(points).max()) if extent is None else float(extent)
+    half = 1.2 * float(np.abs(points).max()) if extent is None else positive(extent, "extent")
     u = np.linspace(-half, half, integer(n_grid, "n_grid", least=2))
     U, V = np.meshgrid(u, u)
     inputs = np.column_stack((U.ravel(), V.ravel())) @ view.basis

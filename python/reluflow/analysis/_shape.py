@@ -156,6 +156,8 @@ def distance_to_linear(net: Network, direction: npt.ArrayLike | None = None) -> 
     cosine = np.nan
     if direction is not None:
         other = real_array(direction, "direction", "(d,)")
+        if len(other) != net.dim:
+            raise invalid("direction", f"have {net.dim} entries, as the rows of W", f"{len(other)}")
         cosine = float(cosines(beta, other))
     coefficients = np.ldexp(scale * beta, 2 * exponent)
     return LinearDistance(float(np.sqrt(even2 / total)) if total > 0 else 0.0, coefficients, cosine)
