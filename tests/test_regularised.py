@@ -138,6 +138,15 @@ def test_small_decay_and_inputs_of_any_size_are_solved(seed, loss, leak, share) 
         assert solution.value == pytest.approx(convex.regularised(small, share, loss=loss, leak=leak).value, rel=1e-9)
 
 
+@pytest.mark.parametrize("seed", [1, 4, 35])
+def test_samples_whose_sizes_differ_by_thousands_are_solved(seed) -> None:
+    # Of a large sample that is fitted λ = y - f is all rounding of f, unless the neurons are asked for it.
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((6, 3)) * 10.0 ** rng.uniform(-2, 2, (6, 1))
+    data = rf.Dataset(X, rng.standard_normal(6))
+    check_solution(data, convex.regularised(data, 0.01, loss="squared"))
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_integer_data_with_many_boundaries_through_a_neuron_are_solved(loss) -> None:
     X = np.array([[a, b, c] for a in (-1, 0, 1) for b in (0, 1) for c in (1, 2)], dtype=float)

@@ -69,7 +69,8 @@ class Bounds:
         """Return the better network with the better duals."""
         above = self if self.upper <= other.upper else other
         below = self if self.lower >= other.lower else other
-        return Bounds(above.net, above.upper, below.duals, below.lower, below.norm)
+        lower = min(below.lower, above.upper)  # rounding can exchange two bounds that meet
+        return Bounds(above.net, above.upper, below.duals, lower, below.norm)
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,10 @@ class Generation:
                 break
             better = polish(self.objective, joined(used_neurons(net, used_rtol), same_rtol), boundary_rtol)
             if better is not None:
-                found = found.with_better(bounds(self.pricing, better, None, self.gap_tol, self.deadline))
+                for own in (None, better[1]):
+                    found = found.with_better(bounds(self.pricing, better[0], own, self.gap_tol, self.deadline))
+                    if found.gap <= self.gap_tol:
+                        break
             if found.gap <= self.gap_tol:
                 break
         self.best = found

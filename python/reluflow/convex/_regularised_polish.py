@@ -25,6 +25,7 @@ RIDGE = 1e-13  # times the largest diagonal entry: parts of one neuron in two ce
 LEAST_STEP = 2.0**-20  # of the line search
 SMALL_RTOL = 1e-2  # a neuron below this, beside the sum, that a step takes past zero is tried at zero
 NOISE_RTOL = 1e-14  # a value that rises by less than this has not risen: near the end the gradient tells, not the value
+REFINEMENTS = 2  # of the duals: the second one takes out the rounding of the first
 NEAR = 1e-6  # a gradient below this beside γ that no longer halves has reached rounding
 
 
@@ -56,8 +57,8 @@ def joined(net: Network, rtol: float) -> Network:
     return Network(sums[leaders], net.signs[leaders])
 
 
-def polish(objective: Objective, net: Network, boundary_rtol: float) -> Network | None:
-    """Return the optimum on the active set of a network, None if there is nothing to polish.
+def polish(objective: Objective, net: Network, boundary_rtol: float) -> tuple[Network, FloatArray] | None:
+    """Return the optimum on the active set of a network and its duals, None if there is nothing to polish.
 
     Parameters
     ----------
@@ -70,7 +71,8 @@ def polish(objective: Objective, net: Network, boundary_rtol: float) -> Network 
     active = active_set(objective, net, boundary_rtol)
     if active is None:
         return None
-    return active.network(_newton(objective, active.effects, active.starts))
+    found = _newton(objective, active.effects, active.starts)
+    return active.network(found), _stationary(objective, active.effects, found)
 
 
 class Active(NamedTuple):
@@ -156,6 +158,25 @@ def _newton(objective: Objective, effects: list[FloatArray], starts: list[FloatA
             break
         found, now, before = new, after, size
     return found
+
+
+def _stationary(objective: Objective, effects: list[FloatArray], neurons: list[FloatArray]) -> FloatArray:
+    """Return the duals of the outputs, moved as little as rounding may have moved them so that every neuron is at rest.
+
+    f_i is rounded in proportion to |x_i|, and λ_i to that times the curvature of its loss. Beside the λ_i of a large
+    sample that is much: the loss of one that is fitted has λ_i = c (y - f), and only |λ_i||x_i| <= γ is asked for.
+    """
+    f = np.sum([effect @ v for effect, v in zip(effects, neurons, strict=True)], axis=0)
+    duals, rounding = objective.duals(f), objective.curvatures(f) * np.linalg.norm(objective.R, axis=1)
+    live = _live(neurons)
+    if not live or not np.isfinite(rounding).all():
+        return duals
+    effect = np.hstack([effects[j] for j in live])
+    units = np.concatenate([neurons[j] / np.linalg.norm(neurons[j]) for j in live])
+    for _ in range(REFINEMENTS):
+        rest = objective.decay * units - duals @ effect
+        duals = duals + rounding * np.linalg.lstsq((rounding[:, None] * effect).T, rest, rcond=None)[0]
+    return duals
 
 
 def _without_passing(neurons: list[FloatArray], moves: dict[int, FloatArray]) -> list[FloatArray] | None:
