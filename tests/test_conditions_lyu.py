@@ -178,6 +178,15 @@ def test_without_leak_a_negative_sample_refutes_the_assumptions():
     assert conditions.principal_direction(data, leak=0.0).value == math.inf
 
 
+@pytest.mark.parametrize("leak", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("y", [[1, -1], [-1, 1]])
+def test_orthonormal_samples_of_both_labels_are_an_exact_tie(leak, y):
+    verdict = conditions.one_sign_margin(rf.Dataset(np.eye(2), y), leak=leak)
+    assert verdict.holds is False  # a negative neuron does what the positive one does, with the samples exchanged
+    assert verdict.witness.bound == pytest.approx(0.5 * leak / math.hypot(1, leak))
+    assert verdict.value == pytest.approx(1, abs=1e-8)
+
+
 def test_large_supports_and_few_cuts_leave_the_question_open():
     digits = rf.datasets.digits(3, 8)
     assert conditions.one_sign_margin(digits, leak=0.5).holds is None

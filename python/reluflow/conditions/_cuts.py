@@ -23,6 +23,7 @@ from scipy.optimize import linprog, lsq_linear
 from .._validation import FloatArray
 
 TIE_RTOL = 1e-9  # a margin this close to the bound equals it, and the assumption asks for less
+LP_TOL = 1e-10  # the least that HiGHS takes: with its own 1e-7 cuts near a tie count as kept, and the search stalls
 SHORT = 1e-14  # relative length of a resultant that is zero: then no neuron helps
 
 
@@ -101,6 +102,7 @@ class CutSearch:
             b_eq=[1.0],
             bounds=[(0, 1)] * s + [(None, None)],
             method="highs",
+            options={"primal_feasibility_tolerance": LP_TOL, "dual_feasibility_tolerance": LP_TOL},
         )
         shares = np.maximum(-found.ineqlin.marginals, 0)
         shares /= shares.sum()
