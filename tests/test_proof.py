@@ -17,6 +17,7 @@ from reluflow.cli import main
 from reluflow.proof._proof import KINDS
 from reluflow.proof._prove import _claims, _problem, _prove
 from reluflow.proof._start import exact_signs
+from reluflow.proof._units import Units
 
 DATA = rf.datasets.phuong_lampert(20, 4, seed=3)
 START = rf.Network.init(8, 4, scale=1e-2, seed=2)
@@ -242,6 +243,41 @@ def test_the_same_proof_has_the_same_bits(sol: rf.Solution) -> None:
     first, second = rf.prove(sol, at=[5.0]), rf.prove(sol, at=[5.0])
     assert np.array_equal(first.events.t_lo, second.events.t_lo)
     assert np.array_equal(first(5.0).W, second(5.0).W)
+
+
+@pytest.mark.parametrize("digits", [16, 32])
+@pytest.mark.parametrize("power", [-160, -30, 20, 160])
+def test_inputs_of_any_size_have_one_proof(power: int, digits: int) -> None:
+    # With inputs times c², weights over c and times over c² the flow is the same, and no power of two rounds.
+    unit, until = 2.0**power, 3.0
+    moved = rf.Dataset(unit**2 * DATA.X, DATA.y), rf.Network(START.W / unit, START.a / unit)
+    run = rf.integrate(*moved, until=until / unit**2, rtol=1e-11)
+    base = rf.prove(rf.integrate(DATA, START, until=until, rtol=1e-11), at=[until], digits=digits)
+    proof = rf.prove(run, at=[until / unit**2], digits=digits)
+    assert proof
+    assert len(proof.events) == len(base.events) > 0
+    np.testing.assert_allclose(proof.events.t * unit**2, base.events.t, rtol=1e-11)
+    assert proof.bound * unit == pytest.approx(base.bound, rel=0.5)
+    state, there = proof(until / unit**2), base(until)
+    assert (np.abs(state.a * unit - there.a) <= state.radius * unit + there.radius).all()
+    asked = proof(0.5 * until / unit**2)
+    np.testing.assert_allclose(asked.W * unit, base(0.5 * until).W, rtol=0, atol=1e-9)
+
+
+def test_where_numbers_leave_the_range_enclosures_hold_what_is_lost() -> None:
+    events = {"t": np.array([3.0, 1.0]), "t_low": np.array([0.0, 1e-290]), "t_radius": np.array([0.0, 3e-290])}
+    events |= {"t_lo": np.array([3.0, 1e-290]), "t_hi": np.array([3.0, 3e-290])}
+    states = {name: np.full((1, 2), 1e-290) for name in ("a", "a_low", "radius")}
+    states |= {name: np.full((1, 2, 3), 1e-290) for name in ("W", "W_low")} | {"t": np.array([1.0])}
+    raw = {"events": events, "states": states, "t": 1.0, "proved_until": 1.0, "bound": 1.0}
+    found = Units(2.0**60).result(raw)
+    assert found["events"]["t_radius"].tolist()[0] == 0.0
+    assert found["events"]["t_radius"][1] >= 1e-300
+    assert found["events"]["t_lo"][1] < found["events"]["t_hi"][1]
+    assert (found["states"]["radius"] >= 1e-308).all()
+    back = Units(2.0**-60).result(found)["states"]
+    off = np.linalg.norm(np.dstack((back["W"], back["a"])) - np.dstack((states["W"], states["a"])), axis=2)
+    assert (off <= back["radius"]).all()
 
 
 def test_the_command_proves_a_saved_run(sol: rf.Solution, tmp_path, capsys) -> None:

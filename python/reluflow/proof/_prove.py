@@ -14,6 +14,7 @@ from ..flow import Solution
 from ..losses import is_of_margins
 from ._proof import KIND_OF_CODE, KINDS, START_SIDES, Proof, ProvedEvents, State, kind_names
 from ._start import exact_signs, first_undecided, leave_boundaries
+from ._units import Units
 
 # Times beyond it leave the doubles' range for rates; steps grow with log² t, so that nothing is lost below.
 LATEST = 1e100
@@ -157,15 +158,18 @@ def _prove(
     started = _start(problem, claims, pattern)
     if isinstance(started, tuple):
         return _refused(problem, claims, settings, *started)
-    given = {**problem, **started}
+    units = Units.of(problem, settings["until"], LATEST)
+    given = {**units.problem(problem), **started}
     later = claims["kind"] <= len(KINDS)
     columns = tuple(np.ascontiguousarray(claims[name][later]) for name in ("t", "neuron", "sample", "kind"))
-    hook = None if callback is None else lambda report: callback(*report)
-    raw = _core.prove(given, columns, settings, hook)
+    columns = (units.time(columns[0]), *columns[1:])
+    own = {**settings, "until": units.time(settings["until"]), "at": [units.time(t) for t in settings["at"]]}
+    hook = None if callback is None else lambda report: callback(units.back(report[0]), *report[1:])
+    raw = units.result(_core.prove(given, columns, own, hook))
 
     def again(t: float) -> State:
-        once = {**settings, "at": [t], "only_states": True}
-        return _states(_core.prove(given, columns, once, None), t)[0]
+        once = {**own, "at": [units.time(t)], "only_states": True}
+        return _states(units.result(_core.prove(given, columns, once, None)), t)[0]
 
     reason = raw["reason"]
     return Proof(
