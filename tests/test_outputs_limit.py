@@ -198,3 +198,12 @@ def test_runs_of_other_flows_say_so_and_one_output_is_as_before() -> None:
         sol = rf.integrate(data, net, until=1.0, loss="squared", **options)  # type: ignore[call-overload]
         with pytest.raises(ValueError, match="limit must be asked of a run that trains both layers at one rate"):
             _ = sol.limit
+
+
+def test_the_pattern_of_a_neuron_that_has_decayed_out_of_sight_is_checked() -> None:
+    # The squares of its weights are below the smallest double; its sides are as good as any.
+    X = np.array([[1.0, 2.0], [2.0, -1.0]])
+    for pattern, violation in (([-1, 1], 0.0), ([-1, -1], 3.0 / np.sqrt(2.0 * 5.0))):
+        net = rf.Network([[1e-170, -1e-170]], [[1e-170, 0.0]], pattern=np.array([pattern]))
+        found = output_point(boundaries(X), X, net, np.zeros((2, 2)), 0.0)
+        assert found.violation == pytest.approx(violation)

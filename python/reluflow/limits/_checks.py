@@ -204,7 +204,12 @@ def residuals_of(groups: Groups, net: Network, lam: FloatArray, y: FloatArray, c
 def pattern_violation(groups: Groups, net: Network) -> float:
     """Largest pre-activation of a neuron that contradicts its pattern, in units of |w_j||x_i|."""
     live = np.flatnonzero((groups.of >= 0) & net.W.any(axis=1))
-    unit = net.W[live] / np.linalg.norm(net.W[live], axis=1, keepdims=True)
-    Z = unit @ (groups.X / np.linalg.norm(groups.X, axis=1, keepdims=True)).T
+    Z = unit_rows(net.W[live]) @ (groups.X / np.linalg.norm(groups.X, axis=1, keepdims=True)).T
     signs = groups.pattern[groups.of[live]]
     return max(0.0, float(np.where(signs == 0, np.abs(Z), -signs * Z).max(initial=0.0)))
+
+
+def unit_rows(W: FloatArray) -> FloatArray:
+    """Return rows that are not zero at norm 1; squares of neurons that have decayed below 1e-162 would vanish."""
+    near = W / np.abs(W).max(axis=1, keepdims=True)
+    return np.asarray(near / np.linalg.norm(near, axis=1, keepdims=True))

@@ -20,7 +20,7 @@ import numpy as np
 from .._validation import FloatArray, IntArray, PatternArray, freeze
 from ..kinks._boundaries import Boundaries, off, slopes, span
 from ..networks import Network
-from ._checks import _within
+from ._checks import _within, unit_rows
 from ._point import FALL_TOL, OFF_TOL, ZERO_TOL, Escape
 
 # Steps u <- gradient of |H| at u, after which it does not grow further.
@@ -126,8 +126,7 @@ def _pull(found: Boundaries, X: FloatArray, net: Network, duals: FloatArray, row
 
 def _violation(X: FloatArray, net: Network) -> float:
     live = net.W.any(axis=1)
-    unit = net.W[live] / np.linalg.norm(net.W[live], axis=1, keepdims=True)
-    Z = unit @ (X / np.linalg.norm(X, axis=1, keepdims=True)).T
+    Z = unit_rows(net.W[live]) @ (X / np.linalg.norm(X, axis=1, keepdims=True)).T
     assert net.pattern is not None
     signs = net.pattern[live]
     return max(0.0, float(np.where(signs == 0, np.abs(Z), -signs * Z).max(initial=0.0)))
