@@ -136,6 +136,31 @@ void a_weak_repelling_boundary_is_stood_on_with_those_it_depends_on() {
     for (const auto& one : solver.continuations()) CHECK(one.stands_on_ridge == (one.sides == Sides(3, 0)));
 }
 
+/// Many boundaries of a plane or of space, of which some repel, but none of whose cells pulls outwards: the neuron
+/// stays. The choices of sides are too many to be tried.
+void where_no_direction_pulls_outwards_a_neuron_stays_on_many_boundaries() {
+    Generator random(7);
+    TransitionSolver solver;
+    for (const int rank : {1, 2, 3})
+        for (const double repelling : {0.2, 5.0}) {
+            Corner many = corner(60, rank, 20, random);
+            std::fill(many.rest.begin(), many.rest.end(), 0.0);
+            for (int w = 0; w < many.size(); ++w) {
+                many.below[w] = 0.0;
+                many.above[w] = many.sign * (w < 20 ? repelling : -1.0);
+            }
+            const Verdict verdict = solver.decide(many);
+            if (repelling > 1.0) {  // all together they pull outwards
+                for (const auto& one : solver.continuations()) CHECK(one.sides != Sides(60, 0));
+                continue;
+            }
+            CHECK(verdict == Verdict::unique);
+            CHECK(!solver.is_cut_short());
+            CHECK(solver.continuations()[0].sides == Sides(60, 0));
+            CHECK(!solver.continuations()[0].stands_on_ridge);
+        }
+}
+
 }  // namespace
 
 int main() {
@@ -143,5 +168,6 @@ int main() {
     attracting_boundaries_leave_one_way();
     a_repelling_boundary_has_three_ways();
     a_weak_repelling_boundary_is_stood_on_with_those_it_depends_on();
+    where_no_direction_pulls_outwards_a_neuron_stays_on_many_boundaries();
     return reluflow::tests::failures();
 }

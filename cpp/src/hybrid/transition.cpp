@@ -13,10 +13,6 @@ namespace reluflow {
 
 namespace {
 
-/// The search stops after this many least-squares problems, some tenths of a second; the list is then incomplete.
-constexpr int kMostNodes = 20000;
-/// Up to this many repelling boundaries, continuations that stay on some of them are listed too: 3^7 = 2187 choices.
-constexpr std::size_t kMostStood = 7;
 /// Passes of climb_on(), which finds one continuation where not all can be listed; each pass increases the speed.
 constexpr int kMostClimbs = 200;
 /// Choices of sides from which climb() sets out.
@@ -67,6 +63,11 @@ Verdict TransitionSolver::decide(const Corner& corner) {
     forced_.clear();
     for (int w = 0; w < k; ++w)
         if (corner.repels(w)) repelling_.push_back(w);
+    if (has_no_way_out()) {  // the search for one would not come to an end
+        sides_.assign(static_cast<std::size_t>(k), 0);
+        add_found(false);
+        return Verdict::unique;
+    }
     box_.resize(k, corner.rank);
     for (int w = 0; w < k; ++w) std::copy_n(corner.normal(w), corner.rank, box_.vector(w));
     std::copy(corner.rest.begin(), corner.rest.end(), box_.offset());
@@ -247,34 +248,6 @@ void TransitionSolver::search_standing() {
         const bool known = std::any_of(found_.begin(), end, [this](const auto& one) { return one.sides == sides_; });
         if (holds && !known && can_stay(tolerance)) add_found(true);
     }
-}
-
-/// True when the boundaries with side 0 stay at zero whatever sides the repelling ones among them have.
-bool TransitionSolver::is_stable() {
-    const std::vector<Choice> chosen = choice_;
-    for (const int w : repelling_)
-        if (sides_[w] == 0) choice_[w] = Choice::open;
-    const bool stable = stays_whatever();
-    choice_ = chosen;
-    return stable;
-}
-
-bool TransitionSolver::stays_whatever() {
-    if (++nodes_ > kMostNodes || !fit()) return false;
-    for (int w = 0; w < corner_->size(); ++w)
-        if (sides_[w] == 0 && std::abs(box_.rate(w)) > box_.tolerance()) return false;
-    double reach = 0.0;
-    if (absorbs(reach) && widest_open() < 0) return true;
-    int next = -1;
-    for (const int w : repelling_)
-        if (choice_[w] == Choice::open && (next < 0 || corner_->kink(w) > corner_->kink(next))) next = w;
-    if (next < 0) return true;
-    for (const Choice side : {Choice::above, Choice::below}) {
-        choice_[next] = side;
-        if (!stays_whatever()) return false;
-    }
-    choice_[next] = Choice::open;
-    return true;
 }
 
 /// Whether the neuron can stay on its boundaries with side 0, some of them repelling: the gradient has to be in the

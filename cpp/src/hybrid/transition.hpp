@@ -67,6 +67,12 @@ class TransitionSolver {
     bool is_cut_short() const noexcept { return cut_short_; }
 
   private:
+    /// The search stops after this many least-squares problems, some tenths of a second; the list is then incomplete.
+    static constexpr int kMostNodes = 20000;
+    /// Up to this many repelling boundaries, continuations that stay on some of them are listed too: 3^7 = 2187
+    /// choices.
+    static constexpr std::size_t kMostStood = 7;
+
     /// What the search has chosen for a boundary. `open`: nothing yet; its contribution is the middle of its interval,
     /// with half its kink as uncertainty. `pinned`: the neuron stays on it.
     enum class Choice : std::uint8_t { below, above, pinned, open };
@@ -85,6 +91,7 @@ class TransitionSolver {
     bool absorbs(double& reach);
     bool is_ruled_out(double radius) const;
     int widest_open() const;
+    bool has_no_way_out() const;
     void read_sides();
     void accept();
     bool is_stable();
