@@ -12,8 +12,8 @@ from reluflow.papers import Context, Number, Outcome
 from reluflow.papers._claim import hindrance, verdict
 
 RUN = [claim for claim in rf.papers.claims() if not hindrance(claim, Context(quick=True))]
-# With seed 0, which another test runs with all figures, five seeds; those that failed once are among them.
-SEEDS = (2, 4, 5, 7)
+# With seed 0, which another test runs with all figures, six seeds; those that failed once are among them.
+SEEDS = (2, 4, 5, 7, 739947)
 # Quick claims take half a second or two each; this many are drawn for the seed of the day.
 OF_THE_DAY = 12
 WRONG = 1.1  # a constant that is off by a tenth
