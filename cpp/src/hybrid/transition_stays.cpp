@@ -1,4 +1,4 @@
-/// Whether a neuron stays on its boundaries whatever sides the repelling ones have.
+/// Whether a neuron stays on its boundaries: as no direction leads out, or whatever sides the repelling ones have.
 #include <algorithm>
 #include <cmath>
 #include <limits>
