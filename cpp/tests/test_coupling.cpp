@@ -17,6 +17,31 @@ double slope(const Dataset& data, const Pattern& pattern, Index neuron, Index i,
     return sign > 0 ? 1.0 : (sign < 0 ? leak : 0.0);
 }
 
+/// Products of the samples whose number is a multiple of `every` are those of all, and other margins do not matter.
+void selection_gives_the_same(Coupling& coupling, const Dataset& data, Index groups, int every) {
+    std::vector<int> selected;
+    Vector weights = Vector::Zero(data.n());
+    for (Index i = 0; i < data.n(); i += every) {
+        selected.push_back(static_cast<int>(i));
+        weights[i] = 1.0 / static_cast<double>(i + 3);
+    }
+    const Matrix M = Matrix::Random(data.rank(), groups);
+    Matrix G_all(data.rank(), groups), G(data.rank(), groups);
+    Vector q_all(data.n()), q(data.n());
+    coupling.gradients(weights.data(), G_all);
+    coupling.margins(M, q_all);
+    for (int again = 0; again < 2; ++again) {
+        coupling.select(selected);
+        coupling.gradients(weights.data(), G);
+        coupling.margins(M, q);
+        CHECK((G - G_all).cwiseAbs().maxCoeff() < 1e-13);
+        for (const int i : selected) CHECK(std::abs(q[i] - q_all[i]) < 1e-12);
+        coupling.select_all();
+        coupling.margins(M, q);
+        CHECK((q - q_all).cwiseAbs().maxCoeff() == 0.0);
+    }
+}
+
 /// Both products of the groups of a pattern, and the largest difference from the sums that define them.
 void products_are_their_sums(Coupling& coupling, const Dataset& data, const Pattern& pattern, double leak) {
     Groups groups(pattern.neurons());
@@ -42,6 +67,7 @@ void products_are_their_sums(Coupling& coupling, const Dataset& data, const Patt
     }
     CHECK(miss < 1e-12);
     CHECK((q - expected_q).cwiseAbs().maxCoeff() < 1e-12);
+    for (const int every : {2, 3, 7}) selection_gives_the_same(coupling, data, groups.count(), every);
 }
 
 void check(Index n, Index d, Index m, double leak) {

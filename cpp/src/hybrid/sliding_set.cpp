@@ -13,6 +13,21 @@ double dot(const double* a, const double* b, Index size) noexcept {
     return Eigen::Map<const Vector>(a, size).dot(Eigen::Map<const Vector>(b, size));
 }
 
+/// Rows whose parts are taken from a vector together: one by one each would wait for the one before.
+constexpr int kTogether = 4;
+
+/// v -= Σ_i (q_i·v) q_i over orthonormal rows, one after the other in memory.
+template <int Count>
+void take_rows(const double* q, Index size, double* v) noexcept {
+    double parts[Count];
+    for (int i = 0; i < Count; ++i) parts[i] = dot(q + i * size, v, size);
+    for (Index k = 0; k < size; ++k) {
+        double taken = 0.0;
+        for (int i = 0; i < Count; ++i) taken += parts[i] * q[i * size + k];
+        v[k] -= taken;
+    }
+}
+
 }  // namespace
 
 SlidingSet::SlidingSet(Index rank, Index room) : rank_(rank) {
@@ -70,11 +85,9 @@ void SlidingSet::project(double* v) const noexcept {
         std::fill_n(v, rank_, 0.0);
         return;
     }
-    for (int i = 0; i < size(); ++i) {
-        const double* q = row(i);
-        const double part = dot(q, v, rank_);
-        for (Index k = 0; k < rank_; ++k) v[k] -= part * q[k];
-    }
+    int i = 0;
+    for (; i + kTogether <= size(); i += kTogether) take_rows<kTogether>(row(i), rank_, v);
+    for (; i < size(); ++i) take_rows<1>(row(i), rank_, v);
 }
 
 /// Twice is enough (Kahan, Parlett).

@@ -38,6 +38,10 @@ void in_strips(Range columns, const Body& body) {
     for (; x < columns.end; ++x) body.template operator()<1>(x);
 }
 
+void grow_to(Numbers& numbers, Index size) {
+    if (std::ssize(numbers) < size) numbers.resize(size);
+}
+
 }  // namespace
 
 Coupling::Coupling(const Dataset& data, Index neurons, double leak, Pool& pool)
@@ -56,10 +60,12 @@ Coupling::Coupling(const Dataset& data, Index neurons, double leak, Pool& pool)
         one_to_one_ = one_to_one_ && data.boundary_of(i) == i;
     }
     grow(std::min(neurons, kUsualGroups));
+    selected_.reserve(data.n());
     const Index usual = std::min(kUsualClasses, data.n() / kSamplesPerClass);
     class_sums_.reserve(usual * data.rank());
     turned_.reserve(std::min(neurons, kUsualClasses) * data.rank());
-    for (auto* list : {&groups_of_class_, &classes_of_group_}) {
+    for (auto* list : {&terms_.groups_of_class, &terms_.classes_of_group, &selected_terms_.groups_of_class,
+                       &selected_terms_.classes_of_group}) {
         list->terms.reserve(usual * std::min(neurons, kUsualClasses));
         list->begin.reserve(std::max(data.n() / kSamplesPerClass, neurons) + 1);
     }
@@ -72,6 +78,8 @@ void Coupling::grow(Index groups) {
     sides_.assign(groups * data_.n(), 0);
     sample_codes_.assign(groups * chunks_of(data_.n()), 0);
     group_codes_.assign(data_.n() * chunks_of(groups), 0);
+    selected_sample_codes_.reserve(sample_codes_.size());
+    selected_group_codes_.reserve(group_codes_.size());
 }
 
 void Coupling::set_slopes(const Pattern& pattern, const Groups& groups) {
@@ -84,7 +92,11 @@ void Coupling::set_slopes(const Pattern& pattern, const Groups& groups) {
         for (Index c = begin; c < end; ++c) set_group(c, pattern, groups.leader(c));
     });
     find_classes();
-    if (by_class_) list_terms();
+    select_all();
+    knows_selected_ = false;
+    if (by_class_) list_terms(terms_);
+    if (by_class_) grow_to(class_sums_, classes_.count() * data_.rank());
+    if (by_class_ || leak_ > 0.0) grow_to(turned_, groups_ * data_.rank());
     held_.clear();
     for (Index c = 0; leak_ > 0.0 && c < groups_; ++c) {
         const std::int8_t* row = sides_.data() + c * data_.n();
@@ -102,8 +114,7 @@ void Coupling::find_classes() {
                     : classes_.update(std::span<const std::uint8_t>(group_codes_.data(), size(chunks_of(groups_))));
 }
 
-/// Of each class the groups that act on it, and of each group the classes.
-void Coupling::list_terms() {
+void Coupling::list_terms(ClassTerms& of_classes) const {
     const auto list = [](Terms& into, Index sums, Index others, const auto& slope_of) {
         into.terms.clear();
         into.begin.assign(1, 0);
@@ -114,14 +125,11 @@ void Coupling::list_terms() {
             into.begin.push_back(static_cast<int>(into.terms.size()));
         }
     };
-    const auto of = [this](Index k, Index c) { return slope(classes_.leader(k), c); };
-    list(groups_of_class_, classes_.count(), groups_, of);
-    list(classes_of_group_, groups_, classes_.count(), [&](Index c, Index k) { return of(k, c); });
-    const auto grow_to = [](Numbers& numbers, Index size) {
-        if (std::ssize(numbers) < size) numbers.resize(size);
+    const auto of = [this](Index k, Index c) {
+        return classes_.members(k).empty() ? 0.0 : slope(classes_.leader(k), c);
     };
-    grow_to(class_sums_, classes_.count() * data_.rank());
-    grow_to(turned_, groups_ * data_.rank());
+    list(of_classes.groups_of_class, classes_.count(), groups_, of);
+    list(of_classes.classes_of_group, groups_, classes_.count(), [&](Index c, Index k) { return of(k, c); });
 }
 
 /// Updates the blocks that differ from the previous slopes of the group. Mostly they are few; but where two neurons
@@ -184,7 +192,7 @@ void Coupling::gradients(const double* weights, Matrix& G) {
     if (by_class_) return gradients_by_class(weights, G);
     if (groups_ <= kFewGroups) return gradients_of_few(weights, G);
     if (leak_ > 0.0) all_ = data_.X().transpose() * ConstMap(weights, data_.n());
-    const double work = sum_work(data_.n(), groups_);
+    const double work = sum_work(rows(), groups_);
     const Index parts = parts_of(work);
     pool_.run(parts, work, [&](Index part) {
         const Range groups{groups_ * part / parts, groups_ * (part + 1) / parts};
@@ -201,16 +209,16 @@ Range Coupling::columns_of(Index strip) const noexcept {
 /// The given coordinates of the gradients of the given groups.
 void Coupling::add_gradients(const double* weights, Range groups, Range columns, SubsetSums& sums, Matrix& G) {
     const auto fill = [&](Index first, Index stride, double* rows) {
-        for (Index i = first; i < std::min(data_.n(), first + kChunk); ++i, rows += stride) {
-            const double weight = weights[i];
-            const double* from = &data_.X()(i, columns.begin);
+        for (Index row = first; row < std::min(this->rows(), first + kChunk); ++row, rows += stride) {
+            const double weight = weights[sample(row)];
+            const double* from = &data_.X()(sample(row), columns.begin);
             if (columns.count() == kStrip)  // a number that the compiler knows
                 for (Index x = 0; x < kStrip; ++x) rows[x] = weight * from[x];
             else
                 for (Index x = 0; x < columns.count(); ++x) rows[x] = weight * from[x];
         }
     };
-    sums.make(data_.n(), columns.count(), fill, {sample_codes_.data(), chunks_of(data_.n()), 1, groups});
+    sums.make(rows(), columns.count(), fill, {codes_of_groups(), chunks_of(rows()), 1, groups});
     if (leak_ > 0.0) add_leaks_to_gradients(weights, groups, columns, sums);
     for (Index first = groups.begin; first < groups.end; first += kTurned) {
         const Index end = std::min(groups.end, first + kTurned);
@@ -243,7 +251,7 @@ void Coupling::add_terms(std::span<const Terms::Term> terms, const double* rows,
 
 void Coupling::gradients_by_class(const double* weights, Matrix& G) {
     const double work =
-        2.0 * static_cast<double>(data_.rank()) * static_cast<double>(data_.n() + std::ssize(classes_of_group_.terms));
+        2.0 * static_cast<double>(data_.rank()) * static_cast<double>(rows() + std::ssize(classes_of_group().terms));
     pool_.run(strips_of(data_.rank()), work, [&](Index strip) {
         in_strips(columns_of(strip), [&]<int Count>(Index x) { sum_classes<Count>(weights, x, G); });
     });
@@ -256,37 +264,43 @@ void Coupling::sum_classes(const double* weights, Index x, Matrix& G) {
     const Index r = data_.rank();
     double* sums = class_sums_.data() + x;
     for (Index k = 0; k < classes_.count(); ++k) {
-        if (groups_of_class_.of(k).empty()) continue;
+        if (groups_of_class().of(k).empty()) continue;
         Row sum = Row::Zero();
         for (const int i : classes_.members(k)) sum += weights[i] * Eigen::Map<const Row>(data_.X().row(i).data() + x);
         Eigen::Map<Row>(sums + k * r) = sum;
     }
     double gradient[Count];
     for (Index c = 0; c < groups_; ++c) {
-        add_terms<Count>(classes_of_group_.of(c), sums, gradient);
+        add_terms<Count>(classes_of_group().of(c), sums, gradient);
         for (int i = 0; i < Count; ++i) G(x + i, c) = gradient[i];
     }
+}
+
+/// The moments of one group after the other.
+void Coupling::turn(const Matrix& M) {
+    const Index r = data_.rank();
+    for (Index x = 0; x < r; ++x)
+        for (Index c = 0; c < groups_; ++c) turned_[c * r + x] = M(x, c);
 }
 
 /// The moments of the groups that act on a class add up to one, which every sample of the class is multiplied by.
 void Coupling::margins_by_class(const Matrix& M, Vector& q) {
     const Index r = data_.rank();
-    for (Index x = 0; x < r; ++x)
-        for (Index c = 0; c < groups_; ++c) turned_[c * r + x] = M(x, c);
-    const auto terms = static_cast<double>(std::ssize(groups_of_class_.terms) * r);
+    turn(M);
+    const auto terms = static_cast<double>(std::ssize(groups_of_class().terms) * r);
     pool_.run_pieces(classes_.count(), kTurned, 2.0 * terms, [&](Index begin, Index end) {
         in_strips({0, r}, [&]<int Count>(Index x) {
             for (Index k = begin; k < end; ++k)
-                add_terms<Count>(groups_of_class_.of(k), turned_.data() + x, class_sums_.data() + k * r + x);
+                add_terms<Count>(groups_of_class().of(k), turned_.data() + x, class_sums_.data() + k * r + x);
         });
     });
-    const double work = 2.0 * static_cast<double>(data_.n() * r);
-    pool_.run_pieces(data_.n(), kPieceSamples, work, [&](Index begin, Index end) {
+    const double work = 2.0 * static_cast<double>(rows() * r);
+    pool_.run_pieces(rows(), kPieceSamples, work, [&](Index begin, Index end) {
         for (Index k = classes_.at(begin); begin < end; ++k) {
             const auto members = classes_.members(k, begin, end);
             const auto row = [&](std::size_t i) { return data_.X().row(members[i]).data(); };
             double* products = shares_.data() + begin;
-            if (!groups_of_class_.of(k).empty())
+            if (!groups_of_class().of(k).empty())
                 multiply_rows(members.size(), row, class_sums_.data() + k * r, r, products);
             else
                 std::fill_n(products, members.size(), 0.0);
@@ -314,9 +328,11 @@ void Coupling::margins(const Matrix& M, Vector& q) {
     if (by_class_) return margins_by_class(M, q);
     if (groups_ <= kFewGroups) return margins_of_few(M, q);
     const Index r = data_.rank();
-    if (leak_ > 0.0)
+    if (leak_ > 0.0) {
         for (Index x = 0; x < r; ++x) all_[x] = M.row(x).head(groups_).sum();
-    const double work = sum_work(groups_, data_.n());
+        if (!held_.empty()) turn(M);
+    }
+    const double work = sum_work(groups_, rows());
     const Index parts = parts_of(work);
     // Cut by coordinates if these can be distributed evenly, because then no table is made twice; otherwise by samples.
     const Index strips = strips_of(r);
@@ -324,39 +340,44 @@ void Coupling::margins(const Matrix& M, Vector& q) {
     const Index across = is_even ? std::gcd(parts, strips) : 1;
     const Index down = parts / across;
     pool_.run(parts, work, [&](Index part) {
-        const Range samples{data_.n() * (part / across) / down, data_.n() * (part / across + 1) / down};
+        const Range range{rows() * (part / across) / down, rows() * (part / across + 1) / down};
         for (Index strip = part % across; strip < strips; strip += across)
-            add_margins(M, samples, columns_of(strip), own_[static_cast<std::size_t>(part)]);
+            add_margins(M, range, columns_of(strip), own_[static_cast<std::size_t>(part)]);
     });
-    q = shares_.colwise().sum().transpose().cwiseProduct(data_.signs());
+    if (!selects_)
+        q = shares_.colwise().sum().transpose().cwiseProduct(data_.signs());
+    else
+        for (Index row = 0; row < rows(); ++row) q[sample(row)] = shares_.col(row).sum() * data_.signs()[sample(row)];
 }
 
-/// The contribution of the given coordinates to the given margins.
-void Coupling::add_margins(const Matrix& M, Range samples, Range columns, SubsetSums& sums) {
-    const auto fill = [&](Index first, Index stride, double* rows) {
+/// The contribution of the given coordinates to the margins of the given rows.
+void Coupling::add_margins(const Matrix& M, Range rows, Range columns, SubsetSums& sums) {
+    const auto fill = [&](Index first, Index stride, double* moments) {
         const Index count = std::min<Index>(kChunk, groups_ - first);
         for (Index x = 0; x < columns.count(); ++x)
-            for (Index c = 0; c < count; ++c) rows[c * stride + x] = M(columns.begin + x, first + c);
+            for (Index c = 0; c < count; ++c) moments[c * stride + x] = M(columns.begin + x, first + c);
     };
-    sums.make(groups_, columns.count(), fill, {group_codes_.data(), 1, data_.n(), samples});
-    if (leak_ > 0.0) add_leaks_to_margins(M, samples, columns, sums);
-    for (Index i = samples.begin; i < samples.end; ++i)
-        shares_(columns.begin / kStrip, i) = data_.X()
-                                                 .row(i)
-                                                 .segment(columns.begin, columns.count())
-                                                 .dot(ConstMap(sums.of(i - samples.begin), columns.count()));
+    sums.make(groups_, columns.count(), fill, {codes_of_rows(), 1, this->rows(), rows});
+    if (leak_ > 0.0) add_leaks_to_margins(rows, columns, sums);
+    for (Index row = rows.begin; row < rows.end; ++row)
+        shares_(columns.begin / kStrip, row) = data_.X()
+                                                   .row(sample(row))
+                                                   .segment(columns.begin, columns.count())
+                                                   .dot(ConstMap(sums.of(row - rows.begin), columns.count()));
 }
 
-void Coupling::add_leaks_to_margins(const Matrix& M, Range samples, Range columns, SubsetSums& sums) {
+void Coupling::add_leaks_to_margins(Range rows, Range columns, SubsetSums& sums) {
     const auto all = all_.segment(columns.begin, columns.count());
-    for (Index i = samples.begin; i < samples.end; ++i) {
-        Map sum(sums.of(i - samples.begin), columns.count());
+    for (Index row = rows.begin; row < rows.end; ++row) {
+        Map sum(sums.of(row - rows.begin), columns.count());
         sum = (1.0 - leak_) * sum + leak_ * all;
     }
-    for (const auto& [c, i] : held_)
-        if (i >= samples.begin && i < samples.end)
-            Map(sums.of(i - samples.begin), columns.count()) -=
-                leak_ * M.col(c).segment(columns.begin, columns.count());
+    for (const auto& [c, i] : held_) {
+        const Index row = selects_ ? std::lower_bound(selected_.begin(), selected_.end(), i) - selected_.begin() : i;
+        if (row >= rows.begin && row < rows.end && sample(row) == i)
+            Map(sums.of(row - rows.begin), columns.count()) -=
+                leak_ * ConstMap(turned_.data() + c * data_.rank() + columns.begin, columns.count());
+    }
 }
 
 void Coupling::margins_of_few(const Matrix& M, Vector& q) {

@@ -57,9 +57,16 @@ class Expansion {
     const Matrix& moments() const noexcept { return moments_; }
     /// The margins that given moments of the groups produce.
     void margins_of(const Matrix& moments, Vector& q) { coupling_.margins(moments, q); }
+    /// Until select_all() drive() and margins_of() are of these samples alone; see Coupling::select.
+    void select(std::span<const int> samples) { coupling_.select(samples); }
+    void select_all() noexcept { coupling_.select_all(); }
     double slope(Index sample, Index group) const noexcept { return coupling_.slope(sample, group); }
     /// Projects v to the directions in which a group can move.
     void project(Index group, double* v) const noexcept;
+    /// The coordinates that the projection takes from it, one for each of held_count().
+    void held_coordinates(Index group, const double* v, double* coordinates) const noexcept {
+        held(group).coordinates(v, coordinates);
+    }
     /// Dimensions that the projection takes from it.
     Index held_count(Index group) const noexcept { return held(group).size(); }
     Waveform& waveform() noexcept { return waveform_; }

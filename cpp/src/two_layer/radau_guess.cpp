@@ -60,6 +60,16 @@ void RadauStep::guess(const Expansion& expansion, double step) {
             set_log_change(node, i, change);
         }
     }
+    list_weighing();
+}
+
+/// Late in a run the weights of most samples are zero, and nothing but keep_margins() asks for their margins. A loss of
+/// errors has all.
+void RadauStep::list_weighing() {
+    weighing_.clear();
+    for (Index i = 0; i < data_.n(); ++i)
+        if (is_linear_ || (live_[i] && start_weights_[i] > 0.0)) weighing_.push_back(static_cast<int>(i));
+    if (2 * std::ssize(weighing_) > data_.n()) weighing_.clear();
 }
 
 /// What the polynomials of the last step, or their tangents at its end, say of the logarithm of a weight. They begin at

@@ -14,8 +14,6 @@ namespace {
 constexpr double kManyCount = 1.0;
 /// Largest rank of L: the work of a step grows like its cube.
 constexpr Index kMostDirections = 400;
-/// Largest size of the table of pre-activations; larger networks are left to the explicit series.
-constexpr Index kMostOutputs = Index{1} << 24;
 
 }  // namespace
 
@@ -33,13 +31,14 @@ SteadyResponse::SteadyResponse(const Dataset& data, Index neurons, const Objecti
       a_(neurons),
       a_now_(neurons),
       squares_(neurons),
-      holds_(neurons),
+      moving_(neurons),
       rest_(data.n()),
       new_(data.n()),
       product_(data.n()),
       direction_(data.rank()),
       left_(data.rank()),
       drawn_(neurons),
+      taken_(neurons * data.rank()),
       real_(data.n()),
       imaginary_(data.n()),
       taken_re_(data.n()),
@@ -52,6 +51,7 @@ SteadyResponse::SteadyResponse(const Dataset& data, Index neurons, const Objecti
     rows_.reserve(data.n() * data.rank());
     outputs_.reserve(table);
     slopes_.reserve(table);
+    held_.reserve(std::min(kMostOutputs, table * data.rank()));
     factor_.reserve(most * data.n());
     motion_.reserve(data.rank() * data.rank());
     gram_.reserve(most);
@@ -84,7 +84,7 @@ bool SteadyResponse::factor(Expansion& expansion, const Vector& weights, const V
     if (data_.n() * neurons_ > kMostOutputs) return false;
     list_samples(weights, answers, step, expansion.series().square());
     if (samples_.empty()) return false;
-    take_neurons(expansion);
+    if (!take_neurons(expansion)) return false;
     factor_.clear();
     if (!factor_kernel(expansion, step)) return false;
     if (shares_mass_)
@@ -94,66 +94,9 @@ bool SteadyResponse::factor(Expansion& expansion, const Vector& weights, const V
 
 double SteadyResponse::work() const noexcept {
     const double rank = static_cast<double>(rank_);
-    const auto holding = std::count(holds_.begin(), holds_.begin() + groups_, char{1});  // each has its own product
-    const double column = static_cast<double>(count() * (neurons_ + groups_ + (1 + holding) * data_.rank() + rank_));
+    const double column = static_cast<double>(count() * (neurons_ + groups_ + held_count_ + data_.rank() + rank_));
     // L, its products and the reduction of these.
     return 2.0 * rank * column + 8.0 / 3.0 * rank * rank * rank;
-}
-
-void SteadyResponse::list_samples(const Vector& weights, const Vector& answers, double step, double square) {
-    samples_.clear();
-    mass_ = 0.0;
-    for (Index i = 0; i < data_.n(); ++i) {
-        const double answer = std::max(answers[i], kLeastAnswer);
-        root_[i] = std::sqrt(weights[i] * answer);
-        border_[i] = std::sqrt(weights[i] / answer);
-        mass_ += shares_[i] * weights[i];
-        if (responds(i, step * square)) samples_.push_back(static_cast<int>(i));
-    }
-}
-
-void SteadyResponse::take_neurons(Expansion& expansion) {
-    expansion.series().evaluate(0.0, w_, a_);
-    groups_ = expansion.groups().count();
-    rows_.resize(count() * data_.rank());
-    outputs_.resize(count() * neurons_);
-    slopes_.resize(count() * groups_);
-    for (Index k = 0; k < count(); ++k) {
-        rows().row(k) = data_.signs()[samples_[k]] * data_.X().row(samples_[k]);
-        for (Index c = 0; c < groups_; ++c) slopes()(k, c) = expansion.slope(samples_[k], c);
-    }
-    multiply(rows(), w_, outputs());
-    for (Index k = 0; k < count(); ++k)
-        for (Index j = 0; j < neurons_; ++j) outputs()(k, j) *= slopes()(k, expansion.groups().of(j));
-    for (Index c = 0; c < groups_; ++c) {
-        squares_[c] = 0.0;
-        for (const int j : expansion.groups().members(c)) squares_[c] += a_[j] * a_[j];
-        holds_[c] = expansion.held_part(c) != nullptr;
-    }
-}
-
-/// Σ_c s_ic² (Σ a²) |P_c x_i|² + Σ_j z_ij².
-void SteadyResponse::find_own(const Expansion& expansion) {
-    own_.setZero();
-    for (Index k = 0; k < count(); ++k) {
-        // Copied, because the rounding of a sum depends on the alignment of its memory.
-        direction_ = rows().row(k).transpose();
-        drawn_ = outputs().row(k).transpose();
-        const double length = direction_.squaredNorm();
-        double sum = drawn_.squaredNorm();
-        for (Index c = 0; c < groups_; ++c) {
-            const double slope = slopes()(k, c);
-            if (slope == 0.0) continue;
-            double moved = length;
-            if (holds_[c]) {
-                direction_ = rows().row(k).transpose();
-                expansion.project(c, direction_.data());
-                moved = direction_.squaredNorm();
-            }
-            sum += slope * slope * squares_[c] * moved;
-        }
-        own_[samples_[k]] = sum;
-    }
 }
 
 /// Computes L by pivoted Cholesky, the largest remaining diagonal entry first, or as all features where most count: the
@@ -167,13 +110,13 @@ bool SteadyResponse::factor_kernel(const Expansion& expansion, double step) {
         return true;
     }
     factor_.clear();
-    find_own(expansion);
+    find_own();
     for (Index k = 0; k < count(); ++k) rest[k] = step * root_[samples_[k]] * root_[samples_[k]] * own_[samples_[k]];
     for (rank_ = 0; rest.sum() > kLeftOut; ++rank_) {
         if (rank_ == std::min(kMostDirections, count())) return false;
         Index pivot = 0;
         const double largest = rest.maxCoeff(&pivot);
-        find_column(expansion, pivot, step);
+        find_column(pivot, step);
         for (Index m = 0; m < rank_; ++m) column -= factor()(m, pivot) * factor().row(m).transpose();
         column /= std::sqrt(largest);
         rest = (rest.array() - column.array().square()).max(0.0);
@@ -274,27 +217,6 @@ void SteadyResponse::span_motion(const Expansion& expansion, Index group, Index 
         left_ = (left_.array() - found.row(m).transpose().array().square()).max(0.0);
         left_[pivot] = 0.0;
     }
-}
-
-/// One column of H sqrt(pc) K sqrt(pc). Groups that do not slide share their products of samples.
-void SteadyResponse::find_column(const Expansion& expansion, Index pivot, double step) {
-    auto column = new_.head(count());
-    auto product = product_.head(count());
-    auto squares = drawn_.head(groups_);
-    for (Index c = 0; c < groups_; ++c) squares[c] = holds_[c] ? 0.0 : slopes()(pivot, c) * squares_[c];
-    product.noalias() = rows() * rows().row(pivot).transpose();
-    column.noalias() = slopes() * squares;
-    column.array() *= product.array();
-    drawn_ = outputs().row(pivot).transpose();
-    column.noalias() += outputs() * drawn_;
-    for (Index c = 0; c < groups_; ++c) {
-        if (!holds_[c] || slopes()(pivot, c) == 0.0) continue;
-        direction_ = slopes()(pivot, c) * squares_[c] * rows().row(pivot).transpose();
-        expansion.project(c, direction_.data());
-        product.noalias() = rows() * direction_;
-        column.array() += product.array() * slopes().col(c).array();
-    }
-    for (Index k = 0; k < count(); ++k) column[k] *= step * root_[samples_[k]] * root_[samples_[pivot]];
 }
 
 void SteadyResponse::find_border(Mode& mode) {

@@ -59,6 +59,9 @@ class SteadyResponse {
     static constexpr double kAnswers = 1e-4;
     /// Part of the trace of the kernel that L may omit: substitution converges at least by this factor per iteration.
     static constexpr double kLeftOut = 0.05;
+    /// Largest tables of pre-activations, and of what sliding takes from the samples; larger networks are left to the
+    /// explicit series.
+    static constexpr Index kMostOutputs = Index{1} << 24;
     /// Least response that is used: that of a saturated logistic weight may be zero, and sqrt(p/c) must be finite.
     static constexpr double kLeastAnswer = 1e-12;
 
@@ -81,15 +84,16 @@ class SteadyResponse {
     bool has_stayed(const Expansion& expansion) const noexcept;
     double response_bound(double step) const noexcept;
     void list_samples(const Vector& weights, const Vector& answers, double step, double square);
-    void take_neurons(Expansion& expansion);
-    void find_own(const Expansion& expansion);
+    bool take_neurons(Expansion& expansion);
+    void take_held(const Expansion& expansion);
+    void find_own();
     bool factor_kernel(const Expansion& expansion, double step);
     bool takes_features(const Expansion& expansion, double step);
     void reduce_gram();
     Index count_features(const Expansion& expansion) const noexcept;
     void take_features(const Expansion& expansion, double step);
     void span_motion(const Expansion& expansion, Index group, Index free);
-    void find_column(const Expansion& expansion, Index pivot, double step);
+    void find_column(Index pivot, double step);
     void find_border(Mode& mode);
     Complex take_mass(const Mode& mode, Complex wanted);
     void apply_kernel(const Mode& mode, Vector& real, Vector& imaginary);
@@ -103,6 +107,7 @@ class SteadyResponse {
     Map rows() noexcept { return {rows_.data(), count(), data_.rank()}; }
     Map outputs() noexcept { return {outputs_.data(), count(), neurons_}; }
     Map slopes() noexcept { return {slopes_.data(), count(), groups_}; }
+    Map held() noexcept { return {held_.data(), count(), held_count_}; }
     /// L transposed: row k is column k of L, (rank, samples).
     Map factor() noexcept { return {factor_.data(), rank_, count()}; }
     /// Of a group, (free, rank).
@@ -133,14 +138,15 @@ class SteadyResponse {
     Vector a_, a_now_;
     // Of the responding samples: x times label, pre-activations times label and slope, slopes.
     Numbers rows_, outputs_, slopes_, factor_;
-    Vector squares_;              // Σ a² of the groups
-    std::vector<char> holds_;     // of the groups: whether they slide
+    Vector squares_, moving_;     // Σ a² of the groups; the same, but 0 where sliding takes all directions
+    Numbers held_;                // coordinates of the samples that sliding takes from them, times slope and |a|
+    Index held_count_ = 0;        // of all groups
     TridiagonalForm gram_;        // LᵀL
     Vector rest_;                 // the diagonal of the kernel minus that of L Lᵀ
     Vector new_, product_;        // over the responding samples
     Numbers motion_;              // orthonormal rows that span what a group can move in
     Vector direction_, left_;     // (r,)
-    Vector drawn_;                // (neurons,)
+    Vector drawn_, taken_;        // (neurons,), and of held_
     Vector part_;                 // of L, real and imaginary parts
     Vector real_, imaginary_;     // a mode of the right-hand side, over all samples
     Vector taken_re_, taken_im_;  // what the kernel subtracts from it

@@ -141,8 +141,7 @@ RadauStep::RadauStep(const Dataset& data, Objective objective, const Settings& s
             kErrorUlps * std::numeric_limits<double>::epsilon() * data.counts().cwiseProduct(data.targets().cwiseAbs());
     rounding_ = rounding_of_.maxCoeff();
     const Index most = std::min(kMaxActive, data.n());
-    active_.reserve(data.n());
-    heavy_.reserve(data.n());
+    for (auto* list : {&active_, &heavy_, &weighing_}) list->reserve(data.n());
     residual_.resize(kStages * (most + 1));
     mean_weights_.resize(most);
     factored_weights_.resize(kStages, most);
@@ -354,6 +353,7 @@ void RadauStep::run_series(Expansion& expansion, double step) {
     expansion.waveform().set_step(step);
     expansion.waveform().prescribe_weights(coefficients_, kStages, with_others_);
     const Index groups = expansion.groups().count();
+    if (!weighing_.empty()) expansion.select(weighing_);
     order_ = 0;
     for (int k = 0; k <= kMaxOrder; ++k) {
         if (k > 0) drive(expansion, k - 1, step);
@@ -374,6 +374,7 @@ void RadauStep::run_series(Expansion& expansion, double step) {
         const auto output = (start_margins_ + data_.targets()).transpose();
         margin_change_.row(node) = left * left * (output + q_now_.transpose()) - output;
     }
+    expansion.select_all();
 }
 
 /// One order of the neurons. The weights of the start and their changes drive separately: where the former cancel,

@@ -93,6 +93,7 @@ class RadauStep {
     /// By how much a weight changes with its own margin, at the start.
     double response(Index sample) const { return is_linear_ ? data_.counts()[sample] : start_weights_[sample]; }
     double weight_at(int node, Index sample) const { return start_weights_[sample] + change_(node, sample); }
+    void list_weighing();
     void run_series(Expansion& expansion, double step);
     void drive(Expansion& expansion, int order, double step);
     void keep_margins(Expansion& expansion);
@@ -154,6 +155,7 @@ class RadauStep {
     int order_ = 0;
     Vector q_now_;
     std::vector<int> active_, heavy_;
+    std::vector<int> weighing_;  // samples that have weight and drive somebody, if they are few
     std::unique_ptr<NodeKernels> kernels_;
     std::unique_ptr<SteadyResponse> steady_;
     std::unique_ptr<TurningResponse> turning_;

@@ -1,6 +1,7 @@
 #include "two_layer/sample_classes.hpp"
 
 #include <algorithm>
+#include <ranges>
 
 namespace reluflow {
 
@@ -12,13 +13,12 @@ constexpr std::size_t kSigns = 3;
 }  // namespace
 
 SampleClasses::SampleClasses(Index samples, Index most, std::size_t kinds)
-    : most_(most),
-      kinds_(kinds),
-      of_(samples),
-      parts_(std::max(kSigns, kinds) * static_cast<std::size_t>(most + 1)),
-      members_(samples) {
-    begin_.reserve(samples + 1);
-    begin_.assign(1, 0);
+    : most_(most), kinds_(kinds), of_(samples), parts_(std::max(kSigns, kinds) * static_cast<std::size_t>(most + 1)) {
+    for (Members* members : {&all_, &selected_}) {
+        members->members.reserve(samples);
+        members->begin.reserve(samples + 1);
+        members->begin.assign(1, 0);
+    }
 }
 
 bool SampleClasses::update(std::span<const std::int8_t> signs) {
@@ -45,16 +45,24 @@ bool SampleClasses::split_by_rows(std::span<const Row> rows, std::size_t kinds, 
         }
         if (count_ > most_) return false;
     }
-    list_members();
+    list(std::views::iota(0, static_cast<int>(of_.size())), all_);
+    now_ = &all_;
     return true;
 }
 
-void SampleClasses::list_members() {
-    begin_.assign(static_cast<std::size_t>(count_) + 1, 0);
-    for (const int c : of_) ++begin_[c + 1];
-    for (Index c = 0; c < count_; ++c) begin_[c + 1] += begin_[c];
-    std::copy_n(begin_.begin(), count_, parts_.begin());  // where the next member goes
-    for (std::size_t i = 0; i < of_.size(); ++i) members_[parts_[of_[i]]++] = static_cast<int>(i);
+void SampleClasses::select(std::span<const int> samples) {
+    list(samples, selected_);
+    now_ = &selected_;
+}
+
+template <class Samples>
+void SampleClasses::list(const Samples& samples, Members& into) {
+    into.members.resize(std::ranges::size(samples));
+    into.begin.assign(static_cast<std::size_t>(count_) + 1, 0);
+    for (const int i : samples) ++into.begin[of_[i] + 1];
+    for (Index c = 0; c < count_; ++c) into.begin[c + 1] += into.begin[c];
+    std::copy_n(into.begin.begin(), count_, parts_.begin());  // where the next member goes
+    for (const int i : samples) into.members[parts_[of_[i]]++] = i;
 }
 
 }  // namespace reluflow

@@ -23,33 +23,45 @@ class SampleClasses {
     /// groups, samples).
     bool update(std::span<const std::uint8_t> codes);
 
-    Index count() const noexcept { return std::ssize(begin_) - 1; }
+    /// Until select_all(), or the next update, classes have these samples alone, in order; some may have none.
+    void select(std::span<const int> samples);
+    void select_all() noexcept { now_ = &all_; }
+
+    Index count() const noexcept { return std::ssize(all_.begin) - 1; }
     /// Its samples, in order.
     std::span<const int> members(Index c) const noexcept {
-        return {members_.data() + begin_[c], static_cast<std::size_t>(begin_[c + 1] - begin_[c])};
+        return {now_->members.data() + now_->begin[c], static_cast<std::size_t>(now_->begin[c + 1] - now_->begin[c])};
     }
     /// The class of the sample at a place, with all samples in the order of their classes, and those of its members
     /// that are at the places from `begin` on, before `end`.
     Index at(Index place) const noexcept {
-        return std::upper_bound(begin_.begin(), begin_.end(), static_cast<int>(place)) - begin_.begin() - 1;
+        const auto& begin = now_->begin;
+        return std::upper_bound(begin.begin(), begin.end(), static_cast<int>(place)) - begin.begin() - 1;
     }
     std::span<const int> members(Index c, Index begin, Index end) const noexcept {
-        return {members_.data() + begin, static_cast<std::size_t>(std::min<Index>(end, begin_[c + 1]) - begin)};
+        return {now_->members.data() + begin,
+                static_cast<std::size_t>(std::min<Index>(end, now_->begin[c + 1]) - begin)};
     }
     /// A sample that speaks for it.
-    int leader(Index c) const noexcept { return members_[begin_[c]]; }
+    int leader(Index c) const noexcept { return all_.members[all_.begin[c]]; }
 
   private:
     template <class Row, class Kind>
     bool split_by_rows(std::span<const Row> rows, std::size_t kinds, const Kind& kind_of);
-    void list_members();
+    /// Samples of one class after the other; class c begins at begin[c].
+    struct Members {
+        std::vector<int> members, begin;
+    };
+    template <class Samples>
+    void list(const Samples& samples, Members& into);
 
     Index most_;
     std::size_t kinds_;
     Index count_ = 0;
-    std::vector<int> of_;               // of the samples
-    std::vector<int> parts_;            // of each class, by kind, while it is split; -1: none
-    std::vector<int> members_, begin_;  // of one class after the other; class c begins at begin_[c]
+    std::vector<int> of_;     // of the samples
+    std::vector<int> parts_;  // of each class, by kind, while it is split; -1: none
+    Members all_, selected_;
+    const Members* now_ = &all_;
 };
 
 }  // namespace reluflow
