@@ -68,3 +68,37 @@ def test_functions_of_four_bits_come_to_their_limit(seed: int) -> None:
         assert sol.stats["steps"] < 2000
         margins.append(sol.limit.margin)
     assert margins[0] == pytest.approx(margins[1], rel=1e-6, abs=1e-12)
+
+
+def out_of_zero(data: rf.Dataset, net: rf.Network, neuron: int) -> float:
+    """How fast the flow could take a neuron at w = 0 of the plane out of it, at most: along one of the rays."""
+    X, y = data.X, data.y
+    rays = np.vstack([np.c_[-X[:, 1], X[:, 0]], np.c_[X[:, 1], -X[:, 0]]])
+    rays /= np.linalg.norm(rays, axis=1)[:, np.newaxis]
+    weights = y / (1.0 + np.exp(y * (np.maximum(X @ net.W.T, 0.0) @ net.a)))
+    return float(np.max(np.sign(net.a[neuron]) * np.maximum(rays @ X.T, 0.0) @ weights))
+
+
+@pytest.mark.parametrize(("n", "seed"), [(130, 0), (130, 3), (60, 4), (130, 4)])
+def test_neurons_at_zero_leave_when_a_direction_leads_out(n: int, seed: int) -> None:
+    """Many samples of a plane, half of them repelling; each side of each was a case of its own, for minutes."""
+    rng = np.random.default_rng(seed)
+    data = rf.Dataset(rng.standard_normal((n, 2)), np.where(rng.random(n) < 0.5, 1.0, -1.0))
+    net = rf.Network([[0.0, 0.0], [0.0, 0.0], [0.3, 0.1]], [0.05, -0.05, 0.4])
+    sol = rf.integrate(data, net, until=3.0, n_threads=1)
+    assert sol.status == "reached_time", sol.message
+    waiting = leaving = 0
+    for neuron in (0, 1):
+        times = {event.t for event in sol.events if event.neuron == neuron and str(event.kind).startswith("leave")}
+        for t in np.linspace(1e-3, 3.0, 40):
+            now = sol(float(t))
+            if not now.W[neuron].any() and now.a[neuron] != 0.0:
+                waiting += 1
+                assert out_of_zero(data, now, neuron) <= 1e-9
+        for t in sorted(times):
+            if not sol(t * (1.0 - 1e-9)).W[neuron].any():
+                leaving += 1
+                np.testing.assert_allclose(out_of_zero(data, sol(t), neuron), 0.0, atol=1e-7)
+                break
+    assert waiting > 0
+    assert leaving > 0

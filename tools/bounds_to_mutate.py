@@ -9,6 +9,7 @@ BRACKET = "numeric/bracket.hpp"
 POLYNOMIAL = "numeric/polynomial.cpp"
 SLIDING = "hybrid/sliding_set.cpp"
 TRANSITION = "hybrid/transition.cpp"
+CELLS = "hybrid/transition_cells.cpp"
 HULL = "hybrid/transition_hull.cpp"
 BOX = "numeric/box_least_squares.cpp"
 HITS = "two_layer/hits.cpp"
@@ -119,13 +120,12 @@ MUTANTS = (
         "test_sliding_set",
         SLIDING,
         "projector without its last boundary",
-        "for (int i = 0; i < size(); ++i) {\n"
-        "        const double* q = row(i);\n        const double part = dot(q, v, rank_);\n        for",
-        "for (int i = 0; i + 1 < size(); ++i) {\n"
-        "        const double* q = row(i);\n        const double part = dot(q, v, rank_);\n        for",
+        "for (; i < size(); ++i) take_rows<1>",
+        "for (; i + 1 < size(); ++i) take_rows<1>",
     ),
     Mutant("test_sliding_set", SLIDING, "dependent boundaries are not listed", "dependent_.push_back(boundary);", ";"),
     Mutant("test_sliding_set", SLIDING, "full rank leaves rounding", "if (size() == rank_) {", "if (size() > rank_) {"),
+    Mutant("test_transition", CELLS, "cells are not looked at", "if (most_nodes_ == kMostNodes) return", "return"),
     of_transition(
         TRANSITION, "half of the leeway", "reach += 0.5 * corner_->kink(w);", "reach += 0.25 * corner_->kink(w);"
     ),

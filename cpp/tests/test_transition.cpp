@@ -161,9 +161,79 @@ void where_no_direction_pulls_outwards_a_neuron_stays_on_many_boundaries() {
         }
 }
 
+/// Whether the velocity of these sides, of which at most one is zero, keeps them.
+bool is_kept(const Corner& corner, const Sides& sides) {
+    Numbers pull = corner.rest;
+    int held = -1;
+    for (int w = 0; w < corner.size(); ++w) {
+        if (sides[w] == 0) held = w;
+        const double c = sides[w] > 0 ? corner.above[w] : corner.below[w];
+        for (int x = 0; sides[w] != 0 && x < corner.rank; ++x) pull[x] += c * corner.normal(w)[x];
+    }
+    const auto along = [&](int w) {
+        double sum = 0.0;
+        for (int x = 0; x < corner.rank; ++x) sum += pull[x] * corner.normal(w)[x];
+        return sum;
+    };
+    if (held >= 0) {
+        const double taken = -along(held);
+        const auto [low, high] = std::minmax(corner.below[held], corner.above[held]);
+        if (!corner.attracts(held) || taken < low || taken > high) return false;
+        for (int x = 0; x < corner.rank; ++x) pull[x] += taken * corner.normal(held)[x];
+    }
+    for (int w = 0; w < corner.size(); ++w)
+        if (sides[w] != 0 && corner.sign * along(w) * sides[w] <= 0.0) return false;
+    return true;
+}
+
+/// All sectors of the plane and all rays between them.
+std::set<Sides> kept_in_plane(const Corner& corner) {
+    std::vector<double> angles;
+    for (int w = 0; w < corner.size(); ++w)
+        for (const double way : {1.0, -1.0})
+            angles.push_back(std::atan2(way * corner.normal(w)[0], -way * corner.normal(w)[1]));
+    std::sort(angles.begin(), angles.end());
+    std::set<Sides> found;
+    const auto look = [&](double angle, bool on_ray) {
+        Sides sides(corner.size());
+        for (int w = 0; w < corner.size(); ++w) {
+            const double z = std::cos(angle) * corner.normal(w)[0] + std::sin(angle) * corner.normal(w)[1];
+            sides[w] = static_cast<std::int8_t>(on_ray && std::abs(z) < 1e-12 ? 0 : (z > 0.0 ? 1 : -1));
+        }
+        if (is_kept(corner, sides)) found.insert(sides);
+    };
+    for (std::size_t i = 0; i < angles.size(); ++i) {
+        const double next = i + 1 < angles.size() ? angles[i + 1] : angles[0] + 2.0 * std::acos(-1.0);
+        look(angles[i], true);
+        look(0.5 * (angles[i] + next), false);
+    }
+    return found;
+}
+
+/// A neuron at w = 0 in the plane is on the boundaries of all samples. There are as many cells as rays, where choices
+/// of sides are 2^k.
+void many_boundaries_of_a_plane_are_decided_completely() {
+    Generator random(11);
+    TransitionSolver solver;
+    int several = 0;
+    for (int round = 0; round < 60; ++round) {
+        Corner many = corner(40 + 3 * round, 2, 20 + round, random);
+        for (double& number : many.rest) number *= round % 3;  // at all sizes beside what the boundaries add
+        const std::set<Sides> expected = kept_in_plane(many);
+        solver.decide(many);
+        CHECK(!solver.is_cut_short());
+        std::set<Sides> found;
+        for (const auto& one : solver.continuations()) found.insert(one.sides);
+        CHECK(found == (expected.empty() ? std::set<Sides>{Sides(many.size(), 0)} : expected));
+        several += expected.size() > 1;
+    }
+    CHECK(several > 5);
+}
+
 }  // namespace
 
 int main() {
+    many_boundaries_of_a_plane_are_decided_completely();
     every_cell_that_is_left_into_is_listed();
     attracting_boundaries_leave_one_way();
     a_repelling_boundary_has_three_ways();

@@ -72,8 +72,9 @@ Verdict TransitionSolver::decide(const Corner& corner) {
     for (int w = 0; w < k; ++w) std::copy_n(corner.normal(w), corner.rank, box_.vector(w));
     std::copy(corner.rest.begin(), corner.rest.end(), box_.offset());
     rejected_.clear();
+    most_nodes_ = count_cells();
     search();
-    if (cut_short_) climb();
+    if (cut_short_ && !list_by_cells()) climb();
     if (!repelling_.empty() && repelling_.size() <= kMostStood) search_standing();
     if (found_count_ == 0) stand_on_all();
     if (found_count_ == 0) return Verdict::undecided;
@@ -170,7 +171,7 @@ int TransitionSolver::widest_open() const {
 /// choices are; then tries both sides of one open boundary; accepts when no open one matters. At least one continuation
 /// is found: the fastest way out, or to stay if no direction gains speed.
 void TransitionSolver::search() {
-    if (++nodes_ > kMostNodes || !fit()) {
+    if (++nodes_ > most_nodes_ || !fit()) {
         cut_short_ = true;
         return;
     }
@@ -211,6 +212,8 @@ void TransitionSolver::read_sides() {
 void TransitionSolver::accept() {
     read_sides();
     if (std::find(rejected_.begin(), rejected_.end(), sides_) != rejected_.end()) return;
+    const auto is_zero = [](std::int8_t side) { return side == 0; };
+    if (has_way_out_ && std::all_of(sides_.begin(), sides_.end(), is_zero)) return;
     const bool touches = std::any_of(repelling_.begin(), repelling_.end(),
                                      [this](int w) { return sides_[w] == 0 && choice_[w] != Choice::open; });
     if (!touches || is_stable())

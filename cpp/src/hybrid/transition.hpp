@@ -55,7 +55,8 @@ enum class Verdict { unique, branching, undecided };
 /// zero. Keeps its workspace.
 /// If all boundaries attract this is a box least-squares problem with one solution. With a side given for every
 /// repelling boundary it is one again. The search over those sides discards choices by a bound: the solution moves by
-/// no more than the contributions that it depends on.
+/// no more than the contributions that it depends on. Where the cells of the repelling boundaries are fewer than what
+/// it has looked at, these are tried one by one.
 class TransitionSolver {
   public:
     Verdict decide(const Corner& corner);
@@ -78,6 +79,8 @@ class TransitionSolver {
     enum class Choice : std::uint8_t { below, above, pinned, open };
 
     void search();
+    int count_cells() const;
+    bool list_by_cells();
     void search_standing();
     void stand_on_all();
     void climb();
@@ -91,7 +94,7 @@ class TransitionSolver {
     bool absorbs(double& reach);
     bool is_ruled_out(double radius) const;
     int widest_open() const;
-    bool has_no_way_out() const;
+    bool has_no_way_out();
     void read_sides();
     void accept();
     bool is_stable();
@@ -111,6 +114,8 @@ class TransitionSolver {
     std::vector<std::int8_t> sides_;
     std::vector<std::vector<std::int8_t>> rejected_;
     int nodes_ = 0;
+    int most_nodes_ = kMostNodes;
+    bool has_way_out_ = false;  // known, if has_no_way_out() has looked
     bool cut_short_ = false;
     std::vector<Continuation> found_;  // the first found_count_ are valid; the others keep memory
     std::size_t found_count_ = 0;

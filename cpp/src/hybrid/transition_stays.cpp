@@ -5,22 +5,15 @@
 #include <vector>
 
 #include "base/tolerances.hpp"
+#include "geometry/lines.hpp"
 #include "hybrid/transition.hpp"
 
 namespace reluflow {
 
 namespace {
 
-/// In more dimensions there are too many lines in which boundaries meet.
-constexpr int kMostDimensions = 3;
-using Direction = Eigen::Vector3d;
-
-/// A vector of the span, with zeros where it has fewer dimensions than three.
-Direction padded(const double* vector, int rank) {
-    Direction out = Direction::Zero();
-    std::copy_n(vector, rank, out.data());
-    return out;
-}
+/// A pull of so many roundings is one that the search does not take for none.
+constexpr double kSurely = 1e3;
 
 /// How fast the speed grows on the way along a direction, where boundaries along it do not matter.
 double pull_along(const Corner& corner, const Direction& way) {
@@ -37,26 +30,20 @@ double pull_along(const Corner& corner, const Direction& way) {
 /// Any velocity v that is not zero pulls along itself, by |v|². The pull is linear in the direction between the planes
 /// of the boundaries, so it is nowhere positive unless it is on one of the lines in which these meet. Where it is not,
 /// no direction is one to which the gradients of all cells point, so zero is in their hull.
-bool TransitionSolver::has_no_way_out() const {
+bool TransitionSolver::has_no_way_out() {
     const Corner& corner = *corner_;
-    if (repelling_.size() <= kMostStood || corner.rank > kMostDimensions) return false;
+    has_way_out_ = false;
+    if (repelling_.size() <= kMostStood || corner.rank > kMostLineDimensions) return false;
     double acting = corner.weight;
     for (int w = 0; w < corner.size(); ++w) acting += std::abs(corner.below[w]) + std::abs(corner.above[w]);
     const double rounding = kCornerUlps * std::numeric_limits<double>::epsilon() * acting;
-    const auto is_pulled = [&](const Direction& line) {
-        return std::max(pull_along(corner, line), pull_along(corner, -line)) > rounding;
-    };
-    if (corner.rank == 1) return !is_pulled(Direction::UnitX());
-    for (int w = 0; w < corner.size(); ++w) {
-        const Direction first = padded(corner.normal(w), corner.rank);
-        if (corner.rank == 2 && is_pulled(Direction(-first[1], first[0], 0.0))) return false;
-        for (int other = 0; corner.rank == 3 && other < w; ++other) {
-            const Direction line = first.cross(padded(corner.normal(other), corner.rank));
-            const double length = line.norm();
-            if (length > kRankTol && is_pulled(line / length)) return false;
-        }
-    }
-    return true;
+    double fastest = 0.0;
+    any_line(corner.normals.data(), corner.size(), corner.rank, [&](const Direction& line) {
+        fastest = std::max({fastest, pull_along(corner, line), pull_along(corner, -line)});
+        return fastest > kSurely * rounding;
+    });
+    has_way_out_ = fastest > kSurely * rounding;
+    return fastest <= rounding;
 }
 
 /// True when the boundaries with side 0 stay at zero whatever sides the repelling ones among them have.

@@ -57,7 +57,10 @@ Leave DependentSlide::first_leave(int piece, double end, const SlidingSet& held,
     }
     const double length = first_change_of_kink(end - begin);
     if (length < end - begin) first_ = {length, set_.front(), 0, kUnknownJump, length};  // and no way out is known
-    follow(std::move(basis), std::min(end - begin, length), 0);
+    if (has_lines())
+        follow_lines(std::min(end - begin, length));
+    else
+        follow(std::move(basis), std::min(end - begin, length), 0);
     if (first_.u > end - begin) return {};
     first_.u += begin;
     first_.seen += begin;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/types.hpp"
+#include "geometry/lines.hpp"
 #include "hybrid/sliding_set.hpp"
 #include "hybrid/transition.hpp"
 #include "numeric/box_least_squares.hpp"
@@ -41,7 +42,8 @@ struct WayOut {
 ///
 /// Repelling boundaries in the span of the attracting ones are stood on for as long as the pull stays inside whatever
 /// sides they have; from then on the neuron could leave them. Their pulls are intervals, split only where the answer
-/// depends on them, so that all sides are covered by few cases.
+/// depends on them, so that all sides are covered by few cases. In up to three dimensions, where these would be many,
+/// the lines in which the boundaries meet are followed instead: the neuron stays while none of them pulls it out.
 class DependentSlide {
   public:
     /// With `stands`, a neuron keeps standing on repelling boundaries that it could leave, for as long as the pulls of
@@ -76,6 +78,10 @@ class DependentSlide {
     bool settle(Basis& basis);
     double first_change_of_kink(double end) const;
     void follow(Basis basis, double end, int depth);
+    bool has_lines() const;
+    void follow_lines(double end);
+    void follow_line(const Direction& way, double end);
+    bool takes_own_side(int w) const noexcept;
     void follow_sides(Basis basis, int split, double end, int depth);
     void leave_by_pull(double u);
     void leave_by_facet(const End& end, int leaving);
@@ -103,6 +109,7 @@ class DependentSlide {
     Matrix rest_;               // (order + 1, rank)
     Matrix inverse_, tableau_;  // of the basis; tableau (rank, set)
     Matrix multipliers_;        // (rank, order + 1)
+    Vector changes_;            // bounds of how much the pulls change, (set,)
     int piece_ = 0;
     double weight_ = 0.0;
     double noise_ = 0.0;    // rounding of pulls
