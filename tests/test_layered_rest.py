@@ -116,3 +116,18 @@ def test_a_run_at_rest_goes_on() -> None:
         sol = rf.integrate(([[1.0, -0.5]], [1.0]), sol, until=time, loss="logistic", weight_decay=0.1)
         assert sol.status == "reached_time", sol.message
     assert sol.final.norm == pytest.approx(1.63350617, abs=1e-8)
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12])
+@pytest.mark.parametrize("seed", range(3))
+def test_one_unit_that_has_fitted_what_it_can_rests_for_ever(rtol: float, seed: int) -> None:
+    """Targets less outputs cancel there, and velocities are rounding: steps went on until t had no digits left."""
+    rng = np.random.default_rng(seed)
+    data = rf.Dataset(rng.standard_normal((7, 2)), rng.standard_normal(7))
+    net = rf.Network(np.array([[-0.3, 0.3]]), np.array([-0.3]), leak=0.1)
+    own = rf.integrate(data, net, until=rf.Stop(log_time=100.0), loss="squared", rtol=1e-12).final
+    until = rf.Stop(log_time=100.0, seconds=60.0)  # which only a run without end comes to
+    sol = rf.integrate(data, net, until=until, loss="squared", rtol=rtol, rates=(1.0, 1.0))
+    assert sol.status == "reached_log_time", sol.message
+    np.testing.assert_allclose(sol.final.W, own.W, atol=10 * rtol)
+    np.testing.assert_allclose(sol.final.a, own.a, atol=10 * rtol)

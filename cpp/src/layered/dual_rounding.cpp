@@ -33,6 +33,15 @@ DualRounding::DualRounding(const Jet& jet) : jet_(&jet) {
     is_all_ = !jet.duals().decays() && left.maxCoeff() <= 0.0;
 }
 
+Vector DualRounding::of_velocity(const Jet& jet) {
+    DualRounding own;
+    own.jet_ = &jet;
+    std::vector<Matrix> sizes;
+    own.go_forward(sizes);
+    own.go_backward(sizes);
+    return jet.span() * own.gradient_;
+}
+
 // The sum of the sizes of the terms of h of each unit.
 void DualRounding::go_forward(std::vector<Matrix>& sizes) const {
     const Graph& graph = jet_->activity().graph();

@@ -17,6 +17,8 @@ class DualRounding {
     /// Of order 0 of `jet`, after Jet::advance(). Only the duals of the squared loss cancel: those of other losses are
     /// known to a part of their own size, and all is zero but for what decay hides.
     explicit DualRounding(const Jet& jet);
+    /// By how much it may move each parameter's velocity, also where nothing slides. Of the squared loss; else zero.
+    static Vector of_velocity(const Jet& jet);
 
     /// True if no sample has more than rounding left, now and in the steps to come, and no decay moves anything either.
     bool is_all() const noexcept { return is_all_; }
@@ -28,13 +30,14 @@ class DualRounding {
     double of_rate(const Place& p) const;
 
   private:
+    DualRounding() = default;
     void go_forward(std::vector<Matrix>& sizes) const;
     void go_backward(const std::vector<Matrix>& sizes);
     void add_to_gradient(int v);
     void add_decay();
     void hide();
 
-    const Jet* jet_;
+    const Jet* jet_ = nullptr;
     std::vector<Matrix> arriving_, delta_;  // by node: of what arrives at h and z, and of δ
     Vector gradient_, hidden_;              // hidden_: by boundary
     bool is_all_ = false;

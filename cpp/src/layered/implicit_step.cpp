@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/tolerances.hpp"
+#include "layered/dual_rounding.hpp"
 
 namespace reluflow::layered {
 namespace {
@@ -104,6 +105,7 @@ bool ImplicitStep::start(const Vector& theta, const Activity& activity) {
     start_multipliers_.resize(jet_.sliding().count());
     for (int b = 0; b < jet_.sliding().count(); ++b) start_multipliers_[b] = jet_.sliding().multiplier(b)[0];
     rounding_ = kVelocityRounding * jet_.velocity_terms();
+    hidden_ = rounding_ + DualRounding::of_velocity(jet_);
     return velocity_.allFinite() && std::exp(grown_) * kMixed < kMixedPart * rtol_;
 }
 
@@ -248,8 +250,22 @@ bool ImplicitStep::is_stiff(double length, Interrupt& interrupt) {
 
 // What slides shares the rounding of its multipliers with its block.
 bool ImplicitStep::stands() const {
-    const Vector moved = largest_by_block(velocity_) - largest_by_block(rounding_);
-    return moved.maxCoeff() <= 0.0 && growth() <= kFlat * fastest();
+    if (growth() > kFlat * fastest()) return false;
+    const Vector moved = largest_by_block(velocity_);
+    if ((moved - largest_by_block(rounding_)).maxCoeff() <= 0.0) return true;
+    return (moved - largest_by_block(hidden_)).maxCoeff() <= 0.0 && is_there();
+}
+
+// Whether what the velocity leads to, as each direction decays, is nearer than the tolerance. The rounding of duals is
+// a bound, which is far above what a velocity that has come to it is made of.
+bool ImplicitStep::is_there() const {
+    const double flat = kFlat * fastest();
+    Vector left = modes_.all.vectors.transpose() * velocity_;
+    for (Index m = 0; m < left.size(); ++m) {
+        const double rate = scale_ * std::abs(modes_.all.values[m]);
+        left[m] = rate > flat ? left[m] / rate : 0.0;
+    }
+    return largest(modes_.all.vectors * left) <= tolerance_ * size_;
 }
 
 void ImplicitStep::stand(Jet& jet, double length) const {

@@ -67,6 +67,7 @@ class ImplicitStep {
     double fastest() const noexcept;
     double longest() const noexcept;
     double smooth_error() const;
+    bool is_there() const;
     double layer() const;
     bool fill(Jet& jet) const;
     void propose(double miss) noexcept;
@@ -82,6 +83,7 @@ class ImplicitStep {
     const Activity* activity_ = nullptr;
     Vector theta_, velocity_;
     Vector rounding_;  // of the velocity
+    Vector hidden_;    // the same with the rounding of duals that cancel
     Matrix start_duals_;
     Vector start_multipliers_;
     double log_unit_ = 0.0;
