@@ -80,6 +80,14 @@ void what_is_zero_crosses_by_more_than_rounding() {
         c[1] = -1e-3;
         CHECK(descend(c, 4, 1.0, kRounding).u < 1e-11);
     }
+    for (const int degree : {0, 6}) {  // and what rounding moves off and back
+        Row c{};
+        c[1] = 1e-31;
+        c[2] = -1e-30;
+        CHECK(descend(c, 6, 1.0, kRounding, degree).u > 1.0);
+        c[2] = -1e-3;
+        CHECK(descend(c, 6, 1.0, kRounding, degree).u < 2e-6);
+    }
 }
 
 // Of an implicit step what is small beside the largest of θ is no better than its error: here all but 1.6e-17.

@@ -24,14 +24,15 @@ constexpr double kSomeRoundings = 100.0;
 }  // namespace
 
 // A start on the wrong side by rounding counts as zero. What is zero, or falls ever more slowly, crosses where it is
-// seen to be beyond.
+// seen to be beyond; what has left its boundary, where it is back on it from farther off than rounding.
 Descent descend(Row& c, int order, double end, double rounding, int degree) noexcept {
     const bool has_left = c[0] == 0.0 && c[1] >= 0.0;
     c[0] = std::max(c[0], 0.0);
     const double start = c[0];
     double root = first_descent(c.data(), order, end);
     double last = std::min(root, end);
-    if (has_left || (start == 0.0 && rounding == 0.0)) return {root, true};
+    if (start == 0.0 && rounding == 0.0) return {root, true};
+    if (has_left && (root > end || evaluate(c.data(), order, 0.5 * root) > rounding)) return {root, true};
     const double foldings = start > 0.0 ? -c[1] / start * last : kLongest;
     const bool may_be_error = degree > 0 && root <= end;
     if (!may_be_error && !(foldings > kLater) && start > kSomeRoundings * rounding) return {root, true};
