@@ -111,3 +111,17 @@ def test_one_hot_samples_leave_where_their_boundary_turns_at_every_tolerance() -
         last = list(sol.events)[-1]
         assert (last.layer, last.unit, last.sample, last.kind) == (1, 3, 1, "leave_up")
         assert len(sol.events) == len(runs[0].events)
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-7, 1e-8, 1e-9, 1e-10])
+def test_what_nothing_moves_on_one_side_has_no_side_there(rtol: float) -> None:
+    """Rows are orthogonal, so that samples move their own z alone. Where a boundary comes to repel its unit goes up or
+    stands: at rtol 1e-8 the rounding of an acceleration was taken for a third way, which it took."""
+    rows = np.array([[1, 1, 1, 1], [1, -1, -1, 1], [1, 1, 1, 1], [-1, -1, 1, 1], [-1, 1, -1, 1], [1, -1, -1, 1.0]])
+    rng = np.random.default_rng(1)
+    data = rf.Dataset(rows, rng.standard_normal(6))
+    net = rf.Network(0.3 * rng.standard_normal((3, 4)), 0.3 * rng.standard_normal(3))
+    options = {"until": 10.0, "loss": "squared", "reduction": "mean", "weight_decay": 0.01, "rtol": rtol}
+    own = rf.integrate(data, net, **options)
+    layered = rf.integrate(data, net, rates=(1.0, 1.0), **options)
+    np.testing.assert_allclose(layered.final.W, own.final.W, atol=20 * rtol)

@@ -91,8 +91,8 @@ class Jet {
     /// The first order of z of a place, also where it counts as zero because the place leaves tangentially; after
     /// advance().
     PlaceRate rate(const Place& p) const;
-    /// The sum of the sizes of the terms of z of a place, order 0.
-    double terms(const Place& p) const;
+    /// The sum of the sizes of the terms of order k of z of a place.
+    double terms(const Place& p, int k = 0) const;
 
     void theta_at(double u, Vector& theta) const;
     void rate_at(double u, Vector& rate) const;

@@ -40,13 +40,15 @@ PlaceRate Jet::rate(const Place& p) const {
     return rate;
 }
 
-double Jet::terms(const Place& p) const {
+double Jet::terms(const Place& p, int k) const {
     const Node& node = graph_->node(p.node);
-    double sum = node.bias.empty() || node.bias[p.unit] < 0 ? 0.0 : std::abs(theta_[0][node.bias[p.unit]]);
+    double sum = node.bias.empty() || node.bias[p.unit] < 0 ? 0.0 : std::abs(theta_[k][node.bias[p.unit]]);
     for (const int e : node.incoming) {
-        const SampleSeries& t = tapped(graph_->edges()[e]);
-        for (Index c = 0; c < graph_->edges()[e].cols; ++c)
-            sum += std::abs(entry(e, 0, p.unit, c) * t.at(0, p.sample, c));
+        const Edge& edge = graph_->edges()[e];
+        const SampleSeries& t = tapped(edge);
+        for (int j = edge.source > 0 ? 0 : k; j <= k; ++j)
+            for (Index c = 0; c < edge.cols && (j == 0 || edge.has_parameters); ++c)
+                sum += std::abs(entry(e, j, p.unit, c) * t.at(k - j, p.sample, c));
     }
     return sum;
 }

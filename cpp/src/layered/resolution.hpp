@@ -77,7 +77,7 @@ class Resolution {
     bool any_rests(const Jet& jet) const;
     Check check(Jet& jet);
     bool check_moving(const Jet& jet, Contact& contact, int& side);
-    double hidden_by_decay(const Jet& jet, const Place& p) const;
+    double hidden_by_rounding(const Jet& jet, const Place& p) const;
     bool moves_against(const Jet& jet, const Boundary& boundary, double acceleration) const;
     bool check_sliding(const Jet& jet, int b);
     static int side_of_exit(const Row& mu, const Row& up, const Row& down, double tol) noexcept;

@@ -38,20 +38,22 @@ bool Resolution::check_moving(const Jet& jet, Contact& contact, int& side) {
     const Place& p = contact.boundary.members.front();
     if (trial_.mode(p) != Mode::moving) return true;  // it went with its input or with what shares its boundary
     const double rate = jet.boundary_coefficient(contact.boundary, leading_order());
-    if (rate * side > hidden_by_decay(jet, p) && !moves_against(jet, contact.boundary, rate)) return true;
+    if (rate * side > hidden_by_rounding(jet, p) && !moves_against(jet, contact.boundary, rate)) return true;
     side = 0;
     return false;
 }
 
-// By how much the rounding of z lets decay move it, in the leading order: where nothing else does it stays.
-double Resolution::hidden_by_decay(const Jet& jet, const Place& p) const {
-    if (!jet.duals().decays()) return 0.0;
+// What rounding makes of z in the leading order: where nothing else moves it, it stays. Of the first order any_rests()
+// has looked at the terms, but not at what decay makes of the rounding of z itself.
+double Resolution::hidden_by_rounding(const Jet& jet, const Place& p) const {
+    const double terms = leading_order() == 1 ? 0.0 : kZRounding * jet.terms(p, leading_order());
+    if (!jet.duals().decays()) return terms;
     Vector decay = Vector::Zero(theta_->size());
     jet.duals().add_decay({*theta_}, 0, decay);
     double pace = 0.0;
     for (Index g = 0; g < decay.size(); ++g)
         if ((*theta_)[g] != 0.0) pace = std::max(pace, std::abs(decay[g] / (*theta_)[g]));
-    return kZRounding * jet.terms(p) * (leading_order() == 1 ? pace : 0.5 * pace * pace);
+    return terms + kZRounding * jet.terms(p, 0) * (leading_order() == 1 ? pace : 0.5 * pace * pace);
 }
 
 // Whether what is to leave tangentially, by its acceleration, moves to the other side at once: it was not at its bound,
