@@ -131,3 +131,27 @@ def test_one_unit_that_has_fitted_what_it_can_rests_for_ever(rtol: float, seed: 
     assert sol.status == "reached_log_time", sol.message
     np.testing.assert_allclose(sol.final.W, own.W, atol=10 * rtol)
     np.testing.assert_allclose(sol.final.a, own.a, atol=10 * rtol)
+
+
+BOOLEAN = {
+    "or": ([[0, 1], [1, 1], [1, 0]], [-0.25, 1.52, -0.56], 0.0, 5),
+    "repeated": ([[1, 1], [1, 0], [1, 1], [1, 0], [1, 1]], [-2, 1, 0, 1, -1], 0.1, 5),
+}
+
+
+@pytest.mark.parametrize("rtol", [1e-7, 1e-8, 1e-9, 1e-10, 1e-11])
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", list(BOOLEAN))
+def test_what_slides_stays_once_the_samples_are_fitted(name: str, seed: int, rtol: float) -> None:
+    """There multipliers and bounds are errors of the steps. What slides left and came back by them, twelve times in
+    place of none, until no side was right."""
+    X, y, leak, width = BOOLEAN[name]
+    rng = np.random.default_rng(seed)
+    data = rf.Dataset(X, y)
+    net = rf.Network(0.5 * rng.standard_normal((width, 2)), 0.5 * rng.standard_normal(width), leak=leak)
+    options = {"until": rf.Stop(log_time=7.0, seconds=60.0), "loss": "squared", "rtol": rtol}
+    own = rf.integrate(data, net, **options)
+    sol = rf.integrate(data, net, rates=(1.0, 1.0), **options)
+    assert sol.status == "reached_log_time", sol.message
+    assert len(sol.events) == len(own.events)
+    np.testing.assert_allclose(sol.final.W, own.final.W, atol=max(1e-9, 20 * rtol))

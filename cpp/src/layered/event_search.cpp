@@ -38,13 +38,21 @@ bool is_zero(const Jet& jet, const Boundary& own) {
 /// What rounding hides in the multipliers of a step, which few steps have to ask for, and what the step itself misses.
 class Hidden {
   public:
-    explicit Hidden(const Jet& jet) : jet_(jet) {}
+    Hidden(const Jet& jet, double missed) : jet_(jet), missed_(missed) {}
 
     double at(int b) { return known().of_multiplier(b) + jet_.missed_by(b); }
     double along(const SlidingGroup& group, const Eigen::RowVectorXd& ray) {
         double sum = known().along(group, ray);
         for (std::size_t k = 0; k < group.boundaries.size(); ++k)
             sum += std::abs(ray[static_cast<Index>(k)]) * jet_.missed_by(group.boundaries[k]);
+        return sum;
+    }
+    /// What errors of steps make of a multiplier.
+    double missed_by(int b) { return missed_ == 0.0 ? 0.0 : missed_ * known().of_multiplier(b); }
+    double missed_along(const SlidingGroup& group, const Eigen::RowVectorXd& ray) {
+        double sum = 0.0;
+        for (std::size_t k = 0; k < group.boundaries.size(); ++k)
+            sum += std::abs(ray[static_cast<Index>(k)]) * missed_by(group.boundaries[k]);
         return sum;
     }
     bool is_all() { return known().is_all(); }
@@ -56,6 +64,7 @@ class Hidden {
     const DualRounding& known() { return rounding_ ? *rounding_ : rounding_.emplace(jet_); }
 
     const Jet& jet_;
+    double missed_;
     std::optional<DualRounding> rounding_;
 };
 
@@ -65,8 +74,10 @@ int sign(double x) noexcept {
 
 }  // namespace
 
-double EventSearch::find(const Jet& jet, double end, const std::vector<int>& joint, std::vector<Contact>& contacts) {
-    end_ = end;
+double EventSearch::find(const Jet& jet, double end, const std::vector<int>& joint, std::vector<Contact>& contacts,
+                         double missed) {
+    end_ = until_ = end;
+    missed_ = missed;
     joint_ = joint;
     found_.clear();
     contacts.clear();
@@ -200,13 +211,20 @@ void EventSearch::search_single(const Jet& jet) {
             }
 }
 
+// What a bound holds more than it has to may be an error of the steps, which changes sign as it likes: what leaves does
+// so by more in the same step. Its event is where the bound is passed.
+bool EventSearch::goes_beyond(Row gap, int order, double beyond) const {
+    gap[0] += beyond;
+    return beyond == 0.0 || descent(gap.data(), order, until_) <= until_;
+}
+
 // w leaves upwards where μ = M⁺ and downwards where μ = M⁻. What is at a bound but for the rounding of duals leaves
 // when it has passed it by more: otherwise it would leave and come back, and which bound is the upper one would be
 // chance.
 void EventSearch::search_sliding(const Jet& jet) {
     const SlidingSeries& sliding = jet.sliding();
     const int order = jet.order() - 1;
-    Hidden hidden(jet);
+    Hidden hidden(jet, missed_);
     Row up;
     Row down;
     for (int b = 0; b < sliding.count(); ++b) {
@@ -221,6 +239,8 @@ void EventSearch::search_sliding(const Jet& jet) {
         const double from_down = down[0];
         if (std::min(descent(up.data(), order, end_), descent(down.data(), order, end_)) > end_) continue;
         if (hidden.is_all()) return;  // and it stays so
+        const double beyond = kBeyond * hidden.missed_by(b);
+        if (!goes_beyond(up, order, beyond) && !goes_beyond(down, order, beyond)) continue;
         const double size = hidden.at(b);
         up[0] = Hidden::seen(from_up, size);
         down[0] = Hidden::seen(from_down, size);
@@ -249,7 +269,7 @@ void EventSearch::search_groups(const Jet& jet) {
     if (jet.sliding().empty()) return;
     const int order = jet.order() - 1;
     const std::vector<SlidingGroup>& groups = jet.sliding().groups();
-    Hidden hidden(jet);
+    Hidden hidden(jet, missed_);
     Row gap;
     for (std::size_t g = 0; g < groups.size(); ++g) {
         if (is_joint(groups[g].boundaries.front())) continue;
@@ -262,6 +282,7 @@ void EventSearch::search_groups(const Jet& jet) {
             const double held = gap[0];
             if (descent(gap.data(), order, end_) > end_) continue;
             if (hidden.is_all()) return;
+            if (!goes_beyond(gap, order, kBeyond * hidden.missed_along(groups[g], groups[g].rays[r]))) continue;
             gap[0] = Hidden::seen(held, hidden.along(groups[g], groups[g].rays[r]));
             add(descent(gap.data(), order, end_), candidate);
         }

@@ -23,8 +23,10 @@ struct Contact {
 class EventSearch {
   public:
     /// The first u in [0, end] with an event and the contacts there; a value > end if there is none.
-    /// What is held jointly (for each sliding boundary not 0, or empty for none) is not looked at.
-    double find(const Jet& jet, double end, const std::vector<int>& joint, std::vector<Contact>& contacts);
+    /// What is held jointly (for each sliding boundary not 0, or empty for none) is not looked at. `missed`: how
+    /// many times their rounding duals that cancel are off by the steps.
+    double find(const Jet& jet, double end, const std::vector<int>& joint, std::vector<Contact>& contacts,
+                double missed = 0.0);
 
     /// True if what comes first is no event: until there the series tell how near a place is to its boundary.
     bool is_doubtful() const noexcept { return is_doubtful_; }
@@ -57,11 +59,14 @@ class EventSearch {
     void search_places(const Jet& jet, int v);
     void search_single(const Jet& jet);
     void search_sliding(const Jet& jet);
+    bool goes_beyond(Row gap, int order, double beyond) const;
     void add_leaving(const SlidingSeries& sliding, int b, int order, double hidden, Row& up, Row& down);
     void add(double u, Candidate candidate);
     void collect(const Jet& jet, std::vector<Contact>& contacts) const;
 
-    double end_ = 0.0;
+    double end_ = 0.0;    // of what is looked at: the first event that is known
+    double until_ = 0.0;  // of the step
+    double missed_ = 0.0;
     bool is_doubtful_ = false;
     std::vector<Candidate> found_;
     std::vector<std::tuple<Index, double, std::uint64_t>> seen_;

@@ -102,6 +102,7 @@ class LayeredFlow final : public Run {
     void measure(int k);
     double allowed(int order) const;
     double end_of_step(double u);
+    double missed() const;
     bool is_accurate(double u);
     bool has_fallen() const;
     bool rises_within();

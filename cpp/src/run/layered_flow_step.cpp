@@ -40,6 +40,8 @@ constexpr double kRounding = 1e-14;
 constexpr double kOffBoundary = 1e-6;
 /// A squared loss below e^-60 is rounding itself.
 constexpr double kSmallLoss = -60.0;
+/// The rounding of a dual that cancels, as a part of its terms.
+constexpr double kDualUlps = 8 * 2.2e-16;
 /// |θ| may turn within a step: parts in which it turns downwards once at most.
 constexpr int kNormPieces = 8;
 constexpr int kNormHalvings = 60;
@@ -172,11 +174,16 @@ double LayeredFlow::end_of_step(double u) {
         }
         u = 1.0;
     }
-    const double event = search_.find(jet_, u, joint_, contacts_);
+    const double event = search_.find(jet_, u, joint_, contacts_, missed());
     if (event <= u) u = event;
     const double end = end_by_norm(end_by_loss(end_by_time(u)));
     if (end < u) contacts_.clear();
     return end;
+}
+
+// How many times their rounding duals are off that cancel: outputs are known to what steps miss of θ.
+double LayeredFlow::missed() const {
+    return jet_.duals().loss() == Loss::squared ? kTruncationPart * rtol_ / kDualUlps : 0.0;
 }
 
 // The first u at which |θ| has come to the value of the stop, also where it is below it again at the end of the step:
