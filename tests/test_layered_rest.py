@@ -155,3 +155,20 @@ def test_what_slides_stays_once_the_samples_are_fitted(name: str, seed: int, rto
     assert sol.status == "reached_log_time", sol.message
     assert len(sol.events) == len(own.events)
     np.testing.assert_allclose(sol.final.W, own.final.W, atol=max(1e-9, 20 * rtol))
+
+
+@pytest.mark.parametrize("rtol", [1e-7, 1e-9, 1e-11])
+@pytest.mark.parametrize("seed", [0, 3, 8])
+def test_outputs_that_fall_to_zero_leave_their_network_at_rest(seed: int, rtol: float) -> None:
+    """The target is zero and |w| > |a|, so that a falls like an exponential below all that can be seen. It was followed
+    to its own digits, by explicit steps."""
+    rng = np.random.default_rng(seed)
+    dim, width = int(rng.integers(1, 4)), int(rng.integers(1, 4))
+    data = rf.Dataset(rng.standard_normal((1, dim)), [0.0])
+    net = rf.Network(rng.standard_normal((width, dim)), 0.5 * rng.standard_normal(width))
+    until = rf.Stop(log_time=60.0, seconds=20.0)  # which only a run without end comes to
+    own = rf.integrate(data, net, until=until, loss="squared", rtol=1e-12).final
+    sol = rf.integrate(data, net, until=until, loss="squared", rtol=rtol, rates=(1.0, 1.0))
+    assert sol.status == "reached_log_time", sol.message
+    np.testing.assert_allclose(sol.final.W, own.W, atol=20 * rtol)
+    np.testing.assert_allclose(sol.final.a, own.a, atol=20 * rtol)

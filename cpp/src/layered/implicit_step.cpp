@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "base/tolerances.hpp"
-#include "layered/dual_rounding.hpp"
 
 namespace reluflow::layered {
 namespace {
@@ -23,8 +22,6 @@ constexpr double kSlow = 0.7;
 constexpr int kUnjudged = 3;
 /// Time constants of the fastest direction in an explicit step that it limits: stability allows about eight.
 constexpr double kStiff = 2.0;
-/// What grows more slowly than this part of the fastest decay does not grow.
-constexpr double kFlat = 1e-8;
 /// The last Legendre coefficient overestimates the error of θ, which has about twice the order at Radau nodes.
 constexpr double kErrorPart = 0.1;
 /// What explicit steps have left in the fastest directions decays within the step, and may be this part of rtol.
@@ -104,9 +101,16 @@ bool ImplicitStep::start(const Vector& theta, const Activity& activity) {
     log_unit_ = jet_.duals().log_unit();
     start_multipliers_.resize(jet_.sliding().count());
     for (int b = 0; b < jet_.sliding().count(); ++b) start_multipliers_[b] = jet_.sliding().multiplier(b)[0];
-    rounding_ = kVelocityRounding * jet_.velocity_terms();
-    hidden_ = rounding_ + DualRounding::of_velocity(jet_);
-    return velocity_.allFinite() && std::exp(grown_) * kMixed < kMixedPart * rtol_;
+    rounding_ = rounding_of_velocity();
+    return velocity_.allFinite();
+}
+
+Vector ImplicitStep::rounding_of_velocity() const {
+    return kVelocityRounding * jet_.velocity_terms();
+}
+
+bool ImplicitStep::may_grow() const noexcept {
+    return std::exp(grown_) * kMixed < kMixedPart * rtol_;
 }
 
 // False if the normals of what slides depend on each other.
@@ -246,31 +250,6 @@ bool ImplicitStep::is_stiff(double length, Interrupt& interrupt) {
     length_ = length;
     scale_ = std::exp(log_unit_ - modes_.log_unit);
     return know(theta_, start_duals_, interrupt) && length * fastest() > kStiff;
-}
-
-// What slides shares the rounding of its multipliers with its block.
-bool ImplicitStep::stands() const {
-    if (growth() > kFlat * fastest()) return false;
-    const Vector moved = largest_by_block(velocity_);
-    if ((moved - largest_by_block(rounding_)).maxCoeff() <= 0.0) return true;
-    return (moved - largest_by_block(hidden_)).maxCoeff() <= 0.0 && is_there();
-}
-
-// Whether what the velocity leads to, as each direction decays, is nearer than the tolerance. The rounding of duals is
-// a bound, which is far above what a velocity that has come to it is made of.
-bool ImplicitStep::is_there() const {
-    const double flat = kFlat * fastest();
-    Vector left = modes_.all.vectors.transpose() * velocity_;
-    for (Index m = 0; m < left.size(); ++m) {
-        const double rate = scale_ * std::abs(modes_.all.values[m]);
-        left[m] = rate > flat ? left[m] / rate : 0.0;
-    }
-    return largest(modes_.all.vectors * left) <= tolerance_ * size_;
-}
-
-void ImplicitStep::stand(Jet& jet, double length) const {
-    jet.start(theta_, *activity_, length);
-    jet.follow({theta_}, {start_duals_}, {start_multipliers_}, 1, 0.0);
 }
 
 bool ImplicitStep::expand(Jet& jet, double length, Interrupt& interrupt) {

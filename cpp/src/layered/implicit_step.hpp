@@ -26,8 +26,11 @@ class ImplicitStep {
     /// True if curvature limits an explicit step of this length, rather than what it has to follow. As the next one it
     /// throws Abandoned if `interrupt` wants it.
     bool is_stiff(double length, Interrupt& interrupt);
-    /// After that: true if all velocities are rounding, and nothing grows out of it.
-    bool stands() const;
+    /// After that: true if all velocities are rounding, but for what is too small to be seen and falls, and nothing
+    /// grows out of it.
+    bool stands();
+    /// False once rounding, by all that has grown in such steps, might be seen.
+    bool may_grow() const noexcept;
     /// A step of this length in which nothing moves.
     void stand(Jet& jet, double length) const;
     /// Tries a step from there. On success the jet holds its series.
@@ -67,7 +70,9 @@ class ImplicitStep {
     double fastest() const noexcept;
     double longest() const noexcept;
     double smooth_error() const;
-    bool is_there() const;
+    bool is_near(const Vector& velocity) const;
+    Vector without_what_falls() const;
+    Vector rounding_of_velocity() const;
     double layer() const;
     bool fill(Jet& jet) const;
     void propose(double miss) noexcept;
@@ -83,7 +88,6 @@ class ImplicitStep {
     const Activity* activity_ = nullptr;
     Vector theta_, velocity_;
     Vector rounding_;  // of the velocity
-    Vector hidden_;    // the same with the rounding of duals that cancel
     Matrix start_duals_;
     Vector start_multipliers_;
     double log_unit_ = 0.0;

@@ -28,11 +28,12 @@ bool LayeredFlow::go_implicit(double& u) {
     const double plain = implicit_pace_.plain(1.0);
     if (implicit_.velocity() * plain > LatePace::kStiffLength * state_.theta.norm()) return leave_implicit();
     try {
-        if (!implicit_.is_stiff(plain, interrupt_)) {
+        const bool is_stiff = implicit_.is_stiff(plain, interrupt_);
+        if (implicit_.stands()) return stand(u);  // rounding may keep explicit steps shorter than any direction does
+        if (!is_stiff || !implicit_.may_grow()) {
             implicit_pace_.put_off();
             return leave_implicit();
         }
-        if (implicit_.stands()) return stand(u);
         while (implicit_pace_.wants()) {
             is_implicit_ = implicit_.expand(jet_, implicit_pace_.propose(plain), interrupt_);
             const double order = std::max(plain_order_, 1);
