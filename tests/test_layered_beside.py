@@ -77,3 +77,17 @@ def test_what_decays_to_zero_beside_its_boundary_stays_there(seed: int, rtol: fl
     layered = rf.integrate(data, net, rtol=rtol, rates=(1.0, 1.0), **options)
     assert len(layered.events) == len(own.events)
     np.testing.assert_allclose(layered.final.W, own.final.W, atol=max(1e-8, 20 * rtol))
+
+
+@pytest.mark.parametrize("rtol", [1e-8, 1e-9, 1e-10, 1e-11])
+def test_a_weight_that_decays_below_all_doubles_crosses_nothing(rtol: float) -> None:
+    """The last weight of the third unit falls like e^(-γt) beside others that stay: at 1e-320 its sign was chance."""
+    X = [[0, 0, 1, 1], [0, 1, 1, 0], [1, 0, 0, 0], [0, 0, 1, 0], [1, 1, 0, 0], [0, 0, 0, 1], [1, 0, 0, 1]]
+    data = rf.Dataset(X, [0, -2, -1, -2, -2, 2, 1])
+    rows = [[1.102, 1.262, 0.783, -0.264], [-0.976, 0.082, -0.234, 1.422], [-1.608, 0.527, -0.147, -0.516]]
+    net = rf.Network(rows, [0.459, -0.166, 0.501])
+    options = {"until": rf.Stop(log_time=20.0), "loss": "squared", "weight_decay": 0.01, "rtol": rtol}
+    own = rf.integrate(data, net, **options)
+    layered = rf.integrate(data, net, rates=(1.0, 1.0), **options)
+    assert len(layered.events) == len(own.events)
+    np.testing.assert_allclose(layered.final.W, own.final.W, atol=100 * rtol)

@@ -10,6 +10,8 @@ namespace {
 
 /// The rounding of z, as a part of the sum of its terms.
 constexpr double kRounding = 32 * 2.2e-16;
+/// What decays beside its boundary loses its last digits below this: then its sign is no reason to cross.
+constexpr double kSmallest = 1e-290;
 /// A root that comes later than the tangent's, by this factor, is that of a distance that falls ever more slowly.
 constexpr double kLater = 1.5;
 /// A series has to know such a distance to this part of what an exponential fall leaves of it,
@@ -51,11 +53,11 @@ Descent descend(Row& c, int order, double end, double rounding, int degree) noex
 }
 
 double rounding_of(const Jet& jet, const Place& p) {
-    return kRounding * jet.terms(p);
+    return kRounding * jet.terms(p) + kSmallest;
 }
 
 double rounding_of(const Jet& jet, const Boundary& entry) {
-    return kRounding * (std::abs(jet.theta(0)[entry.parameter]) + std::abs(entry.constant));
+    return kRounding * (std::abs(jet.theta(0)[entry.parameter]) + std::abs(entry.constant)) + kSmallest;
 }
 
 }  // namespace reluflow::layered
