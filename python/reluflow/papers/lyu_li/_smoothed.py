@@ -9,6 +9,7 @@ from scipy.special import expit, softmax
 
 from ..._validation import FloatArray
 from ...analysis import series
+from ...analysis._kernels import drive
 from ...datasets import Dataset, lyu_figure1
 from ...figures import panels, style
 from ...flow import Solution, Stop, integrate
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+# Log times from 60 on. F.8 and F.9 are on a sequence of times, not on every late one: a flow may stay near a KKT point
+# up to log t = 5e4 and leave it for another, and is not aligned on the way.
+_LATER = (1e2, 1e3, 1e4, 1e5, 1e6)
 _APART = 0.01  # of a log time from every event, so that a difference quotient meets none
 
 
@@ -35,29 +39,12 @@ def _smoothed(context: Context) -> Outcome:
         lengths.append(_path_length(run))
         runs.append((run, float(late["log_t"].iloc[0]) + 3.0))
     rate, split = _rate(*_quiet(runs))
-    far = integrate(data, run, until=Stop(log_time=1e5), reduction="mean")
     numbers = (
         *_monotone(tables),
         Number(
             "dγ~/dt from its radial and tangential parts, over the difference quotient (F.6)", split / rate, 1, 1e-3
         ),
-        Number("(1 + |θ|)|∂γ~| at log t = 60 (Theorem F.9)", _slack(run)),
-        Number(
-            "the same at log t = 1e5, over it: it tends to 0; control: (1 + |θ|)² for 1 + |θ|",
-            _slack(far) / _slack(run),
-            0.5,
-            0,
-            "at_most",
-            control=_slack(far) / _slack(run) * (1 + far.final.norm) / (1 + run.final.norm),
-        ),
-        Number("1 - cos(θ, dθ/dt) at log t = 60", _misaligned(run.final, data)),
-        Number(
-            "1 - cos(θ, dθ/dt) at log t = 1e5 (F.8); control: at the start",
-            _misaligned(far.final, data),
-            0,
-            1e-3,
-            control=_misaligned(run.initial, data),
-        ),
+        *_aligning(run, run.at(log_t=runs[-1][1])),
         Number(
             "longest path of θ/|θ| in the second half of log t over the first; control: the first over the second",
             max(lengths),
@@ -69,6 +56,35 @@ def _smoothed(context: Context) -> Outcome:
     )
     ran = f"{len(tables)} Gaussian starts of 8 neurons (σ = 0.3, not balanced) on the middle data, to log t = 60"
     return Outcome(ran, numbers, {"margins": _margin_figure(tables)})
+
+
+def _aligning(run: Solution, before: Network) -> tuple[Number, ...]:
+    """Follow a run on, and compare (1 + |θ|)|∂γ~| with that of an earlier state, and the velocity with θ."""
+    data = run.data
+    far = integrate(data, run, until=Stop(log_time=_LATER[-1]), reduction="mean")
+    nets = [far.at(log_t=late) for late in _LATER]
+    first, slacks = _slack(before, data), [_slack(net, data) for net in nets]
+    low = int(np.argmin(slacks))
+    return (
+        Number("(1 + |θ|)|∂γ~| at log t = 60 (Theorem F.9)", _slack(run.final, data)),
+        Number(
+            "the least at log t = 1e2, ..., 1e6, over that early on: a sequence tends to 0; control: (1 + |θ|)² for"
+            " 1 + |θ|",
+            slacks[low] / first,
+            0.2,
+            0,
+            "at_most",
+            control=slacks[low] / first * (1 + nets[low].norm) / (1 + before.norm),
+        ),
+        Number("1 - cos(θ, dθ/dt) at log t = 60", _misaligned(run.final, data)),
+        Number(
+            "1 - cos(θ, dθ/dt), the least at these times: a sequence tends to 0 (F.8); control: at the start",
+            min(_misaligned(net, data) for net in nets),
+            0,
+            1e-3,
+            control=_misaligned(run.initial, data),
+        ),
+    )
 
 
 def _monotone(tables: list[pd.DataFrame]) -> tuple[Number, Number]:
@@ -142,25 +158,28 @@ def _quiet(runs: list[tuple[Solution, float]]) -> tuple[Solution, float]:
 
 
 def _pull(net: Network, data: Dataset) -> FloatArray:
-    """Return Σ p_i y_i ∂f(x_i), with p the softmax of the margins, for the loss itself underflows."""
+    """Return θ' over the loss, Σ p_i y_i ∂f(x_i), with p the softmax of the margins, for the loss itself underflows.
+
+    A neuron that slides is held on the boundary: of the generalised gradients the flow takes the one along it.
+    """
+    assert net.pattern is not None  # the networks of a run have it
     Z = net.W @ data.X.T
     weights = data.y * softmax(-data.y * net(data.X))
-    slopes = np.where(Z > 0, 1.0, net.leak)
-    return np.column_stack((net.a[:, None] * ((slopes * weights) @ data.X), (slopes * Z) @ weights))
+    a = np.maximum(Z, net.leak * Z) @ weights
+    return np.column_stack((net.a[:, None] * drive(data.X, weights, net.pattern, net.leak), a))
 
 
 def _misaligned(net: Network, data: Dataset) -> float:
-    """Return 1 - cos(θ, -∂L)."""
+    """Return 1 - cos(θ, θ')."""
     down = _pull(net, data)
     return 1 - float((down * net.theta).sum() / (np.linalg.norm(down) * net.norm))
 
 
-def _slack(run: Solution) -> float:
-    """Return (1 + |θ|)|∂γ~| of the last state: ∂γ~ = (Σ p_i y_i ∂f_i - 2 γ~ θ)/|θ|², as the loss is far below 1."""
-    net = run.final
-    q = run.data.y * net(run.data.X)
+def _slack(net: Network, data: Dataset) -> float:
+    """Return (1 + |θ|)|∂γ~|: ∂γ~ = (Σ p_i y_i ∂f_i - 2 γ~ θ)/|θ|², as the loss is far below 1."""
+    q = data.y * net(data.X)
     gamma = -float(np.logaddexp.reduce(-q)) / net.norm**2
-    return (1 + net.norm) * float(np.linalg.norm(_pull(net, run.data) - 2 * gamma * net.theta)) / net.norm**2
+    return (1 + net.norm) * float(np.linalg.norm(_pull(net, data) - 2 * gamma * net.theta)) / net.norm**2
 
 
 @style()
@@ -184,7 +203,7 @@ SMOOTHED = Claim(
     "Section 3, Lemmas F.6, F.8, Theorem F.9",
     "The smoothed margin",
     "Once L < ln 2/n, γ~ = ℓ⁻¹(nL)/|θ|² never falls and stays below γ; its rate splits into a radial and a"
-    " tangential part; θ and its velocity align, and (1 + |θ|)|∂γ~| tends to 0.",
+    " tangential part; along a sequence of times θ and its velocity align, and (1 + |θ|)|∂γ~| tends to 0.",
     ("B-003-Def",),
     _smoothed,
 )
