@@ -50,15 +50,24 @@ def test_a_claim_has_its_verdict_for_every_seed_and_notices_a_wrong_constant(cla
 @pytest.mark.parametrize("seed", [739947, 175])
 def test_networks_that_begin_to_leave_the_linear_direction_count_as_linear(seed):
     """They stray over 0.1 and 0.3 of what the optimum does, which is not linear: more than 1 % of the picture."""
-    claim = next(claim for claim in RUN if claim.id == "LLWA-F2")
-    assert verdict(claim, claim.run(Context(quick=True, seed=seed))) == ("holds", "")
+    assert judged("LLWA-F2", seed) == ("holds", "")
 
 
 @pytest.mark.parametrize("seed", [739947, 293])
 def test_neurons_that_slide_or_leave_a_kkt_point_late_do_not_turn_the_claim_on_alignment(seed):
     """Neurons slide in one; in the other they leave a KKT point at log t = 6e4, for the lemma is on some late times."""
-    claim = next(claim for claim in RUN if claim.id == "LLWA-S3")
-    assert verdict(claim, claim.run(Context(quick=True, seed=seed))) == ("holds", "")
+    assert judged("LLWA-S3", seed) == ("holds", "")
+
+
+@pytest.mark.parametrize("seed", [739945, 739947, 739953])
+def test_networks_that_beat_the_svm_by_two_per_cent_in_three_draws_are_nearly_the_same(seed):
+    """They do so by one per cent on average, with a standard deviation of one, as in the ten draws that are printed."""
+    assert judged("LLWA-T1", seed) == ("holds", "")
+
+
+def judged(name: str, seed: int) -> tuple[str, str]:
+    claim = next(claim for claim in RUN if claim.id == name)
+    return verdict(claim, claim.run(Context(quick=True, seed=seed)))
 
 
 @pytest.mark.slow

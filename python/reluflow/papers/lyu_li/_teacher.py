@@ -28,6 +28,9 @@ WIDTH, BIAS = 100, 0.1
 SIZES = (10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 PRINTED_SVM = (30.2, 19.7, 17.6, 8.0, 6.4, 6.3, 7.6, 3.9, 6.1, 2.9)
 PRINTED_NET = (30.5, 18.9, 15.6, 7.1, 5.9, 5.1, 6.5, 3.1, 5.2, 2.9)
+# Standard deviation of net - SVM, per cent, over draws of the data: 0.8 to 1.3 in 25 draws of each size. On average
+# the net is 1.0 better, and in the ten draws of the paper 0.79.
+_SPREAD = 1.3
 _TEST_SEED, _N_TEST = 1_000_000, 10_000
 # Learning rate 0.01 until the data are interpolated, then raised: rates and steps of our own, none are printed.
 _SCHEDULE = ((0.01, 3000), (0.1, 1500), (1.0, 1500))
@@ -79,25 +82,9 @@ def _errors(context: Context) -> Outcome:
         place = SIZES.index(n)
         rows.append((n, *np.mean(found, axis=0), PRINTED_SVM[place], PRINTED_NET[place]))
     table = sheet(rows, ("n", "SVM", "gradient descent", "exact flow", "printed SVM", "printed net"))
-    gaps = (table[["gradient descent", "exact flow"]].sub(table["SVM"], axis=0)).abs()
-    printed = float(np.abs(np.subtract(PRINTED_SVM, PRINTED_NET)).max())
     untrained, misses = _untrained(context.seed, test)
     numbers = (
-        *(
-            Number(
-                f"{text}, per cent; control: a net that is not trained",
-                value,
-                printed,
-                slack,
-                "at_most",
-                control=untrained,
-            )
-            for text, value, slack in (
-                ("largest |gradient descent - SVM|", gaps["gradient descent"].max(), 1.5),
-                ("largest |exact flow - SVM|", gaps["exact flow"].max(), 1.5),
-                ("mean |exact flow - SVM|", gaps["exact flow"].mean(), 0.0),
-            )
-        ),
+        *_nearly(table, draws, untrained),
         # Shown without a bar: the paper prints no such number.
         Number("least cosine between the linear part of a net and the SVM", float(np.min(cosines))),
         Number("training samples misclassified by a net; control: by that one", wrong, 0, control=misses),
@@ -110,6 +97,22 @@ def _errors(context: Context) -> Outcome:
     )
     table.attrs["caption"] = "Test errors in per cent"
     return Outcome(ran, numbers, tables={"errors": table}, note=GUESSES)
+
+
+def _nearly(table: pd.DataFrame, draws: int, untrained: float) -> list[Number]:
+    """Compare net - SVM with what is printed, within four standard errors of ours and the paper's draws together."""
+    printed = float(np.subtract(PRINTED_NET, PRINTED_SVM).mean())
+    numbers = []
+    for how in ("gradient descent", "exact flow"):
+        gaps = table[how] - table["SVM"]
+        mean, one = (float(4 * _SPREAD * np.sqrt(1 / k + 1 / len(SIZES))) for k in (len(gaps) * draws, draws))
+        numbers += [
+            Number(f"mean of {how} - SVM, per cent; control: a net that is not trained", gaps.mean(), printed, mean,
+                   control=untrained),
+            Number(f"largest |{how} - SVM| of a size, per cent; control: a net that is not trained", gaps.abs().max(),
+                   abs(printed), one, "at_most", control=untrained),
+        ]  # fmt: skip
+    return numbers
 
 
 def _untrained(seed: int, test: Dataset) -> tuple[float, int]:
