@@ -128,3 +128,12 @@ def scaled_value(data: Dataset, net: Network) -> float:
     """Return ½|θ|² of the network scaled to least margin 1; infinity where it does not separate the data."""
     least = float((data.y * net(data.X)).min())
     return 0.5 * net.norm**2 / least if least > 0 else float("inf")
+
+
+def together(errors: npt.ArrayLike, W: FloatArray) -> float:
+    """Return the root mean square of the errors of neurons, each by its |w|².
+
+    A neuron that nearly died turns while it grows, and may be small still, and on its way, after 10^4 iterations.
+    """
+    sizes = np.linalg.norm(W, axis=1)
+    return float(np.linalg.norm(sizes * np.asarray(errors)) / np.linalg.norm(sizes))

@@ -12,7 +12,7 @@ from ...flow import integrate
 from ...networks import Network
 from ._pictures import direction_figure, poster_figure, rectified_figure
 from ._tools import Claim, Context, Number, Outcome, angle, exact, frame, obtuse, printed, unit, wide_set
-from ._trajectory import fitting_start, pair
+from ._trajectory import fitting_start, pair, together
 
 TURNS = 1_000_000  # directions of the circle that a share is counted over
 SIGMAS = 4.0  # standard deviations that a frequency may be off
@@ -26,7 +26,9 @@ def _pictures(context: Context) -> Outcome:
     net, number = fitting_start(data, context.seed)
     runs, solution = pair(data, net), max_margin(data)
     optimal = unit(solution.neurons)
-    off, early = (max(float(angle(optimal, end).min()) for end in unit(runs.descent.W[k])[runs.alive]) for k in (-1, 1))
+    off, early = (
+        together([float(angle(optimal, w).min()) for w in W], W) for W in runs.descent.W[[-1, 1]][:, runs.alive]
+    )
     sets, pictured = rectified_ellipsoid(data), (runs.descent_path(), runs.flow_path())
     numbers = (
         printed(

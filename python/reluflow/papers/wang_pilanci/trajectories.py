@@ -27,7 +27,7 @@ from ._tools import (
     survivors,
     unit,
 )
-from ._trajectory import Pair, pair, scaled_value, showing_start, start
+from ._trajectory import Pair, pair, scaled_value, showing_start, start, together
 
 RUNS = 4  # panels of Figure 7
 NEAR = 0.02  # radians: a direction this near to another lies on it in a printed figure
@@ -42,10 +42,11 @@ def _optimal(data: Dataset) -> dict[int, FloatArray]:
     return {int(sign): unit(u) for sign, u in zip(solution.signs, solution.neurons, strict=True)}
 
 
-def _angles(runs: Pair, W: FloatArray) -> FloatArray:
-    """Angle of each living neuron to the optimal direction of its sign, shape (living,)."""
-    optimal = _optimal(runs.data)
-    return np.array([angle(W[j], optimal[int(np.sign(runs.net.a[j]))]) for j in np.flatnonzero(runs.alive)])
+def _angle(runs: Pair, iteration: int) -> float:
+    """Return the angle of the living neurons of descent to the optimal directions of their signs, of all together."""
+    optimal, W = _optimal(runs.data), runs.descent.W[iteration]
+    living = np.flatnonzero(runs.alive)
+    return together([float(angle(W[j], optimal[int(np.sign(runs.net.a[j]))])) for j in living], W[living])
 
 
 def _stuck(runs: Pair) -> tuple[int, float, float]:
@@ -115,7 +116,8 @@ def _some_rest(runs: Pair, which: npt.NDArray[np.bool_]) -> bool:
 
 
 def _apart(runs: Pair, last: FloatArray) -> float:
-    return float(angle(runs.descent.W[-1][runs.alive], last[runs.alive]).max())
+    W = runs.descent.W[-1][runs.alive]
+    return together(angle(W, last[runs.alive]), W)
 
 
 def _ran(number: int) -> str:
@@ -132,14 +134,13 @@ def _figure_3(context: Context) -> Outcome:
     runs = pair(data, net)
     optimal = np.maximum(unit(max_margin(data).neurons) @ data.X.T, 0.0)
     tips = np.diag(np.linalg.norm(data.X, axis=1))
-    reach = _reach(runs, -1, tips)
     numbers = [
         printed(
             "distance of the living neurons from the tips of the spikes; control: at iteration 1",
-            float(reach.max()),
+            _reach(runs, -1, tips),
             0.0,
             NEAR,
-            control=float(_reach(runs, 1, tips).max()),
+            control=_reach(runs, 1, tips),
         ),
         *_common_numbers(runs),
     ]
@@ -148,10 +149,11 @@ def _figure_3(context: Context) -> Outcome:
     return Outcome(_ran(number), tuple(numbers), {"rectified": figure}, {"values": table})
 
 
-def _reach(runs: Pair, iteration: int, tips: FloatArray) -> FloatArray:
-    """Return the distance of each living neuron of descent from the nearest tip, at one iteration."""
-    ends = np.maximum(unit(runs.descent.W[iteration]) @ runs.data.X.T, 0.0)[runs.alive]
-    return np.asarray(np.abs(ends[:, None, :] - tips[None]).sum(axis=2).min(axis=1))
+def _reach(runs: Pair, iteration: int, tips: FloatArray) -> float:
+    """Return the distance of the living neurons of descent from the nearest tips, of all together."""
+    W = runs.descent.W[iteration, runs.alive]
+    ends = np.maximum(unit(W) @ runs.data.X.T, 0.0)
+    return together(np.abs(ends[:, None, :] - tips[None]).sum(axis=2).min(axis=1), W)
 
 
 def _figure_4(context: Context) -> Outcome:
@@ -162,10 +164,10 @@ def _figure_4(context: Context) -> Outcome:
     numbers = [
         printed(
             "angle of the living neurons to the optimal neurons",
-            float(_angles(runs, runs.descent.W[-1]).max()),
+            _angle(runs, -1),
             0.0,
             NEAR,
-            control=float(_angles(runs, runs.descent.W[1]).max()),
+            control=_angle(runs, 1),
         ),
         *_common_numbers(runs),
         shown("P by descent at iteration 10^3", _table(runs)[3]["P, descent"]),
@@ -179,7 +181,7 @@ def _figure_7(context: Context) -> Outcome:
     data = obtuse()
     first = context.seed * RUNS
     many = [pair(data, start(number)) for number in range(first, first + RUNS)]
-    worst = max(float(_angles(runs, runs.descent.W[-1]).max()) for runs in many if runs.alive.any())
+    worst = max(_angle(runs, -1) for runs in many if runs.alive.any())
     alive, early = sum(int(runs.alive.sum()) for runs in many), sum(sum(survivors(data, runs.net)) for runs in many)
     numbers = (
         printed(
@@ -187,7 +189,7 @@ def _figure_7(context: Context) -> Outcome:
             worst,
             0.0,
             NEAR,
-            control=max(float(_angles(runs, runs.descent.W[1]).max()) for runs in many if runs.alive.any()),
+            control=max(_angle(runs, 1) for runs in many if runs.alive.any()),
         ),
         printed(
             "runs in which some dead neuron stands still; control: living ones that do",
@@ -222,7 +224,7 @@ def _two_phases(runs: Pair) -> list[Number]:
     """Return the numbers of the early direction, near which the flow passes, and of its end elsewhere."""
     data = runs.data
     top = extremal_directions(data)[0].direction
-    away = [float(angle(state, top).max()) for state in sample(runs.flow, 300).W[:, runs.alive]]
+    away = [together(angle(state, top), state) for state in sample(runs.flow, 300).W[:, runs.alive]]
     total = data.X.sum(axis=0)
     return [
         exact("early direction is (x₁ + x₂)/|x₁ + x₂|", float(angle(top, total)), 0.0),
@@ -269,7 +271,7 @@ def _figure_10(context: Context) -> Outcome:
         *_two_phases(runs),
         exact(
             "angle of descent to it after 10^4 iterations, five times the bar of Figures 3 to 7",
-            float(_angles(runs, runs.descent.W[-1]).max()),
+            _angle(runs, -1),
             0.1,
             0.02,
         ),
