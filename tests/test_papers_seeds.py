@@ -70,6 +70,12 @@ def test_a_neuron_that_nearly_died_and_still_turns_counts_by_its_size():
     assert judged("WP-F7", 739954) == ("holds", "")
 
 
+@pytest.mark.parametrize(("name", "seed"), [("WP-F10", 739954), ("WP-F4", 386)])
+def test_a_neuron_that_dies_late_or_that_a_step_revives_is_not_among_those_that_stand_still(name, seed):
+    """In one, a step takes the output weight of a dying neuron through 0; in the other a neuron dies at t = 750."""
+    assert judged(name, seed) == ("holds", "")
+
+
 def judged(name: str, seed: int) -> tuple[str, str]:
     claim = next(claim for claim in RUN if claim.id == name)
     return verdict(claim, claim.run(Context(quick=True, seed=seed)))

@@ -65,6 +65,17 @@ class Pair:
         assert pattern is not None
         return np.asarray((pattern > 0).any(axis=1))
 
+    @property
+    def dead(self) -> npt.NDArray[np.bool_]:
+        """Mask of the neurons that are active on no sample after 1000 iterations, by descent and the flow, shape (m,).
+
+        Others die later, or a step of descent takes the output weight of one that dies through 0, and it grows again.
+        """
+        pattern = self.flow(STEP * ITERATIONS[-2]).pattern
+        assert pattern is not None
+        seen = self.descent.W[ITERATIONS[-2]] @ self.data.X.T > 0
+        return np.asarray(~(seen | (pattern > 0)).any(axis=1))
+
     def descent_path(self, title: str = f"gradient descent, step {STEP:g}") -> Trajectory:
         """Return gradient descent as the paper draws it: chords between iterations 1, 10, ... 10^4."""
         marks = unit(self.descent.W[np.array([0, *ITERATIONS])])

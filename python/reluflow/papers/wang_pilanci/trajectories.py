@@ -54,7 +54,7 @@ def _stuck(runs: Pair) -> tuple[int, float, float]:
 
     The last row is the end; the one before it, iteration 1000, is long after the early phase.
     """
-    dead = np.flatnonzero(~runs.alive)
+    dead = np.flatnonzero(runs.dead)
     if not len(dead):
         return 0, 0.0, 0.0
     marks = runs.flow_marks().W
@@ -193,7 +193,7 @@ def _figure_7(context: Context) -> Outcome:
         ),
         printed(
             "runs in which some dead neuron stands still; control: living ones that do",
-            sum(_some_rest(runs, ~runs.alive) for runs in many),
+            sum(_some_rest(runs, runs.dead) for runs in many),
             1,
             relation="at_least",
             control=sum(_some_rest(runs, runs.alive) for runs in many),
