@@ -76,6 +76,11 @@ def test_a_neuron_that_dies_late_or_that_a_step_revives_is_not_among_those_that_
     assert judged(name, seed) == ("holds", "")
 
 
+def test_a_start_in_which_every_neuron_dies_shows_no_figure():
+    """Then nothing turns; the paper's figure has neurons of both kinds."""
+    assert judged("WP-F10", 739940) == ("holds", "")
+
+
 def judged(name: str, seed: int) -> tuple[str, str]:
     claim = next(claim for claim in RUN if claim.id == name)
     return verdict(claim, claim.run(Context(quick=True, seed=seed)))

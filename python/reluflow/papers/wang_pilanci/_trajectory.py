@@ -126,6 +126,15 @@ def fitting_start(data: Dataset, seed: int) -> tuple[Network, int]:
     raise RuntimeError(f"no start of {MAX_DRAWS} keeps two neurons for every label")
 
 
+def living_start(data: Dataset, seed: int) -> tuple[Network, int]:
+    """Return the first start from this seed on in which some neurons live and some die, and its seed."""
+    for number in range(seed, seed + MAX_DRAWS):
+        net = start(number, data.d)
+        if 0 < sum(survivors(data, net)) < WIDTH:
+            return net, number
+    raise RuntimeError(f"no start of {MAX_DRAWS} keeps a neuron and loses one")
+
+
 def showing_start(data: Dataset, number: int) -> tuple[Network, int]:
     """Return the first start from this seed on that keeps a neuron of each label, and its seed."""
     for seed in range(number, number + MAX_DRAWS):

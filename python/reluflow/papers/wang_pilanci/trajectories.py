@@ -27,7 +27,7 @@ from ._tools import (
     survivors,
     unit,
 )
-from ._trajectory import Pair, pair, scaled_value, showing_start, start, together
+from ._trajectory import Pair, living_start, pair, scaled_value, showing_start, start, together
 
 RUNS = 4  # panels of Figure 7
 NEAR = 0.02  # radians: a direction this near to another lies on it in a printed figure
@@ -122,15 +122,14 @@ def _apart(runs: Pair, last: FloatArray) -> float:
 
 def _ran(number: int) -> str:
     return (
-        f"ten balanced neurons of size 1e-4 (seed {number}, whatever it is); descent with step {STEP:g} for 10^4"
-        " iterations, and the flow for the same time"
+        f"ten balanced neurons of size 1e-4 (seed {number}, the first from the given one on of which some live and some"
+        f" die); descent with step {STEP:g} for 10^4 iterations, and the flow for the same time"
     )
 
 
 def _figure_3(context: Context) -> Outcome:
     data = obtuse()
-    number = context.seed
-    net = start(number)
+    net, number = living_start(data, context.seed)
     runs = pair(data, net)
     optimal = np.maximum(unit(max_margin(data).neurons) @ data.X.T, 0.0)
     tips = np.diag(np.linalg.norm(data.X, axis=1))
@@ -158,8 +157,7 @@ def _reach(runs: Pair, iteration: int, tips: FloatArray) -> float:
 
 def _figure_4(context: Context) -> Outcome:
     data = obtuse()
-    number = context.seed
-    net = start(number)
+    net, number = living_start(data, context.seed)
     runs = pair(data, net)
     numbers = [
         printed(
@@ -240,8 +238,7 @@ def _two_phases(runs: Pair) -> list[Number]:
 
 def _figure_10(context: Context) -> Outcome:
     data = spike_free()
-    number = context.seed
-    net = start(number)
+    net, number = living_start(data, context.seed)
     runs = pair(data, net)
     star = _optimal(data)[1]
     inside = np.maximum(data.X @ star, 0.0)
