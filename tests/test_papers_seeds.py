@@ -81,6 +81,11 @@ def test_a_start_in_which_every_neuron_dies_shows_no_figure():
     assert judged("WP-F10", 739940) == ("holds", "")
 
 
+def test_a_teacher_near_an_axis_gets_a_start_that_is_small_enough_for_it():
+    """It is 1.7e-4 from one, and λ^(ε/3) is 4.6e-4 at λ = 1e-40: the theorem asks for the contrary."""
+    assert judged("CEL-T6", 739959) == ("holds", "")
+
+
 def judged(name: str, seed: int) -> tuple[str, str]:
     claim = next(claim for claim in RUN if claim.id == name)
     return verdict(claim, claim.run(Context(quick=True, seed=seed)))

@@ -14,7 +14,8 @@ from ...networks import Network
 from .._claim import Claim, Context, Number, Outcome
 from ._data import EPSILON, correlated, draw_start, pull, run, teacher, widest
 
-_SCALE = 1e-40  # so small that λ^(ε/3) is below the least angle of the drawn teachers to an axis
+_SCALE = 1e-40  # λ, or less: with it λ^(ε/3) is below the least angle of most drawn teachers to an axis
+_BELOW_AXES = 0.5  # and in every draw λ^(ε/3) is at most this part of the least coordinate of the teacher
 _WIDTH, _D, _N = 30, 3, 6
 _N_TIMES = 400
 _BELOW_ONE = 1 - 1e-16
@@ -27,6 +28,11 @@ class _Frame(NamedTuple):
     eta: FloatArray
     u: FloatArray
     target: FloatArray
+
+    @property
+    def scale(self) -> float:
+        """λ, so small that the teacher is farther than λ^(ε/3) from every axis."""
+        return float(min(_SCALE, (_BELOW_AXES * self.target.min()) ** (3 / EPSILON)))
 
 
 def _frame(data: Dataset, v: FloatArray) -> _Frame:
@@ -46,8 +52,8 @@ def _bundle(context: Context) -> Outcome:
         v = teacher(rng, _D)
         data, start = correlated(rng, v, _N), draw_start(rng, _WIDTH, _D)
         frame, gamma = _frame(data, v), pull(data)
-        sol = run(data, start.network(_SCALE))
-        t1 = EPSILON * np.log(1 / _SCALE) / gamma
+        sol = run(data, start.network(frame.scale))
+        t1 = EPSILON * np.log(1 / frame.scale) / gamma
         constant = 2 * frame.eta[-1] * gamma / (5 * frame.eta[0])
         plus = (start.signs > 0) & (start.z @ data.X.T > 0).any(axis=1)
         left, losses = False, []
@@ -56,13 +62,13 @@ def _bundle(context: Context) -> Outcome:
             outside += not _inside(nu, frame)
             reversed_outside += not _inside(nu[::-1] / frame.target[::-1] * frame.target, frame)
             looked += 1
-            opened = max(opened, _opening(net.W[plus]))
+            opened = max(opened, _opening(net.W[plus], frame.scale))
             left = left or nu[0] / frame.target[0] >= 0.5
             ratio = _slope(data, net) ** 2 / (constant * loss)
             least, early_ratio = (min(least, ratio), early_ratio) if left else (least, min(early_ratio, ratio))
             if left:
                 losses.append((t, np.log(loss)))
-        first = max(first, _opening(start.z[plus]))
+        first = max(first, _opening(start.z[plus], frame.scale))
         slope = max(slope, _bend(np.array(losses)))
     numbers = (
         Number("states after T₁ outside the set S; control: of the path with its coordinates in reverse order",
@@ -75,7 +81,7 @@ def _bundle(context: Context) -> Outcome:
                source="exact"),
     )  # fmt: skip
     ran = (
-        f"{n_draws} draws of {_N} inputs in {_D} dimensions within 45° of the teacher, {_WIDTH} neurons, λ ="
+        f"{n_draws} draws of {_N} inputs in {_D} dimensions within 45° of the teacher, {_WIDTH} neurons, λ at most"
         f" {_SCALE:g}, ε = {EPSILON}; {looked} states from T₁ to a loss of {_SEEN:g}; seed {context.seed}."
     )
     note = (
@@ -97,16 +103,16 @@ def _states(sol: Solution, t1: float) -> Iterator[tuple[float, Network, float]]:
         yield float(t), net, loss
 
 
-def _opening(W: FloatArray) -> float:
+def _opening(W: FloatArray, scale: float) -> float:
     """Return the largest 1 - cos between two rows over 4 λ^ε, as half of the square of a small angle."""
-    return float(np.radians(widest(W)) ** 2 / 2 / (4 * _SCALE**EPSILON))
+    return float(np.radians(widest(W)) ** 2 / 2 / (4 * scale**EPSILON))
 
 
 def _inside(nu: FloatArray, frame: _Frame) -> bool:
     """Whether a vector is in S = S_1 ∪ ... ∪ S_d, by its coordinates in the eigenvectors."""
     share, eta = nu / frame.target, frame.eta
     v, toward = nu, eta * (frame.target - nu)
-    if v @ toward <= _SCALE ** (EPSILON / 3) * np.linalg.norm(v) * np.linalg.norm(toward):  # Ξ
+    if v @ toward <= frame.scale ** (EPSILON / 3) * np.linalg.norm(v) * np.linalg.norm(toward):  # Ξ
         return False
     for stage in range(len(share)):
         before, own, rest = share[:stage], share[stage], share[stage:]
