@@ -92,7 +92,7 @@ def test_a_loss_that_falls_at_two_rates_for_long_is_no_fault(seed):
     assert judged("CEL-T6", seed) == ("holds", "")
 
 
-@pytest.mark.parametrize("name", ["CEL-L5"])
+@pytest.mark.parametrize("name", ["CEL-L5", "CEL-T7"])
 def test_a_neuron_that_sees_the_last_input_late_is_aligned_from_a_start_that_is_small_enough(name):
     """It does at t = 14, when from λ = 1e-24 the others are past T₁, and from 1e-7 they are as large as the teacher."""
     assert judged(name, 739950) == ("holds", "")

@@ -9,10 +9,13 @@ import numpy as np
 from ..._validation import FloatArray
 from ...convex import certify
 from ...datasets import Dataset
+from ...early import early_alignment
 from ...networks import Network
 from .._claim import Claim, Context, Number, Outcome
-from ._data import active, correlated, draw_start, run, teacher, widest
+from ._data import active, correlated, draw_start, pull, run, teacher, widest
 
+# λ over exp(-|γ|t), with t the last crossing of a neuron that lives: it grows from then on, ends with a size of about
+# exp(-|γ|t), and its angle to the teacher with λ over it.
 _SCALES = (1e-5, 1e-7)
 _WIDTH, _D, _N = 30, 3, 6
 _SPLIT = 361  # directions of a cone of two vectors that are tried for M
@@ -29,8 +32,10 @@ def _limits(context: Context) -> Outcome:
         v = teacher(rng, _D)
         data, start = correlated(rng, v, _N), draw_start(rng, _WIDTH, _D)
         angles = []
+        early = early_alignment(data, start.z, start.signs, loss="squared", reduction="mean")
+        last = early.t_last[(early.status == "extremal") & (start.signs > 0)].max(initial=0.0)
         for scale in (1.0, *_SCALES):
-            sol = run(data, start.network(scale))
+            sol = run(data, start.network(scale * np.exp(-pull(data) * last) if scale < 1.0 else scale))
             net = sol.limit.network
             living = active(net, sol.final)
             angles.append(widest(np.vstack((living, v))))
@@ -45,15 +50,15 @@ def _limits(context: Context) -> Outcome:
         slopes.append(np.log(angles[-2] / angles[-1]) / np.log(_SCALES[-2] / _SCALES[-1]))
     numbers = (
         Number("largest loss of a limit; control: of f = 0", loss, 0.0, 1e-18, control=start_loss),
-        Number("largest angle (degrees) of an active neuron to another or to v* at λ = 1e-7; control: at λ = 1", off,
+        Number("largest angle (degrees) of an active neuron to another or to v* at the least λ; control: at λ = 1", off,
                1e-2, relation="at_most", control=large),
-        Number("largest error of Σ |w_j|² = 1 over active neurons at λ = 1e-7; control: the least at λ = 1", size, 0.0,
+        Number("largest error of Σ |w_j|² = 1 over active neurons at the least λ; control: at λ = 1", size, 0.0,
                1e-9, control=uneven),
         Number("exponent of λ in the angle, median", float(np.median(slopes)), 1.0, 0.02, source="exact", wrong=0.5),
     )  # fmt: skip
     ran = (
         f"{n_draws} draws of {_N} inputs in {_D} dimensions within 45° of the teacher, {_WIDTH} neurons, λ = 1,"
-        f" 1e-5 and 1e-7, to their limits; seed {context.seed}."
+        f" and 1e-5 and 1e-7 times the size that the last neuron will have, to their limits; seed {context.seed}."
     )
     note = "Theorem 7 is on the limit λ → 0 and names no rate; the angles fall like λ, as in the tables of Appendix I."
     return Outcome(ran, numbers, note=note)
