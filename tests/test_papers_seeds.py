@@ -98,6 +98,12 @@ def test_a_neuron_that_sees_the_last_input_late_is_aligned_from_a_start_that_is_
     assert judged(name, 739950) == ("holds", "")
 
 
+@pytest.mark.parametrize("seed", [739950, 739958])
+def test_deep_networks_that_are_dead_on_every_sample_have_no_rates_to_compare(seed):
+    """All their rates are 0, and the largest difference was divided by their sum."""
+    assert judged("VSS-LC1", seed) == ("holds", "")
+
+
 def judged(name: str, seed: int) -> tuple[str, str]:
     claim = next(claim for claim in RUN if claim.id == name)
     return verdict(claim, claim.run(Context(quick=True, seed=seed)))

@@ -160,8 +160,10 @@ def _spread(X: FloatArray, y: FloatArray, phi: Phi, rng: np.random.Generator) ->
     for depth in (2, 3, 4, 5):
         widths = (3, *[4] * (depth - 1), 1)
         sizes = [a * b for a, b in pairwise(widths)]
-        theta = rng.standard_normal(sum(sizes))
-        rate = theta * (rng.exponential(size=len(y)) @ gradients(deep(X, y, widths, phi), theta))
+        rate = np.zeros(sum(sizes))
+        while not rate.any():  # a deep ReLU network may be dead on every sample
+            theta = rng.standard_normal(sum(sizes))
+            rate = theta * (rng.exponential(size=len(y)) @ gradients(deep(X, y, widths, phi), theta))
         parts = [
             part.reshape(b, a)
             for part, (a, b) in zip(np.split(rate, np.cumsum(sizes)[:-1]), pairwise(widths), strict=True)
