@@ -22,7 +22,7 @@ _BOUNDS = (
     ("B.10: largest |f(x)|/(m |θ|_M²) over |x| <= 1", 0, "without m", 7),
     ("B.10: largest |f_θ - f_θ'|/(m |θ - θ'|_M (|θ|_M + |θ'|_M))", 1, "without m and |θ'|_M", 8),
     ("B.11 to B.13: largest |∂(L - L~)|_M/(m |θ|_M³)", 2, "of ∂L at θ/10", 9),
-    ("B.14: largest | -ℓ'(q_i) - 1/2 |/(m |θ|_M²)", 3, "1/4 for 1/2", 6),
+    ("B.14: largest | -ℓ'(q_i) - 1/2 |/(m |θ|_M²)", 3, "1/4 for 1/2, at θ/10", 6),
 )
 
 
@@ -142,7 +142,8 @@ def _certificates(net: Network, data: Dataset, w: FloatArray, gamma: float) -> t
     gap, sizes = m_norm(noise.W, noise.a), size + m_norm(other.W, other.a)
     apart = np.abs(net(data.X) - other(data.X)).max() / (net.width * gap * sizes)
     down = gradient(net, data)[1]
-    low = gradient(scaled(net, 0.1), data)[1]
+    small = scaled(net, 0.1)
+    low = gradient(small, data)[1]
     excess = down - first_order_gradient(net, data)
     sigmoid = expit(-data.y * net(data.X))
     return (
@@ -152,7 +153,7 @@ def _certificates(net: Network, data: Dataset, w: FloatArray, gamma: float) -> t
         float(np.abs(sigmoid - 0.5).max() / (net.width * size**2)),
         float(descent_bounds(net, data, w, gamma).min()),
         float(np.linalg.norm(down) / net.norm),
-        float(np.abs(sigmoid - 0.25).max() / (net.width * size**2)),
+        float(np.abs(expit(-data.y * small(data.X)) - 0.25).max() / (net.width * (0.1 * size) ** 2)),
         float(outputs.max() / size**2),
         float(apart) * net.width * sizes / size,
         m_norm(low[:, :-1], low[:, -1]) / (net.width * (0.1 * size) ** 3),
