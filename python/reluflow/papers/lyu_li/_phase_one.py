@@ -180,6 +180,8 @@ def _near_linear(context: Context) -> Outcome:
     for k in range(context.pick(5, 100)):
         rng = np.random.default_rng([context.seed, k])
         net = scaled(gaussian(int(rng.integers(1, 9)), 2, rng, leak=leak), 10.0 ** rng.uniform(-6, -2))
+        if k == 0:  # a neuron that grows at the rate λ0 from the start, so that Lemma D.1 holds with equality
+            net = Network(net.norm * unit(vector)[None], [net.norm], leak=leak)
         start = m_norm(net.W, net.a)
         end = np.log(np.sqrt(rate / 4) / (np.sqrt(net.width) * start)) / rate
         times = np.linspace(end / 20, end, 20)
