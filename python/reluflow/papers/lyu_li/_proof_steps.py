@@ -93,14 +93,15 @@ def _nearby_starts(context: Context) -> Outcome:
             True,
             control=kept_far,
         ),
-        Number("E.5 (2): largest |θ|_M/(2 e^(λt) |θ^|_M)", first, 1, 0, "at_most", wrong=0.5),
+        Number("E.5 (2): largest |θ|_M/(2 e^(λt) |θ^|_M)", first, 1, 0, "at_most", wrong=0.49),
         Number("E.5 (3): largest |θ - e^(λt) θ^| of live neurons over its bound", second, 1, 0, "at_most", wrong=0.5),
         Number("E.5 (4): the same of the others over 2C r^κ e^(λt)", third, 1, 0, "at_most", wrong=0.4),
         Number("E.6: largest distance of the two flows over 4C r^κ e^(λt)", fourth, 1, 0, "at_most", control=max(far)),
     )
     ran = "well-aligned θ^ of three neurons and a zero one, r = 1e-4, κ = C = 1, starts moved at random, up to t0"
     note = (
-        "Half of the bounds (2) and (3), and two fifths of (4), do not hold; the control of E.6 starts 30 times as far."
+        "0.49 of the bound (2), half of (3) and two fifths of (4) do not hold; the control of E.6 starts 30 times as"
+        " far."
     )
     return Outcome(ran, numbers, note=note)
 
@@ -115,18 +116,24 @@ def _near_start(data: Dataset, rng: np.random.Generator) -> bool:
 
 
 def _beside(data: Dataset, rng: np.random.Generator) -> tuple[list[tuple[float, ...]], bool, float]:
-    """Return four ratios to the bounds at seven times, whether the patterns are kept, and E.6 for a far start."""
+    """Return four ratios to the bounds at seven times, whether the patterns are kept, and E.6 for a far start.
+
+    The start is moved at random, but the zero neuron along a live one, the way in which it grows fastest.
+    """
     net, rate = aligned(data, 3, rng)
     live = net.a != 0
     size, kappa, r = m_norm(net.W, net.a), 1.0, 1e-4
     noise = gaussian(net.width, data.d, rng, leak=LEAK)
-    part = r ** (1 + kappa) / m_norm(noise.W, noise.a)
+    most, first = m_norm(noise.W, noise.a), int(np.flatnonzero(live)[0])
+    part = r ** (1 + kappa) / most
+    shift_W = np.where(live[:, None], noise.W, most * unit(net.W[first]))
+    shift_a = np.where(live, noise.a, most * np.sign(net.a[first]))
     off = float(np.abs(net.W[live] @ data.X.T).min()) / size
     end, late = np.log(rate * off / (16 * net.width * size**2)) / (2 * rate), -np.log(r) / rate
     one, two, away = (
         integrate(
             data,
-            Network(r * net.W + c * part * noise.W, r * net.a + c * part * noise.a, leak=LEAK),
+            Network(r * net.W + c * part * shift_W, r * net.a + c * part * shift_a, leak=LEAK),
             until=late + end,
             reduction="mean",
             rtol=1e-12,
