@@ -104,7 +104,10 @@ def test_deep_networks_that_are_dead_on_every_sample_have_no_rates_to_compare(se
     assert judged("VSS-LC1", seed) == ("holds", "")
 
 
-@pytest.mark.parametrize(("name", "seed"), [("LLWA-B", 739955), ("LLWA-D2", 739958), ("LLWA-D2", 11), ("LLWA-E5", 14)])
+@pytest.mark.parametrize(
+    ("name", "seed"),
+    [("LLWA-B", 739955), ("LLWA-D2", 739958), ("LLWA-D2", 11), ("LLWA-E5", 14), ("LLWA-F4", 739960), ("LLWA-F4", 3)],
+)
 def test_a_control_is_not_as_expected_by_chance(name, seed):
     """The theorem held, and what stood for a wrong constant was too near to be told from it."""
     assert judged(name, seed)[0] == next(claim for claim in RUN if claim.id == name).expected
