@@ -106,7 +106,15 @@ def test_deep_networks_that_are_dead_on_every_sample_have_no_rates_to_compare(se
 
 @pytest.mark.parametrize(
     ("name", "seed"),
-    [("LLWA-B", 739955), ("LLWA-D2", 739958), ("LLWA-D2", 11), ("LLWA-E5", 14), ("LLWA-F4", 739960), ("LLWA-F4", 3)],
+    [
+        ("LLWA-B", 739955),
+        ("LLWA-D2", 739958),
+        ("LLWA-D2", 11),
+        ("LLWA-E5", 14),
+        ("LLWA-F4", 739960),
+        ("LLWA-F4", 3),
+        ("TK-F2", 13),
+    ],
 )
 def test_a_control_is_not_as_expected_by_chance(name, seed):
     """The theorem held, and what stood for a wrong constant was too near to be told from it."""
