@@ -114,6 +114,8 @@ def test_deep_networks_that_are_dead_on_every_sample_have_no_rates_to_compare(se
         ("LLWA-F4", 739960),
         ("LLWA-F4", 3),
         ("TK-F2", 13),
+        ("WP-P6", 739941),
+        ("WP-P6", 739950),
     ],
 )
 def test_a_control_is_not_as_expected_by_chance(name, seed):
