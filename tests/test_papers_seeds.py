@@ -129,7 +129,7 @@ def test_limits_of_random_runs_need_not_be_certified_in_half_of_six():
 
 
 def test_a_norm_that_grows_like_the_root_of_log_t_from_a_large_start_grows():
-    """It is 6 times that of the start at log t = 1e4, for the margin is fitted by a small one at first."""
+    """At log t = 1e4 it is 6 times that of the start, which is large, as its margin is small."""
     assert judged("LLWA-T3.1", 739959) == ("holds", "")
 
 
