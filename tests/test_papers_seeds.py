@@ -133,6 +133,23 @@ def test_a_norm_that_grows_like_the_root_of_log_t_from_a_large_start_grows():
     assert judged("LLWA-T3.1", 739959) == ("holds", "")
 
 
+def test_the_law_of_the_norms_of_deep_linear_networks_is_looked_at_late_enough():
+    """At log t = 1e3 its exponent is still -1.5, and -2.0003 at 1e4."""
+    assert judged("VSS-T3.1", 11) == ("holds", "")
+
+
+@pytest.mark.parametrize("seed", [17, 25])
+def test_symmetric_data_that_are_moved_can_still_be_separated(seed):
+    """Else the linear classifier is 0, and the distance from it is divided by its size."""
+    assert judged("LLWA-T4.2", seed) == ("holds", "")
+
+
+@pytest.mark.parametrize("seed", [28, 29])
+def test_data_with_supports_that_span_the_space_are_found(seed):
+    """Among a thousand draws are none; one in 170 is, in three dimensions."""
+    assert judged("PL-T1", seed) == ("holds", "")
+
+
 def judged(name: str, seed: int) -> tuple[str, str]:
     claim = next(claim for claim in RUN if claim.id == name)
     return verdict(claim, claim.run(Context(quick=True, seed=seed)))
