@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _PLANAR_LOG_T = 1754.0  # where the planar example is looked at
+_DRAWS = 10_000  # of data; in three dimensions the supports of one in 170 span them
 _SPANNING_LOG_T = 2e4  # late enough for the last power of log t to be seen
 # Both classes have two support examples, which span the plane as Theorem 1 assumes.
 _SPANNING = Dataset([[1.0, 0.3], [1.2, -0.4], [-1.0, 0.5], [-0.9, -0.3]], [1, 1, -1, -1], name="spanning supports")
@@ -54,7 +55,7 @@ def _late_run(data: Dataset, log_t: float, seed: int, width: int = 10) -> _Late:
 def _spanning(seed: int) -> Dataset:
     """Draw orthogonally separable data in the plane or in space, whose support examples of either class span it."""
     d = 2 + seed % 2
-    for attempt in range(1000):
+    for attempt in range(_DRAWS):
         rng = np.random.default_rng([seed, attempt])
         axis = np.eye(d)[0]
         X = np.vstack([sign * axis + 0.35 * rng.standard_normal((d + 2, d)) for sign in (1.0, -1.0)])
@@ -63,7 +64,7 @@ def _spanning(seed: int) -> Dataset:
             span = support_span(data).witness
             if min(span.positive_rank, span.negative_rank) == d:
                 return data
-    raise RuntimeError("no draw of a thousand has supports that span")
+    raise RuntimeError(f"no draw of {_DRAWS} has supports that span")
 
 
 def _split(late: _Late) -> tuple[FloatArray, FloatArray]:
