@@ -150,6 +150,12 @@ def test_data_with_supports_that_span_the_space_are_found(seed):
     assert judged("PL-T1", seed) == ("holds", "")
 
 
+@pytest.mark.parametrize("seed", [32, 462])
+def test_crossings_are_compared_from_starts_that_are_small_at_the_last_of_them(seed):
+    """In one it is at t = 14, where outputs have grown to 0.002; in the other the control met the same samples."""
+    assert judged("CEL-L3", seed) == ("holds", "")
+
+
 def judged(name: str, seed: int) -> tuple[str, str]:
     claim = next(claim for claim in RUN if claim.id == name)
     return verdict(claim, claim.run(Context(quick=True, seed=seed)))
