@@ -156,6 +156,13 @@ def test_crossings_are_compared_from_starts_that_are_small_at_the_last_of_them(s
     assert judged("CEL-L3", seed) == ("holds", "")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [20, 739958])
+def test_most_neurons_are_near_max_margin_vectors_over_draws_of_the_data(seed):
+    """Of these two draws themselves 22 and 44 of 100 are: the sums of their classes are not so near them."""
+    assert judged("PL-F1", seed) == ("holds", "")
+
+
 def judged(name: str, seed: int) -> tuple[str, str]:
     claim = next(claim for claim in RUN if claim.id == name)
     return verdict(claim, claim.run(Context(quick=True, seed=seed)))
