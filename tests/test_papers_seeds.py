@@ -116,6 +116,7 @@ def test_deep_networks_that_are_dead_on_every_sample_have_no_rates_to_compare(se
         ("TK-F2", 13),
         ("WP-P6", 739941),
         ("WP-P6", 739950),
+        ("CEL-F1", 41),
     ],
 )
 def test_a_control_is_not_as_expected_by_chance(name, seed):

@@ -48,7 +48,7 @@ def _angles(context: Context) -> Outcome:
     """Take medians of the largest angle between active neurons over five trials, from 4² down to 4⁻¹³."""
     powers = context.pick((2, -3, -9, -13), (2, 0, -2, -3, -5, -7, -9, -11, -13))
     dims = context.pick((4,), (4, 16))
-    rows, curves, ratios = [], {}, {}
+    rows, curves, ratios, ends = [], {}, {}, {}
     for scheme in _SCHEMES[: context.pick(1, 2)]:
         for d in dims:
             context.progress(f"{scheme}, d = {d}")
@@ -57,13 +57,14 @@ def _angles(context: Context) -> Outcome:
             nine, thirteen = found[:, powers.index(-9)], found[:, powers.index(-13)]
             aligned = nine < _ALIGNED
             ratios[scheme, d] = float(np.median(nine[aligned] / thirteen[aligned])) if aligned.any() else np.nan
+            ends[scheme, d] = float(np.median(thirteen[aligned])) if aligned.any() else np.nan
             rows += [(scheme, d, f"4^{power}", angle) for power, angle in zip(powers, curves[scheme, d], strict=True)]
     numbers = []
     for (scheme, d), angle in curves.items():
         value, spread = _PRINTED[scheme, d]
         numbers += [
-            Number(f"{scheme}, d = {d}: median angle (degrees) at λ = 4²; control: at 4⁻¹³", angle[0], value,
-                   _SPREADS * spread, source="print", control=angle[-1]),
+            Number(f"{scheme}, d = {d}: median angle (degrees) at λ = 4²; control: of trials that align, at 4⁻¹³",
+                   angle[0], value, _SPREADS * spread, source="print", control=ends[scheme, d]),
             Number(f"{scheme}, d = {d}: median ratio of the angles at 4⁻⁹ and 4⁻¹³, of trials that align",
                    ratios[scheme, d], _SLOPE, 0.02 * _SLOPE, wrong=4.0**2),
         ]  # fmt: skip
