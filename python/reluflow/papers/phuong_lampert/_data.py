@@ -14,7 +14,7 @@ from .._claim import Claim, Context, Number, Outcome
 
 _ROUNDING = 1e-9  # of quantities of size 1 that a quadratic program solves to rounding
 _RECIPE_D = 4  # the literal filter keeps one draw in 2^d: a dimension in which it can be run
-_KS_LEVEL = 1.95  # of two samples, times (1/n + 1/m)^½: passed by chance once in a thousand times
+_KS_LEVEL = 2.7  # of two samples, times (1/n + 1/m)^½: passed by chance once in a million times
 
 
 def _separable(context: Context) -> Outcome:
