@@ -174,6 +174,27 @@ def test_samples_of_one_law_are_not_told_apart_by_chance():
     assert judged("PL-D46", 34) == ("holds", "")
 
 
+def test_the_power_of_log_t_is_that_of_the_sum_of_the_neurons():
+    """Single neurons keep what their starts have across it, and the power of theirs goes from -1 to -1/2."""
+    assert judged("PL-T1", 2034) == ("holds", "")
+
+
+def test_a_direction_in_a_narrow_cell_is_compared_inside_it():
+    """One boundary is 1.6e-4 from it, and directions within 1e-3 were looked at."""
+    assert judged("WP-L8", 2280) == ("holds", "")
+
+
+@pytest.mark.parametrize(("name", "seed"), [("WP-L8", 2051), ("VSS-T4.2-1", 2010), ("VSS-T4.2-1", 1002)])
+def test_draws_of_what_a_claim_is_about_are_not_wanting(name, seed):
+    """Of ten sets there were two directions, and of six networks no point without a zero neuron."""
+    assert judged(name, seed) == ("holds", "")
+
+
+def test_ends_of_trajectories_are_compared_by_the_size_of_the_data():
+    """A random w was short, and so was what is between the ends."""
+    assert judged("LLWA-I2b", 2156) == ("holds", "")
+
+
 def judged(name: str, seed: int) -> tuple[str, str]:
     claim = next(claim for claim in RUN if claim.id == name)
     return verdict(claim, claim.run(Context(quick=True, seed=seed)))
