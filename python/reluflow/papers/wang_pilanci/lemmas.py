@@ -14,6 +14,7 @@ from .programs import cone_value
 
 CIRCLE = 3600  # directions around a point whose neighbourhood is searched
 NEARBY = 0.3  # radians of that neighbourhood
+_ON = 1e-9  # height of a direction over a boundary that it is on
 
 __all__ = ["CLAIMS", "explicit_multipliers", "fixed_directions"]
 
@@ -218,13 +219,13 @@ def _lemma_8(context: Context) -> Outcome:
     """Look for directions u₀ = g/|g| of random data, and compare λᵀ(Xu)₊ around them with its value there."""
     rng = np.random.default_rng(context.seed)
     open_excess, boundary_excess, found = -np.inf, -np.inf, 0
-    for seed in range(context.seed, context.seed + context.pick(10, 150)):
+    for seed in range(context.seed, context.seed + context.pick(30, 150)):
         data = wide_set(6, 3, seed)
         for u in fixed_directions(Dataset(data.X, data.y))[0]:
             open_excess = max(open_excess, _excess_around(data.X, data.y, u, rng))
             found += 1
     met = longer = pulled = 0
-    for _ in range(context.pick(30, 300)):
+    for _ in range(context.pick(60, 300)):
         X, lam = _with_boundary(rng)
         g = [np.linalg.norm(lam[:2] @ X[:2]), np.linalg.norm(lam @ X)]
         longer += int(lam[2] != 0 and g[1] > g[0] + 1e-9)
@@ -276,8 +277,10 @@ def _with_boundary(rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
 
 
 def _excess_around(X: FloatArray, lam: FloatArray, u: FloatArray, rng: np.random.Generator) -> float:
-    """Return the largest λᵀ(Xv)₊ - λᵀ(Xu)₊ over unit v within 1e-3 of u."""
-    near = unit(u + 1e-3 * rng.uniform(0, 1, (2000, 1)) * unit(rng.standard_normal((2000, len(u)))))
+    """Return the largest λᵀ(Xv)₊ - λᵀ(Xu)₊ over unit v within 1e-3 of u and half way to other boundaries."""
+    heights = np.abs(X @ u) / np.linalg.norm(X, axis=1)
+    radius = min(1e-3, 0.5 * float(heights[heights > _ON].min()))
+    near = unit(u + radius * rng.uniform(0, 1, (2000, 1)) * unit(rng.standard_normal((2000, len(u)))))
     return float((np.maximum(near @ X.T, 0.0) @ lam).max() - np.maximum(X @ u, 0.0) @ lam)
 
 
