@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import count
 
 import numpy as np
 
@@ -87,11 +88,15 @@ def _random_numbers(context: Context) -> list[Number]:
 def random_groups(n_draws: int, seed: int) -> tuple[list[float], list[float]]:
     """Return relative gaps to Problem (8) of KKT points without a zero neuron, and of others with one that is zero.
 
+    Further draws are made while there are none of either kind.
+
     The networks are linear, of depth 2 and without shared weights: each of three neurons sees two inputs of its own.
     """
     gaps: list[float] = []
     zero_gaps: list[float] = []
-    for k in range(n_draws):
+    for k in count():
+        if k >= n_draws and gaps and zero_gaps:
+            break
         rng = np.random.default_rng([seed, k])
         inputs = rng.standard_normal((5, 3, 2))
         y = np.where(np.einsum("nkp,kp->n", inputs, rng.standard_normal((3, 2))) > 0, 1.0, -1.0)
