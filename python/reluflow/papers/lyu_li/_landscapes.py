@@ -204,14 +204,14 @@ def _absolute(context: Context) -> Outcome:
             falls.append(float(np.abs(slope + (speed**2).sum(axis=1))[away].max()))
             faster.append(float(np.abs(slope + 1.1 * (speed**2).sum(axis=1))[away].max()))
             ends.append(theta[-1])
-    apart = min(float(np.linalg.norm(a - b)) for i, a in enumerate(ends) for b in ends[:i])
+    apart = min(float(np.linalg.norm(a - b)) for i, a in enumerate(ends) for b in ends[:i]) / float(np.linalg.norm(w))
     late = np.outer(np.maximum(times - times[-1], 0), w)[-1]  # t_s at the end of the time: all rest at 0
     fast = _to_subgradients(1.1 * w, w, w)
     numbers = (
         Number("largest distance of dθ/dt from -∂°L; control: 1.1 times as fast", max(gaps), 0, 1e-12, control=fast),
         Number("largest |dL/dt + |dθ/dt|²|; control: 1.1 |dθ/dt|²", max(falls), 0, 1e-10, control=max(faster)),
         Number(
-            "least distance between the ends of the six; control: with t_s at the end of the time",
+            "least distance between the ends of the six, over |w|; control: with t_s at the end of the time",
             apart,
             0.1,
             0,
