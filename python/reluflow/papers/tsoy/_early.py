@@ -10,7 +10,7 @@ from ._clouds import AXES_SKEWED, SKEWED, far, skew
 
 _AXES = {np.pi / 2: np.array([0.0, 90.0, 180.0, 270.0]), SKEWED: AXES_SKEWED}
 _SAME = 6  # digits by which two directions are one
-_NOISE = 4.0  # degrees: the clouds have a standard deviation of 4 degrees seen from zero
+_NOISE = 11.6  # degrees, arcsin 0.2: a neuron ends at right angles to the outermost point of a cloud of radius 0.2
 
 
 def _clusters(context: Context) -> Outcome:
