@@ -50,7 +50,7 @@ def _homogeneous(context: Context) -> Outcome:
         euler = max(euler, abs(product - 2 * f) / size)
         wrong = min(wrong, abs(product - f) / abs(f))
     steps, short = [], []
-    for seed in range(context.pick(3, 30)):
+    for seed in range(context.pick(12, 30)):
         data = Dataset(rng.standard_normal((7, 3)), rng.choice(np.array([-1.0, 1.0]), 7), name=f"draw {seed}")
         ends = [end for end in extremal_directions(data, leak=LEAK, reduction="mean") if (end.sector != 0).all()]
         for end in ends:
