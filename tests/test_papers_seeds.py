@@ -188,7 +188,7 @@ def test_a_direction_in_a_narrow_cell_is_compared_inside_it():
     ("name", "seed"), [("WP-L8", 2051), ("VSS-T4.2-1", 2010), ("VSS-T4.2-1", 1002), ("LLWA-B2", 1006), ("CEL-F1", 1002)]
 )
 def test_draws_of_what_a_claim_is_about_are_not_wanting(name, seed):
-    """Of ten sets there were two directions, of six networks no point without a zero neuron, of five trials none aligned."""
+    """Ten sets had two directions, six networks no point without a zero neuron, and of five trials none aligned."""
     assert judged(name, seed) == ("holds", "")
 
 

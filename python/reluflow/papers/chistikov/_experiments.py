@@ -53,11 +53,11 @@ def _angles(context: Context) -> Outcome:
         for d in dims:
             context.progress(f"{scheme}, d = {d}")
             found = _trials(context.seed, scheme, d, powers)
-            curves[scheme, d] = np.median(found, axis=0)
+            curves[scheme, d] = np.median(found[:_TRIALS], axis=0)
             nine, thirteen = found[:, powers.index(-9)], found[:, powers.index(-13)]
             aligned = nine < _ALIGNED
-            ratios[scheme, d] = float(np.median(nine[aligned] / thirteen[aligned])) if aligned.any() else np.nan
-            ends[scheme, d] = float(np.median(thirteen[aligned])) if aligned.any() else np.nan
+            ratios[scheme, d] = float(np.median(nine[aligned] / thirteen[aligned]))
+            ends[scheme, d] = float(np.median(thirteen[aligned]))
             rows += [(scheme, d, f"4^{power}", angle) for power, angle in zip(powers, curves[scheme, d], strict=True)]
     numbers = []
     for (scheme, d), angle in curves.items():
@@ -84,14 +84,15 @@ def _angles(context: Context) -> Outcome:
 
 
 def _trials(seed: int, scheme: str, d: int, powers: tuple[int, ...]) -> FloatArray:
-    found = np.empty((_TRIALS, len(powers)))
-    for trial in range(_TRIALS):
+    """Return the angles of five trials by row, and of further ones until one has aligned by 4⁻⁹."""
+    found: list[list[float]] = []
+    while len(found) < _TRIALS or not any(angles[powers.index(-9)] < _ALIGNED for angles in found):
+        trial = len(found)
         rng = np.random.default_rng([seed, d, trial, _SCHEMES.index(scheme)])
         data, start = _draw(rng, scheme, d), draw_start(rng, _WIDTH, d)
-        for k, power in enumerate(powers):
-            net = run(data, start.network(4.0**power), Stop(mean_loss=_FITTED, time=1e6)).final
-            found[trial, k] = widest(active(net, net))
-    return found
+        nets = [run(data, start.network(4.0**power), Stop(mean_loss=_FITTED, time=1e6)).final for power in powers]
+        found.append([widest(active(net, net)) for net in nets])
+    return np.array(found)
 
 
 def _figure(powers: tuple[int, ...], curves: dict[tuple[str, int], FloatArray]) -> Figure:
