@@ -202,6 +202,12 @@ def test_neurons_end_at_right_angles_to_the_outermost_point_of_a_cloud():
     assert judged("TK-E", 1008) == ("holds", "")
 
 
+@pytest.mark.parametrize("seed", [4002, 4004])
+def test_what_has_a_chance_of_one_in_seventy_thousand_may_be_seen_in_two_thousand_draws(seed):
+    """Four standard deviations of a frequency are less than one draw there."""
+    assert judged("WP-PO-9", seed) == ("holds", "")
+
+
 def judged(name: str, seed: int) -> tuple[str, str]:
     claim = next(claim for claim in RUN if claim.id == name)
     return verdict(claim, claim.run(Context(quick=True, seed=seed)))

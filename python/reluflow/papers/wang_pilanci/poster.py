@@ -16,6 +16,9 @@ from ._trajectory import fitting_start, pair, together
 
 TURNS = 1_000_000  # directions of the circle that a share is counted over
 SIGMAS = 4.0  # standard deviations that a frequency may be off
+RARE = (
+    SIGMAS**2 / 6
+)  # and draws beyond them, as Bernstein's inequality has it: of what is rare one may be seen by chance
 WIDTHS = (2, 10, 50)
 
 __all__ = ["CLAIMS", "share_of_condition_9"]
@@ -120,7 +123,7 @@ def _high_probability(context: Context) -> Outcome:
         found = float((good[0] & good[1]).mean())
         sigma = np.sqrt(chance * (1 - chance) / tries)
         numbers.append(
-            exact(f"m = {width}: share of starts with (9) for both signs", found, chance, SIGMAS * sigma + 1e-12)
+            exact(f"m = {width}: share of starts with (9) for both signs", found, chance, SIGMAS * sigma + RARE / tries)
         )
         rows.append({"m": width, "chance": chance, "drawn": found})
     numbers.append(
