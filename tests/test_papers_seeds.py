@@ -208,6 +208,11 @@ def test_what_has_a_chance_of_one_in_seventy_thousand_may_be_seen_in_two_thousan
     assert judged("WP-PO-9", seed) == ("holds", "")
 
 
+def test_a_neuron_that_comes_to_zero_weights_is_not_divided_by():
+    """It is in the control, from output weights that are larger than the others."""
+    assert judged("WP-L1", 4008) == ("holds", "")
+
+
 def judged(name: str, seed: int) -> tuple[str, str]:
     claim = next(claim for claim in RUN if claim.id == name)
     return verdict(claim, claim.run(Context(quick=True, seed=seed)))
