@@ -219,3 +219,11 @@ def test_the_plane_of_figure_two_keeps_the_constant_input():
     data, net = rf.datasets.lyu_figure1("middle"), draw(3, 2, dim=3)
     plane = _pictures.on_plane(data, net, 1.0, n_grid=11)
     assert plane.values[2, 9] == pytest.approx(net([[plane.u[9], plane.v[2], 0.05]])[0])
+
+
+def test_a_network_that_still_turns_when_the_data_are_fitted_is_followed_to_its_limit():
+    """One in 1,500 starts does, by 1.2 radians; its end was counted as another one."""
+    data, W = _hinted.hinted(_hinted.BASE, **_hinted.HINTS), np.array([[-0.31092224, -0.64495005], [-2.2, -0.018]])
+    net = _tools.scaled(rf.Network(W, np.linalg.norm(W, axis=1) * [-1, 1], leak=_hinted.LEAK), _tools.SMALL)
+    assert not _tools.fit(data, net).limit.certified
+    assert _hinted.end_of(data, net).certified
