@@ -22,7 +22,7 @@ int TransitionSolver::count_cells() const {
 }
 
 /// Lists the continuations anew: the velocity of each cell, if it keeps the neuron on the sides that the cell is on.
-/// False if there are too many cells, or rounding hides every way out; the list is then empty.
+/// False if there are too many cells, a fit fails, or rounding hides every way out; what is listed then is right.
 bool TransitionSolver::list_by_cells() {
     if (most_nodes_ == kMostNodes) return false;
     const Corner& corner = *corner_;
