@@ -102,3 +102,62 @@ def test_neurons_at_zero_leave_when_a_direction_leads_out(n: int, seed: int) -> 
                 break
     assert waiting > 0
     assert leaving > 0
+
+
+def pull_along_lines(data: rf.Dataset, net: rf.Network, neuron: int, samples: np.ndarray | None = None) -> float:
+    """The same in more dimensions: the largest pull along a line in which boundaries (of some samples) meet."""
+    X, y = data.X, data.y
+    planes = X if samples is None else X[samples]
+    units = np.round(planes / np.linalg.norm(planes, axis=1)[:, np.newaxis], 12)
+    planes = planes[np.unique(units, axis=0, return_index=True)[1]]
+    chosen = planes[np.array(list(itertools.combinations(range(len(planes)), data.d - 1)))]
+    minors = [np.linalg.det(np.delete(chosen, axis, axis=2)) * (-1.0) ** axis for axis in range(data.d)]
+    ways = np.stack(minors, axis=1)
+    lengths = np.linalg.norm(ways, axis=1)
+    ways = ways[lengths > 1e-9] / lengths[lengths > 1e-9][:, np.newaxis]
+    weights = y / (1.0 + np.exp(y * (np.maximum(X @ net.W.T, 0.0) @ net.a)))
+    z = ways @ X.T
+    z[np.abs(z) < 1e-11] = 0.0
+    sign = np.sign(net.a[neuron])
+    return float(max(np.max(sign * np.maximum(z, 0.0) @ weights), np.max(sign * np.maximum(-z, 0.0) @ weights)))
+
+
+@pytest.mark.parametrize(("whole", "seed"), [(False, 6), (False, 21), (True, 2), (True, 5)])
+def test_neurons_at_zero_in_four_dimensions_leave_when_a_line_leads_out(whole: bool, seed: int) -> None:
+    """Sides were followed one by one, up to a number; what they did not settle let the neuron go, again and again."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-2, 3, (40, 4)).astype(float) if whole else rng.standard_normal((40, 4))
+    X = X[np.any(X != 0.0, axis=1)]
+    label = 1.0 if seed % 2 == 0 else -1.0
+    data = rf.Dataset(X, np.where(rng.random(len(X)) < 0.7, label, -label))
+    net = rf.Network(np.vstack([np.zeros((2, 4)), 0.3 * rng.standard_normal((2, 4))]), [0.05, -0.05, 0.4, -0.5])
+    sol = rf.integrate(data, net, until=rf.Stop(time=3.0, events=5000), n_threads=1)
+    assert sol.status == "reached_time", sol.message
+    waiting = leaving = 0
+    for neuron in (0, 1):
+        for t in np.geomspace(1e-3, 3.0, 20):
+            now = sol(float(t))
+            if not now.W[neuron].any():
+                waiting += 1
+                assert pull_along_lines(data, now, neuron) <= 1e-9
+        for t in {event.t for event in sol.events if event.neuron == neuron and str(event.kind).startswith("leave")}:
+            if not sol(t * (1.0 - 1e-9)).W[neuron].any():
+                leaving += 1
+                np.testing.assert_allclose(pull_along_lines(data, sol(t), neuron), 0.0, atol=1e-7)
+    assert waiting > 0
+    assert leaving > 0
+
+
+def test_a_neuron_at_zero_that_eighty_samples_of_five_dimensions_hold_leaves_once() -> None:
+    """It left for what some of 2³¹ sides might ask for, was told to stay, and left again at the same instant."""
+    rng = np.random.default_rng(0)
+    data = rf.Dataset(rng.standard_normal((80, 5)), np.where(rng.random(80) < 0.5, 1.0, -1.0))
+    net = rf.Network(np.vstack([np.zeros((2, 5)), [0.3, 0.1, 0.0, 0.0, 0.0]]), [0.05, -0.05, 0.4])
+    sol = rf.integrate(data, net, until=rf.Stop(time=3.0, events=5000), n_threads=1)
+    assert sol.status == "reached_time", sol.message
+    leaves = min(event.t for event in sol.events if event.neuron == 0 and event.kind == "leave_up")
+    assert 0.1 < leaves < 0.3
+    for t in np.linspace(0.01, 1.0 - 1e-6, 5) * leaves:
+        assert not sol(float(t)).W[0].any()
+    for t, low, high in ((0.99 * leaves, -1.0, -1e-6), (leaves, -1e-7, 1e-7)):
+        assert low < pull_along_lines(data, sol(t), 0, data.y < 0.0) < high

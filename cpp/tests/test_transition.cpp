@@ -136,12 +136,12 @@ void a_weak_repelling_boundary_is_stood_on_with_those_it_depends_on() {
     for (const auto& one : solver.continuations()) CHECK(one.stands_on_ridge == (one.sides == Sides(3, 0)));
 }
 
-/// Many boundaries of a plane or of space, of which some repel, but none of whose cells pulls outwards: the neuron
+/// Many boundaries in up to six dimensions, of which some repel, but none of whose cells pulls outwards: the neuron
 /// stays. The choices of sides are too many to be tried.
 void where_no_direction_pulls_outwards_a_neuron_stays_on_many_boundaries() {
     Generator random(7);
     TransitionSolver solver;
-    for (const int rank : {1, 2, 3})
+    for (const int rank : {1, 2, 3, 4, 5, 6})
         for (const double repelling : {0.2, 5.0}) {
             Corner many = corner(60, rank, 20, random);
             std::fill(many.rest.begin(), many.rest.end(), 0.0);

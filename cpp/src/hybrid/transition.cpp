@@ -305,6 +305,10 @@ void TransitionSolver::climb() {
         for (const int w : repelling_) choice_[w] = corner_->towards[w] < 0 ? Choice::below : Choice::above;
         if (climb_on() && leaves()) add_found(touches());
     }
+    if (has_way_out_) {
+        choose_towards(way_out_);
+        if (climb_on() && leaves()) add_found(touches());
+    }
     for (int start = 0; start < 2 * corner_->size() && std::ssize(tried) < kMostStarts; ++start) {
         const double side = start % 2 == 0 ? 1.0 : -1.0;
         for (int k = 0; k < corner_->rank; ++k) along[k] = side * corner_->normal(start / 2)[k];

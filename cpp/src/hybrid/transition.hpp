@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/types.hpp"
+#include "geometry/line_search.hpp"
 #include "hybrid/pattern.hpp"
 #include "numeric/box_least_squares.hpp"
 
@@ -95,6 +96,7 @@ class TransitionSolver {
     bool is_ruled_out(double radius) const;
     int widest_open() const;
     bool has_no_way_out();
+    bool look_for_way_out(double surely);
     void read_sides();
     void accept();
     bool is_stable();
@@ -116,6 +118,8 @@ class TransitionSolver {
     int nodes_ = 0;
     int most_nodes_ = kMostNodes;
     bool has_way_out_ = false;  // known, if has_no_way_out() has looked
+    LineSearch lines_;
+    Numbers way_out_;  // a direction, if it has
     bool cut_short_ = false;
     std::vector<Continuation> found_;  // the first found_count_ are valid; the others keep memory
     std::size_t found_count_ = 0;

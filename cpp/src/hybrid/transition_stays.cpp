@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/tolerances.hpp"
-#include "geometry/lines.hpp"
+#include "geometry/line_search.hpp"
 #include "hybrid/transition.hpp"
 
 namespace reluflow {
@@ -14,36 +14,51 @@ namespace {
 
 /// A pull of so many roundings is one that the search does not take for none.
 constexpr double kSurely = 1e3;
-
-/// How fast the speed grows on the way along a direction, where boundaries along it do not matter.
-double pull_along(const Corner& corner, const Direction& way) {
-    double pull = padded(corner.rest.data(), corner.rank).dot(way);
-    for (int w = 0; w < corner.size(); ++w) {
-        const double across = padded(corner.normal(w), corner.rank).dot(way);
-        pull += (across > 0.0 ? corner.above[w] : corner.below[w]) * across;
-    }
-    return corner.sign * pull;
-}
+/// Boundaries from whose normals the search goes uphill where lines are too many, both ways.
+constexpr int kMostStarts = 32;
 
 }  // namespace
 
-/// Any velocity v that is not zero pulls along itself, by |v|². The pull is linear in the direction between the planes
-/// of the boundaries, so it is nowhere positive unless it is on one of the lines in which these meet. Where it is not,
-/// no direction is one to which the gradients of all cells point, so zero is in their hull.
+/// Any velocity v that is not zero pulls along itself, by |v|². The pull is nowhere positive unless it is on one of the
+/// lines in which boundaries meet (LineSearch). Where it is not, no direction is one to which the gradients of all
+/// cells point, so zero is in their hull.
 bool TransitionSolver::has_no_way_out() {
     const Corner& corner = *corner_;
     has_way_out_ = false;
-    if (repelling_.size() <= kMostStood || corner.rank > kMostLineDimensions) return false;
+    if (repelling_.size() <= kMostStood) return false;
     double acting = corner.weight;
     for (int w = 0; w < corner.size(); ++w) acting += std::abs(corner.below[w]) + std::abs(corner.above[w]);
     const double rounding = kCornerUlps * std::numeric_limits<double>::epsilon() * acting;
-    double fastest = 0.0;
-    any_line(corner.normals.data(), corner.size(), corner.rank, [&](const Direction& line) {
-        fastest = std::max({fastest, pull_along(corner, line), pull_along(corner, -line)});
-        return fastest > kSurely * rounding;
-    });
-    has_way_out_ = fastest > kSurely * rounding;
-    return fastest <= rounding;
+    Numbers rest(corner.rest);
+    for (double& number : rest) number *= corner.sign;
+    lines_.resize(corner.size(), corner.rank);
+    lines_.set_rest(rest.data());
+    for (int w = 0; w < corner.size(); ++w) {
+        lines_.set_boundary(w, corner.normal(w), corner.repels(w));
+        lines_.set_pulls(w, corner.sign * corner.below[w], corner.sign * corner.above[w]);
+    }
+    const bool all = look_for_way_out(kSurely * rounding);
+    return all && !has_way_out_ && lines_.largest() <= rounding;
+}
+
+/// Looks for a direction with a pull of at least so much. True if it has looked at all lines.
+bool TransitionSolver::look_for_way_out(double surely) {
+    const Corner& corner = *corner_;
+    const auto take = [&](const double* way) {
+        way_out_.assign(way, way + corner.rank);
+        return true;
+    };
+    if (lines_.can_look_at_all()) {
+        has_way_out_ = lines_.look_at_all(surely, take);
+        return true;
+    }
+    for (int w = 0; w < corner.size() && !has_way_out_; w += 1 + corner.size() / kMostStarts)
+        for (const double side : {1.0, -1.0}) {
+            Numbers way(corner.normal(w), corner.normal(w) + corner.rank);
+            for (double& number : way) number *= side;
+            has_way_out_ = has_way_out_ || lines_.climb_from(way.data(), surely, take);
+        }
+    return false;
 }
 
 /// True when the boundaries with side 0 stay at zero whatever sides the repelling ones among them have.

@@ -15,9 +15,15 @@ namespace {
 constexpr double kPivotTol = 1e-9;
 /// Pivots that one case may take, per boundary; it needs a few.
 constexpr int kPivotsPerBoundary = 8;
-/// Repelling boundaries that are split one after the other. Beyond, the case ends where it stands, which is decided
-/// anew.
+/// Repelling boundaries that are split one after the other, and cases in all, some hundredths of a second.
 constexpr int kMostSplits = 24;
+constexpr int kMostCases = 200;
+/// Up to so many repelling boundaries their sides are few cases.
+constexpr int kFewSides = 4;
+/// Lines are looked at before cases where so many numbers have to be added up, some thousandths of a second.
+constexpr double kFewNumbers = 1e7;
+/// In so few dimensions they always are.
+constexpr Index kFewDimensions = 3;
 
 /// Coefficients up to the first that is more than rounding are zero.
 void drop_noise(double* c, int order, double noise) noexcept {
@@ -57,14 +63,34 @@ Leave DependentSlide::first_leave(int piece, double end, const SlidingSet& held,
     }
     const double length = first_change_of_kink(end - begin);
     if (length < end - begin) first_ = {length, set_.front(), 0, kUnknownJump, length};  // and no way out is known
-    if (has_lines())
-        follow_lines(std::min(end - begin, length));
-    else
-        follow(std::move(basis), std::min(end - begin, length), 0);
+    follow_all(std::move(basis), std::min(end - begin, length));
     if (first_.u > end - begin) return {};
     first_.u += begin;
     first_.seen += begin;
     return first_;
+}
+
+void DependentSlide::follow_all(Basis basis, double end) {
+    bound_changes(end);
+    const bool few_sides = std::count(attracts_.begin(), attracts_.end(), 0) <= kFewSides;
+    if (!few_sides) {
+        pose_lines(0.0, 1.0);
+        if (is_known_to_stay()) return;
+        if (has_few_lines()) return follow_lines(end);
+    }
+    cases_ = 0;
+    is_partial_ = false;
+    follow(std::move(basis), end, 0);
+    if (!is_partial_ || stands_) return;
+    pose_lines(0.0, 1.0);
+    if (lines_.can_look_at_all())
+        follow_lines(end);
+    else
+        follow_uphill(end);
+}
+
+bool DependentSlide::has_few_lines() const {
+    return rest_.cols() <= kFewDimensions || lines_.cost() <= kFewNumbers;
 }
 
 /// The set, its pulls and what they have to take up, as series about the begin of the piece.
@@ -305,19 +331,22 @@ void DependentSlide::leave_by_facet(const End& end, int leaving) {
 }
 
 void DependentSlide::follow(Basis basis, double end, int depth) {
+    ++cases_;
     const int pivots = kPivotsPerBoundary * static_cast<int>(set_.size());
     for (int pivot = 0; pivot <= pivots; ++pivot) {
         solve(basis);
         const End next = first_end(basis, end);
         if (next.u >= first_.u || next.row < 0) return;
         basis.from = next.u;
-        if (const int split = splitting(basis, next); split >= 0 && depth < kMostSplits) {
-            follow_sides(basis, split, end, depth + 1);
+        if (const int split = splitting(basis, next); split >= 0) {
+            is_partial_ = is_partial_ || depth >= kMostSplits || cases_ >= kMostCases;
+            if (!is_partial_) follow_sides(basis, split, end, depth + 1);
             return;
         }
         const int leaving = basis.boundaries[static_cast<std::size_t>(next.row)];
-        const int taking = pivot < pivots ? entering(basis, next) : -1;
-        if (taking < 0) {
+        const int taking = entering(basis, next);
+        is_partial_ = is_partial_ || (taking >= 0 && pivot == pivots);
+        if (taking < 0 || (stands_ && pivot == pivots)) {
             leave_by_facet(next, leaving);
             return;
         }

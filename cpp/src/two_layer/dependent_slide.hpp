@@ -2,12 +2,13 @@
 /// from some to others without any event.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
 #include "base/types.hpp"
-#include "geometry/lines.hpp"
+#include "geometry/line_search.hpp"
 #include "hybrid/sliding_set.hpp"
 #include "hybrid/transition.hpp"
 #include "numeric/box_least_squares.hpp"
@@ -42,8 +43,9 @@ struct WayOut {
 ///
 /// Repelling boundaries in the span of the attracting ones are stood on for as long as the pull stays inside whatever
 /// sides they have; from then on the neuron could leave them. Their pulls are intervals, split only where the answer
-/// depends on them, so that all sides are covered by few cases. In up to three dimensions, where these would be many,
-/// the lines in which the boundaries meet are followed instead: the neuron stays while none of them pulls it out.
+/// depends on them, so that all sides are covered by few cases. Where these would be many, the lines in which the
+/// boundaries meet are followed instead: the neuron stays while none of them pulls it out. Where the lines are too many
+/// as well, those are followed that are found by going uphill, which is no proof that there is no other.
 class DependentSlide {
   public:
     /// With `stands`, a neuron keeps standing on repelling boundaries that it could leave, for as long as the pulls of
@@ -72,16 +74,33 @@ class DependentSlide {
         double seen = 0.0;
     };
 
+    /// That no direction leads out whatever the pulls are until the end of a piece. As long as they have not changed by
+    /// more than what was spare none does, and the lines need not be looked at again.
+    struct Proof {
+        std::vector<int> set;
+        std::vector<char> attracts;
+        Matrix normals;
+        Vector rest, below, above;  // times the sign of the output weight
+        double sign = 0.0;
+        double spare = 0.0;
+    };
+    static constexpr std::size_t kProofs = 4;
+
     void read(int piece, const SlidingSet& held, bool output_positive);
     void classify(Basis& basis, bool output_positive);
     void pose(const Basis& basis);
     bool settle(Basis& basis);
     double first_change_of_kink(double end) const;
     void follow(Basis basis, double end, int depth);
-    bool has_lines() const;
+    void follow_all(Basis basis, double end);
+    bool has_few_lines() const;
+    void bound_changes(double end);
+    void pose_lines(double u, double part);
     void follow_lines(double end);
-    void follow_line(const Direction& way, double end);
-    bool takes_own_side(int w) const noexcept;
+    void follow_line(const double* way, double end);
+    void follow_uphill(double end);
+    void climb_at(double u, double end);
+    bool is_known_to_stay() const;
     void follow_sides(Basis basis, int split, double end, int depth);
     void leave_by_pull(double u);
     void leave_by_facet(const End& end, int leaving);
@@ -110,6 +129,7 @@ class DependentSlide {
     Matrix inverse_, tableau_;  // of the basis; tableau (rank, set)
     Matrix multipliers_;        // (rank, order + 1)
     Vector changes_;            // bounds of how much the pulls change, (set,)
+    double rest_change_ = 0.0;  // and what they have to take up
     int piece_ = 0;
     double weight_ = 0.0;
     double noise_ = 0.0;    // rounding of pulls
@@ -118,6 +138,14 @@ class DependentSlide {
     Leave first_;
     double sign_ = 1.0;  // of the output weight
     WayOut way_out_;
+    int cases_ = 0;            // of sides that were followed
+    bool is_partial_ = false;  // they were too many
+    LineSearch lines_;
+    Vector across_;
+    std::vector<Vector> ways_;  // from which the search uphill goes on
+    Proof posed_;               // the problem of lines_
+    std::array<Proof, kProofs> proofs_;
+    std::size_t next_proof_ = 0;
 };
 
 }  // namespace reluflow
