@@ -103,6 +103,20 @@ def test_a_flow_from_a_small_start_on_orthonormal_samples_ends_at_the_least_norm
     assert found.lower == pytest.approx(np.sqrt(5) + 1.5, rel=1e-9)
 
 
+def test_what_a_flow_has_left_behind_does_not_hide_that_a_norm_is_least() -> None:
+    """Neurons of 1e-12 in other cells have multipliers of their own, which left the bound 1e-4 below the norm."""
+    data = rf.Dataset(np.diag([0.9, 1.0, 1.1, 1.05]) + 0.0, [0.7, 0.8, -0.9, -0.6])
+    best = (data.y[:, np.newaxis] / np.diag(data.X)[:, np.newaxis]) * np.eye(4)
+    pair = np.array([best[:2].sum(axis=0), -best[2:].sum(axis=0)])
+    alone = rf.Network(pair, [1.0, -1.0])
+    np.testing.assert_allclose(alone(data.X), data.y, rtol=1e-15)
+    behind = 1e-12 * np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, -0.3, 0.0], [0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0]])
+    W = np.vstack([0.4 * pair[0], 0.6 * pair[0], pair[1], behind])
+    found = rf.certify(rf.Network(W, [1.0, 1.0, -1.0, 1.0, 1.0, -1.0, -1.0]), data, loss="squared")
+    assert found.verdict == "global", found.message
+    assert found.lower == pytest.approx(rf.certify(alone, data, loss="squared").value, rel=1e-10)
+
+
 def test_neurons_that_do_nothing_are_too_much_norm() -> None:
     data = rf.Dataset([[1.0], [2.0]], [1.0, 2.0])
     assert rf.certify(rf.Network([[1.0]], [1.0]), data, loss="squared").verdict == "global"

@@ -169,6 +169,11 @@ def test_what_grows_at_the_saddle_is_as_large_as_the_time_between_the_jumps_make
     assert judged("BPF-F2", 9) == ("holds", "")
 
 
+def test_neurons_that_the_flow_has_left_behind_do_not_hide_the_least_norm():
+    """At the limit of one network are 27 neurons of 1e-12 and less, and multipliers that suit them suit no fit."""
+    assert judged("BPF-N", 1004) == ("holds", "")
+
+
 def test_samples_of_one_law_are_not_told_apart_by_chance():
     """Three distances were compared with what one exceeds once in a thousand times."""
     assert judged("PL-D46", 34) == ("holds", "")

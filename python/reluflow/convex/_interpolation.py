@@ -30,6 +30,7 @@ MAX_STEPS = 30  # of Newton's method; 3 to 8 are taken
 NOISE = 1e-15  # residuals below this are rounding
 SINGULAR_RTOL = 1e-12  # multipliers that the neurons leave open stay as small as they can
 OWN_BOUNDARY_RTOL = 1e-9  # |x·u| beside |x||u| that is a boundary of the network itself
+OWN_RTOLS = (1e-9, 1e-6, 1e-3)  # neurons of it below this, beside the sum, are left out
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,13 +54,31 @@ class Interpolation:
         return cls(Objective(R, outputs, np.ones(len(R)), "squared", leak, 1.0), space)
 
     def own_bounds(self, net: Network, gap_tol: float, deadline: Deadline) -> Bounds:
-        """Return the bounds from a network with the outputs, and the least multipliers that its neurons allow."""
-        active = active_set(self.objective, net, OWN_BOUNDARY_RTOL)
-        duals = np.zeros(len(self.objective.R))
-        if active is not None:
-            units = np.concatenate([v / np.linalg.norm(v) for v in active.starts])
-            duals = np.linalg.lstsq(np.hstack(active.effects).T, units, rcond=SINGULAR_RTOL)[0]
-        return self._bounds(net, duals, CellPricing(self.objective), gap_tol, deadline)
+        """Return the bounds from a network with the outputs, and the least multipliers that its neurons allow.
+
+        What a flow has left behind on its way ends in other cells, and no multipliers suit it together with the rest.
+        So those of the larger neurons alone are tried as well; the network is bounded as a whole.
+        """
+        pricing = CellPricing(self.objective)
+        best = self._bounds(net, self._least(net, OWN_BOUNDARY_RTOL), pricing, gap_tol, deadline)
+        before = len(net.signs)
+        for rtol in OWN_RTOLS:
+            if best.gap <= gap_tol or deadline.passed:
+                break
+            used = used_neurons(net, rtol)
+            if len(used.signs) < before:
+                duals = self._least(used, OWN_BOUNDARY_RTOL)
+                best = best.with_better(self._bounds(net, duals, pricing, gap_tol, deadline))
+            before = len(used.signs)
+        return best
+
+    def _least(self, net: Network, boundary_rtol: float) -> FloatArray:
+        """Return the least multipliers at which neurons are at rest."""
+        active = active_set(self.objective, net, boundary_rtol)
+        if active is None:
+            return np.zeros(len(self.objective.R))
+        units = np.concatenate([v / np.linalg.norm(v) for v in active.starts])
+        return np.asarray(np.linalg.lstsq(np.hstack(active.effects).T, units, rcond=SINGULAR_RTOL)[0])
 
     def solve(self, net: Network, gap_tol: float, deadline: Deadline) -> Bounds:
         """Return the best bounds of the program; `net` has the outputs."""
@@ -77,6 +96,9 @@ class Interpolation:
             if active is not None:
                 better, duals = _polished(active, self.objective.y, found.duals)
                 best = best.with_better(self._bounds(better, duals, pricing, gap_tol, deadline))
+                if best.gap > gap_tol and not deadline.passed:  # the solver's need not be feasible where many suit
+                    least = self._least(better, boundary_rtol)
+                    best = best.with_better(self._bounds(better, least, pricing, gap_tol, deadline))
         return best
 
     def _generated(self, pricing: CellPricing, net: Network, deadline: Deadline) -> tuple[Answer | None, list[Piece]]:
