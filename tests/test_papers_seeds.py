@@ -174,6 +174,11 @@ def test_neurons_that_the_flow_has_left_behind_do_not_hide_the_least_norm():
     assert judged("BPF-N", 1004) == ("holds", "")
 
 
+def test_each_class_has_a_neuron_that_sees_all_of_it():
+    """Of sixty neurons none of one sign did, and the limit had one for each of its samples."""
+    assert judged("BPF-N", 2040) == ("holds", "")
+
+
 def test_samples_of_one_law_are_not_told_apart_by_chance():
     """Three distances were compared with what one exceeds once in a thousand times."""
     assert judged("PL-D46", 34) == ("holds", "")
