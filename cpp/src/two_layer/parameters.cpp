@@ -63,7 +63,12 @@ constexpr double kLastWhole = 1e-290;
 }  // namespace
 
 Parameters::Parameters(const Dataset& data, const MatrixView& W_in, const VectorView& a_in, double leak)
-    : a(a_in), leak_(leak), invariant_(a_in.size()), at_rest_(Vector::Zero(a_in.size())), squares_(a_in.size()) {
+    : a(a_in),
+      leak_(leak),
+      invariant_(a_in.size()),
+      at_rest_(Vector::Zero(a_in.size())),
+      parts_(data.rank(), a_in.size()),
+      squares_(a_in.size()) {
     check(data, W_in, a_in, leak);
     const Matrix W = W_in;  // sums over a caller's memory would have bits that depend on its address
     if (data.is_full_rank()) {
@@ -99,6 +104,7 @@ void Parameters::scale(Index neuron, int exponent) {
     a[neuron] = std::ldexp(a[neuron], exponent);
     at_rest_[neuron] = std::ldexp(at_rest_[neuron], exponent);
     invariant_[neuron] = std::ldexp(invariant_[neuron], 2 * exponent);
+    parts_.scale(neuron, std::ldexp(1.0, exponent));
     lift_[neuron] += exponent;
     n_lifted_ += static_cast<Index>(is_lifted(neuron)) - static_cast<Index>(was_lifted);
     rescaled_.push_back(static_cast<int>(neuron));
@@ -133,6 +139,7 @@ void Parameters::shrink(int by) {
         a[j] = std::ldexp(a[j], -by);
         at_rest_[j] = std::ldexp(at_rest_[j], -by);
         invariant_[j] = std::ldexp(invariant_[j], -2 * by);
+        parts_.scale(j, std::ldexp(1.0, -by));
     }
     exponent_ += by;
     rescale();
@@ -142,6 +149,7 @@ void Parameters::decay(double factor) {
     w *= factor;
     a *= factor;
     invariant_ *= factor * factor;
+    for (Index j = 0; j < neurons(); ++j) parts_.scale(j, factor);
 }
 
 void Parameters::start_at(int exponent) {
@@ -177,6 +185,7 @@ void Parameters::restore(const Sleeper& sleeper) {
     a[neuron] = std::copysign(length, sleeper.sign);
     n_lifted_ += static_cast<Index>(lift > 0) - static_cast<Index>(is_lifted(neuron));
     lift_[neuron] = lift;
+    parts_.forget(neuron);
     ++sleep_changes_;
 }
 
@@ -190,7 +199,14 @@ void Parameters::lower(Matrix& weights, Vector& outputs) const {
     }
 }
 
+/// A neuron with |a| < |w| that rests in some coordinates; false for all others.
+bool Parameters::restore_part(Index neuron, MovingParts::Column weights, double& output) const noexcept {
+    if (!(invariant_[neuron] < 0.0)) return false;
+    return parts_.restore(neuron, column(neuron), a[neuron], invariant_[neuron], weights, output);
+}
+
 void Parameters::restore_invariant(Index neuron, double* weights, double& output) const noexcept {
+    if (restore_part(neuron, {weights, 1}, output)) return;
     double square = 0.0;
     for (Index k = 0; k < rank(); ++k) square += weights[k] * weights[k];
     const double invariant = invariant_[neuron];
@@ -207,12 +223,21 @@ void Parameters::restore_invariants(Matrix& weights, Vector& outputs, const Vect
     squares_.setZero();
     for (Index x = 0; x < rank(); ++x) squares_ += weights.row(x).transpose().cwiseAbs2();
     for (Index j = 0; j < neurons(); ++j) {
-        if (moved[j] == 0.0) continue;
+        if (moved[j] == 0.0 || restore_part(j, {weights.data() + j, neurons()}, outputs[j])) continue;
         if (invariant_[j] >= 0.0)
             outputs[j] = std::copysign(std::sqrt(squares_[j] + invariant_[j]), outputs[j]);
         else if (squares_[j] > 0.0)
             weights.col(j) *= std::sqrt((outputs[j] * outputs[j] - invariant_[j]) / squares_[j]);
     }
+}
+
+void Parameters::take(Matrix& weights, Vector& outputs, const Vector& moved) {
+    restore_invariants(weights, outputs, moved);
+    for (Index j = 0; j < neurons(); ++j)
+        if (moved[j] != 0.0 && invariant_[j] < 0.0)
+            parts_.move(j, column(j), a[j], invariant_[j], {weights.data() + j, neurons()});
+    w.swap(weights);
+    a.swap(outputs);
 }
 
 Matrix Parameters::full_weights(const Dataset& data) const {

@@ -7,6 +7,7 @@
 
 #include "base/types.hpp"
 #include "problem/dataset.hpp"
+#include "two_layer/moving_parts.hpp"
 
 namespace reluflow {
 
@@ -36,11 +37,16 @@ class Parameters {
     double at_rest(Index neuron) const noexcept { return at_rest_[neuron]; }
     /// Σ_j at_rest(j)².
     double resting_square() const noexcept { return at_rest_.squaredNorm(); }
-    /// Restores the invariant of a moved neuron (w contiguous, r entries) by changing the smaller of |w| and |a|.
+    /// Restores the invariant of a moved neuron (w contiguous, r entries) by changing the smaller of |w| and |a|: that
+    /// of the part that has moved since the state, where some coordinates rest.
     void restore_invariant(Index neuron, double* w, double& a) const noexcept;
 
     /// The same for all neurons of (w, a), shaped like the state, except those that did not move (moved[j] = 0).
     void restore_invariants(Matrix& w, Vector& a, const Vector& moved) const;
+    /// Takes these neurons, with their invariants restored, in exchange for the state; not those with moved[j] = 0.
+    void take(Matrix& w, Vector& a, const Vector& moved);
+    /// Other samples act on the neuron from now on.
+    void sides_changed(Index neuron) noexcept { parts_.forget(neuron); }
 
     /// W (m, d) in the given coordinates.
     Matrix full_weights(const Dataset& data) const;
@@ -89,6 +95,9 @@ class Parameters {
     Matrix resting_;  // (m, d), empty at full rank
     Vector invariant_;
     Vector at_rest_;
+    MovingParts parts_;
+    bool restore_part(Index neuron, MovingParts::Column weights, double& output) const noexcept;
+    MovingParts::ConstColumn column(Index neuron) const noexcept { return {w.data() + neuron, neurons()}; }
     mutable Vector squares_;  // workspace
     void scale(Index neuron, int exponent);
     double size(Index neuron) const;

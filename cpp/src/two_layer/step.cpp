@@ -276,17 +276,14 @@ void Stepper::state_at(double u, Matrix& w, Vector& a) const {
 
 /// Moves the neurons to where w_next_ and a_next_ are.
 void Stepper::take_next() {
-    Parameters& neurons = state_.parameters;
-    neurons.w.swap(w_next_);
-    neurons.a.swap(a_next_);
-    for (Index j = 0; j < neurons.neurons(); ++j) {
+    for (Index j = 0; j < state_.neurons(); ++j) {
         const SlidingSet& held = state_.mode.held(j);
         if (held.empty()) continue;
-        column_ = neurons.w.col(j);
+        column_ = w_next_.col(j);
         held.project(column_.data());
-        neurons.w.col(j) = column_;
+        w_next_.col(j) = column_;
     }
-    neurons.restore_invariants(neurons.w, neurons.a, partitions_.paths());
+    state_.parameters.take(w_next_, a_next_, partitions_.paths());
 }
 
 void Stepper::commit() {
@@ -303,6 +300,7 @@ void Stepper::commit() {
     partitions_.place(end_, w_next_, a_next_);
     partitions_.commit(end_);
     take_next();
+    for (const BoundaryEvent& event : partitions_.events()) state_.parameters.sides_changed(event.neuron);
     if (waveform().decays()) {
         state_.parameters.decay(waveform().decay_at(end_));
         partitions_.forget_distances();

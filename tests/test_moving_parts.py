@@ -1,0 +1,53 @@
+"""A neuron that moves in some coordinates alone keeps the balance of these."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reluflow as rf
+
+#: Neuron 0 is active on the second sample alone, which moves its first coordinate, and its a = -w₀ falls like e^{-t}.
+DATA = rf.Dataset([[1.0, 1.0], [1.0, 0.0]], [-1.0, 1.0])
+SIZE = 2e-3
+
+
+def beside(rest: float, output: float = -SIZE) -> rf.Network:
+    return rf.Network([[SIZE, -rest]], [output])
+
+
+@pytest.mark.parametrize("rtol", [1e-7, 1e-9, 1e-12])
+@pytest.mark.parametrize("rest", [4e-3, 1.0])
+@pytest.mark.parametrize("decay", [0.0, 0.05])
+def test_a_balanced_part_beside_one_at_rest_does_not_turn_over(rtol: float, rest: float, decay: float) -> None:
+    """At 1e-8 of w a came to zero with an error of its own size, and grew to 3 with the other sign."""
+    options = {"loss": "exponential", "weight_decay": decay, "rtol": rtol}
+    times = [5.0, 10.0, 15.0, 20.0, 60.0]
+    sol = rf.integrate(DATA, beside(rest), until=times[-1], save_at=times, **options)
+    assert sol.status in ("reached_time", "stationary")
+    for t, W, a in zip(sol.t, sol.W, sol.a, strict=True):
+        assert W[0, 0] == pytest.approx(SIZE * np.exp(-(1.0 + decay) * t), abs=rtol * rest + 1e-8), t
+        assert a[0] == -W[0, 0] <= 0.0, t
+        assert W[0, 1] == pytest.approx(-rest * np.exp(-decay * t), rel=1e-12), t
+
+
+def test_a_run_in_parts_keeps_the_balance_of_what_moves() -> None:
+    whole = rf.integrate(DATA, beside(1.0), until=9.0, loss="exponential")
+    state: rf.Network | rf.Solution = beside(1.0)
+    for time in (3.0, 6.0, 9.0):
+        state = rf.integrate(DATA, state, until=time, loss="exponential")
+    np.testing.assert_allclose(state.final.a, whole.final.a, rtol=1e-4)
+    assert state.final.a[0] == -state.final.W[0, 0] < 0.0
+
+
+@pytest.mark.parametrize("part", [0.5, -0.5])
+def test_a_part_out_of_balance_grows_with_the_sign_that_is_left(part: float) -> None:
+    """Here one of w₀ and a comes to zero, at e^{-2t} = |part| / 4 or so: w₀ at its boundary, a with another sign."""
+    sol = rf.integrate(DATA, beside(1.0, output=-SIZE * (1.0 + part)), until=4.0, loss="exponential")
+    if part > 0.0:
+        assert sol.events.kind.tolist() == ["die"]
+        assert sol.final.W[0, 0] == 0.0
+        assert sol.final.a[0] == pytest.approx(-SIZE * np.sqrt((1.0 + part) ** 2 - 1.0), rel=1e-5)
+    else:
+        assert not len(sol.events)
+        assert sol.final.a[0] == pytest.approx(SIZE * (np.exp(4.0) * 0.25 - np.exp(-4.0) * 0.75), rel=0.01)
