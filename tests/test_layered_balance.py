@@ -101,3 +101,15 @@ def test_units_that_decay_below_all_numbers_are_zero(rtol: float, output: float)
     assert sol.final.theta[0] == sol.final.theta[2] == 0.0
     a = rf.integrate(data, net, until=1e4, loss="exponential").final.a[1]
     assert sol.final.theta[3] == pytest.approx(a, abs=10 * rtol)
+
+
+@pytest.mark.parametrize("rtol", [1e-7, 1e-9, 1e-12])
+def test_a_balanced_part_beside_weights_at_rest_does_not_turn_over(rtol: float) -> None:
+    """Unit 1 sees (1, 0) alone: w₀ and a = -w₀ fall for ever, w₁ rests. At 1e-12 a turned over and grew to 3."""
+    data = rf.Dataset([[1, 1], [1, 1], [1, 0], [1, 1], [1, 0]], [-1, -1, 1, -1, 1])
+    net = rf.Network([[-2e-3, 2e-3], [2e-3, -2e-3]], [-1e-3, -2e-3])
+    two, deep = both(data, net, 200.0, loss="exponential", rtol=rtol)
+    expected = np.concatenate((two.final.W.ravel(), two.final.a))
+    np.testing.assert_allclose(deep.final.theta, expected, atol=1e2 * rtol)
+    assert deep.final.theta[3] == -2e-3
+    assert -1e-15 < deep.final.theta[5] <= 0.0 <= deep.final.theta[2] < 1e-15

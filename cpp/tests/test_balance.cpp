@@ -59,6 +59,26 @@ void restored_units_have_their_difference_and_the_same_product() {
     }
 }
 
+void a_part_that_moves_keeps_its_own_difference() {
+    const Graph graph = two_layers();
+    Vector theta = start();
+    theta[4] = -4.0;  // balanced with w_2 of the first unit, beside w_1
+    const Vector first = theta;
+    Balance balance(graph, first, {}, 0.0, {});
+    Vector rate = Vector::Ones(6);
+    rate[0] = 0.0;
+    balance.see(rate);
+    theta[1] = 4e-10;
+    theta[4] = -5e-10;
+    balance.restore(theta, 1.0);
+    CHECK(theta[0] == 3.0);
+    CHECK(std::abs(theta[1] / -theta[4] - 1.0) < 1e-15);
+    CHECK(std::abs(theta[1] * theta[4] / -2e-19 - 1.0) < 1e-14);
+    Vector over = theta;
+    over[4] = 1e-12;
+    CHECK(!balance.are_followed(theta, over, {}));
+}
+
 void what_is_in_balance_is_left_alone() {
     const Graph graph = two_layers();
     const Balance balance(graph, start(), {}, 0.0, {});
@@ -141,6 +161,7 @@ void a_weight_that_is_a_bias_too_has_no_balance() {
 int main() {
     a_weight_that_is_a_bias_too_has_no_balance();
     restored_units_have_their_difference_and_the_same_product();
+    a_part_that_moves_keeps_its_own_difference();
     what_is_in_balance_is_left_alone();
     with_weight_decay_differences_fall_by_twice_its_rate();
     a_unit_that_decays_at_two_rates_has_no_balance();

@@ -14,6 +14,8 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 /// A factor that differs from one by less is left: it cannot turn a unit over before the next step, and what changes
 /// late states by their rounding keeps late steps from being taken (1.6e-15 here: explicit steps from log t = 7e7 on).
 constexpr double kNoFactor = 1e-7;
+/// Where the rest of a unit hides what its part that moves is off by, the part is put back to rounding.
+constexpr double kNoFactorOfPart = 1e-15;
 /// Sweeps over all units, each of which leaves about half of what neighbours put off.
 constexpr int kMostSweeps = 8;
 /// A step that misses more of a unit does not know it any more; errors of units that count are far below.
@@ -27,17 +29,30 @@ double largest_of(const std::vector<Index>& parameters, const Vector& values) {
     return largest;
 }
 
-double norm_of(const std::vector<Index>& parameters, const Vector& theta) {
-    const double largest = largest_of(parameters, theta);
+/// Of the parameters for which `counts(g)`.
+template <class Counts>
+double norm_of(const std::vector<Index>& parameters, const Vector& theta, const Counts& counts) {
+    double largest = 0.0;
+    for (const Index g : parameters)
+        if (counts(g)) largest = std::max(largest, std::abs(theta[g]));
     if (largest == 0.0) return 0.0;
     double sum = 0.0;
-    for (const Index g : parameters) sum += (theta[g] / largest) * (theta[g] / largest);
+    for (const Index g : parameters)
+        if (counts(g)) sum += (theta[g] / largest) * (theta[g] / largest);
     return largest * std::sqrt(sum);
 }
 
-bool turns_over(const std::vector<Index>& parameters, const Vector& start, const Vector& end) {
-    if (parameters.size() != 1) return false;
-    const Index g = parameters.front();
+double norm_of(const std::vector<Index>& parameters, const Vector& theta) {
+    return norm_of(parameters, theta, [](Index) { return true; });
+}
+
+/// True if one of these parameters alone counts and has changed its sign.
+template <class Counts>
+bool turns_over(const std::vector<Index>& parameters, const Vector& start, const Vector& end, const Counts& counts) {
+    const auto first = std::ranges::find_if(parameters, counts);
+    if (first == parameters.end() || std::find_if(first + 1, parameters.end(), counts) != parameters.end())
+        return false;
+    const Index g = *first;
     return (start[g] > 0.0 && end[g] <= 0.0) || (start[g] < 0.0 && end[g] >= 0.0);
 }
 
@@ -74,6 +89,15 @@ double root_of(double in, double out) {
     return signed_root(in - out) * std::sqrt(in + out);
 }
 
+/// The root of what has moved, from that of all and the norms of what rests: the difference of squares that are larger.
+double root_beside(double root, double resting_in, double resting_out) {
+    const double scale = std::max({std::abs(root), resting_in, resting_out});
+    const double in = resting_in / scale;
+    const double out = resting_out / scale;
+    const double difference = (root / scale) * std::abs(root / scale) - in * in + out * out;
+    return std::abs(difference) <= kBalanceUlps * kUlp ? 0.0 : scale * signed_root(difference);
+}
+
 /// The square of the factor that brings the norms to a difference with this root.
 double square_of_factor(double in, double out, double root) {
     const double ratio = out / in;
@@ -97,7 +121,7 @@ bool has_fixed_inputs(const Graph& graph, int v, Index u) {
 }  // namespace
 
 Balance::Balance(const Graph& graph, const Vector& theta, const Vector& decay, double since, const Vector& differences)
-    : since_(since) {
+    : start_(theta), rests_(theta.size(), decay.size() > 0 ? 0 : 1), since_(since) {
     for (int v = 1; v + 1 < graph.count(); ++v)
         for (Index u = 0; u < graph.node(v).size; ++u) {
             Unit unit;
@@ -127,6 +151,34 @@ void Balance::read(double t, Vector& differences) const {
     }
 }
 
+void Balance::see(const Vector& rate) {
+    is_seen_ = true;
+    for (Index g = 0; g < rate.size(); ++g)
+        if (rate[g] != 0.0) rests_[g] = 0;
+}
+
+void Balance::move(const Vector& theta) {
+    for (Index g = 0; g < theta.size(); ++g)
+        if (theta[g] != start_[g]) rests_[g] = 0;
+}
+
+/// With decay all of it has moved.
+Balance::Part Balance::part_of(const Unit& unit, const Vector& theta, double t) const {
+    const auto moves = [&](Index g) { return has_moved(g, theta); };
+    const auto rests = [&](Index g) { return !has_moved(g, theta); };
+    Part part{norm_of(unit.in, theta, moves), norm_of(unit.out, theta, moves), root_at(unit, t), false};
+    const double resting_in = norm_of(unit.in, theta, rests);
+    const double resting_out = norm_of(unit.out, theta, rests);
+    const double resting = std::max(resting_in, resting_out);
+    if (resting == 0.0 || std::isnan(unit.root)) return part;
+    const double in = norm_of(unit.in, start_, moves);
+    const double out = norm_of(unit.out, start_, moves);
+    const bool by_norms = std::max(in, out) < std::max(resting, std::abs(unit.root));
+    part.root = by_norms ? root_of(in, out) : root_beside(unit.root, resting_in, resting_out);
+    part.is_small = part.root == 0.0 && std::max(part.in, part.out) < resting;
+    return part;
+}
+
 void Balance::restore(Vector& theta, double t) const {
     // Units of neighbouring layers share weights.
     for (int sweep = 0; sweep < kMostSweeps && restore_once(theta, t); ++sweep) {
@@ -136,13 +188,15 @@ void Balance::restore(Vector& theta, double t) const {
 bool Balance::restore_once(Vector& theta, double t) const {
     bool is_changed = false;
     for (const Unit& unit : units_) {
-        const double in = norm_of(unit.in, theta);
-        const double out = norm_of(unit.out, theta);
-        if (in == 0.0 || out == 0.0 || std::isnan(unit.root)) continue;
-        const double factor = std::sqrt(square_of_factor(in, out, root_at(unit, t)));
-        if (!std::isfinite(factor) || factor == 0.0 || std::abs(factor - 1.0) <= kNoFactor) continue;
-        for (const Index g : unit.in) theta[g] *= factor;
-        for (const Index g : unit.out) theta[g] /= factor;
+        const Part part = part_of(unit, theta, t);
+        if (part.in == 0.0 || part.out == 0.0 || std::isnan(part.root)) continue;
+        const double factor = std::sqrt(square_of_factor(part.in, part.out, part.root));
+        const double least = part.is_small ? kNoFactorOfPart : kNoFactor;
+        if (!std::isfinite(factor) || factor == 0.0 || std::abs(factor - 1.0) <= least) continue;
+        for (const Index g : unit.in)
+            if (has_moved(g, theta)) theta[g] *= factor;
+        for (const Index g : unit.out)
+            if (has_moved(g, theta)) theta[g] /= factor;
         is_changed = true;
     }
     return is_changed;
@@ -156,16 +210,20 @@ void Balance::let_go(Vector& theta) const {
     }
 }
 
+bool Balance::is_followed(const Unit& unit, const Vector& start, const Vector& end, const Vector& missed) const {
+    const Part part = part_of(unit, end, since_);
+    const auto counts = [&](Index g) { return !part.is_small || has_moved(g, end); };
+    const double root = part.is_small ? part.root : unit.root;
+    if (root >= 0.0 && turns_over(unit.in, start, end, counts)) return false;
+    if (root <= 0.0 && turns_over(unit.out, start, end, counts)) return false;
+    if (missed.size() == 0 || std::isnan(unit.root)) return true;
+    const double size = std::max(largest_of(unit.in, end), largest_of(unit.out, end));
+    const double off = std::max(largest_of(unit.in, missed), largest_of(unit.out, missed));
+    return !(size > kSmallest && off > kMostMissed * size);
+}
+
 bool Balance::are_followed(const Vector& start, const Vector& end, const Vector& missed) const {
-    for (const Unit& unit : units_) {
-        if (unit.root >= 0.0 && turns_over(unit.in, start, end)) return false;
-        if (unit.root <= 0.0 && turns_over(unit.out, start, end)) return false;
-        if (missed.size() == 0 || std::isnan(unit.root)) continue;
-        const double size = std::max(largest_of(unit.in, end), largest_of(unit.out, end));
-        const double off = std::max(largest_of(unit.in, missed), largest_of(unit.out, missed));
-        if (size > kSmallest && off > kMostMissed * size) return false;
-    }
-    return true;
+    return std::ranges::all_of(units_, [&](const Unit& unit) { return is_followed(unit, start, end, missed); });
 }
 
 }  // namespace reluflow::layered

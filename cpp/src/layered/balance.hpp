@@ -5,6 +5,9 @@
 /// magnified by the square of what it has shrunk by. In a balanced unit, Σ in² = Σ out², no exact flow can follow that
 /// direction, and steps that keep the balance do not either. Otherwise the unit comes back from below the tolerance
 /// with the sign of its output turned over.
+///
+/// Weights that no sample has moved yet leave the same to the others: of these the difference is that of the start. It
+/// is kept where they are small beside the weights at rest, whose rounding is all that the whole difference tells then.
 #pragma once
 
 #include <vector>
@@ -28,6 +31,11 @@ class Balance {
     /// so that all other units and the outputs stay as they are. θ is that at time t.
     void restore(Vector& theta, double t) const;
 
+    /// The velocity at the start of a step. Parameters rest that have had none, to the last bit, from the start on.
+    void see(const Vector& rate);
+    /// θ has come there.
+    void move(const Vector& theta);
+
     /// Units of which doubles no longer tell all digits are zero: they have decayed for ever.
     void let_go(Vector& theta) const;
 
@@ -42,12 +50,24 @@ class Balance {
         double root = 0.0;   // of Σ in² - Σ out² at the time since_, with its sign; nan where it is not looked at
         double decay = 0.0;  // γ of all its parameters
     };
+    /// What of a unit has moved: norms of it, and the root as above.
+    struct Part {
+        double in = 0.0, out = 0.0;
+        double root = 0.0;
+        bool is_small = false;  // balanced beside larger weights at rest
+    };
 
     /// Restores unit by unit; false if all were in balance.
     bool restore_once(Vector& theta, double t) const;
     double root_at(const Unit& unit, double t) const;
+    bool has_moved(Index g, const Vector& theta) const { return !is_seen_ || rests_[g] == 0 || theta[g] != start_[g]; }
+    Part part_of(const Unit& unit, const Vector& theta, double t) const;
+    bool is_followed(const Unit& unit, const Vector& start, const Vector& end, const Vector& missed) const;
 
     std::vector<Unit> units_;
+    Vector start_;
+    std::vector<char> rests_;  // of each parameter
+    bool is_seen_ = false;
     double since_ = 0.0;
 };
 

@@ -220,6 +220,7 @@ void LayeredFlow::commit(double u) {
     state_.clock = clock_at_end(u);
     state_.theta = end_;
     balance_.let_go(state_.theta);
+    balance_.move(state_.theta);
     if (jet_.duals().decays()) balance_.read(state_.clock.t(), state_.balance);
     log_loss_ = log_loss_at_end_;
     if (is_late_)

@@ -247,6 +247,8 @@ bool LayeredFlow::is_accurate(double u) {
     jet_.theta_at(u, end_);
     probed_ = false;
     if (!end_.allFinite()) return false;
+    jet_.rate_at(0.0, rate_);
+    balance_.see(rate_);
     balance_.restore(end_, clock_at(u).t());
     if (u == 0.0) return true;
     jet_.rate_at(u, rate_);

@@ -36,39 +36,41 @@ MovingParts::MovingParts(Index rank, Index neurons)
       difference_(Vector::Zero(neurons)) {}
 
 bool MovingParts::rests(Index neuron, Index k, ConstColumn w, ConstColumn end) const noexcept {
-    return w[k] == end[k] && (known_[neuron] == Known::nothing || resting_[neuron * rank_ + k] != 0);
+    return resting_[neuron * rank_ + k] != 0 && w[k] == end[k];
 }
 
-MovingParts::Part MovingParts::part_of(Index neuron, ConstColumn w, double a, double whole,
-                                       ConstColumn end) const noexcept {
-    Part part;
-    if (known_[neuron] == Known::whole) return part;
+void MovingParts::begin(Index neuron, ConstColumn w, double a, double whole,
+                        const std::vector<std::uint8_t>& acts) noexcept {
     double resting = 0.0;
-    double before = 0.0;
+    double moving = 0.0;
+    for (Index k = 0; k < rank_; ++k) {
+        resting_[neuron * rank_ + k] = acts[k] == 0 ? 1 : 0;
+        (acts[k] == 0 ? resting : moving) += lifted_square(w[k]);
+    }
+    known_[neuron] = resting > 0.0 ? Known::part : Known::whole;
+    difference_[neuron] = difference_of(std::abs(a), std::sqrt(moving) / kLift, whole, std::sqrt(resting) / kLift);
+}
+
+MovingParts::Part MovingParts::part_of(Index neuron, ConstColumn w, ConstColumn end) const noexcept {
+    Part part;
+    if (known_[neuron] != Known::part) return part;
     double after = 0.0;
-    double joined = 0.0;  // what has rested until now
+    part.difference = difference_[neuron];
     for (Index k = 0; k < rank_; ++k) {
         if (rests(neuron, k, w, end)) {
-            resting += lifted_square(w[k]);
+            part.is_whole = part.is_whole && w[k] == 0.0;
             continue;
         }
-        before += lifted_square(w[k]);
         after += lifted_square(end[k]);
-        if (known_[neuron] == Known::part && resting_[neuron * rank_ + k] != 0) joined += w[k] * w[k];
+        if (resting_[neuron * rank_ + k] != 0) part.difference -= w[k] * w[k];
     }
-    if (resting == 0.0) return part;
-    part.is_whole = false;
     part.size = std::sqrt(after) / kLift;
-    part.difference = known_[neuron] == Known::part
-                          ? difference_[neuron] - joined
-                          : difference_of(std::abs(a), std::sqrt(before) / kLift, whole, std::sqrt(resting) / kLift);
     return part;
 }
 
-bool MovingParts::restore(Index neuron, ConstColumn w, double a, double whole, Column end,
-                          double& output) const noexcept {
+bool MovingParts::restore(Index neuron, ConstColumn w, Column end, double& output) const noexcept {
     const ConstColumn moved{end.data, end.stride};
-    const Part part = part_of(neuron, w, a, whole, moved);
+    const Part part = part_of(neuron, w, moved);
     if (part.is_whole) return false;
     if (part.difference >= 0.0) {
         output = std::copysign(std::hypot(part.size, std::sqrt(part.difference)), output);
@@ -80,11 +82,11 @@ bool MovingParts::restore(Index neuron, ConstColumn w, double a, double whole, C
     return true;
 }
 
-void MovingParts::move(Index neuron, ConstColumn w, double a, double whole, ConstColumn end) noexcept {
-    if (known_[neuron] == Known::whole) return;
-    const Part part = part_of(neuron, w, a, whole, end);
+void MovingParts::move(Index neuron, ConstColumn w, ConstColumn end) noexcept {
+    if (known_[neuron] != Known::part) return;
+    const Part part = part_of(neuron, w, end);
     for (Index k = 0; k < rank_; ++k) resting_[neuron * rank_ + k] = rests(neuron, k, w, end) ? 1 : 0;
-    known_[neuron] = part.is_whole ? Known::whole : Known::part;
+    if (part.is_whole) known_[neuron] = Known::whole;
     difference_[neuron] = part.difference;
 }
 

@@ -202,7 +202,7 @@ void Parameters::lower(Matrix& weights, Vector& outputs) const {
 /// A neuron with |a| < |w| that rests in some coordinates; false for all others.
 bool Parameters::restore_part(Index neuron, MovingParts::Column weights, double& output) const noexcept {
     if (!(invariant_[neuron] < 0.0)) return false;
-    return parts_.restore(neuron, column(neuron), a[neuron], invariant_[neuron], weights, output);
+    return parts_.restore(neuron, column(neuron), weights, output);
 }
 
 void Parameters::restore_invariant(Index neuron, double* weights, double& output) const noexcept {
@@ -234,8 +234,7 @@ void Parameters::restore_invariants(Matrix& weights, Vector& outputs, const Vect
 void Parameters::take(Matrix& weights, Vector& outputs, const Vector& moved) {
     restore_invariants(weights, outputs, moved);
     for (Index j = 0; j < neurons(); ++j)
-        if (moved[j] != 0.0 && invariant_[j] < 0.0)
-            parts_.move(j, column(j), a[j], invariant_[j], {weights.data() + j, neurons()});
+        if (moved[j] != 0.0 && invariant_[j] < 0.0) parts_.move(j, column(j), {weights.data() + j, neurons()});
     w.swap(weights);
     a.swap(outputs);
 }

@@ -47,6 +47,12 @@ class Parameters {
     void take(Matrix& w, Vector& a, const Vector& moved);
     /// Other samples act on the neuron from now on.
     void sides_changed(Index neuron) noexcept { parts_.forget(neuron); }
+    /// True for a neuron of which the coordinates that rest have to be told by rest_in(), and matter.
+    bool asks_for_rest(Index neuron) const noexcept { return invariant_[neuron] < 0.0 && !parts_.is_known(neuron); }
+    /// No sample that acts on the neuron has the coordinates with acts[k] = 0.
+    void rest_in(Index neuron, const std::vector<std::uint8_t>& acts) noexcept {
+        parts_.begin(neuron, column(neuron), a[neuron], invariant_[neuron], acts);
+    }
 
     /// W (m, d) in the given coordinates.
     Matrix full_weights(const Dataset& data) const;

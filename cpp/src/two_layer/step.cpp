@@ -81,7 +81,29 @@ void Stepper::stand() {
 
 bool Stepper::decide_start(KnownSides known) {
     partitions_.begin_run();
-    return partitions_.decide_start(known);
+    const bool is_decided = partitions_.decide_start(known);
+    for (Index j = 0; j < state_.neurons(); ++j) state_.parameters.sides_changed(j);
+    return is_decided;
+}
+
+/// Which coordinates of the neurons rest, where that is not known since their last event.
+void Stepper::note_rest() {
+    if (state_.parameters.leak() > 0.0) return;
+    for (int j = 0; j < static_cast<int>(state_.neurons()); ++j) {
+        if (!state_.parameters.asks_for_rest(j)) continue;
+        acts_.assign(static_cast<std::size_t>(data_.rank()), 0);
+        Index left = data_.rank();
+        for (Index i = 0; i < data_.n() && left > 0; ++i) {
+            const int boundary = data_.boundary_of(i);
+            if (sample_sign(data_, i, state_.mode.side(j, boundary)) < 0) continue;
+            for (Index k = 0; k < data_.rank(); ++k) {
+                if (acts_[k] != 0 || data_.normals()(boundary, k) == 0.0) continue;
+                acts_[k] = 1;
+                --left;
+            }
+        }
+        state_.parameters.rest_in(j, acts_);
+    }
 }
 
 void Stepper::begin() {
@@ -132,6 +154,7 @@ bool Stepper::attempt(double max_step) {
 
 /// Changes only the series, so that the step can be abandoned.
 void Stepper::expand(double max_step) {
+    note_rest();
     const Pool::Hearing hearing(pool_);
     late_ = expand_late();
     if (!late_) expand_series(max_step);

@@ -98,6 +98,7 @@ class Stepper {
     void stand_on_boundaries(int neuron);
     bool held_are_let_go() const;
     void take_next();
+    void note_rest();
     void follow_events();
     double rate_of_step();
     double end_by_events(double end) const;
@@ -141,6 +142,7 @@ class Stepper {
     double end_ = 0.0;
     double allowed_ = 0.0;
     double relative_rate_ = 0.0;
+    std::vector<std::uint8_t> acts_;  // on a coordinate of a neuron
     Vector column_, sleeper_work_, sleeper_weights_;
     std::vector<int> zero_boundaries_;
     Matrix w_next_;
