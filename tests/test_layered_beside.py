@@ -91,3 +91,23 @@ def test_a_weight_that_decays_below_all_doubles_crosses_nothing(rtol: float) -> 
     layered = rf.integrate(data, net, rates=(1.0, 1.0), **options)
     assert len(layered.events) == len(own.events)
     np.testing.assert_allclose(layered.final.W, own.final.W, atol=100 * rtol)
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-7, 3e-8])
+def test_what_only_decays_does_not_cross_in_long_implicit_steps(rtol: float) -> None:
+    """Unit 2 does not see samples 0 and 5 and its w₃ falls like e^{-γt}. At 1e-112 w₃ crossed, and grew to 0.76."""
+    X = [[0, 0, 1, 1], [0, 1, 1, 0], [1, 0, 0, 0], [0, 0, 1, 0], [1, 1, 0, 0], [0, 0, 0, 1], [1, 0, 0, 1]]
+    W = [
+        [1.102259820871982, 1.261536823787271, 0.782593998058931, -0.26448606579452827],
+        [-0.976052037392083, 0.08199762760073226, -0.23440952822108296, 1.4215551974135612],
+        [-1.6080151686926702, 0.5266689467966902, -0.14668156290529819, -0.516466856565531],
+    ]
+    net = rf.Network(W, [0.45863665225007616, -0.1661930464339825, 0.5010580520242814])
+    data = rf.Dataset(X, [0.0, -2.0, -1.0, -2.0, -2.0, 2.0, 1.0])
+    options = {"loss": "squared", "weight_decay": 0.01}
+    layers = rf.DeepNetwork([rf.Dense(3), rf.Dense(1)], np.concatenate((net.W.ravel(), net.a)), dim=4)
+    deep = rf.integrate(data, layers, until=rf.Stop(log_time=100.0), rtol=rtol, **options)
+    two = rf.integrate(data, net, until=rf.Stop(log_time=100.0), **options)
+    assert deep.status == "stationary"
+    assert [(e.unit, e.sample, e.kind) for e in deep.events] == [(e.neuron, e.sample, e.kind) for e in two.events]
+    np.testing.assert_allclose(deep.final.theta, np.concatenate((two.final.W.ravel(), two.final.a)), atol=10.0 * rtol)

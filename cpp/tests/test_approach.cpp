@@ -107,9 +107,30 @@ void roots_of_the_error_of_a_step_are_not_met() {
     }
 }
 
+// The same where the polynomials are smooth: e^(-36 u) as a polynomial of six points follows it, below zero and back.
+// What is far from its boundary or comes out well beyond it does cross.
+void what_is_below_the_error_of_a_step_has_no_root() {
+    constexpr double kError = 1e-7;
+    for (const double size : {1e-7, 1e-30, 1e-128}) {
+        Row c{};
+        c[0] = size;
+        c[1] = -1.4 / 0.9 * size;
+        const Descent found = descend(c, 12, 1.0, 1e-290, 6, kError);
+        CHECK(!found.is_known);
+        CHECK(found.u > 0.0 && found.u < 0.65);
+    }
+    for (const double size : {1e-5, 1e-30}) {
+        Row c{};
+        c[0] = size;
+        c[1] = -2.0 * std::max(size, kError);
+        CHECK(descend(c, 12, 1.0, 1e-290, 6, kError).is_known);
+    }
+}
+
 }  // namespace
 
 int main() {
+    what_is_below_the_error_of_a_step_has_no_root();
     roots_of_the_error_of_a_step_are_not_met();
     exponential_falls_are_never_met();
     falls_to_beyond_are_met();

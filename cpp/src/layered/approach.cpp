@@ -22,12 +22,22 @@ constexpr double kLongest = 10.0;
 constexpr double kOfRounding = 0.25;
 /// Nearer than so many roundings all that a series makes of it counts.
 constexpr double kSomeRoundings = 100.0;
+/// What is farther off than so many errors of its step comes to its boundary.
+constexpr double kSomeErrors = 10.0;
+/// Else the step is tried for this part of the way to the root.
+constexpr double kOfTheWay = 0.9;
+
+bool goes_beyond(const Row& c, int order, double end, double error) noexcept {
+    Row below = c;
+    below[0] += error;
+    return first_descent(below.data(), order, end) <= end;
+}
 
 }  // namespace
 
 // A start on the wrong side by rounding counts as zero. What is zero, or falls ever more slowly, crosses where it is
 // seen to be beyond; what has left its boundary, where it is back on it from farther off than rounding.
-Descent descend(Row& c, int order, double end, double rounding, int degree) noexcept {
+Descent descend(Row& c, int order, double end, double rounding, int degree, double error) noexcept {
     const bool has_left = c[0] == 0.0 && c[1] >= 0.0;
     c[0] = std::max(c[0], 0.0);
     const double start = c[0];
@@ -37,6 +47,7 @@ Descent descend(Row& c, int order, double end, double rounding, int degree) noex
     if (has_left && (root > end || evaluate(c.data(), order, 0.5 * root) > rounding)) return {root, true};
     const double foldings = start > 0.0 ? -c[1] / start * last : kLongest;
     const bool may_be_error = degree > 0 && root <= end;
+    const bool is_error = may_be_error && start < kSomeErrors * error && !goes_beyond(c, order, end, error);
     if (!may_be_error && !(foldings > kLater) && start > kSomeRoundings * rounding) return {root, true};
     if (root <= end) {
         c[0] += rounding;
@@ -44,16 +55,21 @@ Descent descend(Row& c, int order, double end, double rounding, int degree) noex
         last = std::min(root, end);
     }
     const double left = std::exp(-std::clamp(foldings, 0.0, kLongest));
-    const double error = std::max(kPart * left * start, kOfRounding * rounding);
+    const double known = std::max(kPart * left * start, kOfRounding * rounding);
     double until = last;
     const int top = degree > 0 ? degree : order;
     for (const int k : {top - 1, top})
-        if (std::abs(c[k]) * std::pow(until, k) > error) until = std::pow(error / std::abs(c[k]), 1.0 / k);
-    return until < last ? Descent{until, false} : Descent{root, true};
+        if (std::abs(c[k]) * std::pow(until, k) > known) until = std::pow(known / std::abs(c[k]), 1.0 / k);
+    if (until < last) return {until, false};
+    return is_error && root <= end ? Descent{kOfTheWay * root, false} : Descent{root, true};
 }
 
 double rounding_of(const Jet& jet, const Place& p) {
     return kRounding * jet.terms(p) + kSmallest;
+}
+
+double error_of(const Jet& jet, const Place& p) {
+    return jet.theta_error() == 0.0 ? 0.0 : jet.theta_error() * jet.reach(p);
 }
 
 double rounding_of(const Jet& jet, const Boundary& entry) {

@@ -15,11 +15,15 @@ struct Descent {
 /// that only tends to zero, as errors do where samples are fitted, falls like an exponential below all tolerances: its
 /// series has a root where it no longer holds. `degree`: of the polynomials of θ where the step was not solved by
 /// Taylor series, else 0. Such a step is as exact as the largest of θ asks, and a root of what is far smaller may be
-/// one of its error. c is changed.
-Descent descend(Row& c, int order, double end, double rounding, int degree = 0) noexcept;
+/// one of its error, `error` for c: what starts within ten of it crosses where it is seen to be beyond by as much, and
+/// is not known otherwise. c is changed.
+Descent descend(Row& c, int order, double end, double rounding, int degree = 0, double error = 0.0) noexcept;
 
 /// The rounding of z of a place.
 double rounding_of(const Jet& jet, const Place& p);
+
+/// What a step that was not solved by Taylor series misses of z of a place; 0 for others.
+double error_of(const Jet& jet, const Place& p);
 
 /// The rounding of an entry that is a boundary.
 double rounding_of(const Jet& jet, const Boundary& entry);

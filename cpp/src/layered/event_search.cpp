@@ -162,7 +162,7 @@ void EventSearch::search_places(const Jet& jet, int v) {
             candidate.from *= activity.input_sign({v, i, u}, activity.boundary_of({v, i, u}).inputs.front());
         }
         const Place& p = candidate.place;
-        const Descent found = descend(c, order, end_, rounding_of(jet, p), jet.degree());
+        const Descent found = descend(c, order, end_, rounding_of(jet, p), jet.degree(), error_of(jet, p));
         candidate.is_known = found.is_known;
         add(found.u, candidate);
     }
@@ -202,7 +202,8 @@ void EventSearch::search_single(const Jet& jet) {
                     for (int k = 0; zero.place == p && zero.is_chosen && is_zero(jet, own) && k < zero.orders; ++k)
                         c[k] = 0.0;
                 if (own.is_parameter()) {
-                    const Descent found = descend(c, jet.order(), end_, rounding_of(jet, own), jet.degree());
+                    const Descent found =
+                        descend(c, jet.order(), end_, rounding_of(jet, own), jet.degree(), jet.theta_error());
                     candidate.is_known = found.is_known;
                     add(found.u, candidate);
                 } else {

@@ -351,7 +351,9 @@ bool ImplicitStep::fill(Jet& jet) const {
     // Whether what slides is let go is decided by what is left of velocities that all but cancel. In the fastest
     // direction θ may be off by what Newton's method and the polynomials leave, or by as much that explicit steps have
     // left.
-    return jet.follow(theta, duals, multipliers, order_, fastest() * size_ * (left_ + smooth_error()));
+    if (!jet.follow(theta, duals, multipliers, order_, fastest() * size_ * (left_ + smooth_error()))) return false;
+    jet.set_theta_error(rtol_ * size_);
+    return true;
 }
 
 void ImplicitStep::propose(double miss) noexcept {

@@ -54,6 +54,7 @@ void Jet::start(const Vector& theta, const Activity& activity, double span, bool
     has_delta_ = false;
     missed_.resize(0);
     degree_ = 0;
+    theta_error_ = 0.0;
     theta_[0] = theta;
     sliding_.start(activity);
     held_.assign(static_cast<std::size_t>(graph_->count()), 0.0);
@@ -87,6 +88,7 @@ void Jet::start_from(const Jet& other, const Activity& activity, double span, st
     order_ = 0;
     missed_.resize(0);
     degree_ = 0;
+    theta_error_ = 0.0;
     theta_[0] = other.theta_[0];
     sliding_.start(activity);
     held_.assign(static_cast<std::size_t>(graph_->count()), 0.0);

@@ -61,6 +61,9 @@ class Jet {
                 const std::vector<Vector>& multipliers, int order, double missed);
     /// The degree of θ after follow(); else 0.
     int degree() const noexcept { return degree_; }
+    /// By how much parameters may be off, after follow(); else 0.
+    double theta_error() const noexcept { return theta_error_; }
+    void set_theta_error(double error) noexcept { theta_error_ = error; }
     /// By how much a multiplier may be off for that, after follow(); else 0.
     double missed_by(int b) const noexcept { return missed_.size() == 0 ? 0.0 : missed_[b]; }
 
@@ -93,6 +96,9 @@ class Jet {
     PlaceRate rate(const Place& p) const;
     /// The sum of the sizes of the terms of order k of z of a place.
     double terms(const Place& p, int k = 0) const;
+
+    /// The same of the inputs that its parameters multiply: how far it moves with them.
+    double reach(const Place& p) const;
 
     void theta_at(double u, Vector& theta) const;
     void rate_at(double u, Vector& rate) const;
@@ -144,6 +150,7 @@ class Jet {
     bool has_delta_ = false;    // order 0 of what arrives at z is known
     Vector missed_;             // by boundary
     int degree_ = 0;
+    double theta_error_ = 0.0;
     SlidingSeries sliding_;
 };
 

@@ -53,6 +53,17 @@ double Jet::terms(const Place& p, int k) const {
     return sum;
 }
 
+double Jet::reach(const Place& p) const {
+    const Node& node = graph_->node(p.node);
+    double sum = node.bias.empty() || node.bias[p.unit] < 0 ? 0.0 : 1.0;
+    for (const int e : node.incoming) {
+        const Edge& edge = graph_->edges()[e];
+        for (Index c = 0; c < edge.cols; ++c)
+            if (edge.at(p.unit, c) >= 0) sum += std::abs(tapped(edge).at(0, p.sample, c));
+    }
+    return sum;
+}
+
 Vector Jet::velocity_terms() const {
     Vector terms = Vector::Zero(graph_->parameters());
     duals_.add_decay(theta_, 0, terms);
