@@ -125,3 +125,21 @@ def test_what_nothing_moves_on_one_side_has_no_side_there(rtol: float) -> None:
     own = rf.integrate(data, net, **options)
     layered = rf.integrate(data, net, rates=(1.0, 1.0), **options)
     np.testing.assert_allclose(layered.final.W, own.final.W, atol=20 * rtol)
+
+
+@pytest.mark.parametrize("rtol", [1e-7, 1e-8, 1e-9, 1e-10, 1e-12])
+@pytest.mark.parametrize("policy", ["inactive", "active"])
+def test_a_boundary_that_turns_is_a_branch_at_every_tolerance(rtol: float, policy: str) -> None:
+    """Unit 2 slides beside a sample whose dual passes zero. At 1e-9 its bounds were told apart, and it went up."""
+    X = [[0.6129377902261952, -1.174199762220853, 1.0], [-0.6129377902261952, 1.174199762220853, 1.0]]
+    W = [[-0.2, -0.1, -0.2], [0.1, 0.2, -0.2], [0.2, 0.2, 0.1], [0.1, 0.1, 0.2], [0.2, -0.1, 0.2]]
+    net = rf.Network(W, [-0.2, 0.1, 0.1, -0.2, -0.2])
+    data = rf.Dataset(X, [-0.27081477, -0.26976147])
+    options = {"loss": "squared", "reduction": "mean", "weight_decay": 0.01, "on_branch": policy, "rtol": rtol}
+    layers = rf.DeepNetwork([rf.Dense(5), rf.Dense(1)], np.concatenate((net.W.ravel(), net.a)), dim=3)
+    deep = rf.integrate(data, layers, until=1000.0, **options)
+    two = rf.integrate(data, net, until=1000.0, **options)
+    assert len(deep.branchings) == len(two.branchings) == 1
+    assert deep.events[-1].kind == {"inactive": "leave_down", "active": "leave_up"}[policy]
+    expected = np.concatenate((two.final.W.ravel(), two.final.a))
+    np.testing.assert_allclose(deep.final.theta, expected, atol=max(100.0 * rtol, 1e-9))

@@ -68,6 +68,10 @@ class Hidden {
     std::optional<DualRounding> rounding_;
 };
 
+double last_term(const Row& c, int order, double u) noexcept {
+    return std::abs(c[order]) * std::pow(u, order);
+}
+
 int sign(double x) noexcept {
     return (x > 0.0) - (x < 0.0);
 }
@@ -258,7 +262,10 @@ void EventSearch::add_leaving(const SlidingSeries& sliding, int b, int order, do
     candidate.sliding = b;
     const double size = tail_bound(up.data(), order, 0, first) + tail_bound(down.data(), order, 0, first) +
                         tail_bound(sliding.multiplier(b).data(), order, 0, first);
-    const double zero = kTurns * size + kBeyond * hidden;
+    // Both gaps are truncated series of their own: what they leave out tells them apart where they vanish together.
+    const double truncated =
+        last_term(up, order, first) + last_term(down, order, first) + last_term(sliding.multiplier(b), order, first);
+    const double zero = kTurns * size + kBeyond * hidden + truncated;
     candidate.turns =
         std::abs(evaluate(up.data(), order, first)) < zero && std::abs(evaluate(down.data(), order, first)) < zero;
     candidate.wants = above <= below ? 1 : -1;
