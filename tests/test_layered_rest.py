@@ -172,3 +172,19 @@ def test_outputs_that_fall_to_zero_leave_their_network_at_rest(seed: int, rtol: 
     assert sol.status == "reached_log_time", sol.message
     np.testing.assert_allclose(sol.final.W, own.W, atol=20 * rtol)
     np.testing.assert_allclose(sol.final.a, own.a, atol=20 * rtol)
+
+
+@pytest.mark.parametrize("rtol", [1e-7, 1e-9, 1e-10, 1e-11, 1e-12])
+def test_beside_what_decays_at_rest_a_step_is_shortened_as_far_as_it_has_to_be(rtol: float) -> None:
+    """The last unit has w = 0 and a = e^{-γt}. By truncation steps were 1e12 too long for it, and 40 halvings too few:
+    the run was `accuracy_not_reached`."""
+    X = np.array([[-0.1250143436577102], [0.19221958975536707], [0.329504858140303], [0.38452730407109964]])
+    W = [[0.047981707954459295], [-0.10656900134856971], [0.10384200955336852]]
+    net = rf.Network(W, [0.11011866332372014, 0.01567010335715083, -0.17927074693557973], leak=0.1)
+    data = rf.Dataset(X, [1, 1, 1, -1])
+    options = {"until": rf.Stop(log_time=60.0), "loss": "exponential", "weight_decay": 0.1, "rtol": rtol}
+    own = rf.integrate(data, net, **options).final
+    sol = rf.integrate(data, net, rates=(1.0, 1.0), **options)
+    assert sol.status == "stationary", sol.message
+    np.testing.assert_allclose(sol.final.W, own.W, atol=max(1e-9, 20 * rtol))
+    np.testing.assert_allclose(sol.final.a, own.a, atol=max(1e-9, 20 * rtol))

@@ -108,6 +108,7 @@ class LayeredFlow final : public Run {
     bool rises_within();
     void put_on_boundaries();
     double shorten(double u);
+    double shortest_change() const;
     bool holds_at(double u);
     double end_of_joint_slide(double u);
     Outcome resolve_contacts();

@@ -20,7 +20,8 @@ constexpr double kLongestUnit = 1e3;
 constexpr double kEventRoom = 1.3;
 /// From this order on, the order at which length / order² stops growing is the best one.
 constexpr int kFirstJudged = 8;
-/// Halvings of a step before the accuracy counts as out of reach.
+/// Halvings, of a step or of the shortest time in which a parameter changes by its own size, before the accuracy counts
+/// as out of reach. Where almost nothing moves truncation lets a step be as long as one likes.
 constexpr int kMaxShortenings = 40;
 /// The logarithm of the loss may rise by this much in a step: its rounding.
 constexpr double kRise = 1e-9;
@@ -315,12 +316,20 @@ void LayeredFlow::put_on_boundaries() {
     state_.theta -= sliding.shift_by(offsets);
 }
 
+// The shortest time in which a parameter changes by its own size, as a part of the unit of the series.
+double LayeredFlow::shortest_change() const {
+    const auto start = jet_.theta(0).array();
+    const auto rate = jet_.theta(1).array();
+    return (start != 0.0 && rate != 0.0).select((start / rate).abs(), kNoRoot).minCoeff();
+}
+
 double LayeredFlow::shorten(double u) {
-    for (int round = 0; round < kMaxShortenings; ++round) {
-        if (is_accurate(u)) return u;
-        u *= 0.5;
+    if (is_accurate(u)) return u;
+    const double least = std::ldexp(std::min(u, shortest_change()), -kMaxShortenings);
+    while ((u *= 0.5) >= least && u > 0.0) {
         contacts_.clear();
         pending_ = Status::running;
+        if (is_accurate(u)) return u;
     }
     finish(Status::accuracy_not_reached, "a step of any length misses the tolerance " + at_log_time());
     return 0.0;
