@@ -388,7 +388,11 @@ MUTANTS = (
     Mutant("test_radau_step", RADAU, "kSeriesPart = 1", "kSeriesPart = 1e-3", "kSeriesPart = 1.0"),
     Mutant("test_radau_step", RADAU, "kSeriesPart = 1000", "kSeriesPart = 1e-3", "kSeriesPart = 1e3"),
     Mutant(
-        "test_radau_step", RADAU, "a step is good whatever its error", "is_taken = miss <= 1.0;", "is_taken = true;"
+        "test_radau_step",
+        "two_layer/radau_length.cpp",
+        "a step is good whatever its error",
+        "is_taken = miss <= 1.0;",
+        "is_taken = true;",
     ),
     Mutant("test_radau_step", NODES, "nodes to 1e-7", "pass < 60", "pass < 15", ("../tests/test_radau_step.cpp",)),
 )

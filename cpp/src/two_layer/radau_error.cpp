@@ -18,11 +18,22 @@ constexpr double kLight = 1e-16;
 /// What is missed cancels in the groups where the sum over the samples is above it by this factor. It is so on data of
 /// which samples in many directions hold each other, such as breast cancer in raw units (10⁴ and more).
 constexpr double kCancels = 1e3;
-/// Newton's method stops at rounding which no margin answers to, up to this part of what the weights are held to be
-/// unknown by beside a boundary.
+/// From this part of what they are held to be unknown by beside a boundary weights are known as well as need be.
 constexpr double kHeldPart = 0.1;
 
 }  // namespace
+
+/// What the next iteration of Newton's method would change, as a part of θ, by a correction of this size: as much. With
+/// positive margins the neurons move by less, once weights are known as well as neurons beside their boundaries need
+/// them. A change δp at a node moves θ by H Jᵀ δp, J the gradient of the margins, and these by δq = H K δp, K = J Jᵀ:
+/// by the square root of H δp·δq, where δq is what the equations of log p missed less what was changed. Of multipliers
+/// that are not unique, and of rounding where weights answer to margins by 10⁸, that is next to nothing.
+double RadauStep::left_after(const Expansion& expansion, double change, double step) const noexcept {
+    const double all = change * step * largest_norm_;
+    if (is_turning_) return std::max(all, moved_ * step);
+    if (!is_growing_ || change > kHeldPart * expansion.weight_error()) return all;
+    return std::min(all, std::sqrt(step * moved_square_.maxCoeff()));
+}
 
 /// Estimates the error of the polynomials of the weights: their last Legendre coefficient over the step, and at the
 /// start the difference to the true weights, which lasts as long as the weights take to respond.
@@ -75,12 +86,13 @@ double RadauStep::error_of_samples(double step) {
 }
 
 /// Summed up by samples where the kernels between the nodes are solved with and all margins are positive, unless what
-/// is missed cancels. Neurons that slide count as free ones there: they feel what is missed of the weights beside their
-/// boundaries, and leave for it.
+/// is missed cancels, or is rounding which no margin answers to. Neurons that slide count as free ones there: they feel
+/// what is missed of the weights beside their boundaries, and leave for it.
 double RadauStep::error_between_nodes(const Expansion& expansion, double step) {
     const double of_samples = error_of_samples(step);
     const double of_groups = smooth_error_of_groups(expansion, step, true) + layer_;
-    return of_samples > kCancels * of_groups ? of_groups : of_samples;
+    const bool is_rounding = driven_.cwiseAbs().maxCoeff() <= rounding_of_margins();
+    return is_rounding || of_samples > kCancels * of_groups ? of_groups : of_samples;
 }
 
 /// The same where all margins are positive and respond together: not summed up by samples, of which the most opposite
@@ -134,6 +146,11 @@ double RadauStep::turning_error(const Expansion& expansion, double step) {
     turning_->settle(driven_);
     layer_ = std::max(0.0, driven(expansion, driven_) * step - left_);
     return smooth_error_of_groups(expansion, step) + layer_;
+}
+
+/// Whether what an iteration over a constant kernel has changed is rounding, which says nothing of the kernel.
+bool RadauStep::is_resolved(double change) const noexcept {
+    return change <= rounding_of_margins() && is_solved();
 }
 
 /// How well weights are known where multipliers are not unique: no margin answers to them there, so that the rounding

@@ -195,11 +195,21 @@ double RadauStep::log_correction(int node, Index sample, double solved, double f
     return is_linear ? std::log1p(part) : std::clamp(solved, -kLargestLogChange, kLargestLogChange);
 }
 
+/// Adds to an unknown; returns by how much that changes the weight.
+double RadauStep::take_correction(int node, Index sample, double solved) {
+    const double before = change_(node, sample);
+    set_unknown(node, sample, log_change_(node, sample) + solved);
+    const double changed = std::abs(change_(node, sample) - before);
+    moved_square_[node] += changed * std::abs(missed_(node, sample) - solved) / square_;
+    return changed;
+}
+
 /// One correction of the weights at the nodes; returns the largest change.
 double RadauStep::correct(double step) {
     const Index count = static_cast<Index>(active_.size());
     auto residual = residual_.head(kStages * (count + 1));
     double change = 0.0;
+    moved_square_.setZero();
     for (int node = 0; node < kStages; ++node) {
         const Index row = node * (count + 1);
         std::size_t next_active = 0;
@@ -208,11 +218,13 @@ double RadauStep::correct(double step) {
             const double follows = asked_change(node, i);
             const double before = change_(node, i);
             if (next_active < active_.size() && active_[next_active] == i)
-                residual[row + static_cast<Index>(next_active++)] = follows - log_change_(node, i);
+                residual[row + static_cast<Index>(next_active++)] = missed_(node, i) = follows - log_change_(node, i);
             else
                 set_unknown(node, i, follows);
             if (!live_[i]) continue;
-            change = std::max(change, std::abs(change_(node, i) - before));
+            const double changed = std::abs(change_(node, i) - before);
+            change = std::max(change, changed);
+            moved_square_[node] += changed * changed * step * largest_norm_ * largest_norm_;
             if (shares_mass(i)) sum += change_(node, i);
         }
         residual[row + count] = is_linear_ ? 0.0 : -sum;
@@ -223,13 +235,11 @@ double RadauStep::correct(double step) {
         const Index row = node * (count + 1);
         for (Index k = 0; k < count; ++k) {
             const Index i = active_[k];
-            const double before = change_(node, i);
             double solved = residual[row + k];
             if (!is_linear_)
                 solved = log_correction(node, i, solved, factored_weights_(node, k),
                                         response(i) * step * kernels_->own()[k]);
-            set_unknown(node, i, log_change_(node, i) + solved);
-            change = std::max(change, std::abs(change_(node, i) - before));
+            change = std::max(change, take_correction(node, i, solved));
         }
         mass_change_[node] += residual[row + count];
     }
@@ -247,19 +257,19 @@ double RadauStep::correct_steady(double step) {
         }
         steady_mass_[node] = -sum;
     }
+    missed_ = steady_residual_;
     steady_->solve(steady_residual_, steady_mass_);
     if (!steady_residual_.allFinite()) return std::numeric_limits<double>::quiet_NaN();
     double change = 0.0;
+    moved_square_.setZero();
     for (int node = 0; node < kStages; ++node) {
         for (Index i = 0; i < data_.n(); ++i) {
-            const double before = change_(node, i);
             double solved = steady_residual_(node, i);
             // Samples that simply follow know nothing yet of what the others change of their margins.
             const bool is_bounded = !is_linear_ && (steady_->own(i) > 0.0 || iterations_ == 0);
             if (is_bounded)
                 solved = log_correction(node, i, solved, mean_over_step_[i], response(i) * step * steady_->own(i));
-            set_unknown(node, i, log_change_(node, i) + solved);
-            change = std::max(change, std::abs(change_(node, i) - before));
+            change = std::max(change, take_correction(node, i, solved));
         }
         mass_change_[node] += steady_mass_[node];
     }

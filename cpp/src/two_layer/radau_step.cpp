@@ -75,42 +75,6 @@ constexpr double kFinest = 4.0 * std::numeric_limits<double>::epsilon();
 constexpr double kErrorUlps = 64.0;
 /// The defect of the weights between nodes overestimates the error of θ, which has a higher order.
 constexpr double kDefectShare = 0.01;
-constexpr double kShrink = 0.4;
-/// A step of errors whose miss is a layer for more than this part is tried again at a length that leaves this part of
-/// the tolerance. The layer is mostly what the last step left; aimed at the tolerance itself, three tries in a row were
-/// too long by a hair, and explicit steps followed. Not with weight decay: there a network whose smallest neuron turns
-/// late was then not seen to rest.
-constexpr double kMostly = 0.5;
-constexpr double kBelow = 0.7;
-constexpr double kLargestGrowth = 6.0;
-/// A miss below this part of the tolerance is what Newton's method leaves (see kNewtonPart) and says nothing of the
-/// length: a step that took few iterations may then grow faster.
-constexpr double kUnseen = 1e-3;
-constexpr int kFewIterations = 2;
-constexpr double kFastGrowth = 20.0;
-/// With this many iterations a step is as long as it should be, and with fewer it may grow by the square of what is
-/// left of them: one that was 2.5 times as long took all fourteen and was refused, and then each second one.
-constexpr double kEnoughIterations = 8.0;
-/// Where margins are negative another sample may take over all the weight within a step, and a much longer step could
-/// miss that; so the growth is smaller there.
-constexpr double kCarefulGrowth = 2.0;
-/// The same as kEnoughIterations for these: at twice the length of one that took six, steps were refused.
-constexpr double kEnoughCareful = 6.0;
-/// The same where the kernel turns: the last iterations of Newton's method gain several digits each.
-constexpr double kEnoughTurning = 5.0;
-/// But behind an event it grows as elsewhere up to this part of the longest step before: what else could come within
-/// such a step has been seen not to.
-constexpr double kRegained = 0.1;
-/// A step that iterated on rounding, and longer ones in its place were refused, is as long as rounding lets one be.
-constexpr double kLimitedGrowth = 1.1;
-/// What an event leaves of the lengths before earlier ones.
-constexpr double kRemembered = 0.5;
-/// A step over a constant kernel that takes so many iterations is kept short by a kernel that turns.
-constexpr int kTurnsFrom = 6;
-/// So is one that misses this part of the tolerance in a layer, or it may be.
-constexpr double kNearLimit = 0.1;
-/// Of what it misses the groups feel next to nothing below this part.
-constexpr double kNextToNothing = 0.1;
 
 }  // namespace
 
@@ -121,6 +85,7 @@ RadauStep::RadauStep(const Dataset& data, Objective objective, const Settings& s
       tolerance_(kLatePart * settings.rtol),
       growing_part_(std::clamp(kCoarsest / tolerance_, 1.0, kGrowingPart)),
       late_tolerance_(tolerance_),
+      largest_norm_(data.X().rowwise().norm().maxCoeff()),
       nodes_(RadauNodes::get()),
       change_(kStages, data.n()),
       log_change_(kStages, data.n()),
@@ -153,14 +118,12 @@ RadauStep::RadauStep(const Dataset& data, Objective objective, const Settings& s
     node_answers_.resize(kStages, data.n());
     kept_.resize(kStages, data.n());
     kept_end_.setZero(data.n());
-    asked_.resize(data.n());
-    driven_.resize(data.n());
-    settled_.resize(data.n());
+    for (auto* of_samples : {&asked_, &driven_, &settled_, &answers_, &mean_over_step_}) of_samples->resize(data.n());
     direction_.resize(data.rank());
+    missed_.setZero(kStages, data.n());
+    moved_square_.resize(kStages);
     steady_residual_.resize(kStages, data.n());
     steady_mass_.resize(kStages);
-    answers_.resize(data.n());
-    mean_over_step_.resize(data.n());
 }
 
 RadauStep::~RadauStep() = default;
@@ -193,15 +156,13 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
     with_others_ = with_others;
     begin(expansion, step, quiet);
     if (!is_steady_ && !is_turning_ && !choose_active(expansion.series().square(), step)) return refuse(step);
-    const double norm = data_.X().rowwise().norm().maxCoeff();
     double change = 0.0;
     double before = 0.0;
     bool slow = true;
     for (; iterations_ < kMaxIterations; ++iterations_) {
         run_series(expansion, step);
         if (iterations_ == 0 && !is_linear_) guess_mass();
-        const bool is_resolved = change <= rounding_of_margins();  // what is left says nothing of the kernel
-        if (is_growing_ && is_steady_ && iterations_ > 1 && change > kSlowSteady * before && !is_resolved)
+        if (is_growing_ && is_steady_ && iterations_ > 1 && change > kSlowSteady * before && !is_resolved(change))
             slow |= leave_steady(expansion, step);
         if (needs_factors(slow) && !prepare(expansion, step)) return refuse(step);
         before = change;
@@ -210,11 +171,9 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
         if (!std::isfinite(change)) break;
         if (iterations_ > (is_turning_ ? kSurelyHopeless : 0) && error(expansion, step) > kHopeless * tolerance_) break;
         const bool is_rounding = is_turning_ && iterations_ > 0 && (change <= kExact || change > kStands * before);
-        const double all = is_rounding ? 0.0 : change * step * norm;
-        const double left = (is_turning_ ? std::max(all, moved_ * step) : all) / tolerance_;
+        const double left = left_after(expansion, is_rounding ? 0.0 : change, step) / tolerance_;
         const bool is_tried = is_growing_ ? change > kStands * before : is_turning_ && moved_ > kStands * moved_before;
-        const bool is_noise = is_growing_ && change <= rounding_of_margins();
-        const bool is_near = is_noise || left <= (is_turning_ ? kStandsTurning : kStandsPart);
+        const bool is_near = left <= (is_turning_ ? kStandsTurning : kStandsPart);
         const bool stands = iterations_ > 0 && is_tried && is_near;
         slow = is_slow(change, before);
         if (left > kNewtonPart && change > rounding_ && !stands) continue;
@@ -227,7 +186,7 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
         const double miss = std::max(own, kDefectShare * expansion.defect(1.0) / tolerance_);
         if (!std::isfinite(miss)) break;
         const bool is_taken = conclude(expansion, step, miss, stands ? left : 0.0);
-        if (is_taken && is_noise) leave_room_for_rounding(step, change);
+        if (is_taken && is_growing_ && change <= rounding_of_margins()) leave_room_for_rounding(step, change);
         if (is_taken) kept_end_ = start_weights_ + coefficients_.colwise().sum().transpose();
         if (!is_taken && is_growing_) land_before_join(step, own <= 1.0);
         return is_taken;
@@ -261,77 +220,6 @@ bool RadauStep::needs_factors(bool slow) noexcept {
     if (!slow || iterations_ < 2 || !steady_->is_old()) return false;
     steady_->forget();
     return true;
-}
-
-/// Takes the step or not, and proposes the length of the next one. `rounding`: what of the miss may be rounding, which
-/// says nothing of the length of a step that is taken. One that is refused is shorter when it is tried again.
-bool RadauStep::conclude(Expansion& expansion, double step, double miss, double rounding) noexcept {
-    const bool is_taken = miss <= 1.0;
-    if (is_taken) longest_ = std::max(longest_, step);
-    const bool is_limited = refused_ && rounding > 0.0 && step != landing_;
-    const double growth = is_limited ? kLimitedGrowth : largest_growth(miss);
-    refused_ = !is_taken;
-    const bool is_seen = !is_taken || miss > (is_linear_ ? 0.0 : std::max(kUnseen, rounding));
-    // What explicit steps left of a layer is over with this step, and says nothing of the length of the next one.
-    const double lasting = left_ > 0.0 && is_taken ? std::max(miss - layer_ / tolerance_, kUnseen) : miss;
-    double ratio = is_seen ? std::pow(lasting, -1.0 / kStages) : kFastGrowth;
-    // What is missed of a layer of errors at the start falls like the step alone.
-    if (is_linear_ && !is_taken && layer_ > tolerance_) ratio = std::min(ratio, tolerance_ / layer_);
-    const bool is_left = layer_ > kMostly * miss * tolerance_ && !expansion.waveform().decays();
-    if (is_linear_ && !is_taken && is_left) ratio = std::min(ratio, kBelow / miss);
-    next_step_ = step * std::clamp(0.9 * ratio, kShrink, growth);
-    behind_ = is_taken && step == landing_ ? ahead_ : kUnlimited;
-    if (is_taken && is_steady_ && !is_linear_ && !is_growing_ && !has_many_)
-        turns_ |= is_kept_short(expansion, step, miss);
-    if (is_taken) {
-        lacks_digits_ = false;
-        kept_ = coefficients_;
-        kept_step_ = step;
-    }
-    return is_taken;
-}
-
-/// Whether a step over a constant kernel says that the next ones have to reckon with one that turns: Newton's method
-/// took long, or what is missed is large, summed up by samples, and the groups feel next to nothing of it. Of a layer
-/// that may be so.
-bool RadauStep::is_kept_short(const Expansion& expansion, double step, double miss) {
-    if (iterations_ >= kTurnsFrom) return true;
-    if (miss <= kNearLimit) return false;
-    const double missed = miss * tolerance_;
-    return layer_ > kMostly * missed || smooth_error_of_groups(expansion, step) < kNextToNothing * missed;
-}
-
-/// By how much the next step may be longer: convergence has to last, and nothing new may come within it.
-double RadauStep::largest_growth(double miss) const noexcept {
-    if (is_linear_) return kLargestGrowth;
-    if (!is_growing_) {
-        const bool regains = longest_ < kRegained * longest_before_ && iterations_ <= kFewIterations;
-        if (regains) return kLargestGrowth;
-        return growth_to(is_turning_ ? kEnoughTurning : kEnoughCareful, kCarefulGrowth);
-    }
-    if (iterations_ <= kFewIterations) return miss < kUnseen ? kFastGrowth : kLargestGrowth;
-    if (is_steady_) return kLargestGrowth;  // a longer step has the kernel between the nodes, and converges sooner
-    return growth_to(kEnoughIterations, kLargestGrowth);
-}
-
-/// The growth that leaves a step with as many iterations as are enough.
-double RadauStep::growth_to(double enough, double largest) const noexcept {
-    const double left = enough / std::max(iterations_, 1);
-    return std::clamp(left * left, 1.0, largest);
-}
-
-/// An event changes the kernel.
-void RadauStep::interrupt() noexcept {
-    pause();
-    turns_ = has_many_ = false;
-    longest_before_ = std::max(longest_, kRemembered * longest_before_);
-    longest_ = 0.0;
-}
-
-bool RadauStep::refuse(double step) noexcept {
-    refused_ = true;
-    next_step_ = kShrink * step;
-    return false;
 }
 
 /// Weights of samples that drive nobody grow as the mass falls. Returns what their polynomials may miss of them.

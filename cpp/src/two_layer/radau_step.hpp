@@ -116,6 +116,7 @@ class RadauStep {
     void factor_jacobian(Expansion& expansion, double step);
     void scale_jacobian(Eigen::Map<Matrix>& jacobian);
     double log_correction(int node, Index sample, double solved, double factored, double response) const;
+    double take_correction(int node, Index sample, double solved);
     double correct(double step);
     double correct_steady(double step);
     bool is_solved() const noexcept;
@@ -127,6 +128,8 @@ class RadauStep {
     double growing_error(const Expansion& expansion, double step);
     double turning_error(const Expansion& expansion, double step);
     bool is_slow(double change, double before) const noexcept;
+    double left_after(const Expansion& expansion, double change, double step) const noexcept;
+    bool is_resolved(double change) const noexcept;
     double rounding_of_margins() const noexcept;
     void leave_room_for_rounding(double step, double change) noexcept;
     bool conclude(Expansion& expansion, double step, double miss, double rounding) noexcept;
@@ -142,6 +145,7 @@ class RadauStep {
     double layer_ = 0.0;   // the part of the last error() that is missed at the start of the step
     double late_tolerance_;  // of steps whose weights do not tend to zero
     bool with_others_ = false;
+    double largest_norm_;      // of a sample
     const RadauNodes& nodes_;  // the same for all
     // At the nodes, as changes since the start of the step, (stages, n): of the weights p, of log p of the unknowns, of
     // the margins; and of log D, (stages,). Changes, because where weights cancel what drives the neurons is far below
@@ -170,6 +174,8 @@ class RadauStep {
     Vector driven_, direction_;           // changes of the weights (n,), and the gradient that they make up (r,)
     bool is_far_ = false;                 // the margins of the first guess say nothing of the weights
     double moved_ = 0.0;                  // the largest change of a group's gradient in the last correction
+    Matrix missed_;                       // of log p before the last correction, by what margins ask for (stages, n)
+    Vector moved_square_;                 // how far that moves the neurons to a node: the square over |θ|² and the step
     Matrix steady_residual_;              // (stages, n)
     Vector steady_mass_, answers_;        // (stages,), and -d log|ℓ'|/dq (n,)
     Vector mean_over_step_;               // weights of all samples
