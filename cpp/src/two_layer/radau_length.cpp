@@ -21,6 +21,11 @@ constexpr double kLargestGrowth = 6.0;
 constexpr double kUnseen = 1e-3;
 constexpr int kFewIterations = 2;
 constexpr double kFastGrowth = 20.0;
+/// A miss below the first after one iteration or none leaves room for a step longer by the second, up to kRegained of
+/// the longest before. In raw units layers behind events are 10⁻¹⁵ of that, and what steps miss grows with the root of
+/// their length only: each took thirteen steps to come back to it.
+constexpr double kFarBelow = 1e-5;
+constexpr double kFastestGrowth = 400.0;
 /// With this many iterations a step is as long as it should be, and with fewer it may grow by the square of what is
 /// left of them: one that was 2.5 times as long took all fourteen and was refused, and then each second one.
 constexpr double kEnoughIterations = 8.0;
@@ -58,7 +63,7 @@ bool RadauStep::conclude(Expansion& expansion, double step, double miss, double 
     const bool is_seen = !is_taken || miss > (is_linear_ ? 0.0 : std::max(kUnseen, rounding));
     // What explicit steps left of a layer is over with this step, and says nothing of the length of the next one.
     const double lasting = left_ > 0.0 && is_taken ? std::max(miss - layer_ / tolerance_, kUnseen) : miss;
-    double ratio = is_seen ? std::pow(lasting, -1.0 / kStages) : kFastGrowth;
+    double ratio = is_seen ? std::pow(lasting, -1.0 / kStages) : kFastestGrowth;
     // What is missed of a layer of errors at the start falls like the step alone.
     if (is_linear_ && !is_taken && layer_ > tolerance_) ratio = std::min(ratio, tolerance_ / layer_);
     const bool is_left = layer_ > kMostly * miss * tolerance_ && !expansion.waveform().decays();
@@ -93,6 +98,8 @@ double RadauStep::largest_growth(double miss) const noexcept {
         if (regains) return kLargestGrowth;
         return growth_to(is_turning_ ? kEnoughTurning : kEnoughCareful, kCarefulGrowth);
     }
+    if (iterations_ <= 1 && miss < kFarBelow)
+        return std::clamp(kRegained * longest_before_ / longest_, kFastGrowth, kFastestGrowth);
     if (iterations_ <= kFewIterations) return miss < kUnseen ? kFastGrowth : kLargestGrowth;
     if (is_steady_) return kLargestGrowth;  // a longer step has the kernel between the nodes, and converges sooner
     return growth_to(kEnoughIterations, kLargestGrowth);
