@@ -50,3 +50,35 @@ def test_what_drifts_across_a_boundary_is_across() -> None:
     net = rf.Network.init(6, data.d, scale=1.0, seed=222, leak=0.1)
     sol = rf.integrate(data, net, until=rf.Stop(log_time=20.0))
     assert sol.status == "reached_log_time", sol.message
+
+
+def whole_run(rtol: float) -> rf.Solution:
+    data = part_of_cancer(np.arange(569))
+    net = rf.Network.init(6, 30, scale=1e-3, seed=0)
+    return rf.integrate(data, net, loss="exponential", rtol=rtol, until=rf.Stop(log_time=300.0))
+
+
+@pytest.fixture(scope="module")
+def whole() -> rf.Solution:
+    return whole_run(1e-9)
+
+
+def test_steps_are_not_refused_for_rounding_that_neurons_do_not_feel(whole: rf.Solution) -> None:
+    """By the sizes of the changes of weights three of seven were, after fourteen iterations: to log t = 250 5,446 steps
+    were refused and 7,329 taken, with 104,146 iterations."""
+    assert whole.success, whole.message
+    assert whole.stats["late_refused"] < 0.5 * whole.stats["late_steps"]
+    assert whole.stats["late_iterations"] < 6 * whole.stats["late_steps"]
+
+
+def test_steps_behind_events_come_back_to_their_length(whole: rf.Solution) -> None:
+    assert whole.stats["late_steps"] < 1700  # 1,849 with growth by twenty at most
+
+
+def test_the_whole_data_end_as_at_a_tighter_tolerance(whole: rf.Solution) -> None:
+    tight = whole_run(1e-10)
+    assert tight.success, tight.message
+    np.testing.assert_allclose(whole.log_loss[-1], tight.log_loss[-1], rtol=1e-9)
+    size = np.sqrt(np.sum(tight.W[-1] ** 2) + np.sum(tight.a[-1] ** 2))
+    np.testing.assert_allclose(whole.W[-1], tight.W[-1], rtol=0.0, atol=1e-9 * size)
+    np.testing.assert_allclose(whole.a[-1], tight.a[-1], rtol=0.0, atol=1e-9 * size)
