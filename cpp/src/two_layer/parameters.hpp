@@ -102,9 +102,9 @@ class Parameters {
     Vector invariant_;
     Vector at_rest_;
     MovingParts parts_;
-    bool restore_part(Index neuron, MovingParts::Column weights, double& output) const noexcept;
-    MovingParts::ConstColumn column(Index neuron) const noexcept { return {w.data() + neuron, neurons()}; }
     mutable Vector squares_;  // workspace
+    MovingParts::ConstColumn column(Index neuron) const noexcept { return {w.data() + neuron, neurons()}; }
+    bool restore_part(Index neuron, MovingParts::Column weights, double& output) const noexcept;
     void scale(Index neuron, int exponent);
     double size(Index neuron) const;
     void restore(const Sleeper& sleeper);

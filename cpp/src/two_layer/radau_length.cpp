@@ -16,8 +16,8 @@ constexpr double kShrink = 0.4;
 constexpr double kMostly = 0.5;
 constexpr double kBelow = 0.7;
 constexpr double kLargestGrowth = 6.0;
-/// A miss below this part of the tolerance is what Newton's method leaves (see kNewtonPart) and says nothing of the
-/// length: a step that took few iterations may then grow faster.
+/// A miss below this part of the tolerance is what Newton's method leaves (kNewtonPart of RadauStep::expand) and says
+/// nothing of the length: a step that took few iterations may then grow faster.
 constexpr double kUnseen = 1e-3;
 constexpr int kFewIterations = 2;
 constexpr double kFastGrowth = 20.0;
