@@ -176,3 +176,38 @@ def test_without_scikit_learn_the_extra_is_named() -> None:
     assert ended.returncode != 0
     assert "reluflow[data]" in ended.stderr
     assert {"ReluFlowClassifier", "ReluFlowRegressor"} <= set(dir(rf))
+
+
+def counted(model: Any) -> tuple[Any, Any]:
+    """Targets of the cloud for a model: three classes or a real function."""
+    return (CLOUD[:, 0] * 2).round().clip(-1, 1) if isinstance(model, rf.ReluFlowClassifier) else np.abs(CLOUD[:, 0])
+
+
+@pytest.mark.parametrize("kind", [rf.ReluFlowClassifier, rf.ReluFlowRegressor])
+def test_a_weight_is_so_many_copies_and_a_common_factor_is_none(kind: Any) -> None:
+    model, y = kind(**QUICK), counted(kind())
+    weights = np.random.default_rng(1).integers(0, 4, 30)
+    copies = clone(model).fit(np.repeat(CLOUD, weights, axis=0), np.repeat(y, weights)).predict(CLOUD)
+    weighted = clone(model).fit(CLOUD, y, sample_weight=weights)
+    np.testing.assert_allclose(weighted.predict(CLOUD), copies, rtol=0, atol=1e-4)
+    scaled = clone(model).fit(CLOUD, y, sample_weight=2.0**-900 * weights)
+    assert np.array_equal(scaled.predict(CLOUD), weighted.predict(CLOUD))
+    plain = clone(model).fit(CLOUD, y)
+    assert np.array_equal(clone(model).fit(CLOUD, y, sample_weight=np.full(30, 3)).predict(CLOUD), plain.predict(CLOUD))
+    assert not np.allclose(plain.predict(CLOUD), weighted.predict(CLOUD))
+
+
+def test_classes_of_no_weight_are_not_learnt() -> None:
+    model = rf.ReluFlowClassifier(**QUICK).fit(CLOUD, SIDE, sample_weight=np.ones(30))
+    assert list(model.classes_) == ["down", "up"]
+    with pytest.raises(ValueError, match="y must hold at least two classes"):
+        model.fit(CLOUD, SIDE, sample_weight=(SIDE == "up").astype(float))
+
+
+@pytest.mark.parametrize(
+    ("weights", "told"),
+    [([-1.0] * 30, "not be negative"), ([1.0] * 29, "one entry for each"), ([0.0] * 30, "sample_weight")],
+)
+def test_weights_that_are_none_are_named(weights: Any, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        rf.ReluFlowRegressor(**QUICK).fit(CLOUD, CLOUD[:, 0], sample_weight=weights)

@@ -14,6 +14,7 @@ from scipy.special import expit, softmax
 
 from ._validation import FloatArray, instance, invalid, optional_module
 from .datasets import Dataset, MultiClassDataset
+from .datasets._dataset import weights_of_samples
 from .flow import MultiClassSolution, Solution, Stop, integrate
 from .losses import LossName, MarginLossName, check_margin_loss
 from .networks import MultiClassNetwork, Network
@@ -160,13 +161,17 @@ class ReluFlowClassifier(ClassifierMixin, FlowEstimator):  # type: ignore[misc]
         self.n_threads = n_threads
         self.random_state = random_state
 
-    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> ReluFlowClassifier:
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> ReluFlowClassifier:
         """Train on inputs X (n, d) with labels y (n,), numbers or strings of two or more classes.
+
+        `sample_weight`, shape (n,), is what each sample counts in the mean loss: a weight of 2 is the sample twice, one
+        of 0 leaves it out, and a common factor changes nothing.
 
         Raises
         ------
         ValueError
-            Inputs that are not finite numbers, labels of one class or of none, or a bad parameter.
+            Inputs that are not finite numbers, labels of one class or of none, weights that are negative or all zero,
+            or a bad parameter.
         KeyboardInterrupt
             Ctrl-C, so that a cross-validation ends, too; ``solution_`` and ``network_`` are those so far.
 
@@ -177,15 +182,16 @@ class ReluFlowClassifier(ClassifierMixin, FlowEstimator):  # type: ignore[misc]
         """
         inputs, labels = validate_data(self, X, y, dtype=np.float64)
         optional_module("sklearn.utils.multiclass", "data").check_classification_targets(labels)
+        inputs, labels, weights = _counted(inputs, labels, sample_weight)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         K = len(self.classes_)
         if K < 2:
             raise invalid("y", "hold at least two classes", f"1 class, {self.classes_[0]!r}")
         data: Dataset | MultiClassDataset
         if K == 2:
-            data = Dataset(inputs, np.where(codes == 1, 1.0, -1.0), bias_input=self._bias_input())
+            data = Dataset(inputs, np.where(codes == 1, 1.0, -1.0), weights=weights, bias_input=self._bias_input())
         else:
-            data = MultiClassDataset(inputs, codes, bias_input=self._bias_input())
+            data = MultiClassDataset(inputs, codes, weights=weights, bias_input=self._bias_input())
         self._run(data, check_margin_loss(self.loss), DEFAULT_STOP if self.until is None else self.until)
         return self
 
@@ -303,13 +309,16 @@ class ReluFlowRegressor(RegressorMixin, FlowEstimator):  # type: ignore[misc]
         self.n_threads = n_threads
         self.random_state = random_state
 
-    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> ReluFlowRegressor:
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> ReluFlowRegressor:
         """Train on inputs X (n, d) with real targets y (n,).
+
+        `sample_weight`, shape (n,), is what each sample counts in the mean loss, and in the mean and the deviation of
+        the targets: a weight of 2 is the sample twice, one of 0 leaves it out, and a common factor changes nothing.
 
         Raises
         ------
         ValueError
-            Inputs or targets that are not finite numbers, or a bad parameter.
+            Inputs or targets that are not finite numbers, weights that are negative or all zero, or a bad parameter.
         KeyboardInterrupt
             Ctrl-C, so that a cross-validation ends, too; ``solution_`` and ``network_`` are those so far.
 
@@ -320,9 +329,10 @@ class ReluFlowRegressor(RegressorMixin, FlowEstimator):  # type: ignore[misc]
         """
         inputs, targets = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         instance(self.standardise, "standardise", (bool, np.bool_), "True or False")
-        y_ = np.asarray(targets, dtype=np.float64)
-        self.target_mean_, self.target_scale_ = _mean_and_scale(y_) if self.standardise else (0.0, 1.0)
-        data = Dataset(inputs, (y_ - self.target_mean_) / self.target_scale_, bias_input=self._bias_input())
+        inputs, y_, weights = _counted(inputs, np.asarray(targets, dtype=np.float64), sample_weight)
+        self.target_mean_, self.target_scale_ = _mean_and_scale(y_, weights) if self.standardise else (0.0, 1.0)
+        standardised = (y_ - self.target_mean_) / self.target_scale_
+        data = Dataset(inputs, standardised, weights=weights, bias_input=self._bias_input())
         self._run(data, "squared", REGRESSION_STOP if self.until is None else self.until)
         return self
 
@@ -337,9 +347,22 @@ class ReluFlowRegressor(RegressorMixin, FlowEstimator):  # type: ignore[misc]
         return self._outputs(X) * self.target_scale_ + self.target_mean_
 
 
-def _mean_and_scale(y: FloatArray) -> tuple[float, float]:
+def _counted(
+    inputs: FloatArray, targets: npt.NDArray[Any], sample_weight: npt.ArrayLike | None
+) -> tuple[FloatArray, npt.NDArray[Any], FloatArray | None]:
+    """Return the samples of some weight, and their weights, of mean 1; None where these are equal."""
+    if sample_weight is None:
+        return inputs, targets, None
+    weights = weights_of_samples(sample_weight, "sample_weight", len(inputs))
+    used = weights > 0
+    weights = weights[used] / weights.max()
+    return inputs[used], targets[used], None if (weights == 1.0).all() else weights / weights.mean()
+
+
+def _mean_and_scale(y: FloatArray, weights: FloatArray | None) -> tuple[float, float]:
     """Return the mean of y and its standard deviation, or 1 if that is 0; squares stay in the range of float64."""
     exponent = int(np.frexp(np.abs(y).max())[1])
     units = np.ldexp(y, -exponent)  # exact
-    spread = float(np.ldexp(units.std(), exponent))
-    return float(np.ldexp(units.mean(), exponent)), spread if spread > 0 else 1.0
+    mean = np.average(units, weights=weights)
+    spread = float(np.ldexp(np.sqrt(np.average((units - mean) ** 2, weights=weights)), exponent))
+    return float(np.ldexp(mean, exponent)), spread if spread > 0 else 1.0
