@@ -97,6 +97,21 @@ def test_the_decision_plane_holds_the_outputs_of_the_network():
     assert wide.values[4, 1] == pytest.approx(runs.iris().final([x])[0], rel=1e-12)
 
 
+def test_a_bias_keeps_its_value_on_the_decision_plane():
+    moved = rf.Dataset(runs.planar().data.X + np.array([0.3, -0.2]), runs.planar().data.y, bias_input=0.5)
+    net = rf.integrate(moved, rf.Network.init(6, 3, seed=2, scale=0.1), until=20.0).final
+    found = analysis.decision_plane(moved, net, n_grid=5, extent=2.0)
+    np.testing.assert_array_equal(found.basis, np.eye(2))
+    np.testing.assert_array_equal(found.points, moved.X[:, :2])
+    assert found.values[3, 1] == pytest.approx(net([[found.u[1], found.v[3]]])[0], rel=1e-13)
+    assert abs(found.values[2, 2]) > 1e-3  # no homogeneous function: at the origin it is what the biases give
+    wide = rf.Dataset(np.random.default_rng(0).standard_normal((9, 4)), [1, -1, 1, -1, 1, -1, 1, -1, 1], bias_input=1.0)
+    net = rf.Network.init(6, 5, seed=2)
+    assert analysis.decision_plane(wide, net, n_grid=3).basis.shape == (2, 4)
+    with pytest.raises(ValueError, match=r"basis must have two rows, found the shape \(3, 4\)"):
+        analysis.decision_plane(wide, net, basis=np.eye(4)[:3])
+
+
 # --- the rectified ellipsoid -----------------------------------------------------------------------------------------
 
 

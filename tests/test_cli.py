@@ -180,6 +180,16 @@ def test_a_csv_file_runs_with_its_targets_and_a_bias(capsys, tmp_path):
     assert json.loads((tmp_path / "summary.json").read_text())["rmse"] == pytest.approx(error)
 
 
+def test_two_inputs_with_a_bias_get_a_picture_of_the_outputs(capsys, tmp_path):
+    path = tmp_path / "xor.csv"
+    path.write_text("u,v,odd\n0,0,no\n0,1,yes\n1,0,yes\n1,1,no\n")
+    code, _, err = call(capsys, "run", "--data", path, "--label", "odd", "--positive", "yes", "--bias", "1",
+                        "--width", "6", "--scale", "0.1", "--until", "5", "--no-euler", "--out", tmp_path)  # fmt: skip
+    assert (code, err) == (0, "")
+    assert (tmp_path / "outputs.png").is_file()
+    assert not (tmp_path / "plane.png").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

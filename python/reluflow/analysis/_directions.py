@@ -10,7 +10,7 @@ import numpy.typing as npt
 from .._validation import FloatArray, ReadOnly, invalid, real_array
 from ._kernels import lengths, mass_shares, scaled
 from ._sectors import groups
-from ._states import Source, States, states
+from ._states import Source, states
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ def directions(
     array([ 0.962, -0.274])
     """
     run = states(source, times)
-    axes = _leading(run, n_axes) if basis is None else _checked(basis, run.data.d)
+    axes = axes_of(run.W[-1], basis, n_axes)
     size = lengths(run.W)
     with np.errstate(invalid="ignore", divide="ignore"):
         coords = (run.W / size[:, :, None]) @ axes.T
@@ -124,15 +124,20 @@ def angles_to_group(source: Source, times: npt.ArrayLike | None = None) -> Float
     return out
 
 
-def _leading(run: States, n_axes: int) -> FloatArray:
+def axes_of(W: FloatArray, basis: npt.ArrayLike | None, n_axes: int = 2) -> FloatArray:
+    """Return orthonormal rows: those of `basis`, the coordinates of W (m, d), or its leading singular vectors."""
+    return _leading(W, n_axes) if basis is None else _checked(basis, W.shape[1])
+
+
+def _leading(W: FloatArray, n_axes: int) -> FloatArray:
     if n_axes not in (2, 3):
         raise invalid("n_axes", "be 2 or 3", repr(n_axes))
-    d = run.data.d
+    d = W.shape[1]
     axes = np.zeros((n_axes, d))
     if d <= n_axes:
         axes[:d, :] = np.eye(d)
         return axes
-    _, _, Vt = np.linalg.svd(run.W[-1], full_matrices=False)
+    _, _, Vt = np.linalg.svd(W, full_matrices=False)
     rows = Vt[:n_axes]
     lead = np.argmax(np.abs(rows), axis=1)
     axes[: len(rows)] = rows * np.sign(rows[np.arange(len(rows)), lead])[:, None]

@@ -9,9 +9,10 @@ import numpy.typing as npt
 
 from .._validation import FloatArray, PatternArray, ReadOnly, integer, invalid, positive
 from ..datasets import Dataset
+from ..datasets._bias import appended, bare_inputs
 from ..losses import LossName
 from ..networks import Network
-from ._directions import Directions, directions
+from ._directions import Directions, axes_of, directions
 from ._extremal import ExtremalDirection, extremal_directions
 from ._inputs import check_data, check_net
 from ._states import Source, state_of, states
@@ -145,18 +146,25 @@ def decision_plane(
     n_grid: int = 201,
     extent: float | None = None,
 ) -> DecisionPlane:
-    """Evaluate a network on a plane through 0: the input plane for d = 2, else the plane of its leading directions.
+    """Evaluate a network on a plane through 0: that of two inputs, else the plane of its leading directions.
+
+    The constant input of a bias is none of the d inputs here: it keeps its value on the plane.
 
     Parameters
     ----------
     data : Dataset
     net : Network
     basis : array_like, shape (2, d), optional
-        Orthonormal rows, as in `directions`.
+        Orthonormal rows, by default as in `directions`.
     n_grid : int, optional
         Points along each axis.
     extent : float, optional
         Half width of the square, above 0; without it 1.2 times the largest coordinate of a projected sample.
+
+    Raises
+    ------
+    ValueError
+        A basis that is not orthonormal or has another shape, or a bad grid.
 
     Examples
     --------
@@ -169,10 +177,13 @@ def decision_plane(
     """
     check_data(data)
     check_net(net)
-    view = directions(state_of(data, net), basis=basis)
-    points = data.X @ view.basis.T
+    bare = bare_inputs(data)
+    axes = axes_of(state_of(data, net).W[0, :, : bare.shape[1]], basis)
+    if len(axes) != 2:
+        raise invalid("basis", "have two rows", f"the shape {axes.shape}")
+    points = bare @ axes.T
     half = 1.2 * float(np.abs(points).max()) if extent is None else positive(extent, "extent")
     u = np.linspace(-half, half, integer(n_grid, "n_grid", least=2))
     U, V = np.meshgrid(u, u)
-    inputs = np.column_stack((U.ravel(), V.ravel())) @ view.basis
-    return DecisionPlane(u, u, net(inputs).reshape(U.shape), points, data.y, view.basis)
+    inputs = appended(np.column_stack((U.ravel(), V.ravel())) @ axes, data.bias_input)
+    return DecisionPlane(u, u, net(inputs).reshape(U.shape), points, data.y, axes)

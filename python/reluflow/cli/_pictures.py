@@ -12,6 +12,7 @@ from ..losses import is_of_margins
 from ._files import write_figure
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Picture = Callable[[Solution], "Figure"]
@@ -23,6 +24,8 @@ def write_all(solution: Solution, out: Path) -> Iterator[Path]:
     more: dict[str, Picture] = {}
     if data.d == 2:
         more = {"plane": _plane} if data.bias_input is None else {"fit": _fit}
+    elif data.d == 3 and data.bias_input is not None and is_of_margins(solution.loss):
+        more = {"outputs": _outputs}
     with figures.style():
         for name, draw in {**PICTURES, **more}.items():
             path = out / f"{name}.png"
@@ -83,9 +86,19 @@ def _plane(solution: Solution) -> Figure:
     figure, axes = figures.panels(2, height=3.9)
     figures.weight_plane(plane, axes[0], events=analysis.event_marks(solution, plane.paths))
     axes[0].set_title("neurons and sectors, radius $|w_j|$")
-    figures.decision(analysis.decision_plane(solution.data, solution.final), axes[1])
-    axes[1].set_title("outputs at the end")
+    _draw_outputs(solution, axes[1])
     return figure
+
+
+def _outputs(solution: Solution) -> Figure:
+    figure, axes = figures.panels(1, height=3.9)
+    _draw_outputs(solution, axes)
+    return figure
+
+
+def _draw_outputs(solution: Solution, axes: Axes) -> None:
+    figures.decision(analysis.decision_plane(solution.data, solution.final), axes)
+    axes.set_title("outputs at the end")
 
 
 def _fit(solution: Solution) -> Figure:
