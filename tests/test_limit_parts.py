@@ -194,6 +194,23 @@ def test_the_core_agrees_with_one_linear_program_a_sample(seed, loss):
     np.testing.assert_allclose((data.y * core.duals) @ rows, 0.0, atol=1e-12)
 
 
+@pytest.mark.parametrize("loss", ["logistic", "exponential"])
+@pytest.mark.parametrize("seed", range(10))
+def test_values_at_rest_are_found_where_the_loss_can_fall_by_rounding_alone(seed, loss):
+    # Newton's method begins at the minimum, and its steps were those of rounding until it gave up.
+    rng = np.random.default_rng(seed)
+    for _ in range(20):
+        plus, minus = rng.integers(1, 30, 2)
+        X = np.vstack((np.tile(rng.standard_normal(3), (plus + minus, 1)), rng.standard_normal(3)))
+        labels = np.r_[np.ones(plus), -np.ones(minus), 1.0]
+        data = rf.Dataset(X, labels)
+        value = np.log(plus / minus) * (0.5 if loss == "exponential" else 1.0)
+        net = rf.Network([X[0] + X[-1], X[0] - X[-1]], [1.0, -1.0], leak=0.1)
+        core = find_core(groups(data, net), data, labels * np.r_[np.full(plus + minus, value), 20.0], loss)
+        assert core is not None
+        np.testing.assert_allclose(core.values[:-1], value, rtol=1e-12, atol=1e-14)
+
+
 def margin_rows(data: rf.Dataset, sorted_: Groups) -> np.ndarray:
     """Of what the groups can add to the margins."""
     return data.y[:, None] * np.hstack([sorted_.map(c) for c in range(len(sorted_))])

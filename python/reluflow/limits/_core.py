@@ -28,6 +28,8 @@ _CANCELS = 1e-9
 _LEAST_SHARE = 1e-6
 # Newton steps for the values at rest; some 20 are taken.
 _VALUE_STEPS = 200
+# A step that falls by more than this part of the one before falls slowly.
+_SLOW = 0.25
 # A step is halved until the loss falls by this part of what its slope promises, or the step is tiny, or the fall is
 # within the rounding of the loss.
 _ENOUGH = 0.1
@@ -174,6 +176,7 @@ def _resting(basis: FloatArray, y: FloatArray) -> npt.NDArray[np.bool_]:
 def _minimum(basis: FloatArray, y: FloatArray, counts: FloatArray, margins: FloatArray, loss: str) -> FloatArray | None:
     """Minimise Σ c_i ℓ(y_i f_i) over f in the range of `basis` by Newton steps with a line search."""
     z = np.linalg.lstsq(basis, y * margins, rcond=_RANK_TOL)[0]
+    eps, last = np.finfo(np.float64).eps, np.inf
     for _ in range(_VALUE_STEPS):
         q = y * (basis @ z)
         slope, curvature = -counts * np.exp(log_weights(q, loss)), counts * np.exp(log_curvatures(q, loss))
@@ -183,8 +186,11 @@ def _minimum(basis: FloatArray, y: FloatArray, counts: FloatArray, margins: Floa
         fall = -float((basis.T @ (y * slope)) @ step)
         part = _line_search(q, y * (basis @ step), fall, loss, counts)
         z = z + part * step
-        if part == 0.0 or fall <= np.finfo(np.float64).eps ** 2 * len(y):
+        # So near the minimum each step falls by far less than the one before, unless what falls is rounding.
+        is_rounding = fall <= eps * np.abs(slope).sum() and fall > _SLOW * last
+        if part == 0.0 or fall <= eps**2 * len(y) or is_rounding:
             return np.asarray(basis @ z)
+        last = fall
         if np.abs(basis @ z).max() > _MAX_VALUE:
             return None
     return None
