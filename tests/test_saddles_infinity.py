@@ -49,6 +49,19 @@ def test_orthogonal_inputs_leave_at_the_rates_of_the_samples_at_rest(loss, seed)
     assert path.end.certified
 
 
+def test_a_margin_that_is_negative_for_long_does_not_part_the_grown_neurons_from_their_limit():
+    # The neuron that leaves crosses sample 1 at t = 5000. Till then this pulls the other one as at the start, which is
+    # too small for that: in the limit, but not in a run from a size of 1e-144.
+    data = rf.Dataset([[-0.6, -1.17, 0.63], [0.03, 0.95, 0.03], [-0.2, 0.86, 0.28]], [-1, -1, 1])
+    path = rf.saddle_to_saddle(data, [[-0.02, -0.65, 0.27], [0.18, 0.34, 0.2]], [-1, -1], loss="logistic", leak=0.1)
+    assert path.status == "infinity", path.message
+    assert [stage.at_infinity for stage in path.stages] == [False]
+    assert path.end is not None
+    assert path.end.certified
+    assert np.flatnonzero(path.end.network.a).tolist() == [0]
+    assert (data.y * path.end.network(data.X)).min() > 0
+
+
 def test_a_negative_neuron_grows_as_if_the_positive_sample_were_not_there():
     data = rf.Dataset([[1.0, 0.0], [0.0, 0.5]], [1, -1])
     path = rf.saddle_to_saddle(data, [[1.0, 0.2], [0.2, 1.0]], [1, -1], loss="exponential")

@@ -58,14 +58,17 @@ def alone(net: Network) -> Network:
     return Network(net.W[live], net.a[live], leak=net.leak, pattern=pattern)
 
 
-def has_turned(data: Dataset, neurons: Neurons, run: Solution, factor: float, duration: float) -> bool:
-    """Tell whether infinitesimal neurons that samples at rest pull have had the time to turn to them.
+def is_on_its_way(data: Dataset, neurons: Neurons, run: Solution, factor: float, duration: float) -> bool:
+    """Tell whether the margins that grow are positive, and infinitesimal neurons have turned to the samples at rest.
 
-    `run` is that of the grown neurons to their limit, `duration` the time since they began to grow.
+    A sample that the grown neurons have to cross before its margin is positive pulls the others with all its weight
+    till then. `run` is that of the grown neurons to their limit, `duration` the time since they began to grow.
     """
     core = core_of(data, run.final, run.loss)
     if core is None:
         return True  # which ends the path: nothing is known of what rests
+    if not (data.y * neurons.network(data.X))[~core.rests].min(initial=1.0) > 0:
+        return False
     rates = rest(data, neurons, factor * core.duals).rate
     return bool(rates[rates > 0].min(initial=np.inf) * duration >= _TURNED)
 

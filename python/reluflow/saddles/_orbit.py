@@ -16,7 +16,7 @@ from ..losses import is_of_margins
 from ..networks import Network
 from ._carried import Carried, in_order, shifted
 from ._flow import Flow
-from ._horizon import has_turned
+from ._horizon import is_on_its_way
 from ._merged import Merged
 from ._neurons import TINY_LOG2, Neurons, log2_sizes
 from ._rays import put_on_rays
@@ -47,6 +47,7 @@ _MAX_LEGS = 100
 _MANY_LEGS = 8
 _MANY_STEPS = 600
 # Whether margins grow for ever is asked after so many legs, and after twice as many each time that is not certified.
+# After the larger number the orbit ends there, though some of these are not positive yet.
 _LEGS_TO_INFINITY = 6
 _MOST_LEGS_TO_INFINITY = 24
 # Statuses of a leg that somebody has asked to end.
@@ -269,7 +270,7 @@ class _Ride:
         return bool(way * leg.t_end > _UNDER_WAY * ARRIVED * size * _SAVED * (last - before))
 
     def goes_to_infinity(self) -> bool:
-        """Tell whether margins are certified to grow for ever, and infinitesimal neurons have turned to the others.
+        """Tell whether margins are certified to grow for ever, and nothing else comes before they do.
 
         The limit that a leg shows is that of its last pattern, which may change: so grown neurons are followed to it.
         """
@@ -282,7 +283,8 @@ class _Ride:
             if self.far.status not in STOPPED and (self.far.limit.kind == "finite" or not is_known):
                 self._ask *= 2
                 return False
-        if self.far.limit.certified and not has_turned(data, end, self.far, self.flow.factor, self.duration):
+        is_asked = self.far.limit.certified and len(self.legs) < _MOST_LEGS_TO_INFINITY
+        if is_asked and not is_on_its_way(data, end, self.far, self.flow.factor, self.duration):
             self.part()
             return False
         return True
