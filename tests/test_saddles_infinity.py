@@ -62,6 +62,30 @@ def test_a_margin_that_is_negative_for_long_does_not_part_the_grown_neurons_from
     assert (data.y * path.end.network(data.X)).min() > 0
 
 
+def test_samples_rest_at_a_later_saddle_that_grow_in_the_limit_of_what_has_grown():
+    # Beyond saddle 1 the grown neurons come to turn two samples at rest at 15 log t of the margins that grow; before
+    # these are there another neuron leaves.
+    X = [[0, -2, 0], [0, -1, 2], [-2, 2, -1], [-2, -1, 1], [1, 1, 1], [-1, -1, -1]]
+    data = rf.Dataset(X, [1, 1, -1, -1, 1, 1])
+    products = [
+        [-1.16, -0.96, 0.02],
+        [-0.65, 1.29, -0.48],
+        [0.05, 1.2, -0.39],
+        [-0.97, 0.63, -0.36],
+        [1.54, -1.06, 1.01],
+    ]
+    path = rf.saddle_to_saddle(data, products, [-1, -1, 1, 1, -1], loss="logistic")
+    assert path.status == "infinity", path.message
+    assert path.times == pytest.approx([0.0, 2 / np.sqrt(14), 0.6369286], rel=1e-7)
+    assert path.losses == pytest.approx(np.log(2.0) * np.array([6.0, 4.0, 2.0]), rel=1e-9)
+    scale = 1e-145
+    full = rf.integrate(data, path.start(scale), until=600.0)
+    rests = -np.log(scale) * (path.times[:-1] + 0.9 * np.diff(path.times))  # late on the plateaus
+    losses = [np.logaddexp(0, -data.y * full(t)(data.X)).sum() for t in rests]
+    assert losses == pytest.approx(path.losses[:-1], abs=0.1)
+    assert np.logaddexp(0, -data.y * full.final(data.X)).sum() < 1e-3
+
+
 def test_a_negative_neuron_grows_as_if_the_positive_sample_were_not_there():
     data = rf.Dataset([[1.0, 0.0], [0.0, 0.5]], [1, -1])
     path = rf.saddle_to_saddle(data, [[1.0, 0.2], [0.2, 1.0]], [1, -1], loss="exponential")

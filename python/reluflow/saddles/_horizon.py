@@ -37,6 +37,9 @@ _WEAK = 1e-6
 _FAR_UNIT = 1e4
 # A margin that grows has passed this part of log t.
 _GROWN_PART = 0.5
+# So often is looked which samples rest, if those that were taken to rest do not.
+_MOST_CORES = 3
+_OTHERS = "other samples rest at log t ="
 
 
 def core_of(data: Dataset, net: Network, loss: str) -> Core | None:
@@ -107,26 +110,59 @@ def saddle_at_infinity(
     core = core_of(data, run.final, run.loss)
     if core is None:
         return "where the other samples rest is not found"
-    factor = reduction_factor(run.reduction, data.n)
-    inert = ~end.grown & (rest(data, end, factor * core.duals).status == "rest")
-    with_inert = late(_beside(data, end, inert), core.rests)
-    if with_inert.status == "interrupted":
-        raise KeyboardInterrupt
-    if with_inert.status != "reached_log_time":
-        return f"the grown neurons cannot be followed to log t = {log_time:.3g}: {with_inert.message}"
-    if not with_inert.final.W.any(axis=1).all():
-        return f"a neuron that only growing samples pull comes to the origin before log t = {log_time:.3g}"
-    there = _moved(end, with_inert.final, end.grown | inert)
+    reached = _to_log_time(data, end, run, late, log_time, core, is_first=is_first)
+    if isinstance(reached, str):
+        return reached
+    there, inert, rests = reached
     net = there.network
-    again = core_of(data, alone(net), run.loss)
-    margins = data.y * net(data.X)
-    if again is None or (again.rests != core.rests).any() or (margins[~core.rests] < _GROWN_PART * log_time).any():
-        return f"other samples rest at log t = {log_time:.3g} than in the limit"
+    if (rests.rests != core.rests).any():
+        if inert.any():
+            return f"{_OTHERS} {log_time:.3g}, where a neuron is pulled by growing samples alone"
+        core = rests
     found = _turned(data, there, inert, core, run.limit.duals)
     if isinstance(found, str):
         return found
     loss = float((data.counts * np.exp(log_losses(data.y * core.values, run.loss)))[core.rests].sum())
     return Saddle(net, core.duals + 0.0, loss, run.limit, run.limit.freedom, at_infinity=True), found
+
+
+def _to_log_time(
+    data: Dataset,
+    end: Neurons,
+    run: Solution,
+    late: Callable[[Network, npt.NDArray[np.bool_]], Solution],
+    log_time: float,
+    core: Core,
+    *,
+    is_first: bool,
+) -> tuple[Neurons, npt.NDArray[np.bool_], Core] | str:
+    """Follow what has grown, and what only growing samples pull, to log t = `log_time`; or say why that cannot be.
+
+    Returns the neurons there, which of them only growing samples pull, and the samples at rest. These are `core` at the
+    first saddle at infinity; at later ones, where the limit of log t -> infinity is never seen, they may be others.
+    """
+    factor = reduction_factor(run.reduction, data.n)
+    for _ in range(_MOST_CORES):
+        inert = ~end.grown & (rest(data, end, factor * core.duals).status == "rest")
+        with_inert = late(_beside(data, end, inert), core.rests)
+        if with_inert.status == "interrupted":
+            raise KeyboardInterrupt
+        if with_inert.status != "reached_log_time":
+            return f"the grown neurons cannot be followed to log t = {log_time:.3g}: {with_inert.message}"
+        if not with_inert.final.W.any(axis=1).all():
+            return f"a neuron that only growing samples pull comes to the origin before log t = {log_time:.3g}"
+        there = _moved(end, with_inert.final, end.grown | inert)
+        net = there.network
+        again = core_of(data, alone(net), run.loss)
+        margins = data.y * net(data.X)
+        if again is None or (margins[~again.rests] < _GROWN_PART * log_time).any():
+            break
+        if (again.rests == core.rests).all():
+            return there, inert, again
+        if is_first:
+            break
+        core = again
+    return f"{_OTHERS} {log_time:.3g} than in the limit"
 
 
 def _beside(data: Dataset, end: Neurons, inert: npt.NDArray[np.bool_]) -> Network:
