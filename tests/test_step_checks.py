@@ -75,6 +75,19 @@ def test_a_loss_of_e_to_the_1e10_ends_where_a_finer_run_does() -> None:
         assert one.log_loss_end == pytest.approx(two.log_loss_end, rel=1e-6, abs=1e-6), seed
 
 
+def test_two_samples_far_below_zero_do_not_take_turns() -> None:
+    """In steps that moved no neuron by its tolerance another one had all the weight each time: 4.5 million of them."""
+    data, net = heavy(2)
+    for seed in range(1000, 1010):
+        rng = np.random.default_rng(seed)
+        moved = [x * (1 + 2.0**-52 * rng.integers(-1, 2, x.shape)) for x in (net.W, net.a)]
+        start = rf.Network(*moved)
+        sol = rf.integrate(data, start, until=rf.Stop(time=3.0, seconds=60.0), loss="exponential")
+        assert sol.status == "reached_time", seed
+        assert sol.stats["steps"] < 1500, seed
+        assert sol.log_loss_end == pytest.approx(-29.1576, rel=1e-5), seed
+
+
 def test_a_start_beyond_the_digits_waits_for_its_time() -> None:
     """With margins of 1e11 nothing moves before log t = 1e11; a time before that is reached at once."""
     data = rf.Dataset([[1.0]], [1])

@@ -304,4 +304,24 @@ bool RadauStep::is_solved() const noexcept {
     return miss <= std::max(kUnsolved, kUnsolvedUlps * std::numeric_limits<double>::epsilon() * least);
 }
 
+/// Whether another sample takes over weight by the margins of the step, at any node, than the weights do. Margins far
+/// below zero move by thousands in a step that moves no neuron by its tolerance, and the loss rose where in each step
+/// another one of two samples had all the weight.
+bool RadauStep::is_taken_over(const Waveform& waveform) const {
+    const double rounding = std::numeric_limits<double>::epsilon() * square_ * largest_norm_;
+    const double unsolved = std::max(kUnsolved, kUnsolvedUlps * rounding);
+    const double least = std::log(kLeastSolved);
+    for (Index i = 0; i < data_.n(); ++i) {
+        if (!shares_mass(i)) continue;
+        for (int node = 0; node < kStages; ++node) {
+            const double margin = start_margins_[i] + margin_change_(node, i);
+            const double asked = log_weight(objective_.loss, margin) + std::log(data_.counts()[i]) -
+                                 waveform.log_mass() - mass_change_[node];
+            const double used = std::log(std::max(weight_at(node, i), std::numeric_limits<double>::min()));
+            if (std::max(asked, used) > least && std::abs(asked - used) > unsolved) return true;
+        }
+    }
+    return false;
+}
+
 }  // namespace reluflow

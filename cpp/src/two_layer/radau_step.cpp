@@ -134,6 +134,7 @@ void RadauStep::begin(Expansion& expansion, double step, bool quiet) {
     const double moved = tolerance_ * expansion.series().square() * expansion.waveform().mean_norm();
     if (is_positive && moved > kMovedMargin) turns_ = false;
     is_growing_ = is_positive && !turns_;
+    is_steep_ = !is_linear_ && expansion.waveform().smallest_margin() < kSteep;
     layer_ = 0.0;
     behind_ = kUnlimited;
     left_ = quiet && !is_linear_ ? kLeftByExplicit * expansion.tolerance() : 0.0;
@@ -180,7 +181,7 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
         const double of_others = with_others_ ? follow_others() : 0.0;
         if (!std::isfinite(of_others)) break;
         run_series(expansion, step);
-        if (is_growing_ && !is_solved()) continue;
+        if (is_growing_ ? !is_solved() : is_steep_ && is_taken_over(expansion.waveform())) continue;
         keep_margins(expansion);
         const double own = std::max(of_others, error(expansion, step)) / tolerance_;
         const double miss = std::max(own, kDefectShare * expansion.defect(1.0) / tolerance_);

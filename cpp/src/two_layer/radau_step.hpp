@@ -39,6 +39,9 @@ class TurningResponse;
 /// within them nevertheless, the unknowns are the gradients of the groups.
 class RadauStep {
   public:
+    /// Weights of margins below this may differ by e^30 within a step.
+    static constexpr double kSteep = -30.0;
+
     RadauStep(const Dataset& data, Objective objective, const Settings& settings, Index neurons);
     ~RadauStep();
 
@@ -120,6 +123,7 @@ class RadauStep {
     double correct(double step);
     double correct_steady(double step);
     bool is_solved() const noexcept;
+    bool is_taken_over(const Waveform& waveform) const;
     double correct_turning(const Expansion& expansion);
     double driven(const Expansion& expansion, const VectorView& weights, bool with_held = false);
     double error_of_samples(double step);
@@ -139,6 +143,7 @@ class RadauStep {
     Objective objective_;
     bool is_linear_;
     bool is_growing_ = false;  // all margins are positive
+    bool is_steep_ = false;    // some are far below zero
     double tolerance_;
     double growing_part_;  // with positive margins the estimate of an error is above the error by this factor at least
     double left_ = 0.0;    // what explicit steps may have left of a layer

@@ -15,9 +15,6 @@ constexpr double kNever = -1e100;
 /// their series must reach over the step.
 constexpr double kLongestDecay = 2.0;
 
-/// Weights of margins below this may differ by e^30 within a step.
-constexpr double kFarBelow = -30.0;
-
 /// After so many explicit steps without any event a layer is what they leave themselves.
 constexpr int kQuietSteps = 50;
 
@@ -58,7 +55,7 @@ bool Stepper::held_are_let_go() const {
 LateKind Stepper::kind_of_margins() const noexcept {
     const double smallest = waveform().smallest_margin();
     if (smallest > 0.0) return LateKind::margins;
-    if (smallest < kFarBelow) return LateKind::steep;
+    if (smallest < RadauStep::kSteep) return LateKind::steep;
     return radau_.turns() ? LateKind::turning : LateKind::careful;
 }
 
