@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from box_to_mutate import BOX, BOX_LEAST_SQUARES
 from dual_rounding_to_mutate import DUAL_ROUNDING
 from mutant import Mutant
 
@@ -11,7 +12,6 @@ SLIDING = "hybrid/sliding_set.cpp"
 TRANSITION = "hybrid/transition.cpp"
 CELLS = "hybrid/transition_cells.cpp"
 HULL = "hybrid/transition_hull.cpp"
-BOX = "numeric/box_least_squares.cpp"
 HITS = "two_layer/hits.cpp"
 SLIDE = "two_layer/dependent_slide.cpp"
 LEAVING = "two_layer/leaving.cpp"
@@ -99,6 +99,7 @@ MUTANTS = (
     of_polynomial("the second half first", "if (root <= middle) return root;", "if (root < 0.5 * middle) return root;"),
     of_polynomial("a root at the begin is passed over", "if (c[k] < 0.0) return 0.0;", ""),
     *DUAL_ROUNDING,
+    *BOX_LEAST_SQUARES,
     of_tolerance("test_sliding_set", "kRankTol", "1e-10", "1e-7", SLIDING),
     of_tolerance("test_sliding_set", "kRankTol", "1e-10", "1e-13", SLIDING),
     Mutant("test_sliding_set", SLIDING, "one pass of Gram-Schmidt", "pass < 2", "pass < 1"),
@@ -140,12 +141,6 @@ MUTANTS = (
         "std::abs(box_.rate(w)) <= radius + box_.tolerance()",
         "std::abs(box_.rate(w)) <= box_.tolerance()",
     ),
-    of_transition(
-        TRANSITION,
-        "rates are never zero",
-        "const bool zero = std::abs(rate) <= box_.tolerance()",
-        "const bool zero = std::abs(rate) <= 1e-4 * box_.tolerance()",
-    ),
     of_transition(TRANSITION, "whatever touches is accepted", "if (!touches || is_stable())", "if (true)"),
     of_transition(TRANSITION, "no continuation stands", "repelling_.size() <= kMostStood", "repelling_.empty()"),
     of_transition(TRANSITION, "who stands needs no hull", "return is_in_hull(tolerance);", "return true;"),
@@ -163,16 +158,6 @@ MUTANTS = (
         "for (Index c = 0; c + 1 < cells.count; ++c)",
     ),
     of_transition(HULL, "zero is a tenth of the largest pull", "kZeroPart = 1e-10", "kZeroPart = 0.1"),
-    Mutant(
-        "test_box_least_squares",
-        BOX,
-        "coefficients are not clamped",
-        "c_[v] = std::clamp(target_[v], low_[v], high_[v]);",
-        "c_[v] = target_[v];",
-    ),
-    of_transition(
-        BOX, "free vectors wait for their turn", "std::isinf(low_[w]) != is_free || add_inside(w)", "add_inside(w)"
-    ),
     of_tolerance("test_transition_enumeration", "kCornerUlps", "32.0", "32e3", BOX, TRANSITION),
     of_tolerance("test_transition_enumeration", "kCornerUlps", "32.0", "32e-3", BOX, TRANSITION),
     of_tolerance("test_hits", "kZeroUlps", "32.0", "32e3", HITS),

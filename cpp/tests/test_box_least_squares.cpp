@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -133,9 +134,32 @@ void a_free_vector_takes_all_that_is_along_it() {
     CHECK(std::abs(part - 0.6) < 1e-15);
 }
 
+/// Two vectors at an angle of 3e-9: what is left, 3e-10 along the second beside the first, has a rate of 1e-18.
+void of_vectors_at_a_small_angle_the_right_one_is_inside() {
+    BoxLeastSquares fit;
+    fit.resize(2, 2);
+    const double vectors[2][2] = {{1.0, 0.0}, {1.0, 3e-9}};
+    for (int w = 0; w < 2; ++w) std::copy_n(vectors[w], 2, fit.vector(w));
+    for (const double left : {-3e-10, 3e-10}) {
+        fit.offset()[0] = -0.5;
+        fit.offset()[1] = left;
+        for (int w = 0; w < 2; ++w) fit.set_interval(w, 0.0, 1.0);
+        fit.set_place(0, BoxLeastSquares::Place::inside);
+        fit.set_place(1, BoxLeastSquares::Place::low);
+        CHECK(fit.solve(1.0));
+        std::int8_t signs[2];
+        fit.signs(signs);
+        CHECK(signs[0] == 0);
+        CHECK(signs[1] == (left < 0.0 ? 0 : 1));
+        CHECK(std::abs(fit.coefficient(1) - (left < 0.0 ? 0.1 : 0.0)) < 1e-6);
+        CHECK((std::abs(fit.residual()[1]) <= fit.tolerance()) == (left < 0.0));
+    }
+}
+
 }  // namespace
 
 int main() {
+    of_vectors_at_a_small_angle_the_right_one_is_inside();
     the_least_residual_is_found(1.0);
     the_least_residual_is_found(1e100);  // a barrier beside what moves
     ties_between_ends_are_no_trap();

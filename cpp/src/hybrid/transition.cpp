@@ -200,10 +200,10 @@ void TransitionSolver::search() {
 
 /// Reads the sides of all boundaries off the velocity of the last fit().
 void TransitionSolver::read_sides() {
+    box_.signs(sides_.data());
     for (int w = 0; w < corner_->size(); ++w) {
-        const double rate = corner_->sign * box_.rate(w);
-        const bool zero = std::abs(rate) <= box_.tolerance() || choice_[w] == Choice::pinned;
-        sides_[w] = zero ? std::int8_t{0} : static_cast<std::int8_t>(rate > 0.0 ? 1 : -1);
+        if (choice_[w] == Choice::pinned) sides_[w] = 0;
+        if (corner_->sign < 0.0) sides_[w] = static_cast<std::int8_t>(-sides_[w]);
     }
 }
 

@@ -27,6 +27,7 @@ void BoxLeastSquares::resize(int count, int rank) {
     vectors_.resize(static_cast<std::size_t>(count * rank));
     offset_.resize(rank);
     residual_.resize(rank);
+    left_.resize(rank);
     column_.resize(rank);
     for (auto* numbers : {&low_, &high_, &c_, &target_}) numbers->resize(count);
     place_.assign(count, Place::low);
@@ -174,12 +175,67 @@ bool BoxLeastSquares::admit(int w) {
     return true;
 }
 
+/// Of the vectors at an end whose rate is within tolerance() the one along which the residual would shrink fastest in
+/// the part that those inside leave of it. The residual is at right angles to these, so a rate is known to that part of
+/// the tolerance: beside one inside, at a small angle, it tells which of the two has to be there.
+int BoxLeastSquares::worst_beside() {
+    const auto inside = inside_.size();
+    const double unit = kCornerUlps * std::numeric_limits<double>::epsilon() * length();
+    int found = -1;
+    double violation = tolerance_;
+    for (int w = 0; w < count_ && inside > 0; ++w) {
+        if (place_[w] == Place::inside || barred_[w] || low_[w] == high_[w]) continue;
+        const double excess = place_[w] == Place::low ? -rate(w) : rate(w);
+        if (excess <= unit || excess <= kRankTol * violation || !add_inside(w)) continue;
+        const double outside = last_outside();
+        inside_.resize(inside);
+        if (excess <= unit + outside * violation) continue;
+        violation = (excess - unit) / outside;
+        found = w;
+    }
+    return found;
+}
+
+double BoxLeastSquares::length() const noexcept {
+    return std::sqrt(dot(residual_.data(), residual_.data(), rank_));
+}
+
+double BoxLeastSquares::last_outside() const noexcept {
+    const std::size_t h = inside_.size() - 1;
+    return r_[h * (h + 3) / 2];
+}
+
+void BoxLeastSquares::signs(std::int8_t* signs) {
+    for (int w = 0; w < count_; ++w) {
+        const double along = rate(w);
+        signs[w] = std::abs(along) <= tolerance_ ? 0 : (along > 0.0 ? 1 : -1);
+    }
+    if (length() <= tolerance_) return;
+    const auto inside = inside_.size();
+    const double unit = kCornerUlps * std::numeric_limits<double>::epsilon() * length();
+    left_ = residual_;
+    for (int w = 0; w < count_; ++w) {
+        if (signs[w] != 0 || place_[w] == Place::inside || !add_inside(w)) continue;
+        const double* q = q_.data() + (inside_.size() - 1) * static_cast<std::size_t>(rank_);
+        const double part = dot(q, left_.data(), rank_);
+        if (std::abs(part) <= tolerance_ + unit / last_outside()) {
+            for (int k = 0; k < rank_; ++k) left_[k] -= part * q[k];
+        } else {
+            signs[w] = part > 0.0 ? 1 : -1;
+            inside_.pop_back();
+        }
+    }
+    inside_.resize(inside);
+}
+
 bool BoxLeastSquares::solve(double weight) {
     weight_ = weight;
     std::fill(barred_.begin(), barred_.end(), char{0});
     clip();
+    int beside = 0;
     for (int pass = 0; pass < kPassesPerVector * (count_ + 1); ++pass) {
-        const int next = worst();
+        int next = worst();
+        if (next < 0 && beside++ < count_) next = worst_beside();
         if (next < 0) return true;
         if (admit(next))
             std::fill(barred_.begin(), barred_.end(), char{0});

@@ -44,6 +44,10 @@ class BoxLeastSquares {
     double rate(int w) const noexcept;
     /// Rates below this are zero: the rounding of the sums they are computed from.
     double tolerance() const noexcept { return tolerance_; }
+    /// The signs of all rates, 0 for what is along those vectors: inside(), and others whose rate is within
+    /// tolerance(). Where vectors are at small angles, not all of these may be along v: a rate is known to as much of
+    /// the tolerance as the vector has outside the span of those before.
+    void signs(std::int8_t* signs);
     /// The vectors with a coefficient inside its interval, independent.
     const std::vector<int>& inside() const noexcept { return inside_; }
     /// Coefficients over inside() of the part of e_w in their span; returns the length of the part outside.
@@ -55,13 +59,16 @@ class BoxLeastSquares {
     void refit();
     void clip();
     int worst() const noexcept;
+    int worst_beside();
+    double length() const noexcept;
+    double last_outside() const noexcept;
     bool admit(int w);
 
     int count_ = 0;
     int rank_ = 0;
     double weight_ = 0.0;
     double tolerance_ = 0.0;
-    Numbers vectors_, offset_, low_, high_, c_, target_, residual_;
+    Numbers vectors_, offset_, low_, high_, c_, target_, residual_, left_;
     std::vector<Place> place_;
     std::vector<char> barred_;  // freed before without success
     std::vector<int> inside_;

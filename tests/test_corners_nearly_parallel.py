@@ -1,0 +1,35 @@
+"""Neurons at w = 0 that leave boundaries of which some are at angles of 1e-12 to 1e-5, as of samples measured twice."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reluflow as rf
+
+
+def measured_twice(seed: int) -> tuple[rf.Dataset, rf.Network]:
+    """Draw 40 to 90 samples of space, a third of them copies to rounding and a little more with labels of their own."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(30, 70))
+    X = rng.standard_normal((n, 3))
+    part = (0.25 if seed % 2 else 0.7) + 0.1 * rng.random()
+    y = np.where(rng.random(n) < part, 1.0, -1.0)
+    k = n // 3
+    X = np.vstack([X, X[:k] + 10.0 ** rng.uniform(-12, -5, (k, 1)) * rng.standard_normal((k, 3))])
+    y = np.r_[y, rng.permutation(y)[:k]]
+    W = np.zeros((6, 3))
+    W[4], W[5] = 0.3 * rng.standard_normal(3), 0.3 * rng.standard_normal(3)
+    return rf.Dataset(X, y), rf.Network(W, [0.05, -0.05, 0.3, -0.3, 0.4, -0.5])
+
+
+@pytest.mark.parametrize("seed", [22, 26])
+def test_a_neuron_leaves_nearly_parallel_boundaries_once(seed: int) -> None:
+    """It left all but three that span the space, at a speed of 1e-9: it could not move, and left again in each step."""
+    data, net = measured_twice(seed)
+    sol = rf.integrate(data, net, until=rf.Stop(time=3.0, seconds=20.0))
+    assert sol.status == "reached_time", sol.message
+    assert sol.stats["steps"] < 400
+    for row, w in zip(sol.final.pattern, sol.final.W, strict=True):
+        if w.any():
+            assert np.linalg.norm(data.X[row == 0] @ w) <= 1e-9 * np.linalg.norm(w)
