@@ -33,3 +33,13 @@ def test_a_neuron_leaves_nearly_parallel_boundaries_once(seed: int) -> None:
     for row, w in zip(sol.final.pattern, sol.final.W, strict=True):
         if w.any():
             assert np.linalg.norm(data.X[row == 0] @ w) <= 1e-9 * np.linalg.norm(w)
+
+
+@pytest.mark.parametrize("seed", [26, 28])
+def test_copies_pull_along_a_line_that_is_not_quite_along_their_boundaries(seed: int) -> None:
+    """Copies at 1e-12 were left out of that pull: the neuron left 1e-11 too early, went back, and left again."""
+    data, net = measured_twice(seed)
+    sols = [rf.integrate(data, net, until=rf.Stop(time=1.0, seconds=20.0), rtol=rtol) for rtol in (1e-9, 1e-11)]
+    assert [sol.status for sol in sols] == ["reached_time"] * 2
+    assert len(sols[0].events) == len(sols[1].events) < 1000
+    assert np.abs(sols[0].final.W - sols[1].final.W).max() < 1e-7

@@ -163,7 +163,7 @@ bool LineSearch::look_at(int depth, const Vector& direction) {
     const Level& level = levels_[static_cast<std::size_t>(depth)];
     across_.noalias() = level.normals.col(0) * direction[0];
     for (int k = 1; k < dimensions(depth); ++k) across_ += level.normals.col(k) * direction[k];
-    across_ = (across_.array().abs() <= kAlong).select(0.0, across_);
+    across_ = (across_.array().abs() <= kOnLine).select(0.0, across_);
     const double odd = level.rest.dot(direction) + middle_.dot(across_);
     const double even = half_.dot(across_.cwiseAbs());
     largest_ = std::max(largest_, even + std::abs(odd));

@@ -10,6 +10,9 @@ namespace reluflow {
 
 /// A boundary at so small a sine to a line is along it, as in the tableau of a basis.
 inline constexpr double kAlong = 1e-9;
+/// And by rounding below this one: it pulls nowhere along the line, however large its weight. Others do: a copy at
+/// 1e-12 that was left out made pulls of 1e-12 where there were none, and they decide when a neuron leaves.
+inline constexpr double kOnLine = 1e-14;
 
 /// The pull F(v) = rest·v + Σ (`above` or `below`)(e·v) of boundaries with normals e, on whose sides they have these
 /// contributions. A boundary with above > below is repelling: F has a bend upwards across it.

@@ -117,10 +117,10 @@ void DependentSlide::follow_line(const double* way, double end) {
     const Eigen::Map<const Vector> direction(way, rest_.cols());
     const auto count = static_cast<int>(set_.size());
     across_ = normals_ * direction;
-    across_ = (across_.array().abs() <= kAlong).select(0.0, across_);
+    across_ = (across_.array().abs() <= kOnLine).select(0.0, across_);
     Index steepest = 0;
     const double largest = across_.cwiseAbs().maxCoeff(&steepest);
-    if (!(largest > 0.0)) return;
+    if (!(largest > kAlong)) return;
     Coefficients gap{};
     double change = 0.0;
     for (int k = order_; k >= 0; --k) {
@@ -148,7 +148,7 @@ void DependentSlide::follow_line(const double* way, double end) {
     way_out_.sides.resize(set_.size());
     for (int w = 0; w < count; ++w)
         way_out_.sides[static_cast<std::size_t>(w)] =
-            static_cast<std::int8_t>(across_[w] == 0.0 ? 0 : (across_[w] > 0.0 ? 1 : -1));
+            static_cast<std::int8_t>(std::abs(across_[w]) <= kAlong ? 0 : (across_[w] > 0.0 ? 1 : -1));
 }
 
 }  // namespace reluflow
