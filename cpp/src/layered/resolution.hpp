@@ -98,6 +98,8 @@ class Resolution {
     bool is_valid_jointly(Jet& jet);
     Outcome resolve_locally(Jet& jet, const Vector& at);
     std::vector<Place> all_met() const;
+    std::vector<Place> all_that_may_leave(const std::vector<Place>& met) const;
+    bool is_mate(const Boundary& boundary) const;
     bool arrange(Jet& jet, const LocalModel& model, const Minimum& minimum);
     bool goes_as_given(const Jet& jet, std::vector<Given>& given, bool& again);
     void list_differences(std::vector<Change>& changes) const;

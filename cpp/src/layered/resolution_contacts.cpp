@@ -148,6 +148,15 @@ bool Resolution::add_spanned(const Activity& activity, const std::vector<std::si
     return contacts_.size() > known;
 }
 
+// Whether what slides is on a boundary of the linear function of a contact.
+bool Resolution::is_mate(const Boundary& boundary) const {
+    const std::uint64_t form = before_->form_of(boundary.members.front());
+    return form != 0 && std::ranges::any_of(contacts_, [&](const Contact& contact) {
+               const Place& p = contact.boundary.members.front();
+               return before_->has_fixed_form(p) && before_->form_of(p) == form;
+           });
+}
+
 // All boundaries of one linear function on which it is zero decide together: what slides may go, too.
 void Resolution::add_mates() {
     const std::size_t met = contacts_.size();

@@ -103,7 +103,7 @@ Outcome Resolution::resolve_locally(Jet& jet, const Vector& at) {
         if (const int a = model.number_of(zero.place); a >= 0 && zero.orders > 1)
             model.push(a, before_->side(zero.place));
     options_.clear();
-    std::vector<int> groups = groups_of(*before_, model, joint_boundaries(*before_, model), met);
+    std::vector<int> groups = groups_of(*before_, model, joint_boundaries(*before_, model), all_that_may_leave(met));
     const std::vector<Minimum> minima = LocalMinima(model, std::move(groups)).find();
     if (minima.empty()) {
         reason_ = "too many ways to go on are possible";
@@ -133,6 +133,15 @@ std::vector<Place> Resolution::all_met() const {
         if (std::abs(z[p.node](p.sample, p.unit)) <= kSameInstant * z[p.node].cwiseAbs().maxCoeff()) met.push_back(p);
     }
     return met;
+}
+
+// What meets, and what slides on boundaries of the same linear function as a contact: both may leave in a way that does
+// not show while the others stay.
+std::vector<Place> Resolution::all_that_may_leave(const std::vector<Place>& met) const {
+    std::vector<Place> leaving = met;
+    for (const Boundary& boundary : before_->sliding())
+        if (is_mate(boundary)) leaving.insert(leaving.end(), boundary.members.begin(), boundary.members.end());
+    return leaving;
 }
 
 // Gives the places the sides of a minimum, and starts the series there. False if it does not go where they say.

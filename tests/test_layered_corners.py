@@ -1,0 +1,39 @@
+"""Corners of layered runs: boundaries of one neuron that meet where it slides already."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reluflow as rf
+
+LINE = np.array([-0.07, -0.25, 0.7, 0.0])
+OTHER = np.array([0.37, 0.93, 0.68, 0.0])
+BIAS = np.array([0.0, 0.0, 0.0, 1.0])
+INPUTS = np.array([c * LINE + BIAS for c in (0.28, 0.1, 0.77)] + [c * OTHER + BIAS for c in (1.0, -0.88, 0.25, -1.34)])
+LABELS = np.array([-1.0, 1.0, 1.0, 1.0, -1.0, -1.0, 1.0])
+NEURON = np.array([-0.48, 0.42, -0.2, 0.1])
+
+
+def meeting(policy: str, layered: bool) -> rf.Solution | rf.layered.DeepSolution:
+    """One neuron slides on sample 0 and meets samples 1 and 2, in the plane of the three, at once."""
+    net: rf.Network | rf.DeepNetwork = rf.Network(NEURON[None], np.array([0.44]), leak=0.1)
+    if layered:
+        net = rf.DeepNetwork([rf.Dense(1), rf.Dense(1)], np.append(NEURON, 0.44), dim=4, leak=0.1)
+    options = {"loss": "exponential", "weight_decay": 0.1, "until": 5.0, "on_branch": policy}
+    return rf.integrate(rf.Dataset(INPUTS, LABELS), net, **options)
+
+
+@pytest.mark.parametrize("policy", ["inactive", "active"])
+def test_what_slides_may_leave_where_boundaries_of_its_plane_meet(policy: str) -> None:
+    """It was kept where it can also stay: the two ways in which it leaves were not seen."""
+    two, sol = meeting(policy, layered=False), meeting(policy, layered=True)
+    assert sol.success, sol.message
+    (point,) = sol.branchings
+    assert [(p[0], p[1]) for p in point.places] == [(1, 0)] * 3
+    samples = [p[2] for p in point.places]
+    found = {tuple(option[samples.index(k)] for k in range(3)) for option in point.options}
+    assert found == {(1, 1, 1), (0, -1, 1), (-1, -1, -1)}
+    assert point.t == pytest.approx(two.branchings[0].t, rel=1e-8)
+    expected = np.append(two.final.W[0], two.final.a)
+    np.testing.assert_allclose(sol.final.theta, expected, rtol=0, atol=1e-8)
