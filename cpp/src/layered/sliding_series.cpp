@@ -89,12 +89,20 @@ bool SlidingSeries::factor_gram() {
     for (Index i = 0; i < rank; ++i)
         for (Index j = 0; j < rank; ++j) gram_(i, j) = normals_.row(independent_[i]).dot(normals_.row(independent_[j]));
     const Vector length = gram_.diagonal().cwiseSqrt();
-    if (length.minCoeff() <= 0.0) return false;
+    if ((length.array() <= 0.0).any()) return false;
     const Matrix scaled = length.cwiseInverse().asDiagonal() * gram_ * length.cwiseInverse().asDiagonal();
-    if (least_eigenvalue(scaled) < kDependent) return false;
-    factors_.matrix(static_cast<int>(rank)) = gram_;
+    if (rank > 0 && least_eigenvalue(scaled) < kDependent) return false;  // rank 0: nothing moves what slides
+    units_ = length.unaryExpr([](double one) { return std::ldexp(1.0, -std::ilogb(one)); });
+    factors_.matrix(static_cast<int>(rank)) = units_.asDiagonal() * gram_ * units_.asDiagonal();
     factors_.factor();
     return true;
+}
+
+// Normals of other layers have other units: pivots are looked for in the Gram matrix of normals of length one or so.
+void SlidingSeries::solve_gram(Vector& x) const {
+    x = x.cwiseProduct(units_);
+    factors_.solve(x);
+    x = x.cwiseProduct(units_);
 }
 
 const Member* SlidingSeries::carrier(int b) const noexcept {
@@ -160,7 +168,7 @@ void SlidingSeries::make_normal(const Fields& fields, const Member& member) {
 void SlidingSeries::solve(int k, Vector& rhs) {
     solved_.resize(static_cast<Index>(independent_.size()));
     for (std::size_t i = 0; i < independent_.size(); ++i) solved_[static_cast<Index>(i)] = rhs[independent_[i]];
-    factors_.solve(solved_);
+    solve_gram(solved_);
     for (std::size_t i = 0; i < independent_.size(); ++i)
         multiplier_[independent_[i]][k] = solved_[static_cast<Index>(i)];
 }
@@ -172,7 +180,7 @@ Vector SlidingSeries::moved_by(const Vector& errors) const {
     Vector column;
     for (Index i = 0; i < rank; ++i) {
         column = Vector::Unit(rank, i);
-        factors_.solve(column);
+        solve_gram(column);
         inverse.col(i) = column;
         independent.row(i) = normals_.row(independent_[i]);
     }
@@ -185,7 +193,7 @@ Vector SlidingSeries::moved_by(const Vector& errors) const {
 Vector SlidingSeries::shift_by(const Vector& offsets) const {
     Vector solved(static_cast<Index>(independent_.size()));
     for (std::size_t i = 0; i < independent_.size(); ++i) solved[static_cast<Index>(i)] = offsets[independent_[i]];
-    factors_.solve(solved);
+    solve_gram(solved);
     Vector shift = Vector::Zero(normals_.cols());
     for (std::size_t i = 0; i < independent_.size(); ++i)
         shift += solved[static_cast<Index>(i)] * normals_.row(independent_[i]).transpose();

@@ -76,6 +76,7 @@ class SlidingSeries {
   private:
     void find_groups(const Activity& activity);
     bool factor_gram();
+    void solve_gram(Vector& x) const;
     void keep_independent();
     struct Field {
         std::vector<Vector> delta, above, skip;  // by node: what one unit of μ sends down
@@ -92,6 +93,7 @@ class SlidingSeries {
     Vector solved_;
     std::vector<Field> fields_;
     Matrix normals_, gram_;
+    Vector units_;  // one over the power of two next to the length of each independent normal
     LuFactors factors_;
 };
 
