@@ -176,7 +176,12 @@ void Activity::join_vanishing(const Vector& theta, int orders, std::vector<Chang
 // z = w t of what has come to a shared boundary is zero there by w, or by t on its sample alone: what moves says which.
 bool Activity::vanishes(const Place& q, const Vector& theta, std::vector<Matrix>& z) const {
     if (z.empty()) pre_activations(*graph_, *X_, theta, z);
-    return std::abs(z[q.node](q.sample, q.unit)) <= largest_part(theta) * std::max(1.0, X_->cwiseAbs().maxCoeff());
+    double read = graph_->node(q.node).bias.empty() ? 0.0 : 1.0;
+    for (const int e : graph_->node(q.node).incoming) {
+        const int source = graph_->edges()[e].source;
+        read = std::max(read, (source == 0 ? *X_ : z[source]).cwiseAbs().maxCoeff());
+    }
+    return std::abs(z[q.node](q.sample, q.unit)) <= largest_part(theta) * read;
 }
 
 void Activity::stand_alone(std::size_t b) {

@@ -39,7 +39,7 @@ class Coordinates {
     bool add_normal(int a) {
         const Vector normal = model_.normals().row(a).transpose();
         const double length = normal.norm();
-        if (length <= kCancelled * model_.normals().rowwise().norm().maxCoeff()) return false;
+        if (model_.is_negligible(a, kCancelled)) return false;
         Vector rest = normal / length;
         Vector parts = Vector::Zero(static_cast<Index>(unit_.size()));
         for (int pass = 0; pass < 2; ++pass)

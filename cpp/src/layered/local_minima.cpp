@@ -58,11 +58,9 @@ void LocalMinima::keep_all() {
 
 // What the normals span is all that matters; its complement moves as the velocity does.
 void LocalMinima::reduce() {
-    const Vector lengths = model_.normals().rowwise().norm();
-    const double largest = lengths.size() > 0 ? lengths.maxCoeff() : 0.0;
     std::vector<Vector> basis;
     for (int a = 0; a < model_.count(); ++a) {
-        if (lengths[a] <= kNoRow * largest) continue;
+        if (model_.is_negligible(a, kNoRow)) continue;
         add_direction(model_.normals().row(a).transpose(), basis);
     }
     const auto rank = static_cast<Index>(basis.size());
@@ -72,8 +70,8 @@ void LocalMinima::reduce() {
         normals_.col(k) = model_.normals() * basis[k];
         velocity_[k] = model_.velocity().dot(basis[k]);
     }
-    for (Index a = 0; a < normals_.rows(); ++a)
-        if (lengths[a] <= kNoRow * largest) normals_.row(a).setZero();
+    for (int a = 0; a < model_.count(); ++a)
+        if (model_.is_negligible(a, kNoRow)) normals_.row(a).setZero();
     scale_ = velocity_.norm();
     for (int a = 0; a < model_.count(); ++a)
         scale_ = std::max(scale_, (std::abs(model_.beta(a)) + std::abs(model_.gamma(a))) * normals_.row(a).norm());

@@ -1,6 +1,7 @@
 #include "layered/local_model.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace reluflow::layered {
@@ -39,6 +40,25 @@ LocalModel::LocalModel(const Activity& activity, const Matrix& X, const Vector& 
             through_h_(a, b) = sent.above[places_[b].node][places_[b].unit];
             through_z_(a, b) = sent.skip[places_[b].node][places_[b].unit];
         }
+    }
+    measure();
+}
+
+// What a node reads is what its own weights move it by: a normal that is more than rounding is as long as that of some
+// sample.
+void LocalModel::measure() {
+    const Graph& graph = activity_.graph();
+    lengths_ = normals_.rowwise().norm();
+    longest_.setZero(graph.count());
+    for (int v = 1; v < graph.count(); ++v) {
+        const Node& node = graph.node(v);
+        Vector read = Vector::Constant(X_.rows(), node.bias.empty() ? 0.0 : 1.0);
+        for (const int e : node.incoming) {
+            const Edge& edge = graph.edges()[e];
+            if (!edge.has_parameters) continue;
+            read += (edge.tap == Tap::preactivation ? z_ : h_)[edge.source].rowwise().squaredNorm();
+        }
+        longest_[v] = std::sqrt(read.maxCoeff());
     }
 }
 

@@ -28,6 +28,8 @@ class LocalModel {
     double leak(int a) const noexcept { return activity_.graph().node(places_[a].node).leak; }
     /// n_a, one row a place.
     const Matrix& normals() const noexcept { return normals_; }
+    /// True if n_a is below this part of the largest of its node: normals of other nodes have other units.
+    bool is_negligible(int a, double part) const noexcept { return lengths_[a] <= part * longest_[places_[a].node]; }
     /// The same of any place.
     Vector normal_of(const Place& p) const;
     const Vector& velocity() const noexcept { return velocity_; }
@@ -50,6 +52,7 @@ class LocalModel {
     void pull(Index sample, Sent& sent) const;
     void add_gradient(Index sample, const Sent& sent, Eigen::Ref<Vector> out) const;
     Sent nothing() const;
+    void measure();
 
     const Activity& activity_;
     const Matrix& X_;
@@ -59,6 +62,7 @@ class LocalModel {
     std::vector<Place> places_;
     Matrix normals_, through_h_, through_z_;
     Vector velocity_, beta_, gamma_;
+    Vector lengths_, longest_;  // of the normals, and of what parameters of each node read
 };
 
 }  // namespace reluflow::layered

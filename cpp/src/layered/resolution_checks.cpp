@@ -38,7 +38,9 @@ bool Resolution::check_moving(const Jet& jet, Contact& contact, int& side) {
     const Place& p = contact.boundary.members.front();
     if (trial_.mode(p) != Mode::moving) return true;  // it went with its input or with what shares its boundary
     const double rate = jet.boundary_coefficient(contact.boundary, leading_order());
-    if (rate * side > hidden_by_rounding(jet, p) && !moves_against(jet, contact.boundary, rate)) return true;
+    // A parameter at zero is no sum of terms.
+    const double hidden = contact.boundary.is_parameter() ? 0.0 : hidden_by_rounding(jet, p);
+    if (rate * side > hidden && !moves_against(jet, contact.boundary, rate)) return true;
     side = 0;
     return false;
 }

@@ -198,12 +198,12 @@ bool Resolution::goes_as_given(const Jet& jet, std::vector<Given>& given, bool& 
         }
         const double first = jet.z(p.node).at(one.orders, p.sample, p.unit);
         if (trial_.mode(p) != Mode::moving || trial_.side(p) != one.side) return false;
-        const double hidden = kNoRate * largest(jet.theta(1)) + kBeyond * rounding.of_rate(p);
+        const double none = kNoRate * largest(jet.theta(1)) * jet.reach(p);
+        const double hidden = none + kBeyond * rounding.of_rate(p);
         if (one.orders == 1 && std::abs(first) <= kResting * jet.rate(p).size + hidden) {
             one.orders = 2;
             again = true;
-        } else if (one.orders == 2 && before_->mode(p) == Mode::sliding &&
-                   std::abs(first) <= kNoRate * largest(jet.theta(1))) {
+        } else if (one.orders == 2 && before_->mode(p) == Mode::sliding && std::abs(first) <= none) {
             one.side = 0;  // nothing moves it on that side: it stays with multiplier zero
             one.rate = 0.0;
             again = true;
