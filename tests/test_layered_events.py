@@ -25,8 +25,9 @@ def sides_of(model: Model, sol: rf.layered.DeepSolution, t: float) -> Sides:
 
 
 def quiet_times(sol: rf.layered.DeepSolution, most: int = 12) -> list[float]:
-    """Times between events, at most so many, where the wait is longest."""
+    """Times between events, at most so many, where the wait is longest: events closer than 1e-6 are one."""
     times = np.unique([0.0, *sol.events.t, sol.t_end])
+    times = times[np.append(True, np.diff(times) > 1e-6)]
     longest = np.argsort(np.diff(times))[::-1][:most]
     return sorted(float((times[k] + times[k + 1]) / 2.0) for k in longest)
 

@@ -22,7 +22,7 @@ double weight(const SlidingSeries& sliding, const Member& member) {
 }  // namespace
 
 DualRounding::DualRounding(const Jet& jet) : jet_(&jet) {
-    if (jet.sliding().empty() || (jet.duals().loss() != Loss::squared && !jet.duals().decays())) return;
+    if (jet.sliding().empty()) return;
     std::vector<Matrix> sizes;
     sizes.reserve(static_cast<std::size_t>(jet.activity().graph().count()));
     go_forward(sizes);
@@ -34,6 +34,7 @@ DualRounding::DualRounding(const Jet& jet) : jet_(&jet) {
 }
 
 Vector DualRounding::of_velocity(const Jet& jet) {
+    if (jet.duals().loss() != Loss::squared) return Vector::Zero(jet.activity().graph().parameters());
     DualRounding own;
     own.jet_ = &jet;
     std::vector<Matrix> sizes;

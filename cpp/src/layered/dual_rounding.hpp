@@ -14,8 +14,8 @@ inline constexpr double kBeyond = 2.0;
 
 class DualRounding {
   public:
-    /// Of order 0 of `jet`, after Jet::advance(). Only the duals of the squared loss cancel: those of other losses are
-    /// known to a part of their own size, and all is zero but for what decay hides.
+    /// Of order 0 of `jet`, after Jet::advance(). The duals of the squared loss cancel; those of other losses are known
+    /// to a part of their own size, but what they pull along a normal cancels, too.
     explicit DualRounding(const Jet& jet);
     /// By how much it may move each parameter's velocity, also where nothing slides. Of the squared loss; else zero.
     static Vector of_velocity(const Jet& jet);

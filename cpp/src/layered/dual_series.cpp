@@ -12,7 +12,8 @@
 namespace reluflow::layered {
 namespace {
 
-/// A dual of the squared loss is known to this part of the terms that it is the sum of: the rounding of dot products.
+/// A dual is known to this part of itself, of the squared loss to this part of the terms that it is the sum of: the
+/// rounding of dot products.
 constexpr double kDualRounding = 8 * 2.2e-16;
 
 LossKind margin_loss(Loss loss) noexcept {
@@ -153,7 +154,7 @@ double DualSeries::largest_dual(int k) const noexcept {
 }
 
 Matrix DualSeries::rounding(const Matrix& sizes) const {
-    if (loss_ != Loss::squared) return Matrix::Zero(samples(), outputs());
+    if (loss_ != Loss::squared) return kDualRounding * duals_[0].cwiseAbs();
     return counts_.asDiagonal() * (kDualRounding * (targets_.cwiseAbs() + sizes));
 }
 

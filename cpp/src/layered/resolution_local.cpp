@@ -32,13 +32,13 @@ Kind kind_of(Mode before, Mode after, int side, bool is_start) {
 
 // Where samples are fitted, multipliers, bounds and rates are rounding, and there need be no continuation to the last
 // bit. What slides then may miss its bounds by that: it moves as what leaves does, to rounding. Of several ways none is
-// taken. Duals of other losses do not cancel.
+// taken. Duals of other losses do not cancel, but what they pull does.
 Outcome Resolution::decide(Jet& jet) {
     const std::vector<Contact> met = contacts_;
     const std::vector<int> sides = sides_;
     const bool only_leaves = only_leaves_;
     const Outcome strict = decide_once(jet);
-    if (strict != Outcome::undecided || jet.duals().loss() != Loss::squared) return strict;
+    if (strict != Outcome::undecided) return strict;
     std::vector<Contact> involved = std::exchange(contacts_, met);
     std::string why = std::exchange(reason_, {});
     sides_ = sides;
