@@ -228,6 +228,7 @@ def test_errors_are_drawn_one_curve_a_sample():
 
 
 @pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:matplotlib")  # of an old one beside a new pyparsing
 def test_a_run_of_zeros_and_a_single_time_are_drawn_without_warnings():
     data = rf.datasets.wang_pilanci("obtuse")
     resting = rf.integrate(data, rf.Network(np.zeros((2, 2)), np.zeros(2)), until=3.0)
