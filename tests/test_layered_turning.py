@@ -143,3 +143,38 @@ def test_a_boundary_that_turns_is_a_branch_at_every_tolerance(rtol: float, polic
     assert deep.events[-1].kind == {"inactive": "leave_down", "active": "leave_up"}[policy]
     expected = np.concatenate((two.final.W.ravel(), two.final.a))
     np.testing.assert_allclose(deep.final.theta, expected, atol=max(100.0 * rtol, 1e-9))
+
+
+# Samples and labels, the start of one unit that slides on dependent boundaries, and in how many ways it can go on.
+DEPENDENT = {
+    "opposite": ([[-1, 2, 0], [-1, 0, 0], [1, 0, 0], [-2, -1, 0], [-2, 0, 1]], [-1, -1, -1, -1, 1], [0.5, -0.5, -1], 2),
+    "plane": ([[-1, 2, 0], [-2, 0, 0], [2, -2, 0], [0, 0, -1], [1, 2, -2]], [-1, -1, -1, -1, 1], [-0.5, 0.5, 1], 3),
+    "mirror": ([[2, 2, 0], [-2, -1, 0], [2, -1, 0], [-1, 1, 1], [-1, 1, -1]], [1, 1, 1, -1, 1], [0, 0.5, -1], 3),
+    "mixed": ([[0, -2, 0], [0, -1, 1], [0, 0, 1], [-2, 1, 0], [0, -1, 0]], [-1, 1, -1, -1, -1], [-1, 0, 0], 2),
+}
+
+
+@pytest.mark.parametrize("rtol", [1e-7, 1e-9, 1e-12])
+@pytest.mark.parametrize("name", DEPENDENT)
+@pytest.mark.parametrize("policy", ["inactive", "active"])
+def test_dependent_boundaries_turn_together(name: str, policy: str, rtol: float) -> None:
+    """The output weight passes zero. One way was taken without a branch, or none: both of opposite ways were sides of
+    the same boundaries. Of the mixed labels one boundary that repelled comes to attract, and the unit slides on it."""
+    X, y, w, ways = DEPENDENT[name]
+    a, leak, loss = (
+        (0.5, 0.3, "logistic") if name == "mixed" else (-1.0 if name == "mirror" else 1.0, 0.1, "exponential")
+    )
+    options = {"until": 20.0, "loss": loss, "weight_decay": 0.1, "on_branch": policy}
+    two = rf.integrate(rf.Dataset(X, y), rf.Network([w], [a], leak=leak), rtol=1e-12, **options)
+    net = rf.DeepNetwork([rf.Dense(1), rf.Dense(1)], np.array([*w, a]), dim=3, leak=leak)
+    deep = rf.integrate((np.array(X, dtype=float), np.array(y)), net, rtol=rtol, **options)
+    assert deep.status == two.status == "reached_time", deep.message
+    assert len(two.branchings) == len(deep.branchings) == 1
+    branching = deep.branchings[0]
+    assert len(branching.options) == ways
+    samples = [sample for _, _, sample in branching.places]
+    known = [tuple(option[sample] for sample in samples) for option in two.branchings[0].options]
+    assert set(branching.options) <= set(known)
+    assert abs(branching.t - two.branchings[0].t) < 1e3 * rtol
+    expected = np.concatenate((two.final.W.ravel(), two.final.a))
+    np.testing.assert_allclose(deep.final.theta, expected, atol=max(100.0 * rtol, 1e-9))

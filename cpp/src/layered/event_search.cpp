@@ -283,17 +283,36 @@ void EventSearch::search_groups(const Jet& jet) {
         if (is_joint(groups[g].boundaries.front())) continue;
         const GroupBounds bounds(jet, groups[g], order);
         for (std::size_t r = 0; r < groups[g].rays.size(); ++r) {
-            bounds.gap(groups[g].rays[r], gap);
-            Candidate candidate;
-            candidate.group = static_cast<int>(g);
-            candidate.ray = r;
+            const Eigen::RowVectorXd& ray = groups[g].rays[r];
+            bounds.gap(ray, gap);
             const double held = gap[0];
             if (descent(gap.data(), order, end_) > end_) continue;
             if (hidden.is_all()) return;
-            if (!goes_beyond(gap, order, kBeyond * hidden.missed_along(groups[g], groups[g].rays[r]))) continue;
-            gap[0] = Hidden::seen(held, hidden.along(groups[g], groups[g].rays[r]));
-            add(descent(gap.data(), order, end_), candidate);
+            if (!goes_beyond(gap, order, kBeyond * hidden.missed_along(groups[g], ray))) continue;
+            gap[0] = Hidden::seen(held, hidden.along(groups[g], ray));
+            const double u = descent(gap.data(), order, end_);
+            if (u > end_) continue;
+            const auto is_open = [&](const Eigen::RowVectorXd& way) {
+                return bounds.vanishes(way, u, kTurns, kBeyond * hidden.along(groups[g], way));
+            };
+            Candidate candidate;
+            candidate.group = static_cast<int>(g);
+            candidate.ray = r;
+            add_leaving_group(groups[g], candidate, u, is_open);
         }
+    }
+}
+
+// Where nothing is held along the opposite ray either, the unit may leave along all such rays: what it sends on passes
+// zero, and its boundaries turn.
+template <class IsOpen>
+void EventSearch::add_leaving_group(const SlidingGroup& group, Candidate candidate, double u, const IsOpen& is_open) {
+    candidate.turns = is_open(-group.rays[candidate.ray]);
+    add(u, candidate);
+    for (std::size_t r = 0; candidate.turns && r < group.rays.size(); ++r) {
+        if (!is_open(group.rays[r]) || !is_open(-group.rays[r])) continue;
+        candidate.ray = r;
+        add(u, candidate);
     }
 }
 
@@ -305,12 +324,13 @@ void EventSearch::add_ray(const Jet& jet, const Candidate& candidate, std::vecto
         Contact contact;
         contact.boundary = jet.sliding().boundaries()[group.boundaries[k]];
         contact.wants = a > 0.0 ? -1 : 1;
+        contact.turns = candidate.turns;
         const auto same = [&](const Contact& other) { return other.boundary.is_same(contact.boundary); };
         const auto known = std::ranges::find_if(contacts, same);
         if (known == contacts.end())
             contacts.push_back(std::move(contact));
         else
-            known->turns = known->turns || known->wants != contact.wants;
+            known->turns = known->turns || contact.turns || known->wants != contact.wants;
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/types.hpp"
 #include "layered/activity.hpp"
+#include "layered/dependence.hpp"
 #include "layered/jet.hpp"
 
 namespace reluflow::layered {
@@ -54,6 +55,8 @@ class EventSearch {
     };
     void search_groups(const Jet& jet);
     bool is_joint(int b) const noexcept { return !joint_.empty() && joint_[b] != 0; }
+    template <class IsOpen>
+    void add_leaving_group(const SlidingGroup& group, Candidate candidate, double u, const IsOpen& is_open);
     static void add_ray(const Jet& jet, const Candidate& candidate, std::vector<Contact>& contacts);
     void list_near(const Jet& jet, int v);
     void search_places(const Jet& jet, int v);

@@ -136,7 +136,7 @@ void Resolution::enumerate(Jet& jet, std::size_t n_found) {
             return;
         }
         bool turned = false;  // what stays where its boundary turns stands on a repelling one from now on
-        for (std::size_t c = 0; c < sides.size(); ++c) turned |= contacts_[c].turns && sides[c] == 0;
+        for (std::size_t c = 0; c < sides.size(); ++c) turned |= contacts_[c].turns && sides[c] == 0 && lasts_[c] == 0;
         if (found == Check::valid && !is_known()) keep(on_ridge_ || turned);
     }
     const auto stands = [](const Option& option) { return option.stands_on_ridge; };

@@ -82,6 +82,11 @@ class Resolution {
     bool check_sliding(const Jet& jet, int b);
     static int side_of_exit(const Row& mu, const Row& up, const Row& down, double tol) noexcept;
     bool check_group(const Jet& jet, const SlidingGroup& group);
+    int contact_of(const Boundary& boundary) const;
+    int turning(const Boundary& boundary) const;
+    bool check_turned(const Jet& jet, int b, double up, double down, int contact);
+    bool check_turned_group(const Jet& jet, const SlidingGroup& group);
+    void go_along(const Jet& jet, const SlidingGroup& group, const Eigen::RowVectorXd& ray);
     void change_side(const Boundary& boundary, int side);
     void add_spanned_by_contacts(const Activity& before);
     bool add_spanned(const Activity& activity, const std::vector<std::size_t>& contacts);
@@ -127,6 +132,7 @@ class Resolution {
     std::vector<Contact> contacts_;
     std::vector<int> sides_;
     std::vector<int> next_;
+    std::vector<char> lasts_;  // contacts that slide where their boundary has come to attract
     std::vector<double> rates_;
     std::vector<Change> followed_;
     Activity trial_;

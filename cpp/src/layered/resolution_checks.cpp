@@ -16,6 +16,8 @@ constexpr double kSurely = 100.0;
 /// What leaves tangentially has no rate beyond this part of its acceleration over the step: the place of an event is
 /// known to the tolerance.
 constexpr double kTangential = 1e-6;
+/// Rates of bounds where these meet are known to this part of their size: so is the place of the event.
+constexpr double kTurnTol = 1e-8;
 /// The rounding of a pre-activation at its boundary, as a part of the sum of its terms.
 constexpr double kZRounding = 16 * 2.2e-16;
 
@@ -24,6 +26,7 @@ constexpr double kZRounding = 16 * 2.2e-16;
 Resolution::Check Resolution::check(Jet& jet) {
     next_ = sides_;
     on_ridge_ = false;
+    lasts_.assign(sides_.size(), 0);
     bool valid = true;
     for (std::size_t c = 0; c < sides_.size(); ++c)
         if (sides_[c] != 0 && !check_moving(jet, contacts_[c], next_[c])) valid = false;
@@ -72,6 +75,12 @@ bool Resolution::check_sliding(const Jet& jet, int b) {
     Row down;
     sliding_bounds(jet, b, leading_order() - 1, up, down);
     const double mu = jet.sliding().multiplier(b)[0];
+    if (const int c = turning(jet.sliding().boundaries()[b]); c >= 0) {
+        const double size =
+            kTangential * (std::abs(up[1]) + std::abs(down[1]) + std::abs(jet.sliding().multiplier(b)[1]));
+        if (std::max(std::abs(mu - up[0]), std::abs(mu - down[0])) < size)
+            return check_turned(jet, b, up[1], down[1], c);
+    }
     double tol = kBoundTol * (std::abs(up[0]) + std::abs(down[0]) + std::abs(mu));
     if (within_rounding_) tol += kBeyond * DualRounding(jet).of_multiplier(b);
     if (mu >= up[0] - tol && mu <= down[0] + tol) {
@@ -87,6 +96,36 @@ bool Resolution::check_sliding(const Jet& jet, int b) {
     return false;
 }
 
+// The contact of a boundary, or -1.
+int Resolution::contact_of(const Boundary& boundary) const {
+    const Place& p = boundary.members.front();
+    const auto same = [&](const Contact& other) {
+        return other.boundary.is_same(boundary) || other.boundary.place_of(p) >= 0;
+    };
+    const auto known = std::ranges::find_if(contacts_, same);
+    return known == contacts_.end() ? -1 : static_cast<int>(known - contacts_.begin());
+}
+
+// The contact of a boundary that turns, so that rates of bounds may be what counts, or -1.
+int Resolution::turning(const Boundary& boundary) const {
+    const int c = turns_ && leading_order() > 1 ? contact_of(boundary) : -1;
+    return c >= 0 && contacts_[c].turns ? c : -1;
+}
+
+// Both bounds have met at the multiplier: what they are a little later tells whether a boundary that turns has come to
+// attract, as one that repelled before does, or to repel.
+bool Resolution::check_turned(const Jet& jet, int b, double up, double down, int contact) {
+    const double mu = jet.sliding().multiplier(b)[1];
+    const double tol = kTurnTol * (std::abs(up) + std::abs(down) + std::abs(mu));
+    if (mu > up - tol && mu < down + tol) {
+        lasts_[contact] = down - up > tol ? 1 : 0;
+        return true;
+    }
+    if (mu < up + tol && mu > down - tol) return true;
+    change_side(jet.sliding().boundaries()[b], up > mu ? 1 : -1);
+    return false;
+}
+
 // Where a multiplier that is at one of its bounds, within `tol`, goes beyond it at once; 0 if it stays within them.
 int Resolution::side_of_exit(const Row& mu, const Row& up, const Row& down, double tol) noexcept {
     const bool at_up = mu[0] <= up[0] + tol;
@@ -99,6 +138,8 @@ int Resolution::side_of_exit(const Row& mu, const Row& up, const Row& down, doub
 
 // Dependent boundaries hold a unit if they do so along all rays; otherwise it goes along the worst.
 bool Resolution::check_group(const Jet& jet, const SlidingGroup& group) {
+    const auto turns = [&](int b) { return turning(jet.sliding().boundaries()[b]) >= 0; };
+    if (std::ranges::all_of(group.boundaries, turns)) return check_turned_group(jet, group);
     const GroupBounds bounds(jet, group, 0);
     Row gap;
     double worst = -kBoundTol;
@@ -111,22 +152,48 @@ bool Resolution::check_group(const Jet& jet, const SlidingGroup& group) {
         worst = part;
         out = &ray;
     }
-    if (out == nullptr) return true;
-    for (std::size_t k = 0; k < group.boundaries.size(); ++k)
-        if (const double a = (*out)[static_cast<Index>(k)]; a != 0.0)
-            change_side(jet.sliding().boundaries()[group.boundaries[k]], a > 0.0 ? -1 : 1);
+    if (out != nullptr) go_along(jet, group, *out);
+    return out == nullptr;
+}
+
+// Where nothing is held along any ray what is held a little later counts: dependent boundaries that turn hold the unit,
+// or it stands on them though nothing holds it.
+bool Resolution::check_turned_group(const Jet& jet, const SlidingGroup& group) {
+    const GroupBounds bounds(jet, group, 1);
+    Row gap;
+    double worst = 0.0;
+    double best = 0.0;
+    const Eigen::RowVectorXd* out = nullptr;
+    for (const Eigen::RowVectorXd& ray : group.rays) {
+        bounds.gap(ray, gap);
+        const double size = std::max(bounds.size(ray, 1.0), 1e-300);
+        const double part = (std::abs(gap[0]) < kTangential * size ? gap[1] : gap[0]) / size;
+        best = std::max(best, part);
+        if (part >= worst) continue;
+        worst = part;
+        out = &ray;
+    }
+    if (worst > -kTurnTol) {
+        for (const int b : group.boundaries) lasts_[turning(jet.sliding().boundaries()[b])] = best > kTurnTol ? 1 : 0;
+        return true;
+    }
+    if (best < kTurnTol) return true;
+    go_along(jet, group, *out);
     return false;
+}
+
+void Resolution::go_along(const Jet& jet, const SlidingGroup& group, const Eigen::RowVectorXd& ray) {
+    for (std::size_t k = 0; k < group.boundaries.size(); ++k)
+        if (const double a = ray[static_cast<Index>(k)]; a != 0.0)
+            change_side(jet.sliding().boundaries()[group.boundaries[k]], a > 0.0 ? -1 : 1);
 }
 
 // What slides has to go to a side of its boundary.
 void Resolution::change_side(const Boundary& boundary, int side) {
-    const Place& p = boundary.members.front();
-    const auto same = [&](const Contact& other) {
-        return other.boundary.is_same(boundary) || other.boundary.place_of(p) >= 0;
-    };
-    const auto known = std::ranges::find_if(contacts_, same);
-    if (known != contacts_.end()) {
-        next_[known - contacts_.begin()] = side * sign_of(boundary, p) * sign_of(known->boundary, p);
+    const int known = contact_of(boundary);
+    if (known >= 0) {
+        const Place& p = boundary.members.front();
+        next_[known] = side * sign_of(boundary, p) * sign_of(contacts_[known].boundary, p);
     } else if (may_pivot_) {
         contacts_.push_back({boundary, 0, side, false});
         next_.push_back(side);

@@ -280,4 +280,18 @@ double GroupBounds::size(const Eigen::RowVectorXd& ray, double u) const {
     return sum;
 }
 
+// Bounds and multiplier are truncated series of their own: what they leave out tells them apart where they meet.
+bool GroupBounds::vanishes(const Eigen::RowVectorXd& ray, double u, double part, double hidden) const {
+    double last = 0.0;
+    for (std::size_t k = 0; k < group_.boundaries.size(); ++k) {
+        const Row& mu = jet_.sliding().multiplier(group_.boundaries[k]);
+        last += std::abs(ray[static_cast<Index>(k)]) *
+                (std::abs(up_[k][order_]) + std::abs(down_[k][order_]) + std::abs(mu[order_]));
+    }
+    Row left;
+    gap(ray, left);
+    const double zero = part * size(ray, u) + hidden + last * std::pow(u, order_);
+    return std::abs(evaluate(left.data(), order_, u)) < zero;
+}
+
 }  // namespace reluflow::layered

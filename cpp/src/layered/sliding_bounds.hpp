@@ -21,6 +21,9 @@ class GroupBounds {
     void gap(const Eigen::RowVectorXd& ray, Row& gap) const;
     /// The size of its terms at u.
     double size(const Eigen::RowVectorXd& ray, double u) const;
+    /// True if what is left at u is below this part of the size of its terms, `hidden`, and what their series leave
+    /// out.
+    bool vanishes(const Eigen::RowVectorXd& ray, double u, double part, double hidden) const;
 
   private:
     const Jet& jet_;
