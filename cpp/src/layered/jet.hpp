@@ -115,7 +115,7 @@ class Jet {
   private:
     const SampleSeries& h_of(int v) const noexcept { return graph_->node(v).linear ? z_[v] : h_[v]; }
     void find_idle();
-    double largest_read(int v) const;
+    double largest_read(int v, const std::vector<double>& sizes) const;
     void load(int k);
     void forward(int k);
     void forward_as_given(int k);

@@ -85,31 +85,35 @@ Vector Jet::velocity_terms() const {
     return terms;
 }
 
-double Jet::largest_read(int v) const {
+// `sizes`: what nodes below count as, at least.
+double Jet::largest_read(int v, const std::vector<double>& sizes) const {
     double most = graph_->node(v).bias.empty() ? 0.0 : 1.0;
-    for (const int e : graph_->node(v).incoming)
-        most = std::max(most, tapped(graph_->edges()[e]).order(0).cwiseAbs().maxCoeff());
+    for (const int e : graph_->node(v).incoming) {
+        const Edge& edge = graph_->edges()[e];
+        most = std::max({most, sizes[edge.source], tapped(edge).order(0).cwiseAbs().maxCoeff()});
+    }
     return most;
 }
 
 // A layer may be all but zero, where it passes through zero as a whole or its units have died. θ is known to a
-// tolerance of its largest entry, and z to that times what it reads.
+// tolerance of its largest entry, and z to that times what it reads; what reads such a layer is known no better.
 double Jet::misplaced() const {
     const double largest_parameter = largest(theta_[0]);
+    std::vector<double> sizes(static_cast<std::size_t>(graph_->count()), 0.0);
     double worst = 0.0;
     for (int v = 1; v < graph_->count(); ++v) {
-        if (graph_->node(v).linear) continue;
         const double* z = z_[v].data(0);
         const std::int8_t* sides = activity_->sides(v).data();
         const std::int8_t* modes = activity_->modes(v).data();
-        double size = std::max(held_[v], kLeastSize * largest_parameter * largest_read(v));
+        double size = std::max(held_[v], kLeastSize * largest_parameter * largest_read(v, sizes));
         double wrong = 0.0;
         for (Index p = 0; p < activity_->sides(v).size(); ++p) {
             size = std::max(size, std::abs(z[p]));
             const bool moves = modes[p] == static_cast<std::int8_t>(Mode::moving);
             wrong = std::max(wrong, moves ? -z[p] * sides[p] : 0.0);
         }
-        if (size > 0.0) worst = std::max({worst, wrong / size, held_[v] / size});
+        sizes[v] = size;
+        if (size > 0.0 && !graph_->node(v).linear) worst = std::max({worst, wrong / size, held_[v] / size});
     }
     return worst;
 }
