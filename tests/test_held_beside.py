@@ -137,3 +137,35 @@ def test_what_holds_neurons_together_lets_none_of_them_cross(log_scale):
     assert sol.final.pattern[[1, 2, 3, 6], 0].tolist() == [1, 1, 1, 1]
     assert sol.final(data.X)[[0, 3]] == pytest.approx([0.0, 0.0], abs=1e-10)
     assert 2.0 < np.exp(sol.log_loss_end) - 1.0 < 2.2  # both labels of x and its opposite, e^0 each, less what grows
+
+
+@pytest.mark.parametrize("rtol", [1e-5, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13])
+def test_an_output_weight_that_its_samples_hold_at_zero_keeps_its_sign(rtol):
+    """Both labels of one place are all that moves the neuron, which slides along the boundary of another: they balance
+    at a = 0, so that a falls for ever. With the other sign it would leave that boundary, and grow.
+
+    Rounding of their weights, and truncation, took a through zero: at rtol 1e-9 to 1e-11 the run ended with another
+    network and a good status, at 1e-12 it did not end.
+    """
+    X = np.array(
+        [
+            [-0.3733544617176231, 0.5666070524592141, -1.5709807064161254, -1.1198261102574338],
+            [-0.29624219754523834, -0.6599317764706302, 0.36390462624689573, 0.23207492910131827],
+            [0.6709999910191339, -0.8850304296457839, 0.35674674376627497, 0.20268860051092555],
+        ]
+    )
+    data = rf.Dataset(np.vstack((X, X)), [-1, -1, 1, -1, -1, -1])
+    options = {"loss": "exponential", "reduction": "sum", "rtol": rtol}
+    until = rf.Stop(log_time=100.0)
+    net = rf.Network([[0.01, -0.02, -0.01, 0.01]], [0.02])
+    sol = rf.integrate(data, net, until=until, **options)
+    assert sol.status == "reached_log_time"
+    assert [*sol.events.kind] == ["slide", "slide", "cross_down", "cross_down"]
+    for log_time in (8.0, 12.0, 12.7, 12.8, 14.0):
+        dense = sol(float(np.exp(log_time)))
+        assert dense.a[0] > 0
+        first = rf.integrate(data, net, until=rf.Stop(log_time=log_time), **options)
+        second = rf.integrate(data, first, until=until, **options)
+        compare.assert_same_state(second.final.W, second.final.a, sol.final.W, sol.final.a, 10 * rtol, f"{log_time}")
+    assert 0 < sol.final.a[0] < 1e-2 * rtol**0.5
+    assert np.exp(sol.log_loss_end) == pytest.approx(6.0, rel=1e-9)

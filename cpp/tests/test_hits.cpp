@@ -291,19 +291,19 @@ void an_output_weight_that_passes_zero_is_seen() {
     // a = a₀ cosh θ + z₀ sinh θ with θ = -u: zero at artanh(a₀/z₀).
     for (const double r : {0.2, 0.7}) {
         const int piece = bench.put({1.0, 0.0, 0.0}, std::tanh(r), {{-1.0, 0.0, 0.0}});
-        CHECK(std::abs(bench.finder->output_sign_change(piece, 1.0).u - r) < 16.0 * kEps);
-        CHECK(bench.finder->output_sign_change(piece, r - 1e-12).kind == HitKind::none);
+        CHECK(std::abs(bench.finder->output_sign_change(piece, 1.0, bench.sides).u - r) < 16.0 * kEps);
+        CHECK(bench.finder->output_sign_change(piece, r - 1e-12, bench.sides).kind == HitKind::none);
     }
     // At zero itself it takes the sign that it has from then on.
     for (const double rate : {1e-3, -1e-3})
-        CHECK(bench.finder->output_sign_change(bench.put({1.0, 0.0, 0.0}, 0.0, {{rate, 0.0, 0.0}}), 1.0).kind ==
-              HitKind::none);
+        CHECK(bench.finder->output_sign_change(bench.put({1.0, 0.0, 0.0}, 0.0, {{rate, 0.0, 0.0}}), 1.0, bench.sides)
+                  .kind == HitKind::none);
     // From rounding on, away from zero and back: a = u - u² to first order.
     const int back = bench.put({1.0, 0.0, 0.0}, 1e-17, {{1e-3, 0.0, 0.0}, {-2e-3, 0.0, 0.0}});
-    CHECK(bench.finder->output_sign_change(back, 1.0).kind == HitKind::none ||
-          bench.finder->output_sign_change(back, 1.0).u > 0.99);
+    CHECK(bench.finder->output_sign_change(back, 1.0, bench.sides).kind == HitKind::none ||
+          bench.finder->output_sign_change(back, 1.0, bench.sides).u > 0.99);
     const int soon = bench.put({1.0, 0.0, 0.0}, 1e-17, {{1e-3, 0.0, 0.0}, {-4e-3, 0.0, 0.0}});
-    CHECK(std::abs(bench.finder->output_sign_change(soon, 1.0).u - 0.5) < 1e-12);
+    CHECK(std::abs(bench.finder->output_sign_change(soon, 1.0, bench.sides).u - 0.5) < 1e-12);
 }
 
 }  // namespace

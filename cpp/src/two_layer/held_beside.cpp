@@ -32,12 +32,28 @@ Doubt HeldBeside::doubt(int piece, int boundary, std::int8_t side, double u, dou
     if (held < kHolds) return {};
     Coefficients z{};
     motion_.boundary_series(piece, motion_.data().normals().row(boundary).data(), z);
+    return doubt_of(piece, z, held, u, zero);
+}
+
+Doubt HeldBeside::doubt_of_output(int piece, double u, double noise) const {
+    const double* a = motion_.a(piece);
+    const double length = u - motion_.piece(piece).begin;
+    const double fallen = -a[1] * length * (a[0] < 0.0 ? -1.0 : 1.0);
+    if (fallen < kHolds * std::abs(a[0]) || a[0] == 0.0) return {};
+    Coefficients c{};
+    std::copy_n(a, motion_.order() + 1, c);
+    return doubt_of(piece, c, fallen / std::abs(a[0]), u, noise * length);
+}
+
+/// Of a zero at u of a series that falls by `held` e-foldings until then.
+Doubt HeldBeside::doubt_of(int piece, const Coefficients& c, double held, double u, double zero) const {
+    const double begin = motion_.piece(piece).begin;
     double farthest = 0.0;
     for (const double part : {0.0, 0.25, 0.5, 0.75})
-        farthest = std::max(farthest, std::abs(evaluate(z, motion_.order(), part * (u - begin))));
+        farthest = std::max(farthest, std::abs(evaluate(c, motion_.order(), part * (u - begin))));
     const double left = std::exp(-std::min(held, kLongest));
     const double error = std::max(kPart * left * farthest, kZeroPart * zero);
-    const double known = known_until(z, u - begin, error);
+    const double known = known_until(c, u - begin, error);
     const double size = std::hypot(motion_.size(piece), motion_.a(piece)[0]);
     return {u, known < u - begin ? begin + known : kNoRoot, error / size, farthest / size, true};
 }

@@ -30,6 +30,9 @@ class HeldBeside {
     /// Of a hit at u of a boundary by a neuron on this side of it, where |z| below `zero` is zero. Not present if its
     /// samples do not hold the neuron.
     Doubt doubt(int piece, int boundary, std::int8_t side, double u, double zero) const;
+    /// Of a zero at u of the output weight, the rate of which is known to `noise`. Not present if the weight falls by
+    /// less than an e-folding until then at the rate of the begin.
+    Doubt doubt_of_output(int piece, double u, double noise) const;
     /// Until when an explicit step knows the distance of a neuron on this side of a boundary whose samples hold it, at
     /// less than what a step may be off by: what it is off by drives the neuron towards other boundaries.
     double known_beside(int piece, int boundary, std::int8_t side, double zero) const;
@@ -53,6 +56,7 @@ class HeldBeside {
     bool comes_to_rest(int piece, int boundary, const Coefficients& z, const Hold& hold) const;
 
   private:
+    Doubt doubt_of(int piece, const Coefficients& c, double held, double u, double zero) const;
     double hold_rate(int piece, int boundary, std::int8_t side) const;
     double drive_rate(int piece, int boundary, std::int8_t side) const;
     bool balances(int boundary, std::int8_t side) const;

@@ -196,6 +196,7 @@ bool HitFinder::is_there(int piece, const Hit& hit, double u) const {
 }
 
 Doubt HitFinder::doubt(int piece, const Hit& hit, std::span<const std::int8_t> sides) const {
+    if (hit.kind == HitKind::output_sign) return beside_.doubt_of_output(piece, hit.u, output_rate_noise(piece, sides));
     if (hit.kind != HitKind::boundary || hit.rests) return {};
     return beside_.doubt(piece, hit.boundary, sides[hit.boundary], hit.u, zero_tol(motion_.size(piece)));
 }
@@ -326,7 +327,15 @@ bool HitFinder::is_alone(const Hit& release, const SlidingSet& held, double begi
     return true;
 }
 
-Hit HitFinder::output_sign_change(int piece, double end, bool waits) const {
+/// What the rate of an output weight is known to: rounding of the pulls that add up to it.
+double HitFinder::output_rate_noise(int piece, std::span<const std::int8_t> sides) const {
+    const double acting = motion_.acting_weight(sides, motion_.piece(piece).begin);
+    return kCornerUlps * kEps * acting * motion_.size(piece) * motion_.step();
+}
+
+/// Where its samples balance at a = 0 (both labels at one place) the output weight falls for ever, below what rounding
+/// of their weights moves it by: one that passes zero at no known rate has not, until it is beyond by more than that.
+Hit HitFinder::output_sign_change(int piece, double end, std::span<const std::int8_t> sides, bool waits) const {
     const int order = motion_.order();
     Coefficients c{};
     std::copy_n(motion_.a(piece), order + 1, c);
@@ -337,8 +346,13 @@ Hit HitFinder::output_sign_change(int piece, double end, bool waits) const {
     if (c[0] < 0.0 || (c[0] == 0.0 && c[1] < 0.0)) negate(c, order);
     const double begin = motion_.piece(piece).begin;
     if (c[0] <= zero_tol(motion_.size(piece)) && c[1] > 0.0) c[0] = 0.0;
-    const double root = first_descent(c, order, end - begin);
+    double root = first_descent(c, order, end - begin);
     if (root > end - begin) return {};
+    const double noise = output_rate_noise(piece, sides);
+    if (std::abs(evaluate_derivative(c, order, root)) <= noise) {
+        root = known_fall(c, order, noise * (end - begin), end - begin).seen;
+        if (root > end - begin) return {};
+    }
     return {begin + root, HitKind::output_sign, -1, 0, 0.0, true};
 }
 

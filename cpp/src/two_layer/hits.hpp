@@ -51,9 +51,9 @@ class HitFinder {
     /// The first time at which a neuron with these sides leaves a boundary on which it slides.
     Hit first_release(int piece, double end, const SlidingSet& held, std::span<const std::int8_t> sides,
                       bool output_positive);
-    /// The first change of sign of the output weight; searched only while the neuron slides. For one that `waits` the
-    /// begin of the piece, if it then moves.
-    Hit output_sign_change(int piece, double end, bool waits = false) const;
+    /// The first change of sign of the output weight of a neuron with these sides, as far as the series is known;
+    /// searched only while the neuron slides. For one that `waits` the begin of the piece, if it then moves.
+    Hit output_sign_change(int piece, double end, std::span<const std::int8_t> sides, bool waits = false) const;
 
     /// The boundaries on which a neuron at w is zero, to rounding.
     void boundaries_at_zero(const double* w, std::span<const int> candidates, std::span<const std::int8_t> sides,
@@ -66,7 +66,7 @@ class HitFinder {
     /// True for a hit of a boundary that the neuron comes to from farther away than rounding, if at u, before it, no
     /// more than rounding is left.
     bool is_there(int piece, const Hit& hit, double u) const;
-    /// What a hit of a boundary has to be known to by a neuron with these sides; see HeldBeside.
+    /// What a hit of a boundary, or of a = 0, has to be known to by a neuron with these sides; see HeldBeside.
     Doubt doubt(int piece, const Hit& hit, std::span<const std::int8_t> sides) const;
     double known_beside(int piece, int boundary, std::int8_t side) const {
         return beside_.known_beside(piece, boundary, side, zero_tol(motion_.size(piece)));
@@ -99,6 +99,7 @@ class HitFinder {
     };
     PullNoise pull_noise(int count, std::span<const std::int8_t> sides, double u) const;
     double interval_sign(const Coefficients& range, double length, double rounding, bool output_positive) const;
+    double output_rate_noise(int piece, std::span<const std::int8_t> sides) const;
     bool is_closed(int boundary, double u, double sign, double unknown) const;
     bool is_alone(const Hit& release, const SlidingSet& held, double begin, const PullNoise& noise) const;
     KnownFall first_descent_to(int piece, int boundary, std::span<const std::int8_t> sides, double limit) const;

@@ -111,6 +111,7 @@ int NeuronMotion::open(int neuron, const SlidingSet& held, const Matrix* held_pa
     double* g = a + 3 * (order_ + 1);
     series_->copy(neuron, w, a, g);
     pieces_[index].held = &held;
+    pieces_[index].holds = !held.empty();
     if (held_part) Map(g, order_ * rank_) += ConstMap(held_part->data(), order_ * rank_);
     measure(index);
     return index;
@@ -121,6 +122,7 @@ int NeuronMotion::follow(int piece, double u, const SlidingSet& held, const doub
     const int index = allocate(neuron, u, false);
     pieces_[index].turn_before = turn_to(piece, u) + kPlaced;
     pieces_[index].held = &held;
+    pieces_[index].holds = !held.empty();
     pieces_[piece].next = index;
     last_[neuron - neurons_.begin] = index;
     double* data = data_of(index);

@@ -24,6 +24,7 @@ struct Piece {
     std::size_t offset = 0;
     double turn_before = 0.0;          ///< by no more has the neuron turned from the start of the step to `begin`
     const SlidingSet* held = nullptr;  ///< the boundaries it holds
+    bool holds = false;                ///< any, while the piece lasts; `held` may have changed since
 };
 
 /// The pieces of a step for the neurons of a range. Storage is kept from step to step, so a step allocates only if it

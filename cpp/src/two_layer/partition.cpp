@@ -15,6 +15,8 @@ constexpr Index kUsualDisturbances = 4;
 constexpr int kPatienceAfter = 12;
 constexpr double kMorePatience = 100.0;
 constexpr double kMostPatience = 1e6;
+/// An output weight that is zero to rounding, as a part of |w|: its sign alone counts.
+constexpr double kLeastOutput = 0x1p-104;
 /// A gradient of this many times what drives all others is that of a sample that drove nobody.
 constexpr double kWakes = 1e3;
 
@@ -146,12 +148,22 @@ double Partition::series_rest(double u) const noexcept {
     return rest;
 }
 
+/// On a boundary the sign of the output weight decides what the neuron may do, and changes by hits alone: what passes
+/// zero without one does so by rounding.
+void Partition::keep_output_sign(int piece, double& a) const noexcept {
+    const double before = motion_.a(piece)[0];
+    if (!motion_.piece(piece).holds || before == 0.0 || a * before > 0.0) return;
+    a = std::copysign(kLeastOutput * motion_.size(piece), before);
+}
+
 void Partition::place(double u, Matrix& w, Vector& a) {
     for (const int neuron : motion_.touched()) {
         const int piece = motion_.in_force(neuron, u);
-        if (piece == motion_.first(neuron)) continue;
-        motion_.evaluate(piece, u, column_.data(), a[neuron]);
-        w.col(neuron) = column_;
+        if (piece != motion_.first(neuron)) {
+            motion_.evaluate(piece, u, column_.data(), a[neuron]);
+            w.col(neuron) = column_;
+        }
+        keep_output_sign(piece, a[neuron]);
     }
 }
 

@@ -56,6 +56,7 @@ class Partition {
   private:
     void follow(const FirstHit& first);
     bool outruns(int neuron) const;
+    void keep_output_sign(int piece, double& a) const noexcept;
     void disturb_by_corner(int piece, const Hit& hit, std::size_t known);
 
     const Expansion& expansion_;

@@ -178,7 +178,8 @@ void Screening::first_hit(int neuron, const double* z, const double* rate) {
     if (holds) {
         if (!waits(neuron)) hit = releases_.of(expansion_.groups().of(neuron), parameters_.a[neuron] > 0.0);
         if (parameters_.invariant(neuron) < 0.0) {
-            const Hit turn = finder_.output_sign_change(open(neuron), 1.0, waits(neuron));
+            const Hit turn =
+                finder_.output_sign_change(open(neuron), known_, mode_.pattern().row(neuron), waits(neuron));
             if (turn.u < hit.u) hit = turn;
         }
     }
@@ -216,7 +217,7 @@ Hit Screening::next_hit(int neuron, double end) {
         other = finder_.first_release(piece, end, mode_.held(neuron), mode_.pattern().row(neuron),
                                       motion_.a(piece)[0] > 0.0);
         if (parameters_.invariant(neuron) < 0.0) {
-            const Hit turn = finder_.output_sign_change(piece, end);
+            const Hit turn = finder_.output_sign_change(piece, end, mode_.pattern().row(neuron));
             if (turn.u < other.u) other = turn;
         }
     }
