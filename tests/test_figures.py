@@ -227,8 +227,8 @@ def test_errors_are_drawn_one_curve_a_sample():
     np.testing.assert_array_equal(np.array([line.get_ydata() for line in ax.lines[:-1]]).T, found.to_numpy())
 
 
-@pytest.mark.filterwarnings("error")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning:matplotlib")  # of an old one beside a new pyparsing
+# What is ignored is of an old matplotlib beside a new pyparsing.
+@pytest.mark.filterwarnings("error", "ignore:.* deprecated.* use:DeprecationWarning")
 def test_a_run_of_zeros_and_a_single_time_are_drawn_without_warnings():
     data = rf.datasets.wang_pilanci("obtuse")
     resting = rf.integrate(data, rf.Network(np.zeros((2, 2)), np.zeros(2)), until=3.0)
