@@ -223,7 +223,7 @@ Hit HitFinder::first_release(int piece, double end, const SlidingSet& held, std:
 const WayOut& HitFinder::find_way_out(const Mode& mode, int neuron) {
     const int piece = motion_.last(neuron);
     const double weight = motion_.acting_weight(mode.pattern().row(neuron), motion_.piece(piece).begin);
-    slide_.first_leave(piece, 1.0, mode.held(neuron), motion_.a(piece)[0] > 0.0, weight);
+    slide_.first_leave(piece, 1.0, mode.held(neuron), motion_.output_positive(piece), weight);
     return slide_.way_out();
 }
 

@@ -117,6 +117,12 @@ int NeuronMotion::open(int neuron, const SlidingSet& held, const Matrix* held_pa
     return index;
 }
 
+bool NeuronMotion::output_positive(int piece) const noexcept {
+    const double* begin = a(piece);
+    const double* leading = std::find_if(begin, begin + order_ + 1, [](double c) { return c != 0.0; });
+    return leading != begin + order_ + 1 && *leading > 0.0;
+}
+
 int NeuronMotion::follow(int piece, double u, const SlidingSet& held, const double* w, double a) {
     const int neuron = pieces_[piece].neuron;
     const int index = allocate(neuron, u, false);

@@ -65,6 +65,8 @@ class NeuronMotion {
     const double* across(int piece) const noexcept { return along(piece) + order_ + 1; }
     /// |w| at the begin of the piece.
     double size(int piece) const noexcept { return along(piece)[0]; }
+    /// Whether a is positive at the begin of the piece; of an a that is zero there, just behind it.
+    bool output_positive(int piece) const noexcept;
     /// Gradient series of the samples on which the neuron does not slide, not projected; orders 0 .. order() - 1.
     /// Stored for each neuron's first piece and for the piece made last.
     const double* g(int piece) const noexcept {

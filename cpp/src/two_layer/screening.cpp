@@ -99,17 +99,22 @@ bool Screening::may_leave_at_rest(Index neuron) const {
     return taken && !taken->topRows(expansion_.series().order()).isZero(0.0);
 }
 
+/// As NeuronMotion::output_positive(), without opening the neuron where a tells.
+bool Screening::output_positive(int neuron) {
+    const double a = parameters_.a[neuron];
+    return a != 0.0 ? a > 0.0 : motion_.output_positive(open(neuron));
+}
+
 void Screening::claim_releases() {
     for (const auto* list : {&due_, &holding_})
         for (const int j : *list)
-            if (!mode_.held(j).empty() && !waits(j) &&
-                releases_.claim(expansion_.groups().of(j), parameters_.a[j] > 0.0))
+            if (!mode_.held(j).empty() && !waits(j) && releases_.claim(expansion_.groups().of(j), output_positive(j)))
                 claimed_.push_back(j);
 }
 
 void Screening::find_releases() {
     for (const int j : claimed_) {
-        const bool positive = parameters_.a[j] > 0.0;
+        const bool positive = output_positive(j);
         releases_.of(expansion_.groups().of(j), positive) =
             finder_.first_release(open(j), known_, mode_.held(j), mode_.pattern().row(j), positive);
     }
@@ -118,7 +123,7 @@ void Screening::find_releases() {
 const std::vector<FirstHit>& Screening::scan() {
     for (const int j : holding_)  // far from other boundaries, but it may leave its own
         if (parameters_.invariant(j) < 0.0 ||
-            releases_.of(expansion_.groups().of(j), parameters_.a[j] > 0.0).kind != HitKind::none)
+            releases_.of(expansion_.groups().of(j), output_positive(j)).kind != HitKind::none)
             due_.push_back(j);
     std::sort(due_.begin(), due_.end());
     for (std::size_t begin = 0; begin < due_.size(); begin += kBlock)
@@ -176,7 +181,7 @@ void Screening::first_hit(int neuron, const double* z, const double* rate) {
 
     Hit hit;
     if (holds) {
-        if (!waits(neuron)) hit = releases_.of(expansion_.groups().of(neuron), parameters_.a[neuron] > 0.0);
+        if (!waits(neuron)) hit = releases_.of(expansion_.groups().of(neuron), output_positive(neuron));
         if (parameters_.invariant(neuron) < 0.0) {
             const Hit turn =
                 finder_.output_sign_change(open(neuron), known_, mode_.pattern().row(neuron), waits(neuron));
@@ -215,7 +220,7 @@ Hit Screening::next_hit(int neuron, double end) {
     Hit other;
     if (!mode_.held(neuron).empty()) {
         other = finder_.first_release(piece, end, mode_.held(neuron), mode_.pattern().row(neuron),
-                                      motion_.a(piece)[0] > 0.0);
+                                      motion_.output_positive(piece));
         if (parameters_.invariant(neuron) < 0.0) {
             const Hit turn = finder_.output_sign_change(piece, end, mode_.pattern().row(neuron));
             if (turn.u < other.u) other = turn;

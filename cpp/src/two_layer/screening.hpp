@@ -101,6 +101,7 @@ class Screening {
     bool may_come(int neuron, int boundary, double z);
     GroupBounds::Interval pull_on(Index group, int boundary);
     int open(int neuron);
+    bool output_positive(int neuron);
     double& slack(Index neuron) noexcept { return slack_[neuron - neurons_.begin]; }
 
     const Dataset& data_;
