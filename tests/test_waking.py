@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
 from sklearn.datasets import make_classification
 
 import reluflow as rf
@@ -29,3 +31,40 @@ def test_a_sample_that_drove_nobody_is_met_late() -> None:
         assert margins[SAMPLE] > 50
     assert (sols[0].final.pattern == sols[1].final.pattern).all()
     assert np.linalg.norm(sols[0].final.theta - sols[1].final.theta) < 1e-8 * sols[1].final.norm
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9, 1e-12])
+def test_a_sample_that_is_met_while_it_weighs_nothing(rtol: float) -> None:
+    """At t = 7e-83 it weighs e^-190 of the other one, whose margin rises from -1,385 to 9: at t = 1 it is by far the
+    heavier. One step, which followed the other weight alone, went from before the one to behind the other.
+
+    scipy follows the flow from where the neuron has met it in the time s of dt = ds / Σ |ℓ'|.
+    """
+    data = rf.Dataset(np.array([[0.5, 1.0], [1.3, -0.2]]), np.array([-1.0, 1.0]))
+    net = rf.Network(np.array([[-64.0, 66.0], [5.0, 40.0]]), np.array([92.0, -41.0]))
+    rule = {"loss": "exponential", "reduction": "sum", "rtol": rtol}
+    sol = rf.integrate(data, net, until=1.0, **rule)
+    assert [(e.neuron, e.sample, e.kind) for e in sol.events] == [(1, 1, "cross_up"), (1, 1, "slide")]
+    met = rf.integrate(data, net, until=1e-80, **rule)
+    signs = data.y[:, None] * data.X
+
+    def rate(_: float, state: np.ndarray) -> np.ndarray:
+        W, a = state[:4].reshape(2, 2), state[4:6]
+        z = data.X @ W.T
+        active = np.array([[True, True], [False, True]])  # the first neuron meets the first sample alone
+        q = data.y * ((z * active) @ a)
+        least = q.min()
+        p = np.exp(least - q)
+        total = p.sum()
+        g = (signs * (p / total)[:, None]).T @ active
+        return np.r_[(a * g).T.ravel(), np.sum(W.T * g, axis=0), np.exp(least) / total]
+
+    def comes_back(_: float, state: np.ndarray) -> float:
+        return float(data.X[1] @ state[2:4])
+
+    comes_back.terminal, comes_back.direction = True, -1.0  # type: ignore[attr-defined]
+    start = np.r_[met.final.W.ravel(), met.final.a, 1e-80]
+    flow = solve_ivp(rate, (0.0, 1.0), start, "DOP853", events=comes_back, rtol=1e-12, atol=1e-12, first_step=1e-6)
+    end = flow.y_events[0][0]
+    assert sol.events[1].t == pytest.approx(end[6], rel=1e-5)
+    np.testing.assert_allclose(sol(sol.events[1].t).W.ravel(), end[:4], rtol=1e-6)

@@ -36,8 +36,7 @@ double EventEffect::coupling(int piece, const Hit& hit) const {
     } else if (hit.kind == HitKind::boundary) {
         jump = 0.0;
         for (const int sample : data_.samples_of(hit.boundary))
-            jump +=
-                (1.0 - motion_.leak()) * std::abs(data_.coefficient(sample) * waveform.signed_weight_at(sample, hit.u));
+            jump += (1.0 - motion_.leak()) * std::abs(data_.coefficient(sample)) * waveform.weight_from(sample, hit.u);
         if (mode_.held(motion_.piece(piece).neuron).empty())
             reach = std::min(size, std::hypot(spread_.along(hit.boundary), std::sqrt(woken)));
     }
@@ -71,7 +70,8 @@ double EventEffect::woken_square(int piece, const Hit& hit) const {
     const auto add = [&](int boundary) {
         for (const int sample : data_.samples_of(boundary))
             if (!waveform.is_live(sample))
-                sum += waveform.response(sample) * data_.coefficient(sample) * data_.coefficient(sample);
+                sum += std::max(waveform.response(sample), waveform.weight_from(sample, hit.u)) *
+                       data_.coefficient(sample) * data_.coefficient(sample);
     };
     if (hit.kind == HitKind::boundary) add(hit.boundary);
     const SlidingSet& held = mode_.held(motion_.piece(piece).neuron);

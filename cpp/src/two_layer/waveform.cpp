@@ -13,9 +13,6 @@ namespace {
 
 /// log of the smallest weight that a double represents with all digits.
 constexpr double kSmallestLog = -700.0;
-/// A sample that drives nothing may outweigh the others by more than doubles can represent; at a boundary a factor of
-/// e^230 = 1e100 decides as infinity would.
-constexpr double kLargestLog = 230.0;
 /// Within this many e-foldings of where it counts a weight shows in the terms of its series, at any tolerance.
 constexpr double kSaturated = 12.0;
 /// Part of the way there that one step may go: from |q| = 1e8 it takes 23 steps.
@@ -75,11 +72,6 @@ void in_strips(Index n, int k, const Body& body) {
     for (; i + 4 <= n; i += 4) body(Strip<4>{n, i, k, factor});
     for (; i + 2 <= n; i += 2) body(Strip<2>{n, i, k, factor});
     for (; i < n; ++i) body(Strip<1>{n, i, k, factor});
-}
-
-/// The weight of a sample that stands still at margin q while the mass falls by many e-foldings.
-double idle_weight(LossKind loss, double q, double log_count, double log_mass) noexcept {
-    return std::exp(std::min(log_weight(loss, q) + log_count - log_mass, kLargestLog));
 }
 
 }  // namespace
@@ -287,7 +279,7 @@ void Waveform::signed_weight_series(Index sample, double* c) const noexcept {
 
 double Waveform::signed_weight_at(Index sample, double u) const noexcept {
     if (!with_others_ && !live_[sample] && !objective_.resting.rests(sample))
-        return signs_[sample] * idle_weight(objective_.loss, q_(0, sample), log_counts_[sample], log_mass_at(u));
+        return signs_[sample] * idle_weight(sample, log_mass_at(u));
     double value = signed_(order_, sample);
     for (int k = order_ - 1; k >= 0; --k) value = value * u + signed_(k, sample);
     return value;
@@ -309,8 +301,7 @@ void Waveform::signed_weights_at(double u, Vector& weights) const {
     if (with_others_ || std::find(live_.begin(), live_.end(), char{0}) == live_.end()) return;
     const double log_mass = log_mass_at(u);  // once: it takes as long as all these weights
     for (Index i = 0; i < weights.size(); ++i)
-        if (!live_[i] && !objective_.resting.rests(i))
-            weights[i] = signs_[i] * idle_weight(objective_.loss, q_(0, i), log_counts_[i], log_mass);
+        if (!live_[i] && !objective_.resting.rests(i)) weights[i] = signs_[i] * idle_weight(i, log_mass);
 }
 
 void Waveform::margins_at(double u, Vector& q) const {

@@ -60,7 +60,10 @@ class Waveform {
     void signed_weight_series(Index sample, double* c) const noexcept;
     /// y_i p_i of one sample at u.
     double signed_weight_at(Index sample, double u) const noexcept;
-    /// The same of all samples.
+    /// |p_i| of one sample at u. Of one that drives nobody, what it has at the end of a step in which the mass falls by
+    /// many e-foldings: whoever wakes it at u lets it act until then.
+    double weight_from(Index sample, double u) const noexcept;
+    /// The same as signed_weight_at() of all samples.
     void signed_weights_at(double u, Vector& weights) const;
     /// Their means over [0, u].
     void mean_signed_weights(double u, Vector& weights) const;
@@ -149,12 +152,17 @@ class Waveform {
     double u_at_time(double target, double end) const noexcept;
 
   private:
+    /// A sample that drives nothing may outweigh the others by more than doubles can represent; at a boundary a factor
+    /// of e^230 = 1e100 decides as infinity would.
+    static constexpr double kLargestLog = 230.0;
+
     void start_weights(const Vector& q);
     void start_errors(const Vector& q);
     void next_weights();
     void next_errors();
     void take_margins(const Vector& q_next);
-    double log_mass_at(double u) const;
+    double idle_weight(Index sample, double log_mass) const noexcept;
+    double log_mass_at(double u) const noexcept;
     double log_time_at(double u) const;
     double reach_by_margins(const Clock& start, const Clock& target, double end) const;
     void list_heavy();

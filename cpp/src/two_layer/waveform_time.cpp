@@ -54,17 +54,29 @@ double Waveform::reach(const Clock& start, const Clock& target, double end) cons
     return amount > time_at(end) ? kNoRoot : u_at_time(amount, end);
 }
 
-double Waveform::log_mass_at(double u) const {
+/// Called by several threads at once. The sum is kept relative to the largest term so far.
+double Waveform::log_mass_at(double u) const noexcept {
     double largest = -std::numeric_limits<double>::infinity();
+    double sum = 0.0;
     for (const int i : heavy_) {
         double q = q_(margin_order_, i);
         for (int k = margin_order_ - 1; k >= 0; --k) q = q * u + q_(k, i);
-        margins_now_[i] = log_weight(objective_.loss, q) + log_counts_[i];
-        largest = std::max(largest, margins_now_[i]);
+        const double term = log_weight(objective_.loss, q) + log_counts_[i];
+        const double part = std::exp(-std::abs(term - largest));
+        sum = term > largest ? sum * part + 1.0 : sum + part;
+        largest = std::max(largest, term);
     }
-    double sum = 0.0;
-    for (const int i : heavy_) sum += std::exp(margins_now_[i] - largest);
     return largest + std::log(sum / share());
+}
+
+/// The weight of a sample that stands still at its margin of the start.
+double Waveform::idle_weight(Index sample, double log_mass) const noexcept {
+    return std::exp(std::min(log_weight(objective_.loss, q_(0, sample)) + log_counts_[sample] - log_mass, kLargestLog));
+}
+
+double Waveform::weight_from(Index sample, double u) const noexcept {
+    const bool is_idle = !live_[sample] && !objective_.resting.rests(sample);
+    return is_idle && time_by_margins_ ? idle_weight(sample, log_mass_at(1.0)) : std::abs(signed_weight_at(sample, u));
 }
 
 /// log of ∫_0^u H e^factor / D: the mass cannot grow along the flow.
