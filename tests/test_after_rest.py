@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import reluflow as rf
 
@@ -99,3 +100,28 @@ def test_a_part_that_grows_beside_samples_at_rest_is_not_at_rest(rtol: float) ->
     assert sol.status == "reached_log_time", sol.message
     assert "rest_log_t" not in sol.stats
     assert sol.final.norm == pytest.approx(11.2992043059, rel=1e-8)  # scipy's Radau from log t = 7 on agrees to 1e-9
+
+
+@pytest.mark.parametrize("rtol", [1e-7, 1e-9, 1e-12])
+def test_a_slow_drift_on_stiff_weights_is_not_rest(rtol: float) -> None:
+    """From |θ| = 10³ on the outputs relax within 10⁻⁵, and then θ drifts by 5e-6 of itself in a unit of time.
+
+    What rounding of margins of such a network may make of a rate is as much, and the run was taken to be at rest.
+    """
+    X = np.array([[0.36, -2.07, -0.42], [-0.38, 0.33, 2.2], [1.78, -0.57, -1.12]])
+    y = np.array([1.0, 1.0, -1.0])
+    net = rf.Network(np.array([[473.0, 462.0, 456.0], [-82.0, -849.0, -750.0]]), np.array([-26.0, 13.0]))
+    sol = rf.integrate(rf.Dataset(X, y), net, until=100.0, save_at=[0.05], reduction="sum", rtol=rtol)
+    assert "rest_log_t" not in sol.stats
+    active = (X @ net.W.T > 0.0).astype(float)  # and stays so
+
+    def rate(_: float, state: np.ndarray) -> np.ndarray:
+        W, a = state[:6].reshape(2, 3), state[6:]
+        q = y * ((X @ W.T * active) @ a)
+        g = ((y / (1.0 + np.exp(q)))[:, None] * active).T @ X
+        return np.r_[(a[:, None] * g).ravel(), np.sum(W * g, axis=1)]
+
+    start = sol(0.05)
+    flow = solve_ivp(rate, (0.05, 100.0), np.r_[start.W.ravel(), start.a], "Radau", rtol=1e-10, atol=1e-12)
+    assert np.abs(flow.y[:6, -1] - start.W.ravel()).max() > 0.3
+    np.testing.assert_allclose(np.r_[sol.final.W.ravel(), sol.final.a], flow.y[:, -1], rtol=1e-7)

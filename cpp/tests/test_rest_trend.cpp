@@ -23,7 +23,7 @@ bool rests(RestTrend& trend, double begin, double end, Rate rate) {
     double step = 0.05 * begin;
     for (double time = begin; time < end; time += step, step = std::min(step * kGrowth, 0.2 * time)) {
         trend.add(rate(time), step);
-        rest |= trend.is_at_rest(rate(time), kDistance, kNoise, 0.0, kEndless);
+        rest |= trend.judge(rate(time), kDistance, kNoise, 0.0, kEndless) != RestVerdict::goes_on;
     }
     return rest;
 }
@@ -35,7 +35,7 @@ bool rests_in_burst(RestTrend& trend, double level, double height) {
     for (int k = 0; k < 40; ++k) {
         const double rate = level * (1.0 + height * std::exp(-0.7 * k));
         trend.add(rate, kShort);
-        rest |= trend.is_at_rest(rate, kDistance, kNoise, 0.0, kEndless);
+        rest |= trend.judge(rate, kDistance, kNoise, 0.0, kEndless) != RestVerdict::goes_on;
     }
     return rest;
 }
@@ -47,7 +47,7 @@ void an_exponential_fall_comes_to_rest() {
         for (int k = 0; k < 400 && !rest; ++k) {
             const double rate = std::exp(-0.1 * k) / constant;
             trend.add(rate, 0.1 * constant);
-            rest = trend.is_at_rest(rate, kDistance, {}, 0.0, kEndless);
+            rest = trend.judge(rate, kDistance, {}, 0.0, kEndless) != RestVerdict::goes_on;
         }
         CHECK(rest);
     }
@@ -77,7 +77,7 @@ void an_exponential_fall_that_ends_in_noise_comes_to_rest() {
     for (int k = 0; k < 2000 && !rest; ++k) {
         const double rate = std::exp(-0.1 * k) + kJitter * (2.0 + std::cos(2.0 * k));
         trend.add(rate, 10.0);
-        rest = trend.is_at_rest(rate, kDistance, kNoise, 0.0, kEndless);
+        rest = trend.judge(rate, kDistance, kNoise, 0.0, kEndless) != RestVerdict::goes_on;
         if (rest) CHECK(rate < 10.0 * kJitter);
     }
     CHECK(rest);
@@ -91,7 +91,7 @@ void a_new_fall_after_a_long_rise_counts() {
     for (int k = 0; k < 400 && !rest; ++k) {
         const double rate = std::exp(-0.1 * k);
         trend.add(rate, 0.1);
-        rest = trend.is_at_rest(rate, kDistance, {}, 0.0, kEndless);
+        rest = trend.judge(rate, kDistance, {}, 0.0, kEndless) != RestVerdict::goes_on;
     }
     CHECK(rest);
 }
@@ -106,8 +106,8 @@ void what_starts_within_noise_rests_unless_it_is_seen_to_fall() {
     for (double step = 1e4; time < 100.0 * kAge; time += step, step = std::min(step * kGrowth, 0.2 * time)) {
         still.add(kJitter, step);
         slow.add(1e-2 / time, step);
-        rest |= still.is_at_rest(kJitter, kDistance, kNoise, kAge, kEndless);
-        is_wrong |= slow.is_at_rest(1e-2 / time, kDistance, kNoise, kAge, kEndless);
+        rest |= still.judge(kJitter, kDistance, kNoise, kAge, kEndless) != RestVerdict::goes_on;
+        is_wrong |= slow.judge(1e-2 / time, kDistance, kNoise, kAge, kEndless) != RestVerdict::goes_on;
     }
     CHECK(rest);
     CHECK(!is_wrong);
@@ -117,7 +117,7 @@ void what_starts_within_noise_rests_unless_it_is_seen_to_fall() {
 void what_starts_within_noise_without_an_age_is_watched() {
     RestTrend rounding;
     rounding.add(1e-15, 1.0);
-    CHECK(rounding.is_at_rest(1e-15, kDistance, kNoise, 0.0, kEndless));
+    CHECK(rounding.judge(1e-15, kDistance, kNoise, 0.0, kEndless) == RestVerdict::at_rest);
     RestTrend still;
     CHECK(rests(still, 1.0, 1e12, [](double) { return kJitter; }));
     RestTrend slow;
@@ -126,8 +126,8 @@ void what_starts_within_noise_without_an_age_is_watched() {
     CHECK(!rests(layer, 1e-6, 1e4, [](double time) { return 1e-9 / (1.0 + time) + 1e-8 * std::exp(-1e5 * time); }));
     RestTrend short_of_time;
     short_of_time.add(kJitter, 1.0);
-    CHECK(!short_of_time.is_at_rest(kJitter, kDistance, kNoise, 0.0, 1e3));
-    CHECK(short_of_time.is_at_rest(kJitter, kDistance, kNoise, 0.0, 1.0));
+    CHECK(short_of_time.judge(kJitter, kDistance, kNoise, 0.0, 1e3) == RestVerdict::goes_on);
+    CHECK(short_of_time.judge(kJitter, kDistance, kNoise, 0.0, 1.0) == RestVerdict::at_rest);
 }
 
 }  // namespace

@@ -80,6 +80,7 @@ class Flow final : public Run {
     RateNoise rate_noise() const;
     bool is_fitted() const;
     bool only_rattles();
+    bool drifts();
     double age() const;
     void follow_direction();
     void rest();
@@ -137,6 +138,7 @@ class Flow final : public Run {
     double rest_log_t_ = std::numeric_limits<double>::infinity();
     DirectionTrend direction_trend_;
     RestTrend rest_trend_;
+    Drift drift_;
     double taken_ = 0.0;  // length of the last step in rescaled time
     int still_ = 0;       // consecutive steps that took no time
     // Steps since the duration was as long as that, once rounding limits the run, see is_lost_in_rounding().

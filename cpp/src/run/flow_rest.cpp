@@ -80,11 +80,26 @@ bool Flow::watch_trend() {
     const bool slow = can_rest && stepper_.relative_rate() < kSlowRate * waveform.driving_norm();
     const bool is_fitted_in_few = waveform.is_linear() && !waveform.decays();
     const double distance = plan_.settings.rtol * (is_fitted_in_few ? kFittedPart : kAtRestPart);
-    if (!slow) return true;
-    const double rate = stepper_.relative_rate();
-    if (!rest_trend_.is_at_rest(rate, distance, rate_noise(), age(), largest_step()) && !only_rattles()) return true;
+    if (!slow) {
+        drift_.forget();
+        return true;
+    }
+    const RestVerdict verdict =
+        rest_trend_.judge(stepper_.relative_rate(), distance, rate_noise(), age(), largest_step());
+    const bool is_noise = !drifts() && verdict == RestVerdict::seems_noise;
+    if (verdict != RestVerdict::at_rest && !is_noise && !only_rattles()) return true;
     rest();
     return false;
+}
+
+/// Whether the state has gone where its rate leads since that has its reference.
+bool Flow::drifts() {
+    const Parameters& neurons = state_.parameters;
+    if (!state_.is_current()) return true;
+    const double now = rest_trend_.elapsed();
+    const bool follows = drift_.follows(neurons.w, neurons.a, stepper_.relative_rate(), now);
+    drift_.note(neurons.w, neurons.a, rest_trend_.reference(), now);
+    return follows;
 }
 
 /// Beside samples at rest: whether each of these still drives the neurons by more than all others together, these drive

@@ -51,6 +51,9 @@ constexpr double kNoise = 1e-10;
 constexpr double kStill = 2.0;
 constexpr int kStillSteps = 100;
 constexpr double kFallsPart = 0.75;
+/// Noise moves the state by a rate times a time constant at most, however long it lasts, which is less than this part
+/// of the way from kNoisyTime on. A slow flow beside noise that makes most of the rate goes this part of it.
+constexpr double kDriftPart = 0.05;
 
 }  // namespace
 
@@ -93,6 +96,23 @@ void DirectionTrend::add(const Matrix& w, const Vector& a, double square, bool s
     std::swap(older_, newer_);
     keep(newer_, w, a, square);
     between_ = moved;
+}
+
+void Drift::note(const Matrix& w, const Vector& a, double since, double now) {
+    if (from_ >= since) return;
+    w_ = w;
+    a_ = a;
+    from_ = now;
+}
+
+bool Drift::follows(const Matrix& w, const Vector& a, double rate, double now) const {
+    if (from_ < 0.0 || now <= from_) return true;
+    const double least = kDriftPart * rate * (now - from_);
+    for (Index j = 0; j < a.size(); ++j)
+        if (std::hypot((w.col(j) - w_.col(j)).stableNorm(), a[j] - a_[j]) >
+            least * std::hypot(w.col(j).stableNorm(), a[j]))
+            return true;
+    return false;
 }
 
 /// What the tolerance of a step or an event excites rises above the rate of the network and falls back to it, often in
@@ -166,28 +186,34 @@ bool RestTrend::is_noise(double rate, double bound, double span) {
     return quiet_since_ >= 0.0 && elapsed_ - quiet_since_ >= span && !falls;
 }
 
-bool RestTrend::is_at_rest(double rate, double distance, const RateNoise& bounds, double age, double left) {
+RestVerdict RestTrend::judge(double rate, double distance, const RateNoise& bounds, double age, double left) {
     const double noise = clean_at_ > kCleanPart * elapsed_ ? bounds.rounding : bounds.most;
     const bool nothing = rate <= noise && (rate <= bounds.rounding || rate * left <= distance);
     if (first_ <= noise) {  // no decrease can be seen; but what falls like a power of time does so within its age
-        if (rate <= noise && rate * left <= distance) return true;
-        if (elapsed_ < kSeenAges * age) return false;
-        if (nothing || (rate <= noise && (age == 0.0 ? stands_still() : time_constant_ == 0.0))) return true;
+        if (rate <= noise && rate * left <= distance) return RestVerdict::at_rest;
+        if (elapsed_ < kSeenAges * age) return RestVerdict::goes_on;
+        if (nothing) return RestVerdict::at_rest;
+        if (rate <= noise && (age == 0.0 ? stands_still() : time_constant_ == 0.0)) return RestVerdict::seems_noise;
     }
+    return confirm(rate, distance, noise, nothing);
+}
+
+/// Whether the rate has fallen to where less than `distance` remains, and has gone on falling.
+RestVerdict RestTrend::confirm(double rate, double distance, double noise, bool nothing) {
     if (candidate_ == 0.0) {
-        if (rate <= noise && has_become_noise()) return true;
-        if (remaining_ > distance || rate >= std::max(before_, noise)) return false;
-        if (nothing) return true;
+        if (rate <= noise && has_become_noise()) return RestVerdict::seems_noise;
+        if (remaining_ > distance || rate >= std::max(before_, noise)) return RestVerdict::goes_on;
+        if (nothing) return RestVerdict::at_rest;
         candidate_ = rate;
         waited_ = 0.0;
         wait_ = kConfirm * time_constant_;
-        return false;
+        return RestVerdict::goes_on;
     }
-    if (waited_ < wait_) return false;
+    if (waited_ < wait_) return RestVerdict::goes_on;
     const bool confirmed = rate <= kConfirmedPart * candidate_ || nothing;
     candidate_ = 0.0;
     if (!confirmed) remaining_ = kInfinity;
-    return confirmed;
+    return confirmed ? RestVerdict::at_rest : RestVerdict::goes_on;
 }
 
 }  // namespace reluflow

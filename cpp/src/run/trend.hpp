@@ -1,6 +1,7 @@
 /// Trends of a run: how far the direction still turns, and whether the flow is coming to rest.
 #pragma once
 
+#include <cstdint>
 #include <limits>
 
 #include "base/types.hpp"
@@ -42,6 +43,25 @@ struct RateNoise {
     double most = 0.0;
 };
 
+/// What a rate says of rest. Of one that may be noise, where the state has come tells (Drift).
+enum class RestVerdict : std::uint8_t { goes_on, seems_noise, at_rest };
+
+/// How far the state has come from where it was noted. What rounding and truncation move comes back; a slow flow does
+/// not, however small its rate is beside what these may make of one.
+class Drift {
+  public:
+    void forget() noexcept { from_ = -1.0; }
+    /// Notes the state, unless that of this or a later `since` is noted. Times are those of RestTrend::elapsed().
+    void note(const Matrix& w, const Vector& a, double since, double now);
+    /// True when the neurons have moved by a part of what `rate`, max_j |θ_j'| / |θ_j|, would have moved them by.
+    bool follows(const Matrix& w, const Vector& a, double rate, double now) const;
+
+  private:
+    Matrix w_;
+    Vector a_;
+    double from_ = -1.0;  // when it was noted; -1 if it is not
+};
+
 /// Estimates the relative distance to a critical point: the fastest neuron's rate times its time constant. A plateau
 /// does not count as rest: tiny neurons that grow there have a rate of their own. For a rate that falls like 1/t, where
 /// a part of the network grows for ever, the estimate does not decrease.
@@ -51,17 +71,19 @@ class RestTrend {
     /// rounding of a sum of gradients.
     void add(double rate, double duration, bool clean = false);
 
-    /// True when less than `distance` remains, judged by a decrease of the rate that has continued; `rate` is the
+    /// At rest when less than `distance` remains, judged by a decrease of the rate that has continued; `rate` is the
     /// present one, and decreases of noise are ignored. A run that starts with noise shows no decrease: it is at rest
-    /// if the rate is rounding, or too small to matter in the time that is `left`, or stays so for some times its
-    /// `age`, the rescaled time of the flow before, or for many steps. A loss that stalls has such rates late, too, and
-    /// a part of its network grows for ever; a network that is not said to be old may be.
-    bool is_at_rest(double rate, double distance, const RateNoise& bounds, double age, double left);
+    /// if the rate is rounding, or too small to matter in the time that is `left`, and seems noise if it stays so for
+    /// some times its `age`, the rescaled time of the flow before, or for many steps. A loss that stalls has such rates
+    /// late, too, and a part of its network grows for ever; a network that is not said to be old may be.
+    RestVerdict judge(double rate, double distance, const RateNoise& bounds, double age, double left);
     /// True when the rate has stayed below `bound` for `span` and does not fall: all that is left of it is noise. Asked
     /// after each step, with the same bound.
     bool is_noise(double rate, double bound, double span);
     /// The whole duration in rescaled time.
     double elapsed() const noexcept { return elapsed_; }
+    /// The duration when the present rate's reference was taken.
+    double reference() const noexcept { return elapsed_ - since_; }
     /// True when the rate falls like a power of time, not exponentially.
     bool falls_like_a_power() const noexcept;
     /// True when so many rates came within the last hundredth of the duration, and the rate has not fallen for most of
@@ -69,6 +91,7 @@ class RestTrend {
     bool crawls() const noexcept;
 
   private:
+    RestVerdict confirm(double rate, double distance, double noise, bool nothing);
     bool has_become_noise() const noexcept;
     void watch_still(double rate) noexcept;
     bool stands_still() const noexcept;
