@@ -125,3 +125,27 @@ def test_a_slow_drift_on_stiff_weights_is_not_rest(rtol: float) -> None:
     flow = solve_ivp(rate, (0.05, 100.0), np.r_[start.W.ravel(), start.a], "Radau", rtol=1e-10, atol=1e-12)
     assert np.abs(flow.y[:6, -1] - start.W.ravel()).max() > 0.3
     np.testing.assert_allclose(np.r_[sol.final.W.ravel(), sol.final.a], flow.y[:, -1], rtol=1e-7)
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9])
+def test_a_fall_ends_in_a_drift(rtol: float) -> None:
+    """A network of |θ| = 5,000 fits what it can of the targets within 10⁻⁶; what is left moves it by 10⁻⁸ a unit.
+
+    The fall was fast enough to say that less than the tolerance remained of it, and the run was taken to be at rest.
+    With h = max(Xw, 0) constant but for 1e-6, a = h·y / |h|² at all times, and scipy follows w' = a Xᵀ(y - a h).
+    """
+    X = np.array([[-1, 2, 0, -2], [1, 2, 0, 1], [0, 0, -2, 2], [2, -1, -1, -1], [-2, 1, 0, 1], [1, 1, 2, 1]], float)
+    y = np.array([0.36, -0.46, 0.7, -0.04, -0.35, -0.01])
+    net = rf.Network(np.array([[-2000.0, 1062.0, -3227.0, -2684.0]]), np.array([466.0]))
+    sol = rf.integrate(rf.Dataset(X, y), net, until=300.0, save_at=[1e-3], loss="squared", reduction="sum", rtol=rtol)
+    active = (X @ net.W[0] > 0.0).astype(float)
+
+    def rate(_: float, w: np.ndarray) -> np.ndarray:
+        h = X @ w * active
+        a = h @ y / (h @ h)
+        return a * X.T @ (active * (y - a * h))
+
+    start = sol(1e-3)
+    flow = solve_ivp(rate, (1e-3, 300.0), start.W[0], "RK45", rtol=1e-9, atol=1e-9)
+    assert np.abs(flow.y[:, -1] - start.W[0]).max() > 1e-3
+    np.testing.assert_allclose(sol.final.W[0] - start.W[0], flow.y[:, -1] - start.W[0], rtol=1e-3)

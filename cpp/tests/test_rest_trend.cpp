@@ -130,6 +130,28 @@ void what_starts_within_noise_without_an_age_is_watched() {
     CHECK(short_of_time.judge(kJitter, kDistance, kNoise, 0.0, 1.0) == RestVerdict::at_rest);
 }
 
+/// One neuron that goes to and fro, and `pace` a step besides.
+Drift followed(double pace, int steps) {
+    Drift drift;
+    Matrix w = Matrix::Ones(1, 1);
+    const Vector a = Vector::Zero(1);
+    for (int k = 0; k <= steps; ++k) {
+        w(0, 0) = 1.0 + kJitter * (k % 2 == 0 ? 1.0 : -1.0) + pace * k;
+        drift.add(w, a, 2.0 * kJitter + pace, 1.0);
+    }
+    return drift;
+}
+
+void what_comes_back_is_told_from_what_drifts() {
+    CHECK(followed(0.0, 90).comes_back(50));
+    CHECK(!followed(0.0, 40).comes_back(50));
+    CHECK(!followed(0.3 * kJitter, 90).comes_back(50));
+    CHECK(!followed(100.0 * kJitter, 90).comes_back(50));
+    CHECK(!followed(100.0 * kJitter, 2000).comes_back(50));
+    const double foretold = followed(100.0 * kJitter, 80).foretold(10.0);
+    CHECK(std::abs(foretold / (1000.0 * kJitter) - 1.0) < 0.1);
+}
+
 }  // namespace
 
 int main() {
@@ -140,5 +162,6 @@ int main() {
     a_new_fall_after_a_long_rise_counts();
     what_starts_within_noise_rests_unless_it_is_seen_to_fall();
     what_starts_within_noise_without_an_age_is_watched();
+    what_comes_back_is_told_from_what_drifts();
     return reluflow::tests::failures();
 }

@@ -80,7 +80,7 @@ class Flow final : public Run {
     RateNoise rate_noise() const;
     bool is_fitted() const;
     bool only_rattles();
-    bool drifts();
+    bool is_followed_noise(bool seems);
     double age() const;
     void follow_direction();
     void rest();

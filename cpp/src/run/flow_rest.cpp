@@ -30,6 +30,15 @@ constexpr double kErrorNoise = 1e-15;
 constexpr double kRattle = 10.0;
 /// Rates that stay so small for this many time constants of weight decay are noise.
 constexpr double kRattleTime = 20.0;
+/// Steps after which a state that stays where it is rests, where its rate is below the bound of noise and where it is
+/// not.
+constexpr int kSeemsSteps = 20;
+constexpr int kNoiseSteps = 50;
+/// It might come farther in the time that is left, at the pace that it may have: by so many tolerances, or so much,
+/// unless it has stayed for so many steps.
+constexpr double kMissedPart = 1e3;
+constexpr double kLeastMissed = 1e-7;
+constexpr int kManySteps = 1000;
 /// A time stop within this many of the longest steps is reached even where rounding would end the run.
 constexpr double kFarBeyond = 10.0;
 /// A run that rounding will end may go on as long as its duration grows by this factor within so many steps. Where
@@ -86,20 +95,20 @@ bool Flow::watch_trend() {
     }
     const RestVerdict verdict =
         rest_trend_.judge(stepper_.relative_rate(), distance, rate_noise(), age(), largest_step());
-    const bool is_noise = !drifts() && verdict == RestVerdict::seems_noise;
+    const bool is_noise = is_followed_noise(verdict == RestVerdict::seems_noise);
     if (verdict != RestVerdict::at_rest && !is_noise && !only_rattles()) return true;
     rest();
     return false;
 }
 
-/// Whether the state has gone where its rate leads since that has its reference.
-bool Flow::drifts() {
-    const Parameters& neurons = state_.parameters;
-    if (!state_.is_current()) return true;
-    const double now = rest_trend_.elapsed();
-    const bool follows = drift_.follows(neurons.w, neurons.a, stepper_.relative_rate(), now);
-    drift_.note(neurons.w, neurons.a, rest_trend_.reference(), now);
-    return follows;
+/// True when the state stays where it is though its rate says otherwise. Where little time is left, what is known of
+/// its pace has to say that it will; otherwise many steps do, or some in which the rate itself `seems` to be noise.
+bool Flow::is_followed_noise(bool seems) {
+    if (!state_.is_current()) return false;
+    drift_.add(state_.parameters.w, state_.parameters.a, stepper_.relative_rate(), taken_);
+    if (!drift_.comes_back(seems ? kSeemsSteps : kNoiseSteps)) return false;
+    const double missed = drift_.foretold(largest_step());
+    return missed <= std::max(kMissedPart * plan_.settings.rtol, kLeastMissed) || drift_.comes_back(kManySteps);
 }
 
 /// Beside samples at rest: whether each of these still drives the neurons by more than all others together, these drive
@@ -150,8 +159,10 @@ bool Flow::is_fitted() const {
 
 /// Of a sum of gradients, and of the margins that determine its weights.
 RateNoise Flow::rate_noise() const {
-    const double norm = stepper_.waveform().driving_norm();
-    if (stepper_.waveform().is_linear()) return {kErrorNoise * norm, kErrorNoise * norm};
+    const Waveform& waveform = stepper_.waveform();
+    const double errors = kErrorNoise * (waveform.mean_norm() + waveform.target_norm());
+    if (waveform.is_linear()) return {errors, errors};
+    const double norm = waveform.driving_norm();
     return {kRateRounding * norm, kRateNoise * norm * std::max(1.0, norm * stepper_.square())};
 }
 

@@ -51,9 +51,11 @@ constexpr double kNoise = 1e-10;
 constexpr double kStill = 2.0;
 constexpr int kStillSteps = 100;
 constexpr double kFallsPart = 0.75;
-/// Noise moves the state by a rate times a time constant at most, however long it lasts, which is less than this part
-/// of the way from kNoisyTime on. A slow flow beside noise that makes most of the rate goes this part of it.
+/// Noise moves the state by a rate times a time constant at most, however long it lasts. In this part of the way a slow
+/// flow beside noise that makes most of the rate is told from it.
 constexpr double kDriftPart = 0.05;
+/// The state is compared with one that was this many steps before, twice as many then, and so on.
+constexpr int kDriftSteps = 100;
 
 }  // namespace
 
@@ -98,21 +100,38 @@ void DirectionTrend::add(const Matrix& w, const Vector& a, double square, bool s
     between_ = moved;
 }
 
-void Drift::note(const Matrix& w, const Vector& a, double since, double now) {
-    if (from_ >= since) return;
+void Drift::note(const Matrix& w, const Vector& a) {
     w_ = w;
     a_ = a;
-    from_ = now;
+    steps_ = 0;
+    elapsed_ = path_ = distance_ = 0.0;
 }
 
-bool Drift::follows(const Matrix& w, const Vector& a, double rate, double now) const {
-    if (from_ < 0.0 || now <= from_) return true;
-    const double least = kDriftPart * rate * (now - from_);
-    for (Index j = 0; j < a.size(); ++j)
-        if (std::hypot((w.col(j) - w_.col(j)).stableNorm(), a[j] - a_[j]) >
-            least * std::hypot(w.col(j).stableNorm(), a[j]))
-            return true;
-    return false;
+/// A step counts by the smaller of the rates at its ends: what falls within it moves the state by no more.
+void Drift::add(const Matrix& w, const Vector& a, double rate, double duration) {
+    if (steps_ < 0) {
+        most_ = kDriftSteps;
+        note(w, a);
+    } else if (steps_ == most_) {
+        most_ *= 2;
+        note(w, a);
+    } else {
+        if (steps_ > 0) path_ += std::min(rate_, rate) * duration_;
+        ++steps_;
+        elapsed_ += duration;
+        distance_ = 0.0;
+        for (Index j = 0; j < a.size(); ++j) {
+            const double size = std::hypot(w.col(j).stableNorm(), a[j]);
+            const double moved = std::hypot((w.col(j) - w_.col(j)).stableNorm(), a[j] - a_[j]);
+            if (size > 0.0) distance_ = std::max(distance_, moved / size);
+        }
+    }
+    rate_ = rate;
+    duration_ = duration;
+}
+
+bool Drift::comes_back(int steps) const noexcept {
+    return steps_ >= steps && distance_ <= kDriftPart * path_;
 }
 
 /// What the tolerance of a step or an event excites rises above the rate of the network and falls back to it, often in
@@ -195,11 +214,11 @@ RestVerdict RestTrend::judge(double rate, double distance, const RateNoise& boun
         if (nothing) return RestVerdict::at_rest;
         if (rate <= noise && (age == 0.0 ? stands_still() : time_constant_ == 0.0)) return RestVerdict::seems_noise;
     }
-    return confirm(rate, distance, noise, nothing);
+    return confirm(rate, distance, left, noise, nothing);
 }
 
 /// Whether the rate has fallen to where less than `distance` remains, and has gone on falling.
-RestVerdict RestTrend::confirm(double rate, double distance, double noise, bool nothing) {
+RestVerdict RestTrend::confirm(double rate, double distance, double left, double noise, bool nothing) {
     if (candidate_ == 0.0) {
         if (rate <= noise && has_become_noise()) return RestVerdict::seems_noise;
         if (remaining_ > distance || rate >= std::max(before_, noise)) return RestVerdict::goes_on;
@@ -213,7 +232,8 @@ RestVerdict RestTrend::confirm(double rate, double distance, double noise, bool 
     const bool confirmed = rate <= kConfirmedPart * candidate_ || nothing;
     candidate_ = 0.0;
     if (!confirmed) remaining_ = kInfinity;
-    return confirmed ? RestVerdict::at_rest : RestVerdict::goes_on;
+    if (!confirmed) return RestVerdict::goes_on;
+    return nothing || rate * left <= distance ? RestVerdict::at_rest : RestVerdict::seems_noise;
 }
 
 }  // namespace reluflow

@@ -46,20 +46,30 @@ struct RateNoise {
 /// What a rate says of rest. Of one that may be noise, where the state has come tells (Drift).
 enum class RestVerdict : std::uint8_t { goes_on, seems_noise, at_rest };
 
-/// How far the state has come from where it was noted. What rounding and truncation move comes back; a slow flow does
-/// not, however small its rate is beside what these may make of one.
+/// How far the state comes. What rounding and truncation move comes back; a slow flow does not, however small its rate
+/// is beside what these may make of one.
 class Drift {
   public:
-    void forget() noexcept { from_ = -1.0; }
-    /// Notes the state, unless that of this or a later `since` is noted. Times are those of RestTrend::elapsed().
-    void note(const Matrix& w, const Vector& a, double since, double now);
-    /// True when the neurons have moved by a part of what `rate`, max_j |θ_j'| / |θ_j|, would have moved them by.
-    bool follows(const Matrix& w, const Vector& a, double rate, double now) const;
+    void forget() noexcept { steps_ = -1; }
+    /// Takes the state behind a step of this `duration`, at whose start max_j |θ_j'| / |θ_j| was `rate`.
+    void add(const Matrix& w, const Vector& a, double rate, double duration);
+    /// True when the state has been followed for so many steps and is where it was, beside what its rates add up to.
+    bool comes_back(int steps) const noexcept;
+    /// How far it would come in a time at the mean pace so far, as a part of itself.
+    double foretold(double time) const noexcept { return elapsed_ > 0.0 ? distance_ / elapsed_ * time : 0.0; }
 
   private:
+    void note(const Matrix& w, const Vector& a);
+
     Matrix w_;
     Vector a_;
-    double from_ = -1.0;  // when it was noted; -1 if it is not
+    int steps_ = -1;         // since the state was noted; -1 if none is
+    int most_ = 0;           // steps after which it is noted anew
+    double elapsed_ = 0.0;   // since then
+    double path_ = 0.0;      // what the rates add up to
+    double distance_ = 0.0;  // from that state, max_j |Δθ_j| / |θ_j|
+    double rate_ = 0.0;      // of the last step,
+    double duration_ = 0.0;  // which is not in path_ yet
 };
 
 /// Estimates the relative distance to a critical point: the fastest neuron's rate times its time constant. A plateau
@@ -82,8 +92,6 @@ class RestTrend {
     bool is_noise(double rate, double bound, double span);
     /// The whole duration in rescaled time.
     double elapsed() const noexcept { return elapsed_; }
-    /// The duration when the present rate's reference was taken.
-    double reference() const noexcept { return elapsed_ - since_; }
     /// True when the rate falls like a power of time, not exponentially.
     bool falls_like_a_power() const noexcept;
     /// True when so many rates came within the last hundredth of the duration, and the rate has not fallen for most of
@@ -91,7 +99,7 @@ class RestTrend {
     bool crawls() const noexcept;
 
   private:
-    RestVerdict confirm(double rate, double distance, double noise, bool nothing);
+    RestVerdict confirm(double rate, double distance, double left, double noise, bool nothing);
     bool has_become_noise() const noexcept;
     void watch_still(double rate) noexcept;
     bool stands_still() const noexcept;

@@ -98,6 +98,7 @@ Waveform::Waveform(const Dataset& data, Objective objective)
     heavy_.reserve(data.n());
     largest_norm_ = norms_.maxCoeff();
     largest_target_ = data.targets().cwiseAbs().maxCoeff();
+    target_norm_ = counts_.cwiseProduct(norms_).dot(data.targets().cwiseAbs());
     rounding_of_errors_ = kFittedUlps * std::numeric_limits<double>::epsilon() * largest_target_;
     for (Index i = 0; i < data.n(); ++i)
         if (objective_.resting.rests(i)) rests_.push_back(static_cast<int>(i));

@@ -101,6 +101,8 @@ class Waveform {
     }
     /// Largest Σ_i |p_i| |x_i| so far: where the weights tend to zero, what they are compared with.
     double driving_norm() const noexcept { return is_linear_ ? largest_mean_norm_so_far_ : mean_norm_; }
+    /// Σ_i c_i |y_i| |x_i|, with c_i what the samples count: the same where errors are the targets.
+    double target_norm() const noexcept { return target_norm_; }
     /// The size that the error of a weight is relative to, where the weight itself may be smaller: errors are
     /// differences of outputs and targets.
     double least_known(Index i) const noexcept { return is_linear_ ? counts_[i] * largest_target_ : 0.0; }
@@ -189,6 +191,7 @@ class Waveform {
     double largest_mean_norm_so_far_ = 0.0;
     double rounding_of_errors_ = 0.0;
     double largest_target_ = 0.0;
+    double target_norm_ = 0.0;
     int order_ = 0;
     bool prescribed_ = false;
     bool with_others_ = true;
