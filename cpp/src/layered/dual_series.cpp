@@ -16,6 +16,11 @@ namespace {
 /// rounding of dot products.
 constexpr double kDualRounding = 8 * 2.2e-16;
 
+/// Within this many e-foldings of where it counts a weight shows in the terms of its series, at any tolerance.
+constexpr double kSaturated = 12.0;
+/// The part of the way to where one counts that a step may go.
+constexpr double kSaturatedPart = 0.5;
+
 LossKind margin_loss(Loss loss) noexcept {
     return loss == Loss::logistic ? LossKind::logistic : LossKind::exponential;
 }
@@ -201,6 +206,39 @@ void DualSeries::next_clocked(int k, const Matrix& F) {
         for (int j = 0; j <= k; ++j) kappa_[k] -= (scale * d_[j]) * p_[k - j];
         for (Index i = 0; i < samples(); ++i) kappa_[k](i, 0) = counts_[i] > 0.0 ? kappa_[k](i, 0) / counts_[i] : 0.0;
     }
+}
+
+double DualSeries::unsaturated_length() const noexcept {
+    double length = kNoRoot;
+    if (loss_ == Loss::squared || prescribed_) return length;
+    for (Index i = 0; i < samples(); ++i)
+        if (!is_idle(i) && counts_[i] > 0.0)
+            length = std::min(length, has_own_clock() ? length_of_margin(i) : length_of_classes(i));
+    return length;
+}
+
+// A logistic weight has poles at q = ±iπ, and p where the sum of the weights is zero. What moves away from them needs no
+// bound: what its series does not show gets smaller.
+double DualSeries::length_of_margin(Index i) const noexcept {
+    const double q = q_[0](i, 0);
+    double length = kNoRoot;
+    if (loss_ == Loss::logistic && q < -kSaturated && q_[1](i, 0) > 0.0) length = kSaturatedPart * -q / q_[1](i, 0);
+    const double closing = fall_[0] - rate_[0](i, 0);
+    if (p_[0](i, 0) >= std::exp(-kSaturated) || !(closing > 0.0)) return length;
+    return std::min(length, kSaturatedPart * (log_d_ - log_weight_of(i, q)) / closing);
+}
+
+// A softmax has them where the sum over the classes is zero.
+double DualSeries::length_of_classes(Index i) const noexcept {
+    const double top = q_[0].row(i).maxCoeff();
+    const double mean = rate_[0](i, 0);
+    double length = kNoRoot;
+    for (Index c = 0; c < outputs(); ++c) {
+        const double gap = top - q_[0](i, c);
+        const double closing = q_[1](i, c) - mean;
+        if (gap > kSaturated && closing > 0.0) length = std::min(length, kSaturatedPart * gap / closing);
+    }
+    return length;
 }
 
 // P' = P (F' - Σ_c P_c F'_c)

@@ -12,6 +12,7 @@
 
 #include "base/tolerances.hpp"
 #include "base/types.hpp"
+#include "numeric/polynomial.hpp"
 
 namespace reluflow::layered {
 
@@ -49,6 +50,10 @@ class DualSeries {
     void prescribe_duals(const std::vector<Matrix>& orders);
     /// -d log D / du, after order 1 of a loss with a clock of its own; 0 for the others.
     double fall() const noexcept { return has_own_clock() ? fall_[0] : 0.0; }
+
+    /// After order 1: at most half the way to where a weight begins to count that is constant to rounding or negligible
+    /// beside the others, which no series shows; kNoRoot where there is none.
+    double unsaturated_length() const noexcept;
 
     /// Order k of the margins y F; for a loss with a clock of its own.
     const Matrix& margin(int k) const noexcept { return q_[k]; }
@@ -88,6 +93,8 @@ class DualSeries {
     void next_softmax(int k, const Matrix& F);
     void softmax_duals(int k);
     double cross_entropy(const Matrix& F, Index i) const;
+    double length_of_margin(Index i) const noexcept;
+    double length_of_classes(Index i) const noexcept;
 
     Loss loss_;
     Matrix targets_;

@@ -103,7 +103,10 @@ bool Flow::watch_trend() {
 
 /// True when the state stays where it is though its rate says otherwise. Where little time is left, what is known of
 /// its pace has to say that it will; otherwise many steps do, or some in which the rate itself `seems` to be noise.
+/// With weight decay neurons that vanish move for ever beside themselves, and the rate, which leaves them out, has to
+/// tell.
 bool Flow::is_followed_noise(bool seems) {
+    if (stepper_.waveform().decays()) return seems;
     if (!state_.is_current()) return false;
     drift_.add(state_.parameters.w, state_.parameters.a, stepper_.relative_rate(), taken_);
     if (!drift_.comes_back(seems ? kSeemsSteps : kNoiseSteps)) return false;
@@ -160,9 +163,11 @@ bool Flow::is_fitted() const {
 /// Of a sum of gradients, and of the margins that determine its weights.
 RateNoise Flow::rate_noise() const {
     const Waveform& waveform = stepper_.waveform();
-    const double errors = kErrorNoise * (waveform.mean_norm() + waveform.target_norm());
-    if (waveform.is_linear()) return {errors, errors};
     const double norm = waveform.driving_norm();
+    if (waveform.is_linear()) {
+        const double now = waveform.decays() ? norm : waveform.mean_norm() + waveform.target_norm();
+        return {kErrorNoise * now, kErrorNoise * now};
+    }
     return {kRateRounding * norm, kRateNoise * norm * std::max(1.0, norm * stepper_.square())};
 }
 

@@ -116,7 +116,7 @@ void LayeredFlow::measure(int k) {
     sizes_[2][at] = jet_.duals().loss() == Loss::squared ? 0.0 : jet_.duals().largest_dual(k);
 }
 
-// The length at which the last two terms are below the tolerance.
+// The length at which the last two terms are below the tolerance, and weights that do not show in them stay so.
 double LayeredFlow::allowed(int order) const {
     const double tol = kTruncationPart * rtol_;
     const auto at = static_cast<std::size_t>(order);
@@ -137,7 +137,8 @@ double LayeredFlow::allowed(int order) const {
     }
     // Few orders are enough only where an event is near, and there the terms fall fast: the last one, or what the one
     // before would grow to by the fastest growth seen so far, as one alone may be small by chance.
-    return order < kFirstJudged ? std::max(length, by_growth) : length;
+    length = order < kFirstJudged ? std::max(length, by_growth) : length;
+    return std::min(length, jet_.duals().unsaturated_length());
 }
 
 // Crossings share a step of two layers on which nothing slides.

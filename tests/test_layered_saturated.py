@@ -1,0 +1,64 @@
+"""Layered networks from large starts: weights that are constant, or nothing, to rounding for most of a run.
+
+No series shows where such a weight begins to count. Steps went over the margins at which it does, and the runs of this
+file ended somewhere else, at every tolerance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import reluflow as rf
+
+LARGE = (
+    [[1.16, -1.57, 2.14, -0.09], [-0.27, -1.33, -0.18, -1.59], [-0.01, -0.64, -0.4, 0.44], [-2.29, 0.45, -0.49, -1.1]],
+    [-1.0, -1.0, 1.0, -1.0],
+    [[-1536.0, -1489.0, -177.0, -818.0], [-1216.0, -1036.0, 969.0, 1425.0], [237.0, 252.0, -586.0, -336.0]],
+    [-2297.0, 2350.0, 759.0],
+)
+# One neuron comes to the boundary of a sample that it alone is active on, which is right by a margin of 1.3e6 at first.
+HELD_BACK = (
+    [[2, 2, -1, -2], [-1, 1, 2, 0], [0, -1, -1, 2], [-2, -2, -1, -1], [-1, 1, -2, -2]],
+    [1.0, -1.0, -1.0, -1.0, 1.0],
+    [[-1834.0, 1342.0, -49.0, 473.0], [1265.0, 2606.0, -1032.0, -628.0], [-87.0, -808.0, 4235.0, -153.0]],
+    [-2322.0, 3138.0, 4315.0],
+)
+
+
+def runs(
+    case: tuple[list, list, list, list], time: float, rtol: float, loss: str
+) -> tuple[rf.Dataset, rf.Solution, rf.layered.DeepSolution]:
+    X, y, W, a = (np.array(part, float) for part in case)
+    data, net = rf.Dataset(X, y), rf.Network(W, a)
+    layers = rf.DeepNetwork([rf.Dense(len(a)), rf.Dense(1)], np.r_[W.ravel(), a], dim=X.shape[1])
+    rule = {"until": time, "loss": loss, "reduction": "mean", "rtol": rtol}
+    return data, rf.integrate(data, net, **rule), rf.integrate((X, y), layers, **rule)
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9, 1e-12])
+@pytest.mark.parametrize("case, time", [(LARGE, 150.0), (HELD_BACK, 1.0), (HELD_BACK, 800.0)])
+def test_both_cores_agree(case: tuple, time: float, rtol: float) -> None:
+    _, two, layered = runs(case, time, rtol, "logistic")
+    assert two.status == layered.status == "reached_time"
+    assert len(two.events) == len(layered.events)
+    theta = np.r_[two.final.W.ravel(), two.final.a]
+    np.testing.assert_allclose(layered.final.theta, theta, rtol=0.0, atol=1e-7 * np.abs(theta).max())
+
+
+def test_a_large_start_ends_where_scipy_does() -> None:
+    data, _, layered = runs(LARGE, 150.0, 1e-9, "logistic")
+    assert not layered.events
+    X, y = data.X, data.y
+    active = (X @ np.array(LARGE[2]).T > 0.0).astype(float)  # no neuron crosses a boundary
+
+    def rate(_: float, theta: np.ndarray) -> np.ndarray:
+        W, a = theta[:12].reshape(3, 4), theta[12:]
+        q = y * ((X @ W.T * active) @ a)
+        g = ((y / (1.0 + np.exp(np.minimum(q, 700.0))) / 4.0)[:, None] * active).T @ X
+        return np.r_[(a[:, None] * g).ravel(), np.sum(W * g, axis=1)]
+
+    start = np.r_[np.ravel(LARGE[2]), LARGE[3]]
+    flow = solve_ivp(rate, (0.0, 150.0), start, "Radau", rtol=1e-9, atol=1e-8)
+    np.testing.assert_allclose(layered.final.theta, flow.y[:, -1], rtol=1e-6)
