@@ -59,10 +59,7 @@ bool LocalEvents::apply(int neuron, const Hit& hit, std::span<const int> candida
     const WayOut* way_out = leaves && dependent ? &finder_.find_way_out(mode_, neuron) : nullptr;
     motion_.evaluate(piece, hit.u, w_.data(), a_);
     motion_.load_gradient(piece, hit.u);
-    if (hit.kind == HitKind::output_sign) {  // the value at the root may still have the old sign
-        const double rounding = std::max(std::abs(a_), kEps * kEps * w_.norm());
-        a_ = std::copysign(rounding, output_sign_after(piece, hit.u));
-    }
+    turn_output(piece, hit);
     if (crosses(neuron, hit, candidates)) return true;
     if (leaves && hit.alone) return release(neuron, hit);
 
@@ -84,6 +81,7 @@ bool LocalEvents::apply(int neuron, const Hit& hit, std::span<const int> candida
         return true;
     }
     if (way_out) way_out->tell(corner_);
+    if (hit.kind == HitKind::output_sign) look_beyond_turn(neuron, hit.u);
     if (!(leaves ? decide_leaving(neuron, hit, choice) : decide(neuron, hit.u, choice))) return false;
     const auto& sides = solver_.continuations()[choice].sides;
     const bool moves = std::any_of(sides.begin(), sides.end(), [](std::int8_t side) { return side != 0; });
@@ -109,9 +107,9 @@ bool LocalEvents::release(int neuron, const Hit& hit) {
 /// Collects the boundaries that are zero together: the one that was hit, those that coincide with it to rounding, and
 /// the sliding set.
 void LocalEvents::collect_corner(int neuron, const Hit& hit, std::span<const int> candidates) {
-    const SlidingSet& held = mode_.held(neuron);
     const bool meets = hit.kind == HitKind::boundary;
     boundaries_.clear();
+    const SlidingSet& held = mode_.held(neuron);
     if (meets && (held.is_line() || data_.rank() == 1) && w_.norm() <= kAtOrigin * std::abs(a_)) {
         w_.setZero();  // on a line another boundary is met only at w = 0, where all meet
         boundaries_.resize(data_.n_boundaries());
@@ -156,6 +154,15 @@ void LocalEvents::add_dependent(int neuron, const Hit& hit) {
 void LocalEvents::stand_on_corner() {
     corner_set_.assign(boundaries_, data_.normals());
     corner_set_.project(w_.data());
+}
+
+/// The value at a root may still have the old sign, and so may one within rounding of zero at another hit: what is
+/// decided there is for the sign it has from then on.
+void LocalEvents::turn_output(int piece, const Hit& hit) {
+    const bool turns = hit.kind == HitKind::output_sign || std::abs(a_) <= finder_.zero_tol(w_.norm());
+    if (!turns || w_.isZero(0.0)) return;
+    const double rounding = std::max(std::abs(a_), kEps * kEps * w_.norm());
+    a_ = std::copysign(rounding, output_sign_after(piece, hit.u));
 }
 
 double LocalEvents::output_sign_after(int piece, double u) const {

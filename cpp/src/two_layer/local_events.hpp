@@ -79,6 +79,7 @@ class LocalEvents {
     bool is_plain() const;
     bool decide(int neuron, double u, int& choice);
     bool decide_leaving(int neuron, const Hit& hit, int& choice);
+    void look_beyond_turn(int neuron, double u);
     void look_ahead(double u, double way);
     double time_to_change(double u) const;
     int choose() const;
@@ -88,6 +89,7 @@ class LocalEvents {
     void add_boundaries_at_zero(int neuron, const Hit& hit, std::span<const int> candidates, bool collected);
     void add_dependent(int neuron, const Hit& hit);
     void stand_on_corner();
+    void turn_output(int piece, const Hit& hit);
     double output_sign_after(int piece, double u) const;
     bool rests(int neuron) const;
 

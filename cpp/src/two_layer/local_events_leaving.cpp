@@ -1,7 +1,9 @@
 // Where a neuron goes that leaves several boundaries at once.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "base/tolerances.hpp"
 #include "two_layer/local_events.hpp"
 
 namespace reluflow {
@@ -14,6 +16,9 @@ constexpr double kLittleLater = 1e-9;
 /// Where that decides nothing, because it is within rounding, it looks later by this factor, up to kMostLater.
 constexpr double kLater = 1e3;
 constexpr double kMostLater = 1e-3;
+/// Where an output weight passes zero it looks to where contributions have changed by so much of what is not known.
+constexpr double kBeyondDoubt = 1e3;
+constexpr double kEps = std::numeric_limits<double>::epsilon();
 
 }  // namespace
 
@@ -34,6 +39,21 @@ bool LocalEvents::decide_leaving(int neuron, const Hit& hit, int& choice) {
         if (moves || is_last || policy_ == BranchPolicy::stay) return true;
         branches_.resize(known);
     }
+}
+
+/// At a = 0 a single neuron moves no margin, and on whole numbers the weights then balance on one side of a boundary:
+/// its rate there is what they are off by. The second order tells what the neuron does, so the corner becomes that of a
+/// little later.
+void LocalEvents::look_beyond_turn(int neuron, double u) {
+    const double change = time_to_change(u);
+    if (change == 0.0) return;
+    const double acting = motion_.acting_weight(mode_.pattern().row(neuron), u);
+    const double unknown = kCornerUlps * kEps * acting + motion_.acting_error(acting);
+    double largest = 0.0;
+    for (int i = 0; i < corner_.size(); ++i)
+        largest = std::max({largest, std::abs(corner_.below[i]), std::abs(corner_.above[i])});
+    const double part = largest > 0.0 ? std::min(kMostLater, kBeyondDoubt * unknown / largest) : kMostLater;
+    look_ahead(u, std::min(kMostLater, part * change));
 }
 
 /// The contributions as they are `way` after u. Precondition: load_gradient(u).

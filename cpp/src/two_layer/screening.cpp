@@ -185,7 +185,7 @@ void Screening::first_hit(int neuron, const double* z, const double* rate) {
         if (parameters_.invariant(neuron) < 0.0) {
             const Hit turn =
                 finder_.output_sign_change(open(neuron), known_, mode_.pattern().row(neuron), waits(neuron));
-            if (turn.u < hit.u) hit = turn;
+            if (turn.u <= std::max(hit.u, hit.seen)) hit = turn;
         }
     }
     const double end = std::min(1.0, hit.u);
@@ -223,7 +223,7 @@ Hit Screening::next_hit(int neuron, double end) {
                                       motion_.output_positive(piece));
         if (parameters_.invariant(neuron) < 0.0) {
             const Hit turn = finder_.output_sign_change(piece, end, mode_.pattern().row(neuron));
-            if (turn.u < other.u) other = turn;
+            if (turn.u <= std::max(other.u, other.seen)) other = turn;
         }
     }
     const Hit boundary = next_boundary(neuron, std::min(end, other.u));
