@@ -109,9 +109,8 @@ bool LocalEvents::release(int neuron, const Hit& hit) {
 void LocalEvents::collect_corner(int neuron, const Hit& hit, std::span<const int> candidates) {
     const bool meets = hit.kind == HitKind::boundary;
     boundaries_.clear();
-    const SlidingSet& held = mode_.held(neuron);
-    if (meets && (held.is_line() || data_.rank() == 1) && w_.norm() <= kAtOrigin * std::abs(a_)) {
-        w_.setZero();  // on a line another boundary is met only at w = 0, where all meet
+    if (meets && is_at_origin(neuron, hit.u)) {
+        w_.setZero();
         boundaries_.resize(data_.n_boundaries());
         std::iota(boundaries_.begin(), boundaries_.end(), 0);
     } else {
@@ -123,6 +122,15 @@ void LocalEvents::collect_corner(int neuron, const Hit& hit, std::span<const int
         if (meets) add_dependent(neuron, hit);
     }
     std::sort(boundaries_.begin(), boundaries_.end());
+}
+
+/// True where all boundaries meet: of a neuron on a line, which meets another one at w = 0 alone, and of one that comes
+/// to w = 0 on its own ray, so that all that is left of it there is rounding of what it came from.
+bool LocalEvents::is_at_origin(int neuron, double u) const {
+    const double left = w_.norm();
+    if (left > kAtOrigin * std::abs(a_)) return false;
+    const int piece = motion_.last(neuron);
+    return mode_.held(neuron).is_line() || data_.rank() == 1 || left <= finder_.zero_tol(motion_.terms(piece, u));
 }
 
 /// Adds candidates that are zero at the hit. Beside some the neuron only stays; they count if those `collected` so far

@@ -74,6 +74,7 @@ class LocalEvents {
     bool crosses(int neuron, const Hit& hit, std::span<const int> candidates);
     bool release(int neuron, const Hit& hit);
     void collect_corner(int neuron, const Hit& hit, std::span<const int> candidates);
+    bool is_at_origin(int neuron, double u) const;
     void hold_what_was_held(int neuron);
     void fill_corner(int neuron, double u, const double* gradient, double output_sign);
     bool is_plain() const;

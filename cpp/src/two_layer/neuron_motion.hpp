@@ -77,6 +77,11 @@ class NeuronMotion {
     void evaluate(int piece, double u, double* w, double& a) const noexcept;
     /// What a piece that ends at `end` leaves out beyond its order, about, relative to the neuron.
     double series_rest(int piece, double end) const noexcept;
+    /// The sum of the norms of the terms of w at u: the scale of its rounding.
+    double terms(int piece, double u) const noexcept {
+        const double v = u - pieces_[piece].begin;
+        return tail_bound(along(piece), order_, 0, v) + tail_bound(across(piece), order_, 1, v);
+    }
     /// Bound of the rotation of w (radians) from the start of the step to u; infinite if there is none.
     double turn_to(int piece, double u) const noexcept;
     /// Series of w·normal over a piece.
