@@ -51,3 +51,15 @@ def test_a_part_out_of_balance_grows_with_the_sign_that_is_left(part: float) -> 
     else:
         assert not len(sol.events)
         assert sol.final.a[0] == pytest.approx(SIZE * (np.exp(4.0) * 0.25 - np.exp(-4.0) * 0.75), rel=0.01)
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9, 1e-12])
+def test_a_neuron_balanced_in_the_span_of_the_samples_keeps_its_sign(rtol: float) -> None:
+    """w₀ rests outside the span, and w₁ = -a to the last bit, which a² - |w|² + w₀² is not: a grew to -2."""
+    data = rf.Dataset([[0.0, -1.0], [0.0, -2.0]], [-1.0, -1.0])
+    net = rf.Network([[0.5, -1.0]], [1.0])
+    sol = rf.integrate(data, net, until=20.0, loss="exponential", rtol=rtol)
+    assert sol.status in ("reached_time", "stationary")
+    assert not len(sol.events)
+    assert 0.0 < sol.final.a[0] == -sol.final.W[0, 1] < max(rtol, 1e-12)
+    assert sol.final.W[0, 0] == 0.5

@@ -50,6 +50,15 @@ void check(const Dataset& data, const MatrixView& W, const VectorView& a, double
     check_sizes(data, W, a);
 }
 
+/// a² - size², zero where rounding may be all of it. Of a neuron that rests in part the difference is that of its norm
+/// in working coordinates: as a difference of all and what rests it would be off by rounding of these, and one that is
+/// balanced there would pass zero. Where all of it is balanced, it is the square of what rests, to all digits.
+double difference(double a, double size) {
+    const double square = (std::abs(a) - size) * (std::abs(a) + size);
+    const double noise = kBalanceUlps * std::numeric_limits<double>::epsilon() * a * a;
+    return std::abs(square) <= noise ? 0.0 : square;
+}
+
 /// A neuron smaller than the first is scaled up ("lifted"), and a lifted one larger than the second is scaled back:
 /// between them squares are doubles with all digits, and products with other neurons are far below the rounding of a
 /// margin.
@@ -85,11 +94,9 @@ Parameters::Parameters(const Dataset& data, const MatrixView& W_in, const Vector
     directions_.resize(w.rows(), w.cols());
     rescale();
     for (Index j = 0; j < a.size(); ++j) {
-        const double size = std::ldexp(W.row(j).stableNorm(), lift_[j]);
-        double invariant = (std::abs(a[j]) - size) * (std::abs(a[j]) + size);
-        const double noise = kBalanceUlps * std::numeric_limits<double>::epsilon() * a[j] * a[j];
-        if (std::abs(invariant) <= noise) invariant = 0.0;
-        invariant_[j] = invariant + at_rest_[j] * at_rest_[j];
+        const double whole = difference(a[j], std::ldexp(W.row(j).stableNorm(), lift_[j]));
+        const bool rests = at_rest_[j] > 0.0 && whole != 0.0;
+        invariant_[j] = rests ? difference(a[j], w.col(j).stableNorm()) : whole + at_rest_[j] * at_rest_[j];
     }
 }
 
