@@ -63,3 +63,22 @@ def test_a_neuron_balanced_in_the_span_of_the_samples_keeps_its_sign(rtol: float
     assert not len(sol.events)
     assert 0.0 < sol.final.a[0] == -sol.final.W[0, 1] < max(rtol, 1e-12)
     assert sol.final.W[0, 0] == 0.5
+
+
+#: Samples, labels, start, and options of runs in which a neuron decays for ever beside coordinates that rest.
+DECAYING = {
+    "one sample": ([[0, 0, 1, 0]], [1], [[-1, 0, 1, 1]], [-1], {"loss": "exponential", "weight_decay": 0.1}),
+    "it three times": ([[1, 0]] * 3, [1, 1, 1], [[0.5, 0.5]], [-0.5], {"loss": "logistic", "weight_decay": 0.1}),
+    "two of four": ([[4, 0], [2, -3], [0, 2], [0, -3]], [-1, -1, 1, 1], [[-1, 1]], [-1], {"loss": "logistic"}),
+}
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-7, 1e-8, 1e-9, 1e-12])
+@pytest.mark.parametrize("name", DECAYING)
+def test_truncation_takes_no_decaying_part_across_its_boundary(name: str, rtol: float) -> None:
+    """Its series is measured by the whole neuron: one of order five is below zero at 2.2 time constants."""
+    X, y, W, a, options = DECAYING[name]
+    sol = rf.integrate(rf.Dataset(X, y), rf.Network(W, a), until=20.0, rtol=rtol, **options)
+    assert sol.status in ("reached_time", "stationary")
+    assert not len(sol.events)
+    assert -1e-2 * rtol**0.5 < sol.final.a[0] < 0.0

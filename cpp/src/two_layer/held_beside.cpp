@@ -11,6 +11,9 @@ namespace {
 
 /// A hold counts if the distance would fall by e^-1 until the hit: a slower one keeps no neuron beside a boundary.
 constexpr double kHolds = 1.0;
+/// A distance that would have come to zero so many times over at the rate it had falls ever slower, as that of a neuron
+/// does that decays beside coordinates that rest: by those its series is measured, and its truncation takes it across.
+constexpr double kSlows = 1.5;
 /// What a step may be off by in the distance, as a part of what a hold leaves of it until the hit; with the whole
 /// distance in its place, truncation took a neuron across whose distance falls exponentially for ever.
 constexpr double kPart = 0.01;
@@ -28,10 +31,12 @@ constexpr double kEps = std::numeric_limits<double>::epsilon();
 
 Doubt HeldBeside::doubt(int piece, int boundary, std::int8_t side, double u, double zero) const {
     const double begin = motion_.piece(piece).begin;
-    const double held = drive_rate(piece, boundary, side) * (u - begin);
-    if (held < kHolds) return {};
     Coefficients z{};
     motion_.boundary_series(piece, motion_.data().normals().row(boundary).data(), z);
+    const double fallen = -side * z[1] * (u - begin);
+    double held = drive_rate(piece, boundary, side) * (u - begin);
+    if (fallen >= kSlows * std::abs(z[0]) && z[0] != 0.0) held = std::max(held, fallen / std::abs(z[0]));
+    if (held < kHolds) return {};
     return doubt_of(piece, z, held, u, zero);
 }
 

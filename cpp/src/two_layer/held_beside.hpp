@@ -28,7 +28,7 @@ class HeldBeside {
     explicit HeldBeside(const NeuronMotion& motion) : motion_(motion) {}
 
     /// Of a hit at u of a boundary by a neuron on this side of it, where |z| below `zero` is zero. Not present if its
-    /// samples do not hold the neuron.
+    /// samples do not hold the neuron, and it does not slow down on its way there.
     Doubt doubt(int piece, int boundary, std::int8_t side, double u, double zero) const;
     /// Of a zero at u of the output weight, the rate of which is known to `noise`. Not present if the weight falls by
     /// less than an e-folding until then at the rate of the begin.
