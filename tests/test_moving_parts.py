@@ -82,3 +82,53 @@ def test_truncation_takes_no_decaying_part_across_its_boundary(name: str, rtol: 
     assert sol.status in ("reached_time", "stationary")
     assert not len(sol.events)
     assert -1e-2 * rtol**0.5 < sol.final.a[0] < 0.0
+
+
+#: Data, start and options of runs in which the part of a neuron in the span of what acts on it is balanced, to the last
+#: bit, and falls for ever; and the neuron.
+IN_SPAN = {
+    "along a diagonal": (
+        ([[-1, -1, -1, -1], [1, 1, 1, 0]], [-1, -1]),
+        ([[-0.5, 0.5, 1, 1], [-1, 0, -1, 0], [-1, 0.5, 0.5, 0]], [1, 1, 0.5]),
+        {"loss": "exponential", "weight_decay": 0.1},
+        1,
+    ),
+    "beside boundaries that it slides on": (
+        ([[3, -2, -3], [0, -3, 3], [2, 0, 0], [0, -3, 3]], [-1, 1, -1, -1]),
+        ([[0.5, 0.5, 0.5], [-1, 1, -0.5]], [0.5, -0.5]),
+        {"loss": "logistic", "weight_decay": 0.1},
+        0,
+    ),
+    "in four dimensions": (
+        ([[1, -1, 1, -1], [-1, -1, 1, 1], [0, -1, -1, 0], [1, -1, -1, 1]], [-2, -1, 2, 1]),
+        ([[0.5, 1, 0.5, -0.5]], [0.25]),
+        {"loss": "squared"},
+        0,
+    ),
+}
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-7, 1e-9, 1e-11, 1e-13])
+@pytest.mark.parametrize("name", IN_SPAN)
+def test_a_part_that_is_balanced_in_the_span_of_what_acts_keeps_its_sign(name: str, rtol: float) -> None:
+    """What rests is no coordinate, so that a was kept on the difference of all: it passed zero, and grew to order one.
+
+    What falls below the rounding of w may come to rest on its boundary (`die`), but does not leave it.
+    """
+    (X, y), (W, a), options, neuron = IN_SPAN[name]
+    sol = rf.integrate(rf.Dataset(X, y), rf.Network(W, a), until=20.0, rtol=rtol, **options)
+    assert sol.status in ("reached_time", "stationary")
+    assert not sol.branchings
+    own = sol.events.kind[(sol.events.neuron == neuron) & (sol.events.t > 0.0)]
+    assert not {*own} & {"cross_up", "cross_down", "leave_down"}
+    assert 0.0 <= sol.final.a[neuron] * np.sign(a[neuron]) < max(10.0 * rtol, 1e-9)
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9, 1e-12])
+def test_a_part_that_is_balanced_in_the_span_of_all_samples_with_a_leak_keeps_its_sign(rtol: float) -> None:
+    """Weight decay moves all of w, and the two samples span a plane of the four dimensions."""
+    data = rf.Dataset([[1, 1, 1, 1], [1, -1, 1, -1]], [1, 1])
+    net = rf.Network([[1.5, 0.5, -0.5, 0.5]], [-np.sqrt(1.25)], leak=0.5)
+    sol = rf.integrate(data, net, until=20.0, loss="logistic", weight_decay=0.1, rtol=rtol)
+    assert sol.status in ("reached_time", "stationary")
+    assert sol.final.a[0] <= 0.0

@@ -173,7 +173,12 @@ void LocalEvents::turn_output(int piece, const Hit& hit) {
     a_ = std::copysign(rounding, output_sign_after(piece, hit.u));
 }
 
+/// Before the first event of the step what is known of the state holds: truncation alone turns such an output.
 double LocalEvents::output_sign_after(int piece, double u) const {
+    const double begins = motion_.a(piece)[0];
+    const int neuron = motion_.piece(piece).neuron;
+    if (piece == motion_.first(neuron) && begins != 0.0 && parameters_.keeps_output_sign(neuron))
+        return begins > 0.0 ? 1.0 : -1.0;
     if (a_ != 0.0 && std::abs(a_) > finder_.zero_tol(w_.norm())) return a_ > 0.0 ? 1.0 : -1.0;
     const double rate = evaluate_derivative(motion_.a(piece), motion_.order(), u - motion_.piece(piece).begin);
     if (rate != 0.0) return rate > 0.0 ? 1.0 : -1.0;

@@ -33,6 +33,10 @@ class Parameters {
 
     /// a_j² - |w_j|² in working coordinates; exactly 0 for a balanced neuron.
     double invariant(Index neuron) const noexcept { return invariant_[neuron]; }
+    /// True where the output weight cannot pass zero until other samples act on the neuron.
+    bool keeps_output_sign(Index neuron) const noexcept {
+        return invariant_[neuron] >= 0.0 || parts_.keeps_output_sign(neuron);
+    }
     /// Norm of the part of the neuron that never moves: |θ_j|² of the whole neuron is |w|² + a² + at_rest(j)².
     double at_rest(Index neuron) const noexcept { return at_rest_[neuron]; }
     /// Σ_j at_rest(j)².
@@ -52,6 +56,10 @@ class Parameters {
     /// No sample that acts on the neuron has the coordinates with acts[k] = 0.
     void rest_in(Index neuron, const std::vector<std::uint8_t>& acts) noexcept {
         parts_.begin(neuron, column(neuron), a[neuron], invariant_[neuron], acts);
+    }
+    /// What acts on the neuron spans no more than these orthonormal vectors, `rank` numbers each.
+    void rest_beside(Index neuron, std::span<const double> basis) {
+        parts_.begin_in_span(neuron, column(neuron), a[neuron], basis);
     }
 
     /// W (m, d) in the given coordinates.

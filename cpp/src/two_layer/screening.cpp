@@ -182,7 +182,7 @@ void Screening::first_hit(int neuron, const double* z, const double* rate) {
     Hit hit;
     if (holds) {
         if (!waits(neuron)) hit = releases_.of(expansion_.groups().of(neuron), output_positive(neuron));
-        if (parameters_.invariant(neuron) < 0.0) {
+        if (!parameters_.keeps_output_sign(neuron)) {
             const Hit turn =
                 finder_.output_sign_change(open(neuron), known_, mode_.pattern().row(neuron), waits(neuron));
             if (turn.u <= std::max(hit.u, hit.seen)) hit = turn;

@@ -86,26 +86,6 @@ bool Stepper::decide_start(KnownSides known) {
     return is_decided;
 }
 
-/// Which coordinates of the neurons rest, where that is not known since their last event.
-void Stepper::note_rest() {
-    if (state_.parameters.leak() > 0.0) return;
-    for (int j = 0; j < static_cast<int>(state_.neurons()); ++j) {
-        if (!state_.parameters.asks_for_rest(j)) continue;
-        acts_.assign(static_cast<std::size_t>(data_.rank()), 0);
-        Index left = data_.rank();
-        for (Index i = 0; i < data_.n() && left > 0; ++i) {
-            const int boundary = data_.boundary_of(i);
-            if (sample_sign(data_, i, state_.mode.side(j, boundary)) < 0) continue;
-            for (Index k = 0; k < data_.rank(); ++k) {
-                if (acts_[k] != 0 || data_.normals()(boundary, k) == 0.0) continue;
-                acts_[k] = 1;
-                --left;
-            }
-        }
-        state_.parameters.rest_in(j, acts_);
-    }
-}
-
 void Stepper::begin() {
     expansion_.start();
     if (!wake_released(data_, state_, expansion_, sleeper_weights_, sleeper_work_)) return;

@@ -99,6 +99,9 @@ class Stepper {
     bool held_are_let_go() const;
     void take_next();
     void note_rest();
+    bool acts(int neuron, int boundary) const;
+    bool find_span(int neuron);
+    void note_rest_of_coordinates(int neuron);
     void follow_events();
     double rate_of_step();
     double end_by_events(double end) const;
@@ -143,6 +146,8 @@ class Stepper {
     double allowed_ = 0.0;
     double relative_rate_ = 0.0;
     std::vector<std::uint8_t> acts_;  // on a coordinate of a neuron
+    std::vector<int> acting_;         // boundaries, on a neuron
+    Numbers acting_span_;             // what they span, orthonormal vectors
     Vector column_, sleeper_work_, sleeper_weights_;
     std::vector<int> zero_boundaries_;
     Matrix w_next_;
