@@ -161,3 +161,26 @@ def test_a_neuron_at_zero_that_eighty_samples_of_five_dimensions_hold_leaves_onc
         assert not sol(float(t)).W[0].any()
     for t, low, high in ((0.99 * leaves, -1.0, -1e-6), (leaves, -1e-7, 1e-7)):
         assert low < pull_along_lines(data, sol(t), 0, data.y < 0.0) < high
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-7, 1e-9, 1e-11, 1e-13])
+def test_neurons_at_zero_leave_when_an_error_passes_zero(rtol):
+    """Neurons 0 and 2 stand at w = 0, on three boundaries of the plane; sample 3, with target 0, has the last.
+
+    Neuron 1 alone is active on it, so its error passes zero as a₁ does. From then on it pulls the others along -(1, 1).
+    They left at the end of the step in which that was, up to a tenth of a unit of time later, by chance of its length.
+    """
+    X = [[-2, 2], [1, 0], [1, 0], [-2, -2], [-1, 1]]
+    net = rf.Network([[1.0, 1.0], [0.5, -1.0], [0.0, 0.5]], [1.5, 0.75, 0.75])
+    sol = rf.integrate(rf.Dataset(X, [-1, 0, -2, 0, 0]), net, until=3.0, loss="squared", rtol=rtol)
+    assert sol.status == "reached_time"
+    leaves = [(e.t, e.neuron, e.sample, e.kind) for e in sol.events if e.kind.startswith("leave")]
+    assert [leave[1:] for leave in leaves] == [
+        (j, i, "leave_up" if i == 3 else "leave_down") for j in (0, 2) for i in (1, 2, 3)
+    ]
+    times = {leave[0] for leave in leaves}
+    assert len(times) == 1
+    (t,) = times
+    assert t == pytest.approx(1.116705, abs=1e-6)
+    assert abs(sol(float(t)).a[1]) < 10 * rtol
+    assert np.all(sol(t + 1e-3).W[[0, 2]] < -1e-9)

@@ -187,11 +187,12 @@ bool DependentSlide::settle(Basis& basis) {
     return static_cast<int>(basis.boundaries.size()) == rank;
 }
 
-/// Samples on one boundary may pull against each other: then an attracting boundary can become a repelling one.
+/// Samples on one boundary may pull against each other, and the weight of an error can pass zero: then an attracting
+/// boundary can become a repelling one.
 double DependentSlide::first_change_of_kink(double end) const {
     double first = end;
     for (std::size_t w = 0; w < set_.size(); ++w) {
-        if (motion_.data().samples_of(set_[w]).size() < 2) continue;
+        if (motion_.data().samples_of(set_[w]).size() < 2 && !motion_.waveform().is_linear()) continue;
         Coefficients kink{};
         std::copy_n(kinks_.row(static_cast<Index>(w)).data(), order_ + 1, kink);
         first = std::min(first, first_descent(kink, order_, first));
