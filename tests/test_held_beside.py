@@ -169,3 +169,45 @@ def test_an_output_weight_that_its_samples_hold_at_zero_keeps_its_sign(rtol):
         compare.assert_same_state(second.final.W, second.final.a, sol.final.W, sol.final.a, 10 * rtol, f"{log_time}")
     assert 0 < sol.final.a[0] < 1e-2 * rtol**0.5
     assert np.exp(sol.log_loss_end) == pytest.approx(6.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", [2.0**-320, 2.0**-300, 1.0, 2.0**280, 2.0**326, 1e98])
+@pytest.mark.parametrize(
+    ("X", "y", "start", "leak", "decay"),
+    [
+        (
+            [[-1, -2, 2, 1], [0, -1, 0, -1], [-2, -1, 2, 2], [0, -1, 1, 1]],
+            [1, 1, -1, -1],
+            ([[-0.5, -0.5, -1.0, 0.0], [-1.0, -1.0, 0.5, 0.5]], [0.5, -0.5]),
+            0.0,
+            0.1,
+        ),
+        (
+            [[-3, 0, 3], [-3, -3, 3], [0, -6, 6], [3, 0, -1], [1, 3, 0]],
+            [1, -1, 1, 1, -1],
+            ([[1.0, -0.5, -0.5]], [1.5]),
+            0.25,
+            0.0,
+        ),
+    ],
+)
+def test_a_neuron_that_left_at_the_end_of_a_step_does_not_rest_where_it_left(X, y, start, leak, decay, scale):
+    """It stands on its boundary at the begin of the next step, and what drives it away is only beginning to.
+
+    By its rate alone it had come to rest there, slid, left again, and so on at one instant, until the run gave up. In
+    these units events ended steps, since |x|⁴ overflowed; θ → θ / √c and t → t / c is the same flow for x → c x.
+    """
+
+    def run(c):
+        data = rf.Dataset(c * np.array(X, float), y)
+        net = rf.Network(np.array(start[0]) / c**0.5, np.array(start[1]) / c**0.5, leak=leak)
+        until = rf.Stop(time=20.0 / c)
+        return rf.integrate(data, net, until=until, loss="logistic", weight_decay=decay * c, rtol=1e-9)
+
+    plain, scaled = run(1.0), run(scale)
+    assert scaled.status == plain.status == "reached_time"
+    assert [(e.neuron, e.sample, e.kind) for e in scaled.events] == [(e.neuron, e.sample, e.kind) for e in plain.events]
+    back = scale**0.5
+    compare.assert_same_state(
+        back * scaled.final.W, back * scaled.final.a, plain.final.W, plain.final.a, 1e-8, f"{scale}"
+    )
