@@ -11,6 +11,7 @@ from scipy.stats import ortho_group
 import agree
 import compare
 import families
+import reluflow as rf
 
 PROBLEMS = [
     ("random", 3),
@@ -121,3 +122,20 @@ def test_all_labels_and_output_weights_turned_round_do_the_same(family, seed):
     other, found = settled(replace(setup, y=-setup.y, a=-setup.a))
     compare.assert_same_events(events, found, sol.pattern0, TIME_TOL)
     compare.assert_same_state(other.final.W, -other.final.a, sol.final.W, sol.final.a, STATE_TOL, "at the end")
+
+
+@pytest.mark.parametrize("scale", [2.0**200, 2.0**326, 2.0**-300])
+def test_units_change_no_step(scale):
+    """x → c x, θ → θ / √c, t → t / c: beyond 1e77 a bound of what events do overflowed, and each ended a step."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(20, 3))
+    y = np.sign(rng.normal(size=20))
+    W, a = 1e-2 * rng.normal(size=(40, 3)), 1e-2 * rng.normal(size=40)
+
+    def run(c):
+        net = rf.Network(W / c**0.5, a / c**0.5)
+        return rf.integrate(rf.Dataset(c * X, y), net, until=3.0 / c, loss="logistic", rtol=1e-9)
+
+    plain, scaled = run(1.0), run(scale)
+    assert [(e.neuron, e.sample, e.kind) for e in scaled.events] == [(e.neuron, e.sample, e.kind) for e in plain.events]
+    assert abs(scaled.stats["steps"] - plain.stats["steps"]) <= 1

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "numeric/products.hpp"
 
@@ -17,6 +18,7 @@ constexpr double kSmallWeight = 1e-3;
 constexpr Index kRows = 64;
 /// Squarings of the matrix whose largest eigenvalue is bounded by the norm of that power: r^(1/64) too large.
 constexpr int kSquarings = 4;
+constexpr double kLargest = std::numeric_limits<double>::max();
 
 }  // namespace
 
@@ -76,7 +78,8 @@ void Spread::bound_largest() {
     double log_size = 0.0;
     double part = 1.0;
     for (int i = 0;; ++i, part *= 0.5) {
-        const double size = square_.norm();
+        double size = square_.norm();
+        if (!(size > 0.0 && size <= kLargest)) size = square_.stableNorm();  // |x| of 1e77: |x|⁴ is no double
         if (!(size > 0.0)) break;
         log_size += part * std::log(size);
         if (i == kSquarings) break;
