@@ -256,3 +256,20 @@ def test_a_run_to_the_limit_ends_where_it_is_certified(loss: str) -> None:
     early = rf.integrate(data, net, until=rf.Stop(limit=True, time=1.0), **options)
     assert early.status == "reached_time"
     assert early.t_end == 1.0
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11])
+def test_decay_that_outdoes_the_mass_within_a_step_is_followed(rtol):
+    """Margins of 4 shrink by decay as fast as they are long to move: time, mass and margins feed each other.
+
+    The series of time diverged in the step, while that of the weights had converged, and the state at its end was no
+    number, however often the step was halved.
+    """
+    data = rf.Dataset([[1, -1, 0], [-1, 0, 0], [-1, 0, -1], [0, 0, 1], [1, -1, 0]], [-1, 1, 1, 1, -1])
+    net = rf.Network([[1, -1, -0.5], [0, -0.5, -0.5], [-0.5, 1, 0.5]], [-1.5, -1.5, -1.5])
+    options = {"until": 20.0, "loss": "exponential", "weight_decay": 0.1}
+    sol = rf.integrate(data, net, rtol=rtol, **options)
+    assert sol.status in ("reached_time", "stationary")
+    tight = rf.integrate(data, net, rtol=1e-12, **options)
+    np.testing.assert_allclose(sol.final.W, tight.final.W, rtol=0.0, atol=100 * rtol)
+    np.testing.assert_allclose(sol.final.a, tight.final.a, rtol=0.0, atol=100 * rtol)

@@ -20,6 +20,8 @@ constexpr double kFinest = 4.0 * std::numeric_limits<double>::epsilon();
 /// With weight decay large margins shrink by many e-foldings of the mass in a time in which neurons hardly move. The
 /// weights of samples that neurons slide on follow it, although no neuron shows it: their series has to hold, too.
 constexpr double kMassFall = 2.0;
+/// Where its time is not known a step is looked at shorter by this factor.
+constexpr double kShorter = 0.8;
 /// A step is far too long if its last terms are this many times the state.
 constexpr double kOverlong = 1e40;
 /// The order that the first step is expected to need.
@@ -152,9 +154,17 @@ double Expansion::expand(double step) {
     const double largest = moments_.leftCols(groups_.count()).cwiseAbs().sum();
     if (!(largest <= kOverlong * series_->square())) return std::numeric_limits<double>::quiet_NaN();
     if (by_margins) waveform_.keep_time_by_margins();
-    if (std::max(last, before) <= present_tolerance_) return part;
-    return std::min({part, std::pow(present_tolerance_ / last, 1.0 / kMaxOrder),
-                     std::pow(present_tolerance_ / before, 1.0 / (kMaxOrder - 1))});
+    if (std::max(last, before) <= present_tolerance_) return known_time(part);
+    return known_time(std::min({part, std::pow(present_tolerance_ / last, 1.0 / kMaxOrder),
+                                std::pow(present_tolerance_ / before, 1.0 / (kMaxOrder - 1))}));
+}
+
+/// The part of a step up to which the series of time is known. Weight decay moves margins by it, and they the mass,
+/// which time follows: where these outdo each other the series diverges, and its terms say nothing at its end.
+double Expansion::known_time(double part) const noexcept {
+    if (!waveform_.decays()) return part;
+    while (part >= kLeastAllowed && !(waveform_.relative_time_term(part) <= present_tolerance_)) part *= kShorter;
+    return part;
 }
 
 void Expansion::restart() {

@@ -99,6 +99,7 @@ class Expansion {
 
   private:
     const SlidingSet& held(Index group) const noexcept { return state_.mode.held(groups_.leader(group)); }
+    double known_time(double part) const noexcept;
     void find_live();
     void project(int order);
     /// Whether the direction that a neuron turns to is beyond one of its boundaries, or has the other sign of a.

@@ -325,8 +325,8 @@ double Waveform::time_rate_at(double u) const noexcept {
     return evaluate(time_rate_, order_, u);
 }
 
-double Waveform::relative_time_term() const noexcept {
-    return std::abs(time_[order_ + 1]) / std::abs(time_at(1.0));
+double Waveform::relative_time_term(double u) const noexcept {
+    return std::abs(time_[order_ + 1]) * std::pow(u, order_ + 1) / std::abs(time_at(u));
 }
 
 /// λ has its poles at q = ±iπ (logistic), and p where the sum of the weights is zero: both at a distance of |q| or |log

@@ -140,8 +140,8 @@ class Waveform {
     /// Time since the start of the step at u, in units of e^log_time_unit().
     double time_at(double u) const noexcept;
     double time_rate_at(double u) const noexcept;
-    /// The newest term of the time series at u = 1 over the sum of the series: the truncation error of the clock.
-    double relative_time_term() const noexcept;
+    /// The newest term of the time series at u over the sum of the series: the truncation error of the clock.
+    double relative_time_term(double u = 1.0) const noexcept;
     /// Needs order 1. The part of the step that goes at most half way to where a saturated weight (constant to
     /// rounding, or negligible beside the others) begins to count. Its series does not show that.
     double saturated_part() const noexcept;
