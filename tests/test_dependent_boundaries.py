@@ -184,3 +184,19 @@ def test_neurons_at_zero_leave_when_an_error_passes_zero(rtol):
     assert t == pytest.approx(1.116705, abs=1e-6)
     assert abs(sol(float(t)).a[1]) < 10 * rtol
     assert np.all(sol(t + 1e-3).W[[0, 2]] < -1e-9)
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-7, 1e-9, 1e-11, 1e-13])
+def test_a_kink_that_tends_to_zero_lets_no_neuron_go(rtol):
+    """Two labels + and three - at (0, 1) balance at f = log(2/3), where neurons 1 and 3 bring it from above.
+
+    Until then they pull neuron 2, at w = 0, down, and all others hold it. By errors of weights it came to a branch.
+    """
+    X = [[-1, 1], [0, 1], [0, 1], [0, 1], [0, 1], [-2, 1], [0, 1], [-2, 1], [-2, 1]]
+    data = rf.Dataset(X, [-1, 1, -1, 1, -1, -1, -1, -1, -1])
+    net = rf.Network([[-0.5, -1.0], [1.0, 0.0], [0.0, 0.0], [1.0, 0.0]], [np.sqrt(1.25), -1.0, 0.5, -1.0])
+    sol = rf.integrate(data, net, until=20.0, loss="logistic", rtol=rtol)
+    assert sol.status in ("reached_time", "stationary")
+    assert all(branching.t == 0.0 for branching in sol.branchings)
+    assert not np.any(sol.events.t > 0.0)
+    assert sol.final.a[1] * sol.final.W[1, 1] * 2 == pytest.approx(np.log(2 / 3), abs=1e-4)

@@ -188,14 +188,16 @@ bool DependentSlide::settle(Basis& basis) {
 }
 
 /// Samples on one boundary may pull against each other, and the weight of an error can pass zero: then an attracting
-/// boundary can become a repelling one.
+/// boundary can become a repelling one. A kink that only tends to zero, as where samples balance or are fitted, passes
+/// it by errors of their weights, and has not.
 double DependentSlide::first_change_of_kink(double end) const {
+    const double noise = kCornerUlps * std::numeric_limits<double>::epsilon() * weight_ + unknown_;
     double first = end;
     for (std::size_t w = 0; w < set_.size(); ++w) {
         if (motion_.data().samples_of(set_[w]).size() < 2 && !motion_.waveform().is_linear()) continue;
         Coefficients kink{};
         std::copy_n(kinks_.row(static_cast<Index>(w)).data(), order_ + 1, kink);
-        first = std::min(first, first_descent(kink, order_, first));
+        first = std::min(first, known_fall(kink, order_, noise, first).at);
     }
     return first;
 }
