@@ -217,8 +217,8 @@ double DualSeries::unsaturated_length() const noexcept {
     return length;
 }
 
-// A logistic weight has poles at q = ±iπ, and p where the sum of the weights is zero. What moves away from them needs no
-// bound: what its series does not show gets smaller.
+// A logistic weight has poles at q = ±iπ, and p where the sum of the weights is zero. What moves away from them needs
+// no bound: what its series does not show gets smaller.
 double DualSeries::length_of_margin(Index i) const noexcept {
     const double q = q_[0](i, 0);
     double length = kNoRoot;
