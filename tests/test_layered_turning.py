@@ -178,3 +178,35 @@ def test_dependent_boundaries_turn_together(name: str, policy: str, rtol: float)
     assert abs(branching.t - two.branchings[0].t) < 1e3 * rtol
     expected = np.concatenate((two.final.W.ravel(), two.final.a))
     np.testing.assert_allclose(deep.final.theta, expected, atol=max(100.0 * rtol, 1e-9))
+
+
+def orthogonal(seed: int, policy: str, turned: bool) -> tuple[rf.layered.DeepSolution, np.ndarray]:
+    """Four orthogonal samples along the axes or turned, and the end of the run in the coordinates of the axes."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice([-1.0, 1.0], 4)
+    Q = np.linalg.qr(rng.standard_normal((4, 4)))[0] if turned else np.eye(4)
+    net = rf.DeepNetwork.init([rf.Dense(4), rf.Dense(3), rf.Dense(1)], dim=4, scale=1.0, seed=seed)
+    start = np.concatenate(((net.theta[:16].reshape(4, 4) @ Q).ravel(), net.theta[16:]))
+    sol = rf.integrate((Q, y), net._with(start), until=20.0, loss="exponential", on_branch=policy)
+    end = sol.final.theta
+    return sol, np.concatenate(((end[:16].reshape(4, 4) @ Q.T).ravel(), end[16:]))
+
+
+@pytest.mark.parametrize("seed", [193, 317, 331, 345, 348, 495])
+def test_what_rests_where_a_crossing_makes_its_boundary_repel_leaves_or_stays(seed: int) -> None:
+    """A unit above crosses, and what rests on its boundary could leave. It stayed, or left where rounding said so.
+
+    The ends of these runs along the axes and turned were 0.03 to 0.5 apart, and no branch was seen."""
+    ends = {}
+    for policy, sides in (("inactive", 0), ("active", 1)):
+        (along, end), (turned, other) = (orthogonal(seed, policy, turned) for turned in (False, True))
+        assert along.status == turned.status == "reached_time"
+        assert len(along.branchings) == len(turned.branchings) == 1
+        for sol in (along, turned):
+            branching = sol.branchings[0]
+            assert branching.options[branching.chosen] == (sides,)
+            kind = [event.kind for event in sol.events if event.t == branching.t]
+            assert ("leave_up" in kind) == (policy == "active")
+        np.testing.assert_allclose(other, end, atol=1e-8)
+        ends[policy] = end
+    assert np.abs(ends["active"] - ends["inactive"]).max() > 1e-2

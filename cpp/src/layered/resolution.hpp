@@ -23,7 +23,8 @@ struct Option {
     std::shared_ptr<const Activity> activity;  ///< none: as the resolution tried it last
     std::vector<int> sides;                    ///< of the contacts
     std::vector<Change> changes;
-    bool stands_on_ridge = false;
+    bool stands_on_ridge = false;  ///< something stays where it could leave
+    bool beside_ridge = false;     ///< something that was not met does
 };
 
 enum class Outcome { unique, branching, undecided };
@@ -58,6 +59,7 @@ class Resolution {
 
   private:
     enum class Check { valid, broken, failed, grown };
+    enum class Ridge { none, rests, stands };
 
     Outcome decide(Jet& jet);
     Outcome decide_once(Jet& jet);
@@ -82,6 +84,9 @@ class Resolution {
     bool check_sliding(const Jet& jet, int b);
     static int side_of_exit(const Row& mu, const Row& up, const Row& down, double tol) noexcept;
     bool check_group(const Jet& jet, const SlidingGroup& group);
+    static Ridge ridge_of(const Jet& jet, int b);
+    std::vector<Contact> come_to_repel(Jet& jet, bool& rests);
+    Outcome beside_ridges(Jet& jet);
     int contact_of(const Boundary& boundary) const;
     int turning(const Boundary& boundary) const;
     bool check_turned(const Jet& jet, int b, double up, double down, int contact);
@@ -126,6 +131,7 @@ class Resolution {
     bool only_leaves_ = false;
     bool depends_ = false;  // what met is zero only together
     bool on_ridge_ = false;
+    bool beside_ridge_ = false;
     bool may_pivot_ = true;
     bool turns_ = false;            // a boundary turns, and all sides are tried of it and of those of the same function
     bool within_rounding_ = false;  // what slides may miss its bounds by the rounding of duals

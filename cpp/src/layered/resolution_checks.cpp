@@ -25,7 +25,7 @@ constexpr double kZRounding = 16 * 2.2e-16;
 
 Resolution::Check Resolution::check(Jet& jet) {
     next_ = sides_;
-    on_ridge_ = false;
+    on_ridge_ = beside_ridge_ = false;
     lasts_.assign(sides_.size(), 0);
     bool valid = true;
     for (std::size_t c = 0; c < sides_.size(); ++c)
@@ -88,12 +88,25 @@ bool Resolution::check_sliding(const Jet& jet, int b) {
         if (side != 0) change_side(jet.sliding().boundaries()[b], side);
         return side == 0;
     }
-    if (mu <= up[0] && mu >= down[0]) {
+    if (mu <= up[0] + tol && mu >= down[0] - tol) {
         on_ridge_ = true;
+        beside_ridge_ = beside_ridge_ || contact_of(jet.sliding().boundaries()[b]) < 0;
         return true;
     }
     change_side(jet.sliding().boundaries()[b], up[0] > mu ? 1 : -1);
     return false;
+}
+
+// Whether a multiplier is between its bounds the other way round: the boundary pushes off what is beside it.
+Resolution::Ridge Resolution::ridge_of(const Jet& jet, int b) {
+    if (jet.sliding().is_grouped(b)) return Ridge::none;
+    Row up;
+    Row down;
+    sliding_bounds(jet, b, 0, up, down);
+    const double mu = jet.sliding().multiplier(b)[0];
+    const double tol = kBoundTol * (std::abs(up[0]) + std::abs(down[0]) + std::abs(mu));
+    if (up[0] - down[0] <= tol || mu > up[0] + tol || mu < down[0] - tol) return Ridge::none;
+    return mu <= down[0] + tol ? Ridge::rests : Ridge::stands;
 }
 
 // The contact of a boundary, or -1.

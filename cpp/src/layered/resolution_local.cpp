@@ -60,10 +60,56 @@ Outcome Resolution::decide_once(Jet& jet) {
     if (!depends_ && joint_boundaries(*before_, *X_, *theta_).empty()) {
         const Outcome outcome = resolve_by_sides(jet);
         const bool is_sure = outcome == Outcome::unique || is_start_;  // sides alone also show ways that do not last
+        if (outcome == Outcome::unique && !is_start_ && !any_joint()) return beside_ridges(jet);
         if (outcome != Outcome::undecided && is_sure && !any_joint()) return outcome;
         contacts_ = met;
     }
     return resolve_locally(jet, *theta_);
+}
+
+// What slid on boundaries that attracted, and repel now that others have changed their sides. `rests`: nothing moves it
+// on its inactive side.
+std::vector<Contact> Resolution::come_to_repel(Jet& jet, bool& rests) {
+    std::vector<Contact> repelling;
+    for (int b = 0; b < jet.sliding().count(); ++b)
+        if (const Ridge ridge = ridge_of(jet, b); ridge != Ridge::none) {
+            repelling.push_back({jet.sliding().boundaries()[b], 0, 0, false});
+            rests = rests && ridge == Ridge::rests;
+        }
+    jet.start(*theta_, *before_, span_, false);
+    const bool is_known = jet.advance();
+    std::erase_if(repelling, [&](const Contact& contact) {
+        const auto& slides = jet.sliding().boundaries();
+        const auto same = [&](const Boundary& boundary) { return boundary.is_same(contact.boundary); };
+        const auto known = std::ranges::find_if(slides, same);
+        return !is_known || known == slides.end() ||
+               ridge_of(jet, static_cast<int>(known - slides.begin())) != Ridge::none;
+    });
+    return repelling;
+}
+
+// The one way that sides have shown lets something stay that can leave. Where nothing moves it on its inactive side it
+// rests there, as it does in half of all that is near; from what repels on both sides it leaves.
+Outcome Resolution::beside_ridges(Jet& jet) {
+    if (!options_.front().beside_ridge) return Outcome::unique;
+    Option staying = options_.front();
+    if (!staying.activity) staying.activity = std::make_shared<const Activity>(trial_);
+    const std::vector<Contact> met = contacts_;
+    bool rests = true;
+    const std::vector<Contact> repelling = come_to_repel(jet, rests);
+    contacts_.insert(contacts_.end(), repelling.begin(), repelling.end());
+    if (!repelling.empty() && resolve_locally(jet, *theta_) != Outcome::undecided) {
+        if (!rests) return options_.size() == 1 ? Outcome::unique : Outcome::branching;
+        Option& first = options_.front();
+        if (!first.activity) first.activity = std::make_shared<const Activity>(trial_);
+        contacts_ = repelling;
+        options_.push_back(std::move(staying));
+        return Outcome::branching;
+    }
+    reason_.clear();
+    contacts_ = met;
+    options_.assign(1, staying);
+    return take(jet, *theta_, *staying.activity, span_) ? Outcome::unique : Outcome::undecided;
 }
 
 Outcome Resolution::resolve_joint(Jet& jet, const Vector& theta, const Activity& before, std::vector<Contact> contacts,
@@ -111,7 +157,7 @@ Outcome Resolution::resolve_locally(Jet& jet, const Vector& at) {
     }
     for (const Minimum& minimum : minima) {
         if (!arrange(jet, model, minimum)) return Outcome::undecided;
-        Option option{minima.size() == 1 ? nullptr : std::make_shared<const Activity>(trial_), {}, {}, false};
+        Option option{minima.size() == 1 ? nullptr : std::make_shared<const Activity>(trial_), {}, {}};
         list_differences(option.changes);
         options_.push_back(std::move(option));
     }
