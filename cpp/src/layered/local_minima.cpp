@@ -72,9 +72,18 @@ void LocalMinima::reduce() {
     }
     for (int a = 0; a < model_.count(); ++a)
         if (model_.is_negligible(a, kNoRow)) normals_.row(a).setZero();
+    measure();
+}
+
+// The size of what acts: places that read nothing but others have no normal of their own, and move with those they read.
+void LocalMinima::measure() {
     scale_ = velocity_.norm();
-    for (int a = 0; a < model_.count(); ++a)
-        scale_ = std::max(scale_, (std::abs(model_.beta(a)) + std::abs(model_.gamma(a))) * normals_.row(a).norm());
+    Vector sizes = normals_.rowwise().norm();
+    for (int a = 0; a < model_.count(); ++a) {
+        for (int b = 0; b < a; ++b)
+            sizes[a] += (std::abs(model_.through_h(a, b)) + std::abs(model_.through_z(a, b))) * sizes[b];
+        scale_ = std::max(scale_, (std::abs(model_.beta(a)) + std::abs(model_.gamma(a))) * sizes[a]);
+    }
 }
 
 bool LocalMinima::feeds_others(int a) const {

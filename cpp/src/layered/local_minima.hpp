@@ -43,6 +43,7 @@ class LocalMinima {
         double forces = 0.0;  // of what acts on it
     };
     void reduce();
+    void measure();
     void enumerate();
     void find_hinges();
     void keep_all();
