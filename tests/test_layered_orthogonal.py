@@ -61,3 +61,27 @@ def test_what_rests_below_empty_units_stays_where_only_rounding_moves_it(loss: s
     sol, end = three_layers(seed, loss, turned=True)
     assert sol.status == plain.status == "reached_time", sol.message
     np.testing.assert_allclose(end, expected, rtol=0, atol=1e-8)
+
+
+def descended(seed: int, step: float) -> np.ndarray:
+    """The end of small steps of gradient descent along the axes, with the squared loss."""
+    y = np.random.default_rng(seed).standard_normal((4, 1))
+    net = rf.DeepNetwork.init([rf.Dense(4), rf.Dense(3), rf.Dense(1)], dim=4, scale=1.0, seed=seed)
+    W = [np.array(layer.W) for layer in net.layers]
+    for _ in range(round(20.0 / step)):
+        first, second = W[0].T, np.maximum(W[0].T, 0.0) @ W[1].T
+        pull = y - np.maximum(second, 0.0) @ W[2].T
+        upper = pull @ W[2] * (second > 0.0)
+        lower = upper @ W[1] * (first > 0.0)
+        moves = lower.T, upper.T @ np.maximum(first, 0.0), pull.T @ np.maximum(second, 0.0)
+        W = [weights + step * move for weights, move in zip(W, moves, strict=True)]
+    return np.concatenate([weights.ravel() for weights in W])
+
+
+@pytest.mark.parametrize("seed", [98, 154, 388])
+def test_a_unit_leaves_at_the_instant_at_which_what_rests_below_is_held_no_more(seed: int) -> None:
+    """What the unit sends down holds one below, and falls to zero as it leaves. Only the one below was looked at."""
+    sol, end = three_layers(seed, "squared", turned=False)
+    assert sol.status == "reached_time", sol.message
+    assert not sol.branchings
+    np.testing.assert_allclose(end, descended(seed, 2e-3), rtol=0, atol=2e-3)

@@ -81,6 +81,9 @@ Outcome Resolution::resolve_by_sides(Jet& jet) {
         return Outcome::undecided;
     }
     enumerate(jet, is_start_ ? 0 : n_found);
+    may_grow_ = turns_ && options_.empty();  // something else may have to leave at the same instant
+    if (may_grow_) enumerate(jet, 0);
+    may_grow_ = false;
     if (options_.empty()) {
         if (reason_.empty()) reason_ = "no continuation was found";
         return Outcome::undecided;

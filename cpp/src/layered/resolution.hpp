@@ -132,6 +132,8 @@ class Resolution {
     bool depends_ = false;  // what met is zero only together
     bool on_ridge_ = false;
     bool beside_ridge_ = false;
+    bool may_grow_ = false;  // what leaves as a boundary turns becomes a contact
+    bool has_grown_ = false;
     bool may_pivot_ = true;
     bool turns_ = false;            // a boundary turns, and all sides are tried of it and of those of the same function
     bool within_rounding_ = false;  // what slides may miss its bounds by the rounding of duals

@@ -25,7 +25,7 @@ constexpr double kZRounding = 16 * 2.2e-16;
 
 Resolution::Check Resolution::check(Jet& jet) {
     next_ = sides_;
-    on_ridge_ = beside_ridge_ = false;
+    on_ridge_ = beside_ridge_ = has_grown_ = false;
     lasts_.assign(sides_.size(), 0);
     bool valid = true;
     for (std::size_t c = 0; c < sides_.size(); ++c)
@@ -34,7 +34,7 @@ Resolution::Check Resolution::check(Jet& jet) {
         if (!jet.sliding().is_grouped(b) && !check_sliding(jet, b)) valid = false;
     for (const SlidingGroup& group : jet.sliding().groups())
         if (!check_group(jet, group)) valid = false;
-    return valid ? Check::valid : Check::broken;
+    return has_grown_ ? Check::grown : valid ? Check::valid : Check::broken;
 }
 
 bool Resolution::check_moving(const Jet& jet, Contact& contact, int& side) {
@@ -64,9 +64,10 @@ double Resolution::hidden_by_rounding(const Jet& jet, const Place& p) const {
 // Whether what is to leave tangentially, by its acceleration, moves to the other side at once: it was not at its bound,
 // and came with others.
 bool Resolution::moves_against(const Jet& jet, const Boundary& boundary, double acceleration) const {
-    if (!turns_ || leading_order() == 1 || boundary.is_parameter()) return false;
+    if (!turns_ || leading_order() == 1) return false;
     const Place& p = boundary.members.front();
-    const double rate = jet.rate(p).value * sign_of(boundary, p);
+    const double rate =
+        boundary.is_parameter() ? jet.boundary_coefficient(boundary, 1) : jet.rate(p).value * sign_of(boundary, p);
     return rate * acceleration < 0.0 && std::abs(rate) > kTangential * std::abs(acceleration);
 }
 
@@ -85,7 +86,12 @@ bool Resolution::check_sliding(const Jet& jet, int b) {
     if (within_rounding_) tol += kBeyond * DualRounding(jet).of_multiplier(b);
     if (mu >= up[0] - tol && mu <= down[0] + tol) {
         const int side = turns_ && leading_order() > 1 ? side_of_exit(jet.sliding().multiplier(b), up, down, tol) : 0;
-        if (side != 0) change_side(jet.sliding().boundaries()[b], side);
+        if (side != 0 && may_grow_ && contact_of(jet.sliding().boundaries()[b]) < 0) {
+            contacts_.push_back({jet.sliding().boundaries()[b], 0, side, false});
+            has_grown_ = true;
+        } else if (side != 0) {
+            change_side(jet.sliding().boundaries()[b], side);
+        }
         return side == 0;
     }
     if (mu <= up[0] + tol && mu >= down[0] - tol) {
