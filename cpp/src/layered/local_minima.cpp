@@ -75,7 +75,8 @@ void LocalMinima::reduce() {
     measure();
 }
 
-// The size of what acts: places that read nothing but others have no normal of their own, and move with those they read.
+// The size of what acts: places that read nothing but others have no normal of their own, and move with those they
+// read.
 void LocalMinima::measure() {
     scale_ = velocity_.norm();
     Vector sizes = normals_.rowwise().norm();

@@ -94,7 +94,9 @@ bool Resolution::check_sliding(const Jet& jet, int b) {
         }
         return side == 0;
     }
-    if (mu <= up[0] + tol && mu >= down[0] - tol) {
+    // What rests beside what is met is at its bound but for rounding; what is met leaves there.
+    const double rest = contact_of(jet.sliding().boundaries()[b]) < 0 ? tol : 0.0;
+    if (mu <= up[0] && mu >= down[0] - rest) {
         on_ridge_ = true;
         beside_ridge_ = beside_ridge_ || contact_of(jet.sliding().boundaries()[b]) < 0;
         return true;

@@ -98,12 +98,13 @@ Outcome Resolution::beside_ridges(Jet& jet) {
     bool rests = true;
     const std::vector<Contact> repelling = come_to_repel(jet, rests);
     contacts_.insert(contacts_.end(), repelling.begin(), repelling.end());
-    if (!repelling.empty() && resolve_locally(jet, *theta_) != Outcome::undecided) {
+    const bool leaves = !repelling.empty() && resolve_locally(jet, *theta_) != Outcome::undecided;
+    if (leaves && (!rests || options_.size() == 1)) {  // with more ways it rests in some of them, too
         if (!rests) return options_.size() == 1 ? Outcome::unique : Outcome::branching;
         Option& first = options_.front();
         if (!first.activity) first.activity = std::make_shared<const Activity>(trial_);
         contacts_ = repelling;
-        options_.push_back(std::move(staying));
+        options_.insert(options_.begin(), std::move(staying));  // of ways alike to a policy it is taken
         return Outcome::branching;
     }
     reason_.clear();
