@@ -68,3 +68,23 @@ def test_a_sample_that_is_met_while_it_weighs_nothing(rtol: float) -> None:
     end = flow.y_events[0][0]
     assert sol.events[1].t == pytest.approx(end[6], rel=1e-5)
     np.testing.assert_allclose(sol(sol.events[1].t).W.ravel(), end[:4], rtol=1e-6)
+
+
+@pytest.mark.parametrize("rtol", [1e-7, 1e-9, 1e-11])
+def test_a_margin_that_falls_behind_a_crossing(rtol: float) -> None:
+    """At t = 0.1193 a neuron meets a sample that is right by a margin of hundreds, and turns it over within 0.001.
+
+    The event moved nobody then, since the sample weighed nothing. The step went on with it at a margin of -400, where
+    it should have held the neuron at 0.8 from 0.12026 on. The other core ends a step at each such event.
+    """
+    X = [[2.636, 0.044, 0.0071, 0.0368], [-2.756, -0.1394, 0.0096, -0.0528], [-1.592, -0.1143, 0.0176, -0.0116]]
+    X += [[0.0546, 0.1706, -0.0128, 0.0221], [-0.8889, 0.0578, 0.0066, -0.0286]]
+    y = [1.0, -1.0, 1.0, 1.0, 1.0]
+    W = np.array([[-251.0, 858.4, 610.6, -48.63], [-231.1, -43.32, -1016.1, -222.3]])
+    a = np.array([-1084.0, -1066.4])
+    rule = {"until": 0.2, "reduction": "sum", "rtol": rtol}
+    sol = rf.integrate(rf.Dataset(X, y), rf.Network(W, a, leak=0.1), **rule)
+    layers = rf.DeepNetwork([rf.Dense(2), rf.Dense(1)], np.r_[W.ravel(), a], dim=4, leak=0.1)
+    other = rf.integrate((X, y), layers, loss="logistic", **rule)
+    assert [(e.neuron, e.sample, e.kind) for e in sol.events] == [(e.unit, e.sample, e.kind) for e in other.events]
+    np.testing.assert_allclose(np.r_[sol.final.W.ravel(), sol.final.a], other.final.theta, atol=1e-6)

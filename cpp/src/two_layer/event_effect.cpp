@@ -12,6 +12,11 @@ constexpr double kGrownOutput = 0.5;
 /// What an output weight that grows from zero adds by its own growth, 1 + ½ of what it does by its size; a square root.
 constexpr double kGrowingPart = 1.23;
 
+/// A sample of this part of all weights shows what an event does to it.
+constexpr double kWeighs = 1e-5;
+/// A weight of 1e100 ends the step at the event whatever else.
+constexpr double kMostLogWeight = 230.0;
+
 /// The part of the bound with Σ p |x|² in place of the largest eigenvalue that is counted, where that is less: in few
 /// dimensions, where the two are about the same, events did no harm in steps of twice the budget.
 constexpr double kTracePart = 0.49;
@@ -36,7 +41,7 @@ double EventEffect::coupling(int piece, const Hit& hit) const {
     } else if (hit.kind == HitKind::boundary) {
         jump = 0.0;
         for (const int sample : data_.samples_of(hit.boundary))
-            jump += (1.0 - motion_.leak()) * std::abs(data_.coefficient(sample)) * waveform.weight_from(sample, hit.u);
+            jump += (1.0 - motion_.leak()) * std::abs(data_.coefficient(sample)) * largest_weight(piece, hit, sample);
         if (mode_.held(motion_.piece(piece).neuron).empty())
             reach = std::min(size, std::hypot(spread_.along(hit.boundary), std::sqrt(woken)));
     }
@@ -46,6 +51,25 @@ double EventEffect::coupling(int piece, const Hit& hit) const {
                                    kTracePart * (trace + std::min(trace, waveform.shared_norm())));
     const double by_gradient = step * step * output * output * jump * reach * others;
     return by_gradient + (waveform.is_linear() && hit.kind == HitKind::boundary ? by_output(piece, hit) : 0.0);
+}
+
+/// The weight of a sample that is met, or what it may come to by what the event adds to its margin until the end of the
+/// step. Of a sample that weighs something the budget leaves no room for that; one that weighs nothing may come to
+/// outweigh all others. Late steps look at the margins again (LateEvents).
+double EventEffect::largest_weight(int piece, const Hit& hit, int sample) const {
+    const Waveform& waveform = motion_.waveform();
+    const double weight = waveform.weight_from(sample, hit.u);
+    if (waveform.is_linear() || waveform.is_prescribed() || weight > kWeighs * waveform.share()) return weight;
+    const double v = hit.u - motion_.piece(piece).begin;
+    const double rest = std::max(0.0, 1.0 - hit.u);
+    Coefficients z{};
+    motion_.boundary_series(piece, data_.normals().row(hit.boundary).data(), z);
+    const double rate = std::max(std::abs(evaluate_derivative(z, motion_.order(), v)),
+                                 std::abs(evaluate_derivative(z, motion_.order(), v + rest)));
+    const double change = std::abs(data_.coefficient(sample)) * largest_output(piece, hit) * rate * rest;
+    const bool falls = (evaluate(motion_.a(piece), motion_.order(), v) > 0.0) != (data_.signs()[sample] > 0.0);
+    const double growth = change * (falls ? 1.0 - motion_.leak() : motion_.leak());
+    return std::max(weight, std::exp(std::min(kMostLogWeight, waveform.log_weight_from(sample, hit.u) + growth)));
 }
 
 /// The output weight with which the event acts until the end of the step: that at the event, unless it is small beside

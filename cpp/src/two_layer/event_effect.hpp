@@ -22,6 +22,7 @@ class EventEffect {
     double largest_output(int piece, const Hit& hit) const;
     double woken_square(int piece, const Hit& hit) const;
     double by_output(int piece, const Hit& hit) const;
+    double largest_weight(int piece, const Hit& hit, int sample) const;
 
     const Dataset& data_;
     const Mode& mode_;

@@ -63,6 +63,9 @@ class Waveform {
     /// |p_i| of one sample at u. Of one that drives nobody, what it has at the end of a step in which the mass falls by
     /// many e-foldings: whoever wakes it at u lets it act until then.
     double weight_from(Index sample, double u) const noexcept;
+    /// The logarithm of p_i at u, for a weight that has underflowed too, over the mass at the end of such a step; of a
+    /// loss of margins.
+    double log_weight_from(Index sample, double u) const noexcept;
     /// The same as signed_weight_at() of all samples.
     void signed_weights_at(double u, Vector& weights) const;
     /// Their means over [0, u].

@@ -74,6 +74,12 @@ double Waveform::idle_weight(Index sample, double log_mass) const noexcept {
     return std::exp(std::min(log_weight(objective_.loss, q_(0, sample)) + log_counts_[sample] - log_mass, kLargestLog));
 }
 
+double Waveform::log_weight_from(Index sample, double u) const noexcept {
+    double q = q_(margin_order_, sample);
+    for (int k = margin_order_ - 1; k >= 0; --k) q = q * u + q_(k, sample);
+    return log_weight(objective_.loss, q) + log_counts_[sample] - (time_by_margins_ ? log_mass_at(1.0) : log_mass_);
+}
+
 double Waveform::weight_from(Index sample, double u) const noexcept {
     const bool is_idle = !live_[sample] && !objective_.resting.rests(sample);
     return is_idle && time_by_margins_ ? idle_weight(sample, log_mass_at(1.0)) : std::abs(signed_weight_at(sample, u));
