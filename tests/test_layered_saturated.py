@@ -38,7 +38,7 @@ def runs(
 
 
 @pytest.mark.parametrize("rtol", [1e-6, 1e-9, 1e-12])
-@pytest.mark.parametrize("case, time", [(LARGE, 150.0), (HELD_BACK, 1.0), (HELD_BACK, 800.0)])
+@pytest.mark.parametrize(("case", "time"), [(LARGE, 150.0), (HELD_BACK, 1.0), (HELD_BACK, 800.0)])
 def test_both_cores_agree(case: tuple, time: float, rtol: float) -> None:
     _, two, layered = runs(case, time, rtol, "logistic")
     assert two.status == layered.status == "reached_time"
