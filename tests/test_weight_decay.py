@@ -273,3 +273,29 @@ def test_decay_that_outdoes_the_mass_within_a_step_is_followed(rtol):
     tight = rf.integrate(data, net, rtol=1e-12, **options)
     np.testing.assert_allclose(sol.final.W, tight.final.W, rtol=0.0, atol=100 * rtol)
     np.testing.assert_allclose(sol.final.a, tight.final.a, rtol=0.0, atol=100 * rtol)
+
+
+@pytest.mark.parametrize("scale", [1e2, 1e3, 1e5])
+def test_errors_of_large_starts_fall_in_long_steps(scale: float) -> None:
+    """Errors have no mass that falls with them: steps were as short as one of margins of |θ|² would ask for."""
+    # u = a² = w² follows u' = 2 u (y - u) - 2 γ u.
+    y, decay, u0 = 1.7, 0.4, scale**2
+    until = rf.Stop(time=3.0, seconds=5)
+    sol = rf.integrate(
+        rf.Dataset([[1.0]], [y]), rf.Network([[scale]], [scale]), until=until, loss="squared", weight_decay=decay
+    )
+    assert sol.status == "reached_time"
+    assert sol.stats["steps"] < 300
+    top = y - decay
+    for t in (0.1 / u0, 10.0 / u0, 0.1, 3.0):
+        assert sol(t).a[0] ** 2 == pytest.approx(top / (1.0 + (top / u0 - 1.0) * np.exp(-2 * top * t)), rel=1e-7)
+
+
+def test_constant_weights_of_large_negative_margins_ask_for_no_short_steps() -> None:
+    """The weight of a logistic loss is one there, and w = a grows like e^{(1 - γ) t} whatever its margin."""
+    data, net = rf.Dataset([[1.0]], [-1.0]), rf.Network([[1e4]], [1e4])
+    for time in (0.5, 3.0):
+        sol = rf.integrate(data, net, until=rf.Stop(time=time, seconds=5), weight_decay=0.2)
+        assert sol.status == "reached_time"
+        assert sol.stats["steps"] < 100
+        assert sol.final.a[0] == pytest.approx(1e4 * np.exp(-1.2 * time), rel=1e-7)

@@ -136,7 +136,7 @@ double Expansion::expand(double step) {
         }
         if (k == 1) {
             part = waveform_.saturated_part();
-            const double fall = waveform_.decays() ? std::abs(waveform_.margin_rate()) : 0.0;
+            const double fall = waveform_.decays() ? std::abs(waveform_.mass_fall()) : 0.0;
             if (fall > kMassFall) part = std::min(part, kMassFall / fall);
             by_margins = waveform_.outruns_time();
         }

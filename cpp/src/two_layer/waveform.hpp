@@ -125,6 +125,9 @@ class Waveform {
     double largest_mean_norm() const noexcept;
     /// Σ_i p_i q_i' at the start of the step, which is |θ'|² and never negative but for rounding.
     double margin_rate() const noexcept;
+    /// Needs order 1. E-foldings by which the mass falls in a unit of u at the start: none where weights are constant,
+    /// those of large errors among them, however fast margins move.
+    double mass_fall() const noexcept { return rate_[0]; }
 
     /// Sets the step by its weights instead: p_i(u) the weights of the start plus polynomials of `count` coefficients
     /// (count, n), margins (orders, n). Used where the weights follow the margins so fast that their own series is of
