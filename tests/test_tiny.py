@@ -126,3 +126,26 @@ def test_a_neuron_that_comes_back_from_e_to_the_minus_500_is_as_large_as_it_shou
     size = np.hypot(np.linalg.norm(two.W, axis=1), two.a)
     off = np.maximum(np.abs(one.W - two.W).max(axis=1), np.abs(one.a - two.a))[size > 1e-280] / size[size > 1e-280]
     assert off.max() < 1e-8
+
+
+@pytest.mark.parametrize("rtol", [1e-4, 1e-7, 1e-10])
+@pytest.mark.parametrize("ratio", [3.0, 30.0, 300.0])
+def test_a_neuron_that_wakes_a_larger_sample_ends_the_step_of_the_slow_one(ratio: float, rtol: float) -> None:
+    """Outputs are zero to rounding: no event disturbs the others, and steps are as long as the slow rate lets them be."""
+    data = rf.Dataset([[0.1, 0.0], [0.03 * ratio, 0.1 * ratio]], [1.0, 1.0])
+    net = rf.Network(1e-30 * np.array([[1.0, -0.5]]), [1e-30])
+    slow = 0.5 * data.X[0]
+    fast = slow + 0.5 * data.X[1]
+
+    def moved(theta: np.ndarray, g: np.ndarray, t: float) -> np.ndarray:
+        rates, modes = np.linalg.eigh(np.block([[np.zeros((2, 2)), g[:, None]], [g, np.zeros(1)]]))
+        return modes @ (np.exp(rates * t) * (modes.T @ theta))
+
+    met = rf.integrate(data, net, until=rf.Stop(events=1), rtol=rtol).events.t[0]
+    at_boundary = moved(np.append(net.W[0], net.a), slow, met)
+    assert abs(data.X[1] @ at_boundary[:2]) < 10 * rtol * np.linalg.norm(at_boundary) * ratio
+    for factor in (1.0, 10.0, 25.0):
+        t = met + factor / np.linalg.norm(fast)
+        end = rf.integrate(data, net, until=t, rtol=rtol).final
+        expected = moved(at_boundary, fast, factor / np.linalg.norm(fast))
+        assert np.linalg.norm(np.append(end.W[0], end.a) - expected) < 100 * rtol * np.linalg.norm(expected)

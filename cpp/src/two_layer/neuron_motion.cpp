@@ -201,11 +201,16 @@ double NeuronMotion::series_rest(int piece, double end) const noexcept {
     const double whole = size(piece) + std::abs(a(piece)[0]);
     if (!(v > 0.0) || whole == 0.0) return 0.0;
     double rest = 0.0;
-    for (int k = std::max(1, order_ - 1); k <= order_; ++k) {
-        const double term = std::hypot(along(piece)[k], across(piece)[k]) + std::abs(a(piece)[k]);
-        rest = std::max(rest, term * std::pow(v, k));
-    }
+    for (int k = std::max(1, order_ - 1); k <= order_; ++k) rest = std::max(rest, term(piece, k) * std::pow(v, k));
     return rest / whole;
+}
+
+double NeuronMotion::known_until(int piece, double error) const noexcept {
+    const double whole = size(piece) + std::abs(a(piece)[0]) + series_->floor();
+    double known = std::numeric_limits<double>::infinity();
+    for (int k = std::max(1, order_ - 1); k <= order_ && whole > 0.0; ++k)
+        known = std::min(known, std::pow(error * whole / term(piece, k), 1.0 / k));
+    return pieces_[piece].begin + known;
 }
 
 int NeuronMotion::in_force(int neuron, double u) const noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -77,6 +78,9 @@ class NeuronMotion {
     void evaluate(int piece, double u, double* w, double& a) const noexcept;
     /// What a piece that ends at `end` leaves out beyond its order, about, relative to the neuron.
     double series_rest(int piece, double end) const noexcept;
+    /// Until where a piece leaves out no more than that: behind an event a neuron may be far faster than all that the
+    /// step was made for.
+    double known_until(int piece, double error) const noexcept;
     /// The sum of the norms of the terms of w at u: the scale of its rounding.
     double terms(int piece, double u) const noexcept {
         const double v = u - pieces_[piece].begin;
@@ -123,6 +127,9 @@ class NeuronMotion {
     void move_contribution(int boundary, double u, std::int8_t before, std::int8_t after);
 
   private:
+    double term(int piece, int k) const noexcept {
+        return std::hypot(along(piece)[k], across(piece)[k]) + std::abs(a(piece)[k]);
+    }
     int allocate(int neuron, double begin, bool with_gradient);
     void measure(int piece) noexcept;
     double* data_of(int piece) noexcept { return store_.data() + pieces_[piece].offset; }

@@ -110,6 +110,8 @@ void Partition::follow(const FirstHit& first) {
             end_ = hit.u;
             return;
         }
+        if (!expansion_.waveform().is_prescribed())  // late steps ask that of all pieces together
+            end_ = std::min(end_, motion_.known_until(motion_.last(neuron), motion_.state_error()));
         hit = screening_.next_hit(neuron, end_);
         if (hit.kind == HitKind::none) return;
         boundaries = finder_.met();

@@ -30,6 +30,8 @@ class StateSeries {
     void measure_sizes();
 
     int order() const noexcept { return order_; }
+    /// What is added to the sizes of neurons.
+    double floor() const noexcept { return floor_; }
     /// max_j |(w, a)_j^(k)| / (|θ_j| + floor), or a bound of it.
     virtual double relative_size(int k) const noexcept = 0;
     /// |w_j| at the start.
