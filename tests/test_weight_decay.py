@@ -299,3 +299,28 @@ def test_constant_weights_of_large_negative_margins_ask_for_no_short_steps() -> 
         assert sol.status == "reached_time"
         assert sol.stats["steps"] < 100
         assert sol.final.a[0] == pytest.approx(1e4 * np.exp(-1.2 * time), rel=1e-7)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-8, 1e-14, 1e-60])
+@pytest.mark.parametrize("loss", ["squared", "logistic", "exponential"])
+def test_what_tends_to_zero_has_its_size_at_each_time(loss: str, scale: float) -> None:
+    """It was at rest where its outputs were zero to rounding: at 1e-10, or where a small start was."""
+    data = rf.Dataset([[1.0, 0.2], [0.3, 1.0]], [1.0, -1.0])
+    net = rf.Network(scale * np.array([[0.5, 0.1], [0.4, -0.3]]), scale * np.array([0.6, -0.9]), leak=0.1)
+    ends = {}
+    for rtol in (1e-6, 1e-12):
+        ends[rtol] = rf.integrate(data, net, until=300.0, loss=loss, weight_decay=1.5, rtol=rtol).final
+    assert np.abs(ends[1e-6].theta / ends[1e-12].theta - 1.0).max() < 1e-4
+    # Weights are those of zero outputs by then: from t = 200 on every neuron grows as its gradient and the decay say.
+    until = rf.integrate(data, net, until=200.0, loss=loss, weight_decay=1.5)
+    weight = np.array([0.5, -0.5]) if loss == "logistic" else np.array([1.0, -1.0])
+    for j in range(2):
+        g = (np.where(data.X @ until.final.W[j] > 0, 1.0, 0.1) * weight) @ data.X
+        along = g @ until.final.W[j] / np.linalg.norm(until.final.W[j])
+        ratio = ends[1e-12].a[j] / until.final.a[j]
+        assert np.log(ratio) == pytest.approx(100.0 * (np.sign(until.final.a[j]) * along - 1.5), rel=1e-6)
+    stopped = rf.integrate(data, net, until=rf.Stop(seconds=30), loss=loss, weight_decay=1.5)
+    assert stopped.status == "stationary"
+    later = rf.integrate(data, stopped, until=300.0).final
+    assert np.abs(later.theta / ends[1e-12].theta - 1.0).max() < 1e-4
+    assert not rf.integrate(data, net, until=1e6, loss=loss, weight_decay=1.5).final.theta.any()

@@ -106,7 +106,7 @@ void Flow::start() {
     else
         check_unresolved();
     if (const Status status = status_after(event_count()); status != Status::running) finish(status);
-    if (status_ == Status::running && plan_.at_rest) rest();
+    if (status_ == Status::running && plan_.at_rest && !fades()) rest();
 }
 
 void Flow::close() {

@@ -83,6 +83,7 @@ class Flow final : public Run {
     bool is_followed_noise(bool seems);
     double age() const;
     void follow_direction();
+    bool fades() const;
     void rest();
     void wait(std::string message);
     int fastest_neuron() const;

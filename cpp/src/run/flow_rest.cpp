@@ -63,6 +63,14 @@ constexpr double kNoLoss = 40.0;
 constexpr double kSettled = 100.0;
 constexpr double kSettledLogTime = 1000.0;
 
+/// True when results are not zero, as they are below kSmallestNeuron.
+bool is_seen(const Parameters& neurons) {
+    const double least = std::log(kSmallestNeuron);
+    for (int j = 0; j < static_cast<int>(neurons.neurons()); ++j)
+        if (neurons.log_size(j) > least) return true;
+    return false;
+}
+
 }  // namespace
 
 /// False when the run has ended: the direction is near enough to its limit, the flow is at rest, or rounding prevents
@@ -86,7 +94,7 @@ bool Flow::watch_trend() {
     }
     const Waveform& waveform = stepper_.waveform();
     const bool can_rest = waveform.decays() || (!stepper_.is_separated() && plan_.objective.resting.is_empty());
-    const bool slow = can_rest && stepper_.relative_rate() < kSlowRate * waveform.driving_norm();
+    const bool slow = can_rest && !fades() && stepper_.relative_rate() < kSlowRate * waveform.driving_norm();
     const bool is_fitted_in_few = waveform.is_linear() && !waveform.decays();
     const double distance = plan_.settings.rtol * (is_fitted_in_few ? kFittedPart : kAtRestPart);
     if (!slow) {
@@ -99,6 +107,13 @@ bool Flow::watch_trend() {
     if (verdict != RestVerdict::at_rest && !is_noise && !only_rattles()) return true;
     rest();
     return false;
+}
+
+/// A network that weight decay takes to zero moves nothing but itself. It rests, but where its state at a time is asked
+/// for and is not zero.
+bool Flow::fades() const {
+    return stepper_.waveform().decays() && !std::isinf(time_stop().log_t()) && stepper_.expansion().vanishes() &&
+           is_seen(state_.parameters);
 }
 
 /// True when the state stays where it is though its rate says otherwise. Where little time is left, what is known of

@@ -261,10 +261,20 @@ double Expansion::speed_square() const noexcept {
     return sum;
 }
 
+bool Expansion::vanishes() const noexcept {
+    const Parameters& neurons = state_.parameters;
+    double square = series_->square();
+    if (neurons.has_lifted()) {
+        square = 0.0;
+        for (int j = 0; j < static_cast<int>(neurons.neurons()); ++j) square += std::exp(2.0 * neurons.log_size(j));
+    }
+    return square * waveform_.largest_norm() < kNoOutput * output_scale_;
+}
+
 double Expansion::decaying_rate() const noexcept {
-    const bool vanishes = series_->square() * waveform_.largest_norm() < kNoOutput * output_scale_;
+    const bool vanish = vanishes();
     double fastest = 0.0;
-    if (!vanishes && series_->square() > 0.0) fastest = std::sqrt(speed_square() / series_->square());
+    if (!vanish && series_->square() > 0.0) fastest = std::sqrt(speed_square() / series_->square());
     const double rate = waveform_.decay_rate();
     const Parameters& neurons = state_.parameters;
     for (Index j = 0; j < neurons.neurons(); ++j) {
@@ -280,7 +290,7 @@ double Expansion::decaying_rate() const noexcept {
         const double turn_square = (a * g - growth * w).squaredNorm() + turn_a * turn_a;
         const double turn = std::sqrt(turn_square / square);
         const double most = g.norm();
-        if (vanishes) fastest = std::max(fastest, turn);
+        if (vanish) fastest = std::max(fastest, turn);
         if (turn <= kTurned * most || most < kHardly * rate) continue;
         if (most > kGrows * rate)
             fastest = std::max(fastest, most - rate);

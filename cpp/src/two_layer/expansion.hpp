@@ -94,6 +94,8 @@ class Expansion {
     /// So does that of any neuron that may yet grow: it counts with the rate it will grow at where its gradient
     /// outweighs the decay, and with that at which it turns where it turns to other boundaries.
     double decaying_rate() const noexcept;
+    /// True when no output of the network, as small as it is, changes a weight.
+    bool vanishes() const noexcept;
     /// Largest |g| over the groups at the start of the step; 0 when nothing moves.
     double fastest() const noexcept { return fastest_; }
 
