@@ -292,7 +292,7 @@ def test_errors_of_large_starts_fall_in_long_steps(scale: float) -> None:
 
 
 def test_constant_weights_of_large_negative_margins_ask_for_no_short_steps() -> None:
-    """The weight of a logistic loss is one there, and w = a grows like e^{(1 - γ) t} whatever its margin."""
+    """The weight of a logistic loss is one there, and w = a falls like e^{-(1 + γ) t} whatever its margin."""
     data, net = rf.Dataset([[1.0]], [-1.0]), rf.Network([[1e4]], [1e4])
     for time in (0.5, 3.0):
         sol = rf.integrate(data, net, until=rf.Stop(time=time, seconds=5), weight_decay=0.2)
@@ -324,3 +324,14 @@ def test_what_tends_to_zero_has_its_size_at_each_time(loss: str, scale: float) -
     later = rf.integrate(data, stopped, until=300.0).final
     assert np.abs(later.theta / ends[1e-12].theta - 1.0).max() < 1e-4
     assert not rf.integrate(data, net, until=1e6, loss=loss, weight_decay=1.5).final.theta.any()
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9])
+@pytest.mark.parametrize("level", [0.9, 0.5, 0.1])
+def test_a_loss_is_reached_where_the_decay_brings_it(level: float, rtol: float) -> None:
+    """The motion without the decay needs few orders, and margins followed from their series of that order."""
+    data, net = rf.Dataset([[1.0]], [-1.0]), rf.Network([[100.0]], [100.0])
+    sol = rf.integrate(data, net, until=rf.Stop(loss=level * 1e4), weight_decay=5.6, rtol=rtol)
+    assert sol.status == "reached_loss"
+    assert sol.final(data.X)[0] == pytest.approx(level * 1e4, rel=1e-12)
+    assert sol.t_end == pytest.approx(-np.log(level) / (2 * (1.0 + 5.6)), rel=10 * rtol)

@@ -212,10 +212,11 @@ double Flow::end_by_rules() {
 }
 
 /// Behind an event the margins of the series do not know of the kink in the path of its neuron: there they are those of
-/// the neurons themselves.
+/// the neurons themselves. With weight decay they always are: a step has the order that its motion without the decay
+/// asks for, and margins shrink by the decay as well.
 double Flow::log_loss_at(double u) {
     const auto& events = stepper_.events();
-    if (!events.empty() && events.front().u < u) {
+    if (stepper_.waveform().decays() || (!events.empty() && events.front().u < u)) {
         load_stored(u);
         const double log_loss_then = log_loss_of(w_, a_);  // also leaves the margins in q_
         return exponent() > 0 ? unscaled_log_loss(q_) : log_loss_then;
