@@ -131,7 +131,7 @@ def test_a_neuron_that_comes_back_from_e_to_the_minus_500_is_as_large_as_it_shou
 @pytest.mark.parametrize("rtol", [1e-4, 1e-7, 1e-10])
 @pytest.mark.parametrize("ratio", [3.0, 30.0, 300.0])
 def test_a_neuron_that_wakes_a_larger_sample_ends_the_step_of_the_slow_one(ratio: float, rtol: float) -> None:
-    """Outputs are zero to rounding: no event disturbs the others, and steps are as long as the slow rate lets them be."""
+    """Outputs are zero to rounding: no event disturbs the others, and steps are as long as the slow rate allows."""
     data = rf.Dataset([[0.1, 0.0], [0.03 * ratio, 0.1 * ratio]], [1.0, 1.0])
     net = rf.Network(1e-30 * np.array([[1.0, -0.5]]), [1e-30])
     slow = 0.5 * data.X[0]
