@@ -17,6 +17,8 @@ constexpr double kMorePatience = 100.0;
 constexpr double kMostPatience = 1e6;
 /// An output weight that is zero to rounding, as a part of |w|: its sign alone counts.
 constexpr double kLeastOutput = 0x1p-104;
+/// A piece behind an event may leave out this many errors of a step: about what the budget of events is.
+constexpr double kPieceErrors = kCouplingPart / kLatePart;
 /// A gradient of this many times what drives all others is that of a sample that drove nobody.
 constexpr double kWakes = 1e3;
 
@@ -111,7 +113,7 @@ void Partition::follow(const FirstHit& first) {
             return;
         }
         if (!expansion_.waveform().is_prescribed())  // late steps ask that of all pieces together
-            end_ = std::min(end_, motion_.known_until(motion_.last(neuron), motion_.state_error()));
+            end_ = std::min(end_, motion_.known_until(motion_.last(neuron), kPieceErrors * motion_.state_error()));
         hit = screening_.next_hit(neuron, end_);
         if (hit.kind == HitKind::none) return;
         boundaries = finder_.met();
