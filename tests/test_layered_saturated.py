@@ -62,3 +62,23 @@ def test_a_large_start_ends_where_scipy_does() -> None:
     start = np.r_[np.ravel(LARGE[2]), LARGE[3]]
     flow = solve_ivp(rate, (0.0, 150.0), start, "Radau", rtol=1e-9, atol=1e-8)
     np.testing.assert_allclose(layered.final.theta, flow.y[:, -1], rtol=1e-6)
+
+
+# The first sample is wrong by a margin of 0.14 times the square of the scale, and alone at first: nothing is active on
+# the other one until a neuron turns to it.
+TURNS = ([[0.5, 1.0], [1.3, -0.2]], [-1.0, 1.0], [[-0.64, 0.66], [0.05, 0.4]], [0.92, -0.41])
+
+
+def scaled(case: tuple, by: float) -> tuple:
+    X, y, W, a = case
+    return X, y, (by * np.array(W)).tolist(), (by * np.array(a)).tolist()
+
+
+# At a scale of 100 the loss is e^1385, and the first steps take times that no double holds.
+@pytest.mark.parametrize("rtol", [1e-7, 1e-9])
+def test_a_run_begins_before_the_smallest_double(rtol: float) -> None:
+    _, two, layered = runs(scaled(TURNS, 100.0), 1.0, rtol, "exponential")
+    assert two.status == layered.status == "reached_time"
+    assert [event.kind for event in layered.events] == ["cross_up", "slide"]
+    theta = np.r_[two.final.W.ravel(), two.final.a]
+    np.testing.assert_allclose(layered.final.theta, theta, rtol=0.0, atol=1e-7 * np.abs(theta).max())
