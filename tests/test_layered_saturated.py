@@ -82,3 +82,15 @@ def test_a_run_begins_before_the_smallest_double(rtol: float) -> None:
     assert [event.kind for event in layered.events] == ["cross_up", "slide"]
     theta = np.r_[two.final.W.ravel(), two.final.a]
     np.testing.assert_allclose(layered.final.theta, theta, rtol=0.0, atol=1e-7 * np.abs(theta).max())
+
+
+# The crossing wakes the other sample. A step that went on had it still for idle: it was missing from the mass that
+# weights are parts of, and from the margins that late steps look at.
+@pytest.mark.parametrize("rtol", [1e-7, 1e-9, 1e-11])
+@pytest.mark.parametrize("scale", [30.0, 60.0])
+def test_a_sample_wakes_within_a_step(scale: float, rtol: float) -> None:
+    _, two, layered = runs(scaled(TURNS, scale), 1.0, rtol, "exponential")
+    assert [event.kind for event in layered.events] == ["cross_up", "slide"]
+    theta = np.r_[two.final.W.ravel(), two.final.a]
+    np.testing.assert_allclose(layered.final.theta, theta, rtol=0.0, atol=10 * rtol * np.abs(theta).max())
+    assert abs(layered.events[1].log_t - two.events[1].log_t) < 1e-6

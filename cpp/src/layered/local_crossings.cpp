@@ -140,7 +140,7 @@ void LocalCrossings::search_unit(const Jet& jet, const Activity& activity, Index
 // True if the unit goes on to the far side; then `series_` is what its row gets along the sample.
 bool LocalCrossings::cross(Jet& jet, Activity& activity, const Hit& hit) {
     const Place p{kHidden, hit.sample, hit.unit};
-    if (activity.whole_boundary_of(p).members.size() != 1) return false;
+    if (activity.whole_boundary_of(p).members.size() != 1 || is_last_input(activity, p)) return false;
     const int order = jet.order();
     const int side = activity.side(p);
     const double leak = graph_->node(kHidden).leak;
@@ -171,6 +171,22 @@ bool LocalCrossings::cross(Jet& jet, Activity& activity, const Hit& hit) {
     pushed_ += std::abs(push_rate) / jet.span();
     pushed_at_ += std::abs(push_rate) / jet.span() * hit.u;
     return true;
+}
+
+// Whether an output reads nothing live on the sample but this unit, so that it wakes or falls asleep as the unit
+// crosses. Then other samples make up the mass that all weights are parts of, and a step that goes on has the wrong
+// one.
+bool LocalCrossings::is_last_input(const Activity& activity, const Place& p) const {
+    if (graph_->node(kHidden).leak > 0.0) return false;
+    const Edge& out = graph_->edges()[1];
+    for (Index r = 0; r < out.rows; ++r) {
+        if (!out.connects(r, p.unit)) continue;
+        bool is_last = true;
+        for (Index c = 0; c < out.cols && is_last; ++c)
+            is_last = c == p.unit || !out.connects(r, c) || !activity.is_live(out, p.sample, c);
+        if (is_last) return true;
+    }
+    return false;
 }
 
 // Follows the wiring of a sample; false if anything else than the sides just set has changed.

@@ -60,6 +60,7 @@ class LocalCrossings {
     void search_all(const Jet& jet, const Activity& activity, double end);
     void search_unit(const Jet& jet, const Activity& activity, Index unit, double from, double end);
     bool cross(Jet& jet, Activity& activity, const Hit& hit);
+    bool is_last_input(const Activity& activity, const Place& p) const;
     bool rewire(Activity& activity, const Vector& theta, Index sample);
     void push(Jet& jet, const Activity& activity, const Hit& hit);
     double share(double u) const noexcept { return u * (pushed_ * u - pushed_at_) * span_ * span_; }
