@@ -26,11 +26,17 @@ DualRounding::DualRounding(const Jet& jet) : jet_(&jet) {
     std::vector<Matrix> sizes;
     sizes.reserve(static_cast<std::size_t>(jet.activity().graph().count()));
     go_forward(sizes);
-    go_backward(sizes);
+    go_backward(jet.duals().rounding(sizes.back()));
     if (jet.duals().decays()) add_decay();
     hide();
     const Matrix left = jet.duals().dual(0).cwiseAbs() - kFitted * arriving_.back();
     is_all_ = !jet.duals().decays() && left.maxCoeff() <= 0.0;
+}
+
+DualRounding::DualRounding(const Jet& jet, const Matrix& errors) : jet_(&jet) {
+    if (jet.sliding().empty()) return;
+    go_backward(errors);
+    hide();
 }
 
 Vector DualRounding::of_velocity(const Jet& jet) {
@@ -39,7 +45,7 @@ Vector DualRounding::of_velocity(const Jet& jet) {
     own.jet_ = &jet;
     std::vector<Matrix> sizes;
     own.go_forward(sizes);
-    own.go_backward(sizes);
+    own.go_backward(jet.duals().rounding(sizes.back()));
     return jet.span() * own.gradient_;
 }
 
@@ -60,7 +66,7 @@ void DualRounding::go_forward(std::vector<Matrix>& sizes) const {
 
 // What arrives at a place that slides is what its multiplier is made of, and what is empty may wake: both send it on as
 // it is.
-void DualRounding::go_backward(const std::vector<Matrix>& sizes) {
+void DualRounding::go_backward(const Matrix& errors) {
     const Graph& graph = jet_->activity().graph();
     const auto nodes = static_cast<std::size_t>(graph.count());
     arriving_.resize(nodes);
@@ -69,9 +75,9 @@ void DualRounding::go_backward(const std::vector<Matrix>& sizes) {
     for (int v = graph.count() - 1; v > 0; --v) {
         const Node& node = graph.node(v);
         if (v == graph.count() - 1)  // nothing else arrives there
-            arriving_[v] = jet_->duals().rounding(sizes[v]);
+            arriving_[v] = errors;
         else
-            arriving_[v] = Matrix::Zero(sizes[v].rows(), sizes[v].cols());
+            arriving_[v] = Matrix::Zero(errors.rows(), node.size);
         for (const int e : node.outgoing)
             arriving_[v] += delta_[graph.edges()[e].target] * jet_->entries(e, 0).cwiseAbs();
         delta_[v] = arriving_[v];

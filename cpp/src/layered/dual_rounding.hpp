@@ -17,6 +17,8 @@ class DualRounding {
     /// Of order 0 of `jet`, after Jet::advance(). The duals of the squared loss cancel; those of other losses are known
     /// to a part of their own size, but what they pull along a normal cancels, too.
     explicit DualRounding(const Jet& jet);
+    /// The same of duals that are off by `errors` (n, K), for whatever reason.
+    DualRounding(const Jet& jet, const Matrix& errors);
     /// By how much it may move each parameter's velocity, also where nothing slides. Of the squared loss; else zero.
     static Vector of_velocity(const Jet& jet);
 
@@ -32,7 +34,7 @@ class DualRounding {
   private:
     DualRounding() = default;
     void go_forward(std::vector<Matrix>& sizes) const;
-    void go_backward(const std::vector<Matrix>& sizes);
+    void go_backward(const Matrix& errors);
     void add_to_gradient(int v);
     void add_decay();
     void hide();

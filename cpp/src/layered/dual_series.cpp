@@ -163,6 +163,15 @@ Matrix DualSeries::rounding(const Matrix& sizes) const {
     return counts_.asDiagonal() * (kDualRounding * (targets_.cwiseAbs() + sizes));
 }
 
+Matrix DualSeries::curvature() const {
+    Matrix all = counts_.replicate(1, outputs());
+    if (has_own_clock()) all = kappa_[0].cwiseProduct(p_[0]);
+    if (loss_ == Loss::cross_entropy) all.array() *= p_[0].array() * (1.0 - p_[0].array());
+    for (Index i = 0; i < samples(); ++i)
+        if (is_idle(i)) all.row(i).setZero();
+    return all;
+}
+
 double DualSeries::log_weight_of(Index i, double margin) const noexcept {
     return log_weight(margin_loss(loss_), margin) + std::log(counts_[i]);
 }

@@ -71,6 +71,8 @@ class DualSeries {
     /// By how much rounding may change duals of order 0, where the terms of outputs have these sizes (n, K). Only those
     /// of the squared loss cancel.
     Matrix rounding(const Matrix& sizes) const;
+    /// -∂Λ/∂F of order 0, what each output does to its own dual, (n, K); zero for idle samples.
+    Matrix curvature() const;
     /// The series of t in units of e^log_unit(), orders 0 ... k + 1 once order k of F is known.
     const double* time() const noexcept { return time_.data(); }
     double log_unit() const noexcept { return log_unit_; }

@@ -40,12 +40,9 @@ class Hidden {
   public:
     Hidden(const Jet& jet, double missed) : jet_(jet), missed_(missed) {}
 
-    double at(int b) { return known().of_multiplier(b) + jet_.missed_by(b); }
+    double at(int b) { return known().of_multiplier(b) + (is_solved() ? solved().of_multiplier(b) : 0.0); }
     double along(const SlidingGroup& group, const Eigen::RowVectorXd& ray) {
-        double sum = known().along(group, ray);
-        for (std::size_t k = 0; k < group.boundaries.size(); ++k)
-            sum += std::abs(ray[static_cast<Index>(k)]) * jet_.missed_by(group.boundaries[k]);
-        return sum;
+        return known().along(group, ray) + (is_solved() ? solved().along(group, ray) : 0.0);
     }
     /// What errors of steps make of a multiplier.
     double missed_by(int b) { return missed_ == 0.0 ? 0.0 : missed_ * known().of_multiplier(b); }
@@ -63,9 +60,13 @@ class Hidden {
   private:
     const DualRounding& known() { return rounding_ ? *rounding_ : rounding_.emplace(jet_); }
 
+    /// What an implicit step misses.
+    bool is_solved() const noexcept { return jet_.missed_duals().size() > 0; }
+    const DualRounding& solved() { return solved_ ? *solved_ : solved_.emplace(jet_, jet_.missed_duals()); }
+
     const Jet& jet_;
     double missed_;
-    std::optional<DualRounding> rounding_;
+    std::optional<DualRounding> rounding_, solved_;
 };
 
 double last_term(const Row& c, int order, double u) noexcept {

@@ -49,7 +49,7 @@ bool ImplicitStep::is_near(const Vector& velocity) const {
 
 void ImplicitStep::stand(Jet& jet, double length) const {
     jet.start(theta_, *activity_, length);
-    jet.follow({theta_}, {start_duals_}, {start_multipliers_}, 1, 0.0);
+    jet.follow({theta_}, {start_duals_}, {start_multipliers_}, 1, {});
 }
 
 }  // namespace reluflow::layered

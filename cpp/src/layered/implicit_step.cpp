@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/tolerances.hpp"
 
@@ -350,8 +351,11 @@ bool ImplicitStep::fill(Jet& jet) const {
     jet.start(theta_, *activity_, length_);
     // Whether what slides is let go is decided by what is left of velocities that all but cancel. In the fastest
     // direction θ may be off by what Newton's method and the polynomials leave, or by as much that explicit steps have
-    // left.
-    if (!jet.follow(theta, duals, multipliers, order_, fastest() * size_ * (left_ + smooth_error()))) return false;
+    // left, and by rounding. Its curvature is that of all samples together, so that no dual moves by more than both let
+    // it.
+    const double missed = size_ * (left_ + smooth_error() + kVelocityRounding);
+    Matrix missed_duals = missed * (fastest() * jet.duals().curvature()).cwiseSqrt();
+    if (!jet.follow(theta, duals, multipliers, order_, std::move(missed_duals))) return false;
     jet.set_theta_error(rtol_ * size_);
     return true;
 }

@@ -55,17 +55,17 @@ class Jet {
     /// it does here. Order 1 is lost.
     void velocity_along(const Vector& change, Vector& out);
     /// After start(): the series of a step that was solved otherwise, up to `order`. θ (from order 1 on), Λ and the
-    /// multipliers have the orders given, and zero from there on. Velocities may be off by `missed`. False if the
-    /// normals of what slides depend on each other.
+    /// multipliers have the orders given, and zero from there on. Λ may be off by `missed_duals` (n, K), empty for
+    /// none. False if the normals of what slides depend on each other.
     bool follow(const std::vector<Vector>& theta, const std::vector<Matrix>& duals,
-                const std::vector<Vector>& multipliers, int order, double missed);
+                const std::vector<Vector>& multipliers, int order, Matrix missed_duals);
     /// The degree of θ after follow(); else 0.
     int degree() const noexcept { return degree_; }
     /// By how much parameters may be off, after follow(); else 0.
     double theta_error() const noexcept { return theta_error_; }
     void set_theta_error(double error) noexcept { theta_error_ = error; }
-    /// By how much a multiplier may be off for that, after follow(); else 0.
-    double missed_by(int b) const noexcept { return missed_.size() == 0 ? 0.0 : missed_[b]; }
+    /// By how much Λ may be off, after follow(); else empty.
+    const Matrix& missed_duals() const noexcept { return missed_duals_; }
 
     int order() const noexcept { return order_; }
     int top() const noexcept { return top_; }
@@ -148,7 +148,7 @@ class Jet {
     std::vector<char> idle_;    // samples whose outputs read nothing live; none: empty
     std::vector<double> held_;  // by node: the largest z of order 0 that is held at zero
     bool has_delta_ = false;    // order 0 of what arrives at z is known
-    Vector missed_;             // by boundary
+    Matrix missed_duals_;
     int degree_ = 0;
     double theta_error_ = 0.0;
     SlidingSeries sliding_;

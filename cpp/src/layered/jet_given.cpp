@@ -1,4 +1,6 @@
 /// What implicit steps ask of a jet: how velocities change with θ, and the series of a step that is known already.
+#include <utility>
+
 #include "layered/jet.hpp"
 
 namespace reluflow::layered {
@@ -31,7 +33,7 @@ void Jet::velocity_along(const Vector& change, Vector& out) {
 }
 
 bool Jet::follow(const std::vector<Vector>& theta, const std::vector<Matrix>& duals,
-                 const std::vector<Vector>& multipliers, int order, double missed) {
+                 const std::vector<Vector>& multipliers, int order, Matrix missed_duals) {
     duals_.prescribe_duals(duals);
     for (int k = 1; k <= order; ++k) {
         backward(k - 1);
@@ -51,7 +53,7 @@ bool Jet::follow(const std::vector<Vector>& theta, const std::vector<Matrix>& du
     }
     has_delta_ = false;
     degree_ = static_cast<int>(theta.size()) - 1;
-    if (!sliding_.empty()) missed_ = sliding_.moved_by(Vector::Constant(graph_->parameters(), missed));
+    missed_duals_ = std::move(missed_duals);
     return true;
 }
 
