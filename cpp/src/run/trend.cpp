@@ -231,8 +231,10 @@ RestVerdict RestTrend::confirm(double rate, double distance, double left, double
     if (waited_ < wait_) return RestVerdict::goes_on;
     const bool confirmed = rate <= kConfirmedPart * candidate_ || nothing;
     candidate_ = 0.0;
-    if (!confirmed) remaining_ = kInfinity;
-    if (!confirmed) return RestVerdict::goes_on;
+    if (!confirmed) {
+        remaining_ = kInfinity;
+        return RestVerdict::goes_on;
+    }
     return nothing || rate * left <= distance ? RestVerdict::at_rest : RestVerdict::seems_noise;
 }
 
