@@ -10,6 +10,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 from scipy.special import expi
 
 import compare
@@ -126,3 +127,44 @@ def test_a_neuron_at_zero_leaves_when_the_first_direction_grows() -> None:
         growth = -np.maximum(rays @ X.T, 0) @ duals  # it is piecewise linear: largest on a boundary
         assert abs(growth.max()) <= max(100 * rtol, 1e-9)
         assert np.linalg.norm(sol.final.W[1]) > 0.1
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-8, 1e-9])
+def test_a_point_with_both_labels_lets_go_where_its_pull_changes_sides(rtol: float) -> None:
+    # Both neurons tend to one direction, on the boundary of a point that counts 800 times with each label. The first
+    # slides on it, the second takes its value through zero: there the boundary begins to repel, and just before that
+    # the pull of the others is more than it takes up.
+    points = np.array([[0.52, -1.09, 0.76], [-1.13, -0.12, -0.14], [0.79, -1.21, 1.07], [0.50, -1.79, 1.44]])
+    counts = [0.04, 1.5, 0.25, 800, 1.5, 0.04, 0.25, 800]
+    data = rf.Dataset(np.r_[points, points], [-1, -1, 1, 1, 1, 1, -1, -1], weights=counts)
+    net = rf.Network([[0.019, -0.009, -0.017], [0, 0, 0]], [0.027, 0.015], leak=0.1)
+    sol = rf.integrate(data, net, until=50.0, weight_decay=1e-4, rtol=rtol)
+    exact = rf.integrate(data, net, until=50.0, weight_decay=1e-4, rtol=1e-12)
+    assert exact.final.pattern.all()
+    assert (sol.final.pattern == exact.final.pattern).all()
+    np.testing.assert_allclose(sol.final.theta, exact.final.theta, rtol=0, atol=200 * rtol)
+
+
+@pytest.mark.parametrize("size", [1.0, 30.0, 55.0])
+def test_a_neuron_leaves_a_boundary_whose_sample_was_too_light_to_tell(size: float) -> None:
+    # The first neuron gives the sample (1, 0) a margin of -size², and that of (0, 1) at 0 a weight of e^-size² beside
+    # it: no double from 28 on. The other neuron, s = (sinh, cosh) of an angle, feels (0, 1) alone, to which it goes.
+    data = rf.Dataset(np.eye(2), [1, 1])
+    net = rf.Network([[size, 0.0], [-3.0, 0.0]], [-size, 1.0])
+    sol = rf.integrate(data, net, until=10.0, loss="exponential")
+    assert len(sol.branchings) == 1  # it could stay
+    angle = solve_ivp(lambda t, s: np.exp(-np.sinh(2 * s) / 2), (0, 10), [0.0], rtol=1e-11, atol=1e-12).y[0, -1]
+    np.testing.assert_allclose(sol.final.theta[1], [-3.0, np.sinh(angle), np.cosh(angle)], rtol=1e-8)
+
+
+@pytest.mark.parametrize("size", [6.0, 15.0, 30.0, 55.0])
+def test_a_neuron_leaves_to_the_side_to_which_a_light_sample_repels_it(size: float) -> None:
+    data = rf.Dataset(np.eye(2), [1, 1])
+    W = np.array([[size, 0.0], [-3.0, 0.0]])
+    a = [-size, 1.0]
+    sol = rf.integrate(data, rf.Network(W, a, leak=0.1), until=0.01, loss="exponential")
+    W[1, 1] = 1e-13
+    beside = rf.integrate(data, rf.Network(W, a, leak=0.1), until=0.01, loss="exponential")
+    assert sol.final.pattern[1, 1] == beside.final.pattern[1, 1] == 1
+    assert [str(event.kind) for event in sol.events if event.neuron == 1 and event.t > 0] == ["leave_up"]
+    np.testing.assert_allclose(sol.final.theta[1], beside.final.theta[1], rtol=0, atol=1e-6)

@@ -279,25 +279,26 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const Sliding
 
 /// The sign with which μ in [0, 1] reads: an attracting boundary has a · range < 0, a repelling one that a policy
 /// stays on has a · range > 0. Where the range begins at zero, to rounding, its sign is the one that it comes to have:
-/// read from the value, the neuron left an interval that opens, again and again at one instant. The weight of an error
-/// can pass zero, and the boundary then turns repelling: without that policy the interval is the one of an attracting
-/// boundary, and less than nothing beyond that.
+/// read from the value, the neuron left an interval that opens, again and again at one instant. Without that policy a
+/// neuron slides on attracting boundaries alone, and on those whose range is too small to tell. Where it passes zero,
+/// or comes to be known, the boundary may repel: the interval is then that of an attracting one, less than nothing.
 double HitFinder::interval_sign(const Coefficients& range, double length, double rounding, bool output_positive) const {
     const double attracting = output_positive ? -1.0 : 1.0;
-    if (motion_.waveform().is_linear() && !stands_) return attracting;
+    if (!stands_) return attracting;
     const bool opens = std::abs(range[0]) <= rounding && std::abs(range[0]) < std::abs(range[1]) * length;
     const double begins = opens ? range[1] : range[0];
     if (begins == 0.0) return attracting;
     return begins > 0.0 ? 1.0 : -1.0;
 }
 
-/// True where the interval of a multiplier has shrunk to a point or to less: the weight of its sample passes zero, and
-/// an attracting boundary becomes a repelling one.
+/// True where the interval of a multiplier has shrunk to less than nothing, or to a point where what its samples add up
+/// to can pass zero (errors, or both labels at one place): the boundary repels from then on.
 bool HitFinder::is_closed(int boundary, double u, double sign, double unknown) const {
+    const bool can_turn = motion_.waveform().is_linear() || motion_.data().samples_of(boundary).size() > 1;
     double below = 0.0;
     double above = 0.0;
     motion_.contribution_at(boundary, u, below, above);
-    return motion_.waveform().is_linear() && sign * (above - below) <= 2.0 * unknown;
+    return sign * (above - below) <= (can_turn ? 2.0 * unknown : 0.0);
 }
 
 /// A corner that holds may leave twice its tolerance.

@@ -33,6 +33,14 @@ std::vector<char> pulled_both_ways(const Dataset& data, bool leaks) {
     return flags;
 }
 
+/// The label of the samples of each boundary; of those with both, that of the first one.
+std::vector<std::int8_t> labels(const Dataset& data) {
+    std::vector<std::int8_t> first(static_cast<std::size_t>(data.n_boundaries()));
+    for (int boundary = 0; boundary < data.n_boundaries(); ++boundary)
+        first[boundary] = data.signs()[data.samples_of(boundary)[0]] > 0.0 ? 1 : -1;
+    return first;
+}
+
 }  // namespace
 
 Screening::Screening(const ScreenedNetwork& network, Range neurons, NeuronMotion& motion, HitFinder& finder)
@@ -48,6 +56,7 @@ Screening::Screening(const ScreenedNetwork& network, Range neurons, NeuronMotion
       finder_(finder),
       effect_(network.data, network.state.mode, network.spread, motion),
       pulled_both_ways_(pulled_both_ways(network.data, network.state.parameters.leak() > 0.0)),
+      labels_(labels(network.data)),
       slack_(neurons.count(), 0.0),
       z_(std::min(kBlock, neurons.count()) * data_.n_boundaries()),
       gathered_(std::min(kBlock, neurons.count()) * data_.rank()),
@@ -87,12 +96,15 @@ void Screening::begin(double known) {
 }
 
 /// A neuron that does not move is skipped, except at w = 0, where weights can change their signs, where samples of one
-/// boundary pull against each other, and where its boundaries take away all that others pull.
+/// boundary pull against each other or away from it (their weights may have been too small to tell), and where its
+/// boundaries take away all that others pull.
 bool Screening::may_leave_at_rest(Index neuron) const {
     const SlidingSet& held = mode_.held(neuron);
     if (held.empty() || parameters_.a[neuron] == 0.0) return false;
     if (expansion_.series().size(neuron) == 0.0 || motion_.waveform().is_linear()) return true;
-    const auto is_pulled = [this](int boundary) { return pulled_both_ways_[boundary] != 0; };
+    const auto is_pulled = [this, neuron](int boundary) {
+        return pulled_both_ways_[boundary] != 0 || parameters_.a[neuron] * labels_[boundary] > 0.0;
+    };
     if (std::ranges::any_of(held.boundaries(), is_pulled) || std::ranges::any_of(held.dependent(), is_pulled))
         return true;
     const Matrix* taken = expansion_.held_part(expansion_.groups().of(neuron));

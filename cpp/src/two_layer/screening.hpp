@@ -116,6 +116,7 @@ class Screening {
     HitFinder& finder_;
     EventEffect effect_;
     std::vector<char> pulled_both_ways_;
+    std::vector<std::int8_t> labels_;
     double known_ = 1.0;
     double known_beside_ = kNoRoot;
     Numbers slack_;  // lower bounds of the distance of each neuron to its nearest boundary
