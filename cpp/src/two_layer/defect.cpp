@@ -58,6 +58,7 @@ double Defect::measure(const Waveform& waveform, double end, double square) {
 }
 
 double Defect::weights_at(const Waveform& waveform, double u) {
+    if (waveform.is_idle()) return 0.0;
     read(waveform, u);
     ask();
     const double ulp = kMarginUlps * std::numeric_limits<double>::epsilon();

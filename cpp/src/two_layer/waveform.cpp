@@ -21,6 +21,8 @@ constexpr double kSaturatedPart = 0.5;
 constexpr double kFittedUlps = 16.0;
 /// From this x on the series of e^{x u} has terms above 1e-4 at the highest order.
 constexpr double kOutrun = 7.0;
+/// A mass that is less than the rate of the decay by so many e-foldings moves no neuron.
+constexpr double kLogIdle = 60.0;
 
 /// One order of the weights of `Count` samples that go through registers together; orders are `n` apart.
 template <int Count>
@@ -149,6 +151,8 @@ void Waveform::start_weights(const Vector& q) {
         largest_loss = std::max(largest_loss, losses[i]);
         smallest_margin_ = std::min(smallest_margin_, q[i]);
     }
+    is_idle_ = largest < least_mass() - 2.0 * kSaturated;
+    if (is_idle_) largest = least_mass();
     lost_ = -std::numeric_limits<double>::infinity();
     for (Index i = 0; i < n; ++i) {
         weights[i] -= largest;
@@ -168,6 +172,7 @@ void Waveform::start_weights(const Vector& q) {
         sum += weights[i];
         live_loss += counts_[i] * losses[i];
     }
+    if (is_idle_) sum = share();
     weights /= sum > 0.0 ? sum / share() : std::numeric_limits<double>::infinity();
     log_mass_ = largest + std::log(sum / share());
     for (const int i : rests_) weights[i] = counts_[i] * objective_.resting.scales[i] * weight(objective_.loss, q[i]);
@@ -176,6 +181,12 @@ void Waveform::start_weights(const Vector& q) {
     log_loss_ = excess < kLargestLog && q.allFinite() && rests_.empty()
                     ? largest_loss + std::log(loss)
                     : log_loss_sum(objective_.resting, objective_.loss, {q.data(), size}, {counts_.data(), size});
+}
+
+/// The logarithm of a mass that moves no neuron while the decay does: the clock follows none below it.
+double Waveform::least_mass() const noexcept {
+    constexpr double kNone = -std::numeric_limits<double>::infinity();
+    return decays() && rests_.empty() ? std::log(decay_) + log_factor_ - kLogIdle : kNone;
 }
 
 /// The same for a loss of errors, whose weights have no mass.
@@ -251,7 +262,7 @@ void Waveform::next_weights() {
     });
     rate_[k] = weighted_.sum();
     for (const int i : rests_) rate_[k] -= weighted_[i];
-    rate_[k] /= share();
+    rate_[k] = is_idle_ ? 0.0 : rate_[k] / share();
     in_strips(q_.cols(), k, [&](const auto& strip) {
         strip.move(weighted_.data(), rate_, signs_.data(), p_.data(), signed_.data());
     });

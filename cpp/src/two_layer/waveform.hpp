@@ -112,6 +112,9 @@ class Waveform {
     /// True if weights may change their signs.
     bool is_linear() const noexcept { return is_linear_; }
     bool decays() const noexcept { return decay_ > 0.0; }
+    /// True on a step on which nothing but the decay moves a neuron: D is then a constant beside which all weights
+    /// are zero, and the step runs in time itself.
+    bool is_idle() const noexcept { return is_idle_; }
     /// γ per unit of rescaled time at the start of the step.
     double decay_rate() const noexcept;
     /// e^{-γ t} at u: what ŵ and â are multiplied by.
@@ -174,10 +177,12 @@ class Waveform {
     double log_time_at(double u) const;
     double reach_by_margins(const Clock& start, const Clock& target, double end) const;
     void list_heavy();
+    double least_mass() const noexcept;
 
     Objective objective_;
     bool is_linear_;
     double decay_;
+    bool is_idle_ = false;
     Vector signs_;
     Vector targets_;
     Vector counts_, log_counts_;
