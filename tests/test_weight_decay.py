@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
-from scipy.special import expit
 
 import reluflow as rf
 from reluflow.losses import duals, log_total, loss_arguments
@@ -337,46 +335,3 @@ def test_a_loss_is_reached_where_the_decay_brings_it(level: float, rtol: float) 
     assert sol.status == "reached_loss"
     assert sol.final(data.X)[0] == pytest.approx(level * 1e4, rel=1e-12)
     assert sol.t_end == pytest.approx(-np.log(level) / (2 * (1.0 + 5.6)), rel=10 * rtol)
-
-
-@pytest.mark.parametrize("loss", ["logistic", "exponential"])
-@pytest.mark.parametrize("size", [20.0, 27.0, 40.0, 1000.0])
-def test_margins_beyond_the_range_of_doubles_decay(loss: str, size: float) -> None:
-    # One neuron and one sample: w = a, and (log a)' is the weight of the margin a² less the decay of 1.
-    data = rf.Dataset([[1.0, 0.0]], [1])
-    net = rf.Network([[size, 0.0]], [size])
-    sol = rf.integrate(data, net, until=rf.Stop(time=9.0, seconds=60), loss=loss, weight_decay=1.0)
-    assert sol.status == "reached_time"
-    assert sol.stats["steps"] < 1000
-
-    def rate(t: float, log_a: np.ndarray) -> np.ndarray:
-        margin = np.exp(2 * log_a)
-        return (np.exp(-margin) if loss == "exponential" else expit(-margin)) - 1.0
-
-    exact = solve_ivp(rate, (0, 9), [np.log(size)], "Radau", rtol=1e-11, atol=1e-12, dense_output=True).sol
-    for t in (1e-3, 1.0, 5.0, 9.0):
-        assert np.log(sol(t).a[0]) == pytest.approx(exact(t)[0], abs=1e-9)
-
-
-def test_other_samples_count_again_when_large_margins_have_decayed() -> None:
-    # All margins are above 708 at the start. Until t = 1 the decay alone acts; from there on scipy follows.
-    data = rf.Dataset([[1.0, 0.3], [-0.2, 1.0], [0.5, -1.0]], [1, -1, 1], weights=[1, 2, 0.5])
-    W = np.array([[90.0, 20.0], [-10.0, 80.0], [30.0, -70.0]])
-    a = np.array([60.0, -90.0, 80.0])
-    net = rf.Network(W, a, leak=0.1)
-    assert (data.y * net(data.X)).min() > 708
-    sol = rf.integrate(data, net, until=rf.Stop(time=4.6, seconds=60), weight_decay=1.0)
-    assert sol.status == "reached_time"
-    np.testing.assert_allclose(sol(1.0).theta, net.theta / np.e, rtol=1e-13)
-
-    def field(t: float, theta: np.ndarray) -> np.ndarray:
-        w, out = theta[:6].reshape(3, 2), theta[6:]
-        z = w @ data.X.T
-        slopes = np.where(z > 0, 1.0, 0.1)
-        duals = data.counts * data.y * expit(-data.y * (out @ (slopes * z)))
-        return np.r_[((out[:, None] * slopes * duals) @ data.X).ravel() - theta[:6], (slopes * z) @ duals - out]
-
-    start = np.r_[W.ravel(), a] / np.e
-    end = solve_ivp(field, (1.0, 4.6), start, "Radau", rtol=1e-10, atol=1e-11).y[:, -1]
-    assert (np.sign(end[:6].reshape(3, 2) @ data.X.T) == sol.final.pattern).all()
-    np.testing.assert_allclose(np.r_[sol.final.W.ravel(), sol.final.a], end, rtol=0, atol=1e-7)

@@ -136,7 +136,7 @@ double Expansion::expand(double step) {
         }
         if (k == 1) {
             part = waveform_.saturated_part();
-            const double fall = waveform_.decays() ? std::abs(waveform_.mass_fall()) : 0.0;
+            const double fall = waveform_.fall_by_decay();
             if (fall > kMassFall) part = std::min(part, kMassFall / fall);
             by_margins = waveform_.outruns_time();
         }
@@ -161,8 +161,8 @@ double Expansion::expand(double step) {
 
 /// The part of a step up to which the series of time is known. Weight decay moves margins by it, and they the mass,
 /// which time follows: where these outdo each other the series diverges, and its terms say nothing at its end.
-double Expansion::known_time(double part) const noexcept {
-    if (!waveform_.decays()) return part;
+double Expansion::known_time(double part) const {
+    if (!waveform_.decays() || !waveform_.feels_decay(part)) return part;
     while (part >= kLeastAllowed && !(waveform_.relative_time_term(part) <= present_tolerance_)) part *= kShorter;
     return part;
 }

@@ -50,6 +50,8 @@ class Expansion {
     void restart();
     /// The same for a step that was abandoned: everything is as after start().
     void give_up();
+    /// See Waveform.
+    void leave_out_decay(bool leaves_out) noexcept { waveform_.leave_out_decay(leaves_out); }
     /// Adds one order of the neurons under given signed weights y_i p_i of that order (null: all zero). With
     /// `beside_start` these are added to the weights of the start; the two gradients are then projected separately.
     void drive(const double* signed_weights, double step, bool beside_start = false);
@@ -101,7 +103,7 @@ class Expansion {
 
   private:
     const SlidingSet& held(Index group) const noexcept { return state_.mode.held(groups_.leader(group)); }
-    double known_time(double part) const noexcept;
+    double known_time(double part) const;
     void find_live();
     void project(int order);
     /// Whether the direction that a neuron turns to is beyond one of its boundaries, or has the other sign of a.

@@ -162,8 +162,8 @@ void Stepper::follow_events() {
     counts_.rhs_equivalents += order * static_cast<double>(groups()) / static_cast<double>(state_.neurons());
 
     partitions_.prepare();
-    carries_ = !waveform().decays() && state_.parameters.w.size() >= kLeastCarried && !state_.parameters.has_lifted() &&
-               partitions_.is_clear();
+    carries_ = !waveform().has_decay() && state_.parameters.w.size() >= kLeastCarried &&
+               !state_.parameters.has_lifted() && partitions_.is_clear();
     if (carries_) {
         partitions_.skip();
         disturbances_.clear();

@@ -115,6 +115,8 @@ class Stepper {
     bool ends_in_doubt() const;
     LateKind kind_of_margins() const noexcept;
     bool expand_late();
+    bool try_late();
+    void refuse_late();
     void expand_series(double max_step);
     double expand_soundly(double step);
     bool is_finite() const;

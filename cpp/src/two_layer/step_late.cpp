@@ -60,9 +60,7 @@ LateKind Stepper::kind_of_margins() const noexcept {
 }
 
 /// Tries Radau steps, where explicit steps would be far shorter than the time constants of the neurons.
-bool Stepper::expand_late() {
-    if (horizon_log_loss_ < kNever) return false;
-    if (waveform().decays() && !waveform().is_linear()) return false;  // margins do not grow for ever
+bool Stepper::try_late() {
     const bool linear = waveform().is_linear();
     const bool separated =
         linear || (waveform().live_log_loss() < horizon_log_loss_ && waveform().smallest_margin() > 0.0);
@@ -93,15 +91,35 @@ bool Stepper::expand_late() {
     return late_;
 }
 
-bool Stepper::retry_plain(double max_step) {
-    cut(0.0);
-    if (!events().empty() || carries_) return false;
+/// With weight decay margins do not grow for ever, and their weights depend on time. But while the mass of large losses
+/// falls by thousands of e-foldings time hardly passes, and the decay is left out.
+bool Stepper::expand_late() {
+    if (horizon_log_loss_ < kNever) return false;
+    if (!waveform().decays() || waveform().is_linear()) return try_late();
+    if (!waveform().is_decay_far(late_control_.plain_step(control_.smooth(), expansion_.series().square())))
+        return false;
+    expansion_.leave_out_decay(true);
+    const bool is_taken = try_late();
+    if (is_taken && !waveform().feels_decay(1.0)) return true;
+    if (is_taken) refuse_late();
+    expansion_.leave_out_decay(false);
+    return false;
+}
+
+void Stepper::refuse_late() {
     late_control_.leave();
     radau_.interrupt();
     expansion_.restart();
     late_ = false;
     --counts_.late_steps;
     ++counts_.late_refused;
+}
+
+bool Stepper::retry_plain(double max_step) {
+    cut(0.0);
+    if (!events().empty() || carries_) return false;
+    refuse_late();
+    expansion_.leave_out_decay(false);
     expand_series(max_step);
     if (!is_finite()) return false;
     follow_events();

@@ -94,7 +94,7 @@ Waveform::Waveform(const Dataset& data, Objective objective)
       c_(kMaxOrder + 2, data.n()),
       signed_(kMaxOrder + 2, data.n()),
       weighted_(data.n()) {
-    if (decays()) outputs_.resize(kMaxOrder + 2, data.n());
+    if (decay_ > 0.0) outputs_.resize(kMaxOrder + 2, data.n());
     margins_now_.resize(data.n());
     near_.resize(data.n());
     heavy_.reserve(data.n());
@@ -108,6 +108,7 @@ Waveform::Waveform(const Dataset& data, Objective objective)
 
 void Waveform::start(const Vector& q, const std::vector<char>& live) {
     live_.assign(live.begin(), live.end());
+    leaves_out_decay_ = false;
     if (is_linear_)
         start_errors(q);
     else

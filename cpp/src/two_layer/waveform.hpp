@@ -111,7 +111,12 @@ class Waveform {
     double least_known(Index i) const noexcept { return is_linear_ ? counts_[i] * largest_target_ : 0.0; }
     /// True if weights may change their signs.
     bool is_linear() const noexcept { return is_linear_; }
-    bool decays() const noexcept { return decay_ > 0.0; }
+    bool decays() const noexcept { return decay_ > 0.0 && !leaves_out_decay_; }
+    bool has_decay() const noexcept { return decay_ > 0.0; }
+    /// For this step, until the next start(), where the decay is rounding throughout.
+    void leave_out_decay(bool leaves_out) noexcept { leaves_out_decay_ = leaves_out; }
+    /// True where the decay is far below rounding on a step of this length, at the mass of the start.
+    bool is_decay_far(double step) const noexcept;
     /// True on a step on which nothing but the decay moves a neuron: D is then a constant beside which all weights
     /// are zero, and the step runs in time itself.
     bool is_idle() const noexcept { return is_idle_; }
@@ -128,9 +133,11 @@ class Waveform {
     double largest_mean_norm() const noexcept;
     /// Σ_i p_i q_i' at the start of the step, which is |θ'|² and never negative but for rounding.
     double margin_rate() const noexcept;
-    /// Needs order 1. E-foldings by which the mass falls in a unit of u at the start: none where weights are constant,
-    /// those of large errors among them, however fast margins move.
-    double mass_fall() const noexcept { return rate_[0]; }
+    /// Needs set_step(). E-foldings of the mass in a unit of u that are due to the decay, at the start: none where
+    /// weights are constant, those of large errors among them, however fast margins move.
+    double fall_by_decay() const noexcept;
+    /// True where the decay until u is more than rounding of the neurons.
+    bool feels_decay(double u) const;
 
     /// Sets the step by its weights instead: p_i(u) the weights of the start plus polynomials of `count` coefficients
     /// (count, n), margins (orders, n). Used where the weights follow the margins so fast that their own series is of
@@ -183,6 +190,7 @@ class Waveform {
     bool is_linear_;
     double decay_;
     bool is_idle_ = false;
+    bool leaves_out_decay_ = false;
     Vector signs_;
     Vector targets_;
     Vector counts_, log_counts_;

@@ -15,6 +15,10 @@ namespace {
 /// Samples with margins this much above the smallest add less than rounding to the mass; below zero logistic weights
 /// are all about 1.
 constexpr double kNoShare = 60.0;
+/// A decay by this part is rounding.
+constexpr double kUnfelt = 1e-18;
+/// The mass may fall by so many e-foldings until it is more.
+constexpr double kLogFar = 10.0;
 
 }  // namespace
 
@@ -89,6 +93,23 @@ double Waveform::weight_from(Index sample, double u) const noexcept {
 double Waveform::log_time_at(double u) const {
     const LogIntegral time = log_integral([this](double v) { return -log_mass_at(v); }, u);
     return std::log(time.sum * step_) + log_factor_ + time.log_unit;
+}
+
+double Waveform::fall_by_decay() const noexcept {
+    if (!decays() || is_linear_ || is_idle_) return 0.0;
+    double sum = 0.0;
+    for (Index i = 0; i < norms_.size(); ++i)
+        if (is_tail(i)) sum += p_(0, i) * (saturates(objective_.loss) ? 1.0 - l_(0, i) : 1.0) * q_(0, i);
+    return 2.0 * decay_ * std::exp(log_time_unit_) * std::abs(sum / share());
+}
+
+bool Waveform::is_decay_far(double step) const noexcept {
+    return std::log(decay_ * step) + log_factor_ - log_mass_ < std::log(kUnfelt) - kLogFar;
+}
+
+bool Waveform::feels_decay(double u) const {
+    const double log_time = time_by_margins_ ? log_time_at(u) : log_time_unit_ + std::log(time_at(u));
+    return !(std::log(decay_) + log_time < std::log(kUnfelt));
 }
 
 double Waveform::reach_by_margins(const Clock& start, const Clock& target, double end) const {
