@@ -76,3 +76,15 @@ def test_the_fall_of_a_huge_loss_takes_no_more_steps_with_decay(size: float) -> 
     start = np.r_[early.W.ravel(), early.a]
     end = solve_ivp(field, (1e-14, 2.0), start, "Radau", rtol=1e-10, atol=1e-11 * size, first_step=1e-20).y[:, -1]
     np.testing.assert_allclose(np.r_[sol.final.W.ravel(), sol.final.a], end, rtol=0, atol=1e-7 * size)
+
+
+@pytest.mark.parametrize("size", [100.0, 1000.0])
+def test_a_run_that_ends_within_rounding_of_its_stop_is_not_at_rest(size: float) -> None:
+    # Neurons that no sample drives decay at a rate which is below the noise of gradients at this size.
+    data = rf.Dataset([[-1.0, 0.0, 10.0], [0.0, 1.0, 10.0]], [-1, -1])
+    net = rf.Network(size * np.array([[-2.0, 1.0, -2.0], [2.0, -2.0, -1.0]]), size * np.array([4.4, -1.4]))
+    for cut in np.geomspace(0.5, 90.0, 40):
+        sol = rf.integrate(data, net, until=float(cut), weight_decay=1.5e-4, reduction="mean")
+        sol = rf.integrate(data, sol, until=150.0)
+        assert sol.status == "reached_time"
+        np.testing.assert_allclose(sol.final.theta, net.theta * np.exp(-1.5e-4 * 150.0), rtol=1e-12)

@@ -127,7 +127,7 @@ void what_starts_within_noise_without_an_age_is_watched() {
     RestTrend short_of_time;
     short_of_time.add(kJitter, 1.0);
     CHECK(short_of_time.judge(kJitter, kDistance, kNoise, 0.0, 1e3) == RestVerdict::goes_on);
-    CHECK(short_of_time.judge(kJitter, kDistance, kNoise, 0.0, 1.0) == RestVerdict::at_rest);
+    CHECK(short_of_time.judge(kJitter, kDistance, kNoise, 0.0, 1.0) == RestVerdict::stays);
 }
 
 /// One neuron that goes to and fro, and `pace` a step besides.

@@ -103,6 +103,10 @@ bool Flow::watch_trend() {
     }
     const RestVerdict verdict =
         rest_trend_.judge(stepper_.relative_rate(), distance, rate_noise(), age(), largest_step());
+    if (verdict == RestVerdict::stays) {
+        wait("");
+        return false;
+    }
     const bool is_noise = is_followed_noise(verdict == RestVerdict::seems_noise);
     if (verdict != RestVerdict::at_rest && !is_noise && !only_rattles()) return true;
     rest();

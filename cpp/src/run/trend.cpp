@@ -209,6 +209,7 @@ RestVerdict RestTrend::judge(double rate, double distance, const RateNoise& boun
     const double noise = clean_at_ > kCleanPart * elapsed_ ? bounds.rounding : bounds.most;
     const bool nothing = rate <= noise && (rate <= bounds.rounding || rate * left <= distance);
     if (first_ <= noise) {  // no decrease can be seen; but what falls like a power of time does so within its age
+        if (rate > bounds.rounding && rate <= noise && rate * left <= distance) return RestVerdict::stays;
         if (rate <= noise && rate * left <= distance) return RestVerdict::at_rest;
         if (elapsed_ < kSeenAges * age) return RestVerdict::goes_on;
         if (nothing) return RestVerdict::at_rest;

@@ -43,8 +43,9 @@ struct RateNoise {
     double most = 0.0;
 };
 
-/// What a rate says of rest. Of one that may be noise, where the state has come tells (Drift).
-enum class RestVerdict : std::uint8_t { goes_on, seems_noise, at_rest };
+/// What a rate says of rest. Of one that may be noise, where the state has come tells (Drift). One that would move
+/// nothing in what is left of the run, though it may move it later, stays.
+enum class RestVerdict : std::uint8_t { goes_on, seems_noise, stays, at_rest };
 
 /// How far the state comes. What rounding and truncation move comes back; a slow flow does not, however small its rate
 /// is beside what these may make of one.
