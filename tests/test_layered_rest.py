@@ -204,3 +204,27 @@ def test_a_layer_comes_to_zero_with_what_reads_it(rtol: float) -> None:
     euler = np.array([0.0, 0.0, 0.045014, 1.180561, 1.000231, -0.444470, -0.344209, -0.627487])
     np.testing.assert_allclose(sol.final.theta, euler, atol=1e-5)
     assert np.abs(sol.final.theta[:2]).max() < 1e-9
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-12])
+@pytest.mark.parametrize("layers", [1, 2, 3])
+def test_what_tends_to_zero_has_its_size_at_each_time(layers: int, rtol: float) -> None:
+    """It was at rest once t had grown fourfold after its fall below the tolerance, at 1e-40 or so.
+
+    With three layers and more nothing but the decay moves what is that small; two layers have a core of their own.
+    """
+    rng = np.random.default_rng(layers)
+    X, y = np.array([[1.0, 0.5], [0.3, -1.0], [-0.7, 0.2]]), np.array([0.3, -0.2, 0.1])
+    theta = 0.5 * rng.standard_normal(9 * layers)
+    net = rf.DeepNetwork([rf.Dense(3)] * layers + [rf.Dense(1)], theta, dim=2)
+    options = {"loss": "squared", "weight_decay": 2.0, "rtol": rtol}
+    sol, half = (rf.integrate((X, y), net, until=until, **options) for until in (100.0, 50.0))
+    assert sol.status == "reached_time"
+    then = rf.integrate((X, y), half, until=100.0, **options)
+    np.testing.assert_allclose(then.final.theta, sol.final.theta, 10 * rtol)
+    if layers > 1:
+        np.testing.assert_allclose(sol.final.theta, np.exp(-100.0) * half.final.theta, 10 * rtol)
+        return
+    two = rf.Network(theta[:6].reshape(3, 2), theta[6:])
+    end = rf.integrate(rf.Dataset(X, y), two, until=100.0, **options).final
+    np.testing.assert_allclose(sol.final.theta, np.r_[end.W.ravel(), end.a], 1e-5)

@@ -12,13 +12,6 @@
 namespace reluflow::layered {
 namespace {
 
-/// Steps without an event that move nothing mean rest.
-constexpr int kRestingSteps = 3;
-/// A step that moves θ by less than this part of it does not move it.
-constexpr double kAtRest = 1e-15;
-/// Rest with decay: θ stays within this part of the tolerance while t grows e^kLogSettled times.
-constexpr double kSettledPart = 0.1;
-constexpr double kLogSettled = 1.4;
 /// Steps in a row that no clock can tell from length zero mean that events follow each other without time.
 constexpr int kMaxIdle = 50;
 /// Pre-activations below this part of what they are summed up from are zero at a start.
@@ -259,29 +252,6 @@ void LayeredFlow::record_crossings() {
     }
     if (!crossings_.crossings().empty()) state_.activity.take_over(moved_);
     crossings_.clear();
-}
-
-// Decay ends at a critical point, which explicit steps reach to their tolerance and no better: they go on around it.
-// What has moved by less than a part of the tolerance in most of the time of the run has no rate that matters.
-bool LayeredFlow::has_settled() {
-    if (!jet_.duals().decays()) return false;
-    largest_ = std::max(largest_, largest(state_.theta));
-    const bool moved = settling_.size() != state_.theta.size() ||
-                       largest(state_.theta - settling_) > kSettledPart * plan_.settings.rtol * largest_;
-    if (moved) {
-        settling_ = state_.theta;
-        settling_since_ = state_.clock.log_t();
-    }
-    return state_.clock.log_t() - settling_since_ > kLogSettled;
-}
-
-bool LayeredFlow::is_at_rest(double u) {
-    sizes_of_units_.take(state_.theta);
-    double moved = 0.0;
-    double power = 1.0;
-    for (int k = 1; k <= jet_.order(); ++k) moved += sizes_of_units_.part(jet_.theta(k)) * (power *= u);
-    resting_ = moved < kAtRest ? resting_ + 1 : 0;
-    return resting_ >= kRestingSteps;
 }
 
 void LayeredFlow::handle_events() {

@@ -1,0 +1,62 @@
+/// Rest: the part of LayeredFlow that tells that nothing moves any more.
+#include <algorithm>
+#include <cmath>
+
+#include "base/tolerances.hpp"
+#include "run/layered_flow.hpp"
+
+namespace reluflow::layered {
+namespace {
+
+/// Steps without an event that move nothing mean rest.
+constexpr int kRestingSteps = 3;
+/// A step that moves θ by less than this part of it does not move it.
+constexpr double kAtRest = 1e-15;
+/// Rest with decay: θ stays within this part of the tolerance while t grows e^kLogSettled times.
+constexpr double kSettledPart = 0.1;
+constexpr double kLogSettled = 1.4;
+/// Pre-activations below e^kLogOfNothing have no digits, or few.
+const double kLogOfNothing = std::log(kSmallestNeuron);
+/// All weights fall alike if none is further than this part of the largest from it: nothing but decay moves them.
+constexpr double kAlike = 1e-10;
+
+bool falls_alike(const Vector& theta, const Vector& rate) {
+    const double size = largest(theta);
+    if (size == 0.0) return true;
+    const Vector part = theta / size;
+    const double growth = part.dot(rate / size) / part.squaredNorm();
+    return growth < 0.0 && largest(rate / size - growth * part) <= -kAlike * growth;
+}
+
+}  // namespace
+
+// Decay ends at a critical point, which explicit steps reach to their tolerance and no better: they go on around it.
+// What has moved by less than a part of the tolerance in most of the time of the run has no rate that matters. A
+// network that decays to zero moves beside itself for ever: where its state at a time is asked for, it is compared with
+// itself, until nothing but decay moves it and doubles do not hold the pre-activations of all layers any more.
+bool LayeredFlow::has_settled() {
+    if (!jet_.duals().decays()) return false;
+    const double now = largest(state_.theta);
+    const bool has_end = !std::isinf(time_stop().log_t());
+    const bool is_nothing = (graph_->count() - 2) * std::log(now) < kLogOfNothing;
+    if (has_end && is_nothing && falls_alike(jet_.theta(0), jet_.theta(1))) return true;
+    largest_ = has_end ? now : std::max(largest_, now);
+    const bool moved = settling_.size() != state_.theta.size() ||
+                       largest(state_.theta - settling_) > kSettledPart * plan_.settings.rtol * largest_;
+    if (moved) {
+        settling_ = state_.theta;
+        settling_since_ = state_.clock.log_t();
+    }
+    return state_.clock.log_t() - settling_since_ > kLogSettled;
+}
+
+bool LayeredFlow::is_at_rest(double u) {
+    sizes_of_units_.take(state_.theta);
+    double moved = 0.0;
+    double power = 1.0;
+    for (int k = 1; k <= jet_.order(); ++k) moved += sizes_of_units_.part(jet_.theta(k)) * (power *= u);
+    resting_ = moved < kAtRest ? resting_ + 1 : 0;
+    return resting_ >= kRestingSteps;
+}
+
+}  // namespace reluflow::layered
