@@ -198,3 +198,18 @@ def test_a_run_whose_states_are_thinned_out_keeps_whole_ones() -> None:
     assert sol.status == "reached_time"
     assert len(sol.t) < sol.stats["steps"]
     np.testing.assert_array_equal(sol(0.0).theta, net.theta)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e-15, 1e-40, 1e-200])
+def test_a_bias_grows_out_of_any_start(scale: float) -> None:
+    """Series in times like the start have last terms below all doubles, and steps stayed as short as the first one."""
+    X, y = np.array([[1.0, 0.5], [0.3, -1.0], [-0.7, 0.2]]), np.array([0.3, -0.2, 0.1])
+    net = rf.DeepNetwork([rf.Dense(1, bias=True)], scale * np.array([1.0, -0.5, 2.0]), dim=2)
+    until = rf.Stop(time=2.0, seconds=10.0)
+    sol = rf.integrate((X, y), net, until=until, loss="squared")
+    assert sol.status == "reached_time"
+    assert sol.stats["steps"] < 100
+    A = np.c_[X, np.ones(3)]
+    rates, V = np.linalg.eigh(A.T @ A)
+    grown = V @ ((1.0 - np.exp(-2.0 * rates)) / rates * (V.T @ A.T @ y))
+    np.testing.assert_allclose(sol.final.theta, grown, atol=1e-9)

@@ -228,7 +228,7 @@ void LayeredFlow::commit(double u) {
     ++steps_;
     if (pending_ == Status::running && has_settled()) pending_ = Status::stationary;
     idle_ = u == 0.0 || !before.is_before(state_.clock) ? idle_ + 1 : 0;
-    if (std::isfinite(longest)) span_ *= longest;
+    if (!is_late_ && !is_implicit_) span_ *= std::isfinite(longest) ? longest : std::max(u, 1.0);
     if (!state_.theta.allFinite()) finish(Status::non_finite, "a parameter is no longer finite " + at_log_time());
     if (idle_ > kMaxIdle) finish_undecided("events follow each other without time");
     if (!quiet || status_ != Status::running) return;

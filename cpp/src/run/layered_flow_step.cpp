@@ -16,6 +16,9 @@ namespace {
 constexpr double kFirstMove = 0.05;
 /// The first unit of length is at most so many times that in which the velocity changes.
 constexpr double kLongestUnit = 1e3;
+/// A step whose last terms are zero: they may be so because they are below all doubles, and this much longer they are
+/// far below the tolerance still.
+constexpr double kLongestBlind = 1e3;
 /// Part of a step by truncation that stays if the first guess of an event is right: beyond it more orders are wasted.
 constexpr double kEventRoom = 1.3;
 /// From this order on, the order at which length / order² stops growing is the best one.
@@ -174,7 +177,7 @@ double LayeredFlow::end_of_step(double u) {
             finish(Status::stationary);
             return 0.0;
         }
-        u = 1.0;
+        u = kLongestBlind;
     }
     const double event = search_.find(jet_, u, joint_, contacts_, missed());
     if (event <= u) u = event;
