@@ -6,6 +6,8 @@ file ended somewhere else, at every tolerance.
 
 from __future__ import annotations
 
+from math import factorial
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -72,6 +74,46 @@ TURNS = ([[0.5, 1.0], [1.3, -0.2]], [-1.0, 1.0], [[-0.64, 0.66], [0.05, 0.4]], [
 def scaled(case: tuple, by: float) -> tuple:
     X, y, W, a = case
     return X, y, (by * np.array(W)).tolist(), (by * np.array(a)).tolist()
+
+
+# At a scale of 100 the loss is e^1385, and the first steps take times that no double holds.
+@pytest.mark.parametrize("rtol", [1e-7, 1e-9])
+def test_a_run_begins_before_the_smallest_double(rtol: float) -> None:
+    _, two, layered = runs(scaled(TURNS, 100.0), 1.0, rtol, "exponential")
+    assert two.status == layered.status == "reached_time"
+    assert [event.kind for event in layered.events] == ["cross_up", "slide"]
+    theta = np.r_[two.final.W.ravel(), two.final.a]
+    np.testing.assert_allclose(layered.final.theta, theta, rtol=0.0, atol=1e-7 * np.abs(theta).max())
+
+
+def test_times_below_all_doubles_are_those_of_the_closed_form() -> None:
+    """One balanced neuron on one sample: s = -q follows s' = -2 s e^s, so that 2 t = E1(s) - E1(s_0)."""
+    begin, end = 2000.0, 1200.0
+    log_e1 = -end - np.log(end) + np.log(sum((-1) ** k * factorial(k) / end**k for k in range(12)))
+    until = rf.Stop(log_time=log_e1 - np.log(2.0))
+    a = np.sqrt(begin)
+    data = rf.Dataset([[1.0]], [1.0])
+    for net in (rf.Network([[a]], [-a]), rf.DeepNetwork([rf.Dense(1), rf.Dense(1)], [a, -a], dim=1)):
+        sol = rf.integrate(data, net, until=until, loss="exponential")
+        assert sol.status == "reached_log_time"
+        assert sol.log_loss[-1] == pytest.approx(end, rel=1e-9)
+
+
+@pytest.mark.parametrize("rtol", [1e-9, 1e-12])
+def test_late_steps_tell_times_below_all_doubles(rtol: float) -> None:
+    """Times of late steps from margins of -1e9 were not added: the clock stood, and jumped to the stop."""
+    rng = np.random.default_rng([0, 11])
+    n, d, m = (int(k) for k in rng.integers([2, 2, 1], [10, 6, 7]))
+    data = rf.Dataset(rng.standard_normal((n, d)), rng.choice([-1.0, 1.0], n))
+    sol = rf.integrate(
+        data, rf.Network.init(m, d, scale=1e4, leak=0.1, seed=0), until=1.0, loss="exponential", rtol=rtol
+    )
+    assert sol.status == "reached_time"
+    assert sol.log_loss[-1] < 0.0
+    high = sol.log_loss > 1000.0
+    assert (np.diff(sol.log_t[high][1:]) > 0.0).all()
+    # Nearly all of the time so far was spent at the loss of now, while the logarithm of it falls by one or so.
+    assert np.abs(sol.log_t[high] + sol.log_loss[high])[1:].max() < 40.0
 
 
 # The crossing wakes the other sample. A step that went on had it still for idle: it was missing from the mass that
