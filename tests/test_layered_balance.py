@@ -113,3 +113,39 @@ def test_a_balanced_part_beside_weights_at_rest_does_not_turn_over(rtol: float) 
     np.testing.assert_allclose(deep.final.theta, expected, atol=1e2 * rtol)
     assert deep.final.theta[3] == -2e-3
     assert -1e-15 < deep.final.theta[5] <= 0.0 <= deep.final.theta[2] < 1e-15
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9, 1e-12])
+@pytest.mark.parametrize("decay", [0.0, 0.1])
+def test_a_unit_balanced_in_the_span_of_its_sample_decays_to_zero(rtol: float, decay: float) -> None:
+    """w = r - a x̂ with r at rest and a < 0: the output weight follows a' = -a (a² |x|² + |x|) and keeps its sign.
+
+    The whole difference of squares tells that of the part along x to the rounding of r alone. The output weight came
+    to zero and grew with its sign turned over, to 0.7 without decay.
+    """
+    x = np.array([1.0, -1.0, -1.0, -1.0])
+    w = np.array([1.0, 0.0, -1.0, 1.0])
+    net = rf.DeepNetwork([rf.Dense(1), rf.Dense(1)], np.r_[w, -0.5], dim=4)
+    data = ([x], [1.0])
+    options = {"loss": "squared", "weight_decay": decay or None, "rtol": rtol}
+    rest = w - x * (w @ x) / 4.0
+    sol = rf.integrate(data, net, until=60.0, **options)
+    assert sol.success, sol.message
+    assert -1e-8 < sol.final.theta[-1] <= 0.0
+    np.testing.assert_allclose(sol.final.theta[:4], np.exp(-60.0 * decay) * rest, atol=1e-8)
+    early = sol(2.0).theta
+    rate = 2.0 + decay  # with b = a²: b' = -2 b (4 b + rate)
+    grown = np.exp(-2.0 * rate * 2.0)
+    square = rate * 0.25 * grown / (rate + 4.0 * 0.25 * (1.0 - grown))
+    assert early[-1] == pytest.approx(-np.sqrt(square), rel=100 * rtol)
+    cut = rf.integrate(data, rf.integrate(data, net, until=3.0, **options), until=60.0, **options)
+    np.testing.assert_allclose(cut.final.theta, sol.final.theta, atol=1e-8)
+
+
+def test_what_counts_in_a_span_is_not_hidden_by_weights_at_rest() -> None:
+    """Along the sample a unit of 1e-18 sends on 1e-20: next to what rests both are nothing, and not balanced."""
+    net = rf.DeepNetwork([rf.Dense(1), rf.Dense(1)], [1.0, 1e-18, 1e-20], dim=2)
+    sol = rf.integrate(([[0.0, 1.0]], [1.0]), net, until=5.0, loss="squared")
+    theta = sol.final.theta
+    assert theta[1] == pytest.approx(np.cosh(5.0) * 1e-18 + np.sinh(5.0) * 1e-20, rel=1e-8)
+    assert theta[2] == pytest.approx(np.cosh(5.0) * 1e-20 + np.sinh(5.0) * 1e-18, rel=1e-8)

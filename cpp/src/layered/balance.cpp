@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/tolerances.hpp"
 
@@ -16,6 +17,8 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr double kNoFactor = 1e-7;
 /// Where the rest of a unit hides what its part that moves is off by, the part is put back to rounding.
 constexpr double kNoFactorOfPart = 1e-15;
+/// What rests in no more than so many ulp of the unit is nothing.
+constexpr double kRestingUlps = 32.0;
 /// Sweeps over all units, each of which leaves about half of what neighbours put off.
 constexpr int kMostSweeps = 8;
 /// A step that misses more of a unit does not know it any more; errors of units that count are far below.
@@ -111,6 +114,19 @@ bool decays_alike(const std::vector<Index>& parameters, double rate, const Vecto
     return decay.size() == 0 || std::ranges::all_of(parameters, [&](Index g) { return decay[g] == rate; });
 }
 
+/// How a unit that owns its weights reads the data; nothing where it reads other units.
+std::optional<ActingSpan> span_of(const Graph& graph, int v, Index u, const std::vector<Index>& in) {
+    std::vector<Index> inputs;
+    for (const int e : graph.node(v).incoming) {
+        const Edge& edge = graph.edges()[e];
+        if (edge.source != 0) return std::nullopt;
+        for (Index col = 0; col < edge.cols; ++col)
+            if (edge.at(u, col) >= 0) inputs.push_back(col);
+    }
+    if (inputs.size() < in.size()) inputs.push_back(-1);
+    return ActingSpan({v, 0, u}, in, std::move(inputs));
+}
+
 bool has_fixed_inputs(const Graph& graph, int v, Index u) {
     for (const int e : graph.node(v).incoming)
         for (Index col = 0; col < graph.edges()[e].cols; ++col)
@@ -132,6 +148,8 @@ Balance::Balance(const Graph& graph, const Vector& theta, const Vector& decay, d
             if (decay.size() > 0) unit.decay = decay[unit.out.front()];
             if (!decays_alike(unit.in, unit.decay, decay) || !decays_alike(unit.out, unit.decay, decay))
                 unit.root = kNone;
+            else
+                unit.span = span_of(graph, v, u, unit.in);
             units_.push_back(std::move(unit));
         }
     if (differences.size() != static_cast<Index>(units_.size())) return;
@@ -149,6 +167,30 @@ void Balance::read(double t, Vector& differences) const {
         const double root = root_at(units_[u], t);
         differences[static_cast<Index>(u)] = root * std::abs(root);
     }
+}
+
+void Balance::see(const Activity& activity, const Matrix& X) {
+    for (Unit& unit : units_)
+        if (unit.span && unit.span->see(activity, X)) unit.is_balanced_in_span = is_balanced_in(*unit.span, unit);
+}
+
+/// The weights tell their part in the span to the rounding of its terms.
+bool Balance::is_balanced_in(const ActingSpan& span, const Unit& unit) const {
+    if (!span.is_part()) return false;
+    const double whole = norm_of(unit.in, start_);
+    const double in = span.norm_of(start_);
+    const double out = norm_of(unit.out, start_);
+    const bool rests = span.largest_at_rest(start_) > kRestingUlps * kUlp * whole;
+    return rests && out > 0.0 && std::abs(in - out) <= kBalanceUlps * kUlp * std::hypot(out, span.terms_of(start_));
+}
+
+bool Balance::restore_in_span(const Unit& unit, Vector& theta) {
+    const double in = unit.span->norm_of(theta);
+    const double factor = std::sqrt(norm_of(unit.out, theta) / in);
+    if (!std::isfinite(factor) || factor == 0.0 || std::abs(factor - 1.0) <= kNoFactorOfPart) return false;
+    unit.span->scale(theta, factor);
+    for (const Index g : unit.out) theta[g] /= factor;
+    return true;
 }
 
 void Balance::see(const Vector& rate) {
@@ -188,6 +230,10 @@ void Balance::restore(Vector& theta, double t) const {
 bool Balance::restore_once(Vector& theta, double t) const {
     bool is_changed = false;
     for (const Unit& unit : units_) {
+        if (unit.is_balanced_in_span) {
+            is_changed = restore_in_span(unit, theta) || is_changed;
+            continue;
+        }
         const Part part = part_of(unit, theta, t);
         if (part.in == 0.0 || part.out == 0.0 || std::isnan(part.root)) continue;
         const double factor = std::sqrt(square_of_factor(part.in, part.out, part.root));
@@ -211,6 +257,8 @@ void Balance::let_go(Vector& theta) const {
 }
 
 bool Balance::is_followed(const Unit& unit, const Vector& start, const Vector& end, const Vector& missed) const {
+    const auto is_one = [](Index) { return true; };
+    if (unit.is_balanced_in_span && turns_over(unit.out, start, end, is_one)) return false;
     const Part part = part_of(unit, end, since_);
     const auto counts = [&](Index g) { return !part.is_small || has_moved(g, end); };
     const double root = part.is_small ? part.root : unit.root;

@@ -8,11 +8,14 @@
 ///
 /// Weights that no sample has moved yet leave the same to the others: of these the difference is that of the start. It
 /// is kept where they are small beside the weights at rest, whose rounding is all that the whole difference tells then.
+/// So is that of the part of the weights that the samples can move by which a unit reads the data (`acting_span`).
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "base/types.hpp"
+#include "layered/acting_span.hpp"
 #include "layered/graph.hpp"
 
 namespace reluflow::layered {
@@ -31,6 +34,8 @@ class Balance {
     /// so that all other units and the outputs stay as they are. θ is that at time t.
     void restore(Vector& theta, double t) const;
 
+    /// What acts from now on.
+    void see(const Activity& activity, const Matrix& X);
     /// The velocity at the start of a step. Parameters rest that have had none, to the last bit, from the start on.
     void see(const Vector& rate);
     /// θ has come there.
@@ -49,6 +54,8 @@ class Balance {
         std::vector<Index> in, out;
         double root = 0.0;   // of Σ in² - Σ out² at the time since_, with its sign; nan where it is not looked at
         double decay = 0.0;  // γ of all its parameters
+        std::optional<ActingSpan> span;
+        bool is_balanced_in_span = false;  // since the start, beside weights at rest
     };
     /// What of a unit has moved: norms of it, and the root as above.
     struct Part {
@@ -57,8 +64,10 @@ class Balance {
         bool is_small = false;  // balanced beside larger weights at rest
     };
 
+    bool is_balanced_in(const ActingSpan& span, const Unit& unit) const;
     /// Restores unit by unit; false if all were in balance.
     bool restore_once(Vector& theta, double t) const;
+    static bool restore_in_span(const Unit& unit, Vector& theta);
     double root_at(const Unit& unit, double t) const;
     bool has_moved(Index g, const Vector& theta) const { return !is_seen_ || rests_[g] == 0 || theta[g] != start_[g]; }
     Part part_of(const Unit& unit, const Vector& theta, double t) const;

@@ -87,6 +87,7 @@ LayeredFlow::LayeredFlow(const Graph& graph, const Matrix& X, const DualSeries& 
 
 void LayeredFlow::begin() {
     balance_.read(state_.clock.t(), state_.balance);
+    balance_.see(state_.activity, *X_);
     joint_ = joint_boundaries(state_.activity, *X_, state_.theta);
     sizes_of_units_.take(state_.theta);
     if (sizes_of_units_.by_unit()) resolution_.compare_with(sizes_of_units_);
@@ -250,7 +251,10 @@ void LayeredFlow::record_crossings() {
         const Clock when = clock_until_stop(crossing.u);
         events_.push_back({when.t(), when.log_t(), crossing.change, sets_++});
     }
-    if (!crossings_.crossings().empty()) state_.activity.take_over(moved_);
+    if (!crossings_.crossings().empty()) {
+        state_.activity.take_over(moved_);
+        balance_.see(state_.activity, *X_);
+    }
     crossings_.clear();
 }
 
@@ -278,6 +282,7 @@ void LayeredFlow::handle_events() {
 void LayeredFlow::adopt(const Option& option) {
     record(option.changes);
     resolution_.hand_over(option, state_.activity, moved_);
+    balance_.see(state_.activity, *X_);
     joint_ = joint_boundaries(state_.activity, *X_, state_.theta);
     probed_ = false;
     jet_.rebind(state_.activity);
