@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import reluflow as rf
 
@@ -133,3 +134,29 @@ def test_what_sends_on_little_leaves_within_implicit_steps(rtol: float) -> None:
     np.testing.assert_allclose([e.log_t for e in layered.events], [e.log_t for e in two.events], rtol=0.0, atol=1e-5)
     theta = np.r_[two.final.W.ravel(), two.final.a]
     np.testing.assert_allclose(layered.final.theta, theta, rtol=0.0, atol=10 * rtol * np.abs(theta).max())
+
+
+@pytest.mark.parametrize("rtol", [1e-7, 1e-8, 1e-12])
+def test_an_event_that_a_long_step_has_met_is_met_by_its_part(rtol: float) -> None:
+    """What leaves passes its bound by more than errors of the step. Cut at its event, the step ended there, and the
+    event was none: the unit slid on, 0.1 of the largest weight off at the end."""
+    X = [[-2, 1, 0], [-1, 2, -2], [1, 1, 1], [2, 2, 1], [-2, -1, -1], [-1, 0, -1]]
+    Y = [[-2.72, 3.47, -1.44], [-6.31, -0.47, 4.35], [-2.66, -1.06, 0], [1.55, 0.01, -1.46], [0.6, -3.8, 1.7]]
+    x, y = np.array(X, float), np.array([*Y, [2.58, 1.34, -1.86]])
+    W = [9.98, 7.97, 12.02, 3.75, 10.34, 4.55, 5.3, 1.58, -2.09, -5.08, 20.83, 6.13]
+    A = [8.49, 8.7, 15.25, 1.29, -1.6, -2.05, 4.93, 16.97, -0.05, -3.38, -9.41, 5.12]
+    net = rf.DeepNetwork([rf.Dense(4), rf.Dense(3)], [*W, *A], dim=3)
+    sol = rf.integrate((x, y), net, until=200.0, loss="squared", rtol=rtol)
+    assert sol.status == "reached_time"
+    assert (sol.events[-1].kind, sol.events[-1].t) == ("leave_down", pytest.approx(60.144688, rel=1e-6))
+    start = sol(61.0).theta  # nothing slides from there on, and no unit crosses
+    active = (x @ start[:12].reshape(4, 3).T > 0.0).astype(float)
+
+    def rate(_: float, theta: np.ndarray) -> np.ndarray:
+        w, a = theta[:12].reshape(4, 3), theta[12:].reshape(3, 4)
+        h = x @ w.T * active
+        error = y - h @ a.T
+        return np.r_[((error @ a * active).T @ x).ravel(), (error.T @ h).ravel()]
+
+    flow = solve_ivp(rate, (61.0, 200.0), start, "Radau", rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(sol.final.theta, flow.y[:, -1], atol=1e-5)

@@ -87,14 +87,18 @@ bool LayeredFlow::cut_late(double& u) {
         [this](double part) { return late_.shorten(jet_, part, interrupt_); });
 }
 
-// Where `end` says that the step ends before it is over, it is taken `again` for this part.
+// Where `end` says that the step ends before it is over, it is taken `again` for this part. What an event passes by
+// more than errors of the step may do so behind this part alone: it is met at the end then.
 bool LayeredFlow::cut_long_step(double& u, const std::function<double()>& end,
                                 const std::function<bool(double)>& again) {
     u = end();
+    std::vector<Contact> met;
     for (int cut = 0; cut < kMostCuts && u < 1.0 - kAtEnd; ++cut) {
+        met = contacts_;
         if (u < kLeastPart || !again(u * (1.0 + kBeyond))) return false;
         u = end();
     }
+    if (u >= 1.0 && contacts_.empty() && pending_ == Status::running) contacts_ = std::move(met);
     return u >= kLeastPart;
 }
 
