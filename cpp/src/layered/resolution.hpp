@@ -92,7 +92,7 @@ class Resolution {
     bool check_turned(const Jet& jet, int b, double up, double down, int contact);
     bool check_turned_group(const Jet& jet, const SlidingGroup& group);
     void go_along(const Jet& jet, const SlidingGroup& group, const Eigen::RowVectorXd& ray);
-    void change_side(const Boundary& boundary, int side);
+    void change_side(const Boundary& boundary, int side, bool is_at_bound = false);
     void add_spanned_by_contacts(const Activity& before);
     bool add_spanned(const Activity& activity, const std::vector<std::size_t>& contacts);
     bool stands_apart();

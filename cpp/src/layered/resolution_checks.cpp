@@ -101,7 +101,9 @@ bool Resolution::check_sliding(const Jet& jet, int b) {
         beside_ridge_ = beside_ridge_ || contact_of(jet.sliding().boundaries()[b]) < 0;
         return true;
     }
-    change_side(jet.sliding().boundaries()[b], up[0] > mu ? 1 : -1);
+    const double beyond = std::min(std::abs(mu - up[0]), std::abs(mu - down[0]));
+    const bool is_at_bound = beyond < kTangential * (std::abs(up[0]) + std::abs(down[0]) + std::abs(mu));
+    change_side(jet.sliding().boundaries()[b], up[0] > mu ? 1 : -1, is_at_bound);
     return false;
 }
 
@@ -209,8 +211,9 @@ void Resolution::go_along(const Jet& jet, const SlidingGroup& group, const Eigen
             change_side(jet.sliding().boundaries()[group.boundaries[k]], a > 0.0 ? -1 : 1);
 }
 
-// What slides has to go to a side of its boundary.
-void Resolution::change_side(const Boundary& boundary, int side) {
+// What slides has to go to a side of its boundary. What has come to its bound with others, to what steps miss, leaves
+// tangentially as they do; what is beyond it has a rate at once.
+void Resolution::change_side(const Boundary& boundary, int side, bool is_at_bound) {
     const int known = contact_of(boundary);
     if (known >= 0) {
         const Place& p = boundary.members.front();
@@ -219,7 +222,7 @@ void Resolution::change_side(const Boundary& boundary, int side) {
         contacts_.push_back({boundary, 0, side, false});
         next_.push_back(side);
         rates_.push_back(1.0);
-        only_leaves_ = false;
+        only_leaves_ = only_leaves_ && is_at_bound;
     }
 }
 
