@@ -61,6 +61,25 @@ def test_a_sample_that_no_neuron_reaches_leaves_a_local_minimum() -> None:
         assert half_squares(data, near) >= here - 1e-15
 
 
+@pytest.mark.parametrize("left", [1e-5, 1e-7, 1e-9])
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_rounding_does_not_count_beside_the_little_that_no_neuron_reaches(outputs: int, left: float) -> None:
+    # Two samples are fitted to rounding, which the error of the third, inactive one made large in relation.
+    X, y = np.array([[1.0, 0.0], [0.5, 1.0], [-1.0, -1.0]]), np.array([1.0, 0.7, left])
+    W, a = np.array([[0.3, 0.1], [0.2, 0.4], [0.1, 0.3]]), np.array([0.3, 0.2, -0.3])
+    until = rf.Stop(limit=True, seconds=60.0)
+    if outputs == 1:
+        sol = rf.integrate(rf.Dataset(X, y), rf.Network(W, a), loss="squared", until=until)
+    else:
+        sol = rf.integrate((X, np.c_[y, 0.0 * y]), rf.Network(W, np.c_[a, 0.1 * a]), loss="squared", until=until)
+    limit = sol.limit
+    assert limit.certified, limit.reason
+    assert (limit.kind, limit.point) == ("finite", "local minimum")
+    errors = y - np.asarray(limit.network(X)).reshape(3, -1)[:, 0]
+    np.testing.assert_allclose(errors, [0.0, 0.0, left], atol=1e-14)
+    np.testing.assert_array_equal(np.asarray(limit.duals).reshape(3, -1)[:2], 0.0)
+
+
 def test_a_neuron_at_zero_leaves_a_saddle_along_its_escape() -> None:
     data = rf.Dataset([[1.0, 0.0], [-1.0, 0.5]], [1.0, 1.0])
     limit = squared(data, rf.Network([[0.5, 0.0], [0.0, 0.0]], [0.5, 0.0]))

@@ -49,19 +49,20 @@ def _unit(state: State) -> float:
 
 def _limit(state: State, net: Network, distance: float) -> Limit:
     here = State.of(state.data, net._with(net.W, net.a, state.pattern), state.loss)
-    pulls = clipped_pulls(here.groups, here.duals, net.leak)
+    fits = here.is_fitted
+    lam = here.duals if fits else here.known_duals
+    pulls = clipped_pulls(here.groups, lam, net.leak)
     moving = np.flatnonzero(here.groups.of >= 0)
     g = pulls.g[here.groups.of[moving]]
     along = np.einsum("jd,jd->j", g, net.W[moving])
     gradient = float(np.hypot(np.linalg.norm(net.a[moving, None] * g), np.linalg.norm(along)))
-    fits = here.is_fitted
-    unit = float((here.error_sizes if fits else np.abs(here.duals)) @ np.linalg.norm(state.data.X, axis=1))
+    unit = float((here.error_sizes if fits else np.abs(lam)) @ np.linalg.norm(state.data.X, axis=1))
     unit = max(unit, float(np.finfo(np.float64).tiny))  # no target and no network: nothing pulls
     sign = max(float(pulls.excess.max(initial=0.0)) / unit, pattern_violation(here.groups, net))
     residuals = Residuals(gradient / (unit * net.norm) if net.norm > 0 else gradient, 0.0, 0.0, sign)
     reasons = doubts_of_point(residuals, distance, f"its norm is {gradient:.2g}")
     pattern = state.pattern if sign <= CERTIFIED_TOL else None
-    support, held, lam = np.arange(state.data.n), here.held_pairs(net), here.duals
+    support, held = np.arange(state.data.n), here.held_pairs(net)
     limit = net._with(net.W, net.a, pattern)
     point = Point("not decided")
     if not reasons:

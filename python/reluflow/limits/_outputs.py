@@ -8,6 +8,7 @@ A_j = S_j X Q_j, and the critical point is a zero of the gradient of Σ c_i ℓ_
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from .._validation import FloatArray, IntArray, freeze
 from ..kinks._boundaries import slopes, span
@@ -184,9 +185,20 @@ def _interpolated(chart: _Chart, x: FloatArray) -> FloatArray:
 
 
 def _is_fitted(problem: OutputProblem, f: FloatArray) -> bool:
+    return bool(_fits(problem, f)[problem.counts > 0].all())
+
+
+def _fits(problem: OutputProblem, f: FloatArray) -> npt.NDArray[np.bool_]:
+    """Which errors are rounding, shape (n, K)."""
     counted = problem.counts > 0
     scale = np.abs(problem.targets[counted]).max() + np.abs(f[counted]).max()
-    return bool(np.abs(problem.targets - f)[counted].max() <= 100 * _FIT_TOL * scale)
+    return np.asarray(np.abs(problem.targets - f) <= 100 * _FIT_TOL * scale)
+
+
+def _known_duals(problem: OutputProblem, f: FloatArray) -> FloatArray:
+    """λ without those that are rounding: beside the error of a sample that nothing fits they would count."""
+    lam = problem.duals(f)
+    return np.where(_fits(problem, f), 0.0, lam) if problem.loss == "squared" and problem.decay == 0 else lam
 
 
 def _finite(chart: _Chart, x: FloatArray) -> Limit:
@@ -198,7 +210,7 @@ def _finite(chart: _Chart, x: FloatArray) -> Limit:
         return _unpolished(problem, state, f"the critical point of the last pattern is {distance:.2g} |θ| away")
     f = net(problem.X)
     fits = problem.loss == "squared" and problem.decay == 0 and _is_fitted(problem, f)
-    lam = np.zeros_like(f) if fits else problem.duals(f)
+    lam = _known_duals(problem, f)
     point = output_point(problem.boundaries, problem.X, net, lam, problem.decay)
     sizes = problem.counts * (np.abs(f) + np.abs(problem.targets)).sum(axis=1)
     weights = sizes if fits else np.linalg.norm(lam, axis=1)

@@ -119,12 +119,22 @@ class State:
         return np.asarray(self.data.counts * (output_terms(self.data, self.net) + np.abs(self.data.y)))
 
     @property
+    def _fits(self) -> npt.NDArray[np.bool_]:
+        """Which errors are rounding, shape (n,)."""
+        if is_of_margins(self.loss):
+            return np.zeros(self.data.n, dtype=np.bool_)
+        sizes = self.error_sizes
+        return np.asarray(np.abs(self.duals) <= _FIT_TOL * sizes + _ZERO_PART * sizes.max())
+
+    @property
     def is_fitted(self) -> bool:
         """Whether all errors are rounding, so that the duals have no digits to divide by, and pulls no sign."""
-        if is_of_margins(self.loss):
-            return False
-        sizes = self.error_sizes
-        return bool((np.abs(self.duals) <= _FIT_TOL * sizes + _ZERO_PART * sizes.max()).all())
+        return bool(self._fits.all())
+
+    @property
+    def known_duals(self) -> FloatArray:
+        """λ_i without those that are rounding: beside the error of a sample that nothing fits they would count."""
+        return np.where(self._fits, 0.0, self.duals)
 
     def _shrinking(self) -> IntArray:
         """Find the groups with one ray alone to move on, all of whose neurons are pulled back to the origin."""
