@@ -95,14 +95,14 @@ void a_step_is_that_of_ten(Loss loss, Index outputs) {
     Jet jet(p.graph, p.X, p.duals, kMaxOrder);
     double length = 1e-2;
     CHECK(step.start(p.theta, p.activity));
-    while (!step.expand(jet, length, never) && length > 1e-6) length = step.next_length();
+    while (!step.expand(jet, length, false, never) && length > 1e-6) length = step.next_length();
     Vector end;
     jet.theta_at(1.0, end);
     Vector theta = p.theta;
     Jet short_jet(p.graph, p.X, p.duals, kMaxOrder);
     for (int k = 0; k < 10; ++k) {
         CHECK(fine.start(theta, p.activity));
-        CHECK(fine.expand(short_jet, 0.1 * step.length(), never));
+        CHECK(fine.expand(short_jet, 0.1 * step.length(), false, never));
         short_jet.theta_at(1.0, theta);
     }
     CHECK((end - theta).cwiseAbs().maxCoeff() < 1e-6 * largest(theta));
@@ -117,7 +117,7 @@ void what_grows_bounds_the_step() {
     ImplicitStep step(p.graph, p.X, p.duals, 1e-9);
     Jet jet(p.graph, p.X, p.duals, kMaxOrder);
     CHECK(step.start(p.theta, p.activity));
-    step.expand(jet, 1e6, never);
+    step.expand(jet, 1e6, false, never);
     CHECK(step.length() < 10.0);
     CHECK(!step.stands());
 }

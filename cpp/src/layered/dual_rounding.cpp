@@ -28,15 +28,16 @@ DualRounding::DualRounding(const Jet& jet) : jet_(&jet) {
     go_forward(sizes);
     go_backward(jet.duals().rounding(sizes.back()));
     if (jet.duals().decays()) add_decay();
-    hide();
+    hidden_ = jet.sliding().moved_by(gradient_);  // multipliers solve Gram μ = N gradient: errors move all of them
+    add_bounds();
     const Matrix left = jet.duals().dual(0).cwiseAbs() - kFitted * arriving_.back();
     is_all_ = !jet.duals().decays() && left.maxCoeff() <= 0.0;
 }
 
-DualRounding::DualRounding(const Jet& jet, const Matrix& errors) : jet_(&jet) {
+DualRounding::DualRounding(const Jet& jet, const Jet::Missed& missed) : jet_(&jet), hidden_(missed.multipliers) {
     if (jet.sliding().empty()) return;
-    go_backward(errors);
-    hide();
+    go_backward(missed.duals, &missed.theta);
+    add_bounds();
 }
 
 Vector DualRounding::of_velocity(const Jet& jet) {
@@ -66,7 +67,7 @@ void DualRounding::go_forward(std::vector<Matrix>& sizes) const {
 
 // What arrives at a place that slides is what its multiplier is made of, and what is empty may wake: both send it on as
 // it is.
-void DualRounding::go_backward(const Matrix& errors) {
+void DualRounding::go_backward(const Matrix& errors, const Vector* of_theta) {
     const Graph& graph = jet_->activity().graph();
     const auto nodes = static_cast<std::size_t>(graph.count());
     arriving_.resize(nodes);
@@ -80,6 +81,8 @@ void DualRounding::go_backward(const Matrix& errors) {
             arriving_[v] = Matrix::Zero(errors.rows(), node.size);
         for (const int e : node.outgoing)
             arriving_[v] += delta_[graph.edges()[e].target] * jet_->entries(e, 0).cwiseAbs();
+        for (const int e : node.outgoing)
+            if (of_theta != nullptr) add_errors_of(graph.edges()[e], *of_theta, arriving_[v]);
         delta_[v] = arriving_[v];
         for (Index i = 0; i < delta_[v].rows() && !node.linear && !node.is_tapped_before; ++i)
             for (Index u = 0; u < node.size; ++u)
@@ -87,6 +90,16 @@ void DualRounding::go_backward(const Matrix& errors) {
                     delta_[v](i, u) *= std::abs(jet_->activity().slopes(v)(i, u));
         add_to_gradient(v);
     }
+}
+
+// What errors of the entries between make of what δ above sends down.
+void DualRounding::add_errors_of(const Edge& edge, const Vector& of_theta, Matrix& arriving) const {
+    if (!edge.has_parameters) return;
+    Matrix errors = Matrix::Zero(edge.rows, edge.cols);
+    for (Index r = 0; r < edge.rows; ++r)
+        for (Index c = 0; c < edge.cols; ++c)
+            if (const Index g = edge.at(r, c); g >= 0) errors(r, c) = of_theta[g];
+    arriving += jet_->delta(edge.target).order(0).cwiseAbs() * errors;
 }
 
 void DualRounding::add_to_gradient(int v) {
@@ -111,10 +124,9 @@ void DualRounding::add_decay() {
     gradient_ += (kRounding / jet_->span()) * decay.cwiseAbs();
 }
 
-// Multipliers solve Gram μ = N gradient, so that errors move all of them; bounds are sums over the members.
-void DualRounding::hide() {
+// Bounds are sums over the members.
+void DualRounding::add_bounds() {
     const SlidingSeries& sliding = jet_->sliding();
-    hidden_ = sliding.moved_by(gradient_);
     for (const Member& member : sliding.members())
         hidden_[member.boundary] +=
             weight(sliding, member) * arriving_[member.place.node](member.place.sample, member.place.unit);

@@ -17,8 +17,8 @@ class DualRounding {
     /// Of order 0 of `jet`, after Jet::advance(). The duals of the squared loss cancel; those of other losses are known
     /// to a part of their own size, but what they pull along a normal cancels, too.
     explicit DualRounding(const Jet& jet);
-    /// The same of duals that are off by `errors` (n, K), for whatever reason.
-    DualRounding(const Jet& jet, const Matrix& errors);
+    /// What a step that was solved misses of multipliers and of the bounds that they are held between.
+    DualRounding(const Jet& jet, const Jet::Missed& missed);
     /// By how much it may move each parameter's velocity, also where nothing slides. Of the squared loss; else zero.
     static Vector of_velocity(const Jet& jet);
 
@@ -34,10 +34,11 @@ class DualRounding {
   private:
     DualRounding() = default;
     void go_forward(std::vector<Matrix>& sizes) const;
-    void go_backward(const Matrix& errors);
+    void go_backward(const Matrix& errors, const Vector* of_theta = nullptr);
+    void add_errors_of(const Edge& edge, const Vector& of_theta, Matrix& arriving) const;
     void add_to_gradient(int v);
     void add_decay();
-    void hide();
+    void add_bounds();
 
     const Jet* jet_ = nullptr;
     std::vector<Matrix> arriving_, delta_;  // by node: of what arrives at h and z, and of δ

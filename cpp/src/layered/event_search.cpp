@@ -44,13 +44,19 @@ class Hidden {
     double along(const SlidingGroup& group, const Eigen::RowVectorXd& ray) {
         return known().along(group, ray) + (is_solved() ? solved().along(group, ray) : 0.0);
     }
+    double of_rounding(int b) { return known().of_multiplier(b); }
+    double rounding_along(const SlidingGroup& group, const Eigen::RowVectorXd& ray) {
+        return known().along(group, ray);
+    }
     /// What errors of steps make of a multiplier.
-    double missed_by(int b) { return missed_ == 0.0 ? 0.0 : missed_ * known().of_multiplier(b); }
+    double missed_by(int b) {
+        const double times = std::max(missed_, is_solved() ? 1.0 : 0.0);
+        return times == 0.0 ? 0.0 : times * of_rounding(b) + (is_solved() ? solved().of_multiplier(b) : 0.0);
+    }
     double missed_along(const SlidingGroup& group, const Eigen::RowVectorXd& ray) {
-        double sum = 0.0;
-        for (std::size_t k = 0; k < group.boundaries.size(); ++k)
-            sum += std::abs(ray[static_cast<Index>(k)]) * missed_by(group.boundaries[k]);
-        return sum;
+        const double times = std::max(missed_, is_solved() ? 1.0 : 0.0);
+        return times == 0.0 ? 0.0
+                            : times * rounding_along(group, ray) + (is_solved() ? solved().along(group, ray) : 0.0);
     }
     bool is_all() { return known().is_all(); }
     /// Order 0 of what a bound holds more than it has to, of which rounding hides `size`. What has passed its bound by
@@ -61,8 +67,8 @@ class Hidden {
     const DualRounding& known() { return rounding_ ? *rounding_ : rounding_.emplace(jet_); }
 
     /// What an implicit step misses.
-    bool is_solved() const noexcept { return jet_.missed_duals().size() > 0; }
-    const DualRounding& solved() { return solved_ ? *solved_ : solved_.emplace(jet_, jet_.missed_duals()); }
+    bool is_solved() const noexcept { return jet_.missed().multipliers.size() > 0; }
+    const DualRounding& solved() { return solved_ ? *solved_ : solved_.emplace(jet_, jet_.missed()); }
 
     const Jet& jet_;
     double missed_;
@@ -80,13 +86,14 @@ int sign(double x) noexcept {
 }  // namespace
 
 double EventSearch::find(const Jet& jet, double end, const std::vector<int>& joint, std::vector<Contact>& contacts,
-                         double missed) {
+                         double missed, double usual) {
     end_ = until_ = end;
     missed_ = missed;
+    usual_ = usual;
     joint_ = joint;
     found_.clear();
     contacts.clear();
-    is_doubtful_ = false;
+    is_doubtful_ = is_in_doubt_ = false;
     for (int v = 1; v < jet.activity().graph().count(); ++v)
         if (!jet.activity().graph().node(v).linear) search_places(jet, v);
     if (jet.activity().any_single()) search_single(jet);
@@ -224,6 +231,11 @@ bool EventSearch::goes_beyond(Row gap, int order, double beyond) const {
     return beyond == 0.0 || descent(gap.data(), order, until_) <= until_;
 }
 
+bool EventSearch::may_pass(Row gap, int order, double unknown) const {
+    gap[0] -= unknown;
+    return descent(gap.data(), order, until_) <= until_;
+}
+
 // w leaves upwards where μ = M⁺ and downwards where μ = M⁻. What is at a bound but for the rounding of duals leaves
 // when it has passed it by more: otherwise it would leave and come back, and which bound is the upper one would be
 // chance.
@@ -243,9 +255,13 @@ void EventSearch::search_sliding(const Jet& jet) {
         }
         const double from_up = up[0];
         const double from_down = down[0];
+        if (usual_ > 0.0 && !is_in_doubt_) {
+            const double unknown = kBeyond * usual_ * hidden.of_rounding(b);
+            is_in_doubt_ = may_pass(up, order, unknown) || may_pass(down, order, unknown);
+        }
         if (std::min(descent(up.data(), order, end_), descent(down.data(), order, end_)) > end_) continue;
         if (hidden.is_all()) return;  // and it stays so
-        const double beyond = kBeyond * hidden.missed_by(b);
+        const double beyond = kBeyond * (hidden.missed_by(b) + missed_by_division(jet, b, order, up, down));
         if (!goes_beyond(up, order, beyond) && !goes_beyond(down, order, beyond)) continue;
         const double size = hidden.at(b);
         up[0] = Hidden::seen(from_up, size);
@@ -287,6 +303,8 @@ void EventSearch::search_groups(const Jet& jet) {
             const Eigen::RowVectorXd& ray = groups[g].rays[r];
             bounds.gap(ray, gap);
             const double held = gap[0];
+            if (usual_ > 0.0 && !is_in_doubt_)
+                is_in_doubt_ = may_pass(gap, order, kBeyond * usual_ * hidden.rounding_along(groups[g], ray));
             if (descent(gap.data(), order, end_) > end_) continue;
             if (hidden.is_all()) return;
             if (!goes_beyond(gap, order, kBeyond * hidden.missed_along(groups[g], ray))) continue;

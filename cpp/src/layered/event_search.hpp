@@ -25,12 +25,15 @@ class EventSearch {
   public:
     /// The first u in [0, end] with an event and the contacts there; a value > end if there is none.
     /// What is held jointly (for each sliding boundary not 0, or empty for none) is not looked at. `missed`: how
-    /// many times their rounding duals that cancel are off by the steps.
+    /// many times their rounding duals that cancel are off by the steps; `usual`: by coarser ones.
     double find(const Jet& jet, double end, const std::vector<int>& joint, std::vector<Contact>& contacts,
-                double missed = 0.0);
+                double missed = 0.0, double usual = 0.0);
 
     /// True if what comes first is no event: until there the series tell how near a place is to its boundary.
     bool is_doubtful() const noexcept { return is_doubtful_; }
+
+    /// True if for all that the coarser steps know a multiplier may pass its bound.
+    bool is_in_doubt() const noexcept { return is_in_doubt_; }
 
     /// Adds what a moving place meets when its z is zero, unless it is among the contacts.
     static void add_contact(const Activity& activity, const Place& p, std::vector<Contact>& contacts);
@@ -63,6 +66,7 @@ class EventSearch {
     void search_single(const Jet& jet);
     void search_sliding(const Jet& jet);
     bool goes_beyond(Row gap, int order, double beyond) const;
+    bool may_pass(Row gap, int order, double unknown) const;
     void add_leaving(const SlidingSeries& sliding, int b, int order, double hidden, Row& up, Row& down);
     void add(double u, Candidate candidate);
     void collect(const Jet& jet, std::vector<Contact>& contacts) const;
@@ -70,7 +74,9 @@ class EventSearch {
     double end_ = 0.0;    // of what is looked at: the first event that is known
     double until_ = 0.0;  // of the step
     double missed_ = 0.0;
+    double usual_ = 0.0;
     bool is_doubtful_ = false;
+    bool is_in_doubt_ = false;
     std::vector<Candidate> found_;
     std::vector<std::tuple<Index, double, std::uint64_t>> seen_;
     std::vector<Index> near_;  // places of a node that a step may bring to zero

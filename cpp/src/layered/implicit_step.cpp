@@ -29,9 +29,6 @@ constexpr double kErrorPart = 0.1;
 constexpr double kLayerPart = 0.3;
 /// What grows does so by at most this many e-foldings in a step.
 constexpr double kLongestGrowth = 1.0;
-/// Rounding mixes the modes by so much; by what has grown it has to stay below this part of rtol.
-constexpr double kMixed = 1e-16;
-constexpr double kMixedPart = 0.1;
 /// Parameters feel each other if the derivative between them is more than this part of the largest. Those of a unit
 /// that is smaller than that beside the others are a block of their own, and are followed to their own digits.
 constexpr double kFelt = 1e-8;
@@ -108,10 +105,6 @@ bool ImplicitStep::start(const Vector& theta, const Activity& activity) {
 
 Vector ImplicitStep::rounding_of_velocity() const {
     return kVelocityRounding * jet_.velocity_terms();
-}
-
-bool ImplicitStep::may_grow() const noexcept {
-    return std::exp(grown_) * kMixed < kMixedPart * rtol_;
 }
 
 // False if the normals of what slides depend on each other.
@@ -212,9 +205,6 @@ void ImplicitStep::measure_blocks() {
         if (row_[g] >= 0) sizes_[g] = rows[row_[g]];
         if (sizes_[g] == 0.0) sizes_[g] = size_;
     }
-    mixed_growth_ = 0.0;
-    for (Index g = 0; g < theta_.size(); ++g)
-        if (sizes_[g] > kFelt * size_) mixed_growth_ = std::max(mixed_growth_, scale_ * modes_.all.values[g]);
     units_ = sizes_.cwiseMax((length_ / (kNewtonPart * tolerance_)) * rounding_);
     sizes_ = sizes_.cwiseMax((length_ / tolerance_) * rounding_);
 }
@@ -253,8 +243,9 @@ bool ImplicitStep::is_stiff(double length, Interrupt& interrupt) {
     return know(theta_, start_duals_, interrupt) && length * fastest() > kStiff;
 }
 
-bool ImplicitStep::expand(Jet& jet, double length, Interrupt& interrupt) {
+bool ImplicitStep::expand(Jet& jet, double length, bool is_exact, Interrupt& interrupt) {
     work_ = 0.0;
+    is_exact_ = is_exact;
     length_ = length;
     scale_ = std::exp(log_unit_ - modes_.log_unit);
     if (!know(theta_, start_duals_, interrupt)) return refuse(kShrink);
@@ -273,7 +264,7 @@ bool ImplicitStep::expand(Jet& jet, double length, Interrupt& interrupt) {
     // What has begun to grow within the step would have been damped.
     if (!know(theta_ + shifts_.row(kStages - 1).transpose(), duals_.back(), interrupt)) return refuse(kShrink);
     if (length_ > 2.0 * longest()) return refuse(kShrink);
-    return fill(jet);
+    return measure_missed(interrupt) ? fill(jet) : refuse(kShrink);
 }
 
 // The slow directions turn within a step, to which the modes of its begin answer slowly: the last few corrections say
@@ -301,9 +292,9 @@ bool ImplicitStep::solve(Interrupt& interrupt) {
         }
         if (iterations_ > 0) moves.col((iterations_ - 1) % kRemembered) = move.reshaped<Eigen::RowMajor>();
         last = change;
-        left_ = size;
         shifts_.array() += move.array().rowwise() * units_.transpose().array();
-        if (iterations_ > 0 && size <= kNewtonPart * tolerance_) return true;
+        const bool gains = is_exact_ && size <= kSlow * before && iterations_ + 1 < kMaxIterations;
+        if (iterations_ > 0 && size <= kNewtonPart * tolerance_ && !gains) return true;
         if (iterations_ > kUnjudged && size > kSlow * before) return false;
         before = size;
     }
@@ -349,13 +340,7 @@ bool ImplicitStep::fill(Jet& jet) const {
         }
     }
     jet.start(theta_, *activity_, length_);
-    // Whether what slides is let go is decided by what is left of velocities that all but cancel. In the fastest
-    // direction θ may be off by what Newton's method and the polynomials leave, or by as much that explicit steps have
-    // left, and by rounding. Its curvature is that of all samples together, so that no dual moves by more than both let
-    // it.
-    const double missed = size_ * (left_ + smooth_error() + kVelocityRounding);
-    Matrix missed_duals = missed * (fastest() * jet.duals().curvature()).cwiseSqrt();
-    if (!jet.follow(theta, duals, multipliers, order_, std::move(missed_duals))) return false;
+    if (!jet.follow(theta, duals, multipliers, order_, all_missed())) return false;
     jet.set_theta_error(rtol_ * size_);
     return true;
 }

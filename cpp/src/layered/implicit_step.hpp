@@ -29,20 +29,24 @@ class ImplicitStep {
     /// After that: true if all velocities are rounding, but for what is too small to be seen and falls, and nothing
     /// grows out of it.
     bool stands();
-    /// False once rounding, by all that has grown in such steps, might be seen.
-    bool may_grow() const noexcept;
     /// A step of this length in which nothing moves.
     void stand(Jet& jet, double length) const;
-    /// Tries a step from there. On success the jet holds its series.
-    bool expand(Jet& jet, double length, Interrupt& interrupt);
+    /// Tries a step from there. On success the jet holds its series. `is_exact`: Newton's method goes on as long as it
+    /// gains anything.
+    bool expand(Jet& jet, double length, bool is_exact, Interrupt& interrupt);
+    /// The last step was such a one.
+    bool is_exact() const noexcept { return is_exact_; }
     double length() const noexcept { return length_; }
     double next_length() const noexcept { return next_length_; }
     /// Squared orders of the series that would have cost what the last call did.
     double work() const noexcept { return work_; }
-    /// Reports that the first `part` of the step was taken.
-    void taken(double part) noexcept { grown_ += part * length_ * mixed_growth_; }
+    /// Reports that the step was taken.
+    void taken();
     /// The activity has changed.
-    void forget() noexcept { has_modes_ = false; }
+    void forget() {
+        has_modes_ = false;
+        missed_before_ = {};
+    }
 
   private:
     /// The eigenvectors and eigenvalues of the derivative of the velocity, and where they are those. Parameters of
@@ -74,6 +78,8 @@ class ImplicitStep {
     Vector without_what_falls() const;
     Vector rounding_of_velocity() const;
     double layer() const;
+    bool measure_missed(Interrupt& interrupt);
+    Jet::Missed all_missed() const;
     bool fill(Jet& jet) const;
     void propose(double miss) noexcept;
     bool refuse(double part) noexcept;
@@ -97,16 +103,17 @@ class ImplicitStep {
     double length_ = 0.0;
     double next_length_ = 0.0;
     double work_ = 0.0;
-    double mixed_growth_ = 0.0;  // of blocks that are not small, by the known modes
-    double grown_ = 0.0;         // e-foldings of that in all such steps so far
     int iterations_ = 0;
-    double left_ = 0.0;  // the size of the last correction
+    bool is_exact_ = false;
     bool has_modes_ = false;
     Modes modes_;
     double scale_ = 1.0;               // of the modes' eigenvalues in the time of this step
     Matrix shifts_, velocities_;       // (stages, parameters): at the nodes, of θ less that at the start, and θ'
     std::vector<Matrix> duals_;        // at the nodes
     std::vector<Vector> multipliers_;  // at the nodes
+    Jet::Missed missed_;               // by this step
+    Jet::Missed missed_before_;        // and by the last one that was taken
+    double log_unit_before_ = 0.0;
 };
 
 }  // namespace reluflow::layered

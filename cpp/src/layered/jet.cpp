@@ -52,7 +52,7 @@ void Jet::start(const Vector& theta, const Activity& activity, double span, bool
     span_ = span;
     order_ = 0;
     has_delta_ = false;
-    missed_duals_.resize(0, 0);
+    missed_ = {};
     degree_ = 0;
     theta_error_ = 0.0;
     theta_[0] = theta;
@@ -86,7 +86,7 @@ void Jet::start_from(const Jet& other, const Activity& activity, double span, st
     at_event_ = true;
     span_ = span;
     order_ = 0;
-    missed_duals_.resize(0, 0);
+    missed_ = {};
     degree_ = 0;
     theta_error_ = 0.0;
     theta_[0] = other.theta_[0];

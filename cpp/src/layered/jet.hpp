@@ -54,18 +54,25 @@ class Jet {
     /// After one advance(): how the velocity changes along `change`, with what slides held, in the time that goes on as
     /// it does here. Order 1 is lost.
     void velocity_along(const Vector& change, Vector& out);
-    /// After start(): the series of a step that was solved otherwise, up to `order`. θ (from order 1 on), Λ and the
-    /// multipliers have the orders given, and zero from there on. Λ may be off by `missed_duals` (n, K), empty for
-    /// none. False if the normals of what slides depend on each other.
+    /// What a step that was solved otherwise may miss of Λ (n, K), of the multipliers of what slides and, by rounding,
+    /// of θ; empty for none.
+    struct Missed {
+        Matrix duals;
+        Vector multipliers;
+        Vector theta;
+    };
+    /// After start(): the series of such a step, up to `order`. θ (from order 1 on), Λ and the multipliers have the
+    /// orders given, and zero from there on. False if the normals of what slides depend on each other.
     bool follow(const std::vector<Vector>& theta, const std::vector<Matrix>& duals,
-                const std::vector<Vector>& multipliers, int order, Matrix missed_duals);
+                const std::vector<Vector>& multipliers, int order, Missed missed);
     /// The degree of θ after follow(); else 0.
     int degree() const noexcept { return degree_; }
     /// By how much parameters may be off, after follow(); else 0.
     double theta_error() const noexcept { return theta_error_; }
     void set_theta_error(double error) noexcept { theta_error_ = error; }
-    /// By how much Λ may be off, after follow(); else empty.
-    const Matrix& missed_duals() const noexcept { return missed_duals_; }
+    /// After follow(), or what the steps before are said to have left; else empty.
+    const Missed& missed() const noexcept { return missed_; }
+    void set_missed(Missed missed) { missed_ = std::move(missed); }
 
     int order() const noexcept { return order_; }
     int top() const noexcept { return top_; }
@@ -148,7 +155,7 @@ class Jet {
     std::vector<char> idle_;    // samples whose outputs read nothing live; none: empty
     std::vector<double> held_;  // by node: the largest z of order 0 that is held at zero
     bool has_delta_ = false;    // order 0 of what arrives at z is known
-    Matrix missed_duals_;
+    Missed missed_;
     int degree_ = 0;
     double theta_error_ = 0.0;
     SlidingSeries sliding_;

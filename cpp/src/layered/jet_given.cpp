@@ -33,7 +33,7 @@ void Jet::velocity_along(const Vector& change, Vector& out) {
 }
 
 bool Jet::follow(const std::vector<Vector>& theta, const std::vector<Matrix>& duals,
-                 const std::vector<Vector>& multipliers, int order, Matrix missed_duals) {
+                 const std::vector<Vector>& multipliers, int order, Missed missed) {
     duals_.prescribe_duals(duals);
     for (int k = 1; k <= order; ++k) {
         backward(k - 1);
@@ -53,7 +53,7 @@ bool Jet::follow(const std::vector<Vector>& theta, const std::vector<Matrix>& du
     }
     has_delta_ = false;
     degree_ = static_cast<int>(theta.size()) - 1;
-    missed_duals_ = std::move(missed_duals);
+    missed_ = std::move(missed);
     return true;
 }
 

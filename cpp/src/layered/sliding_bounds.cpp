@@ -1,5 +1,6 @@
 #include "layered/sliding_bounds.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -250,6 +251,16 @@ Row shared_part(const Jet& jet, const Member& member, int order, int level) {
 
 void sliding_bounds(const Jet& jet, int b, int order, Row& up, Row& down) {
     find_bounds(jet, b, order, 0, up, down);
+}
+
+double missed_by_division(const Jet& jet, int b, int order, const Row& up, const Row& down) {
+    const std::vector<Boundary>& all = jet.sliding().boundaries();
+    const int node = all[b].members.front().node;
+    const auto is_divided = [node](const Boundary& other) {
+        return other.members.size() > 1 && other.members.front().node > node;
+    };
+    if (jet.degree() == 0 || std::ranges::none_of(all, is_divided)) return 0.0;
+    return tail_bound(up.data(), order, jet.degree(), 1.0) + tail_bound(down.data(), order, jet.degree(), 1.0);
 }
 
 GroupBounds::GroupBounds(const Jet& jet, const SlidingGroup& group, int order)

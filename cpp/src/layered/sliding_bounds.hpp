@@ -11,6 +11,9 @@ namespace reluflow::layered {
 /// M⁺ (where w leaves upwards) and M⁻ of boundary b of what slides in `jet`, up to `order` < jet.order(). On either
 /// side of the boundary an empty unit that it wakes has the side that it wakes on there.
 void sliding_bounds(const Jet& jet, int b, int order, Row& up, Row& down);
+/// What such series may miss at the end of a step that was solved: where shared multipliers above are divided among
+/// their members, they go on beyond the polynomials of the step, and need not converge.
+double missed_by_division(const Jet& jet, int b, int order, const Row& up, const Row& down);
 
 /// Bounds of all boundaries of one group, and what they hold more than pulls along its rays.
 class GroupBounds {

@@ -16,9 +16,6 @@ namespace {
 constexpr int kMaxIdle = 50;
 /// Pre-activations below this part of what they are summed up from are zero at a start.
 constexpr double kZeroAtStart = 1e-15;
-/// The tolerance of explicit steps once a few places have come and gone by what they leave within theirs. The steps are
-/// hardly shorter: what limits them is their stability.
-constexpr double kFinest = 1e-13;
 
 Snapshot read_start(const Graph& graph, const Matrix& X, const Vector& theta, const Clock& clock) {
     Snapshot start{clock, theta, Activity(graph, X)};
@@ -177,7 +174,12 @@ double LayeredFlow::go_plain() {
 // Expands and says how far to go; a negative value if the run is interrupted.
 double LayeredFlow::go(bool with_crossings) {
     if (!expand(with_crossings)) return -1.0;
-    const double u = find_end(with_crossings);
+    double u = find_end(with_crossings);
+    if (fine_ == 0 && search_.is_in_doubt()) {
+        fine_ = 1;
+        if (!expand(with_crossings)) return -1.0;
+        u = find_end(with_crossings);
+    }
     if (!is_doubtful() || jet_.order() == jet_.top() || !crossings_.crossings().empty()) return u;
     return expand_fully() ? find_end(with_crossings) : -1.0;
 }
@@ -230,6 +232,7 @@ void LayeredFlow::commit(double u) {
     if (pending_ == Status::running && has_settled()) pending_ = Status::stationary;
     idle_ = u == 0.0 || !before.is_before(state_.clock) ? idle_ + 1 : 0;
     if (!is_late_ && !is_implicit_) span_ *= std::isfinite(longest) ? longest : std::max(u, 1.0);
+    refine(quiet);
     if (!state_.theta.allFinite()) finish(Status::non_finite, "a parameter is no longer finite " + at_log_time());
     if (idle_ > kMaxIdle) finish_undecided("events follow each other without time");
     if (!quiet || status_ != Status::running) return;
@@ -238,6 +241,7 @@ void LayeredFlow::commit(double u) {
         jet_.start_from(*here, state_.activity, span_, {});
     else
         jet_.start(state_.theta, state_.activity, span_);
+    jet_.set_missed(left_);
 }
 
 // The check of a step has left the probe at its end, unless states were saved since.

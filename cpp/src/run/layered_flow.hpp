@@ -52,6 +52,10 @@ struct Snapshot {
     Vector balance = {};  ///< of the units, from the start of the run; empty where it has to be read off θ
 };
 
+/// The tolerance of explicit steps once a few places have come and gone by what they leave within theirs. The steps are
+/// hardly shorter: what limits them is their stability.
+inline constexpr double kFinest = 1e-13;
+
 class LayeredFlow final : public Run {
   public:
     /// Signs are read off the pre-activations at `theta`. Throws InvalidArgument.
@@ -102,7 +106,10 @@ class LayeredFlow final : public Run {
     void measure(int k);
     double allowed(int order) const;
     double end_of_step(double u);
-    double missed() const;
+    double missed(double tolerance) const;
+    double tolerance() const noexcept;
+    double settled() const noexcept;
+    void refine(bool quiet);
     bool is_accurate(double u);
     bool has_fallen() const;
     bool rises_within();
@@ -187,7 +194,9 @@ class LayeredFlow final : public Run {
     std::vector<LayeredBranching> branchings_;
     std::int64_t sets_ = 0;
     Chatter chatter_;
-    double rtol_;  // of explicit steps
+    double rtol_;       // of explicit steps
+    int fine_ = 0;      // such steps in a row in which what slides is in doubt
+    Jet::Missed left_;  // what the last implicit step has missed, until that is over
     std::int64_t steps_ = 0;
     std::int64_t order_sum_ = 0;
     Vector settling_;

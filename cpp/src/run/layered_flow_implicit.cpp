@@ -30,17 +30,24 @@ bool LayeredFlow::go_implicit(double& u) {
     try {
         const bool is_stiff = implicit_.is_stiff(plain, interrupt_);
         if (implicit_.stands()) return stand(u);  // rounding may keep explicit steps shorter than any direction does
-        if (!is_stiff || !implicit_.may_grow()) {
+        if (!is_stiff) {
             implicit_pace_.put_off();
             return leave_implicit();
         }
         while (implicit_pace_.wants()) {
-            is_implicit_ = implicit_.expand(jet_, implicit_pace_.propose(plain), interrupt_);
+            is_implicit_ = implicit_.expand(jet_, implicit_pace_.propose(plain), false, interrupt_);
             const double order = std::max(plain_order_, 1);
             implicit_pace_.tried(is_implicit_, implicit_.next_length(), implicit_.work() / (order * order), plain);
             if (is_implicit_) break;
         }
-        if (is_implicit_ && cut_implicit(u) && is_accurate_implicit(u)) return true;
+        if (is_implicit_ && cut_implicit(u)) {
+            // What is nearer to a boundary than such steps know cuts all of them: explicit ones know more.
+            if (contacts_.empty() && pending_ == Status::running && u * implicit_.length() < plain) {
+                implicit_pace_.put_off();
+                return leave_implicit();
+            }
+            if (is_accurate_implicit(u)) return true;
+        }
     } catch (const Abandoned&) {
         is_implicit_ = false;
         return false;
@@ -71,10 +78,12 @@ bool LayeredFlow::leave_implicit() {
     return leave_long_step();
 }
 
+// What ends the step may be what slides being let go, which is decided by what is left of duals: it is solved again as
+// well as it can be.
 bool LayeredFlow::cut_implicit(double& u) {
     return cut_long_step(
         u, [this] { return end_of_step(1.0); },
-        [this](double part) { return implicit_.expand(jet_, implicit_.length() * part, interrupt_); });
+        [this](double part) { return implicit_.expand(jet_, implicit_.length() * part, true, interrupt_); });
 }
 
 // The step's own check has compared its polynomials with velocities. Here its end meets the network: sides and loss.
@@ -92,7 +101,7 @@ bool LayeredFlow::is_accurate_implicit(double u) {
 }
 
 void LayeredFlow::commit_implicit(double u) {
-    implicit_.taken(u);
+    implicit_.taken();
     implicit_pace_.taken(u * implicit_.length());
 }
 

@@ -46,6 +46,10 @@ constexpr double kOffBoundary = 1e-6;
 constexpr double kSmallLoss = -60.0;
 /// The rounding of a dual that cancels, as a part of its terms.
 constexpr double kDualUlps = 8 * 2.2e-16;
+/// E-foldings in a fine step of what those before have left in fast directions, at least: in the fastest it is eight.
+constexpr double kSettling = 4.0;
+/// Fine steps after which that is over.
+constexpr int kSettled = 6;
 /// |θ| may turn within a step: parts in which it turns downwards once at most.
 constexpr int kNormPieces = 8;
 constexpr int kNormHalvings = 60;
@@ -121,7 +125,7 @@ void LayeredFlow::measure(int k) {
 
 // The length at which the last two terms are below the tolerance, and weights that do not show in them stay so.
 double LayeredFlow::allowed(int order) const {
-    const double tol = kTruncationPart * rtol_;
+    const double tol = kTruncationPart * tolerance();
     const auto at = static_cast<std::size_t>(order);
     double length = kNoRoot;
     double by_growth = kNoRoot;
@@ -179,7 +183,7 @@ double LayeredFlow::end_of_step(double u) {
         }
         u = kLongestBlind;
     }
-    const double event = search_.find(jet_, u, joint_, contacts_, missed());
+    const double event = search_.find(jet_, u, joint_, contacts_, missed(settled()), missed(rtol_));
     if (event <= u) u = event;
     const double end = end_by_norm(end_by_loss(end_by_time(u)));
     if (end < u) contacts_.clear();
@@ -187,8 +191,30 @@ double LayeredFlow::end_of_step(double u) {
 }
 
 // How many times their rounding duals are off that cancel: outputs are known to what steps miss of θ.
-double LayeredFlow::missed() const {
-    return jet_.duals().loss() == Loss::squared ? kTruncationPart * rtol_ / kDualUlps : 0.0;
+double LayeredFlow::missed(double tolerance) const {
+    if (jet_.duals().loss() != Loss::squared || is_implicit_) return 0.0;  // implicit steps measure what they miss
+    return kTruncationPart * tolerance / kDualUlps;
+}
+
+// Whether a multiplier passes its bound is not known to what steps miss of duals. Finer steps tell, once what the last
+// ones have left in fast directions is over.
+double LayeredFlow::tolerance() const noexcept {
+    return fine_ > 0 ? std::min(rtol_, kFinest) : rtol_;
+}
+
+// The tolerance of steps that would have left what is there after so many fine ones.
+double LayeredFlow::settled() const noexcept {
+    return std::max(tolerance(), rtol_ * std::exp(-kSettling * fine_));
+}
+
+void LayeredFlow::refine(bool quiet) {
+    const bool is_solved = is_implicit_ && implicit_.is_exact() && jet_.duals().loss() == Loss::squared;
+    if (is_solved && quiet) left_ = jet_.missed();
+    if (is_late_ || is_implicit_)
+        fine_ = is_solved ? kSettled : 0;
+    else
+        fine_ = search_.is_in_doubt() ? fine_ + 1 : 0;
+    if (!quiet || fine_ == 0 || fine_ > 2 * kSettled) left_ = {};
 }
 
 // The first u at which |θ| has come to the value of the stop, also where it is below it again at the end of the step:
@@ -272,11 +298,11 @@ bool LayeredFlow::is_accurate(double u) {
     bool falls = has_fallen();
     if (!balance_.are_followed(state_.theta, end_, rate_)) return false;
     const double part = crossings_.crossings().empty() ? kDefectPart : kMeasuredPart;
-    const double tolerance = part * rtol_;
+    const double most = part * tolerance();
     if (sizes_of_units_.by_unit()) sizes_of_units_.take(end_);
     const bool is_followed = sizes_of_units_.by_unit()
-                                 ? sizes_of_units_.are_within(rate_, velocity_, tolerance, kRounding * u)
-                                 : defect <= tolerance * largest(end_) + rounding;
+                                 ? sizes_of_units_.are_within(rate_, velocity_, most, kRounding * u)
+                                 : defect <= most * largest(end_) + rounding;
     probed_ = falls && is_followed;
     if (!falls && is_followed) falls = !rises_within();
     if (falls && is_followed) crossings_.learn(u, defect);
