@@ -116,6 +116,8 @@ class Jet {
     void squared_gradients(Vector& out) const;
     /// For each entry of the velocity the sum of the sizes of its terms, after advance().
     Vector velocity_terms() const;
+    /// The sum of the sizes of what the first order of z of a place is made of, through all layers below it.
+    double rate_terms(const Place& p, const Vector& velocity_terms) const;
     /// Order k of w of a boundary.
     double boundary_coefficient(const Boundary& boundary, int k) const;
 

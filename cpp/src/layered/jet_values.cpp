@@ -85,6 +85,33 @@ Vector Jet::velocity_terms() const {
     return terms;
 }
 
+// Terms of velocities that cancel count, also of what is read below: an order that is less than all of that by far is
+// not known, whatever is left of it.
+double Jet::rate_terms(const Place& p, const Vector& velocity_terms) const {
+    std::vector<Vector> sizes(static_cast<std::size_t>(p.node) + 1);
+    for (int v = 1; v <= p.node; ++v) {
+        const Node& node = graph_->node(v);
+        sizes[v] = Vector::Zero(node.size);
+        for (Index u = 0; u < node.size; ++u) {
+            if (!node.linear && activity_->mode({v, p.sample, u}) != Mode::moving) continue;  // it rests
+            double& sum = sizes[v][u];
+            if (!node.bias.empty() && node.bias[u] >= 0) sum += velocity_terms[node.bias[u]];
+            for (const int e : node.incoming) {
+                const Edge& edge = graph_->edges()[e];
+                for (Index c = 0; c < edge.cols; ++c) {
+                    const Index g = edge.has_parameters ? edge.at(u, c) : -1;
+                    if (g >= 0) sum += velocity_terms[g] * std::abs(tapped(edge).at(0, p.sample, c));
+                    if (edge.source == 0) continue;
+                    const bool is_cut = edge.tap != Tap::preactivation && !graph_->node(edge.source).linear;
+                    const double slope = is_cut ? activity_->slopes(edge.source)(p.sample, c) : 1.0;
+                    sum += std::abs(entry(e, 0, u, c) * slope) * sizes[edge.source][c];
+                }
+            }
+        }
+    }
+    return sizes[p.node][p.unit];
+}
+
 // `sizes`: what nodes below count as, at least.
 double Jet::largest_read(int v, const std::vector<double>& sizes) const {
     double most = graph_->node(v).bias.empty() ? 0.0 : 1.0;

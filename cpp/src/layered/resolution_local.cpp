@@ -237,6 +237,7 @@ bool Resolution::is_valid_jointly(Jet& jet) {
 
 bool Resolution::goes_as_given(const Jet& jet, std::vector<Given>& given, bool& again) {
     const DualRounding rounding(jet);
+    const Vector terms = jet.velocity_terms();
     for (Given& one : given) {
         const Place& p = one.place;
         if (one.side == 0) {
@@ -247,7 +248,7 @@ bool Resolution::goes_as_given(const Jet& jet, std::vector<Given>& given, bool& 
         if (trial_.mode(p) != Mode::moving || trial_.side(p) != one.side) return false;
         const double none = kNoRate * largest(jet.theta(1)) * jet.reach(p);
         const double hidden = none + kBeyond * rounding.of_rate(p);
-        if (one.orders == 1 && std::abs(first) <= kResting * jet.rate(p).size + hidden) {
+        if (one.orders == 1 && std::abs(first) <= kResting * jet.rate_terms(p, terms) + hidden) {
             one.orders = 2;
             again = true;
         } else if (one.orders == 2 && before_->mode(p) == Mode::sliding && std::abs(first) <= none) {

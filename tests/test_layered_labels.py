@@ -1,0 +1,32 @@
+"""Layered runs on ordinary data, normal inputs with random labels: what is decided may not depend on the tolerance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reluflow as rf
+
+
+def labels(seed: int, rtol: float) -> rf.layered.DeepSolution:
+    """Two hidden layers, the first of three units, so that units above often read a single one of them."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((16, 4))
+    y = rng.choice([-1.0, 1.0], 16)
+    net = rf.DeepNetwork.init([rf.Dense(3), rf.Dense(8), rf.Dense(1)], dim=4, scale=1.0, seed=seed)
+    return rf.integrate((X, y), net, loss="logistic", until=3.0, rtol=rtol)
+
+
+def check(seed: int, rtols: tuple[float, ...] = (1e-7, 1e-8, 1e-9)) -> None:
+    exact = labels(seed, 1e-11)
+    for rtol in rtols:
+        sol = labels(seed, rtol)
+        assert sol.status == "reached_time", sol.message
+        error = np.abs(sol.final.theta - exact.final.theta).max()
+        assert error < 1000 * rtol * np.abs(exact.final.theta).max()
+
+
+@pytest.mark.parametrize("seed", [181, 270, 464, 701, 718])
+def test_what_leaves_tangentially_has_no_rate_whatever_the_tolerance_left_of_it(seed: int) -> None:
+    """Its rate is a sum of velocities that have cancelled themselves: 1e-14 of their terms, and of any sign."""
+    check(seed)
