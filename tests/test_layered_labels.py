@@ -30,3 +30,9 @@ def check(seed: int, rtols: tuple[float, ...] = (1e-7, 1e-8, 1e-9)) -> None:
 def test_what_leaves_tangentially_has_no_rate_whatever_the_tolerance_left_of_it(seed: int) -> None:
     """Its rate is a sum of velocities that have cancelled themselves: 1e-14 of their terms, and of any sign."""
     check(seed)
+
+
+@pytest.mark.parametrize("seed", [196, 215, 239, 269, 309, 349, 415])
+def test_normals_that_depend_on_each_other_but_for_the_tolerance(seed: int) -> None:
+    """The search for the best direction put what had depended on a new vector to an end of its interval, and back."""
+    check(seed)

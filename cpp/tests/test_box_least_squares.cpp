@@ -156,9 +156,38 @@ void of_vectors_at_a_small_angle_the_right_one_is_inside() {
     }
 }
 
+/// Vectors of a plane but for 1e-9 to 1e-12: one that depends on those inside has a rate beyond rounding all the same,
+/// and whether one depends on others depends on their order.
+void vectors_that_almost_depend_on_each_other_do_not_go_in_circles() {
+    Generator random(11);
+    BoxLeastSquares fit;
+    for (int round = 0; round < 20000; ++round) {
+        const int count = 4 + static_cast<int>(4.0 * unit(random));
+        const double off = std::pow(10.0, -9.0 - 3.0 * unit(random));
+        fit.resize(count, 4);
+        std::vector<double> low(count);
+        const std::vector<double> high(count, 0.0);
+        for (int w = 0; w < count; ++w) {
+            double* vector = fit.vector(w);
+            double square = 0.0;
+            for (int k = 0; k < 4; ++k) {
+                vector[k] = (k < 2 ? 1.0 : off) * (2.0 * unit(random) - 1.0);
+                square += vector[k] * vector[k];
+            }
+            for (int k = 0; k < 4; ++k) vector[k] /= std::sqrt(square);
+            low[w] = -unit(random);
+            fit.set_interval(w, low[w], 0.0);
+        }
+        for (int k = 0; k < 4; ++k) fit.offset()[k] = unit(random);
+        CHECK(fit.solve(1.0));
+        CHECK(is_optimal(fit, low, high, 1e-8));
+    }
+}
+
 }  // namespace
 
 int main() {
+    vectors_that_almost_depend_on_each_other_do_not_go_in_circles();
     of_vectors_at_a_small_angle_the_right_one_is_inside();
     the_least_residual_is_found(1.0);
     the_least_residual_is_found(1e100);  // a barrier beside what moves

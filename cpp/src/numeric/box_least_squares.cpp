@@ -143,11 +143,19 @@ int BoxLeastSquares::worst() const noexcept {
 }
 
 /// Frees c_w and moves towards the optimum; a coefficient that reaches an end on the way is fixed there. False when c_w
-/// cannot move at all.
+/// cannot move at all, or those inside would depend on each other with it: they do for it what it could do, and to put
+/// one of them to an end instead would be a step back.
 bool BoxLeastSquares::admit(int w) {
+    const std::vector<int> others = inside_;
+    const Place from = place_[w];
     place_[w] = Place::inside;
     keep_independent();
-    if (place_[w] != Place::inside) return false;
+    if (inside_.size() <= others.size()) {
+        for (const int v : others) place_[v] = Place::inside;
+        place_[w] = from;
+        keep_independent();
+        return false;
+    }
     while (true) {
         refit();
         double fraction = 1.0;
