@@ -175,7 +175,7 @@ double LayeredFlow::go_plain() {
 double LayeredFlow::go(bool with_crossings) {
     if (!expand(with_crossings)) return -1.0;
     double u = find_end(with_crossings);
-    if (fine_ == 0 && search_.is_in_doubt()) {
+    if (fine_ == 0 && is_in_doubt()) {
         fine_ = 1;
         if (!expand(with_crossings)) return -1.0;
         u = find_end(with_crossings);
@@ -187,6 +187,11 @@ double LayeredFlow::go(bool with_crossings) {
 // Whether the step ends where a place would no longer be known to be on its side.
 bool LayeredFlow::is_doubtful() const {
     return shares_ ? crossings_.is_doubtful() : search_.is_doubtful();
+}
+
+// Where crossings share the step nothing slides.
+bool LayeredFlow::is_in_doubt() const {
+    return !shares_ && search_.is_in_doubt();
 }
 
 double LayeredFlow::find_end(bool with_crossings) {

@@ -99,6 +99,7 @@ class LayeredFlow final : public Run {
     double find_end(bool with_crossings);
     bool expand_fully();
     bool is_doubtful() const;
+    bool is_in_doubt() const;
     void record_crossings();
     const Activity& activity_at_end() const noexcept {
         return crossings_.crossings().empty() ? state_.activity : moved_;

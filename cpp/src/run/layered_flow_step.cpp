@@ -213,7 +213,7 @@ void LayeredFlow::refine(bool quiet) {
     if (is_late_ || is_implicit_)
         fine_ = is_solved ? kSettled : 0;
     else
-        fine_ = search_.is_in_doubt() ? fine_ + 1 : 0;
+        fine_ = is_in_doubt() ? fine_ + 1 : 0;
     if (!quiet || fine_ == 0 || fine_ > 2 * kSettled) left_ = {};
 }
 
