@@ -122,6 +122,44 @@ class Coordinates {
     std::set<int> fed_;
 };
 
+/// True if what is cut reads the data alone, by weights that are all free and shared by no two units: normals of
+/// different units are orthogonal then, and nothing that is zero feeds anything else.
+bool cut_units_read_data(const Graph& graph) {
+    std::vector<char> used(static_cast<std::size_t>(graph.parameters()), 0);
+    const auto is_new = [&](Index g) { return g >= 0 && std::exchange(used[g], char{1}) == 0; };
+    for (int v = 1; v < graph.count(); ++v) {
+        const Node& node = graph.node(v);
+        if (node.linear) continue;
+        if (!std::ranges::all_of(node.bias, is_new)) return false;
+        for (const int e : node.incoming) {
+            const Edge& edge = graph.edges()[e];
+            if (edge.source != 0 || !std::ranges::all_of(edge.parameter, is_new)) return false;
+        }
+    }
+    return true;
+}
+
+/// True if each unit of such a network slides on samples whose rows do not depend on each other: each boundary has a
+/// coordinate of its own. False says nothing.
+bool all_stand_alone(const Activity& activity, const Matrix& X) {
+    const Graph& graph = activity.graph();
+    if (!cut_units_read_data(graph)) return false;
+    for (int v = 1; v < graph.count(); ++v)
+        if (!graph.node(v).linear && (activity.modes(v).array() == static_cast<std::int8_t>(Mode::empty)).any())
+            return false;
+    std::map<std::pair<int, Index>, SpannedRows> rows;
+    for (const Boundary& boundary : activity.sliding()) {
+        if (boundary.is_parameter() || boundary.members.size() != 1) return false;
+        const Place& p = boundary.members.front();
+        const Node& node = graph.node(p.node);
+        Vector row(X.cols() + (node.bias.empty() ? 0 : 1));
+        row.head(X.cols()) = X.row(p.sample).transpose();
+        if (!node.bias.empty()) row[X.cols()] = 1.0;
+        if (!rows.try_emplace({p.node, p.unit}, kDependent).first->second.add(row)) return false;
+    }
+    return true;
+}
+
 int boundary_of(const Activity& activity, const Place& p) {
     for (std::size_t b = 0; b < activity.sliding().size(); ++b)
         if (activity.sliding()[b].place_of(p) >= 0) return static_cast<int>(b);
@@ -164,7 +202,7 @@ std::vector<int> joint_boundaries(const Activity& activity, const LocalModel& mo
 }
 
 std::vector<int> joint_boundaries(const Activity& activity, const Matrix& X, const Vector& theta) {
-    if (activity.sliding().empty()) return {};
+    if (activity.sliding().empty() || all_stand_alone(activity, X)) return {};
     std::vector<int> joint = joint_boundaries(activity, LocalModel(activity, X, theta, {}));
     if (std::ranges::all_of(joint, [](int one) { return one == 0; })) joint.clear();
     return joint;
