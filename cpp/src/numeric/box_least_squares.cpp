@@ -37,6 +37,7 @@ void BoxLeastSquares::resize(int count, int rank) {
 void BoxLeastSquares::reserve(int count, int rank) {
     resize(count, rank);
     inside_.reserve(rank);
+    others_.reserve(rank);
     q_.reserve(static_cast<std::size_t>((rank + 1) * rank));
     r_.reserve(static_cast<std::size_t>((rank + 1) * (rank + 2) / 2));
 }
@@ -146,12 +147,12 @@ int BoxLeastSquares::worst() const noexcept {
 /// cannot move at all, or those inside would depend on each other with it: they do for it what it could do, and to put
 /// one of them to an end instead would be a step back.
 bool BoxLeastSquares::admit(int w) {
-    const std::vector<int> others = inside_;
+    others_.assign(inside_.begin(), inside_.end());
     const Place from = place_[w];
     place_[w] = Place::inside;
     keep_independent();
-    if (inside_.size() <= others.size()) {
-        for (const int v : others) place_[v] = Place::inside;
+    if (inside_.size() <= others_.size()) {
+        for (const int v : others_) place_[v] = Place::inside;
         place_[w] = from;
         keep_independent();
         return false;

@@ -71,6 +71,7 @@ class BoxLeastSquares {
     Numbers vectors_, offset_, low_, high_, c_, target_, residual_, left_;
     std::vector<Place> place_;
     std::vector<char> barred_;  // freed before without success
+    std::vector<int> others_;   // those inside before one more is freed
     std::vector<int> inside_;
     Numbers q_, r_;  // the vectors inside, factored: orthonormal rows and packed triangular columns
     mutable Numbers column_;
