@@ -21,6 +21,7 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 PatternArray: TypeAlias = npt.NDArray[np.int8]
 
+LARGEST_INTEGER = 2**63 - 1  # what the core can hold
 REAL_KINDS = "biuf"  # numpy dtype kinds that convert to float64 without a loss of meaning
 
 
@@ -72,7 +73,7 @@ def real_array(value: npt.ArrayLike, name: str, shape: str) -> FloatArray:
     ValueError
         Ragged rows, another number of dimensions, a dtype that is not real, masked or non-finite entries.
     """
-    raw = _read(value, name, shape)
+    raw = read_array(value, name, shape)
     ndim = shape.count(",") + (0 if shape.endswith(",)") else 1)
     if raw.ndim != ndim:
         raise invalid(name, f"have the shape {shape}", f"the shape {raw.shape}")
@@ -114,7 +115,8 @@ def is_number(value: object) -> bool:
     return True
 
 
-def _read(value: npt.ArrayLike, name: str, shape: str) -> npt.NDArray[Any]:
+def read_array(value: npt.ArrayLike, name: str, shape: str) -> npt.NDArray[Any]:
+    """Return what numpy reads as an array; ragged rows and masked entries are refused, all else is to be checked."""
     if isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
         raise invalid(name, "have no masked entries", f"{int(np.ma.getmaskarray(value).sum())} masked")
     try:
@@ -170,7 +172,7 @@ def generator(seed: Seed, *key: int) -> np.random.Generator:
 
 
 def seed_number(seed: Seed) -> int:
-    """Return an integer seed as it is, or draw one: from a Generator, or anew for None.
+    """Return an integer seed as it is, or draw one: from a Generator, anew for None, or for what the core cannot hold.
 
     Raises
     ------
@@ -178,7 +180,7 @@ def seed_number(seed: Seed) -> int:
         As for `generator`.
     """
     source = generator(seed)
-    if seed is None or isinstance(seed, np.random.Generator):
+    if seed is None or isinstance(seed, np.random.Generator) or seed > LARGEST_INTEGER:
         return int(source.integers(2**63))
     return int(seed)
 
@@ -187,7 +189,10 @@ def real(value: object, name: str, expected: str = "be a finite number") -> floa
     """Return a finite float; booleans, strings, NaN and infinities are refused."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise invalid(name, expected, repr(value))
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        raise invalid(name, expected, "a number that no float can hold") from None
     if not math.isfinite(number):
         raise invalid(name, expected, repr(number))
     return number
@@ -209,8 +214,8 @@ def not_negative(value: object, name: str, expected: str = "be a finite number o
     return number
 
 
-def integer(value: object, name: str, least: int = 1) -> int:
-    """Return an int that is at least ``least``; booleans and floats are refused."""
+def integer(value: object, name: str, least: int = 1, most: int = LARGEST_INTEGER) -> int:
+    """Return an int from ``least`` to ``most``; booleans and floats are refused."""
     expected = f"be an integer of at least {least}"
     if isinstance(value, (bool, np.bool_)):
         raise invalid(name, expected, repr(value))
@@ -220,6 +225,9 @@ def integer(value: object, name: str, least: int = 1) -> int:
         raise invalid(name, expected, repr(value)) from None
     if number < least:
         raise invalid(name, expected, repr(number))
+    if number > most:
+        found = repr(number) if number <= LARGEST_INTEGER else "a larger one"
+        raise invalid(name, f"be an integer of at most {most}", found)
     return number
 
 
@@ -234,6 +242,18 @@ def instance(value: object, name: str, kind: type | tuple[type, ...], expected: 
     """Refuse a value of another class."""
     if not isinstance(value, kind):
         raise invalid(name, f"be {expected}", f"a value of type {type(value).__name__}")
+
+
+def truth(value: object, name: str) -> bool:
+    """Return a bool; numbers, which could mean anything, are refused."""
+    instance(value, name, (bool, np.bool_), "True or False")
+    return bool(value)
+
+
+def optional_callable(value: object, name: str = "callback") -> None:
+    """Refuse a value that is neither None nor callable."""
+    if value is not None and not callable(value):
+        raise invalid(name, "be None or callable", f"a value of type {type(value).__name__}")
 
 
 def leak_value(value: object) -> float:

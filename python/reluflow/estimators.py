@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, softmax
 
-from ._validation import FloatArray, instance, invalid, optional_module
+from ._validation import FloatArray, invalid, optional_module, truth
 from .datasets import Dataset, MultiClassDataset
 from .datasets._dataset import weights_of_samples
 from .flow import MultiClassSolution, Solution, Stop, integrate
@@ -77,7 +77,7 @@ class FlowEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _bias_input(self) -> float | None:
         """Return the constant input that gives the neurons a bias, if they are to have one."""
-        instance(self.bias, "bias", (bool, np.bool_), "True or False")
+        truth(self.bias, "bias")
         return 1.0 if self.bias else None
 
     def _outputs(self, X: npt.ArrayLike) -> FloatArray:
@@ -328,7 +328,7 @@ class ReluFlowRegressor(RegressorMixin, FlowEstimator):  # type: ignore[misc]
             Itself.
         """
         inputs, targets = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        instance(self.standardise, "standardise", (bool, np.bool_), "True or False")
+        truth(self.standardise, "standardise")
         inputs, y_, weights = _counted(inputs, np.asarray(targets, dtype=np.float64), sample_weight)
         self.target_mean_, self.target_scale_ = _mean_and_scale(y_, weights) if self.standardise else (0.0, 1.0)
         standardised = (y_ - self.target_mean_) / self.target_scale_

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, IntArray, PatternArray, invalid, optional_module, real
+from .._validation import FloatArray, IntArray, PatternArray, invalid, optional_module, real, truth
 from ..flow import MultiClassSolution
 from ..losses import early_duals
 from ._classes import class_table
@@ -63,6 +63,7 @@ def alignment(
     0.999999
     """
     xarray = optional_module("xarray", "analysis")
+    truth(projected, "projected")
     run = states(source, times)
     coords = {"time": run.t, "log_t": ("time", run.log_t), "sign": ("neuron", run.signs)}
     array: xr.DataArray = xarray.DataArray(
@@ -112,6 +113,7 @@ def alignment_times(
     >>> table.loc[table["condition"], ["neuron", "time", "bound"]].round(3).head(2).to_dict("records")
     [{'neuron': 0, 'time': 0.542, 'bound': 0.881}, {'neuron': 1, 'time': 1.073, 'bound': 1.152}]
     """
+    truth(projected, "projected")
     if isinstance(solution, MultiClassSolution):
         return class_table(solution, lambda one: alignment_times(one, delta=delta, projected=projected, times=times))
     check_run(solution)

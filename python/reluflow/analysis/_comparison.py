@@ -56,7 +56,7 @@ def suggest_steps(solution: Solution, *, budget: float = _FLOP_BUDGET) -> tuple[
     m, n, d = solution.final.width, solution.data.n, solution.data.d
     most = positive(budget, "budget") / (4.0 * m * n * d + _FLOPS_PER_STEP)
     end = positive(solution.t_end - solution.t_start, "the time that the solution covers")
-    small = 10.0 ** np.ceil(np.log10(end / most))
+    small = 10.0 ** np.ceil(np.log10(end) - np.log10(most))
     small = min(float(small), 10.0 ** np.floor(np.log10(end)) / _STEP_RATIO)
     return float(_STEP_RATIO * small), float(small)
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from .._validation import FloatArray, PatternArray, ReadOnly, integer, invalid, positive
 from ..datasets import Dataset
 from ..datasets._bias import appended, bare_inputs
+from ..datasets._dataset import MAX_ROW_NORM
 from ..losses import LossName
 from ..networks import Network
 from ._directions import Directions, axes_of, directions
@@ -138,6 +139,13 @@ class DecisionPlane(ReadOnly):
     basis: FloatArray
 
 
+def _extent(value: float) -> float:
+    found = positive(value, "extent")
+    if found > MAX_ROW_NORM:
+        raise invalid("extent", f"be at most {MAX_ROW_NORM:g}, the largest input", repr(found))
+    return found
+
+
 def decision_plane(
     data: Dataset,
     net: Network,
@@ -182,7 +190,7 @@ def decision_plane(
     if len(axes) != 2:
         raise invalid("basis", "have two rows", f"the shape {axes.shape}")
     points = bare @ axes.T
-    half = 1.2 * float(np.abs(points).max()) if extent is None else positive(extent, "extent")
+    half = 1.2 * float(np.abs(points).max()) if extent is None else _extent(extent)
     u = np.linspace(-half, half, integer(n_grid, "n_grid", least=2))
     U, V = np.meshgrid(u, u)
     inputs = appended(np.column_stack((U.ravel(), V.ravel())) @ axes, data.bias_input)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse.csgraph import connected_components
 
-from .._validation import FloatArray, IntArray, PatternArray, optional_module, positive
+from .._validation import FloatArray, IntArray, PatternArray, optional_module, positive, truth
 from ..flow import MultiClassSolution
 from ._classes import class_table
 from ._kernels import lengths, mass_shares, scaled
@@ -127,6 +127,7 @@ def groups(
     >>> table.groupby("group")["neuron"].agg(list).head(2).to_dict()
     {0: [0, 2, 3, 4, 5, 6], 1: [1, 8]}
     """
+    truth(same_sector, "same_sector")
     if isinstance(source, MultiClassSolution):
         return class_table(source, lambda one: groups(one, times, angle_tol=angle_tol, same_sector=same_sector))
     pandas = optional_module("pandas", "analysis")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, IntArray, PatternArray, optional_module
+from .._validation import FloatArray, IntArray, PatternArray, optional_module, truth
 from ..flow import MultiClassSolution
 from ..losses import inverse_total, is_of_margins
 from ._classes import class_array, class_table
@@ -97,6 +97,7 @@ def margins(
     >>> rf.analysis.margins(sol)[-1].round(2).to_numpy()
     array([12.91, 12.71])
     """
+    truth(normalised, "normalised")
     if isinstance(source, MultiClassSolution):
         return class_array(source, lambda one: margins(one, times, normalised=normalised))
     xarray = optional_module("xarray", "analysis")

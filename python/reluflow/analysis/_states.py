@@ -231,7 +231,7 @@ def grid_of(times: npt.ArrayLike | None, log_times: npt.ArrayLike | None) -> tup
         Numbers that do not increase.
     """
     name = "times" if log_times is None else "log_times"
-    grid = real_array(np.asarray(times if log_times is None else log_times), name, "(k,)")
+    grid = real_array(times if log_times is None else log_times, name, "(k,)")  # type: ignore[arg-type]  # one is given
     if not len(grid) or (np.diff(grid) <= 0).any():
         raise invalid(name, "hold increasing numbers", f"{len(grid)} that do not increase")
     with np.errstate(divide="ignore", over="ignore"):
@@ -267,7 +267,8 @@ def state_of(data: Dataset, net: Network, *, loss: LossName = "logistic", reduct
     zero = np.zeros(1)
     with np.errstate(divide="ignore"):
         log_zero = np.log(zero)
-    return States(data, net.leak, loss, reduction, zero, log_zero, net.W[None], net.a[None], pattern[None])
+    known = (check_loss(loss), check_reduction(reduction))
+    return States(data, net.leak, *known, zero, log_zero, net.W[None], net.a[None], pattern[None])
 
 
 def _is_pattern_on(data: Dataset, net: Network) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from .._validation import invalid
 from ..flow import MultiClassSolution
 from ._sectors import groups
 from ._series import series
@@ -100,6 +101,9 @@ def summarise(
     """
     if isinstance(solution, MultiClassSolution):
         return tuple(summarise(one) for one in solution)
+    if descent is not None and not hasattr(descent, "to_dict"):
+        found = f"a value of type {type(descent).__name__}"
+        raise invalid("descent", "be None or what analysis.compare_with_descent returns", found)
     both = ends(solution)
     table = series(both)
     last = table.iloc[-1]

@@ -176,6 +176,8 @@ def _outside_witness(X: FloatArray, directions: FloatArray) -> FloatArray:
         nearest = float(np.abs(others @ on_boundary).min())
         for shift in (0.0, -nearest, nearest):
             u = on_boundary + shift * leader
+            if not u.any():  # drawn along the leader, or in one dimension
+                continue
             rectified = np.maximum(X @ u, 0)
             outside = float(np.linalg.norm(rectified - span @ (span.T @ rectified)) / np.linalg.norm(X @ u))
             if outside > best_outside:

@@ -57,7 +57,7 @@ def training_of(
     if settings is not None:
         own = {name: settings[name] if isinstance(settings, dict) else getattr(settings, name) for name in given}
         for name, value in given.items():
-            if value is not None and value != own[name]:
+            if value is not None and not (np.isscalar(value) and value == own[name]):
                 raise invalid(name, f"be that of the run, {own[name]!r} (solution.final takes any)", repr(value))
         return Training(**own) if own["weight_decay"] or not is_of_margins(own["loss"]) else None
     if weight_decay is None:

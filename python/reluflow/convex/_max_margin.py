@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, integer, invalid, leak_value, positive
+from .._validation import FloatArray, generator, integer, invalid, leak_value, positive, read_array
 from ..datasets import Dataset
 from ._arrangements import sample_arrangements
 from ._bounds import DualNorm
@@ -194,13 +194,14 @@ def _first_pieces(data: Dataset, basis: FloatArray, room: HalfCells) -> list[Pie
 
 
 def _given_patterns(data: Dataset, patterns: Patterns, n_samples: int, seed: int) -> BoolArray | None:
+    generator(seed)  # a bad one is told whether it is used or not
     if isinstance(patterns, str):
         if patterns == "all":
             return None
         if patterns == "sampled":
             return sample_arrangements(data.X, n_samples, seed=seed).patterns
         raise invalid("patterns", "be 'all', 'sampled' or an array", repr(patterns))
-    given = np.asarray(patterns)
+    given = read_array(patterns, "patterns", f"(p, {data.n})")
     if given.ndim != 2 or given.shape[1] != data.n or len(given) == 0:
         raise invalid("patterns", f"have the shape (p, {data.n}), p >= 1", f"the shape {given.shape}")
     if not np.isin(given, (0, 1)).all():

@@ -98,12 +98,15 @@ def unit_vectors(dimension: int, count: int) -> FloatArray:
     >>> (unit_vectors(2, 4).round(12) + 0.0).tolist()
     [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]
     """
-    n = integer(count, "count")
+    if not np.isscalar(dimension) or dimension not in (2, 3):
+        raise invalid("dimension", "be 2 or 3", repr(dimension))
+    return _unit_vectors(dimension, integer(count, "count"))
+
+
+def _unit_vectors(dimension: int, n: int) -> FloatArray:
     if dimension == 2:
         angles = 2 * np.pi * np.arange(n) / n
         return np.column_stack((np.cos(angles), np.sin(angles)))
-    if dimension != 3:
-        raise invalid("dimension", "be 2 or 3", repr(dimension))
     height = 1 - (2 * np.arange(n) + 1) / n
     radius, angle = np.sqrt(1 - height**2), GOLDEN_ANGLE * np.arange(n)
     return np.column_stack((radius * np.cos(angle), radius * np.sin(angle), height))
@@ -136,7 +139,7 @@ def rectified_outline(X: npt.ArrayLike, *, n_points: int = 720, leak: float = 0.
     inputs = real_array(X, "X", "(n, d)")
     if inputs.shape[1] not in (2, 3):
         raise invalid("X", "have 2 or 3 columns", f"{inputs.shape[1]}")
-    u = unit_vectors(inputs.shape[1], n_points)
+    u = _unit_vectors(inputs.shape[1], integer(n_points, "n_points"))
     plain = u @ inputs.T
     return Ellipsoid(fixed(u), fixed(plain), fixed(rectify(plain, leak_value(leak))))
 

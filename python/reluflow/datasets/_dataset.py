@@ -320,7 +320,10 @@ def column_names(X: object) -> tuple[str, ...] | None:
 def _feature_names(value: Sequence[str] | None, d: int) -> tuple[str, ...] | None:
     if value is None:
         return None
-    names = tuple(value)
+    try:
+        names = tuple(value)
+    except TypeError:
+        raise invalid("feature_names", "be a sequence of strings", f"a value of type {type(value).__name__}") from None
     for name in names:
         instance(name, "feature_names", str, "a sequence of strings")
     if isinstance(value, str) or len(names) != d:

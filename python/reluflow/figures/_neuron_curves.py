@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._validation import FloatArray
+from .._validation import FloatArray, integer
 from ..analysis import Timeline
 from ._axes import begin, columns, dims, figure, log_values, look
 from ._legend import add_legend
@@ -120,7 +120,7 @@ def singular_values(table: xr.DataArray, ax: Axes | None = None, *, n_values: in
     'rank'
     """
     ax = begin(table, ax, name="table", source="analysis.singular_values", fits=dims("time", "rank"))
-    values = table.to_numpy()[-1][:n_values]
+    values = table.to_numpy()[-1][: integer(n_values, "n_values")]
     rank = np.arange(1, len(values) + 1)
     (dots,) = ax.plot(rank, values, **look(keywords, linestyle="none", marker="o", color=BLUE, clip_on=False, zorder=3))
     ax.vlines(rank, 0.0, values, colors=dots.get_color(), linewidth=0.8)
@@ -147,7 +147,7 @@ def singular_value_paths(table: xr.DataArray, ax: Axes | None = None, *, n_value
     """
     ax = begin(table, ax, name="table", source="analysis.singular_values", fits=dims("time", "rank"))
     x = time_axis(ax, table["time"].to_numpy(), table["log_t"].to_numpy())
-    for k in range(min(n_values, table.sizes["rank"])):
+    for k in range(min(integer(n_values, "n_values"), table.sizes["rank"])):
         ax.plot(x, table.to_numpy()[:, k], **look(keywords, color=LINES[k % len(LINES)], label=f"{k + 1}"))
     log_values(ax, table.to_numpy())
     ax.set_ylabel("singular value of $W$")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._validation import FloatArray
+from .._validation import FloatArray, invalid, real_array
 from ..analysis import DecisionPlane, EventMarks, PlaneSectors, RectifiedEllipsoid, WeightPlane
 from ._axes import begin, figure, look
 from ._legend import add_legend
@@ -169,7 +169,10 @@ def decision(
         ax.contour(plane.u, plane.v, plane.values, levels=[0.0], colors=BLACK, linewidths=1.3)
     half = float(plane.u[-1])
     if reference is not None:
-        along = np.array([-reference[1], reference[0]]) / np.linalg.norm(reference) * 2.0 * half
+        normal = real_array(reference, "reference", "(2,)")
+        if normal.shape != (2,) or not normal.any():
+            raise invalid("reference", "be the two coordinates of a direction", f"{normal.tolist()}")
+        along = np.array([-normal[1], normal[0]]) / np.linalg.norm(normal) * 2.0 * half
         ax.plot([-along[0], along[0]], [-along[1], along[1]], color=GREEN, linestyle=(0, (4, 2)), linewidth=1.1)
     size = float(np.clip(400.0 / len(plane.y), 5.0, 26.0))
     for sign, marker in ((1.0, "o"), (-1.0, "s")):

@@ -24,7 +24,7 @@ from .._palette import (
     YELLOW,
     sign_colour,
 )
-from .._validation import FloatArray, invalid, one_of, optional_module
+from .._validation import FloatArray, integer, invalid, one_of, optional_module, positive
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,6 +55,7 @@ __all__ = [
     "time_axis",
 ]
 
+_MAX_PANELS = 1000
 COLUMN, PAGE = 3.35, 6.9  # inches: one column and two columns of a paper
 
 # Where log t passes this, t no longer fits a double and the axis shows log10 t itself.
@@ -126,6 +127,11 @@ def panels(
     -------
     figure, axes
 
+    Raises
+    ------
+    ValueError
+        A number of columns or rows that is not from 1 to 1,000, or a size that is not above 0.
+
     Examples
     --------
     >>> import reluflow as rf
@@ -134,11 +140,13 @@ def panels(
     [6.9, 2.6910000000000003]
     """
     figure_module = optional_module("matplotlib.figure", "viz")
-    across = width if width is not None else (COLUMN if n_columns == 1 else PAGE)
-    tall = height if height is not None else n_rows * 0.78 * across / n_columns
+    columns, rows = (integer(n, name, most=_MAX_PANELS) for n, name in ((n_columns, "n_columns"), (n_rows, "n_rows")))
+    usual = COLUMN if columns == 1 else PAGE
+    across = usual if width is None else positive(width, "width")
+    tall = rows * 0.78 * across / columns if height is None else positive(height, "height")
     with style():
         figure: Figure = figure_module.Figure(figsize=(across, tall), layout="constrained")
-        return figure, figure.subplots(n_rows, n_columns, **keywords)
+        return figure, figure.subplots(rows, columns, **keywords)
 
 
 def time_axis(ax: Axes, t: FloatArray, log_t: FloatArray, *, clock: str = "log") -> FloatArray:

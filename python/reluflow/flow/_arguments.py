@@ -26,6 +26,7 @@ from ._stop import LARGEST_LOG_NORM, Stop
 # A carried pattern may contradict a pre-activation by this part of |θ_j| |x_i|: far above the error of any run, far
 # below the pre-activations of a pattern that belongs to other data.
 PATTERN_TOL = 1e-6
+MAX_THREADS = 2**31 - 1  # what the core can hold
 # Weights between this and its inverse are squared as they are.
 LARGEST_SQUARED = 1e140
 
@@ -95,7 +96,7 @@ def thread_count(n_threads: int | None) -> int:
     """
     if isinstance(n_threads, (int, np.integer)) and not isinstance(n_threads, bool) and n_threads < 0:
         return max(_cores() + 1 + int(n_threads), 1)
-    return _cores() if n_threads is None else integer(n_threads, "n_threads")
+    return _cores() if n_threads is None else integer(n_threads, "n_threads", most=MAX_THREADS)
 
 
 def _cores() -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, overload
 
@@ -16,6 +16,7 @@ from .._validation import (
     PatternArray,
     instance,
     invalid,
+    read_array,
     real,
     real_array,
 )
@@ -97,13 +98,13 @@ class EventTable(EventColumns):
         Raises
         ------
         ValueError
-            A name that is no kind of event.
+            A name that is no kind of event, or neurons or samples that are no integers.
         """
         keep = np.ones(len(self), dtype=np.bool_)
         if neuron is not None:
-            keep &= np.isin(self.neuron, neuron)
+            keep &= np.isin(self.neuron, _indices(neuron, "neuron"))
         if sample is not None:
-            keep &= np.isin(self.sample, sample)
+            keep &= np.isin(self.sample, _indices(sample, "sample"))
         if kind is not None:
             keep &= np.isin(self.code, _codes(kind))
         return self[keep]
@@ -174,8 +175,15 @@ def _line(event: Event) -> str:
     return f"{_when(event):>14} {event.neuron:>7} {event.sample:>7}  {event.kind}"
 
 
+def _indices(value: int | Sequence[int], name: str) -> npt.NDArray[np.integer[Any]]:
+    found = read_array(value, name, "(k,)")
+    if found.ndim > 1 or (found.size and found.dtype.kind not in "iu"):
+        raise invalid(name, "be an integer or a sequence of integers", repr(value))
+    return found
+
+
 def _codes(kind: str | Sequence[str]) -> list[int]:
-    names = [kind] if isinstance(kind, str) else list(kind)
+    names = [kind] if isinstance(kind, str) else list(kind) if isinstance(kind, Iterable) else [kind]
     for name in names:
         instance(name, "kind", str, "the name of a kind of event")
         if name in RENAMED_KINDS:

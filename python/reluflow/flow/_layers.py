@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .._validation import invalid
+from .._validation import invalid, not_negative
 from ..layered import DeepNetwork, DeepSolution
 from ..layered._integrate import HOOK_PERIOD, Hook, Layered, check_start, integrate_layers
 from ._arguments import checked_times
@@ -53,6 +53,7 @@ class LayeredRun:
         criteria = until.as_dict()
         to_limit = bool(criteria.pop("limit", False))
         rules = refuse(options)
+        rules["weight_decay"] = not_negative(rules["weight_decay"], "weight_decay")
         start = (net.t_end, net.log_t_end) if isinstance(net, DeepSolution) else (0.0, -math.inf)
         times = checked_times(rules["save_at"], rules["save_at_log"], start, until)
         if to_limit and times != (None, None):

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy.typing as npt
 
-from .._validation import instance, integer, invalid, one_of
+from .._validation import instance, integer, invalid, one_of, optional_callable
 from ..datasets import Dataset, MultiClassDataset
 from ..datasets._dataset import one_target
 from ..layered import DeepNetwork, DeepSolution
@@ -230,8 +230,7 @@ def _check_where(n_threads: object, executor: object, chunk: object, reduce: obj
         raise invalid("n_threads", "be left out where an executor is given", repr(n_threads))
     if chunk is not None and executor is None:
         raise invalid("chunk", "be left out without an executor", repr(chunk))
-    if reduce is not None and not callable(reduce):
-        raise invalid("reduce", "be None or callable", f"a value of type {type(reduce).__name__}")
+    optional_callable(reduce, "reduce")
 
 
 def _by_layers(

@@ -7,9 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
-
-from .._validation import instance, invalid, real
+from .._validation import invalid, optional_callable, real, truth
 
 # A run shorter than this says nothing: the line would only flicker.
 QUIET_SECONDS = 2.0
@@ -105,9 +103,8 @@ def listeners(progress: object, callback: Callable[..., object] | None, period: 
     ValueError
         `progress` is no truth value, `callback` cannot be called, or `period` is no number of seconds.
     """
-    instance(progress, "progress", (bool, np.bool_), "True or False")
-    if callback is not None and not callable(callback):
-        raise invalid("callback", "be None or callable", f"a value of type {type(callback).__name__}")
+    truth(progress, "progress")
+    optional_callable(callback)
     seconds = real(period, "callback_period", "be a number of seconds, at least 0")
     if seconds < 0.0:
         raise invalid("callback_period", "be a number of seconds, at least 0", repr(seconds))

@@ -97,7 +97,12 @@ def is_of_layers(net: object, train: object = None, rates: object = None) -> boo
     """Tell whether a run of a network belongs to the layered core."""
     if isinstance(net, TwoLayerSolution):
         return True
-    return isinstance(net, Network) and (net.n_outputs > 1 or train not in (None, "both") or rates is not None)
+    return isinstance(net, Network) and (net.n_outputs > 1 or not _trains_both(train) or rates is not None)
+
+
+def _trains_both(train: object) -> bool:
+    """Tell whether `train` is left out or asks for what is usual."""
+    return train is None or (isinstance(train, str) and train == "both")
 
 
 def refuse_parts(train: object, rates: object) -> None:
@@ -108,8 +113,8 @@ def refuse_parts(train: object, rates: object) -> None:
     ValueError
         One of them is given.
     """
-    for name, value, defaults in (("train", train, (None, "both")), ("rates", rates, (None,))):
-        if value not in defaults:
+    for name, value, is_usual in (("train", train, _trains_both(train)), ("rates", rates, rates is None)):
+        if not is_usual:
             raise invalid(name, "be left out: it is for a Network that starts anew", repr(value))
 
 
@@ -124,7 +129,7 @@ def run_of(data: Any, net: Any, until: Stop | float, options: dict[str, Any]) ->
     rules = refuse(options, "with several outputs, train or rates")
     train, rates = rules.pop("train"), rules.pop("rates")
     goes_on = isinstance(net, TwoLayerSolution)
-    reader = _going_on(net, train, rates) if goes_on else as_layers(net, train or "both", rates)
+    reader = _going_on(net, train, rates) if goes_on else as_layers(net, "both" if train is None else train, rates)
     pair = pair_of(data, reader.start, rules["loss"])
     reader = reader.going_on(pair.net)
     stop = Stop.of(until)

@@ -8,7 +8,7 @@ from typing import TypedDict
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, Seed, instance, integer, invalid, place, positive, real, real_array
+from .._validation import FloatArray, Seed, integer, invalid, place, positive, real, real_array, truth
 
 
 class StartOptions(TypedDict, total=False):
@@ -98,7 +98,7 @@ def law_of(
     """Check the arguments of `Network.init` that say how weights are drawn."""
     m, d, size = integer(width, "width"), integer(dim, "dim"), positive(scale, "scale")
     for name, value in (("balanced", balanced), ("antisymmetric", antisymmetric)):
-        instance(value, name, (bool, np.bool_), "True or False")
+        truth(value, name)
     if antisymmetric and m % 2:
         raise invalid("width", "be even for an antisymmetric start, whose neurons are pairs", repr(m))
     drawn = m // 2 if antisymmetric else m

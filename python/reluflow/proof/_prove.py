@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._validation import instance, invalid, real, real_array
+from .._validation import instance, invalid, optional_callable, real, real_array
 from ..flow import Solution
 from ..losses import is_of_margins
 from ._proof import KIND_OF_CODE, KINDS, START_SIDES, Proof, ProvedEvents, State, kind_names
@@ -96,8 +96,9 @@ def prove(
         raise invalid("sol", "have samples that count one each", "weights in its data")
     if sol.settings.weight_decay:
         raise invalid("sol", "be a run without weight decay", f"weight_decay={sol.settings.weight_decay!r}")
-    if isinstance(digits, bool) or digits not in (16, 32, "auto"):
+    if isinstance(digits, bool) or not isinstance(digits, (int, str)) or digits not in (16, 32, "auto"):
         raise invalid("digits", "be 16, 32 or 'auto'", repr(digits))
+    optional_callable(callback)
     start = real(sol.t_start, "sol.t_start")
     end = min(sol.t_end, LATEST) if until is None else real(until, "until")
     if not start <= end <= min(sol.t_end, LATEST):

@@ -29,7 +29,7 @@ class Units:
         """Return the units in which the largest input has size one, as far as no time gets beyond ``latest``."""
         size = 2.0 ** round(0.5 * math.log2(float(np.abs(problem["X"]).max())))
         if until > 0:
-            size = min(size, max(1.0, 2.0 ** math.floor(0.5 * math.log2(latest / until))))
+            size = min(size, max(1.0, 2.0 ** math.floor(0.5 * (math.log2(latest) - math.log2(until)))))
         again = cls(1.0 / size).problem(cls(size).problem(problem))
         exact = all(np.array_equal(again[name], problem[name]) for name in ("X", "W", "a", "t"))
         return cls(size) if exact else cls()

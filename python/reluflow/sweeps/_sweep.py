@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from .. import _core
 from .._digest import build_digest, content_digest
-from .._validation import instance, integer, invalid, optional_module
+from .._validation import integer, invalid, optional_module, truth
 from ..datasets import MultiClassDataset
 from ..flow import Stop
 from ..flow._arguments import Asked, start_of, thread_count
@@ -136,7 +136,7 @@ def sweep(
     optional_module("xarray", EXTRA)
     fixed = {name: value for name, value in locals().items() if name in (*START, *FLOW)}
     plan = _plan(data, grid, measure, fixed)
-    instance(resume, "resume", bool, "True or False")
+    truth(resume, "resume")
     if executor is not None and n_threads is not None:
         raise invalid("n_threads", "be left out where an executor is given", repr(n_threads))
     size = task_size(None if chunk is None else integer(chunk, "chunk"), plan.grid.size)
