@@ -211,3 +211,34 @@ def test_a_neuron_that_left_at_the_end_of_a_step_does_not_rest_where_it_left(X, 
     compare.assert_same_state(
         back * scaled.final.W, back * scaled.final.a, plain.final.W, plain.final.a, 1e-8, f"{scale}"
     )
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13])
+@pytest.mark.parametrize("a", [1.0, 3.0])
+def test_a_neuron_whose_samples_balance_at_its_origin_vanishes_for_ever(rtol, a):
+    """Samples of both labels have the same coordinate along the line on which it slides, w' = -a (e^(aw) - e^(-aw)).
+
+    w falls below the rounding of the pulls that cancel, which took it through w = 0, where samples on the other side
+    draw it on.
+    """
+    X = [[1, -0.22], [1, -0.39], [1, -0.013], [1, -0.15], [0, 1.15], [0, -0.66], [-1, 1.36], [-1, -1.68]]
+    data = rf.Dataset(X, [-1, 1, -1, 1, -1, -1, 1, 1])
+    sol = rf.integrate(data, rf.Network([[0.5, 0.0], [-0.5, 0.0]], [a, 0.5]), until=40.0, loss="exponential", rtol=rtol)
+    assert sol.status == "reached_time"
+    assert not len(sol.branchings)
+    assert sorted(sol.events.counts()) == ["start_slide"]
+    assert np.abs(sol.final.W[0]).max() < 1e-15
+    assert sol.final.a[0] == pytest.approx(np.sqrt(a**2 - 0.25), rel=1e-14)
+
+
+@pytest.mark.parametrize("rtol", [1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12])
+def test_a_neuron_that_vanishes_in_short_steps_does_not_pass_zero_by_rounding(rtol):
+    """Both signs of the input have samples of both labels: each neuron comes to zero from its own side, at rates of 4
+    and 34, while the other one still makes the weights on its far side differ.
+    """
+    data = rf.Dataset([[1.0]] * 2 + [[-1.0]] * 10, [1, -1] + [1] * 5 + [-1] * 5)
+    net = rf.Network([[0.0671197], [-0.00290203]], [-1.5026202, 1.83535278])
+    sol = rf.integrate(data, net, until=60.0, loss="exponential", rtol=rtol)
+    assert sol.status == "reached_time"
+    assert not len(sol.events)
+    assert np.abs(sol.final.W).max() < 1e-15

@@ -25,6 +25,8 @@ constexpr double kZeroPart = 0.25;
 constexpr double kPartOfSize = 1e-3;
 /// and not where that would move a margin by more than this: margins of 1e10 are not known to one.
 constexpr double kMoved = 1e-6;
+/// A neuron whose w is smaller beside a than this is about to vanish: what is left of it may be rounding of its pull.
+constexpr double kVanishing = 1e-9;
 constexpr double kEps = std::numeric_limits<double>::epsilon();
 
 }  // namespace
@@ -82,11 +84,14 @@ bool HeldBeside::is_unknown(int piece, int boundary, std::int8_t side, const Coe
 
 HeldBeside::Hold HeldBeside::hold(int piece, int boundary, std::span<const std::int8_t> sides, double limit,
                                   double rounding) const {
-    const double rate = hold_rate(piece, boundary, sides[boundary]);
-    if (rate * limit < kHolds) return {0.0, 0.0, rounding, rounding};
+    const bool vanishes = motion_.size(piece) <= kVanishing * std::abs(motion_.a(piece)[0]);
+    double rate = hold_rate(piece, boundary, sides[boundary]);
+    if (vanishes) rate = std::max(rate, rate_to_origin(piece, sides));
+    const bool holds = rate * limit >= kHolds;
+    if (!holds && !vanishes) return {0.0, 0.0, rounding, rounding};
     const double weight = motion_.acting_weight(sides, motion_.piece(piece).begin);
     const double noise = kCornerUlps * kEps * weight * std::abs(motion_.a(piece)[0]) * motion_.step();
-    return {rate, noise, std::max(rounding, noise / rate), rounding};
+    return {holds ? rate : 0.0, noise, std::max(rounding, holds ? noise / rate : noise * limit), rounding};
 }
 
 bool HeldBeside::comes_to_rest(int piece, int boundary, const Coefficients& z, const Hold& hold) const {
@@ -127,6 +132,30 @@ double HeldBeside::known_until(const Coefficients& z, double v, double error) co
 double HeldBeside::hold_rate(int piece, int boundary, std::int8_t side) const {
     const double output = motion_.a(piece)[0];
     return answer(boundary, side, output * output);
+}
+
+/// The same of a neuron that is about to vanish, by what all samples on its side answer to its length: it comes to all
+/// boundaries there, and where the samples balance at w = 0 it never does.
+double HeldBeside::rate_to_origin(int piece, std::span<const std::int8_t> sides) const {
+    const double size = motion_.size(piece);
+    const double output = motion_.a(piece)[0];
+    if (size == 0.0) return 0.0;
+    const Waveform& waveform = motion_.waveform();
+    const Dataset& data = motion_.data();
+    const double scale = motion_.step() * output * output;
+    if (scale * waveform.mean_square() < kHolds) return 0.0;
+    const Eigen::Map<const Vector> w(motion_.w(piece), motion_.rank());
+    double sum = 0.0;
+    for (Index boundary = 0; boundary < data.n_boundaries(); ++boundary) {
+        if (sides[boundary] == 0) continue;
+        const double along = data.normals().row(boundary).dot(w) / size;
+        for (const int sample : data.samples_of(static_cast<int>(boundary))) {
+            const double coefficient = data.coefficient(sample) * along;
+            const double slope = data.coefficient(sample) * sides[boundary] > 0.0 ? 1.0 : motion_.leak();
+            if (waveform.is_live(sample)) sum += waveform.response(sample) * slope * slope * coefficient * coefficient;
+        }
+    }
+    return scale * sum;
 }
 
 /// The same of how fast what drives the neuron falls, at most. Where samples balance at z = 0, they answer to all

@@ -58,6 +58,7 @@ class HeldBeside {
   private:
     Doubt doubt_of(int piece, const Coefficients& c, double held, double u, double zero) const;
     double hold_rate(int piece, int boundary, std::int8_t side) const;
+    double rate_to_origin(int piece, std::span<const std::int8_t> sides) const;
     double drive_rate(int piece, int boundary, std::int8_t side) const;
     bool balances(int boundary, std::int8_t side) const;
     double answer(int boundary, std::int8_t side, double square) const;
