@@ -300,7 +300,7 @@ Minimum LocalMinima::describe(const Cell& cell, const Vector& d) const {
     for (int a = 0; a < model_.count(); ++a) {
         const double rate = cell.rows[a].dot(d);
         const double length = cell.rows[a].norm();
-        const bool moves = std::abs(rate) > rounding(d) * length;
+        const bool moves = kept_[a] == 0 && std::abs(rate) > rounding(d) * length;
         found.signs.push_back(moves ? (rate > 0.0 ? 1 : -1) : 0);
         found.rates.push_back(moves ? rate : 0.0);
         found.is_held.push_back(!moves && length > 0.0 ? 1 : 0);
