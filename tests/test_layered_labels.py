@@ -42,3 +42,10 @@ def test_normals_that_depend_on_each_other_but_for_the_tolerance(seed: int) -> N
 def test_what_is_kept_has_no_rate_whatever_the_tolerance_left_of_its_normal(seed: int) -> None:
     """Kept by others, as its normal is in their span but for the tolerance: a rate of 1e-12 was taken for leaving."""
     check(seed)
+
+
+@pytest.mark.parametrize("seed", [281, 340, 765])
+def test_what_leaves_as_the_last_that_moves_it_goes_stays(seed: int) -> None:
+    """Its multiplier is zero where an input is: it left first, by rounding, and rested beside its boundary on a side
+    that was chance."""
+    check(seed)

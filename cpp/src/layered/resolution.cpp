@@ -173,7 +173,8 @@ Resolution::Check Resolution::attempt(Jet& jet) {
         reason_ = "the normals of what meets depend on each other";
         return Check::failed;
     }
-    return check(jet);
+    const Check found = check(jet);
+    return found == Check::valid && add_resting(jet) ? Check::grown : found;
 }
 
 void Resolution::set_sides() {

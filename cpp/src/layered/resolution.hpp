@@ -67,6 +67,14 @@ class Resolution {
 
     void drop_followers(const Activity& before);
     void add_forced(const Activity& before);
+    bool add_resting(Jet& jet);
+    bool has_just_left(const Place& p) const;
+    /// True if a pre-activation has not moved since an event of the same instant: it is below this part of its layer.
+    static constexpr double kSameInstant = 1e-13;
+    static bool is_still_zero(const Place& p, const std::vector<Matrix>& z);
+    /// Of the velocity, times how far it moves a place: what moves less rests.
+    static constexpr double kNoRate = 1e-13;
+    static bool rests(Jet& jet, const Place& p);
     void add_dependent(const Activity& before, const Jet* here);
     Check attempt(Jet& jet);
     void set_sides();

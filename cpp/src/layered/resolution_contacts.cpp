@@ -57,6 +57,45 @@ void Resolution::add_forced(const Activity& before) {
     }
 }
 
+// What has left its boundary tangentially in an event of the same instant, and has nothing any more that moves it,
+// stays there with a multiplier of zero: it becomes a contact that slides.
+bool Resolution::add_resting(Jet& jet) {
+    const std::size_t known = contacts_.size();
+    std::vector<Matrix> z;
+    for (const Zero& zero : before_->zeros()) {
+        const Place& p = zero.place;
+        if (is_start_ || !has_just_left(p) || trial_.mode(p) != Mode::moving || !rests(jet, p)) continue;
+        if (z.empty()) pre_activations(*graph_, *X_, *theta_, z);
+        const auto has_it = [&](const Contact& contact) { return contact.boundary.place_of(p) >= 0; };
+        if (!is_still_zero(p, z) || std::ranges::any_of(contacts_, has_it)) continue;
+        Contact contact;
+        contact.boundary = trial_.whole_boundary_of(p);
+        const int turn = contact.boundary.is_shared() ? trial_.input_sign(p, trial_.boundary_of(p).inputs.front()) : 1;
+        contact.from = before_->side(p) * turn;
+        contacts_.push_back(std::move(contact));
+        sides_.push_back(0);
+        rates_.push_back(1.0);
+        only_leaves_ = false;
+    }
+    return contacts_.size() > known;
+}
+
+// Whether nothing moves a place, to second order: what pulls it may be zero for an instant.
+bool Resolution::rests(Jet& jet, const Place& p) {
+    const double none = kNoRate * largest(jet.theta(1)) * jet.reach(p);
+    if (std::abs(jet.z(p.node).at(1, p.sample, p.unit)) > none) return false;
+    return (jet.order() > 1 || jet.advance()) && std::abs(jet.z(p.node).at(2, p.sample, p.unit)) <= none;
+}
+
+bool Resolution::has_just_left(const Place& p) const {
+    const auto is_it = [&](const Zero& zero) { return zero.place == p && zero.orders > 1 && zero.is_chosen; };
+    return before_->mode(p) == Mode::moving && std::ranges::any_of(before_->zeros(), is_it);
+}
+
+bool Resolution::is_still_zero(const Place& p, const std::vector<Matrix>& z) {
+    return std::abs(z[p.node](p.sample, p.unit)) <= kSameInstant * z[p.node].cwiseAbs().maxCoeff();
+}
+
 // What is next to zero and moves only with the contacts and with what slides is zero with them: to hold these leaves it
 // no direction of its own. That is so where several weights of a unit vanish together.
 void Resolution::add_dependent(const Activity& before, const Jet* here) {

@@ -13,9 +13,6 @@ namespace {
 
 /// A rate below this part of its terms is their rounding: the place leaves tangentially.
 constexpr double kResting = 1e-8;
-constexpr double kNoRate = 1e-13;
-/// A pre-activation below this part of its layer has not moved since an event of the same instant.
-constexpr double kSameInstant = 1e-13;
 /// What moves tangentially gets its orders in so many rounds.
 constexpr int kMaxRounds = 5;
 
@@ -177,7 +174,7 @@ std::vector<Place> Resolution::all_met() const {
     for (const Zero& zero : before_->zeros()) {
         const Place& p = zero.place;
         if (before_->mode(p) != Mode::moving || std::ranges::find(met, p) != met.end()) continue;
-        if (std::abs(z[p.node](p.sample, p.unit)) <= kSameInstant * z[p.node].cwiseAbs().maxCoeff()) met.push_back(p);
+        if (is_still_zero(p, z)) met.push_back(p);
     }
     return met;
 }
@@ -248,10 +245,11 @@ bool Resolution::goes_as_given(const Jet& jet, std::vector<Given>& given, bool& 
         if (trial_.mode(p) != Mode::moving || trial_.side(p) != one.side) return false;
         const double none = kNoRate * largest(jet.theta(1)) * jet.reach(p);
         const double hidden = none + kBeyond * rounding.of_rate(p);
+        const bool was_zero = before_->mode(p) == Mode::sliding || has_just_left(p);
         if (one.orders == 1 && std::abs(first) <= kResting * jet.rate_terms(p, terms) + hidden) {
             one.orders = 2;
             again = true;
-        } else if (one.orders == 2 && before_->mode(p) == Mode::sliding && std::abs(first) <= none) {
+        } else if (one.orders == 2 && was_zero && std::abs(first) <= none) {
             one.side = 0;  // nothing moves it on that side: it stays with multiplier zero
             one.rate = 0.0;
             again = true;
