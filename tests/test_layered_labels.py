@@ -49,3 +49,9 @@ def test_what_leaves_as_the_last_that_moves_it_goes_stays(seed: int) -> None:
     """Its multiplier is zero where an input is: it left first, by rounding, and rested beside its boundary on a side
     that was chance."""
     check(seed)
+
+
+@pytest.mark.parametrize("seed", [472, 483, 589])
+def test_of_dependent_normals_those_are_kept_that_are_far_apart(seed: int) -> None:
+    """The first ones in the list were 1e-4 apart, and their multipliers could not be told."""
+    check(seed)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "numeric/decompositions.hpp"
 
@@ -67,19 +68,25 @@ bool SlidingSeries::factor(const Fields& fields, Index parameters) {
     return factor_gram();
 }
 
-// Of normals that depend on each other by the weights, the first ones hold what all of them hold.
+// Of normals that depend on each other by the weights some hold what all of them hold: each is the one that has most
+// beside those before, as others may leave no more than rounding between two of them.
 void SlidingSeries::keep_independent() {
-    std::vector<Vector> basis;
-    std::erase_if(independent_, [&](int b) {
-        const double length = normals_.row(b).norm();
-        if (length <= 0.0) return true;
-        Vector rest = normals_.row(b).transpose() / length;
-        for (int pass = 0; pass < 2; ++pass)
-            for (const Vector& e : basis) rest -= rest.dot(e) * e;
-        if (rest.norm() <= kSpanned) return true;
-        basis.push_back(rest.normalized());
-        return false;
-    });
+    std::vector<std::pair<int, Vector>> rests;
+    for (const int b : independent_)
+        if (const double length = normals_.row(b).norm(); length > 0.0)
+            rests.emplace_back(b, normals_.row(b).transpose() / length);
+    independent_.clear();
+    while (!rests.empty()) {
+        const auto size = [](const auto& one) { return one.second.norm(); };
+        const auto next = std::ranges::max_element(rests, {}, size);
+        if (size(*next) <= kSpanned) break;
+        const Vector e = next->second.normalized();
+        independent_.push_back(next->first);
+        rests.erase(next);
+        for (auto& [b, rest] : rests)
+            for (int pass = 0; pass < 2; ++pass) rest -= rest.dot(e) * e;
+    }
+    std::ranges::sort(independent_);
 }
 
 // False if the normals depend on each other.
