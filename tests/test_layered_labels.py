@@ -55,3 +55,10 @@ def test_what_leaves_as_the_last_that_moves_it_goes_stays(seed: int) -> None:
 def test_of_dependent_normals_those_are_kept_that_are_far_apart(seed: int) -> None:
     """The first ones in the list were 1e-4 apart, and their multipliers could not be told."""
     check(seed)
+
+
+def test_units_that_turn_at_one_instant_turn_together() -> None:
+    """Weights of two units that only one sum of duals pulls come to repel with it. At 1e-7 they did so 1e-11 apart, and
+    one alone was decided beside the other as one that stands on a ridge: it stayed, in a second way that is none."""
+    check(998)
+    assert not labels(998, 1e-7).branchings

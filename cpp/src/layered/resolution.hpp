@@ -97,6 +97,7 @@ class Resolution {
     Outcome beside_ridges(Jet& jet);
     int contact_of(const Boundary& boundary) const;
     int turning(const Boundary& boundary) const;
+    bool turns_along(const Boundary& boundary);
     bool check_turned(const Jet& jet, int b, double up, double down, int contact);
     bool check_turned_group(const Jet& jet, const SlidingGroup& group);
     void go_along(const Jet& jet, const SlidingGroup& group, const Eigen::RowVectorXd& ray);

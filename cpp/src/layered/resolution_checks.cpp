@@ -76,11 +76,13 @@ bool Resolution::check_sliding(const Jet& jet, int b) {
     Row down;
     sliding_bounds(jet, b, leading_order() - 1, up, down);
     const double mu = jet.sliding().multiplier(b)[0];
-    if (const int c = turning(jet.sliding().boundaries()[b]); c >= 0) {
-        const double size =
-            kTangential * (std::abs(up[1]) + std::abs(down[1]) + std::abs(jet.sliding().multiplier(b)[1]));
-        if (std::max(std::abs(mu - up[0]), std::abs(mu - down[0])) < size)
-            return check_turned(jet, b, up[1], down[1], c);
+    const Row& multiplier = jet.sliding().multiplier(b);
+    if (turns_ && leading_order() > 1) {
+        const double size = kTangential * (std::abs(up[1]) + std::abs(down[1]) + std::abs(multiplier[1]));
+        const bool is_open = std::max(std::abs(mu - up[0]), std::abs(mu - down[0])) < size;
+        const int c = turning(jet.sliding().boundaries()[b]);
+        if (is_open && c >= 0) return check_turned(jet, b, up[1], down[1], c);
+        if (is_open && turns_along(jet.sliding().boundaries()[b])) return true;
     }
     double tol = kBoundTol * (std::abs(up[0]) + std::abs(down[0]) + std::abs(mu));
     if (within_rounding_) tol += kBeyond * DualRounding(jet).of_multiplier(b);
@@ -105,6 +107,20 @@ bool Resolution::check_sliding(const Jet& jet, int b) {
     const bool is_at_bound = beyond < kTangential * (std::abs(up[0]) + std::abs(down[0]) + std::abs(mu));
     change_side(jet.sliding().boundaries()[b], up[0] > mu ? 1 : -1, is_at_bound);
     return false;
+}
+
+// Bounds of other units vanish with those of a contact that turns where one sum of duals decides all of them, if not at
+// the same root for what steps miss: they turn with it.
+bool Resolution::turns_along(const Boundary& boundary) {
+    if (contact_of(boundary) >= 0) return false;
+    contacts_.push_back({boundary, 0, 0, true});
+    if (all_sides().empty()) {  // too many to look at
+        contacts_.pop_back();
+        return false;
+    }
+    next_.push_back(0);
+    has_grown_ = true;
+    return true;
 }
 
 // Whether a multiplier is between its bounds the other way round: the boundary pushes off what is beside it.
