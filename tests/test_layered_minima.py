@@ -133,3 +133,12 @@ def test_where_all_that_a_layer_reads_has_died_a_held_unit_leaves(rtol: float) -
     assert sol.success, sol.message
     # 5 of 13 are positive: descent ends at the best constant
     assert sol.final([[1.0]]).item() == pytest.approx(np.log(5 / 8), abs=1e-3)
+
+
+def test_where_more_ways_meet_than_are_looked_at_the_message_says_so() -> None:
+    """It said that many were possible, also where rounding had kept the search from its end."""
+    X = np.random.default_rng(0).standard_normal((2, 2))
+    net = rf.DeepNetwork([rf.Dense(14), rf.Dense(1)], np.r_[np.zeros(28), np.ones(14)], dim=2)
+    sol = rf.integrate((X, np.ones(2)), net, loss="logistic", until=1.0)
+    assert sol.status == "undecided_event"
+    assert "more ways to go on than are looked at" in sol.message

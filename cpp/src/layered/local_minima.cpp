@@ -14,6 +14,9 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Cells of one point at most.
 constexpr std::size_t kMaxCells = 6000;
+constexpr const char* kTooManyCells = "there are more ways to go on than are looked at";
+constexpr const char* kNoEnd = "rounding kept the search for the best way to go on from its end";
+constexpr const char* kNoMinimum = "rounding hides which of the ways to go on is best";
 /// A row below this part of its terms is their rounding.
 constexpr double kNoRow = 1e-10;
 /// A component of a direction below this part of the velocity, or this part of the direction, is rounding: of the
@@ -97,7 +100,7 @@ bool LocalMinima::feeds_others(int a) const {
 std::vector<Minimum> LocalMinima::find() {
     while (true) {
         enumerate();
-        if (has_too_many_) return {};
+        if (gap_ != nullptr) return {};
         std::vector<Minimum> found;
         const std::vector<Cell> cells = cells_;
         for (const Cell& one : cells) {
@@ -106,14 +109,15 @@ std::vector<Minimum> LocalMinima::find() {
         }
         bool freed = false;
         for (const Minimum& m : found) freed = free_what_goes(m.direction, 0) || freed;
-        if (has_too_many_) return {};
+        if (gap_ != nullptr) return {};
+        if (found.empty()) gap_ = kNoMinimum;
         if (!freed) return found;
     }
 }
 
 bool LocalMinima::stays(int first) {
     const Vector rest = Vector::Zero(velocity_.size());
-    return !free_what_goes(rest, first) && !has_too_many_;
+    return !free_what_goes(rest, first) && gap_ == nullptr;
 }
 
 // Frees the groups that do not stay beside a direction in which they are zero; true if there are any.
@@ -137,12 +141,12 @@ bool LocalMinima::is_still_best(const Vector& d) {
     near_ = &d;
     enumerate();
     near_ = nullptr;
-    return !has_too_many_ && std::ranges::all_of(cells_, [&](const Cell& cell) { return is_best(cell, d); });
+    return gap_ == nullptr && std::ranges::all_of(cells_, [&](const Cell& cell) { return is_best(cell, d); });
 }
 
 void LocalMinima::enumerate() {
     cells_.clear();
-    has_too_many_ = false;
+    gap_ = nullptr;
     find_hinges();
     Cell cell;
     extend(cell);
@@ -158,11 +162,11 @@ void LocalMinima::find_hinges() {
 
 // Adds the next place to a cell, from below upwards.
 void LocalMinima::extend(Cell& cell) {
-    if (has_too_many_) return;
+    if (gap_ != nullptr) return;
     const auto a = static_cast<int>(cell.rows.size());
     if (a == model_.count()) {
         if (cells_.size() >= kMaxCells)
-            has_too_many_ = true;
+            gap_ = kTooManyCells;
         else
             cells_.push_back(cell);
         return;
@@ -263,7 +267,7 @@ void LocalMinima::settle(Cell& cell) {
             problem_.set_interval(static_cast<int>(k), 0.0, kInfinity);
     }
     std::copy_n(offset.data(), rank, problem_.offset());
-    if (!problem_.solve(scale_)) has_too_many_ = true;
+    if (!problem_.solve(scale_)) gap_ = kNoEnd;
     cell.best = Eigen::Map<const Vector>(problem_.residual(), rank);
     cell.size = offset.norm();
     for (std::size_t k = 0; k < used.size(); ++k) cell.size += std::abs(problem_.coefficient(static_cast<int>(k)));

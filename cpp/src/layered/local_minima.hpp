@@ -27,8 +27,9 @@ class LocalMinima {
     /// at once.
     LocalMinima(const LocalModel& model, std::vector<int> group);
 
-    /// All local minima in which as many groups as can stay; none if there are too many cells.
+    /// All local minima in which as many groups as can stay; none if the search did not end: gap() says why.
     std::vector<Minimum> find();
+    const char* gap() const noexcept { return gap_; }
     /// True if no group from number `first` on moves, each looked at while all others stay. False, too, if there are
     /// too many cells.
     bool stays(int first);
@@ -70,7 +71,7 @@ class LocalMinima {
     std::vector<char> kept_, may_be_hinge_;
     const Vector* near_ = nullptr;  // only cells that touch it are looked for
     std::vector<Cell> cells_;
-    bool has_too_many_ = false;
+    const char* gap_ = nullptr;  // why the last search did not end
     BoxLeastSquares problem_;
 };
 

@@ -148,9 +148,10 @@ Outcome Resolution::resolve_locally(Jet& jet, const Vector& at) {
             model.push(a, before_->side(zero.place));
     options_.clear();
     std::vector<int> groups = groups_of(*before_, model, joint_boundaries(*before_, model), all_that_may_leave(met));
-    const std::vector<Minimum> minima = LocalMinima(model, std::move(groups)).find();
+    LocalMinima search(model, std::move(groups));
+    const std::vector<Minimum> minima = search.find();
     if (minima.empty()) {
-        reason_ = "too many ways to go on are possible";
+        reason_ = search.gap();
         return Outcome::undecided;
     }
     for (const Minimum& minimum : minima) {
