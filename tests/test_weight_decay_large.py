@@ -88,3 +88,22 @@ def test_a_run_that_ends_within_rounding_of_its_stop_is_not_at_rest(size: float)
         sol = rf.integrate(data, sol, until=150.0)
         assert sol.status == "reached_time"
         np.testing.assert_allclose(sol.final.theta, net.theta * np.exp(-1.5e-4 * 150.0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "exponential"])
+def test_layered_networks_decay_from_weights_of_samples_of_1e_174(loss: str) -> None:
+    """In the clock of such weights orders of the decay were beyond doubles, and the run ended `stationary` at once."""
+    theta = np.array([20.0, 20.0])
+    net = rf.DeepNetwork([rf.Dense(1), rf.Dense(1)], theta, dim=1)
+    options = {"until": 4.0, "loss": loss, "weight_decay": 1.0}
+    deep = rf.integrate((np.array([[1.0]]), np.array([1.0])), net, rtol=1e-9, **options)
+    two = rf.integrate(rf.Dataset([[1.0]], [1.0]), rf.Network([[20.0]], [20.0]), **options)
+    assert deep.status == two.status == "reached_time", deep.message
+    np.testing.assert_allclose(deep.final.theta, [two.final.W[0, 0], two.final.a[0]], rtol=1e-8)
+
+
+def test_layered_networks_say_where_no_clock_has_digits_for_decay() -> None:
+    net = rf.DeepNetwork([rf.Dense(1), rf.Dense(1)], np.array([30.0, 30.0]), dim=1)
+    sol = rf.integrate((np.array([[1.0]]), np.array([1.0])), net, until=4.0, loss="logistic", weight_decay=1.0)
+    assert sol.status == "accuracy_not_reached"
+    assert "decay" in sol.message
