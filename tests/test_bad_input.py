@@ -198,9 +198,9 @@ NETWORKS: Rows = [
 
 RUNS: Rows = [
     (
-        "data as arrays",
-        integrate(data=(X, Y)),
-        "data must be a Dataset or a MultiClassDataset, found a value of type tuple",
+        "data as a list",
+        integrate(data=[X, Y]),
+        "data must be a Dataset, (X, y), (X, y, weights) or a MultiClassDataset, found a value of type list",
     ),
     ("net as arrays", integrate(net=[[1.0]]), "net must be a Network or a Solution, found a value of type list"),
     (
@@ -291,7 +291,7 @@ RUNS: Rows = [
 ]
 
 STEPS: Rows = [
-    ("data", descend(data=None), "data must be a Dataset, found a value of type NoneType"),
+    ("data", descend(data=None), "data must be a Dataset, (X, y) or (X, y, weights), found a value of type NoneType"),
     ("net", descend(net=None), "net must be a Network, found a value of type NoneType"),
     ("other dimension", descend(net=rf.Network([[1.0]], [1.0])), "net must have dim 2, the columns of X, found dim 1"),
     (

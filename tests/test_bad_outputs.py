@@ -56,8 +56,8 @@ DATA = [
         run(rf.datasets.MultiClassDataset(X, CLASSES), loss="squared"),
         "loss must be 'cross_entropy' for data with class",
     ),
-    (run((X, Y[:, 0]), ONE, "squared"), "data must be a Dataset or a MultiClassDataset, found a value of type tuple"),
-    (run((X, Y[:, 0]), ONE, "squared", train="first"), "data must be a Dataset for one output, found a value of type"),
+    (run((X, Y), ONE, "squared"), "data must have one target a sample (several are for a network of as many outputs"),
+    (run((X, Y), ONE, "squared", train="first"), "data must have one target a sample (several are for a network of"),
 ]
 OPTIONS = [
     (run((X, CLASSES), loss="exponential"), "loss must be 'squared' or 'cross_entropy' for 3 outputs (classes against"),
@@ -118,8 +118,8 @@ ONE_OUTPUT = [
     ),
     (lambda: rf.certify(SOL, REAL), "data.y must hold 6 class numbers"),
     (lambda: rf.certify(SOL, (X, Y), loss="squared"), "loss must be that of the run, 'cross_entropy'"),
-    (lambda: rf.certify(ONE, (X, Y)), "data must be a Dataset for one output, or a MultiClassDataset for K networks"),
-    (lambda: rf.certify(7, (X, Y)), "data must be a Dataset for one output, or a MultiClassDataset for K networks"),
+    (lambda: rf.certify(ONE, (X, Y)), "data must have one target a sample (several are for a network of as many"),
+    (lambda: rf.certify(7, [X, Y]), "data must be a Dataset, (X, y) or (X, y, weights) for one output, or a Multi"),
     (lambda: rf.prove(SOL), "sol must be a reluflow.Solution"),
     (lambda: rf.analysis.state_of(REAL, NET, loss="squared"), "net must have one output"),
     (
@@ -127,7 +127,7 @@ ONE_OUTPUT = [
         "source must be a run of one output with both layers trained (others have losses, errors",
     ),
     (lambda: rf.analysis.timeline(SOL), "solution must be a run of one output with both layers trained"),
-    (lambda: rf.early_alignment(7, NET.W, [1] * 4), "data must be a Dataset, or for K outputs a Mult"),  # type: ignore[call-overload]
+    (lambda: rf.early_alignment(7, NET.W, [1] * 4), "data must be a Dataset, a pair (X, targets), or for K outputs a"),  # type: ignore[call-overload]
     (lambda: rf.descend((X, CLASSES), NET, n_steps=1), "loss must be 'squared' or 'cross_entropy' for 3 outputs"),
     (lambda: rf.descend((X, Y), NET, n_steps=1, loss="squared", weight_decay=-1.0), "weight_decay must be a finite"),
     (

@@ -23,12 +23,12 @@ from ._validation import (
     seed_number,
 )
 from .datasets import Dataset, MultiClassDataset
-from .datasets._dataset import one_target
+from .datasets._arrays import name_of_targets, one_target_of
 from .flow._two_layers import is_of_layers, refuse_parts
 from .layered import DeepDescentResult, DeepNetwork
 from .layered._descent import descend_layers
 from .layered._problem import ArrayData
-from .layered._several import data_of, pair_of, stored
+from .layered._several import data_of, kept, pair_of, stored
 from .layered._two_layers import AsLayers, as_layers
 from .losses import LossName, ReductionName, check_loss, check_reduction, check_targets
 from .networks import Network
@@ -214,8 +214,8 @@ def descend(
     Parameters
     ----------
     data : Dataset
-        n samples in d dimensions. For several outputs or a layered network also a `MultiClassDataset` or a pair
-        (X, targets).
+        n samples in d dimensions, or arrays (X, targets) or (X, targets, weights). For several outputs or a layered
+        network also a `MultiClassDataset`.
     net : Network or DeepNetwork
         The start. A pattern that it carries is not used.
     step : float, optional
@@ -266,8 +266,9 @@ def descend(
             return _two_layers(data, as_layers(net, train, rates), chosen)
         refuse_parts(train, rates)
         return descend_layers(data, net, chosen, chosen["weight_decay"])
-    data = one_target(data)
     instance(net, "net", Network, "a Network")
+    targets = name_of_targets(data)
+    data = one_target_of(data, net)
     if net.dim != data.d:
         raise invalid("net", f"have dim {data.d}, the columns of X", f"dim {net.dim}")
     net = knowing_bias(net, data)
@@ -276,7 +277,7 @@ def descend(
         "loss": check_loss(loss),
         "weight_decay": not_negative(weight_decay, "weight_decay"),
     }
-    check_targets(data, settings["loss"])
+    check_targets(data, settings["loss"], targets)
     begin = perf_counter()
     raw = _call(data, net, settings)
     raw["seconds"] = perf_counter() - begin
@@ -296,7 +297,7 @@ def _two_layers(data: Any, reader: AsLayers, settings: dict[str, Any]) -> Descen
     values = {name: getattr(found, name) for name in ("step_index", "log_loss", *_VALUES)}
     parts = {"train": reader.train, "rates": None if reader.rates == (1.0, 1.0) else reader.rates}
     return DescentResult(
-        data=pair.data if isinstance(data, tuple) else data,
+        data=kept(data, pair),
         initial=pair.net,
         final=reader.network(found.final.theta),
         W=W,

@@ -47,7 +47,7 @@ def is_of_margins(loss: str) -> bool:
     return loss in MARGIN_LOSSES
 
 
-def check_targets(data: Dataset, loss: str) -> None:
+def check_targets(data: Dataset, loss: str, name: str = "data.y") -> None:
     """Refuse targets that a loss cannot take.
 
     Raises
@@ -57,7 +57,7 @@ def check_targets(data: Dataset, loss: str) -> None:
     """
     if is_of_margins(loss) and not data.has_labels:
         way = 'rf.datasets.binary_labels makes labels of two values; loss="squared" takes any numbers'
-        raise invalid("data.y", f"hold +1 and -1 only for the {loss} loss ({way})", _first_other(data))
+        raise invalid(name, f"hold +1 and -1 only for the {loss} loss ({way})", _first_other(data))
 
 
 def require_labels(data: Dataset) -> None:

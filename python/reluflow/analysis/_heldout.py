@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from .._validation import FloatArray, invalid, optional_module
 from ..datasets import Dataset, MultiClassDataset
-from ..datasets._dataset import one_target
+from ..datasets._arrays import name_of_targets, one_target_of
 from ..layered._problem import ArrayData
 from ..losses import check_targets, is_of_margins, log_total, loss_arguments
 from ._kernels import outputs
@@ -35,8 +35,8 @@ def losses(
     times : array_like, shape (k,), optional
         Where to look, by dense output; without it the times of the solution.
     test : Dataset, optional
-        Held-out samples, with the inputs of the run; the column of a bias may be missing. For several outputs data as
-        `integrate` takes them; not every class needs a sample.
+        Held-out samples, with the inputs of the run, or arrays of them; the column of a bias may be missing. For
+        several outputs data as `integrate` takes them; not every class needs a sample.
 
     Returns
     -------
@@ -133,15 +133,15 @@ def errors(source: AnySource, times: npt.ArrayLike | None = None) -> xr.DataArra
 
 def _like(run: States, test: object) -> Dataset:
     """Return held-out samples with the inputs of a run."""
-    test = one_target(test, "test")
-    bias = run.data.bias_input
+    targets, bias = name_of_targets(test, "test"), run.data.bias_input
+    test = one_target_of(test, name="test")
     if bias is not None and test.bias_input is None and test.d == run.data.d - 1:
         test = test.with_bias(bias)
     if test.d != run.data.d:
         raise invalid("test", f"have {run.data.d} inputs, as the data of the run", f"{test.d}")
     if test.bias_input != bias and not (bias is not None and (test.X[:, -1] == bias).all()):
         raise invalid("test", f"have the bias input of the data of the run, {bias!r}", repr(test.bias_input))
-    check_targets(test, run.loss)
+    check_targets(test, run.loss, targets)
     return test
 
 

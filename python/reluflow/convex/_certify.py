@@ -8,6 +8,7 @@ import numpy as np
 
 from .._validation import invalid, positive
 from ..datasets import Dataset, MultiClassDataset
+from ..datasets._arrays import one_target_of
 from ..datasets._bias import about_columns, bare_inputs
 from ..flow import TwoLayerSolution
 from ..layered._problem import ArrayData
@@ -157,8 +158,8 @@ def certify(
         Of a solution, the network of its limit if it has one (``solution.limit.network``; with weight decay or the
         squared loss, if it is certified), else its final state.
     data : Dataset, or MultiClassDataset for K classes
-        For a network of K outputs also a pair (X, targets) or (X, targets, weights). A sample that counts nothing is
-        left out. What the others count does not matter to margins.
+        Or arrays (X, targets) or (X, targets, weights). A sample that counts nothing is left out. What the others count
+        does not matter to margins.
     weight_decay, loss, reduction : float and str, optional
         For a network that was trained with weight decay, or with the squared loss; a solution knows its own. The
         reduction is "sum" if it is left out. A network of K outputs needs the loss, "squared" or "cross_entropy".
@@ -221,8 +222,9 @@ def certify(
     if is_of_outputs(solution):
         asked = {"weight_decay": weight_decay, "loss": loss, "reduction": reduction}
         return certify_outputs(solution, data, asked, tolerances, limit)
-    if isinstance(data, tuple):
-        raise invalid("data", "be a Dataset for one output, or a MultiClassDataset for K networks", "a tuple")
+    if not isinstance(data, MultiClassDataset):
+        expected = "a Dataset, (X, y) or (X, y, weights) for one output, or a MultiClassDataset for K networks"
+        data = one_target_of(data, getattr(solution, "final", solution), expected=expected)
     parts = class_parts(solution, data) if isinstance(data, MultiClassDataset) else (solution,)
     training = training_of(parts[0], weight_decay, loss, reduction)  # type: ignore[arg-type]  # it checks the loss
     if isinstance(data, MultiClassDataset):

@@ -95,13 +95,13 @@ class Dataset:
         bias_input: float | None = None,
     ) -> None:
         bias = None if bias_input is None else bias_value(bias_input)
-        inputs = _inputs(X, bias)
+        inputs = checked_inputs(X, bias)
         given = column_names(X) if feature_names is None else feature_names
         names = _feature_names(given, inputs.shape[1] - (bias is not None))
         instance(name, "name", str, "a string")
         fields = {
             "X": inputs,
-            "y": _targets(y, len(inputs)),
+            "y": checked_targets(y, len(inputs)),
             "weights": None if weights is None else weights_of_samples(weights, "weights", len(inputs)),
             "name": name,
             "feature_names": names if names is None or bias is None else (*names, BIAS_NAME),
@@ -248,31 +248,45 @@ class Dataset:
                 freeze(array)
 
 
-def _inputs(value: npt.ArrayLike, bias: float | None) -> FloatArray:
-    X = real_array(value, "X", "(n, d)")
+def checked_inputs(value: npt.ArrayLike, bias: float | None, name: str = "X") -> FloatArray:
+    """Return the inputs (n, d) of data, with the column of a bias if there is one.
+
+    Raises
+    ------
+    ValueError
+        A bad shape, dtype or entry, or a row of zeros.
+    """
+    X = real_array(value, name, "(n, d)")
     if X.shape[0] < 1 or X.shape[1] < 1:
-        raise invalid("X", "hold at least one row and one column", f"the shape {X.shape}")
+        raise invalid(name, "hold at least one row and one column", f"the shape {X.shape}")
     X = appended(X, bias)
     zero = ~X.any(axis=1)
     if zero.any():
         found = f"zeros only at row {int(np.argmax(zero))} (bias_input=1.0 appends a bias to every row)"
-        raise invalid("X", "have no row of zeros", found)
+        raise invalid(name, "have no row of zeros", found)
     largest = np.abs(X).max(axis=1)
     outside = (largest < MIN_ROW_NORM) | (largest > MAX_ROW_NORM)
     if outside.any():
         expected = f"have a largest entry between {MIN_ROW_NORM:g} and {MAX_ROW_NORM:g} in each row"
-        raise invalid("X", expected, place(largest, outside))
+        raise invalid(name, expected, place(largest, outside))
     return X
 
 
-def _targets(value: npt.ArrayLike, n: int) -> FloatArray:
+def checked_targets(value: npt.ArrayLike, n: int, name: str = "y", rows: str = "X") -> FloatArray:
+    """Return the targets of n samples, shape (n,) or (n, K).
+
+    Raises
+    ------
+    ValueError
+        A bad shape, dtype or entry.
+    """
     several = is_table(value)
-    y = real_array(value, "y", "(n, K)" if several else "(n,)")
+    y = real_array(value, name, "(n, K)" if several else "(n,)")
     if several and not y.shape[1]:
-        raise invalid("y", "hold at least one target a sample", f"the shape {y.shape}")
+        raise invalid(name, "hold at least one target a sample", f"the shape {y.shape}")
     if len(y) != n:
         found = f"{len(y)} {'rows' if several else 'entries'}"
-        raise invalid("y", f"have one {'row' if several else 'entry'} for each of the {n} rows of X", found)
+        raise invalid(name, f"have one {'row' if several else 'entry'} for each of the {n} rows of {rows}", found)
     return y
 
 
@@ -292,7 +306,7 @@ def one_target(value: object, name: str = "data", expected: str = "a Dataset") -
     return value
 
 
-def weights_of_samples(value: npt.ArrayLike, name: str, n: int) -> FloatArray:
+def weights_of_samples(value: npt.ArrayLike, name: str, n: int, rows: str = "X") -> FloatArray:
     """Return what n samples count in the loss.
 
     Raises
@@ -302,7 +316,7 @@ def weights_of_samples(value: npt.ArrayLike, name: str, n: int) -> FloatArray:
     """
     weights = real_array(value, name, "(n,)")
     if len(weights) != n:
-        raise invalid(name, f"have one entry for each of the {n} rows of X", f"{len(weights)} entries")
+        raise invalid(name, f"have one entry for each of the {n} rows of {rows}", f"{len(weights)} entries")
     if (weights < 0).any():
         raise invalid(name, "not be negative", place(weights, weights < 0))
     if not weights.any():

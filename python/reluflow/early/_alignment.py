@@ -22,7 +22,7 @@ from .._validation import (
     real_array,
 )
 from ..datasets import Dataset, MultiClassDataset
-from ..datasets._dataset import one_target
+from ..datasets._arrays import one_target_of
 from ..flow._events import EventTable
 from ..kinks._constant_duals import STATUSES, Frozen, start
 from ..layered._problem import ArrayData
@@ -188,7 +188,7 @@ def early_alignment(
     Parameters
     ----------
     data : Dataset
-        n samples in d dimensions. For K outputs a `MultiClassDataset`, (X, targets) or (X, targets, weights).
+        n samples in d dimensions, or (X, targets) or (X, targets, weights). For K outputs also a `MultiClassDataset`.
     directions : array_like, shape (m, d)
         Directions of w_j; lengths mean nothing, but no row may be zero.
     signs : array_like, shape (m,)
@@ -224,10 +224,10 @@ def early_alignment(
     array([[ 0.9617, -0.274 ],
            [-0.3288,  0.9444]])
     """
-    if isinstance(data, (MultiClassDataset, tuple)) or (isinstance(data, Dataset) and is_table(signs)):
+    if isinstance(data, MultiClassDataset) or (isinstance(data, (Dataset, tuple)) and is_table(signs)):
         X = real_array(data[0], "data[0]", "(n, d)") if isinstance(data, tuple) else data.X
         return align_outputs(data, checked_directions(directions, X.shape[1]), signs, leak_value(leak), loss, reduction)
-    data = one_target(data, expected="a Dataset, or for K outputs a MultiClassDataset or a pair (X, targets)")
+    data = one_target_of(data, expected="a Dataset, a pair (X, targets), or for K outputs a MultiClassDataset")
     rows = checked_directions(directions, data.d)
     sides = checked_signs(signs, len(rows))
     slope = leak_value(leak)

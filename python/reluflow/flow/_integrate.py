@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from .._validation import invalid
 from ..datasets import Dataset, MultiClassDataset
-from ..datasets._dataset import one_target
+from ..datasets._arrays import name_of_targets, one_target_of
 from ..layered import DeepNetwork, DeepSolution
 from ..layered._problem import ArrayData
 from ..losses import LossName, ReductionName, check_targets
@@ -26,6 +26,7 @@ from ._stop import Stop
 from ._two_layer_solution import TwoLayerSolution
 from ._two_layers import (
     CrossEntropyOptions,
+    NetworkOptions,
     OneOutputOptions,
     TwoLayerOptions,
     is_of_layers,
@@ -82,7 +83,7 @@ def integrate(
 
 @overload
 def integrate(
-    data: MultiClassDataset | ArrayData,
+    data: MultiClassDataset,
     net: Network | TwoLayerSolution,
     **options: Unpack[TwoLayerOptions],
 ) -> TwoLayerSolution: ...
@@ -90,7 +91,7 @@ def integrate(
 
 @overload
 def integrate(
-    data: Dataset,
+    data: Dataset | ArrayData,
     net: TwoLayerSolution,
     **options: Unpack[TwoLayerOptions],
 ) -> TwoLayerSolution: ...
@@ -98,20 +99,28 @@ def integrate(
 
 @overload
 def integrate(
-    data: Dataset, net: Network, *, loss: Literal["cross_entropy"], **options: Unpack[CrossEntropyOptions]
+    data: Dataset | ArrayData, net: Network, *, loss: Literal["cross_entropy"], **options: Unpack[CrossEntropyOptions]
 ) -> TwoLayerSolution: ...
 
 
 @overload
 def integrate(
-    data: Dataset, net: Network, *, train: Literal["first"], **options: Unpack[OneOutputOptions]
+    data: Dataset | ArrayData, net: Network, *, train: Literal["first"], **options: Unpack[OneOutputOptions]
 ) -> TwoLayerSolution: ...
 
 
 @overload
 def integrate(
-    data: Dataset, net: Network, *, rates: tuple[float, float], **options: Unpack[OneOutputOptions]
+    data: Dataset | ArrayData, net: Network, *, rates: tuple[float, float], **options: Unpack[OneOutputOptions]
 ) -> TwoLayerSolution: ...
+
+
+@overload
+def integrate(data: ArrayData, net: Solution, **options: Unpack[NetworkOptions]) -> Solution: ...
+
+
+@overload
+def integrate(data: ArrayData, net: Network, **options: Unpack[NetworkOptions]) -> Any: ...  # what its outputs ask for
 
 
 @overload
@@ -163,10 +172,10 @@ def integrate(
 
     Parameters
     ----------
-    data : Dataset or MultiClassDataset
-        n samples in d dimensions. With a MultiClassNetwork K flows are integrated, each of one class against the rest
-        [WP, Sec. 2]. For K outputs a pair (X, Y) with targets (n, K), or classes: a MultiClassDataset, a pair (X,
-        numbers 0 ... K-1) or one-hot rows. For a layered network also a pair (X, targets).
+    data : Dataset, MultiClassDataset or tuple of arrays
+        n samples in d dimensions; or arrays (X, y), or (X, y, weights), of what a `Dataset` takes, and ``sol.data`` is
+        one. With a MultiClassNetwork K flows are integrated, each of one class against the rest [WP, Sec. 2]. For K
+        outputs targets (n, K), or classes: a MultiClassDataset, a pair (X, numbers 0 ... K-1) or one-hot rows.
     net : Network or Solution, or MultiClassNetwork or MultiClassSolution, or DeepNetwork or DeepSolution
         The start. A network that carries a pattern starts with these exact signs. A solution is continued from its
         end, at its time. A Network of several outputs is integrated as a layered network, which costs more.
@@ -239,6 +248,8 @@ def integrate(
     >>> sol = rf.integrate(data, net, until=rf.Stop(mean_loss=0.1))
     >>> sol.status
     'reached_mean_loss'
+    >>> rf.integrate(([[1.0, 0.5], [-0.5, 1.0]], [0.5, -1.0]), net, until=1.0, loss="squared").data
+    Dataset(n=2, d=2, y from -1 to 0.5)
     """
     options: dict[str, Any] = {
         **flow_of([net], {"loss": loss, "reduction": reduction, "weight_decay": weight_decay}),
@@ -270,11 +281,12 @@ def _integrate(
         if listening.period != CALLBACK_PERIOD:
             raise invalid("callback_period", f"be {CALLBACK_PERIOD} with several classes", repr(listening.period))
         return integrate_classes(data, net, asked, threads, listening)
-    data = one_target(data, expected="a Dataset or a MultiClassDataset")
-    start = start_of(data, net)
+    first = net.final if isinstance(net, Solution) else net
+    problem = one_target_of(data, first, expected="a Dataset, (X, y), (X, y, weights) or a MultiClassDataset")
+    start = start_of(problem, net)
     settings = asked.settings(start)
-    check_targets(data, settings.loss)
-    return integrate_one(data, start.net, settings, threads, listening, at_rest=is_at_rest(data, net, settings))
+    check_targets(problem, settings.loss, name_of_targets(data))
+    return integrate_one(problem, start.net, settings, threads, listening, at_rest=is_at_rest(problem, net, settings))
 
 
 def integrate_watched(

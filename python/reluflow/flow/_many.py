@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from .._validation import instance, integer, invalid, one_of, optional_callable
 from ..datasets import Dataset, MultiClassDataset
+from ..datasets._arrays import is_arrays, name_of_targets, one_target_of
 from ..datasets._dataset import one_target
 from ..layered import DeepNetwork, DeepSolution
 from ..losses import LossName, ReductionName, check_targets
@@ -128,8 +129,8 @@ def integrate_many(
     Parameters
     ----------
     data : Dataset or sequence of Dataset
-        One for all networks, or one for each. For layered networks also of the other kinds that `integrate` takes: one
-        pair (X, targets), or a list of them; the same for several outputs.
+        One for all networks, or one for each; also arrays (X, y) or (X, y, weights), or a list of them. For layered
+        networks and several outputs also of the other kinds that `integrate` takes.
     nets : sequence of Network or Solution, or of DeepNetwork or DeepSolution
         The starts.
     until, loss, reduction, weight_decay, rtol, atol, save_at, save_at_log, save_at_log_norm, on_branch, max_events,
@@ -251,13 +252,17 @@ def _launches(data: Any, nets: Any, asked: Asked) -> list[Launch]:
     if isinstance(nets, (Network, Solution)) or not isinstance(nets, Sequence):
         raise invalid("nets", "be a sequence of Networks or Solutions", f"a value of type {type(nets).__name__}")
     known: dict[tuple[float, float], Settings] = {}
+    made: dict[tuple[int, int, float | None], Dataset] = {}  # arrays are checked and copied once, not for each run
     launches = []
-    for index, (problem, net) in enumerate(zip(_problems(data, len(nets)), nets, strict=True)):
+    for index, (given, net) in enumerate(zip(_problems(data, len(nets)), nets, strict=True)):
         instance(net, f"nets[{index}]", (Network, Solution), "a Network or a Solution")
         with named(index):
+            first = net.final if isinstance(net, Solution) else net
+            key = id(given), first.dim, first.bias_input
+            problem = made[key] = made.get(key) or one_target_of(given, first)
             start = start_of(problem, net)
             settings = known.get((start.t, start.log_t)) or asked.settings(start)
-            check_targets(problem, settings.loss)
+            check_targets(problem, settings.loss, name_of_targets(given))
         known[start.t, start.log_t] = settings
         launches.append(Launch(problem, start.net, settings, is_at_rest(problem, net, settings)))
     if not launches:
@@ -265,13 +270,16 @@ def _launches(data: Any, nets: Any, asked: Asked) -> list[Launch]:
     return launches
 
 
-def _problems(data: Any, count: int) -> Sequence[Dataset]:
+def _problems(data: Any, count: int) -> Sequence[Any]:
     if isinstance(data, Dataset):
         return [one_target(data)] * count
+    if is_arrays(data):
+        return [data] * count
     if not isinstance(data, Sequence):
         raise invalid("data", "be a Dataset or a sequence of them", f"a value of type {type(data).__name__}")
     for index, problem in enumerate(data):
-        one_target(problem, f"data[{index}]")
+        if not is_arrays(problem):
+            one_target(problem, f"data[{index}]")
     if len(data) != count:
         raise invalid("data", f"hold one Dataset for each of the {count} nets", f"{len(data)}")
     return data

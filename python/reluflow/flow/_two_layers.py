@@ -14,7 +14,7 @@ from .. import _core
 from .._validation import invalid, not_negative
 from ..layered import DeepSolution
 from ..layered._integrate import HOOK_PERIOD, Hook, Layered, check_start, integrate_layers
-from ..layered._several import Pair, pair_of
+from ..layered._several import Pair, kept, pair_of
 from ..layered._two_layers import AsLayers, as_layers
 from ..losses import LossName, ReductionName
 from ..networks import Network
@@ -65,6 +65,13 @@ class TwoLayerOptions(OneOutputOptions, total=False):
 
     train: Literal["both", "first"] | None
     rates: tuple[float, float] | None
+
+
+class NetworkOptions(TwoLayerOptions, total=False):
+    """The same with those of one output alone."""
+
+    atol: float | None
+    save_at_log_norm: npt.ArrayLike | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,9 +157,14 @@ def run_of(data: Any, net: Any, until: Stop | float, options: dict[str, Any]) ->
         _check_pattern(pair)
     origin = net.layered if goes_on else reader.layers()
     check_start(pair.data, origin, asked)
-    kept = pair.data if isinstance(data, tuple) else data
     return TwoLayerRun(
-        data=kept, pair=pair, reader=reader, origin=origin, asked=asked, settings=settings, start_log_t=start[1]
+        data=kept(data, pair),
+        pair=pair,
+        reader=reader,
+        origin=origin,
+        asked=asked,
+        settings=settings,
+        start_log_t=start[1],
     )
 
 

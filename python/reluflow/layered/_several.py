@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from .._validation import REAL_KINDS, FloatArray, IntArray, invalid, is_table, real_array
 from ..datasets import Dataset, MultiClassDataset
+from ..datasets._arrays import name_of_targets, one_target_of
 from ..datasets._bias import stored_columns
-from ..datasets._dataset import one_target, weights_of_samples
+from ..datasets._dataset import weights_of_samples
 from ..losses import check_loss, check_targets
 from ..networks import Network
 from ..networks._bias import knowing_bias
@@ -71,10 +72,17 @@ def pair_of(data: Any, net: Network, loss: object, *, name: str = "data", whole:
 
 
 def _one_output(data: Any, net: Network, loss: object, name: str) -> Pair:
-    data = one_target(data, name, "a Dataset for one output")
-    check_targets(data, check_loss(loss))
-    _check_inputs(data.X, net)
-    return Pair(data.X, data.y, knowing_bias(net, data), data.weights)
+    problem = one_target_of(data, net, name=name, expected="a Dataset, (X, y) or (X, y, weights) for one output")
+    check_targets(problem, check_loss(loss), name_of_targets(data, name))
+    _check_inputs(problem.X, net)
+    return Pair(problem.X, problem.y, knowing_bias(net, problem), problem.weights)
+
+
+def kept(data: Any, pair: Pair) -> Any:
+    """Return the data that a result keeps: a dataset as it is, arrays for one output as one, others as arrays."""
+    if not isinstance(data, tuple):
+        return data
+    return one_target_of(data, pair.net) if pair.net.n_outputs == 1 else pair.data
 
 
 def _of_classes(data: MultiClassDataset, net: Network, loss: object) -> Pair:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from .._validation import FloatArray, freeze, integer, invalid, is_table, leak_value, real_array
 from ..datasets import Dataset, MultiClassDataset
-from ..datasets._dataset import one_target
+from ..datasets._arrays import name_of_targets, one_target_of
 from ..early._alignment import checked_directions, checked_signs
 from ..flow._progress import listeners
 from ..layered._integrate import checked_rtol
@@ -46,8 +46,8 @@ def saddle_to_saddle(
     Parameters
     ----------
     data : Dataset
-        n samples in d dimensions. For K outputs a Dataset with targets (n, K), a `MultiClassDataset`, (X, targets) or
-        (X, targets, weights).
+        n samples in d dimensions, or (X, targets) or (X, targets, weights). For K outputs targets (n, K), or a
+        `MultiClassDataset`.
     directions : array_like, shape (m, d)
         Directions of w_j; lengths mean nothing, but no row may be zero.
     signs : array_like, shape (m,)
@@ -95,19 +95,20 @@ def saddle_to_saddle(
     watch = Watch(listeners(progress, callback))
     options = check_reduction(reduction), leak_value(leak), checked_rtol(rtol)
     stages = integer(max_stages, "max_stages")
-    if isinstance(data, (MultiClassDataset, tuple)) or (isinstance(data, Dataset) and is_table(signs)):
+    if isinstance(data, MultiClassDataset) or (isinstance(data, (Dataset, tuple)) and is_table(signs)):
         X = real_array(data[0], "data[0]", "(n, d)") if isinstance(data, tuple) else data.X
         rows = checked_directions(directions, X.shape[1])
         several, units, heads = flow_of_outputs(data, rows, signs, (loss, *options), watch)
         return _followed(OutputWalk(several, bodies_at_start(units, heads), stages), several, units, heads, options[1])
-    data = one_target(data, expected="a Dataset, or for K outputs a MultiClassDataset or a pair (X, targets)")
+    targets = name_of_targets(data)
+    data = one_target_of(data, expected="a Dataset, a pair (X, targets), or for K outputs a MultiClassDataset")
     if str(loss) == "cross_entropy":  # which K outputs take
         way = "'cross_entropy' is for K outputs, signs of the shape (m, K)"
         raise invalid("loss", "be one of 'logistic', 'exponential', 'squared' for one output", f"{loss!r}: {way}")
     rows = checked_directions(directions, data.d)
     sides = checked_signs(signs, len(rows))
     flow = Flow(data, check_loss(loss), options[0], options[2], watch)
-    check_targets(data, flow.loss)
+    check_targets(data, flow.loss, targets)
     begin = at_start(rows, sides, options[1])
     return _followed(Walk(flow, at_start(rows, sides, options[1]), stages), flow, begin.w, begin.a, options[1])
 

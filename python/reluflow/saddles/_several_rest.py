@@ -150,7 +150,8 @@ def _leg(flow: OutputFlow, pair: Pair, unit: Unit, until: Stop, *, is_new: bool)
     if not is_new:
         return run_of_units(pair, [unit], until, ("squared", "sum"), flow.leak, _RTOL, flow.watch)
     net = Network(unit.w[None], unit.a[None], leak=flow.leak)
-    return integrate(pair.data, net, until=until, loss="squared", rtol=_RTOL, callback=flow.watch.hook)
+    run: TwoLayerSolution = integrate(pair.data, net, until=until, loss="squared", rtol=_RTOL, callback=flow.watch.hook)
+    return run
 
 
 def _as_given(small: Small, X: FloatArray) -> Unit:
