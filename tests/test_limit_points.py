@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_moons
 
 import reluflow as rf
 from reluflow.limits import _point
@@ -127,3 +128,14 @@ def test_nothing_is_decided_of_a_state_on_its_way() -> None:
     limit = squared(data, rf.Network.init(6, 3, scale=0.01, seed=1), 0.01)
     assert not limit.certified
     assert (limit.kind, limit.point) == ("finite", "not decided")
+
+
+def test_a_group_on_which_decay_slightly_outweighs_the_pull_vanishes() -> None:
+    X, classes = make_moons(33, noise=0.3, random_state=56)
+    data = rf.Dataset(X, 2 * classes - 1)
+    net = rf.Network.init(18, 2, scale=0.1, leak=0.1, balanced=False, seed=56)
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True), loss="squared", weight_decay=0.1, reduction="mean")
+    assert sol.status == "reached_limit", sol.message
+    # Six neurons slide under a pull of (1 - 9.5e-4) γ: little, but it decides that they are zero in the limit.
+    assert np.count_nonzero(sol.limit.network.a == 0) == 6
+    assert sol.limit.residuals.largest < 1e-12

@@ -27,8 +27,6 @@ from ._state import State
 
 # Newton steps on the equations: from a state near the point some 5 are taken.
 _STEPS = 40
-# A group of this part of the largest is taken as vanishing if decay outweighs the pull on it.
-_VANISHING = 1e-3
 
 
 class _Found(NamedTuple):
@@ -59,8 +57,9 @@ def _solve(state: State, decay: float) -> _Found:
     moving = groups.of >= 0
     np.add.at(vectors, groups.of[moving], net.a[moving, None] * net.W[moving])
     sizes = np.linalg.norm(vectors, axis=1) / decay
-    grows = np.linalg.norm(pulls, axis=1) >= decay * (1 - _VANISHING)
-    live = grows | (sizes > _VANISHING * sizes.max(initial=0.0))
+    # In the limit either s_c or what |u_c| lacks of γ is zero, and the other is not: the smaller one tends to zero.
+    lacks = 1 - np.linalg.norm(pulls, axis=1) / decay
+    live = (lacks <= 0) | (sizes > lacks * sizes.max(initial=0.0))
     while True:
         found = _newton(state, np.where(live, sizes, 0.0), live, decay)
         worst = int(np.argmin(found.sizes)) if len(found.sizes) else 0
