@@ -262,8 +262,8 @@ MUTANTS = (
         "test_release",
         HITS,
         "multipliers of the order before",
-        "held.multipliers(coordinates_.data(), multipliers_.data() + k * count);",
-        "held.multipliers(coordinates_.data(), multipliers_.data() + (k < 2 ? k : k - 1) * count);",
+        "held.multipliers(coordinates_.data(), multipliers_.data() + k * held.size());",
+        "held.multipliers(coordinates_.data(), multipliers_.data() + (k < 2 ? k : k - 1) * held.size());",
     ),
     Mutant("test_release", HITS, "a release is always alone", ALONE, ""),
     Mutant(

@@ -227,23 +227,27 @@ const WayOut& HitFinder::find_way_out(const Mode& mode, int neuron) {
     return slide_.way_out();
 }
 
+/// The series of the multipliers of independent boundaries, one after another in each order.
+void HitFinder::expand_multipliers(int piece, const SlidingSet& held) {
+    for (int k = 0; k < motion_.order(); ++k) {
+        std::copy_n(motion_.g(piece) + k * motion_.rank(), motion_.rank(), work_.data());
+        held.project(work_.data(), coordinates_.data());
+        held.multipliers(coordinates_.data(), multipliers_.data() + k * held.size());
+    }
+}
+
 Hit HitFinder::first_release_of_independent(int piece, double end, const SlidingSet& held,
                                             std::span<const std::int8_t> sides, bool output_positive) {
     Hit hit;
     const int order = motion_.order() - 1;
     const double begin = motion_.piece(piece).begin;
     const int count = held.size();
-    for (int k = 0; k <= order; ++k) {
-        std::copy_n(motion_.g(piece) + k * motion_.rank(), motion_.rank(), work_.data());
-        held.project(work_.data(), coordinates_.data());
-        held.multipliers(coordinates_.data(), multipliers_.data() + k * count);
-    }
+    expand_multipliers(piece, held);
     double* condition = coordinates_.data() + count;
     held.condition(condition, condition + count);
     PullNoise noise;  // asked for where a multiplier may leave
     const double length = end - begin;
-    Coefficients below{}, above{};
-    Coefficients range{}, gap{};
+    Coefficients below{}, above{}, range{}, gap{};
     for (int h = 0; h < count; ++h) {
         const int boundary = held.boundaries()[h];
         motion_.contribution_series(boundary, begin, below, above);
@@ -263,14 +267,16 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const Sliding
             if (gap[0] < -unknown && gap[0] >= -held_at) gap[0] = 0.0;
             const auto [root, seen, rests] = known_fall(gap, order, unknown, length);
             if (root <= length && is_taken_back(motion_, piece, gap, order, unknown, length)) continue;
-            if (begin + root < hit.u)
-                hit = {begin + root,
-                       HitKind::release,
-                       boundary,
-                       side,
-                       jump_on_leaving(gap, order, root),
-                       !is_closed(boundary, begin + root, sign, unknown),
-                       begin + seen};
+            if (begin + root >= hit.u) continue;
+            // The rate on the side of a repelling boundary whose end is reached turns towards it: to the other one.
+            const bool repels = sign == (output_positive ? 1.0 : -1.0);
+            hit = {begin + root,
+                   HitKind::release,
+                   boundary,
+                   repels ? static_cast<std::int8_t>(-side) : side,
+                   repels ? kUnknownJump : jump_on_leaving(gap, order, root),
+                   !repels && !is_closed(boundary, begin + root, sign, unknown),
+                   begin + seen};
         }
     }
     if (hit.kind == HitKind::release && count > 1) hit.alone = hit.alone && is_alone(hit, held, begin, noise);

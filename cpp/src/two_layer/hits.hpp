@@ -89,6 +89,7 @@ class HitFinder {
     class Clearance;
     std::span<const Tangent> find_tangents(int piece, std::span<const NearBoundary> candidates,
                                            std::span<const std::int8_t> sides, const Clearance& clearance);
+    void expand_multipliers(int piece, const SlidingSet& held);
     Hit first_release_of_independent(int piece, double end, const SlidingSet& held, std::span<const std::int8_t> sides,
                                      bool output_positive);
     /// What pulls that a neuron on boundaries takes up are known to: the rounding of their sums, and the error of

@@ -36,7 +36,7 @@ bool LocalEvents::decide_leaving(int neuron, const Hit& hit, int& choice) {
         if (!decide(neuron, hit.u, choice)) return false;
         const auto& sides = solver_.continuations()[choice].sides;
         const bool moves = std::any_of(sides.begin(), sides.end(), [](std::int8_t side) { return side != 0; });
-        if (moves || is_last || policy_ == BranchPolicy::stay) return true;
+        if (moves || is_last) return true;
         branches_.resize(known);
     }
 }
