@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._validation import real_array
+from .._validation import is_table, real_array
 from ._dataset import Dataset, checked_inputs, checked_targets, one_target, weights_of_samples
 
 
@@ -32,6 +32,11 @@ def one_target_of(
     checked_targets(data[1], n, f"{name}[1]", f"{name}[0]")
     weights = None if len(data) == 2 else weights_of_samples(data[2], f"{name}[2]", n, f"{name}[0]")
     return one_target(Dataset(data[0], data[1], weights=weights, bias_input=bias), name)
+
+
+def has_several(data: object) -> bool:
+    """Tell whether data are arrays with several targets a sample."""
+    return is_arrays(data) and is_table(data[1])  # type: ignore[index]  # a tuple
 
 
 def name_of_targets(data: object, name: str = "data") -> str:

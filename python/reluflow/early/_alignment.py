@@ -22,7 +22,7 @@ from .._validation import (
     real_array,
 )
 from ..datasets import Dataset, MultiClassDataset
-from ..datasets._arrays import one_target_of
+from ..datasets._arrays import has_several, one_target_of
 from ..flow._events import EventTable
 from ..kinks._constant_duals import STATUSES, Frozen, start
 from ..layered._problem import ArrayData
@@ -224,7 +224,8 @@ def early_alignment(
     array([[ 0.9617, -0.274 ],
            [-0.3288,  0.9444]])
     """
-    if isinstance(data, MultiClassDataset) or (isinstance(data, (Dataset, tuple)) and is_table(signs)):
+    is_given = isinstance(data, (Dataset, tuple))
+    if isinstance(data, MultiClassDataset) or has_several(data) or (is_given and is_table(signs)):
         X = real_array(data[0], "data[0]", "(n, d)") if isinstance(data, tuple) else data.X
         return align_outputs(data, checked_directions(directions, X.shape[1]), signs, leak_value(leak), loss, reduction)
     data = one_target_of(data, expected="a Dataset, a pair (X, targets), or for K outputs a MultiClassDataset")

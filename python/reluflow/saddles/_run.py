@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from .._validation import FloatArray, freeze, integer, invalid, is_table, leak_value, real_array
 from ..datasets import Dataset, MultiClassDataset
-from ..datasets._arrays import name_of_targets, one_target_of
+from ..datasets._arrays import has_several, name_of_targets, one_target_of
 from ..early._alignment import checked_directions, checked_signs
 from ..flow._progress import listeners
 from ..layered._integrate import checked_rtol
@@ -95,7 +95,8 @@ def saddle_to_saddle(
     watch = Watch(listeners(progress, callback))
     options = check_reduction(reduction), leak_value(leak), checked_rtol(rtol)
     stages = integer(max_stages, "max_stages")
-    if isinstance(data, MultiClassDataset) or (isinstance(data, (Dataset, tuple)) and is_table(signs)):
+    is_given = isinstance(data, (Dataset, tuple))
+    if isinstance(data, MultiClassDataset) or has_several(data) or (is_given and is_table(signs)):
         X = real_array(data[0], "data[0]", "(n, d)") if isinstance(data, tuple) else data.X
         rows = checked_directions(directions, X.shape[1])
         several, units, heads = flow_of_outputs(data, rows, signs, (loss, *options), watch)
