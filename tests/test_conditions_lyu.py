@@ -251,7 +251,8 @@ def test_the_unit_of_the_inputs_does_not_matter_to_networks_of_one_sign(size):
         assert scaled.witness.lower <= scaled.witness.upper * (1 + 1e-9)
         net = rf.Network(scaled.witness.W, scaled.witness.a, leak=0.5)
         S = scaled.witness.support
-        assert (y[S] * net(size * X[S])).min() >= scaled.witness.lower * (1 - 1e-9)
+        rounding = 1e-14 * size  # of outputs: where the margin is zero, the bound is rounding of them
+        assert (y[S] * net(size * X[S])).min() >= scaled.witness.lower * (1 - 1e-9) - rounding
     assert decided == 12
 
 

@@ -227,7 +227,7 @@ def test_a_neuron_whose_samples_balance_at_its_origin_vanishes_for_ever(rtol, a)
     assert sol.status == "reached_time"
     assert not len(sol.branchings)
     assert sorted(sol.events.counts()) == ["start_slide"]
-    assert np.abs(sol.final.W[0]).max() < 1e-15
+    assert np.abs(sol.final.W[0]).max() < 1e-14
     assert sol.final.a[0] == pytest.approx(np.sqrt(a**2 - 0.25), rel=1e-14)
 
 
@@ -241,4 +241,4 @@ def test_a_neuron_that_vanishes_in_short_steps_does_not_pass_zero_by_rounding(rt
     sol = rf.integrate(data, net, until=60.0, loss="exponential", rtol=rtol)
     assert sol.status == "reached_time"
     assert not len(sol.events)
-    assert np.abs(sol.final.W).max() < 1e-15
+    assert np.abs(sol.final.W).max() < 1e-14

@@ -55,7 +55,7 @@ def test_held_out_samples_that_do_not_fit_are_refused(sol: rf.Solution, test: An
 def test_held_out_targets_have_to_fit_the_loss() -> None:
     data = rf.datasets.wang_pilanci("obtuse")
     run = rf.integrate(data, rf.Network.init(4, 2, seed=1), until=1.0)
-    with pytest.raises(ValueError, match=r"data\.y must hold \+1 and -1 only for the logistic loss"):
+    with pytest.raises(ValueError, match=r"test\.y must hold \+1 and -1 only for the logistic loss"):
         analysis.losses(run, test=rf.Dataset(data.X, [0.3, 1.0]))
 
 

@@ -76,4 +76,8 @@ double rounding_of(const Jet& jet, const Boundary& entry) {
     return kRounding * (std::abs(jet.theta(0)[entry.parameter]) + std::abs(entry.constant)) + kSmallest;
 }
 
+double rounding_of_theta(const Jet& jet) {
+    return kRounding * jet.theta(0).lpNorm<Eigen::Infinity>();
+}
+
 }  // namespace reluflow::layered

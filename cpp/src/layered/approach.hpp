@@ -27,5 +27,7 @@ double error_of(const Jet& jet, const Place& p);
 
 /// The rounding of an entry that is a boundary.
 double rounding_of(const Jet& jet, const Boundary& entry);
+/// The same of what is left of an entry beside the largest one.
+double rounding_of_theta(const Jet& jet);
 
 }  // namespace reluflow::layered

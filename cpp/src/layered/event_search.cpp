@@ -206,9 +206,13 @@ void EventSearch::search_single(const Jet& jet) {
                 candidate.parameter = own.parameter;
                 candidate.constant = own.constant;
                 candidate.is_shared = true;
-                candidate.from = own.is_parameter() && c[0] != 0.0
-                                     ? sign(c[0])
-                                     : activity.side(p) * activity.input_sign(p, own.inputs[0]);
+                candidate.from = activity.side(p) * activity.input_sign(p, own.inputs[0]);
+                // What is left of a weight that slid with its unit is rounding of θ: it is on its boundary.
+                if (own.is_parameter() && candidate.from * c[0] < 0.0) {
+                    const bool is_on = std::abs(c[0]) <= std::max(jet.theta_error(), rounding_of_theta(jet));
+                    if (is_on) c[0] = 0.0;
+                    if (!is_on) candidate.from = sign(c[0]);
+                }
                 for (int k = 0; k <= jet.order(); ++k) c[k] *= candidate.from;
                 for (const Zero& zero : activity.zeros())  // w that has just got its side has as many zeros as z
                     for (int k = 0; zero.place == p && zero.is_chosen && is_zero(jet, own) && k < zero.orders; ++k)

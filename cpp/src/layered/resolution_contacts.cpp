@@ -88,6 +88,8 @@ bool Resolution::rests(Jet& jet, const Place& p) {
 }
 
 bool Resolution::has_just_left(const Place& p) const {
+    if (sizes_ != nullptr && sizes_->is_hidden(p.unit))
+        return false;  // all its rates are nothing beside those of others
     const auto is_it = [&](const Zero& zero) { return zero.place == p && zero.orders > 1 && zero.is_chosen; };
     return before_->mode(p) == Mode::moving && std::ranges::any_of(before_->zeros(), is_it);
 }
