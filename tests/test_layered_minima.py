@@ -137,8 +137,21 @@ def test_where_all_that_a_layer_reads_has_died_a_held_unit_leaves(rtol: float) -
 
 def test_where_more_ways_meet_than_are_looked_at_the_message_says_so() -> None:
     """It said that many were possible, also where rounding had kept the search from its end."""
+    rng = np.random.default_rng([1, 99])
+    data = rf.Dataset(rng.standard_normal((11, 4)), rng.choice([-1.0, 1.0], 11))
+    layers = [rf.Dense(3, bias=True), rf.Dense(14, bias=True), rf.Dense(17, bias=True), rf.Dense(1, bias=True)]
+    net = rf.DeepNetwork.init(layers, dim=4, scale=1.0, seed=1)
+    sol = rf.integrate(data, net, loss="logistic", until=1.0)
+    assert sol.status == "undecided_event"
+    assert "more ways to go on than are looked at" in sol.message
+
+
+def test_units_that_do_not_feel_each_other_decide_each_for_itself() -> None:
+    """Of 14 units without weights each leaves to the same side; all together had more cells than are looked at."""
     X = np.random.default_rng(0).standard_normal((2, 2))
     net = rf.DeepNetwork([rf.Dense(14), rf.Dense(1)], np.r_[np.zeros(28), np.ones(14)], dim=2)
     sol = rf.integrate((X, np.ones(2)), net, loss="logistic", until=1.0)
-    assert sol.status == "undecided_event"
-    assert "more ways to go on than are looked at" in sol.message
+    assert sol.status == "reached_time", sol.message
+    assert not sol.branchings
+    rows = np.asarray(sol.final.theta)[:28].reshape(14, 2)
+    assert np.abs(rows - rows[0]).max() < 1e-12

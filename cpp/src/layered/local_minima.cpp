@@ -1,315 +1,162 @@
 #include "layered/local_minima.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <limits>
-#include <set>
 #include <utility>
-
-#include "numeric/decompositions.hpp"
 
 namespace reluflow::layered {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-/// Cells of one point at most.
-constexpr std::size_t kMaxCells = 6000;
-constexpr const char* kTooManyCells = "there are more ways to go on than are looked at";
-constexpr const char* kNoEnd = "rounding kept the search for the best way to go on from its end";
-constexpr const char* kNoMinimum = "rounding hides which of the ways to go on is best";
-/// A row below this part of its terms is their rounding.
-constexpr double kNoRow = 1e-10;
-/// A component of a direction below this part of the velocity, or this part of the direction, is rounding: of the
-/// solution, and of the event that made rows depend on each other.
-constexpr double kRounding = 1e-14;
-constexpr double kPart = 1e-11;
-/// Directions closer than so many times that are one.
-constexpr double kSame = 100.0;
-/// Rows that positive weights take this close to zero have no direction in which all are positive.
-constexpr double kClosed = 1e-7;
-/// Multipliers that are so many times the forces of their cell are those of a cell that is closed all but for rounding.
-/// Its directions are on the rims of others, which tell of them.
-constexpr double kMostTerms = 1e6;
-/// A singular value of unit normals below this is zero.
-constexpr double kDependent = 1e-8;
+/// What policies count: sides, their opposites, and places that stay.
+constexpr std::array<std::array<int, 3>, 3> kScores{{{-1, 0, 1}, {1, 0, -1}, {1, 2, 0}}};
 
-void take_away(const std::vector<Vector>& basis, Vector& v) {
-    for (int pass = 0; pass < 2; ++pass)
-        for (const Vector& e : basis) v -= v.dot(e) * e;
-}
-
-/// Adds what a row has beside an orthonormal basis; false if that is nothing.
-bool add_direction(const Vector& row, std::vector<Vector>& basis) {
-    Vector rest = row.normalized();
-    take_away(basis, rest);
-    if (rest.norm() <= kDependent) return false;
-    basis.push_back(rest.normalized());
-    return true;
+/// The way that has most of a score; of equal ones that in which the first place that differs has more.
+std::size_t best_of(const std::vector<CellMinimum>& ways, const std::array<int, 3>& score) {
+    const auto is_less = [&](const CellMinimum& one, const CellMinimum& other) {
+        int difference = 0;
+        int first = 0;
+        for (std::size_t a = 0; a < one.signs.size(); ++a) {
+            const int here = score[one.signs[a] + 1] - score[other.signs[a] + 1];
+            difference += here;
+            if (first == 0) first = here;
+        }
+        return difference != 0 ? difference < 0 : first < 0;
+    };
+    return static_cast<std::size_t>(std::ranges::max_element(ways, is_less) - ways.begin());
 }
 
 }  // namespace
 
-LocalMinima::LocalMinima(const LocalModel& model, std::vector<int> group) : model_(model), group_(std::move(group)) {
-    reduce();
-    keep_all();
-}
+LocalMinima::LocalMinima(const LocalModel& model, std::vector<int> group) : form_(model, std::move(group)) {}
 
-void LocalMinima::keep_all() {
-    kept_.clear();
-    for (const int one : group_) kept_.push_back(one >= 0 ? 1 : 0);
-}
-
-// What the normals span is all that matters; its complement moves as the velocity does.
-void LocalMinima::reduce() {
-    std::vector<Vector> basis;
-    for (int a = 0; a < model_.count(); ++a) {
-        if (model_.is_negligible(a, kNoRow)) continue;
-        add_direction(model_.normals().row(a).transpose(), basis);
-    }
-    const auto rank = static_cast<Index>(basis.size());
-    normals_.setZero(model_.count(), rank);
-    velocity_.setZero(rank);
-    for (Index k = 0; k < rank; ++k) {
-        normals_.col(k) = model_.normals() * basis[k];
-        velocity_[k] = model_.velocity().dot(basis[k]);
-    }
-    for (int a = 0; a < model_.count(); ++a)
-        if (model_.is_negligible(a, kNoRow)) normals_.row(a).setZero();
-    measure();
-}
-
-// The size of what acts: places that read nothing but others have no normal of their own, and move with those they
-// read.
-void LocalMinima::measure() {
-    scale_ = velocity_.norm();
-    Vector sizes = normals_.rowwise().norm();
-    for (int a = 0; a < model_.count(); ++a) {
-        for (int b = 0; b < a; ++b)
-            sizes[a] += (std::abs(model_.through_h(a, b)) + std::abs(model_.through_z(a, b))) * sizes[b];
-        scale_ = std::max(scale_, (std::abs(model_.beta(a)) + std::abs(model_.gamma(a))) * sizes[a]);
-    }
-}
-
-bool LocalMinima::feeds_others(int a) const {
-    for (int b = a + 1; b < model_.count(); ++b)
-        if (model_.through_h(b, a) != 0.0) return true;
-    return false;
-}
-
-// Minima are looked for with groups kept at zero; a group that would go in one of them is freed for the next search.
 std::vector<Minimum> LocalMinima::find() {
-    while (true) {
-        enumerate();
-        if (gap_ != nullptr) return {};
-        std::vector<Minimum> found;
-        const std::vector<Cell> cells = cells_;
-        for (const Cell& one : cells) {
-            const auto same = [&](const Minimum& m) { return is_same(m.direction, one.best); };
-            if (std::ranges::none_of(found, same) && is_minimum(one.best)) found.push_back(describe(one, one.best));
-        }
-        bool freed = false;
-        for (const Minimum& m : found) freed = free_what_goes(m.direction, 0) || freed;
-        if (gap_ != nullptr) return {};
-        if (found.empty()) gap_ = kNoMinimum;
-        if (!freed) return found;
-    }
+    put_in_what_is_certain();
+    if (!search()) return {};
+    std::vector<Minimum> found;
+    for (const std::vector<std::size_t>& choice : choices()) found.push_back(combine(choice));
+    return found;
 }
 
 bool LocalMinima::stays(int first) {
-    const Vector rest = Vector::Zero(velocity_.size());
-    return !free_what_goes(rest, first) && gap_ == nullptr;
+    return CellSearch(form_).stays(first);
 }
 
-// Frees the groups that do not stay beside a direction in which they are zero; true if there are any.
-bool LocalMinima::free_what_goes(const Vector& d, int first) {
-    const std::vector<char> before = kept_;
-    std::set<int> open;
-    for (std::size_t a = 0; a < group_.size(); ++a)
-        if (before[a] != 0 && group_[a] >= first) open.insert(group_[a]);
-    std::set<int> going;
-    for (const int group : open) {
-        for (std::size_t a = 0; a < group_.size(); ++a) kept_[a] = before[a] != 0 && group_[a] != group ? 1 : 0;
-        if (!is_still_best(d)) going.insert(group);
+// What is kept at zero has multipliers without bounds.
+void LocalMinima::put_in_what_is_certain() {
+    const auto count = static_cast<std::size_t>(form_.count());
+    signs_.assign(count, 0);
+    is_certain_.assign(count, 0);
+    rest_ = form_;
+    for (const std::vector<int>& block : form_.blocks(is_certain_)) {
+        if (std::ranges::any_of(block, [&](int a) { return form_.group[a] >= 0; })) continue;
+        const std::vector<int> signs = certain_signs(form_, block);
+        for (std::size_t k = 0; k < block.size(); ++k) signs_[block[k]] = signs[k];
     }
-    kept_ = before;
-    for (std::size_t a = 0; a < group_.size(); ++a)
-        if (going.contains(group_[a])) kept_[a] = 0;
-    return !going.empty();
+    for (int a = 0; a < form_.count(); ++a) {
+        if (signs_[a] == 0) continue;
+        rest_.put_in(a, signs_[a]);
+        is_certain_[a] = 1;
+    }
 }
 
-bool LocalMinima::is_still_best(const Vector& d) {
-    near_ = &d;
-    enumerate();
-    near_ = nullptr;
-    return gap_ == nullptr && std::ranges::all_of(cells_, [&](const Cell& cell) { return is_best(cell, d); });
-}
-
-void LocalMinima::enumerate() {
-    cells_.clear();
+// What is slower than the rounding of all is at rest, so that each block has to know how fast the others are.
+bool LocalMinima::search() {
+    blocks_.clear();
     gap_ = nullptr;
-    find_hinges();
-    Cell cell;
-    extend(cell);
-    for (Cell& one : cells_) settle(one);
-    std::erase_if(cells_, [](const Cell& one) { return one.size > kMostTerms * one.forces; });
+    for (std::vector<int>& places : rest_.blocks(is_certain_)) blocks_.push_back({std::move(places), {}});
+    if (!search_each({})) return false;
+    std::vector<double> elsewhere;
+    const std::vector<std::size_t> first(blocks_.size(), 0);
+    for (std::size_t b = 0; b < blocks_.size(); ++b) elsewhere.push_back(speed_beside(first, b));
+    return std::ranges::all_of(elsewhere, [](double speed) { return speed == 0.0; }) || search_each(elsewhere);
 }
 
-void LocalMinima::find_hinges() {
-    may_be_hinge_.clear();
-    for (int a = 0; a < model_.count(); ++a)
-        may_be_hinge_.push_back(kept_[a] != 0 || (!feeds_others(a) && model_.beta(a) <= 0.0) ? 1 : 0);
-}
-
-// Adds the next place to a cell, from below upwards.
-void LocalMinima::extend(Cell& cell) {
-    if (gap_ != nullptr) return;
-    const auto a = static_cast<int>(cell.rows.size());
-    if (a == model_.count()) {
-        if (cells_.size() >= kMaxCells)
-            gap_ = kTooManyCells;
-        else
-            cells_.push_back(cell);
-        return;
+bool LocalMinima::search_each(const std::vector<double>& elsewhere) {
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+        LocalForm form = rest_.part(blocks_[b].places);
+        if (!elsewhere.empty()) form.elsewhere = elsewhere[b];
+        CellSearch one(form);
+        blocks_[b].ways = one.find();
+        if (blocks_[b].ways.empty()) gap_ = one.gap();
+        if (gap_ != nullptr) return false;
     }
-    Vector row = normals_.row(a).transpose();
-    double size = row.norm();
-    for (int b = 0; b < a; ++b) {
-        const double slope = cell.signs[b] > 0 ? 1.0 : cell.signs[b] < 0 ? model_.leak(b) : 0.0;
-        const double passed = model_.through_h(a, b) * slope + model_.through_z(a, b);
-        row += passed * cell.rows[b];
-        size += std::abs(passed) * cell.rows[b].norm();
-    }
-    branch(cell, row, size);
-}
-
-void LocalMinima::branch(Cell& cell, const Vector& row, double size) {
-    const std::size_t a = cell.rows.size();
-    const bool is_reached = row.norm() > kNoRow * size;
-    const bool is_hinge = is_reached && may_be_hinge_[a] != 0;
-    const double ahead = near_ != nullptr && is_reached ? row.dot(*near_) : 0.0;
-    const double rest = near_ != nullptr ? rounding(*near_) * row.norm() : 0.0;
-    cell.rows.push_back(is_reached ? row : Vector::Zero(row.size()));
-    cell.is_hinge.push_back(is_hinge ? 1 : 0);
-    for (const int side : {1, -1}) {
-        const bool splits = is_reached && !is_hinge;
-        cell.signs.push_back(splits ? side : 0);
-        const bool touches = std::abs(ahead) <= rest || ahead * side > 0.0;
-        if (!splits || (touches && is_open(cell))) extend(cell);
-        cell.signs.pop_back();
-        if (!splits) break;
-    }
-    cell.rows.pop_back();
-    cell.is_hinge.pop_back();
-}
-
-// Whether some direction has all signs of the cell: no positive weights add up its rows to zero.
-bool LocalMinima::is_open(const Cell& cell) {
-    std::vector<Vector> sides;
-    for (std::size_t a = 0; a < cell.signs.size(); ++a)
-        if (cell.signs[a] != 0) sides.push_back(cell.signs[a] * cell.rows[a].normalized());
-    std::vector<Vector> basis;
-    if (std::ranges::all_of(sides, [&](const Vector& row) { return add_direction(row, basis); })) return true;
-    const auto rank = static_cast<int>(velocity_.size());
-    problem_.resize(static_cast<int>(sides.size()), rank + 1);
-    for (std::size_t k = 0; k < sides.size(); ++k) {
-        double* vector = problem_.vector(static_cast<int>(k));
-        for (int e = 0; e < rank; ++e) vector[e] = sides[k][e] * std::sqrt(0.5);
-        vector[rank] = std::sqrt(0.5);
-        problem_.set_interval(static_cast<int>(k), 0.0, kInfinity);
-    }
-    std::fill_n(problem_.offset(), rank, 0.0);
-    problem_.offset()[rank] = -1.0;
-    if (!problem_.solve(1.0)) return true;
-    double rest = 0.0;
-    for (int e = 0; e <= rank; ++e) rest += problem_.residual()[e] * problem_.residual()[e];
-    return std::sqrt(rest) > kClosed;
-}
-
-// What the rows of the places that stay span: directions are orthogonal to it.
-std::vector<Vector> LocalMinima::span_of_kept(const Cell& cell) const {
-    std::vector<Vector> basis;
-    for (int a = 0; a < model_.count(); ++a)
-        if (kept_[a] != 0 && cell.is_hinge[a] != 0) add_direction(cell.rows[a], basis);
-    return basis;
-}
-
-// The best direction of a cell: the least |velocity + Σ μ_a row_a| with μ between its bounds, or of one sign where the
-// cell has a side.
-void LocalMinima::settle(Cell& cell) {
-    const auto rank = static_cast<int>(velocity_.size());
-    const std::vector<Vector> kept = span_of_kept(cell);
-    Vector offset = velocity_;
-    cell.forces = scale_;
-    std::vector<int> used;
-    std::vector<Vector> rows;
-    for (int a = 0; a < model_.count(); ++a) {
-        if (kept_[a] != 0 || (cell.signs[a] == 0 && cell.is_hinge[a] == 0)) continue;
-        const double slope = cell.signs[a] > 0 ? 1.0 : cell.signs[a] < 0 ? model_.leak(a) : 0.0;
-        offset += (slope * model_.beta(a) + model_.gamma(a)) * cell.rows[a];
-        cell.forces += (std::abs(model_.beta(a)) + std::abs(model_.gamma(a))) * cell.rows[a].norm();
-        Vector row = cell.rows[a];
-        take_away(kept, row);
-        if (row.norm() <= kDependent * cell.rows[a].norm()) continue;
-        used.push_back(a);
-        rows.push_back(std::move(row));
-    }
-    take_away(kept, offset);
-    problem_.resize(static_cast<int>(used.size()), rank);
-    for (std::size_t k = 0; k < used.size(); ++k) {
-        const int a = used[k];
-        const double length = rows[k].norm();
-        const double turn = cell.is_hinge[a] != 0 ? 1.0 : cell.signs[a];
-        for (int e = 0; e < rank; ++e) problem_.vector(static_cast<int>(k))[e] = turn * rows[k][e] / length;
-        if (cell.is_hinge[a] != 0)
-            problem_.set_interval(static_cast<int>(k), model_.beta(a) * length,
-                                  model_.leak(a) * model_.beta(a) * length);
-        else
-            problem_.set_interval(static_cast<int>(k), 0.0, kInfinity);
-    }
-    std::copy_n(offset.data(), rank, problem_.offset());
-    if (!problem_.solve(scale_)) gap_ = kNoEnd;
-    cell.best = Eigen::Map<const Vector>(problem_.residual(), rank);
-    cell.size = offset.norm();
-    for (std::size_t k = 0; k < used.size(); ++k) cell.size += std::abs(problem_.coefficient(static_cast<int>(k)));
-    if (cell.best.norm() <= kSame * kRounding * cell.size) cell.best.setZero();  // rounding of terms that cancel
-}
-
-double LocalMinima::rounding(const Vector& d) const {
-    return kRounding * scale_ + kPart * d.norm();
-}
-
-bool LocalMinima::is_same(const Vector& one, const Vector& other) const {
-    return (one - other).norm() <= kSame * rounding(other);
-}
-
-// Terms that nearly depend on each other cancel, and their sum has the rounding of them.
-bool LocalMinima::is_best(const Cell& cell, const Vector& d) const {
-    return (cell.best - d).norm() <= kSame * (rounding(d) + kRounding * cell.size);
-}
-
-bool LocalMinima::touches(const Cell& cell, const Vector& d) const {
-    for (std::size_t a = 0; a < cell.signs.size(); ++a)
-        if (cell.signs[a] != 0 && cell.signs[a] * cell.rows[a].dot(d) < -rounding(d) * cell.rows[a].norm())
-            return false;
     return true;
 }
 
-bool LocalMinima::is_minimum(const Vector& d) const {
-    return std::ranges::all_of(cells_, [&](const Cell& cell) { return !touches(cell, d) || is_best(cell, d); });
+Vector LocalMinima::velocity_of(const std::vector<std::size_t>& choice) const {
+    Vector d = rest_.velocity;
+    for (std::size_t b = 0; b < blocks_.size(); ++b) d += blocks_[b].ways[choice[b]].change;
+    return d;
 }
 
-Minimum LocalMinima::describe(const Cell& cell, const Vector& d) const {
-    Minimum found;
-    found.direction = d;
-    for (int a = 0; a < model_.count(); ++a) {
-        const double rate = cell.rows[a].dot(d);
-        const double length = cell.rows[a].norm();
-        const bool moves = kept_[a] == 0 && std::abs(rate) > rounding(d) * length;
-        found.signs.push_back(moves ? (rate > 0.0 ? 1 : -1) : 0);
-        found.rates.push_back(moves ? rate : 0.0);
-        found.is_held.push_back(!moves && length > 0.0 ? 1 : 0);
+// How fast all moves but one block, along normals.
+double LocalMinima::speed_beside(const std::vector<std::size_t>& choice, std::size_t block) const {
+    double speed = 0.0;
+    for (std::size_t b = 0; b < blocks_.size(); ++b)
+        if (b != block) speed = std::hypot(speed, blocks_[b].ways[choice[b]].direction.norm());
+    const Vector d = velocity_of(choice);
+    for (int a = 0; a < form_.count(); ++a) {
+        const double length = form_.normals.row(a).norm();
+        if (is_certain_[a] != 0 && length > 0.0)
+            speed = std::max(speed, std::abs(form_.normals.row(a).dot(d)) / length);
     }
-    return found;
+    return speed;
+}
+
+// The number of the way of each block.
+std::vector<std::vector<std::size_t>> LocalMinima::choices() const {
+    std::vector<std::vector<std::size_t>> all{std::vector<std::size_t>(blocks_.size(), 0)};
+    for (std::size_t b = 0; b < blocks_.size() && all.size() <= kMostWays; ++b) {
+        const std::size_t known = all.size();
+        for (std::size_t way = 1; way < blocks_[b].ways.size(); ++way)
+            for (std::size_t k = 0; k < known; ++k) {
+                all.push_back(all[k]);
+                all.back()[b] = way;
+            }
+    }
+    if (all.size() <= kMostWays) return all;
+    all.clear();
+    const auto add = [&](const std::vector<std::size_t>& one) {
+        if (std::ranges::find(all, one) == all.end()) all.push_back(one);
+    };
+    for (const std::array<int, 3>& score : kScores) {
+        std::vector<std::size_t> base;
+        for (const Block& block : blocks_) base.push_back(best_of(block.ways, score));
+        add(base);
+        for (std::size_t b = 0; b < blocks_.size(); ++b)
+            for (std::size_t way = 0; way < blocks_[b].ways.size(); ++way) {
+                std::vector<std::size_t> other = base;
+                other[b] = way;
+                add(other);
+            }
+    }
+    return all;
+}
+
+// The blocks move each in its own directions; what is certain moves with all of them.
+Minimum LocalMinima::combine(const std::vector<std::size_t>& choice) const {
+    Minimum all;
+    all.signs = signs_;
+    all.rates.assign(signs_.size(), 0.0);
+    const Vector d = velocity_of(choice);
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+        const CellMinimum& way = blocks_[b].ways[choice[b]];
+        for (std::size_t k = 0; k < blocks_[b].places.size(); ++k) {
+            all.signs[blocks_[b].places[k]] = way.signs[k];
+            all.rates[blocks_[b].places[k]] = way.rates[k];
+        }
+    }
+    for (int a = 0; a < form_.count(); ++a) {
+        if (is_certain_[a] == 0) continue;
+        double rate = form_.normals.row(a).dot(d);
+        for (int b = 0; b < a; ++b) {
+            const double slope = all.rates[b] > 0.0 ? 1.0 : form_.leak[b];
+            rate += (form_.through_h(a, b) * slope + form_.through_z(a, b)) * all.rates[b];
+        }
+        all.rates[a] = rate;
+    }
+    return all;
 }
 
 }  // namespace reluflow::layered

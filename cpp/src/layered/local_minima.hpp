@@ -1,23 +1,21 @@
-/// The directions in which a flow can go on from a point where pre-activations are zero, to first order.
+/// The directions in which a flow can go on from a point where pre-activations are zero, as products of decisions that
+/// do not feel each other.
 ///
-/// They are the local minima of ½|d|² + L'(θ; d), which is piecewise quadratic and coercive, so that there is one
-/// wherever boundaries meet. Places whose hinge is convex and feeds no other hinge enter one convex problem; the signs
-/// of the others cut the directions into cells, which are enumerated from below upwards as far as they are not empty. A
-/// direction is a minimum if it is that of every cell that touches it.
+/// Signs that are the same in all minima are known from bounds. With these places put into what reads them, what is
+/// left falls into blocks, each with minima of its own (CellSearch); a minimum of all is one of each block.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
-#include "layered/local_model.hpp"
-#include "numeric/box_least_squares.hpp"
+#include "layered/cell_search.hpp"
+#include "layered/local_form.hpp"
 
 namespace reluflow::layered {
 
-/// One minimum: d in coordinates of what the normals span, and how the places of the model move.
+/// One minimum: how the places of the model move.
 struct Minimum {
-    Vector direction;
     std::vector<int> signs;     ///< of x_a
-    std::vector<char> is_held;  ///< x_a = 0 though something moves it: otherwise nothing reaches the place
     std::vector<double> rates;  ///< x_a
 };
 
@@ -27,52 +25,34 @@ class LocalMinima {
     /// at once.
     LocalMinima(const LocalModel& model, std::vector<int> group);
 
-    /// All local minima in which as many groups as can stay; none if the search did not end: gap() says why.
+    /// All local minima in which as many groups as can stay; none if the search did not end: gap() says why. Of more
+    /// than kMostWays those are listed that any policy takes, each with every other way of one block.
     std::vector<Minimum> find();
     const char* gap() const noexcept { return gap_; }
     /// True if no group from number `first` on moves, each looked at while all others stay. False, too, if there are
     /// too many cells.
     bool stays(int first);
 
-  private:
-    struct Cell {
-        std::vector<int> signs;    // 0: a convex hinge, or nothing reaches the place
-        std::vector<Vector> rows;  // x_a = rows[a]·d in the cell
-        std::vector<char> is_hinge;
-        Vector best;
-        double size = 0.0;    // of the terms that add up to it
-        double forces = 0.0;  // of what acts on it
-    };
-    void reduce();
-    void measure();
-    void enumerate();
-    void find_hinges();
-    void keep_all();
-    bool free_what_goes(const Vector& d, int first);
-    bool is_still_best(const Vector& d);
-    bool feeds_others(int a) const;
-    void extend(Cell& cell);
-    void branch(Cell& cell, const Vector& row, double size);
-    bool is_open(const Cell& cell);
-    std::vector<Vector> span_of_kept(const Cell& cell) const;
-    void settle(Cell& cell);
-    double rounding(const Vector& d) const;
-    bool is_same(const Vector& one, const Vector& other) const;
-    bool is_best(const Cell& cell, const Vector& d) const;
-    bool touches(const Cell& cell, const Vector& d) const;
-    bool is_minimum(const Vector& d) const;
-    Minimum describe(const Cell& cell, const Vector& d) const;
+    static constexpr std::size_t kMostWays = 64;
 
-    const LocalModel& model_;
-    Matrix normals_;  // in coordinates
-    Vector velocity_;
-    double scale_ = 0.0;
-    std::vector<int> group_;
-    std::vector<char> kept_, may_be_hinge_;
-    const Vector* near_ = nullptr;  // only cells that touch it are looked for
-    std::vector<Cell> cells_;
-    const char* gap_ = nullptr;  // why the last search did not end
-    BoxLeastSquares problem_;
+  private:
+    struct Block {
+        std::vector<int> places;
+        std::vector<CellMinimum> ways;
+    };
+    void put_in_what_is_certain();
+    bool search();
+    bool search_each(const std::vector<double>& elsewhere);
+    Vector velocity_of(const std::vector<std::size_t>& choice) const;
+    double speed_beside(const std::vector<std::size_t>& choice, std::size_t block) const;
+    std::vector<std::vector<std::size_t>> choices() const;
+    Minimum combine(const std::vector<std::size_t>& choice) const;
+
+    LocalForm form_, rest_;  // all, and with what is certain put in
+    std::vector<int> signs_;
+    std::vector<char> is_certain_;
+    std::vector<Block> blocks_;
+    const char* gap_ = nullptr;
 };
 
 }  // namespace reluflow::layered

@@ -1,0 +1,80 @@
+/// The directions in which a flow can go on from a point where pre-activations are zero, to first order.
+///
+/// They are the local minima of ½|d|² + L'(θ; d), which is piecewise quadratic and coercive, so that there is one
+/// wherever boundaries meet. Places whose hinge is convex and feeds no other hinge enter one convex problem; the signs
+/// of the others cut the directions into cells, which are enumerated from below upwards as far as they are not empty. A
+/// direction is a minimum if it is that of every cell that touches it.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "layered/local_form.hpp"
+#include "numeric/box_least_squares.hpp"
+
+namespace reluflow::layered {
+
+/// One minimum: d in coordinates of what the normals span, and how the places of the form move.
+struct CellMinimum {
+    Vector direction;
+    Vector change;              ///< of the velocity, to d
+    std::vector<int> signs;     ///< of x_a
+    std::vector<double> rates;  ///< x_a
+};
+
+class CellSearch {
+  public:
+    /// `form` has to outlive this.
+    explicit CellSearch(const LocalForm& form);
+
+    /// All local minima in which as many groups as can stay; none if the search did not end: gap() says why.
+    std::vector<CellMinimum> find();
+    const char* gap() const noexcept { return gap_; }
+    /// True if no group from number `first` on moves, each looked at while all others stay. False, too, if there are
+    /// too many cells.
+    bool stays(int first);
+
+  private:
+    struct Cell {
+        std::vector<int> signs;    // 0: a convex hinge, or nothing reaches the place
+        std::vector<Vector> rows;  // x_a = rows[a]·d in the cell
+        std::vector<char> is_hinge;
+        Vector best;
+        double size = 0.0;              // of the terms that add up to it
+        double forces = 0.0;            // of what acts on it
+        std::vector<std::size_t> next;  // the first cell behind it that has other signs up to a place
+    };
+    void reduce();
+    void enumerate();
+    void count_alike();
+    void find_hinges();
+    void keep_all();
+    bool free_what_goes(const Vector& d, int first);
+    bool is_still_best(const Vector& d);
+    bool feeds_others(int a) const;
+    void extend(Cell& cell);
+    void branch(Cell& cell, const Vector& row, double size);
+    bool is_open(const Cell& cell);
+    std::vector<Vector> span_of_kept(const Cell& cell) const;
+    void settle(Cell& cell);
+    double rounding(const Vector& d) const;
+    bool is_same(const Vector& one, const Vector& other) const;
+    bool is_best(const Cell& cell, const Vector& d) const;
+    int first_beyond(const Cell& cell, const Vector& d) const;
+    bool is_minimum(const Vector& d) const;
+    CellMinimum describe(const Cell& cell, const Vector& d) const;
+
+    const LocalForm& form_;
+    std::vector<Vector> basis_;  // of what the normals span
+    Matrix normals_;             // in these coordinates
+    Vector velocity_;
+    double scale_;
+    std::vector<int> group_;
+    std::vector<char> kept_, may_be_hinge_;
+    const Vector* near_ = nullptr;  // only cells that touch it are looked for
+    std::vector<Cell> cells_;
+    const char* gap_ = nullptr;  // why the last search did not end
+    BoxLeastSquares problem_;
+};
+
+}  // namespace reluflow::layered

@@ -1,0 +1,42 @@
+/// The loss to first order as numbers alone: what places that are zero do, without where they are.
+///
+/// x_a = n_a·d + Σ_b (W_ab ψ_b(x_b) + G_ab x_b) with b below a, and ½|d|² - v·d - Σ_a (β_a ψ_a(x_a) + γ_a x_a). A place
+/// whose sign is known is linear, and can be put into what reads it; what is left falls into parts that do not feel
+/// each other.
+#pragma once
+
+#include <vector>
+
+#include "base/types.hpp"
+#include "layered/local_model.hpp"
+
+namespace reluflow::layered {
+
+struct LocalForm {
+    Matrix normals;  ///< one row a place
+    Vector velocity;
+    Matrix through_h, through_z;  ///< W and G
+    Vector beta, gamma, leak;
+    std::vector<int> group;  ///< what stays zero together as long as it can; -1: what may go at once
+    double scale = 0.0;      ///< of what acts, which has its rounding
+    double elsewhere = 0.0;  ///< how fast what is no part of it moves
+
+    LocalForm() = default;
+    LocalForm(const LocalModel& model, std::vector<int> groups);
+
+    int count() const noexcept { return static_cast<int>(group.size()); }
+    /// Puts x_a with the sign `side` into what reads it, and into the loss: nothing else depends on ψ_a any more.
+    void put_in(int a, int side);
+    /// The same with some places alone.
+    LocalForm part(const std::vector<int>& places) const;
+    /// Places that feel each other, of those that are not `left_out`, from below upwards: their normals are not
+    /// orthogonal, one reads the other, or they stay together.
+    std::vector<std::vector<int>> blocks(const std::vector<char>& left_out) const;
+};
+
+/// The signs that places have in all minima, 0 where that is not known: bounds of all multipliers, from above
+/// downwards, give bounds of all rates, from below upwards; a sign fixes a slope, and the bounds are found again.
+/// `open`: the places that may be looked at; nothing else feels them.
+std::vector<int> certain_signs(const LocalForm& form, const std::vector<int>& open);
+
+}  // namespace reluflow::layered
