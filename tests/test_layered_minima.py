@@ -155,3 +155,19 @@ def test_units_that_do_not_feel_each_other_decide_each_for_itself() -> None:
     assert not sol.branchings
     rows = np.asarray(sol.final.theta)[:28].reshape(14, 2)
     assert np.abs(rows - rows[0]).max() < 1e-12
+
+
+@pytest.mark.parametrize(("seed", "leak"), [(1, 0.0), (2, 0.0), (3, 0.2)])
+def test_units_that_share_no_parameter_are_decided_each_by_itself(seed: int, leak: float) -> None:
+    """Each unit begins on the boundaries of most samples. All together had more cells than are looked at."""
+    rng = np.random.default_rng(seed)
+    X = np.repeat(np.eye(5), 2, axis=0) * rng.choice([1.0, 2.0], (10, 1))
+    data = rf.Dataset(X, np.repeat(rng.choice([-1.0, 1.0], 5), 2))
+    W = np.eye(5)[rng.integers(0, 5, 16)] * rng.choice([-0.7, 0.7], (16, 1))
+    net = rf.Network(W, rng.standard_normal(16), leak=leak)
+    one = rf.integrate(data, net, until=3.0, loss="squared")
+    assert one.status == "reached_time"
+    other = rf.integrate(data, net, until=3.0, loss="squared", rates=(1.0, 1.0))
+    assert other.status == "reached_time", other.message
+    assert np.abs(other.final.W - one.final.W).max() < 1e-7
+    assert np.abs(other.final.a - one.final.a).max() < 1e-7
