@@ -138,24 +138,15 @@ double HeldBeside::hold_rate(int piece, int boundary, std::int8_t side) const {
 /// boundaries there, and where the samples balance at w = 0 it never does.
 double HeldBeside::rate_to_origin(int piece, std::span<const std::int8_t> sides) const {
     const double size = motion_.size(piece);
-    const double output = motion_.a(piece)[0];
     if (size == 0.0) return 0.0;
-    const Waveform& waveform = motion_.waveform();
-    const Dataset& data = motion_.data();
-    const double scale = motion_.step() * output * output;
-    if (scale * waveform.mean_square() < kHolds) return 0.0;
     const Eigen::Map<const Vector> w(motion_.w(piece), motion_.rank());
-    double sum = 0.0;
-    for (Index boundary = 0; boundary < data.n_boundaries(); ++boundary) {
+    double rate = 0.0;
+    for (Index boundary = 0; boundary < motion_.data().n_boundaries(); ++boundary) {
         if (sides[boundary] == 0) continue;
-        const double along = data.normals().row(boundary).dot(w) / size;
-        for (const int sample : data.samples_of(static_cast<int>(boundary))) {
-            const double coefficient = data.coefficient(sample) * along;
-            const double slope = data.coefficient(sample) * sides[boundary] > 0.0 ? 1.0 : motion_.leak();
-            if (waveform.is_live(sample)) sum += waveform.response(sample) * slope * slope * coefficient * coefficient;
-        }
+        const double along = motion_.data().normals().row(boundary).dot(w) / size;
+        rate += along * along * hold_rate(piece, static_cast<int>(boundary), sides[boundary]);
     }
-    return scale * sum;
+    return rate;
 }
 
 /// The same of how fast what drives the neuron falls, at most. Where samples balance at z = 0, they answer to all
