@@ -166,6 +166,20 @@ def test_full_flows_with_targets_in_general_position_jump_at_the_predicted_times
 # --- symmetries ---
 
 
+def test_an_orbit_that_creeps_to_its_critical_point_arrives():
+    # 20,000 explicit steps did not come there: implicit ones do, beside infinitesimal neurons that grow meanwhile.
+    data, V, A = gaussian(17)
+    path, loose = (rf.saddle_to_saddle(data, V, A, rtol=rtol) for rtol in (1e-11, 1e-9))
+    assert path.status == loose.status == "ended"
+    np.testing.assert_allclose(loose.times, path.times, rtol=1e-9)
+    np.testing.assert_allclose(loose.losses, path.losses, rtol=1e-9, atol=1e-12)
+    for one, other in zip(loose.stages[:-1], path.stages[:-1], strict=True):
+        assert one.offset == pytest.approx(other.offset, rel=1e-8, abs=1e-6)
+        np.testing.assert_allclose(one.power, other.power, atol=1e-9)
+    end = path.stages[-1]
+    assert 0.5 * float(((end.network(data[0]) - data[1]) ** 2).sum()) == pytest.approx(end.loss, rel=1e-9)
+
+
 def test_permutations_and_rotations_change_nothing():
     (X, Y), rows, heads, _ = orthogonal_blocks(4)
     path = rf.saddle_to_saddle((X, Y), rows, heads)

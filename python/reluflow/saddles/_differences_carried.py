@@ -14,8 +14,10 @@ from ._differences import Row
 from ._several_flow import OutputFlow
 from ._several_rest import sector_of
 
-# The time of a piece in units of 1/|M|: what the fourth order of Magnus leaves out is some 1e-7 of it.
-_PIECE = 0.3
+# The time of a piece in units of 1/|M|: what the fourth order of Magnus leaves out is some 1e-7 of it where M changes
+# by as much as it is. Where it changes by a part δ only, so does what is left out, and the piece is longer by δ^(-1/4),
+# but only as far as the series converges.
+_PIECE, _LONGEST_PIECE = 0.3, 2.0
 # A piece is so short that the second difference of B over it, times its length, is below this; but for very short ones.
 _BEND, _SHORTEST = 1e-3, 1e-9
 # Kinds of events by the side that they leave, as in the order of `EVENT_KINDS`.
@@ -82,21 +84,23 @@ def _along(
 ) -> tuple[FloatArray, FloatArray]:
     """Move rows over a time without events, by pieces of Magnus' series to the fourth order."""
     B = _generator(flow, leg, sector, span[0])
-    t, h = span[0], span[1] - span[0]
+    t, h = span[0], _PIECE / max(float(np.linalg.norm(B, 2)), 1e-300)
     while t < span[1]:
-        h = min(h, span[1] - t, _PIECE / max(float(np.linalg.norm(B, 2)), 1e-300))
+        rate = max(float(np.linalg.norm(B, 2)), 1e-300)
+        h = min(h, span[1] - t, _LONGEST_PIECE / rate)
         last = span[1] if h >= span[1] - t else t + h
         middle = _generator(flow, leg, sector, t + 0.5 * h)
         end = _generator(flow, leg, sector, last)
         bend = h * float(np.linalg.norm(B - 2 * middle + end))
-        if bend > _BEND and h > _SHORTEST * span[1]:
+        turn = float(np.linalg.norm(end - B)) / rate * (h * rate / _PIECE) ** 4
+        if (bend > _BEND or (turn > 1.0 and h * rate > _PIECE)) and h > _SHORTEST * span[1]:
             h *= 0.5
             continue
         Y = Y @ expm(h / 6 * (B + 4 * middle + end) + h * h / 12 * (end @ B - B @ end)).T
         scale = np.linalg.norm(Y, axis=1)
         scale = np.where(scale > 0, scale / np.sqrt(2.0), 1.0)
         Y, gain, B, t = Y / scale[:, None], gain + np.log(scale), end, last
-        h *= 2.0 if bend < 0.1 * _BEND else 1.0
+        h *= 2.0 if bend < 0.1 * _BEND and turn < 2.0**-5 else 1.0
     return Y, gain
 
 

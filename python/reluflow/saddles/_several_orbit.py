@@ -34,8 +34,10 @@ _ROOM_OWN, _LEAST_PULL = 15.0, 1e-9
 _STILL = 1.01
 # A pre-activation that only tends to zero, as a part of |w_j||x_i|, and of what matters for a neuron that has grown.
 _NEAR, _GROWN_NEAR = 1e-7, 1e-13
-# After so many legs or steps without arrival the orbit is lost: there are no late steps for a loss of errors.
-_MAX_LEGS, _MAX_STEPS = 1000, 20_000
+# After so many legs or steps without arrival the orbit is lost.
+_MAX_LEGS, _MAX_STEPS = 300, 20_000
+# The limit, which may take longer than a leg, is asked for again after so many times as many legs.
+_ASK_AGAIN = 1.1
 # A leg that ends where it cannot go on is taken again to half of its time, so often: at the critical point errors are
 # rounding, and so are the events there. The half before may have arrived.
 _MAX_TAKEN_BACK = 8
@@ -105,7 +107,7 @@ def follow(
             return ride.ended(outcome, f"the run of the orbit ended with the status {leg.status}: {leg.message}")
         if is_asked:
             return ride.ended("stopped_by_callback", "the callback stopped it")
-        if ride.duration >= escaped and not ride.is_under_way(leg):
+        if ride.duration >= escaped and ride.is_worth_asking(leg):
             found = ride.arrived()
             if found is not None:
                 return found
@@ -128,6 +130,8 @@ class _Ride:
         self.legs: list[TwoLayerSolution] = []
         self._limit: tuple[int, Limit] | None = None
         self._taken_back = 0
+        self.duration, self.steps = 0.0, 0  # of the legs so far
+        self._ask_at = 0.0
         self._set(bodies)
 
     def _set(self, bodies: Sequence[Body]) -> None:
@@ -145,16 +149,6 @@ class _Ride:
                 if _least_cosine(moved.w, moved.sides, X) < _CLEAR:
                     self.room = _ROOM
             self.bodies.append(replace(body, unit=moved))
-
-    @property
-    def duration(self) -> float:
-        """Time of the legs so far."""
-        return float(sum(leg.t_end for leg in self.legs))
-
-    @property
-    def steps(self) -> int:
-        """Number of steps of the legs so far."""
-        return int(sum(leg.stats["steps"] for leg in self.legs))
 
     def _sizes(self, W: FloatArray) -> FloatArray:
         small = [not body.is_grown for body in self.bodies]
@@ -183,6 +177,7 @@ class _Ride:
     def take(self, leg: TwoLayerSolution) -> None:
         """Add a leg."""
         self.legs.append(leg)
+        self.duration, self.steps = self.duration + leg.t_end, self.steps + int(leg.stats["steps"])
         problem = self.flow.problem
         units = units_of(leg.layered._end, problem.X.shape[1], problem.targets.shape[1])
         ends = []
@@ -209,8 +204,14 @@ class _Ride:
         before = np.hypot(np.linalg.norm(half.W[0, rows]), np.linalg.norm(half.a[0, rows]))
         return bool(network_of(self.bodies, self.flow.leak).norm > _STILL * before)
 
-    def is_under_way(self, leg: TwoLayerSolution) -> bool:
-        """Tell whether grown neurons still move too fast to have arrived, so that the limit need not be asked for."""
+    def is_worth_asking(self, leg: TwoLayerSolution) -> bool:
+        """Tell whether it is time to ask for the limit, and grown neurons do not move too fast to have arrived."""
+        if len(self.legs) < self._ask_at or self._is_under_way(leg):
+            return False
+        self._ask_at = _ASK_AGAIN * len(self.legs)
+        return True
+
+    def _is_under_way(self, leg: TwoLayerSolution) -> bool:
         if len(leg.t) < 2 or self.flow.loss != "squared":
             return False
         rows = np.array([body.is_grown for body in self.bodies])
