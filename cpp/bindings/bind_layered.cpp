@@ -74,14 +74,13 @@ class LayeredModel {
     }
 
     /// The state at a time of the kept run, from the snapshot before it.
-    py::dict state_at(double time, bool in_log, double rtol, bool each_unit) {
+    py::dict state_at(double time, bool in_log, double rtol) {
         const Clock when = in_log ? Clock::at_log(time) : Clock(time);
         const auto after = std::ranges::find_if(kept_, [&](const Snapshot& s) { return when.is_before(s.clock); });
         const Snapshot& from = after == kept_.begin() ? kept_.front() : *(after - 1);
         if (!from.clock.is_before(when)) return snapshot_out(from, graph_);
         RunPlan plan;
         plan.settings.rtol = rtol;
-        plan.settings.each_unit = each_unit;
         plan.settings.checkpoint_bytes = 0;
         (in_log ? plan.stop.log_time : plan.stop.time) = time;
         LayeredFlow replay(graph_, X_, duals_, from, std::move(plan));
@@ -111,8 +110,7 @@ void bind_layered(py::module_& module) {
         .def("run", &LayeredModel::run, py::arg("start"), py::arg("options"), py::arg("hook"))
         .def("states", &LayeredModel::states, py::arg("count"))
         .def("restore", &LayeredModel::restore, py::arg("states"))
-        .def("state_at", &LayeredModel::state_at, py::arg("time"), py::arg("in_log"), py::arg("rtol"),
-             py::arg("each_unit") = false);
+        .def("state_at", &LayeredModel::state_at, py::arg("time"), py::arg("in_log"), py::arg("rtol"));
 }
 
 }  // namespace reluflow::bindings

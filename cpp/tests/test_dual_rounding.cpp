@@ -205,7 +205,6 @@ void what_rests_at_its_bounds_stays_there() {
         const Problem p(seed);
         RunPlan plan;
         plan.stop.time = 20.0;
-        plan.settings.each_unit = true;
         LayeredFlow flow(graph(), p.X, p.duals(), p.start(), plan);
         flow.run();
         CHECK(flow.status() == Status::reached_time || flow.status() == Status::stationary);

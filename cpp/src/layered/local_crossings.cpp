@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "layered/approach.hpp"
+#include "layered/unit_sizes.hpp"
 #include "numeric/polynomial.hpp"
 
 namespace reluflow::layered {
@@ -25,20 +26,6 @@ constexpr double kDoubt = 0.9;
 constexpr double kFirstDoubt = 0.3;
 
 constexpr int kHidden = 1;
-
-bool feels_outputs_alone(const Graph& graph) {
-    if (graph.count() != 3 || graph.edges().size() != 2) return false;
-    const Node& hidden = graph.node(kHidden);
-    if (hidden.linear || !hidden.bias.empty() || !graph.node(2).bias.empty() || !graph.node(2).linear) return false;
-    const Edge& in = graph.edges()[0];
-    const Edge& out = graph.edges()[1];
-    if (in.source != 0 || in.target != kHidden || out.source != kHidden || out.tap != Tap::activated) return false;
-    for (Index u = 0; u < hidden.size; ++u)
-        if (!graph.owns_row(kHidden, u)) return false;
-    for (Index r = 0; r < out.rows; ++r)
-        if (!graph.owns_row(2, r)) return false;
-    return true;
-}
 
 }  // namespace
 

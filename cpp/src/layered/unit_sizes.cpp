@@ -8,6 +8,7 @@ namespace {
 
 /// A unit below this part of the largest is hidden by the rounding of a sum of both, with some digits to spare.
 constexpr double kHidden = 1e-9;
+constexpr int kHiddenNode = 1;
 
 void raise(double& most, double value) noexcept {
     most = std::max(most, value);
@@ -15,8 +16,23 @@ void raise(double& most, double value) noexcept {
 
 }  // namespace
 
-UnitSizes::UnitSizes(const Graph& graph, bool by_unit) : size_(1, 0.0), missed_(1, 0.0), rate_(1, 0.0) {
-    if (!by_unit) return;
+bool feels_outputs_alone(const Graph& graph) {
+    if (graph.count() != 3 || graph.edges().size() != 2) return false;
+    const Node& hidden = graph.node(kHiddenNode);
+    if (hidden.linear || !hidden.bias.empty() || !graph.node(2).bias.empty() || !graph.node(2).linear) return false;
+    const Edge& in = graph.edges()[0];
+    const Edge& out = graph.edges()[1];
+    if (in.source != 0 || in.target != kHiddenNode || out.source != kHiddenNode || out.tap != Tap::activated)
+        return false;
+    for (Index u = 0; u < hidden.size; ++u)
+        if (!graph.owns_row(kHiddenNode, u)) return false;
+    for (Index r = 0; r < out.rows; ++r)
+        if (!graph.owns_row(2, r)) return false;
+    return true;
+}
+
+UnitSizes::UnitSizes(const Graph& graph) : size_(1, 0.0), missed_(1, 0.0), rate_(1, 0.0) {
+    if (!feels_outputs_alone(graph)) return;
     unit_.assign(static_cast<std::size_t>(graph.parameters()), 0);
     for (const Edge& edge : graph.edges())
         for (Index row = 0; row < edge.rows; ++row)

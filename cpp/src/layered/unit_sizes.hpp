@@ -1,7 +1,8 @@
 /// What errors of θ are compared with: its largest entry, or in a network of two layers the largest entry of each unit.
 ///
 /// Units that are far smaller than the others add nothing to the outputs, so that their own motion is linear, but a
-/// step that is accurate for the others need not be so for them. The limit of vanishing initialisation is about these.
+/// step that is accurate for the others need not be so for them. From a tiny start they are most units for most of the
+/// time, and each of them grows in its turn.
 #pragma once
 
 #include <vector>
@@ -12,11 +13,14 @@
 
 namespace reluflow::layered {
 
+/// True of two layers whose units have their parameters for themselves: they feel each other through the outputs alone.
+bool feels_outputs_alone(const Graph& graph);
+
 class UnitSizes {
   public:
-    /// With `by_unit` the graph has to be one of two layers.
-    UnitSizes(const Graph& graph, bool by_unit);
+    explicit UnitSizes(const Graph& graph);
 
+    /// Each unit is measured for itself, as it feels the others through the outputs alone.
     bool by_unit() const noexcept { return !unit_.empty(); }
     /// Measures θ.
     void take(const Vector& theta);

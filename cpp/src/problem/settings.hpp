@@ -39,8 +39,6 @@ struct StopRule {
 struct Settings {
     double rtol = 1e-9;
     double atol = 0.0;
-    /// Of two layers by the layered model: `rtol` is a part of each unit, and not of the largest entry of θ.
-    bool each_unit = false;
     BranchPolicy on_branch = BranchPolicy::inactive;
     std::int64_t max_events = std::numeric_limits<std::int64_t>::max();
     /// Radau steps are tried once log of the summed loss is below this; a value below -1e100 turns them off. The

@@ -66,7 +66,7 @@ LayeredFlow::LayeredFlow(const Graph& graph, const Matrix& X, const DualSeries& 
       X_(&X),
       state_(from),
       balance_(graph, state_.theta, duals.decay(), state_.clock.t(), state_.balance),
-      sizes_of_units_(graph, plan_.settings.each_unit),
+      sizes_of_units_(graph),
       jet_(graph, X, duals, kMaxOrder),
       probe_(graph, X, duals, 1),
       crossings_(graph, X),
@@ -280,10 +280,13 @@ void LayeredFlow::record_crossings() {
 
 void LayeredFlow::handle_events() {
     if (status_ != Status::running) return;
-    if (sizes_of_units_.by_unit() &&
-        !is_joint_event_) {  // units do not feel each other in an instant: one after the other
-        const Index first = contacts_.front().boundary.members.front().unit;
-        std::erase_if(contacts_, [&](const Contact& c) { return c.boundary.members.front().unit != first; });
+    if (sizes_of_units_.by_unit() && !is_joint_event_) {  // in an instant nobody feels what is hidden
+        const auto unit = [](const Contact& c) { return c.boundary.members.front().unit; };
+        const Index first = unit(contacts_.front());
+        const bool is_alone = sizes_of_units_.is_hidden(first);
+        std::erase_if(contacts_, [&](const Contact& c) {
+            return unit(c) != first && (is_alone || sizes_of_units_.is_hidden(unit(c)));
+        });
     }
     for (const Contact& contact : contacts_)
         if (contact.boundary.is_parameter()) state_.theta[contact.boundary.parameter] = -contact.boundary.constant;

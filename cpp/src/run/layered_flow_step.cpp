@@ -151,8 +151,7 @@ double LayeredFlow::allowed(int order) const {
 // Crossings share a step of two layers on which nothing slides.
 bool LayeredFlow::may_share() const {
     const Activity& activity = state_.activity;
-    return crossings_.applies() && !sizes_of_units_.by_unit() && !jet_.duals().decays() && activity.sliding().empty() &&
-           !activity.any_single();
+    return crossings_.applies() && !jet_.duals().decays() && activity.sliding().empty() && !activity.any_single();
 }
 
 // Such a step ends where a state is to be saved: its series hold for what comes after the last crossing.
@@ -292,14 +291,15 @@ bool LayeredFlow::is_accurate(double u) {
     probe_.velocity(multipliers_.data(), velocity_);
     log_loss_at_end_ = probe_.duals().log_loss(probe_.outputs());
     rate_ = (rate_ - velocity_) * u;  // what the step misses
-    const double defect = rate_.cwiseAbs().maxCoeff();
+    if (sizes_of_units_.by_unit()) sizes_of_units_.take(end_);
+    const double defect =
+        sizes_of_units_.by_unit() ? sizes_of_units_.part(rate_) * largest(end_) : rate_.cwiseAbs().maxCoeff();
     // The rounding of a velocity: it matters where θ is large and almost at rest.
     const double rounding = kRounding * velocity_.cwiseAbs().maxCoeff() * u;
     bool falls = has_fallen();
     if (!balance_.are_followed(state_.theta, end_, rate_)) return false;
     const double part = crossings_.crossings().empty() ? kDefectPart : kMeasuredPart;
     const double most = part * tolerance();
-    if (sizes_of_units_.by_unit()) sizes_of_units_.take(end_);
     const bool is_followed = sizes_of_units_.by_unit()
                                  ? sizes_of_units_.are_within(rate_, velocity_, most, kRounding * u)
                                  : defect <= most * largest(end_) + rounding;

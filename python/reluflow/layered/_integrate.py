@@ -40,7 +40,6 @@ class Layered:
     save_at_log: npt.ArrayLike | None = None
     on_branch: str = "inactive"
     max_events: int | None = None
-    each_unit: bool = False  # of two layers: `rtol` is a part of each unit, not of the largest entry of θ
 
     def settings(self, start: float, n: int, start_log: float = -math.inf) -> dict[str, Any]:
         """Return everything checked, as the core and a file take it; the run begins at `start`, log t = `start_log`.
@@ -58,8 +57,6 @@ class Layered:
             "on_branch": one_of(self.on_branch, "on_branch", POLICIES),
             **_criteria(self.criteria, self.reduction, n),
         }
-        if self.each_unit:
-            settings["each_unit"] = True
         if self.max_events is not None:
             settings["max_events"] = integer(self.max_events, "max_events")
         times = _times(self.save_at, self.save_at_log)
@@ -153,7 +150,6 @@ def integrate_layers(
 def core_options(settings: dict[str, Any], asked: Layered, n: int) -> dict[str, Any]:
     """Return what the core wants to know of a run, by its names."""
     options = {name: settings.get(name) for name in ("rtol", "on_branch", "max_events")}
-    options["each_unit"] = asked.each_unit
     options |= {f"until_{name}": settings[name] for name in (*CRITERIA, "log_loss") if name in settings}
     given = asked.criteria
     options["until_mean"] = loss_to_reach(given.get("loss"), given.get("mean_loss"), n, asked.reduction)[1]

@@ -56,18 +56,13 @@ class Problem:
         self._model = _core.LayeredModel(nodes, edges, count, X, targets, *what)
         return self._model
 
-    def state_at(
-        self, stored: list[dict[str, Any]], time: float, in_log: bool, accuracy: tuple[float, bool]
-    ) -> dict[str, Any]:
-        """Return the state at a time from the run that the model keeps, or from stored states.
-
-        `accuracy` is `rtol`, and whether that is a part of each unit.
-        """
+    def state_at(self, stored: list[dict[str, Any]], time: float, in_log: bool, rtol: float) -> dict[str, Any]:
+        """Return the state at a time from the run that the model keeps, or from stored states."""
         model = self._model
         if model is None:
             model = self.new_model()
             model.restore(stored)
-        state: dict[str, Any] = model.state_at(time, in_log, *accuracy)
+        state: dict[str, Any] = model.state_at(time, in_log, rtol)
         return state
 
     def __getstate__(self) -> dict[str, Any]:

@@ -217,8 +217,7 @@ class DeepSolution:
             raise invalid(clock, f"lie in the run, from {first:g} to {last:g}", repr(time))
         if time == last:
             return self._end
-        accuracy = self.settings["rtol"], bool(self.settings.get("each_unit", False))
-        return self._problem.state_at(self._raw["checkpoints"], time, clock == "log_t", accuracy)
+        return self._problem.state_at(self._raw["checkpoints"], time, clock == "log_t", self.settings["rtol"])
 
     # --- where it tends to ---
 

@@ -129,7 +129,7 @@ def run_of_units(
     reader = AsLayers(net)
     criteria = until.as_dict()
     criteria.pop("limit", None)  # the legs ask for it
-    asked = Layered(criteria=criteria, loss=loss, reduction=reduction, rtol=rtol, each_unit=True)
+    asked = Layered(criteria=criteria, loss=loss, reduction=reduction, rtol=rtol)
     settings = {
         "loss": loss,
         "reduction": reduction,
