@@ -197,8 +197,8 @@ MUTANTS = (
         "test_hits",
         HITS,
         "a boundary just left is as far as its rounding",
-        "        c[0] = 0.0;\n        // A rate within",
-        "        // A rate within",
+        "        if (known <= zero) c[0] = 0.0;\n",
+        "",
     ),
     Mutant(
         "test_hits",

@@ -79,7 +79,11 @@ double HeldBeside::known_beside(int piece, int boundary, std::int8_t side, doubl
 
 bool HeldBeside::is_unknown(int piece, int boundary, std::int8_t side, const Coefficients& z, double v,
                             double zero) const {
-    return drive_rate(piece, boundary, side) * v >= kHolds && known_until(z, v, kZeroPart * zero) < v;
+    return drive_rate(piece, boundary, side) * v >= kHolds && !tells(z, v, zero);
+}
+
+bool HeldBeside::tells(const Coefficients& z, double v, double zero) const {
+    return known_until(z, v, kZeroPart * zero) >= v;
 }
 
 HeldBeside::Hold HeldBeside::hold(int piece, int boundary, std::span<const std::int8_t> sides, double limit,

@@ -39,6 +39,8 @@ class HeldBeside {
     /// True if its samples hold the neuron and the series z of its distance does not know it until v, in time since the
     /// begin of the piece, as well as what counts as zero.
     bool is_unknown(int piece, int boundary, std::int8_t side, const Coefficients& z, double v, double zero) const;
+    /// True if the last terms of such a series are nothing beside what counts as zero until v.
+    bool tells(const Coefficients& z, double v, double zero) const;
 
     /// What answers to a distance z on the neuron's side: z' = drift - rate z.
     struct Hold {

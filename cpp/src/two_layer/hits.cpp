@@ -147,16 +147,20 @@ KnownFall HitFinder::first_descent_to(int piece, int boundary, std::span<const s
     if (sides[boundary] < 0) negate(c, order);
     const HeldBeside::Hold hold = beside_.hold(piece, boundary, sides, limit, zero_tol(motion_.size(piece)));
     if (beside_.comes_to_rest(piece, boundary, c, hold)) return {0.0, 0.0, true};
-    if (c[0] <= zero_tol(motion_.size(piece))) {  // standing on the boundary it has just left
+    const double zero = zero_tol(motion_.size(piece));
+    // Standing on the boundary it has just left, or hardly off it.
+    if (c[0] <= zero || c[0] <= kSomeRoundings * hold.zero) {
         const double known = c[0];
-        c[0] = 0.0;
+        if (known <= zero) c[0] = 0.0;
         // A rate within what is not known of it: back to the boundary it is none; away from it, the neuron comes back
         // later, if at all. Then higher orders may be rounding, too, and it crosses where it is beyond that.
         if (std::abs(c[1]) <= rate_tol(piece) && is_unknown(c[1], piece, boundary, sides)) {
             const KnownFall across = c[1] < 0.0 ? drift_across(piece, known, c, limit) : KnownFall{};
             c[1] = std::max(c[1], 0.0);
             const KnownFall fall = leave_boundary(piece, boundary, sides[boundary], c, hold.zero, limit);
-            return across.at < fall.at ? across : fall;
+            // What the last terms alone take across is truncation.
+            const bool is_seen = fall.at <= limit && beside_.tells(c, fall.seen, hold.zero);
+            return is_seen && fall.at <= across.at ? fall : across;
         }
     }
     const double root = first_descent(c, order, limit);
