@@ -87,6 +87,7 @@ class Resolution {
     bool any_rests(const Jet& jet) const;
     Check check(Jet& jet);
     bool check_moving(const Jet& jet, Contact& contact, int& side);
+    bool leaves_at_once(const Jet& jet, const Boundary& boundary, int side) const;
     double hidden_by_rounding(const Jet& jet, const Place& p) const;
     bool moves_against(const Jet& jet, const Boundary& boundary, double acceleration) const;
     bool check_sliding(const Jet& jet, int b);

@@ -43,9 +43,20 @@ bool Resolution::check_moving(const Jet& jet, Contact& contact, int& side) {
     const double rate = jet.boundary_coefficient(contact.boundary, leading_order());
     // A parameter at zero is no sum of terms.
     const double hidden = contact.boundary.is_parameter() ? 0.0 : hidden_by_rounding(jet, p);
-    if (rate * side > hidden && !moves_against(jet, contact.boundary, rate)) return true;
+    const bool leaves = contact.from == 0 && side == contact.wants && leaves_at_once(jet, contact.boundary, side);
+    if ((rate * side > hidden || leaves) && !moves_against(jet, contact.boundary, rate)) return true;
     side = 0;
     return false;
+}
+
+// Whether what leaves at its bound, as if tangentially, is beyond it already: by a rate that is known. Its acceleration
+// is then what that rate makes of it, and may bring it back later. What rounding hides of the rate it hides of the
+// acceleration, too: where nothing can stay to the last bit, the sign of the rate is what is left.
+bool Resolution::leaves_at_once(const Jet& jet, const Boundary& boundary, int side) const {
+    if (turns_ || leading_order() == 1 || boundary.is_parameter()) return false;
+    const Place& p = boundary.members.front();
+    const double rate = jet.rate(p).value * sign_of(boundary, p) * side;
+    return rate > (within_rounding_ ? 0.0 : kBeyond * DualRounding(jet).of_rate(p));
 }
 
 // What rounding makes of z in the leading order: where nothing else moves it, it stays. Of the first order any_rests()
