@@ -137,11 +137,10 @@ def test_where_all_that_a_layer_reads_has_died_a_held_unit_leaves(rtol: float) -
 
 def test_where_more_ways_meet_than_are_looked_at_the_message_says_so() -> None:
     """It said that many were possible, also where rounding had kept the search from its end."""
-    rng = np.random.default_rng([1, 99])
-    data = rf.Dataset(rng.standard_normal((11, 4)), rng.choice([-1.0, 1.0], 11))
-    layers = [rf.Dense(3, bias=True), rf.Dense(14, bias=True), rf.Dense(17, bias=True), rf.Dense(1, bias=True)]
-    net = rf.DeepNetwork.init(layers, dim=4, scale=1.0, seed=1)
-    sol = rf.integrate(data, net, loss="logistic", until=1.0)
+    X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    layers = [rf.Dense(width, bias=True) for width in (3, 4, 4, 4, 1)]
+    net = rf.DeepNetwork.init(layers, dim=2, scale=1.0, seed=0)
+    sol = rf.integrate((X, np.array([-1.0, 1.0, 1.0, -1.0])), net, loss="logistic", until=1.0)
     assert sol.status == "undecided_event"
     assert "more ways to go on than are looked at" in sol.message
 

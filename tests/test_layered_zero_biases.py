@@ -1,7 +1,8 @@
 """Starts with zero biases and samples on which no unit of the first layer is active, or of which all inputs are zero.
 
 All that reads such a sample is exactly zero at the start: dozens of boundaries meet. Signs that are the same in all
-ways to go on are known from bounds; what is left falls into blocks that decide each for itself.
+ways to go on are known from bounds; what is left falls into blocks that decide each for itself. Where these span layers
+signs are tried one after the other, and bounds say what follows from each.
 """
 
 from __future__ import annotations
@@ -40,6 +41,9 @@ STARTS = [
     (9, [3, 14, 17], 11, 4, "logistic", False),
     (1, [3, 4, 4, 4], 12, 4, "squared", False),
     (2, [3, 4, 4, 4], 12, 4, "squared", False),
+    (1, [3, 14, 17], 11, 4, "logistic", False),
+    (0, [3, 16], 12, 3, "squared", True),
+    (0, [8, 8, 8], 12, 3, "squared", True),
 ]
 
 
@@ -75,3 +79,18 @@ def test_small_biases_change_a_unique_way_a_little(which: tuple[int, list[int], 
     runs = [ends(given, one, (1e-9,), 0.5)[0] for one in (net, rf.DeepNetwork(layers, moved, dim=X.shape[1]))]
     assert not runs[0].branchings
     assert np.abs(runs[1].final.theta - runs[0].final.theta).max() < 1e-5
+
+
+@pytest.mark.parametrize("widths", [[8, 8], [16, 16]])
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_a_grid_with_zero_in_it(widths: list[int], loss: str) -> None:
+    """One input, zero among its values: all units of all layers begin on their boundary there."""
+    rng = np.random.default_rng([0, 99])
+    X = np.linspace(-1.0, 1.0, 15)[:, None]
+    y = rng.standard_normal(15) if loss == "squared" else rng.choice([-1.0, 1.0], 15)
+    layers = [rf.Dense(width, bias=True) for width in [*widths, 1]]
+    net = rf.DeepNetwork.init(layers, dim=1, scale=1.0, seed=0)
+    runs = [rf.integrate((X, y), net, loss=loss, until=1e-3, rtol=rtol) for rtol in (1e-10, 1e-8)]
+    assert [run.status for run in runs] == ["reached_time"] * 2, [run.message for run in runs]
+    assert [b.options for b in runs[0].branchings] == [b.options for b in runs[1].branchings]
+    assert np.abs(runs[0].final.theta - runs[1].final.theta).max() < 1e-8

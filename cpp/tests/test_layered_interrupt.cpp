@@ -77,9 +77,27 @@ void a_step_given_up_anywhere_changes_nothing() {
     }
 }
 
+// All first weights are zero, so that every unit begins on the boundaries of all samples.
+void a_start_given_up_is_not_decided() {
+    Problem p;
+    p.theta.head(kHidden * kInputs).setZero();
+    const DualSeries duals(layered_loss("logistic"), p.y, 1.0);
+    RunPlan plan;
+    plan.look_period = 0.0;
+    plan.urgent = [] { return Request::interrupt; };
+    LayeredFlow flow(p.graph, p.X, duals, p.theta, plan);
+    flow.run();
+    CHECK(flow.status() == Status::interrupted);
+    CHECK(flow.steps() == 0);
+    CHECK(flow.event_count() == 0);
+    CHECK(flow.branchings().empty());
+    CHECK(flow.state().theta == p.theta);
+}
+
 }  // namespace
 
 int main() {
+    a_start_given_up_is_not_decided();
     a_step_given_up_anywhere_changes_nothing();
     return reluflow::tests::failures();
 }

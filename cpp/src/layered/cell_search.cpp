@@ -6,70 +6,34 @@
 #include <set>
 #include <utility>
 
-#include "numeric/decompositions.hpp"
-
 namespace reluflow::layered {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Cells of one point at most.
 constexpr std::size_t kMaxCells = 6000;
-constexpr const char* kTooManyCells = "there are more ways to go on than are looked at";
-constexpr const char* kNoEnd = "rounding kept the search for the best way to go on from its end";
-constexpr const char* kNoMinimum = "rounding hides which of the ways to go on is best";
 /// A row below this part of its terms is their rounding.
 constexpr double kNoRow = 1e-10;
-/// A component of a direction below this part of the velocity, or this part of the direction, is rounding: of the
-/// solution, and of the event that made rows depend on each other.
-constexpr double kRounding = 1e-14;
-constexpr double kPart = 1e-11;
-/// Directions closer than so many times that are one.
-constexpr double kSame = 100.0;
 /// Rows that positive weights take this close to zero have no direction in which all are positive.
 constexpr double kClosed = 1e-7;
 /// Multipliers that are so many times the forces of their cell are those of a cell that is closed all but for rounding.
 /// Its directions are on the rims of others, which tell of them.
 constexpr double kMostTerms = 1e6;
-/// A singular value of unit normals below this is zero.
-constexpr double kDependent = 1e-8;
-
-void take_away(const std::vector<Vector>& basis, Vector& v) {
-    for (int pass = 0; pass < 2; ++pass)
-        for (const Vector& e : basis) v -= v.dot(e) * e;
-}
-
-/// Adds what a row has beside an orthonormal basis; false if that is nothing.
-bool add_direction(const Vector& row, std::vector<Vector>& basis) {
-    Vector rest = row.normalized();
-    take_away(basis, rest);
-    if (rest.norm() <= kDependent) return false;
-    basis.push_back(rest.normalized());
-    return true;
-}
 
 }  // namespace
 
-CellSearch::CellSearch(const LocalForm& form) : form_(form), scale_(form.scale), group_(form.group) {
-    reduce();
+CellSearch::CellSearch(const LocalForm& form, Interrupt* interrupt)
+    : interrupt_(interrupt), full_(form.velocity.size()), form_(form.in_own_span(basis_)), group_(form.group) {
     keep_all();
+}
+
+void CellSearch::listen() const {
+    if (interrupt_ != nullptr && interrupt_->is_wanted()) throw Abandoned{};
 }
 
 void CellSearch::keep_all() {
     kept_.clear();
     for (const int one : group_) kept_.push_back(one >= 0 ? 1 : 0);
-}
-
-// What the normals span is all that matters; its complement moves as the velocity does.
-void CellSearch::reduce() {
-    for (int a = 0; a < form_.count(); ++a)
-        if (!form_.normals.row(a).isZero(0.0)) add_direction(form_.normals.row(a).transpose(), basis_);
-    const auto rank = static_cast<Index>(basis_.size());
-    normals_.setZero(form_.count(), rank);
-    velocity_.setZero(rank);
-    for (Index k = 0; k < rank; ++k) {
-        normals_.col(k) = form_.normals * basis_[k];
-        velocity_[k] = form_.velocity.dot(basis_[k]);
-    }
 }
 
 bool CellSearch::feeds_others(int a) const {
@@ -86,19 +50,19 @@ std::vector<CellMinimum> CellSearch::find() {
         std::vector<CellMinimum> found;
         const std::vector<Cell> cells = cells_;
         for (const Cell& one : cells) {
-            const auto same = [&](const CellMinimum& m) { return is_same(m.direction, one.best); };
+            const auto same = [&](const CellMinimum& m) { return form_.is_same(m.direction, one.best); };
             if (std::ranges::none_of(found, same) && is_minimum(one.best)) found.push_back(describe(one, one.best));
         }
         bool freed = false;
         for (const CellMinimum& m : found) freed = free_what_goes(m.direction, 0) || freed;
         if (gap_ != nullptr) return {};
-        if (found.empty()) gap_ = kNoMinimum;
+        if (found.empty()) gap_ = kHiddenMinimum;
         if (!freed) return found;
     }
 }
 
 bool CellSearch::stays(int first) {
-    const Vector rest = Vector::Zero(velocity_.size());
+    const Vector rest = Vector::Zero(form_.velocity.size());
     return !free_what_goes(rest, first) && gap_ == nullptr;
 }
 
@@ -132,7 +96,10 @@ void CellSearch::enumerate() {
     find_hinges();
     Cell cell;
     extend(cell);
-    for (Cell& one : cells_) settle(one);
+    for (Cell& one : cells_) {
+        listen();
+        settle(one);
+    }
     std::erase_if(cells_, [](const Cell& one) { return one.size > kMostTerms * one.forces; });
     count_alike();
 }
@@ -146,15 +113,16 @@ void CellSearch::find_hinges() {
 // Adds the next place to a cell, from below upwards.
 void CellSearch::extend(Cell& cell) {
     if (gap_ != nullptr) return;
+    listen();
     const auto a = static_cast<int>(cell.rows.size());
     if (a == form_.count()) {
         if (cells_.size() >= kMaxCells)
-            gap_ = kTooManyCells;
+            gap_ = kTooManyWays;
         else
             cells_.push_back(cell);
         return;
     }
-    Vector row = normals_.row(a).transpose();
+    Vector row = form_.normals.row(a).transpose();
     double size = row.norm();
     for (int b = 0; b < a; ++b) {
         const double slope = cell.signs[b] > 0 ? 1.0 : cell.signs[b] < 0 ? form_.leak[b] : 0.0;
@@ -170,7 +138,7 @@ void CellSearch::branch(Cell& cell, const Vector& row, double size) {
     const bool is_reached = row.norm() > kNoRow * size;
     const bool is_hinge = is_reached && may_be_hinge_[a] != 0;
     const double ahead = near_ != nullptr && is_reached ? row.dot(*near_) : 0.0;
-    const double rest = near_ != nullptr ? rounding(*near_) * row.norm() : 0.0;
+    const double rest = near_ != nullptr ? form_.rounding(*near_) * row.norm() : 0.0;
     cell.rows.push_back(is_reached ? row : Vector::Zero(row.size()));
     cell.is_hinge.push_back(is_hinge ? 1 : 0);
     for (const int side : {1, -1}) {
@@ -192,7 +160,7 @@ bool CellSearch::is_open(const Cell& cell) {
         if (cell.signs[a] != 0) sides.push_back(cell.signs[a] * cell.rows[a].normalized());
     std::vector<Vector> basis;
     if (std::ranges::all_of(sides, [&](const Vector& row) { return add_direction(row, basis); })) return true;
-    const auto rank = static_cast<int>(velocity_.size());
+    const auto rank = static_cast<int>(form_.velocity.size());
     problem_.resize(static_cast<int>(sides.size()), rank + 1);
     for (std::size_t k = 0; k < sides.size(); ++k) {
         double* vector = problem_.vector(static_cast<int>(k));
@@ -219,10 +187,10 @@ std::vector<Vector> CellSearch::span_of_kept(const Cell& cell) const {
 // The best direction of a cell: the least |velocity + Σ μ_a row_a| with μ between its bounds, or of one sign where the
 // cell has a side.
 void CellSearch::settle(Cell& cell) {
-    const auto rank = static_cast<int>(velocity_.size());
+    const auto rank = static_cast<int>(form_.velocity.size());
     const std::vector<Vector> kept = span_of_kept(cell);
-    Vector offset = velocity_;
-    cell.forces = scale_;
+    Vector offset = form_.velocity;
+    cell.forces = form_.scale;
     std::vector<int> used;
     std::vector<Vector> rows;
     for (int a = 0; a < form_.count(); ++a) {
@@ -232,7 +200,7 @@ void CellSearch::settle(Cell& cell) {
         cell.forces += (std::abs(form_.beta[a]) + std::abs(form_.gamma[a])) * cell.rows[a].norm();
         Vector row = cell.rows[a];
         take_away(kept, row);
-        if (row.norm() <= kDependent * cell.rows[a].norm()) continue;
+        if (row.norm() <= kDependentRow * cell.rows[a].norm()) continue;
         used.push_back(a);
         rows.push_back(std::move(row));
     }
@@ -249,30 +217,23 @@ void CellSearch::settle(Cell& cell) {
             problem_.set_interval(static_cast<int>(k), 0.0, kInfinity);
     }
     std::copy_n(offset.data(), rank, problem_.offset());
-    if (!problem_.solve(scale_)) gap_ = kNoEnd;
+    if (!problem_.solve(form_.scale)) gap_ = kNoEnd;
     cell.best = Eigen::Map<const Vector>(problem_.residual(), rank);
     cell.size = offset.norm();
     for (std::size_t k = 0; k < used.size(); ++k) cell.size += std::abs(problem_.coefficient(static_cast<int>(k)));
-    if (cell.best.norm() <= kSame * kRounding * cell.size) cell.best.setZero();  // rounding of terms that cancel
-}
-
-double CellSearch::rounding(const Vector& d) const {
-    return kRounding * scale_ + kPart * std::hypot(d.norm(), form_.elsewhere);
-}
-
-bool CellSearch::is_same(const Vector& one, const Vector& other) const {
-    return (one - other).norm() <= kSame * rounding(other);
+    if (cell.best.norm() <= kSameDirection * kActingRounding * cell.size)
+        cell.best.setZero();  // rounding of terms that cancel
 }
 
 // Terms that nearly depend on each other cancel, and their sum has the rounding of them.
 bool CellSearch::is_best(const Cell& cell, const Vector& d) const {
-    return (cell.best - d).norm() <= kSame * (rounding(d) + kRounding * cell.size);
+    return (cell.best - d).norm() <= kSameDirection * (form_.rounding(d) + kActingRounding * cell.size);
 }
 
 // The first place on whose other side d is; -1 if there is none.
 int CellSearch::first_beyond(const Cell& cell, const Vector& d) const {
     for (std::size_t a = 0; a < cell.signs.size(); ++a)
-        if (cell.signs[a] != 0 && cell.signs[a] * cell.rows[a].dot(d) < -rounding(d) * cell.rows[a].norm())
+        if (cell.signs[a] != 0 && cell.signs[a] * cell.rows[a].dot(d) < -form_.rounding(d) * cell.rows[a].norm())
             return static_cast<int>(a);
     return -1;
 }
@@ -290,6 +251,7 @@ void CellSearch::count_alike() {
 }
 
 bool CellSearch::is_minimum(const Vector& d) const {
+    listen();
     for (std::size_t i = 0; i < cells_.size();) {
         const int beyond = first_beyond(cells_[i], d);
         if (beyond < 0 && !is_best(cells_[i], d)) return false;
@@ -301,12 +263,12 @@ bool CellSearch::is_minimum(const Vector& d) const {
 CellMinimum CellSearch::describe(const Cell& cell, const Vector& d) const {
     CellMinimum found;
     found.direction = d;
-    found.change.setZero(form_.velocity.size());
-    for (Index k = 0; k < d.size(); ++k) found.change += (d[k] - velocity_[k]) * basis_[k];
+    found.change.setZero(full_);
+    for (Index k = 0; k < d.size(); ++k) found.change += (d[k] - form_.velocity[k]) * basis_[k];
     for (int a = 0; a < form_.count(); ++a) {
         const double rate = cell.rows[a].dot(d);
         const double length = cell.rows[a].norm();
-        const bool moves = kept_[a] == 0 && std::abs(rate) > rounding(d) * length;
+        const bool moves = kept_[a] == 0 && std::abs(rate) > form_.rounding(d) * length;
         found.signs.push_back(moves ? (rate > 0.0 ? 1 : -1) : 0);
         found.rates.push_back(moves ? rate : 0.0);
     }

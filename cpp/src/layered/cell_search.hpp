@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "base/interrupt.hpp"
 #include "layered/local_form.hpp"
 #include "numeric/box_least_squares.hpp"
 
@@ -22,10 +23,15 @@ struct CellMinimum {
     std::vector<double> rates;  ///< x_a
 };
 
+/// Why a search did not end.
+inline constexpr const char* kTooManyWays = "there are more ways to go on than are looked at";
+inline constexpr const char* kNoEnd = "rounding kept the search for the best way to go on from its end";
+inline constexpr const char* kHiddenMinimum = "rounding hides which of the ways to go on is best";
+
 class CellSearch {
   public:
-    /// `form` has to outlive this.
-    explicit CellSearch(const LocalForm& form);
+    /// Searches throw Abandoned if `interrupt`, which may be null, wants it.
+    CellSearch(const LocalForm& form, Interrupt* interrupt);
 
     /// All local minima in which as many groups as can stay; none if the search did not end: gap() says why.
     std::vector<CellMinimum> find();
@@ -44,7 +50,7 @@ class CellSearch {
         double forces = 0.0;            // of what acts on it
         std::vector<std::size_t> next;  // the first cell behind it that has other signs up to a place
     };
-    void reduce();
+    void listen() const;
     void enumerate();
     void count_alike();
     void find_hinges();
@@ -57,18 +63,15 @@ class CellSearch {
     bool is_open(const Cell& cell);
     std::vector<Vector> span_of_kept(const Cell& cell) const;
     void settle(Cell& cell);
-    double rounding(const Vector& d) const;
-    bool is_same(const Vector& one, const Vector& other) const;
     bool is_best(const Cell& cell, const Vector& d) const;
     int first_beyond(const Cell& cell, const Vector& d) const;
     bool is_minimum(const Vector& d) const;
     CellMinimum describe(const Cell& cell, const Vector& d) const;
 
-    const LocalForm& form_;
+    Interrupt* interrupt_;
+    Index full_;                 // coordinates of the form as given
     std::vector<Vector> basis_;  // of what the normals span
-    Matrix normals_;             // in these coordinates
-    Vector velocity_;
-    double scale_;
+    LocalForm form_;             // in these coordinates
     std::vector<int> group_;
     std::vector<char> kept_, may_be_hinge_;
     const Vector* near_ = nullptr;  // only cells that touch it are looked for

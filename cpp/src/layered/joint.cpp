@@ -226,10 +226,11 @@ std::vector<int> groups_of(const Activity& activity, const LocalModel& model, co
     return groups;
 }
 
-bool holds_jointly(const Activity& activity, const LocalModel& model, const std::vector<int>& joint) {
+bool holds_jointly(const Activity& activity, const LocalModel& model, const std::vector<int>& joint,
+                   Interrupt* interrupt) {
     std::vector<int> groups = groups_of(activity, model, joint, {});
     const auto alone = static_cast<int>(activity.sliding().size());
-    return LocalMinima(model, groups).stays(alone + 1);
+    return LocalMinima(model, groups, interrupt).stays(alone + 1);
 }
 
 }  // namespace reluflow::layered

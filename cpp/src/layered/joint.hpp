@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "base/interrupt.hpp"
 #include "layered/activity.hpp"
 #include "layered/local_model.hpp"
 
@@ -24,7 +25,8 @@ std::vector<int> joint_boundaries(const Activity& activity, const Matrix& X, con
 std::vector<int> groups_of(const Activity& activity, const LocalModel& model, const std::vector<int>& joint,
                            const std::vector<Place>& leaving);
 
-/// True if what is held jointly stays so.
-bool holds_jointly(const Activity& activity, const LocalModel& model, const std::vector<int>& joint);
+/// True if what is held jointly stays so. Throws Abandoned if `interrupt` wants it.
+bool holds_jointly(const Activity& activity, const LocalModel& model, const std::vector<int>& joint,
+                   Interrupt* interrupt);
 
 }  // namespace reluflow::layered

@@ -5,95 +5,23 @@
 #include <numeric>
 #include <utility>
 
+#include "layered/sign_bounds.hpp"
+
 namespace reluflow::layered {
 namespace {
 
 /// A row below this part of its terms is their rounding.
 constexpr double kNoRow = 1e-10;
-/// A rate above this part of its terms has a sign.
-constexpr double kSure = 1e-9;
+/// Rows that differ by less than this part of one are equal.
+constexpr double kEqual = 1e-14;
 
-struct Bounds {
-    double low = 0.0;
-    double high = 0.0;
-
-    void add(double factor, const Bounds& other) noexcept {
-        low += factor * (factor > 0.0 ? other.low : other.high);
-        high += factor * (factor > 0.0 ? other.high : other.low);
-    }
-    double size() const noexcept { return std::max(std::abs(low), std::abs(high)); }
-};
-
-/// What multipliers and rates can be in any critical point.
-class AllBounds {
-  public:
-    AllBounds(const LocalForm& form, const std::vector<int>& open)
-        : form_(form), open_(open), sides_(open.size(), 0), pulls_(open.size()), rates_(open.size()) {
-        Matrix rows(static_cast<Index>(open.size()), form.normals.cols());
-        for (std::size_t k = 0; k < open.size(); ++k) rows.row(static_cast<Index>(k)) = form.normals.row(open[k]);
-        gram_ = rows * rows.transpose();
-        at_rest_ = rows * form.velocity;
-        size_ = rows.rowwise().norm() * form.velocity.norm();
-    }
-
-    /// True if more signs are known than before.
-    bool tighten() {
-        pull();
-        bool any = false;
-        for (std::size_t k = 0; k < open_.size(); ++k) any = move(k) || any;
-        return any;
-    }
-    const std::vector<int>& sides() const noexcept { return sides_; }
-
-  private:
-    // A critical point is a mean of gradients, each with slopes of its own.
-    void pull() {
-        for (std::size_t k = open_.size(); k-- > 0;) {
-            const int a = open_[k];
-            Bounds above{form_.beta[a], form_.beta[a]};
-            Bounds skip{form_.gamma[a], form_.gamma[a]};
-            for (std::size_t c = k + 1; c < open_.size(); ++c) {
-                above.add(form_.through_h(open_[c], a), pulls_[c]);
-                skip.add(form_.through_z(open_[c], a), pulls_[c]);
-            }
-            const double leak = form_.leak[a];
-            if (sides_[k] < 0) above = {leak * above.low, leak * above.high};
-            if (sides_[k] == 0)
-                above = {std::min(above.low, leak * above.low), std::max(above.high, leak * above.high)};
-            pulls_[k] = {above.low + skip.low, above.high + skip.high};
-        }
-    }
-
-    bool move(std::size_t k) {
-        const int a = open_[k];
-        Bounds rate{at_rest_[static_cast<Index>(k)], at_rest_[static_cast<Index>(k)]};
-        double size = size_[static_cast<Index>(k)];
-        const auto add = [&](double factor, const Bounds& other) {
-            rate.add(factor, other);
-            size += std::abs(factor) * other.size();
-        };
-        for (std::size_t c = 0; c < open_.size(); ++c)
-            add(gram_(static_cast<Index>(k), static_cast<Index>(c)), pulls_[c]);
-        for (std::size_t b = 0; b < k; ++b) {
-            const double leak = form_.leak[open_[b]];
-            const auto psi = [&](double x) { return x > 0.0 ? x : leak * x; };
-            add(form_.through_h(a, open_[b]), {psi(rates_[b].low), psi(rates_[b].high)});
-            add(form_.through_z(a, open_[b]), rates_[b]);
-        }
-        rates_[k] = rate;
-        if (sides_[k] != 0) return false;
-        if (rate.low > kSure * size) sides_[k] = 1;
-        if (rate.high < -kSure * size) sides_[k] = -1;
-        return sides_[k] != 0;
-    }
-
-    const LocalForm& form_;
-    const std::vector<int>& open_;
-    std::vector<int> sides_;
-    std::vector<Bounds> pulls_, rates_;
-    Matrix gram_;
-    Vector at_rest_, size_;
-};
+/// Whether one is t times the other, to rounding.
+template <class One, class Other>
+bool is_multiple(const One& one, double t, const Other& other, double size) {
+    for (Index k = 0; k < one.size(); ++k)
+        if (!(std::abs(one[k] - t * other[k]) <= kEqual * size)) return false;
+    return true;
+}
 
 }  // namespace
 
@@ -178,11 +106,72 @@ std::vector<std::vector<int>> LocalForm::blocks(const std::vector<char>& left_ou
     return all;
 }
 
-std::vector<int> certain_signs(const LocalForm& form, const std::vector<int>& open) {
-    AllBounds bounds(form, open);
-    while (bounds.tighten()) {
+LocalForm LocalForm::in_own_span(std::vector<Vector>& basis) const {
+    for (int a = 0; a < count(); ++a)
+        if (!normals.row(a).isZero(0.0)) add_direction(normals.row(a).transpose(), basis);
+    LocalForm own = *this;
+    const auto rank = static_cast<Index>(basis.size());
+    own.normals.setZero(count(), rank);
+    own.velocity.setZero(rank);
+    for (Index k = 0; k < rank; ++k) {
+        own.normals.col(k) = normals * basis[k];
+        own.velocity[k] = velocity.dot(basis[k]);
     }
-    return bounds.sides();
+    return own;
+}
+
+double LocalForm::rounding(const Vector& d) const noexcept {
+    return kActingRounding * scale + kDirectionRounding * std::hypot(d.norm(), elsewhere);
+}
+
+bool LocalForm::is_same(const Vector& one, const Vector& other) const noexcept {
+    return (one - other).norm() <= kSameDirection * rounding(other);
+}
+
+std::vector<LocalForm::Joined> LocalForm::join_equal(const std::vector<char>& left_out) {
+    std::vector<Joined> joined(group.size());
+    Vector sizes(count());
+    for (int a = 0; a < count(); ++a) {
+        sizes[a] = std::hypot(normals.row(a).norm(), through_h.row(a).norm(), through_z.row(a).norm());
+        for (int b = 0; b < a && left_out[a] == 0 && sizes[a] > 0.0; ++b) {
+            if (left_out[b] != 0 || joined[b].with >= 0 || sizes[b] == 0.0) continue;
+            if (leak[a] != leak[b] || group[a] != group[b]) continue;
+            const double t = sizes[a] / sizes[b];
+            if (!is_multiple(through_h.row(a), t, through_h.row(b), sizes[a])) continue;
+            if (!is_multiple(through_z.row(a), t, through_z.row(b), sizes[a])) continue;
+            if (!is_multiple(normals.row(a), t, normals.row(b), sizes[a])) continue;
+            joined[a] = {b, t};
+            beta[b] += t * beta[a];
+            gamma[b] += t * gamma[a];
+            through_h.col(b) += t * through_h.col(a);
+            through_z.col(b) += t * through_z.col(a);
+            through_h.col(a).setZero();
+            through_z.col(a).setZero();
+            break;
+        }
+    }
+    return joined;
+}
+
+std::vector<int> certain_signs(const LocalForm& form, const std::vector<int>& open) {
+    std::vector<std::uint8_t> options(open.size(), kAnything);
+    std::vector<int> sides(open.size(), 0);
+    if (!SignBounds(form, open).follow(options)) return sides;  // by rounding
+    for (std::size_t k = 0; k < open.size(); ++k) sides[k] = options[k] == kUp ? 1 : options[k] == kDown ? -1 : 0;
+    return sides;
+}
+
+void take_away(const std::vector<Vector>& basis, Vector& v) {
+    for (int pass = 0; pass < 2; ++pass)
+        for (const Vector& e : basis) v -= v.dot(e) * e;
+}
+
+bool add_direction(const Vector& row, std::vector<Vector>& basis) {
+    Vector rest = row.normalized();
+    take_away(basis, rest);
+    if (rest.norm() <= kDependentRow) return false;
+    basis.push_back(rest.normalized());
+    return true;
 }
 
 }  // namespace reluflow::layered

@@ -12,6 +12,20 @@
 
 namespace reluflow::layered {
 
+/// A component of a direction below this part of what acts, or this part of the direction, is rounding: of the
+/// solution, and of the event that made rows depend on each other.
+inline constexpr double kActingRounding = 1e-14;
+inline constexpr double kDirectionRounding = 1e-11;
+/// Directions closer than so many times that are one.
+inline constexpr double kSameDirection = 100.0;
+/// A singular value of unit normals below this is zero.
+inline constexpr double kDependentRow = 1e-8;
+
+/// Takes away from v what it has in the span of an orthonormal basis.
+void take_away(const std::vector<Vector>& basis, Vector& v);
+/// Adds what a row has beside an orthonormal basis; false if that is nothing.
+bool add_direction(const Vector& row, std::vector<Vector>& basis);
+
 struct LocalForm {
     Matrix normals;  ///< one row a place
     Vector velocity;
@@ -29,6 +43,19 @@ struct LocalForm {
     void put_in(int a, int side);
     /// The same with some places alone.
     LocalForm part(const std::vector<int>& places) const;
+    /// The same in coordinates of what the normals span, in `basis`: that is all that matters, and its complement moves
+    /// as the velocity does.
+    LocalForm in_own_span(std::vector<Vector>& basis) const;
+    /// What of a direction is rounding.
+    double rounding(const Vector& d) const noexcept;
+    bool is_same(const Vector& one, const Vector& other) const noexcept;
+    /// Joins places that are always zero together and move alike, x_b = t x_a with t > 0, as on samples that a layer
+    /// does not see: what pulls b pulls a, and what reads b reads a.
+    struct Joined {
+        int with = -1;  ///< a; -1 for a place that is joined to none
+        double times = 1.0;
+    };
+    std::vector<Joined> join_equal(const std::vector<char>& left_out);
     /// Places that feel each other, of those that are not `left_out`, from below upwards: their normals are not
     /// orthogonal, one reads the other, or they stay together.
     std::vector<std::vector<int>> blocks(const std::vector<char>& left_out) const;

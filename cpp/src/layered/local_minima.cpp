@@ -5,20 +5,24 @@
 #include <cmath>
 #include <utility>
 
+#include "layered/sign_search.hpp"
+
 namespace reluflow::layered {
 namespace {
 
 /// What policies count: sides, their opposites, and places that stay.
 constexpr std::array<std::array<int, 3>, 3> kScores{{{-1, 0, 1}, {1, 0, -1}, {1, 2, 0}}};
 
-/// The way that has most of a score; of equal ones that in which the first place that differs has more.
-std::size_t best_of(const std::vector<CellMinimum>& ways, const std::array<int, 3>& score) {
+/// The way that has most of a score, in which places count as often as given; of equal ones that in which the first
+/// place that differs has more.
+std::size_t best_of(const std::vector<CellMinimum>& ways, const std::vector<int>& counts,
+                    const std::array<int, 3>& score) {
     const auto is_less = [&](const CellMinimum& one, const CellMinimum& other) {
         int difference = 0;
         int first = 0;
         for (std::size_t a = 0; a < one.signs.size(); ++a) {
             const int here = score[one.signs[a] + 1] - score[other.signs[a] + 1];
-            difference += here;
+            difference += counts[a] * here;
             if (first == 0) first = here;
         }
         return difference != 0 ? difference < 0 : first < 0;
@@ -28,10 +32,12 @@ std::size_t best_of(const std::vector<CellMinimum>& ways, const std::array<int, 
 
 }  // namespace
 
-LocalMinima::LocalMinima(const LocalModel& model, std::vector<int> group) : form_(model, std::move(group)) {}
+LocalMinima::LocalMinima(const LocalModel& model, std::vector<int> group, Interrupt* interrupt)
+    : form_(model, std::move(group)), interrupt_(interrupt) {}
 
 std::vector<Minimum> LocalMinima::find() {
     put_in_what_is_certain();
+    join_what_is_equal();
     if (!search()) return {};
     std::vector<Minimum> found;
     for (const std::vector<std::size_t>& choice : choices()) found.push_back(combine(choice));
@@ -39,7 +45,7 @@ std::vector<Minimum> LocalMinima::find() {
 }
 
 bool LocalMinima::stays(int first) {
-    return CellSearch(form_).stays(first);
+    return CellSearch(form_, interrupt_).stays(first);
 }
 
 // What is kept at zero has multipliers without bounds.
@@ -60,11 +66,25 @@ void LocalMinima::put_in_what_is_certain() {
     }
 }
 
+void LocalMinima::join_what_is_equal() {
+    joined_ = rest_.join_equal(is_certain_);
+    blocks_.clear();
+    std::vector<char> left_out = is_certain_;
+    std::vector<int> counts(joined_.size(), 1);
+    for (std::size_t a = 0; a < joined_.size(); ++a) {
+        if (joined_[a].with < 0) continue;
+        left_out[a] = 1;
+        ++counts[joined_[a].with];
+    }
+    for (const std::vector<int>& places : rest_.blocks(left_out)) {
+        blocks_.push_back({places, {}, {}});
+        for (const int a : places) blocks_.back().counts.push_back(counts[a]);
+    }
+}
+
 // What is slower than the rounding of all is at rest, so that each block has to know how fast the others are.
 bool LocalMinima::search() {
-    blocks_.clear();
     gap_ = nullptr;
-    for (std::vector<int>& places : rest_.blocks(is_certain_)) blocks_.push_back({std::move(places), {}});
     if (!search_each({})) return false;
     std::vector<double> elsewhere;
     const std::vector<std::size_t> first(blocks_.size(), 0);
@@ -76,9 +96,14 @@ bool LocalMinima::search_each(const std::vector<double>& elsewhere) {
     for (std::size_t b = 0; b < blocks_.size(); ++b) {
         LocalForm form = rest_.part(blocks_[b].places);
         if (!elsewhere.empty()) form.elsewhere = elsewhere[b];
-        CellSearch one(form);
-        blocks_[b].ways = one.find();
-        if (blocks_[b].ways.empty()) gap_ = one.gap();
+        const auto find = [&](auto one) {
+            blocks_[b].ways = one.find();
+            if (blocks_[b].ways.empty()) gap_ = one.gap();
+        };
+        if (std::ranges::all_of(form.group, [](int group) { return group < 0; }))
+            find(SignSearch(form, interrupt_));
+        else
+            find(CellSearch(form, interrupt_));
         if (gap_ != nullptr) return false;
     }
     return true;
@@ -122,7 +147,7 @@ std::vector<std::vector<std::size_t>> LocalMinima::choices() const {
     };
     for (const std::array<int, 3>& score : kScores) {
         std::vector<std::size_t> base;
-        for (const Block& block : blocks_) base.push_back(best_of(block.ways, score));
+        for (const Block& block : blocks_) base.push_back(best_of(block.ways, block.counts, score));
         add(base);
         for (std::size_t b = 0; b < blocks_.size(); ++b)
             for (std::size_t way = 0; way < blocks_[b].ways.size(); ++way) {
@@ -146,6 +171,11 @@ Minimum LocalMinima::combine(const std::vector<std::size_t>& choice) const {
             all.signs[blocks_[b].places[k]] = way.signs[k];
             all.rates[blocks_[b].places[k]] = way.rates[k];
         }
+    }
+    for (int a = 0; a < form_.count(); ++a) {
+        if (joined_[a].with < 0) continue;
+        all.signs[a] = all.signs[joined_[a].with];
+        all.rates[a] = joined_[a].times * all.rates[joined_[a].with];
     }
     for (int a = 0; a < form_.count(); ++a) {
         if (is_certain_[a] == 0) continue;

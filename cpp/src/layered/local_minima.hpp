@@ -23,7 +23,8 @@ class LocalMinima {
   public:
     /// `group`: a number for places that stay zero together as long as they can, one a place; -1 for those that may go
     /// at once.
-    LocalMinima(const LocalModel& model, std::vector<int> group);
+    /// Searches throw Abandoned if `interrupt`, which may be null, wants it.
+    LocalMinima(const LocalModel& model, std::vector<int> group, Interrupt* interrupt);
 
     /// All local minima in which as many groups as can stay; none if the search did not end: gap() says why. Of more
     /// than kMostWays those are listed that any policy takes, each with every other way of one block.
@@ -38,9 +39,11 @@ class LocalMinima {
   private:
     struct Block {
         std::vector<int> places;
+        std::vector<int> counts;  // of places that each stands for
         std::vector<CellMinimum> ways;
     };
     void put_in_what_is_certain();
+    void join_what_is_equal();
     bool search();
     bool search_each(const std::vector<double>& elsewhere);
     Vector velocity_of(const std::vector<std::size_t>& choice) const;
@@ -49,8 +52,10 @@ class LocalMinima {
     Minimum combine(const std::vector<std::size_t>& choice) const;
 
     LocalForm form_, rest_;  // all, and with what is certain put in
+    Interrupt* interrupt_;
     std::vector<int> signs_;
     std::vector<char> is_certain_;
+    std::vector<LocalForm::Joined> joined_;
     std::vector<Block> blocks_;
     const char* gap_ = nullptr;
 };

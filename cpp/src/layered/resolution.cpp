@@ -152,6 +152,7 @@ int Resolution::leading_order() const {
 
 Resolution::Check Resolution::attempt(Jet& jet) {
     constexpr int kMaxCorrections = 4;
+    if (interrupt_ != nullptr && interrupt_->is_wanted()) throw Abandoned{};
     rates_.assign(contacts_.size(), 1.0);
     for (int round = 0; round < kMaxCorrections; ++round) {
         set_sides();

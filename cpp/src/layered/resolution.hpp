@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/interrupt.hpp"
 #include "base/types.hpp"
 #include "layered/activity.hpp"
 #include "layered/event_search.hpp"
@@ -52,6 +53,8 @@ class Resolution {
 
     /// Boundaries of units that are hidden by others are not decided together: `sizes` has to outlive this.
     void compare_with(const UnitSizes& sizes) noexcept { sizes_ = &sizes; }
+    /// Whatever is decided throws Abandoned from then on if `interrupt` wants it, which has to outlive this.
+    void listen_to(Interrupt& interrupt) noexcept { interrupt_ = &interrupt; }
 
     const std::vector<Contact>& contacts() const noexcept { return contacts_; }
     std::vector<Option>& options() noexcept { return options_; }
@@ -136,6 +139,7 @@ class Resolution {
     const Vector* theta_ = nullptr;
     const Jet* here_ = nullptr;
     const UnitSizes* sizes_ = nullptr;
+    Interrupt* interrupt_ = nullptr;
     double span_ = 1.0;
     bool is_start_ = false;
     bool only_leaves_ = false;

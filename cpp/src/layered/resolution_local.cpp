@@ -148,7 +148,7 @@ Outcome Resolution::resolve_locally(Jet& jet, const Vector& at) {
             model.push(a, before_->side(zero.place));
     options_.clear();
     std::vector<int> groups = groups_of(*before_, model, joint_boundaries(*before_, model), all_that_may_leave(met));
-    LocalMinima search(model, std::move(groups));
+    LocalMinima search(model, std::move(groups), interrupt_);
     const std::vector<Minimum> minima = search.find();
     if (minima.empty()) {
         reason_ = search.gap();

@@ -14,8 +14,6 @@ namespace {
 
 /// Steps in a row that no clock can tell from length zero mean that events follow each other without time.
 constexpr int kMaxIdle = 50;
-/// Pre-activations below this part of what they are summed up from are zero at a start.
-constexpr double kZeroAtStart = 1e-15;
 
 Snapshot read_start(const Graph& graph, const Matrix& X, const Vector& theta, const Clock& clock) {
     Snapshot start{clock, theta, Activity(graph, X)};
@@ -86,6 +84,7 @@ void LayeredFlow::begin() {
     balance_.read(state_.clock.t(), state_.balance);
     balance_.see(state_.activity, *X_);
     joint_ = joint_boundaries(state_.activity, *X_, state_.theta);
+    resolution_.listen_to(interrupt_);
     sizes_of_units_.take(state_.theta);
     if (sizes_of_units_.by_unit()) resolution_.compare_with(sizes_of_units_);
     jet_.start(state_.theta, state_.activity, 1.0);
@@ -109,34 +108,6 @@ void LayeredFlow::begin() {
     jet_.start(state_.theta, state_.activity, span_);
 }
 
-// Places at zero at the start can go either way: all continuations are looked for.
-void LayeredFlow::decide_start() {
-    contacts_.clear();
-    std::vector<Matrix> z;
-    pre_activations(*graph_, *X_, state_.theta, z);
-    std::vector<Matrix> sizes;
-    sizes_of_terms(*graph_, state_.theta, z, sizes);
-    for (int v = 1; v < graph_->count(); ++v)
-        for (Index i = 0; i < X_->rows(); ++i)
-            for (Index u = 0; u < graph_->node(v).size; ++u) {
-                const Place p{v, i, u};
-                if (graph_->node(v).linear || state_.activity.mode(p) != Mode::moving) continue;
-                if (std::abs(z[v](i, u)) > kZeroAtStart * sizes[v](i, u)) continue;
-                Contact contact;
-                contact.boundary = state_.activity.whole_boundary_of(p);
-                const auto same = [&](const Contact& other) { return other.boundary.is_same(contact.boundary); };
-                if (std::ranges::none_of(contacts_, same)) contacts_.push_back(std::move(contact));
-            }
-    if (contacts_.empty() || status_ != Status::running) return;
-    const Outcome outcome = resolution_.resolve_start(jet_, state_.theta, state_.activity, contacts_, span_);
-    if (outcome == Outcome::undecided)
-        finish_undecided(name_contacts() + ": " + resolution_.reason());
-    else if (outcome == Outcome::branching)
-        branch();
-    else
-        adopt(resolution_.options().front());
-}
-
 void LayeredFlow::start() {
     keep_state();
     save_start();
@@ -145,7 +116,7 @@ void LayeredFlow::start() {
 }
 
 // One step: expand, find the first event that ends it, shorten to what is accurate, move, and decide the event.
-bool LayeredFlow::advance() {
+bool LayeredFlow::go_on() {
     is_cut_ = shares_ = false;
     double u = 0.0;
     if (!go_late(u) && !go_implicit(u)) u = status_ == Status::running ? go_plain() : -1.0;
@@ -156,8 +127,10 @@ bool LayeredFlow::advance() {
         return false;
     }
     const auto before = sets_;
+    if (!contacts_.empty()) keep_begin();
     commit(u);
     if (!contacts_.empty()) handle_events();
+    begin_.reset();
     if (!contacts_.empty() || sets_ != before) {  // the weights have a kink
         pace_.leave();
         implicit_pace_.leave();

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -91,6 +92,9 @@ class LayeredFlow final : public Run {
 
     void begin();
     void decide_start();
+    bool go_on();
+    void keep_begin();
+    void take_back();
     double first_span() const;
     bool expand(bool for_crossings);
     bool may_share() const;
@@ -206,6 +210,17 @@ class LayeredFlow final : public Run {
     bool shares_ = false;  // crossings share the step
     bool is_cut_ = false;  // the run ends before the last crossing inside the step
     bool probed_ = false;  // the probe is at the end of the present step
+    /// Where a step began that ends at an event, until that is decided.
+    struct Begin {
+        Snapshot state;
+        double log_loss = 0.0;
+        double log_gradient = 0.0;
+        std::int64_t steps = 0;
+        std::int64_t sets = 0;
+        std::size_t events = 0;
+        Index saved = 0;
+    };
+    std::optional<Begin> begin_;
     int idle_ = 0;
     int resting_ = 0;
 };

@@ -31,7 +31,7 @@ bool LayeredFlow::holds_at(double u) {
     }
     LocalModel model(state_.activity, *X_, theta, {});
     model.add_forces(probe_.duals().dual(0), drift / span_);
-    return holds_jointly(state_.activity, model, joint_);
+    return holds_jointly(state_.activity, model, joint_, &interrupt_);
 }
 
 // Bounds that several multipliers share are no series: the step is cut where they are first seen to be left.

@@ -45,9 +45,14 @@ void Rows::thin() {
     const auto at = [this](Index i) { return blocks_[i / in_block_].begin() + i % in_block_ * length_; };
     const Index kept = (count_ + 1) / 2;
     for (Index i = 1; i < kept; ++i) std::copy_n(at(2 * i), length_, at(i));
-    count_ = kept;
-    blocks_.resize((kept + in_block_ - 1) / in_block_);
-    blocks_.back().resize((kept - (static_cast<Index>(blocks_.size()) - 1) * in_block_) * length_);
+    cut(kept);
+}
+
+void Rows::cut(Index count) {
+    count_ = count;
+    blocks_.resize((count + in_block_ - 1) / in_block_);
+    if (!blocks_.empty())
+        blocks_.back().resize((count - (static_cast<Index>(blocks_.size()) - 1) * in_block_) * length_);
 }
 
 void States::add(const Clock& clock, double log_loss_now, std::int64_t events_now,
@@ -63,6 +68,12 @@ void States::thin() {
     for (auto* numbers : {&t, &log_t, &log_loss}) keep_every_second(*numbers);
     keep_every_second(events);
     theta.thin();
+}
+
+void States::cut(Index count) {
+    for (auto* numbers : {&t, &log_t, &log_loss}) numbers->resize(static_cast<std::size_t>(count));
+    events.resize(static_cast<std::size_t>(count));
+    theta.cut(count);
 }
 
 Stride::Stride(std::size_t bytes, std::size_t each) noexcept

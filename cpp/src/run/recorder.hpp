@@ -28,6 +28,8 @@ class Rows {
     const double* operator[](Index i) const noexcept { return blocks_[i / in_block_].data() + i % in_block_ * length_; }
     /// Keeps every second row, the first included.
     void thin();
+    /// Keeps the first rows.
+    void cut(Index count);
 
   private:
     Index length_;
@@ -49,6 +51,8 @@ struct States {
              std::initializer_list<std::span<const double>> blocks);
     /// Keeps every second state, the first included.
     void thin();
+    /// Keeps the first states.
+    void cut(Index count);
 };
 
 /// Keeps every second element, the first included.

@@ -1,0 +1,75 @@
+/// Where steps begin: the part of LayeredFlow that decides what begins on boundaries, and takes back a step that is
+/// given up.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "run/layered_flow.hpp"
+
+namespace reluflow::layered {
+namespace {
+
+/// Pre-activations below this part of what they are summed up from are zero at a start.
+constexpr double kZeroAtStart = 1e-15;
+
+}  // namespace
+
+// Places at zero at the start can go either way: all continuations are looked for.
+void LayeredFlow::decide_start() {
+    contacts_.clear();
+    std::vector<Matrix> z;
+    pre_activations(*graph_, *X_, state_.theta, z);
+    std::vector<Matrix> sizes;
+    sizes_of_terms(*graph_, state_.theta, z, sizes);
+    for (int v = 1; v < graph_->count(); ++v)
+        for (Index i = 0; i < X_->rows(); ++i)
+            for (Index u = 0; u < graph_->node(v).size; ++u) {
+                const Place p{v, i, u};
+                if (graph_->node(v).linear || state_.activity.mode(p) != Mode::moving) continue;
+                if (std::abs(z[v](i, u)) > kZeroAtStart * sizes[v](i, u)) continue;
+                Contact contact;
+                contact.boundary = state_.activity.whole_boundary_of(p);
+                const auto same = [&](const Contact& other) { return other.boundary.is_same(contact.boundary); };
+                if (std::ranges::none_of(contacts_, same)) contacts_.push_back(std::move(contact));
+            }
+    if (contacts_.empty() || status_ != Status::running) return;
+    Outcome outcome = Outcome::undecided;
+    try {
+        outcome = resolution_.resolve_start(jet_, state_.theta, state_.activity, contacts_, span_);
+    } catch (const Abandoned&) {  // ends_inside_step() has set the status
+        return;
+    }
+    if (outcome == Outcome::undecided)
+        finish_undecided(name_contacts() + ": " + resolution_.reason());
+    else if (outcome == Outcome::branching)
+        branch();
+    else
+        adopt(resolution_.options().front());
+}
+
+bool LayeredFlow::advance() {
+    try {
+        return go_on();
+    } catch (const Abandoned&) {  // ends_inside_step() has set the status
+        take_back();
+        return false;
+    }
+}
+
+void LayeredFlow::keep_begin() {
+    begin_.emplace(Begin{state_, log_loss_, log_gradient_, steps_, sets_, events_.size(), saved_.count()});
+}
+
+void LayeredFlow::take_back() {
+    if (!begin_) return;
+    state_ = begin_->state;
+    log_loss_ = begin_->log_loss;
+    log_gradient_ = begin_->log_gradient;
+    steps_ = begin_->steps;
+    sets_ = begin_->sets;
+    events_.resize(begin_->events);
+    saved_.cut(begin_->saved);
+    begin_.reset();
+}
+
+}  // namespace reluflow::layered
