@@ -96,6 +96,7 @@ void Expansion::start() {
     coupling_.margins(moments_, q_);
     q_ -= state_.offsets;
     waveform_.start(q_, live_);
+    missed_ = std::numeric_limits<double>::infinity();
     present_tolerance_ = std::min(tolerance_, std::max(kFinest, kMarginTol / waveform_.sensitivity(series_->square())));
     coupling_.gradients(waveform_.signed_weights(0), gradients_);
     project(0);
@@ -109,11 +110,14 @@ void Expansion::start() {
 /// Truncation of θ moves margins, and they the weights, whose own series may end with terms larger by kTermBeforeLast.
 /// It is what is allowed, not what a step shows: a neuron is held by one measure from step to step. The weights of late
 /// steps follow from the neurons, so that what moved margins before is forgotten; they may be missed by what moves θ by
-/// the tolerance over the step.
+/// the tolerance over the step, but where the loss stalls they are known far better, and what is measured counts,
+/// beside rounding of the margins: multipliers that pass their ends by less than the tolerance do so for ever.
 double Expansion::weight_error() const noexcept {
     const double moved = kLatePart / kTruncationPart * tolerance_;
-    const double late = std::min(kMarginTol, moved / std::min(1.0, waveform_.step()));
-    const double of_margins = 0.5 * present_tolerance_ * waveform_.sensitivity(series_->square());
+    const double half_of_sensitivity = 0.5 * waveform_.sensitivity(series_->square());
+    const double measured = missed_ + kFinest * half_of_sensitivity;
+    const double late = std::min({kMarginTol, moved / std::min(1.0, waveform_.step()), measured});
+    const double of_margins = present_tolerance_ * half_of_sensitivity;
     // Errors that tend to zero are known to rounding only, so their weights may be known to no digit at all.
     const double plain = std::min(waveform_.is_linear() ? 1.0 : kMarginTol, kTermBeforeLast * of_margins);
     return std::max(waveform_.fine_weight_error(), waveform_.is_prescribed() ? late : plain);

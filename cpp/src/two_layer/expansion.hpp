@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "base/pool.hpp"
@@ -36,6 +37,8 @@ class Expansion {
     double tolerance() const noexcept { return present_tolerance_; }
     /// What the steps before may have done to the weights, as a part of their sum.
     double weight_error() const noexcept;
+    /// What the late step misses of its weights, as a part of their sum; until then what it may miss counts.
+    void set_missed(double missed) noexcept { missed_ = missed; }
     /// By what part of themselves a step may move neurons by mistake, about: near the limit of their stability explicit
     /// steps keep several times their tolerance.
     double state_error() const noexcept;
@@ -131,6 +134,7 @@ class Expansion {
     std::vector<char> live_, moving_;  // flags of the samples, of the groups
     std::uint64_t live_version_ = ~std::uint64_t{0};
     double fastest_ = 0.0;
+    double missed_ = std::numeric_limits<double>::infinity();  // of the weights, by a late step: if measured
 };
 
 }  // namespace reluflow

@@ -148,6 +148,21 @@ double RadauStep::turning_error(const Expansion& expansion, double step) {
     return smooth_error_of_groups(expansion, step) + layer_;
 }
 
+/// What multipliers are told that this step misses of the weights, as a part of their sum: the last correction of
+/// Newton's method, the last Legendre coefficients, and at the start what the polynomials begin with beside the
+/// weights.
+double RadauStep::missed_of_weights(double mean_norm) const {
+    double missed = 0.0;
+    for (Index i = 0; i < data_.n(); ++i) {
+        if (!live_[i]) continue;
+        double last = 0.0;
+        for (int node = 0; node < kStages; ++node) last += nodes_.to_legendre(kStages - 1, node) * change_(node, i);
+        const double corrected = (change_.col(i) - uncorrected_.col(i)).cwiseAbs().maxCoeff();
+        missed += (corrected + std::abs(last) + std::abs(coefficients_(0, i))) * data_.X().row(i).norm();
+    }
+    return missed / mean_norm;
+}
+
 /// Whether what an iteration over a constant kernel has changed is rounding, which says nothing of the kernel.
 bool RadauStep::is_resolved(double change) const noexcept {
     return change <= rounding_of_margins() && is_solved();

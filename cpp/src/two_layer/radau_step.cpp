@@ -91,6 +91,7 @@ RadauStep::RadauStep(const Dataset& data, Objective objective, const Settings& s
       log_change_(kStages, data.n()),
       margin_change_(kStages, data.n()),
       mass_change_(kStages),
+      uncorrected_(kStages, data.n()),
       coefficients_(kStages, data.n()),
       margins_(kMaxOrder + 1, data.n()),
       moments_of_order_(kMaxOrder + 1, Matrix(data.rank(), neurons)),
@@ -168,6 +169,7 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
         if (needs_factors(slow) && !prepare(expansion, step)) return refuse(step);
         before = change;
         const double moved_before = moved_;
+        uncorrected_ = change_;
         change = is_turning_ ? correct_turning(expansion) : is_steady_ ? correct_steady(step) : correct(step);
         if (!std::isfinite(change)) break;
         if (iterations_ > (is_turning_ ? kSurelyHopeless : 0) && error(expansion, step) > kHopeless * tolerance_) break;
@@ -188,6 +190,7 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
         if (!std::isfinite(miss)) break;
         const bool is_taken = conclude(expansion, step, miss, stands ? left : 0.0);
         if (is_taken && is_growing_ && change <= rounding_of_margins()) leave_room_for_rounding(step, change);
+        if (is_taken) expansion.set_missed(missed_of_weights(expansion.waveform().mean_norm()));
         if (is_taken) kept_end_ = start_weights_ + coefficients_.colwise().sum().transpose();
         if (!is_taken && is_growing_) land_before_join(step, own <= 1.0);
         return is_taken;

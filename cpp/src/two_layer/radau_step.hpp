@@ -138,6 +138,7 @@ class RadauStep {
     void leave_room_for_rounding(double step, double change) noexcept;
     bool conclude(Expansion& expansion, double step, double miss, double rounding) noexcept;
     double error(const Expansion& expansion, double step);
+    double missed_of_weights(double mean_norm) const;
 
     const Dataset& data_;
     Objective objective_;
@@ -158,6 +159,7 @@ class RadauStep {
     // For a loss of errors log_change_ holds the changes of p themselves, and log D does not change.
     Matrix change_, log_change_, margin_change_;
     Vector mass_change_;
+    Matrix uncorrected_;             // change_ before the last correction
     Matrix coefficients_, margins_;  // (orders, n)
     std::vector<Matrix> moments_of_order_;
     Matrix node_moments_;
