@@ -242,3 +242,18 @@ def test_a_neuron_that_vanishes_in_short_steps_does_not_pass_zero_by_rounding(rt
     assert sol.status == "reached_time"
     assert not len(sol.events)
     assert np.abs(sol.final.W).max() < 1e-14
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 3e-7, 1e-7, 3e-8, 1e-8, 1e-9, 1e-10, 1e-12])
+def test_a_neuron_does_not_cross_a_boundary_on_which_errors_come_to_rest(rtol: float) -> None:
+    # All errors that the neuron feels on its side tend to zero with its distances from the boundaries of (1, 0, -1) and
+    # (0, 1, -1). Beyond them the former draws it on: what truncation took across ended 0.1 off.
+    X = [[-1.7, 1.7, 1.7], [0, 1.7, 0], [0, 0, 1.7], [0.5, 0, -0.5]]
+    X += [[-1, 1, 1], [0, 0, 1.7], [0.5, 0, 0.5], [0, 0.3, -0.3]]
+    y = [-1, -1, -1, -1, -1, -1, -1, 1]
+    net = rf.Network([[-0.665584, -0.05161793, -0.35472923]], [-0.09434857])
+    sol = rf.integrate(rf.Dataset(X, y), net, until=60.0, loss="squared", rtol=rtol)
+    assert sol.final.pattern[0, 3] == sol.final.pattern[0, 7] == -1
+    assert sol.events.t.max() < 5.0
+    for state in (sol.final, sol(30.0)):
+        assert np.ptp(state.W) <= 1e-9

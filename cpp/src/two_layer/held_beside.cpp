@@ -38,8 +38,13 @@ Doubt HeldBeside::doubt(int piece, int boundary, std::int8_t side, double u, dou
     const double fallen = -side * z[1] * (u - begin);
     double held = drive_rate(piece, boundary, side) * (u - begin);
     if (fallen >= kSlows * std::abs(z[0]) && z[0] != 0.0) held = std::max(held, fallen / std::abs(z[0]));
-    if (held < kHolds) return {};
-    return doubt_of(piece, z, held, u, zero);
+    const double moved = motion_.state_error() * std::hypot(motion_.size(piece), motion_.a(piece)[0]);
+    const double distance = std::abs(z[0]);
+    const bool is_slow = distance <= moved && -side * z[1] <= kLongest * std::max(distance, zero);
+    if (held < kHolds && !(is_slow && feels_errors())) return {};
+    Doubt found = doubt_of(piece, z, held, u, zero);
+    if (held < kHolds) found.moved = Doubt{}.moved;  // where errors come to rest no other neuron has events
+    return found;
 }
 
 Doubt HeldBeside::doubt_of_output(int piece, double u, double noise) const {
@@ -66,24 +71,20 @@ Doubt HeldBeside::doubt_of(int piece, const Coefficients& c, double held, double
 }
 
 double HeldBeside::known_beside(int piece, int boundary, std::int8_t side, double zero) const {
-    const double held = hold_rate(piece, boundary, side);
-    if (held < kHolds) return kNoRoot;
     Coefficients z{};
     motion_.boundary_series(piece, motion_.data().normals().row(boundary).data(), z);
     const double distance = std::abs(z[0]);
     if (distance <= zero) return kNoRoot;  // it stands there
+    const double approach = -z[1] / z[0];  // a faster one than a step covers time constants is no hold
+    const double held = std::max(hold_rate(piece, boundary, side), approach <= kLongest ? approach : 0.0);
+    if (held < kHolds) return kNoRoot;
     const double known =
         known_until(z, 1.0, std::max(kPart * std::exp(-std::min(held, kLongest)) * distance, kZeroPart * zero));
     return known < 1.0 ? known : kNoRoot;
 }
 
-bool HeldBeside::is_unknown(int piece, int boundary, std::int8_t side, const Coefficients& z, double v,
-                            double zero) const {
-    return drive_rate(piece, boundary, side) * v >= kHolds && !tells(z, v, zero);
-}
-
-bool HeldBeside::tells(const Coefficients& z, double v, double zero) const {
-    return known_until(z, v, kZeroPart * zero) >= v;
+bool HeldBeside::is_unknown(const Coefficients& z, double v, double zero) const {
+    return known_until(z, v, kZeroPart * zero) < v;
 }
 
 HeldBeside::Hold HeldBeside::hold(int piece, int boundary, std::span<const std::int8_t> sides, double limit,
@@ -122,6 +123,14 @@ bool HeldBeside::comes_to_rest(int piece, int boundary, const Coefficients& z, c
     // Beyond the boundary it came at a rate that counts as none, and the other side sends it back: it slides, too.
     const bool is_beyond = z[0] < -hold.zero;
     return drift <= hold.noise + bend && (is_beyond || drift >= -(hold.noise + hold.rate * hold.rounding + bend));
+}
+
+/// Whether a slow hit from within what a step may be off by is in doubt. Where errors come to rest, weights
+/// add up to zero on the near side of a boundary and to more beyond it, so that a neuron that has come across by an
+/// error goes on, and terms that are small beside the neuron say nothing of its distance. A late step ends at such a
+/// hit only for a loss of errors: of margins it goes on with the neurons that come one after the other to one place.
+bool HeldBeside::feels_errors() const {
+    return motion_.waveform().is_linear() || !motion_.waveform().is_prescribed();
 }
 
 /// Until when, before v, the last terms of the series are below an error.

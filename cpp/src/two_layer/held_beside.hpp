@@ -28,19 +28,19 @@ class HeldBeside {
     explicit HeldBeside(const NeuronMotion& motion) : motion_(motion) {}
 
     /// Of a hit at u of a boundary by a neuron on this side of it, where |z| below `zero` is zero. Not present if its
-    /// samples do not hold the neuron, and it does not slow down on its way there.
+    /// samples do not hold the neuron, it does not slow down on its way there, and it comes from farther away than what
+    /// a step may be off by.
     Doubt doubt(int piece, int boundary, std::int8_t side, double u, double zero) const;
     /// Of a zero at u of the output weight, the rate of which is known to `noise`. Not present if the weight falls by
     /// less than an e-folding until then at the rate of the begin.
     Doubt doubt_of_output(int piece, double u, double noise) const;
-    /// Until when an explicit step knows the distance of a neuron on this side of a boundary whose samples hold it, at
-    /// less than what a step may be off by: what it is off by drives the neuron towards other boundaries.
+    /// Until when an explicit step knows the distance of a neuron on this side of a boundary, at less than what a step
+    /// may be off by, if its samples hold it or it falls by an e-folding or more: what it is off by drives the neuron
+    /// towards other boundaries, or across this one where errors come to rest on it.
     double known_beside(int piece, int boundary, std::int8_t side, double zero) const;
-    /// True if its samples hold the neuron and the series z of its distance does not know it until v, in time since the
+    /// True if the series z of the distance of a neuron beside a boundary does not know it until v, in time since the
     /// begin of the piece, as well as what counts as zero.
-    bool is_unknown(int piece, int boundary, std::int8_t side, const Coefficients& z, double v, double zero) const;
-    /// True if the last terms of such a series are nothing beside what counts as zero until v.
-    bool tells(const Coefficients& z, double v, double zero) const;
+    bool is_unknown(const Coefficients& z, double v, double zero) const;
 
     /// What answers to a distance z on the neuron's side: z' = drift - rate z.
     struct Hold {
@@ -64,6 +64,7 @@ class HeldBeside {
     double drive_rate(int piece, int boundary, std::int8_t side) const;
     bool balances(int boundary, std::int8_t side) const;
     double answer(int boundary, std::int8_t side, double square) const;
+    bool feels_errors() const;
     double known_until(const Coefficients& z, double v, double error) const;
 
     const NeuronMotion& motion_;

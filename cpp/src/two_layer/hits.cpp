@@ -157,26 +157,23 @@ KnownFall HitFinder::first_descent_to(int piece, int boundary, std::span<const s
         if (std::abs(c[1]) <= rate_tol(piece) && is_unknown(c[1], piece, boundary, sides)) {
             const KnownFall across = c[1] < 0.0 ? drift_across(piece, known, c, limit) : KnownFall{};
             c[1] = std::max(c[1], 0.0);
-            const KnownFall fall = leave_boundary(piece, boundary, sides[boundary], c, hold.zero, limit);
+            const KnownFall fall = leave_boundary(c, hold.zero, limit);
             // What the last terms alone take across is truncation.
-            const bool is_seen = fall.at <= limit && beside_.tells(c, fall.seen, hold.zero);
+            const bool is_seen = fall.at <= limit && !beside_.is_unknown(c, fall.seen, hold.zero);
             return is_seen && fall.at <= across.at ? fall : across;
         }
     }
     const double root = first_descent(c, order, limit);
     // A distance of some roundings that falls for ever, as a hold by samples makes it, comes to zero by rounding.
-    if (root <= limit && c[0] > 0.0 && c[0] <= kSomeRoundings * hold.zero)
-        return leave_boundary(piece, boundary, sides[boundary], c, hold.zero, limit);
+    if (root <= limit && c[0] > 0.0 && c[0] <= kSomeRoundings * hold.zero) return leave_boundary(c, hold.zero, limit);
     return {root, root};
 }
 
-/// When a neuron near a boundary is beyond it by more than what counts as zero. Where its samples hold it, and the
-/// series does not know that well, it is not across before: it may never be.
-KnownFall HitFinder::leave_boundary(int piece, int boundary, std::int8_t side, const Coefficients& c, double zero,
-                                    double limit) const {
+/// When a neuron near a boundary is beyond it by more than what counts as zero. Where the series does not know that
+/// well, it is not across before: it may never be.
+KnownFall HitFinder::leave_boundary(const Coefficients& c, double zero, double limit) const {
     KnownFall descent = known_fall(c, motion_.order(), zero, limit);
-    if (descent.at <= limit && beside_.is_unknown(piece, boundary, side, c, descent.seen, zero))
-        descent.at = descent.seen;
+    if (descent.at <= limit && beside_.is_unknown(c, descent.seen, zero)) descent.at = descent.seen;
     return descent;
 }
 

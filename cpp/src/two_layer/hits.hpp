@@ -105,8 +105,7 @@ class HitFinder {
     bool is_alone(const Hit& release, const SlidingSet& held, double begin, const PullNoise& noise) const;
     KnownFall first_descent_to(int piece, int boundary, std::span<const std::int8_t> sides, double limit) const;
     KnownFall drift_across(int piece, double distance, const Coefficients& c, double limit) const;
-    KnownFall leave_boundary(int piece, int boundary, std::int8_t side, const Coefficients& c, double zero,
-                             double limit) const;
+    KnownFall leave_boundary(const Coefficients& c, double zero, double limit) const;
     bool is_unknown(double rate, int piece, int boundary, std::span<const std::int8_t> sides) const;
 
     const NeuronMotion& motion_;
