@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import hostile
 import reluflow as rf
 
 
@@ -43,3 +44,16 @@ def test_copies_pull_along_a_line_that_is_not_quite_along_their_boundaries(seed:
     assert [sol.status for sol in sols] == ["reached_time"] * 2
     assert len(sols[0].events) == len(sols[1].events) < 1000
     assert np.abs(sols[0].final.W - sols[1].final.W).max() < 1e-7
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-7, 1e-8, 1e-9])
+def test_what_another_neuron_does_turns_one_back_between_nearly_parallel_boundaries(rtol: float) -> None:
+    # Two neurons leave one boundary for the next, 1e-10 away. What the first wakes there turns the second back just
+    # before it: left out until the end of the step, that took it across, and the run ended 0.2 of the neuron off.
+    problem = hostile.problem("near_parallel", 27001)
+    exact = problem.run(rtol=1e-12)
+    sol = problem.run(rtol=rtol)
+    assert sol.status == "reached_time"
+    crossed = (sol.events.neuron == 5) & (sol.events.sample == 2) & (abs(sol.events.t - 3.679) < 0.01)
+    assert not crossed.any()
+    assert rf.analysis.relative_error(sol.final, exact.final) < 1e-6

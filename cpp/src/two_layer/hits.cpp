@@ -196,6 +196,16 @@ bool HitFinder::is_there(int piece, const Hit& hit, double u) const {
     return std::abs(c[0]) > zero && std::abs(evaluate(c, motion_.order(), since)) <= zero;
 }
 
+double HitFinder::rate_of(int piece, const Hit& hit) const {
+    if (hit.kind != HitKind::boundary || hit.rests) return std::numeric_limits<double>::infinity();
+    Coefficients c{};
+    motion_.boundary_series(piece, motion_.data().normals().row(hit.boundary).data(), c);
+    const double size = std::hypot(motion_.size(piece), motion_.a(piece)[0]);
+    const double moved = kCouplingPart / kLatePart * motion_.state_error();  // by what events of others do, at most
+    if (std::abs(c[0]) > moved * size) return std::numeric_limits<double>::infinity();
+    return std::abs(evaluate_derivative(c, motion_.order(), hit.u - motion_.piece(piece).begin)) / size;
+}
+
 Doubt HitFinder::doubt(int piece, const Hit& hit, std::span<const std::int8_t> sides) const {
     if (hit.kind == HitKind::output_sign) return beside_.doubt_of_output(piece, hit.u, output_rate_noise(piece, sides));
     if (hit.kind != HitKind::boundary || hit.rests) return {};

@@ -66,6 +66,9 @@ class HitFinder {
     /// True for a hit of a boundary that the neuron comes to from farther away than rounding, if at u, before it, no
     /// more than rounding is left.
     bool is_there(int piece, const Hit& hit, double u) const;
+    /// How fast the neuron comes across the boundary that it hits, as a part of its size in a unit of u; infinite at
+    /// other hits, and where it comes from farther away than what events of others may have moved it by unseen.
+    double rate_of(int piece, const Hit& hit) const;
     /// What a hit of a boundary, or of a = 0, has to be known to by a neuron with these sides; see HeldBeside.
     Doubt doubt(int piece, const Hit& hit, std::span<const std::int8_t> sides) const;
     double known_beside(int piece, int boundary, std::int8_t side) const {

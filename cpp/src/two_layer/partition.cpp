@@ -97,7 +97,8 @@ void Partition::follow(const FirstHit& first) {
             together = 0;
         }
         if (count > 0) {
-            disturbances_.push_back({hit.u, screening_.effect().coupling(motion_.last(neuron), hit)});
+            disturbances_.push_back({hit.u, screening_.effect().coupling(motion_.last(neuron), hit),
+                                     finder_.rate_of(motion_.last(neuron), hit)});
             const Doubt doubt = screening_.doubt(neuron, hit);
             if (doubt.present) doubts_.push_back(doubt);
         }

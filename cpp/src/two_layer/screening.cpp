@@ -216,7 +216,8 @@ void Screening::first_hit(int neuron, const double* z, const double* rate) {
     if (boundary.kind != HitKind::none) hit = boundary;
     if (hit.kind == HitKind::none) return;
     if (near_.size() <= kFewBoundaries) keep_near(neuron, z);
-    hits_.push_back({neuron, hit, effect_.coupling(open(neuron), hit), doubt(neuron, hit)});
+    const int piece = open(neuron);
+    hits_.push_back({neuron, hit, effect_.coupling(piece, hit), finder_.rate_of(piece, hit), doubt(neuron, hit)});
 }
 
 Doubt Screening::doubt(int neuron, const Hit& hit) const {

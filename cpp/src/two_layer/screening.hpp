@@ -21,6 +21,7 @@ struct FirstHit {
     int neuron = -1;
     Hit hit;
     double coupling = 0.0;
+    double rate = 0.0;  ///< of the neuron across the boundary, see Disturbance
     Doubt doubt;
 };
 

@@ -179,7 +179,7 @@ void Stepper::follow_events() {
     disturbances_.clear();
     doubts_.clear();
     for (const auto& first : hits) {
-        disturbances_.push_back({first.hit.u, first.coupling});
+        disturbances_.push_back({first.hit.u, first.coupling, first.rate});
         if (first.doubt.present) doubts_.push_back(first.doubt);
     }
     end_ = partitions_.follow(end_by_events(allowed_), disturbances_, doubts_);
@@ -193,7 +193,7 @@ void Stepper::follow_events() {
 double Stepper::end_by_events(double end) const {
     if (late_ && !goes_on_late(end)) return std::min(end, first_event());
     const double coupled = coupled_end(disturbances_, budget_, end);
-    return late_ ? coupled : end_by_doubts(coupled);
+    return late_ ? coupled : end_by_doubts(end_by_grazing(disturbances_, coupled));
 }
 
 double Stepper::end_by_release(double end) {
