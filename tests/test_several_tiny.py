@@ -50,3 +50,34 @@ def test_a_tiny_neuron_under_fixed_errors_is_the_exponential_of_its_pull():
     np.testing.assert_allclose(sol.final.W[1, 1:], y[:2], rtol=1e-7)
     np.testing.assert_allclose(sol.final.a[1], y[2:], rtol=1e-7)
     assert sol.final.W[0] == pytest.approx(W[0], rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", [1, 4, 9, 11])
+def test_weights_far_below_their_outputs_cross_one_boundary_after_the_other(seed):
+    # |w| = 1e-20 and |a| = 1: all boundaries are met within 1e-19, in events of their own. They were taken for one.
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((7, 3)), rng.choice([-1.0, 1.0], 7)
+    W = rng.standard_normal((5, 3))
+    net = rf.Network(1e-20 * W / np.linalg.norm(W, axis=1, keepdims=True), rng.choice([-1.0, 1.0], 5))
+    data = rf.Dataset(X, y)
+    one = rf.integrate(data, net, until=2.0, loss="squared")
+    other = rf.integrate(data, net, until=2.0, loss="squared", rates=(1.0, 1.0))
+    assert one.status == other.status == "reached_time"
+    assert len(one.events) == len(other.events)
+    np.testing.assert_allclose(other.final.W, one.final.W, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("train", ["both", "first"])
+@pytest.mark.parametrize("seed", [2, 5, 6, 8])
+def test_the_end_does_not_depend_on_how_tiny_the_start_is(seed, train):
+    # Fixed outputs of one: every such run gave up after its first events, as no step was accurate.
+    rng = np.random.default_rng(seed)
+    data = rng.standard_normal((7, 3)), rng.choice([-1.0, 1.0], (7, 2))
+    W, a = rng.standard_normal((5, 3)), rng.choice([-1.0, 1.0], (5, 2))
+    ends = []
+    for scale in (1e-30, 1e-14):
+        sol = rf.integrate(data, rf.Network(scale * W, a), until=2.0, loss="squared", train=train)
+        assert sol.status == "reached_time", sol.message
+        ends.append(sol)
+    assert len(ends[0].events) == len(ends[1].events)
+    np.testing.assert_allclose(ends[0].final.W, ends[1].final.W, rtol=0, atol=1e-9)

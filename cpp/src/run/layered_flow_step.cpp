@@ -21,6 +21,11 @@ constexpr double kLongestUnit = 1e3;
 constexpr double kLongestBlind = 1e3;
 /// Part of a step by truncation that stays if the first guess of an event is right: beyond it more orders are wasted.
 constexpr double kEventRoom = 1.3;
+/// Events are at one instant to a part of the step. One that comes before this part of it is looked for again in a step
+/// that goes so many times as far: weights may be 1e-30 of those that move them, and cross one boundary after the other
+/// before these have moved at all.
+constexpr double kFirstPart = 1e-4;
+constexpr double kRoomBehind = 4.0;
 /// From this order on, the order at which length / order² stops growing is the best one.
 constexpr int kFirstJudged = 8;
 /// Halvings, of a step or of the shortest time in which a parameter changes by its own size, before the accuracy counts
@@ -164,6 +169,10 @@ double LayeredFlow::follow_crossings(double end) {
     if (!is_saved()) end = std::min(end, reach(next_save(), end));
     const double budget = kExpectedPart * plan_.settings.rtol * largest(state_.theta);
     const double u = std::min(crossings_.follow(jet_, moved_, end, budget, most, contacts_), end);
+    if (!contacts_.empty() && crossings_.crossings().empty() && u < kFirstPart * end) {
+        shares_ = false;
+        return end_of_step(end);
+    }
     reached_ = crossings_.crossings().empty() ? 0.0 : u * span_;
     const double stop = end_by_norm(end_by_loss(end_by_time(u)));
     is_cut_ = stop < u;
@@ -182,7 +191,12 @@ double LayeredFlow::end_of_step(double u) {
         }
         u = kLongestBlind;
     }
-    const double event = search_.find(jet_, u, joint_, contacts_, missed(settled()), missed(rtol_));
+    double event = search_.find(jet_, u, joint_, contacts_, missed(settled()), missed(rtol_));
+    while (event > 0.0 && event < kFirstPart * u) {
+        u = kRoomBehind * event;
+        contacts_.clear();
+        event = search_.find(jet_, u, joint_, contacts_, missed(settled()), missed(rtol_));
+    }
     if (event <= u) u = event;
     const double end = end_by_norm(end_by_loss(end_by_time(u)));
     if (end < u) contacts_.clear();

@@ -141,15 +141,13 @@ std::span<const HitFinder::Tangent> HitFinder::find_tangents(int piece, std::spa
 
 /// When the piece reaches the boundary from the neuron's side of it, in time since its begin.
 KnownFall HitFinder::first_descent_to(int piece, int boundary, std::span<const std::int8_t> sides, double limit) const {
-    const int order = motion_.order();
     Coefficients c{};
     motion_.boundary_series(piece, motion_.data().normals().row(boundary).data(), c);
-    if (sides[boundary] < 0) negate(c, order);
-    const HeldBeside::Hold hold = beside_.hold(piece, boundary, sides, limit, zero_tol(motion_.size(piece)));
-    if (beside_.comes_to_rest(piece, boundary, c, hold)) return {0.0, 0.0, true};
+    if (sides[boundary] < 0) negate(c, motion_.order());
     const double zero = zero_tol(motion_.size(piece));
-    // Standing on the boundary it has just left, or hardly off it.
-    if (c[0] <= zero || c[0] <= kSomeRoundings * hold.zero) {
+    const HeldBeside::Hold hold = beside_.hold(piece, boundary, sides, limit, zero);
+    if (beside_.comes_to_rest(piece, boundary, c, hold)) return {0.0, 0.0, true};
+    if (c[0] <= std::max(zero, kSomeRoundings * hold.zero)) {  // on the boundary it has just left, or hardly off it
         const double known = c[0];
         if (known <= zero) c[0] = 0.0;
         // A rate within what is not known of it: back to the boundary it is none; away from it, the neuron comes back
@@ -158,12 +156,11 @@ KnownFall HitFinder::first_descent_to(int piece, int boundary, std::span<const s
             const KnownFall across = c[1] < 0.0 ? drift_across(piece, known, c, limit) : KnownFall{};
             c[1] = std::max(c[1], 0.0);
             const KnownFall fall = leave_boundary(c, hold.zero, limit);
-            // What the last terms alone take across is truncation.
-            const bool is_seen = fall.at <= limit && !beside_.is_unknown(c, fall.seen, hold.zero);
-            return is_seen && fall.at <= across.at ? fall : across;
+            if (fall.at > std::min(limit, across.at)) return across;
+            return beside_.is_unknown(c, fall.seen, hold.zero) ? across : fall;  // truncation takes nothing across
         }
     }
-    const double root = first_descent(c, order, limit);
+    const double root = first_descent(c, motion_.order(), limit);
     // A distance of some roundings that falls for ever, as a hold by samples makes it, comes to zero by rounding.
     if (root <= limit && c[0] > 0.0 && c[0] <= kSomeRoundings * hold.zero) return leave_boundary(c, hold.zero, limit);
     return {root, root};
@@ -192,8 +189,7 @@ bool HitFinder::is_there(int piece, const Hit& hit, double u) const {
     Coefficients c{};
     motion_.boundary_series(piece, motion_.data().normals().row(hit.boundary).data(), c);
     const double zero = zero_tol(motion_.size(piece));
-    const double since = u - motion_.piece(piece).begin;
-    return std::abs(c[0]) > zero && std::abs(evaluate(c, motion_.order(), since)) <= zero;
+    return std::abs(c[0]) > zero && std::abs(evaluate(c, motion_.order(), u - motion_.piece(piece).begin)) <= zero;
 }
 
 double HitFinder::rate_of(int piece, const Hit& hit) const {
