@@ -36,6 +36,12 @@ constexpr double kGrows = 1.0 + 1e-6;
 /// A gradient below this part of the decay turns a neuron so slowly that nothing is left of it when it has turned.
 constexpr double kHardly = 1e-3;
 
+/// Where |w| is tiny beside |a|, boundaries are met one after the other in a tiny part of the time that outputs allow
+/// for a step, and no state in it is known to less than its rounding: in one step w may grow by this factor.
+constexpr double kOutgrown = 1e4;
+/// Gradients below this part of the largest may be rounding.
+constexpr double kNoGradient = 1e-8;
+
 /// Marks the samples on which a group of these slopes is active. A sample on which all its neurons slide is not marked:
 /// its margin is zero for ever, and it acts through multipliers alone.
 void mark_live(std::span<const std::int8_t> slopes, bool leaks, std::span<char> live) noexcept {
@@ -105,6 +111,18 @@ void Expansion::start() {
     fastest_ = 0.0;
     for (Index c = 0; c < groups_.count(); ++c)
         if (moving_[c]) fastest_ = std::max({fastest_, gradients_.col(c).stableNorm(), waveform_.decay_rate()});
+}
+
+double Expansion::longest() const noexcept {
+    double longest = std::numeric_limits<double>::infinity();
+    for (Index j = 0; j < state_.neurons(); ++j) {
+        const double size = kOutgrown * series_->size(j);
+        const double output = std::abs(state_.parameters.a[j]);
+        if (size == 0.0 || kMaxRate * output <= size) continue;
+        const double gradient = start_gradients_.col(groups_.of(j)).stableNorm();
+        if (gradient > kNoGradient * fastest_) longest = std::min(longest, size / (output * gradient));
+    }
+    return longest;
 }
 
 /// Truncation of θ moves margins, and they the weights, whose own series may end with terms larger by kTermBeforeLast.

@@ -103,6 +103,8 @@ class Expansion {
     bool vanishes() const noexcept;
     /// Largest |g| over the groups at the start of the step; 0 when nothing moves.
     double fastest() const noexcept { return fastest_; }
+    /// How long a step may be for the times of events to have digits: no w grows to kOutgrown times its size.
+    double longest() const noexcept;
 
   private:
     const SlidingSet& held(Index group) const noexcept { return state_.mode.held(groups_.leader(group)); }

@@ -95,7 +95,7 @@ void Stepper::begin() {
 
 /// Expands an explicit step: the series of the weights themselves.
 void Stepper::expand_series(double max_step) {
-    double step = std::min(control_.propose(expansion_.fastest()), max_step);
+    double step = std::min({control_.propose(expansion_.fastest()), expansion_.longest(), max_step});
     allowed_ = expand_soundly(step);
     // Retry with a shorter step: an overlong one overflows, and event bounds cover the whole step, so it makes them
     // useless.

@@ -74,7 +74,7 @@ bool Stepper::try_late() {
     const bool lets_go = linear || held_are_let_go();
     const bool is_quiet = !late_ && quiet_steps_ >= kQuietSteps;
     do {
-        double step = std::min({late_control_.propose(plain), kMaxRate / rate, radau_.longest()});
+        double step = std::min({late_control_.propose(plain), kMaxRate / rate, radau_.longest(), expansion_.longest()});
         if (waveform().decays()) step = std::min(step, kLongestDecay / waveform().decay_rate());
         late_ = radau_.expand(expansion_, std::min(step, rounding_limit()), lets_go, is_quiet);
         counts_.late_iterations += radau_.iterations();
