@@ -37,3 +37,23 @@ def test_a_neuron_on_a_plane_that_one_sample_pulls_through_zero_meets_all_bounda
     )
     W, a = [layered.final.theta[:3]], layered.final.theta[3:]
     compare.assert_same_state(sol.final.W, sol.final.a, W, a, max(10 * rtol, 1e-10), "at the end")
+
+
+@pytest.mark.parametrize("rtol", [1e-7, 1e-8, 1e-9, 3e-10, 1e-10, 1e-11, 1e-12])
+def test_what_is_left_at_zero_is_rounding_of_the_largest_w_there_was(rtol):
+    """Neurons 2 and 3 lie on an axis of the cube and fall along it to w = 0, in steps of which the last are short.
+
+    Beside their lengths what was left of w was no rounding: at rtol 1e-9 neuron 2, at 3e-10 and 1e-11 neuron 3 did not
+    branch at the origin, and outputs ended 0.7 off.
+    """
+    X = [[-1, -1, 1], [1, 1, 1], [1, -1, 1], [1, -1, -1], [-1, 1, -1], [1, -1, 1]]
+    data = rf.Dataset(X, [-1, 1, -1, 1, -1, 1])
+    net = rf.Network(
+        [[0.5, 0.5, 0.5], [0.5, -0.5, 0.0], [-0.5, 0.0, 0.0], [-0.5, 0.0, 0.0]],
+        [0.3450428840850386, 0.7428464181834313, 1.955041353514644, 0.974648148319025],
+    )
+    sol = rf.integrate(data, net, until=60.0, loss="exponential", rtol=rtol)
+    assert sol.status == "reached_time"
+    assert [(b.neuron, sorted(map(int, b.samples))) for b in sol.branchings] == [(2, [*range(6)]), (3, [*range(6)])]
+    best = rf.integrate(data, net, until=60.0, loss="exponential", rtol=1e-13)
+    compare.assert_same_state(sol.final.W, sol.final.a, best.final.W, best.final.a, max(10 * rtol, 1e-9), "at the end")

@@ -130,7 +130,8 @@ bool LocalEvents::is_at_origin(int neuron, double u) const {
     const double left = w_.norm();
     if (left > kAtOrigin * std::abs(a_)) return false;
     const int piece = motion_.last(neuron);
-    return mode_.held(neuron).is_line() || data_.rank() == 1 || left <= finder_.zero_tol(motion_.terms(piece, u));
+    if (mode_.held(neuron).is_line() || data_.rank() == 1) return true;
+    return left <= finder_.zero_tol(std::max(motion_.terms(piece, u), parameters_.largest(neuron)));
 }
 
 /// Adds candidates that are zero at the hit. Beside some the neuron only stays; they count if those `collected` so far

@@ -76,6 +76,7 @@ Parameters::Parameters(const Dataset& data, const MatrixView& W_in, const Vector
       leak_(leak),
       invariant_(a_in.size()),
       at_rest_(Vector::Zero(a_in.size())),
+      largest_(Vector::Zero(a_in.size())),
       parts_(data.rank(), a_in.size()),
       squares_(a_in.size()) {
     check(data, W_in, a_in, leak);
@@ -98,6 +99,7 @@ Parameters::Parameters(const Dataset& data, const MatrixView& W_in, const Vector
         const bool rests = at_rest_[j] > 0.0 && whole != 0.0;
         invariant_[j] = rests ? difference(a[j], w.col(j).stableNorm()) : whole + at_rest_[j] * at_rest_[j];
     }
+    largest_ = w.colwise().stableNorm();
 }
 
 double Parameters::size(Index neuron) const {
@@ -110,6 +112,7 @@ void Parameters::scale(Index neuron, int exponent) {
     for (Index k = 0; k < rank(); ++k) w(k, neuron) = std::ldexp(w(k, neuron), exponent);
     a[neuron] = std::ldexp(a[neuron], exponent);
     at_rest_[neuron] = std::ldexp(at_rest_[neuron], exponent);
+    largest_[neuron] = std::ldexp(largest_[neuron], exponent);
     invariant_[neuron] = std::ldexp(invariant_[neuron], 2 * exponent);
     parts_.scale(neuron, std::ldexp(1.0, exponent));
     lift_[neuron] += exponent;
@@ -145,6 +148,7 @@ void Parameters::shrink(int by) {
         for (Index k = 0; k < rank(); ++k) w(k, j) = std::ldexp(w(k, j), -by);
         a[j] = std::ldexp(a[j], -by);
         at_rest_[j] = std::ldexp(at_rest_[j], -by);
+        largest_[j] = std::ldexp(largest_[j], -by);
         invariant_[j] = std::ldexp(invariant_[j], -2 * by);
         parts_.scale(j, std::ldexp(1.0, -by));
     }
@@ -155,6 +159,7 @@ void Parameters::shrink(int by) {
 void Parameters::decay(double factor) {
     w *= factor;
     a *= factor;
+    largest_ *= factor;
     invariant_ *= factor * factor;
     for (Index j = 0; j < neurons(); ++j) parts_.scale(j, factor);
 }
@@ -170,6 +175,7 @@ void Parameters::put_to_sleep(Index neuron, double wakes_at) {
     directions_.col(neuron) = w.col(neuron) / std::abs(output);
     w.col(neuron).setZero();
     a[neuron] = 0.0;
+    largest_[neuron] = 0.0;
     ++sleep_changes_;
 }
 
@@ -190,6 +196,7 @@ void Parameters::restore(const Sleeper& sleeper) {
     const double length = std::exp(log_size + lift * std::numbers::ln2) / std::numbers::sqrt2;
     w.col(neuron) = length * direction(sleeper);
     a[neuron] = std::copysign(length, sleeper.sign);
+    largest_[neuron] = length;
     n_lifted_ += static_cast<Index>(lift > 0) - static_cast<Index>(is_lifted(neuron));
     lift_[neuron] = lift;
     parts_.forget(neuron);
@@ -242,6 +249,8 @@ void Parameters::take(Matrix& weights, Vector& outputs, const Vector& moved) {
     restore_invariants(weights, outputs, moved);
     for (Index j = 0; j < neurons(); ++j)
         if (moved[j] != 0.0 && invariant_[j] < 0.0) parts_.move(j, column(j), {weights.data() + j, neurons()});
+    for (Index j = 0; j < neurons(); ++j)
+        if (moved[j] != 0.0) largest_[j] = squares_[j] == 0.0 ? 0.0 : std::max(largest_[j], std::sqrt(squares_[j]));
     w.swap(weights);
     a.swap(outputs);
 }

@@ -41,6 +41,8 @@ class Parameters {
     double at_rest(Index neuron) const noexcept { return at_rest_[neuron]; }
     /// Σ_j at_rest(j)².
     double resting_square() const noexcept { return at_rest_.squaredNorm(); }
+    /// The largest |w| at the ends of steps since w was zero: rounding of that may be left in it.
+    double largest(Index neuron) const noexcept { return largest_[neuron]; }
     /// Restores the invariant of a moved neuron (w contiguous, r entries) by changing the smaller of |w| and |a|: that
     /// of the part that has moved since the state, where some coordinates rest.
     void restore_invariant(Index neuron, double* w, double& a) const noexcept;
@@ -109,6 +111,7 @@ class Parameters {
     Matrix resting_;  // (m, d), empty at full rank
     Vector invariant_;
     Vector at_rest_;
+    Vector largest_;
     MovingParts parts_;
     mutable Vector squares_;  // workspace
     MovingParts::ConstColumn column(Index neuron) const noexcept { return {w.data() + neuron, neurons()}; }
