@@ -94,6 +94,15 @@ def test_a_second_prover_agrees_on_random_problems(seed: int) -> None:
     assert_agree(run, {"leak": leak, "loss": loss}, until)
 
 
+def test_a_slope_changes_by_more_digits_than_a_double_has_where_a_boundary_is_crossed() -> None:
+    # 1 - 0.1 is no double. The step goes on for a moment after the crossing, which 32 digits see.
+    data = rf.Dataset([[2.01, -1.19, 0.68, 1.09], [-1.91, -0.24, 0.7, 2.51]], [1, 1])
+    net = rf.Network([[1.57e-4, 5.68e-4, -0.78e-4, 2.11e-4]], [-6.31e-4], leak=0.1)
+    run = rf.integrate(data, net, until=0.05, reduction="mean")
+    assert len(run.events) == 1
+    assert_agree(run, {"leak": 0.1, "reduction": "mean"}, 0.025)
+
+
 def test_the_second_prover_sees_data_that_differ_in_the_twelfth_digit() -> None:
     run, options = problem("P1", 1.0)
     proof = rf.prove(run, at=[1.0], digits=16)

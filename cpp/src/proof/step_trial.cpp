@@ -265,7 +265,7 @@ void TrialMaker<Real>::turn(const Crossing<Real>& event, const std::vector<std::
     const auto slope = [&](double side) { return side > 0.0 ? 1.0 : side < 0.0 ? samples_.leak : 0.0; };
     const auto turn_to = [&](Index sample, double direction) {
         for (const Member& member : samples_.boundaries.of(sample)) {
-            const double change = slope(member.side(direction)) - slope(signs[at(member.sample)]);
+            const Real change = difference<Real>(slope(member.side(direction)), slope(signs[at(member.sample)]));
             for (Index k = 0; k < series_.order; ++k)
                 for (Index c = 0; c < d; ++c)
                     raw[at(k * d + c)] +=
