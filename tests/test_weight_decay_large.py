@@ -107,3 +107,15 @@ def test_layered_networks_say_where_no_clock_has_digits_for_decay() -> None:
     sol = rf.integrate((np.array([[1.0]]), np.array([1.0])), net, until=4.0, loss="logistic", weight_decay=1.0)
     assert sol.status == "accuracy_not_reached"
     assert "decay" in sol.message
+
+
+@pytest.mark.parametrize("seed", [0, 3, 6, 9])
+def test_a_critical_point_is_found_for_inputs_of_any_size(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, d, size = int(rng.integers(3, 7)), 1 + seed % 2, 1e20
+    X, y = size * rng.standard_normal((n, d)), rng.choice([-1.0, 1.0], n)
+    net = rf.Network.init(4, d, scale=0.3 / np.sqrt(size), seed=seed)
+    until = rf.Stop(limit=True, seconds=20)
+    sol = rf.integrate(rf.Dataset(X, y), net, until=until, loss="exponential", weight_decay=0.01 * size)
+    assert (sol.status, sol.limit.certified) == ("reached_limit", True), sol.message
+    assert sol.limit.residuals.stationarity < 1e-12

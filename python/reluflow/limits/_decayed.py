@@ -87,11 +87,15 @@ def _newton(state: State, sizes: FloatArray, live: npt.NDArray[np.bool_], decay:
         best = _Found(f, _placed(s, live), error, freedom)
         gram = root[:, None] * weighted_gram(B, s) * root
         coupled = -effect * root
+        # Sizes in a unit in which they couple like 1: as large as the inputs squared, they would hide the ones beside.
+        size = float(np.abs(coupled).max(initial=0.0)) or 1.0
+        coupled /= size
         matrix = np.block([[np.eye(data.n) + gram, coupled.T], [coupled, np.zeros((len(s), len(s)))]])
-        step, (_, freedom) = symmetric_least_squares(matrix, np.concatenate((-root * gap, missing)), data.n)
+        step, (_, freedom) = symmetric_least_squares(matrix, np.concatenate((-root * gap, missing / size)), data.n)
         # δλ = -root ε; the first equation gives δf, also where its root vanishes.
-        change = weighted_gram(B, s) @ (-root * step[: data.n]) + step[data.n :] @ effect - gap
-        f, s = f + change, s + step[data.n :]
+        grown = step[data.n :] / size
+        change = weighted_gram(B, s) @ (-root * step[: data.n]) + grown @ effect - gap
+        f, s = f + change, s + grown
     return best._replace(freedom=freedom)
 
 
