@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -335,3 +337,30 @@ def test_a_loss_is_reached_where_the_decay_brings_it(level: float, rtol: float) 
     assert sol.status == "reached_loss"
     assert sol.final(data.X)[0] == pytest.approx(level * 1e4, rel=1e-12)
     assert sol.t_end == pytest.approx(-np.log(level) / (2 * (1.0 + 5.6)), rel=10 * rtol)
+
+
+@pytest.mark.parametrize("decay", [1e-3, 1e-4, 1e-5, 1e-6])
+@pytest.mark.parametrize("seed", [0, 2, 3, 5, 6])
+def test_regression_with_little_decay_ends_at_a_certified_point(seed: int, decay: float) -> None:
+    # The errors are as small as the decay, and rounding of the outputs is more of them.
+    rng = np.random.default_rng(seed)
+    X, y = np.c_[rng.standard_normal((7, 2)), np.ones(7)], rng.standard_normal(7)
+    until = rf.Stop(limit=True, seconds=20)
+    start = rf.Network.init(5, 3, scale=0.1, seed=seed)
+    sol = rf.integrate(rf.Dataset(X, y), start, until=until, loss="squared", weight_decay=decay)
+    limit = sol.limit
+    assert (sol.status, limit.certified) == ("reached_limit", True), sol.message
+    # The gradient at these doubles, exactly: of neurons that stand on no boundary it is all there is.
+    net, held = limit.network, set(limit.held[:, 0].tolist())
+    W, a = ([Fraction(v) for v in part.ravel().tolist()] for part in (net.W, net.a))
+    rows = [[Fraction(v) for v in x.tolist()] for x in X]
+    lam = []
+    for x, target in zip(rows, y.tolist(), strict=True):
+        z = [sum(W[3 * j + c] * x[c] for c in range(3)) for j in range(5)]
+        lam.append(Fraction(target) - sum(a[j] * max(z[j], Fraction(0)) for j in range(5)))
+    size = decay * net.norm
+    for j in set(range(5)) - held:
+        on = [i for i, x in enumerate(rows) if sum(W[3 * j + c] * x[c] for c in range(3)) > 0]
+        g = [sum(lam[i] * rows[i][c] for i in on) for c in range(3)]
+        gradient = [a[j] * g[c] - Fraction(decay) * W[3 * j + c] for c in range(3)]
+        assert float(max(map(abs, gradient))) < 1e-7 * size

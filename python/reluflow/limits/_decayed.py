@@ -8,7 +8,7 @@ lasso). Its equations f - K(s) λ(f) = 0 and |u_c|² = γ² are solved by Newton
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,18 +23,28 @@ from ._groups import Groups
 from ._kkt import symmetric_least_squares, weighted_gram
 from ._limit import Limit
 from ._point import Point, point_with_decay
-from ._state import State
+from ._state import State, output_terms
 
 # Newton steps on the equations: from a state near the point some 5 are taken.
 _STEPS = 40
+# More of them in λ, from where it is this near to λ(f).
+_LAST_STEPS = 6
+_NEAR = 1e-3
+# Roundings of the terms of an output that its multiplier may be off by, as they add up over neurons and dimensions.
+_ROUNDINGS = 8.0
+# No residual above this is certified, whatever rounding leaves.
+_LARGEST_TOL = 1e-9
+
+
+_Values: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]  # f, λ and the sizes of the live groups
 
 
 class _Found(NamedTuple):
-    """Values f, sizes s_c of all groups, the largest residual, and the dimensions in which s is not determined."""
+    """Values f, their λ, sizes s_c of all groups, and in how many dimensions these are not determined."""
 
     f: FloatArray
+    lam: FloatArray
     sizes: FloatArray
-    error: float
     freedom: int
 
 
@@ -69,34 +79,84 @@ def _solve(state: State, decay: float) -> _Found:
 
 
 def _newton(state: State, sizes: FloatArray, live: npt.NDArray[np.bool_], decay: float) -> _Found:
+    """Newton in f, then in λ: errors y - f that are small beside f have few digits, and s B u multiplies the rest."""
     groups, data = state.groups, state.data
     B = np.array([groups.map(int(c)) for c in np.flatnonzero(live)]).reshape(-1, data.n, data.d)
     f, s = state.net(data.X), sizes[live]
-    best = _Found(f, sizes, np.inf, 0)
-    freedom = 0
+    best = (f, duals(data, f, state.loss), s)
+    least, freedom = np.inf, 0
     for _ in range(_STEPS):
         lam = duals(data, f, state.loss)
+        at = _Equations.at(state, B, (f, lam, s), decay)
+        error = max(float(np.abs(at.gap).max()), at.missed)
+        if not error < least:
+            break
+        least, best = error, (f, lam, s)
+        turned, grown, freedom = at.step()
+        f, s = f + weighted_gram(B, s) @ turned + grown @ at.effect - at.gap, s + grown
+    best = _sharpened(state, B, best, decay)
+    return _Found(*best[:2], _placed(best[2], live), freedom)
+
+
+def _sharpened(state: State, B: FloatArray, point: _Values, decay: float) -> _Values:
+    """Newton in λ with f = Σ s_c B_c u_c, while λ comes nearer to λ(f)."""
+    _, lam, s = point
+    f = weighted_gram(B, s) @ lam
+    least = np.inf
+    for _ in range(_LAST_STEPS):
+        at = _Equations.at(state, B, (f, lam, s), decay)
+        apart = float(np.abs(at.apart).max()) / max(float(np.abs(lam).max()), np.finfo(np.float64).tiny)
+        error = max(apart, at.missed)
+        if not error < min(least, _NEAR):
+            break
+        least, point = error, (f, lam, s)
+        turned, grown, _ = at.step()
+        lam, s = lam + turned, s + grown
+        f = weighted_gram(B, s) @ lam
+    return point
+
+
+class _Equations(NamedTuple):
+    """f - K(s) λ = `gap`, λ(f) - λ = `apart` and ½(γ² - |u_c|²) = `missing`, all to be zero, about (f, λ, s)."""
+
+    B: FloatArray
+    s: FloatArray
+    root: FloatArray  # of -dλ/df
+    effect: FloatArray  # B_c u_c
+    gap: FloatArray
+    apart: FloatArray
+    missing: FloatArray
+    decay: float
+
+    @classmethod
+    def at(cls, state: State, B: FloatArray, point: _Values, decay: float) -> _Equations:
+        f, lam, s = point
+        data = state.data
         root = np.sqrt(data.counts * np.exp(log_curvatures(loss_arguments(data, f, state.loss), state.loss)))
         u = np.einsum("ckd,k->cd", B, lam)
         effect = np.einsum("ckd,cd->ck", B, u)
-        gap = f - s @ effect
         missing = 0.5 * (decay**2 - (u * u).sum(axis=1))
-        error = max(float(np.abs(gap).max()), float(np.abs(missing).max(initial=0.0)) / decay**2)
-        if not error < best.error:
-            break
-        best = _Found(f, _placed(s, live), error, freedom)
-        gram = root[:, None] * weighted_gram(B, s) * root
-        coupled = -effect * root
+        return cls(B, s, root, effect, f - s @ effect, duals(data, f, state.loss) - lam, missing, decay)
+
+    @property
+    def missed(self) -> float:
+        return float(np.abs(self.missing).max(initial=0.0)) / self.decay**2
+
+    def step(self) -> tuple[FloatArray, FloatArray, int]:
+        """Return δλ and δs, and in how many dimensions s is free."""
+        n, k = len(self.root), len(self.s)
+        gram = weighted_gram(self.B, self.s)
+        coupled = -self.effect * self.root
         # Sizes in a unit in which they couple like 1: as large as the inputs squared, they would hide the ones beside.
         size = float(np.abs(coupled).max(initial=0.0)) or 1.0
         coupled /= size
-        matrix = np.block([[np.eye(data.n) + gram, coupled.T], [coupled, np.zeros((len(s), len(s)))]])
-        step, (_, freedom) = symmetric_least_squares(matrix, np.concatenate((-root * gap, missing / size)), data.n)
-        # δλ = -root ε; the first equation gives δf, also where its root vanishes.
-        grown = step[data.n :] / size
-        change = weighted_gram(B, s) @ (-root * step[: data.n]) + grown @ effect - gap
-        f, s = f + change, s + grown
-    return best._replace(freedom=freedom)
+        inner = np.eye(n) + self.root[:, None] * gram * self.root
+        matrix = np.block([[inner, coupled.T], [coupled, np.zeros((k, k))]])
+        first = self.root * (gram @ self.apart - self.gap)
+        second = (self.missing - self.effect @ self.apart) / size
+        found, (_, freedom) = symmetric_least_squares(matrix, np.concatenate((first, second)), n)
+        # δλ = apart - root ε, which gives δf also where its root vanishes.
+        return self.apart - self.root * found[:n], found[n:] / size, freedom
 
 
 def _placed(sizes: FloatArray, live: npt.NDArray[np.bool_]) -> FloatArray:
@@ -108,7 +168,7 @@ def _placed(sizes: FloatArray, live: npt.NDArray[np.bool_]) -> FloatArray:
 def _network(state: State, found: _Found, decay: float) -> Network:
     """Build the balanced network of these sizes, split in each group as the state is."""
     groups, net = state.groups, state.net
-    u = groups.pulls(duals(state.data, found.f, state.loss))
+    u = groups.pulls(found.lam)
     W, a = np.zeros_like(net.W), np.zeros_like(net.a)
     for c in np.flatnonzero(found.sizes > 0):
         rows = groups.members(int(c))
@@ -132,7 +192,8 @@ def _limit(state: State, net: Network, decay: float, distance: float, found: _Fo
     excess = float(pulls.excess[live].max(initial=0.0))
     sign = max(excess / unit, grows / unit, pattern_violation(state.groups, net))
     residuals = Residuals(gradient / (unit * (net.norm if net.norm > 0 else 1.0)), 0.0, 0.0, sign)
-    reasons = doubts_of_point(residuals, distance, f"it is {residuals.stationarity:.2g} of its terms")
+    tolerance = _tolerance(state, net, unit)
+    reasons = doubts_of_point(residuals, distance, f"it is {residuals.stationarity:.2g} of its terms", tolerance)
     limit = Network(net.W, net.a, leak=net.leak, pattern=state.pattern if sign <= CERTIFIED_TOL else None)
     point = point_with_decay(state.groups, limit, lam, decay) if not reasons else Point("not decided")
     support, held = np.arange(data.n), state.held_pairs(net)
@@ -156,6 +217,15 @@ def _limit(state: State, net: Network, decay: float, distance: float, found: _Fo
         point=point.kind,
         escape=point.escape,
     )
+
+
+def _tolerance(state: State, net: Network, unit: float) -> float:
+    """Return what rounding of the outputs leaves of the gradient: more than of its terms where errors are small."""
+    data = state.data
+    sizes = output_terms(data, net) + (0.0 if is_of_margins(state.loss) else np.abs(data.y))
+    bends = data.counts * np.exp(log_curvatures(loss_arguments(data, net(data.X), state.loss), state.loss))
+    terms = float((bends * sizes) @ np.linalg.norm(data.X, axis=1)) / unit
+    return min(max(CERTIFIED_TOL, _ROUNDINGS * float(np.finfo(np.float64).eps) * terms), _LARGEST_TOL)
 
 
 def _gradient(groups: Groups, net: Network, g: FloatArray, decay: float) -> float:

@@ -104,14 +104,16 @@ def _curvature(state: State, net: Network) -> float:
     return float(sizes[0]) if sizes.size else float("nan")
 
 
-def doubts_of_point(residuals: Residuals, distance: float, gradient: str) -> list[str]:
+def doubts_of_point(
+    residuals: Residuals, distance: float, gradient: str, tolerance: float = CERTIFIED_TOL
+) -> list[str]:
     """Return why a critical point at this distance is not certified; `gradient` says how large it is there."""
     reasons = []
     if not distance <= MAX_DISTANCE:
         reasons.append(f"the state is still {distance:.2g} |θ| away from the critical point: integrate further")
     if not residuals.sign <= CERTIFIED_TOL:
         reasons.append(f"the critical point violates the last pattern by {residuals.sign:.2g}: events are to come")
-    if not residuals.stationarity <= CERTIFIED_TOL:
+    if not residuals.stationarity <= tolerance:
         reasons.append(f"the gradient does not vanish: {gradient}")
     return reasons
 
