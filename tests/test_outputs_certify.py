@@ -146,6 +146,19 @@ def test_a_network_in_motion_is_not_critical_and_samples_that_count_nothing_play
     assert with_it.value == pytest.approx(without.value, rel=1e-12)
 
 
+@pytest.mark.parametrize("loss", ["squared", "cross_entropy"])
+def test_samples_that_count_nothing_have_duals_of_zero(loss: str) -> None:
+    X, classes, weights = np.eye(4), np.array([0, 1, 1, 0]), np.array([1.0, 1.0, 0.0, 2.0])
+    net = rf.Network(X, np.sign(np.eye(2)[classes] - 0.5))
+    Y = net(X) if loss == "squared" else classes
+    found = rf.certify(net, (X, Y, weights), loss=loss)
+    assert found.duals.shape == (4, 2)
+    assert found.lower > 0
+    assert not found.duals[2].any()
+    without = rf.certify(net, (X[weights > 0], Y[weights > 0]), loss=loss)
+    assert np.array_equal(found.duals[weights > 0], without.duals)
+
+
 # --- without weight decay --------------------------------------------------------------------------------------------
 
 

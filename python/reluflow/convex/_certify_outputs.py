@@ -10,6 +10,7 @@ neuron that violates them most makes a better network, which bounds it from abov
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from ..limits._output_point import output_point
 from ..losses import check_reduction, reduction_factor
 from ..networks import Network
 from ._certify_output_norm import certify_margins, certify_outputs_fit
-from ._inputs import Deadline
+from ._inputs import Deadline, fixed
 from ._output_certificate import OutputCertificate
 from ._output_norm import OutputNorm, output_norm
 from ._regularised_certificate import RegularisedCertificate
@@ -121,10 +122,15 @@ def _without_decay(
     counts = np.ones(len(pair.X)) if pair.counts is None else pair.counts
     used = counts > 0
     X, targets = np.ascontiguousarray(pair.X[used]), pair.targets[used]
+    plain = net._with(net.W, net.a)
     if loss == "cross_entropy":
-        return certify_margins(net._with(net.W, net.a), X, targets.astype(np.int64), tolerances, max_seconds)
-    Y = np.asarray(targets, dtype=np.float64)
-    return certify_outputs_fit(net._with(net.W, net.a), X, Y, factor * counts[used], tolerances, max_seconds)
+        found = certify_margins(plain, X, targets.astype(np.int64), tolerances, max_seconds)
+    else:
+        Y = np.asarray(targets, dtype=np.float64)
+        found = certify_outputs_fit(plain, X, Y, factor * counts[used], tolerances, max_seconds)
+    duals = np.zeros((len(used), net.n_outputs))
+    duals[used] = found.duals
+    return replace(found, duals=fixed(duals))
 
 
 def _asked(solution: Any, asked: dict[str, Any]) -> tuple[Network, dict[str, Any]]:
