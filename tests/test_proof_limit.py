@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import reluflow as rf
-from reluflow.proof._limit import _NotProvedError, _System
+from reluflow.proof._limit import _NotProvedError, _projected, _System
 
 
 def run(seed: int, leak: float = 0.0, width: int = 12, n: int = 12, d: int = 4) -> rf.Solution:
@@ -113,6 +113,24 @@ def test_limits_that_slide_are_proved() -> None:
         assert sol.limit.margin * (1 - 1e-13) <= proved.margin_hi
         slid += bool(len(sol.limit.held))
     assert slid >= 2
+
+
+def test_limits_that_slide_on_parallel_samples_are_proved_or_refused() -> None:
+    # Copies of twice the size share boundaries with the samples, have larger margins, and leave the limit as it is.
+    for seed in (1, 2, 3):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(5, 3)), rng.choice([-1.0, 1.0], 5)
+        data = rf.Dataset(np.vstack((X, 2 * X)), np.r_[y, y])
+        sol = rf.integrate(data, rf.Network.init(10, 3, scale=0.1, seed=seed), until=rf.Stop(limit=True))
+        assert any({i, i + 5} <= set(sol.limit.held[:, 1].tolist()) for i in range(5))
+        proved = rf.prove_limit(sol)
+        assert proved, proved.reason
+        assert proved.margin_lo <= sol.limit.margin * (1 + 1e-13)
+        assert sol.limit.margin * (1 - 1e-13) <= proved.margin_hi
+    # Boundaries of Boolean data that are different, and dependent: no multipliers are certain.
+    cube = np.array([[x, y, z] for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)])[1:]
+    with pytest.raises(_NotProvedError, match="dependent"):
+        _projected([Fraction(1)] * 3, [[Fraction(v) for v in row] for row in cube[:3].tolist()])
 
 
 def system(sol: rf.Solution, limit: rf.limits.Limit) -> _System:

@@ -217,7 +217,8 @@ class _System:
 
     def _rows(self, group: _Group) -> list[list[Fraction]]:
         """Return y_i s b_i P x_i of the support samples, as rational numbers."""
-        held = [[Fraction(value) for value in self.X[h].tolist()] for h in group.held]
+        firsts = [members[0][0] for members in _by_boundary(self.X, group.held)]
+        held = [[Fraction(value) for value in self.X[h].tolist()] for h in firsts]
         slopes = self._slopes(group)
         rows = []
         for i in self.support:
@@ -305,7 +306,8 @@ class _System:
         """Check that σ = μ/λ of each boundary that the group slides on is strictly between the leak and 1."""
         if not group.held:
             return
-        rows = self.X[list(group.held)]
+        boundaries = _by_boundary(self.X, group.held)
+        rows = self.X[[members[0][0] for members in boundaries]]
         slopes = self._slopes(group)[self.support]
         signed = self.y[self.support] * slopes
         raw = (signed * self.l) @ self.X[self.support]
@@ -324,15 +326,39 @@ class _System:
         of_raw = of_raw + 2.0 * (len(self.l) + 4) * _UNIT * (np.abs(signed) * self.l) @ np.abs(self.X[self.support])
         spread = size @ (of_raw + np.abs(raw) * (2.0 * worst + roundings)) * 2.0
         off = np.full(len(rows), float(spread.max())) * _UP
-        for h, multiplier, error in zip(group.held, multipliers, off, strict=True):
-            place = np.flatnonzero(self.support == h)
-            dual = float(self.l[place[0]]) if len(place) else 0.0
-            of_dual = float(of_l[place[0]]) if len(place) else 0.0
-            inside = self.y[h] * multiplier
-            if not (self.leak * (dual + of_dual) + error < inside < dual - of_dual - error):
+        for members, multiplier, error in zip(boundaries, multipliers, off, strict=True):
+            low, high, rounding = self._edges(members, of_l)
+            if not (low + rounding + error < multiplier < high - rounding - error):
                 raise _NotProvedError(
                     "a multiplier of a boundary on which a neuron slides is not certainly inside its bounds"
                 )
+
+    def _edges(self, members: list[tuple[int, float]], of_l: FloatArray) -> tuple[float, float, float]:
+        """Return the bounds of a boundary's multiplier, the sum of its samples' on either side, and their error."""
+        ends, error = np.zeros(2), 0.0
+        for h, ratio in members:
+            for place in np.flatnonzero(self.support == h):
+                pull = float(self.y[h] * ratio * self.l[place])
+                ends += pull * np.array([self.leak, 1.0] if ratio > 0 else [1.0, self.leak])
+                error += abs(ratio) * float(of_l[place]) + 4.0 * (len(members) + 2) * _UNIT * abs(pull)
+        return float(ends.min()), float(ends.max()), error * _UP
+
+
+def _by_boundary(X: FloatArray, held: Iterable[int]) -> list[list[tuple[int, float]]]:
+    """Sort samples by boundary, without rounding: the number of each, and what multiple of the first one it is."""
+    found: list[list[tuple[int, float]]] = []
+    for h in held:
+        x = [Fraction(value) for value in X[h].tolist()]
+        for members in found:
+            first = [Fraction(value) for value in X[members[0][0]].tolist()]
+            k = next(c for c, value in enumerate(first) if value)
+            ratio = x[k] / first[k]
+            if x == [ratio * value for value in first]:
+                members.append((h, float(ratio)))
+                break
+        else:
+            found.append([(h, 1.0)])
+    return found
 
 
 def _dot(v: Iterable[Fraction], w: Iterable[Fraction]) -> Fraction:
@@ -347,6 +373,8 @@ def _projected(x: list[Fraction], held: list[list[Fraction]]) -> list[Fraction]:
         for b in basis:
             along = _dot(row, b) / _dot(b, b)
             rest = [p - along * q for p, q in zip(rest, b, strict=True)]
+        if len(basis) < len(held) and not any(rest):
+            raise _NotProvedError("boundaries on which a neuron slides are dependent")
         basis.append(rest)
     return basis[-1]
 
