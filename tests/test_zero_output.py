@@ -61,3 +61,25 @@ def test_dependent_boundaries_hold_as_beside_zero(rtol: float) -> None:
     assert told(sol) == [(0, sample, "start_slide") for sample in (4, 9, 10)]
     np.testing.assert_allclose(sol.final.W, run(1e-9).final.W, atol=max(1e-8, rtol))
     np.testing.assert_allclose(sol.final.a, run(1e-9).final.a, atol=max(1e-8, rtol))
+
+
+@pytest.mark.parametrize("rtol", [1e-7, 1e-9, 1e-11])
+@pytest.mark.parametrize("loss", ["exponential", "logistic"])
+def test_a_neuron_that_has_decayed_onto_dependent_boundaries_rests_there(loss, rtol):
+    """Neuron 0 is (0, -ε, -½) with a = ε, which falls for ever; below rounding it is on boundaries 0 to 2, of rank 2.
+
+    With a = 0 it has no sign. Its boundaries were said to repel, and it left them and came back without taking time.
+    """
+    data = rf.Dataset([[0, -1, 0], [1, 0, 0], [1, 1, 0], [0, 0, 1]], [-1, -1, -1, 1])
+    net = rf.Network([[0.0, -0.5, -0.5], [0.0, 0.0, 1.0]], [0.5, 1.0])
+    sol = rf.integrate(data, net, until=150.0, loss=loss, rtol=rtol)
+    assert sol.status == "reached_time"
+    assert not len(sol.branchings)
+    np.testing.assert_allclose(sol.final.W[0], [0.0, 0.0, -0.5], atol=1e-13)
+    np.testing.assert_allclose(sol(100.0).W[0], [0.0, 0.0, -0.5], atol=1e-13)
+    # The other neuron does not see it: w grows with a, from the same length, on its one sample.
+    alone = rf.integrate(rf.Dataset([[1.0]], [1]), rf.Network([[1.0]], [1.0]), until=150.0, loss=loss, rtol=1e-12)
+    np.testing.assert_allclose(sol.final.a[1], alone.final.a[0], rtol=10 * rtol)
+    more = rf.integrate(data, sol, until=200.0, loss=loss, rtol=rtol)
+    assert more.status == "reached_time"
+    assert not [e for e in more.events if e.neuron == 0 and e.t > 0]

@@ -280,6 +280,7 @@ void LocalEvents::commit_sides(int neuron, double u, std::span<const std::int8_t
     for (std::size_t i = first_event; i < events_.size(); ++i)
         if (events_[i].kind == EventKind::slide && rests(neuron)) events_[i].kind = EventKind::die;
     parameters_.restore_invariant(neuron, w_.data(), a_);
+    if (a_ == 0.0 && !zero_sides_.empty() && rests(neuron)) mode_.hold_waiting(neuron, zero_sides_);
     motion_.follow(motion_.last(neuron), u, mode_.held(neuron), w_.data(), a_);
 }
 

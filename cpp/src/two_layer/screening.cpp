@@ -230,6 +230,7 @@ int Screening::open(int neuron) {
 
 Hit Screening::next_hit(int neuron, double end) {
     const int piece = motion_.last(neuron);
+    if (mode_.held(neuron).waits() && motion_.a(piece)[0] == 0.0) return {};  // it has come to rest
     Hit other;
     if (!mode_.held(neuron).empty()) {
         other = finder_.first_release(piece, end, mode_.held(neuron), mode_.pattern().row(neuron),
