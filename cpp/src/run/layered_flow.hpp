@@ -179,8 +179,8 @@ class LayeredFlow final : public Run {
     Matrix late_weights_;
     double log_gradient_at_end_ = 0.0;
     Resolution resolution_;
-    std::vector<int> joint_;  // with which others each boundary slides, 0 for none; empty if all do alone
-    Vector ahead_;            // behind an event of these
+    std::vector<int> joint_;     // with which others each boundary slides, 0 for none; empty if all do alone
+    std::vector<Vector> ahead_;  // behind an event of these
     bool is_joint_event_ = false;
     std::vector<Contact> contacts_;
     Vector end_, rate_, velocity_;

@@ -17,7 +17,7 @@ constexpr double kMisplaced = 1e-5;
 
 bool LayeredFlow::may_go_implicit() const {
     return status_ == Status::running && implicit_pace_.wants() && state_.theta.size() <= kMostParameters &&
-           joint_.empty() && state_.activity.zeros().empty();
+           state_.activity.zeros().empty();
 }
 
 // Takes the place of an explicit expansion: true if the jet holds an implicit step, which ends at u.

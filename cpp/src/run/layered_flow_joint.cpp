@@ -1,5 +1,6 @@
 /// Boundaries that are held jointly: the part of LayeredFlow that finds where they no longer are.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -13,8 +14,9 @@ namespace {
 constexpr int kHalvings = 50;
 /// Times in a step at which what is held is looked at: what leaves and comes back between two of them is not seen.
 constexpr int kLooks = 8;
-/// Behind an event by this part of the step rates say where everything goes.
-constexpr double kAhead = 1e-4;
+/// Behind an event by such a part of the step rates say where everything goes. Units that gather leave one after the
+/// other, ever closer: where the first is too far for one of them alone, the next are tried.
+constexpr std::array kAhead = {1e-4, 1e-6, 1e-8, 1e-10, 1e-12};
 
 }  // namespace
 
@@ -53,15 +55,19 @@ double LayeredFlow::end_of_joint_slide(double u) {
     for (std::size_t b = 0; b < joint_.size(); ++b)
         if (joint_[b] != 0) contacts_.push_back({state_.activity.sliding()[b], 0, 0, false});
     is_joint_event_ = true;
-    ahead_ = state_.theta;
-    jet_.theta_at(high + kAhead * u, ahead_);
+    ahead_.assign(kAhead.size(), state_.theta);
+    for (std::size_t k = 0; k < kAhead.size(); ++k) jet_.theta_at(high + kAhead[k] * u, ahead_[k]);
     return high;
 }
 
 Outcome LayeredFlow::resolve_contacts() {
-    if (std::exchange(is_joint_event_, false))
-        return resolution_.resolve_joint(jet_, state_.theta, state_.activity, contacts_, span_, ahead_);
-    return resolution_.resolve(jet_, state_.theta, state_.activity, contacts_, span_, known_here());
+    if (!std::exchange(is_joint_event_, false))
+        return resolution_.resolve(jet_, state_.theta, state_.activity, contacts_, span_, known_here());
+    for (const Vector& ahead : ahead_) {
+        const Outcome found = resolution_.resolve_joint(jet_, state_.theta, state_.activity, contacts_, span_, ahead);
+        if (found != Outcome::undecided) return found;
+    }
+    return Outcome::undecided;
 }
 
 }  // namespace reluflow::layered
