@@ -17,9 +17,15 @@ constexpr int kMaxContacts = 6;
 /// Pivoting goes on with as many.
 constexpr int kMaxParted = 24;
 
+/// Whether it leaves only as what turns does.
+bool leaves_with_others(const Contact& contact) {
+    return contact.from == 0 && !contact.turns;
+}
+
 }  // namespace
 
-Resolution::Resolution(const Graph& graph, const Matrix& X) : graph_(&graph), X_(&X), trial_(graph, X) {
+Resolution::Resolution(const Graph& graph, const Matrix& X)
+    : graph_(&graph), X_(&X), terms_(graph, X), trial_(graph, X) {
     for (const Node& node : graph.nodes()) {
         zero_.emplace_back(node.size, 0);
         rate_.emplace_back(node.size, 0.0);
@@ -76,20 +82,25 @@ Outcome Resolution::resolve_by_sides(Jet& jet) {
         return Outcome::unique;
     }
     if (!is_start_) add_mates();
-    if (all_sides().empty()) {
-        if (reason_.empty()) reason_ = "more than " + std::to_string(kMaxContacts) + " boundaries meet";
-        return Outcome::undecided;
-    }
-    enumerate(jet, is_start_ ? 0 : n_found);
-    may_grow_ = turns_ && options_.empty();  // something else may have to leave at the same instant
-    if (may_grow_) enumerate(jet, 0);
-    may_grow_ = false;
+    list_ways(jet, is_start_ ? 0 : n_found);
     if (options_.empty()) {
         if (reason_.empty()) reason_ = "no continuation was found";
         return Outcome::undecided;
     }
     if (options_.size() > 1) return Outcome::branching;
     return take(jet, *theta_, *options_.front().activity, span_) ? Outcome::unique : Outcome::undecided;
+}
+
+void Resolution::list_ways(Jet& jet, std::size_t n_found) {
+    if (!all_sides().empty()) {
+        enumerate(jet, n_found);
+        may_grow_ = turns_ && options_.empty();  // something else may have to leave at the same instant
+        if (may_grow_) enumerate(jet, 0);
+        may_grow_ = false;
+    } else if (!turns_ && reason_.empty()) {
+        reason_ = "more than " + std::to_string(kMaxContacts) + " boundaries meet";
+    }
+    if (turns_ && options_.empty()) follow_turning(jet);
 }
 
 bool Resolution::take(Jet& jet, const Vector& theta, const Activity& activity, double span) {
@@ -142,6 +153,36 @@ void Resolution::enumerate(Jet& jet, std::size_t n_found) {
         for (std::size_t c = 0; c < sides.size(); ++c) turned |= contacts_[c].turns && sides[c] == 0 && lasts_[c] == 0;
         if (found == Check::valid && !is_known()) keep(on_ridge_ || turned);
     }
+    drop_ridges();
+}
+
+// All sides of what turns, where these are few, and what each of them lets go: that has no choice.
+void Resolution::follow_turning(Jet& jet) {
+    std::erase_if(contacts_, leaves_with_others);
+    const std::vector<Contact> turning = contacts_;
+    for (const std::vector<int>& sides : all_sides()) {
+        contacts_ = turning;
+        sides_ = sides;
+        only_leaves_ = true;
+        may_pivot_ = true;
+        Check found = Check::broken;
+        for (int round = 0; round < kMaxRounds && found != Check::valid; ++round) {
+            found = attempt(jet);
+            if (found == Check::failed || contacts_.size() > kMaxParted) break;
+            if (found == Check::broken && !std::equal(sides.begin(), sides.end(), next_.begin())) break;
+            if (found == Check::broken) sides_ = next_;
+        }
+        if (found != Check::valid || is_known()) continue;
+        bool turned = false;
+        for (std::size_t c = 0; c < sides.size(); ++c) turned |= sides[c] == 0 && lasts_[c] == 0;
+        keep(on_ridge_ || turned);
+    }
+    drop_ridges();
+    contacts_ = turning;
+}
+
+// Ways that stand on what repels count where there are no others.
+void Resolution::drop_ridges() {
     const auto stands = [](const Option& option) { return option.stands_on_ridge; };
     if (!std::ranges::all_of(options_, stands)) std::erase_if(options_, stands);
 }

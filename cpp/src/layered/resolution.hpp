@@ -15,6 +15,7 @@
 #include "layered/event_search.hpp"
 #include "layered/jet.hpp"
 #include "layered/local_minima.hpp"
+#include "layered/term_sizes.hpp"
 #include "layered/unit_sizes.hpp"
 
 namespace reluflow::layered {
@@ -53,6 +54,8 @@ class Resolution {
 
     /// Boundaries of units that are hidden by others are not decided together: `sizes` has to outlive this.
     void compare_with(const UnitSizes& sizes) noexcept { sizes_ = &sizes; }
+    /// Has to be told of every point that the run comes to: what vanishes is compared with what it was.
+    void see(const Vector& theta) { terms_.see(theta); }
     /// Whatever is decided throws Abandoned from then on if `interrupt` wants it, which has to outlive this.
     void listen_to(Interrupt& interrupt) noexcept { interrupt_ = &interrupt; }
 
@@ -72,9 +75,9 @@ class Resolution {
     void add_forced(const Activity& before);
     bool add_resting(Jet& jet);
     bool has_just_left(const Place& p) const;
-    /// True if a pre-activation has not moved since an event of the same instant: it is below this part of its layer.
+    /// True if a pre-activation has not moved since an event of the same instant: it is below this part of its terms.
     static constexpr double kSameInstant = 1e-13;
-    static bool is_still_zero(const Place& p, const std::vector<Matrix>& z);
+    bool is_still_zero(const Place& p, const std::vector<Matrix>& z) const;
     /// Of the velocity, times how far it moves a place: what moves less rests.
     static constexpr double kNoRate = 1e-13;
     static bool rests(Jet& jet, const Place& p);
@@ -94,13 +97,15 @@ class Resolution {
     double hidden_by_rounding(const Jet& jet, const Place& p) const;
     bool moves_against(const Jet& jet, const Boundary& boundary, double acceleration) const;
     bool check_sliding(const Jet& jet, int b);
-    static int side_of_exit(const Row& mu, const Row& up, const Row& down, double tol) noexcept;
+    static int side_of_exit(const Jet& jet, int b, const Row& up, const Row& down, double tol);
     bool check_group(const Jet& jet, const SlidingGroup& group);
     static Ridge ridge_of(const Jet& jet, int b);
     std::vector<Contact> come_to_repel(Jet& jet, bool& rests);
     Outcome beside_ridges(Jet& jet);
     int contact_of(const Boundary& boundary) const;
     int turning(const Boundary& boundary) const;
+    void find_turning(Jet& jet);
+    static bool is_open(const Row& mu, const Row& up, const Row& down) noexcept;
     bool turns_along(const Boundary& boundary);
     bool check_turned(const Jet& jet, int b, double up, double down, int contact);
     bool check_turned_group(const Jet& jet, const SlidingGroup& group);
@@ -128,6 +133,9 @@ class Resolution {
     void list_differences(std::vector<Change>& changes) const;
     void name_differences(const LocalModel& model);
     void enumerate(Jet& jet, std::size_t n_found);
+    void list_ways(Jet& jet, std::size_t n_found);
+    void follow_turning(Jet& jet);
+    void drop_ridges();
     void keep(bool ridge, bool is_last = false);
     bool is_known() const;
     void describe(std::vector<Change>& changes) const;
@@ -139,6 +147,7 @@ class Resolution {
     const Vector* theta_ = nullptr;
     const Jet* here_ = nullptr;
     const UnitSizes* sizes_ = nullptr;
+    TermSizes terms_;
     Interrupt* interrupt_ = nullptr;
     double span_ = 1.0;
     bool is_start_ = false;

@@ -21,6 +21,11 @@ constexpr double kTurnTol = 1e-8;
 /// The rounding of a pre-activation at its boundary, as a part of the sum of its terms.
 constexpr double kZRounding = 16 * 2.2e-16;
 
+/// How far a multiplier comes towards a bound, or from it, in the time to which an instant is known.
+double in_a_moment(const Row& multiplier, const Row& bound) noexcept {
+    return kTangential * std::abs(multiplier[1] - bound[1]);
+}
+
 }  // namespace
 
 Resolution::Check Resolution::check(Jet& jet) {
@@ -88,22 +93,24 @@ bool Resolution::check_sliding(const Jet& jet, int b) {
     sliding_bounds(jet, b, leading_order() - 1, up, down);
     const double mu = jet.sliding().multiplier(b)[0];
     const Row& multiplier = jet.sliding().multiplier(b);
-    if (turns_ && leading_order() > 1) {
-        const double size = kTangential * (std::abs(up[1]) + std::abs(down[1]) + std::abs(multiplier[1]));
-        const bool is_open = std::max(std::abs(mu - up[0]), std::abs(mu - down[0])) < size;
+    const bool passes = turns_ && leading_order() > 1;
+    if (passes) {
+        const bool meet = is_open(multiplier, up, down);
         const int c = turning(jet.sliding().boundaries()[b]);
-        if (is_open && c >= 0) return check_turned(jet, b, up[1], down[1], c);
-        if (is_open && turns_along(jet.sliding().boundaries()[b])) return true;
+        if (meet && c >= 0) return check_turned(jet, b, up[1], down[1], c);
+        if (meet && turns_along(jet.sliding().boundaries()[b])) return true;
     }
     double tol = kBoundTol * (std::abs(up[0]) + std::abs(down[0]) + std::abs(mu));
     if (within_rounding_) tol += kBeyond * DualRounding(jet).of_multiplier(b);
-    if (mu >= up[0] - tol && mu <= down[0] + tol) {
-        const int side = turns_ && leading_order() > 1 ? side_of_exit(jet.sliding().multiplier(b), up, down, tol) : 0;
+    const double above = passes ? std::max(tol, in_a_moment(multiplier, up)) : tol;
+    const double below = passes ? std::max(tol, in_a_moment(multiplier, down)) : tol;
+    if (mu >= up[0] - above && mu <= down[0] + below) {
+        const int side = passes ? side_of_exit(jet, b, up, down, tol) : 0;
         if (side != 0 && may_grow_ && contact_of(jet.sliding().boundaries()[b]) < 0) {
             contacts_.push_back({jet.sliding().boundaries()[b], 0, side, false});
             has_grown_ = true;
         } else if (side != 0) {
-            change_side(jet.sliding().boundaries()[b], side);
+            change_side(jet.sliding().boundaries()[b], side, true);
         }
         return side == 0;
     }
@@ -118,6 +125,35 @@ bool Resolution::check_sliding(const Jet& jet, int b) {
     const bool is_at_bound = beyond < kTangential * (std::abs(up[0]) + std::abs(down[0]) + std::abs(mu));
     change_side(jet.sliding().boundaries()[b], up[0] > mu ? 1 : -1, is_at_bound);
     return false;
+}
+
+// What leaves may do so at the instant at which the bounds of others meet, and what it sends on or gets passes zero,
+// but for what steps miss: then they turn with it.
+void Resolution::find_turning(Jet& jet) {
+    const auto leaves = [](const Contact& c) { return c.from == 0 && c.wants != 0 && !c.turns; };
+    if (is_start_ || std::ranges::any_of(contacts_, &Contact::turns) || std::ranges::none_of(contacts_, leaves)) return;
+    jet.start(*theta_, *before_, span_, false);
+    if (!jet.advance() || !jet.advance()) return;
+    Row up;
+    Row down;
+    for (int b = 0; b < jet.sliding().count(); ++b) {
+        if (jet.sliding().is_grouped(b)) continue;
+        sliding_bounds(jet, b, 1, up, down);
+        if (!is_open(jet.sliding().multiplier(b), up, down)) continue;
+        const Boundary& boundary = jet.sliding().boundaries()[b];
+        if (const int known = contact_of(boundary); known >= 0) {
+            contacts_[known].turns = true;
+        } else {
+            contacts_.push_back({boundary, 0, 0, true});
+            sides_.push_back(0);
+        }
+    }
+}
+
+// Whether the bounds of a multiplier meet: they will have, or have had, in a part of the step.
+bool Resolution::is_open(const Row& mu, const Row& up, const Row& down) noexcept {
+    const double size = kTangential * (std::abs(up[1]) + std::abs(down[1]) + std::abs(mu[1]));
+    return std::max(std::abs(mu[0] - up[0]), std::abs(mu[0] - down[0])) < size;
 }
 
 // Bounds of other units vanish with those of a contact that turns where one sum of duals decides all of them, if not at
@@ -176,11 +212,14 @@ bool Resolution::check_turned(const Jet& jet, int b, double up, double down, int
     return false;
 }
 
-// Where a multiplier that is at one of its bounds, within `tol`, goes beyond it at once; 0 if it stays within them.
-int Resolution::side_of_exit(const Row& mu, const Row& up, const Row& down, double tol) noexcept {
-    const bool at_up = mu[0] <= up[0] + tol;
-    const bool at_down = mu[0] >= down[0] - tol;
-    const double rounding = kSurely * tol + kBoundTol * (std::abs(up[1]) + std::abs(down[1]) + std::abs(mu[1]));
+// Where a multiplier that is at one of its bounds, within `tol` or in a moment, goes beyond it; 0 if it stays within
+// them. The other bound may be far larger than all that moves it: what counts is its own rounding.
+int Resolution::side_of_exit(const Jet& jet, int b, const Row& up, const Row& down, double tol) {
+    const Row& mu = jet.sliding().multiplier(b);
+    const bool at_up = mu[0] <= up[0] + std::max(tol, in_a_moment(mu, up));
+    const bool at_down = mu[0] >= down[0] - std::max(tol, in_a_moment(mu, down));
+    const double missed = std::min(tol, kBeyond * DualRounding(jet).of_multiplier(b));
+    const double rounding = kSurely * missed + kBoundTol * (std::abs(up[1]) + std::abs(down[1]) + std::abs(mu[1]));
     if (at_up && !at_down && mu[1] < up[1] - rounding) return 1;
     if (at_down && !at_up && mu[1] > down[1] + rounding) return -1;
     return 0;

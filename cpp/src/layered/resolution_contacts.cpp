@@ -14,7 +14,7 @@ namespace {
 
 /// A rate below this part of its terms is their rounding.
 constexpr double kResting = 1e-10;
-/// What must be zero by the relations of what slides is so up to this part of its layer.
+/// What must be zero by the relations of what slides is so up to this part of its terms.
 constexpr double kForcedZero = 1e-8;
 /// The sine below which a normal is in the span of others at an event, whose place is known to the tolerance.
 constexpr double kDependent = 1e-6;
@@ -43,7 +43,7 @@ void Resolution::add_forced(const Activity& before) {
         for (const Place& member : members)
             for (const Place& p : forced_zeros(before, *theta_, member.sample, zero)) {
                 if (z.empty()) pre_activations(*graph_, *X_, *theta_, z);
-                if (std::abs(z[p.node](p.sample, p.unit)) > kForcedZero * z[p.node].cwiseAbs().maxCoeff()) continue;
+                if (std::abs(z[p.node](p.sample, p.unit)) > kForcedZero * terms_.most(p.node, p.unit)) continue;
                 Contact contact;
                 contact.boundary = before.whole_boundary_of(p);
                 const auto same = [&](const Contact& other) { return other.boundary.is_same(contact.boundary); };
@@ -94,8 +94,8 @@ bool Resolution::has_just_left(const Place& p) const {
     return before_->mode(p) == Mode::moving && std::ranges::any_of(before_->zeros(), is_it);
 }
 
-bool Resolution::is_still_zero(const Place& p, const std::vector<Matrix>& z) {
-    return std::abs(z[p.node](p.sample, p.unit)) <= kSameInstant * z[p.node].cwiseAbs().maxCoeff();
+bool Resolution::is_still_zero(const Place& p, const std::vector<Matrix>& z) const {
+    return std::abs(z[p.node](p.sample, p.unit)) <= kSameInstant * terms_.most(p.node, p.unit);
 }
 
 // What is next to zero and moves only with the contacts and with what slides is zero with them: to hold these leaves it
@@ -112,10 +112,9 @@ void Resolution::add_dependent(const Activity& before, const Jet* here) {
     std::vector<Place> near;
     for (int v = 1; v < graph_->count(); ++v) {
         if (graph_->node(v).linear) continue;
-        const double small = kForcedZero * z[v].cwiseAbs().maxCoeff();
         for (Index i = 0; i < X_->rows(); ++i)
             for (Index u = 0; u < graph_->node(v).size; ++u) {
-                if (std::abs(z[v](i, u)) > small) continue;
+                if (std::abs(z[v](i, u)) > kForcedZero * terms_.most(v, u)) continue;
                 const Place p{v, i, u};
                 if (before.mode(p) != Mode::moving) continue;
                 const auto is_it = [&](const Zero& zero) { return zero.place == p; };
@@ -162,8 +161,7 @@ bool Resolution::add_spanned(const Activity& activity, const std::vector<std::si
         const std::uint64_t form = activity.form_of(first);
         if (form == 0 || std::ranges::find(seen, form) != seen.end()) continue;
         seen.push_back(form);
-        const double near_zero =
-            here_ == nullptr ? 0.0 : kForcedZero * here_->z(first.node).order(0).cwiseAbs().maxCoeff();
+        const double near_zero = kForcedZero * terms_.most(first.node, first.unit);
         SpannedRows span;
         for (std::size_t c = b; c < zero.size(); ++c)
             if (activity.form_of(zero[c].members.front()) == form) span.add(activity.row_of(zero[c].members.front()));
@@ -174,7 +172,7 @@ bool Resolution::add_spanned(const Activity& activity, const std::vector<std::si
             if (here_ != nullptr && std::abs(value(p)) > near_zero) continue;
             const auto has_it = [&](const Contact& contact) { return contact.boundary.place_of(p) >= 0; };
             if (std::ranges::any_of(contacts_, has_it) || !span.contains(activity.row_of(p))) continue;
-            if (here_ == nullptr && std::abs(value(p)) > kForcedZero * z[p.node].cwiseAbs().maxCoeff()) continue;
+            if (here_ == nullptr && std::abs(value(p)) > near_zero) continue;
             Contact contact;
             contact.boundary = activity.whole_boundary_of(p);
             contact.from = activity.side(p) * activity.input_sign(p, activity.boundary_of(p).inputs.front());
@@ -330,7 +328,7 @@ bool Resolution::add_released() {
             for (Index u = 0; u < graph_->node(v).size; ++u) {
                 const Place p{v, i, u};
                 if (trial_.mode(p) != Mode::moving || before_->mode(p) != Mode::moving) continue;
-                if (std::abs(z[v](i, u)) > kForcedZero * z[v].cwiseAbs().maxCoeff()) continue;
+                if (std::abs(z[v](i, u)) > kForcedZero * terms_.most(v, u)) continue;
                 const auto is_it = [&](const Zero& zero) { return zero.place == p; };
                 if (std::ranges::any_of(trial_.zeros(), is_it) || !reads_released(p)) continue;
                 // It has just got its side in an event of the same instant, which still holds.

@@ -52,6 +52,7 @@ Outcome Resolution::decide(Jet& jet) {
 }
 
 Outcome Resolution::decide_once(Jet& jet) {
+    find_turning(jet);
     if (std::ranges::any_of(contacts_, &Contact::turns)) return resolve_by_sides(jet);
     const std::vector<Contact> met = contacts_;
     if (!depends_ && joint_boundaries(*before_, *X_, *theta_).empty()) {

@@ -1,0 +1,29 @@
+#include "layered/term_sizes.hpp"
+
+#include <cmath>
+
+namespace reluflow::layered {
+
+TermSizes::TermSizes(const Graph& graph, const Matrix& X) : graph_(&graph) {
+    for (const Node& node : graph.nodes()) most_.emplace_back(Vector::Zero(node.size));
+    most_[0] = X.cwiseAbs().colwise().maxCoeff().transpose();
+    now_ = most_;
+}
+
+void TermSizes::see(const Vector& theta) {
+    for (int v = 1; v < graph_->count(); ++v) {
+        const Node& node = graph_->node(v);
+        now_[v].setZero();
+        for (Index u = 0; u < static_cast<Index>(node.bias.size()); ++u)
+            if (node.bias[u] >= 0) now_[v][u] += std::abs(theta[node.bias[u]]);
+        for (const int e : node.incoming) {
+            const Edge& edge = graph_->edges()[e];
+            for (Index r = 0; r < edge.rows; ++r)
+                for (Index c = 0; c < edge.cols; ++c)
+                    if (edge.connects(r, c)) now_[v][r] += std::abs(edge.entry(r, c, theta)) * now_[edge.source][c];
+        }
+        most_[v] = most_[v].cwiseMax(now_[v]);
+    }
+}
+
+}  // namespace reluflow::layered

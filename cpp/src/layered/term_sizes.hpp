@@ -1,0 +1,29 @@
+/// What pre-activations are compared with to tell whether they are zero: the most that their unit has ever been summed
+/// up from.
+///
+/// Units of one layer may differ in size by any number of digits, so none is compared with another. What has vanished
+/// is compared with what it was: all terms of a unit may vanish at one instant, with those that it reads.
+#pragma once
+
+#include <vector>
+
+#include "base/types.hpp"
+#include "layered/graph.hpp"
+
+namespace reluflow::layered {
+
+class TermSizes {
+  public:
+    TermSizes(const Graph& graph, const Matrix& X);
+
+    /// Takes the units as they are at theta into account. Costs no more than theta has entries.
+    void see(const Vector& theta);
+    /// No less than the sum of the sizes of the terms of z of the unit, for any sample and any theta that was seen.
+    double most(int node, Index unit) const { return most_[node][unit]; }
+
+  private:
+    const Graph* graph_;
+    std::vector<Vector> most_, now_;  // by node
+};
+
+}  // namespace reluflow::layered
