@@ -51,6 +51,20 @@ def test_units_that_have_gathered_leave_one_after_the_other() -> None:
     assert np.abs(runs[1].final.theta - runs[0].final.theta).max() < 1e-7
 
 
+@pytest.mark.parametrize(
+    ("seed", "scale", "time", "loss"),
+    [(13, 1e-2, 3e3, "squared"), (13, 1e-1, 3e2, "squared"), (8, 1e-2, 3e4, "logistic")],
+)
+def test_what_gathered_units_do_is_asked_of_the_state_behind(seed: int, scale: float, time: float, loss: str) -> None:
+    # What leaves was pushed off its boundary by far more than what tells it from the next one: the model of the event
+    # let both go, and the runs ended `undecided_event` at all tolerances.
+    data, net = start(seed, [6, 6, 1], scale)
+    runs = [rf.integrate(data, net, until=time, loss=loss, rtol=rtol) for rtol in (1e-8, 1e-10)]
+    assert [sol.status for sol in runs] == ["reached_time"] * 2, [sol.message for sol in runs]
+    assert events(runs[0]) == events(runs[1])
+    assert np.abs(runs[1].final.theta - runs[0].final.theta).max() < 1e-8
+
+
 @pytest.mark.parametrize("scale", [1e-2, 1e-3, 1e-4])
 def test_what_turns_with_a_dual_lets_others_go(scale: float) -> None:
     # The output of sample 5 passes its target. Units of the second layer that slide on it turn: each may go up or

@@ -136,16 +136,17 @@ Outcome Resolution::resolve_locally(Jet& jet, const Vector& at) {
     jet.duals().add_decay({at}, 0, drift);
     drift /= span_;
     const std::vector<Place> met = all_met();
+    const bool is_ahead = &at != theta_;  // then rates tell what leaves tangentially
     LocalModel model(*before_, *X_, at, met);
     model.add_forces(jet.duals().dual(0), std::move(drift));
     for (const Contact& contact : contacts_) {
-        if (contact.from != 0 || contact.wants == 0 || is_start_) continue;
+        if (contact.from != 0 || contact.wants == 0 || is_start_ || is_ahead) continue;
         const Place& p = contact.boundary.members.front();
         const int turn = contact.boundary.is_shared() ? before_->input_sign(p, contact.boundary.inputs.front()) : 1;
         model.push(model.number_of(p), turn * contact.wants);
     }
     for (const Zero& zero : before_->zeros())  // it has just left its boundary tangentially
-        if (const int a = model.number_of(zero.place); a >= 0 && zero.orders > 1)
+        if (const int a = model.number_of(zero.place); a >= 0 && zero.orders > 1 && !is_ahead)
             model.push(a, before_->side(zero.place));
     options_.clear();
     std::vector<int> groups = groups_of(*before_, model, joint_boundaries(*before_, model), all_that_may_leave(met));

@@ -128,7 +128,10 @@ bool LayeredFlow::go_on() {
         return false;
     }
     const auto before = sets_;
-    if (!contacts_.empty()) keep_begin();
+    if (!contacts_.empty()) {
+        keep_begin();
+        look_ahead(u, longest);
+    }
     commit(u);
     if (!contacts_.empty()) handle_events();
     begin_.reset();

@@ -123,6 +123,7 @@ class LayeredFlow final : public Run {
     double shortest_change() const;
     bool holds_at(double u);
     double end_of_joint_slide(double u);
+    void look_ahead(double u, double longest);
     Outcome resolve_contacts();
     void commit(double u);
     bool may_go_late() const;

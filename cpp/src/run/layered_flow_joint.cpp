@@ -16,7 +16,7 @@ constexpr int kHalvings = 50;
 constexpr int kLooks = 8;
 /// Behind an event by such a part of the step rates say where everything goes. Units that gather leave one after the
 /// other, ever closer: where the first is too far for one of them alone, the next are tried.
-constexpr std::array kAhead = {1e-4, 1e-6, 1e-8, 1e-10, 1e-12};
+constexpr std::array kAhead = {1e-4, 1e-7, 1e-10};
 
 }  // namespace
 
@@ -55,14 +55,22 @@ double LayeredFlow::end_of_joint_slide(double u) {
     for (std::size_t b = 0; b < joint_.size(); ++b)
         if (joint_[b] != 0) contacts_.push_back({state_.activity.sliding()[b], 0, 0, false});
     is_joint_event_ = true;
-    ahead_.assign(kAhead.size(), state_.theta);
-    for (std::size_t k = 0; k < kAhead.size(); ++k) jet_.theta_at(high + kAhead[k] * u, ahead_[k]);
     return high;
 }
 
+// States behind an event at u of a step that would have gone on to `longest`, where something may leave.
+void LayeredFlow::look_ahead(double u, double longest) {
+    ahead_.clear();
+    if (std::ranges::none_of(contacts_, [](const Contact& contact) { return contact.from == 0; })) return;
+    ahead_.assign(kAhead.size(), state_.theta);
+    for (std::size_t k = 0; k < kAhead.size(); ++k) jet_.theta_at(u + kAhead[k] * longest, ahead_[k]);
+}
+
 Outcome LayeredFlow::resolve_contacts() {
-    if (!std::exchange(is_joint_event_, false))
-        return resolution_.resolve(jet_, state_.theta, state_.activity, contacts_, span_, known_here());
+    if (!std::exchange(is_joint_event_, false)) {
+        const Outcome found = resolution_.resolve(jet_, state_.theta, state_.activity, contacts_, span_, known_here());
+        if (found != Outcome::undecided || std::ranges::any_of(resolution_.contacts(), &Contact::turns)) return found;
+    }
     for (const Vector& ahead : ahead_) {
         const Outcome found = resolution_.resolve_joint(jet_, state_.theta, state_.activity, contacts_, span_, ahead);
         if (found != Outcome::undecided) return found;
