@@ -149,21 +149,19 @@ void Resolution::enumerate(Jet& jet, std::size_t n_found) {
             enumerate(jet, n_found);
             return;
         }
-        bool turned = false;  // what stays where its boundary turns stands on a repelling one from now on
-        for (std::size_t c = 0; c < sides.size(); ++c) turned |= contacts_[c].turns && sides[c] == 0 && lasts_[c] == 0;
-        if (found == Check::valid && !is_known()) keep(on_ridge_ || turned);
+        if (found == Check::valid && !is_known()) keep(on_ridge_ || stays_turned());
     }
     drop_ridges();
 }
 
-// All sides of what turns, where these are few, and what each of them lets go: that has no choice.
+// All sides of what turns or crosses, where these are few, and what each of them lets go: that has no choice.
 void Resolution::follow_turning(Jet& jet) {
     std::erase_if(contacts_, leaves_with_others);
     const std::vector<Contact> turning = contacts_;
     for (const std::vector<int>& sides : all_sides()) {
         contacts_ = turning;
         sides_ = sides;
-        only_leaves_ = true;
+        only_leaves_ = std::ranges::all_of(turning, &Contact::turns);
         may_pivot_ = true;
         Check found = Check::broken;
         for (int round = 0; round < kMaxRounds && found != Check::valid; ++round) {
@@ -172,13 +170,17 @@ void Resolution::follow_turning(Jet& jet) {
             if (found == Check::broken && !std::equal(sides.begin(), sides.end(), next_.begin())) break;
             if (found == Check::broken) sides_ = next_;
         }
-        if (found != Check::valid || is_known()) continue;
-        bool turned = false;
-        for (std::size_t c = 0; c < sides.size(); ++c) turned |= sides[c] == 0 && lasts_[c] == 0;
-        keep(on_ridge_ || turned);
+        if (found == Check::valid && !is_known()) keep(on_ridge_ || stays_turned());
     }
     drop_ridges();
     contacts_ = turning;
+}
+
+// Whether a contact stays where its boundary turns: it stands on a repelling one from now on.
+bool Resolution::stays_turned() const {
+    for (std::size_t c = 0; c < sides_.size(); ++c)
+        if (contacts_[c].turns && sides_[c] == 0 && lasts_[c] == 0) return true;
+    return false;
 }
 
 // Ways that stand on what repels count where there are no others.

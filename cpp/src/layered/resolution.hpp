@@ -135,6 +135,7 @@ class Resolution {
     void enumerate(Jet& jet, std::size_t n_found);
     void list_ways(Jet& jet, std::size_t n_found);
     void follow_turning(Jet& jet);
+    bool stays_turned() const;
     void drop_ridges();
     void keep(bool ridge, bool is_last = false);
     bool is_known() const;

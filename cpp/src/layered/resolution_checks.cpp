@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "layered/dual_rounding.hpp"
+#include "layered/joint.hpp"
 #include "layered/resolution.hpp"
 #include "layered/sliding_bounds.hpp"
 
@@ -134,10 +135,11 @@ void Resolution::find_turning(Jet& jet) {
     if (is_start_ || std::ranges::any_of(contacts_, &Contact::turns) || std::ranges::none_of(contacts_, leaves)) return;
     jet.start(*theta_, *before_, span_, false);
     if (!jet.advance() || !jet.advance()) return;
+    const std::vector<int> joint = joint_boundaries(*before_, *X_, *theta_);
     Row up;
     Row down;
     for (int b = 0; b < jet.sliding().count(); ++b) {
-        if (jet.sliding().is_grouped(b)) continue;
+        if (jet.sliding().is_grouped(b) || (!joint.empty() && joint[b] != 0)) continue;  // no bounds of its own
         sliding_bounds(jet, b, 1, up, down);
         if (!is_open(jet.sliding().multiplier(b), up, down)) continue;
         const Boundary& boundary = jet.sliding().boundaries()[b];

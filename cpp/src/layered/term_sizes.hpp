@@ -16,7 +16,7 @@ class TermSizes {
   public:
     TermSizes(const Graph& graph, const Matrix& X);
 
-    /// Takes the units as they are at theta into account. Costs no more than theta has entries.
+    /// Takes the units as they are at theta into account. Costs one pass over the entries between the layers.
     void see(const Vector& theta);
     /// No less than the sum of the sizes of the terms of z of the unit, for any sample and any theta that was seen.
     double most(int node, Index unit) const { return most_[node][unit]; }
