@@ -3,6 +3,7 @@
 python bench/limits.py                      # one seed of every kind
 python bench/limits.py --seeds 0:3 wine     # three seeds of the kinds whose name holds one of these words
 python bench/limits.py --list               # the names of the kinds
+python bench/limits.py --rtol 1e-6          # the same limits in fewer steps
 python bench/limits.py --more --seeds 10    # bits, whole numbers and wrong labels instead
 
 Data of scikit-learn and random ones; with and without a constant column, slope of the inactive side 0 or 0.1, both
@@ -180,14 +181,20 @@ class Outcome:
         return self.sol.success and self.limit.certified
 
 
-def one(kind: Kind, seed: int, until: rf.Stop, seconds: float = np.inf) -> Outcome:
+def one(kind: Kind, seed: int, until: rf.Stop, seconds: float = np.inf, rtol: float = 1e-9) -> Outcome:
     data = kind.data(seed)
     net = rf.Network.init(kind.width, data.d, scale=kind.scale, seed=seed, leak=kind.leak)
     begin = process_time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         sol = rf.integrate(
-            data, net, loss=kind.loss, until=until, n_threads=1, callback=lambda _: process_time() - begin > seconds
+            data,
+            net,
+            loss=kind.loss,
+            until=until,
+            rtol=rtol,
+            n_threads=1,
+            callback=lambda _: process_time() - begin > seconds,
         )
         limit = sol.limit
     return Outcome(sol, limit, "; ".join(str(w.message) for w in caught), process_time() - begin)
@@ -208,6 +215,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     p.add_argument("--seeds", default="1", help="a count, or first:last")
     p.add_argument("--log-time", type=float, default=None, help="stop there, and not where the limit is certified")
     p.add_argument("--seconds", type=float, default=10.0, help="the most that one run may take, of one core")
+    p.add_argument("--rtol", type=float, default=1e-9, help="the tolerance of the runs")
     p.add_argument("--more", action="store_true", help="bits, whole numbers and wrong labels instead")
     p.add_argument("--list", action="store_true", help="name the kinds, run nothing")
     return p.parse_args(words)
@@ -228,7 +236,7 @@ def main(words: Sequence[str]) -> int:
     outcomes, misses = [], []
     for kind in chosen:
         for seed in range(int(first or 0), int(last)):
-            o = one(kind, seed, until, args.seconds)
+            o = one(kind, seed, until, args.seconds, args.rtol)
             outcomes.append(o)
             print(row(kind, seed, o), flush=True)
             if not o.is_certified or o.warned:

@@ -83,7 +83,6 @@ RadauStep::RadauStep(const Dataset& data, Objective objective, const Settings& s
       objective_(objective),
       is_linear_(!is_of_margins(objective.loss)),
       tolerance_(kLatePart * settings.rtol),
-      growing_part_(std::clamp(kCoarsest / tolerance_, 1.0, kGrowingPart)),
       late_tolerance_(tolerance_),
       largest_norm_(data.X().rowwise().norm().maxCoeff()),
       nodes_(RadauNodes::get()),
@@ -132,6 +131,8 @@ RadauStep::~RadauStep() = default;
 /// What is known of a try before its first iteration.
 void RadauStep::begin(Expansion& expansion, double step, bool quiet) {
     const bool is_positive = !is_linear_ && expansion.waveform().smallest_margin() > 0.0;
+    if (!is_linear_) tolerance_ = expansion.state_error();
+    growing_part_ = std::clamp(kCoarsest / tolerance_, 1.0, kGrowingPart);
     const double moved = tolerance_ * expansion.series().square() * expansion.waveform().mean_norm();
     if (is_positive && moved > kMovedMargin) turns_ = false;
     is_growing_ = is_positive && !turns_;

@@ -146,10 +146,10 @@ class RadauStep {
     bool is_growing_ = false;  // all margins are positive
     bool is_steep_ = false;    // some are far below zero
     double tolerance_;
-    double growing_part_;  // with positive margins the estimate of an error is above the error by this factor at least
-    double left_ = 0.0;    // what explicit steps may have left of a layer
-    double layer_ = 0.0;   // the part of the last error() that is missed at the start of the step
-    double late_tolerance_;  // of steps whose weights do not tend to zero
+    double growing_part_ = 1.0;  // with positive margins the error is below its estimate by this factor at least
+    double left_ = 0.0;          // what explicit steps may have left of a layer
+    double layer_ = 0.0;         // the part of the last error() that is missed at the start of the step
+    double late_tolerance_;      // of steps whose weights do not tend to zero
     bool with_others_ = false;
     double largest_norm_;      // of a sample
     const RadauNodes& nodes_;  // the same for all

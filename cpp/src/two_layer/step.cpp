@@ -40,7 +40,6 @@ Stepper::Stepper(const Dataset& data, Objective objective, const Settings& setti
     : data_(data),
       rtol_(settings.rtol),
       rounding_(settings.rounding),
-      budget_(kCouplingPart * settings.rtol),
       log_separated_(log_separation(objective.loss) + log_least_count(data)),
       state_(state),
       pool_(pool),
@@ -148,8 +147,14 @@ bool Stepper::try_step(double max_step) {
     return is_finite();
 }
 
+/// What events before the end may do to the other neurons.
+double Stepper::budget() const noexcept {
+    return kCouplingPart / kLatePart * expansion_.state_error();
+}
+
 double Stepper::margin_error() const noexcept {
-    const double tolerance = late_ ? kLatePart * rtol_ : expansion_.tolerance() + (events().empty() ? 0.0 : budget_);
+    const double tolerance =
+        late_ ? expansion_.state_error() : expansion_.tolerance() + (events().empty() ? 0.0 : budget());
     return 2.0 * tolerance * square() * waveform().mean_norm();
 }
 
@@ -192,7 +197,7 @@ void Stepper::follow_events() {
 
 double Stepper::end_by_events(double end) const {
     if (late_ && !goes_on_late(end)) return std::min(end, first_event());
-    const double coupled = coupled_end(disturbances_, budget_, end);
+    const double coupled = coupled_end(disturbances_, budget(), end);
     return late_ ? coupled : end_by_doubts(end_by_grazing(disturbances_, coupled));
 }
 
@@ -250,7 +255,7 @@ void Stepper::foresee(double end) {
     later_.clear();
     for (const auto& event : disturbances_)
         if (event.u > end) later_.push_back({event.u - end, event.coupling});
-    const double next = later_.empty() ? 1.0 : coupled_end(later_, budget_, 1.0 - end);
+    const double next = later_.empty() ? 1.0 : coupled_end(later_, budget(), 1.0 - end);
     control_.taken(waveform().step(), end, next, disturbances_.size() - later_.size(), end < allowed_);
 }
 

@@ -104,6 +104,7 @@ class Stepper {
     void note_rest_of_coordinates(int neuron);
     void follow_events();
     double rate_of_step();
+    double budget() const noexcept;
     double end_by_events(double end) const;
     double end_by_release(double end);
     double end_by_doubts(double end) const;
@@ -125,7 +126,6 @@ class Stepper {
     const Dataset& data_;
     double rtol_;
     double rounding_;  // error that is accepted from it where weights cancel
-    double budget_;
     double log_separated_;
     State& state_;
     Pool& pool_;

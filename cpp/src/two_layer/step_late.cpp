@@ -129,8 +129,9 @@ bool Stepper::retry_plain(double max_step) {
 /// True if a Radau step ends at a hit from a distance within what its tolerance may have moved the neuron by. Explicit
 /// steps decide that: their series know the distance better the shorter they are.
 bool Stepper::ends_in_doubt() const {
+    const double moved = expansion_.state_error() / kLatePart;
     return std::any_of(doubts_.begin(), doubts_.end(),
-                       [this](const Doubt& doubt) { return doubt.u <= end_ && doubt.distance < rtol_; });
+                       [this, moved](const Doubt& doubt) { return doubt.u <= end_ && doubt.distance < moved; });
 }
 
 double Stepper::first_event() const noexcept {
@@ -160,8 +161,8 @@ double Stepper::late_end(double end) {
     while (first < end) {
         cut(end);
         const double missed = late_events_.missed(expansion_.series(), partitions_, state_, waveform(), end);
-        const bool is_known = partitions_.series_rest(end) <= kLatePart * rtol_;
-        if (is_known && missed * waveform().step() * (end - first) <= budget_) return end;
+        const bool is_known = partitions_.series_rest(end) <= expansion_.state_error();
+        if (is_known && missed * waveform().step() * (end - first) <= budget()) return end;
         const auto& kept = events();
         const double half = kept.empty() ? first : std::max(first, kept[(kept.size() - 1) / 2].u);
         end = half < end ? half : first;
