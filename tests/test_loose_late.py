@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import reluflow as rf
+from reluflow.layered import DeepNetwork, Dense
 
 
 def random_labels(n: int, d: int, seed: int) -> rf.Dataset:
@@ -32,3 +33,14 @@ def test_local_events_move_no_margin_by_more_than_is_known_of_it():
     data, net = random_labels(20, 10, 1), rf.Network.init(60, 10, scale=1.0, seed=1)
     loose, tight = (rf.integrate(data, net, rtol=rtol, until=rf.Stop(log_time=1e8)) for rtol in (1e-3, 1e-9))
     assert abs(len(loose.events) - len(tight.events)) <= 0.02 * len(tight.events)
+
+
+def test_late_units_of_layers_are_known_at_a_loose_tolerance():
+    rng = np.random.default_rng(2)
+    layers = [rng.standard_normal(shape) / np.sqrt(6) for shape in ((6, 6), (6, 6), (1, 6))]
+    net = DeepNetwork([Dense(6), Dense(6), Dense(1)], np.concatenate([m.ravel() for m in layers]), dim=6)
+    data = random_labels(10, 6, 2)
+    loose, tight = (rf.integrate(data, net, rtol=rtol, until=rf.Stop(log_time=1e8)) for rtol in (1e-6, 1e-9))
+    assert loose.success
+    assert len(loose.events) == len(tight.events)
+    assert loose.stats["steps"] <= 2 * tight.stats["steps"]

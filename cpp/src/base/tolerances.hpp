@@ -20,6 +20,10 @@ inline constexpr double kLeastAllowed = 0.3;
 inline constexpr double kDefectPart = 1.0;
 /// The same for the error estimate of a Radau step, which overestimates the error.
 inline constexpr double kLatePart = 0.05;
+/// With positive margins the state is known as well as moves these by so many e-foldings, whatever rtol allows for θ,
+/// but no better than at the second as rtol: beyond that the state is stored smaller before it moves them by many.
+inline constexpr double kMostMoved = 0.1;
+inline constexpr double kFineEnough = 1e-9;
 /// Bound of what a step neglects in the coupling of local events, as a part of rtol. The bounds of single events are
 /// added as if all had one direction; at this value P2 and P3 end within twice rtol of their references, and at 0.45
 /// P3 is half as far again from its own. See also kTracePart.

@@ -55,6 +55,8 @@ LateStep::LateStep(const Graph& graph, const DualSeries& duals, double rtol)
     : graph_(&graph),
       duals_(&duals),
       nodes_(RadauNodes::get()),
+      rtol_(rtol),
+      known_(rtol),
       tolerance_(std::max(kLatePart * rtol, kFinest)),
       changes_(Matrix::Zero(kStages, duals.samples())),
       weights_(Matrix::Zero(kStages, duals.samples())),
@@ -94,6 +96,7 @@ bool LateStep::start(Jet& jet, const Vector& theta, const Activity& activity) {
         least = std::min(least, start_margins_[i]);
     }
     if (!(least > 0.0) || !std::isfinite(top)) return false;
+    set_tolerance();
     double sum = 0.0;
     for (Index i = 0; i < n; ++i)
         if (live_[i]) sum += std::exp(start_logs_[i] - top);
@@ -111,6 +114,15 @@ bool LateStep::start(Jet& jet, const Vector& theta, const Activity& activity) {
     if (!(rate_ > 0.0) || !std::isfinite(rate_)) return false;
     stiffness_ /= rate_;
     return true;
+}
+
+// A part δ of θ moves a margin by |∇q_i| |θ| δ.
+void LateStep::set_tolerance() {
+    double steepest = 0.0;
+    for (Index i = 0; i < own_.size(); ++i)
+        if (live_[i]) steepest = std::max(steepest, size_ * std::sqrt(own_[i]));
+    known_ = std::min(rtol_, std::max(kMostMoved / (kLatePart * steepest), kFineEnough));
+    tolerance_ = std::max(kLatePart * known_, kFinest);
 }
 
 bool LateStep::expand(Jet& jet, double length, Interrupt& interrupt) {

@@ -25,6 +25,8 @@ class LateStep {
     bool start(Jet& jet, const Vector& theta, const Activity& activity);
     /// What an explicit step follows: how fast a weight answers to itself, for each unit of length.
     double stiffness() const noexcept { return stiffness_; }
+    /// The rtol that counts at the last start: late margins are to be known, whatever rtol allows for θ.
+    double known() const noexcept { return known_; }
     /// |θ'| / |θ| in rescaled time.
     double rate() const noexcept { return rate_; }
 
@@ -46,6 +48,7 @@ class LateStep {
     double log_time_at(double u) const;
 
   private:
+    void set_tolerance();
     bool solve(Jet& jet, double enough, Interrupt& interrupt);
     bool refuse(double part) noexcept;
     void guess();
@@ -68,6 +71,8 @@ class LateStep {
     const Graph* graph_;
     const DualSeries* duals_;
     const RadauNodes& nodes_;
+    double rtol_;
+    double known_;
     double tolerance_;
     const Vector* theta_ = nullptr;
     const Activity* activity_ = nullptr;

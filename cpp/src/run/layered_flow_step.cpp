@@ -212,7 +212,8 @@ double LayeredFlow::missed(double tolerance) const {
 // Whether a multiplier passes its bound is not known to what steps miss of duals. Finer steps tell, once what the last
 // ones have left in fast directions is over.
 double LayeredFlow::tolerance() const noexcept {
-    return fine_ > 0 ? std::min(rtol_, kFinest) : rtol_;
+    const double known = std::min(rtol_, late_.known());
+    return fine_ > 0 ? std::min(known, kFinest) : known;
 }
 
 // The tolerance of steps that would have left what is there after so many fine ones.

@@ -15,10 +15,6 @@ constexpr std::size_t kHoldingGroups = 64;
 /// Bound of what truncation does to margins, |θ|² |x| times a term: the weights and the loss of the next step follow
 /// from margins, whatever rtol allows for θ. At rtol 1e-9 it matters from |θ|² = 1e5 on.
 constexpr double kMarginTol = 1e-6;
-/// With positive margins the state is known as well as moves these by so many e-foldings, whatever rtol allows for θ,
-/// but no better than rtol = 1e-9 asks for: beyond that the state is stored smaller before it moves them by many.
-constexpr double kMostMoved = 0.1;
-constexpr double kFineEnough = kLatePart * 1e-9;
 /// No tolerance is below this, since terms are only known to rounding.
 constexpr double kFinest = 4.0 * std::numeric_limits<double>::epsilon();
 /// With weight decay large margins shrink by many e-foldings of the mass in a time in which neurons hardly move. The
@@ -151,7 +147,7 @@ double Expansion::state_error() const noexcept {
     const double allowed = kLatePart / kTruncationPart * tolerance_;
     if (waveform_.is_linear() || waveform_.smallest_margin() <= 0.0) return allowed;
     const double margin_of_unit = series_->square() * waveform_.mean_norm();
-    return std::min(allowed, std::max(kMostMoved / margin_of_unit, kFineEnough));
+    return std::min(allowed, std::max(kMostMoved / margin_of_unit, kLatePart * kFineEnough));
 }
 
 double Expansion::expand(double step) {
