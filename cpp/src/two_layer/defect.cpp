@@ -63,13 +63,15 @@ double Defect::weights_at(const Waveform& waveform, double u) {
     ask();
     const double ulp = kMarginUlps * std::numeric_limits<double>::epsilon();
     const auto rounding = ulp * (least_.array() + q_.array().abs().max(start_.array().abs()));
+    const bool keeps_mass = waveform.is_prescribed() && waveform.keeps_mass();
+    if (keeps_mass && !waveform.is_linear()) asked_ *= std::exp(log_mass_ - waveform.log_mass());
     if (waveform.is_linear())
         scale_ = counts_;
     else
         scale_ = asked_.cwiseMax(used_.cwiseAbs());
     const auto missed = (asked_ - used_).array().abs() - rounding * scale_.array();
     double sum = (width_.array() * missed.max(0.0)).sum();
-    if (waveform.keeps_time_by_margins() || waveform.is_linear()) return sum;
+    if (waveform.keeps_time_by_margins() || waveform.is_linear() || keeps_mass) return sum;
     // Time uses the mass through D(0)/D, a series of its own, so that is checked as well.
     const double mass = std::exp(log_mass_ - waveform.log_mass()) * waveform.time_rate_at(u);
     const auto sizes = tails_.array() * asked_.array() * q_.array().abs().max(start_.array().abs());

@@ -39,7 +39,7 @@ void RadauStep::guess(const Expansion& expansion, double step) {
     for (Index i = 0; i < data_.n(); ++i) {
         start_weights_[i] = data_.signs()[i] * expansion.waveform().signed_weights(0)[i];
         live_[i] = expansion.waveform().is_live(i);
-        if (turns_ && !is_linear_) {
+        if (turns_ && !keeps_mass_) {
             guess_onward(i, step);
             continue;
         }
@@ -146,8 +146,9 @@ void RadauStep::set_log_change(int node, Index sample, double log_change) {
     log_change_(node, sample) = log_change;
     const double start = start_weights_[sample];
     const double next = start > 0.0 ? start * std::exp(log_change) : 0.0;  // avoids 0 ∞
-    change_(node, sample) =
-        !live_[sample] || start == 0.0 ? 0.0 : (next > 1.0 ? 1.0 - start : start * std::expm1(log_change));
+    change_(node, sample) = !live_[sample] || start == 0.0
+                                ? 0.0
+                                : (next > 1.0 && !keeps_mass_ ? 1.0 - start : start * std::expm1(log_change));
 }
 
 /// The change of a weight that a loss of errors asks for is linear: it is an unknown itself.

@@ -70,7 +70,7 @@ bool RadauStep::conclude(Expansion& expansion, double step, double miss, double 
     if (is_linear_ && !is_taken && is_left) ratio = std::min(ratio, kBelow / miss);
     next_step_ = step * std::clamp(0.9 * ratio, kShrink, growth);
     behind_ = is_taken && step == landing_ ? ahead_ : kUnlimited;
-    if (is_taken && is_steady_ && !is_linear_ && !is_growing_ && !has_many_)
+    if (is_taken && is_steady_ && !keeps_mass_ && !is_growing_ && !has_many_)
         turns_ |= is_kept_short(expansion, step, miss);
     if (is_taken) {
         lacks_digits_ = false;

@@ -66,6 +66,7 @@ bool RadauStep::prepare_steady(Expansion& expansion, double step) {
         growth += 2.0 * step * mean_over_step_[i] * start_margins_[i] / square_;
     }
     if (!is_linear_) steady_->set_growth(is_growing_ ? growth : 0.0);
+    steady_->share_mass(!keeps_mass_);
     const bool is_known = steady_->prepare(expansion, mean_over_step_, answers_, step);
     if (!steady_->is_old()) ++factorisations_;
     return is_known;
@@ -168,7 +169,7 @@ void RadauStep::scale_jacobian(Eigen::Map<Matrix>& jacobian) {
             jacobian(row + k, row + count) = 1.0;
             jacobian(row + count, row + k) = weight_now;
         }
-        if (is_linear_) jacobian(row + count, row + count) = 1.0;
+        if (keeps_mass_) jacobian(row + count, row + count) = 1.0;
     }
 }
 
@@ -227,7 +228,7 @@ double RadauStep::correct(double step) {
             moved_square_[node] += changed * changed * step * largest_norm_ * largest_norm_;
             if (shares_mass(i)) sum += change_(node, i);
         }
-        residual[row + count] = is_linear_ ? 0.0 : -sum;
+        residual[row + count] = keeps_mass_ ? 0.0 : -sum;
     }
     lu_.solve(residual);
     if (!residual.allFinite()) return std::numeric_limits<double>::quiet_NaN();
@@ -312,7 +313,7 @@ bool RadauStep::is_taken_over(const Waveform& waveform) const {
     const double unsolved = std::max(kUnsolved, kUnsolvedUlps * rounding);
     const double least = std::log(kLeastSolved);
     for (Index i = 0; i < data_.n(); ++i) {
-        if (!shares_mass(i)) continue;
+        if (!shares_mass(i) && !(keeps_mass_ && live_[i])) continue;
         for (int node = 0; node < kStages; ++node) {
             const double margin = start_margins_[i] + margin_change_(node, i);
             const double asked = log_weight(objective_.loss, margin) + std::log(data_.counts()[i]) -

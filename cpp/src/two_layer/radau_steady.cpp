@@ -20,7 +20,8 @@ constexpr Index kMostDirections = 400;
 /// Reserves memory that stays untouched in a run without Radau steps.
 SteadyResponse::SteadyResponse(const Dataset& data, Index neurons, const Objective& objective)
     : data_(data),
-      shares_mass_(is_of_margins(objective.loss)),
+      is_linear_(!is_of_margins(objective.loss)),
+      shares_mass_(!is_linear_),
       shares_(Vector::Ones(data.n())),
       neurons_(neurons),
       own_(data.n()),
@@ -105,7 +106,7 @@ bool SteadyResponse::factor_kernel(const Expansion& expansion, double step) {
     auto rest = rest_.head(count());
     auto column = new_.head(count());
     left_out_ = 0.0;
-    if (!shares_mass_ && takes_features(expansion, step)) {
+    if (is_linear_ && takes_features(expansion, step)) {
         reduce_gram();
         return true;
     }

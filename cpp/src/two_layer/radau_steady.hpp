@@ -38,6 +38,8 @@ class SteadyResponse {
     bool prepare(Expansion& expansion, const Vector& weights, const Vector& answers, double step);
     /// The kernel grows by e^growth over the step, in either argument; nothing has to be prepared for that again.
     void set_growth(double growth);
+    /// Whether the weights of samples that are not at rest add up to one: not where the mass stands still.
+    void share_mass(bool shares) noexcept { shares_mass_ = shares; }
     /// Whether the factors are those of an earlier state.
     bool is_old() const noexcept { return is_old_; }
     /// The next prepare() makes new factors.
@@ -117,6 +119,7 @@ class SteadyResponse {
     }
 
     const Dataset& data_;
+    bool is_linear_;
     bool shares_mass_;
     Vector shares_;  // (n,): 1 of samples that share in the mass, 0 of others
     Index neurons_;

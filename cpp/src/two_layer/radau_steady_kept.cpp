@@ -16,7 +16,7 @@ constexpr double kStayed = 0.01;
 }  // namespace
 
 bool SteadyResponse::prepare(Expansion& expansion, const Vector& weights, const Vector& answers, double step) {
-    is_old_ = !shares_mass_ && still_holds(expansion, weights, answers, step);
+    is_old_ = is_linear_ && still_holds(expansion, weights, answers, step);
     if (is_old_) {
         since_ = step / step_;
         return true;

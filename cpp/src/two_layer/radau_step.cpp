@@ -130,7 +130,8 @@ RadauStep::~RadauStep() = default;
 
 /// What is known of a try before its first iteration.
 void RadauStep::begin(Expansion& expansion, double step, bool quiet) {
-    const bool is_positive = !is_linear_ && expansion.waveform().smallest_margin() > 0.0;
+    keeps_mass_ = expansion.waveform().keeps_mass();
+    const bool is_positive = !keeps_mass_ && expansion.waveform().smallest_margin() > 0.0;
     if (!is_linear_) tolerance_ = expansion.state_error();
     growing_part_ = std::clamp(kCoarsest / tolerance_, 1.0, kGrowingPart);
     const double moved = tolerance_ * expansion.series().square() * expansion.waveform().mean_norm();
@@ -142,6 +143,7 @@ void RadauStep::begin(Expansion& expansion, double step, bool quiet) {
     left_ = quiet && !is_linear_ ? kLeftByExplicit * expansion.tolerance() : 0.0;
     expansion.waveform().set_step(step);
     guess(expansion, step);
+    if (!is_linear_ && expansion.waveform().has_decay()) note_rounding(expansion.waveform());
     factorisations_ = 0;
     iterations_ = 0;
     order_ = kMaxOrder;  // the order that an explicit step would have taken
@@ -152,7 +154,15 @@ void RadauStep::begin(Expansion& expansion, double step, bool quiet) {
     is_steady_ = step * expansion.fastest() < (is_growing_ ? kSteadyGrowing : kSteady) &&
                  (!expansion.sectors() || node_moments_.cols() <= kFewNeurons) &&
                  (is_linear_ || expansion.waveform().smallest_margin() > kSaturated);
-    is_turning_ = turns_ && !is_linear_ && !is_growing_ && expansion.waveform().smallest_margin() > kSaturated;
+    is_turning_ = turns_ && !keeps_mass_ && !is_growing_ && expansion.waveform().smallest_margin() > kSaturated;
+}
+
+/// Margins that decay balances stand still, and weights with them, which are then known to the rounding of margins.
+void RadauStep::note_rounding(const Waveform& waveform) {
+    const double part = keeps_mass_ ? kErrorUlps * std::numeric_limits<double>::epsilon() : 0.0;
+    for (Index i = 0; i < data_.n(); ++i)
+        rounding_of_[i] = part * (1.0 + std::abs(waveform.margins(0)[i])) * start_weights_[i];
+    rounding_ = rounding_of_.maxCoeff();
 }
 
 bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool quiet) {
@@ -164,7 +174,7 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
     bool slow = true;
     for (; iterations_ < kMaxIterations; ++iterations_) {
         run_series(expansion, step);
-        if (iterations_ == 0 && !is_linear_) guess_mass();
+        if (iterations_ == 0 && !keeps_mass_) guess_mass();
         if (is_growing_ && is_steady_ && iterations_ > 1 && change > kSlowSteady * before && !is_resolved(change))
             slow |= leave_steady(expansion, step);
         if (needs_factors(slow) && !prepare(expansion, step)) return refuse(step);

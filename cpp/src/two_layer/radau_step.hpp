@@ -84,6 +84,7 @@ class RadauStep {
     static constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
     void begin(Expansion& expansion, double step, bool quiet);
+    void note_rounding(const Waveform& waveform);
     void guess(const Expansion& expansion, double step);
     void guess_onward(Index sample, double step);
     double onward_log_change(int node, Index sample, double step) const;
@@ -92,7 +93,7 @@ class RadauStep {
     void set_unknown(int node, Index sample, double value);
     double asked_change(int node, Index sample) const;
     /// Its weight is a part of the mass.
-    bool shares_mass(Index sample) const { return live_[sample] && !objective_.resting.rests(sample); }
+    bool shares_mass(Index sample) const { return !keeps_mass_ && live_[sample] && !objective_.resting.rests(sample); }
     /// By how much a weight changes with its own margin, at the start.
     double response(Index sample) const { return is_linear_ ? data_.counts()[sample] : start_weights_[sample]; }
     double weight_at(int node, Index sample) const { return start_weights_[sample] + change_(node, sample); }
@@ -143,7 +144,8 @@ class RadauStep {
     const Dataset& data_;
     Objective objective_;
     bool is_linear_;
-    bool is_growing_ = false;  // all margins are positive
+    bool keeps_mass_ = false;  // D is that of the start throughout: weights follow their margins, and have no sum
+    bool is_growing_ = false;  // all margins are positive, and nothing decays
     bool is_steep_ = false;    // some are far below zero
     double tolerance_;
     double growing_part_ = 1.0;  // with positive margins the error is below its estimate by this factor at least

@@ -62,16 +62,16 @@ LateKind Stepper::kind_of_margins() const noexcept {
 /// Tries Radau steps, where explicit steps would be far shorter than the time constants of the neurons.
 bool Stepper::try_late() {
     const bool linear = waveform().is_linear();
-    const bool separated =
-        linear || (waveform().live_log_loss() < horizon_log_loss_ && waveform().smallest_margin() > 0.0);
+    const bool separated = linear || (!waveform().decays() && waveform().live_log_loss() < horizon_log_loss_ &&
+                                      waveform().smallest_margin() > 0.0);
     const double rate = expansion_.fastest();
     const double plain = late_control_.plain_step(control_.smooth(), expansion_.series().square());
     // Events that keep explicit steps short would do the same to late ones, which cost far more.
     if (!separated && (plain * rate > kStiffRate || control_.is_limited_by_events())) return false;
-    const LateKind kind = linear ? LateKind::errors : kind_of_margins();
+    const LateKind kind = waveform().keeps_mass() ? LateKind::errors : kind_of_margins();
     const double room = gaps_.expected() / plain;
     if (!late_control_.wants(plain * rate, kind, room)) return false;
-    const bool lets_go = linear || held_are_let_go();
+    const bool lets_go = waveform().keeps_mass() || held_are_let_go();
     const bool is_quiet = !late_ && quiet_steps_ >= kQuietSteps;
     do {
         double step = std::min({late_control_.propose(plain), kMaxRate / rate, radau_.longest(), expansion_.longest()});
@@ -91,13 +91,13 @@ bool Stepper::try_late() {
     return late_;
 }
 
-/// With weight decay margins do not grow for ever, and their weights depend on time. But while the mass of large losses
-/// falls by thousands of e-foldings time hardly passes, and the decay is left out.
+/// With weight decay margins do not grow for ever, their weights depend on time, and a Radau step keeps the mass of its
+/// start. But while the mass of large losses falls by thousands of e-foldings time hardly passes, and the decay is left
+/// out.
 bool Stepper::expand_late() {
     if (horizon_log_loss_ < kNever) return false;
-    if (!waveform().decays() || waveform().is_linear()) return try_late();
-    if (!waveform().is_decay_far(late_control_.plain_step(control_.smooth(), expansion_.series().square())))
-        return false;
+    const double plain = late_control_.plain_step(control_.smooth(), expansion_.series().square());
+    if (!waveform().decays() || waveform().is_linear() || !waveform().is_decay_far(plain)) return try_late();
     expansion_.leave_out_decay(true);
     const bool is_taken = try_late();
     if (is_taken && !waveform().feels_decay(1.0)) return true;

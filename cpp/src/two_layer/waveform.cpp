@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "base/tolerances.hpp"
 #include "numeric/bracket.hpp"
@@ -388,12 +389,9 @@ void Waveform::prescribe_weights(const Matrix& changes, int count, bool with_oth
             signed_.row(k).setZero();
     }
     signed_.row(0) += p_.row(0).cwiseProduct(signs_.transpose());
-}
-
-void Waveform::prescribe_margins(const Matrix& margins, int count) {
-    margin_order_ = count - 1;
-    q_.topRows(count) = margins.topRows(count);
-    if (!is_linear_) keep_time_by_margins();
+    if (!keeps_mass()) return;
+    std::fill(std::begin(time_rate_) + 1, std::end(time_rate_), 0.0);
+    std::fill(std::begin(time_) + 2, std::end(time_), 0.0);
 }
 
 }  // namespace reluflow

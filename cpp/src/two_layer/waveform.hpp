@@ -125,7 +125,7 @@ class Waveform {
     /// e^{-γ t} at u: what ŵ and â are multiplied by.
     double decay_at(double u) const noexcept;
     /// Coefficients of q, given those of q̂ as rows of `outputs` up to `order`; row 0 holds q itself before and after.
-    /// For a loss of errors, whose time is linear in u. Needs set_step().
+    /// Where D stands still, so that time is linear in u. Needs set_step().
     void decay_margins(Matrix& outputs, int order) const;
     /// max |x_i|: never less than Σ_i p_i |x_i| over the active samples.
     double largest_norm() const noexcept { return largest_norm_; }
@@ -146,6 +146,8 @@ class Waveform {
     void prescribe_weights(const Matrix& changes, int count, bool with_others);
     void prescribe_margins(const Matrix& margins, int count);
     bool is_prescribed() const noexcept { return prescribed_; }
+    /// True if D stays what it is at the start of a step with prescribed weights: of errors, and with weight decay.
+    bool keeps_mass() const noexcept { return is_linear_ || decays(); }
     bool keeps_time_by_margins() const noexcept { return time_by_margins_; }
 
     /// The clock at u, if it shows `start` at the start of the step.

@@ -22,6 +22,12 @@ constexpr double kLogFar = 10.0;
 
 }  // namespace
 
+void Waveform::prescribe_margins(const Matrix& margins, int count) {
+    margin_order_ = count - 1;
+    q_.topRows(count) = margins.topRows(count);
+    if (!keeps_mass()) keep_time_by_margins();
+}
+
 void Waveform::list_heavy() {
     // Lists the samples whose weight comes near the largest somewhere on the step: only they have a share in the mass.
     constexpr int kProbes = 16;
