@@ -3,7 +3,8 @@
 There a live neuron has γ w_j = a_j g_c and γ a_j = g_c·w_j, with g_c = u_c the pull on its group: |u_c| = γ, and the
 neurons of a group are one vector v_c = Σ a_j w_j = s_c u_c with s_c = |v_c|/γ. In the pattern of the state the values
 f = Σ s_c B_c u_c with u_c = B_cᵀ λ(f) are those of the minimum of L(Σ B_c v_c) + γ Σ |v_c|, which is convex (a group
-lasso). Its equations f - K(s) λ(f) = 0 and |u_c|² = γ² are solved by Newton; groups with |u_c| < γ vanish.
+lasso). Its equations f - K(s) λ(f) = 0 and |u_c|² = γ² are solved by Newton; groups with |u_c| < γ vanish. The last
+digits are those of the vectors, where γ is far below |λ|.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._validation import FloatArray, freeze
+from ..kinks._boundaries import off
 from ..losses import duals, duals_of, is_of_margins, log_curvatures, loss_arguments
 from ..networks import Network
 from ._checks import Residuals, clipped_pulls, pattern_violation
@@ -30,6 +32,10 @@ _STEPS = 40
 # More of them in λ, from where it is this near to λ(f).
 _LAST_STEPS = 6
 _NEAR = 1e-3
+# Steps in the vectors of the groups: the values are there already, and one or two add what rounding has left of these.
+_VECTOR_STEPS = 6
+# Directions that are softer than the stiffest by this factor are rounding.
+_SOFTEST = 1e-14
 # Roundings of the terms of an output that its multiplier may be off by, as they add up over neurons and dimensions.
 _ROUNDINGS = 8.0
 # No residual above this is certified, whatever rounding leaves.
@@ -51,7 +57,7 @@ class _Found(NamedTuple):
 def decayed(state: State, decay: float) -> Limit:
     """Polish the critical point next to a state, with γ = `decay` beside the summed loss, or say that none is near."""
     found = _solve(state, decay)
-    net = _network(state, found, decay)
+    net = _network(state, found.sizes > 0, _vectors(state, found, decay))
     size = max(state.net.norm, float(np.linalg.norm(state.data.X, axis=1).max()) ** -0.5)
     distance = float(np.linalg.norm(state.net.theta - net.theta)) / size
     if not distance <= 1.0:
@@ -165,19 +171,56 @@ def _placed(sizes: FloatArray, live: npt.NDArray[np.bool_]) -> FloatArray:
     return full
 
 
-def _network(state: State, found: _Found, decay: float) -> Network:
-    """Build the balanced network of these sizes, split in each group as the state is."""
+def _vectors(state: State, found: _Found, decay: float) -> FloatArray:
+    """Newton on B_cᵀ λ(Σ B v) = γ v_c/|v_c| in the vectors of the live groups, which begin as s_c u_c.
+
+    Where λ is far above γ, pulls are differences, off by a part ε |λ| |x| / γ from rounding, and so are the s_c u_c. Of
+    vectors outputs have all digits, and λ(f) with them.
+    """
+    groups, data = state.groups, state.data
+    live = np.flatnonzero(found.sizes > 0)
+    full = found.sizes[:, None] * groups.pulls(found.lam)
+    if not len(live):
+        return full
+    B = np.array([groups.map(int(c)) for c in live])
+    flat = np.moveaxis(B, 0, 1).reshape(data.n, -1)
+    bases = [groups.bases[c] for c in live]
+    v = np.array([off(of_group, basis) for of_group, basis in zip(full[live], bases, strict=True)])
+    least = np.inf
+    for _ in range(_VECTOR_STEPS):
+        f = flat @ v.ravel()
+        sizes = np.linalg.norm(v, axis=1)
+        if not sizes.all():
+            break
+        along = v / sizes[:, None]
+        lacks = np.einsum("ckd,k->cd", B, duals(data, f, state.loss)) - decay * along
+        error = float(np.abs(lacks).max())
+        if not error < least:
+            break
+        least, full[live] = error, v
+        bends = data.counts * np.exp(log_curvatures(loss_arguments(data, f, state.loss), state.loss))
+        matrix = flat.T @ (bends[:, None] * flat)
+        for c, direction in enumerate(along):
+            own = slice(c * data.d, (c + 1) * data.d)
+            matrix[own, own] += decay / sizes[c] * (np.eye(data.d) - np.outer(direction, direction))
+        turned = np.linalg.lstsq(matrix, lacks.ravel(), rcond=_SOFTEST)[0].reshape(v.shape)
+        v = np.array([off(of_group, basis) for of_group, basis in zip(v + turned, bases, strict=True)])
+    return full
+
+
+def _network(state: State, live: npt.NDArray[np.bool_], vectors: FloatArray) -> Network:
+    """Build the balanced network of these vectors of its groups, split in each as the state is."""
     groups, net = state.groups, state.net
-    u = groups.pulls(found.lam)
     W, a = np.zeros_like(net.W), np.zeros_like(net.a)
-    for c in np.flatnonzero(found.sizes > 0):
+    for c in np.flatnonzero(live):
         rows = groups.members(int(c))
         share = np.abs(net.a[rows]) * np.linalg.norm(net.W[rows], axis=1)
-        if not share.any():
+        size = float(np.linalg.norm(vectors[c]))
+        if not share.any() or size == 0.0:
             continue
         share = np.sqrt(share / share.sum())
-        a[rows] = groups.sign[c] * np.sqrt(decay * found.sizes[c]) * share
-        W[rows] = a[rows, None] * u[c] / decay
+        a[rows] = groups.sign[c] * np.sqrt(size) * share
+        W[rows] = a[rows, None] * vectors[c] / size
     return Network(W, a, leak=net.leak)
 
 
