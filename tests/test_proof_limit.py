@@ -10,6 +10,7 @@ import pytest
 
 import reluflow as rf
 from reluflow.proof._limit import _NotProvedError, _projected, _System
+from reluflow.proof._repeats import Repeats
 
 
 def run(seed: int, leak: float = 0.0, width: int = 12, n: int = 12, d: int = 4) -> rf.Solution:
@@ -170,3 +171,30 @@ def test_what_is_no_isolated_direction_is_refused() -> None:
         rf.prove_limit(sol)
     with pytest.raises(ValueError, match="sol must be"):
         rf.prove_limit(data)
+
+
+@pytest.mark.parametrize(("seed", "leak"), [(0, 0.0), (1, 0.1), (2, 0.0), (5, 0.1)])
+def test_limits_are_proved_where_rows_repeat(seed: int, leak: float) -> None:
+    """Of each row and label one is looked at: of repeats on the support the equations are singular."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(5, 3)), rng.choice([-1, 1], 5)
+    numbers = np.array([0, 3, 1, 2, 3, 0, 4, 0])
+    net = rf.Network.init(8, 3, scale=0.1, seed=seed, leak=leak)
+    sol = rf.integrate(rf.Dataset(X[numbers], y[numbers]), net, until=rf.Stop(limit=True))
+    once = rf.Dataset(X, y, weights=np.bincount(numbers))
+    proved, of_once = rf.prove_limit(sol), rf.prove_limit(rf.integrate(once, net, until=rf.Stop(limit=True)))
+    assert proved, proved
+    assert of_once
+    assert proved.margin_lo <= of_once.margin_hi
+    assert of_once.margin_lo <= proved.margin_hi
+    radius = proved.dual_radius + of_once.dual_radius + 1e-15
+    assert np.abs(np.bincount(numbers, weights=proved.duals) - of_once.duals).max() <= radius
+    np.testing.assert_allclose(proved.duals, sol.limit.duals, rtol=1e-9, atol=1e-12)
+
+
+def test_a_label_that_contradicts_its_repeat_is_no_repeat() -> None:
+    sol = run(0)
+    X, y = np.array(sol.data.X), np.array(sol.data.y)
+    repeats = Repeats.of(np.vstack((X, X[:2], X[:1])), np.r_[y, y[0], -y[1], y[0]])
+    assert repeats.first.tolist() == [*range(len(y)), len(y) + 1]
+    assert repeats.place.tolist() == [*range(len(y)), 0, len(y), 0]

@@ -22,6 +22,7 @@ from ..flow import Solution
 from ..limits import Limit
 from ._frozen import why_not_tending
 from ._proof import Proof
+from ._repeats import Repeats
 
 # A sum or product of doubles in any order, with n terms: a relative error below n 2^-52. Bounds take it twice.
 _UNIT = 2.0**-52
@@ -50,7 +51,8 @@ class ProvedLimit(ReadOnly):
     margin_lo, margin_hi : float
         The normalised margin q_min/|θ|² of that point is between them.
     duals : ndarray, shape (n,)
-        Middles of the enclosures of its multipliers λ, with the signs of y; zero off the support.
+        Middles of the enclosures of its multipliers λ, with the signs of y; zero off the support. Samples that repeat
+        one another share theirs as in `sol.limit`.
     dual_radius : float
         The multipliers are within this of `duals`.
     turn : float
@@ -143,11 +145,14 @@ def prove_limit(sol: Solution, proof: Proof | None = None) -> ProvedLimit:
         _check_proof(proof, sol)
     try:
         with np.errstate(all="ignore"):
-            system = _System(np.asarray(sol.data.X), np.asarray(sol.data.y, float), float(sol.leak), limit)
+            X, y = np.asarray(sol.data.X), np.asarray(sol.data.y, float)
+            repeats = Repeats.of(X, y)
+            system = _System(X[repeats.first], y[repeats.first], float(sol.leak), repeats.merged(limit))
             proved = system.proved()
+            proved = replace(proved, duals=repeats.shared(proved.duals, limit))
             if proof is None:
                 return proved
-            patterns = [(group.sign, group.sides.astype(np.int8)) for group in system.groups]
+            patterns = [(group.sign, group.sides[repeats.place].astype(np.int8)) for group in system.groups]
             why = why_not_tending(proof, patterns)
             return replace(proved, tends=not why, why_undecided=why)
     except _NotProvedError as what:
