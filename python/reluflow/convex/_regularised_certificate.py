@@ -17,9 +17,9 @@ class RegularisedCertificate:
     ----------
     verdict : {"global", "critical_not_global", "not_critical", "undecided"}
         "global": the objective is within `gap_tol` of a proven lower bound for networks of any width.
-        "critical_not_global": the residual is within `kkt_tol`, and the convex program has a network of a smaller
-        objective. "not_critical": the residual exceeds `kkt_tol`, and so does the gap `gap_tol`. "undecided": a
-        critical point, but the bounds leave both open.
+        "critical_not_global": the residual is within `kkt_tol`, or what rounding leaves of it, and the convex program
+        has a network of a smaller objective. "not_critical": the residual exceeds that, and the gap `gap_tol`.
+        "undecided": a critical point, but the bounds leave both open.
     message : str
     value : float
         L + γ/2 |θ|² of the network.
