@@ -88,6 +88,8 @@ struct Given {
     int side = 0;
     double rate = 0.0;
     int orders = 1;
+    bool is_known = false;  ///< its rate is more than rounding
+    bool at_once = false;   ///< it goes by that rate, however small, as its acceleration would take it back
 };
 
 /// One number of two: two different pairs have different ones but for a part of 2^-64.

@@ -42,6 +42,10 @@ void Resolution::begin(const Vector& theta, const Activity& before, std::vector<
     is_start_ = is_start;
     depends_ = false;
     within_rounding_ = turns_ = false;
+    arrived_.clear();
+    for (const Contact& contact : contacts_)
+        if (contact.from != 0)
+            arrived_.insert(arrived_.end(), contact.boundary.members.begin(), contact.boundary.members.end());
     if (!is_start) {
         drop_followers(before);
         add_forced(before);

@@ -75,6 +75,7 @@ class Resolution {
     void add_forced(const Activity& before);
     bool add_resting(Jet& jet);
     bool has_just_left(const Place& p) const;
+    bool has_come_back(const Place& p) const;
     /// True if a pre-activation has not moved since an event of the same instant: it is below this part of its terms.
     static constexpr double kSameInstant = 1e-13;
     bool is_still_zero(const Place& p, const std::vector<Matrix>& z) const;
@@ -162,6 +163,7 @@ class Resolution {
     bool turns_ = false;            // a boundary turns, and all sides are tried of it and of those of the same function
     bool within_rounding_ = false;  // what slides may miss its bounds by the rounding of duals
     std::vector<Contact> contacts_;
+    std::vector<Place> arrived_;  // has come from a side
     std::vector<int> sides_;
     std::vector<int> next_;
     std::vector<char> lasts_;  // contacts that slide where their boundary has come to attract

@@ -14,7 +14,7 @@ namespace {
 /// A rate below this part of its terms is their rounding: the place leaves tangentially.
 constexpr double kResting = 1e-8;
 /// What moves tangentially gets its orders in so many rounds.
-constexpr int kMaxRounds = 5;
+constexpr int kMaxRounds = 8;
 
 Kind kind_of(Mode before, Mode after, int side, bool is_start) {
     if (after == Mode::empty) return Kind::void_unit;
@@ -146,7 +146,8 @@ Outcome Resolution::resolve_locally(Jet& jet, const Vector& at) {
         model.push(model.number_of(p), turn * contact.wants);
     }
     for (const Zero& zero : before_->zeros())  // it has just left its boundary tangentially
-        if (const int a = model.number_of(zero.place); a >= 0 && zero.orders > 1 && !is_ahead)
+        if (const int a = model.number_of(zero.place);
+            a >= 0 && zero.orders > 1 && !is_ahead && !has_come_back(zero.place))
             model.push(a, before_->side(zero.place));
     options_.clear();
     std::vector<int> groups = groups_of(*before_, model, joint_boundaries(*before_, model), all_that_may_leave(met));
@@ -165,6 +166,11 @@ Outcome Resolution::resolve_locally(Jet& jet, const Vector& at) {
     if (options_.size() == 1) return Outcome::unique;
     name_differences(model);
     return Outcome::branching;
+}
+
+// Whether what has left has come to its boundary again, by a root of its own.
+bool Resolution::has_come_back(const Place& p) const {
+    return std::ranges::find(arrived_, p) != arrived_.end();
 }
 
 std::vector<Place> Resolution::all_met() const {
@@ -248,12 +254,16 @@ bool Resolution::goes_as_given(const Jet& jet, std::vector<Given>& given, bool& 
         if (trial_.mode(p) != Mode::moving || trial_.side(p) != one.side) return false;
         const double none = kNoRate * largest(jet.theta(1)) * jet.reach(p);
         const double hidden = none + kBeyond * rounding.of_rate(p);
-        const bool was_zero = before_->mode(p) == Mode::sliding || has_just_left(p);
-        if (one.orders == 1 && std::abs(first) <= kResting * jet.rate_terms(p, terms) + hidden) {
+        if (one.orders == 1 && !one.at_once && std::abs(first) <= kResting * jet.rate_terms(p, terms) + hidden) {
             one.orders = 2;
+            one.is_known = first * one.side > hidden;
             again = true;
-        } else if (one.orders == 2 && was_zero && std::abs(first) <= none) {
-            one.side = 0;  // nothing moves it on that side: it stays with multiplier zero
+        } else if (one.orders == 2 && first * one.side <= none && one.is_known && !has_come_back(p)) {
+            one.orders = 1;
+            one.at_once = true;
+            again = true;
+        } else if (one.orders == 2 && first * one.side <= none) {
+            one.side = 0;  // nothing moves it on that side, or it comes back at once: it stays at its bound
             one.rate = 0.0;
             again = true;
         } else if (first * one.side <= 0.0) {

@@ -1,0 +1,21 @@
+"""What slides at the bound of its multiplier, to what steps or rounding leave of it.
+
+It may leave by less than a rounding of its terms and come back, or be held by duals that are rounding themselves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from layered_draws import drawn
+
+
+# A place that had come back to its boundary was pushed off it again, as what has just left (151); what left by a rate
+# below rounding of its terms had none, or the other one to second order (19, 72).
+@pytest.mark.parametrize("seed", [19, 72, 151])
+def test_what_leaves_by_a_hair_may_come_back(seed: int) -> None:
+    runs = [drawn(seed).ends(rtol) for rtol in (1e-7, 1e-9, 1e-11)]
+    assert [run.status for run in runs] == ["reached_time"] * 3, [run.message for run in runs]
+    theta = runs[2].final.theta
+    assert np.abs(runs[1].final.theta - theta).max() < 1e-6 * np.abs(theta).max()
