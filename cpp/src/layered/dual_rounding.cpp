@@ -50,6 +50,14 @@ Vector DualRounding::of_velocity(const Jet& jet) {
     return jet.span() * own.gradient_;
 }
 
+Matrix DualRounding::of_duals(const Jet& jet) {
+    DualRounding own;
+    own.jet_ = &jet;
+    std::vector<Matrix> sizes;
+    own.go_forward(sizes);
+    return jet.duals().rounding(sizes.back());
+}
+
 // The sum of the sizes of the terms of h of each unit.
 void DualRounding::go_forward(std::vector<Matrix>& sizes) const {
     const Graph& graph = jet_->activity().graph();

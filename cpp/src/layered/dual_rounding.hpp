@@ -22,6 +22,9 @@ class DualRounding {
     /// By how much it may move each parameter's velocity, also where nothing slides. Of the squared loss; else zero.
     static Vector of_velocity(const Jet& jet);
 
+    /// By how much it may move the duals themselves.
+    static Matrix of_duals(const Jet& jet);
+
     /// True if no sample has more than rounding left, now and in the steps to come, and no decay moves anything either.
     bool is_all() const noexcept { return is_all_; }
     /// By how much rounding may move the multiplier of what slides against one of its bounds.

@@ -53,6 +53,8 @@ LocalForm::LocalForm(const LocalModel& model, std::vector<int> groups)
         if (length > 0.0) along += std::pow(normals.row(a).dot(velocity) / length, 2);
     }
     scale = std::max(scale, std::sqrt(along));
+    hidden = model.velocity_error();
+    for (int a = 0; a < n; ++a) hidden += model.pull_error(a) * sizes[a];
 }
 
 void LocalForm::put_in(int a, int side) {
@@ -84,6 +86,7 @@ LocalForm LocalForm::part(const std::vector<int>& places) const {
     some.leak = leak(places);
     for (const int a : places) some.group.push_back(group[a]);
     some.scale = scale;
+    some.hidden = hidden;
     return some;
 }
 
@@ -121,7 +124,7 @@ LocalForm LocalForm::in_own_span(std::vector<Vector>& basis) const {
 }
 
 double LocalForm::rounding(const Vector& d) const noexcept {
-    return kActingRounding * scale + kDirectionRounding * std::hypot(d.norm(), elsewhere);
+    return kActingRounding * scale + kDirectionRounding * std::hypot(d.norm(), elsewhere) + hidden / kSameDirection;
 }
 
 bool LocalForm::is_same(const Vector& one, const Vector& other) const noexcept {

@@ -34,6 +34,7 @@ struct LocalForm {
     std::vector<int> group;  ///< what stays zero together as long as it can; -1: what may go at once
     double scale = 0.0;      ///< of what acts, which has its rounding
     double elsewhere = 0.0;  ///< how fast what is no part of it moves
+    double hidden = 0.0;     ///< what errors of the forces make of a direction
 
     LocalForm() = default;
     LocalForm(const LocalModel& model, std::vector<int> groups);

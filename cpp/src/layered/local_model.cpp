@@ -86,6 +86,22 @@ void LocalModel::add_forces(const Matrix& duals, Vector drift) {
     }
 }
 
+void LocalModel::add_errors(const Matrix& errors) {
+    Vector velocity = Vector::Zero(velocity_.size());
+    pull_errors_.setZero(count());
+    for (Index i = 0; i < X_.rows(); ++i) {
+        Sent sent = nothing();
+        sent.above.back() = errors.row(i).transpose();
+        pull(i, sent, Terms::sizes);
+        add_gradient(i, sent, velocity, Terms::sizes);
+        for (int a = 0; a < count(); ++a) {
+            const Place& p = places_[a];
+            if (p.sample == i) pull_errors_[a] = sent.above[p.node][p.unit] + sent.skip[p.node][p.unit];
+        }
+    }
+    velocity_error_ = velocity.norm();
+}
+
 int LocalModel::number_of(const Place& p) const noexcept {
     const auto found = std::ranges::find(places_, p);
     return found == places_.end() ? -1 : static_cast<int>(found - places_.begin());
@@ -142,7 +158,8 @@ LocalModel::Sent LocalModel::nothing() const {
 }
 
 // Backpropagation of one sample in the cut network: nothing passes a place that is zero.
-void LocalModel::pull(Index sample, Sent& sent) const {
+void LocalModel::pull(Index sample, Sent& sent, Terms terms) const {
+    const auto term = [&](double entry) { return terms == Terms::sizes ? std::abs(entry) : entry; };
     const Graph& graph = activity_.graph();
     for (int v = graph.count() - 1; v > 0; --v) {
         for (Index u = 0; u < graph.node(v).size; ++u) {
@@ -157,13 +174,14 @@ void LocalModel::pull(Index sample, Sent& sent) const {
             for (Index r = 0; r < edge.rows; ++r) {
                 const double delta = sent.delta[v][r];
                 for (Index c = 0; c < edge.cols && delta != 0.0; ++c)
-                    if (edge.connects(r, c)) below[c] += delta * edge.entry(r, c, theta_);
+                    if (edge.connects(r, c)) below[c] += delta * term(edge.entry(r, c, theta_));
             }
         }
     }
 }
 
-void LocalModel::add_gradient(Index sample, const Sent& sent, Eigen::Ref<Vector> out) const {
+void LocalModel::add_gradient(Index sample, const Sent& sent, Eigen::Ref<Vector> out, Terms terms) const {
+    const auto term = [&](double read) { return terms == Terms::sizes ? std::abs(read) : read; };
     const Graph& graph = activity_.graph();
     for (int v = 1; v < graph.count(); ++v) {
         const Node& node = graph.node(v);
@@ -175,7 +193,7 @@ void LocalModel::add_gradient(Index sample, const Sent& sent, Eigen::Ref<Vector>
             const Matrix& t = (edge.tap == Tap::preactivation ? z_ : h_)[edge.source];
             for (Index r = 0; r < edge.rows; ++r)
                 for (Index c = 0; c < edge.cols; ++c)
-                    if (edge.at(r, c) >= 0) out[edge.at(r, c)] += sent.delta[v][r] * t(sample, c);
+                    if (edge.at(r, c) >= 0) out[edge.at(r, c)] += sent.delta[v][r] * term(t(sample, c));
         }
     }
 }

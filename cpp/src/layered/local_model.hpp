@@ -20,6 +20,8 @@ class LocalModel {
     LocalModel(const Activity& activity, const Matrix& X, const Vector& theta, const std::vector<Place>& met);
     /// What moves them: v, β and γ. `duals`: Λ at θ. `drift`: the part of v that does not come from the samples.
     void add_forces(const Matrix& duals, Vector drift);
+    /// What errors of the duals, one a sample and output, may make of v, β and γ.
+    void add_errors(const Matrix& errors);
 
     int count() const noexcept { return static_cast<int>(places_.size()); }
     /// Below before above.
@@ -38,6 +40,9 @@ class LocalModel {
     double through_z(int a, int b) const noexcept { return through_z_(a, b); }
     double beta(int a) const noexcept { return beta_[a]; }
     double gamma(int a) const noexcept { return gamma_[a]; }
+    /// By how much v may be off; and β and γ together, if errors were added.
+    double velocity_error() const noexcept { return velocity_error_; }
+    double pull_error(int a) const noexcept { return pull_errors_.size() == 0 ? 0.0 : pull_errors_[a]; }
     /// Adds to the velocity what moves a place to a side, by a small part of what there is.
     void push(int a, int side);
 
@@ -49,8 +54,9 @@ class LocalModel {
     bool is_live(const Place& p) const;
     bool sends(const Edge& edge, const Place& reader, Index col) const;
     bool is_zero(const Place& p) const noexcept { return zero_[p.node](p.sample, p.unit) != 0; }
-    void pull(Index sample, Sent& sent) const;
-    void add_gradient(Index sample, const Sent& sent, Eigen::Ref<Vector> out) const;
+    enum class Terms { signed_ones, sizes };
+    void pull(Index sample, Sent& sent, Terms terms = Terms::signed_ones) const;
+    void add_gradient(Index sample, const Sent& sent, Eigen::Ref<Vector> out, Terms terms = Terms::signed_ones) const;
     Sent nothing() const;
     void measure();
 
@@ -62,6 +68,8 @@ class LocalModel {
     std::vector<Place> places_;
     Matrix normals_, through_h_, through_z_;
     Vector velocity_, beta_, gamma_;
+    double velocity_error_ = 0.0;
+    Vector pull_errors_;
     Vector lengths_, longest_;  // of the normals, and of what parameters of each node read
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "layered/dual_rounding.hpp"
 #include "layered/joint.hpp"
 #include "run/layered_flow.hpp"
 
@@ -33,6 +34,9 @@ bool LayeredFlow::holds_at(double u) {
     }
     LocalModel model(state_.activity, *X_, theta, {});
     model.add_forces(probe_.duals().dual(0), drift / span_);
+    Matrix errors = DualRounding::of_duals(probe_);
+    if (jet_.missed().duals.size() > 0) errors += jet_.missed().duals;
+    model.add_errors(kBeyond * errors);
     return holds_jointly(state_.activity, model, joint_, &interrupt_);
 }
 
