@@ -77,6 +77,23 @@ void both_searches_find_the_same(bool shared, double leak) {
     CHECK(resting > kProblems / 20);
 }
 
+// Forces that boundaries alone would hold, of which what reads others may let go.
+void both_say_whether_all_stay(bool shared, double leak) {
+    int staying = 0;
+    for (int seed = 0; seed < kProblems; ++seed) {
+        LocalForm form = problem(seed, shared, leak);
+        form.velocity = form.normals.colwise().sum().transpose();
+        form.beta = -(3.0 + form.beta.array().abs());
+        form.gamma.setZero();
+        const std::vector<CellMinimum> found = CellSearch(form, nullptr).find();
+        const bool stays = found.size() == 1 && std::ranges::count(found.front().signs, 0) == form.count();
+        CHECK(CellSearch(form, nullptr).all_stay() == stays);
+        CHECK(SignSearch(form, nullptr).stays(form.velocity.norm()) == stays);
+        staying += stays ? 1 : 0;
+    }
+    CHECK(staying > kProblems / 100 && staying < kProblems - kProblems / 100);
+}
+
 void a_search_is_given_up_when_that_is_wanted() {
     const LocalForm form = problem(4, false, 0.0);
     Interrupt interrupt([] { return true; }, 0.0);
@@ -97,7 +114,10 @@ void a_search_is_given_up_when_that_is_wanted() {
 
 int main() {
     for (const double leak : {0.0, 0.2})
-        for (const bool shared : {false, true}) both_searches_find_the_same(shared, leak);
+        for (const bool shared : {false, true}) {
+            both_searches_find_the_same(shared, leak);
+            both_say_whether_all_stay(shared, leak);
+        }
     a_search_is_given_up_when_that_is_wanted();
     return reluflow::tests::failures();
 }

@@ -16,6 +16,8 @@ constexpr std::size_t kMaxCells = 6000;
 constexpr double kNoRow = 1e-10;
 /// Rows that positive weights take this close to zero have no direction in which all are positive.
 constexpr double kClosed = 1e-7;
+/// The sine of what is surely on a side.
+constexpr double kInside = 1e-3;
 /// Multipliers that are so many times the forces of their cell are those of a cell that is closed all but for rounding.
 /// Its directions are on the rims of others, which tell of them.
 constexpr double kMostTerms = 1e6;
@@ -54,33 +56,54 @@ std::vector<CellMinimum> CellSearch::find() {
             if (std::ranges::none_of(found, same) && is_minimum(one.best)) found.push_back(describe(one, one.best));
         }
         bool freed = false;
-        for (const CellMinimum& m : found) freed = free_what_goes(m.direction, 0) || freed;
+        for (const CellMinimum& m : found) freed = free_what_goes(m.direction) || freed;
         if (gap_ != nullptr) return {};
         if (found.empty()) gap_ = kHiddenMinimum;
         if (!freed) return found;
     }
 }
 
-bool CellSearch::stays(int first) {
+// The first cell with a direction other than zero is enough.
+bool CellSearch::all_stay() {
     const Vector rest = Vector::Zero(form_.velocity.size());
-    return !free_what_goes(rest, first) && gap_ == nullptr;
+    near_ = &rest;
+    asks_ = true;
+    moves_ = false;
+    gap_ = nullptr;
+    find_hinges();
+    Cell cell;
+    extend(cell);
+    near_ = nullptr;
+    asks_ = false;
+    return !moves_ && gap_ == nullptr;
+}
+
+bool CellSearch::stays(int group) {
+    const Vector rest = Vector::Zero(form_.velocity.size());
+    return !goes(group, rest);
 }
 
 // Frees the groups that do not stay beside a direction in which they are zero; true if there are any.
-bool CellSearch::free_what_goes(const Vector& d, int first) {
+bool CellSearch::free_what_goes(const Vector& d) {
     const std::vector<char> before = kept_;
     std::set<int> open;
     for (std::size_t a = 0; a < group_.size(); ++a)
-        if (before[a] != 0 && group_[a] >= first) open.insert(group_[a]);
+        if (before[a] != 0) open.insert(group_[a]);
     std::set<int> going;
-    for (const int group : open) {
-        for (std::size_t a = 0; a < group_.size(); ++a) kept_[a] = before[a] != 0 && group_[a] != group ? 1 : 0;
-        if (!is_still_best(d)) going.insert(group);
-    }
-    kept_ = before;
+    for (const int group : open)
+        if (goes(group, d)) going.insert(group);
     for (std::size_t a = 0; a < group_.size(); ++a)
         if (going.contains(group_[a])) kept_[a] = 0;
     return !going.empty();
+}
+
+// Whether a group does not stay beside a direction while all others that are kept do.
+bool CellSearch::goes(int group, const Vector& d) {
+    const std::vector<char> before = kept_;
+    for (std::size_t a = 0; a < group_.size(); ++a) kept_[a] = before[a] != 0 && group_[a] != group ? 1 : 0;
+    const bool stays = is_still_best(d);
+    kept_ = before;
+    return !stays;
 }
 
 bool CellSearch::is_still_best(const Vector& d) {
@@ -112,16 +135,10 @@ void CellSearch::find_hinges() {
 
 // Adds the next place to a cell, from below upwards.
 void CellSearch::extend(Cell& cell) {
-    if (gap_ != nullptr) return;
+    if (gap_ != nullptr || moves_) return;
     listen();
     const auto a = static_cast<int>(cell.rows.size());
-    if (a == form_.count()) {
-        if (cells_.size() >= kMaxCells)
-            gap_ = kTooManyWays;
-        else
-            cells_.push_back(cell);
-        return;
-    }
+    if (a == form_.count()) return finish(cell);
     Vector row = form_.normals.row(a).transpose();
     double size = row.norm();
     for (int b = 0; b < a; ++b) {
@@ -131,6 +148,17 @@ void CellSearch::extend(Cell& cell) {
         size += std::abs(passed) * cell.rows[b].norm();
     }
     branch(cell, row, size);
+}
+
+void CellSearch::finish(Cell& cell) {
+    if (asks_) {
+        settle(cell);
+        moves_ = cell.size <= kMostTerms * cell.forces && !is_best(cell, *near_);
+    } else if (cells_.size() >= kMaxCells) {
+        gap_ = kTooManyWays;
+    } else {
+        cells_.push_back(cell);
+    }
 }
 
 void CellSearch::branch(Cell& cell, const Vector& row, double size) {
@@ -145,7 +173,9 @@ void CellSearch::branch(Cell& cell, const Vector& row, double size) {
         const bool splits = is_reached && !is_hinge;
         cell.signs.push_back(splits ? side : 0);
         const bool touches = std::abs(ahead) <= rest || ahead * side > 0.0;
-        if (!splits || (touches && is_open(cell))) extend(cell);
+        const Vector inside = cell.inside;
+        if (!splits || (touches && (has_inside(cell, side) || is_open(cell)))) extend(cell);
+        cell.inside = inside;
         cell.signs.pop_back();
         if (!splits) break;
     }
@@ -154,7 +184,8 @@ void CellSearch::branch(Cell& cell, const Vector& row, double size) {
 }
 
 // Whether some direction has all signs of the cell: no positive weights add up its rows to zero.
-bool CellSearch::is_open(const Cell& cell) {
+bool CellSearch::is_open(Cell& cell) {
+    cell.inside.resize(0);
     std::vector<Vector> sides;
     for (std::size_t a = 0; a < cell.signs.size(); ++a)
         if (cell.signs[a] != 0) sides.push_back(cell.signs[a] * cell.rows[a].normalized());
@@ -173,7 +204,16 @@ bool CellSearch::is_open(const Cell& cell) {
     if (!problem_.solve(1.0)) return true;
     double rest = 0.0;
     for (int e = 0; e <= rank; ++e) rest += problem_.residual()[e] * problem_.residual()[e];
-    return std::sqrt(rest) > kClosed;
+    if (std::sqrt(rest) <= kClosed) return false;
+    cell.inside = Eigen::Map<const Vector>(problem_.residual(), rank);
+    return true;
+}
+
+// Whether the direction that is known to have the signs before has this one, too.
+bool CellSearch::has_inside(Cell& cell, int side) const {
+    if (cell.inside.size() == 0) return false;
+    const Vector& row = cell.rows.back();
+    return side * row.dot(cell.inside) > kInside * row.norm() * cell.inside.norm();
 }
 
 // What the rows of the places that stay span: directions are orthogonal to it.

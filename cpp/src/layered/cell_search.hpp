@@ -36,9 +36,10 @@ class CellSearch {
     /// All local minima in which as many groups as can stay; none if the search did not end: gap() says why.
     std::vector<CellMinimum> find();
     const char* gap() const noexcept { return gap_; }
-    /// True if no group from number `first` on moves, each looked at while all others stay. False, too, if there are
-    /// too many cells.
-    bool stays(int first);
+    /// True if a group does not move while all others stay. False, too, if there are too many cells.
+    bool stays(int group);
+    /// True if nothing moves, where nothing is kept.
+    bool all_stay();
 
   private:
     struct Cell {
@@ -49,18 +50,22 @@ class CellSearch {
         double size = 0.0;              // of the terms that add up to it
         double forces = 0.0;            // of what acts on it
         std::vector<std::size_t> next;  // the first cell behind it that has other signs up to a place
+        Vector inside;                  // a direction that has its signs, if one is known
     };
     void listen() const;
     void enumerate();
     void count_alike();
     void find_hinges();
     void keep_all();
-    bool free_what_goes(const Vector& d, int first);
+    bool free_what_goes(const Vector& d);
+    bool goes(int group, const Vector& d);
     bool is_still_best(const Vector& d);
     bool feeds_others(int a) const;
     void extend(Cell& cell);
     void branch(Cell& cell, const Vector& row, double size);
-    bool is_open(const Cell& cell);
+    void finish(Cell& cell);
+    bool is_open(Cell& cell);
+    bool has_inside(Cell& cell, int side) const;
     std::vector<Vector> span_of_kept(const Cell& cell) const;
     void settle(Cell& cell);
     bool is_best(const Cell& cell, const Vector& d) const;
@@ -77,6 +82,8 @@ class CellSearch {
     const Vector* near_ = nullptr;  // only cells that touch it are looked for
     std::vector<Cell> cells_;
     const char* gap_ = nullptr;  // why the last search did not end
+    bool asks_ = false;          // whether anything moves
+    bool moves_ = false;         // and the answer
     BoxLeastSquares problem_;
 };
 

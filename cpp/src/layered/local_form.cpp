@@ -123,6 +123,17 @@ LocalForm LocalForm::in_own_span(std::vector<Vector>& basis) const {
     return own;
 }
 
+void LocalForm::leave_out(const std::vector<Vector>& basis) {
+    take_away(basis, velocity);
+    for (Index a = 0; a < normals.rows(); ++a) {
+        Vector row = normals.row(a).transpose();
+        const double length = row.norm();
+        take_away(basis, row);
+        if (row.norm() <= kDependentRow * length) row.setZero();
+        normals.row(a) = row.transpose();
+    }
+}
+
 double LocalForm::rounding(const Vector& d) const noexcept {
     return kActingRounding * scale + kDirectionRounding * std::hypot(d.norm(), elsewhere) + hidden / kSameDirection;
 }

@@ -47,6 +47,8 @@ struct LocalForm {
     /// The same in coordinates of what the normals span, in `basis`: that is all that matters, and its complement moves
     /// as the velocity does.
     LocalForm in_own_span(std::vector<Vector>& basis) const;
+    /// Leaves directions alone that are orthogonal to an orthonormal basis.
+    void leave_out(const std::vector<Vector>& basis);
     /// What of a direction is rounding.
     double rounding(const Vector& d) const noexcept;
     bool is_same(const Vector& one, const Vector& other) const noexcept;

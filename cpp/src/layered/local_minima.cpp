@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "layered/sign_search.hpp"
@@ -10,6 +11,8 @@
 namespace reluflow::layered {
 namespace {
 
+/// Signs that are tried before cells are where it is asked whether all stay: bounds tell soon or not at all.
+constexpr int kFirstLooks = 30;
 /// What policies count: sides, their opposites, and places that stay.
 constexpr std::array<std::array<int, 3>, 3> kScores{{{-1, 0, 1}, {1, 0, -1}, {1, 2, 0}}};
 
@@ -44,8 +47,44 @@ std::vector<Minimum> LocalMinima::find() {
     return found;
 }
 
-bool LocalMinima::stays(int first) {
-    return CellSearch(form_, interrupt_).stays(first);
+bool LocalMinima::stays(int first) const {
+    std::set<int> groups(form_.group.begin(), form_.group.end());
+    groups.erase(groups.begin(), groups.lower_bound(first));
+    return std::ranges::all_of(groups, [&](int group) { return stays_beside(group); });
+}
+
+std::vector<char> LocalMinima::kept_beside(int group) const {
+    std::vector<char> kept;
+    for (const int one : form_.group) kept.push_back(one >= 0 && one != group ? 1 : 0);
+    return kept;
+}
+
+// Whether a group stays while all others do. What is kept leaves directions that are orthogonal to its normals, unless
+// it reads what may move: then these depend on the signs of that.
+bool LocalMinima::stays_beside(int group) const {
+    const std::vector<char> kept = kept_beside(group);
+    std::vector<Vector> basis;
+    std::vector<int> open;
+    for (int a = 0; a < form_.count(); ++a) {
+        if (kept[a] == 0) open.push_back(a);
+        if (kept[a] == 0) continue;
+        for (int b = 0; b < a; ++b)
+            if (kept[b] == 0 && (form_.through_h(a, b) != 0.0 || form_.through_z(a, b) != 0.0))
+                return CellSearch(form_, interrupt_).stays(group);
+        if (!form_.normals.row(a).isZero(0.0)) add_direction(form_.normals.row(a).transpose(), basis);
+    }
+    LocalForm form = form_.part(open);
+    std::ranges::fill(form.group, -1);
+    form.leave_out(basis);
+    std::vector<char> left_out(open.size(), 0);
+    const std::vector<LocalForm::Joined> joined = form.join_equal(left_out);
+    for (std::size_t a = 0; a < joined.size(); ++a) left_out[a] = joined[a].with >= 0 ? 1 : 0;
+    return std::ranges::all_of(form.blocks(left_out), [&](const std::vector<int>& places) {
+        const LocalForm block = form.part(places);
+        SignSearch signs(block, interrupt_, kFirstLooks);
+        const bool stays = signs.stays(form_.velocity.norm());
+        return signs.gap() == nullptr ? stays : CellSearch(block, interrupt_).all_stay();
+    });
 }
 
 // What is kept at zero has multipliers without bounds.
@@ -96,15 +135,16 @@ bool LocalMinima::search_each(const std::vector<double>& elsewhere) {
     for (std::size_t b = 0; b < blocks_.size(); ++b) {
         LocalForm form = rest_.part(blocks_[b].places);
         if (!elsewhere.empty()) form.elsewhere = elsewhere[b];
-        const auto find = [&](auto one) {
+        const bool any_kept = std::ranges::any_of(form.group, [](int group) { return group >= 0; });
+        const auto found = [&](auto one) {
             blocks_[b].ways = one.find();
-            if (blocks_[b].ways.empty()) gap_ = one.gap();
+            gap_ = one.gap();
+            return gap_ == nullptr;
         };
-        if (std::ranges::all_of(form.group, [](int group) { return group < 0; }))
-            find(SignSearch(form, interrupt_));
-        else
-            find(CellSearch(form, interrupt_));
-        if (gap_ != nullptr) return false;
+        // Few signs have most boundaries whose normals are independent, and few cells those in few dimensions.
+        if (!any_kept && found(SignSearch(form, interrupt_, SignSearch::kFewLooks))) continue;
+        if (found(CellSearch(form, interrupt_))) continue;
+        if (any_kept || !found(SignSearch(form, interrupt_, SignSearch::kMostLooks))) return false;
     }
     return true;
 }

@@ -30,9 +30,9 @@ class LocalMinima {
     /// than kMostWays those are listed that any policy takes, each with every other way of one block.
     std::vector<Minimum> find();
     const char* gap() const noexcept { return gap_; }
-    /// True if no group from number `first` on moves, each looked at while all others stay. False, too, if there are
-    /// too many cells.
-    bool stays(int first);
+    /// True if no group from number `first` on moves, each looked at while all others stay. False, too, if the search
+    /// did not end.
+    bool stays(int first) const;
 
     static constexpr std::size_t kMostWays = 64;
 
@@ -42,6 +42,8 @@ class LocalMinima {
         std::vector<int> counts;  // of places that each stands for
         std::vector<CellMinimum> ways;
     };
+    std::vector<char> kept_beside(int group) const;
+    bool stays_beside(int group) const;
     void put_in_what_is_certain();
     void join_what_is_equal();
     bool search();

@@ -10,8 +10,7 @@
 namespace reluflow::layered {
 namespace {
 
-/// Signs that are tried, some seconds, and minima that are found, of one block.
-constexpr int kMostLooks = 100000;
+/// Minima that are found of one block.
 constexpr std::size_t kMostFound = 4000;
 
 bool is_decided(std::uint8_t options) noexcept {
@@ -24,12 +23,13 @@ bool is_open(std::uint8_t options) noexcept {
 
 }  // namespace
 
-SignSearch::SignSearch(const LocalForm& form, Interrupt* interrupt)
+SignSearch::SignSearch(const LocalForm& form, Interrupt* interrupt, int most_looks)
     : interrupt_(interrupt),
       full_(form.velocity.size()),
       form_(form.in_own_span(basis_)),
       places_(static_cast<std::size_t>(form.count())),
-      bounds_(form_, (std::iota(places_.begin(), places_.end(), 0), places_)) {}
+      bounds_(form_, (std::iota(places_.begin(), places_.end(), 0), places_)),
+      most_looks_(most_looks) {}
 
 std::vector<CellMinimum> SignSearch::find() {
     found_.clear();
@@ -55,7 +55,7 @@ bool SignSearch::stays(double size) {
 void SignSearch::search(Options options) {
     if (gap_ != nullptr || (least_ >= 0.0 && !found_.empty())) return;
     if (interrupt_ != nullptr && interrupt_->is_wanted()) throw Abandoned{};
-    if (++looks_ > kMostLooks || found_.size() > kMostFound) {
+    if (++looks_ > most_looks_ || found_.size() > kMostFound) {
         gap_ = kTooManyWays;
         return;
     }
@@ -127,8 +127,8 @@ void SignSearch::settle(Options options) {
             return;
     }
     const auto same = [&](const CellMinimum& m) { return form_.is_same(m.direction, d); };
-    const bool is_wanted =
-        least_ >= 0.0 ? d.norm() > least_ : std::ranges::none_of(found_, same) && is_minimum(form, rests, d, size);
+    const bool is_wanted = least_ >= 0.0 ? d.norm() > least_ + kSameDirection * kActingRounding * size
+                                         : std::ranges::none_of(found_, same) && is_minimum(form, rests, d, size);
     if (!is_wanted) return;
     found_.push_back(describe(form, options, d));
 }
@@ -180,7 +180,7 @@ bool SignSearch::is_minimum(const LocalForm& form, const std::vector<int>& rests
         const bool is_row = !zero.normals.row(k).isZero(0.0);
         if (is_row && add_direction(zero.normals.row(k).transpose(), basis)) continue;
         zero.velocity -= d;  // as seen from d
-        SignSearch beside(zero, interrupt_);
+        SignSearch beside(zero, interrupt_, most_looks_);
         const bool keeps = beside.stays(size);
         if (beside.gap_ != nullptr) gap_ = beside.gap_;
         return keeps;

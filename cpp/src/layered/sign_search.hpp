@@ -20,9 +20,12 @@ namespace reluflow::layered {
 
 class SignSearch {
   public:
+    /// Signs that are tried: some seconds, and some milliseconds.
+    static constexpr int kMostLooks = 100000;
+    static constexpr int kFewLooks = 300;
     /// `form` has to outlive this, and none of its places is kept. Throws Abandoned out of find() if `interrupt`, which
     /// may be null, wants it.
-    SignSearch(const LocalForm& form, Interrupt* interrupt);
+    SignSearch(const LocalForm& form, Interrupt* interrupt, int most_looks = kMostLooks);
 
     /// All local minima; none if the search did not end: gap() says why.
     std::vector<CellMinimum> find();
@@ -50,6 +53,7 @@ class SignSearch {
     BoxLeastSquares problem_;
     std::vector<CellMinimum> found_;
     int looks_ = 0;
+    int most_looks_;
     double least_ = -1.0;  // if not negative, the search ends with the first direction that is longer
     const char* gap_ = nullptr;
 };

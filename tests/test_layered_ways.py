@@ -1,0 +1,31 @@
+"""Many boundaries meet, or are held jointly, in few dimensions: far more signs than cells that are not empty."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reluflow as rf
+from layered_draws import drawn
+
+
+# Signs were tried one after the other, of which there were more than 100,000, or more than were tried in seconds.
+@pytest.mark.parametrize(("seed", "until"), [(141, 600.0), (186, 80.0)])
+def test_there_are_fewer_cells_than_signs(seed: int, until: float) -> None:
+    runs = [drawn(seed)._replace(until=until).ends(rtol) for rtol in (1e-7, 1e-9)]
+    assert [run.status for run in runs] == ["reached_time"] * 2, [run.message for run in runs]
+    theta = runs[1].final.theta
+    assert np.abs(runs[0].final.theta - theta).max() < 1e-6 * np.abs(theta).max()
+
+
+def test_there_are_fewer_signs_than_cells() -> None:
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((7, 3)), rng.choice([-1.0, 1.0], 7)
+    weights = [0.1 * rng.standard_normal((b, a)) / np.sqrt(a) for a, b in ((3, 5), (5, 5), (5, 5), (5, 1))]
+    theta = np.concatenate([one.ravel() for one in weights])
+    net = rf.DeepNetwork([rf.Dense(5), rf.Dense(5), rf.Dense(5), rf.Dense(1)], theta, dim=3)
+    runs = [rf.integrate((X, y), net, loss="squared", until=3e3, rtol=rtol) for rtol in (1e-7, 1e-9)]
+    assert [run.status for run in runs] == ["reached_time"] * 2, [run.message for run in runs]
+    assert [event.kind for event in runs[0].events] == [event.kind for event in runs[1].events]
+    assert len(runs[0].branchings) == len(runs[1].branchings) == 1
+    assert np.abs(runs[0].final.theta - runs[1].final.theta).max() < 1e-7
