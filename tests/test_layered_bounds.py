@@ -29,3 +29,11 @@ def test_what_is_held_jointly_is_so_to_the_rounding_of_duals(seed: int) -> None:
     assert len(runs[0].events) == len(runs[1].events)
     theta = runs[1].final.theta
     assert np.abs(runs[0].final.theta - theta).max() < 1e-8 * np.abs(theta).max()
+
+
+# Near rest both bounds of a multiplier were below what the series leave out, and were taken to vanish together.
+def test_what_cannot_turn_leaves_at_one_bound() -> None:
+    runs = [drawn(309).ends(rtol) for rtol in (1e-7, 1e-9, 1e-11)]
+    assert [run.status for run in runs] == ["reached_time"] * 3, [run.message for run in runs]
+    theta = runs[2].final.theta
+    assert np.abs(runs[1].final.theta - theta).max() < 1e-9 * np.abs(theta).max()

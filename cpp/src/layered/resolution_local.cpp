@@ -29,7 +29,8 @@ Kind kind_of(Mode before, Mode after, int side, bool is_start) {
 
 // Where samples are fitted, multipliers, bounds and rates are rounding, and there need be no continuation to the last
 // bit. What slides then may miss its bounds by that: it moves as what leaves does, to rounding. Of several ways none is
-// taken. Duals of other losses do not cancel, but what they pull does.
+// taken. Duals of other losses do not cancel, but what they pull does. Near rest both bounds of a multiplier may be
+// below what the series leave out: what cannot turn then leaves at one of them.
 Outcome Resolution::decide(Jet& jet) {
     const std::vector<Contact> met = contacts_;
     const std::vector<int> sides = sides_;
@@ -45,6 +46,16 @@ Outcome Resolution::decide(Jet& jet) {
     const Outcome outcome = decide_once(jet);
     within_rounding_ = false;
     if (outcome == Outcome::unique) return outcome;
+    if (std::ranges::any_of(met, &Contact::turns)) {
+        contacts_ = met;
+        for (Contact& contact : contacts_) contact.turns = false;
+        sides_ = sides;
+        only_leaves_ = only_leaves;
+        options_.clear();
+        reason_.clear();
+        const Outcome leaving = decide_once(jet);
+        if (leaving != Outcome::undecided) return leaving;
+    }
     contacts_ = std::move(involved);
     reason_ = std::move(why);
     options_.clear();
