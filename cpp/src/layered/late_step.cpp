@@ -96,7 +96,6 @@ bool LateStep::start(Jet& jet, const Vector& theta, const Activity& activity) {
         least = std::min(least, start_margins_[i]);
     }
     if (!(least > 0.0) || !std::isfinite(top)) return false;
-    set_tolerance();
     double sum = 0.0;
     for (Index i = 0; i < n; ++i)
         if (live_[i]) sum += std::exp(start_logs_[i] - top);
@@ -126,6 +125,7 @@ void LateStep::set_tolerance() {
 }
 
 bool LateStep::expand(Jet& jet, double length, Interrupt& interrupt) {
+    set_tolerance();
     length_ = length;
     guess();
     return solve(jet, kNewtonPart * tolerance_, interrupt);

@@ -25,7 +25,7 @@ class LateStep {
     bool start(Jet& jet, const Vector& theta, const Activity& activity);
     /// What an explicit step follows: how fast a weight answers to itself, for each unit of length.
     double stiffness() const noexcept { return stiffness_; }
-    /// The rtol that counts at the last start: late margins are to be known, whatever rtol allows for θ.
+    /// The rtol that counts at the last try: late margins are to be known, whatever rtol allows for θ.
     double known() const noexcept { return known_; }
     /// |θ'| / |θ| in rescaled time.
     double rate() const noexcept { return rate_; }
