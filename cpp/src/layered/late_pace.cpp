@@ -34,6 +34,11 @@ void LatePace::plain_step_taken(double length) noexcept {
     if (pause_ > 0) --pause_;
 }
 
+void LatePace::other_step_taken(double length) noexcept {
+    debt_ = std::max(0.0, debt_ - std::max(1.0, length / plain_));
+    if (pause_ > 0) --pause_;
+}
+
 double LatePace::plain(double stiffness) noexcept {
     if (stiffness_ > 0.0) plain_ *= stiffness_ / stiffness;
     stiffness_ = stiffness;

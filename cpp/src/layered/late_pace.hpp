@@ -14,6 +14,8 @@ class LatePace {
 
     /// Reports how long truncation lets an explicit step be.
     void plain_step_taken(double length) noexcept;
+    /// Reports a step of another kind, which does the work of explicit ones.
+    void other_step_taken(double length) noexcept;
     /// True when a late step is to be tried.
     bool wants() const noexcept { return active_ || (pause_ == 0 && debt_ <= 0.0 && is_stiff()); }
     /// The length of an explicit step at this stiffness, which that of the last one was inversely proportional to.

@@ -103,6 +103,7 @@ bool LayeredFlow::is_accurate_implicit(double u) {
 void LayeredFlow::commit_implicit(double u) {
     implicit_.taken();
     implicit_pace_.taken(u * implicit_.length());
+    pace_.other_step_taken(u * implicit_.length() * implicit_.velocity() / state_.theta.norm());
 }
 
 }  // namespace reluflow::layered
