@@ -95,7 +95,7 @@ void late_steps_allocate_nothing(const Problem& p, int steps) {
     CHECK(run.allocating == 0);
 }
 
-/// With weight decay, from weights of a size at which labels that balance respond a thousand times as fast as it.
+/// With weight decay, from weights of a size at which labels that balance respond far faster than it.
 void decaying_late_steps_allocate_nothing(const Problem& p) {
     Objective objective;
     objective.decay = 0.01;

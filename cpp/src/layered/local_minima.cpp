@@ -66,8 +66,10 @@ bool LocalMinima::stays_beside(int group) const {
     std::vector<Vector> basis;
     std::vector<int> open;
     for (int a = 0; a < form_.count(); ++a) {
-        if (kept[a] == 0) open.push_back(a);
-        if (kept[a] == 0) continue;
+        if (kept[a] == 0) {
+            open.push_back(a);
+            continue;
+        }
         for (int b = 0; b < a; ++b)
             if (kept[b] == 0 && (form_.through_h(a, b) != 0.0 || form_.through_z(a, b) != 0.0))
                 return CellSearch(form_, interrupt_).stays(group);
