@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
@@ -82,3 +84,13 @@ def test_the_whole_data_end_as_at_a_tighter_tolerance(whole: rf.Solution) -> Non
     size = np.sqrt(np.sum(tight.W[-1] ** 2) + np.sum(tight.a[-1] ** 2))
     np.testing.assert_allclose(whole.W[-1], tight.W[-1], rtol=0.0, atol=1e-9 * size)
     np.testing.assert_allclose(whole.a[-1], tight.a[-1], rtol=0.0, atol=1e-9 * size)
+
+
+def test_rounding_of_margins_takes_no_neuron_to_and_fro(whole: rf.Solution) -> None:
+    """A margin of 1,000 is here the sum of terms of 1e11. The weights that it gives drove neurons across boundaries and
+    back: 15 of them until log t = 3,000, in 1,900 steps."""
+    on = rf.integrate(whole.data, whole, until=rf.Stop(log_time=3e3))
+    assert on.success, on.message
+    crossed = Counter((event.neuron, event.sample) for event in on.events)
+    assert len(crossed) > 50
+    assert max(crossed.values()) == 1

@@ -42,6 +42,11 @@ constexpr double kKnown = 1e4;
 /// From margin kFine on weights are carried from step to step. They correct differences of margins within the rounding,
 /// kMarginUlps, of samples with weights above kLeastKept.
 constexpr double kFine = 1e5;
+/// So they are, from the tail of the loss on, where the terms of a margin are so large that it is not known to this. In
+/// raw units (breast cancer) margins are 1e-8 of |θ|²: steps were as short as that rounding lets them be, and neurons
+/// crossed boundaries for it and came back.
+constexpr double kFineRounding = 1e-8;
+constexpr double kFineTail = 20.0;
 constexpr double kMarginUlps = 256.0;
 /// And those within what the tolerance of the step moves margins by, up to this many e-foldings.
 constexpr double kMostRestored = 20.0;
@@ -122,8 +127,12 @@ Vector Flow::fine_weights() const {
     return (Eigen::Map<const Vector>(waveform.signed_weights(0), data_.n()).array() * data_.signs().array()).matrix();
 }
 
+/// Whether weights are known better than margins tell.
 bool Flow::has_fine_weights() const noexcept {
-    return stepper_.waveform().smallest_margin() >= kFine && stepper_.is_separated();
+    const Waveform& waveform = stepper_.waveform();
+    const double rounding = std::numeric_limits<double>::epsilon() * stepper_.square() * waveform.mean_norm();
+    const double least = rounding >= kFineRounding ? kFineTail : kFine;
+    return waveform.smallest_margin() >= least && stepper_.is_separated();
 }
 
 /// Keeps the weights at the end of a step, which are known far better than the margins there tell: an error of q
