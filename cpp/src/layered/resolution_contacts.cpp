@@ -33,17 +33,28 @@ void Resolution::drop_followers(const Activity& before) {
 }
 
 // What slides can leave others nothing but zero when the contacts are zero: they meet their boundaries too, whatever
-// rounding made of their times.
+// rounding made of their times. Rows that are nearly parallel ask the same of what is not zero: such a contact comes to
+// its boundary as they become parallel, and leaves the others free.
 void Resolution::add_forced(const Activity& before) {
     std::vector<Matrix> z;
     std::vector<Place> zero;
+    const auto is_off = [&](const Place& p) {
+        if (z.empty()) pre_activations(*graph_, *X_, *theta_, z);
+        return std::abs(z[p.node](p.sample, p.unit)) > kForcedZero * terms_.most(p.node, p.unit);
+    };
     for (std::size_t c = 0; c < contacts_.size(); ++c) {
         const std::vector<Place> members = contacts_[c].boundary.members;
-        zero.insert(zero.end(), members.begin(), members.end());
-        for (const Place& member : members)
-            for (const Place& p : forced_zeros(before, *theta_, member.sample, zero)) {
-                if (z.empty()) pre_activations(*graph_, *X_, *theta_, z);
-                if (std::abs(z[p.node](p.sample, p.unit)) > kForcedZero * terms_.most(p.node, p.unit)) continue;
+        for (const Place& member : members) {
+            const std::vector<Place> without = forced_zeros(before, *theta_, member.sample, zero);
+            zero.push_back(member);
+            std::vector<Place> forced = forced_zeros(before, *theta_, member.sample, zero);
+            const auto is_new = [&](const Place& p) { return std::ranges::find(without, p) == without.end(); };
+            if (std::ranges::any_of(forced, [&](const Place& p) { return is_off(p) && is_new(p); })) {
+                zero.pop_back();
+                continue;
+            }
+            std::erase_if(forced, is_off);
+            for (const Place& p : forced) {
                 Contact contact;
                 contact.boundary = before.whole_boundary_of(p);
                 const auto same = [&](const Contact& other) { return other.boundary.is_same(contact.boundary); };
@@ -54,6 +65,7 @@ void Resolution::add_forced(const Activity& before) {
                 contact.wants = -contact.from;
                 contacts_.push_back(std::move(contact));
             }
+        }
     }
 }
 
