@@ -48,3 +48,11 @@ def test_what_only_nearly_parallel_rows_force_is_not_zero() -> None:
     theta = [drawn(72).ends(rtol).final.theta for rtol in (1e-6, 1e-7, 1e-9)]
     for loose in theta[:2]:
         assert np.abs(loose - theta[2]).max() < 1e-6 * np.abs(theta[2]).max()
+
+
+def test_a_unit_that_was_never_active_vanishes_with_what_it_reads() -> None:
+    """Its bias is zero to the last bit. At rtol 1e-7 what it reads came to zero with others, and it stayed beside."""
+    runs = [drawn(1170).ends(rtol) for rtol in (1e-7, 1e-9)]
+    assert len(runs[0].events) == len(runs[1].events)
+    theta = runs[1].final.theta
+    assert np.abs(runs[0].final.theta - theta).max() < 1e-6 * np.abs(theta).max()

@@ -51,6 +51,7 @@ void Resolution::begin(const Vector& theta, const Activity& before, std::vector<
         add_forced(before);
         add_spanned_by_contacts(before);
         add_dependent(before, here);
+        add_sums_of_zeros(before);
     }
     options_.clear();
     reason_.clear();

@@ -83,6 +83,8 @@ class Resolution {
     static constexpr double kNoRate = 1e-13;
     static bool rests(Jet& jet, const Place& p);
     void add_dependent(const Activity& before, const Jet* here);
+    void add_sums_of_zeros(const Activity& before);
+    bool is_sum_of_zeros(const Activity& before, const Place& p, const std::vector<Place>& zero) const;
     Check attempt(Jet& jet);
     void set_sides();
     bool add_parted();

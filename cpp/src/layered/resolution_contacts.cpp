@@ -5,8 +5,6 @@
 #include <utility>
 
 #include "layered/dependence.hpp"
-#include "layered/forced_zeros.hpp"
-#include "layered/local_model.hpp"
 #include "layered/resolution.hpp"
 
 namespace reluflow::layered {
@@ -16,8 +14,6 @@ namespace {
 constexpr double kResting = 1e-10;
 /// What must be zero by the relations of what slides is so up to this part of its terms.
 constexpr double kForcedZero = 1e-8;
-/// The sine below which a normal is in the span of others at an event, whose place is known to the tolerance.
-constexpr double kDependent = 1e-6;
 
 }  // namespace
 
@@ -30,43 +26,6 @@ void Resolution::drop_followers(const Activity& before) {
         const Place& p = contact.boundary.members.front();
         return contact.from != 0 && !contact.boundary.is_parameter() && before.reads_only(p, zero);
     });
-}
-
-// What slides can leave others nothing but zero when the contacts are zero: they meet their boundaries too, whatever
-// rounding made of their times. Rows that are nearly parallel ask the same of what is not zero: such a contact comes to
-// its boundary as they become parallel, and leaves the others free.
-void Resolution::add_forced(const Activity& before) {
-    std::vector<Matrix> z;
-    std::vector<Place> zero;
-    const auto is_off = [&](const Place& p) {
-        if (z.empty()) pre_activations(*graph_, *X_, *theta_, z);
-        return std::abs(z[p.node](p.sample, p.unit)) > kForcedZero * terms_.most(p.node, p.unit);
-    };
-    for (std::size_t c = 0; c < contacts_.size(); ++c) {
-        const std::vector<Place> members = contacts_[c].boundary.members;
-        for (const Place& member : members) {
-            const std::vector<Place> without = forced_zeros(before, *theta_, member.sample, zero);
-            zero.push_back(member);
-            std::vector<Place> forced = forced_zeros(before, *theta_, member.sample, zero);
-            const auto is_new = [&](const Place& p) { return std::ranges::find(without, p) == without.end(); };
-            if (std::ranges::any_of(forced, [&](const Place& p) { return is_off(p) && is_new(p); })) {
-                zero.pop_back();
-                continue;
-            }
-            std::erase_if(forced, is_off);
-            for (const Place& p : forced) {
-                Contact contact;
-                contact.boundary = before.whole_boundary_of(p);
-                const auto same = [&](const Contact& other) { return other.boundary.is_same(contact.boundary); };
-                if (std::ranges::any_of(contacts_, same)) continue;
-                const int turn =
-                    contact.boundary.is_shared() ? before.input_sign(p, before.boundary_of(p).inputs.front()) : 1;
-                contact.from = before.side(p) * turn;
-                contact.wants = -contact.from;
-                contacts_.push_back(std::move(contact));
-            }
-        }
-    }
 }
 
 // What has left its boundary tangentially in an event of the same instant, and has nothing any more that moves it,
@@ -108,45 +67,6 @@ bool Resolution::has_just_left(const Place& p) const {
 
 bool Resolution::is_still_zero(const Place& p, const std::vector<Matrix>& z) const {
     return std::abs(z[p.node](p.sample, p.unit)) <= kSameInstant * terms_.most(p.node, p.unit);
-}
-
-// What is next to zero and moves only with the contacts and with what slides is zero with them: to hold these leaves it
-// no direction of its own. That is so where several weights of a unit vanish together.
-void Resolution::add_dependent(const Activity& before, const Jet* here) {
-    std::vector<Matrix> z(static_cast<std::size_t>(graph_->count()));
-    if (here != nullptr && here->is_at(*theta_))
-        for (int v = 1; v < graph_->count(); ++v) z[v] = here->z(v).order(0);
-    else
-        pre_activations(*graph_, *X_, *theta_, z);
-    std::vector<Place> met;
-    for (const Contact& contact : contacts_)
-        met.insert(met.end(), contact.boundary.members.begin(), contact.boundary.members.end());
-    std::vector<Place> near;
-    for (int v = 1; v < graph_->count(); ++v) {
-        if (graph_->node(v).linear) continue;
-        for (Index i = 0; i < X_->rows(); ++i)
-            for (Index u = 0; u < graph_->node(v).size; ++u) {
-                if (std::abs(z[v](i, u)) > kForcedZero * terms_.most(v, u)) continue;
-                const Place p{v, i, u};
-                if (before.mode(p) != Mode::moving) continue;
-                const auto is_it = [&](const Zero& zero) { return zero.place == p; };
-                if (std::ranges::find(met, p) == met.end() && std::ranges::none_of(before.zeros(), is_it))
-                    near.push_back(p);
-            }
-    }
-    if (near.empty()) return;
-    const LocalModel model(before, *X_, *theta_, met);
-    SpannedRows span(kDependent);
-    for (int a = 0; a < model.count(); ++a) span.add(model.normals().row(a).transpose());
-    for (const Place& p : near) {
-        if (model.number_of(p) >= 0 || !span.contains(model.normal_of(p))) continue;
-        Contact contact;
-        contact.boundary.members = {p};
-        contact.from = before.side(p);
-        contact.wants = -contact.from;
-        contacts_.push_back(std::move(contact));
-        depends_ = true;
-    }
 }
 
 // Boundaries of one linear function of the sample: what is zero with the contacts and with what slides.
