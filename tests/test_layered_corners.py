@@ -56,3 +56,12 @@ def test_a_unit_that_was_never_active_vanishes_with_what_it_reads() -> None:
     assert len(runs[0].events) == len(runs[1].events)
     theta = runs[1].final.theta
     assert np.abs(runs[0].final.theta - theta).max() < 1e-6 * np.abs(theta).max()
+
+
+def test_what_is_in_the_span_of_what_stays_does_too() -> None:
+    """It was so but for the tolerance, left by a rate of that, and came back, a thousand times in one instant."""
+    runs = [drawn(26).ends(rtol) for rtol in (1e-6, 1e-7, 1e-9)]
+    assert [len(run.events) for run in runs] == [len(runs[2].events)] * 3
+    theta = runs[2].final.theta
+    for run in runs[:2]:
+        assert np.abs(run.final.theta - theta).max() < 1e-6 * np.abs(theta).max()

@@ -228,7 +228,32 @@ Minimum LocalMinima::combine(const std::vector<std::size_t>& choice) const {
         }
         all.rates[a] = rate;
     }
+    stop_what_depends(d, all);
     return all;
+}
+
+// What is in the span of what stays does, too: where it is so but for the tolerance it has a rate by that.
+void LocalMinima::stop_what_depends(const Vector& d, Minimum& all) const {
+    Matrix rows = form_.normals;
+    std::vector<Vector> resting;
+    std::vector<int> slow;
+    for (int a = 0; a < form_.count(); ++a) {
+        for (int b = 0; b < a; ++b) {
+            const double slope = all.signs[b] > 0 ? 1.0 : all.signs[b] < 0 ? form_.leak[b] : 0.0;
+            const double passed = form_.through_h(a, b) * slope + form_.through_z(a, b);
+            if (passed != 0.0) rows.row(a) += passed * rows.row(b);
+        }
+        const double length = rows.row(a).norm();
+        if (all.signs[a] == 0 && length > 0.0) add_direction(rows.row(a).transpose(), resting);
+        if (all.signs[a] != 0 && std::abs(all.rates[a]) <= kDependentRow * length * d.norm()) slow.push_back(a);
+    }
+    for (const int a : slow) {
+        Vector rest = rows.row(a).transpose();
+        take_away(resting, rest);
+        if (rest.norm() > kDependentRow * rows.row(a).norm()) continue;
+        all.signs[a] = 0;
+        all.rates[a] = 0.0;
+    }
 }
 
 }  // namespace reluflow::layered

@@ -52,6 +52,7 @@ class LocalMinima {
     double speed_beside(const std::vector<std::size_t>& choice, std::size_t block) const;
     std::vector<std::vector<std::size_t>> choices() const;
     Minimum combine(const std::vector<std::size_t>& choice) const;
+    void stop_what_depends(const Vector& d, Minimum& all) const;
 
     LocalForm form_, rest_;  // all, and with what is certain put in
     Interrupt* interrupt_;
