@@ -65,3 +65,12 @@ def test_what_is_in_the_span_of_what_stays_does_too() -> None:
     theta = runs[2].final.theta
     for run in runs[:2]:
         assert np.abs(run.final.theta - theta).max() < 1e-6 * np.abs(theta).max()
+
+
+def test_dependent_boundaries_leave_together_at_an_event_of_others() -> None:
+    """A unit slides on three samples in two dimensions, and none of them can leave while the two others stay."""
+    runs = [drawn(1120).ends(rtol) for rtol in (1e-7, 1e-9)]
+    assert [run.status for run in runs] == ["reached_time"] * 2, [run.message for run in runs]
+    assert len(runs[0].events) == len(runs[1].events)
+    theta = runs[1].final.theta
+    assert np.abs(runs[0].final.theta - theta).max() < 1e-6 * np.abs(theta).max()

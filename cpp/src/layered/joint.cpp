@@ -217,11 +217,19 @@ std::vector<int> groups_of(const Activity& activity, const LocalModel& model, co
         for (std::size_t c = 0; c < joint.size(); ++c)
             if (joint[b] != 0 && joint[b] == joint[c] && leaves[b] != 0) leaves[c] = 1;
     const auto count = static_cast<int>(leaves.size());
+    std::vector<int> names(leaves.size());
+    for (int b = 0; b < count; ++b) names[b] = !joint.empty() && joint[b] != 0 ? count + joint[b] : b;
+    for (const SlidingGroup& group : sliding_groups(activity)) {
+        const bool any_leaves = std::ranges::any_of(group.boundaries, [&](int b) { return leaves[b] != 0; });
+        for (const int b : group.boundaries) {
+            names[b] = names[group.boundaries.front()];
+            if (any_leaves) leaves[b] = 1;
+        }
+    }
     std::vector<int> groups;
     for (const Place& p : model.places()) {
         const int b = boundary_of(activity, p);
-        const bool stays = b >= 0 && leaves[b] == 0;
-        groups.push_back(!stays ? -1 : !joint.empty() && joint[b] != 0 ? count + joint[b] : b);
+        groups.push_back(b < 0 || leaves[b] != 0 ? -1 : names[b]);
     }
     return groups;
 }

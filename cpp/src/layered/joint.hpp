@@ -20,8 +20,9 @@ std::vector<int> joint_boundaries(const Activity& activity, const LocalModel& mo
 /// The same at θ; empty if none is held jointly.
 std::vector<int> joint_boundaries(const Activity& activity, const Matrix& X, const Vector& theta);
 
-/// A number for each place of the model that slides, the same for what is held jointly; -1 for the others and for what
-/// slides on a boundary of `leaving`.
+/// A number for each place of the model that slides, the same for what is held jointly and for boundaries that depend
+/// on each other, as none of these can leave alone; -1 for the others and for what slides on a boundary of `leaving`
+/// or with one.
 std::vector<int> groups_of(const Activity& activity, const LocalModel& model, const std::vector<int>& joint,
                            const std::vector<Place>& leaving);
 
