@@ -10,6 +10,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import reluflow as rf
+from layered_draws import drawn
 
 
 def runs(data: object, net: rf.DeepNetwork | rf.Network, t: float, **options: object) -> list:
@@ -160,3 +161,12 @@ def test_an_event_that_a_long_step_has_met_is_met_by_its_part(rtol: float) -> No
 
     flow = solve_ivp(rate, (61.0, 200.0), start, "Radau", rtol=1e-9, atol=1e-10)
     np.testing.assert_allclose(sol.final.theta, flow.y[:, -1], atol=1e-5)
+
+
+def test_rounding_of_what_decays_does_not_limit_implicit_steps() -> None:
+    """Outputs of a start of 1e-3 rest where labels balance: the rounding of their pull only moves what answers it."""
+    runs = [drawn(1202).ends(rtol) for rtol in (1e-7, 1e-9)]
+    assert [run.status for run in runs] == ["reached_time"] * 2
+    assert runs[1].stats["steps"] < 500
+    theta = runs[1].final.theta
+    assert np.abs(runs[0].final.theta - theta).max() < 1e-6 * np.abs(theta).max()

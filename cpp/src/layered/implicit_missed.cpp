@@ -16,8 +16,7 @@ bool ImplicitStep::measure_missed(Interrupt& interrupt) {
     const std::vector<Matrix> duals = duals_;
     const std::vector<Vector> multipliers = multipliers_;
     if (!evaluate_nodes(interrupt)) return false;
-    missed_ = {Matrix::Zero(start_duals_.rows(), start_duals_.cols()), Vector::Zero(start_multipliers_.size()),
-               length_ * rounding_};
+    missed_ = {Matrix::Zero(start_duals_.rows(), start_duals_.cols()), Vector::Zero(start_multipliers_.size()), moved_};
     Matrix last_duals = missed_.duals;
     Matrix first_duals = start_duals_;
     Vector last_multipliers = missed_.multipliers;

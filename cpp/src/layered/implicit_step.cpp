@@ -152,6 +152,7 @@ bool ImplicitStep::find_modes(const Vector& theta, Interrupt& interrupt) {
     const auto size = static_cast<double>(count);
     work_ += kColumnWork * size + kModesWork * size * size / static_cast<double>(modes_.duals.rows());
     scale_ = std::exp(log_unit_ - modes_.log_unit);
+    see_rounding();
     return has_modes_ = true;
 }
 
@@ -205,8 +206,9 @@ void ImplicitStep::measure_blocks() {
         if (row_[g] >= 0) sizes_[g] = rows[row_[g]];
         if (sizes_[g] == 0.0) sizes_[g] = size_;
     }
-    units_ = sizes_.cwiseMax((length_ / (kNewtonPart * tolerance_)) * rounding_);
-    sizes_ = sizes_.cwiseMax((length_ / tolerance_) * rounding_);
+    moved_ = moved_by_rounding();
+    units_ = sizes_.cwiseMax(moved_ / (kNewtonPart * tolerance_));
+    sizes_ = sizes_.cwiseMax(moved_ / tolerance_);
 }
 
 double ImplicitStep::part(const Matrix& change) const {
@@ -232,9 +234,31 @@ double ImplicitStep::fastest() const noexcept {
     return scale_ * modes_.all.values.cwiseAbs().maxCoeff();
 }
 
+// Along each mode.
+void ImplicitStep::see_rounding() {
+    hidden_ = modes_.all.vectors.cwiseAbs().transpose() * rounding_;
+}
+
 double ImplicitStep::longest() const noexcept {
-    const double by_growth = kLongestGrowth / growth();
-    return std::min(by_growth, tolerance_ * size_ / largest(rounding_));
+    return std::min(kLongestGrowth / growth(), longest_by_rounding());
+}
+
+// A direction that decays answers to what rounding makes of its velocity, however long the step is.
+double ImplicitStep::longest_by_rounding() const noexcept {
+    const double most = tolerance_ * size_;
+    double length = std::numeric_limits<double>::infinity();
+    for (Index m = 0; m < hidden_.size(); ++m) {
+        const double driven = hidden_[m] - most * std::max(0.0, -scale_ * modes_.all.values[m]);
+        if (driven > 0.0) length = std::min(length, most / driven);
+    }
+    return std::max(length, most / largest(rounding_));
+}
+
+// How far rounding of the velocity moves each parameter in a step.
+Vector ImplicitStep::moved_by_rounding() const {
+    const Eigen::ArrayXd decay = (-scale_ * modes_.all.values.array()).max(0.0);
+    const Vector answer = (length_ * hidden_.array() / (1.0 + length_ * decay)).matrix();
+    return (length_ * rounding_).cwiseMin(modes_.all.vectors.cwiseAbs() * answer);
 }
 
 bool ImplicitStep::is_stiff(double length, Interrupt& interrupt) {
@@ -249,6 +273,7 @@ bool ImplicitStep::expand(Jet& jet, double length, bool is_exact, Interrupt& int
     length_ = length;
     scale_ = std::exp(log_unit_ - modes_.log_unit);
     if (!know(theta_, start_duals_, interrupt)) return refuse(kShrink);
+    see_rounding();
     length_ = std::min(length_, longest());
     measure_blocks();
     const bool is_fresh = modes_.theta == theta_;

@@ -73,6 +73,9 @@ class ImplicitStep {
     double growth() const noexcept;
     double fastest() const noexcept;
     double longest() const noexcept;
+    double longest_by_rounding() const noexcept;
+    void see_rounding();
+    Vector moved_by_rounding() const;
     double smooth_error() const;
     bool is_near(const Vector& velocity) const;
     Vector without_what_falls() const;
@@ -94,6 +97,8 @@ class ImplicitStep {
     const Activity* activity_ = nullptr;
     Vector theta_, velocity_;
     Vector rounding_;  // of the velocity
+    Vector hidden_;    // the same along each mode
+    Vector moved_;     // by it, in the step
     Matrix start_duals_;
     Vector start_multipliers_;
     double log_unit_ = 0.0;
