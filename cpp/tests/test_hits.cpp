@@ -215,6 +215,20 @@ void what_has_come_far_beyond_a_boundary_is_across() {
     }
 }
 
+/// Last terms of 1e-14 or 1e-8 say nothing of a distance of 1e-15, but a way of 1e-4 beyond the boundary is one.
+void who_leaves_at_no_rate_and_comes_back_is_across_however_coarse_the_series() {
+    Bench bench(kAxes);
+    for (const double last : {1e-5, 1.0}) {
+        std::vector<Numbers> terms(kMaxOrder, Numbers(kRank));
+        terms[1][0] = 1e-3;  // z = 1e-3 u² - 2e-3 u³, and what is not known of it
+        terms[2][0] = -3e-3;
+        terms[kMaxOrder - 2][0] = terms[kMaxOrder - 1][0] = -last;
+        const Hit hit = bench.hit(bench.put({1e-17, 1.0, 0.0}, kOutput, terms), 1.0);
+        CHECK(hit.kind == HitKind::boundary && hit.boundary == 0);
+        CHECK(std::abs(hit.u - 0.5) < 1e-4);
+    }
+}
+
 /// Two boundaries lean to either side of the way by as much.
 void of_boundaries_met_at_one_instant_the_first_is_named_and_all_are_met() {
     Bench bench({{1.0, 0.5, 0.0}, {1.0, -0.5, 0.0}, {0.0, 1.0, 1.0}});
@@ -315,6 +329,7 @@ int main() {
     a_boundary_that_is_only_just_reached_is_reached();
     a_boundary_just_left_is_not_met_again_at_once();
     what_has_come_far_beyond_a_boundary_is_across();
+    who_leaves_at_no_rate_and_comes_back_is_across_however_coarse_the_series();
     of_boundaries_met_at_one_instant_the_first_is_named_and_all_are_met();
     what_is_above_rounding_is_not_zero();
     what_a_neuron_only_stays_beside_is_not_met();

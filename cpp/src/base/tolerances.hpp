@@ -50,6 +50,9 @@ inline constexpr double kZeroUlps = 32.0;
 /// A pre-activation on the wrong side of its boundary by more than this part of |w| + |a| means that an event was
 /// missed.
 inline constexpr double kWrongSide = 1e-8;
+/// A rate that is not known may be one all the same. What it has moved a neuron by is no more in doubt from this part
+/// on of kWrongSide.
+inline constexpr double kDrifted = 0.1;
 /// Rates below this many ulp of |a| Σ p_i |x_i| count as zero.
 inline constexpr double kRateUlps = 256.0;
 /// Rates at simultaneous boundaries below this many ulp of what acts on the neuron are zero: a few roundings of a sum.

@@ -22,9 +22,6 @@ void negate(double* c, int order) noexcept {
 constexpr double kSomeRoundings = 100.0;
 /// A neuron beside a boundary comes towards it by more than this part of what counts as zero, or not at all.
 constexpr double kComesNearer = 0.25;
-/// A rate that is not known may be one all the same. What it has moved a neuron by is no more in doubt from this part
-/// on of what tells that an event was missed.
-constexpr double kDrifted = 0.1;
 
 }  // namespace
 
@@ -155,9 +152,12 @@ KnownFall HitFinder::first_descent_to(int piece, int boundary, std::span<const s
         if (std::abs(c[1]) <= rate_tol(piece) && is_unknown(c[1], piece, boundary, sides)) {
             const KnownFall across = c[1] < 0.0 ? drift_across(piece, known, c, limit) : KnownFall{};
             c[1] = std::max(c[1], 0.0);
-            const KnownFall fall = leave_boundary(c, hold.zero, limit);
-            if (fall.at > std::min(limit, across.at)) return across;
-            return beside_.is_unknown(c, fall.seen, hold.zero) ? across : fall;  // truncation takes nothing across
+            // Truncation takes nothing across: it has to be beyond by more than what that may make of it.
+            for (double beyond = hold.zero;; beyond = 2.0 * beyond + drifted(piece)) {
+                const KnownFall fall = leave_boundary(c, beyond, limit);
+                if (fall.at > std::min(limit, across.at)) return across;
+                if (!beside_.is_unknown(c, fall.seen, beyond)) return fall;
+            }
         }
     }
     const double root = first_descent(c, motion_.order(), limit);
@@ -180,8 +180,7 @@ KnownFall HitFinder::drift_across(int piece, double distance, const Coefficients
     Coefficients drift{};
     std::copy_n(c, motion_.order() + 1, drift);
     drift[0] = std::min(distance, 0.0);
-    const double size = motion_.size(piece) + std::abs(motion_.a(piece)[0]);
-    return known_fall(drift, motion_.order(), kDrifted * kWrongSide * size, limit);
+    return known_fall(drift, motion_.order(), drifted(piece), limit);
 }
 
 bool HitFinder::is_there(int piece, const Hit& hit, double u) const {

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/tolerances.hpp"
 #include "base/types.hpp"
 #include "hybrid/mode.hpp"
 #include "hybrid/pattern.hpp"
@@ -108,6 +109,10 @@ class HitFinder {
     bool is_alone(const Hit& release, const SlidingSet& held, double begin, const PullNoise& noise) const;
     KnownFall first_descent_to(int piece, int boundary, std::span<const std::int8_t> sides, double limit) const;
     KnownFall drift_across(int piece, double distance, const Coefficients& c, double limit) const;
+    /// So far beyond a boundary a neuron is across it.
+    double drifted(int piece) const noexcept {
+        return kDrifted * kWrongSide * (motion_.size(piece) + std::abs(motion_.a(piece)[0]));
+    }
     KnownFall leave_boundary(const Coefficients& c, double zero, double limit) const;
     bool is_unknown(double rate, int piece, int boundary, std::span<const std::int8_t> sides) const;
 
