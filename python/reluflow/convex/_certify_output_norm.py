@@ -109,12 +109,22 @@ def _verdict_of_margins(value: float, found: OutputBounds, residual: float, tole
 
 
 def certify_outputs_fit(
-    net: Network, X: FloatArray, Y: FloatArray, counts: FloatArray, tolerances: Any, max_seconds: float | None
+    net: Network,
+    X: FloatArray,
+    Y: FloatArray,
+    counts: FloatArray,
+    at_zero: float,
+    tolerances: Any,
+    max_seconds: float | None,
 ) -> OutputCertificate:
-    """Compare a network with the least squares of all networks and, where it has them, with the least norm."""
+    """Compare a network with the least squares of all networks and, where it has them, with the least norm.
+
+    No row of X is zero; `at_zero` is the loss of those that are.
+    """
     f = net(X)
     nearest = np.column_stack([nearest_outputs(X, column, counts).outputs for column in Y.T])
-    loss = 0.5 * float(counts @ ((f - Y) ** 2).sum(axis=1)), 0.5 * float(counts @ ((nearest - Y) ** 2).sum(axis=1))
+    own, least = (0.5 * float(counts @ ((outputs - Y) ** 2).sum(axis=1)) for outputs in (f, nearest))
+    loss = own + at_zero, least + at_zero
     residual = _residual_of_fit(net, X, counts[:, None] * (Y - f), tolerances.boundary)
     value = float(np.linalg.norm(net.W, axis=1) @ np.linalg.norm(net.a, axis=1))
     if np.abs(f - nearest).max() > tolerances.support * np.abs(Y).max():

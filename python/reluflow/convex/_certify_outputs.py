@@ -90,16 +90,14 @@ def certify_outputs(
     factor = reduction_factor(training["reduction"], len(pair.X))
     if not training["weight_decay"]:
         return _without_decay(net, pair, training["loss"], factor, tolerances, max_seconds)
-    rows = np.eye(net.n_outputs)[pair.targets] if training["loss"] == "cross_entropy" else pair.targets
-    counts = np.ones(len(pair.X)) if pair.counts is None else pair.counts
-    decay = training["weight_decay"] / factor
-    objective = _Objective(pair.X, np.asarray(rows, dtype=np.float64), counts, training["loss"], decay)
-    F = net(pair.X)
-    value, duals = objective.value(F) + 0.5 * decay * net.norm**2, objective.duals(F)
+    objective, at_zero = _objective(net, pair, training["loss"], training["weight_decay"] / factor)
+    F = net(objective.X)
+    value, duals = objective.value(F) + 0.5 * objective.decay * net.norm**2, objective.duals(F)
     residual = _residual(objective, net, duals, tolerances.boundary)
-    norm = output_norm(pair.X, duals, net.leak, rtol=_NORM_PART * tolerances.gap, deadline=Deadline(max_seconds))
-    lower = objective.lower(duals, min(1.0, decay / norm.upper) if norm.upper > 0 else 1.0)
+    norm = output_norm(objective.X, duals, net.leak, rtol=_NORM_PART * tolerances.gap, deadline=Deadline(max_seconds))
+    lower = objective.lower(duals, min(1.0, objective.decay / norm.upper) if norm.upper > 0 else 1.0)
     upper = min(value, _with_neuron(objective, net, F, norm))
+    value, lower, upper = value + at_zero, lower + at_zero, upper + at_zero
     verdict, message = _verdict(value, lower, upper, residual, tolerances)
     return RegularisedCertificate(
         verdict=verdict,
@@ -116,18 +114,32 @@ def certify_outputs(
     )
 
 
+def _objective(net: Network, pair: Pair, loss: str, decay: float) -> tuple[_Objective, float]:
+    """Return the objective of the samples that are not zero, and the loss of the others, whose outputs are zero."""
+    targets = np.eye(net.n_outputs)[pair.targets] if loss == "cross_entropy" else pair.targets
+    rows = np.asarray(targets, dtype=np.float64)
+    counts = np.ones(len(pair.X)) if pair.counts is None else pair.counts
+    moves = pair.X.any(axis=1)
+    X = np.ascontiguousarray(pair.X[moves])
+    others = _Objective(pair.X[~moves], rows[~moves], counts[~moves], loss, decay)
+    return _Objective(X, rows[moves], counts[moves], loss, decay), others.value(np.zeros_like(others.targets))
+
+
 def _without_decay(
     net: Network, pair: Pair, loss: str, factor: float, tolerances: Any, max_seconds: float | None
 ) -> OutputCertificate:
     counts = np.ones(len(pair.X)) if pair.counts is None else pair.counts
     used = counts > 0
+    if loss == "squared":  # samples of zeros have the outputs 0 of any network
+        used &= pair.X.any(axis=1)
     X, targets = np.ascontiguousarray(pair.X[used]), pair.targets[used]
     plain = net._with(net.W, net.a)
     if loss == "cross_entropy":
         found = certify_margins(plain, X, targets.astype(np.int64), tolerances, max_seconds)
     else:
         Y = np.asarray(targets, dtype=np.float64)
-        found = certify_outputs_fit(plain, X, Y, factor * counts[used], tolerances, max_seconds)
+        at_zero = 0.5 * factor * float(counts[~used] @ (pair.targets[~used] ** 2).sum(axis=1))
+        found = certify_outputs_fit(plain, X, Y, factor * counts[used], at_zero, tolerances, max_seconds)
     duals = np.zeros((len(used), net.n_outputs))
     duals[used] = found.duals
     return replace(found, duals=fixed(duals))

@@ -58,11 +58,11 @@ class Boundaries:
 
 
 def boundaries(X: FloatArray) -> Boundaries:
-    """Find the boundaries of the rows of X, none of which is zero; they are numbered by their first sample."""
+    """Find the boundaries of the rows of X, numbered by their first sample; that of a zero row has the normal 0."""
     boundary, side = _core.find_parallels(np.ascontiguousarray(X))
     size = np.linalg.norm(X, axis=1)
     first = np.unique(boundary, return_index=True)[1]
-    normal = (side[first] / size[first])[:, None] * X[first]
+    normal = (side[first] / np.where(size[first] > 0, size[first], 1.0))[:, None] * X[first]
     return Boundaries(normal, boundary.astype(np.int64), side * size)
 
 
