@@ -94,3 +94,12 @@ def test_rounding_of_margins_takes_no_neuron_to_and_fro(whole: rf.Solution) -> N
     crossed = Counter((event.neuron, event.sample) for event in on.events)
     assert len(crossed) > 50
     assert max(crossed.values()) == 1
+
+
+def test_a_limit_whose_equations_doubles_do_not_resolve_is_the_state(whole: rf.Solution) -> None:
+    """Newton's method ended at a network with a third of the margin, and events were said to come."""
+    limit, net = whole.limit, whole.final
+    assert not limit.certified
+    assert "beyond doubles" in limit.reason
+    own = float((whole.data.y * net(whole.data.X)).min()) / net.norm**2
+    assert limit.margin == pytest.approx(own, rel=1e-6)

@@ -31,6 +31,9 @@ CERTIFIED_TOL = 1e-11
 _LARGEST_TOL = 1e-10
 # So many of those of the sum of all terms: they add up over samples, groups and dimensions.
 _ROUNDINGS = 4.0
+# Equations that are left with more than this are not solved. Newton's method works with products of multipliers: where
+# these cancel, the part that rounding is of the products grows with the square.
+_UNSOLVED = 1e-6
 # A state that is further than this from its limit (radians) has not shown that it goes there.
 MAX_TURN = 0.5
 # Margins of samples at rest this far from their limits have not shown that they go there.
@@ -55,7 +58,7 @@ _VALUE_RANK_TOL = 1e-9
 class _Solution:
     """Multipliers (n,), masses (C,), live groups, and how many dimensions of either are free.
 
-    `is_one_function`: no free masses change the value at any sample.
+    `is_one_function`: no free masses change the value at any sample. `error`: what is left of the equations.
     """
 
     lam: FloatArray
@@ -64,6 +67,7 @@ class _Solution:
     free_duals: int
     free_masses: int
     is_one_function: bool
+    error: float
 
 
 def direction(state: State, core: Core) -> Limit:
@@ -71,6 +75,13 @@ def direction(state: State, core: Core) -> Limit:
     found = _solve(state, core)
     if found is None or not (found.mass > 0).any():
         return unpolished(state, "the max-margin problem in the last pattern has no solution that could be found")
+    cancels = float(np.abs(found.lam) @ np.linalg.norm(state.data.X, axis=1))
+    if found.error > _UNSOLVED and np.finfo(np.float64).eps * cancels**2 > _UNSOLVED:
+        return unpolished(
+            state,
+            "the max-margin problem in the last pattern is beyond doubles: what its multipliers move the neurons by is "
+            f"{1 / cancels:.1g} of their sum; with features of one size (standardised) it is not",
+        )
     wide, split_error = spread(state.groups, state.net, state.groups.pulls(found.lam), found.mass)
     net = wide._with(wide.W / wide.norm, wide.a / wide.norm)
     residuals = residuals_of(state.groups, net, found.lam, state.data.y, core)
@@ -154,7 +165,7 @@ def _solve(state: State, core: Core) -> _Solution | None:
             if core.rests.any():
                 lam = standing(state, core, lam, live) if point.free_duals else lam
                 lam = beside_boundaries(state, core, lam, live)
-            return _Solution(lam, point.mass, live, point.free_duals, point.free_masses, is_one)
+            return _Solution(lam, point.mass, live, point.free_duals, point.free_masses, is_one, point.error)
         samples = np.union1d(samples, joining)
 
 
