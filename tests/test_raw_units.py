@@ -103,3 +103,13 @@ def test_a_limit_whose_equations_doubles_do_not_resolve_is_the_state(whole: rf.S
     assert "beyond doubles" in limit.reason
     own = float((whole.data.y * net(whole.data.X)).min()) / net.norm**2
     assert limit.margin == pytest.approx(own, rel=1e-6)
+
+
+def test_neurons_beyond_a_boundary_where_a_step_begins_raise_no_loss() -> None:
+    """Five neurons were beyond one by 1e-11 of their size, which is a quarter of a margin at |θ|² = 1e11: the loss
+    within any step was above that at its start, and the run ended with accuracy_not_reached at log t = 1.2e5."""
+    data = part_of_cancer(np.arange(300))
+    net = rf.Network.init(20, 30, scale=1e-3, seed=0)
+    sol = rf.integrate(data, net, loss="exponential", until=rf.Stop(log_time=2e5))
+    assert sol.status == "reached_log_time", sol.message
+    assert np.diff(sol.log_loss).max() < 0.02

@@ -62,6 +62,8 @@ double Flow::rounding_of_errors() const {
     return root > 0.0 ? 2.0 * std::log1p(unknown / root) : std::numeric_limits<double>::infinity();
 }
 
+/// Neurons that tolerance has left beyond boundaries, by 1e-11 of their size, count as on the side that their pattern
+/// says where a step begins. In raw units that is a tenth of a margin; so this may be above zero at u = 0 already.
 double Flow::rise_until(double u) {
     stepper_.state_at(u, w_, a_);
     return log_objective(log_loss_of(w_, a_), w_.squaredNorm() + a_.squaredNorm()) -
@@ -85,9 +87,10 @@ bool Flow::shorten_to_fall() {
     const bool is_safe =
         plan_.objective.decay == 0.0 && log_loss_ < kHeavyLoss && fall > kSafeFall * stepper_.margin_error();
     if (is_safe || end == 0.0) return true;
-    const double allowed = loss_rounding() + rise_of_placing();
+    double allowed = loss_rounding() + rise_of_placing();
     double u = end;
     double rise = rise_until(u);
+    if (rise > allowed) allowed += std::max(0.0, rise_until(0.0));
     for (int pass = 0; rise > allowed && pass < kShorter; ++pass) {
         if (stepper_.is_late() && stepper_.retry_plain(largest_step())) {
             u = std::min(end_by_rules(), stepper_.end());
