@@ -57,3 +57,8 @@ def test_a_run_beside_a_sample_of_zeros_has_its_limit_and_its_certificate() -> N
     found = rf.certify(run, run.data)
     assert found.loss == pytest.approx(0.5 * 0.5**2, rel=1e-9)
     assert found.least_loss == pytest.approx(0.5 * 0.5**2, rel=1e-12)
+
+
+def test_nothing_is_certified_of_zeros_alone() -> None:
+    with pytest.raises(ValueError, match="data must have a sample that counts and is not zero"):
+        rf.certify(network(0), (np.zeros((2, 2)), TARGETS[:2]), loss="squared")

@@ -132,6 +132,8 @@ def _without_decay(
     used = counts > 0
     if loss == "squared":  # samples of zeros have the outputs 0 of any network
         used &= pair.X.any(axis=1)
+        if not used.any():
+            raise invalid("data", "have a sample that counts and is not zero", "none")
     X, targets = np.ascontiguousarray(pair.X[used]), pair.targets[used]
     plain = net._with(net.W, net.a)
     if loss == "cross_entropy":
