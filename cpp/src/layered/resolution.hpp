@@ -81,6 +81,8 @@ class Resolution {
     bool is_still_zero(const Place& p, const std::vector<Matrix>& z) const;
     /// Of the velocity, times how far it moves a place: what moves less rests.
     static constexpr double kNoRate = 1e-13;
+    /// What must be zero by the relations of what slides is so up to this part of its terms.
+    static constexpr double kForcedZero = 1e-8;
     static bool rests(Jet& jet, const Place& p);
     void add_dependent(const Activity& before, const Jet* here);
     void add_sums_of_zeros(const Activity& before);

@@ -12,8 +12,6 @@ namespace {
 
 /// A rate below this part of its terms is their rounding.
 constexpr double kResting = 1e-10;
-/// What must be zero by the relations of what slides is so up to this part of its terms.
-constexpr double kForcedZero = 1e-8;
 
 }  // namespace
 

@@ -11,8 +11,6 @@
 namespace reluflow::layered {
 namespace {
 
-/// What must be zero by the relations of what slides is so up to this part of its terms.
-constexpr double kForcedZero = 1e-8;
 /// The sine below which a normal is in the span of others at an event, whose place is known to the tolerance.
 constexpr double kDependent = 1e-6;
 

@@ -63,7 +63,8 @@ double Flow::rounding_of_errors() const {
 }
 
 /// Neurons that tolerance has left beyond boundaries, by 1e-11 of their size, count as on the side that their pattern
-/// says where a step begins. In raw units that is a tenth of a margin; so this may be above zero at u = 0 already.
+/// says where a step begins. In raw units that is a tenth of a margin; so this may be above zero at u = 0 already, and
+/// as much of it as a step may move margins by is accepted.
 double Flow::rise_until(double u) {
     stepper_.state_at(u, w_, a_);
     return log_objective(log_loss_of(w_, a_), w_.squaredNorm() + a_.squaredNorm()) -
@@ -90,7 +91,7 @@ bool Flow::shorten_to_fall() {
     double allowed = loss_rounding() + rise_of_placing();
     double u = end;
     double rise = rise_until(u);
-    if (rise > allowed) allowed += std::max(0.0, rise_until(0.0));
+    if (rise > allowed) allowed += std::clamp(rise_until(0.0), 0.0, kMostMoved);
     for (int pass = 0; rise > allowed && pass < kShorter; ++pass) {
         if (stepper_.is_late() && stepper_.retry_plain(largest_step())) {
             u = std::min(end_by_rules(), stepper_.end());
