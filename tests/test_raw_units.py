@@ -116,8 +116,8 @@ def test_neurons_beyond_a_boundary_where_a_step_begins_raise_no_loss() -> None:
 
 
 def test_no_more_is_forgiven_than_a_step_may_move_margins_by() -> None:
-    """Beyond |θ|² = 5e14 a margin is known to e-foldings. What neurons are beyond a boundary by was forgiven whatever it
-    was, and the loss rose by 1,600 e-foldings before the run ended."""
+    """Beyond |θ|² = 5e14 a margin is known to e-foldings. What neurons are beyond a boundary by was forgiven whatever
+    it was, and the loss rose by 1,600 e-foldings before the run ended."""
     net = rf.Network.init(10, 30, scale=1e-3, seed=0)
     sol = rf.integrate(part_of_cancer(np.arange(569)), net, loss="exponential", until=rf.Stop(log_time=1e7))
     assert sol.log_t_end > 1e6, sol.message
