@@ -9,6 +9,7 @@ import pytest
 
 import limits
 import reluflow as rf
+from certificate import certify_alone
 
 KINDS = {str(kind): kind for kind in limits.kinds()}
 SEPARABLE = [
@@ -72,3 +73,22 @@ def test_the_survey_says_what_it_runs(capsys: pytest.CaptureFixture[str]) -> Non
 def test_data_with_ties_and_contradictions_can_be_surveyed(capsys: pytest.CaptureFixture[str]) -> None:
     assert limits.main(["--more", "--seeds", "3:4", "bits_m30"]) == 0
     assert "1 of 1 certified; 0 took more than 2000 steps" in capsys.readouterr().out
+
+
+def test_a_loss_that_falls_like_a_power_of_time_is_soon_left_for_its_limit() -> None:
+    """Noisy moons of which 36 samples rest: what moves beside them falls like 1/t, in steps that rounding limits.
+
+    It was followed for 3,000 such steps, to log t = 23, before the samples at rest were looked for.
+    """
+    outcome = limits.one(KINDS["moons_noisy_bias_m60_0.001"], 1, rf.Stop(limit=True), rtol=1e-9)
+    sol = outcome.sol
+    assert sol.status == "reached_limit", sol.message
+    assert "where the loss stalls" in sol.message or "beside" in sol.message
+    assert sol.stats["steps"] < 4000
+    assert sol.log_t_end < 22.0
+    n_resting = int((np.abs(sol.data.y * outcome.limit.network(sol.data.X)) < 1e-9).sum())
+    assert certify_alone(sol.data, outcome.limit, n_resting) <= 1e-9
+    # A run that is to come to a time goes on: 3,000 steps and more.
+    timed = rf.integrate(sol.data, sol.initial, until=rf.Stop(log_time=21.0))
+    assert timed.status == "reached_log_time"
+    assert timed.stats["steps"] > sol.stats["steps"]

@@ -39,6 +39,7 @@ Settings settings_in(const py::dict& options) {
     read(options, "rtol", settings.rtol);
     read(options, "atol", settings.atol);
     read(options, "rounding", settings.rounding);
+    read(options, "most_limited", settings.most_limited);
     read(options, "max_events", settings.max_events);
     read(options, "horizon_log_loss", settings.horizon_log_loss);
     read(options, "checkpoint_bytes", settings.checkpoint_bytes);

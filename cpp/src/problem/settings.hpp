@@ -47,6 +47,9 @@ struct Settings {
     /// Error of θ that is accepted from the rounding of weights that cancel. It does not depend on rtol, and so neither
     /// does where a loss stalls.
     double rounding = 1e-9;
+    /// However it goes on, a run over a stalled loss that can only be followed in steps that rounding limits ends after
+    /// so many of them: the next unit of log t would take as many again, and twice as many.
+    double most_limited = 3000.0;
     /// Memory for the accepted steps; when it is full every second one is dropped.
     std::size_t checkpoint_bytes = std::size_t{256} << 20;
 };

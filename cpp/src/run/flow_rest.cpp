@@ -45,9 +45,6 @@ constexpr double kFarBeyond = 10.0;
 /// events are to come it takes thousands until that exceeds the limit of rounding.
 constexpr int kLastSteps = 1000;
 constexpr double kLastPart = 1.1;
-/// However it goes on, one that can only be followed in steps that rounding limits ends after so many of them: the next
-/// unit of log t would take as many again, and twice as many.
-constexpr double kMostLimited = 3000.0;
 /// A sample at rest has a weight of this many times the share of all tails.
 constexpr double kHoldsBy = 4.0;
 /// Beside samples at rest others have come to rest, too, where the network does not grow by this, in log |θ|, in so
@@ -213,7 +210,7 @@ bool Flow::is_lost_in_rounding() {
         last_from_ = rest_trend_.elapsed();
         last_steps_ = std::min(last_steps_, 1);
     }
-    if (is_slow && is_far && rest_trend_.elapsed() > kMostLimited * limit) return true;
+    if (is_slow && is_far && rest_trend_.elapsed() > plan_.settings.most_limited * limit) return true;
     return (ends && rest_trend_.elapsed() > limit) || last_steps_ > kLastSteps || (is_slow && rest_trend_.crawls());
 }
 

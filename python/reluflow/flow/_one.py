@@ -24,6 +24,10 @@ from ._solution import Solution
 from ._stop import Stop
 from ._to_limit import to_limit, to_time_beside_rest
 
+# Where a loss stalls a run to its limit goes on beside what is at rest. Until then it is followed through so many steps
+# that rounding limits, and other runs through 3,000: each unit of log t takes three times as many as the one before.
+_MOST_LIMITED = 200.0
+
 
 @dataclass(frozen=True)
 class Watching:
@@ -104,6 +108,8 @@ class _Legs:
         options |= {"at_rest": rests, "exponent": held.exponent}
         if done is not None:
             options |= _carried_on(done)
+        if _goes_past_a_stall(self._settings) and not is_beyond(done):
+            options |= {"most_limited": _MOST_LIMITED}
         if self._watching is not None:
             options |= self._watched(self._watching, done, begin, own)
         arguments = data.X, data.y, held.W, held.a, begin.leak, own.loss, own.reduction, options
@@ -164,6 +170,12 @@ def _carried_on(done: Solution) -> dict[str, Any]:
     if "final_sample_weights" in raw:
         options["sample_weights"] = raw["final_sample_weights"]
     return options
+
+
+def _goes_past_a_stall(settings: Settings) -> bool:
+    """Tell whether a run goes on where the flow itself can be followed no further (`to_limit`)."""
+    until = settings.until
+    return bool(until.limit) and until.events is None and math.isinf(until.log_end()) and not settings.weight_decay
 
 
 def _going_on(settings: Settings, done: Solution) -> Settings:
