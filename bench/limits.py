@@ -3,7 +3,8 @@
 python bench/limits.py                      # one seed of every kind
 python bench/limits.py --seeds 0:3 wine     # three seeds of the kinds whose name holds one of these words
 python bench/limits.py --list               # the names of the kinds
-python bench/limits.py --rtol 1e-6          # the same limits in fewer steps
+python bench/limits.py --rtol 1e-9          # at another tolerance than the default of such runs
+python bench/limits.py --against 1e-11      # how far the limits are from those at this tolerance
 python bench/limits.py --more --seeds 10    # bits, whole numbers and wrong labels instead
 
 Data of scikit-learn and random ones; with and without a constant column, slope of the inactive side 0 or 0.1, both
@@ -181,7 +182,7 @@ class Outcome:
         return self.sol.success and self.limit.certified
 
 
-def one(kind: Kind, seed: int, until: rf.Stop, seconds: float = np.inf, rtol: float = 1e-9) -> Outcome:
+def one(kind: Kind, seed: int, until: rf.Stop, seconds: float = np.inf, rtol: float | None = None) -> Outcome:
     data = kind.data(seed)
     net = rf.Network.init(kind.width, data.d, scale=kind.scale, seed=seed, leak=kind.leak)
     begin = process_time()
@@ -200,6 +201,16 @@ def one(kind: Kind, seed: int, until: rf.Stop, seconds: float = np.inf, rtol: fl
     return Outcome(sol, limit, "; ".join(str(w.message) for w in caught), process_time() - begin)
 
 
+def distances(kind: Kind, seed: int, o: Outcome, other: Outcome) -> str:
+    """Return how far two limits of one flow are from each other: at the samples, and the networks."""
+    if not (o.is_certified and other.is_certified and o.limit.kind == other.limit.kind):
+        return f"  not both certified: {o.sol.status}, {other.sol.status}"
+    data, nets = kind.data(seed), (o.limit.network, other.limit.network)
+    size = 1.0 if o.limit.kind == "direction" else nets[1].norm
+    outputs = np.abs(nets[0](data.X) - nets[1](data.X)).max() / size**2
+    return f"  outputs {outputs:.1e}, network {np.linalg.norm(nets[0].theta - nets[1].theta) / size:.1e}"
+
+
 def row(kind: Kind, seed: int, o: Outcome) -> str:
     verdict = f"{o.limit.kind} {'certified' if o.limit.certified else '-'}"
     size = float(np.log(o.sol.final.norm))
@@ -215,7 +226,8 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     p.add_argument("--seeds", default="1", help="a count, or first:last")
     p.add_argument("--log-time", type=float, default=None, help="stop there, and not where the limit is certified")
     p.add_argument("--seconds", type=float, default=10.0, help="the most that one run may take, of one core")
-    p.add_argument("--rtol", type=float, default=1e-9, help="the tolerance of the runs")
+    p.add_argument("--rtol", type=float, default=None, help="the tolerance of the runs, by default that of `integrate`")
+    p.add_argument("--against", type=float, default=None, help="run again at this tolerance, and compare the limits")
     p.add_argument("--more", action="store_true", help="bits, whole numbers and wrong labels instead")
     p.add_argument("--list", action="store_true", help="name the kinds, run nothing")
     return p.parse_args(words)
@@ -238,7 +250,8 @@ def main(words: Sequence[str]) -> int:
         for seed in range(int(first or 0), int(last)):
             o = one(kind, seed, until, args.seconds, args.rtol)
             outcomes.append(o)
-            print(row(kind, seed, o), flush=True)
+            end = distances(kind, seed, o, one(kind, seed, until, args.seconds, args.against)) if args.against else ""
+            print(row(kind, seed, o) + end, flush=True)
             if not o.is_certified or o.warned:
                 misses.append(f"{kind} {seed}: {o.sol.message}; {o.limit.reason}; {o.warned}")
     print(*misses, sep="\n")

@@ -23,7 +23,7 @@ def wrong_xor() -> tuple[rf.Dataset, rf.Network]:
 
 def test_a_part_that_grows_beside_samples_of_many_weights(tmp_path: Path) -> None:
     data, net = wrong_xor()
-    sol = rf.integrate(data, net, until=rf.Stop(limit=True))
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True), rtol=1e-9)
     assert sol.status == "reached_limit", sol.message
     assert "known to 1e-07" in sol.message
     n_resting = int((data.y * sol.limit.network(data.X) < 1e-9).sum())

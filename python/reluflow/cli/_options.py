@@ -51,7 +51,8 @@ Reduction = Annotated[
 WeightDecay = Annotated[
     float, _option("Flow", "γ of the term γ/2 |θ|² that is added to the loss; 0 for none.", "--weight-decay")
 ]
-Rtol = Annotated[float, _option("Flow", "Local error relative to the size of each neuron.")]
+_RTOL = "Local error relative to the size of each neuron"
+Rtol = Annotated[float | None, _option("Flow", _RTOL + "; without it 1e-9, and 1e-6 to a certified limit.")]
 OnBranch = Annotated[str, _option("Flow", "Where the flow is not unique: " + ", ".join(POLICIES) + ".")]
 Threads = Annotated[
     int | None, _option("Flow", "Threads to use, by default one for each core; the result is the same.")
@@ -72,6 +73,7 @@ SweepUntil = Annotated[str, _option("Flow", _UNTIL)]
 Grid = Annotated[list[str], _option("Grid", _GRID)]
 Measure = Annotated[str, _option("Grid", "What is kept of a run: " + ", ".join(f"`{name}`" for name in MEASURES) + ".")]
 Chunk = Annotated[int | None, _option("Grid", "Points that are run and stored together.")]
+SweepRtol = Annotated[float, _option("Flow", _RTOL + ".")]
 SweepStore = Annotated[Path, _option("Output", "Folder in which the results are kept as they come.")]
 SweepTable = Annotated[Path | None, _option("Output", "Write all results to this .csv or .nc file too.")]
 SweepAgain = Annotated[bool, _option("Output", "Run also the points whose results are there.", "--again")]

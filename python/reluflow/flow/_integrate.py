@@ -44,7 +44,7 @@ def integrate(
     loss: LossName | None = None,
     reduction: ReductionName | None = None,
     weight_decay: float | None = None,
-    rtol: float = 1e-9,
+    rtol: float | None = None,
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
     save_at_log: npt.ArrayLike | None = None,
@@ -67,7 +67,7 @@ def integrate(
     loss: LossName | None = None,
     reduction: ReductionName | None = None,
     weight_decay: float | None = None,
-    rtol: float = 1e-9,
+    rtol: float | None = None,
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
     save_at_log: npt.ArrayLike | None = None,
@@ -132,7 +132,7 @@ def integrate(
     loss: LossName | Literal["cross_entropy"] | None = None,
     reduction: ReductionName | None = None,
     weight_decay: float | None = None,
-    rtol: float = 1e-9,
+    rtol: float | None = None,
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
     save_at_log: npt.ArrayLike | None = None,
@@ -154,7 +154,7 @@ def integrate(
     loss: LossName | Literal["cross_entropy"] | None = None,
     reduction: ReductionName | None = None,
     weight_decay: float | None = None,
-    rtol: float = 1e-9,
+    rtol: float | None = None,
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
     save_at_log: npt.ArrayLike | None = None,
@@ -193,7 +193,10 @@ def integrate(
         γ >= 0: the flow is that of L(θ) + γ/2 |θ|². `log_loss` and the loss that stops a run are those of L alone.
         By default that of the solution that is continued, else 0.
     rtol, atol : float, optional
-        Bound of the local error of each neuron, rtol |θ_j| + atol. `rtol` lies in [1e-14, 1), `atol` is 0 by default.
+        Bound of the local error of each neuron, rtol |θ_j| + atol. `rtol` lies in [1e-14, 1) and is 1e-9 by default,
+        but 1e-6 to the limit (``Stop(limit=True)``) of two layers with one output and a loss of margins without decay:
+        that is solved for, to rounding, and only a network that it leaves open depends on the way there. `atol` is 0
+        by default.
     save_at : array_like, shape (k,), optional
         Increasing times at which to keep the state, instead of the accepted steps.
     save_at_log : array_like, shape (k,), optional

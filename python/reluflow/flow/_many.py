@@ -110,7 +110,7 @@ def integrate_many(
     loss: LossName | Literal["cross_entropy"] | None = None,
     reduction: ReductionName | None = None,
     weight_decay: float | None = None,
-    rtol: float = 1e-9,
+    rtol: float | None = None,
     atol: float | None = None,
     save_at: npt.ArrayLike | None = None,
     save_at_log: npt.ArrayLike | None = None,

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from .. import _core
 from .._validation import invalid, not_negative
 from ..layered import DeepSolution
-from ..layered._integrate import HOOK_PERIOD, Hook, Layered, check_start, integrate_layers
+from ..layered._integrate import DEFAULT_RTOL, HOOK_PERIOD, Hook, Layered, check_start, integrate_layers
 from ..layered._several import Pair, kept, pair_of
 from ..layered._two_layers import AsLayers, as_layers
 from ..losses import LossName, ReductionName
@@ -36,7 +36,7 @@ class LossOptions(TypedDict, total=False):
     until: Required[Stop | float]
     reduction: ReductionName | None
     weight_decay: float | None
-    rtol: float
+    rtol: float | None
     save_at: npt.ArrayLike | None
     save_at_log: npt.ArrayLike | None
     on_branch: str
@@ -143,6 +143,7 @@ def run_of(data: Any, net: Any, until: Stop | float, options: dict[str, Any]) ->
     start = (net.t_end, net.log_t_end) if goes_on else (0.0, -math.inf)
     times = checked_times(rules["save_at"], rules["save_at_log"], start, stop)
     rules["save_at"], rules["save_at_log"] = times
+    rules["rtol"] = DEFAULT_RTOL if rules["rtol"] is None else rules["rtol"]
     settings = {**options, **rules, "until": stop.as_dict(), "version": _core.__version__}
     settings["train"] = reader.train
     settings["rates"] = net.settings["rates"] if goes_on else (None if rates is None else reader.rates)

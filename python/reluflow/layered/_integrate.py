@@ -22,6 +22,7 @@ MIN_RTOL = 1e-14  # below it the rounding of margins and of a step is larger tha
 HOOK_PERIOD = 0.1  # seconds between two calls of a hook
 KEPT_STATES = 32  # stored with a solution for dense output after loading
 # What a run of layers can be ended by; the other criteria of a Stop belong to two layers.
+DEFAULT_RTOL = 1e-9
 CRITERIA = ("time", "log_time", "loss", "mean_loss", "log_norm", "events", "gradient", "steps", "seconds")
 
 Hook = Callable[[dict[str, Any]], object]
@@ -35,7 +36,7 @@ class Layered:
     loss: str = "logistic"
     reduction: str = "sum"
     weight_decay: float | FloatArray = 0.0  # of all parameters, or of each
-    rtol: float = 1e-9
+    rtol: float | None = None
     save_at: npt.ArrayLike | None = None
     save_at_log: npt.ArrayLike | None = None
     on_branch: str = "inactive"
@@ -53,7 +54,7 @@ class Layered:
             "loss": self.loss,
             "reduction": check_reduction(self.reduction),
             "weight_decay": self._decay(),
-            "rtol": checked_rtol(self.rtol),
+            "rtol": DEFAULT_RTOL if self.rtol is None else checked_rtol(self.rtol),
             "on_branch": one_of(self.on_branch, "on_branch", POLICIES),
             **_criteria(self.criteria, self.reduction, n),
         }
