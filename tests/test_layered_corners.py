@@ -74,3 +74,19 @@ def test_dependent_boundaries_leave_together_at_an_event_of_others() -> None:
     assert len(runs[0].events) == len(runs[1].events)
     theta = runs[1].final.theta
     assert np.abs(runs[0].final.theta - theta).max() < 1e-6 * np.abs(theta).max()
+
+
+def test_what_rested_leaves_where_both_sides_move_it() -> None:
+    """A unit that it reads wakes, and what it shares its boundary by is another: it was taken for what slid only now.
+
+    It stood between two sides that both take it away, until an event that local minima decided at one tolerance."""
+    runs = [drawn(1384).ends(rtol) for rtol in (1e-7, 1e-9, 1e-11)]
+    assert [run.status for run in runs] == ["reached_time"] * 3
+    for run in runs:
+        (point,) = [point for point in run.branchings if abs(point.t - 24.420208) < 1e-5]
+        assert point.places == ((2, 3, 3),)
+        assert set(point.options) == {(1,), (-1,)}
+        assert len(run.branchings) == len(runs[0].branchings)
+    theta = runs[2].final.theta
+    for run in runs[:2]:
+        assert np.abs(run.final.theta - theta).max() < 1e-6 * np.abs(theta).max()

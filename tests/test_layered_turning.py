@@ -212,14 +212,20 @@ def test_what_rests_where_a_crossing_makes_its_boundary_repel_leaves_or_stays(se
     assert np.abs(ends["active"] - ends["inactive"]).max() > 1e-2
 
 
-def test_what_leaves_at_its_bound_leaves_though_the_boundary_has_come_to_repel() -> None:
-    """Within rounding of the bound it counted as standing there, and was sent back to it without end."""
+@pytest.mark.parametrize("policy", ["inactive", "active"])
+def test_what_rests_leaves_though_it_shared_its_boundary_before(policy: str) -> None:
+    """A unit slides on two samples that read its bias alone. On one of them a unit below wakes, and takes it away.
+
+    The boundary of the other repels from then on. It was not known by its members, so that the unit stood there without
+    a choice, also when both sides took it away."""
     X = [[1, 0, 2, 2], [1, 1, 1, 2], [2, 0, 1, -2], [1, -1, 0, 0]]
     first = [-0.260135, 0.05407, -0.054792, -0.26219, -0.110918, 0.001854, 0.167632, -0.021601, 0.0, 0.0]
     second = [0.176654, -0.016872, -0.015318, -0.213811, 0.115315, 0.060089, 0.0, 0.0, 0.0]
     layers = [rf.Dense(2, bias=True), rf.Dense(3, bias=True), rf.Dense(1)]
     net = rf.DeepNetwork(layers, np.array([*first, *second, 0.06019, -0.04125, -0.157156]), dim=4)
     data = np.array(X, dtype=float), np.array([-1.0, -1.0, -2.0, 1.0])
-    sol = rf.integrate(data, net, loss="squared", weight_decay=0.05, until=20.0)
+    sol = rf.integrate(data, net, loss="squared", weight_decay=0.05, until=20.0, on_branch=policy)
     assert sol.status == "reached_time", sol.message
-    assert "leave_up" in [event.kind for event in sol.events if 1.0 < event.t < 1.01]
+    (point,) = sol.branchings
+    assert point.places == ((2, 0, 3),)
+    assert set(point.options) == {(1,), (-1,)}

@@ -76,24 +76,34 @@ Outcome Resolution::decide_once(Jet& jet) {
     return resolve_locally(jet, *theta_);
 }
 
-// What slid on boundaries that attracted, and repel now that others have changed their sides. `rests`: nothing moves it
-// on its inactive side.
+// What slid on boundaries that attracted, and repel now that others have changed their sides; and what rested, and is
+// moved now to both sides. `rests`: nothing moves it on its inactive side.
 std::vector<Contact> Resolution::come_to_repel(Jet& jet, bool& rests) {
     std::vector<Contact> repelling;
+    std::vector<Ridge> ridges;
     for (int b = 0; b < jet.sliding().count(); ++b)
         if (const Ridge ridge = ridge_of(jet, b); ridge != Ridge::none) {
             repelling.push_back({jet.sliding().boundaries()[b], 0, 0, false});
-            rests = rests && ridge == Ridge::rests;
+            ridges.push_back(ridge);
         }
     jet.start(*theta_, *before_, span_, false);
     const bool is_known = jet.advance();
-    std::erase_if(repelling, [&](const Contact& contact) {
-        const auto& slides = jet.sliding().boundaries();
-        const auto same = [&](const Boundary& boundary) { return boundary.is_same(contact.boundary); };
+    const auto& slides = jet.sliding().boundaries();
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < repelling.size(); ++k) {
+        const auto& members = repelling[k].boundary.members;  // what they share a boundary by may be another now
+        const auto same = [&](const Boundary& boundary) {
+            return std::ranges::any_of(members, [&](const Place& p) { return boundary.place_of(p) >= 0; });
+        };
         const auto known = std::ranges::find_if(slides, same);
-        return !is_known || known == slides.end() ||
-               ridge_of(jet, static_cast<int>(known - slides.begin())) != Ridge::none;
-    });
+        if (!is_known || known == slides.end()) continue;
+        const Ridge before = ridge_of(jet, static_cast<int>(known - slides.begin()));
+        if (before == Ridge::stands || before == ridges[k]) continue;
+        rests = rests && ridges[k] == Ridge::rests;
+        if (kept != k) repelling[kept] = std::move(repelling[k]);
+        ++kept;
+    }
+    repelling.resize(kept);
     return repelling;
 }
 
