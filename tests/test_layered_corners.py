@@ -90,3 +90,18 @@ def test_what_rested_leaves_where_both_sides_move_it() -> None:
     theta = runs[2].final.theta
     for run in runs[:2]:
         assert np.abs(run.final.theta - theta).max() < 1e-6 * np.abs(theta).max()
+
+
+def test_what_rests_does_so_in_one_way_whoever_decides_the_event() -> None:
+    """A boundary comes to repel what slides on it, and nothing moves that on its inactive side.
+
+    At rtol 1e-9 local minima decide, as a contact comes with another; they had but the way in which it leaves."""
+    runs = [drawn(1059).ends(rtol) for rtol in (1e-7, 1e-9, 1e-11)]
+    for run in runs:
+        (point,) = run.branchings
+        assert point.t == pytest.approx(2.59128996, abs=1e-6)
+        unit = point.places.index((2, 2, 1))
+        assert [option[unit] for option in point.options] == [0, 1]
+    theta = runs[2].final.theta
+    for run in runs[:2]:
+        assert np.abs(run.final.theta - theta).max() < 1e-6 * np.abs(theta).max()

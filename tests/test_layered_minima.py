@@ -126,13 +126,22 @@ def test_weights_that_vanish_with_a_unit_below_are_one_event() -> None:
 
 @pytest.mark.parametrize("rtol", [1e-7, 1e-9, 1e-11])
 def test_where_all_that_a_layer_reads_has_died_a_held_unit_leaves(rtol: float) -> None:
-    """One input, equal samples: unit 6 of the first layer dies, unit 3 is held at zero, and descent goes through 3."""
+    """One input, equal samples: unit 6 of the first layer dies, unit 3 is held at zero, and descent goes through 3.
+
+    It may also rest there for ever, as it would beside its boundary."""
     signs = [1, 1, -1, -1, 1, -1, -1, -1, -1, 1, -1, 1, -1]
     net = rf.DeepNetwork.init([rf.Dense(7), rf.Dense(7), rf.Dense(1)], dim=1, scale=3.0, seed=137)
-    sol = rf.integrate(rf.Dataset(np.ones((13, 1)), signs), net, until=30.0, rtol=rtol)
-    assert sol.success, sol.message
+    ends = {}
+    for policy in ("active", "inactive"):
+        sol = rf.integrate(rf.Dataset(np.ones((13, 1)), signs), net, until=30.0, rtol=rtol, on_branch=policy)
+        assert sol.success, sol.message
+        (point,) = sol.branchings
+        unit = point.places.index((1, 3, 0))
+        assert {option[unit] for option in point.options} == {0, 1}
+        ends[policy] = sol.final([[1.0]]).item()
     # 5 of 13 are positive: descent ends at the best constant
-    assert sol.final([[1.0]]).item() == pytest.approx(np.log(5 / 8), abs=1e-3)
+    assert ends["active"] == pytest.approx(np.log(5 / 8), abs=1e-3)
+    assert ends["inactive"] == 0.0
 
 
 def test_where_more_ways_meet_than_are_looked_at_the_message_says_so() -> None:

@@ -204,7 +204,8 @@ def test_what_rests_where_a_crossing_makes_its_boundary_repel_leaves_or_stays(se
         assert len(along.branchings) == len(turned.branchings) == 1
         for sol in (along, turned):
             branching = sol.branchings[0]
-            assert branching.options[branching.chosen] == (sides,)
+            (unit,) = (k for k, place in enumerate(branching.places) if place[0] == 1)  # the one above goes with it
+            assert branching.options[branching.chosen][unit] == sides
             kind = [event.kind for event in sol.events if event.t == branching.t]
             assert ("leave_up" in kind) == (policy == "active")
         np.testing.assert_allclose(other, end, atol=1e-8)
@@ -226,6 +227,10 @@ def test_what_rests_leaves_though_it_shared_its_boundary_before(policy: str) -> 
     data = np.array(X, dtype=float), np.array([-1.0, -1.0, -2.0, 1.0])
     sol = rf.integrate(data, net, loss="squared", weight_decay=0.05, until=20.0, on_branch=policy)
     assert sol.status == "reached_time", sol.message
-    (point,) = sol.branchings
-    assert point.places == ((2, 0, 3),)
-    assert set(point.options) == {(1,), (-1,)}
+    first, *later = sol.branchings
+    assert first.places == ((2, 0, 2), (2, 0, 3))
+    assert set(first.options) == {(0, 1), (-1, 0)}
+    # Where it rests it does so until a unit below wakes there, too.
+    assert [(point.places, set(point.options)) for point in later] == (
+        [(((2, 0, 3),), {(1,), (-1,)})] if policy == "inactive" else []
+    )

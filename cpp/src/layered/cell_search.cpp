@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
+#include <map>
 #include <utility>
 
 namespace reluflow::layered {
@@ -12,6 +12,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Cells of one point at most.
 constexpr std::size_t kMaxCells = 6000;
+/// Searches with different groups kept at most.
+constexpr std::size_t kMostSearches = 64;
 /// A row below this part of its terms is their rounding.
 constexpr double kNoRow = 1e-10;
 /// Rows that positive weights take this close to zero have no direction in which all are positive.
@@ -45,22 +47,45 @@ bool CellSearch::feeds_others(int a) const {
 }
 
 // Minima are looked for with groups kept at zero; a group that would go in one of them is freed for the next search.
+// One that may rest there does so in one way, and is free in others.
 std::vector<CellMinimum> CellSearch::find() {
-    while (true) {
-        enumerate();
-        if (gap_ != nullptr) return {};
+    std::vector<CellMinimum> all;
+    std::vector<std::vector<char>> searches{kept_};
+    const auto add_search = [&](std::vector<char> kept) {
+        if (std::ranges::find(searches, kept) == searches.end()) searches.push_back(std::move(kept));
+    };
+    for (std::size_t k = 0; k < searches.size(); ++k) {
+        kept_ = searches[k];
         std::vector<CellMinimum> found;
-        const std::vector<Cell> cells = cells_;
-        for (const Cell& one : cells) {
-            const auto same = [&](const CellMinimum& m) { return form_.is_same(m.direction, one.best); };
-            if (std::ranges::none_of(found, same) && is_minimum(one.best)) found.push_back(describe(one, one.best));
-        }
-        bool freed = false;
-        for (const CellMinimum& m : found) freed = free_what_goes(m.direction) || freed;
+        find_minima(found);
         if (gap_ != nullptr) return {};
-        if (found.empty()) gap_ = kHiddenMinimum;
-        if (!freed) return found;
+        std::set<int> leaving;
+        std::set<int> resting;
+        for (const CellMinimum& m : found) sort_what_goes(m.direction, leaving, resting);
+        if (gap_ == nullptr && searches.size() > kMostSearches) gap_ = kTooManyWays;
+        if (gap_ != nullptr) return {};
+        if (!leaving.empty()) {
+            add_search(kept_without(leaving));
+            continue;
+        }
+        for (CellMinimum& m : found) {
+            const auto same = [&](const CellMinimum& known) { return form_.is_same(known.direction, m.direction); };
+            if (std::ranges::none_of(all, same)) all.push_back(std::move(m));
+        }
+        for (const int group : resting) add_search(kept_without({group}));
     }
+    return all;
+}
+
+void CellSearch::find_minima(std::vector<CellMinimum>& found) {
+    enumerate();
+    if (gap_ != nullptr) return;
+    const std::vector<Cell> cells = cells_;
+    for (const Cell& one : cells) {
+        const auto same = [&](const CellMinimum& m) { return form_.is_same(m.direction, one.best); };
+        if (std::ranges::none_of(found, same) && is_minimum(one.best)) found.push_back(describe(one, one.best));
+    }
+    if (found.empty()) gap_ = kHiddenMinimum;
 }
 
 // The first cell with a direction other than zero is enough.
@@ -83,27 +108,60 @@ bool CellSearch::stays(int group) {
     return !goes(group, rest);
 }
 
-// Frees the groups that do not stay beside a direction in which they are zero; true if there are any.
-bool CellSearch::free_what_goes(const Vector& d) {
-    const std::vector<char> before = kept_;
+// Adds the groups that do not stay beside a direction in which they are zero: those that have to leave, and those that
+// may rest. What rested before is none of them if it does so still.
+void CellSearch::sort_what_goes(const Vector& d, std::set<int>& leaving, std::set<int>& resting) {
     std::set<int> open;
     for (std::size_t a = 0; a < group_.size(); ++a)
-        if (before[a] != 0) open.insert(group_[a]);
-    std::set<int> going;
-    for (const int group : open)
-        if (goes(group, d)) going.insert(group);
+        if (kept_[a] != 0) open.insert(group_[a]);
+    for (const int group : open) {
+        if (!goes(group, d)) continue;
+        const Rest rest = rest_of(group);
+        if (rest == Rest::never || !rests(group, d))
+            leaving.insert(group);
+        else if (rest == Rest::may)
+            resting.insert(group);
+    }
+}
+
+std::vector<char> CellSearch::kept_without(const std::set<int>& groups) const {
+    std::vector<char> kept = kept_;
     for (std::size_t a = 0; a < group_.size(); ++a)
-        if (going.contains(group_[a])) kept_[a] = 0;
-    return !going.empty();
+        if (groups.contains(group_[a])) kept[a] = 0;
+    return kept;
+}
+
+Rest CellSearch::rest_of(int group) const {
+    const auto a = std::ranges::find(group_, group) - group_.begin();
+    return form_.rest.empty() ? Rest::never : form_.rest[static_cast<std::size_t>(a)];
 }
 
 // Whether a group does not stay beside a direction while all others that are kept do.
 bool CellSearch::goes(int group, const Vector& d) {
-    const std::vector<char> before = kept_;
-    for (std::size_t a = 0; a < group_.size(); ++a) kept_[a] = before[a] != 0 && group_[a] != group ? 1 : 0;
+    const std::vector<char> before = std::exchange(kept_, kept_without({group}));
     const bool stays = is_still_best(d);
     kept_ = before;
     return !stays;
+}
+
+// Whether on one side of its boundary nothing moves a group, though nothing keeps it from moving there.
+bool CellSearch::rests(int group, const Vector& d) {
+    const std::vector<char> before = std::exchange(kept_, kept_without({group}));
+    near_ = &d;
+    unbound_ = group;
+    enumerate();
+    near_ = nullptr;
+    unbound_.reset();
+    kept_ = before;
+    std::map<std::vector<int>, bool> sides;
+    for (const Cell& cell : cells_) {
+        std::vector<int> side;
+        for (std::size_t a = 0; a < group_.size(); ++a)
+            if (group_[a] == group) side.push_back(cell.signs[a]);
+        const auto known = sides.try_emplace(std::move(side), true).first;
+        known->second = known->second && is_best(cell, d);
+    }
+    return gap_ == nullptr && std::ranges::any_of(sides, [](const auto& one) { return one.second; });
 }
 
 bool CellSearch::is_still_best(const Vector& d) {
@@ -130,7 +188,7 @@ void CellSearch::enumerate() {
 void CellSearch::find_hinges() {
     may_be_hinge_.clear();
     for (int a = 0; a < form_.count(); ++a)
-        may_be_hinge_.push_back(kept_[a] != 0 || (!feeds_others(a) && form_.beta[a] <= 0.0) ? 1 : 0);
+        may_be_hinge_.push_back(kept_[a] != 0 || (!unbound_ && !feeds_others(a) && form_.beta[a] <= 0.0) ? 1 : 0);
 }
 
 // Adds the next place to a cell, from below upwards.
@@ -224,6 +282,19 @@ std::vector<Vector> CellSearch::span_of_kept(const Cell& cell) const {
     return basis;
 }
 
+// What the rows of the group that goes where it is moved span beside those of the places that stay: what else moves in
+// this span goes with it.
+std::vector<Vector> CellSearch::span_of_unbound(const Cell& cell, const std::vector<Vector>& kept) const {
+    std::vector<Vector> basis;
+    for (std::size_t a = 0; a < group_.size() && unbound_; ++a) {
+        if (group_[a] != *unbound_) continue;
+        Vector row = cell.rows[a];
+        take_away(kept, row);
+        if (row.norm() > kDependentRow * cell.rows[a].norm()) add_direction(row, basis);
+    }
+    return basis;
+}
+
 // The best direction of a cell: the least |velocity + Σ μ_a row_a| with μ between its bounds, or of one sign where the
 // cell has a side.
 void CellSearch::settle(Cell& cell) {
@@ -231,6 +302,7 @@ void CellSearch::settle(Cell& cell) {
     const std::vector<Vector> kept = span_of_kept(cell);
     Vector offset = form_.velocity;
     cell.forces = form_.scale;
+    const std::vector<Vector> unbound = span_of_unbound(cell, kept);
     std::vector<int> used;
     std::vector<Vector> rows;
     for (int a = 0; a < form_.count(); ++a) {
@@ -241,6 +313,9 @@ void CellSearch::settle(Cell& cell) {
         Vector row = cell.rows[a];
         take_away(kept, row);
         if (row.norm() <= kDependentRow * cell.rows[a].norm()) continue;
+        Vector beside = row;
+        take_away(unbound, beside);
+        if (!unbound.empty() && beside.norm() <= kDependentRow * row.norm()) continue;
         used.push_back(a);
         rows.push_back(std::move(row));
     }

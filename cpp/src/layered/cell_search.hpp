@@ -7,6 +7,8 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <set>
 #include <vector>
 
 #include "base/interrupt.hpp"
@@ -33,7 +35,8 @@ class CellSearch {
     /// Searches throw Abandoned if `interrupt`, which may be null, wants it.
     CellSearch(const LocalForm& form, Interrupt* interrupt);
 
-    /// All local minima in which as many groups as can stay; none if the search did not end: gap() says why.
+    /// All local minima in which as many groups as can stay, with what may rest at rest and without; none if the search
+    /// did not end: gap() says why.
     std::vector<CellMinimum> find();
     const char* gap() const noexcept { return gap_; }
     /// True if a group does not move while all others stay. False, too, if there are too many cells.
@@ -57,8 +60,12 @@ class CellSearch {
     void count_alike();
     void find_hinges();
     void keep_all();
-    bool free_what_goes(const Vector& d);
+    void find_minima(std::vector<CellMinimum>& found);
+    void sort_what_goes(const Vector& d, std::set<int>& leaving, std::set<int>& resting);
+    std::vector<char> kept_without(const std::set<int>& groups) const;
+    Rest rest_of(int group) const;
     bool goes(int group, const Vector& d);
+    bool rests(int group, const Vector& d);
     bool is_still_best(const Vector& d);
     bool feeds_others(int a) const;
     void extend(Cell& cell);
@@ -67,6 +74,7 @@ class CellSearch {
     bool is_open(Cell& cell);
     bool has_inside(Cell& cell, int side) const;
     std::vector<Vector> span_of_kept(const Cell& cell) const;
+    std::vector<Vector> span_of_unbound(const Cell& cell, const std::vector<Vector>& kept) const;
     void settle(Cell& cell);
     bool is_best(const Cell& cell, const Vector& d) const;
     int first_beyond(const Cell& cell, const Vector& d) const;
@@ -79,6 +87,7 @@ class CellSearch {
     LocalForm form_;             // in these coordinates
     std::vector<int> group_;
     std::vector<char> kept_, may_be_hinge_;
+    std::optional<int> unbound_;    // goes where it is moved, whatever the sides of its cell
     const Vector* near_ = nullptr;  // only cells that touch it are looked for
     std::vector<Cell> cells_;
     const char* gap_ = nullptr;  // why the last search did not end

@@ -25,8 +25,8 @@ bool is_multiple(const One& one, double t, const Other& other, double size) {
 
 }  // namespace
 
-LocalForm::LocalForm(const LocalModel& model, std::vector<int> groups)
-    : normals(model.normals()), velocity(model.velocity()), group(std::move(groups)) {
+LocalForm::LocalForm(const LocalModel& model, std::vector<int> groups, std::vector<Rest> rests)
+    : normals(model.normals()), velocity(model.velocity()), group(std::move(groups)), rest(std::move(rests)) {
     const Index n = model.count();
     through_h.setZero(n, n);
     through_z.setZero(n, n);
@@ -85,6 +85,7 @@ LocalForm LocalForm::part(const std::vector<int>& places) const {
     some.gamma = gamma(places);
     some.leak = leak(places);
     for (const int a : places) some.group.push_back(group[a]);
+    for (const int a : places) some.rest.push_back(rest.empty() ? Rest::never : rest[a]);
     some.scale = scale;
     some.hidden = hidden;
     return some;

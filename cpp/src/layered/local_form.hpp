@@ -5,6 +5,7 @@
 /// each other.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "base/types.hpp"
@@ -26,18 +27,24 @@ void take_away(const std::vector<Vector>& basis, Vector& v);
 /// Adds what a row has beside an orthonormal basis; false if that is nothing.
 bool add_direction(const Vector& row, std::vector<Vector>& basis);
 
+/// What slides and is kept at zero beside a minimum in which it could leave: whether it may rest there, as on its
+/// inactive side nothing moves it. What rested before has had its choice and stays, and nothing rests that has no
+/// bounds of its own.
+enum class Rest : std::uint8_t { never, may, stays };
+
 struct LocalForm {
     Matrix normals;  ///< one row a place
     Vector velocity;
     Matrix through_h, through_z;  ///< W and G
     Vector beta, gamma, leak;
     std::vector<int> group;  ///< what stays zero together as long as it can; -1: what may go at once
+    std::vector<Rest> rest;  ///< of the same places; none: never
     double scale = 0.0;      ///< of what acts, which has its rounding
     double elsewhere = 0.0;  ///< how fast what is no part of it moves
     double hidden = 0.0;     ///< what errors of the forces make of a direction
 
     LocalForm() = default;
-    LocalForm(const LocalModel& model, std::vector<int> groups);
+    LocalForm(const LocalModel& model, std::vector<int> groups, std::vector<Rest> rests = {});
 
     int count() const noexcept { return static_cast<int>(group.size()); }
     /// Puts x_a with the sign `side` into what reads it, and into the loss: nothing else depends on ψ_a any more.

@@ -35,8 +35,8 @@ std::size_t best_of(const std::vector<CellMinimum>& ways, const std::vector<int>
 
 }  // namespace
 
-LocalMinima::LocalMinima(const LocalModel& model, std::vector<int> group, Interrupt* interrupt)
-    : form_(model, std::move(group)), interrupt_(interrupt) {}
+LocalMinima::LocalMinima(const LocalModel& model, std::vector<int> group, Interrupt* interrupt, std::vector<Rest> rest)
+    : form_(model, std::move(group), std::move(rest)), interrupt_(interrupt) {}
 
 std::vector<Minimum> LocalMinima::find() {
     put_in_what_is_certain();

@@ -23,8 +23,9 @@ class LocalMinima {
   public:
     /// `group`: a number for places that stay zero together as long as they can, one a place; -1 for those that may go
     /// at once.
+    /// `rest`: which of them may rest where they could leave, one a place; none if empty.
     /// Searches throw Abandoned if `interrupt`, which may be null, wants it.
-    LocalMinima(const LocalModel& model, std::vector<int> group, Interrupt* interrupt);
+    LocalMinima(const LocalModel& model, std::vector<int> group, Interrupt* interrupt, std::vector<Rest> rest = {});
 
     /// All local minima in which as many groups as can stay; none if the search did not end: gap() says why. Of more
     /// than kMostWays those are listed that any policy takes, each with every other way of one block.

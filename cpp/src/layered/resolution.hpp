@@ -130,13 +130,15 @@ class Resolution {
     bool any_joint() const;
     bool is_valid_jointly(Jet& jet);
     Outcome resolve_locally(Jet& jet, const Vector& at);
+    std::vector<Rest> rest_of(Jet& jet, const LocalModel& model, const std::vector<int>& joint) const;
+    bool lists(const Option& option) const;
     std::vector<Place> all_met() const;
     std::vector<Place> all_that_may_leave(const std::vector<Place>& met) const;
     bool is_mate(const Boundary& boundary) const;
     bool arrange(Jet& jet, const LocalModel& model, const Minimum& minimum);
     bool goes_as_given(const Jet& jet, std::vector<Given>& given, bool& again);
     void list_differences(std::vector<Change>& changes) const;
-    void name_differences(const LocalModel& model);
+    void name_differences(const std::vector<Place>& places);
     void enumerate(Jet& jet, std::size_t n_found);
     void list_ways(Jet& jet, std::size_t n_found);
     void follow_turning(Jet& jet);

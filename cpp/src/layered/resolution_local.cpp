@@ -116,20 +116,35 @@ Outcome Resolution::beside_ridges(Jet& jet) {
     const std::vector<Contact> met = contacts_;
     bool rests = true;
     const std::vector<Contact> repelling = come_to_repel(jet, rests);
-    contacts_.insert(contacts_.end(), repelling.begin(), repelling.end());
-    const bool leaves = !repelling.empty() && resolve_locally(jet, *theta_) != Outcome::undecided;
-    if (leaves && (!rests || options_.size() == 1)) {  // with more ways it rests in some of them, too
-        if (!rests) return options_.size() == 1 ? Outcome::unique : Outcome::branching;
-        Option& first = options_.front();
-        if (!first.activity) first.activity = std::make_shared<const Activity>(trial_);
-        contacts_ = repelling;
+    if (!repelling.empty() && resolve_locally(jet, *theta_) != Outcome::undecided) {
+        if (options_.size() == 1 && !options_.front().activity)
+            options_.front().activity = std::make_shared<const Activity>(trial_);
+        if (!rests || lists(staying)) return options_.size() == 1 ? Outcome::unique : Outcome::branching;
         options_.insert(options_.begin(), std::move(staying));  // of ways alike to a policy it is taken
+        contacts_.insert(contacts_.end(), met.begin(), met.end());
+        contacts_.insert(contacts_.end(), repelling.begin(), repelling.end());
+        std::vector<Place> places;
+        for (const Contact& contact : contacts_)
+            for (const Place& p : contact.boundary.members)
+                if (std::ranges::find(places, p) == places.end()) places.push_back(p);
+        name_differences(places);
         return Outcome::branching;
     }
     reason_.clear();
     contacts_ = met;
     options_.assign(1, staying);
     return take(jet, *theta_, *staying.activity, span_) ? Outcome::unique : Outcome::undecided;
+}
+
+// Whether an option is one of those that were found.
+bool Resolution::lists(const Option& option) const {
+    return std::ranges::any_of(options_, [&](const Option& one) {
+        for (int v = 1; v < graph_->count(); ++v)
+            if (one.activity->sides(v) != option.activity->sides(v) ||
+                one.activity->modes(v) != option.activity->modes(v))
+                return false;
+        return true;
+    });
 }
 
 Outcome Resolution::resolve_joint(Jet& jet, const Vector& theta, const Activity& before, std::vector<Contact> contacts,
@@ -171,8 +186,9 @@ Outcome Resolution::resolve_locally(Jet& jet, const Vector& at) {
             a >= 0 && zero.orders > 1 && !is_ahead && !has_come_back(zero.place))
             model.push(a, before_->side(zero.place));
     options_.clear();
-    std::vector<int> groups = groups_of(*before_, model, joint_boundaries(*before_, model), all_that_may_leave(met));
-    LocalMinima search(model, std::move(groups), interrupt_);
+    const std::vector<int> joint = joint_boundaries(*before_, model);
+    std::vector<int> groups = groups_of(*before_, model, joint, all_that_may_leave(met));
+    LocalMinima search(model, std::move(groups), interrupt_, rest_of(jet, model, joint));
     const std::vector<Minimum> minima = search.find();
     if (minima.empty()) {
         reason_ = search.gap();
@@ -185,8 +201,24 @@ Outcome Resolution::resolve_locally(Jet& jet, const Vector& at) {
         options_.push_back(std::move(option));
     }
     if (options_.size() == 1) return Outcome::unique;
-    name_differences(model);
+    name_differences(model.places());
     return Outcome::branching;
+}
+
+// What slides with bounds of its own may rest where a boundary that held it has come to repel. `jet` has been started
+// on what was before.
+std::vector<Rest> Resolution::rest_of(Jet& jet, const LocalModel& model, const std::vector<int>& joint) const {
+    std::vector<Rest> rest(static_cast<std::size_t>(model.count()), Rest::never);
+    if (before_->sliding().empty() || !jet.advance()) return rest;
+    const std::vector<int> before = joint_boundaries(*before_, *X_, *theta_);
+    for (int b = 0; b < jet.sliding().count(); ++b) {
+        const bool is_held_with_others = joint[b] != 0 && std::ranges::count(joint, joint[b]) > 1;
+        if (jet.sliding().is_grouped(b) || is_held_with_others || (!before.empty() && before[b] != 0)) continue;
+        const Rest one = ridge_of(jet, b) == Ridge::none ? Rest::may : Rest::stays;
+        for (const Place& p : jet.sliding().boundaries()[b].members)
+            if (const int a = model.number_of(p); a >= 0) rest[a] = one;
+    }
+    return rest;
 }
 
 // Whether what has left has come to its boundary again, by a root of its own.
@@ -307,9 +339,9 @@ void Resolution::list_differences(std::vector<Change>& changes) const {
 }
 
 // The places in which the options differ are what branches.
-void Resolution::name_differences(const LocalModel& model) {
+void Resolution::name_differences(const std::vector<Place>& places) {
     contacts_.clear();
-    for (const Place& p : model.places()) {
+    for (const Place& p : places) {
         const Activity& first = *options_.front().activity;
         const auto same = [&](const Option& option) {
             return option.activity->mode(p) == first.mode(p) && option.activity->side(p) == first.side(p);
