@@ -93,3 +93,19 @@ def test_implicit_steps_are_taken_where_boundaries_are_held_jointly() -> None:
         assert sol.status == "reached_time", sol.message
         assert sol.stats["steps"] < 1000
     assert np.abs(runs[1].final.theta - runs[0].final.theta).max() < 1e-8
+
+
+@pytest.mark.parametrize(("seed", "depth"), [(0, 2), (5, 2), (3, 3)])
+def test_what_grows_in_less_than_the_last_digit_of_t_is_followed(seed: int, depth: int) -> None:
+    # From weights of s it takes three layers 1/s, and four 1/s², to grow, and then a few units of time to come to a
+    # saddle, or to rest. No steps there were told from none by their time: all runs ended `undecided_event`.
+    X = np.array([[1.0, 2.0], [2.0, -1.0], [-1.0, 1.0], [-2.0, -1.0]])
+    data, layers = (X, np.array([1.0, -1.0, 2.0, 0.5])), [*[rf.Dense(4)] * depth, rf.Dense(1)]
+    ends = []
+    for scale, rtol in ((1e-12, 1e-9), (1e-30, 1e-9), (1e-30, 1e-11)):
+        net = rf.DeepNetwork.init(layers, dim=2, scale=scale, seed=seed)
+        sol = rf.integrate(data, net, loss="squared", until=1e4 * scale ** (1 - depth), rtol=rtol)
+        assert sol.success, sol.message
+        ends.append(sol.final.theta)
+    np.testing.assert_allclose(ends[1], ends[2], rtol=0.0, atol=1e-7)
+    np.testing.assert_allclose(ends[1], ends[0], rtol=0.0, atol=1e-7)

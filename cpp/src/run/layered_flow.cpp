@@ -12,7 +12,8 @@
 namespace reluflow::layered {
 namespace {
 
-/// Steps in a row that no clock can tell from length zero mean that events follow each other without time.
+/// So many events in a row that nothing moves between, and no time that a clock could tell from none, mean that they
+/// follow each other without time.
 constexpr int kMaxIdle = 50;
 
 Snapshot read_start(const Graph& graph, const Matrix& X, const Vector& theta, const Clock& clock) {
@@ -205,6 +206,7 @@ void LayeredFlow::commit(double u) {
     if (quiet && !is_doubtful() && pending_ == Status::running && is_at_rest(natural)) pending_ = Status::stationary;
     log_gradient_ = std::log(rate_at_start_ / span_) - jet_.duals().log_unit();
     const Clock before = state_.clock;
+    const bool moves = (end_ - state_.theta).norm() > plan_.settings.rtol * size_before;
     record_crossings();
     state_.clock = clock_at_end(u);
     state_.theta = end_;
@@ -223,7 +225,11 @@ void LayeredFlow::commit(double u) {
         if (boundary.is_parameter()) state_.theta[boundary.parameter] = -boundary.constant;
     ++steps_;
     if (pending_ == Status::running && has_settled()) pending_ = Status::stationary;
-    idle_ = u == 0.0 || !before.is_before(state_.clock) ? idle_ + 1 : 0;
+    // What has grown out of far smaller weights moves, and comes to rest, in times below the last digit of t.
+    if (moves || before.is_before(state_.clock))
+        idle_ = 0;
+    else if (!quiet || u == 0.0)
+        ++idle_;
     if (!is_late_ && !is_implicit_) span_ *= std::isfinite(longest) ? longest : std::max(u, 1.0);
     refine(quiet);
     if (!state_.theta.allFinite()) finish(Status::non_finite, "a parameter is no longer finite " + at_log_time());
