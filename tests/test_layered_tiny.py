@@ -109,3 +109,19 @@ def test_what_grows_in_less_than_the_last_digit_of_t_is_followed(seed: int, dept
         ends.append(sol.final.theta)
     np.testing.assert_allclose(ends[1], ends[2], rtol=0.0, atol=1e-7)
     np.testing.assert_allclose(ends[1], ends[0], rtol=0.0, atol=1e-7)
+
+
+@pytest.mark.parametrize("scale", [1e-10, 1e-12])
+def test_what_has_left_beside_far_larger_units_keeps_its_side(scale: float) -> None:
+    # Weights of 1e-12 have left in the instant in which units of one meet their boundaries: their rates were taken for
+    # rounding. So they were put back to slide, beyond their bounds, and the runs ended `undecided_event`.
+    X = np.array([[1.0, 2.0], [2.0, -1.0], [-1.0, 1.0], [-2.0, -1.0]])
+    net = rf.DeepNetwork.init([*[rf.Dense(4)] * 3, rf.Dense(1)], dim=2, scale=scale, seed=5)
+    runs = [
+        rf.integrate((X, np.array([1.0, -1.0, 2.0, 0.5])), net, loss="squared", until=1e4 * scale**-2, rtol=rtol)
+        for rtol in (1e-9, 1e-11)
+    ]
+    for sol in runs:
+        assert sol.success, sol.message
+        np.testing.assert_allclose(sol.final(X).ravel(), [1.0, 0.0, 2.0, 0.5], rtol=0.0, atol=1e-6)
+    assert np.abs(runs[0].final.theta - runs[1].final.theta).max() < 1e-7

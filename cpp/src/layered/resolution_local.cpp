@@ -7,6 +7,7 @@
 #include "layered/dual_rounding.hpp"
 #include "layered/joint.hpp"
 #include "layered/resolution.hpp"
+#include "layered/sliding_bounds.hpp"
 
 namespace reluflow::layered {
 namespace {
@@ -272,10 +273,35 @@ bool Resolution::arrange(Jet& jet, const LocalModel& model, const Minimum& minim
         }
         if (again) continue;
         if (is_valid_jointly(jet)) return true;
+        if (leave_beyond_bounds(jet, given)) continue;
         reason_ = "what should slide is beyond its bounds";
         return false;
     }
     return false;
+}
+
+// Far larger units hide the rate of what meets or has just left its boundary, so that the minimum has it at rest. Where
+// its multiplier is beyond its bounds by more than rounding it leaves. True if there is any.
+bool Resolution::leave_beyond_bounds(Jet& jet, std::vector<Given>& given) {
+    if (!within_rounding_) return false;
+    const std::vector<int> joint = joint_boundaries(trial_, *X_, *theta_);
+    Row up;
+    Row down;
+    bool any = false;
+    for (int b = 0; b < jet.sliding().count(); ++b) {
+        if (jet.sliding().is_grouped(b) || (!joint.empty() && joint[b] != 0) || check_sliding(jet, b)) continue;
+        const Boundary& boundary = jet.sliding().boundaries()[b];
+        sliding_bounds(jet, b, 0, up, down);
+        const int side = jet.sliding().multiplier(b)[0] < up[0] ? 1 : -1;
+        for (Given& one : given) {
+            const Place& p = one.place;
+            if (one.side != 0 || before_->mode(p) != Mode::moving || boundary.place_of(p) < 0) continue;
+            one.side = side * sign_of(boundary, p);
+            one.orders = 1;
+            one.at_once = any = true;
+        }
+    }
+    return any;
 }
 
 // What has bounds of its own keeps to them; what is held jointly does by the minimum.
