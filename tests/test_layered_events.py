@@ -128,3 +128,15 @@ def test_inputs_of_any_size_have_their_sides_at_the_start(factor: float) -> None
     assert sol.status == "reached_time", sol.message
     assert len(sol.events) == len(own.events) == 7
     np.testing.assert_allclose(sol.final.W, own.final.W, atol=1e-8)
+
+
+def test_parts_of_an_event_table_are_tables() -> None:
+    data = rf.datasets.wang_pilanci("obtuse")
+    net = rf.DeepNetwork.init([rf.Dense(4), rf.Dense(3), rf.Dense(1)], dim=data.d, scale=0.5, seed=1)
+    events = rf.integrate(data, net, until=20.0).events
+    every = list(events)
+    assert len(every) == 4
+    assert list(events[-3:]) == every[-3:]
+    assert list(events[events.code == events.code[0]]) == [event for event in every if event.kind == every[0].kind]
+    assert list(events[[2, 0]]) == [every[2], every[0]]
+    assert events[np.int64(1)] == every[1] == events[1]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +42,7 @@ class LayeredEvent(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LayeredEventTable(EventColumns):
-    """Events in order of time, as read-only columns of one length.
+    """Events in order of time, as read-only columns of one length; an index gives an event, a slice a table.
 
     Attributes
     ----------
@@ -70,12 +70,20 @@ class LayeredEventTable(EventColumns):
     def __iter__(self) -> Iterator[LayeredEvent]:
         return (self[i] for i in range(len(self)))
 
-    def __getitem__(self, index: int) -> LayeredEvent:
-        place = int(self.layer[index]), int(self.unit[index]), int(self.sample[index])
-        return LayeredEvent(float(self.t[index]), float(self.log_t[index]), *place, LAYERED_KINDS[self.code[index]])
+    @overload
+    def __getitem__(self, key: int | np.integer[Any]) -> LayeredEvent: ...
+    @overload
+    def __getitem__(self, key: slice | npt.NDArray[Any] | Sequence[int]) -> LayeredEventTable: ...
+    def __getitem__(
+        self, key: int | np.integer[Any] | slice | npt.NDArray[Any] | Sequence[int]
+    ) -> LayeredEvent | LayeredEventTable:
+        if isinstance(key, (int, np.integer)):
+            place = int(self.layer[key]), int(self.unit[key]), int(self.sample[key])
+            return LayeredEvent(float(self.t[key]), float(self.log_t[key]), *place, LAYERED_KINDS[self.code[key]])
+        return self.select(key)
 
-    def select(self, chosen: npt.NDArray[Any]) -> LayeredEventTable:
-        """Return the rows of a boolean mask or of indices."""
+    def select(self, chosen: slice | npt.NDArray[Any] | Sequence[int]) -> LayeredEventTable:
+        """Return the rows of a slice, a boolean mask or indices."""
         return LayeredEventTable(*(column[chosen] for column in self._columns()))
 
     def __repr__(self) -> str:
