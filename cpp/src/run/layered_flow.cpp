@@ -12,9 +12,10 @@
 namespace reluflow::layered {
 namespace {
 
-/// So many events in a row that nothing moves between, and no time that a clock could tell from none, mean that they
-/// follow each other without time.
-constexpr int kMaxIdle = 50;
+/// So many steps in a row in which nothing moves, and no time passes that a clock could tell from none, lead nowhere.
+/// One that ends in events counts for many: fifty of these follow each other without time.
+constexpr int kMaxIdle = 2000;
+constexpr int kIdleEvents = 40;
 
 Snapshot read_start(const Graph& graph, const Matrix& X, const Vector& theta, const Clock& clock) {
     Snapshot start{clock, theta, Activity(graph, X)};
@@ -226,14 +227,13 @@ void LayeredFlow::commit(double u) {
     ++steps_;
     if (pending_ == Status::running && has_settled()) pending_ = Status::stationary;
     // What has grown out of far smaller weights moves, and comes to rest, in times below the last digit of t.
-    if (moves || before.is_before(state_.clock))
-        idle_ = 0;
-    else if (!quiet || u == 0.0)
-        ++idle_;
+    const bool is_idle = !moves && !before.is_before(state_.clock);
+    idle_ = is_idle ? idle_ + (quiet && u > 0.0 ? 1 : kIdleEvents) : 0;
     if (!is_late_ && !is_implicit_) span_ *= std::isfinite(longest) ? longest : std::max(u, 1.0);
     refine(quiet);
     if (!state_.theta.allFinite()) finish(Status::non_finite, "a parameter is no longer finite " + at_log_time());
-    if (idle_ > kMaxIdle) finish_undecided("events follow each other without time");
+    if (idle_ > kMaxIdle)
+        finish_undecided(quiet ? "steps are below the last digit of t" : "events follow each other without time");
     if (!quiet || status_ != Status::running) return;
     state_.activity.clear_zeros();
     if (const Jet* here = known_here(); here != nullptr && here->is_at(state_.theta))

@@ -26,8 +26,8 @@ from ._stop import LARGEST_LOG_NORM, Stop
 # A carried pattern may contradict a pre-activation by this part of |θ_j| |x_i|: far above the error of any run, far
 # below the pre-activations of a pattern that belongs to other data.
 PATTERN_TOL = 1e-6
-# The limit of a loss of margins is solved for from its pattern: the tolerance decides by which way that is reached. On
-# 96 runs of `bench/limits.py` and 784 hostile ones the certified limits are those at 1e-11 (docs/horizon.md).
+# The limit of a loss of margins is solved for from its pattern: the tolerance decides by which way that is reached.
+# `bench/limits.py --against 1e-11` compares limits at this one with those of tight runs (docs/horizon.md).
 LIMIT_RTOL = 1e-6
 MAX_THREADS = 2**31 - 1  # what the core can hold
 # Weights between this and its inverse are squared as they are.
