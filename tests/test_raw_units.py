@@ -122,3 +122,14 @@ def test_no_more_is_forgiven_than_a_step_may_move_margins_by() -> None:
     sol = rf.integrate(part_of_cancer(np.arange(569)), net, loss="exponential", until=rf.Stop(log_time=1e7))
     assert sol.log_t_end > 1e6, sol.message
     assert np.diff(sol.log_loss).max() < 100.0  # 33
+
+
+@pytest.mark.slow
+def test_where_margins_are_rounding_the_message_says_what_helps() -> None:
+    """At |θ|² = 2e14 a margin of 4e6 is known to a twentieth of an e-folding: no tolerance makes up for that."""
+    net = rf.Network.init(6, 30, scale=1e-3, seed=0)
+    sol = rf.integrate(part_of_cancer(np.arange(569)), net, loss="exponential", rtol=1e-4, until=rf.Stop(log_time=1e9))
+    assert not sol.success
+    assert "bring the columns of the data to one scale" in sol.message
+    assert "rtol" not in sol.message
+    assert sol.log_t_end > 1e6

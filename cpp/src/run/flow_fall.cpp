@@ -21,6 +21,8 @@ constexpr double kHeavyLoss = 60.0;
 /// Largest number of halvings of a step on which the loss rises. The truncation error falls with the 25th power of the
 /// length, the decrease with the first: one or two suffice.
 constexpr int kShorter = 30;
+/// Margins that are known no better than this are what a step lacks, whatever its tolerance.
+constexpr double kCoarseMargins = 1e-3;
 /// Where all targets are zero, decay leaves nothing of the network: squares of what is left leave the range of doubles.
 constexpr double kNothing = -500.0;
 
@@ -114,11 +116,16 @@ bool Flow::has_fallen(double before, double rounding) {
 }
 
 void Flow::finish_risen(double rise) {
-    char text[200];
-    std::snprintf(text, sizeof text,
-                  "the loss rises along the step at log t = %.10g, its logarithm by %.2g: the state is not known well "
-                  "enough; try a smaller rtol",
-                  state_.clock.log_t(), rise);
+    const double coarse = std::numeric_limits<double>::epsilon() * stepper_.square() * stepper_.waveform().mean_norm();
+    char reason[120] = "the state is not known well enough; try a smaller rtol";
+    if (coarse > kCoarseMargins)
+        std::snprintf(
+            reason, sizeof reason,
+            "margins are known to %.1g, the rounding of their terms; bring the columns of the data to one scale",
+            coarse);
+    char text[240];
+    std::snprintf(text, sizeof text, "the loss rises along the step at log t = %.10g, its logarithm by %.2g: %s",
+                  state_.clock.log_t(), rise, reason);
     finish(Status::accuracy_not_reached, text);
 }
 
