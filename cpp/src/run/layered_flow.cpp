@@ -14,8 +14,8 @@ namespace {
 
 /// So many steps in a row in which nothing moves, and no time passes that a clock could tell from none, lead nowhere.
 /// One that ends in events counts for many: fifty of these follow each other without time.
-constexpr int kMaxIdle = 2000;
-constexpr int kIdleEvents = 40;
+constexpr int kMaxIdle = 20000;
+constexpr int kIdleEvents = 400;
 
 Snapshot read_start(const Graph& graph, const Matrix& X, const Vector& theta, const Clock& clock) {
     Snapshot start{clock, theta, Activity(graph, X)};
@@ -225,10 +225,10 @@ void LayeredFlow::commit(double u) {
     for (const Boundary& boundary : state_.activity.sliding())
         if (boundary.is_parameter()) state_.theta[boundary.parameter] = -boundary.constant;
     ++steps_;
-    if (pending_ == Status::running && has_settled()) pending_ = Status::stationary;
     // What has grown out of far smaller weights moves, and comes to rest, in times below the last digit of t.
     const bool is_idle = !moves && !before.is_before(state_.clock);
     idle_ = is_idle ? idle_ + (quiet && u > 0.0 ? 1 : kIdleEvents) : 0;
+    if (pending_ == Status::running && (has_settled() || stands(is_idle && quiet))) pending_ = Status::stationary;
     if (!is_late_ && !is_implicit_) span_ *= std::isfinite(longest) ? longest : std::max(u, 1.0);
     refine(quiet);
     if (!state_.theta.allFinite()) finish(Status::non_finite, "a parameter is no longer finite " + at_log_time());

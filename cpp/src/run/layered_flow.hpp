@@ -155,6 +155,7 @@ class LayeredFlow final : public Run {
     void keep_state();
     bool is_at_rest(double u);
     bool has_settled();
+    bool stands(bool is_idle);
     void finish_undecided(const std::string& what);
     std::string name_contacts() const;
     double log_loss_of(const Vector& theta);
@@ -223,6 +224,8 @@ class LayeredFlow final : public Run {
     };
     std::optional<Begin> begin_;
     int idle_ = 0;
+    int standing_ = 0;      // idle steps without an event since
+    Vector standing_from_;  // the state was here
     int resting_ = 0;
 };
 

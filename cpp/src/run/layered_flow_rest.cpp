@@ -12,6 +12,10 @@ namespace {
 constexpr int kRestingSteps = 3;
 /// A step that moves θ by less than this part of it does not move it.
 constexpr double kAtRest = 1e-15;
+/// So many steps below the last digit of t that move θ by less than this part of it in all do not move it either: each
+/// may move it by rounding, and back.
+constexpr int kStandingSteps = 500;
+constexpr double kStanding = 1e-13;
 /// Rest with decay: θ stays within this part of the tolerance while t grows e^kLogSettled times.
 constexpr double kSettledPart = 0.1;
 constexpr double kLogSettled = 1.4;
@@ -57,6 +61,17 @@ bool LayeredFlow::is_at_rest(double u) {
     for (int k = 1; k <= jet_.order(); ++k) moved += sizes_of_units_.part(jet_.theta(k)) * (power *= u);
     resting_ = moved < kAtRest ? resting_ + 1 : 0;
     return resting_ >= kRestingSteps;
+}
+
+// Below the last digit of t no time tells that: the state is compared with itself after many steps.
+bool LayeredFlow::stands(bool is_idle) {
+    if (is_idle && ++standing_ < kStandingSteps) return false;
+    sizes_of_units_.take(state_.theta);
+    const bool is_known = is_idle && standing_from_.size() == state_.theta.size();
+    const bool is_same = is_known && sizes_of_units_.part(state_.theta - standing_from_) < kStanding;
+    standing_from_ = state_.theta;
+    standing_ = 0;
+    return is_same;
 }
 
 }  // namespace reluflow::layered
