@@ -21,8 +21,10 @@ constexpr double kHeavyLoss = 60.0;
 /// Largest number of halvings of a step on which the loss rises. The truncation error falls with the 25th power of the
 /// length, the decrease with the first: one or two suffice.
 constexpr int kShorter = 30;
-/// Margins that are known no better than this are what a step lacks, whatever its tolerance.
+/// Margins that are known no better than this, since they are such a part of their terms, are what a step lacks,
+/// whatever its tolerance.
 constexpr double kCoarseMargins = 1e-3;
+constexpr double kCancelled = 1e-5;
 /// Where all targets are zero, decay leaves nothing of the network: squares of what is left leave the range of doubles.
 constexpr double kNothing = -500.0;
 
@@ -116,9 +118,11 @@ bool Flow::has_fallen(double before, double rounding) {
 }
 
 void Flow::finish_risen(double rise) {
-    const double coarse = std::numeric_limits<double>::epsilon() * stepper_.square() * stepper_.waveform().mean_norm();
+    const double terms = stepper_.square() * stepper_.waveform().mean_norm();
+    const double coarse = std::numeric_limits<double>::epsilon() * terms;
+    const bool cancel = stepper_.is_separated() && stepper_.waveform().smallest_margin() < kCancelled * terms;
     char reason[120] = "the state is not known well enough; try a smaller rtol";
-    if (coarse > kCoarseMargins)
+    if (cancel && coarse > kCoarseMargins)
         std::snprintf(
             reason, sizeof reason,
             "margins are known to %.1g, the rounding of their terms; bring the columns of the data to one scale",
