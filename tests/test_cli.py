@@ -57,6 +57,7 @@ def test_the_files_of_a_run_agree_with_each_other(capsys, tmp_path):
     assert [row["kind"] for row in rows] == sol.events.kind.tolist()
     assert [float(row["t"]) for row in rows] == sol.events.t.tolist()
     assert record["command"]["data"] == "wang-pilanci"
+    assert record["rtol"] == 1e-9  # the default of the run: the command names none
     assert record["data"] == {"name": sol.data.name, "n": 2, "d": 2, "rank": 2}
     assert [run["step"] for run in record["descent"]] == sorted((r["step"] for r in record["descent"]), reverse=True)
     assert record["descent"][1]["error"] < record["descent"][0]["error"] < 0.1

@@ -122,14 +122,15 @@ def _write_data(request: RunRequest, solution: Solution, found: analysis.Summary
     with _files.together(out) as place:
         solution.save(place / RUN)
         solution.events.to_csv(place / "events.csv")
-        _write_summary(request, found, place)
+        _write_summary(request, solution, found, place)
     (out / CHECKPOINT).unlink(missing_ok=True)
 
 
-def _write_summary(request: RunRequest, found: analysis.Summary, out: Path) -> None:
+def _write_summary(request: RunRequest, solution: Solution, found: analysis.Summary, out: Path) -> None:
     record = {
         "version": __version__,
         "command": request.command,
+        "rtol": solution.settings.rtol,
         "data": {"name": request.data.name, "n": request.data.n, "d": request.data.d, "rank": request.data.rank},
         **found.to_dict(),
     }
@@ -139,7 +140,7 @@ def _write_summary(request: RunRequest, found: analysis.Summary, out: Path) -> N
 def _finish(request: RunRequest, solution: Solution, found: analysis.Summary, out: Path, signals: Signals) -> list[str]:
     """Write the last summary and the figures; return the names of all files."""
     if found.descent:
-        _write_summary(request, found, out)
+        _write_summary(request, solution, found, out)
     names = list(OUTPUT)
     if request.with_figures:
         try:

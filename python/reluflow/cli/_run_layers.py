@@ -139,6 +139,7 @@ def _write(solution: Run, options: dict[str, Any]) -> list[str]:
     record = {
         "version": __version__,
         "command": command,
+        "rtol": solution.settings["rtol"],
         "status": solution.status,
         "message": solution.message,
         "t": solution.t_end,
