@@ -89,6 +89,31 @@ def test_an_endless_run_is_drawn_against_log10_of_time():
     assert np.isfinite(ax.lines[0].get_ydata()).all()
 
 
+def test_a_run_to_a_limit_far_out_shows_all_its_events() -> None:
+    """Half of the events come before log t = 10, and the last at 1e9: on a linear scale all but one stood at 0."""
+    wine = rf.datasets.wine("class_0", "class_1")
+    sol = rf.integrate(wine, rf.Network.init(20, wine.d, scale=0.1, seed=0), until=rf.Stop(log_time=1e12))
+    assert sol.events.log_t.max() > 1e9
+    _, ax = page()
+    figures.loss(analysis.series(sol), ax)
+    assert ax.get_xscale() == ax.get_yscale() == "symlog"
+    assert 2 < len(ax.get_xticks()) <= 7
+    shown = ax.transLimits.transform(ax.transScale.transform([(x, -1.0) for x in (-1.0, 1.0, 1e3, 4e11)]))[:, 0]
+    assert (np.diff(shown) > 0.05).all()
+    found = analysis.timeline(sol)
+    assert np.isfinite(found.log_t).all()
+    assert np.all(np.diff(found.log_t) > 0)
+    assert found.log_t[-1] <= sol.log_t_end
+    places = [
+        int(((found.log_t >= low) & (found.log_t < high)).sum()) for low, high in ((-14, 5), (5, 1e4), (1e4, 1e12))
+    ]
+    assert min(places) > 40
+    _, ax = page()
+    figures.sector_timeline(found, ax)
+    drawn = ax.collections[0].get_array()
+    assert len(np.unique(drawn)) > 2
+
+
 def test_a_linear_clock_shows_plain_time_and_refuses_times_that_overflow():
     _, ax = page()
     figures.norms(table(), ax, clock="linear")

@@ -15,6 +15,7 @@ from ..kinks import EVENT_KINDS
 from ._inputs import check_run
 from ._sectors import number_rows
 from ._series import dead
+from ._times import FAR, even_times
 
 if TYPE_CHECKING:
     from ..flow import Solution
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 _LOG_FIRST = float(np.log(1e-6))
 # After the last event nothing changes: a factor of two in time shows where it ended.
 _LOG_AFTER = float(np.log(2.0))
+# Far out a factor of two is nothing: the grid goes on to a tenth more of log t.
+_FAR_AFTER = 1.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +68,8 @@ def timeline(solution: Solution | MultiClassSolution, *, n_times: int = 400) -> 
     solution : Solution or MultiClassSolution
     n_times : int, optional
         Length of the grid, at least 2; it is even in log t from the first event (but not before 1e-6 of the
-        last one) to twice the time of the last, or to the end of the run.
+        last one) to twice the time of the last, or to the end of the run. Where the last is beyond log t = 1e4 it is
+        even in arsinh(log t), from the first event (but not before t = 1e-6).
 
     Returns
     -------
@@ -182,9 +186,11 @@ def log_grid(solution: Solution, n_times: int) -> FloatArray:
     """Log times around the events: from the first, not before 1e-6 of the last one, to a little after the last."""
     times = solution.events.log_t[np.isfinite(solution.events.log_t)]
     end = solution.log_t_end
-    last = min(float(times[-1]) + _LOG_AFTER, end) if times.size else end
-    first = max(float(times[0]), last + _LOG_FIRST) if times.size else last + _LOG_FIRST
-    return np.linspace(min(first, last), last, n_times)
+    begin, last = (float(times[0]), float(times[-1])) if times.size else (-np.inf, end)
+    is_far = last > FAR
+    last = min(_FAR_AFTER * last if is_far else last + _LOG_AFTER, end)
+    first = max(begin, _LOG_FIRST if is_far else last + _LOG_FIRST)
+    return even_times(min(first, last), last, n_times)
 
 
 def neuron_order(solution: Solution | TwoLayerSolution, last_sector: IntArray) -> IntArray:

@@ -14,6 +14,9 @@ from ..flow._times import log_start, plain_times, spread
 from ._inputs import check_run
 from ._output_states import any_states
 
+# Beyond this log time one that is even in log t would have one place for all that came before.
+FAR = 1e4
+
 
 def sample(solution: Solution | TwoLayerSolution, n_times: int = 200) -> Any:
     """Return the states of a run on a grid for smooth curves: start, end, and times between them.
@@ -47,7 +50,8 @@ def snapshots(solution: Solution | TwoLayerSolution, n_times: int = 4) -> Any:
     ----------
     solution : Solution or TwoLayerSolution
     n_times : int, optional
-        At least 2. After the start they are even in log t from the median event to the end.
+        At least 2. After the start they are even in log t from the median event to the end; in arsinh(log t) where
+        that is beyond log t = 1e4.
 
     Examples
     --------
@@ -63,7 +67,16 @@ def snapshots(solution: Solution | TwoLayerSolution, n_times: int = 4) -> Any:
     inside = solution.events.log_t
     inside = inside[(inside > log_start(solution)) & (inside < last)]
     middle = float(np.median(inside)) if len(inside) else last
-    return _at(solution, np.linspace(middle, last, n_late) if n_late > 1 else np.array([last]))
+    return _at(solution, even_times(middle, last, n_late) if n_late > 1 else np.array([last]))
+
+
+def even_times(first: float, last: float, n: int) -> FloatArray:
+    """Return log times that are even; where the last is far out, even in arsinh(log t): all but it would be late."""
+    if last <= FAR:
+        return np.linspace(first, last, n)
+    found = np.sinh(np.linspace(np.arcsinh(first), np.arcsinh(last), n))
+    found[-1] = last
+    return found
 
 
 def ends(solution: Solution | TwoLayerSolution) -> Any:

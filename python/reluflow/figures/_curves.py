@@ -9,7 +9,7 @@ import numpy as np
 from .._validation import FloatArray
 from ._axes import begin, columns, dims, figure, log_values, look
 from ._legend import add_legend
-from ._style import BLACK, BLUE, GREEN, GREY, NEGATIVE, ORANGE, POSITIVE, PURPLE, VERMILION, time_axis
+from ._style import BLACK, BLUE, FAR, GREEN, GREY, NEGATIVE, ORANGE, POSITIVE, PURPLE, VERMILION, far_scale, time_axis
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,6 +53,8 @@ def loss(
     x = time_axis(ax, table["t"].to_numpy(), table["log_t"].to_numpy(), clock=clock)
     if float(table["log_loss"].min()) < -690.0:  # below the smallest double: show the exponent itself
         ax.plot(x, table["log_loss"] / np.log(10.0), **look(keywords, color=BLACK))
+        if float(table["log_loss"].min()) < -FAR:
+            far_scale(ax, "y", float(table["log_loss"].min()) / np.log(10.0))
         ax.set_ylabel(f"$\\log_{{10}}$ {label}")
     else:
         ax.plot(x, table["loss"], **look(keywords, color=BLACK))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -34,6 +34,7 @@ __all__ = [
     "BLACK",
     "BLUE",
     "COLUMN",
+    "FAR",
     "GREEN",
     "GREY",
     "LINES",
@@ -48,6 +49,7 @@ __all__ = [
     "SKY",
     "VERMILION",
     "YELLOW",
+    "far_scale",
     "panels",
     "sign_colour",
     "square_frame",
@@ -60,6 +62,10 @@ COLUMN, PAGE = 3.35, 6.9  # inches: one column and two columns of a paper
 
 # Where log t passes this, t no longer fits a double and the axis shows log10 t itself.
 MAX_LOG_T = 690.0
+# Logarithms that go beyond this are drawn on a scale that is linear near 0 and logarithmic beyond: on a linear one most
+# of what happens in a run to its limit, at log t = 1e37, stands on the axis.
+FAR = 1e4
+_FAR_TICKS = 5  # at most, beside the one at 0
 
 RC: dict[str, Any] = {
     "font.size": 8.0,
@@ -157,7 +163,8 @@ def time_axis(ax: Axes, t: FloatArray, log_t: FloatArray, *, clock: str = "log")
     ax : Axes
     t, log_t : ndarray, shape (k,)
     clock : {"log", "linear"}, optional
-        t on a log scale (log10 t itself where t overflows), or t as it is.
+        t on a log scale (log10 t itself where t overflows, and where log t is beyond 1e4 on a symlog scale), or t as it
+        is.
 
     Raises
     ------
@@ -172,10 +179,26 @@ def time_axis(ax: Axes, t: FloatArray, log_t: FloatArray, *, clock: str = "log")
         return t
     if np.isfinite(log_t).any() and float(np.max(log_t)) > MAX_LOG_T:
         ax.set_xlabel(r"$\log_{10} t$")
-        return np.asarray(log_t / np.log(10.0))
+        x = np.asarray(log_t / np.log(10.0))
+        if float(np.max(log_t)) > FAR:
+            far_scale(ax, "x", float(np.max(x)))
+            x = np.where(np.isneginf(x), np.min(x[np.isfinite(x)]), x)  # t = 0 is not infinitely far to the left
+        return x
     ax.set_xscale("log")
     ax.set_xlabel("time $t$")
     return np.where(t > 0, t, np.nan)
+
+
+def far_scale(ax: Axes, name: Literal["x", "y"], end: float) -> None:
+    """Make an axis of logarithms linear up to 1 and logarithmic from there to `end`, with a few ticks."""
+    top = int(np.log10(abs(end)))
+    powers = range(-(-top // _FAR_TICKS), top + 1, -(-top // _FAR_TICKS))
+    sign = -1.0 if end < 0 else 1.0
+    places = [0.0, *(sign * 10.0**power for power in powers)]
+    labels = ["0", *(f"${'-' if end < 0 else ''}10^{{{power}}}$" for power in powers)]
+    getattr(ax, f"set_{name}scale")("symlog", linthresh=1.0, linscale=0.5)
+    getattr(ax, f"set_{name}ticks")(places, labels)
+    getattr(ax, f"set_{name}ticks")([], minor=True)
 
 
 def square_frame(ax: Axes, half: float) -> None:
