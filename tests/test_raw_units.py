@@ -121,7 +121,8 @@ def test_no_more_is_forgiven_than_a_step_may_move_margins_by() -> None:
     net = rf.Network.init(10, 30, scale=1e-3, seed=0)
     sol = rf.integrate(part_of_cancer(np.arange(569)), net, loss="exponential", until=rf.Stop(log_time=1e7))
     assert sol.log_t_end > 1e6, sol.message
-    assert np.diff(sol.log_loss).max() < 1000.0  # 33, or 289 in a build for any processor
+    # 33, or 289 in a build for any processor, where 390,000 were forgiven without the bound
+    assert np.diff(sol.log_loss).max() < 1000.0
 
 
 @pytest.mark.slow

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._validation import FloatArray
+from ..analysis._times import FAR
 from ._axes import begin, columns, dims, figure, log_values, look
 from ._legend import add_legend
-from ._style import BLACK, BLUE, FAR, GREEN, GREY, NEGATIVE, ORANGE, POSITIVE, PURPLE, VERMILION, far_scale, time_axis
+from ._style import BLACK, BLUE, GREEN, GREY, NEGATIVE, ORANGE, POSITIVE, PURPLE, VERMILION, far_scale, time_axis
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -25,6 +25,7 @@ from .._palette import (
     sign_colour,
 )
 from .._validation import FloatArray, integer, invalid, one_of, optional_module, positive
+from ..analysis._times import FAR
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,7 +35,6 @@ __all__ = [
     "BLACK",
     "BLUE",
     "COLUMN",
-    "FAR",
     "GREEN",
     "GREY",
     "LINES",
@@ -62,10 +62,9 @@ COLUMN, PAGE = 3.35, 6.9  # inches: one column and two columns of a paper
 
 # Where log t passes this, t no longer fits a double and the axis shows log10 t itself.
 MAX_LOG_T = 690.0
-# Logarithms that go beyond this are drawn on a scale that is linear near 0 and logarithmic beyond: on a linear one most
-# of what happens in a run to its limit, at log t = 1e37, stands on the axis.
-FAR = 1e4
-_FAR_TICKS = 5  # at most, beside the one at 0
+# Ticks of an axis of logarithms that go far out, at most, beside that at 0. It is linear up to 1 and then logarithmic:
+# on a linear one most of what happens in a run to its limit, at log t = 1e37, stands at 0.
+_FAR_TICKS = 5
 
 RC: dict[str, Any] = {
     "font.size": 8.0,

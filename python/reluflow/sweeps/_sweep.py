@@ -80,8 +80,8 @@ def sweep(
     width, scale, balanced, leak, seed
         Of `Network.init`, for all points unless `grid` has them.
     loss, reduction, weight_decay, rtol, atol, on_branch, max_events
-        Of `integrate`, for all points unless `grid` has them. Networks have an output for each target of the data,
-        and with ``"cross_entropy"`` for each class.
+        Of `integrate`, for all points unless `grid` has them; `rtol` is 1e-9 here, to a limit too. Networks have an
+        output for each target of the data, and with ``"cross_entropy"`` for each class.
     executor : Executor, optional
         Where to run instead of threads here: any executor of the kind of `concurrent.futures`, such as that of a
         process pool, loky, MPI, submitit, or Dask's ``client.get_executor()``.
