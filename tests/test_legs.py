@@ -155,7 +155,7 @@ def test_a_program_that_leaves_no_mass_is_no_limit(monkeypatch: pytest.MonkeyPat
     def without_mass(*args: object) -> object:
         found = solve(*args)  # type: ignore[arg-type]
         assert found is not None
-        return replace(found, mass=np.zeros_like(found.mass))
+        return replace(found, z=np.zeros_like(found.z))
 
     monkeypatch.setattr(_direction, "_solve", without_mass)
     assert not sol.limit.certified

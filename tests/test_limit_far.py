@@ -65,7 +65,7 @@ def test_neurons_that_grow_exactly_as_fast_as_the_limit_stay_as_faint_as_they_ar
     assert sol.status == "reached_limit", sol.message
     assert "groups of their own" in sol.limit.reason
     assert certify_alone(sol.data, sol.limit) < 1e-10
-    faint = int(sol.limit.reason.split(": ")[-1])
+    faint = int(sol.limit.reason.split(": ")[-1].split(", ")[-1])
     louder = {name: sol._raw[name].copy() for name in ("final_W", "final_a")}
     for array in louder.values():
         array[faint] *= 1e10

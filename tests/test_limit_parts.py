@@ -128,7 +128,7 @@ def test_a_group_of_neurons_too_small_to_square_is_split_all_the_same():
     data = rf.Dataset([[1.0, 0.0]], [1])
     shares = np.array([3.0, 4.0])
     net = rf.Network(1e-200 * shares[:, None] * [[1.0, 0.0]], 1e-200 * shares)
-    found, _ = spread(groups(data, net), net, np.array([[1.0, 0.0]]), np.array([25.0]))
+    found, _ = spread(groups(data, net), net, np.array([[25.0, 0.0]]))
     np.testing.assert_allclose(found.a, shares, rtol=1e-14)
     np.testing.assert_allclose(found.W[:, 0], shares, rtol=1e-14)
 
@@ -140,12 +140,28 @@ def test_newton_converges_quadratically_to_the_solution_it_was_moved_from():
     support, live = end.dual > end.slack, end.mass > 1 - np.linalg.norm(u, axis=1)
     part = D[np.ix_(live, support)]
     ones = np.ones(int(support.sum()))
-    dual, mass, error, *free = newton(part, ones, end.dual[support], end.mass[live])
-    assert error <= 1e-14
-    assert free == [0, 0]
-    moved = newton(part, ones, dual * 1.01, mass * 0.99)
-    np.testing.assert_allclose(moved[0], dual, rtol=1e-12)
-    np.testing.assert_allclose(moved[1], mass, rtol=1e-12)
+    found = newton(part, ones, end.dual[support], end.mass[live])
+    assert found.error <= 1e-14
+    assert (found.free_duals, found.free_masses) == (0, 0)
+    moved = newton(part, ones, found.dual * 1.01, found.mass * 0.99)
+    np.testing.assert_allclose(moved.dual, found.dual, rtol=1e-12)
+    np.testing.assert_allclose(moved.mass, found.mass, rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_margins_that_cancel_keep_the_digits_that_are_left(seed: int) -> None:
+    """Samples that depend on each other but for 1e-5: K(A) has half the digits of D, and u_c times A_c lost the rest."""
+    rng = np.random.default_rng(seed)
+    X, y = np.c_[np.ones(8), 1e-5 * rng.standard_normal((8, 5))], np.sign(rng.standard_normal(8))
+    D = (y[:, None] * X)[None]
+    end = solve(D)
+    support = end.dual > end.slack * end.dual.sum()
+    found = newton(D[:, support], np.ones(int(support.sum())), end.dual[support], end.mass)
+    terms = float(np.linalg.norm(found.z))
+    assert terms > 1e5
+    assert found.error <= np.finfo(np.float64).eps * terms
+    assert found.dual.min() > 0
+    assert (D[0] @ found.z[0]).min() >= 1 - 1e-11
 
 
 # --- samples whose margins stay finite ---

@@ -16,7 +16,7 @@ from ._at_rest import beside_boundaries, standing
 from ._checks import Residuals, of_core, residuals_of, stay_on_dependent
 from ._core import Core
 from ._groups import spread
-from ._kkt import Point, polish
+from ._kkt import Point, polish, rounding
 from ._limit import Limit
 from ._path import solve
 from ._state import State
@@ -56,13 +56,13 @@ _VALUE_RANK_TOL = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class _Solution:
-    """Multipliers (n,), masses (C,), live groups, and how many dimensions of either are free.
+    """Multipliers (n,), vectors z_c = A_c u_c (C, d), live groups, and how many dimensions of either are free.
 
     `is_one_function`: no free masses change the value at any sample. `error`: what is left of the equations.
     """
 
     lam: FloatArray
-    mass: FloatArray
+    z: FloatArray
     live: IntArray
     free_duals: int
     free_masses: int
@@ -73,7 +73,7 @@ class _Solution:
 def direction(state: State, core: Core) -> Limit:
     """Polish the limit direction of a state; the margins of `core` stay finite."""
     found = _solve(state, core)
-    if found is None or not (found.mass > 0).any():
+    if found is None or not found.z.any():
         return unpolished(state, "the max-margin problem in the last pattern has no solution that could be found")
     cancels = float(np.abs(found.lam) @ np.linalg.norm(state.data.X, axis=1))
     if found.error > _UNSOLVED and np.finfo(np.float64).eps * cancels**2 > _UNSOLVED:
@@ -82,7 +82,7 @@ def direction(state: State, core: Core) -> Limit:
             "the max-margin problem in the last pattern is beyond doubles: what its multipliers move the neurons by is "
             f"{1 / cancels:.1g} of their sum; with features of one size (standardised) it is not",
         )
-    wide, split_error = spread(state.groups, state.net, state.groups.pulls(found.lam), found.mass)
+    wide, split_error = spread(state.groups, state.net, found.z)
     net = wide._with(wide.W / wide.norm, wide.a / wide.norm)
     residuals = residuals_of(state.groups, net, found.lam, state.data.y, core)
     turn = _angle(state.net, net)
@@ -157,15 +157,16 @@ def _solve(state: State, core: Core) -> _Solution | None:
         lam, k = np.zeros(data.n), len(samples)
         lam[samples] = data.y[samples] * point.dual[:k]
         lam[core.rests] = data.y[core.rests] * (back @ point.dual[k:])
-        values = data.y * groups.values(groups.pulls(lam), point.mass)
-        joining = np.setdiff1d(grows[values[grows] < 1 - _MARGIN_TOL], samples)
+        values = data.y * groups.values(point.z)
+        joining = np.setdiff1d(grows[values[grows] < 1 - max(_MARGIN_TOL, rounding(D, point))], samples)
         if not len(joining):
             live = np.flatnonzero(point.live)
             is_one = not point.free_masses or _is_one_function(state, lam, live, point.free_masses)
             if core.rests.any():
                 lam = standing(state, core, lam, live) if point.free_duals else lam
                 lam = beside_boundaries(state, core, lam, live)
-            return _Solution(lam, point.mass, live, point.free_duals, point.free_masses, is_one, point.error)
+            z = np.where(point.mass[:, None] > 0, point.z, 0.0)
+            return _Solution(lam, z, live, point.free_duals, point.free_masses, is_one, point.error)
         samples = np.union1d(samples, joining)
 
 
@@ -215,7 +216,7 @@ def _point(state: State, D: FloatArray, samples: IntArray, at_rest: FloatArray) 
     n_free = len(at_rest)
     path, values = solve(D, n_free), _flow_values(state, D, samples, at_rest)
     if path is None:
-        return None if values is None else _accepted(_from_state(D, n_free, values), len(samples))
+        return None if values is None else _accepted(D, _from_state(D, n_free, values), len(samples))
     # At the end of the path dual_i slack_i and mass_c (1 - |u_c|²) are tiny: of each product, one factor is not.
     k = len(samples)
     size = float(path.dual[:k].sum())
@@ -231,16 +232,16 @@ def _point(state: State, D: FloatArray, samples: IntArray, at_rest: FloatArray) 
         return point
     # Unique multipliers are the point's: from others Newton's first step goes far along the masses that are free.
     dual, mass = values if point.free_duals else (point.dual, values[1])
-    own = _accepted(polish(D, n_free, (point.support, live), dual, mass), k)
-    if own is None and point.error > CERTIFIED_TOL:
-        own = _accepted(_from_state(D, n_free, values), k)
+    own = _accepted(D, polish(D, n_free, (point.support, live), dual, mass), k)
+    if own is None and point.error > max(CERTIFIED_TOL, rounding(D, point)):
+        own = _accepted(D, _from_state(D, n_free, values), k)
     return point if own is None else own
 
 
-def _accepted(point: Point, k: int) -> Point | None:
+def _accepted(D: FloatArray, point: Point, k: int) -> Point | None:
     """Return a point that solves the equations and has no multiplier or mass of the wrong sign, of k samples."""
-    smallest = min(float(point.dual[:k].min()), float(point.mass.min()))
-    is_solved = point.error <= CERTIFIED_TOL and smallest >= -CERTIFIED_TOL * float(point.dual[:k].sum())
+    smallest, tol = min(float(point.dual[:k].min()), float(point.mass.min())), max(CERTIFIED_TOL, rounding(D, point))
+    is_solved = point.error <= tol and smallest >= -tol * float(point.dual[:k].sum())
     return point if is_solved else None
 
 
@@ -293,9 +294,9 @@ def _doubts(state: State, core: Core, residuals: Residuals, found: _Solution, tu
 
 
 def _tolerance(state: State, found: _Solution) -> float:
-    """Return what rounding may leave of margins Σ A_c u_c·x_i, where u_c = Σ ± λ_i x_i of norm 1 cancels."""
+    """Return what rounding may leave of margins Σ z_c·x_i of 1, and of sums Σ λ_i x_i of norm 1, that cancel."""
     norms = np.linalg.norm(state.data.X, axis=1)
-    terms = float(np.abs(found.mass).sum() * norms.max() * (np.abs(found.lam) @ norms))
+    terms = max(float(np.linalg.norm(found.z, axis=1).sum() * norms.max()), float(np.abs(found.lam) @ norms))
     return min(max(CERTIFIED_TOL, _ROUNDINGS * float(np.finfo(np.float64).eps) * terms), _LARGEST_TOL)
 
 

@@ -62,9 +62,9 @@ class Groups:
         """Boundaries that the neurons of a group hold."""
         return np.unique(self.boundaries.boundary[self.pattern[group] == 0])
 
-    def values(self, pulls: FloatArray, mass: FloatArray) -> FloatArray:
-        """Values f(x_i) of groups with directions u_c and masses A_c, shape (n,)."""
-        return np.asarray(np.einsum("c,cn,cn->n", mass, self.slope, pulls @ self.X.T))
+    def values(self, z: FloatArray) -> FloatArray:
+        """Values f(x_i) of groups with vectors z_c = A_c u_c, shape (n,)."""
+        return np.asarray(np.einsum("cn,cn->n", self.slope, z @ self.X.T))
 
     def without(self, dropped: Sequence[int] | IntArray) -> Groups:
         """Leave out some groups; their neurons count as vanishing."""
@@ -95,8 +95,8 @@ def groups(data: Dataset, net: Network) -> Groups:
     return Groups(data.X, of, rows, keys[:, 0].astype(np.float64), slopes(rows, net.leak), bases, found)
 
 
-def spread(groups: Groups, net: Network, pulls: FloatArray, mass: FloatArray) -> tuple[Network, float]:
-    """Build the network of groups with directions ±u_c and masses A_c, split among the neurons as in `net`.
+def spread(groups: Groups, net: Network, z: FloatArray) -> tuple[Network, float]:
+    """Build the network of groups with vectors z_c = A_c u_c of length A_c, split among the neurons as in `net`.
 
     Inside a sector all neurons share one linear map of (w, a), which tends to one of rank one, (±u, 1) times a vector
     near it, as they grow; so their shares of the mass tend to those of (|a_j| + s w_j·û)². How near is not known from
@@ -104,14 +104,15 @@ def spread(groups: Groups, net: Network, pulls: FloatArray, mass: FloatArray) ->
     the product of both. The norm of this error, as a part of |θ|, is returned with the network.
     """
     W, a, error = np.zeros_like(net.W), np.zeros_like(net.a), np.zeros_like(net.a)
-    for c in np.flatnonzero(mass > 0):
+    for c in np.flatnonzero(z.any(axis=1)):
         rows = groups.members(int(c))
-        unit = groups.sign[c] * pulls[c] / np.linalg.norm(pulls[c])
+        mass = np.linalg.norm(z[c])
+        unit = groups.sign[c] * z[c] / mass
         share = np.maximum(np.abs(net.a[rows]) + net.W[rows] @ unit, 0.0)
         share = share / share.max() if share.any() else np.ones(len(rows))  # so that no square underflows
         share /= np.linalg.norm(share)
-        a[rows] = groups.sign[c] * np.sqrt(mass[c]) * share
-        W[rows] = a[rows, None] * pulls[c]
+        a[rows] = groups.sign[c] * np.sqrt(mass) * share
+        W[rows] = np.abs(a[rows, None]) * unit
         output = np.abs(net.a[rows])
         least = np.finfo(np.float64).eps * np.maximum(output, np.abs(net.W[rows]).max(axis=1))  # no overflow below
         own = net.W[rows] / np.maximum(np.maximum(output, least), np.finfo(np.float64).tiny)[:, None]

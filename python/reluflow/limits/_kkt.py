@@ -8,7 +8,7 @@ degenerate data, regular.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -22,22 +22,30 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 _NEWTON_STEPS = 30
 # Singular values of the scaled KKT matrix below this are zero: the data are doubles, their products carry 1e-16.
 _SINGULAR_TOL = 1e-11
+# Singular values of samples in the units of their norms below this part of the largest are zero.
+_DEPENDENT = 1e-12
+# Groups whose effects on the margins are alike to this part, or to rounding, have masses that are not determined.
+_ALIKE = 1e-8
+# Masses below this part of the largest, or negative ones, are scaled by it.
+_LEAST_PART = 1e-8
 # Changes of the active sets after the central path; it leaves at most a few wrong.
 _SET_CHANGES = 30
+# So many roundings of the sum of all terms add up over samples, groups and dimensions.
+_ROUNDINGS = 4.0
 # A sign or an inequality may be violated by this much: rounding of the polished solution.
 _SIGN_TOL = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
-    """A solution (l, A) on k rows and all groups.
+class Found:
+    """What Newton finds on the rows and groups given.
 
     Attributes
     ----------
     dual : ndarray, shape (k,)
     mass : ndarray, shape (C,)
-    support : ndarray of bool, shape (k,)
-    live : ndarray of bool, shape (C,)
+    z : ndarray, shape (C, d)
+        A_c u_c, with less rounding than the product.
     error : float
         Largest residual of the equations.
     free_duals, free_masses : int
@@ -46,6 +54,30 @@ class Point:
 
     dual: FloatArray
     mass: FloatArray
+    z: FloatArray
+    error: float
+    free_duals: int
+    free_masses: int
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A solution on all rows and groups: as `Found`, with the rows and groups that are not zero.
+
+    Attributes
+    ----------
+    dual : ndarray, shape (k,)
+    mass : ndarray, shape (C,)
+    z : ndarray, shape (C, d)
+    support : ndarray of bool, shape (k,)
+    live : ndarray of bool, shape (C,)
+    error : float
+    free_duals, free_masses : int
+    """
+
+    dual: FloatArray
+    mass: FloatArray
+    z: FloatArray
     support: Mask
     live: Mask
     error: float
@@ -59,32 +91,79 @@ def weighted_gram(D: FloatArray, mass: FloatArray) -> FloatArray:
     return np.asarray((flat * np.repeat(mass, D.shape[2])) @ flat.T)
 
 
-def newton(
-    D: FloatArray, right: FloatArray, dual: FloatArray, mass: FloatArray
-) -> tuple[FloatArray, FloatArray, float, int, int]:
-    """Solve K(A) l = right and |D_cᵀ l|² = 1 for all given rows and groups, by least squares where it is singular.
+def newton(D: FloatArray, right: FloatArray, dual: FloatArray, mass: FloatArray) -> Found:
+    """Solve Σ A_c D_c u_c = right and |u_c|² = 1 for all given rows and groups, by least squares where it is singular.
 
-    Returns
-    -------
-    dual, mass : ndarray
-    error : float
-    free_duals, free_masses : int
+    The vectors z_c = A_c u_c are unknowns too. Computed from l, they would carry the rounding of u_c times A_c into the
+    margins: the square of what sums of multipliers lose where these are large and cancel.
     """
-    best: tuple[FloatArray, FloatArray, float] = (dual, mass, np.inf)
+    z = mass[:, None] * np.einsum("ckd,k->cd", D, dual)
+    best = Found(dual, mass, z, np.inf, 0, 0)
     rank_lost = (0, 0)
     for _ in range(_NEWTON_STEPS):
         u = np.einsum("ckd,k->cd", D, dual)
-        effect = np.einsum("ckd,cd->ck", D, u)
-        gap = np.concatenate((right - mass @ effect, 0.5 * (1 - (u * u).sum(axis=1))))
-        error = float(np.abs(gap).max(initial=0.0))
-        if not error < best[2]:
+        lack = right - np.einsum("ckd,cd->k", D, z)
+        off = mass[:, None] * u - z
+        length = 0.5 * (1 - (u * u).sum(axis=1))
+        scale = np.sqrt(_sizes(mass) * max(float(np.abs(mass).sum()), np.finfo(np.float64).tiny))
+        turned = np.linalg.norm(off, axis=1) / scale
+        error = max(float(np.abs(gap).max(initial=0.0)) for gap in (lack, length, turned))
+        if not error < best.error:
             break
-        best = dual, mass, error
-        gram = weighted_gram(D, mass)
-        matrix = np.block([[gram, effect.T], [effect, np.zeros((len(mass), len(mass)))]])
-        step, rank_lost = symmetric_least_squares(matrix, gap, len(dual))
-        dual, mass = dual + step[: len(dual)], mass + step[len(dual) :]
-    return *best, *rank_lost
+        best = Found(dual, mass, z, error, *rank_lost)
+        gap = np.concatenate((lack - np.einsum("ckd,cd->k", D, off), length))
+        step, rank_lost = _newton_step(D, u, mass, gap)
+        by_dual, by_mass = step[: len(dual)], step[len(dual) :]
+        z = z + off + mass[:, None] * np.einsum("ckd,k->cd", D, by_dual) + by_mass[:, None] * u
+        dual, mass = dual + by_dual, mass + by_mass
+    return replace(best, free_duals=rank_lost[0], free_masses=rank_lost[1])
+
+
+def _sizes(mass: FloatArray) -> FloatArray:
+    """Return positive numbers of the size of the masses."""
+    size = np.maximum(np.abs(mass), _LEAST_PART * np.abs(mass).max(initial=0.0))
+    return np.asarray(np.where(size > 0, size, 1.0))
+
+
+def _newton_step(D: FloatArray, u: FloatArray, mass: FloatArray, gap: FloatArray) -> tuple[FloatArray, tuple[int, int]]:
+    """Solve K(A) δl + E δA = first, Eᵀ δl = second for (δl, δA), where the columns of E are D_c u_c.
+
+    With b > 0 of the size of A, J = (√b_c D_c)_c and its singular values J = L S R, they are those of K(A) without
+    their squares: K(A) = J diag(A_c/b_c) Jᵀ and E = J U, so that t = S Lᵀ δl has
+
+        M t + G α = S⁻¹ Lᵀ first,    Gᵀ t = √b second,    M = R diag(A_c/b_c) Rᵀ,    G = R diag(u_c),    δA = √b α,
+
+    and M is the identity but for masses that are small or negative. Samples that almost depend on each other would
+    leave K(A) half of the digits.
+    """
+    n_groups, k, d = D.shape
+    b = _sizes(mass)
+    J = (np.sqrt(b)[:, None, None] * D).transpose(1, 0, 2).reshape(k, n_groups * d)
+    size = np.linalg.norm(J, axis=1)
+    largest = float(size.max(initial=0.0)) or 1.0
+    size = np.where(size > _DEPENDENT * largest, size, largest)  # rows that no live group drives are rounding
+    left, values, right = np.linalg.svd(J / size[:, None], full_matrices=False)
+    keep = values > _DEPENDENT * values.max(initial=0.0)
+    back = left[:, keep] / values[keep] / size[:, None]
+    rows = right[keep].reshape(int(keep.sum()), n_groups, d)
+    M = np.einsum("rcd,c,scd->rs", rows, mass / b, rows)
+    G = np.einsum("rcd,cd->rc", rows, u)
+    blur = float(np.finfo(np.float64).eps * values.max(initial=0.0) / values[keep].min(initial=np.inf))
+    t, alpha, rank = _saddle(M, G, gap[:k] @ back, np.sqrt(b) * gap[k:], max(_ALIKE, _ROUNDINGS * blur))
+    return np.concatenate((back @ t, np.sqrt(b) * alpha)), (k - len(M), n_groups - rank)
+
+
+def _saddle(
+    M: FloatArray, G: FloatArray, first: FloatArray, second: FloatArray, least: float
+) -> tuple[FloatArray, FloatArray, int]:
+    """Solve M t + G α = first, Gᵀ t = second in the singular vectors of G; also return its rank."""
+    left, values, right = np.linalg.svd(G)
+    rank = int(np.count_nonzero(values > least * values.max(initial=0.0)))
+    along, free = left[:, :rank], left[:, rank:]
+    t = along @ ((right[:rank] @ second) / values[:rank])
+    t = t + free @ np.linalg.lstsq(free.T @ M @ free, free.T @ (first - M @ t), rcond=_SINGULAR_TOL)[0]
+    alpha = right[:rank].T @ ((along.T @ (first - M @ t)) / values[:rank])
+    return t, alpha, rank
 
 
 def symmetric_least_squares(matrix: FloatArray, right: FloatArray, n_duals: int) -> tuple[FloatArray, tuple[int, int]]:
@@ -101,16 +180,41 @@ def symmetric_least_squares(matrix: FloatArray, right: FloatArray, n_duals: int)
 
 
 def polish(D: FloatArray, n_free: int, sets: tuple[Mask, Mask], dual: FloatArray, mass: FloatArray) -> Point:
-    """Newton on given support samples and live groups, changed one by one while a sign or an inequality is violated."""
-    point = _on_sets(D, n_free, sets, dual, mass)
-    for _ in range(_SET_CHANGES):
-        worst = _worst(D, n_free, point)
-        if worst is None:
+    """Newton on given support samples and live groups, changed one by one while a sign or an inequality is violated.
+
+    On the way to the solution for a set, the sample or group that comes to zero first leaves it. Where none does, the
+    one whose inequality is violated the most joins.
+    """
+    signed = np.arange(D.shape[1]) < D.shape[1] - n_free
+    for changes in range(_SET_CHANGES + 1):
+        point = _on_sets(D, n_free, sets, dual, mass)
+        least = max(_SIGN_TOL, rounding(D, point)) * max(float(np.abs(point.dual).sum()), np.finfo(np.float64).tiny)
+        part, first = _to_zero(
+            np.concatenate((np.where(signed, dual, 0.0), mass)),
+            np.concatenate((np.where(signed, point.dual, 0.0), point.mass)),
+            least,
+        )
+        changed = first if first is not None else _most_violated(D, n_free, point)
+        if changed is None or changes == _SET_CHANGES:
             break
-        support, live = point.support.copy(), point.live.copy()
-        (support if worst[0] == "sample" else live)[worst[1]] ^= True
-        point = _on_sets(D, n_free, (support, live), point.dual, np.maximum(point.mass, 0))
+        dual, mass = dual + part * (point.dual - dual), mass + part * (point.mass - mass)
+        both = np.concatenate((point.support, point.live))
+        both[changed] ^= True
+        sets = both[: D.shape[1]], both[D.shape[1] :]
     return point
+
+
+def _to_zero(start: FloatArray, end: FloatArray, least: float) -> tuple[float, int | None]:
+    """Return the part of the way to `end` on which nothing falls below zero, and what does so first.
+
+    Ends of -`least` are zero.
+    """
+    falls = np.flatnonzero(end < -least)
+    if not len(falls):
+        return 1.0, None
+    above = np.maximum(start[falls], 0.0)
+    parts = above / (above - end[falls])
+    return float(parts.min()), int(falls[np.argmin(parts)])
 
 
 def _on_sets(D: FloatArray, n_free: int, sets: tuple[Mask, Mask], dual: FloatArray, mass: FloatArray) -> Point:
@@ -120,19 +224,23 @@ def _on_sets(D: FloatArray, n_free: int, sets: tuple[Mask, Mask], dual: FloatArr
     rows = support | free
     right = np.where(free, 0.0, 1.0)[rows]
     found = newton(D[np.ix_(live, rows)], right, dual[rows], mass[live])
-    full_dual, full_mass = np.zeros(k), np.zeros(len(D))
-    full_dual[rows], full_mass[live] = found[0], found[1]
-    return Point(full_dual, full_mass, support, live, *found[2:])
+    full_dual, full_mass, full_z = np.zeros(k), np.zeros(len(D)), np.zeros((len(D), D.shape[2]))
+    full_dual[rows], full_mass[live], full_z[live] = found.dual, found.mass, found.z
+    return Point(full_dual, full_mass, full_z, support, live, found.error, found.free_duals, found.free_masses)
 
 
-def _worst(D: FloatArray, n_free: int, point: Point) -> tuple[str, int] | None:
-    """Find the sample or group that violates its sign or inequality the most, in units of the solution."""
+def _most_violated(D: FloatArray, n_free: int, point: Point) -> int | None:
+    """Find the sample, or group (after all rows), outside the sets that violates its inequality the most."""
     u = np.einsum("ckd,k->cd", D, point.dual)
-    margins = point.mass @ np.einsum("ckd,cd->ck", D, u)
-    total = max(float(np.abs(point.dual).sum()), np.finfo(np.float64).tiny)
-    sample = np.where(point.support, -point.dual / total, 1 - margins)[: D.shape[1] - n_free]
-    group = np.where(point.live, -point.mass / total, np.linalg.norm(u, axis=1) - 1)
-    i, c = int(np.argmax(sample)), int(np.argmax(group))
-    if max(sample[i], group[c]) <= _SIGN_TOL:
-        return None
-    return ("sample", i) if sample[i] >= group[c] else ("group", c)
+    lack = 1 - np.einsum("ckd,cd->k", D, point.z)
+    lack[point.support | (np.arange(D.shape[1]) >= D.shape[1] - n_free)] = 0.0
+    excess = np.where(point.live, 0.0, np.linalg.norm(u, axis=1) - 1)
+    both = np.concatenate((lack, excess))
+    worst = int(np.argmax(both))
+    return worst if both[worst] > max(_SIGN_TOL, rounding(D, point)) else None
+
+
+def rounding(D: FloatArray, point: Point) -> float:
+    """Return what rounding may leave of the equations: sums of l_i x_i that are 1, and of z_c·x_i."""
+    total = float(max(np.abs(point.dual).sum(), np.linalg.norm(point.z, axis=1).sum()))
+    return _ROUNDINGS * float(np.finfo(np.float64).eps * np.linalg.norm(D, axis=2).max(initial=0.0)) * total

@@ -14,16 +14,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from .._validation import FloatArray
 
 # The method ends at this duality gap, as a part of the optimal value, and at these errors of the margins.
-_LAST_GAP = 1e-8
+_LAST_GAP = 1e-12
 _LAST_LACK = 1e-7
 # Where rounding lets it come no nearer (samples that depend on each other), this gap still tells the sets apart.
 _LEAST_GAP = 1e-6
-# Directions of the normal equations below this part of the largest are rounding.
-_RANK_TOL = 1e-15
 # 10 to 25 steps are taken.
 _MAX_STEPS = 100
 # A step goes at most this part of the way to the boundary.
@@ -132,19 +131,21 @@ def solve(D: FloatArray, n_free: int = 0) -> PathEnd | None:
     right = np.where(np.arange(k) < k - n_free, 1.0, 0.0)
     dual = right * 0.5 / float(np.linalg.norm(np.einsum("ckd,k->cd", D, right), axis=1).max(initial=1e-3))
     x = _Cones(np.ones(n_groups), np.zeros((n_groups, d)), np.ones(k - n_free))
+    nearest: PathEnd | None = None
     for _ in range(_MAX_STEPS):
         s = _slack(D, dual, len(x.line))
         lack = right - _margins(D, x)
         gap = x.dot(s)
-        if gap <= _LAST_GAP * float(dual @ right) and np.abs(lack).max() <= _LAST_LACK:
-            return _end(x, dual, unit)
+        if gap <= _LEAST_GAP * float(dual @ right) and np.abs(lack).max() <= _LAST_LACK:
+            nearest = _end(x, dual, unit)
+            if gap <= _LAST_GAP * float(dual @ right):
+                break
         is_inside = x.is_inside() and s.is_inside()  # but for rounding
         step = _mehrotra(D, x, s, lack, gap / (n_groups + k - n_free)) if is_inside else None
         if step is None:
-            near = gap <= _LEAST_GAP * float(dual @ right) and np.abs(lack).max() <= _LAST_LACK
-            return _end(x, dual, unit) if near else None
+            break
         x, dual = x.plus(step[0], step[1]), dual + step[0] * step[2]
-    return None
+    return nearest
 
 
 def _end(x: _Cones, dual: FloatArray, unit: float) -> PathEnd:
@@ -170,7 +171,7 @@ def _mehrotra(
     """Length and direction (x, dual) of one predictor-corrector step."""
     scaling = _Scaling.of(x, s)
     point = scaling.apply(s)
-    matrix = _normal_matrix(D, scaling)
+    matrix = _factor(D, scaling)
     identity = _Cones(np.ones(len(D)), np.zeros_like(x.tail), np.ones_like(x.line))
     square = point.times(point)
     wanted = _Cones(-square.head, -square.tail, -square.line)
@@ -188,30 +189,33 @@ def _mehrotra(
     return length, step[0], step[2]
 
 
-def _normal_matrix(D: FloatArray, scaling: _Scaling) -> FloatArray:
-    """Compute A W² Aᵀ = Σ_c β² D_c (I + 2 w wᵀ) D_cᵀ plus the half-lines, w the tail of the scaling point."""
+def _factor(D: FloatArray, scaling: _Scaling) -> tuple[FloatArray, FloatArray]:
+    """Scale the rows of A W, and factor (A W)(A W)ᵀ = Rᵀ R by QR: their squares are never formed."""
     k = D.shape[1]
-    wide = (D * scaling.beta[:, None, None]).transpose(1, 0, 2).reshape(k, -1)
-    tail = 2 * scaling.head[:, None] * scaling.tail  # of the scaling point, from its root v
-    bumps = np.einsum("ckd,cd->ck", D, tail) * scaling.beta[:, None]
-    return np.asarray(wide @ wide.T + 2 * bumps.T @ bumps + np.diag(_padded(scaling.line, k) ** 2))
+    # W = β (2 v vᵀ - J) on (0, D_cᵀ l): the head 2 v_0 v·x, the tail x + 2 v (v·x).
+    along = np.einsum("ckd,cd->ck", D, scaling.tail)
+    heads = 2 * scaling.beta[:, None] * scaling.head[:, None] * along
+    tails = scaling.beta[:, None, None] * (D + 2 * along[:, :, None] * scaling.tail[:, None, :])
+    wide = np.concatenate((heads.T, tails.transpose(1, 0, 2).reshape(k, -1), np.diag(_padded(scaling.line, k))), axis=1)
+    size = np.linalg.norm(wide, axis=1)
+    size = np.where(size > 0, size, 1.0)
+    return size, np.asarray(np.linalg.qr((wide / size[:, None]).T, mode="r"))
 
 
-def _solved(matrix: FloatArray, right: FloatArray) -> FloatArray | None:
-    """Solve the normal equations, by least squares where samples depend on each other; None where they overflow."""
-    if not (np.isfinite(matrix).all() and np.isfinite(right).all() and (np.diagonal(matrix) > 0).all()):
+def _solved(factor: tuple[FloatArray, FloatArray], right: FloatArray) -> FloatArray | None:
+    """Solve the normal equations; None where samples depend on each other or they overflow."""
+    size, R = factor
+    if not (np.isfinite(R).all() and np.isfinite(right).all()):
         return None
-    size = 1 / np.sqrt(np.diagonal(matrix))
-    scaled = size[:, None] * matrix * size
     try:
-        move = size * np.linalg.solve(scaled, size * right)
+        move = solve_triangular(R, solve_triangular(R, right / size, trans="T")) / size
     except np.linalg.LinAlgError:
-        move = size * np.linalg.lstsq(scaled, size * right, rcond=_RANK_TOL)[0]
+        return None
     return move if np.isfinite(move).all() else None
 
 
 def _newton(
-    D: FloatArray, matrix: FloatArray, scaling: _Scaling, wanted: _Cones, lack: FloatArray
+    D: FloatArray, matrix: tuple[FloatArray, FloatArray], scaling: _Scaling, wanted: _Cones, lack: FloatArray
 ) -> tuple[_Cones, _Cones, FloatArray] | None:
     """Solve for the steps (x, s, dual) with W⁻¹ dx + W ds = wanted, A dx = lack, ds = -Aᵀ d(dual)."""
     part = scaling.apply(wanted)
