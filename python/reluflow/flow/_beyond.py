@@ -13,13 +13,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import freeze
+from .._validation import FloatArray, freeze
+from ..networks import Network
+from ._drift import drift
 from ._solution import Solution
 
 # Ends of the legs, by log |θ|. None is longer than the range of doubles allows in its own units.
 LOG_NORMS = (420.0, 520.0, 640.0, *np.arange(800.0, 4001.0, 200.0).tolist())
 # log |θ| at which a leg begins in its own units, about.
 _BEGIN = 40.0
+# After so many drifts in a row that no event ends the network rests as well as rounding lets it.
+_MOST_RESTS = 5
 # Neurons of which less is held at the begin of a leg than the first are held larger, about as the second (both as
 # powers of two): the margins do not see them either way, and they keep their digits while the others grow.
 _FAINT = -300
@@ -38,6 +42,7 @@ class Beyond:
         self._whole = whole
         self._leg = whole
         self._shift = 0
+        self._drifted, self._rests = 0.0, 0  # of log |θ|, without legs; drifts in a row that no event ended
         self._steps = self._events = 0
         self._neurons = _sizes(whole) > 0
         self._raised = np.zeros(len(self._neurons), dtype=int)  # neuron j is held larger by two to the power of this
@@ -46,7 +51,7 @@ class Beyond:
     def log_norm(self) -> float:
         """The logarithm of |θ| of the flow."""
         net = self._leg.final
-        return math.log(net.norm) + self._shift * math.log(2)
+        return math.log(net.norm) + self._shift * math.log(2) + self._drifted
 
     def lowered(self) -> Solution:
         """Return the solution to go on from, smaller by a power of two."""
@@ -62,7 +67,7 @@ class Beyond:
 
     def in_leg(self, log_norm: float) -> float:
         """Return the norm, in the units of the present leg, that a norm of the flow is."""
-        return log_norm - self._shift * math.log(2)
+        return log_norm - self._shift * math.log(2) - self._drifted
 
     def take(self, leg: Solution) -> bool:
         """Go on from the end of a leg; False if a neuron is so small, or grows so fast, that the leg lost it."""
@@ -76,15 +81,42 @@ class Beyond:
         """Go on from the end of a leg, or from that with other roles of its samples."""
         self._leg = leg
 
+    def drift(self) -> bool:
+        """Go on from the end of a leg without one, as far as its neurons drift slowly; False if they do not."""
+        leg, raw = self._leg, self._leg._raw
+        if "final_sample_weights" not in raw or self._rests >= _MOST_RESTS:
+            return False
+        exponent, weights = raw["held"]["exponent"], raw["final_sample_weights"]
+        W, a = np.ldexp(leg.final.W, -exponent), np.ldexp(leg.final.a, -exponent)
+        net = leg.final._with(W, a, raw["final_pattern"])
+        with np.errstate(divide="ignore"):
+            sizes = np.log(np.abs(a)) - self._raised * math.log(2)
+        found = drift(leg.data, net, weights, sizes)
+        if found is None:
+            return False
+        by = self._raise(np.rint(found.log_parts / math.log(2)).astype(int))
+        W, a = np.ldexp(found.W, by[:, None]), np.ldexp(found.a, by)
+        held = {**raw["held"], "offsets": _offsets(leg, net._with(W, a, found.pattern), found.weights)}
+        state = {"final_W": np.ldexp(W, exponent), "final_a": np.ldexp(a, exponent), "held": held}
+        state |= {"final_sample_weights": found.weights * weights.sum(), "final_pattern": found.pattern}
+        self._leg = Solution(leg.data, leg.initial, leg.settings, {**raw, **state})
+        self._drifted += found.length
+        self._events += found.events
+        self._rests = self._rests + 1 if found.rests else 0
+        return True
+
     def _held_sizes(self) -> npt.NDArray[np.float64]:
         return np.asarray(np.ldexp(_sizes(self._leg), -self._leg._raw["held"]["exponent"]))
 
-    def _raise(self) -> npt.NDArray[np.int_]:
-        """Choose anew which neurons are held larger, and return by which powers of two they change."""
+    def _raise(self, grown: npt.NDArray[np.int_] | int = 0) -> npt.NDArray[np.int_]:
+        """Choose anew which neurons are held larger, and return by which powers of two they change.
+
+        They have `grown` by powers of two since they were held.
+        """
         before = self._raised
-        true = np.frexp(self._held_sizes())[1] - before
+        true = np.frexp(self._held_sizes())[1] - before + grown
         self._raised = np.where(self._neurons & (true < _FAINT), _RAISED - true, 0)
-        return np.asarray(self._raised - before)
+        return np.asarray(self._raised - before + grown)
 
     def solution(self) -> Solution:
         """Return the whole run, with the state that its limit is polished from."""
@@ -110,6 +142,15 @@ def with_last_state(
     counts = {"beyond_log_norm": log_norm, "beyond_events": events, "steps": stats["steps"] + steps}
     raw = {**whole._raw, **beyond, "stats": {**stats, **counts}}
     return Solution(whole.data, whole.initial, whole.settings, raw)
+
+
+def _offsets(leg: Solution, net: Network, weights: FloatArray) -> FloatArray:
+    """Return what takes the margins of a held state to those that make its weights; no others than the support's."""
+    q = leg.data.y * net(leg.data.X)
+    offsets, support = np.zeros(leg.data.n), np.flatnonzero(weights)
+    log_p = np.log(weights[support] / leg.data.counts[support])
+    offsets[support] = q[support] - q[support].min() + log_p - log_p.max()
+    return offsets
 
 
 def is_beyond(done: Solution | None) -> bool:

@@ -21,6 +21,8 @@ from ._stop import LARGEST_LOG_NORM, Stop
 # Ends of the legs. The direction settles with powers of |θ|, so that the legs grow with its logarithm.
 _LOG_TIMES = (30.0, 100.0, 1e3, 1e4, 1e6, 1e8, 1e10)
 _LOG_NORMS = (14.0, 18.0, 24.0, 32.0, 44.0, 60.0, 80.0, 110.0, 150.0, 200.0, 260.0, LARGEST_LOG_NORM)
+# A leg behind a drift takes the network through what ended that, and lets its neurons align. Drifts at most.
+_BEHIND_EVENT, _MOST_DRIFTS = 60.0, 300
 # With weight decay γ the flow forgets within 1/γ what it does not keep: ends of the legs in units of that. Points that
 # differ by a neuron with |g| near γ are told apart late.
 _DECAY_TIMES = tuple(10.0**exponent for exponent in np.arange(0.5, 8.5, 0.5))
@@ -126,10 +128,16 @@ def _past_rounding(run: Leg, done: Solution, until: Stop, began: float) -> Solut
 
 
 def _beyond(run: Leg, done: Solution, until: Stop, began: float) -> Solution:
-    """Go on beyond the range of doubles, from the largest norm within it; a count of events ends there."""
+    """Go on beyond the range of doubles, from the largest norm within it; a count of events ends there.
+
+    Between legs the network drifts as far as nothing happens. A short leg takes it through what ends that.
+    """
     beyond = Beyond(done)
     end = f"log |θ| = {LARGEST_LOG_NORM:g}"
-    for mark in LOG_NORMS if until.events is None else ():
+    lengths = np.diff((beyond.log_norm, *LOG_NORMS)).tolist() if until.events is None else []
+    drifts, has_drifted = 0, False
+    while lengths or has_drifted:
+        mark = beyond.log_norm + (_BEHIND_EVENT if has_drifted else lengths.pop(0))
         start = beyond.lowered()
         stop = _left(_with(until, {"log_norm": beyond.in_leg(mark)}), done, perf_counter() - began)
         leg = run(start, stop)
@@ -142,6 +150,11 @@ def _beyond(run: Leg, done: Solution, until: Stop, began: float) -> Solution:
             return ended
         if leg.status != "reached_log_norm":
             break
+        try:
+            has_drifted = drifts < _MOST_DRIFTS and beyond.drift()
+        except KeyboardInterrupt:
+            return ended_as(done, "interrupted", False, "interrupted while the network drifted")
+        drifts += has_drifted
     return _not_certified(done, end)
 
 

@@ -1,0 +1,163 @@
+"""The slow drift far out: its equations, and that it takes the way of the legs that it stands for."""
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+
+import reluflow as rf
+from certificate import certify_alone
+from reluflow.flow import _drift, _to_limit
+from reluflow.flow._beyond import Beyond
+from reluflow.flow._drift import drift
+from reluflow.flow._drift_equations import Factors, packed, unpacked
+
+
+def raw_wine(a: int, b: int) -> rf.Dataset:
+    """Two classes of wine in the units they come in: columns of sizes 1e-3 to 10."""
+    X, y = load_wine(return_X_y=True)
+    kept = (y == a) | (y == b)
+    return rf.Dataset(X[kept] / 100, np.where(y[kept] == a, 1.0, -1.0))
+
+
+def narrow(data: rf.Dataset, width: int = 6) -> rf.Network:
+    return rf.Network.init(width, data.d, scale=1e-2, seed=0)
+
+
+TO_LIMIT = rf.Stop(limit=True)
+
+
+def point(seed: int, n_groups: int = 3, k: int = 5, d: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    """Gradients (H, k, d) and y of groups whose margins are one number."""
+    rng = np.random.default_rng(seed)
+    D = rng.standard_normal((n_groups, k, d)) + 1.0
+    y = packed(np.abs(rng.standard_normal((n_groups, d))), np.log(rng.random(n_groups)))
+    for _ in range(20):
+        y = Factors.of(D, y).levelled()
+    return D, y
+
+
+# --- equations ---
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_moves_the_groups_is_the_flow_of_the_margins(seed: int) -> None:
+    """K λ = c 1 and λ·q = Σ A_c: all margins grow as |θ|² does, and |θ| by one e-folding a unit of time."""
+    D, y = point(seed)
+    factors = Factors.of(D, y)
+    v, log_mass = unpacked(y, len(D))
+    A, lam = np.exp(log_mass), factors.duals()
+    g = np.einsum("ckd,k->cd", D, lam)
+    np.testing.assert_allclose(factors.pulls(), g, rtol=1e-9)
+    q = np.einsum("c,ckd,cd->k", A, D, v)
+    np.testing.assert_allclose(q, factors.margin, rtol=1e-12)
+    assert lam @ q == pytest.approx(A.sum(), rel=1e-12)
+    along = (g * v).sum(axis=1)
+    growth = np.einsum("c,ckd,cd->k", A, D, g + v * along[:, None])  # of a w: w' = a g, a' = g·w
+    np.testing.assert_allclose(growth, growth.mean(), rtol=1e-9)
+    np.testing.assert_allclose(factors.velocity(), packed(g - v * along[:, None], 2 * (along - 1)), atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_derivative_is_that_of_the_velocity(seed: int) -> None:
+    D, y = point(seed)
+    J, h = Factors.of(D, y).derivative(D), 1e-6
+    for i, unit in enumerate(np.eye(len(y))):
+        ahead, behind = (Factors.of(D, y + sign * h * unit).velocity() for sign in (1, -1))
+        np.testing.assert_allclose(J[:, i], (ahead - behind) / (2 * h), atol=1e-6 * np.abs(J).max())
+
+
+def test_margins_are_levelled_to_rounding() -> None:
+    D, y = point(0)
+    rough = y + 1e-4 * np.random.default_rng(1).standard_normal(len(y))
+    for _ in range(3):
+        rough = Factors.of(D, rough).levelled()
+    v, log_mass = unpacked(rough, len(D))
+    q = np.einsum("c,ckd,cd->k", np.exp(log_mass), D, v)
+    assert np.ptp(q) <= 1e-13 * q.mean()
+    assert np.abs(rough - y).max() <= 0.1
+
+
+# --- the way of the legs ---
+
+
+def test_a_drift_takes_the_way_of_the_legs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From log |θ| = 420 to 1100, with a neuron that crosses a boundary on the way."""
+    data = raw_wine(0, 2)
+    monkeypatch.setattr(Beyond, "drift", lambda self: False)
+    runs = []
+    for norms in ((420.0,), (420.0, 520.0, 640.0, 800.0, 950.0, 1100.0)):
+        monkeypatch.setattr(_to_limit, "LOG_NORMS", norms)
+        runs.append(rf.integrate(data, narrow(data), until=TO_LIMIT))
+    begin, end = (run._raw for run in runs)
+    assert runs[1].stats["beyond_events"] == runs[0].stats["beyond_events"] + 2
+    length = runs[1].stats["beyond_log_norm"] - runs[0].stats["beyond_log_norm"]
+    monkeypatch.setattr(_drift, "_LARGEST", length)
+    net = runs[0].final._with(begin["beyond_W"], begin["beyond_a"], begin["beyond_pattern"])
+    with np.errstate(divide="ignore"):
+        found = drift(data, net, begin["beyond_sample_weights"], np.log(np.abs(net.a)))
+    assert found is not None
+    assert found.length == pytest.approx(length, abs=1e-6)
+    np.testing.assert_array_equal(found.pattern, end["beyond_pattern"])
+    theta = np.column_stack((found.W, found.a))
+    expected = np.column_stack((end["beyond_W"], end["beyond_a"]))
+    np.testing.assert_allclose(theta / np.linalg.norm(theta), expected / np.linalg.norm(expected), atol=1e-6)
+    weights = end["beyond_sample_weights"]
+    np.testing.assert_allclose(found.weights, weights / weights.sum(), atol=1e-5)
+
+
+@pytest.mark.parametrize("classes", [(0, 2), (1, 2)])
+def test_raw_units_have_a_certified_limit(classes: tuple[int, int]) -> None:
+    """Their directions settle at log |θ| of 10⁴ to 10⁶; networks of both widths come to one function."""
+    data = raw_wine(*classes)
+    outputs = []
+    for width in (6, 20):
+        sol = rf.integrate(data, narrow(data, width), until=TO_LIMIT)
+        assert sol.status == "reached_limit", sol.message
+        assert sol.stats["beyond_log_norm"] > 10_000
+        assert certify_alone(data, sol.limit) <= 1e-9
+        outputs.append(sol.limit.network(data.X))
+    np.testing.assert_allclose(outputs[0], outputs[1], rtol=0, atol=1e-9 * np.abs(outputs[0]).max())
+
+
+def test_a_network_at_its_limit_drifts_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = rf.datasets.wine("class_0", "class_1")
+    sol = rf.integrate(data, rf.Network.init(8, data.d, scale=0.1, seed=0), until=TO_LIMIT)
+    limit = sol.limit
+    assert limit.certified
+    weights = np.abs(limit.duals) / np.abs(limit.duals).sum()
+    with np.errstate(divide="ignore"):
+        sizes = np.log(np.abs(limit.network.a))
+    monkeypatch.setattr(_drift, "_LARGEST", 1e6)
+    found = drift(data, limit.network, weights, sizes)
+    assert found is not None
+    assert found.rests
+    assert found.length == 1e6
+    moved = np.column_stack((found.W, found.a)) - limit.network.theta.reshape(limit.network.width, -1)
+    assert np.abs(moved).max() <= 1e-6
+
+
+def test_a_state_that_does_not_drift_is_left_alone() -> None:
+    """Weights that are not those of the drift: a layer, or margins that are not one number."""
+    data = rf.datasets.wine("class_0", "class_1")
+    sol = rf.integrate(data, rf.Network.init(8, data.d, scale=0.1, seed=0), until=TO_LIMIT)
+    net = sol.limit.network
+    weights = np.abs(sol.limit.duals)
+    sizes = np.log(np.maximum(np.abs(net.a), 1e-300))
+    rng = np.random.default_rng(0)
+    assert drift(data, net, weights * rng.uniform(0.5, 2.0, data.n), sizes) is None
+    turned = net._with(net.W + 1e-3 * rng.standard_normal(net.W.shape), net.a, net.pattern)
+    assert drift(data, turned, weights, sizes) is None
+
+
+def test_an_interruption_of_a_drift_keeps_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(self: Beyond) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Beyond, "drift", interrupted)
+    data = raw_wine(0, 2)
+    sol = rf.integrate(data, narrow(data), until=TO_LIMIT)
+    assert (sol.status, sol.success) == ("interrupted", False)
+    assert math.log(sol.final.norm) == pytest.approx(340.0)
+    assert sol.stats["beyond_log_norm"] == pytest.approx(420.0)
