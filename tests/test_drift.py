@@ -161,3 +161,30 @@ def test_an_interruption_of_a_drift_keeps_the_run(monkeypatch: pytest.MonkeyPatc
     assert (sol.status, sol.success) == ("interrupted", False)
     assert math.log(sol.final.norm) == pytest.approx(340.0)
     assert sol.stats["beyond_log_norm"] == pytest.approx(420.0)
+
+
+def test_where_a_leg_fails_behind_a_drift_the_run_goes_on_from_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends as legs alone do, with the work of both."""
+    data = raw_wine(0, 2)
+    monkeypatch.setattr(_to_limit, "LOG_NORMS", (420.0, 520.0, 640.0))
+    own, drifts, lost = Beyond.drift, [], []
+
+    def noted(self: Beyond) -> bool:
+        drifts.append(own(self))
+        return drifts[-1]
+
+    def is_lost(leg: rf.Solution) -> bool:
+        lost.append(leg.stats["steps"])
+        return True
+
+    monkeypatch.setattr(Beyond, "drift", noted)
+    monkeypatch.setattr(_to_limit, "_is_lost", is_lost)
+    sol = rf.integrate(data, narrow(data), until=TO_LIMIT)
+    assert (drifts, len(lost)) == ([True], 1)
+    monkeypatch.setattr(Beyond, "drift", lambda self: False)
+    alone = rf.integrate(data, narrow(data), until=TO_LIMIT)
+    assert sol.status == alone.status == "limit_not_certified"
+    assert sol.stats["beyond_log_norm"] == alone.stats["beyond_log_norm"] == pytest.approx(640.0)
+    assert sol.stats["steps"] == alone.stats["steps"] + lost[0]
+    for name in ("beyond_W", "beyond_a", "beyond_pattern", "beyond_sample_weights"):
+        np.testing.assert_array_equal(sol._raw[name], alone._raw[name])

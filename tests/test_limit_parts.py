@@ -150,7 +150,7 @@ def test_newton_converges_quadratically_to_the_solution_it_was_moved_from():
 
 @pytest.mark.parametrize("seed", range(6))
 def test_margins_that_cancel_keep_the_digits_that_are_left(seed: int) -> None:
-    """Samples that depend on each other but for 1e-5: K(A) has half the digits of D, and u_c times A_c lost the rest."""
+    """Samples depend on each other but for 1e-5: K(A) has half of their digits, and A_c times u_c lost the rest."""
     rng = np.random.default_rng(seed)
     X, y = np.c_[np.ones(8), 1e-5 * rng.standard_normal((8, 5))], np.sign(rng.standard_normal(8))
     D = (y[:, None] * X)[None]

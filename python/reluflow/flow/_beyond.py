@@ -8,6 +8,7 @@ same way, step by step. Their clocks, times and losses are not the flow's, and o
 from __future__ import annotations
 
 import math
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,12 @@ class Beyond:
     def go_on_from(self, leg: Solution) -> None:
         """Go on from the end of a leg, or from that with other roles of its samples."""
         self._leg = leg
+
+    def after_work(self, other: Beyond) -> Beyond:
+        """Return this state with the work that was done to come to another one from it."""
+        found = copy(self)
+        found._steps = other._steps
+        return found
 
     def drift(self) -> bool:
         """Go on from the end of a leg without one, as far as its neurons drift slowly; False if they do not."""

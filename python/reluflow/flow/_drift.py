@@ -119,18 +119,21 @@ class _Room:
         Margins less the least one, as parts of that; of the support λ, as parts of its sum.
     sides : ndarray, shape (H, n)
         Of heavy groups.
+    of_held : float
+        The least of multipliers of boundaries that groups hold, to the ends of their intervals.
     of_others : float
         The least of all else.
     """
 
     above: FloatArray
     sides: FloatArray
+    of_held: float
     of_others: float
 
     @property
     def least(self) -> float:
         """The least of all."""
-        return min(float(self.above.min()), float(self.sides.min(initial=1.0)), self.of_others)
+        return min(float(self.above.min()), float(self.sides.min(initial=1.0)), self.of_held, self.of_others)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,8 +209,9 @@ class _Drift:
         above[self.support] = share
         sides = self._sides(v, pulls)
         excess = clipped_pulls(self.groups, self._signed(share), self.net.leak).excess
-        others = -excess, log_mass - np.log(_VANISHES), np.log(_FAINT) - state.log_faint, sides[self.faint].ravel()
-        return _Room(above, sides[self.heavy], min(float(part.min(initial=1.0)) for part in others))
+        others = log_mass - np.log(_VANISHES), np.log(_FAINT) - state.log_faint, sides[self.faint].ravel()
+        of_others = min(float(part.min(initial=1.0)) for part in others)
+        return _Room(above, sides[self.heavy], -float(excess.max()), of_others)
 
     def _sides(self, v: FloatArray, pulls: FloatArray) -> FloatArray:
         """Return how far all groups are on their sides of the boundaries that they do not hold, (C, n); 1 elsewhere."""
@@ -229,7 +233,9 @@ class _Drift:
                 clear, tries = (drift, before, events), 0
             changed = None if after is None or events == _MOST_EVENTS else drift._changed(after)
             if after is None or changed is None:
-                clear = drift, before, events
+                # Held neurons that are let go leave in the leg; faint ones are not where their pull has jumped to.
+                if drift._room(before).of_others >= -_ROUNDING:
+                    clear = drift, before, events
                 break
             if tries == _MOST_TRIES:
                 break
@@ -284,7 +290,7 @@ class _Drift:
     def _changed(self, state: _State) -> _Drift | None:
         """Return the drift behind a simple event: a sample joins or leaves, or a heavy group crosses a boundary."""
         room = self._room(state)
-        if room.of_others < -_ROUNDING:
+        if min(room.of_held, room.of_others) < -_ROUNDING:
             return None
         i = int(np.argmin(room.above))
         if room.above[i] <= room.sides.min(initial=1.0):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from time import perf_counter
 
@@ -130,18 +131,24 @@ def _past_rounding(run: Leg, done: Solution, until: Stop, began: float) -> Solut
 def _beyond(run: Leg, done: Solution, until: Stop, began: float) -> Solution:
     """Go on beyond the range of doubles, from the largest norm within it; a count of events ends there.
 
-    Between legs the network drifts as far as nothing happens. A short leg takes it through what ends that.
+    Between legs the network drifts as far as nothing happens. A short leg takes it through what ends that; if it fails
+    the run goes on by legs alone, from before the drift.
     """
     beyond = Beyond(done)
     end = f"log |θ| = {LARGEST_LOG_NORM:g}"
     lengths = np.diff((beyond.log_norm, *LOG_NORMS)).tolist() if until.events is None else []
-    drifts, has_drifted = 0, False
-    while lengths or has_drifted:
-        mark = beyond.log_norm + (_BEHIND_EVENT if has_drifted else lengths.pop(0))
+    before: Beyond | None = None  # the present drift
+    drifts = 0
+    while lengths or before is not None:
+        mark = beyond.log_norm + (lengths.pop(0) if before is None else _BEHIND_EVENT)
         start = beyond.lowered()
         stop = _left(_with(until, {"log_norm": beyond.in_leg(mark)}), done, perf_counter() - began)
         leg = run(start, stop)
-        if not beyond.take(leg):
+        is_followed = beyond.take(leg)
+        if before is not None and (not is_followed or _is_lost(leg)):
+            beyond, before, drifts = before.after_work(beyond), None, _MOST_DRIFTS
+            continue
+        if not is_followed:
             end += ", beyond which neurons outside the limit leave the range of doubles"
             break
         done, end = beyond.solution(), f"log |θ| = {beyond.log_norm:.4g}"
@@ -150,12 +157,18 @@ def _beyond(run: Leg, done: Solution, until: Stop, began: float) -> Solution:
             return ended
         if leg.status != "reached_log_norm":
             break
+        before, drifts = copy(beyond), drifts + 1
         try:
-            has_drifted = drifts < _MOST_DRIFTS and beyond.drift()
+            if drifts > _MOST_DRIFTS or not beyond.drift():
+                before = None
         except KeyboardInterrupt:
             return ended_as(done, "interrupted", False, "interrupted while the network drifted")
-        drifts += has_drifted
     return _not_certified(done, end)
+
+
+def _is_lost(leg: Solution) -> bool:
+    """Whether a leg has come to its end for a reason of its own."""
+    return not leg.success and leg.status not in ("interrupted", "stopped_by_callback")
 
 
 def _ended(found: Solution, leg: Solution, place: str) -> Solution | None:
