@@ -151,6 +151,20 @@ def test_a_state_that_does_not_drift_is_left_alone() -> None:
     assert drift(data, turned, weights, sizes) is None
 
 
+def test_a_drift_whose_numbers_leave_their_range_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trial of the implicit method may be far off: no warning, and legs go on."""
+    data = raw_wine(0, 2)
+
+    def far_off(self: Factors) -> np.ndarray:
+        return np.full(self.v.size + len(self.v), 1.0) * np.exp(np.float64(1e4))
+
+    monkeypatch.setattr(Factors, "velocity", far_off)
+    monkeypatch.setattr(_to_limit, "LOG_NORMS", (420.0, 430.0))
+    sol = rf.integrate(data, narrow(data), until=TO_LIMIT)
+    assert sol.status == "limit_not_certified"
+    assert sol.stats["beyond_log_norm"] == pytest.approx(430.0)
+
+
 def test_an_interruption_of_a_drift_keeps_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(self: Beyond) -> bool:
         raise KeyboardInterrupt

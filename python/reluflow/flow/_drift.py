@@ -39,6 +39,8 @@ _STANDS = 1e-9
 # Tolerances of the implicit steps: those of a run to its limit.
 _RTOL, _ATOL = 1e-6, 1e-8
 _MOST_STEPS = 300
+# Systems of more unknowns cost more than legs do.
+_MOST_UNKNOWNS = 400
 # Events are looked for at so many places of a step, and one is known to this in log |θ|.
 _LOOKS, _KNOWN = 8, 0.25
 # What an event brings below zero may be below by this: rounding.
@@ -95,8 +97,9 @@ def drift(data: Dataset, net: Network, weights: FloatArray, log_sizes: FloatArra
     """
     start = _Drift.of(data, net, weights, log_sizes)
     try:
-        return None if start is None else start.run()
-    except np.linalg.LinAlgError:
+        with np.errstate(over="raise", divide="raise", invalid="raise"):
+            return None if start is None else start.run()
+    except (FloatingPointError, np.linalg.LinAlgError):  # an implicit step tried a state far off
         return None
 
 
@@ -159,7 +162,7 @@ class _Drift:
         is_heavy = log_mass > np.log(_FAINT)
         heavy, faint = np.flatnonzero(is_heavy), np.flatnonzero(~is_heavy)
         v = [_direction(net, members[c], log_sizes) for c in heavy]
-        if any(one is None for one in v):
+        if any(one is None for one in v) or len(heavy) * (data.d + 1) > _MOST_UNKNOWNS:
             return None
         D = _gradients(data, sorted_, heavy, support)
         y = packed(np.array(v), log_mass[heavy])

@@ -23,6 +23,8 @@ _LAST_GAP = 1e-12
 _LAST_LACK = 1e-7
 # Where rounding lets it come no nearer (samples that depend on each other), this gap still tells the sets apart.
 _LEAST_GAP = 1e-6
+# A smaller pivot of the Cholesky factor has lost so many digits that the factor is had by QR, which takes longer.
+_CANCELS = 1e-4
 # 10 to 25 steps are taken.
 _MAX_STEPS = 100
 # A step goes at most this part of the way to the boundary.
@@ -198,8 +200,14 @@ def _factor(D: FloatArray, scaling: _Scaling) -> tuple[FloatArray, FloatArray]:
     tails = scaling.beta[:, None, None] * (D + 2 * along[:, :, None] * scaling.tail[:, None, :])
     wide = np.concatenate((heads.T, tails.transpose(1, 0, 2).reshape(k, -1), np.diag(_padded(scaling.line, k))), axis=1)
     size = np.linalg.norm(wide, axis=1)
-    size = np.where(size > 0, size, 1.0)
-    return size, np.asarray(np.linalg.qr((wide / size[:, None]).T, mode="r"))
+    wide /= np.where(size > 0, size, 1.0)[:, None]
+    try:
+        R = np.linalg.cholesky(wide @ wide.T).T
+    except np.linalg.LinAlgError:
+        R = np.zeros((k, k))
+    if np.diagonal(R).min() < _CANCELS:
+        R = np.asarray(np.linalg.qr(wide.T, mode="r"))
+    return np.where(size > 0, size, 1.0), R
 
 
 def _solved(factor: tuple[FloatArray, FloatArray], right: FloatArray) -> FloatArray | None:
