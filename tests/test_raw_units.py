@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 
 import reluflow as rf
+from reluflow.limits import _direction
+from reluflow.limits._limit_of import limit_of
 
 
 def part_of_cancer(chosen: np.ndarray) -> rf.Dataset:
@@ -96,13 +99,28 @@ def test_rounding_of_margins_takes_no_neuron_to_and_fro(whole: rf.Solution) -> N
     assert max(crossed.values()) == 1
 
 
-def test_a_limit_whose_equations_doubles_do_not_resolve_is_the_state(whole: rf.Solution) -> None:
-    """Newton's method ended at a network with a third of the margin, and events were said to come."""
+def test_a_limit_whose_multipliers_cancel_to_1e_8_is_solved_for(whole: rf.Solution) -> None:
+    """Newton's method ended at a network with a third of the margin, and then nothing was said of it. By duality no
+    network of the pattern has a larger margin than 1/(2 Σ|λ|) of multipliers with pulls of 1, and the state is near."""
     limit, net = whole.limit, whole.final
+    assert "events are to come" in limit.reason
+    assert limit.residuals.stationarity <= 1e-8
+    assert limit.turn <= 0.01
+    own = float((whole.data.y * net(whole.data.X)).min()) / net.norm**2
+    assert own == pytest.approx(1 / (2 * np.abs(limit.duals).sum()), rel=0.01)
+
+
+def test_a_limit_whose_equations_are_not_solved_is_the_state(
+    whole: rf.Solution, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    solve = _direction._solve
+    monkeypatch.setattr(_direction, "_solve", lambda *args: replace(solve(*args), error=1e-3))
+    net = whole.final
+    limit = limit_of(whole.data, net, whole.loss)
     assert not limit.certified
     assert "beyond doubles" in limit.reason
     own = float((whole.data.y * net(whole.data.X)).min()) / net.norm**2
-    assert limit.margin == pytest.approx(own, rel=1e-6)
+    assert limit.margin == pytest.approx(own, rel=1e-12)
 
 
 def test_neurons_beyond_a_boundary_where_a_step_begins_raise_no_loss() -> None:
