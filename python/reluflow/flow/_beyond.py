@@ -109,6 +109,7 @@ class Beyond:
         self._leg = Solution(leg.data, leg.initial, leg.settings, {**raw, **state})
         self._drifted += found.length
         self._events += found.events
+        self._steps += found.steps
         self._rests = self._rests + 1 if found.rests else 0
         return True
 

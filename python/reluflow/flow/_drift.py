@@ -47,8 +47,8 @@ _LOOKS, _KNOWN = 8, 0.25
 _ROUNDING = 1e-10
 # A drift ends so long before an event that is left to the integrator.
 _BEFORE = 5.0
-# A simple event is passed here; so many at one place are left to the integrator, which then shows
-# how far the run is, as it does after so many in a row.
+# Simple events are passed here. So many at one place are left to the integrator; after so many of all it shows, by its
+# next leg, how far the run has come.
 _NO_PROGRESS, _MOST_TRIES, _MOST_EVENTS = 1.0, 5, 20
 # The margins of the support are one number again, to rounding, after so many corrections.
 _LEVELLINGS = 3
@@ -74,7 +74,7 @@ class Drifted:
     pattern : ndarray, shape (m, n), int8
     weights : ndarray, shape (n,)
         Shares of the samples in Σ |λ_i|.
-    events : int
+    events, steps : int
     rests : bool
         No event ends it.
     """
@@ -86,6 +86,7 @@ class Drifted:
     pattern: PatternArray
     weights: FloatArray
     events: int
+    steps: int
     rests: bool
 
 
@@ -95,11 +96,11 @@ def drift(data: Dataset, net: Network, weights: FloatArray, log_sizes: FloatArra
     `weights` are those of the samples. `log_sizes` are the neurons' own, of which `net` may say too much where they are
     far below those of the others.
     """
-    start = _Drift.of(data, net, weights, log_sizes)
     try:
         with np.errstate(over="raise", divide="raise", invalid="raise"):
+            start = _Drift.of(data, net, weights, log_sizes)
             return None if start is None else start.run()
-    except (FloatingPointError, np.linalg.LinAlgError):  # an implicit step tried a state far off
+    except (FloatingPointError, ValueError):  # an implicit step tried a state far off
         return None
 
 
@@ -161,8 +162,10 @@ class _Drift:
         log_mass -= np.logaddexp.reduce(log_mass)
         is_heavy = log_mass > np.log(_FAINT)
         heavy, faint = np.flatnonzero(is_heavy), np.flatnonzero(~is_heavy)
+        if not len(support) <= len(heavy) * (data.d + 1) <= _MOST_UNKNOWNS:
+            return None
         v = [_direction(net, members[c], log_sizes) for c in heavy]
-        if any(one is None for one in v) or len(heavy) * (data.d + 1) > _MOST_UNKNOWNS:
+        if any(one is None for one in v):
             return None
         D = _gradients(data, sorted_, heavy, support)
         y = packed(np.array(v), log_mass[heavy])
@@ -228,10 +231,11 @@ class _Drift:
 
     def run(self) -> Drifted | None:
         """Go from event to event, up to one that is not of the simple kinds, or to the largest |θ|."""
-        drift, state, events, tries = self, self.start, 0, 0
+        drift, state, events, steps, tries = self, self.start, 0, 0, 0
         clear = drift, state, events  # before the last events that follow one another at one place
         while True:
-            before, after = drift._to_event(state)
+            before, after, taken = drift._to_event(state)
+            steps += taken
             if before.s - state.s >= _NO_PROGRESS:
                 clear, tries = (drift, before, events), 0
             changed = None if after is None or events == _MOST_EVENTS else drift._changed(after)
@@ -244,12 +248,17 @@ class _Drift:
                 break
             drift, state, events, tries = changed, after, events + 1, tries + 1
         drift, state, events = clear
-        return drift._end(state, self, events, rests=after is None) if state.s >= _SHORTEST else None
+        if state.s < _SHORTEST:
+            return None
+        return replace(drift._end(state, self), events=events, steps=steps, rests=after is None)
 
-    def _to_event(self, state: _State) -> tuple[_State, _State | None]:
-        """Take implicit steps to the first event; return the states close before it and, if there is one, behind it."""
+    def _to_event(self, state: _State) -> tuple[_State, _State | None, int]:
+        """Take implicit steps to the first event.
+
+        Returns a state some way before it, one close behind it if there is one, and how many steps were taken.
+        """
         if self._room(state).least < -_ROUNDING:
-            return state, state
+            return state, state, 0
         solver = Radau(
             lambda _, y: Factors.of(self.D, y).velocity(),
             state.s,
@@ -260,7 +269,7 @@ class _Drift:
             atol=_ATOL,
             first_step=1.0,
         )
-        for _ in range(_MOST_STEPS):
+        for steps in range(_MOST_STEPS):
             if solver.status != "running":
                 break
             if solver.step() is not None:  # it says why it failed
@@ -269,9 +278,9 @@ class _Drift:
             for at in np.linspace(state.s, solver.t, _LOOKS + 1)[1:]:
                 further = self._onward(state, float(at), dense(at))
                 if self._room(further).least < -_ROUNDING:
-                    return self._closer(state, further, dense)
+                    return *self._closer(state, further, dense), steps + 1
                 state = further
-        return state, None
+        return state, None, steps + 1
 
     def _closer(self, begin: _State, after: _State, dense: Callable[[float], FloatArray]) -> tuple[_State, _State]:
         """Return a state some way before an event and one close behind it."""
@@ -298,7 +307,9 @@ class _Drift:
         i = int(np.argmin(room.above))
         if room.above[i] <= room.sides.min(initial=1.0):
             support = np.setxor1d(self.support, [i])
-            return replace(self, support=support, D=self._gradients(self.groups, support)) if len(support) else None
+            if not 0 < len(support) <= len(self.heavy) * (self.data.d + 1):
+                return None
+            return replace(self, support=support, D=self._gradients(self.groups, support))
         c, i = divmod(int(np.argmin(room.sides)), self.data.n)
         rows = self.groups.boundaries.members(int(self.groups.boundaries.boundary[i]))
         pattern = self.groups.pattern.copy()
@@ -309,7 +320,8 @@ class _Drift:
     def _gradients(self, sorted_: Groups, support: IntArray) -> FloatArray:
         return _gradients(self.data, sorted_, self.heavy, support)
 
-    def _end(self, state: _State, first: _Drift, events: int, *, rests: bool) -> Drifted:
+    def _end(self, state: _State, first: _Drift) -> Drifted:
+        """Return the network of a state, and the weights of the samples."""
         y = state.y
         for _ in range(_LEVELLINGS):
             y = Factors.of(self.D, y).levelled()
@@ -333,7 +345,7 @@ class _Drift:
                 W[rows] = a[rows, None] * pulls[c] / size
         weights = np.zeros(self.data.n)
         weights[self.support] = np.maximum(dual, 0.0) / np.maximum(dual, 0.0).sum()
-        return Drifted(state.s, W, a, log_parts, pattern, weights, events, rests)
+        return Drifted(state.s, W, a, log_parts, pattern, weights, events=0, steps=0, rests=False)
 
 
 def _gradients(data: Dataset, sorted_: Groups, heavy: IntArray, support: IntArray) -> FloatArray:
