@@ -173,18 +173,18 @@ def _mehrotra(
     """Length and direction (x, dual) of one predictor-corrector step."""
     scaling = _Scaling.of(x, s)
     point = scaling.apply(s)
-    matrix = _factor(D, scaling)
+    factor = _factor(D, scaling)
     identity = _Cones(np.ones(len(D)), np.zeros_like(x.tail), np.ones_like(x.line))
     square = point.times(point)
     wanted = _Cones(-square.head, -square.tail, -square.line)
-    step = _newton(D, matrix, scaling, point.under(wanted), lack)
+    step = _newton(D, factor, scaling, point.under(wanted), lack)
     if step is None:
         return None
     reach = min(1.0, x.room(step[0]), s.room(step[1]))
     centring = (1 - reach) ** _CENTRING_POWER
     bent = scaling.undo(step[0]).times(scaling.apply(step[1]))
     wanted = wanted.plus(-1.0, bent).plus(centring * gap, identity)
-    step = _newton(D, matrix, scaling, point.under(wanted), lack)
+    step = _newton(D, factor, scaling, point.under(wanted), lack)
     if step is None:
         return None
     length = min(1.0, _BOUNDARY * min(x.room(step[0]), s.room(step[1])))
@@ -192,7 +192,7 @@ def _mehrotra(
 
 
 def _factor(D: FloatArray, scaling: _Scaling) -> tuple[FloatArray, FloatArray]:
-    """Scale the rows of A W, and factor (A W)(A W)ᵀ = Rᵀ R by QR: their squares are never formed."""
+    """Scale the rows of A W, and factor (A W)(A W)ᵀ = Rᵀ R; where samples almost cancel without forming the product."""
     k = D.shape[1]
     # W = β (2 v vᵀ - J) on (0, D_cᵀ l): the head 2 v_0 v·x, the tail x + 2 v (v·x).
     along = np.einsum("ckd,cd->ck", D, scaling.tail)
@@ -223,12 +223,12 @@ def _solved(factor: tuple[FloatArray, FloatArray], right: FloatArray) -> FloatAr
 
 
 def _newton(
-    D: FloatArray, matrix: tuple[FloatArray, FloatArray], scaling: _Scaling, wanted: _Cones, lack: FloatArray
+    D: FloatArray, factor: tuple[FloatArray, FloatArray], scaling: _Scaling, wanted: _Cones, lack: FloatArray
 ) -> tuple[_Cones, _Cones, FloatArray] | None:
     """Solve for the steps (x, s, dual) with W⁻¹ dx + W ds = wanted, A dx = lack, ds = -Aᵀ d(dual)."""
     part = scaling.apply(wanted)
     right = lack - _margins(D, part)
-    move = _solved(matrix, right)
+    move = _solved(factor, right)
     if move is None:
         return None
     ds = _Cones(np.zeros(len(D)), -np.einsum("ckd,k->cd", D, move), move[: len(wanted.line)])
