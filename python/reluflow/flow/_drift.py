@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.integrate import Radau
 
 from .._validation import FloatArray, IntArray, PatternArray
 from ..datasets import Dataset
@@ -259,6 +258,8 @@ class _Drift:
         """
         if self._room(state).least < -_ROUNDING:
             return state, state, 0
+        from scipy.integrate import Radau  # not at the start of every program: few runs come here
+
         solver = Radau(
             lambda _, y: Factors.of(self.D, y).velocity(),
             state.s,
