@@ -14,7 +14,7 @@ from reluflow.limits._core import find_core
 from reluflow.limits._groups import Groups, groups, spread
 from reluflow.limits._kkt import newton
 from reluflow.limits._limit_of import limit_of
-from reluflow.limits._path import solve
+from reluflow.limits._path import _Cones, _Scaling, solve
 from twin_rules import Problem
 from twin_rules import continuations as every_choice
 
@@ -162,6 +162,22 @@ def test_margins_that_cancel_keep_the_digits_that_are_left(seed: int) -> None:
     assert found.error <= np.finfo(np.float64).eps * terms
     assert found.dual.min() > 0
     assert (D[0] @ found.z[0]).min() >= 1 - 1e-11
+
+
+def test_no_scaling_is_made_of_points_on_their_cones_but_for_rounding() -> None:
+    """It was divided by zero there, and the limit was said to leave the range of floats."""
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(100_000):
+        at, turn, size = rng.uniform(0, 2 * np.pi), 10.0 ** rng.uniform(-9, -7.5), 10.0 ** rng.uniform(-9, 3, 2)
+        tails = [np.array([[np.cos(phi), np.sin(phi)]]) * (1 - 3e-16) for phi in (at, at + turn)]
+        x = _Cones(size[:1], size[0] * tails[0], np.ones(1))
+        s = _Cones(size[1:], -size[1] * tails[1], np.ones(1))
+        if x.is_inside() and s.is_inside():
+            found.append(_Scaling.of(x, s) is None)
+        if found and found[-1]:
+            break
+    assert any(found)
 
 
 # --- samples whose margins stay finite ---

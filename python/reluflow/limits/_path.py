@@ -101,11 +101,15 @@ class _Scaling:
     line: FloatArray
 
     @classmethod
-    def of(cls, x: _Cones, s: _Cones) -> _Scaling:
+    def of(cls, x: _Cones, s: _Cones) -> _Scaling | None:
+        """Scale x and s to one point; None where that is on the boundary of a cone but for rounding."""
         size_x, size_s = np.sqrt(_det(x)), np.sqrt(_det(s))
         head = x.head / size_x + s.head / size_s
         tail = x.tail / size_x[:, None] - s.tail / size_s[:, None]
-        norm = np.sqrt(_det(_Cones(head, tail, x.line)))
+        square = _det(_Cones(head, tail, x.line))
+        if not (square > 0).all():
+            return None
+        norm = np.sqrt(square)
         head, tail = head / norm, tail / norm[:, None]
         root = np.sqrt(2 * (head + 1))
         return cls(np.sqrt(size_x / size_s), (head + 1) / root, tail / root[:, None], np.sqrt(x.line / s.line))
@@ -172,6 +176,8 @@ def _mehrotra(
 ) -> tuple[float, _Cones, FloatArray] | None:
     """Length and direction (x, dual) of one predictor-corrector step."""
     scaling = _Scaling.of(x, s)
+    if scaling is None:
+        return None
     point = scaling.apply(s)
     factor = _factor(D, scaling)
     identity = _Cones(np.ones(len(D)), np.zeros_like(x.tail), np.ones_like(x.line))
