@@ -16,23 +16,19 @@ from ._at_rest import beside_boundaries, standing
 from ._checks import Residuals, of_core, residuals_of, stay_on_dependent
 from ._core import Core
 from ._groups import spread
-from ._kkt import Point, polish, rounding
+from ._kkt import ROUNDINGS, Point, polish, tolerance
 from ._limit import Limit
 from ._path import solve
 from ._state import State
 
 # Samples that the cone program looks at first, in order of their margins; others join when they are violated.
 _FIRST_SAMPLES = 150
-# Margins below 1 by more than this make a sample join.
-_MARGIN_TOL = 1e-11
 # Largest residual of a certified limit; polished ones reach 1e-15.
 CERTIFIED_TOL = 1e-11
 # Where multipliers and masses are large and cancel, their rounding alone is more; no residual above this is certified.
 _LARGEST_TOL = 1e-10
-# So many of those of the sum of all terms: they add up over samples, groups and dimensions.
-_ROUNDINGS = 4.0
-# Equations that are left with more than this are not solved. Newton's method works with products of multipliers: where
-# these cancel, the part that rounding is of the products grows with the square.
+# Equations that are left with more than this are not solved. Where multipliers cancel so far that the rounding of their
+# products is more than this too, it is the interior point method that has not told the sets apart.
 _UNSOLVED = 1e-6
 # A state that is further than this from its limit (radians) has not shown that it goes there.
 MAX_TURN = 0.5
@@ -158,7 +154,7 @@ def _solve(state: State, core: Core) -> _Solution | None:
         lam[samples] = data.y[samples] * point.dual[:k]
         lam[core.rests] = data.y[core.rests] * (back @ point.dual[k:])
         values = data.y * groups.values(point.z)
-        joining = np.setdiff1d(grows[values[grows] < 1 - max(_MARGIN_TOL, rounding(D, point))], samples)
+        joining = np.setdiff1d(grows[values[grows] < 1 - tolerance(D, point)], samples)
         if not len(joining):
             live = np.flatnonzero(point.live)
             is_one = not point.free_masses or _is_one_function(state, lam, live, point.free_masses)
@@ -233,14 +229,14 @@ def _point(state: State, D: FloatArray, samples: IntArray, at_rest: FloatArray) 
     # Unique multipliers are the point's: from others Newton's first step goes far along the masses that are free.
     dual, mass = values if point.free_duals else (point.dual, values[1])
     own = _accepted(D, polish(D, n_free, (point.support, live), dual, mass), k)
-    if own is None and point.error > max(CERTIFIED_TOL, rounding(D, point)):
+    if own is None and point.error > tolerance(D, point):
         own = _accepted(D, _from_state(D, n_free, values), k)
     return point if own is None else own
 
 
 def _accepted(D: FloatArray, point: Point, k: int) -> Point | None:
     """Return a point that solves the equations and has no multiplier or mass of the wrong sign, of k samples."""
-    smallest, tol = min(float(point.dual[:k].min()), float(point.mass.min())), max(CERTIFIED_TOL, rounding(D, point))
+    smallest, tol = min(float(point.dual[:k].min()), float(point.mass.min())), tolerance(D, point)
     is_solved = point.error <= tol and smallest >= -tol * float(point.dual[:k].sum())
     return point if is_solved else None
 
@@ -297,7 +293,7 @@ def _tolerance(state: State, found: _Solution) -> float:
     """Return what rounding may leave of margins Σ z_c·x_i of 1, and of sums Σ λ_i x_i of norm 1, that cancel."""
     norms = np.linalg.norm(state.data.X, axis=1)
     terms = max(float(np.linalg.norm(found.z, axis=1).sum() * norms.max()), float(np.abs(found.lam) @ norms))
-    return min(max(CERTIFIED_TOL, _ROUNDINGS * float(np.finfo(np.float64).eps) * terms), _LARGEST_TOL)
+    return min(max(CERTIFIED_TOL, ROUNDINGS * float(np.finfo(np.float64).eps) * terms), _LARGEST_TOL)
 
 
 def _late(state: State, core: Core) -> list[str]:

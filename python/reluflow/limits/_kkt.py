@@ -31,9 +31,9 @@ _LEAST_PART = 1e-8
 # Changes of the active sets after the central path; it leaves at most a few wrong.
 _SET_CHANGES = 30
 # So many roundings of the sum of all terms add up over samples, groups and dimensions.
-_ROUNDINGS = 4.0
-# A sign or an inequality may be violated by this much: rounding of the polished solution.
-_SIGN_TOL = 1e-11
+ROUNDINGS = 4.0
+# An equation, a sign or an inequality may be missed by this much: rounding of the polished solution.
+_TOL = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +149,7 @@ def _newton_step(D: FloatArray, u: FloatArray, mass: FloatArray, gap: FloatArray
     M = np.einsum("rcd,c,scd->rs", rows, mass / b, rows)
     G = np.einsum("rcd,cd->rc", rows, u)
     blur = float(np.finfo(np.float64).eps * values.max(initial=0.0) / values[keep].min(initial=np.inf))
-    t, alpha, rank = _saddle(M, G, gap[:k] @ back, np.sqrt(b) * gap[k:], max(_ALIKE, _ROUNDINGS * blur))
+    t, alpha, rank = _saddle(M, G, gap[:k] @ back, np.sqrt(b) * gap[k:], max(_ALIKE, ROUNDINGS * blur))
     return np.concatenate((back @ t, np.sqrt(b) * alpha)), (k - len(M), n_groups - rank)
 
 
@@ -188,7 +188,7 @@ def polish(D: FloatArray, n_free: int, sets: tuple[Mask, Mask], dual: FloatArray
     signed = np.arange(D.shape[1]) < D.shape[1] - n_free
     for changes in range(_SET_CHANGES + 1):
         point = _on_sets(D, n_free, sets, dual, mass)
-        least = max(_SIGN_TOL, rounding(D, point)) * max(float(np.abs(point.dual).sum()), np.finfo(np.float64).tiny)
+        least = tolerance(D, point) * max(float(np.abs(point.dual).sum()), np.finfo(np.float64).tiny)
         part, first = _to_zero(
             np.concatenate((np.where(signed, dual, 0.0), mass)),
             np.concatenate((np.where(signed, point.dual, 0.0), point.mass)),
@@ -237,10 +237,11 @@ def _most_violated(D: FloatArray, n_free: int, point: Point) -> int | None:
     excess = np.where(point.live, 0.0, np.linalg.norm(u, axis=1) - 1)
     both = np.concatenate((lack, excess))
     worst = int(np.argmax(both))
-    return worst if both[worst] > max(_SIGN_TOL, rounding(D, point)) else None
+    return worst if both[worst] > tolerance(D, point) else None
 
 
-def rounding(D: FloatArray, point: Point) -> float:
-    """Return what rounding may leave of the equations: sums of l_i x_i that are 1, and of z_c·x_i."""
+def tolerance(D: FloatArray, point: Point) -> float:
+    """Return what a solution may miss: more where sums of l_i x_i, and of z_c·x_i, are 1 by cancelling."""
     total = float(max(np.abs(point.dual).sum(), np.linalg.norm(point.z, axis=1).sum()))
-    return _ROUNDINGS * float(np.finfo(np.float64).eps * np.linalg.norm(D, axis=2).max(initial=0.0)) * total
+    terms = float(np.linalg.norm(D, axis=2).max(initial=0.0)) * total
+    return max(_TOL, ROUNDINGS * float(np.finfo(np.float64).eps) * terms)
