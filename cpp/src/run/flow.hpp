@@ -109,6 +109,8 @@ class Flow final : public Run {
     void shrink();
     int exponent() const noexcept { return state_.parameters.exponent(); }
     bool lacks_digits() const noexcept;
+    double margin_rounding() const noexcept;
+    double rounding_part() const noexcept;
     double most_held() const noexcept;
     double held_again() const noexcept;
     double scale() const noexcept;

@@ -66,9 +66,9 @@ double Flow::rounding_of_errors() const {
     return root > 0.0 ? 2.0 * std::log1p(unknown / root) : std::numeric_limits<double>::infinity();
 }
 
-/// Neurons that tolerance has left beyond boundaries, by 1e-11 of their size, count as on the side that their pattern
-/// says where a step begins. In raw units that is a tenth of a margin; so this may be above zero at u = 0 already, and
-/// as much of it as a step may move margins by is accepted.
+/// Neurons that tolerance has left beyond boundaries count as on the side that their pattern says where a step begins.
+/// In raw units that is up to a hundredth of a margin; so this may be above zero at u = 0 already, and as much of it as
+/// late steps may move margins by is accepted.
 double Flow::rise_until(double u) {
     stepper_.state_at(u, w_, a_);
     return log_objective(log_loss_of(w_, a_), w_.squaredNorm() + a_.squaredNorm()) -
@@ -95,7 +95,10 @@ bool Flow::shorten_to_fall() {
     double allowed = loss_rounding() + rise_of_placing();
     double u = end;
     double rise = rise_until(u);
-    if (rise > allowed) allowed += std::clamp(rise_until(0.0), 0.0, kMostMoved);
+    if (rise > allowed) {
+        const double left = 2.0 * kLatePart * kFineEnough * stepper_.square() * stepper_.waveform().mean_norm();
+        allowed += std::clamp(rise_until(0.0), 0.0, std::max(kMostMoved, left));
+    }
     for (int pass = 0; rise > allowed && pass < kShorter; ++pass) {
         if (stepper_.is_late() && stepper_.retry_plain(largest_step())) {
             u = std::min(end_by_rules(), stepper_.end());

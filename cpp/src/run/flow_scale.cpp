@@ -3,8 +3,8 @@
 ///
 /// The margins are homogeneous of degree two, so the flow of the stored state has the same direction, except that its
 /// weights are exp(-q/4^k) in place of exp(-q): a difference of margins of Δq counts as Δq/4^k. As the stored margins
-/// stay above kHeldAgain, the error of the direction is at most a part log(n)/kHeldAgain of its motion: the gap between
-/// least and soft-least margin, relative to the margin.
+/// stay above some M, the error of the direction is at most a part log(n)/M of its motion: the gap between least and
+/// soft-least margin, relative to the margin.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,14 +17,17 @@ namespace reluflow {
 
 namespace {
 
-/// The stored state is scaled down when its smallest margin exceeds the first, to about the second. Weights have
-/// relative errors of a margin times the rounding: 1e-5 and 1e-7.
+/// The stored state is scaled down when its smallest margin exceeds this, to about a part 1/kFall of it. Weights have
+/// relative errors of a margin times the rounding: 1e-5, and 1e-7 behind it.
 constexpr double kMostHeld = 4e10;
-constexpr double kHeldAgain = 1e9;
+constexpr double kFall = 40.0;
 /// The same, once scaled, where rounding of margins keeps late steps short: weights are then known a hundred times as
 /// well, and the direction a hundredth as well as it need be.
 constexpr double kMostOfFew = 4e8;
-constexpr double kAgainOfFew = 1e7;
+/// The same where margins are a small part of their terms, whose rounding would exceed the first (breast cancer in raw
+/// units, 1e-8), but no less than the second.
+constexpr double kMostRounding = 2e-3;
+constexpr double kLeastMost = 1e5;
 /// The same beside samples at rest: the rounding of their margins, which are sums of terms as large, is to stay far
 /// below the share of the others.
 constexpr double kMostBesideRest = 8e4;
@@ -62,13 +65,25 @@ constexpr int kClockHalvings = 100;
 
 /// The smallest margin at which the state is scaled down, and the one that it has then.
 double Flow::most_held() const noexcept {
-    if (plan_.objective.resting.is_empty()) return lacks_digits() ? kMostOfFew : kMostHeld;
+    if (plan_.objective.resting.is_empty()) {
+        const double most = lacks_digits() ? kMostOfFew : kMostHeld;
+        return std::clamp(kMostRounding / rounding_part(), kLeastMost, most);
+    }
     return kMostBesideRest * std::clamp(stepper_.waveform().share() / kShareBesideRest, 1.0, kMoreMost);
 }
 
 double Flow::held_again() const noexcept {
-    if (plan_.objective.resting.is_empty()) return lacks_digits() ? kAgainOfFew : kHeldAgain;
+    if (plan_.objective.resting.is_empty()) return most_held() / kFall;
     return kAgainBesideRest * std::clamp(stepper_.waveform().share() / kShareBesideRest, 1.0, kMoreAgain);
+}
+
+/// The rounding of the margins as a part of the smallest one: it is that of their terms.
+double Flow::rounding_part() const noexcept {
+    return margin_rounding() / stepper_.waveform().smallest_margin();
+}
+
+double Flow::margin_rounding() const noexcept {
+    return std::numeric_limits<double>::epsilon() * stepper_.square() * stepper_.waveform().mean_norm();
 }
 
 bool Flow::lacks_digits() const noexcept {
@@ -130,8 +145,7 @@ Vector Flow::fine_weights() const {
 /// Whether weights are known better than margins tell.
 bool Flow::has_fine_weights() const noexcept {
     const Waveform& waveform = stepper_.waveform();
-    const double rounding = std::numeric_limits<double>::epsilon() * stepper_.square() * waveform.mean_norm();
-    const double least = rounding >= kFineRounding ? kFineTail : kFine;
+    const double least = margin_rounding() >= kFineRounding ? kFineTail : kFine;
     return waveform.smallest_margin() >= least && stepper_.is_separated();
 }
 
@@ -178,8 +192,8 @@ double Flow::least_margin_at(double u) {
     return least;
 }
 
-/// Where the state is scaled, log t is the smallest margin up to a part 1/kHeldAgain; also if the run began there and
-/// its clock is far behind.
+/// Where the state is scaled, log t is the smallest margin up to the inverse of the stored one; also if the run began
+/// there and its clock is far behind.
 Clock Flow::clock_at(double u) {
     if (exponent() == 0) return stepper_.waveform().clock_at(state_.clock, u);
     if (u == 0.0) return state_.clock;

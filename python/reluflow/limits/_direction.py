@@ -16,7 +16,7 @@ from ._at_rest import beside_boundaries, standing
 from ._checks import Residuals, of_core, residuals_of, stay_on_dependent
 from ._core import Core
 from ._groups import spread
-from ._kkt import ROUNDINGS, Point, polish, tolerance
+from ._kkt import ROUNDINGS, Free, Point, polish, tolerance
 from ._limit import Limit
 from ._path import solve
 from ._state import State
@@ -26,7 +26,7 @@ _FIRST_SAMPLES = 150
 # Largest residual of a certified limit; polished ones reach 1e-15.
 CERTIFIED_TOL = 1e-11
 # Where multipliers and masses are large and cancel, their rounding alone is more; no residual above this is certified.
-_LARGEST_TOL = 1e-10
+_LARGEST_TOL = 1e-8
 # Equations that are left with more than this are not solved. Where multipliers cancel so far that the rounding of their
 # products is more than this too, it is the interior point method that has not told the sets apart.
 _UNSOLVED = 1e-6
@@ -60,8 +60,7 @@ class _Solution:
     lam: FloatArray
     z: FloatArray
     live: IntArray
-    free_duals: int
-    free_masses: int
+    free: Free
     is_one_function: bool
     error: float
 
@@ -88,7 +87,7 @@ def direction(state: State, core: Core) -> Limit:
         if outside:
             notes += outside
             split_error = float("nan")
-    return _limit(state, net, found.lam, residuals, (turn, split_error), (reasons, notes), found.free_masses)
+    return _limit(state, net, found.lam, residuals, (turn, split_error), (reasons, notes), found.free.masses)
 
 
 def unpolished(state: State, reason: str) -> Limit:
@@ -157,12 +156,12 @@ def _solve(state: State, core: Core) -> _Solution | None:
         joining = np.setdiff1d(grows[values[grows] < 1 - tolerance(D, point)], samples)
         if not len(joining):
             live = np.flatnonzero(point.live)
-            is_one = not point.free_masses or _is_one_function(state, lam, live, point.free_masses)
+            is_one = not point.free.masses or _is_one_function(state, lam, live, point.free.masses)
             if core.rests.any():
-                lam = standing(state, core, lam, live) if point.free_duals else lam
+                lam = standing(state, core, lam, live) if point.free.duals else lam
                 lam = beside_boundaries(state, core, lam, live)
-            z = np.where(point.mass[:, None] > 0, point.z, 0.0)
-            return _Solution(lam, z, live, point.free_duals, point.free_masses, is_one, point.error)
+            z = groups.on_boundaries(np.where(point.mass[:, None] > 0, point.z, 0.0))
+            return _Solution(lam, z, live, point.free, is_one, point.error)
         samples = np.union1d(samples, joining)
 
 
@@ -222,12 +221,12 @@ def _point(state: State, D: FloatArray, samples: IntArray, at_rest: FloatArray) 
     # A group that grows as fast as the live ones is one of them where the network is not unique: the flow tells.
     speed = np.linalg.norm(np.einsum("ckd,k->cd", D, point.dual), axis=1)
     live = point.live | (np.abs(speed - 1) <= _RATE_TOL)
-    if not point.free_duals and not point.free_masses and (live == point.live).all():
+    if not point.free.duals and not point.free.masses and (live == point.live).all():
         return point
     if values is None:
         return point
     # Unique multipliers are the point's: from others Newton's first step goes far along the masses that are free.
-    dual, mass = values if point.free_duals else (point.dual, values[1])
+    dual, mass = values if point.free.duals else (point.dual, values[1])
     own = _accepted(D, polish(D, n_free, (point.support, live), dual, mass), k)
     if own is None and point.error > tolerance(D, point):
         own = _accepted(D, _from_state(D, n_free, values), k)
@@ -326,15 +325,18 @@ def _notes(state: State, found: _Solution, core: Core) -> list[str]:
     if core.rests.any():
         rests = np.flatnonzero(core.rests) if state.numbers is None else state.numbers[core.rests]
         notes.append(f"margins that stay finite in this pattern: samples {names(rests)}")
-    if found.free_masses:
+    if found.free.masses:
         what = "function is" if found.is_one_function else "margin and the multipliers are"
+        kind = f"a continuum of dimension {found.free.masses}"
+        if found.free.unknown:
+            kind += f", {found.free.unknown} of it within the rounding of multipliers that cancel"
         notes.append(
-            f"the network is not unique (a continuum of dimension {found.free_masses}): the {what} certified, and "
-            "of the networks this is the nearest to the flow's"
+            f"the network is not unique ({kind}): the {what} certified, and of the networks this is the nearest to the "
+            "flow's"
         )
-    if found.free_duals:
+    if found.free.duals:
         notes.append(
-            f"the multipliers are not unique ({found.free_duals} free dimensions): these are the nearest to the flow's"
+            f"the multipliers are not unique ({found.free.duals} free dimensions): these are the nearest to the flow's"
         )
     return notes
 

@@ -45,10 +45,12 @@ class Groups:
 
     def pulls(self, lam: FloatArray) -> FloatArray:
         """u_c = P_c Σ λ_i s_ci x_i, shape (C, d)."""
-        drives = (self.slope * lam) @ self.X
-        for c, basis in enumerate(self.bases):
-            drives[c] = off(drives[c], basis)
-        return np.asarray(drives)
+        return self.on_boundaries((self.slope * lam) @ self.X)
+
+    def on_boundaries(self, vectors: FloatArray) -> FloatArray:
+        """Project a vector of each group, shape (C, d), onto the boundaries that the group holds."""
+        own = [off(vector, basis) for vector, basis in zip(vectors, self.bases, strict=True)]
+        return np.array(own).reshape(vectors.shape)
 
     def map(self, group: int, samples: IntArray | slice = slice(None)) -> FloatArray:
         """B_c = S_c X P_c on some samples, shape (k, d): u_c = B_cᵀ λ, and group c adds A_c B_c u_c to the values f."""

@@ -9,7 +9,7 @@ degenerate data, regular.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,8 @@ _SINGULAR_TOL = 1e-11
 _DEPENDENT = 1e-12
 # Groups whose effects on the margins are alike to this part, or to rounding, have masses that are not determined.
 _ALIKE = 1e-8
+# Masses that the rounding of |u_c|² would move by more than this part are not determined either.
+_KNOWN = 1e-3
 # Masses below this part of the largest, or negative ones, are scaled by it.
 _LEAST_PART = 1e-8
 # Changes of the active sets after the central path; it leaves at most a few wrong.
@@ -34,6 +36,21 @@ _SET_CHANGES = 30
 ROUNDINGS = 4.0
 # An equation, a sign or an inequality may be missed by this much: rounding of the polished solution.
 _TOL = 1e-11
+
+
+class Free(NamedTuple):
+    """Dimensions in which the multipliers and the masses are not determined.
+
+    Attributes
+    ----------
+    duals, masses : int
+    unknown : int
+        Of the masses, those that rounding leaves open.
+    """
+
+    duals: int
+    masses: int
+    unknown: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,16 +65,14 @@ class Found:
         A_c u_c, with less rounding than the product.
     error : float
         Largest residual of the equations.
-    free_duals, free_masses : int
-        Dimensions in which the multipliers, and the masses, are not determined.
+    free : Free
     """
 
     dual: FloatArray
     mass: FloatArray
     z: FloatArray
     error: float
-    free_duals: int
-    free_masses: int
+    free: Free
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +87,7 @@ class Point:
     support : ndarray of bool, shape (k,)
     live : ndarray of bool, shape (C,)
     error : float
-    free_duals, free_masses : int
+    free : Free
     """
 
     dual: FloatArray
@@ -81,8 +96,7 @@ class Point:
     support: Mask
     live: Mask
     error: float
-    free_duals: int
-    free_masses: int
+    free: Free
 
 
 def weighted_gram(D: FloatArray, mass: FloatArray) -> FloatArray:
@@ -98,8 +112,8 @@ def newton(D: FloatArray, right: FloatArray, dual: FloatArray, mass: FloatArray)
     margins: the square of what sums of multipliers lose where these are large and cancel.
     """
     z = mass[:, None] * np.einsum("ckd,k->cd", D, dual)
-    best = Found(dual, mass, z, np.inf, 0, 0)
-    rank_lost = (0, 0)
+    free = Free(0, 0, 0)
+    best = Found(dual, mass, z, np.inf, free)
     for _ in range(_NEWTON_STEPS):
         u = np.einsum("ckd,k->cd", D, dual)
         lack = right - np.einsum("ckd,cd->k", D, z)
@@ -110,13 +124,13 @@ def newton(D: FloatArray, right: FloatArray, dual: FloatArray, mass: FloatArray)
         error = max(float(np.abs(gap).max(initial=0.0)) for gap in (lack, length, turned))
         if not error < best.error:
             break
-        best = Found(dual, mass, z, error, *rank_lost)
+        best = Found(dual, mass, z, error, free)
         gap = np.concatenate((lack - np.einsum("ckd,cd->k", D, off), length))
-        step, rank_lost = _newton_step(D, u, mass, gap)
+        step, free = _newton_step(D, (dual, u, mass), gap)
         by_dual, by_mass = step[: len(dual)], step[len(dual) :]
         z = z + off + mass[:, None] * np.einsum("ckd,k->cd", D, by_dual) + by_mass[:, None] * u
         dual, mass = dual + by_dual, mass + by_mass
-    return replace(best, free_duals=rank_lost[0], free_masses=rank_lost[1])
+    return replace(best, free=free)
 
 
 def _sizes(mass: FloatArray) -> FloatArray:
@@ -125,7 +139,9 @@ def _sizes(mass: FloatArray) -> FloatArray:
     return np.asarray(np.where(size > 0, size, 1.0))
 
 
-def _newton_step(D: FloatArray, u: FloatArray, mass: FloatArray, gap: FloatArray) -> tuple[FloatArray, tuple[int, int]]:
+def _newton_step(
+    D: FloatArray, at: tuple[FloatArray, FloatArray, FloatArray], gap: FloatArray
+) -> tuple[FloatArray, Free]:
     """Solve K(A) δl + E δA = first, Eᵀ δl = second for (δl, δA), where the columns of E are D_c u_c.
 
     With b > 0 of the size of A, J = (√b_c D_c)_c and its singular values J = L S R, they are those of K(A) without
@@ -136,7 +152,7 @@ def _newton_step(D: FloatArray, u: FloatArray, mass: FloatArray, gap: FloatArray
     and M is the identity but for masses that are small or negative. Samples that almost depend on each other would
     leave K(A) half of the digits.
     """
-    n_groups, k, d = D.shape
+    (n_groups, k, d), (dual, u, mass) = D.shape, at
     b = _sizes(mass)
     J = (np.sqrt(b)[:, None, None] * D).transpose(1, 0, 2).reshape(k, n_groups * d)
     size = np.linalg.norm(J, axis=1)
@@ -149,21 +165,30 @@ def _newton_step(D: FloatArray, u: FloatArray, mass: FloatArray, gap: FloatArray
     M = np.einsum("rcd,c,scd->rs", rows, mass / b, rows)
     G = np.einsum("rcd,cd->rc", rows, u)
     blur = float(np.finfo(np.float64).eps * values.max(initial=0.0) / values[keep].min(initial=np.inf))
-    t, alpha, rank = _saddle(M, G, gap[:k] @ back, np.sqrt(b) * gap[k:], max(_ALIKE, ROUNDINGS * blur))
-    return np.concatenate((back @ t, np.sqrt(b) * alpha)), (k - len(M), n_groups - rank)
+    alike = max(_ALIKE, ROUNDINGS * blur)
+    terms = float(np.abs(dual) @ np.linalg.norm(D, axis=2).max(axis=0, initial=0.0))
+    least = max(alike, ROUNDINGS * float(np.finfo(np.float64).eps) * terms / _KNOWN)
+    t, alpha, parts = _saddle(M, G, gap[:k] @ back, np.sqrt(b) * gap[k:], least)
+    known = np.count_nonzero(parts > least)
+    free = Free(k - len(M), int(n_groups - known), int(np.count_nonzero(parts > alike) - known))
+    return np.concatenate((back @ t, np.sqrt(b) * alpha)), free
 
 
 def _saddle(
     M: FloatArray, G: FloatArray, first: FloatArray, second: FloatArray, least: float
-) -> tuple[FloatArray, FloatArray, int]:
-    """Solve M t + G α = first, Gᵀ t = second in the singular vectors of G; also return its rank."""
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Solve M t + G α = first, Gᵀ t = second in the singular vectors of G.
+
+    Also returns its singular values as parts of the largest; those up to `least` count as zero.
+    """
     left, values, right = np.linalg.svd(G)
-    rank = int(np.count_nonzero(values > least * values.max(initial=0.0)))
+    parts = values / (values.max(initial=0.0) or 1.0)
+    rank = int(np.count_nonzero(parts > least))
     along, free = left[:, :rank], left[:, rank:]
     t = along @ ((right[:rank] @ second) / values[:rank])
     t = t + free @ np.linalg.lstsq(free.T @ M @ free, free.T @ (first - M @ t), rcond=_SINGULAR_TOL)[0]
     alpha = right[:rank].T @ ((along.T @ (first - M @ t)) / values[:rank])
-    return t, alpha, rank
+    return t, alpha, parts
 
 
 def symmetric_least_squares(matrix: FloatArray, right: FloatArray, n_duals: int) -> tuple[FloatArray, tuple[int, int]]:
@@ -226,7 +251,7 @@ def _on_sets(D: FloatArray, n_free: int, sets: tuple[Mask, Mask], dual: FloatArr
     found = newton(D[np.ix_(live, rows)], right, dual[rows], mass[live])
     full_dual, full_mass, full_z = np.zeros(k), np.zeros(len(D)), np.zeros((len(D), D.shape[2]))
     full_dual[rows], full_mass[live], full_z[live] = found.dual, found.mass, found.z
-    return Point(full_dual, full_mass, full_z, support, live, found.error, found.free_duals, found.free_masses)
+    return Point(full_dual, full_mass, full_z, support, live, found.error, found.free)
 
 
 def _most_violated(D: FloatArray, n_free: int, point: Point) -> int | None:
