@@ -82,34 +82,36 @@ def test_margins_are_levelled_to_rounding() -> None:
 # --- the way of the legs ---
 
 
-def test_a_drift_takes_the_way_of_the_legs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From log |θ| = 420 to 1100, with a neuron that crosses a boundary on the way."""
+@pytest.mark.parametrize(("end", "stays"), [(1100.0, False), (4000.0, True)])
+def test_a_drift_takes_the_way_of_the_legs(monkeypatch: pytest.MonkeyPatch, end: float, stays: bool) -> None:
+    """From log |θ| = 420. A group crosses boundaries, the first at 1014; from 3910 on it stays on that of sample 72."""
     data = raw_wine(0, 2)
-    monkeypatch.setattr(Beyond, "drift", lambda self: False)
+    monkeypatch.setattr(Beyond, "drift", lambda self, deadline: False)
     runs = []
-    for norms in ((420.0,), (420.0, 520.0, 640.0, 800.0, 950.0, 1100.0)):
+    for norms in ((420.0,), (420.0, 520.0, 640.0, *np.arange(800.0, end + 1, 100.0))):
         monkeypatch.setattr(_to_limit, "LOG_NORMS", norms)
         runs.append(rf.integrate(data, narrow(data), until=TO_LIMIT))
-    begin, end = (run._raw for run in runs)
-    assert runs[1].stats["beyond_events"] == runs[0].stats["beyond_events"] + 2
+    begin, legs = (run._raw for run in runs)
     length = runs[1].stats["beyond_log_norm"] - runs[0].stats["beyond_log_norm"]
-    monkeypatch.setattr(_drift, "_LARGEST", length)
+    monkeypatch.setattr(_drift, "_LARGEST", 420.0 + length)
     net = runs[0].final._with(begin["beyond_W"], begin["beyond_a"], begin["beyond_pattern"])
     with np.errstate(divide="ignore"):
-        found = drift(data, net, begin["beyond_sample_weights"], np.log(np.abs(net.a)))
+        found = drift(data, net, begin["beyond_sample_weights"], np.log(np.abs(net.a)), log_norm=420.0)
     assert found is not None
+    assert found.events > 0
     assert found.length == pytest.approx(length, abs=1e-6)
-    np.testing.assert_array_equal(found.pattern, end["beyond_pattern"])
+    np.testing.assert_array_equal(found.pattern, legs["beyond_pattern"])
+    assert bool((found.pattern[:, 72] == 0).any()) is stays
     theta = np.column_stack((found.W, found.a))
-    expected = np.column_stack((end["beyond_W"], end["beyond_a"]))
+    expected = np.column_stack((legs["beyond_W"], legs["beyond_a"]))
     np.testing.assert_allclose(theta / np.linalg.norm(theta), expected / np.linalg.norm(expected), atol=1e-6)
-    weights = end["beyond_sample_weights"]
+    weights = legs["beyond_sample_weights"]
     np.testing.assert_allclose(found.weights, weights / weights.sum(), atol=1e-5)
 
 
-@pytest.mark.parametrize("classes", [(0, 2), (1, 2)])
+@pytest.mark.parametrize("classes", [(0, 2), (1, 2), pytest.param((0, 1), marks=pytest.mark.slow)])
 def test_raw_units_have_a_certified_limit(classes: tuple[int, int]) -> None:
-    """Their directions settle at log |θ| of 10⁴ to 10⁶; networks of both widths come to one function."""
+    """Their directions settle at log |θ| of 10⁴ to 10⁸; networks of both widths come to one function."""
     data = raw_wine(*classes)
     outputs = []
     for width in (6, 20):
@@ -129,13 +131,15 @@ def test_a_network_at_its_limit_drifts_nowhere(monkeypatch: pytest.MonkeyPatch) 
     weights = np.abs(limit.duals) / np.abs(limit.duals).sum()
     with np.errstate(divide="ignore"):
         sizes = np.log(np.abs(limit.network.a))
-    monkeypatch.setattr(_drift, "_LARGEST", 1e6)
-    found = drift(data, limit.network, weights, sizes)
+    found = drift(data, limit.network, weights, sizes, log_norm=1e5)
     assert found is not None
-    assert found.rests
-    assert found.length == 1e6
+    assert (found.length, found.rests) == (9e5, False)  # ten times as far, where the limit is asked for
     moved = np.column_stack((found.W, found.a)) - limit.network.theta.reshape(limit.network.width, -1)
     assert np.abs(moved).max() <= 1e-6
+    monkeypatch.setattr(_drift, "_MOST_STEPS", 5)
+    found = drift(data, limit.network, weights, sizes, log_norm=1e5)
+    assert found is not None
+    assert found.rests
 
 
 def test_a_state_that_does_not_drift_is_left_alone() -> None:
@@ -146,9 +150,9 @@ def test_a_state_that_does_not_drift_is_left_alone() -> None:
     weights = np.abs(sol.limit.duals)
     sizes = np.log(np.maximum(np.abs(net.a), 1e-300))
     rng = np.random.default_rng(0)
-    assert drift(data, net, weights * rng.uniform(0.5, 2.0, data.n), sizes) is None
+    assert drift(data, net, weights * rng.uniform(0.5, 2.0, data.n), sizes, log_norm=420.0) is None
     turned = net._with(net.W + 1e-3 * rng.standard_normal(net.W.shape), net.a, net.pattern)
-    assert drift(data, turned, weights, sizes) is None
+    assert drift(data, turned, weights, sizes, log_norm=420.0) is None
 
 
 def test_a_drift_whose_numbers_leave_their_range_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,7 +170,7 @@ def test_a_drift_whose_numbers_leave_their_range_is_none(monkeypatch: pytest.Mon
 
 
 def test_an_interruption_of_a_drift_keeps_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(self: Beyond) -> bool:
+    def interrupted(self: Beyond, deadline: float) -> bool:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Beyond, "drift", interrupted)
@@ -177,14 +181,23 @@ def test_an_interruption_of_a_drift_keeps_the_run(monkeypatch: pytest.MonkeyPatc
     assert sol.stats["beyond_log_norm"] == pytest.approx(420.0)
 
 
+def test_a_callback_is_asked_between_legs_shorter_than_its_period() -> None:
+    """Each leg waited for a whole period, so that none beyond the range of doubles ever asked."""
+    data = raw_wine(0, 2)
+    sol = rf.integrate(
+        data, narrow(data), until=TO_LIMIT, callback=lambda progress: math.isinf(progress.log_t), callback_period=0.3
+    )
+    assert sol.status == "stopped_by_callback"
+
+
 def test_where_a_leg_fails_behind_a_drift_the_run_goes_on_from_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """It ends as legs alone do, with the work of both."""
     data = raw_wine(0, 2)
     monkeypatch.setattr(_to_limit, "LOG_NORMS", (420.0, 520.0, 640.0))
     own, drifts, lost = Beyond.drift, [], []
 
-    def noted(self: Beyond) -> bool:
-        drifts.append(own(self))
+    def noted(self: Beyond, deadline: float) -> bool:
+        drifts.append(own(self, deadline))
         return drifts[-1]
 
     def is_lost(leg: rf.Solution) -> bool:
@@ -195,7 +208,7 @@ def test_where_a_leg_fails_behind_a_drift_the_run_goes_on_from_before_it(monkeyp
     monkeypatch.setattr(_to_limit, "_is_lost", is_lost)
     sol = rf.integrate(data, narrow(data), until=TO_LIMIT)
     assert (drifts, len(lost)) == ([True], 1)
-    monkeypatch.setattr(Beyond, "drift", lambda self: False)
+    monkeypatch.setattr(Beyond, "drift", lambda self, deadline: False)
     alone = rf.integrate(data, narrow(data), until=TO_LIMIT)
     assert sol.status == alone.status == "limit_not_certified"
     assert sol.stats["beyond_log_norm"] == alone.stats["beyond_log_norm"] == pytest.approx(640.0)

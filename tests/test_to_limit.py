@@ -338,7 +338,7 @@ def test_legs_beyond_the_range_take_the_way_of_legs_within_it(monkeypatch: pytes
     norms = [norm for norm in _to_limit._LOG_NORMS if norm <= 60]
     monkeypatch.setattr(_to_limit, "LOG_NORMS", [norm for norm in _to_limit._LOG_NORMS if norm > 60])
     monkeypatch.setattr(_to_limit, "_LOG_NORMS", norms)
-    monkeypatch.setattr(_to_limit.Beyond, "drift", lambda self: False)
+    monkeypatch.setattr(_to_limit.Beyond, "drift", lambda self, deadline: False)
     sol = rf.integrate(data, net, until=rf.Stop(limit=True))
     assert math.log(sol.final.norm) == pytest.approx(60.0)
     assert sol.stats["beyond_log_norm"] == pytest.approx(math.log(whole.final.norm), abs=1e-9)

@@ -30,7 +30,8 @@ py::dict integrate_py(const py::array& X, const py::array& y, const py::array& W
                       const std::string& loss, const std::string& reduction_name, const py::dict& options,
                       py::object hook) {
     RunPlan plan = plan_in(loss, reduction_name, options);
-    HookGate gate(std::move(hook), number_of(options, "hook_period", HookGate::kPeriod));
+    HookGate gate(std::move(hook), number_of(options, "hook_period", HookGate::kPeriod),
+                  number_of(options, "hook_waited", 0.0));
     Keeper keeper = keeper_of(options);
     Flow* running = nullptr;
     std::optional<SignMatrix> pattern;

@@ -46,9 +46,12 @@ class HookGate {
     static constexpr double kPeriod = 0.1;
 
     /// `hook` is None or callable(report) -> truthy to stop.
-    /// It is called at most once in `period` seconds.
-    explicit HookGate(py::object hook, double period = kPeriod)
-        : hook_(std::move(hook)), period_(period), last_(Clock::now()), start_(last_) {}
+    /// It is called at most once in `period` seconds, of which it has `waited` some already.
+    explicit HookGate(py::object hook, double period = kPeriod, double waited = 0.0)
+        : hook_(std::move(hook)),
+          period_(period),
+          last_(Clock::now() - std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(waited))),
+          start_(Clock::now()) {}
 
     /// Seconds since the gate was made.
     double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }

@@ -88,8 +88,11 @@ class Beyond:
         found._steps = other._steps
         return found
 
-    def drift(self) -> bool:
-        """Go on from the end of a leg without one, as far as its neurons drift slowly; False if they do not."""
+    def drift(self, deadline: float) -> bool:
+        """Go on from the end of a leg without one, as far as its neurons drift slowly; False if they do not.
+
+        It ends at the time `deadline` of `perf_counter`.
+        """
         leg, raw = self._leg, self._leg._raw
         if "final_sample_weights" not in raw or self._rests >= _MOST_RESTS:
             return False
@@ -98,7 +101,7 @@ class Beyond:
         net = leg.final._with(W, a, raw["final_pattern"])
         with np.errstate(divide="ignore"):
             sizes = np.log(np.abs(a)) - self._raised * math.log(2)
-        found = drift(leg.data, net, weights, sizes)
+        found = drift(leg.data, net, weights, sizes, log_norm=self.log_norm, deadline=deadline)
         if found is None:
             return False
         by = self._raise(np.rint(found.log_parts / math.log(2)).astype(int))

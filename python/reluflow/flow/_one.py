@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,7 @@ class _Legs:
             own = replace(own, until=until)
         held = hold(begin.W, begin.a, own.start_log_time) if done is None else _held_by(done)
         options = core_options(data, begin, own) | {"n_threads": self._threads, "hook_period": self._period}
+        options |= {"hook_waited": perf_counter() - self._progress.heard}  # legs may be shorter than a period
         rests = self._at_rest if done is None else is_at_rest(data, done, own)
         options |= {"at_rest": rests, "exponent": held.exponent}
         if done is not None:
@@ -133,11 +135,16 @@ class _Legs:
 
 @dataclass
 class _Progress:
-    """Makes a `Progress` of what the core says of the present leg; `done` is what came before it."""
+    """Makes a `Progress` of what the core says of the present leg; `done` is what came before it.
+
+    `heard` is when it did so last.
+    """
 
     done: Solution | None = None
+    heard: float = field(default_factory=perf_counter)
 
     def report(self, report: dict[str, Any]) -> Progress:
+        self.heard = perf_counter()
         if self.done is not None:
             before = self.done.stats
             clock = {} if tells_time(self.done) else {"t": math.inf, "log_t": math.inf}

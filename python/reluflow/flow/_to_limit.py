@@ -24,6 +24,8 @@ _LOG_TIMES = (30.0, 100.0, 1e3, 1e4, 1e6, 1e8, 1e10)
 _LOG_NORMS = (14.0, 18.0, 24.0, 32.0, 44.0, 60.0, 80.0, 110.0, 150.0, 200.0, 260.0, LARGEST_LOG_NORM)
 # A leg behind a drift takes the network through what ended that, and lets its neurons align. Drifts at most.
 _BEHIND_EVENT, _MOST_DRIFTS = 60.0, 300
+# So many legs in a row may lie behind the last of their ends without a drift that begins at one of them.
+_MOST_ALONE = 5
 # With weight decay γ the flow forgets within 1/γ what it does not keep: ends of the legs in units of that. Points that
 # differ by a neuron with |g| near γ are told apart late.
 _DECAY_TIMES = tuple(10.0**exponent for exponent in np.arange(0.5, 8.5, 0.5))
@@ -136,11 +138,16 @@ def _beyond(run: Leg, done: Solution, until: Stop, began: float) -> Solution:
     """
     beyond = Beyond(done)
     end = f"log |θ| = {LARGEST_LOG_NORM:g}"
-    lengths = np.diff((beyond.log_norm, *LOG_NORMS)).tolist() if until.events is None else []
+    deadline = math.inf if until.seconds is None else began + until.seconds
     before: Beyond | None = None  # the present drift
-    drifts = 0
-    while lengths or before is not None:
-        mark = beyond.log_norm + (lengths.pop(0) if before is None else _BEHIND_EVENT)
+    drifts = alone = 0
+    while until.events is None:
+        marks = [mark for mark in LOG_NORMS if mark > beyond.log_norm + 1.0]
+        if before is None and not marks:
+            if not 0 < drifts < _MOST_DRIFTS or alone == _MOST_ALONE:
+                break
+            alone += 1
+        mark = marks[0] if before is None and marks else beyond.log_norm + _BEHIND_EVENT
         start = beyond.lowered()
         stop = _left(_with(until, {"log_norm": beyond.in_leg(mark)}), done, perf_counter() - began)
         leg = run(start, stop)
@@ -157,9 +164,11 @@ def _beyond(run: Leg, done: Solution, until: Stop, began: float) -> Solution:
             return ended
         if leg.status != "reached_log_norm":
             break
-        before, drifts = copy(beyond), drifts + 1
+        before = copy(beyond)
         try:
-            if drifts > _MOST_DRIFTS or not beyond.drift():
+            if drifts < _MOST_DRIFTS and beyond.drift(deadline):
+                drifts, alone = drifts + 1, 0
+            else:
                 before = None
         except KeyboardInterrupt:
             return ended_as(done, "interrupted", False, "interrupted while the network drifted")

@@ -68,6 +68,15 @@ class Groups:
         """Values f(x_i) of groups with vectors z_c = A_c u_c, shape (n,)."""
         return np.asarray(np.einsum("cn,cn->n", self.slope, z @ self.X.T))
 
+    def placed(self, group: int, boundary: int, side: int, leak: float) -> Groups:
+        """Put a group on a side of a boundary, 1 or -1 as its normal points, or onto it (0)."""
+        rows = self.boundaries.members(boundary)
+        pattern, bases = self.pattern.copy(), list(self.bases)
+        pattern[group, rows] = side * np.sign(self.boundaries.reach[rows])
+        held = np.unique(self.boundaries.boundary[pattern[group] == 0])
+        bases[group] = span(self.boundaries.normal[held])
+        return replace(self, pattern=pattern, slope=slopes(pattern, leak), bases=tuple(bases))
+
     def without(self, dropped: Sequence[int] | IntArray) -> Groups:
         """Leave out some groups; their neurons count as vanishing."""
         kept = np.setdiff1d(np.arange(len(self)), dropped)
