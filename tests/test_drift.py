@@ -12,6 +12,8 @@ from reluflow.flow import _drift, _to_limit
 from reluflow.flow._beyond import Beyond
 from reluflow.flow._drift import drift
 from reluflow.flow._drift_equations import Factors, packed, unpacked
+from reluflow.flow._drift_piece import Piece, State, gradients
+from reluflow.limits._groups import groups
 
 
 def raw_wine(a: int, b: int) -> rf.Dataset:
@@ -77,6 +79,34 @@ def test_margins_are_levelled_to_rounding() -> None:
     q = np.einsum("c,ckd,cd->k", np.exp(log_mass), D, v)
     assert np.ptp(q) <= 1e-13 * q.mean()
     assert np.abs(rough - y).max() <= 0.1
+
+
+# --- events ---
+
+
+def one_group(first: float, pattern: int, v: tuple[float, float]) -> tuple[Piece, State]:
+    """One group that feels the sample (first, 1) alone, on a side of the boundary of (1, 0), which counts nothing."""
+    data = rf.Dataset([[1.0, 0.0], [first, 1.0]], [1, 1], weights=[0.0, 1.0])
+    net = rf.Network([v], [1.0])._with(np.array([v]), np.ones(1), np.array([[pattern, 1]], np.int8))
+    sorted_, heavy, support = groups(data, net), np.array([0]), np.array([1])
+    piece = Piece(data, net, sorted_, heavy, np.arange(0), support, gradients(data, sorted_, heavy, support))
+    return piece, State(0.0, packed(np.array([v]), np.zeros(1)), np.zeros(0))
+
+
+@pytest.mark.parametrize(("first", "side"), [(0.5, 1), (-0.5, -1)])
+def test_a_group_leaves_a_boundary_to_the_side_where_it_is_pulled(first: float, side: int) -> None:
+    piece, state = one_group(first, 0, (0.0, 1.0))
+    changed = piece.changed(state)
+    assert changed is not None
+    assert changed[0].groups.pattern.tolist() == [[side, 1]]
+    assert len(changed[0].groups.bases[0]) == 0
+
+
+def test_a_group_crosses_the_boundary_of_a_sample_without_weight() -> None:
+    piece, state = one_group(-0.5, 1, (-1e-8, 1.0))
+    changed = piece.changed(state)
+    assert changed is not None
+    assert changed[0].groups.pattern.tolist() == [[-1, 1]]
 
 
 # --- the way of the legs ---

@@ -173,13 +173,14 @@ class Piece:
         rows = self.groups.boundaries.members(boundary)
         side = -int(self.groups.pattern[group, rows[0]] * np.sign(self.groups.boundaries.reach[rows[0]]))
         crossed = self._placed(group, boundary, side, state)
-        if crossed is None:
-            return None
-        factors = Factors.of(crossed[0].D, state.y)
-        pull = crossed[0].pulls(factors)[group]
-        onward = side * self.groups.sign[group] * float(pull @ self.groups.boundaries.normal[boundary])
-        if group in self.faint and not np.isin(rows, self.support).any():
+        if crossed is None or not np.isin(rows, self.support).any():
             return crossed
+        factors = Factors.of(crossed[0].D, state.y)
+        rate = crossed[0].pulls(factors)[group]
+        if group in self.heavy:
+            v = unpacked(state.y, len(self.heavy))[0][int(np.flatnonzero(self.heavy == group)[0])]
+            rate = rate - v * (rate @ v)
+        onward = side * self.groups.sign[group] * float(rate @ self.groups.boundaries.normal[boundary])
         if abs(onward) <= _RATE_ULPS * np.finfo(np.float64).eps * np.abs(factors.duals() * factors.size).sum():
             return None
         if onward < 0:
