@@ -180,3 +180,14 @@ def test_networks_of_two_widths_come_to_one_margin() -> None:
         assert sol.status == "reached_limit", sol.message
         margins.append(sol.limit.margin)
     assert margins[0] == pytest.approx(margins[1], rel=1e-9)
+
+
+def test_samples_that_no_group_drives_rest_in_raw_units_too() -> None:
+    """Of 72 of them three were to grow: the rounding of their rows, divided by small singular values, was above the
+    tolerance, and the max-margin problem had no solution."""
+    data = part_of_cancer(np.random.default_rng(1).choice(569, 100, replace=False))
+    net = rf.Network.init(6, 30, scale=1e-3, seed=1)
+    sol = rf.integrate(data, net, loss="exponential", until=rf.Stop(limit=True))
+    assert sol.status == "reached_limit", sol.message
+    assert sol.limit.reason == "margins that stay finite in this pattern: samples 0, 1, 2, 3, 5 and 67 more"
+    assert (np.abs(sol.limit.network(data.X)) < 1e-15).sum() == 72

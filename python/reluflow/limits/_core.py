@@ -70,7 +70,7 @@ def find_core(groups: Groups, data: Dataset, margins: FloatArray, loss: str) -> 
     """
     y = data.y
     basis = value_range(groups)
-    # A sample that no group drives has a row of rounding, which would be all that its value is fitted with.
+    # A sample that groups hardly drive has a row of rounding, which would be all that its value is fitted with.
     basis[np.linalg.norm(basis, axis=1) <= _ROW_TOL] = 0.0
     if not is_of_margins(loss):
         return _fitted(basis, data)
@@ -142,13 +142,16 @@ def _fitted(basis: FloatArray, data: Dataset) -> Core:
 def value_range(groups: Groups) -> FloatArray:
     """Columns that span what the groups can add to the values f, orthonormal, shape (n, r)."""
     n = len(groups.X)
-    found = np.empty((n, 0))
+    found, reach = np.empty((n, 0)), np.zeros(n)
     for c in range(len(groups)):
-        found = np.hstack((found, groups.map(c)))
+        rows = groups.map(c)
+        found, reach = np.hstack((found, rows)), np.maximum(reach, np.linalg.norm(rows, axis=1))
         if found.shape[1] > 2 * n or c == len(groups) - 1:
             vectors, sizes, _ = np.linalg.svd(found, full_matrices=False)
             keep = sizes > _RANK_TOL * sizes.max(initial=0.0)
             found = vectors[:, keep] * sizes[keep]
+    # Rounding in the rows of samples that no group drives would grow where a column is small, as in raw units.
+    found[reach <= _ROW_TOL * np.linalg.norm(groups.X, axis=1)] = 0.0
     return np.asarray(found / np.linalg.norm(found, axis=0))
 
 
