@@ -163,13 +163,13 @@ def test_a_network_at_its_limit_drifts_nowhere(monkeypatch: pytest.MonkeyPatch) 
         sizes = np.log(np.abs(limit.network.a))
     found = drift(data, limit.network, weights, sizes, log_norm=1e5)
     assert found is not None
-    assert (found.length, found.rests) == (9e5, False)  # ten times as far, where the limit is asked for
+    assert (found.length, found.is_far, found.rests) == (9e5, True, False)  # ten times as far: the limit is asked for
     moved = np.column_stack((found.W, found.a)) - limit.network.theta.reshape(limit.network.width, -1)
     assert np.abs(moved).max() <= 1e-6
     monkeypatch.setattr(_drift, "_MOST_STEPS", 5)
     found = drift(data, limit.network, weights, sizes, log_norm=1e5)
     assert found is not None
-    assert found.rests
+    assert (found.is_far, found.rests) == (False, True)
 
 
 def test_a_state_that_does_not_drift_is_left_alone() -> None:

@@ -43,6 +43,7 @@ class Beyond:
         self._whole = whole
         self._leg = whole
         self._shift = 0
+        self.needs_leg = True  # not behind a drift that no event has ended
         self._drifted, self._rests = 0.0, 0  # of log |θ|, without legs; drifts in a row that no event ended
         self._steps = self._events = 0
         self._neurons = _sizes(whole) > 0
@@ -73,6 +74,7 @@ class Beyond:
     def take(self, leg: Solution) -> bool:
         """Go on from the end of a leg; False if a neuron is so small, or grows so fast, that the leg lost it."""
         self.go_on_from(leg)
+        self.needs_leg = True
         self._steps += leg.stats["steps"]
         self._events += len(leg.events)
         held = self._held_sizes()
@@ -111,6 +113,7 @@ class Beyond:
         state |= {"final_sample_weights": found.weights * weights.sum(), "final_pattern": found.pattern}
         self._leg = Solution(leg.data, leg.initial, leg.settings, {**raw, **state})
         self._drifted += found.length
+        self.needs_leg = not found.is_far
         self._events += found.events
         self._steps += found.steps
         self._rests = self._rests + 1 if found.rests else 0

@@ -40,8 +40,8 @@ _MOST_UNKNOWNS = 400
 _LOOKS, _KNOWN = 8, 0.25
 # A drift ends so long before an event that is left to the integrator.
 _BEFORE = 5.0
-# Most events are passed here. So many at one place are left to the integrator; after so many of all, or once log |θ| is
-# so many times as large without one, a leg follows, behind which the limit is asked for.
+# Most events are passed here. So many at one place, and what follows so many of all, are left to the integrator. Once
+# log |θ| is so many times as large without one the limit is asked for.
 _NO_PROGRESS, _MOST_TRIES, _MOST_EVENTS, _FAR = 1.0, 5, 20, 10.0
 # The margins of the support are one number again, to rounding, after so many corrections.
 _LEVELLINGS = 3
@@ -70,6 +70,8 @@ class Drifted:
     weights : ndarray, shape (n,)
         Shares of the samples in Σ |λ_i|.
     events, steps : int
+    is_far : bool
+        It ends where it has come far without an event, not for one.
     rests : bool
         It has spent its work without an event, and not come far.
     """
@@ -82,6 +84,7 @@ class Drifted:
     weights: FloatArray
     events: int
     steps: int
+    is_far: bool
     rests: bool
 
 
@@ -188,11 +191,12 @@ def _run(first: Piece, start: State, work: _Work) -> Drifted | None:
         if tries == _MOST_TRIES:
             break
         (piece, state), events, tries = changed, events + 1, tries + 1
+    is_far = after is None and before.s >= _end_of_stretch(state)
     piece, state, events = clear
     if state.s - start.s < _SHORTEST:
         return None
     rests = events == 0 and after is None and state.s < _COMES_FAR * start.s
-    return replace(_end(piece, state, start), events=events, steps=work.steps, rests=rests)
+    return replace(_end(piece, state, start), events=events, steps=work.steps, is_far=is_far, rests=rests)
 
 
 def _end_of_stretch(state: State) -> float:
@@ -282,4 +286,4 @@ def _end(piece: Piece, state: State, start: State) -> Drifted:
             W[rows] = a[rows, None] * pulls[c] / size
     weights = np.zeros(piece.data.n)
     weights[piece.support] = dual / dual.sum()
-    return Drifted(length, W, a, log_parts, pattern, weights, events=0, steps=0, rests=False)
+    return Drifted(length, W, a, log_parts, pattern, weights, events=0, steps=0, is_far=False, rests=False)

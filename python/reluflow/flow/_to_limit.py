@@ -142,27 +142,29 @@ def _beyond(run: Leg, done: Solution, until: Stop, began: float) -> Solution:
     before: Beyond | None = None  # the present drift
     drifts = alone = 0
     while until.events is None:
-        marks = [mark for mark in LOG_NORMS if mark > beyond.log_norm + 1.0]
-        if before is None and not marks:
-            if not 0 < drifts < _MOST_DRIFTS or alone == _MOST_ALONE:
+        leg: Solution | None = None
+        if before is None or beyond.needs_leg:
+            marks = [mark for mark in LOG_NORMS if mark > beyond.log_norm + 1.0]
+            if before is None and not marks:
+                if not 0 < drifts < _MOST_DRIFTS or alone == _MOST_ALONE:
+                    break
+                alone += 1
+            mark = marks[0] if before is None and marks else beyond.log_norm + _BEHIND_EVENT
+            start = beyond.lowered()
+            stop = _left(_with(until, {"log_norm": beyond.in_leg(mark)}), done, perf_counter() - began)
+            leg = run(start, stop)
+            is_followed = beyond.take(leg)
+            if before is not None and (not is_followed or _is_lost(leg)):
+                beyond, before, drifts = before.after_work(beyond), None, _MOST_DRIFTS
+                continue
+            if not is_followed:
+                end += ", beyond which neurons outside the limit leave the range of doubles"
                 break
-            alone += 1
-        mark = marks[0] if before is None and marks else beyond.log_norm + _BEHIND_EVENT
-        start = beyond.lowered()
-        stop = _left(_with(until, {"log_norm": beyond.in_leg(mark)}), done, perf_counter() - began)
-        leg = run(start, stop)
-        is_followed = beyond.take(leg)
-        if before is not None and (not is_followed or _is_lost(leg)):
-            beyond, before, drifts = before.after_work(beyond), None, _MOST_DRIFTS
-            continue
-        if not is_followed:
-            end += ", beyond which neurons outside the limit leave the range of doubles"
-            break
         done, end = beyond.solution(), f"log |θ| = {beyond.log_norm:.4g}"
         ended = _ended(done, leg, f"at {end}")
         if ended is not None:
             return ended
-        if leg.status != "reached_log_norm":
+        if leg is not None and leg.status != "reached_log_norm":
             break
         before = copy(beyond)
         try:
@@ -180,9 +182,12 @@ def _is_lost(leg: Solution) -> bool:
     return not leg.success and leg.status not in ("interrupted", "stopped_by_callback")
 
 
-def _ended(found: Solution, leg: Solution, place: str) -> Solution | None:
-    """End a run of which the last state alone is kept: by what ended its leg, or since its limit is certified."""
-    if leg.status in ("interrupted", "stopped_by_callback"):
+def _ended(found: Solution, leg: Solution | None, place: str) -> Solution | None:
+    """End a run of which the last state alone is kept: by what ended its leg, or since its limit is certified.
+
+    `leg` is None behind a drift that needs none.
+    """
+    if leg is not None and leg.status in ("interrupted", "stopped_by_callback"):
         return ended_as(found, leg.status, leg.success, leg.message)
     try:
         certified = found.limit.certified
@@ -190,7 +195,9 @@ def _ended(found: Solution, leg: Solution, place: str) -> Solution | None:
         return ended_as(found, "interrupted", False, "interrupted while the limit was sought")
     if certified:
         return ended_as(found, "reached_limit", True, f"the limit is certified, {place}")
-    return ended_as(found, leg.status, leg.success, leg.message) if leg.status == "reached_seconds" else None
+    if leg is not None and leg.status == "reached_seconds":
+        return ended_as(found, leg.status, leg.success, leg.message)
+    return None
 
 
 def _not_certified(done: Solution, end: str) -> Solution:
