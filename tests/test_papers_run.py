@@ -235,6 +235,21 @@ def test_a_process_that_dies_is_a_failed_claim(tmp_path, monkeypatch):
     assert [(result.verdict, result.message) for result in results] == [("failed", "its process ended with code 3")] * 2
 
 
+def test_ctrl_c_waits_until_a_process_has_started() -> None:
+    """The server of the processes lost its client halfway, and printed a traceback."""
+    done = []
+
+    def start() -> None:
+        with _jobs._ctrl_c_waits():
+            signal.raise_signal(signal.SIGINT)
+            done.append("started")
+
+    with pytest.raises(KeyboardInterrupt):
+        start()
+    assert done == ["started"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 @pytest.mark.slow
 def test_ctrl_c_on_the_command_line_ends_with_130_and_the_next_call_goes_on(tmp_path):
     command = [

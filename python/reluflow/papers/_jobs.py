@@ -99,7 +99,8 @@ def run_apart(jobs: list[Job], workers: int, n_threads: int, says: Says) -> Iter
         try:
             while waiting or running:
                 while waiting and len(running) < workers:
-                    _start(context, waiting.popleft(), n_threads, running)
+                    with _ctrl_c_waits():
+                        _start(context, waiting.popleft(), n_threads, running)
                 for ready in wait(list(running)):
                     assert isinstance(ready, Connection)
                     result = _receive(ready, running, says)
@@ -110,6 +111,26 @@ def run_apart(jobs: list[Job], workers: int, n_threads: int, says: Says) -> Iter
                 process.terminate()
             for _, process in running.values():
                 process.join()
+
+
+@contextmanager
+def _ctrl_c_waits() -> Iterator[None]:
+    """Let Ctrl-C wait until the block is over, where this thread may.
+
+    The server of the processes prints a traceback if it loses who asks for one halfway.
+    """
+    pressed: list[int] = []
+    try:
+        before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
+    except ValueError:  # only the main thread handles signals
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        signal.raise_signal(signal.SIGINT)
 
 
 def _processes() -> Any:
