@@ -61,15 +61,10 @@ def run_here(job: Job, n_threads: int, says: Says) -> Result:
 
 
 @contextmanager
-def _listening(pressed: list[int]) -> Iterator[None]:
-    """Note every Ctrl-C in `pressed` besides what it does anyway, where this thread may."""
-
-    def note(number: int, frame: Any) -> None:
-        pressed.append(number)
-        raise KeyboardInterrupt
-
+def _handling(handler: Callable[[int, Any], None]) -> Iterator[None]:
+    """Let `handler` take Ctrl-C, where this thread may."""
     try:
-        before = signal.signal(signal.SIGINT, note)
+        before = signal.signal(signal.SIGINT, handler)
     except ValueError:  # only the main thread handles signals
         yield
         return
@@ -77,6 +72,31 @@ def _listening(pressed: list[int]) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _listening(pressed: list[int]) -> Iterator[None]:
+    """Note every Ctrl-C in `pressed` besides what it does anyway, where this thread may."""
+
+    def note(number: int, frame: Any) -> None:
+        pressed.append(number)
+        raise KeyboardInterrupt
+
+    with _handling(note):
+        yield
+
+
+@contextmanager
+def _ctrl_c_waits() -> Iterator[None]:
+    """Let Ctrl-C wait until the block is over, where this thread may.
+
+    The server of the processes prints a traceback if it loses who asks for one halfway.
+    """
+    pressed: list[int] = []
+    with _handling(lambda number, frame: pressed.append(number)):
+        yield
+    if pressed:
+        signal.raise_signal(signal.SIGINT)
 
 
 def run_apart(jobs: list[Job], workers: int, n_threads: int, says: Says) -> Iterator[Result]:
@@ -111,26 +131,6 @@ def run_apart(jobs: list[Job], workers: int, n_threads: int, says: Says) -> Iter
                 process.terminate()
             for _, process in running.values():
                 process.join()
-
-
-@contextmanager
-def _ctrl_c_waits() -> Iterator[None]:
-    """Let Ctrl-C wait until the block is over, where this thread may.
-
-    The server of the processes prints a traceback if it loses who asks for one halfway.
-    """
-    pressed: list[int] = []
-    try:
-        before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
-    except ValueError:  # only the main thread handles signals
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if pressed:
-        signal.raise_signal(signal.SIGINT)
 
 
 def _processes() -> Any:
