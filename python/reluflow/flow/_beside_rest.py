@@ -15,6 +15,9 @@ import numpy.typing as npt
 from scipy.special import softmax
 
 from .._validation import FloatArray
+from ..limits._core import find_core
+from ..limits._holding import holding
+from ..limits._state import State
 from ..losses import is_of_margins, log_weights, loss_arguments, reduction_factor
 from ..networks import Network
 from ._beyond import Beyond, with_last_state
@@ -41,6 +44,10 @@ _FALLEN = -2.0
 _SUM = 0.5
 # Roles change at most so many times a sample.
 _MOST_CHANGES = 2
+# Samples at rest stand where their loss has its minimum, to this much of a margin.
+_AT_VALUES = 1e-2
+# So many changes of roles in a row may come to nothing: log |θ| has to grow by as much.
+_MOST_STANDING, _GROWS = 5, 0.01
 # A sample whose weight has come down to so many times the share of all tails has become one of them.
 _FREE = 5.0
 
@@ -48,19 +55,32 @@ _FREE = 5.0
 class BesideRest:
     """The state of a run over a stalled loss beyond its digits, and the work that was done to come there."""
 
-    def __init__(self, whole: Solution, rests: npt.NDArray[np.bool_]) -> None:
+    def __init__(self, whole: Solution, rests: npt.NDArray[np.bool_] | None = None) -> None:
         """Begin at the end of `whole`, where its loss stalls over the samples `rests`."""
         self._whole = whole
         self._leg = whole
         self._beyond: Beyond | None = None  # once the legs have come to the end of the range of doubles
         self._steps = self._events = self._changes = 0
-        self._cast(rests)
+        self._grown_to, self._standing = -math.inf, 0  # log |θ|, and changes of roles in a row without growth
+        self._scales = np.zeros(whole.data.n)
+        if rests is not None:
+            self._cast(rests)
 
     @classmethod
     def of(cls, whole: Solution) -> BesideRest | None:
-        """Begin at the end of a run; None if it does not tell which samples are at rest."""
+        """Begin at the end of a run with the roles that its weights tell; None if they do not."""
         rests = _at_rest(whole) if is_of_margins(whole.loss) else None
         return None if rests is None else cls(whole, rests)
+
+    @classmethod
+    def by_pattern(cls, whole: Solution) -> BesideRest | None:
+        """Begin at the end of a run with the roles that its pattern tells; None if it tells none, or samples move."""
+        beside = cls(whole)
+        return beside if is_of_margins(whole.loss) and beside._stands() and beside._hold() else None
+
+    def has_roles_of(self, other: BesideRest) -> bool:
+        """Whether the same samples are at rest."""
+        return bool(((self._scales > 0) == (other._scales > 0)).all())
 
     def _cast(self, rests: npt.NDArray[np.bool_]) -> None:
         """Give the samples their roles, by their weights at the end of the last leg."""
@@ -71,6 +91,46 @@ class BesideRest:
         self._most_share = _OF_SMALLEST * smallest
         self._share = max(true_share, min(_SHARE, self._most_share))
         self._scales = np.where(rests, math.exp(log_scale), 0.0)
+
+    def _state(self) -> State:
+        leg, net = self._leg, self._held_net()
+        return State.of(leg.data, net._with(net.W, net.a, leg._raw["final_pattern"]), leg.loss)
+
+    def _stands(self) -> bool:
+        """Whether the samples that the pattern lets rest are where their own loss has its minimum."""
+        state = self._state()
+        core = find_core(state.groups, state.data, state.margins, state.loss)
+        if core is None:
+            return False
+        off = np.abs(state.data.y * core.values - state.margins)[core.rests]
+        return bool(off.max(initial=0.0) <= _AT_VALUES)
+
+    def _hold(self) -> bool:
+        """Give the roles that the pattern tells; samples at rest get weights with which they hold each other evenly.
+
+        They stay where they are: by their offsets their margins are 0. False if there are no such weights, or if no
+        role changes.
+        """
+        leg, state, rested = self._leg, self._state(), self._scales > 0
+        weights = self._weights() if rested.any() else softmax(_log_weights(leg))
+        lam = holding(state.groups, leg.data.y, state.net.leak, weights)
+        if lam is None or ((lam > 0) == rested).all():
+            return False
+        rests = lam > 0
+        margins = leg.data.y * state.net(leg.data.X)
+        offsets = np.where(rests, margins, np.where(rested, 0.0, leg._raw["held"]["offsets"]))
+        self._scales = lam / (leg.data.counts * math.exp(log_weights(np.zeros(1), leg.loss)[0]))
+        self._most_share = _OF_SMALLEST * float(lam[rests].min())
+        self._share = min(_SHARE, self._most_share)
+        self._go_on_with(offsets)
+        return True
+
+    def _go_on_with(self, offsets: FloatArray) -> None:
+        leg = self._leg
+        raw = {**leg._raw, "held": {**leg._raw["held"], "offsets": offsets}}
+        self._leg = Solution(leg.data, leg.initial, leg.settings, raw)
+        if self._beyond is not None:
+            self._beyond.go_on_from(self._leg)
 
     @property
     def place(self) -> str:
@@ -111,23 +171,22 @@ class BesideRest:
 
         The latter as long as margins are the true ones.
         """
-        leg, held = self._leg, self._leg._raw["held"]
         self._changes += 1
-        if self._changes > _MOST_CHANGES * leg.data.n:
+        if self._changes > _MOST_CHANGES * self._leg.data.n:
             return False
+        held = self._leg._raw["held"]
         moves = (self._scales > 0) & (self._weights() < _FREE * self._share)
         if moves.any():
             self._scales = np.where(moves, 0.0, self._scales)
-            held = {**held, "offsets": np.where(moves, 0.0, held["offsets"])}
-            self._leg = Solution(leg.data, leg.initial, leg.settings, {**leg._raw, "held": held})
-            if self._beyond is not None:
-                self._beyond.go_on_from(self._leg)
+            self._go_on_with(np.where(moves, 0.0, held["offsets"]))
             return True
-        rests = None if held["exponent"] else _at_rest(leg)
-        if rests is None or (rests == (self._scales > 0)).all():
-            return False
-        self._cast(rests)
-        return True
+        rests = None if held["exponent"] else _at_rest(self._leg)
+        if rests is not None and (rests != (self._scales > 0)).any():
+            self._cast(rests)
+            return True
+        self._standing = self._standing + 1 if self._log_norm < self._grown_to + _GROWS else 0
+        self._grown_to = max(self._grown_to, self._log_norm)
+        return self._standing <= _MOST_STANDING and self._hold()
 
     def _weights(self) -> FloatArray:
         """Return the weights of the samples, which add up to about one half and the share."""

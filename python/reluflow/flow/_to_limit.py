@@ -62,10 +62,7 @@ def to_limit(run: Leg, until: Stop, start_log_t: float, decay: float = 0.0) -> S
             at = f", at log t = {done.log_t_end:.4g}, where the loss stalls" if leg.status == "stalled" else ""
             return ended_as(done, "reached_limit", True, "the limit is certified" + at)
         if leg.status == "stalled" and until.events is None and not decay:
-            beside = BesideRest.of(done)
-            if beside is not None:
-                return _beside_rest(run, done, beside, until, began)
-            return _past_rounding(run, done, until, began)
+            return _past_stall(run, done, until, began)
         if not goes_on:
             return done
     assert done is not None  # for the type checker: there are legs
@@ -86,6 +83,22 @@ def to_time_beside_rest(run: Leg, until: Stop, rests: npt.NDArray[np.bool_]) -> 
         if leg.status != "reached_log_time":
             break
     return leg
+
+
+def _past_stall(run: Leg, done: Solution, until: Stop, began: float) -> Solution:
+    """Go on where a loss stalls: beside samples at rest, or by the flow itself where weights do not tell these.
+
+    Where no limit is certified so, the run goes on beside those that the pattern tells. It does so at once where the
+    weights tell others.
+    """
+    beside, by_pattern = BesideRest.of(done), BesideRest.by_pattern(done)
+    if beside is not None and by_pattern is not None and not by_pattern.has_roles_of(beside):
+        return _beside_rest(run, done, by_pattern, until, began)
+    first = _past_rounding(run, done, until, began) if beside is None else _beside_rest(run, done, beside, until, began)
+    if first.status != done.status or by_pattern is None:
+        return first
+    second = _beside_rest(run, done, by_pattern, until, began)
+    return first if second.status == done.status else second
 
 
 def _beside_rest(run: Leg, done: Solution, beside: BesideRest, until: Stop, began: float) -> Solution:

@@ -69,9 +69,7 @@ def find_core(groups: Groups, data: Dataset, margins: FloatArray, loss: str) -> 
     the minimum is not found.
     """
     y = data.y
-    basis = value_range(groups)
-    # A sample that groups hardly drive has a row of rounding, which would be all that its value is fitted with.
-    basis[np.linalg.norm(basis, axis=1) <= _ROW_TOL] = 0.0
+    basis = reached_range(groups)
     if not is_of_margins(loss):
         return _fitted(basis, data)
     seen = _apart(basis, margins)
@@ -79,7 +77,7 @@ def find_core(groups: Groups, data: Dataset, margins: FloatArray, loss: str) -> 
         core = _at_rest(basis, seen, data, margins, loss)
         if core is not None and _is_proved(basis, y, margins, core):
             return core
-    return _at_rest(basis, _resting(basis, y), data, margins, loss)
+    return _at_rest(basis, resting(basis, y), data, margins, loss)
 
 
 def _at_rest(
@@ -139,6 +137,16 @@ def _fitted(basis: FloatArray, data: Dataset) -> Core:
     return Core(np.ones(data.n, dtype=np.bool_), values, data.counts * (data.y - values))
 
 
+def reached_range(groups: Groups) -> FloatArray:
+    """Return `value_range` with rows of zeros for samples out of reach.
+
+    A sample that groups hardly drive has a row of rounding, which would be all that its value is fitted with.
+    """
+    basis = value_range(groups)
+    basis[np.linalg.norm(basis, axis=1) <= _ROW_TOL] = 0.0
+    return basis
+
+
 def value_range(groups: Groups) -> FloatArray:
     """Columns that span what the groups can add to the values f, orthonormal, shape (n, r)."""
     n = len(groups.X)
@@ -155,7 +163,7 @@ def value_range(groups: Groups) -> FloatArray:
     return np.asarray(found / np.linalg.norm(found, axis=0))
 
 
-def _resting(basis: FloatArray, y: FloatArray) -> npt.NDArray[np.bool_]:
+def resting(basis: FloatArray, y: FloatArray) -> npt.NDArray[np.bool_]:
     """Find the samples whose margins grow in no direction in which no margin falls."""
     n, r = basis.shape
     rows = np.linalg.norm(basis, axis=1)

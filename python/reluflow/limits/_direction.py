@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import log_softmax
 
 from .._validation import FloatArray, IntArray, freeze
 from ..kinks._boundaries import names
@@ -17,6 +16,7 @@ from ._checks import Residuals, of_core, residuals_of, stay_on_dependent
 from ._core import Core
 from ._groups import spread
 from ._kkt import ROUNDINGS, Free, Point, polish, tolerance
+from ._late_phase import late_phase
 from ._limit import Limit
 from ._path import solve
 from ._state import State
@@ -32,8 +32,6 @@ _LARGEST_TOL = 1e-8
 _UNSOLVED = 1e-6
 # A state that is further than this from its limit (radians) has not shown that it goes there.
 MAX_TURN = 0.5
-# Margins of samples at rest this far from their limits have not shown that they go there.
-_MAX_CORE_GAP = 0.5
 # Groups that grow as fast as the fastest, to this part of it, are taken for live ones of the state, and weights and
 # masses from this part of the largest on for parts of it.
 _TOGETHER = 0.01
@@ -270,7 +268,7 @@ def _flow_values(
 
 
 def _doubts(state: State, core: Core, residuals: Residuals, found: _Solution, turn: float) -> list[str]:
-    reasons = _late(state, core)
+    reasons = late_phase(state, core)
     if not turn <= MAX_TURN:
         reasons.append(f"the state still turns a lot, {turn:.2g} rad to the limit of its pattern: integrate further")
     if residuals.sign > CERTIFIED_TOL:
@@ -293,31 +291,6 @@ def _tolerance(state: State, found: _Solution) -> float:
     norms = np.linalg.norm(state.data.X, axis=1)
     terms = max(float(np.linalg.norm(found.z, axis=1).sum() * norms.max()), float(np.abs(found.lam) @ norms))
     return min(max(CERTIFIED_TOL, ROUNDINGS * float(np.finfo(np.float64).eps) * terms), _LARGEST_TOL)
-
-
-def _late(state: State, core: Core) -> list[str]:
-    """Whether the late phase has begun, for the samples that grow and for those at rest."""
-    grows = np.flatnonzero(~core.rests)
-    smallest = float(state.margins[grows].min())
-    if smallest <= 0:
-        return [f"the late phase is not reached: the smallest margin is {smallest:.3g}"]
-    if not state.is_separated(grows):
-        loss = np.exp(state.log_loss(grows))
-        return [f"the late phase is not reached: the loss is {loss:.3g}, not below {state.separation_loss(grows):.3g}"]
-    gap = _core_gap(state, core)
-    if gap > _MAX_CORE_GAP:
-        return [f"the late phase is not reached: margins that stay finite are still {gap:.3g} from their limits"]
-    return []
-
-
-def _core_gap(state: State, core: Core) -> float:
-    """How far the margins at rest are from their limits; of a state beyond the digits only its weights tell."""
-    if not core.rests.any():
-        return 0.0
-    of_margins = np.abs(state.data.y * state.margins - core.values)[core.rests].max()
-    log_p, log_duals = state.log_weights[core.rests], np.log(np.abs(core.duals[core.rests]))
-    of_weights = np.abs(log_softmax(log_p) - log_softmax(log_duals)).max()
-    return float(min(of_margins, of_weights))
 
 
 def _notes(state: State, found: _Solution, core: Core) -> list[str]:
