@@ -224,3 +224,19 @@ def test_late_steps_that_rounding_refuses_are_not_tried_again_as_they_were() -> 
     assert sol.limit.certified
     assert sol.stats["steps"] < 2000
     assert sol.stats["late_iterations"] < 20_000
+
+
+def test_a_layer_whose_change_the_margins_ask_for_refuses_no_leap() -> None:
+    """Behind 147 events: 525 steps where what the weights jump by counted for as long as the layer lasts."""
+    noise = np.random.default_rng(0)
+    data = rf.Dataset(noise.standard_normal((20, 10)), noise.choice([-1.0, 1.0], 20))
+    net = rf.Network.init(60, 10, scale=1.0, seed=0)
+    early = rf.integrate(data, net, loss="exponential", until=rf.Stop(log_time=1e3), n_threads=1)
+    sols = [
+        rf.integrate(data, early, until=rf.Stop(log_time=1e20), rtol=rtol, n_threads=1) for rtol in (1e-6, 1e-9, 1e-11)
+    ]
+    assert sols[0].stats["steps"] < 450
+    ends = [sol.final.theta / sol.final.norm for sol in sols]
+    assert np.linalg.norm(ends[0] - ends[2]) < 1e-7
+    assert np.linalg.norm(ends[1] - ends[2]) < 1e-10
+    assert len(sols[0].events) == len(sols[2].events)

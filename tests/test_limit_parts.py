@@ -264,7 +264,7 @@ def test_margins_far_above_the_others_show_the_core_without_a_program(seed, monk
     bounds = [(None, None)] * k + [(0.0, 1.0)] * 12
     grows = linprog(np.r_[np.zeros(k), -np.ones(12)], np.hstack((-rows, np.eye(12))), np.zeros(12), bounds=bounds)
     late = data.y * by_program.values + 1e6 * rows @ grows.x[:k]
-    monkeypatch.setattr(core_module, "_resting", no_program)
+    monkeypatch.setattr(core_module, "resting", no_program)
     core = find_core(sorted_, data, late, "logistic")
     np.testing.assert_array_equal(core.rests, by_program.rests)
     np.testing.assert_allclose(core.values, by_program.values, atol=1e-9)

@@ -12,7 +12,7 @@ from sklearn.datasets import make_moons
 
 import reluflow as rf
 from certificate import certify_alone
-from reluflow.flow import _to_limit
+from reluflow.flow import _solution, _to_limit
 from reluflow.flow._scale import BEYOND_DIGITS
 from reluflow.flow._stop import LARGEST_LOG_NORM
 from reluflow.papers.tsoy._clouds import symmetric
@@ -241,6 +241,27 @@ def test_the_layer_behind_an_event_takes_few_steps_of_a_late_run() -> None:
     end = rf.integrate(data, begin, until=rf.Stop(log_time=1e10))
     assert len(end.events) >= 2
     assert end.stats["steps"] <= 50 + 5 * len(end.events)
+
+
+def test_the_limit_is_not_asked_for_while_events_come_densely(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes time, and more are to come. The limit is the same, certified at the end of the same leg."""
+    data = rf.datasets.wine("class_1", "class_2")
+    net = rf.Network.init(20, data.d, scale=0.1, seed=0)
+    found, asked, limit_of = [], [], _solution.limit_of
+
+    def counted(*args, **options):
+        asked[-1] += 1
+        return limit_of(*args, **options)
+
+    monkeypatch.setattr(_solution, "limit_of", counted)
+    for most in (_to_limit._MOST_RECENT, math.inf):
+        monkeypatch.setattr(_to_limit, "_MOST_RECENT", most)
+        asked.append(0)
+        found.append(rf.integrate(data, net, until=rf.Stop(limit=True)))
+    assert found[0].status == found[1].status == "reached_limit"
+    assert found[0].log_t_end == found[1].log_t_end
+    np.testing.assert_array_equal(found[0].limit.network.theta, found[1].limit.network.theta)
+    assert 1 <= asked[0] <= asked[1] - 2
 
 
 def test_times_to_save_are_refused_where_the_limit_is_asked_for() -> None:

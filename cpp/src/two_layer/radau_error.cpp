@@ -18,6 +18,8 @@ constexpr double kLight = 1e-16;
 /// What is missed cancels in the groups where the sum over the samples is above it by this factor. It is so on data of
 /// which samples in many directions hold each other, such as breast cancer in raw units (10⁴ and more).
 constexpr double kCancels = 1e3;
+/// A layer of which the neurons feel this part of the tolerance at most need not be known better.
+constexpr double kSeenLayer = 1e-2;
 /// From this part of what they are held to be unknown by beside a boundary weights are known as well as need be.
 constexpr double kHeldPart = 0.1;
 
@@ -97,14 +99,40 @@ double RadauStep::error_between_nodes(const Expansion& expansion, double step) {
 
 /// The same where all margins are positive and respond together: not summed up by samples, of which the most opposite
 /// ones cancel, but by the groups that it moves.
+///
+/// In a direction to which the margins respond at a rate far above 1/H, what the weights do in the layer at the start
+/// is not lost: the margins at the end of the step ask for it, and the polynomials have it in their mean. It only comes
+/// later in the step than it should, and neurons that turn by H times their rate notice that part of it. Not beside
+/// samples at rest: some directions are held by less than all tails pull, and the margins at rest moved in them.
 double RadauStep::growing_error(const Expansion& expansion, double step) {
     for (Index i = 0; i < data_.n(); ++i)
         start_change_[i] = mean_over_step_[i] > 0.0 ? coefficients_(0, i) / mean_over_step_[i] : 0.0;
     steady_->settle(start_change_, settled_);
-    driven_ = start_change_.cwiseProduct(mean_over_step_);
-    settled_.array() *= mean_over_step_.array();
-    layer_ = std::max(0.0, std::hypot(driven(expansion, driven_), driven(expansion, settled_)) * step - left_);
+    double moved = moved_by(expansion, start_change_, settled_);
+    if (moved * step > kSeenLayer * tolerance_ && objective_.resting.is_empty()) {
+        settle_again();
+        const double left = moved_by(expansion, start_change_, settled_);
+        moved = std::min(moved, left + std::min(1.0, step * expansion.fastest()) * moved);
+    }
+    layer_ = std::max(0.0, moved * step - left_);
     return smooth_error_of_groups(expansion, step) + layer_;
+}
+
+/// What settle() has left of changes of log p, real and imaginary parts, once more.
+void RadauStep::settle_again() {
+    settle_of_imaginary_ = settled_;
+    steady_->settle(start_change_, settled_);
+    steady_->settle(settle_of_imaginary_, settle_imaginary_);
+    start_change_ -= settle_imaginary_;
+    settled_ += settle_of_imaginary_;
+}
+
+/// The largest part of a gradient of a group that changes of log p make up, which have an imaginary part.
+double RadauStep::moved_by(const Expansion& expansion, const Vector& real, const Vector& imaginary) {
+    driven_ = real.cwiseProduct(mean_over_step_);
+    const double of_real = driven(expansion, driven_);
+    driven_ = imaginary.cwiseProduct(mean_over_step_);
+    return std::hypot(of_real, driven(expansion, driven_));
 }
 
 /// What the last Legendre coefficients of the weights move of the groups.

@@ -118,7 +118,9 @@ RadauStep::RadauStep(const Dataset& data, Objective objective, const Settings& s
     node_answers_.resize(kStages, data.n());
     kept_.resize(kStages, data.n());
     kept_end_.setZero(data.n());
-    for (auto* of_samples : {&asked_, &driven_, &settled_, &answers_, &mean_over_step_}) of_samples->resize(data.n());
+    for (auto* of_samples :
+         {&asked_, &driven_, &settled_, &settle_of_imaginary_, &settle_imaginary_, &answers_, &mean_over_step_})
+        of_samples->resize(data.n());
     direction_.resize(data.rank());
     missed_.setZero(kStages, data.n());
     moved_square_.resize(kStages);

@@ -131,6 +131,8 @@ class RadauStep {
     double smooth_error_of_groups(const Expansion& expansion, double step, bool with_held = false);
     double error_between_nodes(const Expansion& expansion, double step);
     double growing_error(const Expansion& expansion, double step);
+    void settle_again();
+    double moved_by(const Expansion& expansion, const Vector& real, const Vector& imaginary);
     double turning_error(const Expansion& expansion, double step);
     bool is_slow(double change, double before) const noexcept;
     double left_after(const Expansion& expansion, double change, double step) const noexcept;
@@ -192,10 +194,11 @@ class RadauStep {
     Matrix factored_weights_;  // those that it was made with, (stages, active)
     Vector residual_, start_weights_, start_margins_, start_change_, mean_weights_;
     std::vector<char> live_;
-    Vector settled_;         // of changes of the weights (n,): the imaginary part of what is left of them in the mean
-    Vector rounding_of_;     // of each weight that is an error: what is not known of it
-    double rounding_ = 0.0;  // the largest of these
-    double square_ = 0.0;    // |θ|²
+    Vector settled_;  // of changes of the weights (n,): the imaginary part of what is left of them in the mean
+    Vector settle_of_imaginary_, settle_imaginary_;  // the same of an imaginary part, and its imaginary part
+    Vector rounding_of_;                             // of each weight that is an error: what is not known of it
+    double rounding_ = 0.0;                          // the largest of these
+    double square_ = 0.0;                            // |θ|²
     double next_step_ = 0.0;
     bool lacks_digits_ = false;
     bool refused_ = false;         // a longer step from the same start

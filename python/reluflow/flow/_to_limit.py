@@ -35,6 +35,9 @@ _LEAST_SECONDS = 1e-3
 # Before this log time the limit is asked for only once the loss is small: it takes time, and is seldom near.
 _EARLY = 1e3
 
+# Nor where more than so many events have come since this part of log t.
+_RECENT, _MOST_RECENT = 0.3, 3
+
 Leg = Callable[[Solution | None, Stop], Solution]
 
 
@@ -54,7 +57,8 @@ def to_limit(run: Leg, until: Stop, start_log_t: float, decay: float = 0.0) -> S
         if not goes_on and leg.status not in ("reached_seconds", "stalled"):
             return done
         try:
-            is_asked = decay > 0.0 or _is_at_rest(done) or leg.status == "stalled" or not _is_early(done)
+            is_early = _is_early(done) or _is_eventful(leg)
+            is_asked = decay > 0.0 or _is_at_rest(done) or leg.status == "stalled" or not goes_on or not is_early
             certified = is_asked and done.limit.certified
         except KeyboardInterrupt:
             return ended_as(done, "interrupted", False, "interrupted while the limit was sought")
@@ -251,6 +255,11 @@ def _left(stop: Stop, done: Solution | None, seconds: float) -> Stop:
 
 def _is_early(done: Solution) -> bool:
     return done.log_loss_end > 0.0 and done.log_t_end < _EARLY
+
+
+def _is_eventful(leg: Solution) -> bool:
+    """Whether events come so densely at the end of a leg that more are to come: its limit is not there yet."""
+    return bool(np.count_nonzero(leg.events.log_t > _RECENT * leg.log_t_end) > _MOST_RECENT)
 
 
 def _is_at_rest(done: Solution) -> bool:
