@@ -29,15 +29,16 @@ def circles() -> tuple[rf.Dataset, rf.Network]:
     return data, rf.Network.init(40, 3, scale=1e-2, seed=0)
 
 
-def groups_of(X: np.ndarray, y: np.ndarray, W: np.ndarray, a: np.ndarray) -> Groups:
-    return groups(rf.Dataset(X, y), rf.Network(W, a)._with(W, a, exact_signs(W, X)))
+def groups_of(data: rf.Dataset, W: np.ndarray, a: np.ndarray) -> Groups:
+    return groups(data, rf.Network(W, a)._with(W, a, exact_signs(W, data.X)))
 
 
 def test_the_multipliers_of_samples_that_contradict_each_other() -> None:
     """Thrice (1, 0), once with the other label, and (0, 1), (0, 2) alone: the former rest, as they are given 3 to 1."""
     X = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 2.0]])
     y = np.array([1.0, 1.0, -1.0, 1.0, 1.0])
-    found = holding(groups_of(X, y, np.ones((1, 2)), np.ones(1)), y, 0.0, np.array([3.0, 1.0, 4.0, 1e-9, 1e-9]))
+    data = rf.Dataset(X, y)
+    found = holding(groups_of(data, np.ones((1, 2)), np.ones(1)), data, 0.0, np.array([3.0, 1.0, 4.0, 1e-9, 1e-9]))
     assert found == pytest.approx(SUM * np.array([3 / 8, 1 / 8, 4 / 8, 0, 0]), abs=1e-12)
 
 
@@ -45,7 +46,8 @@ def test_a_weight_of_next_to_nothing_is_lifted() -> None:
     """Two pairs of samples with both labels, of weight 1 and 1e-14: the second pair holds as well with a larger one."""
     X = np.array([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0], [3.0, 3.0, 1.0]])
     y = np.array([1.0, -1.0, 1.0, -1.0, 1.0])
-    found = holding(groups_of(X, y, np.ones((1, 3)), np.ones(1)), y, 0.0, np.array([1.0, 1.0, 1e-14, 1e-14, 1e-16]))
+    data = rf.Dataset(X, y)
+    found = holding(groups_of(data, np.ones((1, 3)), np.ones(1)), data, 0.0, np.array([1.0, 1.0, 1e-14, 1e-14, 1e-16]))
     assert found[4] == 0.0
     assert found[0] == pytest.approx(found[1], rel=1e-9)
     assert found[0] > 0.2
@@ -61,24 +63,31 @@ def test_a_group_stays_on_its_boundary(sign: float) -> None:
     """
     X = np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
     y = sign * np.array([1.0, -1.0, -1.0, 1.0])
-    own = groups_of(X, y, np.array([[1.0, 0.0, 0.0]]), np.array([sign]))
+    data = rf.Dataset(X, y)
+    own = groups_of(data, np.array([[1.0, 0.0, 0.0]]), np.array([sign]))
     assert list(own.pattern[0]) == [1, 1, 0, 1]
-    found = holding(own, y, 0.0, np.array([1e-14, 1e-14, 1.0, 1e-16]))
+    found = holding(own, data, 0.0, np.array([1e-14, 1e-14, 1.0, 1e-16]))
     assert found[3] == 0.0
     assert found[0] == pytest.approx(found[1], rel=1e-9)
     assert 1e-5 < found[0] < 1e-2
     assert found[2] > found[0] + 1e-5
     # Of the other sign, it is on a boundary that repels: no multipliers hold it there.
-    other = groups_of(X, y, np.array([[1.0, 0.0, 0.0]]), np.array([-sign]))
-    assert holding(other, y, 0.0, np.array([1e-14, 1e-14, 1.0, 1e-16])) is None
+    other = groups_of(data, np.array([[1.0, 0.0, 0.0]]), np.array([-sign]))
+    assert holding(other, data, 0.0, np.array([1e-14, 1e-14, 1.0, 1e-16])) is None
 
 
 def test_nothing_is_held_where_all_margins_grow_or_none() -> None:
-    X, W, a = np.eye(2), np.ones((1, 2)), np.ones(1)
-    grows, stays = np.ones(2), np.array([1.0, -1.0])
-    assert holding(groups_of(X, grows, W, a), grows, 0.0, np.ones(2)) is None
-    X = np.array([[1.0, 0.5], [1.0, 0.5]])
-    assert holding(groups_of(X, stays, W, a), stays, 0.0, np.ones(2)) is None
+    W, a = np.ones((1, 2)), np.ones(1)
+    grows, stays = rf.Dataset(np.eye(2), [1.0, 1.0]), rf.Dataset([[1.0, 0.5], [1.0, 0.5]], [1.0, -1.0])
+    assert holding(groups_of(grows, W, a), grows, 0.0, np.ones(2)) is None
+    assert holding(groups_of(stays, W, a), stays, 0.0, np.ones(2)) is None
+
+
+def test_a_sample_that_does_not_count_holds_nothing() -> None:
+    X, y = [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [1.0, -1.0, 1.0, -1.0, -1.0]
+    data = rf.Dataset(X, y, weights=[1.0, 1.0, 1.0, 0.0, 0.0])
+    found = holding(groups_of(data, np.ones((1, 2)), np.ones(1)), data, 0.0, np.array([1.0, 1.0, 1e-3, 0.0, 0.0]))
+    assert found == pytest.approx([SUM / 2, SUM / 2, 0.0, 0.0, 0.0], abs=1e-12)
 
 
 @settings(max_examples=60, deadline=None)
@@ -90,8 +99,8 @@ def test_samples_at_rest_are_those_of_gordans_theorem(seed: int, n: int, m: int,
     X[~X.any(axis=1)] = 1.0
     y = rng.choice([-1.0, 1.0], n)
     net = rf.Network(rng.standard_normal((m, 2)), rng.choice([-1.0, 1.0], m), leak=leak)
-    own = groups(rf.Dataset(X, y), net)
-    lam = holding(own, y, leak, np.exp(-10 * rng.random(n)))
+    data = rf.Dataset(X, y)
+    lam = holding(groups(data, net), data, leak, np.exp(-10 * rng.random(n)))
     slopes = np.where(net.W @ X.T > 0, 1.0, leak)
     moves = y[:, None] * np.hstack([slopes[j, :, None] * X for j in range(m)])
     reached = moves.any(axis=1)

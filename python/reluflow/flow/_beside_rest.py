@@ -113,13 +113,14 @@ class BesideRest:
         """
         leg, state, rested = self._leg, self._state(), self._scales > 0
         weights = self._weights() if rested.any() else softmax(_log_weights(leg))
-        lam = holding(state.groups, leg.data.y, state.net.leak, weights)
+        lam = holding(state.groups, leg.data, state.net.leak, weights)
         if lam is None or ((lam > 0) == rested).all():
             return False
         rests = lam > 0
         margins = leg.data.y * state.net(leg.data.X)
         offsets = np.where(rests, margins, np.where(rested, 0.0, leg._raw["held"]["offsets"]))
-        self._scales = lam / (leg.data.counts * math.exp(log_weights(np.zeros(1), leg.loss)[0]))
+        at_zero = leg.data.counts * np.exp(log_weights(np.zeros(leg.data.n), leg.loss))
+        self._scales = np.divide(lam, at_zero, out=np.zeros(leg.data.n), where=rests)
         self._most_share = _OF_SMALLEST * float(lam[rests].min())
         self._share = min(_SHARE, self._most_share)
         self._go_on_with(offsets)

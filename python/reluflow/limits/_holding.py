@@ -6,6 +6,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from .._validation import FloatArray, IntArray
+from ..datasets import Dataset
 from ._core import reached_range, resting
 from ._groups import Groups
 
@@ -18,18 +19,20 @@ _LEAST = 1e-5
 _PARTS = (0.0, 1e-3, 1e-2, 0.1, 1.0)
 
 
-def holding(groups: Groups, y: FloatArray, leak: float, weights: FloatArray) -> FloatArray | None:
+def holding(groups: Groups, data: Dataset, leak: float, weights: FloatArray) -> FloatArray | None:
     """Return multipliers λ_i > 0 of the samples whose margins can grow in no direction, 0 elsewhere, shape (n,).
 
     They pull no group and hold each on its boundaries, so that Σ λ_i q_i is 0 in the whole pattern: none of these
     margins can grow while the others stay bounded below (Gordan's theorem). They add up to `SUM`, and are near to
     `weights`, which tell how the samples share what is asked of them; a part of even ones lifts the smallest. Samples
-    that neither drive nor hold a group have the smallest. None where no such multipliers are found, or all rest.
+    that neither drive nor hold a group have the smallest; those that do not count have none. None where no such
+    multipliers are found, or all rest.
     """
-    basis = reached_range(groups)
-    rests = resting(basis, y)
+    y, counts = data.y, data.counts > 0
+    basis = np.where(counts[:, None], reached_range(groups), 0.0)
+    rests = resting(basis, y) & counts
     own = np.flatnonzero(rests & (basis.any(axis=1) | (groups.pattern == 0).any(axis=0)))
-    if not own.size or rests.all():
+    if not own.size or rests[counts].all():
         return None
     signed = y[own, None] * basis[own]
     even = _even(groups, y, leak, own, signed)
