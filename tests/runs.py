@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 
 import reluflow as rf
+from reluflow.flow import _one
 
 
 @cache
@@ -51,3 +53,13 @@ def digits() -> rf.Solution:
     """The main job at half its width: handwritten 3 against 8."""
     data = rf.datasets.digits(3, 8)
     return rf.integrate(data, rf.Network.init(24, 64, scale=1e-3, seed=0), until=rf.Stop(mean_loss=0.05))
+
+
+def with_legs(data: rf.Dataset, net: rf.Network, loss: str, make: Callable[..., rf.Solution]) -> None:
+    """Call `make(run)` with what runs the legs of a run to its limit."""
+    legs = _one.to_limit
+    try:
+        _one.to_limit = lambda run, *_: make(run)  # type: ignore[assignment]
+        rf.integrate(data, net, loss=loss, until=rf.Stop(limit=True))
+    finally:
+        _one.to_limit = legs

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,9 +13,8 @@ from sklearn.datasets import make_moons
 import reluflow as rf
 from certificate import certify_alone
 from reluflow import _core
-from reluflow.flow import _one
 from reluflow.flow._beside_rest import BesideRest
-from reluflow.flow._solution import Solution
+from runs import with_legs
 
 
 def moons(seed: int) -> rf.Dataset:
@@ -31,16 +29,6 @@ def crowd(seed: int) -> tuple[rf.Dataset, rf.Network]:
     X, y = noise.standard_normal((9, 2)), noise.choice([-1.0, 1.0], 9)
     data = rf.Dataset(np.vstack([X, X[:3]]), np.r_[y, -y[:3]])
     return data, rf.Network.init(8, 2, scale=0.1, seed=seed)
-
-
-def captured(data: rf.Dataset, net: rf.Network, loss: str, make: Callable[..., Solution]) -> None:
-    """Call `make(run)` with what runs the legs of a run to its limit."""
-    legs = _one.to_limit
-    try:
-        _one.to_limit = lambda run, *_: make(run)  # type: ignore[assignment]
-        rf.integrate(data, net, loss=loss, until=rf.Stop(limit=True))
-    finally:
-        _one.to_limit = legs
 
 
 @pytest.mark.parametrize("loss", ["logistic", "exponential"])
@@ -106,7 +94,7 @@ def test_the_share_is_the_error(seed: int) -> None:
             errors[share] = np.linalg.norm(found.final.theta - exact.final.theta) / exact.final.norm
         return exact
 
-    captured(data, net, "logistic", compare)
+    with_legs(data, net, "logistic", compare)
     assert errors[1e-4] < 1e-2
     assert errors[1e-5] == pytest.approx(errors[1e-4] / 10, rel=0.2)
 

@@ -62,6 +62,7 @@ class BesideRest:
         self._beyond: Beyond | None = None  # once the legs have come to the end of the range of doubles
         self._steps = self._events = self._changes = 0
         self._grown_to, self._standing = -math.inf, 0  # log |θ|, and changes of roles in a row without growth
+        self._is_by_pattern = False  # then margins at rest are shifted, and no gap tells from them who rests
         self._scales = np.zeros(whole.data.n)
         if rests is not None:
             self._cast(rests)
@@ -123,6 +124,7 @@ class BesideRest:
         self._scales = np.divide(lam, at_zero, out=np.zeros(leg.data.n), where=rests)
         self._most_share = _OF_SMALLEST * float(lam[rests].min())
         self._share = min(_SHARE, self._most_share)
+        self._is_by_pattern = True
         self._go_on_with(offsets)
         return True
 
@@ -181,7 +183,7 @@ class BesideRest:
             self._scales = np.where(moves, 0.0, self._scales)
             self._go_on_with(np.where(moves, 0.0, held["offsets"]))
             return True
-        rests = None if held["exponent"] else _at_rest(self._leg)
+        rests = None if held["exponent"] or self._is_by_pattern else _at_rest(self._leg)
         if rests is not None and (rests != (self._scales > 0)).any():
             self._cast(rests)
             return True

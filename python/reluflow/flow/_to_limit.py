@@ -1,4 +1,4 @@
-"""Runs that end where their limit is certified: leg after leg, and the limit is asked for at the end of each."""
+"""Runs that end where their limit is certified: leg after leg, at the end of which the limit is asked for."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ _LAST_LEG = 1.0
 _LEAST_SECONDS = 1e-3
 # Before this log time the limit is asked for only once the loss is small: it takes time, and is seldom near.
 _EARLY = 1e3
-
-# Nor where more than so many events have come since this part of log t.
+# Nor is it asked for where more than so many events have come since this part of log t.
 _RECENT, _MOST_RECENT = 0.3, 3
 
 Leg = Callable[[Solution | None, Stop], Solution]
