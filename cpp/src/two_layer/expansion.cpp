@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "two_layer/let_go.hpp"
+
 namespace reluflow {
 
 namespace {
@@ -155,6 +157,7 @@ double Expansion::expand(double step) {
     double before = 0.0;
     double last = 0.0;
     double part = 1.0;
+    double let_go = -std::numeric_limits<double>::infinity();
     bool by_margins = false;
     for (int k = 0; k < kMaxOrder; ++k) {
         if (k > 0) {
@@ -166,6 +169,8 @@ double Expansion::expand(double step) {
             const double fall = waveform_.fall_by_decay();
             if (fall > kMassFall) part = std::min(part, kMassFall / fall);
             by_margins = waveform_.outruns_time();
+            if (by_margins) let_go = log_let_go(data_, waveform_, state_);
+            by_margins = by_margins && let_go < kUnseenWeight;
         }
         if (part < kLeastAllowed) return part;
         if (k == 0)
@@ -180,7 +185,10 @@ double Expansion::expand(double step) {
     // The squares of such terms overflow, and what came of that was taken for a size of zero.
     const double largest = moments_.leftCols(groups_.count()).cwiseAbs().sum();
     if (!(largest <= kOverlong * series_->square())) return std::numeric_limits<double>::quiet_NaN();
-    if (by_margins) waveform_.keep_time_by_margins();
+    if (by_margins) {
+        waveform_.keep_time_by_margins();
+        while (part >= kLeastAllowed && let_go + waveform_.fall_of_mass(part) > kUnseenWeight) part *= kShorter;
+    }
     if (std::max(last, before) <= present_tolerance_) return known_time(part);
     return known_time(std::min({part, std::pow(present_tolerance_ / last, 1.0 / kMaxOrder),
                                 std::pow(present_tolerance_ / before, 1.0 / (kMaxOrder - 1))}));

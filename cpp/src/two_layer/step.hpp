@@ -96,7 +96,6 @@ class Stepper {
     bool try_step(double max_step);
     void expand(double max_step);
     void stand_on_boundaries(int neuron);
-    bool held_are_let_go() const;
     void take_next();
     void note_rest();
     bool acts(int neuron, int boundary) const;

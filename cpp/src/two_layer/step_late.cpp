@@ -1,8 +1,10 @@
 /// The Radau steps of a Stepper: when they are tried, and how far one goes that meets events.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "base/tolerances.hpp"
+#include "two_layer/let_go.hpp"
 #include "two_layer/step.hpp"
 
 namespace reluflow {
@@ -18,39 +20,7 @@ constexpr double kLongestDecay = 2.0;
 /// After so many explicit steps without any event a layer is what they leave themselves.
 constexpr int kQuietSteps = 50;
 
-/// True when what samples that drive nobody pull takes a boundary from the neurons that slide on it: their weights
-/// outgrow all others as the mass falls, and the interval of the multiplier moves away or turns round.
-bool lets_go_by_mass(const Dataset& data, const Waveform& waveform, int boundary, double leak) {
-    double below = 0.0;
-    double above = 0.0;
-    double range = 0.0;
-    for (const int sample : data.samples_of(boundary)) {
-        const double coefficient = data.coefficient(sample);
-        const double pull = coefficient * waveform.signed_weights(0)[sample];
-        const double at_lower = pull * (coefficient > 0.0 ? leak : 1.0);
-        const double at_upper = pull * (coefficient > 0.0 ? 1.0 : leak);
-        range += at_upper - at_lower;
-        if (waveform.is_live(sample)) continue;
-        below += at_lower;
-        above += at_upper;
-    }
-    const double sign = range < 0.0 ? -1.0 : 1.0;
-    return sign * below > 0.0 || sign * above < 0.0;
-}
-
-bool lets_go_by_mass(const Dataset& data, const Waveform& waveform, const SlidingSet& held, double leak) {
-    const auto lets_go = [&](int boundary) { return lets_go_by_mass(data, waveform, boundary, leak); };
-    return std::any_of(held.boundaries().begin(), held.boundaries().end(), lets_go) ||
-           std::any_of(held.dependent().begin(), held.dependent().end(), lets_go);
-}
-
 }  // namespace
-
-bool Stepper::held_are_let_go() const {
-    for (Index j = 0; j < state_.neurons(); ++j)
-        if (lets_go_by_mass(data_, waveform(), state_.mode.held(j), state_.parameters.leak())) return true;
-    return false;
-}
 
 LateKind Stepper::kind_of_margins() const noexcept {
     const double smallest = waveform().smallest_margin();
@@ -71,7 +41,12 @@ bool Stepper::try_late() {
     const LateKind kind = waveform().keeps_mass() ? LateKind::errors : kind_of_margins();
     const double room = gaps_.expected() / plain;
     if (!late_control_.wants(plain * rate, kind, room)) return false;
-    const bool lets_go = waveform().keeps_mass() || held_are_let_go();
+    bool lets_go = waveform().keeps_mass();
+    if (!lets_go) {
+        const double let_go = log_let_go(data_, waveform(), state_);
+        lets_go = std::isfinite(let_go);
+        if (lets_go && let_go < kUnseenWeight) return false;  // its weight has too few bits, or none, to be followed
+    }
     const bool is_quiet = !late_ && quiet_steps_ >= kQuietSteps;
     do {
         double step = std::min({late_control_.propose(plain), kMaxRate / rate, radau_.longest(), expansion_.longest()});

@@ -75,6 +75,13 @@ class Waveform {
 
     /// log D at the start of the step.
     double log_mass() const noexcept { return log_mass_; }
+    /// By how much it falls until u, where time is integrated from the margins.
+    double fall_of_mass(double u) const noexcept { return log_mass_ - log_mass_at(u); }
+    /// log p_i at the start of the step of a sample that drives nobody, for a weight that has underflowed too; of a
+    /// loss of margins.
+    double log_idle_weight(Index sample) const noexcept {
+        return log_weight(objective_.loss, q_(0, sample)) + log_counts_[sample] - log_mass_;
+    }
     /// Σ_i ℓ(q_i) in the log domain at the start of the step, without the reduction.
     double log_loss() const noexcept { return log_loss_; }
     /// log of the largest weight (relative to the largest of all) that has underflowed; -inf if none has.
