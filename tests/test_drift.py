@@ -11,7 +11,7 @@ from certificate import certify_alone
 from reluflow.flow import _drift, _to_limit
 from reluflow.flow._beyond import Beyond
 from reluflow.flow._drift import drift
-from reluflow.flow._drift_equations import Factors, packed, unpacked
+from reluflow.flow._drift_equations import Factors, Frame, packed, unpacked
 from reluflow.flow._drift_piece import Piece, State, gradients
 from reluflow.limits._groups import groups
 
@@ -68,6 +68,20 @@ def test_the_derivative_is_that_of_the_velocity(seed: int) -> None:
     for i, unit in enumerate(np.eye(len(y))):
         ahead, behind = (Factors.of(D, y + sign * h * unit).velocity() for sign in (1, -1))
         np.testing.assert_allclose(J[:, i], (ahead - behind) / (2 * h), atol=1e-6 * np.abs(J).max())
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_the_frame_of_the_pulls_has_the_same_flow(k: int) -> None:
+    """In it a group has as many coordinates as its samples have directions; what is across fades as v' = -v (g·v)."""
+    D, y = point(0, k=k, d=6)
+    D[0, 1:] = D[0, 0] * np.arange(2, k + 1)[:, None]  # a group of one direction
+    frame, h = Frame.of(D, 2.0, y), 1e-6
+    reduced = frame.reduced(y)
+    assert frame.D.shape == (3, k, k)
+    np.testing.assert_allclose(frame.whole(2.0, reduced), y, rtol=1e-13)
+    rate = Factors.of(frame.D, reduced).velocity()
+    ahead, behind = (frame.whole(2.0 + step, reduced + step * rate) for step in (h, -h))
+    np.testing.assert_allclose((ahead - behind) / (2 * h), Factors.of(D, y).velocity(), atol=1e-7)
 
 
 def test_margins_are_levelled_to_rounding() -> None:

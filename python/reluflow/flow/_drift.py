@@ -21,9 +21,11 @@ from .._validation import FloatArray, IntArray, PatternArray
 from ..datasets import Dataset
 from ..limits._groups import groups
 from ..networks import Network
-from ._drift_equations import Factors, packed, unpacked
+from ._drift_equations import Factors, Frame, bases, packed, unpacked
 from ._drift_piece import FAINT, ROUNDING, STANDS, Piece, State, gradients
 
+# The y of a time.
+Path = Callable[[float], FloatArray]
 # Neurons of a group that differ by more than this have not aligned yet; faint ones may lag behind their pull by more.
 _ALIGNED, _FOLLOWS = 1e-8, 1e-2
 # The margins of the support, and the weights that the state carries, are those of the drift to these parts.
@@ -35,7 +37,7 @@ _RTOL, _ATOL = 1e-6, 1e-8
 # Work of a drift: where steps are as short as rounding makes them each one is tried many times.
 _MOST_STEPS, _MOST_EVALUATIONS = 300, 6000
 # Systems of more unknowns cost more than legs do.
-_MOST_UNKNOWNS = 400
+_MOST_UNKNOWNS = 600
 # Events are looked for at so many places of a step, and one is known to this in log |θ|.
 _LOOKS, _KNOWN = 8, 0.25
 # A drift ends so long before an event that is left to the integrator.
@@ -133,12 +135,15 @@ def _begin(
     log_mass -= np.logaddexp.reduce(log_mass)
     is_heavy = log_mass > np.log(FAINT)
     heavy, faint = np.flatnonzero(is_heavy), np.flatnonzero(~is_heavy)
-    if not len(support) <= len(heavy) * (data.d + 1) <= _MOST_UNKNOWNS:
+    if not len(support) <= len(heavy) * (data.d + 1):
+        return None
+    D = gradients(data, sorted_, heavy, support)
+    if len(heavy) * (bases(D).shape[2] + 1) > _MOST_UNKNOWNS:
         return None
     v = [_direction(net, members[c], log_sizes) for c in heavy]
     if any(one is None for one in v):
         return None
-    piece = Piece(data, net, sorted_, heavy, faint, support, gradients(data, sorted_, heavy, support))
+    piece = Piece(data, net, sorted_, heavy, faint, support, D)
     state = State(log_norm, packed(np.array(v), log_mass[heavy]), log_mass[faint])
     return (piece, state) if _is_drifting(piece, state, weights) else None
 
@@ -216,12 +221,13 @@ def _to_event(piece: Piece, state: State, work: _Work) -> tuple[State, State | N
         return state, None
     from scipy.integrate import Radau  # not at the start of every program: few runs come here
 
+    frame = Frame.of(piece.D, state.s, state.y)
     solver = Radau(
-        lambda _, y: Factors.of(piece.D, y).velocity(),
+        lambda _, y: Factors.of(frame.D, y).velocity(),
         state.s,
-        state.y,
+        frame.reduced(state.y),
         end,
-        jac=lambda _, y: Factors.of(piece.D, y).derivative(piece.D),
+        jac=lambda _, y: Factors.of(frame.D, y).derivative(frame.D),
         rtol=_RTOL,
         atol=_ATOL,
         first_step=min(1.0, end - state.s),
@@ -232,33 +238,38 @@ def _to_event(piece: Piece, state: State, work: _Work) -> tuple[State, State | N
         work.steps, work.evaluations = work.steps + 1, work.evaluations + solver.nfev - before
         if not is_taken:
             break
-        dense = solver.dense_output()
+        path = _path(frame, solver.dense_output())
         for at in np.linspace(state.s, solver.t, _LOOKS + 1)[1:]:
-            further = _onward(piece, state, float(at), dense(at))
+            further = _onward(piece, state, float(at), path)
             if piece.room(further).least < -ROUNDING:
-                return _closer(piece, state, further, dense)
+                return _closer(piece, state, further, path)
             state = further
     return state, None
 
 
-def _closer(piece: Piece, begin: State, after: State, dense: Callable[[float], FloatArray]) -> tuple[State, State]:
+def _path(frame: Frame, dense: Callable[[float], FloatArray]) -> Path:
+    """Return the y of a time in a step."""
+    return lambda s: frame.whole(s, dense(s))
+
+
+def _closer(piece: Piece, begin: State, after: State, path: Path) -> tuple[State, State]:
     """Return a state some way before an event and one close behind it."""
     before = begin
     while after.s - before.s > max(_KNOWN, np.finfo(np.float64).eps * after.s):
         middle = 0.5 * (before.s + after.s)
-        between = _onward(piece, before, middle, dense(middle))
+        between = _onward(piece, before, middle, path)
         before, after = (before, between) if piece.room(between).least < -ROUNDING else (between, after)
     way = max(begin.s, after.s - _BEFORE)
-    return _onward(piece, begin, way, dense(way)), after
+    return _onward(piece, begin, way, path), after
 
 
-def _onward(piece: Piece, state: State, s: float, y: FloatArray) -> State:
-    """Return the state at s, with the faint groups that have followed their pulls."""
+def _onward(piece: Piece, state: State, s: float, path: Path) -> State:
+    """Return the state at s, with the faint groups that have followed their pulls, those in the middle of the way."""
     if not len(piece.faint):
-        return State(s, y, state.log_faint)
-    pulls = [piece.pulls(Factors.of(piece.D, at))[piece.faint] for at in (state.y, y)]
-    rates = [np.linalg.norm(of_faint, axis=1) - 1 for of_faint in pulls]
-    return State(s, y, state.log_faint + (s - state.s) * (rates[0] + rates[1]))
+        return State(s, path(s), state.log_faint)
+    pulls = piece.pulls(Factors.of(piece.D, path(0.5 * (state.s + s))))[piece.faint]
+    rates = 2 * (np.linalg.norm(pulls, axis=1) - 1)
+    return State(s, path(s), state.log_faint + (s - state.s) * rates)
 
 
 def _end(piece: Piece, state: State, start: State) -> Drifted:

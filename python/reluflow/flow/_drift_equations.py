@@ -128,3 +128,54 @@ class Factors:
             found[dirs, dirs] -= grows[c] * np.eye(d)
             found[H * d + c] = 2 * of_growth
         return found
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Coordinates of the directions in which pulls are: what of v is across them has no pull, and only fades.
+
+    Attributes
+    ----------
+    basis : ndarray, shape (H, d, r)
+        Orthonormal columns that span the rows of D_c; zero beyond their rank.
+    D : ndarray, shape (H, k, r)
+        In these coordinates.
+    across : ndarray, shape (H, d)
+        Of v, at the time s and with the log masses of the frame.
+    s : float
+    log_mass : ndarray, shape (H,)
+    """
+
+    basis: FloatArray
+    D: FloatArray
+    across: FloatArray
+    s: float
+    log_mass: FloatArray
+
+    @classmethod
+    def of(cls, D: FloatArray, s: float, y: FloatArray) -> Frame:
+        """Lay coordinates for D of shape (H, k, d) through the state y at the time s."""
+        v, log_mass = unpacked(y, len(D))
+        basis = bases(D)
+        along = np.einsum("cdr,cd->cr", basis, v)
+        across = v - np.einsum("cdr,cr->cd", basis, along)
+        return cls(basis, D @ basis, across, s, log_mass)
+
+    def reduced(self, y: FloatArray) -> FloatArray:
+        """Return the y of these coordinates."""
+        v, log_mass = unpacked(y, len(self.D))
+        return packed(np.einsum("cdr,cd->cr", self.basis, v), log_mass)
+
+    def whole(self, s: float, reduced: FloatArray) -> FloatArray:
+        """Return the y of a state in these coordinates at the time s; what is across falls by v' = -v (g·v)."""
+        along, log_mass = unpacked(reduced, len(self.D))
+        left = np.exp(self.s - s + 0.5 * (self.log_mass - log_mass))
+        return packed(np.einsum("cdr,cr->cd", self.basis, along) + left[:, None] * self.across, log_mass)
+
+
+def bases(D: FloatArray) -> FloatArray:
+    """Return orthonormal bases of the rows of each D_c, shape (H, d, r), filled up with zeros to the largest rank r."""
+    _, sizes, rows = np.linalg.svd(D, full_matrices=False)
+    is_counted = sizes > _DEPENDENT * sizes[:, :1]
+    rank = int(is_counted.sum(axis=1).max())
+    return np.asarray((rows * is_counted[:, :, None])[:, :rank].transpose(0, 2, 1))

@@ -102,13 +102,13 @@ def clipped_pulls(groups: Groups, lam: FloatArray, leak: float, at_rest: FloatAr
     beside = np.zeros_like(drives) if at_rest is None else (groups.slope * at_rest) @ groups.X
     both = lam if at_rest is None else lam + at_rest
     excess = np.zeros(len(groups))
+    edges_of = np.sort(np.column_stack(groups.boundaries.all_edges(both, leak)), axis=1)
     for c in range(len(groups)):
         held = groups.held_boundaries(c)
         if not len(held):
             continue
-        normals = groups.boundaries.normal[held]
+        normals, edges = groups.boundaries.normal[held], edges_of[held]
         need, need_beside = np.linalg.lstsq(normals.T, -np.column_stack((drives[c], beside[c])), rcond=None)[0].T
-        edges = np.sort([groups.boundaries.edges(int(k), both, leak) for k in held], axis=1)
         wanted = need + need_beside
         nearest = wanted
         if len(held) > len(groups.bases[c]):

@@ -110,7 +110,7 @@ def _any_repels(groups: Groups, net: Network, lam: FloatArray, unit: float) -> b
     """Whether a neuron stands on a boundary that does not attract it."""
     found, pattern = groups.boundaries, net.pattern
     assert pattern is not None
-    edges = np.array([found.edges(k, lam, net.leak) for k in range(len(found.normal))])
+    edges = np.column_stack(found.all_edges(lam, net.leak))
     held = [np.unique(found.boundary[row == 0]) for row in pattern]
     ranges = [np.sign(a) * (edges[on, 1] - edges[on, 0]) for a, on in zip(net.a, held, strict=True)]
     return any((one > ZERO_TOL * unit).any() for one in ranges)
@@ -165,7 +165,7 @@ def _is_off(X: FloatArray, W: FloatArray, pattern: PatternArray) -> bool:
 def _all_attract(groups: Groups, net: Network, pattern: PatternArray, lam: FloatArray, zero: float) -> bool:
     """Whether a_j h(w) <= 0 near every w_j: no boundary under it repels, and multipliers balance the pull on it."""
     found = groups.boundaries
-    edges = np.array([found.edges(k, lam, net.leak) for k in range(len(found.normal))])
+    edges = np.column_stack(found.all_edges(lam, net.leak))
     drives = (slopes(pattern, net.leak) * lam) @ groups.X
     for j, row in enumerate(pattern):
         held = np.unique(found.boundary[row == 0])
