@@ -292,8 +292,7 @@ void Waveform::signed_weight_series(Index sample, double* c) const noexcept {
 }
 
 double Waveform::signed_weight_at(Index sample, double u) const noexcept {
-    if (!with_others_ && !live_[sample] && !objective_.resting.rests(sample))
-        return signs_[sample] * idle_weight(sample, log_mass_at(u));
+    if (!with_others_ && drives_nobody(sample)) return signs_[sample] * idle_weight(sample, log_mass_at(u));
     double value = signed_(order_, sample);
     for (int k = order_ - 1; k >= 0; --k) value = value * u + signed_(k, sample);
     return value;
@@ -315,7 +314,7 @@ void Waveform::signed_weights_at(double u, Vector& weights) const {
     if (with_others_ || std::find(live_.begin(), live_.end(), char{0}) == live_.end()) return;
     const double log_mass = log_mass_at(u);  // once: it takes as long as all these weights
     for (Index i = 0; i < weights.size(); ++i)
-        if (!live_[i] && !objective_.resting.rests(i)) weights[i] = signs_[i] * idle_weight(i, log_mass);
+        if (drives_nobody(i)) weights[i] = signs_[i] * idle_weight(i, log_mass);
 }
 
 void Waveform::margins_at(double u, Vector& q) const {

@@ -93,6 +93,8 @@ class Waveform {
     /// the weights moves no neuron, it is not resolved.
     double fine_weight_error() const noexcept { return smallest_margin_ > kFineMargin ? kFineWeightError : 0.0; }
     bool is_live(Index sample) const noexcept { return live_[sample] != 0; }
+    /// Its margin stands still, and its weight outgrows the others as the mass falls.
+    bool drives_nobody(Index sample) const noexcept { return live_[sample] == 0 && !objective_.resting.rests(sample); }
     /// Active, and its weight is a part of the mass D: false of samples at rest.
     bool is_tail(Index sample) const noexcept { return live_[sample] != 0 && !objective_.resting.rests(sample); }
     /// What the weights of those add up to: one, but beside samples at rest.

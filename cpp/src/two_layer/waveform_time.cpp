@@ -91,7 +91,7 @@ double Waveform::log_weight_from(Index sample, double u) const noexcept {
 }
 
 double Waveform::weight_from(Index sample, double u) const noexcept {
-    const bool is_idle = !live_[sample] && !objective_.resting.rests(sample);
+    const bool is_idle = drives_nobody(sample);
     return is_idle && time_by_margins_ ? idle_weight(sample, log_mass_at(1.0)) : std::abs(signed_weight_at(sample, u));
 }
 
@@ -134,7 +134,7 @@ void Waveform::mean_signed_weights(double u, Vector& weights) const {
     for (Index i = 0; i < weights.size(); ++i) {
         const double start = signed_(0, i);
         const double end = weights[i];
-        if (!with_others_ && !live_[i] && !objective_.resting.rests(i)) {
+        if (!with_others_ && drives_nobody(i)) {
             const double growth = start != 0.0 && end / start > 0.0 ? std::log(end / start) : 0.0;
             weights[i] = growth != 0.0 ? start * std::expm1(growth) / growth : start;
             continue;
