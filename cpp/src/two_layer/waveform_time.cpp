@@ -12,8 +12,7 @@ namespace reluflow {
 
 namespace {
 
-/// Samples with margins this much above the smallest add less than rounding to the mass; below zero logistic weights
-/// are all about 1.
+/// Samples that weigh this many e-foldings less than the heaviest add less than rounding to the mass.
 constexpr double kNoShare = 60.0;
 /// A decay by this part is rounding.
 constexpr double kUnfelt = 1e-18;
@@ -34,12 +33,13 @@ void Waveform::list_heavy() {
     std::fill(near_.begin(), near_.end(), char{0});
     for (int probe = 0; probe <= kProbes; ++probe) {
         margins_at(static_cast<double>(probe) / kProbes, margins_now_);
-        double smallest = std::numeric_limits<double>::infinity();
+        // Below zero logistic weights are all about what the samples count.
+        if (saturates(objective_.loss)) margins_now_ = margins_now_.cwiseMax(0.0);
+        double heaviest = -std::numeric_limits<double>::infinity();
         for (Index i = 0; i < margins_now_.size(); ++i)
-            if (is_tail(i)) smallest = std::min(smallest, margins_now_[i]);
-        if (saturates(objective_.loss)) smallest = std::max(smallest, 0.0);
+            if (is_tail(i)) heaviest = std::max(heaviest, log_counts_[i] - margins_now_[i]);
         for (Index i = 0; i < margins_now_.size(); ++i)
-            if (is_tail(i) && margins_now_[i] < smallest + kNoShare) near_[i] = 1;
+            if (is_tail(i) && log_counts_[i] - margins_now_[i] > heaviest - kNoShare) near_[i] = 1;
     }
     heavy_.clear();
     for (Index i = 0; i < margins_now_.size(); ++i)
