@@ -146,7 +146,9 @@ double RadauStep::smooth_error_of_groups(const Expansion& expansion, double step
 double RadauStep::driven(const Expansion& expansion, const VectorView& weights, bool with_held) {
     double largest = 0.0;
     heavy_.clear();
-    const double least = kLight * weights.cwiseAbs().maxCoeff();
+    double least = 0.0;  // samples that drive nobody may outweigh all others by far
+    for (Index i = 0; i < data_.n(); ++i)
+        if (live_[i]) least = std::max(least, kLight * std::abs(weights[i]));
     for (Index i = 0; i < data_.n(); ++i)
         if (live_[i] && std::abs(weights[i]) > least) heavy_.push_back(static_cast<int>(i));
     for (Index group = 0; group < expansion.groups().count(); ++group) {
