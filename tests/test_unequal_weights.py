@@ -38,3 +38,18 @@ def test_samples_that_drive_nobody_do_not_tell_that_the_others_rest() -> None:
     sol = rf.integrate(data, net, until=rf.Stop(log_time=300.0))
     assert "rest_log_t" not in sol.stats
     assert sol.final(data.X)[0] == pytest.approx(margin_at(300.0, 1.0, 1.0), rel=0.02)
+
+
+def test_a_neuron_that_grows_beside_others_at_rest_is_followed() -> None:
+    """It is 1e-150 at first and grows by a factor e in a unit of time; heavy samples make steps a hundredth as long.
+
+    At t = 131 the others had rested for 50 steps, and the run ended as if this neuron did.
+    """
+    X = [[11, 7, 4, 10], [9, 13, -10, 0], [13, 5, -13, -4], [9, 17, 0, 6], [-1, 1, 0, 7], [-2, -1, -3, -9]]
+    data = rf.Dataset(np.array(X) / 10, [1.0, 2.0, 1.0, -2.0, 0.0, -1.0], weights=[1e-6, 1e4, 1.0, 1e4, 1e4, 1.0])
+    net = rf.Network.init(6, 4, scale=1e-150, seed=1)
+    sol, loose = (rf.integrate(data, net, loss="squared", until=150.0, rtol=rtol) for rtol in (1e-12, 1e-9))
+    assert "rest_log_t" not in sol.stats
+    np.testing.assert_allclose(sol.final.a[4], loose.final.a[4], rtol=1e-6)
+    growth = np.log(np.abs(sol.final.a[4] / sol(131.0).a[4]))
+    assert growth == pytest.approx(19.0, rel=0.1)

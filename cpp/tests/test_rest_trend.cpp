@@ -137,7 +137,18 @@ Drift followed(double pace, int steps) {
     const Vector a = Vector::Zero(1);
     for (int k = 0; k <= steps; ++k) {
         w(0, 0) = 1.0 + kJitter * (k % 2 == 0 ? 1.0 : -1.0) + pace * k;
-        drift.add(w, a, 2.0 * kJitter + pace, 1.0);
+        drift.add(w, a, w.row(0).array().log(), 2.0 * kJitter + pace, 1.0);
+    }
+    return drift;
+}
+
+/// One that grows by a fifth of an e-folding a step; `asleep`: as it is stored it stands still.
+Drift grown(int steps, bool asleep) {
+    Drift drift;
+    const double rate = 0.2;
+    for (int k = 0; k <= steps; ++k) {
+        const Matrix w = Matrix::Constant(1, 1, asleep ? 1.0 : std::exp(rate * k));
+        drift.add(w, Vector::Zero(1), Vector::Constant(1, rate * k), rate, 1.0);
     }
     return drift;
 }
@@ -148,6 +159,8 @@ void what_comes_back_is_told_from_what_drifts() {
     CHECK(!followed(0.3 * kJitter, 90).comes_back(50));
     CHECK(!followed(100.0 * kJitter, 90).comes_back(50));
     CHECK(!followed(100.0 * kJitter, 2000).comes_back(50));
+    CHECK(!grown(190, false).comes_back(50));
+    CHECK(!grown(190, true).comes_back(50));
     const double foretold = followed(100.0 * kJitter, 80).foretold(10.0);
     CHECK(std::abs(foretold / (1000.0 * kJitter) - 1.0) < 0.1);
 }

@@ -124,7 +124,9 @@ bool Flow::fades() const {
 bool Flow::is_followed_noise(bool seems) {
     if (stepper_.waveform().decays()) return seems;
     if (!state_.is_current()) return false;
-    drift_.add(state_.parameters.w, state_.parameters.a, stepper_.relative_rate(), taken_);
+    Vector log_sizes(state_.neurons());
+    for (Index j = 0; j < log_sizes.size(); ++j) log_sizes[j] = state_.parameters.log_size(static_cast<int>(j));
+    drift_.add(state_.parameters.w, state_.parameters.a, log_sizes, stepper_.relative_rate(), taken_);
     if (!drift_.comes_back(seems ? kSeemsSteps : kNoiseSteps)) return false;
     const double missed = drift_.foretold(largest_step());
     return missed <= std::max(kMissedPart * plan_.settings.rtol, kLeastMissed) || drift_.comes_back(kManySteps);

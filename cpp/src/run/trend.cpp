@@ -100,21 +100,23 @@ void DirectionTrend::add(const Matrix& w, const Vector& a, double square, bool s
     between_ = moved;
 }
 
-void Drift::note(const Matrix& w, const Vector& a) {
+void Drift::note(const Matrix& w, const Vector& a, const Vector& log_sizes) {
     w_ = w;
     a_ = a;
+    log_sizes_ = log_sizes;
     steps_ = 0;
     elapsed_ = path_ = distance_ = 0.0;
 }
 
 /// A step counts by the smaller of the rates at its ends: what falls within it moves the state by no more.
-void Drift::add(const Matrix& w, const Vector& a, double rate, double duration) {
+/// A neuron that grows moves by no more than its size, however far that is: its logarithm says how far.
+void Drift::add(const Matrix& w, const Vector& a, const Vector& log_sizes, double rate, double duration) {
     if (steps_ < 0) {
         most_ = kDriftSteps;
-        note(w, a);
+        note(w, a, log_sizes);
     } else if (steps_ == most_) {
         most_ *= 2;
-        note(w, a);
+        note(w, a, log_sizes);
     } else {
         if (steps_ > 0) path_ += std::min(rate_, rate) * duration_;
         ++steps_;
@@ -123,7 +125,7 @@ void Drift::add(const Matrix& w, const Vector& a, double rate, double duration) 
         for (Index j = 0; j < a.size(); ++j) {
             const double size = std::hypot(w.col(j).stableNorm(), a[j]);
             const double moved = std::hypot((w.col(j) - w_.col(j)).stableNorm(), a[j] - a_[j]);
-            if (size > 0.0) distance_ = std::max(distance_, moved / size);
+            if (size > 0.0) distance_ = std::max({distance_, moved / size, std::abs(log_sizes[j] - log_sizes_[j])});
         }
     }
     rate_ = rate;

@@ -52,23 +52,24 @@ enum class RestVerdict : std::uint8_t { goes_on, seems_noise, stays, at_rest };
 class Drift {
   public:
     void forget() noexcept { steps_ = -1; }
-    /// Takes the state behind a step of this `duration`, at whose start max_j |θ_j'| / |θ_j| was `rate`.
-    void add(const Matrix& w, const Vector& a, double rate, double duration);
+    /// Takes the state behind a step of this `duration`, at whose start max_j |θ_j'| / |θ_j| was `rate`. `log_sizes`:
+    /// log |θ_j|, also of neurons that are stored at another scale, or asleep.
+    void add(const Matrix& w, const Vector& a, const Vector& log_sizes, double rate, double duration);
     /// True when the state has been followed for so many steps and is where it was, beside what its rates add up to.
     bool comes_back(int steps) const noexcept;
     /// How far it would come in a time at the mean pace so far, as a part of itself.
     double foretold(double time) const noexcept { return elapsed_ > 0.0 ? distance_ / elapsed_ * time : 0.0; }
 
   private:
-    void note(const Matrix& w, const Vector& a);
+    void note(const Matrix& w, const Vector& a, const Vector& log_sizes);
 
     Matrix w_;
-    Vector a_;
+    Vector a_, log_sizes_;
     int steps_ = -1;         // since the state was noted; -1 if none is
     int most_ = 0;           // steps after which it is noted anew
     double elapsed_ = 0.0;   // since then
     double path_ = 0.0;      // what the rates add up to
-    double distance_ = 0.0;  // from that state, max_j |Δθ_j| / |θ_j|
+    double distance_ = 0.0;  // from that state, max_j |Δθ_j| / |θ_j| or |Δ log |θ_j||
     double rate_ = 0.0;      // of the last step,
     double duration_ = 0.0;  // which is not in path_ yet
 };
