@@ -117,7 +117,7 @@ def _beside_rest(run: Leg, done: Solution, beside: BesideRest, until: Stop, bega
             stop = Stop(seconds=until.seconds, **beside.in_leg(mark))  # type: ignore[arg-type]  # the values are checked
             leg = run(start, _left(stop, None, perf_counter() - began))
             is_followed = beside.take(leg)
-            if leg.status != "stalled" or not beside.change_roles():
+            if leg.status not in ("stalled", "accuracy_not_reached") or not beside.change_roles():
                 break
         found = beside.solution()
         ended = _ended(found, leg, beside.place)
