@@ -147,10 +147,16 @@ def test_no_more_is_forgiven_than_late_steps_may_move_margins_by() -> None:
 
 @pytest.mark.slow
 def test_where_margins_are_rounding_the_message_says_what_helps() -> None:
-    """No tolerance makes up for that. With Stop(direction=) the state is stored as it is."""
-    net = rf.Network.init(6, 30, scale=1e-3, seed=0)
+    """No tolerance makes up for that. With Stop(direction=) the state is stored as it is.
+
+    Which of the runs it ends depends on the processor.
+    """
     until = rf.Stop(log_time=1e9, direction=1e-15)
-    sol = rf.integrate(part_of_cancer(np.arange(569)), net, loss="exponential", rtol=1e-4, until=until)
+    for width, seed in ((6, 4), (10, 0), (6, 0)):
+        net = rf.Network.init(width, 30, scale=1e-3, seed=seed)
+        sol = rf.integrate(part_of_cancer(np.arange(569)), net, loss="exponential", rtol=1e-4, until=until)
+        if not sol.success:
+            break
     assert not sol.success
     assert "bring the columns of the data to one scale" in sol.message
     assert "rtol" not in sol.message
