@@ -32,7 +32,7 @@ def test_the_core_agrees_with_the_twin(family, seed):
     agrees(family, seed)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("family", list(families.FAMILIES))
 @MANY
 @given(seed=SEEDS)

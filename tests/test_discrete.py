@@ -67,7 +67,7 @@ def test_wide_networks_on_integers_are_decided(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FEW)
+@pytest.mark.parametrize("name", [*FEW[::4], *(pytest.param(name, marks=pytest.mark.thorough) for name in FEW[1::4])])
 def test_runs_on_integers_obey_the_flow_to_their_end(name):
     data = KINDS[name].data(0)
     sol = rf.integrate(data, KINDS[name].net(data, 0, 20), until=discrete.TIME)

@@ -36,7 +36,7 @@ def separable(seed: int, orthogonal: bool) -> families.Setup:
 
 
 @pytest.mark.parametrize("orthogonal", [True, False])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(3, 8))])
 def test_late_events_and_states_are_those_of_the_twin(seed, orthogonal):
     s = separable(seed, orthogonal)
     slow = twin.Twin(Problem(s.X, s.y, s.leak, s.loss, s.reduction), s.W, s.a)

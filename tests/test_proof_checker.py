@@ -76,7 +76,7 @@ def test_a_second_prover_finds_the_same_events_at_the_same_times(name: str, unti
     assert_agree(*problem(name, until), until)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "until"), LONG)
 def test_a_second_prover_agrees_for_longer(name: str, until: float) -> None:
     assert_agree(*problem(name, until), until)

@@ -83,7 +83,7 @@ def test_wrong_claims_of_runs_that_slide_are_refused(name: str) -> None:
     assert assert_mutants_are_refused(run, 45, seed=2) == set(FAULTS)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_thousand_wrong_lists_of_events_are_refused(sol: rf.Solution) -> None:
     assert assert_mutants_are_refused(sol, 500, seed=1) == set(FAULTS)
     for name in SLIDING:

@@ -239,7 +239,7 @@ def test_the_command_takes_the_digits(tmp_path, capsys) -> None:
     assert "16, 32 or 'auto'" in capsys.readouterr().err
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_digits_are_proved_beyond_what_doubles_reach() -> None:
     run, _ = benchmark("P3", 0.12)
     doubles = rf.prove(run, digits=16)

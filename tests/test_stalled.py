@@ -223,7 +223,7 @@ def test_a_loss_that_creeps_for_long_is_followed_until_all_samples_are_right() -
     assert runs[0].final.norm == pytest.approx(runs[1].final.norm, rel=1e-8)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_joins_in_a_diverged_step_are_not_believed() -> None:
     """26,975 steps: every tenth refused step was followed by one a billionth as long."""
     raw = raw_cancer()
