@@ -6,10 +6,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check
-# Compiled for this machine, in a build folder that is kept, so that only what changed is compiled again.
+# Compiled for this machine, in a build folder that is kept, so that only what changed is compiled again. With WERROR=ON,
+# as in CI, warnings are errors.
 BUILD := build/native
-NATIVE := --no-build-isolation --editable ".[EXTRA]" --config-settings=build-dir=$(BUILD) \
+WERROR ?= OFF
+NATIVE := --no-build-isolation --config-settings=build-dir=$(BUILD) \
           --config-settings=cmake.define.RELUFLOW_NATIVE=ON \
+          --config-settings=cmake.define.RELUFLOW_WERROR=$(WERROR) \
           --config-settings=cmake.define.RELUFLOW_TESTS=ON
 # make bench BENCH_OPTIONS=--resume goes on after Ctrl-C; --quick is a short one, into out/quick.
 BENCH_OPTIONS ?=
@@ -17,7 +20,7 @@ CPP := CMakeLists.txt $(wildcard cmake/*.cmake) $(shell find cpp -type f)
 CPP_FORMATTED := $(filter %.cpp %.hpp,$(CPP))
 PY := python tests tools docs bench examples
 
-.PHONY: run reproduce test fast torch browser mutants bench lint format types docs sanitize warnings wheel lower-bounds clean
+.PHONY: run reproduce test thorough fast torch browser mutants bench lint format types docs sanitize warnings wheel package lower-bounds clean
 .DELETE_ON_ERROR:
 
 run: $(STAMPS)/all ## one run of the command line: two digits, from a small start to a small loss
@@ -29,6 +32,9 @@ reproduce: $(STAMPS)/all ## the figures, tables and theorems of the papers, each
 test: $(STAMPS)/dev ## every test, C++ and Python
 	$(BIN)/cmake --build $(BUILD) --target cpp_tests
 	$(BIN)/ctest --test-dir $(BUILD) --output-on-failure
+	$(BIN)/python -m pytest -m "not browser and not thorough" -n 2 --dist loadscope --durations=10
+
+thorough: $(STAMPS)/dev ## the Python tests once more with those that try more of the same: about as long again
 	$(BIN)/python -m pytest -m "not browser" -n 2 --dist loadscope --durations=10
 
 fast: $(STAMPS)/dev ## the tests that take a second or less
@@ -82,6 +88,9 @@ sanitize: $(STAMPS)/dev ## C++ tests and the core's Python tests under the addre
 wheel: $(STAMPS)/build ## a wheel as users get it, installed alone and tried
 	BIN=$(BIN) bash tools/try_wheel
 
+package: $(STAMPS)/dev ## the same of what is already compiled for this machine, in seconds
+	PATH="$(CURDIR)/$(BIN):$$PATH" BIN=$(BIN) bash tools/try_wheel $(NATIVE)
+
 lower-bounds: ## the fast tests with every runtime dependency at its lower bound
 	PYTHON=$(PYTHON) bash tools/try_lower_bounds
 
@@ -107,5 +116,5 @@ $(STAMPS)/torch: $(STAMPS)/build tools/install_torch
 	touch $@
 
 $(STAMPS)/all $(STAMPS)/bench $(STAMPS)/dev: $(STAMPS)/%: $(CPP) $(STAMPS)/build
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) $(subst EXTRA,$*,$(NATIVE))
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) $(NATIVE) --editable ".[$*]"
 	touch $@
