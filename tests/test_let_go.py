@@ -38,3 +38,15 @@ def test_neuron_at_zero_leaves_once_its_sample_weighs_something(loss: str, size:
     np.testing.assert_array_equal(sol.events.replay(sol.pattern0), sol.final.pattern)
     middle = rf.integrate(DATA, net, loss=loss, until=1.0)
     np.testing.assert_allclose(sol(1.0).W, middle.final.W, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("loss", ["exponential", "logistic"])
+@pytest.mark.parametrize("size", [3.0, 28.0, 40.0])
+def test_unit_of_a_layered_network_does_so_where_its_sample_weighed_less_than_a_double_holds(
+    loss: str, size: float
+) -> None:
+    net = rf.Network([[size, -1.0], [size / 2, -1.0], [0.0, 0.0]], [-1.5 * size, size, -3.0])
+    own = rf.integrate(DATA, net, loss=loss, until=2.0)
+    layered = rf.integrate(DATA, net, loss=loss, until=2.0, rates=(1.0, 1.0))
+    np.testing.assert_allclose(layered.final.a, own.final.a, rtol=1e-8)
+    assert layered.final.a[2] < -3.1

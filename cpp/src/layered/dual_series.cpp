@@ -20,9 +20,17 @@ constexpr double kDualRounding = 8 * 2.2e-16;
 constexpr double kSaturated = 12.0;
 /// The part of the way to where one counts that a step may go.
 constexpr double kSaturatedPart = 0.5;
+/// Logarithms of weights below this are raised, none to less than twice this.
+constexpr double kLeastSeen = -300.0;
 
 LossKind margin_loss(Loss loss) noexcept {
     return loss == Loss::logistic ? LossKind::logistic : LossKind::exponential;
+}
+
+/// The logarithm of a weight that no double holds, raised to one that a double holds, in the order of them: a weight of
+/// zero pulls at nothing, and what it holds or lets go would not be known to be there.
+double seen(double log_weight) noexcept {
+    return log_weight < kLeastSeen ? kLeastSeen * (2.0 - kLeastSeen / log_weight) : log_weight;
 }
 
 /// Softmax of each row.
@@ -105,7 +113,7 @@ void DualSeries::start_clocked(const Matrix& F) {
     if (std::isinf(top)) top = p_[0].maxCoeff();  // nothing moves anything
     double sum = 0.0;
     for (Index i = 0; i < samples(); ++i) {
-        p_[0](i, 0) = std::min(std::exp(p_[0](i, 0) - top), kLargestIdle);
+        p_[0](i, 0) = std::min(std::exp(seen(p_[0](i, 0) - top)), kLargestIdle);
         if (!is_idle(i)) sum += p_[0](i, 0);
     }
     if (sum == 0.0) sum = p_[0].sum();
@@ -221,7 +229,7 @@ double DualSeries::unsaturated_length() const noexcept {
     double length = kNoRoot;
     if (loss_ == Loss::squared || prescribed_) return length;
     for (Index i = 0; i < samples(); ++i)
-        if (!is_idle(i) && counts_[i] > 0.0)
+        if (counts_[i] > 0.0)
             length = std::min(length, has_own_clock() ? length_of_margin(i) : length_of_classes(i));
     return length;
 }
