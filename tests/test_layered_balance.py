@@ -149,3 +149,18 @@ def test_what_counts_in_a_span_is_not_hidden_by_weights_at_rest() -> None:
     theta = sol.final.theta
     assert theta[1] == pytest.approx(np.cosh(5.0) * 1e-18 + np.sinh(5.0) * 1e-20, rel=1e-8)
     assert theta[2] == pytest.approx(np.cosh(5.0) * 1e-20 + np.sinh(5.0) * 1e-18, rel=1e-8)
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9, 1e-12])
+def test_units_that_begin_without_weights_in_have_a_balance(rtol: float) -> None:
+    """Units 0 and 2 grow to 0.5 and decay again, with a larger output than weight to the end, which keeps its sign."""
+    data = rf.Dataset([[-0.67203], [-0.41299], [0.3501], [-0.55612]], [1, 1, -1, -1])
+    net = rf.Network([[0.0], [0.0], [0.0]], [6.06e-9, -7.05e-9, 6.94e-9], leak=0.1)
+    options: dict[str, Any] = {"loss": "exponential", "weight_decay": 0.01}
+    two = rf.integrate(data, net, until=2000.0, rtol=rtol, **options)
+    deep = rf.integrate(data, as_layers(net), until=2000.0, rtol=rtol, **options)
+    assert deep.success, deep.message
+    assert len(deep.events) == len(two.events) == 20
+    np.testing.assert_allclose(deep.final.theta, np.r_[two.final.W.ravel(), two.final.a], atol=max(1e-8, 100 * rtol))
+    assert deep.final.theta[3] >= 0.0
+    assert deep.final.theta[5] >= 0.0

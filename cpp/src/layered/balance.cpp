@@ -87,7 +87,7 @@ double signed_root(double square) {
 
 /// The root of Σ in² - Σ out² from the norms, and 0 for what rounding leaves of it.
 double root_of(double in, double out) {
-    if (in == 0.0 || out == 0.0) return kNone;
+    if (in == 0.0 && out == 0.0) return kNone;
     if (std::abs(in - out) <= kBalanceUlps * kUlp * in) return 0.0;
     return signed_root(in - out) * std::sqrt(in + out);
 }
