@@ -96,6 +96,7 @@ class LayeredFlow final : public Run {
     void keep_begin();
     void take_back();
     double first_span() const;
+    bool fit_unit();
     bool expand(bool for_crossings);
     bool may_share() const;
     double follow_crossings(double end);

@@ -1,5 +1,5 @@
-/// Where steps begin: the part of LayeredFlow that decides what begins on boundaries, and takes back a step that is
-/// given up.
+/// Where steps begin: the part of LayeredFlow that chooses their unit of length, decides what begins on boundaries, and
+/// takes back a step that is given up.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -11,8 +11,41 @@ namespace {
 
 /// Pre-activations below this part of what they are summed up from are zero at a start.
 constexpr double kZeroAtStart = 1e-15;
+/// A first step moves θ by about this part.
+constexpr double kFirstMove = 0.05;
+/// The first unit of length is at most so many times that in which the velocity changes.
+constexpr double kLongestUnit = 1e3;
+/// A unit of length in which θ would move by this many times itself is one of another clock.
+constexpr double kFarTooLong = 1e8;
 
 }  // namespace
+
+// The unit of length of the first step, after two orders in a unit of one.
+double LayeredFlow::first_span() const {
+    const double rate = largest(jet_.theta(1));
+    if (rate == 0.0) return 1.0;
+    double span = kFirstMove * std::max(largest(state_.theta), 1e-300) / rate;
+    if (sizes_of_units_.by_unit())
+        if (const double part = sizes_of_units_.part(jet_.theta(1)); part > 0.0) span = kFirstMove / part;
+    // Near rest little moves, however fast: orders in so long a unit would not be numbers.
+    const double turn = 2.0 * largest(jet_.theta(2)) / rate;
+    return turn * span > kLongestUnit ? kLongestUnit / turn : span;
+}
+
+// Where decay is all that moves θ, or weights have vanished, an event changes the clock by any factor, and the orders of
+// a series in the unit of the step before would not be numbers.
+bool LayeredFlow::fit_unit() {
+    if (jet_.order() == 0 && !jet_.advance()) {
+        finish_undecided(kDependent);
+        return false;
+    }
+    const double size = largest(state_.theta);
+    const double rate = largest(jet_.theta(1));
+    if (!(rate > kFarTooLong * size) || size == 0.0) return true;
+    span_ *= kFirstMove * size / rate;
+    jet_.start(state_.theta, state_.activity, span_);
+    return true;
+}
 
 // Places at zero at the start can go either way: all continuations are looked for.
 void LayeredFlow::decide_start() {

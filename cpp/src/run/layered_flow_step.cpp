@@ -12,10 +12,6 @@
 namespace reluflow::layered {
 namespace {
 
-/// A first step moves θ by about this part.
-constexpr double kFirstMove = 0.05;
-/// The first unit of length is at most so many times that in which the velocity changes.
-constexpr double kLongestUnit = 1e3;
 /// A step whose last terms are zero: they may be so because they are below all doubles, and this much longer they are
 /// far below the tolerance still.
 constexpr double kLongestBlind = 1e3;
@@ -61,20 +57,9 @@ constexpr int kNormHalvings = 60;
 
 }  // namespace
 
-// The unit of length of the first step, after two orders in a unit of one.
-double LayeredFlow::first_span() const {
-    const double rate = largest(jet_.theta(1));
-    if (rate == 0.0) return 1.0;
-    double span = kFirstMove * std::max(largest(state_.theta), 1e-300) / rate;
-    if (sizes_of_units_.by_unit())
-        if (const double part = sizes_of_units_.part(jet_.theta(1)); part > 0.0) span = kFirstMove / part;
-    // Near rest little moves, however fast: orders in so long a unit would not be numbers.
-    const double turn = 2.0 * largest(jet_.theta(2)) / rate;
-    return turn * span > kLongestUnit ? kLongestUnit / turn : span;
-}
-
 bool LayeredFlow::expand(bool for_crossings) {
     sizes_of_units_.take(state_.theta);
+    if (!fit_unit()) return false;
     double guess = kNoRoot;
     double best = 0.0;
     int measured = 0;
