@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -180,6 +180,35 @@ def spec_of(nodes: tuple[Node, ...]) -> Spec:
         bias = None if node.bias is None else node.bias.tolist()
         spec.append({"size": node.size, "leak": node.leak, "bias": bias, "edges": edges})
     return copy.deepcopy(spec)
+
+
+def without_zero_units(nodes: tuple[Node, ...], theta: FloatArray) -> tuple[Node, ...]:
+    """Leave out what units read and send whose every weight, in and out, is zero and belongs to them alone.
+
+    Such a unit stays so: each derivative has a zero of the other side as a factor. All its boundaries meet where it is,
+    so that it would have to be decided in every direction.
+    """
+    indices = [edge.idx for node in nodes for edge in node.edges] + [n.bias for n in nodes if n.bias is not None]
+    used = np.concatenate([idx.ravel() for idx in indices])
+    # The last one is for the index -1: there is no parameter.
+    is_zero = np.append((theta == 0.0) & (np.bincount(used[used >= 0], minlength=len(theta)) == 1), True)
+    quiet = [np.ones(node.size, dtype=bool) for node in nodes]
+    quiet[0][:] = quiet[-1][:] = False
+    for position, node in enumerate(nodes):
+        if node.bias is not None:
+            quiet[position] &= is_zero[node.bias]
+        for edge in node.edges:
+            entries = is_zero[edge.idx] if edge.const is None else is_zero[edge.idx] & (edge.const == 0.0)
+            quiet[position] &= entries.all(axis=1)
+            quiet[edge.src] &= entries.all(axis=0)
+    if not any(units.any() for units in quiet):
+        return nodes
+    return tuple(_without(node, quiet[position], quiet) for position, node in enumerate(nodes))
+
+
+def _without(node: Node, rows: npt.NDArray[np.bool_], quiet: list[npt.NDArray[np.bool_]]) -> Node:
+    edges = tuple(replace(edge, idx=np.where(rows[:, None] | quiet[edge.src], -1, edge.idx)) for edge in node.edges)
+    return replace(node, bias=None if node.bias is None else np.where(rows, -1, node.bias), edges=edges)
 
 
 def core_graph(nodes: tuple[Node, ...]) -> tuple[list[Any], list[Any]]:

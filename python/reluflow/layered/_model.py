@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _core
 from .._validation import FloatArray
-from ._graph import core_graph
+from ._graph import core_graph, without_zero_units
 from ._network import DeepNetwork
 
 
@@ -22,7 +22,7 @@ class Problem:
     data
         The user's data.
     net : DeepNetwork
-        Its graph counts, not its parameters.
+        Where the run begins: its graph counts, and which of its units are zero.
     X : ndarray, shape (n, d)
     targets : ndarray, shape (n, K)
     loss : str
@@ -49,7 +49,7 @@ class Problem:
 
     def new_model(self) -> Any:
         """Make a compiled model and keep it for dense output."""
-        nodes, edges = core_graph(self.net.nodes)
+        nodes, edges = core_graph(without_zero_units(self.net.nodes, self.net.theta))
         X, targets = np.ascontiguousarray(self.X), np.ascontiguousarray(self.targets)
         count = self.net.n_parameters
         what = self.loss, self.factor, self.counts, self.decay
