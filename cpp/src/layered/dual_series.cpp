@@ -229,8 +229,7 @@ double DualSeries::unsaturated_length() const noexcept {
     double length = kNoRoot;
     if (loss_ == Loss::squared || prescribed_) return length;
     for (Index i = 0; i < samples(); ++i)
-        if (counts_[i] > 0.0)
-            length = std::min(length, has_own_clock() ? length_of_margin(i) : length_of_classes(i));
+        if (counts_[i] > 0.0) length = std::min(length, has_own_clock() ? length_of_margin(i) : length_of_classes(i));
     return length;
 }
 

@@ -32,8 +32,8 @@ double LayeredFlow::first_span() const {
     return turn * span > kLongestUnit ? kLongestUnit / turn : span;
 }
 
-// Where decay is all that moves θ, or weights have vanished, an event changes the clock by any factor, and the orders of
-// a series in the unit of the step before would not be numbers.
+// Where decay is all that moves θ, or weights have vanished, an event changes the clock by any factor, and the orders
+// of a series in the unit of the step before would not be numbers.
 bool LayeredFlow::fit_unit() {
     if (jet_.order() == 0 && !jet_.advance()) {
         finish_undecided(kDependent);
