@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import reluflow as rf
+from noticing import notices
 from reluflow.papers._claim import hindrance
 from reluflow.papers._digest import code_digest
 from reluflow.papers._execute import execute
@@ -47,13 +48,14 @@ def test_a_claim_says_what_it_is_and_when_it_is_wrong_why(claim):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("claim", CLAIMS, ids=[claim.id for claim in CLAIMS])
-def test_a_quick_run_of_a_claim_gives_the_expected_verdict(claim, tmp_path):
+def test_a_quick_run_of_a_claim_gives_the_expected_verdict_and_notices_a_wrong_constant(claim, tmp_path):
     key = Key(rf.__version__, 0, True, code_digest(claim.paper))
     result = execute(claim, rf.papers.Context(quick=True), key, tmp_path)
     expected = "open" if hindrance(claim, rf.papers.Context(quick=True)) else claim.expected
     assert (result.verdict, result.message, result.warnings) == (expected, "", ())
     assert all((tmp_path / picture.file).stat().st_size > 1000 for picture in result.figures)
     assert result.ran.strip() or expected == "open"
+    assert [number.name for number in result.numbers if not notices(number)] == [], "cannot fail"
 
 
 def test_the_page_of_the_docs_lists_every_claim_with_its_verdict():
