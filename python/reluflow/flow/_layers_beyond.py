@@ -101,7 +101,7 @@ class LayersBeyond:
         asked = replace(self.asked, criteria={**criteria, "log_norm": end})
         counts = np.where(np.isfinite(self._log_counts), np.exp(self._log_counts), 0.0)
         problem = replace(self.whole._problem, counts=counts)
-        model = problem.new_model()
+        model = problem.new_model(self._state)
         options = core_options(asked.settings(-math.inf, len(q)), asked, len(q))
         raw = model.run(self._state, {**options, "hook_period": period}, self._telling(hook))
         self._state = dict(model.states(2)[-1])

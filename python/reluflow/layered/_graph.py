@@ -15,6 +15,7 @@ from .._validation import FloatArray, freeze, invalid, leak_value
 
 IndexArray = npt.NDArray[np.int64]
 Spec = list[dict[str, Any]]
+_EMPTY = 2  # what the core says of a unit that reads nothing live on a sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,11 +183,14 @@ def spec_of(nodes: tuple[Node, ...]) -> Spec:
     return copy.deepcopy(spec)
 
 
-def without_zero_units(nodes: tuple[Node, ...], theta: FloatArray) -> tuple[Node, ...]:
+def without_zero_units(
+    nodes: tuple[Node, ...], theta: FloatArray, modes: Sequence[npt.ArrayLike] | None = None
+) -> tuple[Node, ...]:
     """Leave out what units read and send whose every weight, in and out, is zero and belongs to them alone.
 
     Such a unit stays so: each derivative has a zero of the other side as a factor. All its boundaries meet where it is,
-    so that it would have to be decided in every direction.
+    so that it would have to be decided in every direction. A run that goes on, from a state with `modes`, leaves out
+    those that it has left out before: one that has decayed to zero since is on boundaries that the state knows of.
     """
     indices = [edge.idx for node in nodes for edge in node.edges] + [n.bias for n in nodes if n.bias is not None]
     used = np.concatenate([idx.ravel() for idx in indices])
@@ -201,6 +205,9 @@ def without_zero_units(nodes: tuple[Node, ...], theta: FloatArray) -> tuple[Node
             entries = is_zero[edge.idx] if edge.const is None else is_zero[edge.idx] & (edge.const == 0.0)
             quiet[position] &= entries.all(axis=1)
             quiet[edge.src] &= entries.all(axis=0)
+    if modes is not None:
+        for units, mode in zip(quiet, modes, strict=True):
+            units &= (np.asarray(mode) == _EMPTY).all(axis=0)
     if not any(units.any() for units in quiet):
         return nodes
     return tuple(_without(node, quiet[position], quiet) for position, node in enumerate(nodes))

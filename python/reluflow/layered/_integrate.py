@@ -139,7 +139,7 @@ def integrate_layers(
         A bad argument; the message names it.
     """
     problem, settings, origin = check_start(data, net, asked)
-    model = problem.new_model()
+    model = problem.new_model(origin)
     options = {**core_options(settings, asked, len(problem.X)), "hook_period": period}
     if isinstance(net, DeepSolution):
         options |= {"start_time": net.t_end} if math.isfinite(net.t_end) else {"start_log_time": net.log_t_end}

@@ -22,7 +22,7 @@ class Problem:
     data
         The user's data.
     net : DeepNetwork
-        Where the run begins: its graph counts, and which of its units are zero.
+        Its graph counts, not its parameters.
     X : ndarray, shape (n, d)
     targets : ndarray, shape (n, K)
     loss : str
@@ -47,9 +47,19 @@ class Problem:
         """No compiled model yet."""
         self._model: Any = None
 
-    def new_model(self) -> Any:
-        """Make a compiled model and keep it for dense output."""
-        nodes, edges = core_graph(without_zero_units(self.net.nodes, self.net.theta))
+    def new_model(self, begin: FloatArray | dict[str, Any]) -> Any:
+        """Make a compiled model and keep it for dense output.
+
+        Parameters
+        ----------
+        begin : ndarray or dict
+            Parameters, or a stored state, from which the run goes on.
+        """
+        if isinstance(begin, dict):
+            used = without_zero_units(self.net.nodes, np.asarray(begin["theta"]), begin["modes"])
+        else:
+            used = without_zero_units(self.net.nodes, begin)
+        nodes, edges = core_graph(used)
         X, targets = np.ascontiguousarray(self.X), np.ascontiguousarray(self.targets)
         count = self.net.n_parameters
         what = self.loss, self.factor, self.counts, self.decay
@@ -60,7 +70,7 @@ class Problem:
         """Return the state at a time from the run that the model keeps, or from stored states."""
         model = self._model
         if model is None:
-            model = self.new_model()
+            model = self.new_model(stored[0])
             model.restore(stored)
         state: dict[str, Any] = model.state_at(time, in_log, rtol)
         return state
