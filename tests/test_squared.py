@@ -107,7 +107,7 @@ def test_small_starts_fit_the_targets_of_a_teacher_to_rounding() -> None:
     rng = np.random.default_rng(7)
     X, W = rng.normal(size=(15, 6)), rng.normal(size=(2, 6))
     data = rf.Dataset(X, np.maximum(X @ W.T, 0.0) @ np.array([1.0, -1.0]))
-    sol = rf.integrate(data, rf.Network.init(40, 6, scale=1e-8, seed=8), until=rf.Stop(seconds=60), loss="squared")
+    sol = rf.integrate(data, rf.Network.init(40, 6, scale=1e-8, seed=8), until=rf.Stop(seconds=900), loss="squared")
     assert sol.status == "stationary"
     assert np.abs(sol.final(X) - data.y).max() < 1e-12
 
