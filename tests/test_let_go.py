@@ -50,3 +50,13 @@ def test_unit_of_a_layered_network_does_so_where_its_sample_weighed_less_than_a_
     layered = rf.integrate(DATA, net, loss=loss, until=2.0, rates=(1.0, 1.0))
     np.testing.assert_allclose(layered.final.a, own.final.a, rtol=1e-8)
     assert layered.final.a[2] < -3.1
+
+
+def test_sample_that_counts_nothing_holds_and_moves_no_unit_of_a_layered_network() -> None:
+    data = rf.Dataset([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]], [1.0, -1.0, 1.0])
+    net = rf.Network([[0.3, -0.2], [0.0, 0.0]], [0.5, -3.0])
+    rest = {"until": 2.0, "loss": "exponential", "rates": (1.0, 1.0)}
+    with_it = rf.integrate((data.X, data.y, [1.0, 1.0, 0.0]), net, **rest)
+    without = rf.integrate((data.X[:2], data.y[:2]), net, **rest)
+    np.testing.assert_allclose(with_it.final.a, without.final.a, rtol=1e-9)
+    np.testing.assert_allclose(with_it.final.W, without.final.W, rtol=1e-9)

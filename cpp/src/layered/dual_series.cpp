@@ -28,9 +28,11 @@ LossKind margin_loss(Loss loss) noexcept {
 }
 
 /// The logarithm of a weight that no double holds, raised to one that a double holds, in the order of them: a weight of
-/// zero pulls at nothing, and what it holds or lets go would not be known to be there.
+/// zero pulls at nothing, and what it holds or lets go would not be known to be there. Samples that count nothing weigh
+/// nothing.
 double seen(double log_weight) noexcept {
-    return log_weight < kLeastSeen ? kLeastSeen * (2.0 - kLeastSeen / log_weight) : log_weight;
+    if (log_weight >= kLeastSeen || std::isinf(log_weight)) return log_weight;
+    return kLeastSeen * (2.0 - kLeastSeen / log_weight);
 }
 
 /// Softmax of each row.
