@@ -29,7 +29,7 @@ run: $(STAMPS)/all ## one run of the command line: two digits, from a small star
 reproduce: $(STAMPS)/all ## the figures, tables and theorems of the papers, each run and judged, in seconds each
 	$(BIN)/reluflow reproduce all --quick --out out/papers
 
-test: $(STAMPS)/dev ## every test, C++ and Python
+test: $(STAMPS)/dev ## every test, C++ and Python, but what only `make thorough` tries and `make browser` shows
 	$(BIN)/cmake --build $(BUILD) --target cpp_tests
 	$(BIN)/ctest --test-dir $(BUILD) --output-on-failure
 	$(BIN)/python -m pytest -m "not browser and not thorough" -n 2 --dist loadscope --durations=10

@@ -1,8 +1,8 @@
 # One target holds every compiler flag, so that the core, the bindings and the tests agree: code that passes Eigen
 # objects around must be compiled with one set of vector instructions.
 add_library(reluflow_flags INTERFACE)
-# For the bindings, which name things and copy them, and for the tests: -O3 does nothing for them but take two fifths of
-# their compile time.
+# The bindings name things and copy them: -O3 does nothing for them but take two fifths of their compile time. Nor have
+# the tests to be fast, as what they call is in the core.
 add_library(reluflow_glue INTERFACE)
 
 if(MSVC)
@@ -37,8 +37,7 @@ if(RELUFLOW_WERROR)
   target_compile_options(reluflow_flags INTERFACE -Werror)
 endif()
 if(RELUFLOW_SANITIZE)
-  # What is left out asks at each access through a pointer what the address sanitizer sees, too, or the processor: together
-  # a quarter of the time that this build takes.
+  # What is left out asks at each access through a pointer what the address sanitizer sees, too, or the processor.
   target_compile_options(reluflow_flags INTERFACE
     -fsanitize=address,undefined -fno-sanitize=null,alignment,object-size,vptr -fno-sanitize-recover=all
     -fno-omit-frame-pointer -g1 -O1 -UNDEBUG)

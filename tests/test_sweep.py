@@ -246,7 +246,11 @@ rf.sweep(data, grid=dict(seed=range(500)), measure="norm", until=100.0, n_thread
 """
 
 
-@pytest.mark.parametrize("number", [*[signal.SIGINT] * 2, signal.SIGKILL])  # the first hung one time in five
+# The first hung one time in five.
+MORE = [pytest.param(signal.SIGINT, marks=pytest.mark.thorough)] * 2
+
+
+@pytest.mark.parametrize("number", [*[signal.SIGINT] * 2, *MORE, signal.SIGKILL])
 def test_a_sweep_that_is_ended_by_a_signal_keeps_its_points(tmp_path: Path, number: signal.Signals) -> None:
     command = [sys.executable, "-c", LONG, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:

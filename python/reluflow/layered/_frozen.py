@@ -12,9 +12,7 @@ import numpy as np
 
 from .._validation import FloatArray, IntArray
 from ._gradient import Backward, Numbers
-from ._graph import Node
-
-SLIDING = 1  # how a state of the core says that a unit slides on a sample
+from ._graph import SLIDING, Node
 
 
 class Pull(NamedTuple):

@@ -15,7 +15,8 @@ from .._validation import FloatArray, freeze, invalid, leak_value
 
 IndexArray = npt.NDArray[np.int64]
 Spec = list[dict[str, Any]]
-_EMPTY = 2  # what the core says of a unit that reads nothing live on a sample
+# How a state of the core says that a unit slides on a sample, or reads nothing live there.
+SLIDING, EMPTY = 1, 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +208,7 @@ def without_zero_units(
             quiet[edge.src] &= entries.all(axis=0)
     if modes is not None:
         for units, mode in zip(quiet, modes, strict=True):
-            units &= (np.asarray(mode) == _EMPTY).all(axis=0)
+            units &= (np.asarray(mode) == EMPTY).all(axis=0)
     if not any(units.any() for units in quiet):
         return nodes
     return tuple(_without(node, quiet[position], quiet) for position, node in enumerate(nodes))
