@@ -16,6 +16,8 @@ NATIVE := --no-build-isolation --config-settings=build-dir=$(BUILD) \
           --config-settings=cmake.define.RELUFLOW_TESTS=ON
 # make bench BENCH_OPTIONS=--resume goes on after Ctrl-C; --quick is a short one, into out/quick.
 BENCH_OPTIONS ?=
+# The matrices are small: threads of numpy's BLAS would wait for each other, which is half of the work of some tests.
+export OPENBLAS_NUM_THREADS ?= 1
 CPP := CMakeLists.txt $(wildcard cmake/*.cmake) $(shell find cpp -type f)
 CPP_FORMATTED := $(filter %.cpp %.hpp,$(CPP))
 PY := python tests tools docs bench examples
@@ -31,7 +33,7 @@ reproduce: $(STAMPS)/all ## the figures, tables and theorems of the papers, each
 
 test: $(STAMPS)/dev ## every test, C++ and Python, but what only `make thorough` tries and `make browser` shows
 	$(BIN)/cmake --build $(BUILD) --target cpp_tests
-	$(BIN)/ctest --test-dir $(BUILD) --output-on-failure
+	$(BIN)/ctest --test-dir $(BUILD) --parallel 2 --output-on-failure
 	$(BIN)/python -m pytest -m "not browser and not thorough" -n 2 --dist loadscope --durations=10
 
 thorough: $(STAMPS)/dev ## the Python tests once more with those that try more of the same: about as long again
@@ -77,12 +79,12 @@ docs: $(STAMPS)/dev ## the HTML in docs/_build/html; a warning is an error
 warnings: $(STAMPS)/build ## the portable build with warnings as errors
 	$(call configure,build/warnings,-D RELUFLOW_WERROR=ON -D CMAKE_DISABLE_PRECOMPILE_HEADERS=ON)
 	$(BIN)/cmake --build build/warnings --target all cpp_tests
-	$(BIN)/ctest --test-dir build/warnings --output-on-failure
+	$(BIN)/ctest --test-dir build/warnings --parallel 2 --output-on-failure
 
 sanitize: $(STAMPS)/dev ## C++ tests and the core's Python tests under the address and undefined-behaviour sanitizers
 	$(call configure,build/sanitize,-D RELUFLOW_SANITIZE=ON -D RELUFLOW_WERROR=ON)
 	$(BIN)/cmake --build build/sanitize --target all cpp_tests
-	$(BIN)/ctest --test-dir build/sanitize --output-on-failure
+	$(BIN)/ctest --test-dir build/sanitize --parallel 2 --output-on-failure
 	BIN=$(BIN) bash tools/pytest_sanitized build/sanitize
 
 wheel: $(STAMPS)/build ## a wheel as users get it, installed alone and tried

@@ -139,7 +139,7 @@ def test_a_sample_at_rest_of_small_weight_holds_what_it_has_to(seed: int) -> Non
     assert certify_alone(data, sol.limit, n_resting=resting) <= 1e-9
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_multipliers_at_rest_that_nobody_sees_are_left_alone() -> None:
     """Integer points with random labels: the groups that stay finite tell no more of them than the live ones.
 

@@ -169,7 +169,7 @@ def test_no_gap_changes_the_roles_of_the_pattern() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("draw", "resting"), [(circles, 101), (moons, 47)])
+@pytest.mark.parametrize(("draw", "resting"), [(circles, 101), pytest.param(moons, 47, marks=pytest.mark.thorough)])
 def test_limits_beside_samples_that_only_the_pattern_tells(
     draw: Callable[[], tuple[rf.Dataset, rf.Network]], resting: int
 ) -> None:

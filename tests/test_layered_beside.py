@@ -63,7 +63,7 @@ def test_weights_that_decay_beside_their_boundaries_do_not_cross(rtol, until):
     np.testing.assert_allclose(layered.final.W, own.final.W, atol=10 * rtol)
 
 
-@pytest.mark.parametrize("seed", [4, 6, 7])
+@pytest.mark.parametrize("seed", [pytest.param(4, marks=pytest.mark.thorough), 6, 7])
 def test_what_decays_to_zero_beside_its_boundary_stays_there(seed: int) -> None:
     """Rows that are orthogonal: nothing but decay moves z of a sample that a unit does not see, until it is zero to the
     last bit. A rate of 1e-31 then counted as having left, and its root as coming back: ends were 0.3 off."""

@@ -41,7 +41,7 @@ def test_a_part_that_grows_beside_samples_of_many_weights(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 2])
+@pytest.mark.parametrize("seed", [0, pytest.param(2, marks=pytest.mark.thorough)])
 def test_a_point_of_finite_norm_with_margins_from_one_to_twenty_four(seed: int) -> None:
     """All hundred samples come to rest, one by one, up to log t = 24; no neuron goes round a corner for ever then."""
     iris = rf.datasets.iris("versicolor", "virginica")

@@ -235,6 +235,7 @@ def test_joins_in_a_diverged_step_are_not_believed() -> None:
     assert np.diff(sol.log_loss).max() <= 1e-12
 
 
+@pytest.mark.thorough
 def test_steps_between_events_are_not_taken_for_noise() -> None:
     """The run was `stalled` at log t = 13, a thousand steps after it was foreseen that rounding would end it at 16."""
     data = rf.datasets.iris("versicolor", "virginica")

@@ -55,13 +55,14 @@ class Frozen(Backward):
     def held_values(self, theta: Numbers) -> Numbers:
         """Return z at the held places, shape (h,)."""
         z = self.pre_activations(theta)
-        return np.array([z[v][i, u] for v, u, i in self.held], dtype=theta.dtype)
+        values = [z[v][..., i, u] for v, u, i in self.held]
+        return np.array(values, dtype=theta.dtype).reshape(len(self.held), *theta.shape[:-1]).T
 
     def pull(self, theta: Numbers, lam: Numbers, mu: Numbers) -> Pull:
         """Return Σ λ_ik ∇f_k(x_i) + Σ μ_a ∇z_a, with λ of the shape (n, K) and μ (h,)."""
         self.outputs(theta)
         self._mu = mu
-        self._back = np.zeros(len(self.held), dtype=np.result_type(theta, lam, mu))
+        self._back = np.zeros((*theta.shape[:-1], len(self.held)), dtype=np.result_type(theta, lam, mu))
         return Pull(self.descent(lam, self.count), self._back)
 
     def gradients(self, theta: FloatArray, samples: IntArray) -> FloatArray:
@@ -89,6 +90,6 @@ class Frozen(Backward):
         found = super()._to_z(v, from_h)
         for a in np.flatnonzero(self.held[:, 0] == v):
             _, u, i = self.held[a]
-            self._back[a] = from_h[i, u]
-            found[i, u] = self._mu[a]
+            self._back[..., a] = from_h[..., i, u]
+            found[..., i, u] = self._mu[..., a]
         return found

@@ -18,6 +18,8 @@ Numbers = npt.NDArray[Any]  # of floats, or of complex numbers where one differe
 class Backward:
     """A network's wiring on inputs: θ to outputs, and duals back to what moves θ.
 
+    θ is one vector, or many with any axes before the last; all that comes of them has these axes first.
+
     Parameters
     ----------
     nodes : tuple of Node
@@ -34,14 +36,14 @@ class Backward:
         """Return f, shape (n, K), and keep what `descent` needs of it."""
         self._z, self._h, self._matrices = self._z[:1], self._h[:1], [[]]
         for v, node in enumerate(self.nodes[1:], start=1):
-            z: Numbers = np.zeros((len(self._z[0]), node.size), dtype=theta.dtype)
+            z: Numbers = np.zeros((*theta.shape[:-1], len(self._z[0]), node.size), dtype=theta.dtype)
             if node.bias is not None:
-                z += np.where(node.bias >= 0, theta[node.bias], 0.0)
+                z += np.where(node.bias >= 0, theta[..., node.bias], 0.0)[..., None, :]
             matrices = []
             for edge in node.edges:
-                A = np.where(edge.idx >= 0, theta[edge.idx], 0.0)
+                A = np.where(edge.idx >= 0, theta[..., edge.idx], 0.0)
                 matrices.append(A if edge.const is None else A + edge.const)
-                z += (self._z if edge.tap == "z" else self._h)[edge.src] @ matrices[-1].T
+                z += (self._z if edge.tap == "z" else self._h)[edge.src] @ matrices[-1].swapaxes(-1, -2)
             self._matrices.append(matrices)
             self._z.append(z)
             self._h.append(z if node.leak is None else self._slope(v, node.leak) * z)
@@ -50,7 +52,7 @@ class Backward:
     def descent(self, duals: Numbers, n_parameters: int) -> Numbers:
         """Return -∇L at the θ of the last `outputs`, for the duals -∂ℓ/∂f, shape (n, K)."""
         kind = np.result_type(duals, self._z[-1])
-        out: Numbers = np.zeros(n_parameters, dtype=kind)
+        out: Numbers = np.zeros((*self._z[-1].shape[:-2], n_parameters), dtype=kind)
         from_h: list[Numbers] = [np.zeros(z.shape, dtype=kind) for z in self._z]
         from_z: list[Numbers] = [np.zeros(z.shape, dtype=kind) for z in self._z]
         from_h[-1] += duals
@@ -60,11 +62,13 @@ class Backward:
             for edge, A in zip(node.edges, self._matrices[v], strict=True):
                 skips = edge.tap == "z"
                 used = edge.idx >= 0
-                np.add.at(out, edge.idx[used], (delta.T @ (self._z if skips else self._h)[edge.src])[used])
+                moved = delta.swapaxes(-1, -2) @ (self._z if skips else self._h)[edge.src]
+                np.add.at(out, (..., edge.idx[used]), moved[..., used])
                 if edge.src:
                     (from_z if skips else from_h)[edge.src] += delta @ A
             if node.bias is not None:
-                np.add.at(out, node.bias[node.bias >= 0], delta.sum(axis=0)[node.bias >= 0])
+                used = node.bias >= 0
+                np.add.at(out, (..., node.bias[used]), delta.sum(axis=-2)[..., used])
         return out
 
     def _slope(self, v: int, leak: float) -> FloatArray:
@@ -84,7 +88,7 @@ def duals(outputs: FloatArray, targets: FloatArray, loss: str, counts: FloatArra
     if loss == "squared":
         return targets - outputs
     if loss == "cross_entropy":
-        return np.asarray(targets - softmax(outputs, axis=1))
+        return np.asarray(targets - softmax(outputs, axis=-1))
     q = targets * outputs
     return np.asarray(targets * (np.exp(-q) if loss == "exponential" else expit(-q)))
 

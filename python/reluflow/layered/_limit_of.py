@@ -208,20 +208,21 @@ class _Search:
 
     def _gradient(self, x: Numbers) -> Numbers:
         P = self.frozen.count
-        pull = self.frozen.pull(x[:P], self._duals(self.frozen.outputs(x[:P])), x[P:]).theta
-        kept = pull if self.decay is None else pull - self.decay * x[:P]
-        return np.concatenate((-kept, self.frozen.held_values(x[:P])))
+        theta = x[..., :P]
+        pull = self.frozen.pull(theta, self._duals(self.frozen.outputs(theta)), x[..., P:]).theta
+        kept = pull if self.decay is None else pull - self.decay * theta
+        return np.concatenate((-kept, self.frozen.held_values(theta)), axis=-1)
 
     def _duals(self, f: Numbers) -> Numbers:
         """-∂L/∂f, of complex outputs too."""
         if not np.iscomplexobj(f):
             return duals(f, self.targets, self.loss, self.counts)
-        each = np.ones(len(f)) if self.counts is None else self.counts
+        each = np.ones(f.shape[-2]) if self.counts is None else self.counts
         if self.loss == "squared":
             found: Numbers = self.targets - f
         elif self.loss == "cross_entropy":
-            power = np.exp(f - f.real.max(axis=1, keepdims=True))
-            found = self.targets - power / power.sum(axis=1, keepdims=True)
+            power = np.exp(f - f.real.max(axis=-1, keepdims=True))
+            found = self.targets - power / power.sum(axis=-1, keepdims=True)
         elif self.loss == "exponential":
             found = self.targets * np.exp(-self.targets * f)
         else:
