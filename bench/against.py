@@ -133,7 +133,8 @@ def bench(effort: Effort, store: Store) -> tables.Measured:
         chosen = plan.SMALL_REGRESSIONS if effort.quick else problems.REGRESSIONS
         squared = [store.measure(f"squared | {name}", lambda name=name: regression.measured(name)) for name in chosen]
         small = plan.SMALL_LAYERS if effort.quick else layers.RUNS
-        deep = [store.measure(f"layers | {name}", lambda name=name: layers.measured(name)) for name in small]
+        limit = effort.layers_seconds
+        deep = [store.measure(f"layers | {name}", lambda name=name: layers.measured(name, limit)) for name in small]
         scales = plan.SMALL_FITTED if effort.quick else plan.FITTED_SCALES
         keys = {f"fitted | {scale:g}": scale for scale in scales}
         fits = [fitted.Fitted(**store.measure(key, lambda s=s: fitted.record(s))) for key, s in keys.items()]

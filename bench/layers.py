@@ -37,7 +37,6 @@ RUNS = {
     "ten": (3e-5, 1e-9, 100, 1e-6),
 }
 MAX_ERROR, MAX_EVENT_ERROR = 1e-7, 1e-6
-PEER_SECONDS = 20.0  # processor time of a run of a peer
 
 Record = dict[str, Any]
 
@@ -145,12 +144,12 @@ def velocity_of(start: Start, until: float) -> Callable[[float, np.ndarray], np.
     return velocity
 
 
-def scipy_run(start: Start, right: np.ndarray, rtol: float) -> Record:
+def scipy_run(start: Start, right: np.ndarray, rtol: float, limit: float) -> Record:
     begin = process_time()
     size = float(np.abs(start.net.theta).max())
     try:
         found = solve_ivp(
-            velocity_of(start, begin + PEER_SECONDS),
+            velocity_of(start, begin + limit),
             (0.0, start.end),
             start.net.theta,
             method="DOP853",
@@ -163,28 +162,28 @@ def scipy_run(start: Start, right: np.ndarray, rtol: float) -> Record:
     return {"scipy_seconds": process_time() - begin, "scipy_error": error if np.isfinite(error) else None}
 
 
-def diffrax_run(name: str, right: np.ndarray, rtol: float) -> Record:
+def diffrax_run(name: str, right: np.ndarray, rtol: float, limit: float) -> Record:
     """Dopri8 in a process of its own; nothing where diffrax is not installed."""
     if installed("diffrax") is None:
         return {"diffrax_seconds": None, "diffrax_error": None}
-    call = [sys.executable, "-m", "peers.layered_with_diffrax", name, str(rtol), str(PEER_SECONDS)]
+    call = [sys.executable, "-m", "peers.layered_with_diffrax", name, str(rtol), str(limit)]
     done = subprocess.run(call, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
     if done.returncode > 0:
         raise SystemExit(f"diffrax on {name} failed: {done.stderr.strip().splitlines()[-1]}")
     if done.returncode < 0:  # by its time limit
-        return {"diffrax_seconds": PEER_SECONDS, "diffrax_error": None}
+        return {"diffrax_seconds": limit, "diffrax_error": None}
     answer = json.loads(done.stdout)
     error = None if answer["theta"] is None else error_of(np.array(answer["theta"]), right)
     return {"diffrax_seconds": answer["seconds"], "diffrax_error": error}
 
 
-def measured(name: str) -> Record:
-    """All runs of a row."""
+def measured(name: str, limit: float) -> Record:
+    """All runs of a row; one of a peer ends at this processor time."""
     start = load(name)
     right = target(start)
     row = checked(name, start, right)
     n_steps, rtol = RUNS[name][2:]
-    peers = {**scipy_run(start, right[0], rtol), **diffrax_run(name, right[0], rtol)}
+    peers = {**scipy_run(start, right[0], rtol, limit), **diffrax_run(name, right[0], rtol, limit)}
     return {"name": name, **row, **euler(start, right[0], n_steps), **peers}
 
 
@@ -196,7 +195,7 @@ def ended(row: Record, peer: str) -> tuple[str, str]:
     return "no end" if error is None else f"{error:.1e}", seconds(spent)
 
 
-def layers_table(rows: Sequence[Record]) -> Table:
+def layers_table(rows: Sequence[Record], limit: float) -> Table:
     cells = [
         (
             row["name"], f"{row['error']:.1e}", f"{row['n_events']:,}", f"{row['n_steps']:,}", seconds(row["seconds"]),
@@ -210,7 +209,7 @@ def layers_table(rows: Sequence[Record]) -> Table:
         "slide; quiet: a deep linear net without events; ten: all ten digits, softmax, 50 neurons of scale 1e-2, to "
         "t = 3e-5. Every event and the last state are checked first. scipy is DOP853 straight through the kinks on a "
         "velocity in numpy, diffrax Dopri8 at the same tolerance, compiled before; both are given up after "
-        f"{PEER_SECONDS:g} s. Euler's steps are our own."
+        f"{limit:g} s. Euler's steps are our own."
     )
     head = ("run", "error", "events", "steps", "seconds", "Euler", "seconds", "DOP853", "seconds", "diffrax", "seconds",
             "DOP853 takes")  # fmt: skip

@@ -53,6 +53,7 @@ class Effort:
     whole_loss: float = 0.1  # the mean loss to which the large run is followed
     whole_rtols: tuple[float, ...] = (1e-3, 1e-6)
     whole_seconds: float = 600.0
+    layers_seconds: float = 20.0  # processor time of a peer on layers
     threads_t: float = 0.15  # of P4
     seeds_t: tuple[float, float] = (1e4, 0.05)
     quick: bool = False
@@ -72,6 +73,7 @@ QUICK = Effort(
     factors=(2,),
     large=(500, 20, 20, 500),
     whole_rtols=(1e-3,),
+    layers_seconds=1.0,
     threads_t=1e-5,
     seeds_t=(10.0, 0.01),
     quick=True,

@@ -184,7 +184,7 @@ def every(measured: Measured) -> list[Table]:
         *growth_tables(measured.growths, measured.effort),
         late_table(measured.late),
         regression_table(measured.regressions),
-        layers_table(measured.layered),
+        layers_table(measured.layered, measured.effort.layers_seconds),
         fitted_table(measured.fits),
         threads_table(measured.threads),
         sweep_table(results),

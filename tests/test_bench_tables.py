@@ -127,7 +127,7 @@ def deep() -> dict[str, object]:
 
 
 def test_a_layered_run_stands_beside_what_scipy_took_though_it_did_not_end() -> None:
-    row = layers.layers_table([deep()]).rows[0]
+    row = layers.layers_table([deep()], 20.0).rows[0]
     assert row[-1] == "40×"
     assert "no end" in row
     assert "not installed" in row

@@ -18,7 +18,7 @@ Numbers = npt.NDArray[Any]  # of floats, or of complex numbers where one differe
 class Backward:
     """A network's wiring on inputs: θ to outputs, and duals back to what moves θ.
 
-    θ is one vector, or many with any axes before the last; all that comes of them has these axes first.
+    θ is one vector (P,), or B of them, (B, P); all that comes of these has B as its first axis.
 
     Parameters
     ----------
@@ -38,10 +38,10 @@ class Backward:
         for v, node in enumerate(self.nodes[1:], start=1):
             z: Numbers = np.zeros((*theta.shape[:-1], len(self._z[0]), node.size), dtype=theta.dtype)
             if node.bias is not None:
-                z += np.where(node.bias >= 0, theta[..., node.bias], 0.0)[..., None, :]
+                z += np.where(node.bias >= 0, theta.take(node.bias, axis=-1), 0.0)[..., None, :]
             matrices = []
             for edge in node.edges:
-                A = np.where(edge.idx >= 0, theta[..., edge.idx], 0.0)
+                A = np.where(edge.idx >= 0, theta.take(edge.idx, axis=-1), 0.0)
                 matrices.append(A if edge.const is None else A + edge.const)
                 z += (self._z if edge.tap == "z" else self._h)[edge.src] @ matrices[-1].swapaxes(-1, -2)
             self._matrices.append(matrices)
@@ -61,14 +61,14 @@ class Backward:
             delta = self._to_z(v, from_h[v]) + from_z[v]
             for edge, A in zip(node.edges, self._matrices[v], strict=True):
                 skips = edge.tap == "z"
-                used = edge.idx >= 0
                 moved = delta.swapaxes(-1, -2) @ (self._z if skips else self._h)[edge.src]
-                np.add.at(out, (..., edge.idx[used]), moved[..., used])
+                used = edge.idx.T >= 0
+                np.add.at(out.T, edge.idx.T[used], moved.T[used])
                 if edge.src:
                     (from_z if skips else from_h)[edge.src] += delta @ A
             if node.bias is not None:
                 used = node.bias >= 0
-                np.add.at(out, (..., node.bias[used]), delta.sum(axis=-2)[..., used])
+                np.add.at(out.T, node.bias[used], delta.sum(axis=-2).T[used])
         return out
 
     def _slope(self, v: int, leak: float) -> FloatArray:
