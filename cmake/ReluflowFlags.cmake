@@ -39,7 +39,7 @@ endif()
 if(RELUFLOW_SANITIZE)
   # What is left out asks at each access through a pointer what the address sanitizer sees, too, or the processor.
   target_compile_options(reluflow_flags INTERFACE
-    -fsanitize=address,undefined -fno-sanitize=null,alignment,object-size,vptr -fno-sanitize-recover=all
-    -fno-omit-frame-pointer -g1 -O1 -UNDEBUG)
+    -fsanitize=address,undefined -fno-sanitize=null,alignment,object-size,pointer-overflow,vptr -fno-sanitize-recover=all
+    -fno-omit-frame-pointer -O1 -UNDEBUG)
   target_link_options(reluflow_flags INTERFACE -fsanitize=address,undefined)
 endif()

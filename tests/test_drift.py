@@ -126,7 +126,7 @@ def test_a_group_crosses_the_boundary_of_a_sample_without_weight() -> None:
 # --- the way of the legs ---
 
 
-@pytest.mark.parametrize(("end", "stays"), [(1100.0, False), (4000.0, True)])
+@pytest.mark.parametrize(("end", "stays"), [(1100.0, False), pytest.param(4000.0, True, marks=pytest.mark.thorough)])
 def test_a_drift_takes_the_way_of_the_legs(monkeypatch: pytest.MonkeyPatch, end: float, stays: bool) -> None:
     """From log |θ| = 420. A group crosses boundaries, the first at 1014; from 3910 on it stays on that of sample 72."""
     data = raw_wine(0, 2)

@@ -151,7 +151,7 @@ def test_a_neuron_kept_off_nearly_parallel_boundaries_crosses_no_other():
     assert np.abs(moved.W - net.W).max() < 1e-3
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_digits_are_followed_to_their_end():
     # The second orbit took 30,000 explicit steps a leg: what they leave of layers near the limit of their stability
     # barred late steps. The first one was "lost" where a neuron slides on a boundary that comes to repel.

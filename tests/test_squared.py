@@ -103,6 +103,7 @@ def test_descent_with_falling_steps_tends_to_the_flow(leak) -> None:
     assert gaps[1] < 0.3 * gaps[0]
 
 
+@pytest.mark.thorough
 def test_small_starts_fit_the_targets_of_a_teacher_to_rounding() -> None:
     rng = np.random.default_rng(7)
     X, W = rng.normal(size=(15, 6)), rng.normal(size=(2, 6))
