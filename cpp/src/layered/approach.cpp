@@ -33,11 +33,17 @@ bool goes_beyond(const Row& c, int order, double end, double error) noexcept {
     return first_descent(below.data(), order, end) <= end;
 }
 
+// On the wrong side by more than rounding, and on its way farther: what each step took for a start at zero adds up.
+bool has_drifted(const Row& c, int order, double end, double rounding) noexcept {
+    return rounding > 0.0 && c[0] < -kSomeRoundings * rounding && c[1] < 0.0 && evaluate(c.data(), order, end) < c[0];
+}
+
 }  // namespace
 
 // A start on the wrong side by rounding counts as zero. What is zero, or falls ever more slowly, crosses where it is
 // seen to be beyond; what has left its boundary, where it is back on it from farther off than rounding.
 Descent descend(Row& c, int order, double end, double rounding, int degree, double error) noexcept {
+    if (has_drifted(c, order, end, rounding)) return {0.0, true};
     const bool has_left = c[0] == 0.0 && c[1] >= 0.0;
     c[0] = std::max(c[0], 0.0);
     const double start = c[0];
@@ -60,7 +66,9 @@ Descent descend(Row& c, int order, double end, double rounding, int degree, doub
     const int top = degree > 0 ? degree : order;
     for (const int k : {top - 1, top})
         if (std::abs(c[k]) * std::pow(until, k) > known) until = std::pow(known / std::abs(c[k]), 1.0 / k);
-    if (until < last) return {until, false};
+    // A solved step knows a place that is on its boundary no better than this: whether it drifts off is seen later.
+    const bool rests = degree > 0 && start == 0.0 && root > end;
+    if (until < last && !rests) return {until, false};
     return is_error && root <= end ? Descent{kOfTheWay * root, false} : Descent{root, true};
 }
 

@@ -86,8 +86,9 @@ int sign(double x) noexcept {
 }  // namespace
 
 double EventSearch::find(const Jet& jet, double end, const std::vector<int>& joint, std::vector<Contact>& contacts,
-                         double missed, double usual) {
-    end_ = until_ = end;
+                         double missed, double usual, double until) {
+    end_ = end;
+    until_ = std::max(end, until);
     missed_ = missed;
     usual_ = usual;
     joint_ = joint;

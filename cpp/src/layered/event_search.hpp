@@ -25,9 +25,10 @@ class EventSearch {
   public:
     /// The first u in [0, end] with an event and the contacts there; a value > end if there is none.
     /// What is held jointly (for each sliding boundary not 0, or empty for none) is not looked at. `missed`: how
-    /// many times their rounding duals that cancel are off by the steps; `usual`: by coarser ones.
+    /// many times their rounding duals that cancel are off by the steps; `usual`: by coarser ones. What leaves is
+    /// beyond its bound by more than that before `until`, where the step could end: `end` may be a first part of it.
     double find(const Jet& jet, double end, const std::vector<int>& joint, std::vector<Contact>& contacts,
-                double missed = 0.0, double usual = 0.0);
+                double missed = 0.0, double usual = 0.0, double until = 0.0);
 
     /// True if what comes first is no event: until there the series tell how near a place is to its boundary.
     bool is_doubtful() const noexcept { return is_doubtful_; }

@@ -177,10 +177,10 @@ double LayeredFlow::end_of_step(double u) {
         u = kLongestBlind;
     }
     double event = search_.find(jet_, u, joint_, contacts_, missed(settled()), missed(rtol_));
-    while (event > 0.0 && event < kFirstPart * u) {
+    for (const double until = u; event > 0.0 && event < kFirstPart * u;) {
         u = kRoomBehind * event;
         contacts_.clear();
-        event = search_.find(jet_, u, joint_, contacts_, missed(settled()), missed(rtol_));
+        event = search_.find(jet_, u, joint_, contacts_, missed(settled()), missed(rtol_), until);
     }
     if (event <= u) u = event;
     const double end = end_by_norm(end_by_loss(end_by_time(u)));
