@@ -1,0 +1,45 @@
+"""What leaves a boundary by hardly anything: each step sees so little of it that only all of them together tell."""
+
+import numpy as np
+import pytest
+
+import layered_draws
+import reluflow as rf
+
+
+def run(seed: int, log_t: float, rtol: float) -> rf.layered.DeepSolution:
+    """Run a problem drawn at random to a time; of 20,000 steps at most."""
+    drawn = layered_draws.drawn(seed)
+    stop = rf.Stop(log_time=log_t, steps=20_000)
+    return rf.integrate((drawn.X, drawn.y), drawn.net, loss=drawn.loss, until=stop, rtol=rtol)
+
+
+@pytest.mark.parametrize("rtol", [1e-8, 1e-9])
+def test_a_unit_that_left_too_early_is_seen_to_come_back(rtol: float) -> None:
+    """Repeated samples of both labels rest, and a unit slides at the bound of its multiplier.
+
+    It left at log t = 12.2154 by the errors of an implicit step, and came back by one rounding in each of 80,000
+    explicit ones, which took a start on the wrong side for zero.
+    """
+    sol = run(30052, 12.22, rtol)
+    assert sol.status == "reached_log_time", sol.message
+    assert sol.stats["steps"] < 5000
+    leaves = [e.log_t for e in sol.events if (e.layer, e.unit, e.sample, e.kind) == (1, 5, 3, "leave_up")]
+    assert leaves[-1] == pytest.approx(12.21717, abs=5e-4)  # at a tolerance of 1e-11
+
+
+def test_implicit_steps_go_on_beside_what_rests_on_its_boundary_without_being_held() -> None:
+    """Explicit steps of 0.3 went from log t = 11.9 to 11.9: a place at zero was to be known to its rounding."""
+    sol = run(31102, 11.9, 1e-9)
+    assert sol.status == "reached_log_time", sol.message
+    assert sol.stats["steps"] < 2000
+
+
+def test_what_leaves_at_the_start_does_so_at_every_tolerance() -> None:
+    """A bias at zero has come to its bound at t = 0, when all outputs are zero, and passes it as soon as they are not.
+
+    The event was lost where it was looked for again in a shorter step, in which it was not beyond what duals are known
+    to: the bias stayed zero to t = 1,000, at a boundary that repelled.
+    """
+    loose, tight = (layered_draws.drawn(30031).ends(rtol).final.theta for rtol in (1e-8, 1e-11))
+    np.testing.assert_allclose(loose, tight, atol=1e-5)
