@@ -105,3 +105,14 @@ def test_what_rests_does_so_in_one_way_whoever_decides_the_event() -> None:
     theta = runs[2].final.theta
     for run in runs[:2]:
         assert np.abs(run.final.theta - theta).max() < 1e-6 * np.abs(theta).max()
+
+
+def test_normals_that_come_to_depend_on_each_other_are_followed() -> None:
+    """Two units slide on a sample, and what they read vanishes on it: parallel normals tell them apart less and less.
+
+    Normals at an angle of 1e-5 were kept as independent and then refused, so that the run was undecided."""
+    runs = [drawn(30061).ends(rtol) for rtol in (1e-7, 1e-9, 1e-11)]
+    assert [run.status for run in runs] == ["reached_time"] * 3, [run.message for run in runs]
+    theta = runs[2].final.theta
+    for run in runs[:2]:
+        assert np.abs(run.final.theta - theta).max() < 1e-6 * np.abs(theta).max()

@@ -13,6 +13,8 @@ namespace {
 constexpr double kDependent = 1e-9;
 /// The sine of a normal with the span of others below which it is in it.
 constexpr double kSpanned = 1e-6;
+/// Of what is not, the least eigenvalue is about the square of that: what two multipliers share is known to 1e-4 then.
+constexpr double kNearlyDependent = 0.1 * kSpanned * kSpanned;
 
 }  // namespace
 
@@ -63,9 +65,9 @@ bool SlidingSeries::factor(const Fields& fields, Index parameters) {
         else
             make_normal(fields, *carrier(b));
     }
-    if (factor_gram()) return true;
+    if (factor_gram(kDependent)) return true;
     keep_independent();
-    return factor_gram();
+    return factor_gram(kNearlyDependent);
 }
 
 // Of normals that depend on each other by the weights some hold what all of them hold: each is the one that has most
@@ -90,7 +92,7 @@ void SlidingSeries::keep_independent() {
 }
 
 // False if the normals depend on each other.
-bool SlidingSeries::factor_gram() {
+bool SlidingSeries::factor_gram(double least) {
     const auto rank = static_cast<Index>(independent_.size());
     gram_.resize(rank, rank);
     for (Index i = 0; i < rank; ++i)
@@ -98,7 +100,7 @@ bool SlidingSeries::factor_gram() {
     const Vector length = gram_.diagonal().cwiseSqrt();
     if ((length.array() <= 0.0).any()) return false;
     const Matrix scaled = length.cwiseInverse().asDiagonal() * gram_ * length.cwiseInverse().asDiagonal();
-    if (rank > 0 && least_eigenvalue(scaled) < kDependent) return false;  // rank 0: nothing moves what slides
+    if (rank > 0 && least_eigenvalue(scaled) < least) return false;  // rank 0: nothing moves what slides
     units_ = length.unaryExpr([](double one) { return std::ldexp(1.0, -std::ilogb(one)); });
     factors_.matrix(static_cast<int>(rank)) = units_.asDiagonal() * gram_ * units_.asDiagonal();
     factors_.factor();

@@ -75,7 +75,7 @@ class SlidingSeries {
 
   private:
     void find_groups(const Activity& activity);
-    bool factor_gram();
+    bool factor_gram(double least);
     void solve_gram(Vector& x) const;
     void keep_independent();
     struct Field {
