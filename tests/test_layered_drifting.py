@@ -18,7 +18,7 @@ def run(seed: int, log_t: float, rtol: float) -> rf.layered.DeepSolution:
 def test_a_unit_that_left_too_early_is_seen_to_come_back(rtol: float) -> None:
     """Repeated samples of both labels rest, and a unit slides at the bound of its multiplier.
 
-    It left at log t = 12.2154 by the errors of an implicit step, and came back by one rounding in each of 80,000
+    It left at log t = 12.2154 by the errors of an implicit step, and came back by one rounding in each of 40,000
     explicit ones, which took a start on the wrong side for zero.
     """
     sol = run(30052, 12.22, rtol)
@@ -29,7 +29,7 @@ def test_a_unit_that_left_too_early_is_seen_to_come_back(rtol: float) -> None:
 
 
 def test_implicit_steps_go_on_beside_what_rests_on_its_boundary_without_being_held() -> None:
-    """Explicit steps of 0.3 went from log t = 11.9 to 11.9: a place at zero was to be known to its rounding."""
+    """A place at zero was to be known to its rounding: explicit steps of 0.3 were left, for 10⁶ of time."""
     sol = run(31102, 11.9, 1e-9)
     assert sol.status == "reached_log_time", sol.message
     assert sol.stats["steps"] < 2000

@@ -66,7 +66,7 @@ def dimensions(rows: FloatArray) -> int:
 
 
 def derivative(function: Callable[[Numbers], Numbers], x: FloatArray) -> FloatArray:
-    """Return the Jacobian of a function that takes complex numbers, many at once, exact to rounding."""
+    """Return the Jacobian at x, exact to rounding, of a function that takes rows of complex numbers."""
     size = len(x)
     blocks = [
         np.imag(function(x + 1j * _COMPLEX_STEP * np.eye(min(_TOGETHER, size - first), size, first)))
