@@ -149,3 +149,29 @@ def test_a_fall_ends_in_a_drift(rtol: float) -> None:
     flow = solve_ivp(rate, (1e-3, 300.0), start.W[0], "RK45", rtol=1e-9, atol=1e-9)
     assert np.abs(flow.y[:, -1] - start.W[0]).max() > 1e-3
     np.testing.assert_allclose(sol.final.W[0] - start.W[0], flow.y[:, -1] - start.W[0], rtol=1e-3)
+
+
+@pytest.mark.parametrize("leak", [0.0, 0.5])
+def test_beside_a_network_at_rest_a_small_neuron_goes_on_to_fade(leak: float) -> None:
+    """One that decay outweighs: none of the samples pulls it, or a leak lets them pull it by less than the decay."""
+    # Neuron 0 rests where 1 - a² = 0.1; that, times the leak, is what pulls neuron 1, along the ray on which it shrinks.
+    data = rf.Dataset([[1.0]], [1.0])
+    net = rf.Network([[0.7], [-1e-8]], [0.7, 1e-8], leak=leak)
+    times = np.array([200.0, 400.0, 600.0])
+    sol = rf.integrate(data, net, until=600.0, loss="squared", weight_decay=0.1, save_at=times)
+    assert "no neuron moves" in sol.message
+    expected = sol(200.0).a[1] * np.exp(-(0.1 + 0.1 * leak) * (times - 200.0))
+    np.testing.assert_allclose(sol.a[:, 1], expected, rtol=1e-6)
+    np.testing.assert_allclose(sol.final.a[1], expected[-1], rtol=1e-6)
+    np.testing.assert_allclose(sol(500.0).a[1], expected[0] * np.exp(-0.1 * (1 + leak) * 300.0), rtol=1e-6)
+
+
+@pytest.mark.parametrize("decay", [1e-6, 1e-7])
+def test_a_fit_is_not_the_end_of_a_slow_decay(decay: float) -> None:
+    """a² - |w|² falls as e^(-2 γ t), whatever the samples do; they were fitted ten thousand times sooner."""
+    rng = np.random.default_rng(0)
+    X, y = 100 * rng.standard_normal((5, 8)), 10 * rng.standard_normal(5)
+    net = rf.Network.init(10, 8, scale=0.5, seed=1, imbalance=0.1)
+    sol = rf.integrate((X, y), net, until=3 / decay, loss="squared", weight_decay=decay)
+    assert sol.status == "reached_time"
+    np.testing.assert_allclose(sol.final.balance, net.balance * np.exp(-6.0), rtol=1e-6)

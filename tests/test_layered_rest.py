@@ -228,3 +228,24 @@ def test_what_tends_to_zero_has_its_size_at_each_time(layers: int, rtol: float) 
     two = rf.Network(theta[:6].reshape(3, 2), theta[6:])
     end = rf.integrate(rf.Dataset(X, y), two, until=100.0, **options).final
     np.testing.assert_allclose(sol.final.theta, np.r_[end.W.ravel(), end.a], 1e-5)
+
+
+@pytest.mark.parametrize("decay", [1e-6, 1e-3, 0.1])
+def test_events_at_tiny_times_are_no_rest(decay: float) -> None:
+    """Two units come to their boundaries at t = 5e-14 and 8e-13, and nothing else moves meanwhile."""
+    W, a = np.array([[1.0, 1e-15], [1e-13, 1.0]]), np.array([[0.5, -0.7], [-0.8, 0.4]])
+    data = (np.eye(2), np.eye(2))
+    sol = rf.integrate(data, rf.Network(W, a), until=1.0, loss="squared", weight_decay=decay)
+    assert sol.status == "reached_time"
+    beside = rf.integrate(data, rf.Network(W * [[1, 0], [0, 1]], a), until=1.0, loss="squared", weight_decay=decay)
+    np.testing.assert_allclose(sol.final.theta, beside.final.theta, atol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e-12, 1e-15])
+def test_a_small_unit_that_grows_against_the_decay_is_waited_for(size: float) -> None:
+    """Unit 1 grows by e^(0.05 t) from below every tolerance to where 0.55 - a² = 0.5."""
+    net = rf.Network([[1.0, -1.0], [-size, size]], [[1.0, 0.0], [size, 0.0]])
+    targets = [[1.0, 0.0], [0.55, 0.0]]
+    sol = rf.integrate((np.eye(2), targets), net, until=1e5, loss="squared", weight_decay=0.5)
+    assert sol.status == "stationary"
+    np.testing.assert_allclose(sol.final.a, [[np.sqrt(0.5), 0.0], [np.sqrt(0.05), 0.0]], atol=1e-8)

@@ -83,3 +83,21 @@ def test_a_neuron_that_has_decayed_onto_dependent_boundaries_rests_there(loss, r
     more = rf.integrate(data, sol, until=200.0, loss=loss, rtol=rtol)
     assert more.status == "reached_time"
     assert not [e for e in more.events if e.neuron == 0 and e.t > 0]
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9, 1e-12])
+def test_a_neuron_beside_all_samples_to_its_rounding_has_one_side_in_all_coordinates(rtol: float) -> None:
+    """Of both neurons z is some 1e-20; leaving out what is orthogonal to the sample changes it by as much."""
+    X = [[-1.2081228752115754, -0.47994193028032345, 1.5830023541306462]]
+    W = [[-0.00343850790349816, 0.008655505578321907, 0.0], [-0.003514220673957136, 0.008846091822544632, 0.0]]
+    net = rf.Network(W, [-0.009313490936205444, 0.0], leak=0.1)
+    sol = rf.integrate((X, [-1.0]), net, until=5.0, rtol=rtol)
+    assert sol.status == "reached_time", sol.message
+    assert (sol.events.replay(sol.pattern0) == sol.final.pattern).all()
+    # Either side is as near: from clearly beside the boundary the run goes to one of these ends.
+    x = np.array(X[0]) / np.linalg.norm(X[0])
+    aside = [
+        rf.Network(np.array(W) + s * 1e-13 * np.outer([1, r], x), net.a, leak=0.1) for s in (1, -1) for r in (1, -1)
+    ]
+    ends = [rf.integrate((X, [-1.0]), start, until=5.0).final.theta for start in aside]
+    assert min(np.abs(end - sol.final.theta).max() for end in ends) < 1e-5

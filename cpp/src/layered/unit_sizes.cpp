@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace reluflow::layered {
 namespace {
@@ -31,7 +32,7 @@ bool feels_outputs_alone(const Graph& graph) {
     return true;
 }
 
-UnitSizes::UnitSizes(const Graph& graph) : size_(1, 0.0), missed_(1, 0.0), rate_(1, 0.0) {
+UnitSizes::UnitSizes(const Graph& graph) : size_(1, 0.0), first_(1, 0.0), second_(1, 0.0) {
     if (!feels_outputs_alone(graph)) return;
     unit_.assign(static_cast<std::size_t>(graph.parameters()), 0);
     for (const Edge& edge : graph.edges())
@@ -40,8 +41,8 @@ UnitSizes::UnitSizes(const Graph& graph) : size_(1, 0.0), missed_(1, 0.0), rate_
                 if (const Index g = edge.at(row, col); g >= 0) unit_[g] = edge.source == 0 ? row : col;
     const auto units = static_cast<std::size_t>(graph.node(1).size);
     size_.resize(units);
-    missed_.resize(units);
-    rate_.resize(units);
+    first_.resize(units);
+    second_.resize(units);
 }
 
 void UnitSizes::take(const Vector& theta) {
@@ -62,15 +63,33 @@ double UnitSizes::part(const Vector& change) const {
 }
 
 bool UnitSizes::are_within(const Vector& missed, const Vector& rate, double of_size, double of_rate) {
-    std::ranges::fill(missed_, 0.0);
-    std::ranges::fill(rate_, 0.0);
+    std::ranges::fill(first_, 0.0);
+    std::ranges::fill(second_, 0.0);
     for (Index g = 0; g < missed.size(); ++g) {
-        raise(missed_[unit_[g]], std::abs(missed[g]));
-        raise(rate_[unit_[g]], std::abs(rate[g]));
+        raise(first_[unit_[g]], std::abs(missed[g]));
+        raise(second_[unit_[g]], std::abs(rate[g]));
     }
     for (std::size_t u = 0; u < size_.size(); ++u)
-        if (!(missed_[u] <= of_size * size_[u] + of_rate * rate_[u])) return false;
+        if (!(first_[u] <= of_size * size_[u] + of_rate * second_[u])) return false;
     return true;
+}
+
+double UnitSizes::growth_of_small(const Vector& theta, const Vector& rate, double part) {
+    double fastest = -std::numeric_limits<double>::infinity();
+    if (!by_unit()) return fastest;
+    take(theta);
+    std::ranges::fill(first_, 0.0);
+    std::ranges::fill(second_, 0.0);
+    for (Index g = 0; g < theta.size(); ++g) {
+        const double size = size_[unit_[g]];
+        if (size == 0.0) continue;
+        first_[unit_[g]] += (theta[g] / size) * (theta[g] / size);
+        second_[unit_[g]] += (theta[g] / size) * (rate[g] / size);
+    }
+    const double most = part * *std::ranges::max_element(size_);
+    for (std::size_t u = 0; u < size_.size(); ++u)
+        if (size_[u] > 0.0 && size_[u] < most) raise(fastest, second_[u] / first_[u]);
+    return fastest;
 }
 
 bool UnitSizes::is_hidden(Index unit) const {

@@ -28,12 +28,16 @@ class UnitSizes {
     double part(const Vector& change) const;
     /// True if what is missed is below this part of the sizes and this part of the rates, unit by unit.
     bool are_within(const Vector& missed, const Vector& rate, double of_size, double of_rate);
+    /// The rate of growth of the unit that grows fastest, of those below this part of the largest; -∞ if there is none,
+    /// or units are not measured for themselves.
+    double growth_of_small(const Vector& theta, const Vector& rate, double part);
     /// True if the unit is so small that the terms of the others hide its own.
     bool is_hidden(Index unit) const;
 
   private:
     std::vector<Index> unit_;  // of each parameter; empty if all are compared with the largest entry
-    std::vector<double> size_, missed_, rate_;
+    std::vector<double> size_;
+    std::vector<double> first_, second_;  // workspace, a number for each unit
 };
 
 }  // namespace reluflow::layered

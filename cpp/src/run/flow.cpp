@@ -25,6 +25,8 @@ constexpr double kLostLog = -30.0;
 constexpr double kLostMargin = 2.5e-4 / std::numeric_limits<double>::epsilon();
 /// Neurons per task of a loop that threads share.
 constexpr Index kPiece = 64;
+/// What is not known of z in working coordinates, as a part of |w| of the whole neuron: some roundings of a product.
+constexpr double kSideRounding = 32.0 * std::numeric_limits<double>::epsilon();
 
 /// Threads are started only if a step has loops that are worth sharing: enough neurons, and enough work in one order.
 int useful_threads(int asked, const Dataset& data, Index neurons) noexcept {
@@ -69,6 +71,13 @@ Flow::Flow(const Dataset& data, const MatrixView& W, const VectorView& a, double
     read_pattern(W, pattern);
 }
 
+/// True if a neuron with a row of this norm, beside a boundary to the rounding of that, stands on its other side in
+/// working coordinates, which leave out what is orthogonal to the samples: that is the side that is integrated.
+bool Flow::is_off_span(double norm, Index neuron, Index boundary, int side) const {
+    const double z = data_.normals().row(boundary).dot(state_.parameters.w.col(neuron));
+    return z * side < 0.0 && std::abs(z) <= kSideRounding * norm;
+}
+
 void Flow::read_pattern(const MatrixView& W, const SignMatrix* given) {
     if (given && (given->rows() != W.rows() || given->cols() != data_.n()))
         throw InvalidArgument("pattern",
@@ -82,7 +91,10 @@ void Flow::read_pattern(const MatrixView& W, const SignMatrix* given) {
                 const int sample = data_.samples_of(static_cast<int>(boundary))[0];
                 const int sign = given ? (*given)(j, sample)
                                        : exact_sign_of_dot({W.row(j).data(), d}, {data_.raw().row(sample).data(), d});
-                state_.mode.set_side(j, boundary, static_cast<std::int8_t>(sign * data_.orientation(sample)));
+                int side = sign * data_.orientation(sample);
+                if (!given && !data_.is_full_rank() && is_off_span(W.row(j).stableNorm(), j, boundary, side))
+                    side = -side;
+                state_.mode.set_side(j, boundary, static_cast<std::int8_t>(side));
             }
     });
     first_pattern_ = state_.mode.pattern().sample_signs(data_);

@@ -57,6 +57,7 @@ class Flow final : public Run {
     void save_state(const Clock& when, double u) override;
     double reach(const Clock& target, double end) override;
 
+    bool is_off_span(double norm, Index neuron, Index boundary, int side) const;
     void read_pattern(const MatrixView& W, const SignMatrix* given);
     bool take_step();
     bool attempt();
@@ -76,7 +77,7 @@ class Flow final : public Run {
     void load_stored(double u);
     void load_true(double u);
     void checkpoint();
-    void keep_checkpoint();
+    void keep_checkpoint(bool always = false);
     RateNoise rate_noise() const;
     bool is_fitted() const;
     bool only_rattles();

@@ -37,9 +37,9 @@ void Flow::load_true(double u) {
     state_.parameters.lower(w_, a_);
 }
 
-void Flow::keep_checkpoint() {
+void Flow::keep_checkpoint(bool always) {
     load_true(0.0);
-    recorder_.checkpoint(state_.clock, log_loss(), w_, a_);
+    recorder_.checkpoint(state_.clock, log_loss(), w_, a_, always);
 }
 
 void Flow::copy_state(Matrix& W, Vector& a) {

@@ -6,6 +6,7 @@
 
 #include "base/tolerances.hpp"
 #include "run/flow.hpp"
+#include "two_layer/fading.hpp"
 
 namespace reluflow {
 
@@ -120,9 +121,13 @@ bool Flow::fades() const {
 /// True when the state stays where it is though its rate says otherwise. Where little time is left, what is known of
 /// its pace has to say that it will; otherwise many steps do, or some in which the rate itself `seems` to be noise.
 /// With weight decay neurons that vanish move for ever beside themselves, and the rate, which leaves them out, has to
-/// tell.
+/// tell: it is noise below what truncation may cause. A network that has fitted its samples at once goes on at about
+/// the rate of the decay, which the fall before says nothing of.
 bool Flow::is_followed_noise(bool seems) {
-    if (stepper_.waveform().decays()) return seems;
+    if (stepper_.waveform().decays()) {
+        const double rattle = kRattle * plan_.settings.rtol * stepper_.waveform().decay_rate();
+        return seems && stepper_.relative_rate() <= std::max(rate_noise().most, rattle);
+    }
     if (!state_.is_current()) return false;
     Vector log_sizes(state_.neurons());
     for (Index j = 0; j < log_sizes.size(); ++j) log_sizes[j] = state_.parameters.log_size(static_cast<int>(j));
@@ -227,13 +232,22 @@ void Flow::rest() {
     }
 }
 
-/// Goes to the time stop, at which the state is the present one.
+/// Goes to the time stop, at which the state is the present one, but for neurons that weight decay takes to zero.
 void Flow::wait(std::string message) {
     stepper_.settle();
     const Clock stop = time_stop();
+    if (stepper_.waveform().decays()) keep_checkpoint(true);  // states behind it are found from there
+    const auto go_to = [&](const Clock& then) {
+        if (stepper_.waveform().decays())
+            fade(stepper_.expansion(), state_, plan_.objective.decay * (then.t() - state_.clock.t()));
+        state_.clock = then;
+    };
     if (plan_.save_by != SaveBy::log_norm)
-        for (; !is_saved() && !stop.is_before(next_save()); ++n_saved_) save_state(next_save(), 0.0);
-    state_.clock = stop;
+        for (; !is_saved() && !stop.is_before(next_save()); ++n_saved_) {
+            go_to(next_save());
+            save_state(state_.clock, 0.0);
+        }
+    go_to(stop);
     keep_checkpoint();
     finish(plan_.stop.time < std::numeric_limits<double>::infinity() && stop.t() == plan_.stop.time
                ? Status::reached_time

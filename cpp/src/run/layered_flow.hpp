@@ -156,6 +156,7 @@ class LayeredFlow final : public Run {
     void keep_state();
     bool is_at_rest(double u);
     bool has_settled();
+    double slowest_decay() const;
     bool stands(bool is_idle);
     void finish_undecided(const std::string& what);
     std::string name_contacts() const;

@@ -1,6 +1,7 @@
 /// Rest: the part of LayeredFlow that tells that nothing moves any more.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/tolerances.hpp"
 #include "run/layered_flow.hpp"
@@ -19,6 +20,8 @@ constexpr double kStanding = 1e-13;
 /// Rest with decay: θ stays within this part of the tolerance while t grows e^kLogSettled times.
 constexpr double kSettledPart = 0.1;
 constexpr double kLogSettled = 1.4;
+/// A unit grows if it does so at more than this part of the decay.
+constexpr double kGrows = 1e-6;
 /// Pre-activations below e^kLogOfNothing have no digits, or few.
 const double kLogOfNothing = std::log(kSmallestNeuron);
 /// All weights fall alike if none is further than this part of the largest from it: nothing but decay moves them.
@@ -35,7 +38,9 @@ bool falls_alike(const Vector& theta, const Vector& rate) {
 }  // namespace
 
 // Decay ends at a critical point, which explicit steps reach to their tolerance and no better: they go on around it.
-// What has moved by less than a part of the tolerance in most of the time of the run has no rate that matters. A
+// What has moved by less than a part of the tolerance in most of the time of the run has no rate that matters, once
+// that is as long as decay takes: before, events at tiny times or a fit may be all that there was. A unit far below the
+// others that grows will be one of them. A
 // network that decays to zero moves beside itself for ever: where its state at a time is asked for, it is compared with
 // itself, until nothing but decay moves it and doubles do not hold the pre-activations of all layers any more.
 bool LayeredFlow::has_settled() {
@@ -51,7 +56,19 @@ bool LayeredFlow::has_settled() {
         settling_ = state_.theta;
         settling_since_ = state_.clock.log_t();
     }
-    return state_.clock.log_t() - settling_since_ > kLogSettled;
+    const double now_t = state_.clock.log_t();
+    if (now_t - settling_since_ <= kLogSettled) return false;
+    const double slowest = slowest_decay();
+    if (now_t + std::log(slowest) <= 0.0) return false;
+    const double rtol = plan_.settings.rtol;
+    return sizes_of_units_.growth_of_small(jet_.theta(0), jet_.theta(1), rtol) <= std::max(kGrows, rtol) * slowest;
+}
+
+double LayeredFlow::slowest_decay() const {
+    double slowest = std::numeric_limits<double>::infinity();
+    for (const double rate : jet_.duals().decay())
+        if (rate > 0.0) slowest = std::min(slowest, rate);
+    return slowest;
 }
 
 bool LayeredFlow::is_at_rest(double u) {

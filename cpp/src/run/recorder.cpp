@@ -111,8 +111,8 @@ Recorder::Recorder(const Dataset& data, Index neurons, std::size_t checkpoint_by
       checkpoints_(neurons * (data.rank() + 1)),
       saved_(neurons * (data.rank() + 1)) {}
 
-void Recorder::checkpoint(const Clock& clock, double log_loss, const Matrix& w, const Vector& a) {
-    if (stride_.takes(checkpoints_.count(), [this] { checkpoints_.thin(); }))
+void Recorder::checkpoint(const Clock& clock, double log_loss, const Matrix& w, const Vector& a, bool always) {
+    if (always || stride_.takes(checkpoints_.count(), [this] { checkpoints_.thin(); }))
         checkpoints_.add(clock, log_loss, events_.count(), {span_of(w), span_of(a)});
 }
 

@@ -117,7 +117,7 @@ class Recorder {
     Recorder(const Dataset& data, Index neurons, std::size_t checkpoint_bytes);
 
     /// Offers an accepted step, in working coordinates.
-    void checkpoint(const Clock& clock, double log_loss, const Matrix& w, const Vector& a);
+    void checkpoint(const Clock& clock, double log_loss, const Matrix& w, const Vector& a, bool always = false);
     void save(const Clock& clock, double log_loss, const Matrix& w, const Vector& a);
     void events(const Clock& clock_at_event, const BoundaryEvent& event);
     void branching(const Clock& clock_at_event, const BranchPoint& point);

@@ -92,6 +92,9 @@ class Expansion {
     double start_rate(Index neuron, const Direction& direction) const {
         return start_gradients_.col(groups_.of(neuron)).dot(direction);
     }
+    /// All of it, (r,), and its norm.
+    auto start_gradient(Index neuron) const { return start_gradients_.col(groups_.of(neuron)); }
+    double start_pull(Index neuron) const { return start_gradient(neuron).norm(); }
     /// |θ'|² at the start of the step, of all neurons.
     double speed_square() const noexcept;
     /// With weight decay: |θ'| over |θ|, or the rate at which the neuron grows that grows fastest, if that is more. A

@@ -164,6 +164,14 @@ void Parameters::decay(double factor) {
     for (Index j = 0; j < neurons(); ++j) parts_.scale(j, factor);
 }
 
+void Parameters::decay(Index neuron, double factor) {
+    w.col(neuron) *= factor;
+    a[neuron] *= factor;
+    largest_[neuron] *= factor;
+    invariant_[neuron] *= factor * factor;
+    parts_.scale(neuron, factor);
+}
+
 void Parameters::start_at(int exponent) {
     exponent_ = exponent;
     resting_ *= std::ldexp(1.0, exponent);

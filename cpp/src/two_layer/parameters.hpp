@@ -95,6 +95,8 @@ class Parameters {
     /// Multiplies every neuron by a factor in (0, 1]: what weight decay did to it. The samples span all coordinates
     /// then.
     void decay(double factor);
+    /// The same of one neuron.
+    void decay(Index neuron, double factor);
     /// Stores them 2^by times smaller than before, exactly.
     void shrink(int by);
     /// Declares that the constructor's arguments were 2^exponent times smaller than the neurons.

@@ -54,7 +54,10 @@ class Dense:
         return np.where(np.isfinite(self.t), plain, logs)
 
     def rest(self, clock: str) -> float:
-        """When the network came to rest, in `clock`: the state from then on is the final one. Inf when it did not."""
+        """When the network came to rest, in `clock`; infinity when it did not.
+
+        The state from then on is the final one, but for neurons that weight decay takes to zero.
+        """
         log_t = float(self.raw["stats"].get("rest_log_t", np.inf))
         if clock == "log_t":
             return log_t
@@ -82,7 +85,8 @@ class Dense:
         m, d = self.raw["final_W"].shape
         W, a = np.empty((len(times), m, d)), np.empty((len(times), m))
         node_of = np.searchsorted(nodes, times, side="right") - 1
-        node_of[times >= self.rest(clock)] = len(nodes) - 1
+        if self.settings.weight_decay == 0:
+            node_of[times >= self.rest(clock)] = len(nodes) - 1
         pattern, done = np.array(self.raw["pattern0"]), 0
         for node in np.unique(node_of).tolist():
             self.events.apply(pattern, done, int(self.n_events[node]))
@@ -123,6 +127,7 @@ class Dense:
             "atol": used.atol,
             "on_branch": used.on_branch,
             "pattern": pattern,
+            "at_rest": bool(self.log_t[node] == self.rest("log_t")),
             until: float(times[-1]),
             save: times,
             **start,
