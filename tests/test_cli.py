@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import signal
 import subprocess
@@ -111,6 +112,24 @@ def test_options_reach_the_flow(capsys, tmp_path):
     assert (used.loss, used.reduction, used.rtol, sol.leak) == ("exponential", "mean", 1e-7, 0.2)
     assert sol.status == "reached_mean_loss"
     np.testing.assert_allclose(np.abs(sol.initial.a), 0.01)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+@pytest.mark.parametrize(
+    ("arguments", "word"), [([*PLANAR, "--until", "5", "--no-euler"], "mean loss"), (["run", "--help"], "--until")]
+)
+def test_output_that_cannot_hold_every_letter_shows_the_rest(monkeypatch, encoding, arguments, word):
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding=encoding) for _ in range(2))
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(sys, "stderr", err)
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    for stream in (out, err):
+        stream.flush()
+    assert (end.value.code, err.buffer.getvalue()) == (0, b"")
+    text = out.buffer.getvalue().decode(encoding)
+    assert word in text
+    assert "?" in text  # θ or γ
 
 
 def test_quiet_prints_nothing(capsys, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -12,6 +13,9 @@ _PIPE_CLOSED = 141  # what a shell reports of a program whose reader went away
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 2 bad input (one line on the standard error), 130 Ctrl-C, 143 SIGTERM."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # where the encoding has no θ, ? stands for it
     sys.exit(_code(list(sys.argv[1:] if arguments is None else arguments)))
 
 
