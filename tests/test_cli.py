@@ -170,67 +170,6 @@ def test_every_named_kind_of_data_runs(capsys, data):
     assert "6 neurons" in text
 
 
-def test_a_csv_file_runs_with_its_labels(capsys, tmp_path):
-    path = tmp_path / "table.csv"
-    path.write_text("u,v,sick\n1.65,-0.47,yes\n-0.47,1.35,no\n")
-    code, _, err = call(capsys, "run", "--data", path, "--label", "sick", "--positive", "yes", "--width", "4",
-                        "--until", "1", "--no-euler", "--no-figures", "--out", tmp_path)  # fmt: skip
-    assert (code, err) == (0, "")
-    np.testing.assert_array_equal(rf.load(tmp_path / "run.npz").data.y, [1.0, -1.0])
-
-
-def write_targets(tmp_path):
-    path = tmp_path / "fit.csv"
-    path.write_text("x,price\n-1.0,1.1\n-0.5,0.6\n0.0,0.1\n0.5,0.6\n1.0,1.1\n")
-    return path
-
-
-def test_a_csv_file_runs_with_its_targets_and_a_bias(capsys, tmp_path):
-    code, text, err = call(capsys, "run", "--data", write_targets(tmp_path), "--target", "price", "--bias", "1",
-                           "--loss", "squared", "--width", "8", "--scale", "0.1", "--until", "30", "--no-euler",
-                           "--out", tmp_path)  # fmt: skip
-    assert (code, err) == (0, "")
-    sol = rf.load(tmp_path / "run.npz")
-    np.testing.assert_array_equal(sol.data.y, [1.1, 0.6, 0.1, 0.6, 1.1])
-    assert sol.final([[0.25]]).shape == (1,)
-    error = np.sqrt(np.mean((sol.final(sol.data.X) - sol.data.y) ** 2))
-    assert f"{error:.6g}" in text
-    assert "margin" not in text
-    assert (tmp_path / "fit.png").is_file()
-    assert json.loads((tmp_path / "summary.json").read_text())["rmse"] == pytest.approx(error)
-
-
-def test_two_inputs_with_a_bias_get_a_picture_of_the_outputs(capsys, tmp_path):
-    path = tmp_path / "xor.csv"
-    path.write_text("u,v,odd\n0,0,no\n0,1,yes\n1,0,yes\n1,1,no\n")
-    code, _, err = call(capsys, "run", "--data", path, "--label", "odd", "--positive", "yes", "--bias", "1",
-                        "--width", "6", "--scale", "0.1", "--until", "5", "--no-euler", "--out", tmp_path)  # fmt: skip
-    assert (code, err) == (0, "")
-    assert (tmp_path / "outputs.png").is_file()
-    assert not (tmp_path / "plane.png").exists()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--target", "price"], '--target must come with "--loss squared", found --loss logistic'),
-        (
-            ["--target", "cost", "--loss", "squared"],
-            "target must name columns of the file ('x', 'price'), found 'cost'",
-        ),
-        (["--target", "price", "--loss", "squared"], "X must have no row of zeros, found zeros only at row 2"),
-        (["--target", "price", "--label", "x", "--loss", "squared"], "--target must stand without --label"),
-        (["--target", "price", "--bias", "0", "--loss", "squared"], "--bias must be a finite number other than 0"),
-        (["--loss", "squared"], "--label must name the column of fit.csv that holds the labels (--target that of real"),
-    ],
-)
-def test_bad_targets_end_with_2_and_one_line(capsys, tmp_path, options, message):
-    code, _, err = call(capsys, "run", "--data", write_targets(tmp_path), *options, "--until", "1")
-    assert code == 2
-    assert message in err
-    assert err.count("\n") == 1
-
-
 # --- bad input -------------------------------------------------------------------------------------------------------
 
 

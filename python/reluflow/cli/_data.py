@@ -10,6 +10,7 @@ from .. import datasets
 from .._validation import invalid
 from ..datasets import Dataset, MultiClassDataset
 from ..datasets._bias import bias_value
+from ..datasets._labels import Written
 from ..losses import is_of_margins
 
 _READERS: dict[str, Callable[..., Dataset]] = {
@@ -116,6 +117,7 @@ def _from_file(path: Path, answers: Answers) -> Dataset:
     if not path.is_file():
         raise invalid("--data", "name a file that exists", repr(str(path)))
     kind, read = path.suffix.lower(), _READERS[path.suffix.lower()]
+    positive = None if answers.positive is None else Written(answers.positive)
     bias = None if answers.bias is None else bias_value(answers.bias, "--bias")
     if kind == ".npz":
         for name, column in (("--label", answers.label), ("--target", answers.target)):
@@ -123,7 +125,7 @@ def _from_file(path: Path, answers: Answers) -> Dataset:
                 raise invalid(name, "be left out with .npz files, which hold X and y", repr(column))
         if answers.positive is None and not is_of_margins(answers.loss):
             return read(path, targets=True, bias_input=bias)
-        return read(path, positive=_value(answers.positive), bias_input=bias)
+        return read(path, positive=positive, bias_input=bias)
     if answers.target is not None:
         if answers.label is not None or answers.positive is not None:
             raise invalid("--target", "stand without --label and --positive", "both")
@@ -132,19 +134,7 @@ def _from_file(path: Path, answers: Answers) -> Dataset:
     if answers.label is None:
         expected = f"name the column of {path.name} that holds the labels (--target that of real targets)"
         raise invalid("--label", expected, "nothing")
-    return read(path, label=answers.label, positive=_value(answers.positive), bias_input=bias)
-
-
-def _value(text: str | None) -> str | int | float | None:
-    """Read a label as the file has it: a number where the text is one."""
-    if text is None:
-        return None
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+    return read(path, label=answers.label, positive=positive, bias_input=bias)
 
 
 def _named(name: str, options: list[str], seed: int) -> Dataset:

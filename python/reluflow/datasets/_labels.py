@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Collection, Hashable
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +18,25 @@ ClassValue: TypeAlias = Hashable
 # Pairs whose positive member everybody agrees on; any other pair needs `positive`. True == 1 and False == 0.
 KNOWN_PAIRS: tuple[tuple[float, float], ...] = ((-1, 1), (0, 1))
 MAX_NAMED = 6  # classes listed in a message before it says "..."
+_TRUTH = {"true": True, "false": False}
+
+
+@dataclass(frozen=True)
+class Written:
+    """A positive class as it is typed where all is text: the column says whether it is text, number or truth value."""
+
+    text: str
+
+    def among(self, classes: Collection[ClassValue]) -> ClassValue:
+        """Return the class that the text stands for, or the text itself if none is."""
+        meanings: list[ClassValue] = [self.text]
+        if "_" not in self.text:  # Python reads 1_0 as ten, tables do not
+            for kind in (int, float):
+                with suppress(ValueError):
+                    meanings.append(kind(self.text))
+        if self.text.lower() in _TRUTH:
+            meanings.append(_TRUTH[self.text.lower()])
+        return next((value for value in meanings if value in classes), self.text)
 
 
 def binary_labels(values: npt.ArrayLike, *, positive: ClassValue | Collection[ClassValue] | None = None) -> FloatArray:
@@ -148,6 +169,8 @@ def _default_positive(classes: tuple[Any, ...]) -> list[int]:
 
 
 def _chosen(positive: ClassValue | Collection[ClassValue], classes: tuple[Any, ...]) -> list[int]:
+    if isinstance(positive, Written):
+        positive = positive.among(classes)
     wanted = list(positive) if isinstance(positive, (list, tuple, set, frozenset)) else [positive]
     index = {value: code for code, value in enumerate(classes)}
     for value in wanted:
