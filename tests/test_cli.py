@@ -17,7 +17,7 @@ from PIL import Image
 from rich.console import Console
 
 import reluflow as rf
-from reluflow.cli import _files, main
+from reluflow.cli import _files, _inspect, main
 from reluflow.cli._progress import ProgressLine, describe
 
 PLANAR = ["run", "--data", "wang-pilanci", "--width", "10", "--seed", "1"]
@@ -242,6 +242,23 @@ def test_inspect_shows_a_saved_run_and_its_first_events(capsys, tmp_path):
         assert f"{event.t:.10g}" in text
     assert f"{sol.events[4].t:.10g}" not in text
     assert {path.name for path in (tmp_path / "again").iterdir()} == FIGURES
+
+
+@pytest.mark.parametrize("name", ["see [/i]", "train[clean]", "a :key: b", "c [bold]d[/bold]"])
+def test_names_and_paths_are_printed_as_they_are(capsys, tmp_path, name):
+    data = rf.Dataset([[1.0, 2.0], [2.0, 1.0]], [1, -1], name=name)
+    rf.integrate(data, rf.Network.init(3, 2, seed=0), until=1.0).save(tmp_path / "run.npz")
+    code, text, err = call(capsys, "inspect", tmp_path / "run.npz")
+    assert (code, err) == (0, "")
+    assert text.startswith(f"{name} (n = 2, d = 2)")
+    out = tmp_path / "runs[a]"
+    assert call(capsys, *PLANAR, "--until", "1", "--no-figures", "--no-euler", "--out", out)[1].endswith(f"to {out}\n")
+
+
+def test_info_says_how_to_install_what_is_missing(capsys, monkeypatch):
+    monkeypatch.setitem(_inspect.EXTRAS, "film", (("no_such_module",), "films"))
+    monkeypatch.setenv("COLUMNS", "120")
+    assert 'missing no_such_module: pip install "reluflow[film]"' in call(capsys, "info")[1]
 
 
 def test_info_names_the_version_and_the_extras(capsys):

@@ -31,6 +31,11 @@ def _show_version(value: bool) -> None:
         raise typer.Exit
 
 
+def _console() -> Console:
+    """Return what prints the results: names, paths and messages as they are, [i] and :key: among them."""
+    return Console(markup=False, emoji=False)
+
+
 @app.callback()
 def _root(
     version: Annotated[
@@ -100,9 +105,9 @@ def run(
     given = {name for name in options if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"}
     answers = Answers(label, positive, target, bias, loss)
     if layers is not None or loss == CLASSES or (data is not None and has_several_targets(data, answers)):
-        return _run_layers.execute(options, given, Console())
+        return _run_layers.execute(options, given, _console())
     del options["layers"]
-    return _run.execute(_request.build(options, given), Console())
+    return _run.execute(_request.build(options, given), _console())
 
 
 @app.command()
@@ -158,7 +163,7 @@ def sweep(
         quiet,
         {**options, **flow, **work},
     )
-    return _sweep.execute(request, Console())
+    return _sweep.execute(request, _console())
 
 
 @app.command()
@@ -169,7 +174,7 @@ def inspect(path: o.SavedRun, *, events: o.Events = 0, out: o.Redraw = None) -> 
 
     `reluflow inspect out/digits/run.npz --events 10`
     """
-    return _inspect.inspect(path, n_events=events, out=out, console=Console())
+    return _inspect.inspect(path, n_events=events, out=out, console=_console())
 
 
 @app.command()
@@ -190,7 +195,7 @@ def prove(
 
     `reluflow prove out/digits/run.npz --until 0.001 --out out/digits/certificate.json`
     """
-    return _prove.execute(path, until=until, digits=digits, out=out, quiet=quiet, console=Console())
+    return _prove.execute(path, until=until, digits=digits, out=out, quiet=quiet, console=_console())
 
 
 @app.command()
@@ -218,10 +223,10 @@ def reproduce(
     `reluflow reproduce all --quick --out out/papers`
     """
     request = _reproduce.Request(ids or [], quick, out, seed, threads, again, mnist)
-    return _reproduce.execute(request, Console())
+    return _reproduce.execute(request, _console())
 
 
 @app.command()
 def info() -> int:
     """Show the version, the compiled core and which extras are installed."""
-    return _inspect.info(Console())
+    return _inspect.info(_console())

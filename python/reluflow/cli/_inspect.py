@@ -104,7 +104,7 @@ def info(console: Console) -> int:
         table.add_column(name)
     for extra, (modules, purpose) in EXTRAS.items():
         missing = [module for module in modules if importlib.util.find_spec(module) is None]
-        state = "installed" if not missing else f'missing {", ".join(missing)}: pip install "reluflow\\[{extra}]"'
+        state = "installed" if not missing else f'missing {", ".join(missing)}: pip install "reluflow[{extra}]"'
         table.add_row(extra, purpose, state)
     console.print(table)
     return 0
