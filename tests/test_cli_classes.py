@@ -59,6 +59,24 @@ def test_the_same_run_by_layers_and_by_name(capsys: Any, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
+    ("rows", "network"),
+    [
+        ("x,y\n.1,0\n.5,1\n2,0\n-1,1\n", ["--label", "y", "--layers", "1"]),
+        ("x,y\n.1,0\n.5,1\n2,0\n-1,1\n", ["--label", "y", "--layers", "1,3"]),
+        ("x,y,z\n.1,0,1\n.5,1,2\n2,0,.1\n-1,1,3\n", ["--target", "y,z", "--loss", "squared", "--width", "1"]),
+    ],
+)
+def test_networks_with_single_units_get_their_figures(
+    capsys: Any, tmp_path: Path, rows: str, network: list[str]
+) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text(rows)
+    code, _, err = call(capsys, "run", "--data", path, *network, "--until", "1", "--out", tmp_path / "out")
+    assert (code, err) == (0, "")
+    assert {path.name for path in (tmp_path / "out").glob("*.png")} == {"layers.png", "events.png"}
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--data", "digits:3,8"], "--data must be one of digits, iris, wine, FILE.csv or FILE.parquet with --loss"),

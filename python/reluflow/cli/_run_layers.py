@@ -172,7 +172,12 @@ def draw(run: Run, out: Path) -> list[Path]:
 def _layers(solution: DeepSolution) -> Figure:
     figure, axes = figures.panels(2, height=3.3)
     figures.layer_singular_values(analysis.layer_singular_values(solution), axes[0])
-    figures.row_plane(analysis.row_plane(solution, 1 if solution.initial.dim > 1 else 2), axes[1])
+    planar = (number for number, layer in enumerate(solution.initial.layers, 1) if layer.W.shape[1] > 1)
+    first = next(planar, None)
+    if first is None:  # a chain of single units: no layer has a plane
+        axes[1].remove()
+    else:
+        figures.row_plane(analysis.row_plane(solution, first), axes[1])
     return figure
 
 
