@@ -16,6 +16,7 @@ import pytest
 
 import reluflow as rf
 from reluflow.cli import main
+from reluflow.cli._progress import ProgressLine
 from reluflow.cli._signals import Signals
 
 DATA_FILES = {"summary.json", "events.csv", "run.npz"}
@@ -121,6 +122,27 @@ def test_a_signal_during_the_run_writes_what_there_is(number: signal.Signals, tm
     assert names(out) == DATA_FILES
     assert json.loads((out / "summary.json").read_text())["status"] == solution_in(out).status == "interrupted"
     assert solution_in(out).stats["steps"] > 0
+
+
+@pytest.mark.parametrize("number", CODES, ids=lambda number: number.name)
+@pytest.mark.parametrize(
+    "network",
+    [["--data", "digits:3,8", "--layers", "100,100"], ["--data", "digits", "--loss", "cross_entropy"]],
+    ids=["layers", "outputs"],
+)
+def test_a_signal_interrupts_layers_and_several_outputs_too(
+    number: signal.Signals,
+    network: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ProgressLine, "follow", lambda *_: signal.raise_signal(number))
+    assert call("run", *network, "--until", "1e6", "--out", tmp_path) == CODES[number]
+    assert names(tmp_path) == DATA_FILES
+    assert json.loads((tmp_path / "summary.json").read_text())["status"] == "interrupted"
+    assert rf.load(tmp_path / "run.npz").status == "interrupted"
+    assert "\ninterrupted: " in capsys.readouterr().out
 
 
 # The command line with signals that come while it writes a run.

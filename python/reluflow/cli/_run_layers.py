@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,8 @@ _SCALE = 1.0  # of the first weights where --scale is not given: the default of 
 def execute(options: dict[str, Any], given: set[str], console: Console) -> int:
     """Run, print the table and write the files; return the exit code.
 
+    After Ctrl-C or SIGTERM what there is is written, and the exit code is 130 or 143. A second one leaves at once.
+
     Raises
     ------
     ValueError
@@ -67,7 +70,10 @@ def execute(options: dict[str, Any], given: set[str], console: Console) -> int:
         _files.folder(out)
         if options["figures"]:
             optional_module("matplotlib", "viz")
-    return _run(data, net, options, console)
+    with Signals() as signals:
+        with suppress(KeyboardInterrupt):  # the second signal leaves at once
+            _run(data, net, options, console, signals)
+        return signals.exit_code
 
 
 def _deep(options: dict[str, Any], data: Dataset | MultiClassDataset, given: set[str]) -> DeepNetwork:
@@ -110,31 +116,38 @@ def widths(text: str) -> list[int]:
     return found
 
 
-def _run(data: Any, net: DeepNetwork | Network, options: dict[str, Any], console: Console) -> int:
-    settings = {
-        name: options[name] for name in ("loss", "reduction", "weight_decay", "rtol", "on_branch", "max_events")
-    }
-    until = Stop.parse(options["until"])
-    with Signals() as signals:
-        with ProgressLine(console, data.n, options["reduction"], quiet=options["quiet"]) as line:
-
-            def follow(report: Progress) -> bool:
-                line.follow(report)
-                return bool(signals.came)
-
-            solution = integrate(data, net, until=until, callback=follow, n_threads=options["threads"], **settings)
+def _run(data: Any, net: DeepNetwork | Network, options: dict[str, Any], console: Console, signals: Signals) -> None:
+    solution = _integrate(data, net, options, console, signals)
+    if not options["quiet"]:
+        console.print(title(solution), style="bold", soft_wrap=True, highlight=False)
+        console.print(table(solution))
+        console.print(f"{solution.status}: {solution.message}")
+    if options["out"] is not None:
+        names = _write(solution, options)
+        if options["figures"]:
+            names += _figures(solution, options["out"], signals)
         if not options["quiet"]:
-            console.print(title(solution), style="bold", soft_wrap=True, highlight=False)
-            console.print(table(solution))
-            console.print(f"{solution.status}: {solution.message}")
-        if options["out"] is not None:
-            names = _write(solution, options)
-            if not options["quiet"]:
-                console.print(f"wrote {', '.join(names)} to {options['out']}", soft_wrap=True)
-        return signals.exit_code
+            console.print(f"wrote {', '.join(names)} to {options['out']}", soft_wrap=True)
+
+
+def _integrate(
+    data: Any, net: DeepNetwork | Network, options: dict[str, Any], console: Console, signals: Signals
+) -> Run:
+    rules = ("loss", "reduction", "weight_decay", "rtol", "on_branch", "max_events")
+    settings = {name: options[name] for name in rules}
+    until = Stop.parse(options["until"])
+    with ProgressLine(console, data.n, options["reduction"], quiet=options["quiet"]) as line:
+
+        def follow(report: Progress) -> None:
+            line.follow(report)
+            if signals.came:
+                raise KeyboardInterrupt  # to the core, which ends the run with what it has
+
+        return integrate(data, net, until=until, callback=follow, n_threads=options["threads"], **settings)
 
 
 def _write(solution: Run, options: dict[str, Any]) -> list[str]:
+    """Write the run, all files of it or none; return their names."""
     command = {name: str(value) if isinstance(value, Path) else value for name, value in options.items()}
     record = {
         "version": __version__,
@@ -152,10 +165,16 @@ def _write(solution: Run, options: dict[str, Any]) -> list[str]:
         solution.save(place / "run.npz")
         solution.events.to_csv(place / "events.csv")
         _files.write_json(place / "summary.json", record)
-    names = ["summary.json", "events.csv", "run.npz"]
-    if options["figures"]:
-        names += [path.name for path in draw(solution, options["out"])]
-    return names
+    return ["summary.json", "events.csv", "run.npz"]
+
+
+def _figures(solution: Run, out: Path, signals: Signals) -> list[str]:
+    """Draw the figures; return their names, or none after a signal."""
+    try:
+        with signals.raising():
+            return [path.name for path in draw(solution, out)]
+    except KeyboardInterrupt:  # the figures that are there stay
+        return []
 
 
 def draw(run: Run, out: Path) -> list[Path]:
