@@ -5,10 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import signal
 import subprocess
 import sys
 import time
+import tomllib
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -268,6 +271,17 @@ def test_info_names_the_version_and_the_extras(capsys):
     assert text.count("installed") >= 5
 
 
+def test_info_knows_every_extra_of_the_package_and_what_it_brings():
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    of_users = extras["all"][0].partition("[")[2].rstrip("]").split(",")
+    assert set(_inspect.EXTRAS) == {*of_users, "torch"}
+    modules = {"scikit-learn": "sklearn", "pillow": "PIL", "imageio-ffmpeg": "imageio_ffmpeg"}
+    for name, (brought, _) in _inspect.EXTRAS.items():
+        stated = [line.partition(">=")[0] for line in extras[name]]
+        assert sorted(brought) == sorted(modules.get(library, library) for library in stated)
+
+
 def test_the_version_can_be_asked_for(capsys):
     assert call(capsys, "--version") == (0, f"reluflow {rf.__version__}\n", "")
 
@@ -280,6 +294,16 @@ def test_every_command_has_help_that_names_its_options(capsys, command):
     wanted = {"run": ["--data", "--until", "--leak", "--quiet", "Examples"], "inspect": ["--events", "Example"]}
     for word in wanted.get(command[0] if command else "", []):
         assert word in text
+
+
+@pytest.mark.parametrize("command", ["run", "sweep"])
+def test_the_help_and_the_docs_name_every_criterion_of_a_stop(capsys, command):
+    docs = (Path(__file__).parents[1] / "docs" / "cli.md").read_text(encoding="utf-8")
+    _, text, _ = call(capsys, command, "--help")
+    for field in fields(rf.Stop):
+        criterion = "limit=true" if field.name == "limit" else f"{field.name}="
+        assert re.search(rf"\b{criterion}", text)
+        assert f"`{criterion}`" in docs
 
 
 def test_no_command_shows_the_help_and_is_bad_input(capsys):

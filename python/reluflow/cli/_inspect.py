@@ -23,12 +23,14 @@ from ._table import result_table
 
 # What each extra of the package brings, and what for.
 EXTRAS = {
-    "analysis": (("pandas", "xarray", "h5netcdf"), "tables and datasets of results"),
-    "viz": (("matplotlib",), "figures"),
+    "analysis": (("pandas", "xarray", "h5netcdf", "h5py"), "tables and datasets of results"),
+    "viz": (("matplotlib", "PIL"), "figures"),
     "film": (("imageio_ffmpeg",), "animations as MP4 where the system has no ffmpeg"),
     "explore": (("plotly",), "a run to drag through in a browser"),
     "data": (("sklearn", "pandas", "pyarrow"), "real data, CSV and Parquet files"),
     "convex": (("cvxpy", "clarabel", "highspy"), "convex programs and certificates"),
+    "sweep": (("xarray", "zarr"), "sweeps over grids of parameters"),
+    "torch": (("torch",), "networks to and from torch"),
     "cli": (("typer", "rich"), "this command"),
 }
 

@@ -8,14 +8,16 @@ from typing import Annotated, Any
 import typer
 
 from ..flow import POLICIES
+from ..flow._stop import CRITERIA
 from ..losses import LOSSES, REDUCTIONS
 from ..sweeps import MEASURES
 from ._data import CLASSES, FORMS
 
 _DATA = "Data by name (" + ", ".join(f"`{form}`" for form in FORMS[:-3]) + ") or a CSV, Parquet or NPZ file."
+_CRITERIA = ", ".join("`limit=true`" if name == "limit" else f"`{name}=`" for name in CRITERIA)
 _UNTIL = (
-    "When to stop, the first that holds: `time=`, `log_time=`, `loss=`, `mean_loss=`, `direction=`, `events=`, "
-    "`seconds=`, joined by commas. A number alone is a time."
+    f"When to stop, the first that holds: {_CRITERIA}, joined by commas. A number alone is a time. `gradient=` and "
+    "`steps=` are for layers and several outputs."
 )
 
 
