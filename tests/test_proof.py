@@ -296,3 +296,23 @@ def test_the_command_proves_a_saved_run(sol: rf.Solution, tmp_path, capsys) -> N
     with pytest.raises(SystemExit) as end:
         main(["prove", str(tmp_path / "none.npz")])
     assert end.value.code == 2
+
+
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        (".", "--out must name a file, found the folder"),
+        ("none/proof.json", "--out must lie in a folder that exists and can be written to, found"),
+        ("run.npz/proof.json", "--out must lie in a folder that exists and can be written to, found"),
+    ],
+)
+def test_a_place_where_no_certificate_can_be_is_named_before_the_proof(
+    sol: rf.Solution, tmp_path, capsys, monkeypatch, out: str, message: str
+) -> None:
+    sol.save(tmp_path / "run.npz")
+    monkeypatch.setattr("reluflow.cli._prove.prove", lambda *_, **__: pytest.fail("proved first"))
+    with pytest.raises(SystemExit) as end:
+        main(["prove", str(tmp_path / "run.npz"), "--out", str(tmp_path / out)])
+    assert end.value.code == 2
+    assert message in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["run.npz"]

@@ -347,6 +347,7 @@ def test_the_command_line_sweeps_stores_and_writes_a_table(capsys: pytest.Captur
         (["--grid", "seed=0:2", "--grid", "seed=3", "--until", "1"], "each parameter once"),
         (["--grid", "colour=1", "--until", "1"], "grid must name parameters among"),
         (["--grid", "seed=0:2", "--until", "1", "--out", "x.xls"], "--out must name a file that ends with .csv or .nc"),
+        (["--grid", "seed=0:2", "--until", "1", "--out", "none/x.csv"], "--out must lie in a folder that exists"),
         (["--until", "1"], "--grid"),
     ],
 )

@@ -34,6 +34,24 @@ def folder(path: Path) -> Path:
     return path
 
 
+def check_file(path: Path) -> None:
+    """Refuse the path of a file that is to be written where none can be.
+
+    Raises
+    ------
+    ValueError
+        The path is a folder, or its own folder does not exist or may not be written to.
+    """
+    if path.is_dir():
+        raise invalid("--out", "name a file", f"the folder {str(path)!r}")
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        expected = "lie in a folder that exists and can be written to"
+        raise invalid("--out", expected, f"{str(path)!r} ({error.strerror})") from None
+
+
 @contextmanager
 def together(path: Path) -> Iterator[Path]:
     """Give a new folder in the folder `path`; when the block ends without an error its files move up, and replace.

@@ -10,6 +10,7 @@ from .._validation import invalid
 from ..flow import MultiClassSolution, TwoLayerSolution, load
 from ..layered import DeepSolution
 from ..proof import Proof, prove
+from . import _files
 from ._progress import ProgressLine
 from ._signals import Signals
 
@@ -22,12 +23,12 @@ def execute(path: Path, *, until: float | None, digits: str, out: Path | None, q
     Raises
     ------
     ValueError
-        No such file, not a saved run of two classes, or a time outside of it.
+        No such file, not a saved run of two classes, a time outside of it, or a certificate that cannot be written.
     """
     if not path.is_file():
         raise invalid("RUN", "be a file written by reluflow run or Solution.save", repr(str(path)))
-    if out is not None and not out.parent.is_dir():
-        raise invalid("--out", "lie in a folder that exists", repr(str(out)))
+    if out is not None:
+        _files.check_file(out)  # before the proof, which may take long
     number = int(digits) if digits.isdecimal() else digits
     solution = load(path)
     if isinstance(solution, MultiClassSolution):

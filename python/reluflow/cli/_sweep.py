@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,13 +14,13 @@ from .._validation import invalid, optional_module
 from ..datasets import Dataset, MultiClassDataset
 from ..flow import Stop
 from . import _data
-from ._files import together
+from ._files import check_file, together
 
 if TYPE_CHECKING:
     import xarray as xr
 
 _FORM = "have the form name=value,value or name=first:end"
-_TABLES = (".csv", ".nc")
+_TABLES = {".csv": "pandas", ".nc": "h5netcdf"}  # what writes each
 
 
 @dataclass(frozen=True)
@@ -42,8 +41,8 @@ class SweepRequest:
 
 def execute(request: SweepRequest, console: Console) -> int:
     """Run, print how the points ended, write; return 0, or 1 if a point ended with an error."""
-    if request.out is not None and request.out.suffix not in _TABLES:
-        raise invalid("--out", "name a file that ends with " + " or ".join(_TABLES), repr(str(request.out)))
+    if request.out is not None:
+        _check_table(request.out)
     if request.answers.loss == _data.CLASSES:
         data: Dataset | MultiClassDataset = _data.load_classes(request.data, request.answers)
     else:
@@ -105,11 +104,16 @@ def _value(word: str) -> Any:
     return word
 
 
+def _check_table(out: Path) -> None:
+    """Find out before the sweep what would fail after it."""
+    if out.suffix not in _TABLES:
+        raise invalid("--out", "name a file that ends with " + " or ".join(_TABLES), repr(str(out)))
+    check_file(out)
+    optional_module(_TABLES[out.suffix], "analysis")
+
+
 def _write(found: xr.Dataset, out: Path) -> None:
     """Write a table of one row a point, or a netCDF file."""
-    optional_module("pandas", "analysis")
-    if not out.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "--out must lie in a folder that exists", str(out))
     with together(out.parent) as place:
         if out.suffix == ".csv":
             found.to_dataframe().to_csv(place / out.name)

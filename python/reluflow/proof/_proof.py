@@ -227,7 +227,7 @@ class Proof:
 
         Raises
         ------
-        ValueError
+        OSError
             The folder does not exist or may not be written to; the message names the path.
         """
         write(self, path)
