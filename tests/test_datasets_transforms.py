@@ -71,6 +71,11 @@ def test_labels_survive():
     assert np.array_equal(rf.datasets.centre(SEVERAL).labels, SEVERAL.labels)
 
 
+def test_a_constant_column_is_exactly_zero_when_centred():
+    data = rf.Dataset([[0.1, 1.0], [0.1, 2.0], [0.1, 4.0]], [1, 1, -1])  # the mean of 0.1, 0.1, 0.1 is not 0.1
+    assert rf.datasets.centre(data).X[:, 0].tolist() == [0.0, 0.0, 0.0]
+
+
 def test_standardising_does_not_take_rounding_for_spread():
     data = rf.Dataset([[0.1, 1.0], [0.1, 2.0], [0.1, 4.0]], [1, 1, -1])
     assert (rf.datasets.standardise(data).X[:, 0] == 0).all()

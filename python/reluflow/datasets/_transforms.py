@@ -6,6 +6,7 @@ import warnings
 from typing import Any, TypeVar, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from .._validation import FloatArray, instance
 from ._bias import about_columns, bare_inputs
@@ -31,7 +32,7 @@ def add_bias(data: AnyData, value: float = 1.0) -> AnyData:
 
 
 def centre(data: AnyData) -> AnyData:
-    """Subtract from each column its mean over the samples; a bias stays.
+    """Subtract from each column its mean over the samples; a bias stays. Another constant column becomes 0.
 
     Parameters
     ----------
@@ -54,8 +55,7 @@ def centre(data: AnyData) -> AnyData:
            [ 1.]])
     """
     _check(data)
-    X = bare_inputs(data)
-    return _with_inputs(data, X - X.mean(axis=0))
+    return _with_inputs(data, _centred(bare_inputs(data)))
 
 
 def standardise(data: AnyData) -> AnyData:
@@ -85,10 +85,18 @@ def standardise(data: AnyData) -> AnyData:
     """
     _check(data)
     X = bare_inputs(data)
-    constant = np.ptp(X, axis=0) == 0
-    centred = np.where(constant, 0.0, X - X.mean(axis=0))
-    spread = np.where(constant, 1.0, X.std(axis=0))
-    return _with_inputs(data, centred / spread)
+    spread = np.where(_is_constant(X), 1.0, X.std(axis=0))
+    return _with_inputs(data, _centred(X) / spread)
+
+
+def _is_constant(X: FloatArray) -> npt.NDArray[np.bool_]:
+    constant: npt.NDArray[np.bool_] = np.ptp(X, axis=0) == 0
+    return constant
+
+
+def _centred(X: FloatArray) -> FloatArray:
+    """Return X less the means of its columns: exactly 0 in constant ones, whose mean is rounded."""
+    return np.where(_is_constant(X), 0.0, X - X.mean(axis=0))
 
 
 def _check(data: Dataset | MultiClassDataset) -> None:
