@@ -152,3 +152,17 @@ def test_arguments_that_do_not_fit_are_named(call, message):
     sol = runs.planar(seed=1, until=2.0, scale=0.1)
     with pytest.raises(ValueError, match=message):
         call(sol, sol.final)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared"])
+def test_a_sample_of_weight_zero_is_in_no_margin_error_or_count_of_wrong_samples(loss):
+    X = np.array([[1.0, 0.2], [0.1, 1.0], [-0.9, -0.8], [0.9, 0.4]])
+    data = rf.Dataset(X, [1, -1, 1, -1], weights=[1, 1, 1, 0])  # the last is close to the first, of the other label
+    start = rf.Network.init(8, 2, seed=1, scale=0.1)
+    with_it = rf.integrate(data, start, until=50.0, loss=loss)
+    without = rf.integrate(rf.Dataset(X[:3], data.y[:3]), start, until=50.0, loss=loss)
+    assert with_it.final(X)[3] > 0.1  # it is wrong, and has the largest error
+    one, two = analysis.summarise(with_it), analysis.summarise(without)
+    assert one.n_wrong == two.n_wrong == 0
+    assert one.min_margin == pytest.approx(two.min_margin, rel=1e-6)
+    np.testing.assert_allclose(one.largest_error, two.largest_error, atol=1e-6)  # nan of labels alone

@@ -37,12 +37,13 @@ def series(source: Source | MultiClassSolution, times: npt.ArrayLike | None = No
     pandas.DataFrame
         Columns: ``t``, ``log_t``; ``log_loss`` and ``loss`` (with the reduction of the run); ``norm`` |θ|, ``norm_W``,
         ``norm_a``; ``norm2_per_log_t`` |θ|²/log t (nan for t <= 1); ``min_margin`` min_i q_i over the samples that
-        count; ``normalised_margin`` min_i q_i/|θ|²; ``smoothed_margin`` ℓ⁻¹(Σℓ)/|θ|² ([LLWA, Sec. 3]), which never
-        falls once the loss separates the data; ``balance_drift`` max_j |a_j² - |w_j|² - its first value|/|θ_j|²;
-        ``n_wrong`` samples with q_i <= 0 (these four for labels only, the smoothed margin is nan for a loss of
-        errors); for a loss of errors ``rmse``, the root of the weighted mean of (f(x_i) - y_i)², and
-        ``largest_error``; ``n_sectors`` different sign patterns among the neurons; ``n_held`` pairs on their boundary;
-        ``n_dead`` neurons that no sample can move any more. Units are in ``.attrs["units"]``.
+        count, whose weight is not 0; ``normalised_margin`` min_i q_i/|θ|²; ``smoothed_margin`` ℓ⁻¹(Σℓ)/|θ|² ([LLWA,
+        Sec. 3]), which never falls once the loss separates the data; ``balance_drift`` max_j |a_j² - |w_j|² - its
+        first value|/|θ_j|²; ``n_wrong`` samples that count with q_i <= 0 (these four for labels only, the smoothed
+        margin is nan for a loss of errors); for a loss of errors ``rmse``, the root of the weighted mean of
+        (f(x_i) - y_i)², and ``largest_error`` of the samples that count; ``n_sectors`` different sign patterns among
+        the neurons; ``n_held`` pairs on their boundary; ``n_dead`` neurons that no sample can move any more. Units are
+        in ``.attrs["units"]``.
 
     Raises
     ------
@@ -157,22 +158,22 @@ def _balance_drift(row: FloatArray, size: FloatArray, whole: FloatArray) -> Floa
 
 def _margin_columns(run: States) -> dict[str, FloatArray | IntArray]:
     of_errors: dict[str, FloatArray | IntArray] = {}
-    smoothed = np.full(len(run), np.nan)
+    smoothed, used = np.full(len(run), np.nan), run.data.counts > 0  # a weight of 0 leaves the sample out
     if is_of_margins(run.loss):
         smoothed = inverse_total(run.log_loss_sum, run.loss)
     else:
         errors, counts = run.loss_arguments, run.data.counts
         of_errors["rmse"] = np.asarray(np.sqrt(errors**2 @ counts / counts.sum()))
-        of_errors["largest_error"] = np.asarray(np.abs(errors).max(axis=1))
+        of_errors["largest_error"] = np.asarray(np.abs(errors[:, used]).max(axis=1))
     if not run.data.has_labels:
         return of_errors
     squares = run.norm**2
-    norm2, used = np.where(squares > 0, squares, np.nan), run.data.counts > 0
+    norm2, margins = np.where(squares > 0, squares, np.nan), run.margins[:, used]
     return {
-        "min_margin": run.margins[:, used].min(axis=1),
+        "min_margin": margins.min(axis=1),
         "normalised_margin": run.normalised_margins[:, used].min(axis=1),
         "smoothed_margin": smoothed / norm2,
-        "n_wrong": np.count_nonzero(run.margins <= 0, axis=1),
+        "n_wrong": np.count_nonzero(margins <= 0, axis=1),
         **of_errors,
     }
 

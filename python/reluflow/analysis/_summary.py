@@ -33,7 +33,8 @@ class Summary:
         γ, and L + γ/2 |θ|² with L summed or averaged as in the run: what falls along the flow.
     norm, min_margin, normalised_margin, smoothed_margin : float
     n_wrong : int
-        Samples with a margin that is not positive; 0 for targets that are no labels, whose margins are nan.
+        Samples that count, whose weight is not 0, with a margin that is not positive; 0 for targets that are no labels,
+        whose margins are nan.
     rmse, largest_error : float
         Of f(x_i) - y_i, for the squared loss; nan for the others.
     n_sectors, n_held, n_dead, n_groups : int
