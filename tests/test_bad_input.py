@@ -73,7 +73,8 @@ DATASETS: Rows = [
     (
         "zero row",
         dataset(X=[[1.0, 2.0], [0, 0]]),
-        "X must have no row of zeros, found zeros only at row 1 (bias_input=1.0 appends a bias to every row)",
+        "X must have no row of zeros, found zeros only at row 1 (a bias appends a constant: bias_input=1.0, "
+        "bias=True of estimators, --bias 1 in the shell)",
     ),
     ("bias 0", dataset(bias_input=0), "bias_input must be a finite number other than 0, found 0.0"),
     ("bias True", dataset(bias_input=True), "bias_input must be a finite number other than 0, found True"),

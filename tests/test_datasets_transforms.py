@@ -37,7 +37,7 @@ def test_centring_and_standardising_leave_a_bias_alone(data):
 
 
 def test_a_sample_at_zero_needs_a_bias():
-    with pytest.raises(ValueError, match=r"zeros only at row 1 \(bias_input=1.0 appends"):
+    with pytest.raises(ValueError, match=r"zeros only at row 1 \(a bias appends a constant"):
         rf.Dataset([[1.0], [0.0]], [0.5, -0.5])
     data = rf.Dataset([[1.0], [0.0]], [0.5, -0.5], bias_input=2.0, feature_names=["x"])
     assert data.X.tolist() == [[1.0, 2.0], [0.0, 2.0]]

@@ -157,6 +157,14 @@ def test_a_bad_parameter_is_named_by_fit(given: dict[str, Any], message: str) ->
     assert message in str(caught.value)
 
 
+def test_a_row_of_zeros_without_a_bias_names_the_parameter() -> None:
+    inputs = np.vstack([CLOUD, np.zeros(2)])
+    with pytest.raises(ValueError, match=r"X must have no row of zeros, found zeros only at row \d+ \(.*bias=True"):
+        rf.ReluFlowClassifier(**QUICK, bias=False).fit(inputs, [*SIDE, SIDE[0]])
+    with pytest.raises(ValueError, match=r"X must have no row of zeros, found zeros only at row \d+ \(.*bias=True"):
+        rf.ReluFlowRegressor(width=2, bias=False).fit(inputs, inputs[:, 0])
+
+
 @pytest.mark.parametrize("classes", [2, 3])
 def test_ctrl_c_ends_a_cross_validation_and_leaves_what_was_trained(classes: int) -> None:
     rng = np.random.default_rng(1)

@@ -18,6 +18,8 @@ from ._bias import BIAS_NAME, appended, bias_value, check_no_bias
 # Squares and products of inputs must stay inside the range of float64 (about 1e-308 to 1e308), with room for weights.
 MIN_ROW_NORM = 1e-100
 MAX_ROW_NORM = 1e100
+# For a message: what asks for a bias of data, of the estimators and in the command line.
+_WAYS_TO_A_BIAS = "a bias appends a constant: bias_input=1.0, bias=True of estimators, --bias 1 in the shell"
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -262,7 +264,7 @@ def checked_inputs(value: npt.ArrayLike, bias: float | None, name: str = "X") ->
     X = appended(X, bias)
     zero = ~X.any(axis=1)
     if zero.any():
-        found = f"zeros only at row {int(np.argmax(zero))} (bias_input=1.0 appends a bias to every row)"
+        found = f"zeros only at row {int(np.argmax(zero))} ({_WAYS_TO_A_BIAS})"
         raise invalid(name, "have no row of zeros", found)
     largest = np.abs(X).max(axis=1)
     outside = (largest < MIN_ROW_NORM) | (largest > MAX_ROW_NORM)
