@@ -154,7 +154,7 @@ def test_a_fall_ends_in_a_drift(rtol: float) -> None:
 @pytest.mark.parametrize("leak", [0.0, 0.5])
 def test_beside_a_network_at_rest_a_small_neuron_goes_on_to_fade(leak: float) -> None:
     """One that decay outweighs: none of the samples pulls it, or a leak lets them pull it by less than the decay."""
-    # Neuron 0 rests where 1 - a² = 0.1; that, times the leak, is what pulls neuron 1, along the ray on which it shrinks.
+    # Neuron 0 rests where 1 - a² = 0.1; that, times the leak, pulls neuron 1 along the ray on which it shrinks.
     data = rf.Dataset([[1.0]], [1.0])
     net = rf.Network([[0.7], [-1e-8]], [0.7, 1e-8], leak=leak)
     times = np.array([200.0, 400.0, 600.0])
