@@ -166,6 +166,15 @@ def test_beside_a_network_at_rest_a_small_neuron_goes_on_to_fade(leak: float) ->
     np.testing.assert_allclose(sol(500.0).a[1], expected[0] * np.exp(-0.1 * (1 + leak) * 300.0), rtol=1e-6)
 
 
+def test_beside_neurons_at_rest_one_of_the_other_sign_falls_twice_as_fast() -> None:
+    """Both see the same pull, which the decay of the first balances."""
+    sol = rf.integrate(
+        ([[1.0]], [1.0]), rf.Network([[0.7], [1e-8]], [0.7, -1e-8]), until=600.0, loss="squared", weight_decay=0.1
+    )
+    assert "no neuron moves" in sol.message
+    np.testing.assert_allclose(sol.final.a[1], sol(200.0).a[1] * np.exp(-80.0), rtol=1e-6)
+
+
 @pytest.mark.parametrize("decay", [1e-6, 1e-7])
 def test_a_fit_is_not_the_end_of_a_slow_decay(decay: float) -> None:
     """a² - |w|² falls as e^(-2 γ t), whatever the samples do; they were fitted ten thousand times sooner."""

@@ -40,9 +40,9 @@ bool falls_alike(const Vector& theta, const Vector& rate) {
 // Decay ends at a critical point, which explicit steps reach to their tolerance and no better: they go on around it.
 // What has moved by less than a part of the tolerance in most of the time of the run has no rate that matters, once
 // that is as long as decay takes: before, events at tiny times or a fit may be all that there was. A unit far below the
-// others that grows will be one of them. A
-// network that decays to zero moves beside itself for ever: where its state at a time is asked for, it is compared with
-// itself, until nothing but decay moves it and doubles do not hold the pre-activations of all layers any more.
+// others that grows will be one of them. A network that decays to zero moves beside itself for ever: where its state at
+// a time is asked for, it is compared with itself, until nothing but decay moves it and doubles do not hold the
+// pre-activations of all layers any more.
 bool LayeredFlow::has_settled() {
     if (!jet_.duals().decays()) return false;
     const double now = largest(state_.theta);
