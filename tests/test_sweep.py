@@ -113,6 +113,24 @@ def test_what_a_result_depends_on_has_a_store_of_its_own(tmp_path: Path, other: 
     assert len(list(tmp_path.iterdir())) == 2
 
 
+def test_a_number_that_the_data_or_the_measure_reads_from_its_module_counts(tmp_path: Path) -> None:
+    module: dict[str, Any] = {"rf": rf, "slope": 1.0}
+    exec("def made(seed): return rf.Dataset([[1.0, slope], [-0.3, 1.0]], [1, -1])", module)
+    exec("def measure(sol): return sol.data.X[0, 1] * slope", module)
+    given = {"data": module["made"], "measure": module["measure"], "grid": {"seed": [0, 1]}, "store": tmp_path}
+    assert run(**given)["value"].to_numpy().tolist() == [1.0, 1.0]
+    module["slope"] = 2.0
+    assert run(**given)["value"].to_numpy().tolist() == [4.0, 4.0]
+    assert counted(**given)[1] == 0
+
+
+def test_a_measure_that_changes_what_it_reads_is_stored_under_one_name(tmp_path: Path) -> None:
+    module: dict[str, Any] = {"seen": []}
+    exec("def measure(sol): return len(seen.append(1) or seen)", module)
+    found = run(measure=module["measure"], store=tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [f"{found.attrs['key']}.zarr"]
+
+
 def test_a_point_that_raises_is_an_error_and_is_tried_again(tmp_path: Path) -> None:
     broken = tmp_path / "broken"
     broken.touch()

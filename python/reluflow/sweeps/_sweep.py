@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from .. import _core
@@ -119,8 +120,10 @@ def sweep(
 
     Notes
     -----
-    Ctrl-C ends the sweep with a KeyboardInterrupt; finished points are in the store. Of a measure its code counts for
-    the name of the store, not what it calls: after a change there, pass ``resume=False``.
+    Ctrl-C ends the sweep with a KeyboardInterrupt; finished points are in the store. Of a measure,
+    and of a function that makes data, count for the name of the store its code, the values that it reads from its
+    module, and functions there that it calls; not what other modules hold: after a change there, pass
+    ``resume=False``.
 
     Examples
     --------
@@ -158,8 +161,9 @@ class _Plan:
     measure: Measure
     fixed: dict[str, Any]
 
-    @property
+    @cached_property
     def key(self) -> str:
+        """The name of the store, from before the runs: a measure may change what it reads."""
         fixed = {name: str(value) if isinstance(value, Stop) else value for name, value in self.fixed.items()}
         axes = list(self.grid.axes.items())
         data, measure = _digest(self.data, "data"), _digest(self.measure, "measure")
