@@ -56,6 +56,31 @@ def test_columns_can_be_chosen_and_ordered(write):
     assert read(write(GOOD), features=["v", "u"]).feature_names == ("v", "u")
 
 
+@pytest.mark.parametrize(
+    ("header", "place"), [(",u,v,kind", 0), ('u,"",v,kind', 1), ("u,v, ,kind", 2), ("u,v,kind,", 3)]
+)
+def test_a_column_without_a_name_is_refused_unless_features_leave_it_out(write, header, place):
+    path = write(f"{header}\n1,2,3,4\n5,6,7,8\n")
+    with pytest.raises(ValueError, match=rf"a name for each column .*index=False.*, found none for column {place}"):
+        read(path, positive=None)
+    inputs = [cell for cell in ("u", "v") if cell in header]
+    chosen = read(path, features=inputs, positive=4 if place < 3 else 3)
+    assert chosen.X.tolist() == [
+        [row[header.split(",").index(name)] for name in inputs] for row in ([1, 2, 3, 4], [5, 6, 7, 8])
+    ]
+
+
+def test_the_row_numbers_that_a_data_frame_writes_are_no_input(write):
+    path = write(pd.DataFrame({"u": [0.5, 2.0], "v": [1.0, -1.0], "kind": ["yes", "no"]}).to_csv())
+    with pytest.raises(ValueError, match="found none for column 0"):
+        read(path)
+    assert read(path, features=["u", "v"]).X.tolist() == [[0.5, 1.0], [2.0, -1.0]]
+
+
+def test_names_that_only_look_like_those_of_pandas_and_repeated_ones_are_taken(write):
+    assert read(write("Unnamed: 0,u,u,kind\n1,2,3,yes\n4,5,6,no\n")).feature_names == ("Unnamed: 0", "u", "u.1")
+
+
 def test_another_delimiter_and_a_path_as_text(write):
     assert read(str(write(GOOD.replace(",", ";"))), delimiter=";").n == 3
     assert read(write(GOOD.replace(",", "  ")), delimiter=r"\s+") == read(write(GOOD))
@@ -89,6 +114,12 @@ def test_rows_with_holes_are_dropped_on_request_only(write):
         ("u,v,kind\n1,2,yes\n3,4,\n", {}, "column 'kind' must have a label in each row, found nan at row 1"),
         (GOOD, {"label": "class"}, r"label must name columns of the file \('u', 'v', 'kind'\), found 'class'"),
         (GOOD, {"features": ["w"]}, "features must name columns of the file .*, found 'w'"),
+        (GOOD, {"features": [""]}, "features must name columns of the file .*, found ''"),
+        (
+            "u,,,kind\n1,2,0,yes\n3,4,1,no\n",
+            {"label": "", "features": ["u"]},
+            "a name for each column .*, found none for",
+        ),
         (GOOD, {"features": "u"}, "features must be a sequence of column names, found 'u'"),
         (GOOD, {"features": ["kind"]}, "features must name at least one column, and not the label"),
         (GOOD, {"features": []}, "features must name at least one column, and not the label"),

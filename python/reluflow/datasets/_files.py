@@ -95,9 +95,9 @@ def from_csv(
     FileNotFoundError
         There is no such file.
     ValueError
-        An unknown column, a column without a name, an input or target column that is not numeric, a missing or infinite
-        entry, a row of zeros without a bias, one class only, a label and a target or none of them. Messages count the
-        rows of data from 0.
+        An unknown column, a column without a name that `features` does not leave out, an input or target column that is
+        not numeric, a missing or infinite entry, a row of zeros without a bias, one class only, a label and a target or
+        none of them. Messages count the rows of data from 0.
     ImportError
         pandas is not installed.
 
@@ -120,11 +120,15 @@ def from_csv(
         with warnings.catch_warnings():
             warnings.simplefilter("error", pandas.errors.ParserWarning)  # rows that are longer than the header
             table = pandas.read_csv(file, sep=delimiter, index_col=False, engine=engine)
+        as_text: dict[str, Any] = {"header": None, "nrows": 1, "dtype": str, "keep_default_na": False}
+        header = pandas.read_csv(file, sep=delimiter, index_col=False, engine=engine, **as_text)
     except (ValueError, re.error) as error:  # pandas' parser errors are ValueErrors
         raise invalid("path", "name a table of text", f"{file.name!r}: {str(error).strip()}") from None
     except pandas.errors.ParserWarning:
         found = f"rows longer than the header in {file.name!r}"
         raise invalid("path", "name a table with a name for each column", found) from None
+    # pandas calls a column without a name "Unnamed: 0", and numbers names that stand twice.
+    table.columns = [name if cell.strip() else "" for name, cell in zip(table.columns, header.iloc[0], strict=True)]
     return from_table(table, file, Columns(label, target, features, missing), Reading(positive, multiclass, bias_input))
 
 

@@ -55,6 +55,10 @@ class Columns:
     def select(self, table: Any) -> Any:
         """Return the input columns and the label or targets, in this order, without the rows to drop."""
         present, inputs = list(table.columns), self.inputs(table)
+        if "" in present and "" in (*inputs, *self.answers):
+            # Row numbers as a rule: data frames write them so.
+            expected = "name a table with a name for each column (to_csv with index=False; or features= chooses others)"
+            raise invalid("path", expected, f"none for column {present.index('')}")
         asked = [(self.argument, column) for column in self.answers] + [("features", column) for column in inputs]
         for argument, column in asked:
             if column not in present:
