@@ -58,8 +58,8 @@ def binary_labels(values: npt.ArrayLike, *, positive: ClassValue | Collection[Cl
     Raises
     ------
     ValueError
-        A missing label, one class only, a positive class that does not occur, or values that do not say
-        which class is positive.
+        A missing label, one that is no number, boolean or string, one class only, a positive class that does not occur,
+        or values that do not say which class is positive.
 
     Examples
     --------
@@ -101,7 +101,8 @@ def class_labels(values: npt.ArrayLike) -> tuple[IntArray, tuple[Any, ...]]:
     Raises
     ------
     ValueError
-        Another shape than (n,), a missing label, values that cannot be ordered, or one class only.
+        Another shape than (n,), a missing label, one that is no number, boolean or string, values that cannot be
+        ordered, or one class only.
 
     Examples
     --------
@@ -136,30 +137,34 @@ def named(classes: tuple[Any, ...]) -> str:
 
 
 def _listed(values: Any, name: str) -> list[Any]:
-    """Return labels as plain Python objects; numpy would turn a mixed list into strings."""
+    """Return labels as plain Python values; numpy would turn a mixed list into strings."""
     shape = getattr(values, "shape", None)
     if isinstance(values, str) or (shape is not None and len(shape) != 1) or not hasattr(values, "__iter__"):
         found = repr(values) if shape is None else f"the shape {tuple(shape)}"
         raise invalid(name, "have the shape (n,)", found)
-    listed = [_plain(value) for value in (values.tolist() if hasattr(values, "tolist") else values)]
+    # Of times as numpy has them, `tolist` would make integers.
+    is_plain = hasattr(values, "tolist") and getattr(getattr(values, "dtype", None), "kind", "") not in "mM"
+    listed = [_plain(value) for value in (values.tolist() if is_plain else values)]
     for row, value in enumerate(listed):
         if not isinstance(value, Hashable):
             raise invalid(name, "have the shape (n,)", f"a {type(value).__name__} at row {row}")
         if is_missing(value):
             raise invalid(name, "have a label in each row", f"{value!r} at row {row}")
+        if not isinstance(value, (bool, int, float, str)):
+            raise invalid(name, "hold numbers, booleans or strings", f"{value!r} at row {row}")
     return listed
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        value = value.item()
+    if isinstance(value, np.generic) and not isinstance(value, (np.datetime64, np.timedelta64)):
+        value = float(value) if isinstance(value, np.floating) else value.item()
     return value.strip() if isinstance(value, str) else value
 
 
 def is_missing(value: object) -> bool:
     """Tell a label or number from None, empty text and what is not equal to itself: nan, NaT, pandas' NA."""
     itself = operator.eq(value, value)  # of NA, neither True nor False
-    return value is None or not isinstance(itself, bool) or not itself or value == ""
+    return value is None or not isinstance(itself, (bool, np.bool_)) or not itself or value == ""
 
 
 def _default_positive(classes: tuple[Any, ...]) -> list[int]:

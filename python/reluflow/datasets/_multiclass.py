@@ -56,7 +56,8 @@ class MultiClassDataset:
     Raises
     ------
     ValueError
-        What `Dataset` refuses in X, labels of another length, a missing label, or one class only.
+        What `Dataset` refuses in X, and what `class_labels` refuses in labels: a missing one, one class only, values
+        that are no numbers, booleans or strings; labels of another length.
 
     Examples
     --------
