@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -26,6 +27,20 @@ def test_a_csv_file_runs_with_its_labels(capsys, tmp_path):
                         "--until", "1", "--no-euler", "--no-figures", "--out", tmp_path)  # fmt: skip
     assert (code, err) == (0, "")
     np.testing.assert_array_equal(rf.load(tmp_path / "run.npz").data.y, [1.0, -1.0])
+
+
+def test_a_file_whose_name_is_no_utf_8_runs_and_all_is_written(capsys, tmp_path):
+    path = tmp_path / ("café.csv" if sys.platform == "darwin" else "caf\udce9.csv")  # a Mac has no such names
+    path.write_text("u,v,y\n1.65,-0.47,1\n-0.47,1.35,0\n")
+    code, _, err = call(capsys, "run", "--data", path, "--label", "y", "--width", "4", "--until", "1", "--no-euler",
+                        "--out", tmp_path / "out")  # fmt: skip
+    assert (code, err) == (0, "")
+    names = {file.name for file in (tmp_path / "out").iterdir()}
+    assert names >= {"run.npz", "summary.json", "events.csv", "plane.png"}
+    record = json.loads((tmp_path / "out" / "summary.json").read_text(encoding="utf-8"))
+    assert record["command"]["data"] == str(path)
+    assert record["data"]["name"].startswith("caf")
+    assert rf.load(tmp_path / "out" / "run.npz").data.name == record["data"]["name"]
 
 
 @pytest.mark.parametrize(

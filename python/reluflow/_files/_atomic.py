@@ -87,7 +87,8 @@ def _mode(target: Path) -> int:
 def json_bytes(record: dict[str, Any]) -> bytes:
     """Return strict JSON: nan becomes null, infinities become the strings "inf" and "-inf"."""
     text = json.dumps(_strict(record), indent=2, allow_nan=False, ensure_ascii=False)
-    return f"{text}\n".encode()
+    # A path with bytes that are no UTF-8 has lone surrogates, which JSON writes with a backslash, as Python does.
+    return f"{text}\n".encode(errors="backslashreplace")
 
 
 def _strict(value: Any) -> Any:

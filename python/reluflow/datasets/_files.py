@@ -18,7 +18,7 @@ from .._validation import invalid, optional_module
 from ._dataset import Dataset
 from ._labels import signed
 from ._multiclass import MultiClassDataset
-from ._tables import Columns, Positive, Reading, Target, check_no_classes, from_table
+from ._tables import Columns, Positive, Reading, Target, check_no_classes, from_table, name_after
 
 EXTRA = "data"
 PathLike: TypeAlias = str | os.PathLike[str]
@@ -274,10 +274,10 @@ def from_npz(
     inputs, labels = _arrays(file, X, y)
     if targets:
         check_no_classes("targets", positive, multiclass)
-        return Dataset(inputs, labels, name=file.stem, bias_input=bias_input)
+        return Dataset(inputs, labels, name=name_after(file), bias_input=bias_input)
     if multiclass:
-        return MultiClassDataset(inputs, labels, name=file.stem, bias_input=bias_input)
-    return Dataset(inputs, signed(labels, positive, f"array {y!r}"), name=file.stem, bias_input=bias_input)
+        return MultiClassDataset(inputs, labels, name=name_after(file), bias_input=bias_input)
+    return Dataset(inputs, signed(labels, positive, f"array {y!r}"), name=name_after(file), bias_input=bias_input)
 
 
 def _existing(path: PathLike) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -77,6 +78,11 @@ def _each_once(names: object, argument: str) -> list[str]:
     return listed
 
 
+def name_after(file: Path) -> str:
+    """Return what data of a file are called; what is no UTF-8 in its name stands as the character for such bytes."""
+    return os.fsencode(file.stem).decode(errors="replace")
+
+
 def from_table(table: Any, file: Path, columns: Columns, reading: Reading) -> Dataset | MultiClassDataset:
     chosen = columns.select(table)
     if len(chosen) == 0:
@@ -84,7 +90,7 @@ def from_table(table: Any, file: Path, columns: Columns, reading: Reading) -> Da
     inputs = columns.inputs(table)
     X = _numbers(chosen, inputs)
     about: dict[str, Any] = {"feature_names": [str(column) for column in inputs], "bias_input": reading.bias_input}
-    about["name"] = file.stem
+    about["name"] = name_after(file)
     if columns.argument == "target":
         check_no_classes("target", reading.positive, reading.multiclass)
         targets = _numbers(chosen, columns.answers)
