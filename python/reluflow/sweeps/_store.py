@@ -1,7 +1,9 @@
 """Where the results of a sweep are kept: one Zarr group, in which a block of points is one chunk, written at once.
 
-A group that stands in a folder is named after all that its results depend on. A chunk is there whole or not at all, and
-the status of a block is written after its numbers: points with a status are finished.
+A group that stands in a folder is named after all that its results depend on. The status of a block is written after
+its numbers, and chunks that hold nothing but nan are written too: points with a status are finished, and have all
+chunks. What a kill, a reboot or a bad disk has cut short or lost is found when the sweep goes on, and its block is run
+again.
 """
 
 from __future__ import annotations
@@ -37,28 +39,54 @@ _EXTRA_DIM = "{name}_{axis}"
 class Store:
     """The arrays of a sweep, over the grid."""
 
-    def __init__(self, group: Any, grid: Grid) -> None:
-        """Take an open group."""
-        self._group, self._grid = group, grid
+    def __init__(self, group: Any, grid: Grid, folder: Path | None) -> None:
+        """Take an open group, and the folder that it is.
+
+        Raises
+        ------
+        Exception
+            What it says of itself is not that of a sweep over the grid, or damaged in one of many ways.
+        """
+        self._group, self._grid, self._folder = group, grid, folder
+        if group.attrs["format"] != _FORMAT:
+            raise ValueError(f"the format is {group.attrs['format']!r}")
         self._names: list[str] = list(group.attrs.get("measures", []))
         # Opened once: each look into a group is a read of its own.
         self._arrays = {name: group[name] for name in (*self._names, *RESERVED)}
+        axes = len(grid.shape)
+        for name, array in self._arrays.items():
+            over, dims = array.shape[:axes], tuple(array.attrs[_DIMS][:axes])
+            if (over, dims) != (grid.shape, grid.names):
+                raise ValueError(f"{name} has the shape {over} over {', '.join(dims)}")
         # Number of points of a block along the last axis.
         self.length = int(self._arrays["status"].chunks[-1])
 
     def unfinished(self) -> npt.NDArray[np.bool_]:
-        """Tell which points have no result, or ended with an error; over the grid."""
+        """Tell which points have no result, or ended with an error; over the grid. Damaged blocks are emptied."""
         found = np.ones(self._grid.shape, dtype=bool)
+        if self._folder is None:
+            return found
         for outer, first, end in self._grid.blocks(self.length):
-            where: Any = (*outer, slice(first, end))
+            where = (*outer, slice(first, end))
+            chunks = {name: self._chunk(self._folder, name, outer, first) for name in self._arrays}
             try:
-                status = self._arrays["status"][where]
-                for name in self._names:
-                    self._arrays[name][where]
-            except Exception:  # a chunk that a kill has cut short, which Zarr and its codecs report in many ways
+                read = {name: array[where] for name, array in self._arrays.items()}
+            except Exception:  # a chunk that was cut short, which Zarr and its codecs report in many ways
+                is_whole = False
+            else:
+                left = (read["status"] == "") | (read["status"] == ERROR)
+                is_whole = bool(left.all()) or all(path.is_file() for path in chunks.values())
+            if is_whole:
+                found[where] = left
                 continue
-            found[where] = (status == "") | (status == ERROR)
+            for name in ("status", *chunks):
+                chunks[name].unlink(missing_ok=True)
         return found
+
+    def _chunk(self, folder: Path, name: str, outer: Index, first: int) -> Path:
+        """Return the file of a block of one array."""
+        inner = (0,) * (self._arrays[name].ndim - len(self._grid.shape))
+        return folder / name / ".".join(map(str, (*outer, first // self.length, *inner)))
 
     def write(self, outer: Index, outcomes: list[Outcome]) -> None:
         """Keep what became of points of one block.
@@ -104,7 +132,7 @@ class Store:
         array = self._arrays[name]
         block = np.full(_block_shape(array, where), array.fill_value, dtype=array.dtype)
         if len(values) < block.shape[len(self._grid.shape) - 1]:
-            block[...] = _readable(array, where, block)
+            block[...] = np.asarray(array[where]).reshape(block.shape)
         for place, value in values.items():
             block[(*[0] * (len(self._grid.shape) - 1), place)] = value
         array[where] = block
@@ -135,13 +163,6 @@ def _block_shape(array: Any, where: tuple[Any, ...]) -> tuple[int, ...]:
     return (*[1] * (len(where) - 1), length, *array.shape[len(where) :])
 
 
-def _readable(array: Any, where: tuple[Any, ...], empty: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    try:
-        return np.asarray(array[where]).reshape(empty.shape)
-    except Exception:  # as in `unfinished`
-        return empty
-
-
 def _create(
     group: Any, name: str, over: tuple[Grid, int], dtype: np.dtype[Any], extra: tuple[tuple[int, ...], list[str]]
 ) -> Any:
@@ -154,6 +175,9 @@ def _create(
         dtype=dtype,
         fill_value=np.nan if dtype.kind == "f" else "",
         overwrite=True,
+        # Every reader knows zlib, and it has a checksum: Blosc, the default, reads on beyond the end of a short chunk.
+        compressors={"id": "zlib", "level": 1},
+        config={"write_empty_chunks": True},
     )
     array.attrs[_DIMS] = [*grid.names, *dims]
     return array
@@ -165,7 +189,7 @@ def open_store(folder: str | os.PathLike[str] | None, key: str, grid: Grid, leng
     Raises
     ------
     ValueError
-        It is no path.
+        It is no path, or what is there says of itself what cannot be read.
     ImportError
         zarr is not installed.
     OSError
@@ -175,7 +199,7 @@ def open_store(folder: str | os.PathLike[str] | None, key: str, grid: Grid, leng
     if folder is None:
         group = zarr.open_group(zarr.storage.MemoryStore(), mode="w", zarr_format=2)
         _fill(group, grid, length)
-        return Store(group, grid)
+        return Store(group, grid, None)
     instance(folder, "store", (str, os.PathLike), "a folder")
     target = Path(folder) / f"{key}.zarr"
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -183,7 +207,15 @@ def open_store(folder: str | os.PathLike[str] | None, key: str, grid: Grid, leng
         shutil.rmtree(target)
     if not target.exists():
         _make(zarr, target, grid, length)
-    return Store(zarr.open_group(target, mode="r+", zarr_format=2), grid)
+    try:
+        with zarr.config.set({"array.write_empty_chunks": True}):  # arrays that are opened have no other way to say it
+            return Store(zarr.open_group(target, mode="r+", zarr_format=2), grid, target)
+    except Exception as error:
+        # The folder is there: what Zarr does not find are its files. All else of the system is not of the store.
+        if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
+            raise
+        expected = "hold a whole sweep (resume=False, or --again, begins anew)"
+        raise invalid("store", expected, f"{str(target)!r}, damaged: {error}") from error
 
 
 def _make(zarr: Any, target: Path, grid: Grid, length: int) -> None:

@@ -95,8 +95,8 @@ def sweep(
         A folder, in which the results are kept as they come: a Zarr group, named after the data, the grid, the
         measure, the settings and the build. Without it they are kept in memory. One process at a time may write.
     resume : bool, optional
-        True: points that are finished in the store are not run again, those that ended with an error are. False:
-        begin anew.
+        True: points that are finished in the store are not run again, those that ended with an error, or of which
+        something is damaged, are. False: begin anew.
     progress : bool, optional
         Show a live line on the standard error, with the time left.
     callback : callable, optional
@@ -111,7 +111,8 @@ def sweep(
     Raises
     ------
     ValueError
-        A bad argument; no run has begun then. What goes wrong at a point later is its ``error``.
+        A bad argument, or a damaged store that cannot go on; no run has begun then. What goes wrong at a point later is
+        its ``error``.
     ImportError
         xarray or zarr is not installed (extra ``sweep``).
     Exception

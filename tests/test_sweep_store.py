@@ -1,0 +1,92 @@
+"""Stores of sweeps that a reboot or a bad disk has damaged: what is lost is run again, or the path is named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import reluflow as rf
+from test_sweep import counted, run
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "cut": lambda file: file.write_bytes(file.read_bytes()[:-2]),
+    "half": lambda file: file.write_bytes(file.read_bytes()[:10]),
+    "zero": lambda file: file.write_bytes(bytes(file.stat().st_size)),
+    "empty": lambda file: file.write_bytes(b""),
+    "other": lambda file: file.write_bytes(bytes(byte ^ 0x55 for byte in file.read_bytes())),
+    "gone": lambda file: file.unlink(),
+}
+
+
+def store_in(folder: Path) -> Path:
+    """The one store that a folder holds."""
+    (store,) = folder.glob("*.zarr")
+    return store
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("chunk", ["n/1.0", "a/0.0.0", "seconds/1.0", "error/0.1", "status/1.0"])
+def test_a_block_of_which_a_part_is_damaged_is_run_again(tmp_path: Path, chunk: str, damage: str) -> None:
+    first, _ = counted(store=tmp_path, chunk=3)  # along the last axis blocks of three points and of one
+    DAMAGES[damage](store_in(tmp_path) / chunk)
+    again, n_points = counted(store=tmp_path, chunk=3)
+    assert n_points == (1 if chunk.endswith(".1") else 3)
+    assert again.drop_vars("seconds").identical(first.drop_vars("seconds"))
+    assert counted(store=tmp_path)[1] == 0
+
+
+class Idle(Executor):
+    """Takes tasks and does none."""
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        return Future()
+
+
+def test_a_damaged_block_that_is_not_run_yet_is_empty(tmp_path: Path) -> None:
+    first = run(store=tmp_path, chunk=2)
+    for chunk in ("seconds/0.0", "a/0.1.0"):
+        DAMAGES["cut"](store_in(tmp_path) / chunk)
+    ended = run(store=tmp_path, executor=Idle(), callback=lambda report: True)
+    is_run = ended["status"] != ""
+    assert is_run.to_numpy().tolist() == [[False] * 4, [True] * 4]
+    np.testing.assert_array_equal(ended["n"], first["n"].where(is_run))
+
+
+def nothing(sol: rf.Solution) -> float:
+    return np.nan
+
+
+def test_measures_that_are_all_nan_are_not_taken_for_lost(tmp_path: Path) -> None:
+    assert counted(measure=nothing, store=tmp_path)[1] == 8
+    assert counted(measure=nothing, store=tmp_path)[1] == 0
+    (store_in(tmp_path) / "value" / "0.1").unlink()
+    assert [counted(measure=nothing, store=tmp_path)[1] for _ in range(2)] == [1, 0]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("file", [".zgroup", ".zattrs", "n/.zarray", "status/.zarray", "seconds/.zattrs"])
+def test_a_store_whose_description_is_damaged_is_named(tmp_path: Path, file: str, damage: str) -> None:
+    first = run(store=tmp_path)
+    DAMAGES[damage](store_in(tmp_path) / file)
+    message = (
+        f"store must hold a whole sweep .*resume=False.*, found {re.escape(repr(str(store_in(tmp_path))))}, damaged"
+    )
+    with pytest.raises(ValueError, match=message):
+        run(store=tmp_path)
+    assert run(store=tmp_path, resume=False).drop_vars("seconds").identical(first.drop_vars("seconds"))
+
+
+def test_a_store_of_another_grid_under_the_same_name_is_refused(tmp_path: Path) -> None:
+    run(store=tmp_path)
+    right = store_in(tmp_path).name
+    run(store=tmp_path / "other", grid={"scale": [1e-3], "seed": range(4)})
+    other = store_in(tmp_path / "other")
+    other.rename(other.with_name(right))
+    with pytest.raises(ValueError, match=r"store must hold a whole sweep .* n has the shape \(1, 4\) over scale, seed"):
+        run(store=tmp_path / "other")
