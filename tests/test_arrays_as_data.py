@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import reluflow as rf
@@ -89,3 +90,38 @@ ZEROS = np.vstack([np.zeros(3), X[1:]])
 def test_what_is_wrong_with_arrays_is_named(data: Any, message: str, options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=message):
         rf.integrate(data, NET, until=1.0, **options)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"u": pd.array([1, 2], dtype="Int64"), "v": [0.5, 1.0]},
+        {"u": pd.array([1, 2], dtype="Int64"), "v": pd.array([0.5, 1.0], dtype="Float64")},
+        {"u": pd.array([True, False], dtype="boolean"), "v": [3, 4]},
+        {"u": [True, False], "v": [0.5, 1.0]},
+    ],
+)
+def test_data_frames_of_numbers_are_arrays_whatever_the_types_of_their_columns(columns: dict[str, Any]) -> None:
+    frame = pd.DataFrame(columns)
+    plain = np.column_stack([np.array(list(column), dtype=float) for column in columns.values()])
+    labels = [1.0, -1.0]
+    assert rf.Dataset(frame, labels) == rf.Dataset(plain, labels, feature_names=["u", "v"])
+    assert rf.Dataset(plain, frame) == rf.Dataset(plain, plain)
+    assert rf.Dataset(plain, frame["u"]) == rf.Dataset(plain, plain[:, 0])
+    assert rf.integrate((frame, labels), rf.Network.init(2, 2, seed=0), until=1.0).data.X.tolist() == plain.tolist()
+
+
+@pytest.mark.parametrize("kind", ["Int64", "Float64", "boolean"])
+def test_a_missing_entry_of_a_data_frame_is_named(kind: str) -> None:
+    frame = pd.DataFrame({"u": [0.5, 1.0], "v": pd.array([1, None], dtype=kind)})
+    with pytest.raises(ValueError, match="X must hold finite numbers only, found nan at row 1, column 1"):
+        rf.Dataset(frame, [1, -1])
+    with pytest.raises(ValueError, match="y must hold finite numbers only, found nan at row 1"):
+        rf.Dataset(X[:2], frame["v"])
+
+
+def test_data_frames_of_other_things_are_refused() -> None:
+    with pytest.raises(
+        ValueError, match="X must hold real numbers, found the dtype object, with 'a' at row 0, column 1"
+    ):
+        rf.Dataset(pd.DataFrame({"u": pd.array([1, 2], dtype="Int64"), "v": ["a", "b"]}), [1, -1])

@@ -101,6 +101,16 @@ DATASETS: Rows = [
         "X must hold real numbers, found the dtype object, with None at row 0, column 1",
     ),
     (
+        "integers beyond floats",
+        dataset(X=[[1.0, 2.0], [10**400, 1]]),
+        "X must hold real numbers, found the dtype object, with an integer that no float can hold at row 1, column 0",
+    ),
+    (
+        "weights beyond floats",
+        dataset(weights=[1.0, 10**400]),
+        "weights must hold real numbers, found the dtype object, with an integer that no float can hold at row 1",
+    ),
+    (
         "strings",
         dataset(X=[["1", "2"], ["3", "4"]]),
         "X must hold real numbers, found the dtype <U1",

@@ -108,6 +108,11 @@ def test_rows_with_holes_are_dropped_on_request_only(write):
     ("text", "options", "message"),
     [
         ("u,v,kind\n1,2,yes\n3,soon,no\n", {}, "column 'v' must hold numbers only, found 'soon' at row 1"),
+        (
+            f"u,v,kind\n1,{10**400},yes\n3,4,no\n",
+            {},
+            "column 'v' must hold numbers only, found an integer that no float can hold at row 0",
+        ),
         ("u,v,kind\n1,2,yes\n3,inf,no\n", {}, "X must hold finite numbers only, found inf at row 1, column 1"),
         ("u,v,kind\n1,2,yes\n3,4,yes\n", {}, "column 'kind' must hold at least two classes, found 'yes' in all"),
         ("u,v,kind\n1,2,yes\n0,0,no\n", {}, "X must have no row of zeros, found zeros only at row 1"),

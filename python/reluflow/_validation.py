@@ -10,7 +10,7 @@ import importlib
 import math
 import numbers
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import ModuleType
 from typing import Any, TypeAlias
 
@@ -100,9 +100,8 @@ def _first_other(raw: npt.NDArray[Any]) -> str:
     """Say where the first string or object is that no number can be read from; nothing if there is none."""
     for index, value in np.ndenumerate(raw) if raw.dtype.kind in "OSU" else ():
         if not is_number(value):
-            plain = value.item() if isinstance(value, np.generic) else value
             where = ", ".join(f"{axis} {i}" for axis, i in zip(("row", "column"), index, strict=False))
-            return f", with {plain!r} at {where}"
+            return f", with {no_number(value)} at {where}"
     return ""
 
 
@@ -110,19 +109,39 @@ def is_number(value: object) -> bool:
     """Tell whether a float can be read from a value."""
     try:
         float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     return True
 
 
+def no_number(value: object) -> str:
+    """Return for a message a value from which no float can be read."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    return "an integer that no float can hold" if isinstance(plain, int) else repr(plain)
+
+
 def read_array(value: npt.ArrayLike, name: str, shape: str) -> npt.NDArray[Any]:
-    """Return what numpy reads as an array; ragged rows and masked entries are refused, all else is to be checked."""
+    """Return what numpy reads as an array; ragged rows and masked entries are refused, all else is to be checked.
+
+    Of a data frame with columns of numbers that numpy has no common type for, an array of floats, nan where it has
+    nothing.
+    """
     if isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
         raise invalid(name, "have no masked entries", f"{int(np.ma.getmaskarray(value).sum())} masked")
     try:
-        return np.asarray(value)
+        raw = np.asarray(value)
     except (ValueError, TypeError) as error:
         raise invalid(name, f"be an array of shape {shape}", _ragged(value) or str(error)) from None
+    if raw.dtype == object and _is_frame_of_numbers(value):
+        return np.asarray(value.to_numpy(dtype=np.float64, na_value=np.nan))  # type: ignore[union-attr]
+    return raw
+
+
+def _is_frame_of_numbers(value: object) -> bool:
+    """Tell data of pandas with columns of numbers: of its own types, as Int64 and boolean, or of bool beside float."""
+    dtypes = getattr(value, "dtypes", None)
+    listed = list(dtypes) if isinstance(dtypes, Iterable) else [dtypes]
+    return hasattr(value, "to_numpy") and all(getattr(dtype, "kind", None) in tuple(REAL_KINDS) for dtype in listed)
 
 
 def _ragged(value: object) -> str:

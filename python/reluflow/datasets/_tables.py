@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from .._validation import FloatArray, invalid, is_number, one_of
+from .._validation import FloatArray, invalid, is_number, no_number, one_of
 from ._dataset import Dataset
 from ._labels import ClassValue, is_missing, named, numbered, signed
 from ._multiclass import MultiClassDataset
@@ -110,13 +110,13 @@ def _numbers(table: Any, columns: Sequence[str]) -> FloatArray:
 def _numeric(column: Any, name: str) -> FloatArray:
     """Return one column as float64, or say which entry is no number."""
     values = column.tolist()
-    others = [row for row, value in enumerate(values) if not isinstance(value, (int, float))]
+    others = [row for row, value in enumerate(values) if not (isinstance(value, (int, float)) and is_number(value))]
     if others:
         # One entry that is no number turns a whole column of text into strings: name that entry.
         row = next((row for row in others if not is_number(values[row])), others[0])
         value = values[row]
         expected = 'have no missing entry (or pass missing="drop")' if is_missing(value) else "hold numbers only"
-        raise invalid(f"column {name!r}", expected, f"{value!r} at row {row}")
+        raise invalid(f"column {name!r}", expected, f"{no_number(value)} at row {row}")
     numbers = np.array(values, dtype=np.float64)
     missing = np.isnan(numbers)
     if missing.any():
