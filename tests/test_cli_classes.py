@@ -1,4 +1,4 @@
-"""`reluflow run --loss cross_entropy`: an output for each class, by two layers or by more."""
+"""`reluflow run` and `sweep` with `--loss cross_entropy`: an output for each class, by two layers or by more."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import reluflow as rf
 from reluflow.cli import main
 
 RUN = ["run", "--loss", "cross_entropy", "--width", "5", "--scale", "0.3", "--until", "0.02"]
+SWEEP = ["sweep", "--grid", "seed=0:2", "--width", "4", "--until", "0.1"]
 
 
 def call(capsys: Any, *arguments: object) -> tuple[Any, str, str]:
@@ -103,3 +104,29 @@ def test_a_run_of_classes_is_not_proved(capsys: Any, tmp_path: Path) -> None:
     code, _, err = call(capsys, "prove", tmp_path / "run.npz")
     assert code == 2
     assert "RUN must hold a run of one output with both layers trained" in err
+
+
+@pytest.mark.parametrize(
+    "several", [["--loss", "cross_entropy", "--label", "kind"], ["--loss", "squared", "--target", "u,v"]]
+)
+def test_a_sweep_of_several_outputs_keeps_by_default_what_they_have(
+    capsys: Any, tmp_path: Path, several: list[str]
+) -> None:
+    data = table(tmp_path)
+    if "--target" in several:
+        data.write_text(data.read_text().replace("kind", "x").translate(str.maketrans("abc", "123")))
+    places = ("--store", tmp_path, "--out", tmp_path / "all.csv")
+    code, _, err = call(capsys, *SWEEP, "--data", data, *several, *places)
+    assert (code, err) == (0, "")
+    with (tmp_path / "all.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [name for name in rows[0] if name not in ("seed", "status", "error", "seconds")] == ["n_events", "log_loss"]
+    assert all(float(row["log_loss"]) > 0 for row in rows)
+
+
+def test_a_sweep_of_several_outputs_refuses_numbers_that_they_do_not_have(capsys: Any, tmp_path: Path) -> None:
+    asked = ("--data", "iris", "--loss", "cross_entropy", "--measure", "n_dead", "--store", tmp_path / "store")
+    code, _, err = call(capsys, *SWEEP, *asked)
+    assert code == 2
+    assert "measure must name numbers among log_t, log_loss" in err
+    assert not (tmp_path / "store").exists()

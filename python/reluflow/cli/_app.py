@@ -116,7 +116,7 @@ def sweep(
     data: o.SweepData,
     grid: o.Grid,
     until: o.SweepUntil,
-    measure: o.Measure = "n_events,log_loss,normalised_margin",
+    measure: o.Measure = None,
     store: o.SweepStore = Path("out/sweep"),
     label: o.Label = None,
     positive: o.Positive = None,

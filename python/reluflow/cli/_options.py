@@ -10,7 +10,7 @@ import typer
 from ..flow import POLICIES
 from ..flow._stop import CRITERIA
 from ..losses import LOSSES, REDUCTIONS
-from ..sweeps import MEASURES
+from ..sweeps import MEASURES, MEASURES_OF_OUTPUTS
 from ._data import CLASSES, FORMS
 
 _DATA = "Data by name (" + ", ".join(f"`{form}`" for form in FORMS[:-3]) + ") or a CSV, Parquet or NPZ file."
@@ -73,7 +73,12 @@ _GRID = "A parameter and its values: `scale=1e-3,1e-2` or `seed=0:100`; once for
 SweepData = Annotated[str, _option("Data", _DATA)]
 SweepUntil = Annotated[str, _option("Flow", _UNTIL)]
 Grid = Annotated[list[str], _option("Grid", _GRID)]
-Measure = Annotated[str, _option("Grid", "What is kept of a run: " + ", ".join(f"`{name}`" for name in MEASURES) + ".")]
+# What a sweep keeps without --measure, and of runs of several outputs.
+KEPT = ("n_events", "log_loss", "normalised_margin")
+KEPT_OF_OUTPUTS = tuple(name for name in KEPT if name in MEASURES_OF_OUTPUTS)
+_MEASURES = "What is kept of a run: " + ", ".join(f"`{name}`" for name in MEASURES) + "."
+_MEASURES += f" By default `{','.join(KEPT)}`; of several outputs `{','.join(KEPT_OF_OUTPUTS)}`."
+Measure = Annotated[str | None, _option("Grid", _MEASURES)]
 Chunk = Annotated[int | None, _option("Grid", "Points that are run and stored together.")]
 SweepRtol = Annotated[float, _option("Flow", _RTOL + ".")]
 SweepStore = Annotated[Path, _option("Output", "Folder in which the results are kept as they come.")]

@@ -13,7 +13,7 @@ from .. import sweeps
 from .._validation import invalid, optional_module
 from ..datasets import Dataset, MultiClassDataset
 from ..flow import Stop
-from . import _data
+from . import _data, _options
 from ._files import check_file, together
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class SweepRequest:
     data: str
     answers: _data.Answers
     grid: list[str]
-    measure: str
+    measure: str | None
     until: str
     store: Path
     out: Path | None
@@ -50,7 +50,7 @@ def execute(request: SweepRequest, console: Console) -> int:
     found = sweeps.sweep(
         data,
         grid=read_grid(request.grid),
-        measure=[name.strip() for name in request.measure.split(",")],
+        measure=read_measure(request.measure, data),
         until=Stop.parse(request.until),
         store=request.store,
         resume=not request.again,
@@ -65,6 +65,14 @@ def execute(request: SweepRequest, console: Console) -> int:
             console.print(f"{count:8d}  {status}", highlight=False)
         console.print(f"stored in {request.store / found.attrs['key']}.zarr", soft_wrap=True)
     return 1 if counts["error"] else 0
+
+
+def read_measure(text: str | None, data: Dataset | MultiClassDataset) -> list[str]:
+    """Read ``n_events,norm``; without it return the numbers that runs on the data have."""
+    if text is not None:
+        return [name.strip() for name in text.split(",")]
+    several = isinstance(data, MultiClassDataset) or data.n_targets > 1
+    return list(_options.KEPT_OF_OUTPUTS if several else _options.KEPT)
 
 
 def read_grid(parts: list[str]) -> dict[str, list[Any]]:
