@@ -62,15 +62,23 @@ class Store:
         self.length = int(self._arrays["status"].chunks[-1])
 
     def unfinished(self) -> npt.NDArray[np.bool_]:
-        """Tell which points have no result, or ended with an error; over the grid. Damaged blocks are emptied."""
+        """Tell which points have no result, or ended with an error; over the grid. Damaged blocks are emptied.
+
+        Raises
+        ------
+        OSError
+            The system cannot read a file.
+        """
         found = np.ones(self._grid.shape, dtype=bool)
         if self._folder is None:
             return found
         for outer, first, end in self._grid.blocks(self.length):
-            where = (*outer, slice(first, end))
+            where: Any = (*outer, slice(first, end))
             chunks = {name: self._chunk(self._folder, name, outer, first) for name in self._arrays}
             try:
                 read = {name: array[where] for name, array in self._arrays.items()}
+            except OSError:  # of the system: what cannot be read now may be whole
+                raise
             except Exception:  # a chunk that was cut short, which Zarr and its codecs report in many ways
                 is_whole = False
             else:
