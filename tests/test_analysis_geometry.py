@@ -77,6 +77,14 @@ def test_the_sectors_of_the_plane_need_a_plane():
         analysis.plane_sectors(runs.iris().data)
 
 
+@pytest.mark.parametrize("size", [5e-324, 1e-310, 1e-3])
+def test_the_floor_of_the_weight_plane_is_above_zero_at_any_size(size):
+    net = rf.Network([[size, 0.0]], [size])
+    found = analysis.weight_plane(analysis.state_of(rf.datasets.wang_pilanci("obtuse"), net))
+    assert 0 < found.floor <= size
+    assert 1.0 <= found.radius[0, 0] < 2.0
+
+
 def test_the_weight_plane_counts_decades():
     run = analysis.sample(runs.planar(), 20)
     found = analysis.weight_plane(run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ import reluflow as rf
 import runs
 from pictures import FIGURES, PROJECTED, drawn, page, table, texts_outside
 from reluflow import analysis, figures
-from reluflow.figures._style import LINES, NEGATIVE, POSITIVE
+from reluflow.figures._style import GREY, LINES, NEGATIVE, POSITIVE
 
 
 @pytest.mark.parametrize(
@@ -142,6 +143,26 @@ def test_the_timeline_colours_the_fullest_sectors():
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert labels[0] == f"{found.peak[0]}"
     assert len(labels) <= len(LINES) + 1
+
+
+@pytest.mark.parametrize("scale", [1e-2, 1e-12, 1e-30, 1e-100])
+def test_the_circles_of_the_weight_plane_are_few_and_lie_below_its_boundaries(scale):
+    start = rf.Network.init(6, 2, scale=scale, seed=1)
+    sol = rf.integrate(rf.datasets.wang_pilanci("obtuse"), start, until=rf.Stop(mean_loss=0.3))
+    figure, ax = figures.panels(1, width=2.3, height=2.3)
+    figures.weight_plane(analysis.weight_plane(analysis.sample(sol, 20)), ax)
+    _, renderer = drawn(figure)
+    labels = [text for text in ax.texts if text.get_text().startswith("$10")]
+    powers = [int(re.search(r"\{(-?\d+)\}", text.get_text())[1]) for text in labels]
+    assert 2 <= len(labels) <= 6
+    assert len(set(np.diff(powers))) == 1
+    np.testing.assert_allclose(np.diff([np.hypot(*text.get_position()) for text in labels]), np.diff(powers))
+    boxes = [text.get_window_extent(renderer) for text in labels]
+    assert not any(inner.overlaps(outer) for inner, outer in itertools.pairwise(boxes))
+    rings = [line.get_zorder() for line in ax.lines if line.get_color() == "white"]
+    boundaries = [line.get_zorder() for line in ax.lines if line.get_color() == GREY]
+    assert (len(rings), len(boundaries)) == (len(labels), 4)
+    assert max(rings) < min(boundaries)
 
 
 def test_lines_of_different_meaning_differ_in_lightness_for_every_eye():

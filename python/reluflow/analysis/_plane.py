@@ -111,6 +111,7 @@ def weight_plane(source: Source, times: npt.ArrayLike | None = None) -> WeightPl
     paths = directions(run)
     size = np.where(paths.size > 0, paths.size, np.nan)
     floor = float(10.0 ** np.floor(np.log10(np.nanmin(size)))) if np.isfinite(size).any() else 1.0
+    floor = max(floor, float(np.finfo(float).smallest_subnormal))  # the decade below the smallest double is 0
     sectors = plane_sectors(run.data, leak=run.leak, loss=run.loss) if run.data.d == 2 else None
     return WeightPlane(paths, 1.0 + np.log10(size / floor), floor, sectors)
 

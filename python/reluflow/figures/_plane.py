@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _SECTOR_FILL = ("#F3F3F3", "#E7E7E7")
 # Decades between the largest neuron and the rim, where the samples are marked.
 _RIM = 0.6
+# Circles at most: with more their labels meet in half a column. A start of 1e-100 gets one every 20 decades.
+_RINGS = 6
 
 
 @figure
@@ -113,21 +115,24 @@ def _rays(sectors: PlaneSectors, ax: Axes, half: float) -> None:
 
 
 def _rings(plane: WeightPlane, ax: Axes, half: float) -> None:
-    """One circle a decade, labelled where the fewest neurons grow: in the sector with the fewest active samples."""
+    """Draw a circle every few decades, labelled where the fewest neurons grow: where the fewest samples are active."""
     angle = np.linspace(0.0, 2.0 * np.pi, 181)
-    base = round(np.log10(plane.floor))
+    base = round(np.log10(plane.floor)) - 1
     place = 1.5 * np.pi
     if plane.sectors is not None:
         ends = np.append(plane.sectors.boundaries, plane.sectors.boundaries[0] + 2 * np.pi)
         k = int(np.argmin((plane.sectors.pattern > 0).sum(axis=1)))
         place = float(0.35 * ends[k] + 0.65 * ends[k + 1])
-    for decade in range(1, int(np.floor(half)) + 1):
-        ax.plot(decade * np.cos(angle), decade * np.sin(angle), color="white", linewidth=0.8, zorder=1)
-        text = f"$10^{{{base + decade - 1}}}$"
+    last = int(np.floor(half))
+    every = -(-last // _RINGS)
+    for decade in range(1, last + 1):
+        if (base + decade) % every:
+            continue
+        ax.plot(decade * np.cos(angle), decade * np.sin(angle), color="white", linewidth=0.8, zorder=0.5)
         ax.text(
             decade * np.cos(place),
             decade * np.sin(place),
-            text,
+            f"$10^{{{base + decade}}}$",
             fontsize=6,
             color=GREY,
             ha="center",
