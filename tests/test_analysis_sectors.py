@@ -86,6 +86,20 @@ def test_the_raster_has_each_event_in_the_row_of_its_neuron():
     assert set(order[: found.n_positive].tolist()) == positive
 
 
+@pytest.mark.parametrize("save_at", [None, [1e4]])
+def test_neurons_keep_the_sign_of_their_output_where_weight_decay_takes_it_to_zero(save_at):
+    start = rf.Network.init(10, 2, scale=1e-2, seed=1)
+    start = rf.Network(np.vstack((start.W, np.zeros((1, 2)))), np.append(start.a, 0.0))
+    sol = rf.integrate(rf.datasets.wang_pilanci("obtuse"), start, until=1e4, weight_decay=1.0, save_at=save_at)
+    assert not sol.final.a.any()
+    positive = set(np.flatnonzero(start.a > 0).tolist())
+    assert len(positive) == 4
+    for found in (analysis.raster(sol), analysis.timeline(sol, n_times=5)):
+        assert found.n_positive == 4
+        assert set(found.order[:4].tolist()) == positive
+    np.testing.assert_array_equal(analysis.ends(sol).signs, np.sign(start.a))  # the neuron of zeros has none
+
+
 def test_a_run_without_events_has_a_timeline_and_a_raster():
     sol = rf.integrate(rf.Dataset([[1.0]], [1]), rf.Network([[0.1]], [0.1]), until=1.0)
     assert len(sol.events) == 0

@@ -23,7 +23,7 @@ class Directions(ReadOnly):
     coords : ndarray, shape (k, m, c)
         w_j/|w_j| in the basis; shorter than 1 where the direction points out of it; nan where w_j = 0.
     sign : ndarray, shape (m,)
-        Sign of a_j at the end.
+        Sign of a_j at the end, or when it was last not 0.
     size : ndarray, shape (k, m)
         |w_j|.
     share : ndarray, shape (m,)

@@ -132,8 +132,8 @@ class States(ReadOnly):
 
     @property
     def signs(self) -> FloatArray:
-        """Sign of a_j at the last time, shape (m,)."""
-        return np.asarray(np.sign(self.a[-1]))
+        """Sign of a_j at the last time where it is not 0, shape (m,); 0 if there is none."""
+        return last_signs(self.a)
 
     def at(self, index: int) -> Network:
         """Return the network at the time number `index`."""
@@ -206,6 +206,12 @@ def states(source: Source, times: npt.ArrayLike | None = None, *, log_times: npt
         a=a,
         pattern=patterns(source, t, log_t),
     )
+
+
+def last_signs(a: FloatArray) -> FloatArray:
+    """Return the sign of each output weight (k, m) when it was last not 0: weight decay takes all below the doubles."""
+    last = len(a) - 1 - np.argmax(a[::-1] != 0, axis=0)
+    return np.asarray(np.sign(a[last, np.arange(a.shape[1])]))
 
 
 def signs_of(W: FloatArray, X: FloatArray) -> PatternArray:

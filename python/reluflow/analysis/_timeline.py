@@ -15,6 +15,7 @@ from ..kinks import EVENT_KINDS
 from ._inputs import check_run
 from ._sectors import number_rows
 from ._series import dead
+from ._states import last_signs
 from ._times import FAR, even_times
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ class Timeline(ReadOnly):
     peak : ndarray, shape (number of sectors,)
         Most neurons that were in each sector at one time.
     order : ndarray, shape (m,)
-        Neurons sorted by the sign of a_j, then by their last sector, then by the time of their last event.
+        Neurons sorted by the sign of a_j (the last it had, where weight decay has taken it to 0), then by their last
+        sector, then by the time of their last event.
     n_positive : int
         The first rows in that order have a_j > 0.
     n_sectors, n_held, n_dead : ndarray, shape (k,)
@@ -96,7 +98,7 @@ def timeline(solution: Solution | MultiClassSolution, *, n_times: int = 400) -> 
         sector=sector,
         peak=np.max(members, axis=0),
         order=neuron_order(solution, sector[-1]),
-        n_positive=int((solution.final.a > 0).sum()),
+        n_positive=int((_signs(solution) > 0).sum()),
         n_sectors=np.count_nonzero(members, axis=1),
         n_held=np.count_nonzero(pattern == 0, axis=(1, 2)),
         n_dead=dead(pattern, solution.leak).sum(axis=1),
@@ -176,7 +178,7 @@ def raster(solution: Solution | TwoLayerSolution) -> Raster:
         row=place[np.asarray(events.neuron)],
         kind=np.asarray(events.code),
         kinds=EVENT_KINDS,
-        n_positive=int((net.a > 0).sum()) if is_one else None,
+        n_positive=int((_signs(solution) > 0).sum()) if is_one else None,
         n_neurons=len(order),
         order=order,
     )
@@ -202,7 +204,11 @@ def neuron_order(solution: Solution | TwoLayerSolution, last_sector: IntArray) -
     last_event = np.full(m, -np.inf)
     np.maximum.at(last_event, np.asarray(solution.events.neuron), np.asarray(solution.events.log_t))
     a = solution.final.a
-    return np.lexsort((last_event, last_sector, -np.sign(a) if a.ndim == 1 else a.argmax(axis=1)))
+    return np.lexsort((last_event, last_sector, -_signs(solution) if a.ndim == 1 else a.argmax(axis=1)))
+
+
+def _signs(solution: Solution | TwoLayerSolution) -> FloatArray:
+    return last_signs(np.vstack((solution.initial.a, solution.a)))
 
 
 def _rank_by_stay(ids: IntArray) -> IntArray:
