@@ -53,6 +53,15 @@ def test_neurons_come_to_their_groups():
     assert angles[-1].max() < 5e-3
 
 
+def test_a_neuron_without_a_direction_has_no_angle_to_its_group():
+    start = rf.Network.init(4, 2, scale=1e-2, seed=1)
+    sol = rf.integrate(rf.datasets.wang_pilanci("obtuse"), start, until=1e4, weight_decay=1.0)
+    assert np.isnan(analysis.angles_to_group(sol, [0.0, 1.0, 1e4])).all()
+    resting = rf.Network([[1.0, 0.0], [0.0, 0.0]], [1.0, 0.0])
+    (angles,) = analysis.angles_to_group(analysis.state_of(sol.data, resting))
+    np.testing.assert_array_equal(angles, [0.0, np.nan])
+
+
 # --- the plane -------------------------------------------------------------------------------------------------------
 
 

@@ -99,7 +99,8 @@ def directions(
 def angles_to_group(source: Source, times: npt.ArrayLike | None = None) -> FloatArray:
     """Angle between each neuron's direction and the mean direction of its last group, shape (k, m), in radians.
 
-    Groups are those of `groups` by sign and angle: who ends together.
+    Groups are those of `groups` by sign and angle: who ends together. It is nan where one of the two is zero and has no
+    direction.
 
     Examples
     --------
@@ -114,14 +115,16 @@ def angles_to_group(source: Source, times: npt.ArrayLike | None = None) -> Float
     label = groups(run, same_sector=False)["group"].to_numpy()
     sums = np.zeros((label.max() + 1, run.data.d))
     np.add.at(sums, label, run.W[-1])
-    length = lengths(sums)[:, None]
-    mean = np.divide(sums, length, out=np.zeros_like(sums), where=length > 0)[label]
+    mean = _units(sums)[label]
     out = np.empty(run.a.shape)
     for k, W in enumerate(run.W):
-        size = lengths(W)[:, None]
-        unit = np.divide(W, size, out=np.zeros_like(W), where=size > 0)
-        out[k] = 2.0 * np.arcsin(np.minimum(0.5 * np.linalg.norm(unit - mean, axis=1), 1.0))
+        out[k] = 2.0 * np.arcsin(np.minimum(0.5 * np.linalg.norm(_units(W) - mean, axis=1), 1.0))
     return out
+
+
+def _units(W: FloatArray) -> FloatArray:
+    size = lengths(W)[:, None]
+    return np.divide(W, size, out=np.full_like(W, np.nan), where=size > 0)
 
 
 def axes_of(W: FloatArray, basis: npt.ArrayLike | None, n_axes: int = 2) -> FloatArray:
