@@ -195,6 +195,19 @@ def test_the_drift_of_the_balance_of_a_tiny_neuron_is_relative_to_its_size():
     assert drift[-1] > 0.1
 
 
+@pytest.mark.filterwarnings("error")
+def test_what_overflows_beside_tiny_weights_is_infinite_and_what_is_zero_stays_zero():
+    data = rf.Dataset([[1.0, 0.0], [0.0, 1.0]], [1, -1])
+    states = rf.analysis.states(rf.integrate(data, rf.Network([[1.0, 0.0], [0.0, 2.0]], [1.0, 1.0]), until=1.0))
+    shrunk = dataclasses.replace(states, W=np.array(states.W), a=np.array(states.a))
+    shrunk.W[-1], shrunk.a[-1] = [[1e-200, 0.0], [0.0, 2e-200]], [1e-200, 1e-200]
+    last = rf.analysis.series(shrunk).iloc[-1]
+    assert last["balance_drift"] == np.inf
+    assert last["smoothed_margin"] == -np.inf
+    balanced = dataclasses.replace(shrunk, W=shrunk.W[:, :1], a=shrunk.a[:, :1], pattern=shrunk.pattern[:, :1])
+    assert rf.analysis.series(balanced)["balance_drift"].iloc[-1] == 0.0
+
+
 @pytest.mark.parametrize("n_test", [8, 11])
 def test_a_final_network_on_held_out_samples_has_its_signs_there(n_test):
     X = np.random.default_rng(0).normal(size=(8 + n_test, 2))

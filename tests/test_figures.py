@@ -273,6 +273,29 @@ def test_errors_are_drawn_one_curve_a_sample():
     np.testing.assert_array_equal(np.array([line.get_ydata() for line in ax.lines[:-1]]).T, found.to_numpy())
 
 
+def of_a_tiny_start(data):
+    return rf.integrate(data, rf.Network.init(6, 2, scale=1e-200, seed=0), until=rf.Stop(mean_loss=0.3, time=1e5))
+
+
+def of_long_weight_decay(data):
+    return rf.integrate(data, rf.Network.init(6, 2, scale=0.01, seed=0), until=1e4, weight_decay=5.0)
+
+
+# What is ignored is of an old matplotlib beside a new pyparsing.
+@pytest.mark.filterwarnings("error", "ignore:.* deprecated.* use:DeprecationWarning")
+@pytest.mark.parametrize("run", [of_a_tiny_start, of_long_weight_decay])
+def test_the_normalised_margin_of_tiny_weights_is_seen_beside_a_huge_smoothed_one(run):
+    data = rf.Dataset(np.random.default_rng(0).standard_normal((5, 2)), [1, -1, 1, 1, -1])
+    found = analysis.series(analysis.sample(run(data), 60))
+    assert found["smoothed_margin"].min() < -1e200
+    ax = figures.margin(found)
+    drawn(ax.figure)
+    low, high = ax.get_ylim()
+    shown = found["normalised_margin"].dropna()
+    assert low < shown.min() < shown.max() < high
+    assert high - low < 1.5 * (0.0 - shown.min())
+
+
 # What is ignored is of an old matplotlib beside a new pyparsing.
 @pytest.mark.filterwarnings("error", "ignore:.* deprecated.* use:DeprecationWarning")
 def test_a_run_of_zeros_and_a_single_time_are_drawn_without_warnings():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -147,13 +147,12 @@ def _norms(run: States) -> dict[str, FloatArray]:
 def _balance_drift(row: FloatArray, size: FloatArray, whole: FloatArray) -> FloatArray:
     """Return max_j |a_j² - |w_j|² - its first value|/|θ_j|², taken at neurons of size about 1."""
     exponent = -np.frexp(whole)[1]
-
-    def balance(index: Any) -> FloatArray:
-        inner, outer = np.ldexp(row[index], exponent), np.ldexp(size[index], exponent)
-        return np.asarray((outer - inner) * (outer + inner))
-
+    inner, outer = np.ldexp(row, exponent), np.ldexp(size, exponent)
+    balance = (outer - inner) * (outer + inner)
     scale = np.maximum(np.ldexp(whole, exponent) ** 2, np.finfo(float).tiny)
-    return np.asarray((np.abs(balance(slice(None)) - balance(0)) / scale).max(axis=1))
+    with np.errstate(over="ignore"):  # beside what weight decay has left the first value can be infinitely large
+        first = np.ldexp(balance[0], 2 * (exponent - exponent[0]))
+        return np.asarray((np.abs(balance - first) / scale).max(axis=1))
 
 
 def _margin_columns(run: States) -> dict[str, FloatArray | IntArray]:
@@ -167,12 +166,13 @@ def _margin_columns(run: States) -> dict[str, FloatArray | IntArray]:
         of_errors["largest_error"] = np.asarray(np.abs(errors[:, used]).max(axis=1))
     if not run.data.has_labels:
         return of_errors
-    squares = run.norm**2
-    norm2, margins = np.where(squares > 0, squares, np.nan), run.margins[:, used]
+    norm, margins = np.where(run.norm > 0, run.norm, np.nan), run.margins[:, used]
+    with np.errstate(over="ignore"):  # of a loss that does not separate the data yet it is -inf at tiny weights
+        smoothed = smoothed / norm / norm
     return {
         "min_margin": margins.min(axis=1),
         "normalised_margin": run.normalised_margins[:, used].min(axis=1),
-        "smoothed_margin": smoothed / norm2,
+        "smoothed_margin": smoothed,
         "n_wrong": np.count_nonzero(margins <= 0, axis=1),
         **of_errors,
     }

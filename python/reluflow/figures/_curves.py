@@ -167,12 +167,20 @@ def margin(table: pd.DataFrame, ax: Axes | None = None, *, limit: float | None =
 
 
 def _focus(ax: Axes, values: FloatArray, limit: float | None) -> float:
-    """Keep the positive part in view, for early on margins over |θ|² can be huge and negative; return the lower end."""
-    top = max(float(np.nan_to_num(values, nan=-np.inf).max()), -np.inf if limit is None else limit)
-    if top <= 0:
+    """Keep the positive part of the normalised margin in view, or all of it if it has none; return the lower end.
+
+    The smoothed margin sets no limits: over the |θ|² of tiny weights it is huge and negative.
+    """
+    known = np.append(values[np.isfinite(values)], () if limit is None else limit)
+    top, bottom = float(known.max(initial=0.0)), float(known.min(initial=0.0))
+    if top > 0:
+        low, high = -0.15 * top, 1.1 * top
+    elif bottom < 0:
+        low, high = 1.1 * bottom, -0.15 * bottom
+    else:
         return -np.inf
-    ax.set_ylim(-0.15 * top, 1.1 * top)
-    return -0.15 * top
+    ax.set_ylim(low, high)
+    return low
 
 
 @figure
