@@ -104,6 +104,15 @@ def test_two_inputs_with_a_bias_get_a_picture_of_the_outputs(capsys, tmp_path):
     assert not (tmp_path / "plane.png").exists()
 
 
+def test_a_regression_of_two_inputs_and_a_bias_gets_it_too(capsys, tmp_path):
+    path = tmp_path / "plane.csv"
+    path.write_text("u,v,height\n0,0,0.5\n0,1,1.5\n1,0,-0.5\n1,1,2.5\n")
+    code, _, err = call(capsys, "run", "--data", path, "--target", "height", "--bias", "1", "--loss", "squared",
+                        "--width", "6", "--scale", "0.1", "--until", "5", "--no-euler", "--out", tmp_path)  # fmt: skip
+    assert (code, err) == (0, "")
+    assert (tmp_path / "outputs.png").is_file()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -281,6 +281,26 @@ def of_long_weight_decay(data):
     return rf.integrate(data, rf.Network.init(6, 2, scale=0.01, seed=0), until=1e4, weight_decay=5.0)
 
 
+@pytest.mark.parametrize("targets", [[0.5, -3.0, 0.0, 1.0], [0.0, 0.0, 0.0, 0.0]])
+def test_samples_of_a_regression_stand_on_the_plane_in_the_colour_of_their_target(targets):
+    data = rf.Dataset([[1.0, 0.5], [-0.5, 1.0], [-1.0, -1.0], [0.3, -0.8]], targets)
+    _, ax = figures.panels(1)
+    figures.decision(analysis.decision_plane(data, rf.Network.init(6, 2, scale=0.1, seed=1)), ax)
+    outputs, *_, samples = ax.collections
+    np.testing.assert_array_equal(samples.get_offsets(), data.X)
+    np.testing.assert_array_equal(samples.get_array(), targets)
+    assert samples.norm is outputs.norm
+    assert outputs.norm.vmin <= min(targets) <= max(targets) <= outputs.norm.vmax
+
+
+def test_samples_with_labels_stand_on_the_plane_by_label():
+    sol = runs.planar()
+    _, ax = figures.panels(1)
+    figures.decision(analysis.decision_plane(sol.data, sol.final), ax)
+    for samples, label in zip(ax.collections[-2:], (1.0, -1.0), strict=True):
+        np.testing.assert_allclose(samples.get_offsets(), sol.data.X[sol.data.y == label])
+
+
 # What is ignored is of an old matplotlib beside a new pyparsing.
 @pytest.mark.filterwarnings("error", "ignore:.* deprecated.* use:DeprecationWarning")
 @pytest.mark.parametrize("run", [of_a_tiny_start, of_long_weight_decay])

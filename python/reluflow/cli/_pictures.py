@@ -24,7 +24,7 @@ def write_all(solution: Solution, out: Path) -> Iterator[Path]:
     more: dict[str, Picture] = {}
     if data.d == 2:
         more = {"plane": _plane} if data.bias_input is None else {"fit": _fit}
-    elif data.d == 3 and data.bias_input is not None and is_of_margins(solution.loss):
+    elif data.d == 3 and data.bias_input is not None:
         more = {"outputs": _outputs}
     with figures.style():
         for name, draw in {**PICTURES, **more}.items():

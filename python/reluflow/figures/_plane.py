@@ -147,6 +147,8 @@ def decision(
 ) -> Axes:
     """Draw the outputs of a network on a plane through 0, with its decision boundary and the samples.
 
+    Samples have the colour of their label; in a regression that of their target on the scale of the outputs.
+
     Parameters
     ----------
     plane : DecisionPlane
@@ -167,9 +169,10 @@ def decision(
     1.0
     """
     ax = begin(plane, ax, name="plane", source="analysis.decision_plane", fits=DecisionPlane)
-    top = float(np.abs(plane.values).max()) or 1.0
+    has_labels = bool((np.abs(plane.y) == 1.0).all())
+    top = float(np.abs(plane.values if has_labels else np.append(plane.values, plane.y)).max()) or 1.0
     house: dict[str, Any] = {"levels": np.linspace(-top, top, 15), "cmap": "RdBu_r", "alpha": 0.75}
-    ax.contourf(plane.u, plane.v, plane.values, **{**house, **keywords})
+    filled = ax.contourf(plane.u, plane.v, plane.values, **{**house, **keywords})
     if plane.values.min() < 0 < plane.values.max():
         ax.contour(plane.u, plane.v, plane.values, levels=[0.0], colors=BLACK, linewidths=1.3)
     half = float(plane.u[-1])
@@ -179,19 +182,13 @@ def decision(
             raise invalid("reference", "be the two coordinates of a direction", f"{normal.tolist()}")
         along = np.array([-normal[1], normal[0]]) / np.linalg.norm(normal) * 2.0 * half
         ax.plot([-along[0], along[0]], [-along[1], along[1]], color=GREEN, linestyle=(0, (4, 2)), linewidth=1.1)
-    size = float(np.clip(400.0 / len(plane.y), 5.0, 26.0))
-    for sign, marker in ((1.0, "o"), (-1.0, "s")):
+    dots: dict[str, Any] = {"s": float(np.clip(400.0 / len(plane.y), 5.0, 26.0)), "linewidths": 0.5, "zorder": 4}
+    if not has_labels:
+        colours = {"c": plane.y, "cmap": filled.cmap, "norm": filled.norm, "edgecolors": BLACK}
+        ax.scatter(*plane.points.T, **dots, **colours)
+    for sign, marker in ((1.0, "o"), (-1.0, "s")) if has_labels else ():
         mine = plane.y == sign
-        ax.scatter(
-            plane.points[mine][:, 0],
-            plane.points[mine][:, 1],
-            s=size,
-            marker=marker,
-            c=sign_colour(sign),
-            edgecolors="white",
-            linewidths=0.5,
-            zorder=4,
-        )
+        ax.scatter(*plane.points[mine].T, marker=marker, c=sign_colour(sign), edgecolors="white", **dots)
     ax.set_aspect("equal")
     ax.set_xlim(-half, half)
     ax.set_ylim(-half, half)
