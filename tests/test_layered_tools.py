@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 import reluflow as rf
 from layered_cases import load
 from layered_reference import duals, gradient
+from pictures import drawn, tick_labels
 from reluflow.cli import main
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -207,6 +209,19 @@ def test_pictures_of_layers_show_what_they_are_given() -> None:
     assert shown == len(sol.events)
     plane = rf.analysis.row_plane(sol)
     assert rf.figures.row_plane(plane, at=0).get_lines()[-1].get_xydata() == pytest.approx(plane.rows[0])
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e-2, 1e4])
+def test_the_numbers_beside_rows_of_any_size_do_not_lie_over_each_other(scale):
+    net = rf.DeepNetwork.init([rf.Dense(30), rf.Dense(1)], dim=8, scale=scale, seed=0)
+    plane = rf.analysis.row_plane(rf.integrate(([np.eye(8)[0]], [1.0]), net, until=1e-9))
+    with rf.figures.style():
+        figure, (_, ax) = rf.figures.panels(2, width=5.0, height=2.8)
+        rf.figures.row_plane(plane, ax)
+        _, renderer = drawn(figure)
+    boxes = [label.get_window_extent(renderer) for label in tick_labels(ax.xaxis)]
+    assert len(boxes) > 2
+    assert not any(left.overlaps(right) for left, right in itertools.pairwise(boxes))
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,8 @@ _LOOK: dict[str, tuple[str, str, float]] = {
     "branch": (KIND_COLOURS["branch"], "*", 30.0),
 }
 _FADE = 0.55  # each further singular value of a layer is this much paler
+# Powers of ten from which on an axis has the power beside it: labels as long as -0.0004 lie over each other.
+_LONG = (-2, 3)
 
 
 @figure
@@ -108,6 +110,7 @@ def row_plane(plane: RowPlane, ax: Axes | None = None, *, at: int = -1, **keywor
     house = look(keywords, linestyle="none", marker="o", markersize=3.5, color=LINES[0], zorder=3)
     ax.plot(*plane.rows[end].T, **house)
     ax.set_aspect("equal", adjustable="datalim")
+    ax.ticklabel_format(scilimits=_LONG)
     ax.set_title(f"rows of $W_{{{plane.layer}}}$")
     ax.set_xlabel("first right singular vector")
     ax.set_ylabel("second right singular vector")
