@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -13,6 +14,12 @@ import reluflow as rf
 DATA = rf.Dataset([[1.0, 0.5], [-0.5, 1.0], [0.25, -1.0], [-1.0, -0.5]], [1.0, -1.0, 1.0, -1.0])
 NET = rf.Network.init(3, 2, scale=0.1, seed=0)
 SOL = rf.integrate(DATA, NET, until=1.0)
+
+RUN = rf.analysis.sample(SOL, 4)
+TABLE = rf.analysis.series(RUN)
+DIRECTIONS = rf.analysis.directions(RUN)
+PLANAR = rf.datasets.wang_pilanci("obtuse")
+SETS = rf.analysis.rectified_ellipsoid(PLANAR)
 
 LAYERS = [rf.Dense(2, "relu"), rf.Dense(1)]
 DEEP = rf.DeepNetwork.init(LAYERS, dim=2, seed=0)
@@ -27,6 +34,7 @@ ODD = {
     "a fraction": 2.5,
     "zero": 0,
     "beyond floats": 10**400,
+    "beyond floats in a list": [10**400],
     "complex": 1 + 2j,
     "a list": [],
     "ragged": [[1, 2], [3]],
@@ -58,7 +66,25 @@ FUNCTIONS = {
     "unit_vectors": (rf.convex.unit_vectors, {"dimension": 2, "count": 4}),
     "rectified_outline": (rf.convex.rectified_outline, {"X": DATA.X}),
     "max_margin": (rf.convex.max_margin, {"data": DATA}),
+    "alignment_bound": (rf.analysis.alignment_bound, {"start": 0.1, "pull": 1.0, "delta": 0.1}),
+    "limit_time": (rf.analysis.limit_time, {"start": 0.1, "pull": 1.0, "delta": 0.1}),
+    "tail_fit": (rf.analysis.tail_fit, {"log_t": np.arange(1.0, 9.0), "values": np.ones(8)}),
     "panels": (rf.figures.panels, {}),
+    "margin": (rf.figures.margin, {"table": TABLE}),
+    "norm_growth": (rf.figures.norm_growth, {"table": rf.analysis.series(rf.integrate(DATA, NET, until=1e3))}),
+    "direction_disc": (rf.figures.direction_disc, {"directions": DIRECTIONS}),
+    "neuron_plane": (rf.figures.neuron_plane, {"directions": DIRECTIONS}),
+    "gathering": (
+        rf.figures.gathering,
+        {"t": RUN.t, "log_t": RUN.log_t, "angles": rf.analysis.angles_to_group(RUN), "sign": RUN.signs},
+    ),
+    "correlation_histogram": (
+        rf.figures.correlation_histogram,
+        {"table": rf.analysis.correlations(SOL, [1.0, 0.0], [0.0, 1.0])},
+    ),
+    "rectified_ellipsoid": (rf.figures.rectified_ellipsoid, {"sets": SETS}),
+    "polar_set": (rf.figures.polar_set, {"sets": SETS}),
+    "decision": (rf.figures.decision, {"plane": rf.analysis.decision_plane(DATA, NET, n_grid=3)}),
     "early_alignment": (rf.early_alignment, {"data": DATA, "directions": NET.W, "signs": np.sign(NET.a)}),
     "saddle_to_saddle": (rf.saddle_to_saddle, {"data": DATA, "directions": NET.W, "signs": np.sign(NET.a)}),
     "regularised": (rf.convex.regularised, {"data": DATA, "weight_decay": 0.1}),
@@ -104,6 +130,7 @@ def test_odd_values_are_used_or_named(name, argument, tmp_path, monkeypatch):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             said = refusal(lambda given={**given, argument: value}: function(**given))
+        plt.close("all")
         assert said is None or any(one in said for one in OTHER_NAMES.get(argument, (argument,))), (odd, said)
 
 

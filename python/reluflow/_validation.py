@@ -56,8 +56,8 @@ class ReadOnly:
         freeze_all(state)
 
 
-def real_array(value: npt.ArrayLike, name: str, shape: str) -> FloatArray:
-    """Return a read-only C-contiguous float64 copy of finite real numbers.
+def real_array(value: npt.ArrayLike, name: str, shape: str, *, is_finite: bool = True) -> FloatArray:
+    """Return a read-only C-contiguous float64 copy of real numbers.
 
     Parameters
     ----------
@@ -67,6 +67,8 @@ def real_array(value: npt.ArrayLike, name: str, shape: str) -> FloatArray:
         The argument's name, for the message.
     shape
         The expected shape as text, e.g. ``"(n, d)"``; the number of its entries is checked here.
+    is_finite
+        Whether all have to be finite.
 
     Raises
     ------
@@ -81,7 +83,7 @@ def real_array(value: npt.ArrayLike, name: str, shape: str) -> FloatArray:
         raise invalid(name, "hold real numbers", f"the dtype {raw.dtype}{_first_other(raw)}")
     array = np.array(raw, dtype=np.float64, order="C", copy=True, subok=False)
     bad = ~np.isfinite(array)
-    if bad.any():
+    if is_finite and bad.any():
         raise invalid(name, "hold finite numbers only", place(array, bad))
     freeze(array)
     return array

@@ -11,7 +11,7 @@ from .._validation import FloatArray, IntArray, PatternArray, invalid, optional_
 from ..flow import MultiClassSolution
 from ..losses import early_duals
 from ._classes import class_table
-from ._inputs import check_run
+from ._inputs import check_run, numbers
 from ._kernels import cosines, drive, slopes_of
 from ._states import Source, States, states
 
@@ -166,11 +166,11 @@ def alignment_bound(start: npt.ArrayLike, pull: npt.ArrayLike, *, delta: float, 
     >>> print(alignment_bound(x @ u / size, size / 2, delta=0.1).round(4))
     0.724
     """
-    R = np.sqrt(1.0 - _delta(delta) / (8.0 if printed else 4.0))
-    start, pull = np.asarray(start, dtype=float), np.asarray(pull, dtype=float)
+    R = np.sqrt(1.0 - _delta(delta) / (8.0 if truth(printed, "printed") else 4.0))
+    cosine, rate = numbers(start, "start"), numbers(pull, "pull")
     with np.errstate(divide="ignore", invalid="ignore"):
-        time = (np.arctanh((1.0 - delta) / R) - np.arctanh(start / R)) / (pull * R)
-    return np.where(start >= 1.0 - delta, 0.0, time)
+        time = (np.arctanh((1.0 - delta) / R) - np.arctanh(cosine / R)) / (rate * R)
+    return np.where(cosine >= 1.0 - delta, 0.0, time)
 
 
 def limit_time(start: npt.ArrayLike, pull: npt.ArrayLike, *, delta: float) -> FloatArray:
@@ -182,10 +182,10 @@ def limit_time(start: npt.ArrayLike, pull: npt.ArrayLike, *, delta: float) -> Fl
     >>> limit_time([0.0, 0.5, 0.99], 1.0, delta=0.1).round(4)
     array([1.4722, 0.9229, 0.    ])
     """
-    start, pull = np.asarray(start, dtype=float), np.asarray(pull, dtype=float)
+    cosine, rate = numbers(start, "start"), numbers(pull, "pull")
     with np.errstate(divide="ignore", invalid="ignore"):
-        time = (np.arctanh(1.0 - _delta(delta)) - np.arctanh(start)) / pull
-    return np.where(start >= 1.0 - delta, 0.0, time)
+        time = (np.arctanh(1.0 - _delta(delta)) - np.arctanh(cosine)) / rate
+    return np.where(cosine >= 1.0 - delta, 0.0, time)
 
 
 def _delta(value: float) -> float:

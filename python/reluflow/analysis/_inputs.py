@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from .._validation import instance, invalid
+import numpy as np
+import numpy.typing as npt
+
+from .._validation import FloatArray, instance, invalid
 from ..datasets._dataset import one_target
 from ..descent import DescentResult
 from ..flow import MultiClassSolution, Solution, TwoLayerSolution
@@ -22,6 +25,16 @@ ONE_OUTPUT = (
     "be a run of one output with both layers trained (others have losses, errors, fit_curves, pattern_distance, "
     "tangent_kernel, kernel_distance and raster, and .layered is a run for layer_raster and its like)"
 )
+
+
+def numbers(value: npt.ArrayLike, name: str) -> FloatArray:
+    """Return floats of any shape; missing ones may be nan."""
+    try:
+        if not np.iscomplexobj(value):
+            return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise invalid(name, "hold real numbers", f"a value of type {type(value).__name__}")
 
 
 def check_run(value: object, name: str = "solution", *, or_states: bool = False) -> None:

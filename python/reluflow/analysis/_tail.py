@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, invalid, real, real_array
+from .._validation import FloatArray, invalid, real, real_array, truth
+from ._inputs import numbers
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def tail_fit(log_t: npt.ArrayLike, values: npt.ArrayLike, *, tail: float = 0.5, 
     Raises
     ------
     ValueError
-        Too few points are left for the fit.
+        What holds no real numbers, or two lengths. Too few points are left for the fit.
 
     Examples
     --------
@@ -71,11 +72,11 @@ def tail_fit(log_t: npt.ArrayLike, values: npt.ArrayLike, *, tail: float = 0.5, 
     share = real(tail, "tail", "lie in (0, 1]")
     if not 0.0 < share <= 1.0:
         raise invalid("tail", "lie in (0, 1]", repr(share))
-    x, v = _numbers(log_t, "log_t"), _numbers(values, "values")
+    x, v = numbers(log_t, "log_t"), numbers(values, "values")
     if x.ndim != 1 or x.shape != v.shape:
         raise invalid("values", f"have the shape of log_t, {x.shape}", f"the shape {v.shape}")
     good = np.isfinite(x) & np.isfinite(v) & (x > 0)
-    n_terms = 3 if loglog else 2
+    n_terms = 3 if truth(loglog, "loglog") else 2
     if good.any():
         good &= x >= x[good].max() - share * (x[good].max() - x[good].min())
     if good.sum() <= n_terms:
@@ -96,11 +97,3 @@ def _fit(x: FloatArray, v: FloatArray, n_terms: int) -> TailFit:
     full = [*map(float, coefficients), 0.0][:3]
     rms = float(np.sqrt((residual**2).mean()))
     return TailFit(full[0], full[1], full[2], error, rms, len(x), float(x.min()))
-
-
-def _numbers(values: npt.ArrayLike, name: str) -> FloatArray:
-    """Return floats; missing ones may be nan."""
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise invalid(name, "hold real numbers", f"a value of type {type(values).__name__}") from None

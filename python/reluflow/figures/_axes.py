@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias
 
-from .._validation import FloatArray, invalid, optional_module
+from .._validation import FloatArray, integer, invalid, optional_module
 from ._style import COLUMN, style
 
 if TYPE_CHECKING:
@@ -85,6 +85,13 @@ def columns(*names: str) -> Callable[[Any], bool]:
 def dims(*names: str) -> Callable[[Any], bool]:
     """Tell whether a value is a labelled array with these dimensions."""
     return lambda value: getattr(value, "dims", None) == names
+
+
+def position(value: int, name: str, count: int, what: str) -> int:
+    """Return the position of one of `count` things, which a negative number counts from the end."""
+    if not -count <= integer(value, name, least=-count) < count:
+        raise invalid(name, f"number {what}, {-count} to {count - 1}", repr(value))
+    return value % count
 
 
 def log_values(ax: Axes, values: FloatArray) -> None:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._validation import FloatArray
+from .._validation import FloatArray, instance, real
+from ..analysis import TailFit
 from ..analysis._times import FAR
 from ._axes import begin, columns, dims, figure, log_values, look
 from ._legend import add_legend
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
     from matplotlib.axes import Axes
-
-    from ..analysis import TailFit
 
 
 # The late part of a run starts at this share of its last log t.
@@ -122,6 +121,9 @@ def norm_growth(
     3
     """
     ax = begin(table, ax, name="table", source="analysis.series", fits=columns("log_t", "norm2_per_log_t"))
+    best = None if limit is None else real(limit, "limit")
+    if fit is not None:
+        instance(fit, "fit", TailFit, "what analysis.tail_fit returns")
     log_t = table["log_t"].to_numpy()
     late = log_t > max(_TAIL_SHARE * float(log_t.max()), 1.0)
     inverse = 1.0 / log_t[late]
@@ -130,8 +132,8 @@ def norm_growth(
     if fit is not None:
         ends = np.linspace(1e-2 * float(inverse.min()), float(inverse.max()), 300)
         ax.plot(ends, fit(1.0 / ends), color=VERMILION, label=f"fit, limit {fit.limit:.4g}")
-    if limit is not None:
-        ax.axhline(limit, color=GREEN, linestyle=(0, (4, 2)), linewidth=0.9, label=f"predicted {limit:.4g}")
+    if best is not None:
+        ax.axhline(best, color=GREEN, linestyle=(0, (4, 2)), linewidth=0.9, label=f"predicted {best:.4g}")
     ax.set_xlim(left=0.0)
     ax.set_xlabel(r"$1/\log t$")
     ax.set_ylabel(r"$|\theta|^2/\log t$")
@@ -153,13 +155,14 @@ def margin(table: pd.DataFrame, ax: Axes | None = None, *, limit: float | None =
     3
     """
     ax = begin(table, ax, name="table", source="analysis.series", fits=columns("t", "log_t", "normalised_margin"))
+    best = None if limit is None else real(limit, "limit")
     x = time_axis(ax, table["t"].to_numpy(), table["log_t"].to_numpy())
-    floor = _focus(ax, table["normalised_margin"].to_numpy(), limit)
+    floor = _focus(ax, table["normalised_margin"].to_numpy(), best)
     for name, colour, text in (("normalised_margin", BLACK, "normalised"), ("smoothed_margin", PURPLE, "smoothed")):
         if float(table[name].max()) > floor:
             ax.plot(x, table[name], **look(keywords, color=colour, label=text))
-    if limit is not None:
-        ax.axhline(limit, color=GREEN, linestyle=(0, (4, 2)), linewidth=0.9, label="largest possible")
+    if best is not None:
+        ax.axhline(best, color=GREEN, linestyle=(0, (4, 2)), linewidth=0.9, label="largest possible")
     ax.axhline(0.0, color=GREY, linewidth=0.5)
     ax.set_ylabel(r"margin$\,/\,|\theta|^2$")
     add_legend(ax)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._validation import FloatArray, invalid
 from ..analysis import Directions, EventMarks
-from ._axes import begin, figure, look
+from ._axes import begin, figure, look, position
 from ._legend import add_legend
 from ._marks import check_marks, mark_events
 from ._style import GREY, PALE, sign_colour, square_frame
@@ -59,14 +59,14 @@ def direction_disc(
     """
     ax = begin(directions, ax, name="directions", source="analysis.directions", fits=Directions)
     check_marks(events)
+    last = position(-1 if index is None else index, "index", len(directions.t), "a time")
     draw_rim(ax)
-    last = -1 if index is None else index
     if index is None:
         _trails(directions, ax, keywords)
     draw_dots(ax, directions.coords[last], directions.sign, marker_areas(directions.size[last]))
     square_frame(ax, 1.12)
     if index is not None:
-        ax.set_title(time_text(float(directions.t[index]), float(directions.log_t[index])))
+        ax.set_title(time_text(float(directions.t[last]), float(directions.log_t[last])))
     if events is not None:
         mark_events(ax, events, events.coords[:, :2])
     return ax
@@ -96,9 +96,10 @@ def neuron_plane(directions: Directions, ax: Axes | None = None, *, index: int =
     2
     """
     ax = begin(directions, ax, name="directions", source="analysis.directions", fits=Directions)
+    time = position(index, "index", len(directions.t), "a time")
     for at_zero in (ax.axhline, ax.axvline):
         at_zero(0.0, color=PALE, linewidth=0.6, zorder=0)
-    rows = directions.coords[index, :, :2] * directions.size[index][:, None]
+    rows = directions.coords[time, :, :2] * directions.size[time][:, None]
     for side, text in ((1.0, "$a_j>0$"), (-1.0, "$a_j<0$")):
         mine = np.nan_to_num(rows[directions.sign == side])
         if len(mine):

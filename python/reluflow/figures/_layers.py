@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._palette import KIND_COLOURS
-from .._validation import integer, invalid
+from .._validation import integer
 from ..analysis import LayerRaster, LayerSpectra, RowPlane
-from ._axes import begin, figure, look
+from ._axes import begin, figure, look, position
 from ._legend import add_legend
 from ._style import GREY, LINES, time_axis
 
@@ -101,10 +101,7 @@ def row_plane(plane: RowPlane, ax: Axes | None = None, *, at: int = -1, **keywor
     'rows of $W_{1}$'
     """
     ax = begin(plane, ax, name="plane", source="analysis.row_plane", fits=RowPlane)
-    count = len(plane.t)
-    if not -count <= integer(at, "at", least=-count) < count:
-        raise invalid("at", f"number a kept state, -{count} to {count - 1}", repr(at))
-    end = at % count
+    end = position(at, "at", len(plane.t), "a kept state")
     for path in np.swapaxes(plane.rows[: end + 1], 0, 1):
         ax.plot(*path.T, color=GREY, linewidth=0.5, alpha=0.6)
     house = look(keywords, linestyle="none", marker="o", markersize=3.5, color=LINES[0], zorder=3)

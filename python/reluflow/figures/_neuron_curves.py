@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._validation import FloatArray, integer
+from .._validation import FloatArray, integer, invalid, real_array
 from ..analysis import Timeline
 from ._axes import begin, columns, dims, figure, log_values, look
 from ._legend import add_legend
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
     from matplotlib.axes import Axes
+
+
+_MAX_BINS = 10_000  # more than one a pixel
 
 
 @figure
@@ -75,6 +78,22 @@ def gathering(
 ) -> Axes:
     """Draw the angle of each neuron to its last cluster, in degrees, from `analysis.angles_to_group`.
 
+    Parameters
+    ----------
+    t, log_t : ndarray, shape (k,)
+    angles : ndarray, shape (k, m)
+        In radians; nan is left out.
+    sign : ndarray, shape (m,)
+        Of each neuron, +1 or -1.
+    ax : Axes, optional
+    **keywords
+        Passed to `matplotlib.axes.Axes.plot`.
+
+    Raises
+    ------
+    ValueError
+        Numbers of another shape.
+
     Examples
     --------
     >>> import reluflow as rf
@@ -86,12 +105,21 @@ def gathering(
     >>> rf.figures.gathering(run.t, run.log_t, angles, run.signs, ax).get_ylabel()
     'angle to own cluster (degrees)'
     """
-    ax = begin(angles, ax, name="angles", source="analysis.angles_to_group", fits=lambda value: np.ndim(value) == 2)
-    x = time_axis(ax, t, log_t)
-    _by_sign(ax, x, np.degrees(angles), sign, keywords)
+    ax = begin(angles, ax, name="angles", source="analysis.angles_to_group", fits=object)
+    values = real_array(angles, "angles", "(k, m)", is_finite=False)
+    times, log_times = (_one_each(v, name, len(values), "times") for v, name in ((t, "t"), (log_t, "log_t")))
+    x = time_axis(ax, times, log_times)
+    _by_sign(ax, x, np.degrees(values), _one_each(sign, "sign", values.shape[1], "neurons"), keywords)
     ax.set_ylim(bottom=0)
     ax.set_ylabel("angle to own cluster (degrees)")
     return ax
+
+
+def _one_each(value: FloatArray, name: str, count: int, of: str) -> FloatArray:
+    array = real_array(value, name, "(k,)", is_finite=False)
+    if len(array) != count:
+        raise invalid(name, f"have one entry for each of the {count} {of} of angles", f"{len(array)}")
+    return array
 
 
 def _by_sign(ax: Axes, x: FloatArray, values: FloatArray, sign: FloatArray, keywords: dict[str, Any]) -> None:
@@ -170,7 +198,7 @@ def correlation_histogram(table: pd.DataFrame, ax: Axes | None = None, *, n_bins
     'neurons'
     """
     ax = begin(table, ax, name="table", source="analysis.correlations", fits=columns("own", "sign"))
-    bins = np.linspace(-1.0, 1.0, n_bins + 1).tolist()
+    bins = np.linspace(-1.0, 1.0, integer(n_bins, "n_bins", most=_MAX_BINS) + 1).tolist()
     sides = [table.loc[table["sign"] == sign, "own"].dropna() for sign in (1, -1)]
     shown: dict[str, Any] = {"color": [POSITIVE, NEGATIVE], "label": ["$a_j>0$", "$a_j<0$"], **keywords}
     ax.hist(sides, bins=bins, stacked=True, **shown)

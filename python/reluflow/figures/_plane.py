@@ -177,8 +177,8 @@ def decision(
         ax.contour(plane.u, plane.v, plane.values, levels=[0.0], colors=BLACK, linewidths=1.3)
     half = float(plane.u[-1])
     if reference is not None:
-        normal = real_array(reference, "reference", "(2,)")
-        if normal.shape != (2,) or not normal.any():
+        normal = _pair(reference, "reference")
+        if not normal.any():
             raise invalid("reference", "be the two coordinates of a direction", f"{normal.tolist()}")
         along = np.array([-normal[1], normal[0]]) / np.linalg.norm(normal) * 2.0 * half
         ax.plot([-along[0], along[0]], [-along[1], along[1]], color=GREEN, linestyle=(0, (4, 2)), linewidth=1.1)
@@ -222,6 +222,8 @@ def rectified_ellipsoid(
     'sample 1'
     """
     ax = begin(sets, ax, name="sets", source="analysis.rectified_ellipsoid", fits=RectifiedEllipsoid)
+    if paths is not None:
+        paths = _paths(paths)
     ax.axhline(0, color=PALE, linewidth=0.6, zorder=0)
     ax.axvline(0, color=PALE, linewidth=0.6, zorder=0)
     ax.plot(*sets.ellipsoid.T, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)), label=r"$\{Xu:|u|=1\}$")
@@ -280,8 +282,7 @@ def polar_set(
     ax.text(1.08 * tip[0], 1.08 * tip[1], "$y$", color=GREY, ha="center", va="center")
     if dual is not None:
         ax.scatter(
-            dual[0],
-            dual[1],
+            *_pair(dual, "dual"),
             s=70,
             marker="*",
             c=GREEN,
@@ -295,6 +296,20 @@ def polar_set(
     ax.set_ylabel(r"$\lambda_2$")
     add_legend(ax, below=True)
     return ax
+
+
+def _pair(value: FloatArray, name: str) -> FloatArray:
+    pair = real_array(value, name, "(2,)")
+    if len(pair) != 2:
+        raise invalid(name, "have two entries", f"{len(pair)}")
+    return pair
+
+
+def _paths(value: FloatArray) -> FloatArray:
+    paths = real_array(value, "paths", "(k, m, 2)", is_finite=False)
+    if paths.shape[2] != 2 or not len(paths):
+        raise invalid("paths", "have the shape (k, m, 2) of analysis.rectified_paths", f"the shape {paths.shape}")
+    return paths
 
 
 def _frame(ax: Axes, points: FloatArray) -> None:
