@@ -211,6 +211,20 @@ def test_pictures_of_layers_show_what_they_are_given() -> None:
     assert rf.figures.row_plane(plane, at=0).get_lines()[-1].get_xydata() == pytest.approx(plane.rows[0])
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("loss", ["logistic", "exponential", "squared", "cross_entropy"])
+def test_a_descent_by_huge_steps_ends_without_a_warning(loss: str) -> None:
+    several = loss == "cross_entropy"
+    targets = np.array([0, 1, 1]) if several else np.array([1.0, -1.0, 1.0])
+    net = rf.DeepNetwork.init([rf.Dense(3), rf.Dense(2), rf.Dense(2 if several else 1)], dim=2, seed=0)
+    X = np.random.default_rng(0).standard_normal((3, 2))
+    for step in (1e3, 1e100, 1e200, 1e308):
+        found = rf.descend((X, targets), net, step=step, n_steps=5, loss=loss)  # type: ignore[arg-type]
+        assert found.status in ("reached_steps", "non_finite")
+        assert np.isfinite(found.theta).all()
+    assert found.status == "non_finite"
+
+
 @pytest.mark.parametrize("scale", [1e-3, 1e-2, 1e4])
 def test_the_numbers_beside_rows_of_any_size_do_not_lie_over_each_other(scale):
     net = rf.DeepNetwork.init([rf.Dense(30), rf.Dense(1)], dim=8, scale=scale, seed=0)

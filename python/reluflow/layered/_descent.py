@@ -129,9 +129,10 @@ def descend_layers(
         raise invalid("batch_size", f"be at most n = {len(X)}", repr(settings["batch_size"]))
     begin = perf_counter()
     steps = _Steps(net, X, targets, counts, decay, settings)
-    status = steps.take()
     network = Backward(net.nodes, X)
-    losses = [log_loss(network.outputs(theta), targets, settings["loss"], counts) for theta in steps.theta]
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is seen as a parameter that is not finite
+        status = steps.take()
+        losses = [log_loss(network.outputs(theta), targets, settings["loss"], counts) for theta in steps.theta]
     index = np.array(steps.index)
     arrays = {
         "t": settings["step"] * index,
@@ -199,10 +200,9 @@ class _Steps:
     def _descent(self, theta: FloatArray, chosen: IntArray | slice) -> FloatArray:
         X, targets = self.X[chosen], self.targets[chosen]
         network = Backward(self.net.nodes, X)
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is seen as a parameter that is not finite
-            lam = duals(network.outputs(theta), targets, self.settings["loss"], self.counts[chosen])
-            lam = lam / len(X) if self.settings["reduction"] == "mean" else lam
-            return network.descent(lam, len(theta)) - self.decay * theta
+        lam = duals(network.outputs(theta), targets, self.settings["loss"], self.counts[chosen])
+        lam = lam / len(X) if self.settings["reduction"] == "mean" else lam
+        return network.descent(lam, len(theta)) - self.decay * theta
 
     def _batches(self) -> Any:
         """Yield the samples of each step; every epoch is a new permutation."""
